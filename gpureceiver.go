@@ -1,0 +1,2 @@
+// Package gpureceiver is the module root.
+package gpureceiver

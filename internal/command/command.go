@@ -1,0 +1,37 @@
+// Package command runs the vendors' tools: a fixed name from fixed places, fixed arguments, bounded time and output.
+package command
+
+import "context"
+
+// Tool is a known tool; there is no way to run another.
+type Tool string
+
+// The tools, by the name of their executable.
+const (
+	NvidiaSMI Tool = "nvidia-smi"
+	ROCmSMI   Tool = "rocm-smi"
+	AMDSMI    Tool = "amd-smi"
+)
+
+// Command is one call of a tool. Arguments are constants of this project or numbers that were checked to be in range,
+// never text from a configuration or from a tool's output.
+type Command struct {
+	Tool Tool
+	Args []string
+}
+
+// Result is what a finished tool left.
+type Result struct {
+	Stdout   []byte
+	Stderr   []byte
+	ExitCode int
+	// Truncated tells that the tool wrote more than the bound; Stdout then holds the beginning.
+	Truncated bool
+}
+
+// Runner runs commands somewhere: on this machine, or in a driver pod. Run runs them one after the other and returns one
+// result for each, in order. A tool that ends with an exit code is no error, its Result tells; an error means that a tool
+// could not be run or did not end in time, and the results before it are returned.
+type Runner interface {
+	Run(ctx context.Context, commands ...Command) ([]Result, error)
+}

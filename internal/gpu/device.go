@@ -1,0 +1,129 @@
+package gpu
+
+// Device is one GPU, or one partition of a GPU (a MIG instance, an AMD compute partition), at one instant.
+type Device struct {
+	ID     string // hw.id: see docs/design.md, the same from every source of a vendor
+	Name   string // hw.name: nvidia0, card1
+	Model  string // hw.model
+	Vendor Vendor // hw.vendor
+	Parent string // hw.parent: the ID of the GPU of which this is a partition, else empty
+	Index  Opt[int]
+
+	// Epoch changes when the source knows that the driver's counters have started anew (driver reloaded, device reset),
+	// even where no total has fallen.
+	Epoch uint64
+
+	Info   Info
+	Faults []Fault
+
+	Utilization       [NumTasks]Opt[float64] // fraction of time
+	MemoryController  Opt[float64]           // fraction of time in which device memory was read or written
+	Memory            Memory
+	Temperature       [NumSensors]Opt[float64]            // °C
+	TemperatureLimit  [NumSensors][NumLimits]Opt[float64] // °C, absolute thresholds
+	TemperatureMargin [NumLimits]Opt[float64]             // °C left until the limit (T.Limit)
+	Power             Power
+	Energy            Counter[float64] // joules
+	Clocks            [NumClockDomains]Clock
+	Throttle          [NumThrottleReasons]Throttle
+	PerformanceState  Opt[int64]
+	Fans              []Fan
+	PCIe              PCIe
+	Interconnect      Interconnect
+	Errors            []ErrorCount
+	RemappedRows      RemappedRows
+	RetiredPages      RetiredPages
+	Pipes             [NumPipes]Opt[float64] // fraction of time or of peak
+	Occupancy         Opt[float64]           // resident warps by the most there can be
+	RecoveryAction    Opt[RecoveryAction]
+
+	// Holders are the containers to which the device is allocated; attribution fills them in. HoldersKnown tells an
+	// unallocated device from one whose allocation could not be read.
+	Holders      []Holder
+	HoldersKnown bool
+}
+
+// Info describes a device. What is not known is empty.
+type Info struct {
+	Serial            string
+	DriverVersion     string
+	FirmwareVersion   string // VBIOS
+	PCIAddress        string // domain:bus:device.function, lower case, four-digit domain
+	Profile           string // partition profile: 3g.40gb, CPX
+	ComputeCapability string // CUDA compute capability (9.0) or AMD gfx target (gfx942)
+	NUMANode          Opt[int64]
+}
+
+// Memory is a device's own memory in bytes. Memory that belongs to the system is not in it.
+type Memory struct {
+	Limit     Opt[int64] // size
+	Usage     Opt[int64] // allocated, what the driver reserves not counted
+	Reserved  Opt[int64] // held back by driver and firmware
+	Protected Opt[int64] // used, of the confidential-computing part
+}
+
+// Power is what a device draws, in watts.
+type Power struct {
+	Draw    Opt[float64] // averaged by the driver, where it averages
+	Instant Opt[float64]
+	Module  Opt[float64] // the whole module, CPU and memory included
+	Limit   [NumLimits]Opt[float64]
+}
+
+// Clock is the frequency of a clock domain, in hertz.
+type Clock struct{ Speed, Limit Opt[float64] }
+
+// Throttle is one reason for which the clocks are held down.
+type Throttle struct {
+	Active Opt[bool]        // absent where the device cannot report the reason
+	Time   Counter[float64] // seconds
+}
+
+// Fan is a fan's speed as a fraction of its maximum. A device without a fan has none.
+type Fan struct {
+	Location string // hw.sensor_location: fan0
+	Ratio    Opt[float64]
+}
+
+// PCIe is a device's link to the host. Directions are the GPU's: transmitted is what the GPU sends.
+type PCIe struct {
+	Transmitted, Received       Counter[int64] // bytes
+	Generation, GenerationLimit Opt[int64]
+	Width, WidthLimit           Opt[int64] // lanes
+}
+
+// Interconnect is the links between GPUs.
+type Interconnect struct {
+	Type                  LinkType
+	Transmitted, Received Counter[int64] // bytes, over all links
+	Links                 []Link         // only where single links were asked for
+}
+
+// Link is one link of an interconnect.
+type Link struct {
+	Name                  string // hw.gpu.interconnect.link: the link's number
+	Transmitted, Received Counter[int64]
+	Errors                []ErrorCount
+}
+
+// ErrorCount is a number of errors of one kind.
+type ErrorCount struct {
+	Type  ErrorType
+	XID   int64  // NVIDIA's code where Type is ErrorXID
+	Block string // hw.gpu.error.block: the IP block on AMD, lower case; empty elsewhere
+	Count Counter[int64]
+	// Lifetime: counted since manufacture (aggregate ECC), recorded apart from those since the driver was loaded.
+	Lifetime bool
+}
+
+// RemappedRows are memory rows replaced by spares (Ampere and later).
+type RemappedRows struct {
+	Corrected, Uncorrected Counter[int64]
+	Pending, Failed        Opt[bool]
+}
+
+// RetiredPages are memory pages taken out of use (before Ampere).
+type RetiredPages struct {
+	Corrected, Uncorrected Counter[int64]
+	Pending                Opt[bool]
+}

@@ -1,0 +1,128 @@
+package gpu
+
+// Task is what the engine of a GPU works on (hw.gpu.task).
+type Task uint8
+
+// The tasks of which utilisation is known.
+const (
+	TaskGeneral Task = iota
+	TaskEncoder
+	TaskDecoder
+	TaskJPEG
+	TaskOpticalFlow
+	NumTasks
+)
+
+// Sensor is where a temperature is taken (hw.sensor_location).
+type Sensor uint8
+
+// SensorGPU is the GPU die (NVIDIA); AMD tells edge from hotspot (junction).
+const (
+	SensorGPU Sensor = iota
+	SensorMemory
+	SensorHotspot
+	SensorEdge
+	NumSensors
+)
+
+// Limit is what happens at a limit (hw.limit_type).
+type Limit uint8
+
+// LimitDegraded: the device slows down. LimitCritical: it shuts down. LimitMax: the highest value it may or can have.
+const (
+	LimitDegraded Limit = iota
+	LimitCritical
+	LimitMax
+	NumLimits
+)
+
+// ClockDomain is a part of the GPU with a clock of its own (hw.gpu.clock_domain).
+type ClockDomain uint8
+
+// The clock domains.
+const (
+	ClockGraphics ClockDomain = iota
+	ClockSM
+	ClockMemory
+	ClockVideo
+	NumClockDomains
+)
+
+// ThrottleReason is why clocks are held down (hw.gpu.throttle.reason). Idle, application and display clocks are not among
+// them: they hold nothing down that work would need.
+type ThrottleReason uint8
+
+// The reasons of NVML (nvmlClocksEventReason*) and of the amdgpu driver (indep_throttle_status).
+const (
+	ThrottleSWPowerCap ThrottleReason = iota
+	ThrottleHWSlowdown
+	ThrottleSyncBoost
+	ThrottleSWThermal
+	ThrottleHWThermal
+	ThrottleHWPowerBrake
+	ThrottlePowerPPT       // AMD: package power tracking
+	ThrottleCurrent        // AMD: TDC and EDC, electrical current
+	ThrottleThermalGPU     // AMD: edge, hotspot
+	ThrottleThermalMemory  // AMD: memory, HBM
+	ThrottleThermalVR      // AMD: voltage regulators
+	ThrottleThermalExtern  // AMD: PROCHOT and liquid cooling
+	ThrottleFirmwareReason // AMD: FIT, APCC and the rest
+	NumThrottleReasons
+)
+
+// LinkType is the technology of an interconnect between GPUs (hw.gpu.interconnect.type).
+type LinkType uint8
+
+// The interconnects.
+const (
+	NVLink LinkType = iota
+	XGMI
+	NumLinkTypes
+)
+
+// ErrorType is a kind of error (error.type of hw.errors).
+type ErrorType uint8
+
+// Corrected and uncorrected are memory (ECC, RAS) errors, deferred ones are AMD's poison that was not consumed yet.
+const (
+	ErrorCorrected ErrorType = iota
+	ErrorUncorrected
+	ErrorDeferred
+	ErrorPCIeReplay
+	ErrorXID
+	ErrorLinkCRC
+	ErrorLinkReplay
+	ErrorLinkRecovery
+	ErrorLinkECC
+	NumErrorTypes
+)
+
+// Pipe is a part of the compute engine (hw.gpu.pipe).
+type Pipe uint8
+
+// The pipes of NVML's GPM; graphics is the engine as a whole, SM any warp on an SM, DRAM the memory interface.
+const (
+	PipeGraphics Pipe = iota
+	PipeSM
+	PipeTensor
+	PipeFP64
+	PipeFP32
+	PipeFP16
+	PipeInteger
+	PipeDRAM
+	NumPipes
+)
+
+// RecoveryAction is what the driver asks for to get a device back to work (hw.gpu.recovery.action, NVML field 230).
+type RecoveryAction uint8
+
+// The actions; None means that nothing is asked for.
+const (
+	RecoveryNone RecoveryAction = iota
+	RecoveryReset
+	RecoveryReboot
+	RecoveryDrainP2P
+	RecoveryDrainAndReset
+	RecoveryBusReset
+	NumRecoveryActions
+)

@@ -1,0 +1,42 @@
+package gpu
+
+// Group is a set of quantities that a source may leave unread because nothing that is sent needs them.
+type Group uint64
+
+// The groups, each what a source reads together.
+const (
+	GroupUtilization      Group = 1 << iota // general and memory controller
+	GroupMediaUtilization                   // encoder, decoder, JPEG, optical flow
+	GroupMemory
+	GroupProtectedMemory
+	GroupTemperature
+	GroupTemperatureLimits
+	GroupPower
+	GroupPowerDetail // instantaneous and module power
+	GroupPowerLimit
+	GroupEnergy
+	GroupClocks
+	GroupClockLimits
+	GroupThrottle
+	GroupThrottleTime
+	GroupPerformanceState
+	GroupFans
+	GroupPCIeIO
+	GroupPCIeLink
+	GroupPCIeReplay
+	GroupInterconnect
+	GroupInterconnectLinks
+	GroupECC
+	GroupECCLifetime
+	GroupRemappedRows // and retired pages
+	GroupPipes
+	GroupRecovery
+	GroupProcesses
+	GroupProcessUtilization
+	GroupEvents
+
+	GroupAll Group = 1<<iota - 1
+)
+
+// Has tells whether any of the groups is wanted.
+func (g Group) Has(any Group) bool { return g&any != 0 }
