@@ -1,0 +1,112 @@
+package nvmlsim
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Environment variables that the library reads at nvmlInit.
+const (
+	// EnvScenario is the path of the scenario file.
+	EnvScenario = "NVMLSIM_SCENARIO"
+	// EnvControl is the path of the control file, by default the scenario's with ".control" appended.
+	EnvControl = "NVMLSIM_CONTROL"
+	// EnvStats is a file that the library writes its call counts to at every Control.Set and at the last shutdown.
+	EnvStats = "NVMLSIM_STATS"
+)
+
+// TB is the part of testing.TB that Use needs; so the package does not import testing.
+type TB interface {
+	Helper()
+	Setenv(key, value string)
+	TempDir() string
+	Fatal(args ...any)
+}
+
+// Use writes a scenario for one test, sets the environment variables for this process, and returns the control of the
+// library. The code under test has to initialise NVML after this.
+func Use(t TB, scenario string) *Control {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "test.scenario")
+	if err := os.WriteFile(path, []byte(scenario), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return UseFile(t, path)
+}
+
+// UseFile is Use with a scenario that is a file already, or with the default one of eight healthy GPUs if path is "".
+func UseFile(t TB, path string) *Control {
+	t.Helper()
+	control := NewControl(filepath.Join(t.TempDir(), "control"))
+	t.Setenv(EnvScenario, path)
+	t.Setenv(EnvControl, control.path)
+	return control
+}
+
+// Control changes a running simulation: faults, events, time and values, in the syntax of a scenario. What it holds
+// replaces what it held before and comes on top of the scenario.
+type Control struct {
+	path string
+
+	mu  sync.Mutex
+	seq int
+}
+
+// NewControl is the control file at path, which EnvControl has to name as well.
+func NewControl(path string) *Control {
+	return &Control{path: path}
+}
+
+// Path is the control file's.
+func (c *Control) Path() string { return c.path }
+
+// Write replaces the control file and does not wait: for the time before nvmlInit, and where no library runs.
+func (c *Control) Write(text string) error {
+	_, err := c.write(text)
+	return err
+}
+
+// Set replaces the control file and returns when the library, in this process or another, works by it.
+func (c *Control) Set(text string) error {
+	want, err := c.write(text)
+	if err != nil {
+		return err
+	}
+	const patience = 5 * time.Second
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		answer, err := os.ReadFile(c.path + ".ack")
+		if err != nil {
+			continue
+		}
+		got, problem, _ := strings.Cut(string(answer), "\n")
+		if got != want {
+			continue
+		}
+		if problem != "" {
+			return errors.New(problem)
+		}
+		return nil
+	}
+	return fmt.Errorf("no library took %s within %v: is NVML initialised?", c.path, patience)
+}
+
+// Clear ends all faults and changes that came through this control.
+func (c *Control) Clear() error { return c.Set("") }
+
+func (c *Control) write(text string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seq++
+	ack := strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(c.seq)
+	temporary := c.path + ".new"
+	if err := os.WriteFile(temporary, []byte("ack = "+ack+"\n"+text+"\n"), 0o600); err != nil {
+		return "", err
+	}
+	return ack, os.Rename(temporary, c.path)
+}

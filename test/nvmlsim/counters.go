@@ -1,0 +1,89 @@
+//go:build linux && cgo
+
+package nvmlsim
+
+/*
+#cgo LDFLAGS: -ldl
+#include <dlfcn.h>
+#include <stdlib.h>
+
+static unsigned long long call_name(void *f, const char *name) { return ((unsigned long long (*)(const char *))f)(name); }
+static unsigned long long call_total(void *f) { return ((unsigned long long (*)(void))f)(); }
+static unsigned int call_outstanding(void *f) { return ((unsigned int (*)(void))f)(); }
+static const char *call_text(void *f) { return ((const char *(*)(void))f)(); }
+static void call_reset(void *f) { ((void (*)(void))f)(); }
+*/
+import "C"
+
+import (
+	"errors"
+	"unsafe"
+)
+
+// Counters reads what the library in this process counted.
+type Counters struct {
+	calls, errors, total, totalErrors, outstanding, generation, reset, lastError unsafe.Pointer
+}
+
+// OpenCounters finds the counters of a library of Build. It may be called before the code under test loads the library,
+// and loads it then.
+func OpenCounters(path string) (*Counters, error) {
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	// Not RTLD_GLOBAL: that is for whoever uses NVML to decide. The handle is kept, so the pointers stay good.
+	handle := C.dlopen(name, C.RTLD_LAZY)
+	if handle == nil {
+		return nil, errors.New(C.GoString(C.dlerror()))
+	}
+	var missing error
+	symbol := func(name string) unsafe.Pointer {
+		c := C.CString(name)
+		defer C.free(unsafe.Pointer(c))
+		p := C.dlsym(handle, c)
+		if p == nil {
+			missing = errors.New(path + " has no " + name)
+		}
+		return p
+	}
+	counters := &Counters{
+		calls:       symbol("nvmlsimCallCount"),
+		errors:      symbol("nvmlsimErrorCount"),
+		total:       symbol("nvmlsimTotalCalls"),
+		totalErrors: symbol("nvmlsimTotalErrors"),
+		outstanding: symbol("nvmlsimOutstanding"),
+		generation:  symbol("nvmlsimGeneration"),
+		reset:       symbol("nvmlsimResetCalls"),
+		lastError:   symbol("nvmlsimLastError"),
+	}
+	return counters, missing
+}
+
+// Calls is how often a function ("nvmlDeviceGetPowerUsage") was called since the last Reset.
+func (c *Counters) Calls(function string) uint64 { return byName(c.calls, function) }
+
+// Errors is how many calls of it failed. Size queries and "nothing new" do not count as failures, see README.md.
+func (c *Counters) Errors(function string) uint64 { return byName(c.errors, function) }
+
+// TotalCalls is the sum of Calls.
+func (c *Counters) TotalCalls() uint64 { return uint64(C.call_total(c.total)) }
+
+// TotalErrors is the sum of Errors.
+func (c *Counters) TotalErrors() uint64 { return uint64(C.call_total(c.totalErrors)) }
+
+// Outstanding is how many calls are inside the library now.
+func (c *Counters) Outstanding() int { return int(C.call_outstanding(c.outstanding)) }
+
+// Generation grows whenever the state was built anew, from a changed control file say.
+func (c *Counters) Generation() uint64 { return uint64(C.call_total(c.generation)) }
+
+// LastError is what was wrong with the scenario or control file that was read last, or "".
+func (c *Counters) LastError() string { return C.GoString(C.call_text(c.lastError)) }
+
+// Reset sets all counts to zero.
+func (c *Counters) Reset() { C.call_reset(c.reset) }
+
+func byName(f unsafe.Pointer, function string) uint64 {
+	name := C.CString(function)
+	defer C.free(unsafe.Pointer(name))
+	return uint64(C.call_name(f, name))
+}
