@@ -1,7 +1,13 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package command runs the vendors' tools: a fixed name from fixed places, fixed arguments, bounded time and output.
 package command
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Tool is a known tool; there is no way to run another.
 type Tool string
@@ -11,6 +17,17 @@ const (
 	NvidiaSMI Tool = "nvidia-smi"
 	ROCmSMI   Tool = "rocm-smi"
 	AMDSMI    Tool = "amd-smi"
+)
+
+// Why a tool gave no result. Every Runner wraps one of them where it applies; another error means that the place where the
+// tool runs could not be reached, which says nothing of the tool.
+var (
+	// ErrNotFound: there is no such tool, or it cannot be started.
+	ErrNotFound = errors.New("tool not found")
+	// ErrTimeout: the tool ran, but did not end in time.
+	ErrTimeout = errors.New("tool did not end in time")
+	// ErrBusy: an earlier call has not ended, so that no other was started.
+	ErrBusy = errors.New("tool still running")
 )
 
 // Command is one call of a tool. Arguments are constants of this project or numbers that were checked to be in range,
@@ -24,14 +41,14 @@ type Command struct {
 type Result struct {
 	Stdout   []byte
 	Stderr   []byte
-	ExitCode int
+	ExitCode int // -1 where a signal ended the tool
 	// Truncated tells that the tool wrote more than the bound; Stdout then holds the beginning.
 	Truncated bool
 }
 
 // Runner runs commands somewhere: on this machine, or in a driver pod. Run runs them one after the other and returns one
 // result for each, in order. A tool that ends with an exit code is no error, its Result tells; an error means that a tool
-// could not be run or did not end in time, and the results before it are returned.
+// could not be run or did not end in time, and the results before it are returned. Results are valid until the next Run.
 type Runner interface {
 	Run(ctx context.Context, commands ...Command) ([]Result, error)
 }

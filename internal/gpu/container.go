@@ -1,3 +1,6 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package gpu
 
 // Container is a container that holds or uses devices, as far as it is known. Containers are shared between processes and
@@ -29,6 +32,9 @@ const (
 	SharingTimeSlicing
 	SharingMPS
 	SharingClaim // one DRA claim, several containers
+	// SharingReplicas: one of several slots of a device, time-sliced or under MPS; the kubelet does not tell which, and
+	// no process has shown it yet.
+	SharingReplicas
 	NumSharings
 )
 
@@ -38,4 +44,25 @@ type Holder struct {
 	Resource  string // k8s.resource.name: nvidia.com/gpu; for DRA the driver's name
 	DRA       bool   // allocated by dynamic resource allocation, else by a device plugin
 	Sharing   Sharing
+}
+
+// ContainerUse is one container on one leaf device: what it holds of it and what it uses. Holding and using are separate
+// facts; either may be without the other.
+type ContainerUse struct {
+	Container *Container
+	DeviceID  string // the leaf device: the MIG instance, not its GPU
+
+	// Allocated tells whether the container holds the device, however many slots of it; absent where the allocations
+	// could not be read. Resource, DRA and Sharing are as in Holder, and mean nothing where it is not true.
+	Allocated Opt[bool]
+	Resource  string
+	DRA       bool
+	Sharing   Sharing
+
+	Utilization [NumTasks]Opt[float64] // fraction of the device's time
+	MemoryUsage Opt[int64]             // bytes
+	MemoryLimit Opt[int64]             // bytes; only of a container that holds the device alone
+	Power       Opt[float64]           // watts
+	Energy      Counter[float64]       // joules, since the container was first seen on the device
+	IdleTime    Counter[float64]       // seconds in which the container held the device and ran nothing on it
 }

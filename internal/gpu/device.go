@@ -1,3 +1,6 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package gpu
 
 // Device is one GPU, or one partition of a GPU (a MIG instance, an AMD compute partition), at one instant.
@@ -41,6 +44,16 @@ type Device struct {
 	// unallocated device from one whose allocation could not be read.
 	Holders      []Holder
 	HoldersKnown bool
+
+	// GPUInstance and ComputeInstance are the numbers of a MIG instance on its GPU.
+	GPUInstance, ComputeInstance Opt[int]
+	// Aliases are the other names that the device has on its machine, under which an allocation may name it: card1,
+	// renderD128, amdgpu_xcp_3.
+	Aliases []string
+
+	// ProcessesUnread: which processes use the device could not be read, or was not asked for. Otherwise a device without
+	// a process in Node.Processes has none.
+	ProcessesUnread bool
 }
 
 // Info describes a device. What is not known is empty.
@@ -60,6 +73,12 @@ type Memory struct {
 	Usage     Opt[int64] // allocated, what the driver reserves not counted
 	Reserved  Opt[int64] // held back by driver and firmware
 	Protected Opt[int64] // used, of the confidential-computing part
+
+	// VisibleLimit and VisibleUsage are of that part of it which the CPU can reach (AMD's visible VRAM).
+	VisibleLimit, VisibleUsage Opt[int64]
+	// SystemLimit and SystemUsage are of the system's memory that the device may map (AMD's GTT). It is the machine's own,
+	// and on a GPU that shares the machine's memory most of what is used: never to be added to the rest.
+	SystemLimit, SystemUsage Opt[int64]
 }
 
 // Power is what a device draws, in watts.

@@ -1,3 +1,6 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gpu is the vendor-neutral vocabulary of the receiver: what a source reads (Node, Device, Process, Event), who
 // uses it (Container, Holder), and the optional value types in between. It imports nothing of ours.
 //

@@ -1,3 +1,6 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package gpu
 
 // Task is what the engine of a GPU works on (hw.gpu.task).
@@ -124,5 +127,6 @@ const (
 	RecoveryDrainP2P
 	RecoveryDrainAndReset
 	RecoveryBusReset
+	RecoveryIMEXDomain // recover the IMEX domain that the device is in
 	NumRecoveryActions
 )

@@ -1,3 +1,6 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package gpu
 
 import "time"
@@ -22,8 +25,8 @@ type Event struct {
 	Model  string
 	Vendor Vendor
 
-	XID      int64 // of EventXID
-	State    State // of EventStatus: the new one
-	Previous State // of EventStatus
+	XID      int64      // of EventXID
+	State    State      // of EventStatus: the new one
+	Previous Opt[State] // of EventStatus; absent where the device was not seen before
 	Message  string
 }

@@ -1,3 +1,6 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package gpu
 
 // Group is a set of quantities that a source may leave unread because nothing that is sent needs them.

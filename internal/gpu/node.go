@@ -1,3 +1,6 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package gpu
 
 import "time"
@@ -29,6 +32,13 @@ type Node struct {
 	Presence  [NumPresences]Opt[int64] // physical GPUs; partitions do not count
 	Problems  []Problem
 	Events    []Event // newest last
+
+	// RestartNeeded says why this process cannot read the driver any more whatever it tries, and a new one could: the
+	// driver's library was replaced, and the old one cannot be unloaded. Nil as long as there is no such reason.
+	RestartNeeded error
+
+	// Containers is who holds and who uses which device; attribution fills it in. A container on two devices is in it twice.
+	Containers []ContainerUse
 }
 
 // Presence is how much of a physical GPU can be seen.

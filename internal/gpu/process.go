@@ -1,3 +1,6 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
 package gpu
 
 import "time"
@@ -32,4 +35,8 @@ type Process struct {
 	Owner       string // process.owner
 
 	Container *Container // nil where the process is in none, or it cannot be known
+
+	// Cgroup is the whole of /proc/<pid>/cgroup (process.linux.cgroup); empty where it was not read. It is what
+	// attribution finds the container by.
+	Cgroup string
 }

@@ -1,0 +1,94 @@
+# Everything runs from the root of the repository. `make help` lists what there is.
+
+SHELL := /bin/bash
+# go-nvml's header declares old functions deprecated, for which gcc prints hundreds of lines.
+export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
+TOOL := go tool -modfile=tools/go.mod
+DIST := dist/otelcol-gpu
+SIM  := bin/nvmlsim
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+# ---- run ----
+
+.PHONY: demo
+demo: otelcol-gpu gpuwatch nvmlsim ## build otelcol-gpu and run it on a simulated node of 8 NVIDIA GPUs
+	@mkdir -p demo-output
+	@NVMLSIM_SCENARIO=$(CURDIR)/test/nvmlsim/scenarios/demo.scenario GPU_NVML_LIBRARY=$(CURDIR)/$(SIM)/libnvidia-ml.so.1 \
+		bin/gpuwatch -simulated -run $(DIST) -config config/demo.yaml -log demo-output/collector.log
+
+.PHONY: run
+run: otelcol-gpu gpuwatch ## the same on this machine's own GPUs
+	@mkdir -p demo-output
+	@GPU_NVML_LIBRARY= bin/gpuwatch -run $(DIST) -config config/demo.yaml -log demo-output/collector.log
+
+# ---- build ----
+
+.PHONY: otelcol-gpu
+otelcol-gpu: ## build the collector with ocb from builder-config.yaml
+	@scripts/build-collector.sh $(DIST)
+
+.PHONY: gpuwatch
+gpuwatch:
+	@CGO_ENABLED=0 go build -o bin/gpuwatch ./cmd/gpuwatch
+
+.PHONY: nvmlsim
+nvmlsim: ## build the simulated libnvidia-ml.so.1
+	@$(MAKE) --no-print-directory -s -C test/nvmlsim OUT=$(CURDIR)/$(SIM)
+
+.PHONY: generate
+generate: ## regenerate internal/metadata and documentation.md from metadata.yaml
+	@scripts/generate.sh
+
+# ---- check ----
+
+.PHONY: test
+test: ## every test that needs no root and nothing outside the tree
+	go test ./...
+
+.PHONY: check
+check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector ## everything that CI checks
+
+.PHONY: generated-up-to-date
+generated-up-to-date:
+	@scripts/check-generated.sh
+
+.PHONY: lint
+lint: .tools/golangci-lint
+	.tools/golangci-lint run ./...
+
+.tools/golangci-lint: tools/lint/go.mod
+	go build -modfile=tools/lint/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: build-everywhere
+build-everywhere: ## without cgo, and for Windows and macOS, everything compiles
+	CGO_ENABLED=0 go build ./...
+	CGO_ENABLED=0 GOOS=windows go build ./...
+	CGO_ENABLED=0 GOOS=darwin go build ./...
+	CGO_ENABLED=0 go test ./internal/nvml ./receiver
+
+.PHONY: race
+race: ## the tests under the race detector
+	go test -race ./...
+
+.PHONY: vulnerabilities
+vulnerabilities:
+	@scripts/vulnerabilities.sh
+
+.PHONY: test-collector
+test-collector: otelcol-gpu nvmlsim ## the built collector, end to end, on the simulated node
+	OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 ./test/collector
+
+.PHONY: bench
+bench: ## the benchmarks of docs/performance.md
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## 20 seconds of each fuzz test
+	@scripts/fuzz.sh 20s
+
+.PHONY: clean
+clean:
+	rm -rf bin dist demo-output

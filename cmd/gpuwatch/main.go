@@ -1,0 +1,82 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command gpuwatch shows in a terminal what otelcol-gpu sends: it starts the collector, follows the OTLP file that it
+// writes, and draws one line for each GPU. It reads no GPU itself; what it shows has gone the whole way.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+type options struct {
+	binary, config, log, otlp, endpoint string
+	simulated                           bool
+	duration                            time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.binary, "run", "dist/otelcol-gpu", "the collector to start")
+	flag.StringVar(&o.config, "config", "config/demo.yaml", "its configuration")
+	flag.StringVar(&o.log, "log", "demo-output/collector.log", "where its log goes")
+	flag.StringVar(&o.otlp, "otlp", "demo-output/otlp.jsonl", "the OTLP file that it writes")
+	flag.StringVar(&o.endpoint, "endpoint", "http://127.0.0.1:9400/metrics", "its Prometheus endpoint, to be shown")
+	flag.BoolVar(&o.simulated, "simulated", false, "say that the hardware is simulated")
+	flag.DurationVar(&o.duration, "for", 0, "end after this time; 0: on Ctrl-C")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if o.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.duration)
+		defer cancel()
+	}
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "gpuwatch:", err)
+		os.Exit(1)
+	}
+}
+
+// run shows what the collector sends until the context ends or the collector does.
+func run(ctx context.Context, o options) error {
+	if err := os.Remove(o.otlp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the last run's output: %w", err)
+	}
+	c, err := startCollector(o)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+
+	screen := newScreen(os.Stdout, o)
+	follower := &follower{path: o.otlp}
+	view := newView()
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-c.ended:
+			return fmt.Errorf("the collector ended by itself (%v); the end of %s:\n%s", err, o.log, lastLines(o.log))
+		case now := <-tick.C:
+			news, err := follower.next()
+			if err != nil {
+				return err
+			}
+			for _, metrics := range news {
+				view.update(metrics)
+			}
+			screen.draw(view, now)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stuck is a process that hangs in the kernel: no kill ends it until it is let go.
+type stuck struct{ letGo chan struct{} }
+
+func (s stuck) wait() error { <-s.letGo; return errors.New("signal: killed") }
+func (stuck) exitCode() int { return -1 }
+func (stuck) pid() int      { return 4711 }
+
+type ended struct{}
+
+func (ended) wait() error   { return nil }
+func (ended) exitCode() int { return 0 }
+func (ended) pid() int      { return 4712 }
+
+func TestLocalStuckProcessKeepsItBusy(t *testing.T) {
+	p := stuck{letGo: make(chan struct{})}
+	starts := 0
+	l, err := NewLocal(NvidiaSMI, ownExecutable(t))
+	require.NoError(t, err)
+	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l.now = func() time.Time { return since }
+	l.start = func(context.Context, spec) (process, error) {
+		starts++
+		if starts == 1 {
+			return p, nil
+		}
+		return ended{}, nil
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = l.Run(ctx, Command{Tool: NvidiaSMI}, Command{Tool: NvidiaSMI})
+	require.ErrorIs(t, err, ErrTimeout)
+	require.ErrorContains(t, err, "process 4711")
+
+	goroutines := runtime.NumGoroutine()
+	for range 100 {
+		_, err = l.Run(t.Context(), Command{Tool: NvidiaSMI})
+		require.ErrorIs(t, err, ErrBusy)
+		require.ErrorContains(t, err, "since 2026-03-01T12:00:00Z")
+	}
+	assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "goroutines pile up behind a stuck process")
+	assert.Equal(t, 1, starts, "a second process was started beside a stuck one")
+
+	close(p.letGo)
+	require.Eventually(t, func() bool {
+		_, err = l.Run(t.Context(), Command{Tool: NvidiaSMI})
+		return err == nil
+	}, 10*time.Second, time.Millisecond, "the kernel has let go of the process, and the tool is still not run")
+}
+
+func TestLocalCancelledIsNoTimeout(t *testing.T) {
+	l, err := NewLocal(NvidiaSMI, ownExecutable(t))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = l.Run(ctx, Command{Tool: NvidiaSMI})
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, ErrTimeout)
+}
+
+func TestLocalRunsOnlyItsTool(t *testing.T) {
+	l, err := NewLocal(NvidiaSMI, ownExecutable(t))
+	require.NoError(t, err)
+	_, err = l.Run(t.Context(), Command{Tool: AMDSMI})
+	require.ErrorContains(t, err, `nvidia-smi: asked to run "amd-smi"`)
+}
+
+func TestLocalStartFails(t *testing.T) {
+	l, err := NewLocal(NvidiaSMI, ownExecutable(t))
+	require.NoError(t, err)
+	l.start = func(context.Context, spec) (process, error) { return nil, errors.New("permission denied") }
+	for range 2 { // the second shows that the first did not leave it busy
+		_, err = l.Run(t.Context(), Command{Tool: NvidiaSMI})
+		require.ErrorIs(t, err, ErrNotFound)
+		require.ErrorContains(t, err, "permission denied")
+	}
+}
+
+func TestLimitLeavesTimeToKill(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	limited, grace, stop := limit(ctx)
+	defer stop()
+	whole, _ := ctx.Deadline()
+	killed, ok := limited.Deadline()
+	require.True(t, ok)
+	assert.Equal(t, maxGrace, grace)
+	assert.Equal(t, maxGrace, whole.Sub(killed))
+
+	limited, _, stop = limit(t.Context())
+	defer stop()
+	_, ok = limited.Deadline()
+	assert.True(t, ok, "a call without a deadline is bounded all the same")
+}
+
+func TestBounded(t *testing.T) {
+	calls := 0
+	b := bounded{}
+	b.reset(5, func() { calls++ })
+	for _, s := range []string{"abc", "def", "ghi"} {
+		n, err := b.Write([]byte(s))
+		require.NoError(t, err)
+		assert.Equal(t, 3, n)
+	}
+	assert.Equal(t, "abcde", string(b.data))
+	assert.True(t, b.truncated)
+	assert.Equal(t, 1, calls)
+
+	b.data = make([]byte, maxKept+1)
+	b.reset(5, nil)
+	assert.Zero(t, cap(b.data), "a flood's memory is kept")
+}

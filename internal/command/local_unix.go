@@ -1,0 +1,35 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package command
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+func executable(tool Tool) string { return string(tool) }
+
+func sameName(a, b string) bool { return a == b }
+
+func mayExecute(mode fs.FileMode) bool { return mode.Perm()&0o111 != 0 }
+
+// environment is what every tool gets: output in English with a point in numbers, and the system's own programs.
+func environment() []string {
+	return []string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+}
+
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup kills a process and all of its descendants that have not left its group.
+func killGroup(p *os.Process) error {
+	err := syscall.Kill(-p.Pid, syscall.SIGKILL)
+	if errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
+}

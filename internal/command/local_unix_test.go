@@ -1,0 +1,179 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package command
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// script returns a Local whose tool is a shell script.
+func script(t *testing.T, text string, options ...LocalOption) *Local {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "nvidia-smi")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700)) //nolint:gosec // it must be executable
+	l, err := NewLocal(NvidiaSMI, path, options...)
+	require.NoError(t, err)
+	return l
+}
+
+func TestLocalRunsABatchInOrder(t *testing.T) {
+	l := script(t, `echo "out $*"; echo "err $1" >&2; exit "$2"`)
+	for range 2 { // the second run uses the buffers of the first
+		results, err := l.Run(t.Context(),
+			Command{Tool: NvidiaSMI, Args: []string{"a b", "0"}}, Command{Tool: NvidiaSMI, Args: []string{"c", "9"}})
+		require.NoError(t, err, "an exit code is no error")
+		require.Len(t, results, 2)
+		assert.Equal(t, "out a b 0\n", string(results[0].Stdout))
+		assert.Equal(t, "err a b\n", string(results[0].Stderr))
+		assert.Equal(t, 0, results[0].ExitCode)
+		assert.Equal(t, "out c 9\n", string(results[1].Stdout))
+		assert.Equal(t, 9, results[1].ExitCode)
+	}
+}
+
+func TestLocalFixedSurroundings(t *testing.T) {
+	t.Setenv("SECRET", "hunter2")
+	t.Setenv("LC_ALL", "de_DE.UTF-8")
+	l := script(t, `/usr/bin/env; cat`, WithEnvironment("EXTRA=1"))
+	results, err := l.Run(t.Context(), Command{Tool: NvidiaSMI})
+	require.NoError(t, err)
+	env := strings.Split(strings.TrimSpace(string(results[0].Stdout)), "\n")
+	assert.Contains(t, env, "LC_ALL=C")
+	assert.Contains(t, env, "EXTRA=1")
+	assert.NotContains(t, string(results[0].Stdout), "hunter2")
+}
+
+func TestLocalLibrariesBesideTheTool(t *testing.T) {
+	l := script(t, `echo "$LD_LIBRARY_PATH"`)
+	l.places = []place{{dir: filepath.Dir(l.path), libraries: "/driver/lib64"}}
+	l.path = ""
+	results, err := l.Run(t.Context(), Command{Tool: NvidiaSMI})
+	require.NoError(t, err)
+	assert.Equal(t, "/driver/lib64\n", string(results[0].Stdout))
+}
+
+func TestLocalHangIsKilledAsAGroup(t *testing.T) {
+	pids := filepath.Join(t.TempDir(), "pids")
+	// A child and a child of a child, which hold the output open as well.
+	l := script(t, `echo $$ >`+pids+`
+sh -c 'echo $$ >>`+pids+`; sleep 300 & echo $! >>`+pids+`; wait' &
+while [ "$(wc -l <`+pids+`)" -lt 3 ]; do :; done
+echo half an output
+wait`)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	results, err := l.Run(ctx, Command{Tool: NvidiaSMI}, Command{Tool: NvidiaSMI})
+	require.ErrorIs(t, err, ErrTimeout)
+	assert.Empty(t, results)
+	require.NoError(t, ctx.Err(), "the runner returned after the deadline")
+
+	text, err := os.ReadFile(pids) //nolint:gosec // written above
+	require.NoError(t, err)
+	lines := strings.Fields(string(text))
+	require.Len(t, lines, 3)
+	for _, line := range lines {
+		pid, err := strconv.Atoi(line)
+		require.NoError(t, err)
+		assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 5*time.Millisecond, "process %d lives on", pid)
+	}
+	_, err = l.Run(t.Context(), Command{Tool: AMDSMI})
+	require.NotErrorIs(t, err, ErrBusy, "a process that could be killed leaves it free")
+}
+
+// gone tells whether a process is no more, or is dead and only waits for whoever adopted it to notice.
+func gone(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return true
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}
+
+func TestLocalResultsBeforeAHangAreReturned(t *testing.T) {
+	l := script(t, `[ "$1" = hang ] && exec sleep 300; echo fine`)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	results, err := l.Run(ctx, Command{Tool: NvidiaSMI}, Command{Tool: NvidiaSMI, Args: []string{"hang"}}, Command{Tool: NvidiaSMI})
+	require.ErrorIs(t, err, ErrTimeout)
+	require.Len(t, results, 1)
+	assert.Equal(t, "fine\n", string(results[0].Stdout))
+}
+
+func TestLocalCancelEndsARunningTool(t *testing.T) {
+	l := script(t, `exec sleep 300`)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	_, err := l.Run(ctx, Command{Tool: NvidiaSMI})
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, ErrTimeout)
+}
+
+func TestLocalFloodIsCutOff(t *testing.T) {
+	l := script(t, `yes`, WithOutputLimits(1000, 10))
+	results, err := l.Run(t.Context(), Command{Tool: NvidiaSMI})
+	require.NoError(t, err)
+	require.Len(t, results, 1)
+	assert.True(t, results[0].Truncated)
+	assert.Equal(t, strings.Repeat("y\n", 500), string(results[0].Stdout))
+	assert.NotZero(t, results[0].ExitCode)
+}
+
+func TestLocalStderrIsBounded(t *testing.T) {
+	l := script(t, `echo 0123456789abcdef >&2; echo fine`, WithOutputLimits(1000, 10))
+	results, err := l.Run(t.Context(), Command{Tool: NvidiaSMI})
+	require.NoError(t, err)
+	assert.Equal(t, "0123456789", string(results[0].Stderr))
+	assert.Equal(t, "fine\n", string(results[0].Stdout))
+	assert.False(t, results[0].Truncated)
+}
+
+func TestLocalDescendantThatKeepsTheOutputOpen(t *testing.T) {
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	l := script(t, `sleep 300 & echo $! >`+pidFile+`; echo fine; exit 3`)
+	results, err := l.Run(t.Context(), Command{Tool: NvidiaSMI})
+	require.NoError(t, err)
+	assert.Equal(t, "fine\n", string(results[0].Stdout))
+	assert.Equal(t, 3, results[0].ExitCode)
+
+	text, err := os.ReadFile(pidFile) //nolint:gosec // written above
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 5*time.Millisecond, "what the tool left behind lives on")
+}
+
+func TestLocalSignalledTool(t *testing.T) {
+	l := script(t, `echo half; kill -SEGV $$`)
+	results, err := l.Run(t.Context(), Command{Tool: NvidiaSMI})
+	require.NoError(t, err)
+	assert.Equal(t, -1, results[0].ExitCode)
+	assert.Equal(t, "half\n", string(results[0].Stdout))
+}
+
+func TestLocalNotExecutable(t *testing.T) {
+	l := script(t, "")
+	require.NoError(t, os.Chmod(l.path, 0o600))
+	_, err := l.Run(t.Context(), Command{Tool: NvidiaSMI})
+	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorContains(t, err, "is not executable")
+
+	// A file of the right name and mode that the kernel cannot execute.
+	require.NoError(t, os.WriteFile(l.path, []byte("\x7fELF garbage"), 0o600))
+	require.NoError(t, os.Chmod(l.path, 0o700)) //nolint:gosec // it must be executable
+	_, err = l.Run(t.Context(), Command{Tool: NvidiaSMI})
+	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorContains(t, err, "exec format error")
+}

@@ -1,0 +1,17 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metadata
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+)
+
+// StartTime is an option that gives a point a start time of its own: the builder gives every point the same one, although
+// counters start at different times. Set it, then record with it; it may be set anew for the next point.
+//
+// It stands beside the generated code because options cannot be written outside this package.
+type StartTime struct{ Timestamp pcommon.Timestamp }
+
+func (s *StartTime) apply(dp pmetric.NumberDataPoint) { dp.SetStartTimestamp(s.Timestamp) }

@@ -1,0 +1,330 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// everything sets each value to another number, so that none can be taken for a second.
+const everything = `
+gpus = 2
+time = manual
+now = 100
+[gpu 1]
+board = h100
+serial = 1650000000001
+minor = 5
+bus_id = 0000:9b:00
+util.gpu = 11
+util.memory = 12
+util.encoder = 13
+util.decoder = 14
+util.jpeg = 15
+util.ofa = 16
+memory.total = 80Gi
+memory.reserved = 1Gi
+memory.used = 20Gi
+protected.total = 8Gi
+protected.used = 2Gi
+temperature = 61
+temperature.memory = 72
+threshold.shutdown = 95
+threshold.slowdown = 92
+threshold.gpu_max = 87
+threshold.memory_max = 105
+tlimit.margin = 26
+fans = 2
+fan = 58
+power.average = 612.5
+power.instant = 640.25
+power.module = 900
+power.limit.enforced = 650
+energy = 123456.789
+clock.graphics = 1701
+clock.sm = 1702
+clock.memory = 2603
+clock.video = 1504
+clock.max.graphics = 1981
+clock.max.sm = 1982
+clock.max.memory = 2653
+clock.max.video = 1554
+pstate = 2
+reasons = 0x144
+reasons.supported = 0x1ef
+violation.power = 1.5
+violation.sync_boost = 2.5
+violation.sw_thermal = 3.5
+violation.hw_thermal = 4.5
+violation.power_brake = 5.5
+pcie.tx.bytes = 1000001
+pcie.rx.bytes = 1000002
+pcie.replay = 7
+pcie.generation = 3
+pcie.generation.max = 5
+pcie.width = 8
+pcie.width.max = 16
+ecc.volatile.corrected = 21
+ecc.volatile.uncorrected = 22
+ecc.aggregate.corrected = 23
+ecc.aggregate.uncorrected = 24
+remapped.corrected = 31
+remapped.uncorrected = 32
+links = 2
+nvlink.tx.bytes = 4096
+nvlink.rx.bytes = 8192
+nvlink.crc_flit = 1
+nvlink.crc_data = 2
+nvlink.replay = 4
+nvlink.recovery = 5
+nvlink.ecc = 6
+`
+
+func TestIdentity(t *testing.T) {
+	b := start(t, everything)
+	d := device(t, b.read(), 1)
+	assert.Equal(t, "GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01", d.ID)
+	assert.Equal(t, "nvidia5", d.Name)
+	assert.Equal(t, "NVIDIA H100 80GB HBM3", d.Model)
+	assert.Equal(t, gpu.NVIDIA, d.Vendor)
+	assert.Empty(t, d.Parent)
+	assert.Equal(t, gpu.Info{
+		Serial:            "1650000000001",
+		DriverVersion:     "580.95.05",
+		FirmwareVersion:   "96.00.61.00.01",
+		PCIAddress:        "0000:9b:00.0",
+		ComputeCapability: "9.0",
+	}, d.Info)
+}
+
+func TestNUMANode(t *testing.T) {
+	b := start(t, everything)
+	b.pci("0000:9b:00.0", "nvidia", "1")
+	assert.Equal(t, gpu.Some[int64](1), device(t, b.read(), 1).Info.NUMANode)
+}
+
+// approx compares values that went through a unit conversion.
+func approx(t *testing.T, want float64, got gpu.Opt[float64], what string) {
+	t.Helper()
+	v, ok := got.Get()
+	require.True(t, ok, "%s is absent", what)
+	assert.InEpsilon(t, want, v, 1e-9, what)
+}
+
+func total[N gpu.Number](t *testing.T, want N, got gpu.Counter[N], what string) {
+	t.Helper()
+	v, ok := got.Get()
+	require.True(t, ok, "%s is absent", what)
+	assert.InDelta(t, float64(want), float64(v), 1e-6, what)
+	assert.True(t, got.Since().IsZero(), "%s: the driver does not tell since when", what)
+}
+
+func TestQuantities(t *testing.T) {
+	b := start(t, everything)
+	n := b.read()
+	assert.Empty(t, n.Problems)
+	d := device(t, n, 1)
+
+	approx(t, 0.11, d.Utilization[gpu.TaskGeneral], "utilization")
+	approx(t, 0.12, d.MemoryController, "memory controller")
+	approx(t, 0.13, d.Utilization[gpu.TaskEncoder], "encoder")
+	approx(t, 0.14, d.Utilization[gpu.TaskDecoder], "decoder")
+	approx(t, 0.15, d.Utilization[gpu.TaskJPEG], "JPEG")
+	approx(t, 0.16, d.Utilization[gpu.TaskOpticalFlow], "optical flow")
+
+	assert.Equal(t, gpu.Memory{
+		Limit: gpu.Some[int64](80 << 30), Usage: gpu.Some[int64](20 << 30),
+		Reserved: gpu.Some[int64](1 << 30), Protected: gpu.Some[int64](2 << 30),
+	}, d.Memory)
+
+	approx(t, 61, d.Temperature[gpu.SensorGPU], "temperature")
+	approx(t, 72, d.Temperature[gpu.SensorMemory], "memory temperature")
+	approx(t, 92, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitDegraded], "slowdown")
+	approx(t, 95, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitCritical], "shutdown")
+	approx(t, 87, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax], "highest of the GPU")
+	approx(t, 105, d.TemperatureLimit[gpu.SensorMemory][gpu.LimitMax], "highest of the memory")
+	approx(t, 26, d.TemperatureMargin[gpu.LimitDegraded], "margin")
+	assert.Equal(t, []gpu.Fan{
+		{Location: "fan0", Ratio: gpu.Some(0.58)}, {Location: "fan1", Ratio: gpu.Some(0.58)},
+	}, d.Fans)
+
+	approx(t, 612.5, d.Power.Draw, "power")
+	approx(t, 640.25, d.Power.Instant, "instantaneous power")
+	approx(t, 900, d.Power.Module, "module power")
+	approx(t, 650, d.Power.Limit[gpu.LimitMax], "power limit")
+	total(t, 123456.789, d.Energy, "energy")
+
+	for domain, want := range [gpu.NumClockDomains][2]float64{
+		{1701e6, 1981e6}, {1702e6, 1982e6}, {2603e6, 2653e6}, {1504e6, 1554e6},
+	} {
+		approx(t, want[0], d.Clocks[domain].Speed, "clock")
+		approx(t, want[1], d.Clocks[domain].Limit, "clock limit")
+	}
+	assert.Equal(t, gpu.Some[int64](2), d.PerformanceState)
+
+	active := func(r gpu.ThrottleReason) gpu.Opt[bool] { return d.Throttle[r].Active }
+	assert.Equal(t, gpu.Some(true), active(gpu.ThrottleSWPowerCap))
+	assert.Equal(t, gpu.Some(false), active(gpu.ThrottleHWSlowdown))
+	assert.False(t, active(gpu.ThrottleSyncBoost).Known(), "the device cannot report it")
+	assert.Equal(t, gpu.Some(false), active(gpu.ThrottleSWThermal))
+	assert.Equal(t, gpu.Some(true), active(gpu.ThrottleHWThermal))
+	assert.Equal(t, gpu.Some(false), active(gpu.ThrottleHWPowerBrake))
+	for _, r := range []gpu.ThrottleReason{gpu.ThrottlePowerPPT, gpu.ThrottleThermalGPU, gpu.ThrottleFirmwareReason} {
+		assert.Equal(t, gpu.Throttle{}, d.Throttle[r], "a reason of AMD's")
+	}
+	total(t, 1.5, d.Throttle[gpu.ThrottleSWPowerCap].Time, "power cap")
+	total(t, 2.5, d.Throttle[gpu.ThrottleSyncBoost].Time, "sync boost")
+	total(t, 3.5, d.Throttle[gpu.ThrottleSWThermal].Time, "software thermal")
+	total(t, 4.5, d.Throttle[gpu.ThrottleHWThermal].Time, "hardware thermal")
+	total(t, 5.5, d.Throttle[gpu.ThrottleHWPowerBrake].Time, "power brake")
+
+	total[int64](t, 1000001, d.PCIe.Transmitted, "PCIe transmitted")
+	total[int64](t, 1000002, d.PCIe.Received, "PCIe received")
+	assert.Equal(t, gpu.Some[int64](3), d.PCIe.Generation)
+	assert.Equal(t, gpu.Some[int64](5), d.PCIe.GenerationLimit)
+	assert.Equal(t, gpu.Some[int64](8), d.PCIe.Width)
+	assert.Equal(t, gpu.Some[int64](16), d.PCIe.WidthLimit)
+
+	assert.Equal(t, gpu.RemappedRows{
+		Corrected: gpu.Total[int64](31), Uncorrected: gpu.Total[int64](32),
+		Pending: gpu.Some(false), Failed: gpu.Some(false),
+	}, d.RemappedRows)
+	assert.Equal(t, gpu.RetiredPages{}, d.RetiredPages, "the board remaps rows instead")
+	assert.Equal(t, gpu.Some(gpu.RecoveryNone), d.RecoveryAction)
+
+	assert.Equal(t, gpu.NVLink, d.Interconnect.Type)
+	total[int64](t, 2*4096, d.Interconnect.Transmitted, "NVLink transmitted")
+	total[int64](t, 2*8192, d.Interconnect.Received, "NVLink received")
+	assert.Equal(t, map[gpu.ErrorType]int64{
+		gpu.ErrorPCIeReplay: 7, gpu.ErrorCorrected: 21, gpu.ErrorUncorrected: 22,
+		gpu.ErrorLinkCRC: 2 * 3, gpu.ErrorLinkReplay: 2 * 4, gpu.ErrorLinkRecovery: 2 * 5, gpu.ErrorLinkECC: 2 * 6,
+	}, errorCounts(t, d.Errors, false))
+	assert.Equal(t, map[gpu.ErrorType]int64{gpu.ErrorCorrected: 23, gpu.ErrorUncorrected: 24}, errorCounts(t, d.Errors, true))
+
+	require.Len(t, d.Interconnect.Links, 2)
+	link := d.Interconnect.Links[1]
+	assert.Equal(t, "1", link.Name)
+	total[int64](t, 4096, link.Transmitted, "transmitted by link 1")
+	total[int64](t, 8192, link.Received, "received by link 1")
+	assert.Equal(t, int64(4), errorCounts(t, link.Errors, false)[gpu.ErrorLinkReplay])
+
+	assert.Equal(t, gpu.StateOK, d.State())
+	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{gpu.Some[int64](2), gpu.Some[int64](0), {}}, n.Presence)
+}
+
+func errorCounts(t *testing.T, errors []gpu.ErrorCount, lifetime bool) map[gpu.ErrorType]int64 {
+	t.Helper()
+	counts := map[gpu.ErrorType]int64{}
+	for _, e := range errors {
+		if e.Lifetime != lifetime {
+			continue
+		}
+		n, ok := e.Count.Get()
+		require.True(t, ok)
+		require.NotContains(t, counts, e.Type, "counted twice")
+		counts[e.Type] = n
+	}
+	return counts
+}
+
+// What a board cannot tell is absent, and nothing stands in for it.
+func TestAbsence(t *testing.T) {
+	tests := map[string]struct {
+		board string
+		check func(*testing.T, *gpu.Device)
+	}{
+		"geforce": {"geforce", func(t *testing.T, d *gpu.Device) {
+			assert.Empty(t, d.Info.Serial)
+			assert.Empty(t, errorCounts(t, d.Errors, true))
+			assert.Equal(t, map[gpu.ErrorType]int64{gpu.ErrorPCIeReplay: 0}, errorCounts(t, d.Errors, false))
+			assert.Equal(t, gpu.RemappedRows{}, d.RemappedRows)
+			assert.False(t, d.Interconnect.Transmitted.Known(), "it has no links")
+			assert.False(t, d.Temperature[gpu.SensorMemory].Known())
+			assert.Equal(t, [gpu.NumSensors][gpu.NumLimits]gpu.Opt[float64]{}, d.TemperatureLimit, "it tells margins only")
+			approx(t, 45, d.TemperatureMargin[gpu.LimitDegraded], "margin")
+			assert.Len(t, d.Fans, 2)
+		}},
+		"turing": {"turing", func(t *testing.T, d *gpu.Device) {
+			assert.Equal(t, gpu.RemappedRows{}, d.RemappedRows)
+			assert.Equal(t, gpu.RetiredPages{
+				Corrected: gpu.Total[int64](0), Uncorrected: gpu.Total[int64](0), Pending: gpu.Some(false),
+			}, d.RetiredPages)
+			assert.False(t, d.RecoveryAction.Known())
+			assert.False(t, d.TemperatureMargin[gpu.LimitDegraded].Known())
+			approx(t, 97, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitDegraded], "slowdown")
+			approx(t, 24, d.Power.Draw, "power, not averaged")
+			assert.Equal(t, [gpu.NumPipes]gpu.Opt[float64]{}, d.Pipes)
+		}},
+		"gb10": {"gb10", func(t *testing.T, d *gpu.Device) {
+			assert.Equal(t, gpu.Memory{}, d.Memory, "the memory is the system's")
+			assert.False(t, d.Clocks[gpu.ClockMemory].Speed.Known())
+			assert.False(t, d.Power.Limit[gpu.LimitMax].Known())
+		}},
+		"ecc off": {"h100\necc = 0", func(t *testing.T, d *gpu.Device) {
+			assert.NotContains(t, errorCounts(t, d.Errors, false), gpu.ErrorCorrected)
+			assert.Empty(t, errorCounts(t, d.Errors, true))
+		}},
+		"sentinels": {"h100\npower.average = raw(0xFFFFFFFF)\nmemory.used = raw(0xFFFFFFFFFFFFFFFF)\npstate = 32\nutil.gpu = raw(250)\n" +
+			"temperature.memory = raw(0xFFFFFFFF)\nthreshold.gpu_max = 0\nenergy = raw(0xFFFFFFFFFFFFFFFF)", func(t *testing.T, d *gpu.Device) {
+			assert.False(t, d.Power.Draw.Known(), "power")
+			assert.False(t, d.Memory.Usage.Known(), "memory")
+			assert.True(t, d.Memory.Limit.Known(), "memory limit")
+			assert.False(t, d.PerformanceState.Known(), "performance state")
+			assert.False(t, d.Utilization[gpu.TaskGeneral].Known(), "utilization")
+			assert.False(t, d.Temperature[gpu.SensorMemory].Known(), "memory temperature")
+			assert.False(t, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax].Known(), "threshold")
+			assert.False(t, d.Energy.Known(), "energy")
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, "gpus = 1\n[gpu 0]\nboard = "+tt.board)
+			for range 2 { // what is remembered must not change what is reported
+				n := b.read()
+				assert.Empty(t, n.Problems)
+				tt.check(t, device(t, n, 0))
+			}
+		})
+	}
+}
+
+// A GPU that was read stays as it was in the node until the source is read again, and the next node is another.
+func TestNodesDoNotMix(t *testing.T) {
+	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = turing\npower = ramp(100, 200, 100)")
+	first := device(t, b.read(), 0)
+	power, fans := first.Power.Draw, first.Fans
+	b.at(50, "")
+	second := device(t, b.read(), 0)
+	assert.Equal(t, gpu.Some(100.0), power)
+	assert.Equal(t, gpu.Some(150.0), second.Power.Draw)
+	require.Len(t, fans, 1)
+	assert.NotSame(t, &fans[0], &second.Fans[0])
+}
+
+func TestNoGPUs(t *testing.T) {
+	n := start(t, "gpus = 0").read()
+	assert.Empty(t, ids(n))
+	assert.Empty(t, n.Problems)
+	assert.Equal(t, gpu.Some[int64](0), n.Presence[gpu.Visible])
+	assert.Equal(t, gpu.Some[int64](0), n.Presence[gpu.Missing])
+}
+
+func TestFractionsAreFractions(t *testing.T) {
+	n := start(t, everything).read()
+	for i := range n.Devices {
+		for _, u := range n.Devices[i].Utilization {
+			v := value2(t, u)
+			assert.False(t, v < 0 || v > 1 || math.IsNaN(v), "%v", v)
+		}
+	}
+	assert.Equal(t, manualEpoch, n.Time, "when the read began")
+}

@@ -1,0 +1,239 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// reading is what one read of a board yields: the GPU first, then its MIG instances.
+type reading struct {
+	devices   []gpu.Device
+	processes []gpu.Process
+	problems  []gpu.Problem
+}
+
+func (r *reading) clear() {
+	r.devices = r.devices[:0]
+	r.processes = r.processes[:0]
+	r.problems = r.problems[:0]
+}
+
+// device adds a device. What it held at an earlier read is reused, so that its lists need not grow again.
+func (r *reading) device(ident *identity) *gpu.Device {
+	if n := len(r.devices); n < cap(r.devices) {
+		r.devices = r.devices[:n+1]
+	} else {
+		r.devices = append(r.devices, gpu.Device{})
+	}
+	d := &r.devices[len(r.devices)-1]
+	*d = gpu.Device{
+		Faults:       d.Faults[:0],
+		Fans:         d.Fans[:0],
+		Errors:       d.Errors[:0],
+		Interconnect: gpu.Interconnect{Links: d.Interconnect.Links[:0]},
+	}
+	ident.describe(d)
+	return d
+}
+
+// board is one physical GPU, found again by its UUID whatever happens to the driver. All but its identities belongs to
+// whichever goroutine reads it: there is one at a time, and it may stay away for ever.
+type board struct {
+	src    *source
+	lib    *library
+	uuid   string
+	epoch  uint64 // belongs to the source, as does what the next line holds
+	last   code   // why it could not be read the last time; codeOK: it was
+	ident  atomic.Pointer[identity]
+	family atomic.Pointer[[]*identity] // its MIG instances when it was last read
+	anew   atomic.Bool                 // the driver's counters have started anew since the last read
+
+	calls
+	handle gonvml.Device
+	at     time.Time // of the present read
+
+	fields     fieldSet
+	request    []gonvml.FieldValue
+	static     static
+	samples    [numEngines]mean
+	room       room
+	scratch    []sample
+	used       []usage
+	ring       uint64 // microseconds that the driver's samples cover, as far as seen
+	usages     usages
+	roster     roster
+	pcie       [2]wrapping
+	sampled    sampled
+	gpm        gpm
+	gpmRequest gpmRequest
+	mig        bool // MIG mode is on
+	migs       []*instance
+	readings   [2]reading
+	shown      int // which of the readings the last node has
+}
+
+// static is what does not change while the driver stays.
+type static struct {
+	limits     [gpu.NumSensors][gpu.NumLimits]gpu.Opt[float64]
+	maxClocks  [gpu.NumClockDomains]gpu.Opt[float64]
+	reasons    gpu.Opt[uint64]
+	fans       gpu.Opt[int]
+	generation gpu.Opt[int64]
+	width      gpu.Opt[int64]
+	migs       gpu.Opt[int]
+}
+
+func newBoard(src *source, lib *library, uuid string) *board {
+	b := &board{src: src, lib: lib, uuid: uuid}
+	b.calls.has = &lib.has
+	b.fields = newFieldSet(&b.calls, src.want)
+	b.gpm = gpm{calls: &b.calls, direct: &lib.direct, request: &b.gpmRequest}
+	return b
+}
+
+// forget drops what was learnt of driver and partitioning.
+func (b *board) forget() {
+	b.calls.reset()
+	b.fields = newFieldSet(&b.calls, b.src.want)
+	b.static = static{}
+	b.gpm.drop()
+}
+
+// steps are what a read of a GPU consists of. Each leaves what it does not get absent; a device that is gone ends them.
+var steps = [...]struct {
+	group gpu.Group
+	read  func(*board, *gpu.Device)
+}{
+	{gpu.GroupAll, (*board).readFields},
+	{gpu.GroupMemory, (*board).readMemory},
+	{gpu.GroupProtectedMemory, (*board).readProtectedMemory},
+	{gpu.GroupUtilization, (*board).readUtilization},
+	{gpu.GroupMediaUtilization, (*board).readMediaUtilization},
+	{gpu.GroupTemperature, (*board).readTemperature},
+	{gpu.GroupTemperatureLimits, (*board).readTemperatureLimits},
+	{gpu.GroupPower | gpu.GroupPowerDetail, (*board).readPower},
+	{gpu.GroupPowerLimit, (*board).readPowerLimit},
+	{gpu.GroupEnergy, (*board).readEnergy},
+	{gpu.GroupClocks, (*board).readClocks},
+	{gpu.GroupClockLimits, (*board).readClockLimits},
+	{gpu.GroupThrottle, (*board).readThrottle},
+	{gpu.GroupThrottleTime, (*board).readThrottleTime},
+	{gpu.GroupPerformanceState, (*board).readPerformanceState},
+	{gpu.GroupFans, (*board).readFans},
+	{gpu.GroupPCIeIO, (*board).readPCIeIO},
+	{gpu.GroupPCIeLink, (*board).readPCIeLink},
+	{gpu.GroupPCIeReplay, (*board).readPCIeReplay},
+	{gpu.GroupInterconnect | gpu.GroupInterconnectLinks, (*board).readInterconnect},
+	{gpu.GroupECC | gpu.GroupECCLifetime, (*board).readECC},
+	{gpu.GroupRemappedRows, (*board).readRemappedRows},
+	{gpu.GroupRecovery, (*board).readRecovery},
+	{gpu.GroupPipes, (*board).readPipes},
+	{gpu.GroupProcesses | gpu.GroupProcessUtilization, (*board).readProcesses},
+}
+
+// read reads the GPU and its instances into the reading that no node has.
+func (b *board) read(at time.Time) *reading {
+	out := &b.readings[1-b.shown]
+	out.clear()
+	b.at = at
+	if b.anew.Swap(false) {
+		b.pcie = [2]wrapping{}
+	}
+	b.calls.begin()
+	b.fields.begin()
+	b.readPartitioning()
+	d := out.device(b.ident.Load())
+	for _, step := range steps {
+		if b.fatal != codeOK {
+			break
+		}
+		if b.src.want.Has(step.group) {
+			step.read(b, d)
+		}
+	}
+	if b.fatal == codeOK {
+		out.processes = b.appendProcesses(out.processes, d.ID)
+		b.readInstances(out)
+	}
+	out.problems = append(out.problems, b.problems...)
+	return out
+}
+
+// readFields asks for all fields at once; again only for what turned out to be found elsewhere.
+func (b *board) readFields(*gpu.Device) {
+	for range 8 {
+		plan := b.fields.next()
+		if len(plan) == 0 {
+			return
+		}
+		b.request = b.request[:0]
+		for _, i := range plan {
+			a := b.fields.ask(i)
+			b.request = append(b.request, gonvml.FieldValue{FieldId: a.id, ScopeId: a.scope})
+		}
+		if !b.ok(fnFields, code(b.handle.GetFieldValues(b.request))) {
+			return
+		}
+		for n, i := range plan {
+			v := &b.request[n]
+			b.fields.take(i, code(v.NvmlReturn), v.ValueType, v.Value) //nolint:gosec // an enumeration
+		}
+		b.fields.linked()
+	}
+}
+
+// identify reads what the GPU is. It keeps the index under which it was first seen.
+func (b *board) identify(handle gonvml.Device, index int, uuid, driver string) code {
+	ident := &identity{id: uuid, index: gpu.Some(index)}
+	if before := b.ident.Load(); before != nil {
+		ident.index = before.index
+	}
+	b.calls.device = uuid
+	b.calls.begin()
+	if b.can(fnName) {
+		if name, ret := handle.GetName(); b.ok(fnName, code(ret)) {
+			ident.model = name
+		}
+	}
+	if b.can(fnMinor) {
+		if minor, ret := handle.GetMinorNumber(); b.ok(fnMinor, code(ret)) {
+			ident.name = deviceName(minor)
+		}
+	}
+	if b.can(fnSerial) {
+		if serial, ret := handle.GetSerial(); b.ok(fnSerial, code(ret)) {
+			ident.info.Serial = serial
+		}
+	}
+	if b.can(fnVBIOS) {
+		if vbios, ret := handle.GetVbiosVersion(); b.ok(fnVBIOS, code(ret)) {
+			ident.info.FirmwareVersion = vbios
+		}
+	}
+	if b.can(fnPCIInfo) {
+		if pci, ret := handle.GetPciInfo(); b.ok(fnPCIInfo, code(ret)) {
+			ident.info.PCIAddress = address(uint64(pci.Domain), uint64(pci.Bus), uint64(pci.Device), 0)
+			ident.info.NUMANode = numaNode(b.src.bus.numaNode(ident.info.PCIAddress))
+		}
+	}
+	if b.can(fnComputeCapability) {
+		if major, minor, ret := handle.GetCudaComputeCapability(); b.ok(fnComputeCapability, code(ret)) {
+			ident.info.ComputeCapability = fmt.Sprintf("%d.%d", major, minor)
+		}
+	}
+	ident.info.DriverVersion = driver
+	if b.fatal == codeOK {
+		b.ident.Store(ident)
+	}
+	return b.fatal
+}

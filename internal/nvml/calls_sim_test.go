@@ -1,0 +1,190 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+// Whatever a board cannot do is asked once: the steady state makes no call that fails.
+func TestSteadyStateMakesNoFailingCall(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	for _, board := range []string{"h100", "a100", "b200", "gh200", "gb10", "turing", "geforce"} {
+		t.Run(board, func(t *testing.T) {
+			b := start(t, "gpus = 2\ntime = manual\n[gpu *]\nboard = "+board+
+				"\n[process p]\ngpu = *\ncount = 200\npid = 100\nsm = 1\nmemory = 1Mi")
+			for i := range 3 {
+				b.at(float64(10*(i+1)), "")
+				n := b.read()
+				assert.Empty(t, n.Problems)
+				assert.Len(t, n.Processes, 400)
+			}
+			b.at(40, "")
+			counters.Reset()
+			b.read()
+			calls := counters.TotalCalls()
+			assert.Zero(t, counters.TotalErrors())
+			assert.Equal(t, uint64(2), counters.Calls("nvmlDeviceGetFieldValues"), "all fields of a GPU in one call")
+			b.at(50, "")
+			counters.Reset()
+			b.read()
+			assert.Equal(t, calls, counters.TotalCalls())
+		})
+	}
+}
+
+// What nothing needs costs no call.
+func TestUnwantedGroupsCostNoCall(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	count := func(t *testing.T, want gpu.Group) (calls uint64) {
+		t.Helper()
+		t.Run(fmt.Sprintf("%#x", uint64(want)), func(t *testing.T) {
+			b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = h100\nfans = 2\nfan = 30\n[process p]\ngpu = 0\npid = 100\nsm = 3", want)
+			for i := range 2 {
+				b.at(float64(10*(i+1)), "")
+				b.read()
+			}
+			b.at(30, "")
+			counters.Reset()
+			b.read()
+			calls = counters.TotalCalls()
+			assert.Zero(t, counters.TotalErrors())
+		})
+		return calls
+	}
+	const always = 1 // whether MIG is on
+	assert.Equal(t, uint64(always), count(t, 0))
+	for group, calls := range map[gpu.Group]uint64{
+		gpu.GroupUtilization:        2,
+		gpu.GroupMediaUtilization:   4,
+		gpu.GroupMemory:             1,
+		gpu.GroupProtectedMemory:    1,
+		gpu.GroupTemperature:        2, // one of them the fields
+		gpu.GroupTemperatureLimits:  1, // the margin; thresholds do not change
+		gpu.GroupPower:              1,
+		gpu.GroupPowerDetail:        1,
+		gpu.GroupPowerLimit:         1,
+		gpu.GroupEnergy:             1,
+		gpu.GroupClocks:             4,
+		gpu.GroupClockLimits:        0,
+		gpu.GroupThrottle:           1,
+		gpu.GroupThrottleTime:       1,
+		gpu.GroupPerformanceState:   1,
+		gpu.GroupFans:               2,
+		gpu.GroupPCIeIO:             1,
+		gpu.GroupPCIeLink:           2,
+		gpu.GroupPCIeReplay:         1,
+		gpu.GroupInterconnect:       1,
+		gpu.GroupInterconnectLinks:  1,
+		gpu.GroupECC:                1,
+		gpu.GroupECCLifetime:        1,
+		gpu.GroupRemappedRows:       1,
+		gpu.GroupPipes:              2,
+		gpu.GroupRecovery:           1,
+		gpu.GroupProcesses:          3,
+		gpu.GroupProcessUtilization: 4,
+		gpu.GroupEvents:             1,
+	} {
+		assert.Equal(t, calls+always, count(t, group), "group %#x", uint64(group))
+	}
+	total := count(t, gpu.GroupAll)
+	t.Logf("%d calls per GPU with everything", total)
+	assert.Less(t, total, uint64(50))
+}
+
+// A function that is refused says so once and for all, one that fails is asked ever less often; nothing else is touched.
+func TestSingleFunctionsRefused(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	asked := func(b *bench, function string, reads int) (n uint64) {
+		counters.Reset()
+		for range reads {
+			b.read()
+		}
+		return counters.Calls(function)
+	}
+	t.Run("not permitted", func(t *testing.T) {
+		b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nfunction = nvmlDeviceGetPerformanceState\nreturn = NO_PERMISSION")
+		for range 3 {
+			n := b.read()
+			healthy(t, n, 2)
+			require.Len(t, n.Problems, 1)
+			p := problem(t, n, "performance state")
+			assert.Equal(t, device(t, n, 1).ID, p.Device)
+			require.EqualError(t, p.Err, "nvml: "+p.Device+": read performance state (nvmlDeviceGetPerformanceState): not permitted; "+
+				"run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it")
+			assert.False(t, device(t, n, 1).PerformanceState.Known())
+			assert.True(t, device(t, n, 0).PerformanceState.Known())
+		}
+		assert.Equal(t, uint64(5), asked(b, "nvmlDeviceGetPerformanceState", 5), "the other GPU alone")
+	})
+	t.Run("unknown error", func(t *testing.T) {
+		b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nfunction = nvmlDeviceGetTemperature\nreturn = UNKNOWN")
+		for range 3 {
+			n := b.read()
+			assert.Equal(t, gpu.StateOK, device(t, n, 0).State())
+			require.ErrorContains(t, problem(t, n, "temperature").Err, "look into the kernel's log")
+		}
+		assert.LessOrEqual(t, asked(b, "nvmlDeviceGetTemperature", 70), uint64(6))
+		b.set("[fault f]\npresent = false")
+		require.Eventually(t, func() bool { return len(b.read().Problems) == 0 }, 5*time.Second, time.Millisecond)
+		assert.Equal(t, uint64(5), asked(b, "nvmlDeviceGetTemperature", 5))
+	})
+	t.Run("a field", func(t *testing.T) {
+		b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nfield = 185\nreturn = UNKNOWN")
+		n := b.read()
+		assert.False(t, device(t, n, 0).Power.Draw.Known())
+		assert.True(t, device(t, n, 0).Power.Instant.Known())
+		require.ErrorContains(t, problem(t, n, "power").Err, "nvmlDeviceGetFieldValues")
+	})
+	t.Run("all fields", func(t *testing.T) {
+		b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nfunction = nvmlDeviceGetFieldValues\nreturn = NOT_SUPPORTED")
+		for range 2 {
+			n := b.read()
+			healthy(t, n, 1)
+			d := device(t, n, 0)
+			approx(t, 70, d.Power.Draw, "power, by the older function")
+			approx(t, 700, d.Power.Limit[gpu.LimitMax], "power limit, by the older function")
+			assert.True(t, d.RemappedRows.Pending.Known())
+			assert.Contains(t, errorCounts(t, d.Errors, true), gpu.ErrorUncorrected)
+			assert.Empty(t, n.Problems)
+		}
+	})
+	t.Run("the binding's trouble", func(t *testing.T) {
+		b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nfunction = nvmlDeviceGetComputeRunningProcesses, nvmlDeviceGetProcessUtilization\n"+
+			"return = INSUFFICIENT_SIZE\n[process p]\ngpu = 0\npid = 9\nsm = 1")
+		n := b.read()
+		healthy(t, n, 1)
+		require.ErrorContains(t, problem(t, n, "compute processes").Err, "the list grew while it was read")
+		b.set("[fault f]\ngpu = 0\nfunction = nvmlDeviceGetComputeRunningProcesses\nreturn = INSUFFICIENT_SIZE\ncalls = 2")
+		require.Eventually(t, func() bool { return len(b.read().Processes) == 1 }, 5*time.Second, time.Millisecond)
+	})
+}
+
+// The devices are read side by side where the driver is slow, and one after the other by one goroutine where it is not.
+func TestSlowDriver(t *testing.T) {
+	const each = 2 * time.Millisecond
+	b := start(t, fmt.Sprintf("gpus = 8\n[fault slow]\ngpu = *\nfunction = nvmlDevice*\nlatency = %v", each))
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	b.read()
+	counters.Reset()
+	began := time.Now()
+	healthy(t, b.read(), 8)
+	took := time.Since(began)
+	alone := time.Duration(counters.TotalCalls()/8) * each
+	assert.Less(t, took, 3*alone, "a GPU's %d calls take %v", counters.TotalCalls()/8, alone)
+}

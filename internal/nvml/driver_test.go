@@ -1,0 +1,326 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+func withLibrary(path string) func(*Config) { return func(c *Config) { c.LibraryPath = path } }
+
+// Nothing is loaded that is not NVML, and what was tried is said.
+func TestUnusableLibraries(t *testing.T) {
+	lib := simulator(t)
+	garbage := filepath.Join(t.TempDir(), libraryName)
+	writeFile(t, garbage, "this is no library")
+	for name, tt := range map[string]struct{ path, want string }{
+		"absent":      {"/nowhere/" + libraryName, "/nowhere/libnvidia-ml.so.1: cannot open shared object file"},
+		"not NVML":    {lib.NotNVML, "is not NVIDIA's management library: it does not export nvmlInit_v2 or nvmlInit"},
+		"garbage":     {garbage, "file too short"},
+		"a directory": {t.TempDir(), "cannot read file data"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, "", withLibrary(tt.path))
+			b.pci("0000:1b:00.0", "nvidia", "")
+			b.pci("0000:1c:00.0", "vfio-pci", "")
+			for range 2 {
+				n := b.read()
+				require.Len(t, n.Problems, 1)
+				p := problem(t, n, "library")
+				require.ErrorContains(t, p.Err, tt.want)
+				require.ErrorContains(t, p.Err, "set library_path")
+				assert.Empty(t, ids(n), "nothing is known to be wrong with the GPUs")
+				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{gpu.Some[int64](0), gpu.Some[int64](1), gpu.Some[int64](1)}, n.Presence)
+				assert.NoError(t, n.RestartNeeded)
+			}
+		})
+	}
+}
+
+func TestDefaultPlaces(t *testing.T) {
+	if _, err := openLibrary(""); err != nil {
+		require.ErrorContains(t, err, "no usable libnvidia-ml.so.1")
+		for _, place := range places {
+			require.ErrorContains(t, err, place)
+		}
+	}
+}
+
+// A machine without a driver is asked again at the next read, then ever less often, and at once when there is a sign.
+func TestBackoffOfOpening(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	b := start(t, "gpus = 2\n[fault f]\nfunction = nvmlInit\nreturn = DRIVER_NOT_LOADED")
+	counters.Reset()
+	inits := func() uint64 { return counters.Calls("nvmlInit_v2") }
+	for _, step := range []struct {
+		after time.Duration
+		inits uint64
+	}{
+		{0, 1},
+		{10 * time.Second, 2}, {10 * time.Second, 2}, {10 * time.Second, 2}, {10 * time.Second, 3}, // 30 s after the second
+		{50 * time.Second, 3}, {10 * time.Second, 4}, // 60 s
+		{119 * time.Second, 4}, {time.Second, 5},
+		{240 * time.Second, 6},
+		{299 * time.Second, 6}, {time.Second, 7}, // never more than 5 minutes
+		{299 * time.Second, 7}, {time.Second, 8},
+	} {
+		b.clock = b.clock.Add(step.after)
+		n := b.read()
+		require.Equal(t, step.inits, inits())
+		require.ErrorContains(t, problem(t, n, "driver").Err, "the NVIDIA driver is not loaded; load the kernel module")
+	}
+	require.NoError(t, b.control.Write("[fault f]\npresent = false"))
+	require.Empty(t, ids(b.read()), "not yet")
+	writeFile(t, filepath.Join(b.proc, "driver/nvidia/version"), "NVRM version: 580.95.05")
+	require.Len(t, ids(b.read()), 2)
+	assert.Empty(t, b.read().Problems)
+}
+
+// The driver goes and comes back, with the same library: everything is found again, and counters start anew.
+func TestDriverGoneAndBack(t *testing.T) {
+	for name, gone := range map[string]string{
+		"unloaded":      "[fault f]\nreturn = DRIVER_NOT_LOADED",
+		"uninitialised": "[fault f]\nfunction = nvmlDevice*, nvmlInit\nreturn = UNINITIALIZED",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, "gpus = 3")
+			healthy(t, b.read(), 3)
+			b.set(gone)
+			for range 3 {
+				n := b.read()
+				for i := range 3 {
+					failed(t, n, i, gpu.FaultUnreachable)
+				}
+				assert.Equal(t, [2]int64{0, 3}, presence(n))
+				assert.NotEmpty(t, problem(t, n, "driver").Err)
+				assert.NoError(t, n.RestartNeeded)
+			}
+			require.NoError(t, b.control.Write(""))
+			b.clock = b.clock.Add(lastRetry)
+			n := b.read()
+			healthy(t, n, 3)
+			assert.Empty(t, n.Problems)
+			assert.NotZero(t, device(t, n, 0).Epoch)
+			epoch := device(t, n, 0).Epoch
+			assert.Equal(t, epoch, device(t, b.read(), 0).Epoch, "once")
+		})
+	}
+}
+
+// NVML loses its initialisation, and can be initialised again: no read goes without data.
+func TestReinitialisedWithinARead(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	const after = 200 * time.Millisecond // which begins anew when it is initialised
+	b := start(t, "gpus = 2\n[fault f]\ngpu = *\nfunction = nvmlDevice*\nreturn = UNINITIALIZED\nfrom = 200ms")
+	healthy(t, b.read(), 2)
+	time.Sleep(after)
+	counters.Reset()
+	n := b.read()
+	healthy(t, n, 2)
+	assert.Empty(t, n.Problems)
+	assert.Equal(t, uint64(1), counters.Calls("nvmlInit_v2"))
+}
+
+// The library is of another version than the kernel's driver: it is said that only a new process can help.
+func TestVersionMismatch(t *testing.T) {
+	const fault = "[fault f]\nreturn = LIB_RM_VERSION_MISMATCH"
+	check := func(t *testing.T, n *gpu.Node) {
+		t.Helper()
+		assert.Equal(t, [2]int64{0, 2}, presence(n))
+		require.Len(t, n.Problems, 1)
+		require.ErrorContains(t, n.RestartNeeded, "the library and the kernel's driver are of different versions; restart the collector")
+		require.ErrorIs(t, n.RestartNeeded, problem(t, n, "driver").Err, "one and the same, so that it is said once")
+	}
+	t.Run("while running", func(t *testing.T) {
+		b := start(t, "gpus = 2")
+		healthy(t, b.read(), 2)
+		b.set(fault)
+		var first error
+		for range 4 {
+			n := b.read()
+			failed(t, n, 0, gpu.FaultDriverMismatch)
+			failed(t, n, 1, gpu.FaultDriverMismatch)
+			check(t, n)
+			if first == nil {
+				first = n.RestartNeeded
+			}
+			assert.Equal(t, first.Error(), n.RestartNeeded.Error())
+			b.clock = b.clock.Add(time.Minute)
+		}
+		require.NoError(t, b.control.Write("")) // the old driver is back
+		b.clock = b.clock.Add(lastRetry)
+		n := b.read()
+		healthy(t, n, 2)
+		assert.NoError(t, n.RestartNeeded)
+	})
+	t.Run("from the start", func(t *testing.T) {
+		b := start(t, "gpus = 2\n"+fault)
+		b.pci("0000:0a:00.0", "nvidia", "")
+		b.pci("0000:0d:00.0", "nvidia", "")
+		b.information("0000:0a:00.0", "GPU UUID: \t GPU-6f1c2a00-5eed-4a11-8c0d-0000c0ffee00\n")
+		b.information("0000:0d:00.0", "GPU UUID: \t GPU-????????-????-????-????-????????????\n")
+		n := b.read()
+		require.Equal(t, []string{"GPU-6f1c2a00-5eed-4a11-8c0d-0000c0ffee00", ""}, ids(n))
+		assert.Equal(t, "0000:0d:00.0", n.Devices[1].Info.PCIAddress)
+		for _, d := range n.Devices {
+			assert.Equal(t, gpu.FaultDriverMismatch, d.Faults[0].Type)
+		}
+		check(t, n)
+	})
+}
+
+// Another library comes to lie at the path. The one that is loaded is used as long as it works, and no second is loaded.
+func TestLibraryReplaced(t *testing.T) {
+	inItsOwnProcess(t, "yes", func(t *testing.T) {
+		lib := simulator(t)
+		path := filepath.Join(t.TempDir(), libraryName)
+		require.NoError(t, exec.Command("cp", lib.Full, path).Run())
+		b := start(t, "gpus = 2", withLibrary(path), func(c *Config) { c.KeepOpen = false })
+		healthy(t, b.read(), 2)
+		require.NoError(t, exec.Command("cp", lib.Driver450, path+".new").Run())
+		require.NoError(t, os.Rename(path+".new", path))
+
+		n := b.read()
+		healthy(t, n, 2)
+		assert.NoError(t, n.RestartNeeded, "what works needs no restart")
+		require.ErrorContains(t, problem(t, n, "library").Err, "was replaced")
+		assert.Equal(t, 1, mapped(t, libraryName))
+
+		require.NoError(t, b.control.Write("[fault f]\nfunction = nvmlInit\nreturn = LIB_RM_VERSION_MISMATCH"))
+		n = b.read()
+		failed(t, n, 0, gpu.FaultDriverMismatch)
+		require.ErrorContains(t, n.RestartNeeded, "restart the collector")
+		assert.Equal(t, 1, mapped(t, libraryName))
+	})
+}
+
+// mapped counts the files of that name that are loaded into this process.
+func mapped(t *testing.T, name string) int {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	files := map[string]bool{}
+	for line := range strings.Lines(string(maps)) {
+		if fields := strings.Fields(line); len(fields) > 5 && filepath.Base(fields[5]) == name {
+			files[fields[4]] = true // the inode
+		}
+	}
+	return len(files)
+}
+
+const childVariable = "NVML_TEST_CHILD"
+
+// inItsOwnProcess runs a test in a process in which no other library was loaded. The argument is the test's.
+func inItsOwnProcess(t *testing.T, argument string, test func(*testing.T)) {
+	t.Helper()
+	name, _, _ := strings.Cut(t.Name(), "/")
+	if os.Getenv(childVariable) != "" {
+		test(t)
+		return
+	}
+	simulator(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^"+name+"$", "-test.v") //nolint:gosec // this very binary
+	cmd.Env = append(os.Environ(), childVariable+"="+argument)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: "+name)
+}
+
+// A library that exports what driver 450 had.
+func TestDriver450(t *testing.T) {
+	inItsOwnProcess(t, "yes", func(t *testing.T) {
+		b := start(t, "gpus = 2\n[gpu *]\nboard = a100\nutil.gpu = 30\nfans = 1\nfan = 40\n"+
+			"[process p]\ngpu = 1\ncount = 70\npid = 100\nmemory = 1Gi\nsm = 1", withLibrary(simulator(t).Driver450))
+		for i := range 3 {
+			n := b.read()
+			healthy(t, n, 2)
+			assert.Empty(t, n.Problems)
+			d := device(t, n, 0)
+			approx(t, 0.3, d.Utilization[gpu.TaskGeneral], "utilization")
+			approx(t, 62, d.Power.Draw, "power")
+			approx(t, 400, d.Power.Limit[gpu.LimitMax], "power limit")
+			assert.Equal(t, gpu.Some[int64](500<<20), d.Memory.Usage, "what is reserved cannot be told from what is used")
+			assert.False(t, d.Memory.Reserved.Known())
+			assert.Equal(t, gpu.Some(false), d.Throttle[gpu.ThrottleSWPowerCap].Active)
+			assert.True(t, d.RemappedRows.Pending.Known())
+			assert.False(t, d.Utilization[gpu.TaskJPEG].Known())
+			assert.Equal(t, []gpu.Fan{{Location: "fan0", Ratio: gpu.Some(0.4)}}, d.Fans)
+			require.Len(t, n.Processes, 70)
+			assert.Equal(t, gpu.Some[int64](1<<30), n.Processes[69].Memory)
+			if i == 0 {
+				approx(t, 0.01, n.Processes[69].Utilization[gpu.TaskGeneral], "utilization by process")
+			}
+		}
+	})
+}
+
+func TestDriver450MIG(t *testing.T) {
+	inItsOwnProcess(t, "yes", func(t *testing.T) {
+		b := start(t, "gpus = 1\n[gpu 0]\nboard = a100\nmig = 1\n[mig 0 0]\nprofile = 3g.40gb\ngi = 2\nci = 0\n"+
+			"uuid = MIG-GPU-6f1c2a00-5eed-4a11-8c0d-0000c0ffee00/2/0",
+			withLibrary(simulator(t).Driver450))
+		n := b.read()
+		require.Len(t, ids(n), 2)
+		assert.Equal(t, n.Devices[0].ID+"/2/0", n.Devices[1].ID, "the old form of a MIG UUID")
+	})
+}
+
+// Whatever functions a library lacks, it is used without: a call of one that is absent would end the process.
+func TestAbsentFunctions(t *testing.T) {
+	if path := os.Getenv(childVariable); path != "" {
+		b := start(t, "gpus = 2\n[gpu *]\nboard = h100\nfans = 1\n[gpu 1]\nmig = 1\n[mig 1 0]\nprofile = 3g.40gb\ngi = 2\nci = 0\n"+
+			"[process p]\ngpu = 0\npid = 100\nsm = 1\n[event e]\ngpu = 0\nxid = 48", withLibrary(path),
+			func(c *Config) { c.PCIeSampling = true })
+		for range 3 {
+			n := b.read()
+			assert.GreaterOrEqual(t, len(n.Devices), 2)
+			assert.Empty(t, n.Problems)
+			b.clock = b.clock.Add(time.Second)
+		}
+		return
+	}
+	simulator(t)
+	// The essential ones are needed, and the newest version of a function is not all of it.
+	var optional [][]string
+	for f := range numFunctions {
+		if !slices.Contains(essential[:], f) && !slices.ContainsFunc(optional, func(s []string) bool { return s[0] == symbols[f][1] }) {
+			optional = append(optional, symbols[f][1:])
+		}
+	}
+	dir := t.TempDir()
+	for name, without := range map[string]func(i int) (from int){
+		"all":                func(int) int { return 0 },
+		"the even":           func(i int) int { return i % 2 * 9 },
+		"the odd":            func(i int) int { return (i + 1) % 2 * 9 },
+		"the older versions": func(int) int { return 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var absent []string
+			for i, s := range optional {
+				absent = append(absent, s[min(without(i), len(s)):]...)
+			}
+			built, err := nvmlsim.BuildAbsent(dir, absent...)
+			require.NoError(t, err)
+			path := filepath.Join(t.TempDir(), libraryName)
+			require.NoError(t, os.Rename(built, path))
+			inItsOwnProcess(t, path, nil)
+		})
+	}
+}

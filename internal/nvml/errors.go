@@ -1,0 +1,92 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+var eccCounts = [...]struct {
+	field    field
+	fn       function
+	group    gpu.Group
+	kind     gonvml.MemoryErrorType
+	period   gonvml.EccCounterType
+	err      gpu.ErrorType
+	lifetime bool
+}{
+	{
+		fieldECCCorrected, fnECCCorrected, gpu.GroupECC,
+		gonvml.MEMORY_ERROR_TYPE_CORRECTED, gonvml.VOLATILE_ECC, gpu.ErrorCorrected, false,
+	},
+	{
+		fieldECCUncorrected, fnECCUncorrected, gpu.GroupECC,
+		gonvml.MEMORY_ERROR_TYPE_UNCORRECTED, gonvml.VOLATILE_ECC, gpu.ErrorUncorrected, false,
+	},
+	{
+		fieldECCLifetimeCorrected, fnECCLifetimeCorrected, gpu.GroupECCLifetime,
+		gonvml.MEMORY_ERROR_TYPE_CORRECTED, gonvml.AGGREGATE_ECC, gpu.ErrorCorrected, true,
+	},
+	{
+		fieldECCLifetimeUncorrected, fnECCLifetimeUncorrected, gpu.GroupECCLifetime,
+		gonvml.MEMORY_ERROR_TYPE_UNCORRECTED, gonvml.AGGREGATE_ECC, gpu.ErrorUncorrected, true,
+	},
+}
+
+// readECC reads the memory errors since the driver was loaded, and since manufacture. A GPU whose ECC is off counts none.
+func (b *board) readECC(d *gpu.Device) {
+	if mode, ok := b.fields.get(fieldECCMode); ok && mode.unsigned == 0 {
+		return
+	}
+	for i := range eccCounts {
+		c := &eccCounts[i]
+		if !b.src.want.Has(c.group) {
+			continue
+		}
+		n, ok := b.fields.total(c.field)
+		if b.fields.lacks(c.field) && b.can(c.fn) {
+			v, ret := b.handle.GetTotalEccErrors(c.kind, c.period)
+			if b.ok(c.fn, code(ret)) {
+				n, ok = bytes(v)
+			}
+		}
+		if ok {
+			d.Errors = append(d.Errors, gpu.ErrorCount{Type: c.err, Count: gpu.Total(n), Lifetime: c.lifetime})
+		}
+	}
+}
+
+// readRemappedRows reads the rows that were replaced by spares, or on older boards the pages taken out of use, and says
+// what that means for the GPU's health.
+func (b *board) readRemappedRows(d *gpu.Device) {
+	f := &b.fields
+	r := &d.RemappedRows
+	r.Corrected = counted(f.total(fieldRemappedCorrected))
+	r.Uncorrected = counted(f.total(fieldRemappedUncorrected))
+	r.Pending = flag(f.get(fieldRemappedPending))
+	r.Failed = flag(f.get(fieldRemappedFailure))
+	if f.lacks(fieldRemappedCorrected) && b.can(fnRemappedRows) {
+		corrected, uncorrected, pending, failed, ret := b.handle.GetRemappedRows()
+		if b.ok(fnRemappedRows, code(ret)) {
+			r.Corrected, r.Uncorrected = gpu.Total(int64(corrected)), gpu.Total(int64(uncorrected))
+			r.Pending, r.Failed = gpu.Some(pending), gpu.Some(failed)
+		}
+	}
+	p := &d.RetiredPages
+	p.Corrected = counted(f.total(fieldRetiredSBE))
+	p.Uncorrected = counted(f.total(fieldRetiredDBE))
+	p.Pending = flag(f.get(fieldRetiredPending))
+	addRemapFaults(d)
+}
+
+// readRecovery reads what the driver asks for to get the GPU back to work.
+func (b *board) readRecovery(d *gpu.Device) {
+	if v, ok := b.fields.get(fieldRecovery); ok {
+		addRecovery(d, v.unsigned)
+	}
+}

@@ -1,0 +1,286 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+// One of eight goes bad while running, the others have all their data in the same read, and it recovers by itself.
+func TestOneOfEight(t *testing.T) {
+	tests := map[string]struct {
+		fault string
+		want  gpu.FaultType
+	}{
+		"lost":           {"kind = lost", gpu.FaultLost},
+		"lost for good":  {"kind = lost\nat_start = true", gpu.FaultLost},
+		"reset required": {"kind = reset", gpu.FaultResetRequired},
+		"lost in the middle of a read": {
+			"function = nvmlDeviceGetTemperature\nreturn = GPU_IS_LOST", gpu.FaultLost,
+		},
+		"lost to fields": {"field = 185\nfunction = nvmlDeviceGetFieldValues\nreturn = GPU_IS_LOST", gpu.FaultLost},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, "gpus = 8")
+			before := b.read()
+			healthy(t, before, 8)
+			ident := *device(t, before, 3)
+			epochs := device(t, before, 4).Epoch
+
+			b.set("[fault f]\ngpu = 3\n" + tt.fault)
+			for range 3 {
+				n := b.read()
+				healthy(t, n, 8, 3)
+				d := failed(t, n, 3, tt.want)
+				assert.Equal(t, [5]string{ident.ID, ident.Name, ident.Model, ident.Info.PCIAddress, ident.Info.Serial},
+					[5]string{d.ID, d.Name, d.Model, d.Info.PCIAddress, d.Info.Serial})
+				assert.Equal(t, [2]int64{7, 1}, presence(n))
+				assert.Equal(t, epochs, device(t, n, 4).Epoch, "of a GPU that is well")
+			}
+
+			b.set("")
+			n := b.read()
+			healthy(t, n, 8)
+			assert.NotEqual(t, ident.Epoch, device(t, n, 3).Epoch, "its counters have started anew")
+			assert.Equal(t, [2]int64{8, 0}, presence(n))
+		})
+	}
+}
+
+func TestBadFromTheStart(t *testing.T) {
+	const information = "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 300\nGPU UUID: \t GPU-6f1c2a03-5eed-4a11-8c0d-0000c0ffee03\n" +
+		"Video BIOS: \t 96.00.61.00.01\nBus Location: \t 0000:13:00.0\nDevice Minor: \t 3\nGPU Excluded:\t No\n"
+	populate := func(b *bench) {
+		for _, address := range []string{"0a", "0d", "10", "13", "16", "19", "1c", "1f"} {
+			b.pci("0000:"+address+":00.0", "nvidia", "")
+		}
+	}
+	const lost = "[fault f]\ngpu = 3\nkind = lost\nat_start = true"
+
+	t.Run("identity from the kernel's driver", func(t *testing.T) {
+		b := start(t, "gpus = 8\n"+lost)
+		populate(b)
+		b.information("0000:13:00.0", information)
+		n := b.read()
+		healthy(t, n, 8, 3)
+		d := failed(t, n, 3, gpu.FaultLost)
+		assert.Equal(t, "GPU-6f1c2a03-5eed-4a11-8c0d-0000c0ffee03", d.ID)
+		assert.Equal(t, "nvidia3", d.Name)
+		assert.Equal(t, "NVIDIA H100 80GB HBM3", d.Model)
+		assert.Equal(t, gpu.NVIDIA, d.Vendor)
+		assert.Equal(t, gpu.Info{
+			PCIAddress: "0000:13:00.0", FirmwareVersion: "96.00.61.00.01", DriverVersion: "580.95.05",
+		}, d.Info)
+		assert.Equal(t, [2]int64{7, 1}, presence(n))
+
+		b.set("[fault f]\npresent = false")
+		n = b.read()
+		healthy(t, n, 8)
+		assert.Equal(t, "GPU-6f1c2a03-5eed-4a11-8c0d-0000c0ffee03", device(t, n, 3).ID)
+	})
+	t.Run("known by its address alone", func(t *testing.T) {
+		b := start(t, "gpus = 8\n"+lost)
+		populate(b)
+		d := failed(t, b.read(), 3, gpu.FaultLost)
+		assert.Empty(t, d.ID)
+		assert.Equal(t, "0000:13:00.0", d.Info.PCIAddress)
+	})
+	t.Run("not known at all", func(t *testing.T) {
+		b := start(t, "gpus = 8\n"+lost)
+		n := b.read()
+		require.Len(t, ids(n), 7)
+		assert.Equal(t, [2]int64{7, 1}, presence(n))
+		require.ErrorContains(t, problem(t, n, "handle").Err, "index 3: the GPU has fallen off the bus")
+	})
+	t.Run("not counted by NVML", func(t *testing.T) {
+		b := start(t, "gpus = 8\n[gpu 3]\npresent = false")
+		populate(b)
+		n := b.read()
+		require.Len(t, ids(n), 7, "it may be hidden from this container on purpose")
+		assert.Equal(t, [2]int64{7, 1}, presence(n))
+		b.information("0000:13:00.0", information)
+		n = b.read()
+		require.Len(t, ids(n), 8)
+		d := n.Devices[7]
+		assert.Equal(t, "GPU-6f1c2a03-5eed-4a11-8c0d-0000c0ffee03", d.ID)
+		assert.Equal(t, gpu.FaultUnreachable, d.Faults[0].Type)
+		assert.False(t, d.Index.Known(), "nobody numbers it")
+		b.information("0000:13:00.0", "GPU Excluded:\t Yes\n")
+		assert.Len(t, ids(b.read()), 7)
+	})
+	t.Run("hung", func(t *testing.T) {
+		b := start(t, "gpus = 8\n[fault f]\ngpu = 3\nfunction = nvmlDeviceGetHandleByIndex\nhang = true")
+		populate(b)
+		b.information("0000:13:00.0", information)
+		n := b.readWithin(time.Second)
+		healthy(t, n, 8, 3)
+		assert.Equal(t, "GPU-6f1c2a03-5eed-4a11-8c0d-0000c0ffee03", failed(t, n, 3, gpu.FaultHung).ID)
+		b.unhang("[fault f]\npresent = false")
+		healthy(t, b.read(), 8)
+	})
+}
+
+// unhang ends a fault, and waits until the call that hung has come back.
+func (b *bench) unhang(text string) {
+	b.t.Helper()
+	b.set(text)
+	require.Eventually(b.t, func() bool { return b.crew.outstanding.Load() == 0 }, 5*time.Second, time.Millisecond)
+}
+
+func TestHungCall(t *testing.T) {
+	for _, function := range []string{
+		"nvmlDeviceGetTemperature", "nvmlDeviceGetFieldValues", "nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetSamples",
+	} {
+		t.Run(function, func(t *testing.T) {
+			b := start(t, "gpus = 8")
+			healthy(t, b.read(), 8)
+			b.set("[fault f]\ngpu = 5\nfunction = " + function + "\nhang = true")
+
+			began := time.Now()
+			n := b.readWithin(time.Second)
+			assert.Less(t, time.Since(began), time.Second, "the read ends before its deadline")
+			healthy(t, n, 8, 5)
+			failed(t, n, 5, gpu.FaultHung)
+			assert.Equal(t, [2]int64{7, 1}, presence(n))
+
+			for range 3 {
+				n = b.read()
+				healthy(t, n, 8, 5)
+				failed(t, n, 5, gpu.FaultHung)
+			}
+			b.unhang("")
+			n = b.read()
+			healthy(t, n, 8)
+			assert.Equal(t, uint64(0), device(t, n, 5).Epoch, "a slow answer is no reset")
+		})
+	}
+}
+
+// A call that hangs is the only one on its device, and costs one goroutine and one thread, however often it is read.
+func TestHungCallDoesNotGrow(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	b := start(t, "gpus = 8")
+	b.read()
+	b.set("[fault f]\ngpu = 2\nfunction = nvmlDeviceGetPerformanceState\nhang = true")
+	b.readWithin(200 * time.Millisecond)
+	for range 20 {
+		b.read()
+	}
+	goroutines, threads := runtime.NumGoroutine(), threadCount(t)
+	for range 200 {
+		failed(t, b.read(), 2, gpu.FaultHung)
+		require.LessOrEqual(t, counters.Outstanding(), 1)
+	}
+	assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+	assert.LessOrEqual(t, threadCount(t), threads+1)
+	b.unhang("")
+	healthy(t, b.read(), 8)
+}
+
+func TestEveryCallHangs(t *testing.T) {
+	b := start(t, "gpus = 4")
+	b.read()
+	b.set("[fault f]\ngpu = *\nfunction = nvmlDevice*\nhang = true")
+	for range 3 {
+		n := b.readWithin(300 * time.Millisecond)
+		for i := range 4 {
+			failed(t, n, i, gpu.FaultHung)
+		}
+	}
+	assert.Equal(t, int64(4), b.crew.outstanding.Load())
+	b.unhang("")
+	healthy(t, b.read(), 4)
+}
+
+func TestInitHangs(t *testing.T) {
+	b := start(t, "gpus = 2\n[fault f]\nfunction = nvmlInit\nhang = true")
+	n := b.readWithin(200 * time.Millisecond)
+	assert.Empty(t, ids(n))
+	require.ErrorContains(t, problem(t, n, "driver").Err, "nvmlInit has not returned since")
+	began := time.Now()
+	n = b.read()
+	assert.Less(t, time.Since(began), 5*time.Second, "it is not waited for again")
+	require.ErrorContains(t, problem(t, n, "driver").Err, "nvmlInit has not returned since")
+	require.NoError(t, b.control.Write("[fault f]\npresent = false"))
+	require.Eventually(t, func() bool { return len(b.read().Devices) == 2 }, 5*time.Second, 5*time.Millisecond)
+}
+
+// Close does not wait for a call that hangs; when it comes back after all, the driver is let go of.
+func TestCloseWhileHung(t *testing.T) {
+	for name, fault := range map[string]string{
+		"in a call":  "[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true",
+		"in an init": "[fault f]\nfunction = nvmlInit\nhang = true",
+	} {
+		t.Run(name, func(t *testing.T) {
+			counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+			require.NoError(t, err)
+			b := start(t, "gpus = 2\n"+fault)
+			b.readWithin(100 * time.Millisecond)
+			counters.Reset()
+			began := time.Now()
+			require.NoError(t, b.Close())
+			assert.Less(t, time.Since(began), 2*time.Second)
+			_, err = b.Read(t.Context())
+			require.ErrorIs(t, err, errClosed)
+			assert.Zero(t, counters.Calls("nvmlShutdown"))
+			require.NoError(t, b.control.Write("[fault f]\npresent = false"))
+			require.Eventually(t, func() bool { return counters.Calls("nvmlShutdown") == 1 }, 5*time.Second, time.Millisecond)
+		})
+	}
+}
+
+func TestCloseEndsARead(t *testing.T) {
+	b := start(t, "gpus = 2")
+	b.read()
+	b.set("[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.Read(context.Background())
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { return b.crew.outstanding.Load() == 1 }, 5*time.Second, time.Millisecond)
+	began := time.Now()
+	require.NoError(t, b.Close())
+	assert.Less(t, time.Since(began), 2*time.Second)
+	require.ErrorIs(t, <-ended, errClosed)
+	b.unhang("")
+}
+
+func TestCancelEndsARead(t *testing.T) {
+	b := start(t, "gpus = 2")
+	b.read()
+	b.set("[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.Read(ctx)
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { return b.crew.outstanding.Load() == 1 }, 5*time.Second, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	b.unhang("")
+	healthy(t, b.read(), 2)
+}
+
+func threadCount(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/task")
+	require.NoError(t, err)
+	return len(entries)
+}

@@ -1,0 +1,123 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/NVIDIA/go-nvml/pkg/dl"
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+const libraryName = "libnvidia-ml.so.1"
+
+// places are where the library is looked for where no path is configured: the loader's own search first, which is where
+// NVIDIA's container runtime puts it, then GKE, WSL, and the GPU operator's driver container.
+var places = [...]string{
+	libraryName,
+	"/usr/local/nvidia/lib64/" + libraryName,
+	"/usr/lib/wsl/lib/" + libraryName,
+	"/run/nvidia/driver/usr/lib/x86_64-linux-gnu/" + libraryName,
+	"/run/nvidia/driver/usr/lib/aarch64-linux-gnu/" + libraryName,
+	"/run/nvidia/driver/usr/lib64/" + libraryName,
+}
+
+// library is a loaded libnvidia-ml that was found to be one. It is never unloaded: functions of it stay bound in this
+// process, and a call that hangs may return at any time.
+type library struct {
+	nvml   gonvml.Interface
+	path   string // under which it was looked for
+	has    [numFunctions]bool
+	direct direct
+
+	file  string      // that was loaded, as the kernel names it
+	stamp os.FileInfo // what it was then
+}
+
+// openLibrary loads the library and looks at what it exports, without calling any of it.
+func openLibrary(configured string) (*library, error) {
+	paths := places[:]
+	if configured != "" {
+		paths = []string{configured}
+	}
+	var tried []error
+	for _, path := range paths {
+		lib, err := load(path)
+		if err == nil {
+			return lib, nil
+		}
+		tried = append(tried, err)
+	}
+	return nil, fmt.Errorf("nvml: no usable %s; install the NVIDIA driver, or let the container runtime mount it "+
+		"(NVIDIA_VISIBLE_DEVICES=all, NVIDIA_DRIVER_CAPABILITIES=utility), or set library_path: %w",
+		libraryName, errors.Join(tried...))
+}
+
+func load(path string) (*library, error) {
+	// First without letting its symbols be seen by others, for it may be anything.
+	probe := dl.New(path, dl.RTLD_LAZY|dl.RTLD_LOCAL)
+	if err := probe.Open(); err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	defer func() { _ = probe.Close() }()
+	has := available(probe.Lookup)
+	for _, f := range essential {
+		if !has[f] {
+			return nil, fmt.Errorf("%s is not NVIDIA's management library: it does not export %s", path,
+				strings.Join(symbols[f][1:], " or "))
+		}
+	}
+	handle := dl.New(path, dl.RTLD_LAZY|dl.RTLD_GLOBAL|dl.RTLD_NODELETE)
+	if err := handle.Open(); err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+
+	// The binding loads the library anew whenever it initialises it. By its bare name it gets the one that is loaded,
+	// even where another has come to lie at the path: two of them in one process would be mixed up call by call.
+	bound := path
+	if again := dl.New(libraryName, dl.RTLD_LAZY|dl.RTLD_NOLOAD); again.Open() == nil {
+		_ = again.Close()
+		bound = libraryName
+	}
+	lib := &library{nvml: gonvml.New(gonvml.WithLibraryPath(bound)), path: path, has: has, direct: findDirect(bound)}
+	if lib.file = path; !filepath.IsAbs(path) {
+		lib.file = mappedFile(path)
+	}
+	lib.stamp, _ = os.Stat(lib.file)
+	return lib, nil
+}
+
+func (l *library) init() code { return code(l.nvml.Init()) }
+
+func (l *library) shutdown() code { return code(l.nvml.Shutdown()) }
+
+// replaced tells whether another file, or none, has come to lie where the library was loaded from.
+func (l *library) replaced() bool {
+	if l.stamp == nil {
+		return false
+	}
+	now, err := os.Stat(l.file)
+	return err != nil || !os.SameFile(l.stamp, now)
+}
+
+// mappedFile finds the file under which a library of that name is mapped into this process; empty: none is found.
+func mappedFile(name string) string {
+	maps, err := readSmall("/proc/self/maps", 4<<20)
+	if err != nil {
+		return ""
+	}
+	stem, _, _ := strings.Cut(name, ".so")
+	for line := range strings.Lines(maps) {
+		if fields := strings.Fields(line); len(fields) == 6 && strings.HasPrefix(filepath.Base(fields[5]), stem+".so") {
+			return fields[5]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,107 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+var processLists = [...]struct {
+	fn   function
+	kind gpu.ProcessType
+}{
+	{fnComputeProcesses, gpu.ProcessCompute},
+	{fnGraphicsProcesses, gpu.ProcessGraphics},
+	{fnMPSProcesses, gpu.ProcessMPS},
+}
+
+// list adds the processes of a GPU or an instance.
+func (c *calls) list(handle gonvml.Device, lib *library, r *room, processes *roster) {
+	processes.clear()
+	device := pointer(handle)
+	if device == nil {
+		return
+	}
+	if !c.memoryAsked {
+		c.memory(handle) // to know whether what processes hold is the GPU's own
+	}
+	for i := range processLists {
+		l := &processLists[i]
+		if lib.direct.processes[i] == nil || !c.can(l.fn) {
+			continue
+		}
+		infos, ret := r.list(&lib.direct, i, device)
+		if !c.ok(l.fn, ret) {
+			continue
+		}
+		for _, info := range infos {
+			p := listed{pid: info.Pid, kind: l.kind}
+			if !c.shares {
+				p.memory = byteCount(info.UsedGpuMemory)
+			}
+			processes.add(p)
+		}
+	}
+}
+
+// readProcesses reads who is on the GPU and how much each used of it since the last read. With MIG on, the instances are
+// asked instead, of which the driver does not tell who uses how much.
+func (b *board) readProcesses(*gpu.Device) {
+	b.roster.clear()
+	if b.mig {
+		return
+	}
+	b.list(b.handle, b.lib, &b.room, &b.roster)
+	if b.src.want.Has(gpu.GroupProcessUtilization) {
+		b.drainUsages()
+	}
+}
+
+// drainUsages fetches the samples of the processes' utilisation that the driver took since they were last fetched.
+func (b *board) drainUsages() {
+	if !b.can(fnProcessUtilization) {
+		return
+	}
+	u := &b.usages
+	if u.last == 0 {
+		now := b.samples[engineGeneral].last // the driver's clock, which is the machine's
+		if now == 0 {
+			now = uint64(max(b.at.UnixMicro(), 0)) //nolint:gosec // not negative
+		}
+		u.start(now, b.src.opts.interval)
+	}
+	raw, ret := b.room.usageList(&b.lib.direct, pointer(b.handle), u.last)
+	if !b.ok(fnProcessUtilization, ret) && ret.answer() != nothing {
+		return
+	}
+	b.used = b.used[:0]
+	for i := range raw {
+		s := &raw[i]
+		b.used = append(b.used, usage{pid: s.Pid, time: s.TimeStamp, sm: s.SmUtil, enc: s.EncUtil, decoder: s.DecUtil})
+	}
+	u.add(b.used)
+}
+
+// appendProcesses hands out what readProcesses found.
+func (b *board) appendProcesses(out []gpu.Process, device string) []gpu.Process {
+	b.usages.clock = b.samples[engineGeneral].last
+	utilization := b.src.want.Has(gpu.GroupProcessUtilization) && b.supported(fnProcessUtilization) &&
+		!b.state[fnProcessUtilization].noted && !b.mig && b.usages.told(b.at)
+	for _, p := range b.roster.all {
+		process := gpu.Process{PID: int64(p.pid), DeviceID: device, Type: p.kind, Memory: p.memory}
+		if utilization {
+			sm, enc, dec := b.usages.of(p.pid)
+			process.Utilization[gpu.TaskGeneral] = gpu.Some(sm)
+			process.Utilization[gpu.TaskEncoder] = gpu.Some(enc)
+			process.Utilization[gpu.TaskDecoder] = gpu.Some(dec)
+		}
+		out = append(out, process)
+	}
+	b.usages.done(b.at)
+	return out
+}

@@ -1,0 +1,96 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvml
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const (
+	informationBytes = 4096
+)
+
+// information is what the kernel's driver says of a GPU in /proc/driver/nvidia/gpus/<address>/information, also of one for
+// which NVML gives no handle.
+type information struct {
+	model, uuid, vbios, address string
+	minor                       gpu.Opt[int]
+	excluded                    bool // by the administrator
+}
+
+// parseInformation reads lines of the form "GPU UUID: \t GPU-…". The driver writes question marks for what it does not know.
+func parseInformation(text string) information {
+	var info information
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		if !ok || value == "" || strings.Contains(value, "??") {
+			continue
+		}
+		switch strings.TrimSpace(key) {
+		case "Model":
+			info.model = value
+		case "GPU UUID":
+			if strings.HasPrefix(value, "GPU-") {
+				info.uuid = value
+			}
+		case "Video BIOS":
+			info.vbios = value
+		case "Bus Location":
+			info.address = normalAddress(value)
+		case "Device Minor":
+			if n, err := strconv.Atoi(value); err == nil && n >= 0 {
+				info.minor = gpu.Some(n)
+			}
+		case "GPU Excluded":
+			info.excluded = strings.EqualFold(value, "yes")
+		}
+	}
+	return info
+}
+
+// readInformation tells what the driver says of the GPU at an address; false where it says nothing.
+func readInformation(procRoot, address string) (information, bool) {
+	text, err := readSmall(filepath.Join(procRoot, "driver/nvidia/gpus", address, "information"), informationBytes)
+	if err != nil {
+		return information{}, false
+	}
+	info := parseInformation(text)
+	info.address = address
+	return info, true
+}
+
+// normalAddress writes a PCI address as the kernel does: 0000:1b:00.0. NVML and nvidia-smi write eight digits of domain and
+// capitals. What is no PCI address yields the empty string.
+func normalAddress(s string) string {
+	parts := strings.FieldsFunc(s, func(r rune) bool { return r == ':' || r == '.' })
+	if len(parts) != 4 {
+		return ""
+	}
+	var n [4]uint64
+	for i, bits := range [4]int{32, 8, 8, 4} {
+		v, err := strconv.ParseUint(parts[i], 16, bits)
+		if err != nil {
+			return ""
+		}
+		n[i] = v
+	}
+	return address(n[0], n[1], n[2], n[3])
+}
+
+func address(domain, bus, device, function uint64) string {
+	return hex(domain, 4) + ":" + hex(bus, 2) + ":" + hex(device, 2) + "." + strconv.FormatUint(function, 16)
+}
+
+func hex(v uint64, digits int) string {
+	s := strconv.FormatUint(v, 16)
+	if len(s) < digits {
+		s = strings.Repeat("0", digits-len(s)) + s
+	}
+	return s
+}

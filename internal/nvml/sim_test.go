@@ -1,0 +1,210 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func simulator(t testing.TB) nvmlsim.Library {
+	t.Helper()
+	lib, err := nvmlsim.Build()
+	if errors.Is(err, nvmlsim.ErrNoCompiler) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	return lib
+}
+
+// bench is a source over the simulator, on a machine whose clock, PCI bus and driver files the test owns.
+type bench struct {
+	*source
+	t       testing.TB
+	control *nvmlsim.Control
+	clock   time.Time
+	sys     string
+	proc    string
+}
+
+// start runs a source over a scenario. The scenario's time is the test's: it moves with advance.
+func start(t testing.TB, scenario string, options ...any) *bench {
+	t.Helper()
+	b := &bench{t: t, clock: time.Now().Truncate(time.Second), sys: t.TempDir(), proc: t.TempDir()}
+	if strings.Contains(scenario, "time = manual") {
+		b.clock = manualEpoch
+	}
+	cfg := DefaultConfig()
+	cfg.LibraryPath = simulator(t).Full
+	want := gpu.GroupAll
+	opts := []Option{
+		WithClock(func() time.Time { return b.clock }), WithSysRoot(b.sys), WithProcRoot(b.proc),
+	}
+	for _, o := range options {
+		switch o := o.(type) {
+		case Option:
+			opts = append(opts, o)
+		case gpu.Group:
+			want = o
+		case func(*Config):
+			o(&cfg)
+		default:
+			t.Fatalf("option %T", o)
+		}
+	}
+	b.control = nvmlsim.Use(t, scenario)
+	b.source = New(&cfg, want, opts...).(*source)
+	t.Cleanup(func() {
+		// A hung call must not outlast its test.
+		require.NoError(t, b.control.Write("[fault f]\npresent = false"))
+		require.NoError(t, b.Close())
+		require.Eventually(t, func() bool {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return b.pending == nil && b.session == nil && b.crew.outstanding.Load() == 0
+		}, 5*time.Second, time.Millisecond)
+	})
+	return b
+}
+
+// read reads once, within a bound.
+func (b *bench) read() *gpu.Node {
+	b.t.Helper()
+	return b.readWithin(10 * time.Second)
+}
+
+func (b *bench) readWithin(limit time.Duration) *gpu.Node {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	node, err := b.Read(ctx)
+	require.NoError(b.t, err)
+	return node
+}
+
+// set puts faults and changes in place of those before.
+func (b *bench) set(text string) {
+	b.t.Helper()
+	if b.session == nil { // the library reads it when it is initialised
+		require.NoError(b.t, b.control.Write(text))
+		return
+	}
+	require.NoError(b.t, b.control.Set(text))
+}
+
+// manualEpoch is the driver's time at which a scenario with manual time begins.
+var manualEpoch = time.Unix(1_700_000_000, 0)
+
+// at moves the scenario's time, in seconds, and the clock with it.
+func (b *bench) at(seconds float64, text string) {
+	b.t.Helper()
+	b.clock = manualEpoch.Add(time.Duration(seconds * float64(time.Second)))
+	b.set(fmt.Sprintf("now = %g\n%s", seconds, text))
+}
+
+// device finds a device by its index among whole GPUs.
+func device(t testing.TB, n *gpu.Node, index int) *gpu.Device {
+	t.Helper()
+	for i := range n.Devices {
+		d := &n.Devices[i]
+		if got, ok := d.Index.Get(); ok && got == index && d.Parent == "" {
+			return d
+		}
+	}
+	require.FailNow(t, "no such GPU", "index %d among %d devices", index, len(n.Devices))
+	return nil
+}
+
+func value2[T any](t testing.TB, o gpu.Opt[T]) T {
+	t.Helper()
+	v, ok := o.Get()
+	require.True(t, ok, "the value is absent")
+	return v
+}
+
+// pci puts a GPU on the PCI bus, bound to a driver; empty: none.
+func (b *bench) pci(address, driver, numa string) {
+	b.t.Helper()
+	pciDevice(b.t, b.sys, address, "0x10de", "0x030200", driver)
+	if numa != "" {
+		writeFile(b.t, filepath.Join(b.sys, "bus/pci/devices", address, "numa_node"), numa+"\n")
+	}
+}
+
+// information writes what the kernel's driver says of a GPU.
+func (b *bench) information(address, text string) {
+	b.t.Helper()
+	writeFile(b.t, filepath.Join(b.proc, "driver/nvidia/gpus", address, "information"), text)
+}
+
+// presence is what a node says of physical GPUs; the PCI bus must be readable.
+func presence(n *gpu.Node) [2]int64 {
+	visible, _ := n.Presence[gpu.Visible].Get()
+	missing, _ := n.Presence[gpu.Missing].Get()
+	return [2]int64{visible, missing}
+}
+
+// healthy demands that all GPUs but those named have all their data.
+func healthy(t testing.TB, n *gpu.Node, gpus int, but ...int) {
+	t.Helper()
+	require.Len(t, ids(n), gpus)
+	for i := range gpus {
+		d := device(t, n, i)
+		if slices.Contains(but, i) {
+			continue
+		}
+		require.Equal(t, gpu.StateOK, d.State(), "GPU %d: %v", i, d.Faults)
+		require.True(t, d.Power.Draw.Known() && d.Utilization[gpu.TaskGeneral].Known() && d.Memory.Usage.Known() &&
+			d.Temperature[gpu.SensorGPU].Known() && d.Energy.Known(), "GPU %d: %+v", i, d)
+	}
+}
+
+// failed demands that a GPU is there, as what it is, without data, and with the fault alone.
+func failed(t testing.TB, n *gpu.Node, index int, fault gpu.FaultType) *gpu.Device {
+	t.Helper()
+	d := device(t, n, index)
+	require.Equal(t, gpu.StateFailed, d.State())
+	require.Len(t, d.Faults, 1)
+	require.Equal(t, fault, d.Faults[0].Type, d.Faults[0].Message)
+	require.NotEmpty(t, d.Faults[0].Message)
+	require.False(t, d.Power.Draw.Known() || d.Utilization[gpu.TaskGeneral].Known() || d.Memory.Usage.Known() || d.Energy.Known())
+	return d
+}
+
+// problem finds what a node says of a step.
+func problem(t testing.TB, n *gpu.Node, what string) gpu.Problem {
+	t.Helper()
+	for _, p := range n.Problems {
+		if p.What == what {
+			return p
+		}
+	}
+	require.FailNow(t, "no such problem", "%s among %v", what, n.Problems)
+	return gpu.Problem{}
+}
+
+// ids lists the devices of a node.
+func ids(n *gpu.Node) []string {
+	all := make([]string, len(n.Devices))
+	for i := range n.Devices {
+		all[i] = n.Devices[i].ID
+	}
+	return all
+}

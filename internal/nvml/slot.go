@@ -1,0 +1,144 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// session is the time between nvmlInit and nvmlShutdown.
+type session struct {
+	lib    *library
+	driver string // its version
+	slots  []*slot
+	events *events // nil: not wanted, or not possible
+}
+
+// slot is an index under which NVML hands out a GPU. What it holds belongs to whoever made it busy.
+type slot struct {
+	session *session
+	src     *source
+	index   int
+	busy    atomic.Bool
+	board   atomic.Pointer[board]
+
+	suspect bool     // it did not answer the last time: ask one thing before all others
+	out     *reading // of the last sweep; nil where it failed
+	ret     code     // why it failed
+}
+
+// sweep reads the GPU. Whatever comes out of the driver or the binding stays here.
+func (s *slot) sweep(at time.Time) {
+	defer s.busy.Store(false)
+	defer func() {
+		if recover() != nil {
+			s.out, s.ret = nil, codePanicked
+		}
+	}()
+	s.out, s.ret = nil, codeOK
+	b := s.board.Load()
+	if b == nil {
+		if b, s.ret = s.find(); s.ret != codeOK {
+			return
+		}
+	}
+	if s.suspect {
+		if _, ret := b.handle.GetUUID(); code(ret) != codeOK {
+			s.ret = code(ret)
+			return
+		}
+	}
+	out := b.read(at)
+	s.suspect = b.fatal != codeOK
+	if s.ret = b.fatal; s.ret == codeOK {
+		s.out = out
+	}
+}
+
+// find gets the handle, and the board that it is of.
+func (s *slot) find() (*board, code) {
+	lib := s.session.lib
+	handle, ret := lib.nvml.DeviceGetHandleByIndex(s.index)
+	if code(ret) != codeOK {
+		return nil, code(ret)
+	}
+	uuid, ret := handle.GetUUID()
+	if code(ret) != codeOK {
+		return nil, code(ret)
+	}
+	b := s.src.adopt(uuid, lib)
+	ident := b.ident.Load()
+	if ident == nil || ident.info.DriverVersion != s.session.driver {
+		if ident != nil {
+			b.forget()
+		}
+		if fatal := b.identify(handle, s.index, uuid, s.session.driver); fatal != codeOK {
+			return nil, fatal
+		}
+	}
+	b.handle, b.fatal = handle, codeOK
+	s.session.events.register(handle, b)
+	s.board.Store(b)
+	return b, codeOK
+}
+
+// drain fetches what the driver would overwrite before the next read.
+func (s *slot) drain(at time.Time) {
+	defer s.busy.Store(false)
+	defer func() { _ = recover() }()
+	if b := s.board.Load(); b != nil && !s.suspect {
+		b.at = at
+		b.drainSamples()
+	}
+}
+
+// openSession initialises NVML and sees how many GPUs there are.
+func openSession(src *source, lib *library) (*session, code) {
+	if ret := lib.init(); ret != codeOK {
+		return nil, ret
+	}
+	s := &session{lib: lib}
+	if lib.has[fnDriverVersion] {
+		if version, ret := lib.nvml.SystemGetDriverVersion(); code(ret) == codeOK {
+			s.driver = version
+		}
+	}
+	n, ret := lib.nvml.DeviceGetCount()
+	if code(ret) != codeOK {
+		_ = lib.shutdown()
+		return nil, code(ret)
+	}
+	s.events = newEvents(src, lib)
+	for i := range min(n, mostGPUs) {
+		s.slots = append(s.slots, &slot{session: s, src: src, index: i})
+	}
+	return s, codeOK
+}
+
+// mostGPUs bounds what a driver may claim to have.
+const mostGPUs = 256
+
+// close lets go of the driver. No call on the session may be outstanding.
+func (s *session) close() {
+	for _, sl := range s.slots {
+		if b := sl.board.Load(); b != nil {
+			b.release()
+		}
+	}
+	s.events.free()
+	_ = s.lib.shutdown()
+}
+
+// release gives back what a board holds of a session.
+func (b *board) release() {
+	b.gpm.free()
+	for _, inst := range b.migs {
+		inst.gpm.free()
+	}
+	b.gpmRequest.free()
+	b.handle = nil
+}

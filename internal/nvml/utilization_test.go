@@ -1,0 +1,229 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+// A burst between two reads, over when the second comes: a single value would miss it.
+func TestBurstBetweenReads(t *testing.T) {
+	const burst = "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 0.2\nutil.gpu = steps(0:0, 12:100, 15:0)\n" +
+		"util.memory = steps(0:0, 12:50, 15:0)\nutil.encoder = steps(0:0, 14:100, 15:0)"
+	b := start(t, burst, WithInterval(10*time.Second))
+	b.at(10, "")
+	approx0(t, device(t, b.read(), 0).Utilization[gpu.TaskGeneral])
+	b.at(20, "")
+	d := device(t, b.read(), 0)
+	approx(t, 0.3, d.Utilization[gpu.TaskGeneral], "3 s of 10 s")
+	approx(t, 0.15, d.MemoryController, "half of the controller's time for 3 s of 10 s")
+	approx(t, 0.1, d.Utilization[gpu.TaskEncoder], "1 s of 10 s")
+	approx0(t, d.Utilization[gpu.TaskDecoder])
+	b.at(30, "")
+	approx0(t, device(t, b.read(), 0).Utilization[gpu.TaskGeneral])
+}
+
+// approx0 demands a value that was read and is 0.
+func approx0(t *testing.T, got gpu.Opt[float64]) {
+	t.Helper()
+	assert.Equal(t, gpu.Some(0.0), got)
+}
+
+// Where the driver keeps no samples, or has taken none since, the value of now is taken.
+func TestInstantaneousUtilization(t *testing.T) {
+	t.Run("no samples", func(t *testing.T) {
+		b := start(t, "gpus = 1\n[gpu 0]\nutil.gpu = 42\nutil.memory = 17\nutil.decoder = 33\n"+
+			"[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nreturn = NOT_SUPPORTED")
+		d := device(t, b.read(), 0)
+		approx(t, 0.42, d.Utilization[gpu.TaskGeneral], "utilization")
+		approx(t, 0.17, d.MemoryController, "memory controller")
+		approx(t, 0.33, d.Utilization[gpu.TaskDecoder], "decoder")
+		assert.Equal(t, time.Duration(0), drainPeriod(0, time.Minute))
+	})
+	t.Run("none since", func(t *testing.T) {
+		b := start(t, "gpus = 1\ntime = manual\nnow = 10\n[gpu 0]\nutil.gpu = 42")
+		b.read()
+		approx(t, 0.42, device(t, b.read(), 0).Utilization[gpu.TaskGeneral], "utilization")
+	})
+}
+
+// The driver's ring is shorter than the interval: what is fetched in between is not lost.
+func TestSamplesAreFetchedInBetween(t *testing.T) {
+	const scenario = "gpus = 2\ntime = manual\n[gpu *]\nsample.period = 0.2\nsample.count = 50\nutil.gpu = steps(0:0, 11:100, 17:0)\n" +
+		"[process p]\ngpu = 0\npid = 7\nsm = steps(0:0, 11:100, 17:0)"
+	read := func(t *testing.T, between ...float64) *gpu.Node {
+		t.Helper()
+		b := start(t, scenario, WithInterval(30*time.Second))
+		b.at(10, "")
+		b.read()
+		require.NotNil(t, b.timer, "samples of 10 s, read every 30 s")
+		for _, at := range between {
+			b.at(at, "")
+			b.drain()
+		}
+		b.at(40, "")
+		return b.read()
+	}
+	t.Run("without", func(t *testing.T) {
+		approx0(t, device(t, read(t), 0).Utilization[gpu.TaskGeneral])
+	})
+	t.Run("with", func(t *testing.T) {
+		n := read(t, 16, 22, 28, 34)
+		approx(t, 0.2, device(t, n, 0).Utilization[gpu.TaskGeneral], "6 s of 30 s")
+		approx(t, 0.2, device(t, n, 1).Utilization[gpu.TaskGeneral], "6 s of 30 s")
+		require.Len(t, n.Processes, 1)
+		u := value2(t, n.Processes[0].Utilization[gpu.TaskGeneral])
+		assert.InDelta(t, 0.2, u, 0.05, "of the process, one sample each time")
+	})
+	t.Run("by the clock", func(t *testing.T) {
+		b := start(t, "gpus = 1\n[gpu 0]\nsample.period = 0.01\nsample.count = 10", WithInterval(time.Hour))
+		counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+		require.NoError(t, err)
+		b.read()
+		counters.Reset()
+		require.Eventually(t, func() bool { return counters.Calls("nvmlDeviceGetSamples") >= 12 }, 5*time.Second, time.Millisecond)
+	})
+	t.Run("not while NVML is let go of", func(t *testing.T) {
+		b := start(t, scenario, WithInterval(30*time.Second), func(c *Config) { c.KeepOpen = false })
+		b.read()
+		assert.Nil(t, b.timer)
+		b.drain()
+	})
+	t.Run("a GPU that hangs", func(t *testing.T) {
+		b := start(t, scenario, WithInterval(30*time.Second))
+		b.at(10, "")
+		b.read()
+		b.at(16, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nhang = true")
+		b.drain()
+		b.at(22, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nhang = true")
+		b.drain()
+		n := b.readWithin(time.Second)
+		failed(t, n, 0, gpu.FaultHung)
+		approx(t, 0.5, device(t, n, 1).Utilization[gpu.TaskGeneral], "6 s of 12 s")
+		b.unhang("now = 23")
+		healthy(t, b.read(), 2)
+	})
+}
+
+func TestDrainPeriod(t *testing.T) {
+	for _, tt := range []struct{ ring, interval, want time.Duration }{
+		{16 * time.Second, 10 * time.Second, 0},
+		{16 * time.Second, 30 * time.Second, 9600 * time.Millisecond},
+		{16 * time.Second, 15 * time.Second, 9600 * time.Millisecond}, // a late read would lose some
+		{0, 30 * time.Second, 0},
+		{16 * time.Second, 0, 0},
+	} {
+		assert.Equal(t, tt.want, drainPeriod(tt.ring, tt.interval), "%v", tt)
+	}
+}
+
+func TestProcesses(t *testing.T) {
+	b := start(t, `
+gpus = 2
+time = manual
+now = 10
+[process compute]
+gpu = 0
+pid = 1
+memory = 4Gi
+sm = 40
+enc = 5
+dec = 6
+mem = 99
+[process graphics]
+gpu = 0
+pid = 2
+type = graphics
+memory = 1Gi
+[process both]
+gpu = 0
+pid = 3
+memory = 2Gi
+sm = 10
+[process both-too]
+gpu = 0
+pid = 3
+type = graphics
+memory = 2Gi
+sampled = false
+[process mps]
+gpu = 0
+pid = 4
+type = mps
+memory = raw(0xFFFFFFFFFFFFFFFF)
+[process twice]
+gpu = *
+pid = 5
+memory = 1Mi
+[process dead]
+gpu = 0
+pid = 6
+listed = false
+sm = 90
+`)
+	b.read()
+	b.at(20, "")
+	n := b.read()
+	assert.Empty(t, n.Problems)
+	id := []string{device(t, n, 0).ID, device(t, n, 1).ID}
+	util := func(general, encoder, decoder float64) (u [gpu.NumTasks]gpu.Opt[float64]) {
+		u[gpu.TaskGeneral], u[gpu.TaskEncoder], u[gpu.TaskDecoder] = gpu.Some(general), gpu.Some(encoder), gpu.Some(decoder)
+		return u
+	}
+	assert.ElementsMatch(t, []gpu.Process{
+		{PID: 1, DeviceID: id[0], Type: gpu.ProcessCompute, Memory: gpu.Some[int64](4 << 30), Utilization: util(0.4, 0.05, 0.06)},
+		{PID: 2, DeviceID: id[0], Type: gpu.ProcessGraphics, Memory: gpu.Some[int64](1 << 30), Utilization: util(0, 0, 0)},
+		{PID: 3, DeviceID: id[0], Type: gpu.ProcessComputeGraphics, Memory: gpu.Some[int64](2 << 30), Utilization: util(0.1, 0, 0)},
+		{PID: 4, DeviceID: id[0], Type: gpu.ProcessMPS, Utilization: util(0, 0, 0)},
+		{PID: 5, DeviceID: id[0], Type: gpu.ProcessCompute, Memory: gpu.Some[int64](1 << 20), Utilization: util(0, 0, 0)},
+		{PID: 5, DeviceID: id[1], Type: gpu.ProcessCompute, Memory: gpu.Some[int64](1 << 20), Utilization: util(0, 0, 0)},
+	}, n.Processes)
+
+	n = b.read() // at once
+	for _, p := range n.Processes {
+		assert.False(t, p.Utilization[gpu.TaskGeneral].Known(), "the driver has taken no samples since")
+	}
+}
+
+// Samples from before the last read are not counted again, and of several the mean counts.
+func TestProcessSamples(t *testing.T) {
+	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 1\nprocess.samples = 100\n"+
+		"[process p]\ngpu = 0\npid = 7\nsm = steps(0:80, 10.5:20, 15.5:0)\n[process q]\ngpu = 0\npid = 8\nsm = 1")
+	b.at(10, "")
+	b.read()
+	b.at(20, "")
+	n := b.read()
+	require.Len(t, n.Processes, 2)
+	approx(t, 0.1, n.Processes[0].Utilization[gpu.TaskGeneral], "20 % for half of the time")
+	approx(t, 0.01, n.Processes[1].Utilization[gpu.TaskGeneral], "1 % all the time")
+	b.at(30, "")
+	n = b.read()
+	approx0(t, n.Processes[0].Utilization[gpu.TaskGeneral])
+}
+
+// The memory of a GPU that works in the system's is nobody's GPU memory, whatever is asked for.
+func TestUnifiedMemory(t *testing.T) {
+	for _, want := range []gpu.Group{gpu.GroupAll, gpu.GroupProcesses} {
+		b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = gb10\n[process p]\ngpu = 0\npid = 7\nmemory = 5Gi\nsm = 28", want)
+		b.at(10, "")
+		n := b.read()
+		assert.Equal(t, gpu.Memory{}, device(t, n, 0).Memory)
+		require.Len(t, n.Processes, 1)
+		assert.False(t, n.Processes[0].Memory.Known())
+		require.NoError(t, b.Close())
+	}
+	b := start(t, "gpus = 1\n[gpu 0]\nboard = gh200\nmemory.used = 3Gi\npower.module = 610")
+	d := device(t, b.read(), 0)
+	assert.Equal(t, gpu.Some[int64](3<<30), d.Memory.Usage, "that one has memory of its own")
+	approx(t, 610, d.Power.Module, "module power")
+}

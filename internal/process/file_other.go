@@ -1,0 +1,18 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package process
+
+import "os"
+
+// readFile reads the beginning of a file, up to the length of buf.
+func readFile(name string, buf []byte) (int, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return f.Read(buf)
+}

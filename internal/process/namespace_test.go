@@ -1,0 +1,71 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const otherNamespace = "pid:[4026532468]"
+
+// A container's own process table has other processes under the numbers that the driver tells.
+func TestContainersProcessTable(t *testing.T) {
+	p := newTable(t)
+	p.namespace(otherNamespace)
+	p.process(2, "kthreadd", 1, "/bin/kthreadd", "kthreadd") // a name proves nothing
+	p.process(10, "a", 1, "/bin/a", "a")
+	r := New(p.root)
+
+	for range 2 {
+		node := describe(r, 10)
+		require.Len(t, node.Problems, 1, "told at every read, so that it is logged once for as long as it stays")
+		assert.Equal(t, Table, node.Problems[0].What)
+		require.ErrorIs(t, node.Problems[0].Err, errNamespace)
+		assert.ErrorContains(t, node.Problems[0].Err, "hostPID: true")
+		assert.Equal(t, nodeOf(10).Processes, node.Processes)
+	}
+	assert.Len(t, describe(r).Problems, 1, "also while nothing uses a GPU")
+}
+
+func TestMountedProcessTable(t *testing.T) {
+	p := newTable(t)
+	p.namespace(otherNamespace)
+	p.write("2/stat", statLine(2, "kthreadd", kernelThread|0x40, 0))
+	p.process(10, "a", 1, "/bin/a", "a")
+	node := describe(New(p.root), 10)
+	assert.Empty(t, node.Problems)
+	assert.Equal(t, "a", node.Processes[0].Executable)
+}
+
+func TestNestedNamespace(t *testing.T) {
+	p := newTable(t)
+	p.namespace(otherNamespace)
+	p.process(10, "a", 1, "/bin/a", "a")
+	node := describe(New(p.root, WithAnyNamespace()), 10)
+	assert.Empty(t, node.Problems)
+	assert.Equal(t, "a", node.Processes[0].Executable)
+}
+
+func TestNoProcessTable(t *testing.T) {
+	r := New(t.TempDir() + "/nothing")
+	node := describe(r, 10)
+	require.Len(t, node.Problems, 1)
+	assert.ErrorContains(t, node.Problems[0].Err, "mount the machine's /proc")
+}
+
+// The mount may come late.
+func TestProcessTableAppears(t *testing.T) {
+	p := newTable(t)
+	p.namespace(otherNamespace)
+	p.process(10, "a", 1, "/bin/a", "a")
+	r := New(p.root)
+	require.Len(t, describe(r, 10).Problems, 1)
+	p.namespace(firstNamespace)
+	node := describe(r, 10)
+	assert.Empty(t, node.Problems)
+	assert.Equal(t, "a", node.Processes[0].Executable)
+}

@@ -1,0 +1,110 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseStat(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     string
+		start    uint64
+		ok       bool
+	}{
+		{"plain", statLine(1, "init", 0x400100, 42), "init", 42, true},
+		{"parentheses", statLine(1, "a) R 1 (b", 0, 7), "a) R 1 (b", 7, true},
+		{"empty name", statLine(1, "", 0, 7), "", 7, true},
+		{"line end in the name", statLine(1, "a\nb", 0, 7), "a\nb", 7, true},
+		{"empty", "", "", 0, false},
+		{"no name", "1 S 2 3", "", 0, false},
+		{"cut short", "1 (a) S 1 1 1 0 -1 0 1 2 3", "", 0, false},
+		{"no number", strings.Replace(statLine(1, "a", 0, 77), " 77 ", " x ", 1), "", 0, false},
+		{"reversed", ") (", "", 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := parseStat([]byte(tt.in))
+			if !tt.ok {
+				require.ErrorIs(t, err, errStat)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, string(s.name))
+			assert.Equal(t, tt.start, s.start)
+		})
+	}
+}
+
+func TestStartTime(t *testing.T) {
+	assert.Equal(t, boot.Add(10*time.Millisecond), startTime(boot, 1))
+	assert.True(t, startTime(time.Time{}, 1).IsZero())
+	assert.True(t, startTime(boot, 1<<63).IsZero(), "no time overflows")
+}
+
+func TestEffectiveUser(t *testing.T) {
+	for in, want := range map[string]uint32{
+		"Name:\ta\nUid:\t1\t2\t3\t4\n": 2,
+		"Uid: 0 0 0 0":                 0,
+		"Uid:\t1\t4294967295\t3\t4":    4294967295,
+	} {
+		uid, ok := effectiveUser([]byte(in))
+		assert.True(t, ok, in)
+		assert.Equal(t, want, uid, in)
+	}
+	for _, in := range []string{"", "Uid:\t1", "Uid:\t1\tx", "Uid:\t1\t-1", "Gid:\t1\t2", "Uid:\t1\t4294967296"} {
+		_, ok := effectiveUser([]byte(in))
+		assert.False(t, ok, in)
+	}
+}
+
+func TestParsePasswd(t *testing.T) {
+	names := parsePasswd([]byte("# comment:x:9:9\n" +
+		"root:x:0:0:root:/root:/bin/sh\n" +
+		"toor:x:0:0::/root:/bin/sh\n" +
+		":x:5:5::/:/\n" +
+		"bad:x:minus:5::/:/\n" +
+		"+::::::\n" +
+		"short:x:7\n" +
+		"ada:x:1000:1000:Ada:/home/ada:/bin/sh"))
+	assert.Equal(t, map[uint32]string{0: "root", 1000: "ada"}, names)
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte(statLine(1, "init", 0x400100, 42)))
+	f.Add([]byte("1 (a) S 1 1"))
+	f.Add([]byte("1 (a) b) S 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parseStat(data)
+		if err == nil {
+			assert.True(t, strings.Contains(string(data), "("+string(s.name)+")"))
+		}
+	})
+}
+
+func FuzzEffectiveUser(f *testing.F) {
+	f.Add([]byte("Name:\ta\nUid:\t1\t2\t3\t4\n"))
+	f.Add([]byte("Uid:\t1\t4294967296\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if uid, ok := effectiveUser(data); !ok {
+			assert.Zero(t, uid)
+		}
+	})
+}
+
+func FuzzParsePasswd(f *testing.F) {
+	f.Add([]byte("root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/:/\n"))
+	f.Add([]byte("::::\n\xff:x:1:1\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, name := range parsePasswd(data) {
+			assert.NotEmpty(t, name)
+		}
+	})
+}

@@ -1,0 +1,234 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const (
+	defaultRoot = "/proc"
+
+	// detailsWait bounds how long Describe waits for what is read of new processes. Reading a command line takes the lock
+	// of the process's memory map, which a process that is stuck in the driver may hold for ever.
+	detailsWait = time.Second
+	// maxStuck is how many such reads may be outstanding; while they are, no further process is described.
+	maxStuck = 4
+
+	keepFor    = 5 * time.Minute // a process that is not seen for so long is forgotten
+	maxEntries = 8192
+)
+
+// Table is what the Problems are about that Describe adds.
+const Table = "process table"
+
+// Reader describes processes. It may be shared by several sources.
+//
+// What is read of a process is kept for as long as its start time and its name stay, so a process that lives on costs one
+// small read (its stat file) per Describe. A process that is not found stays as it is: its fields are absent.
+type Reader struct {
+	root         string
+	commandLine  bool
+	cgroup       bool
+	anyNamespace bool
+	accounts     *accounts
+	wait         time.Duration
+	now          func() time.Time
+
+	mu          sync.Mutex
+	trusted     bool // the process table was found to be the host's
+	processes   map[int64]*entry
+	generation  uint64
+	swept       time.Time
+	buf         []byte
+	boot        time.Time
+	bootRead    time.Time
+	outstanding int // reads of details that have not come back
+}
+
+// entry is one process, by its start time and its name. The name is part of it because a process that executes another
+// program keeps its start time.
+type entry struct {
+	pid        int64
+	start      uint64 // clock ticks since boot
+	name       string
+	generation uint64 // of the Describe that saw it last
+	seen       time.Time
+	found      bool
+
+	claimed bool // a read of its details has begun
+	details details
+}
+
+// Option changes a Reader.
+type Option func(*Reader)
+
+// WithCommandLine has the whole command line read too. It may hold secrets.
+func WithCommandLine() Option { return func(r *Reader) { r.commandLine = true } }
+
+// WithCgroup has the control groups read too, by which attribution finds the container.
+func WithCgroup() Option { return func(r *Reader) { r.cgroup = true } }
+
+// WithAnyNamespace takes the process table as it is, although it is not that of the machine's first PID namespace: for
+// clusters that are nested in one, together with a driver (or a simulator of one) that tells process ids of the same.
+func WithAnyNamespace() Option { return func(r *Reader) { r.anyNamespace = true } }
+
+// WithPasswd names the file in which user ids are looked up; an empty name leaves them numbers. The default is the
+// machine's own, etc/passwd beside the process table; in a container, whose own file would give the wrong names, none,
+// unless the process table is mounted with the rest of the machine's files (/host/proc and /host/etc/passwd).
+func WithPasswd(file string) Option {
+	return func(r *Reader) { r.accounts = &accounts{file: file} }
+}
+
+// New returns a Reader of the process table at root, /proc if it is empty.
+func New(root string, options ...Option) *Reader {
+	if root == "" {
+		root = defaultRoot
+	}
+	r := &Reader{
+		root:      filepath.Clean(root),
+		wait:      detailsWait,
+		now:       time.Now,
+		processes: make(map[int64]*entry),
+		buf:       make([]byte, 2048),
+	}
+	for _, option := range options {
+		option(r)
+	}
+	if r.accounts == nil {
+		r.accounts = &accounts{file: defaultPasswd(r.root, inContainer)}
+	}
+	return r
+}
+
+// Describe completes the node's processes. Where the process table is not the machine's, it describes none and adds a
+// Problem that says so.
+func (r *Reader) Describe(node *gpu.Node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if !r.trusted && !r.anyNamespace {
+		if err := checkNamespace(r.root); err != nil {
+			node.Problems = append(node.Problems, gpu.Problem{What: Table, Err: err})
+			return
+		}
+		r.trusted = true
+	}
+
+	r.generation++
+	now := r.now()
+	var pending []*entry
+	for i := range node.Processes {
+		e := r.look(node.Processes[i].PID, now)
+		if e.found && !e.claimed {
+			pending = append(pending, e)
+		}
+	}
+	r.sweep(now)
+	if len(pending) > 0 {
+		if err := r.fill(pending, now); err != nil {
+			node.Problems = append(node.Problems, gpu.Problem{What: Table, Err: err})
+		}
+	}
+	for i := range node.Processes {
+		p := &node.Processes[i]
+		if e := r.processes[p.PID]; e != nil && e.found {
+			e.details.apply(p)
+		}
+	}
+}
+
+// look finds a process and tells from its start time and name whether it is still the one that was described.
+func (r *Reader) look(pid int64, now time.Time) *entry {
+	e := r.processes[pid]
+	if e != nil && e.generation == r.generation {
+		return e // on several devices
+	}
+	s, err := r.readStat(pid, r.buf)
+	if err != nil {
+		if e == nil {
+			e = &entry{pid: pid}
+			r.processes[pid] = e
+		}
+		*e = entry{pid: pid, generation: r.generation, seen: now}
+		return e
+	}
+	if e == nil || !e.found || e.start != s.start || e.name != string(s.name) {
+		// A new entry, never a changed one: a read that is late writes into the old one.
+		e = &entry{pid: pid, start: s.start, name: string(s.name), found: true}
+		r.processes[pid] = e
+	}
+	e.generation, e.seen = r.generation, now
+	return e
+}
+
+// sweep forgets the processes that have not been asked for in a while.
+func (r *Reader) sweep(now time.Time) {
+	full := len(r.processes) > maxEntries
+	if !full && now.Sub(r.swept) < keepFor/4 {
+		return
+	}
+	r.swept = now
+	for pid, e := range r.processes {
+		if e.generation != r.generation && (full || now.Sub(e.seen) > keepFor) {
+			delete(r.processes, pid)
+		}
+	}
+}
+
+// fill reads the details of new processes and waits for them within a bound. It is called with the lock held, and lets
+// go of it while it waits.
+func (r *Reader) fill(pending []*entry, now time.Time) error {
+	if r.outstanding >= maxStuck {
+		return fmt.Errorf("process: %d reads of %s have not come back; new processes are not described until they do",
+			r.outstanding, r.root)
+	}
+	boot := r.bootTime(now)
+	for _, e := range pending {
+		e.details.begin(e, boot)
+	}
+	r.outstanding++
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.readAll(pending)
+	}()
+
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	timer := time.NewTimer(r.wait)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("process: what %s tells of the processes was not read within %s", r.root, r.wait)
+	}
+}
+
+// readAll reads the details of the processes one after the other.
+func (r *Reader) readAll(pending []*entry) {
+	for _, e := range pending {
+		r.mu.Lock()
+		claimed := e.claimed
+		e.claimed = true
+		d := e.details
+		r.mu.Unlock()
+		if claimed {
+			continue // by a later Describe, while this one was stuck
+		}
+		d = r.readDetails(e, d)
+		r.mu.Lock()
+		e.details = d
+		r.mu.Unlock()
+	}
+	r.mu.Lock()
+	r.outstanding--
+	r.mu.Unlock()
+}

@@ -1,0 +1,215 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func TestDescribe(t *testing.T) {
+	p := newTable(t)
+	p.passwd("root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\n")
+	p.process(10, "python3", 100, "/usr/bin/python3.11", "python3", "train.py", "--token=secret")
+
+	node := describe(New(p.root), 10)
+	require.Empty(t, node.Problems)
+	assert.Equal(t, gpu.Process{
+		PID: 10, DeviceID: "GPU-1",
+		Created:    boot.Add(100 * time.Second),
+		Executable: "python3.11",
+		Command:    "python3",
+		Owner:      "ada",
+	}, node.Processes[0])
+}
+
+func TestDescribeWhatIsAskedFor(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "python3", 100, "/usr/bin/python3.11", "python3", "train.py", "--fast")
+
+	node := describe(New(p.root, WithCommandLine(), WithCgroup()), 10)
+	assert.Equal(t, "python3 train.py --fast", node.Processes[0].CommandLine)
+	assert.Equal(t, "0::/system.slice/python3.service\n", node.Processes[0].Cgroup)
+	assert.Equal(t, "1000", node.Processes[0].Owner, "no passwd file: the number")
+}
+
+func TestDescribeSeveralDevices(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "a", 1, "/bin/a", "a")
+	node := describe(New(p.root), 10, 10)
+	assert.Equal(t, "a", node.Processes[0].Command)
+	assert.Equal(t, node.Processes[0], node.Processes[1])
+}
+
+// What cannot be read is absent, and does not keep the rest from being read.
+func TestDescribeUnreadable(t *testing.T) {
+	tests := []struct {
+		name   string
+		remove string
+		want   gpu.Process
+	}{
+		{"no exe", "10/exe", gpu.Process{Executable: "short", Command: "cmd", Owner: "1000"}},
+		{"no cmdline", "10/cmdline", gpu.Process{Executable: "exe", Owner: "1000"}},
+		{"no status", "10/status", gpu.Process{Executable: "exe", Command: "cmd"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newTable(t)
+			p.process(10, "short", 100, "/bin/exe", "cmd")
+			p.remove(tt.remove)
+			tt.want.PID, tt.want.DeviceID, tt.want.Created = 10, "GPU-1", boot.Add(100*time.Second)
+			node := describe(New(p.root), 10)
+			assert.Equal(t, tt.want, node.Processes[0])
+			assert.Empty(t, node.Problems)
+		})
+	}
+}
+
+func TestDescribeNotFound(t *testing.T) {
+	p := newTable(t)
+	r := New(p.root)
+	node := describe(r, 10)
+	assert.Equal(t, nodeOf(10), node, "nothing is told of a process that is not there")
+
+	p.process(10, "a", 1, "/bin/a", "a")
+	assert.Equal(t, "a", describe(r, 10).Processes[0].Executable, "it has come")
+	p.remove("10")
+	assert.Equal(t, nodeOf(10), describe(r, 10), "and gone: what was read is not shown again")
+}
+
+func TestDescribeNoBootTime(t *testing.T) {
+	p := newTable(t)
+	p.write("stat", "cpu 1 2 3\n")
+	p.process(10, "a", 1, "/bin/a", "a")
+	process := describe(New(p.root), 10).Processes[0]
+	assert.True(t, process.Created.IsZero())
+	assert.Equal(t, "a", process.Executable)
+}
+
+// A process that lives on costs its stat file alone.
+func TestDescribeKeepsWhatWasRead(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "a", 1, "/bin/a", "a")
+	r := New(p.root)
+	want := describe(r, 10)
+	for _, file := range []string{"10/status", "10/cmdline", "10/exe", "10/cgroup", "stat"} {
+		p.remove(file)
+	}
+	assert.Equal(t, want, describe(r, 10))
+}
+
+// The number of a process is given to another one: only the start time tells.
+func TestDescribePIDReuse(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "python3", 100, "/bin/first", "first")
+	r := New(p.root, WithCgroup())
+	assert.Equal(t, "first", describe(r, 10).Processes[0].Executable)
+
+	p.process(10, "python3", 200, "/bin/second", "second")
+	p.write("10/cgroup", "0::/another\n")
+	process := describe(r, 10).Processes[0]
+	assert.Equal(t, "second", process.Executable)
+	assert.Equal(t, "second", process.Command)
+	assert.Equal(t, boot.Add(200*time.Second), process.Created)
+	assert.Equal(t, "0::/another\n", process.Cgroup)
+}
+
+// Executing another program keeps number and start time.
+func TestDescribeExec(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "sh", 100, "/bin/sh", "sh")
+	r := New(p.root)
+	describe(r, 10)
+	p.process(10, "train", 100, "/bin/train", "train")
+	assert.Equal(t, "train", describe(r, 10).Processes[0].Executable)
+}
+
+func TestDescribeOddText(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "we) (ird\xff\n", 100, "/bin/ex\xffe (deleted)", "a\xffb", "c")
+	process := describe(New(p.root, WithCommandLine()), 10).Processes[0]
+	assert.Equal(t, "ex\uFFFDe", process.Executable)
+	assert.Equal(t, "a\uFFFDb", process.Command)
+	assert.Equal(t, "a\uFFFDb c", process.CommandLine)
+	assert.Equal(t, boot.Add(100*time.Second), process.Created)
+}
+
+func TestDescribeLongCommandLine(t *testing.T) {
+	p := newTable(t)
+	long := make([]byte, 1<<20)
+	for i := range long {
+		long[i] = 'x'
+	}
+	p.process(10, "a", 100, "/bin/a", string(long))
+	process := describe(New(p.root, WithCommandLine()), 10).Processes[0]
+	assert.Len(t, process.Command, maxCommand)
+	assert.Len(t, process.CommandLine, maxCommandLine)
+}
+
+func TestSweep(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "a", 1, "/bin/a", "a")
+	r := New(p.root)
+	now := boot
+	r.now = func() time.Time { return now }
+	describe(r, 10)
+	require.Len(t, r.processes, 1)
+	now = now.Add(keepFor / 2)
+	describe(r)
+	assert.Len(t, r.processes, 1, "another source may still have it")
+	now = now.Add(keepFor)
+	describe(r)
+	assert.Empty(t, r.processes)
+}
+
+func TestSweepWhenFull(t *testing.T) {
+	p := newTable(t)
+	r := New(p.root)
+	pids := make([]int64, maxEntries+1)
+	for i := range pids {
+		pids[i] = int64(i + 1000)
+	}
+	describe(r, pids...)
+	describe(r, 5)
+	assert.Len(t, r.processes, 1)
+}
+
+func TestOwnerNames(t *testing.T) {
+	p := newTable(t)
+	p.passwd("ada:x:1000:1000::/home/ada:/bin/sh\n")
+	p.process(10, "a", 1, "/bin/a", "a")
+	r := New(p.root)
+	assert.Equal(t, "ada", describe(r, 10).Processes[0].Owner)
+
+	p.passwd("grace:x:1000:1000::/home/grace:/bin/sh\n")
+	p.process(11, "b", 1, "/bin/b", "b")
+	assert.Equal(t, "grace", describe(r, 11).Processes[0].Owner, "the file has changed")
+
+	require.NoError(t, os.Remove(filepath.Join(filepath.Dir(p.root), "etc", "passwd")))
+	p.process(12, "c", 1, "/bin/c", "c")
+	assert.Equal(t, "1000", describe(r, 12).Processes[0].Owner, "the file is gone")
+
+	p.passwd("ada:x:1000:1000::/home/ada:/bin/sh\n")
+	p.process(13, "d", 1, "/bin/d", "d")
+	assert.Equal(t, "1000", describe(New(p.root, WithPasswd("")), 13).Processes[0].Owner, "not asked for")
+}
+
+func TestDefaultPasswd(t *testing.T) {
+	yes, no := func() bool { return true }, func() bool { return false }
+	assert.Equal(t, "/etc/passwd", defaultPasswd("/proc", no))
+	assert.Empty(t, defaultPasswd("/proc", yes), "the image's names are not the machine's")
+	assert.Equal(t, "/host/etc/passwd", defaultPasswd("/host/proc", yes))
+}
+
+func TestInContainer(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	assert.True(t, inContainer())
+}

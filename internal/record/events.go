@@ -1,0 +1,118 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/receiver"
+	conventions "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+// EventRecorder records events as log records. The records are made here and not by the generated builder, which sets
+// neither severity, nor body, nor the time of observation, and orders records by kind instead of by time.
+type EventRecorder struct {
+	config    metadata.EventsConfig
+	resources *metadata.ResourceBuilder
+	version   string
+}
+
+// NewEvents returns a recorder of the events that the configuration enables. It is not safe for concurrent use.
+func NewEvents(config metadata.LogsBuilderConfig, settings receiver.Settings) *EventRecorder {
+	return &EventRecorder{
+		config:    config.Events,
+		resources: metadata.NewResourceBuilder(config.ResourceAttributes),
+		version:   settings.BuildInfo.Version,
+	}
+}
+
+// Record returns the events of a host, observed now. Each record has the time of its event, a severity, and a body for a
+// person beside the attributes for machines.
+func (r *EventRecorder) Record(host *gpu.Host, events []gpu.Event, now pcommon.Timestamp) plog.Logs {
+	logs := plog.NewLogs()
+	var records plog.LogRecordSlice
+	for i := range events {
+		name, enabled := r.name(events[i].Type)
+		if !enabled {
+			continue
+		}
+		if logs.ResourceLogs().Len() == 0 {
+			records = r.scope(logs, host)
+		}
+		record := records.AppendEmpty()
+		record.SetEventName(name)
+		record.SetObservedTimestamp(now)
+		fill(record, &events[i])
+	}
+	return logs
+}
+
+func (r *EventRecorder) name(t gpu.EventType) (string, bool) {
+	switch t {
+	case gpu.EventXID:
+		return "hw.gpu.xid", r.config.HwGpuXid.Enabled
+	case gpu.EventStatus:
+		return "hw.gpu.status", r.config.HwGpuStatus.Enabled
+	default:
+		return "", false
+	}
+}
+
+func (r *EventRecorder) scope(logs plog.Logs, host *gpu.Host) plog.LogRecordSlice {
+	rl := logs.ResourceLogs().AppendEmpty()
+	rl.SetSchemaUrl(conventions.SchemaURL)
+	setText(host.Name, r.resources.SetHostName)
+	setText(host.NodeName, r.resources.SetK8sNodeName)
+	setText(host.ClusterName, r.resources.SetK8sClusterName)
+	r.resources.Emit().MoveTo(rl.Resource())
+	scope := rl.ScopeLogs().AppendEmpty()
+	scope.Scope().SetName(metadata.ScopeName)
+	scope.Scope().SetVersion(r.version)
+	return scope.LogRecords()
+}
+
+func fill(record plog.LogRecord, e *gpu.Event) {
+	record.SetTimestamp(pcommon.NewTimestampFromTime(e.Time))
+	record.SetSeverityNumber(severity(e))
+	if e.Message != "" {
+		record.Body().SetStr(e.Message)
+	}
+	attrs := record.Attributes()
+	put := func(name, text string) {
+		if text != "" {
+			attrs.PutStr(name, text)
+		}
+	}
+	put("hw.id", e.DeviceID)
+	put("hw.name", e.Name)
+	put("hw.model", e.Model)
+	put("hw.vendor", string(e.Vendor))
+	switch e.Type {
+	case gpu.EventXID:
+		attrs.PutInt("hw.gpu.xid", e.XID)
+	case gpu.EventStatus:
+		put("hw.state", states[e.State].String())
+		if previous, ok := e.Previous.Get(); ok {
+			put("hw.state.previous", states[previous].String())
+		}
+	}
+}
+
+// severity of a change of state is that of the new state. An XID is a warning: many mean a fault of the program that used
+// the GPU; the code tells.
+func severity(e *gpu.Event) plog.SeverityNumber {
+	switch {
+	case e.Type == gpu.EventXID:
+		return plog.SeverityNumberWarn
+	case e.State == gpu.StateFailed:
+		return plog.SeverityNumberError
+	case e.State == gpu.StateOK:
+		return plog.SeverityNumberInfo
+	default:
+		return plog.SeverityNumberWarn
+	}
+}

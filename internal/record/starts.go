@@ -1,0 +1,106 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// forgetAfter is how long the start of a series is kept that is not seen any more. A device that comes back later starts
+// its counters anew.
+const forgetAfter = time.Hour
+
+// counter names a counter metric in a series key.
+type counter uint8
+
+const (
+	counterEnergy counter = iota
+	counterErrors
+	counterECCLifetime
+	counterInterconnect
+	counterLink
+	counterLinkErrors
+	counterPCIe
+	counterPagesRetired
+	counterRowsRemapped
+	counterThrottleTime
+)
+
+// seriesKey identifies one series of a counter: the metric, the device, and what else tells its points apart.
+type seriesKey struct {
+	metric counter
+	device string
+	kind   uint8  // direction, reason or error type
+	number int64  // XID
+	name   string // link or block
+}
+
+type series struct {
+	start pcommon.Timestamp
+	last  float64
+	epoch uint64
+	seen  time.Time
+}
+
+// startTimes knows when each series of a counter started: at its first observation, and anew when its total has fallen or
+// the device's epoch has changed.
+type startTimes struct {
+	known map[seriesKey]*series
+	now   time.Time
+	swept time.Time
+}
+
+func (s *startTimes) begin(now time.Time) {
+	if s.known == nil {
+		s.known = make(map[seriesKey]*series)
+		s.swept = now
+	}
+	s.now = now
+}
+
+// of returns the start of a series that is observed now. since is when counting began, where the source knows it.
+func (s *startTimes) of(key seriesKey, total float64, epoch uint64, since time.Time) pcommon.Timestamp {
+	if !since.IsZero() {
+		return pcommon.NewTimestampFromTime(since)
+	}
+	known, ok := s.known[key]
+	switch {
+	case !ok:
+		known = &series{start: pcommon.NewTimestampFromTime(s.now)}
+		s.known[key] = known
+	case total < known.last || epoch != known.epoch:
+		known.start = pcommon.NewTimestampFromTime(s.now)
+	}
+	known.last, known.epoch, known.seen = total, epoch, s.now
+	return known.start
+}
+
+// end forgets series that have not been seen for long; it looks at most once per forgetAfter.
+func (s *startTimes) end(now time.Time) {
+	if now.Sub(s.swept) < forgetAfter {
+		return
+	}
+	s.swept = now
+	for key, known := range s.known {
+		if now.Sub(known.seen) > forgetAfter {
+			delete(s.known, key)
+		}
+	}
+}
+
+// recordTotal records a counter where it was read: it puts the start of the series on the device's start option, and calls
+// record with the total.
+func recordTotal[N gpu.Number](p *point, key seriesKey, c gpu.Counter[N], record func(total N)) {
+	total, ok := c.Get()
+	if !ok {
+		return
+	}
+	key.device = p.device.ID
+	p.id.start.Timestamp = p.starts.of(key, float64(total), p.device.Epoch, c.Since())
+	record(total)
+}

@@ -1,0 +1,114 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+// The vocabulary's values as attribute values. A test holds each table to be complete.
+var (
+	tasks = [gpu.NumTasks]metadata.AttributeHwGpuTask{
+		gpu.TaskGeneral:     metadata.AttributeHwGpuTaskGeneral,
+		gpu.TaskEncoder:     metadata.AttributeHwGpuTaskEncoder,
+		gpu.TaskDecoder:     metadata.AttributeHwGpuTaskDecoder,
+		gpu.TaskJPEG:        metadata.AttributeHwGpuTaskJpeg,
+		gpu.TaskOpticalFlow: metadata.AttributeHwGpuTaskOpticalFlow,
+	}
+	sensors = [gpu.NumSensors]string{
+		gpu.SensorGPU:     "gpu",
+		gpu.SensorMemory:  "memory",
+		gpu.SensorHotspot: "hotspot",
+		gpu.SensorEdge:    "edge",
+	}
+	limits = [gpu.NumLimits]metadata.AttributeHwLimitType{
+		gpu.LimitDegraded: metadata.AttributeHwLimitTypeHighDegraded,
+		gpu.LimitCritical: metadata.AttributeHwLimitTypeHighCritical,
+		gpu.LimitMax:      metadata.AttributeHwLimitTypeMax,
+	}
+	clockDomains = [gpu.NumClockDomains]metadata.AttributeHwGpuClockDomain{
+		gpu.ClockGraphics: metadata.AttributeHwGpuClockDomainGraphics,
+		gpu.ClockSM:       metadata.AttributeHwGpuClockDomainSm,
+		gpu.ClockMemory:   metadata.AttributeHwGpuClockDomainMemory,
+		gpu.ClockVideo:    metadata.AttributeHwGpuClockDomainVideo,
+	}
+	throttleReasons = [gpu.NumThrottleReasons]metadata.AttributeHwGpuThrottleReason{
+		gpu.ThrottleSWPowerCap:     metadata.AttributeHwGpuThrottleReasonSwPowerCap,
+		gpu.ThrottleHWSlowdown:     metadata.AttributeHwGpuThrottleReasonHwSlowdown,
+		gpu.ThrottleSyncBoost:      metadata.AttributeHwGpuThrottleReasonSyncBoost,
+		gpu.ThrottleSWThermal:      metadata.AttributeHwGpuThrottleReasonSwThermalSlowdown,
+		gpu.ThrottleHWThermal:      metadata.AttributeHwGpuThrottleReasonHwThermalSlowdown,
+		gpu.ThrottleHWPowerBrake:   metadata.AttributeHwGpuThrottleReasonHwPowerBrakeSlowdown,
+		gpu.ThrottlePowerPPT:       metadata.AttributeHwGpuThrottleReasonPower,
+		gpu.ThrottleCurrent:        metadata.AttributeHwGpuThrottleReasonCurrent,
+		gpu.ThrottleThermalGPU:     metadata.AttributeHwGpuThrottleReasonThermalGpu,
+		gpu.ThrottleThermalMemory:  metadata.AttributeHwGpuThrottleReasonThermalMemory,
+		gpu.ThrottleThermalVR:      metadata.AttributeHwGpuThrottleReasonThermalVr,
+		gpu.ThrottleThermalExtern:  metadata.AttributeHwGpuThrottleReasonThermalExternal,
+		gpu.ThrottleFirmwareReason: metadata.AttributeHwGpuThrottleReasonFirmware,
+	}
+	linkTypes = [gpu.NumLinkTypes]metadata.AttributeHwGpuInterconnectType{
+		gpu.NVLink: metadata.AttributeHwGpuInterconnectTypeNvlink,
+		gpu.XGMI:   metadata.AttributeHwGpuInterconnectTypeXgmi,
+	}
+	errorTypes = [gpu.NumErrorTypes]string{
+		gpu.ErrorCorrected:    "corrected",
+		gpu.ErrorUncorrected:  "uncorrected",
+		gpu.ErrorDeferred:     "deferred",
+		gpu.ErrorPCIeReplay:   "pcie_replay",
+		gpu.ErrorXID:          "xid",
+		gpu.ErrorLinkCRC:      "crc",
+		gpu.ErrorLinkReplay:   "replay",
+		gpu.ErrorLinkRecovery: "recovery",
+		gpu.ErrorLinkECC:      "ecc",
+	}
+	faultTypes = [gpu.NumFaultTypes]string{
+		gpu.FaultLost:           "lost",
+		gpu.FaultResetRequired:  "reset_required",
+		gpu.FaultHung:           "hung",
+		gpu.FaultDriverMismatch: "driver_mismatch",
+		gpu.FaultUnreachable:    "unreachable",
+		gpu.FaultRemapPending:   "remap_pending",
+		gpu.FaultRemapFailed:    "remap_failed",
+		gpu.FaultDrain:          "drain",
+	}
+	states = [gpu.NumStates]metadata.AttributeHwState{
+		gpu.StateOK:               metadata.AttributeHwStateOk,
+		gpu.StateDegraded:         metadata.AttributeHwStateDegraded,
+		gpu.StateFailed:           metadata.AttributeHwStateFailed,
+		gpu.StatePredictedFailure: metadata.AttributeHwStatePredictedFailure,
+	}
+	pipes = [gpu.NumPipes]metadata.AttributeHwGpuPipe{
+		gpu.PipeGraphics: metadata.AttributeHwGpuPipeGraphics,
+		gpu.PipeSM:       metadata.AttributeHwGpuPipeSm,
+		gpu.PipeTensor:   metadata.AttributeHwGpuPipeTensor,
+		gpu.PipeFP64:     metadata.AttributeHwGpuPipeFp64,
+		gpu.PipeFP32:     metadata.AttributeHwGpuPipeFp32,
+		gpu.PipeFP16:     metadata.AttributeHwGpuPipeFp16,
+		gpu.PipeInteger:  metadata.AttributeHwGpuPipeInteger,
+		gpu.PipeDRAM:     metadata.AttributeHwGpuPipeDram,
+	}
+	recoveryActions = [gpu.NumRecoveryActions]metadata.AttributeHwGpuRecoveryAction{
+		gpu.RecoveryNone:          metadata.AttributeHwGpuRecoveryActionNone,
+		gpu.RecoveryReset:         metadata.AttributeHwGpuRecoveryActionReset,
+		gpu.RecoveryReboot:        metadata.AttributeHwGpuRecoveryActionReboot,
+		gpu.RecoveryDrainP2P:      metadata.AttributeHwGpuRecoveryActionDrainP2p,
+		gpu.RecoveryDrainAndReset: metadata.AttributeHwGpuRecoveryActionDrainAndReset,
+		gpu.RecoveryBusReset:      metadata.AttributeHwGpuRecoveryActionBusReset,
+		gpu.RecoveryIMEXDomain:    metadata.AttributeHwGpuRecoveryActionImexDomain,
+	}
+	presences = [gpu.NumPresences]metadata.AttributeHwGpuPresence{
+		gpu.Visible:   metadata.AttributeHwGpuPresenceVisible,
+		gpu.Missing:   metadata.AttributeHwGpuPresenceMissing,
+		gpu.Unmanaged: metadata.AttributeHwGpuPresenceUnmanaged,
+	}
+	// A process of unknown type has no option.
+	processTypes = [gpu.NumProcessTypes]metadata.MetricAttributeOption{
+		gpu.ProcessCompute:         metadata.WithProcessGpuTypeMetricAttribute("compute"),
+		gpu.ProcessGraphics:        metadata.WithProcessGpuTypeMetricAttribute("graphics"),
+		gpu.ProcessComputeGraphics: metadata.WithProcessGpuTypeMetricAttribute("compute_graphics"),
+		gpu.ProcessMPS:             metadata.WithProcessGpuTypeMetricAttribute("mps"),
+	}
+)

@@ -1,0 +1,50 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+// Wanted tells what the enabled metrics need to be read. Identity and health are always read.
+func Wanted(m *metadata.MetricsConfig) gpu.Group {
+	var wanted gpu.Group
+	need := func(group gpu.Group, enabled ...bool) {
+		for _, e := range enabled {
+			if e {
+				wanted |= group
+			}
+		}
+	}
+	health := m.HwStatus.Enabled || m.HwGpuFault.Enabled
+	need(gpu.GroupUtilization, m.HwGpuUtilization.Enabled, m.HwGpuMemoryControllerUtilization.Enabled)
+	need(gpu.GroupMediaUtilization, m.HwGpuUtilization.Enabled)
+	need(gpu.GroupMemory, m.HwGpuMemoryUsage.Enabled, m.HwGpuMemoryLimit.Enabled, m.HwGpuMemoryUtilization.Enabled, m.HwGpuMemoryReserved.Enabled)
+	need(gpu.GroupProtectedMemory, m.HwGpuMemoryProtectedUsage.Enabled)
+	need(gpu.GroupTemperature, m.HwTemperature.Enabled)
+	need(gpu.GroupTemperatureLimits, m.HwTemperatureLimit.Enabled, m.HwGpuTemperatureMargin.Enabled)
+	need(gpu.GroupPower, m.HwPower.Enabled)
+	need(gpu.GroupPowerDetail, m.HwGpuPowerInstant.Enabled, m.HwGpuModulePower.Enabled)
+	need(gpu.GroupPowerLimit, m.HwPowerLimit.Enabled)
+	need(gpu.GroupEnergy, m.HwEnergy.Enabled)
+	need(gpu.GroupClocks, m.HwGpuSpeed.Enabled)
+	need(gpu.GroupClockLimits, m.HwGpuSpeedLimit.Enabled)
+	need(gpu.GroupThrottle, m.HwGpuThrottled.Enabled)
+	need(gpu.GroupThrottleTime, m.HwGpuThrottleTime.Enabled)
+	need(gpu.GroupPerformanceState, m.HwGpuPerformanceState.Enabled)
+	need(gpu.GroupFans, m.HwFanSpeedRatio.Enabled)
+	need(gpu.GroupPCIeIO, m.HwGpuIo.Enabled)
+	need(gpu.GroupPCIeLink, m.HwGpuPcieGeneration.Enabled, m.HwGpuPcieGenerationLimit.Enabled, m.HwGpuPcieWidth.Enabled, m.HwGpuPcieWidthLimit.Enabled)
+	need(gpu.GroupPCIeReplay|gpu.GroupECC|gpu.GroupEvents, m.HwErrors.Enabled)
+	need(gpu.GroupInterconnect, m.HwGpuInterconnectIo.Enabled)
+	need(gpu.GroupInterconnectLinks, m.HwGpuInterconnectLinkIo.Enabled, m.HwGpuInterconnectLinkErrors.Enabled)
+	need(gpu.GroupECCLifetime, m.HwGpuEccLifetime.Enabled)
+	need(gpu.GroupRemappedRows, m.HwGpuMemoryRowsRemapped.Enabled, m.HwGpuMemoryPagesRetired.Enabled, m.HwGpuMemoryRemapState.Enabled, health)
+	need(gpu.GroupPipes, m.HwGpuPipeUtilization.Enabled, m.HwGpuSmOccupancy.Enabled)
+	need(gpu.GroupRecovery, m.HwGpuRecoveryAction.Enabled, health)
+	need(gpu.GroupProcesses, m.ProcessGpuMemoryUsage.Enabled, m.ProcessGpuUtilization.Enabled)
+	need(gpu.GroupProcessUtilization, m.ProcessGpuUtilization.Enabled)
+	return wanted
+}

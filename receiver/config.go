@@ -1,0 +1,151 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/scraper/scraperhelper"
+
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+// Config is the configuration of the gpu receiver.
+type Config struct {
+	ControllerConfig scraperhelper.ControllerConfig `mapstructure:",squash"`
+
+	metadata.MetricsBuilderConfig `mapstructure:",squash"`
+
+	// Events switches events of the logs pipeline on and off.
+	Events metadata.EventsConfig `mapstructure:"events"`
+
+	// MaxProcesses bounds the processes that are sent of one node, those with the most memory first. 0 sends none.
+	MaxProcesses int `mapstructure:"max_processes"`
+
+	// Attribution says which machine this is, and finds who uses its GPUs.
+	Attribution AttributionConfig `mapstructure:"attribution"`
+
+	// scrapers are the configured sources by key; filled by Unmarshal. None: the defaults.
+	scrapers map[string]component.Config
+}
+
+// AttributionConfig says which machine this is.
+type AttributionConfig struct {
+	// NodeName is the Kubernetes node, from the downward API (spec.nodeName). It is host.name too.
+	NodeName string `mapstructure:"node_name"`
+	// ClusterName is sent as k8s.cluster.name.
+	ClusterName string `mapstructure:"cluster_name"`
+}
+
+var (
+	_ confmap.Unmarshaler = (*Config)(nil)
+	_ confmap.Validator   = (*Config)(nil)
+)
+
+const scrapersKey = "scrapers"
+
+// Unmarshal reads the configuration, and each scraper's part of it into that scraper's own type.
+func (c *Config) Unmarshal(conf *confmap.Conf) error {
+	section, err := conf.Sub(scrapersKey)
+	if err != nil {
+		return fmt.Errorf("%s: must name the scrapers, each with its settings: %s", scrapersKey, allowedScrapers())
+	}
+	conf.Delete(scrapersKey)
+	if err := conf.Unmarshal(c); err != nil {
+		return err
+	}
+	for key := range section.ToStringMap() {
+		kind, known := scraperKinds[key]
+		if !known {
+			return fmt.Errorf("%s::%s: there is no such scraper; allowed are %s", scrapersKey, key, allowedScrapers())
+		}
+		settings, err := section.Sub(key)
+		if err != nil {
+			return fmt.Errorf("%s::%s: must be a section of settings, or empty", scrapersKey, key)
+		}
+		cfg := kind.defaultConfig()
+		if err := settings.Unmarshal(cfg); err != nil {
+			return fmt.Errorf("%s::%s: %w", scrapersKey, key, err)
+		}
+		if c.scrapers == nil {
+			c.scrapers = make(map[string]component.Config)
+		}
+		c.scrapers[key] = cfg
+	}
+	return nil
+}
+
+// Validate tells what is wrong, each with the full key below the receiver's own.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.ControllerConfig.Timeout <= 0 {
+		errs = append(errs, errors.New("timeout: must be above 0, it bounds each read of a source"))
+	} else if c.ControllerConfig.Timeout > c.ControllerConfig.CollectionInterval {
+		errs = append(errs, fmt.Errorf("timeout: %s is longer than collection_interval, %s; reads would overlap: shorten the timeout or lengthen the interval",
+			c.ControllerConfig.Timeout, c.ControllerConfig.CollectionInterval))
+	}
+	if c.MaxProcesses < 0 {
+		errs = append(errs, fmt.Errorf("max_processes: must be 0 or more, got %d", c.MaxProcesses))
+	}
+	keys := c.scraperKeys()
+	for _, key := range keys {
+		if v, ok := c.scrapers[key].(interface{ Validate() error }); ok {
+			if err := v.Validate(); err != nil {
+				errs = append(errs, fmt.Errorf("%s::%s::%w", scrapersKey, key, err))
+			}
+		}
+	}
+	return errors.Join(append(errs, oneScraperPerVendor(keys))...)
+}
+
+// oneScraperPerVendor refuses scrapers that would report the same GPU twice.
+func oneScraperPerVendor(keys []string) error {
+	var errs []error
+	first := map[string]string{}
+	for _, key := range keys {
+		vendor := string(scraperKinds[key].vendor)
+		if other, taken := first[vendor]; taken {
+			errs = append(errs, fmt.Errorf("%s::%s and %s::%s: both read the %s GPUs of this machine, which would be reported twice; keep one",
+				scrapersKey, other, scrapersKey, key, vendor))
+			continue
+		}
+		first[vendor] = key
+	}
+	return errors.Join(errs...)
+}
+
+// scraperKeys are the keys of the scrapers that run, in order.
+func (c *Config) scraperKeys() []string {
+	if len(c.scrapers) == 0 {
+		return defaultScrapers
+	}
+	keys := make([]string, 0, len(c.scrapers))
+	for key := range c.scrapers {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// scraperConfig is the configuration of a scraper, its default one where none was given.
+func (c *Config) scraperConfig(key string) component.Config {
+	if cfg, ok := c.scrapers[key]; ok {
+		return cfg
+	}
+	return scraperKinds[key].defaultConfig()
+}
+
+func allowedScrapers() string {
+	keys := make([]string, 0, len(scraperKinds))
+	for key := range scraperKinds {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, ", ")
+}

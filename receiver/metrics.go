@@ -1,0 +1,42 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/scraper"
+	"go.opentelemetry.io/collector/scraper/scraperhelper"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/record"
+)
+
+// newMetricsReceiver gives each scraper a controller of its own: the scrapers of one controller run one after the other.
+func newMetricsReceiver(s *shared, set receiver.Settings, next consumer.Metrics) (receiver.Metrics, error) {
+	r := &controllers{shared: s, logger: set.Logger}
+	for _, reading := range s.readings {
+		reading.feedsMetrics = true
+		recorder := record.New(s.cfg.MetricsBuilderConfig, set)
+		sc, err := scraper.NewMetrics(func(ctx context.Context) (pmetric.Metrics, error) {
+			metrics := pmetric.NewMetrics()
+			reading.read(ctx, func(node *gpu.Node) { metrics = recorder.Record(node) })
+			return metrics, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		controller, err := scraperhelper.NewMetricsController(&s.cfg.ControllerConfig, set, next,
+			scraperhelper.AddMetricsScraper(component.MustNewType(reading.scraper), sc))
+		if err != nil {
+			return nil, err
+		}
+		r.all = append(r.all, controller)
+	}
+	return r, nil
+}

@@ -1,0 +1,54 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"go.uber.org/zap"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// problemLog explains each problem once for as long as it stays, not at every interval.
+type problemLog struct {
+	logger *zap.Logger
+	known  map[problemKey]struct{}
+}
+
+type problemKey struct{ device, what string }
+
+func newProblemLog(logger *zap.Logger) *problemLog {
+	return &problemLog{logger: logger, known: map[problemKey]struct{}{}}
+}
+
+// update logs the problems that are new, and those that are gone.
+func (l *problemLog) update(problems []gpu.Problem) {
+	if len(problems) == 0 && len(l.known) == 0 {
+		return
+	}
+	now := make(map[problemKey]struct{}, len(problems))
+	for _, p := range problems {
+		key := problemKey{p.Device, p.What}
+		if _, twice := now[key]; twice {
+			continue
+		}
+		now[key] = struct{}{}
+		if _, known := l.known[key]; !known {
+			l.logger.Warn("Cannot read; it is left out until it can be read, and this is not said again", append(key.fields(), zap.Error(p.Err))...)
+		}
+	}
+	for key := range l.known {
+		if _, still := now[key]; !still {
+			l.logger.Info("Can be read again, or is gone", key.fields()...)
+		}
+	}
+	l.known = now
+}
+
+func (k problemKey) fields() []zap.Field {
+	fields := []zap.Field{zap.String("what", k.what)}
+	if k.device != "" {
+		fields = append(fields, zap.String("hw.id", k.device))
+	}
+	return fields
+}

@@ -1,0 +1,140 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/process"
+)
+
+// reading is one scraper at work: it reads the source and completes what was read until it can be recorded. The pipelines
+// of one receiver share it.
+type reading struct {
+	scraper      string
+	source       gpu.Source
+	host         gpu.Host
+	processes    *process.Reader
+	maxProcesses int
+	problems     *problemLog
+	telemetry    *metadata.TelemetryBuilder
+	closing      context.Context
+
+	mu            sync.Mutex // one read at a time; also guards what follows
+	states        stateWatch
+	events        eventQueue
+	feedsMetrics  bool // a metrics pipeline reads the source; a logs pipeline then only takes the events
+	feedsLogs     bool
+	report        func(*componentstatus.Event)
+	restartNeeded bool
+}
+
+func (r *reading) setStatusReporter(report func(*componentstatus.Event)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report = report
+}
+
+// read reads the source and hands the complete node to use, which must be done with it when it returns. It ends early when
+// the receiver is shut down.
+func (r *reading) read(ctx context.Context, use func(*gpu.Node)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.closing, cancel)()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closing.Err() != nil {
+		return
+	}
+	began := time.Now()
+	node, err := r.source.Read(ctx)
+	if r.closing.Err() != nil {
+		return // half a read is no news
+	}
+	if err != nil {
+		r.explain(ctx, []gpu.Problem{{What: "read", Err: err}})
+		return
+	}
+	if node.Time.IsZero() {
+		node.Time = began
+	}
+	r.complete(ctx, node)
+	use(node)
+}
+
+// complete adds to a node what its source cannot know.
+func (r *reading) complete(ctx context.Context, node *gpu.Node) {
+	node.Host = r.host
+	node.CompleteIDs()
+	if len(node.Processes) > 0 {
+		r.processes.Describe(node)
+	}
+	r.limitProcesses(ctx, node)
+	if r.feedsLogs {
+		r.events.add(node.Events...)
+		r.events.add(r.states.changes(node)...)
+	}
+	r.explain(ctx, node.Problems)
+	r.reportStatus(node.RestartNeeded)
+}
+
+// limitProcesses keeps the processes with the most memory.
+func (r *reading) limitProcesses(ctx context.Context, node *gpu.Node) {
+	dropped := len(node.Processes) - r.maxProcesses
+	if dropped <= 0 {
+		return
+	}
+	memory := func(p gpu.Process) int64 {
+		if v, ok := p.Memory.Get(); ok {
+			return v
+		}
+		return -1 // only to sort by: those of which it is not known come last
+	}
+	slices.SortStableFunc(node.Processes, func(a, b gpu.Process) int { return cmp.Compare(memory(b), memory(a)) })
+	node.Processes = node.Processes[:r.maxProcesses]
+	r.telemetry.GpuProcessesDropped.Add(ctx, int64(dropped), r.attributes())
+}
+
+func (r *reading) explain(ctx context.Context, problems []gpu.Problem) {
+	r.problems.update(problems)
+	r.telemetry.GpuUnreadable.Record(ctx, int64(len(problems)), r.attributes())
+}
+
+func (r *reading) attributes() metric.MeasurementOption {
+	return metric.WithAttributes(attribute.String("scraper", r.scraper))
+}
+
+// reportStatus tells the collector when only a restart can help, and when it is no longer so.
+func (r *reading) reportStatus(restart error) {
+	needed := restart != nil
+	if needed == r.restartNeeded || r.report == nil {
+		return
+	}
+	r.restartNeeded = needed
+	if needed {
+		r.report(componentstatus.NewRecoverableErrorEvent(restart))
+	} else {
+		r.report(componentstatus.NewEvent(componentstatus.StatusOK))
+	}
+}
+
+// takeEvents returns the events that wait for the logs pipeline.
+func (r *reading) takeEvents() []gpu.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events.take()
+}
+
+// close releases the source. It does not wait for a read that hangs.
+func (r *reading) close() error { return r.source.Close() }

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Builds the distribution with ocb, unless the one that is there was built from the very same sources.
+#   build-collector.sh dist/otelcol-gpu
+set -euo pipefail
+cd "$(dirname "$0")/.."
+binary=$1
+sources() { git ls-files -z --cached --others --exclude-standard -- '*.go' go.mod go.sum builder-config.yaml tools/go.mod ':!test' ':!cmd' ':!*_test.go'; }
+stamp=$(sources | xargs -0 sha256sum 2>/dev/null | sha256sum)-$(go version | sha256sum)
+if [ -x "$binary" ] && [ "$(cat "$binary.stamp" 2>/dev/null)" = "$stamp" ]; then
+	exit 0
+fi
+echo "Building $binary (some minutes the first time)…" >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! go tool -modfile=tools/go.mod builder --config=builder-config.yaml --skip-strict-versioning=false >"$log" 2>&1; then
+	cat "$log" >&2
+	exit 1
+fi
+echo "$stamp" >"$binary.stamp"

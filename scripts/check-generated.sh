@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Regenerates into a copy and compares: what is generated must be what is committed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+# A name of another kind than gpureceiver, to show that the name of the checkout does not matter.
+mkdir "$copy/checkout"
+git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy/checkout"
+"$copy/checkout/scripts/generate.sh"
+for path in internal/metadata documentation.md generated_component_test.go generated_package_test.go README.md; do
+	diff -r "$path" "$copy/checkout/$path" || { echo "generated files are out of date: run make generate" >&2; exit 1; }
+done
+cp go.mod go.sum "$copy/"
+go mod tidy
+if ! diff go.mod "$copy/go.mod" || ! diff go.sum "$copy/go.sum"; then
+	cp "$copy/go.mod" "$copy/go.sum" .
+	echo "go.mod is not tidy: run go mod tidy" >&2
+	exit 1
+fi
+echo "generated files are up to date"

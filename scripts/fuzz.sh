@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Runs each fuzz test for a while: fuzz.sh 20s
+set -euo pipefail
+cd "$(dirname "$0")/.."
+grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do
+	grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$dir"/*_test.go | sed 's/^func //' | while read -r name; do
+		go test -run '^$' -fuzz "^$name\$" -fuzztime "$1" "$dir"
+	done
+done
