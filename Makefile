@@ -22,7 +22,7 @@ demo: otelcol-gpu gpuwatch nvmlsim ## build otelcol-gpu and run it on a simulate
 .PHONY: run
 run: otelcol-gpu gpuwatch ## the same on this machine's own GPUs
 	@mkdir -p demo-output
-	@GPU_NVML_LIBRARY= bin/gpuwatch -run $(DIST) -config config/demo.yaml -log demo-output/collector.log
+	@bin/gpuwatch -run $(DIST) -config config/run.yaml -log demo-output/collector.log
 
 # ---- build ----
 
@@ -80,6 +80,10 @@ vulnerabilities:
 .PHONY: test-collector
 test-collector: otelcol-gpu nvmlsim ## the built collector, end to end, on the simulated node
 	OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 ./test/collector
+
+.PHONY: cost
+cost: otelcol-gpu nvmlsim ## what the running collector costs, of docs/performance.md
+	OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -v -run TestCost ./test/collector/cost
 
 .PHONY: bench
 bench: ## the benchmarks of docs/performance.md

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/scraper/scraperhelper"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
@@ -29,18 +30,10 @@ type Config struct {
 	MaxProcesses int `mapstructure:"max_processes"`
 
 	// Attribution says which machine this is, and finds who uses its GPUs.
-	Attribution AttributionConfig `mapstructure:"attribution"`
+	Attribution attribution.Config `mapstructure:"attribution"`
 
 	// scrapers are the configured sources by key; filled by Unmarshal. None: the defaults.
 	scrapers map[string]component.Config
-}
-
-// AttributionConfig says which machine this is.
-type AttributionConfig struct {
-	// NodeName is the Kubernetes node, from the downward API (spec.nodeName). It is host.name too.
-	NodeName string `mapstructure:"node_name"`
-	// ClusterName is sent as k8s.cluster.name.
-	ClusterName string `mapstructure:"cluster_name"`
 }
 
 var (

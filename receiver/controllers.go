@@ -27,7 +27,9 @@ type controllers struct {
 
 // Start starts the controllers. A machine without GPU or driver is no error.
 func (c *controllers) Start(ctx context.Context, host component.Host) error {
-	c.shared.start(host)
+	if err := c.shared.start(ctx, host); err != nil {
+		return err
+	}
 	for _, controller := range c.all {
 		if err := controller.Start(ctx, host); err != nil {
 			return err

@@ -21,8 +21,8 @@ func newProblemLog(logger *zap.Logger) *problemLog {
 	return &problemLog{logger: logger, known: map[problemKey]struct{}{}}
 }
 
-// update logs the problems that are new, and those that are gone.
-func (l *problemLog) update(problems []gpu.Problem) {
+// update logs the problems that are new, and those that are gone. Where nothing is expected to be read they are no warning.
+func (l *problemLog) update(problems []gpu.Problem, expected bool) {
 	if len(problems) == 0 && len(l.known) == 0 {
 		return
 	}
@@ -34,7 +34,7 @@ func (l *problemLog) update(problems []gpu.Problem) {
 		}
 		now[key] = struct{}{}
 		if _, known := l.known[key]; !known {
-			l.logger.Warn("Cannot read; it is left out until it can be read, and this is not said again", append(key.fields(), zap.Error(p.Err))...)
+			l.explain(expected, append(key.fields(), zap.NamedError("reason", p.Err)))
 		}
 	}
 	for key := range l.known {
@@ -43,6 +43,14 @@ func (l *problemLog) update(problems []gpu.Problem) {
 		}
 	}
 	l.known = now
+}
+
+func (l *problemLog) explain(expected bool, fields []zap.Field) {
+	if expected {
+		l.logger.Warn("Cannot read; it is left out until it can be read, and this is not said again", fields...)
+	} else {
+		l.logger.Info("No GPU of this vendor found; looking again from time to time, without saying so again", fields...)
+	}
 }
 
 func (k problemKey) fields() []zap.Field {

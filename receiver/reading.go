@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/process"
@@ -23,9 +24,11 @@ import (
 // of one receiver share it.
 type reading struct {
 	scraper      string
+	byDefault    bool // nobody asked for it: the vendor's GPUs need not be there
 	source       gpu.Source
 	host         gpu.Host
 	processes    *process.Reader
+	attributor   *attribution.Attributor // nil where nothing is to be attributed
 	maxProcesses int
 	problems     *problemLog
 	telemetry    *metadata.TelemetryBuilder
@@ -63,7 +66,7 @@ func (r *reading) read(ctx context.Context, use func(*gpu.Node)) {
 		return // half a read is no news
 	}
 	if err != nil {
-		r.explain(ctx, []gpu.Problem{{What: "read", Err: err}})
+		r.explain(ctx, []gpu.Problem{{What: "read", Err: err}}, true)
 		return
 	}
 	if node.Time.IsZero() {
@@ -80,12 +83,15 @@ func (r *reading) complete(ctx context.Context, node *gpu.Node) {
 	if len(node.Processes) > 0 {
 		r.processes.Describe(node)
 	}
+	if r.attributor != nil {
+		r.attributor.Apply(ctx, node)
+	}
 	r.limitProcesses(ctx, node)
 	if r.feedsLogs {
 		r.events.add(node.Events...)
 		r.events.add(r.states.changes(node)...)
 	}
-	r.explain(ctx, node.Problems)
+	r.explain(ctx, node.Problems, !r.byDefault || anyGPU(node))
 	r.reportStatus(node.RestartNeeded)
 }
 
@@ -106,8 +112,14 @@ func (r *reading) limitProcesses(ctx context.Context, node *gpu.Node) {
 	r.telemetry.GpuProcessesDropped.Add(ctx, int64(dropped), r.attributes())
 }
 
-func (r *reading) explain(ctx context.Context, problems []gpu.Problem) {
-	r.problems.update(problems)
+// anyGPU tells whether there is anything that should be readable.
+func anyGPU(node *gpu.Node) bool {
+	missing, _ := node.Presence[gpu.Missing].Get()
+	return len(node.Devices) > 0 || missing > 0
+}
+
+func (r *reading) explain(ctx context.Context, problems []gpu.Problem, expected bool) {
+	r.problems.update(problems, expected)
 	r.telemetry.GpuUnreadable.Record(ctx, int64(len(problems)), r.attributes())
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/process"
 	"github.com/otelgpu/gpureceiver/internal/record"
@@ -51,14 +52,16 @@ func (r *registry) get(cfg *Config, set receiver.Settings) (*shared, error) {
 
 // shared is what the metrics and the logs pipeline of one receiver have in common: one reading for each scraper.
 type shared struct {
-	cfg      *Config
-	readings []*reading
-	closing  context.Context // cancelled as soon as one of the receivers is shut down for good
-	cancel   context.CancelFunc
-	forget   func()
+	cfg        *Config
+	readings   []*reading
+	attributor *attribution.Attributor // nil where nothing is to be attributed
+	closing    context.Context         // cancelled as soon as one of the receivers is shut down for good
+	cancel     context.CancelFunc
+	forget     func()
 
-	mu    sync.Mutex
-	users int // receivers made and not yet shut down
+	mu      sync.Mutex
+	users   int // receivers made and not yet shut down
+	started bool
 }
 
 func newShared(cfg *Config, set receiver.Settings) (*shared, error) {
@@ -68,16 +71,17 @@ func newShared(cfg *Config, set receiver.Settings) (*shared, error) {
 	}
 	s := &shared{cfg: cfg}
 	s.closing, s.cancel = context.WithCancel(context.Background())
-	want := record.Wanted(&cfg.Metrics)
+	want := record.Wanted(&cfg.Metrics, &cfg.Events, attributes(&cfg.Attribution))
 	host, hostProblem := localHost(cfg)
 	if hostProblem != nil {
 		set.Logger.Warn("This machine has no name", zap.Error(hostProblem))
 	}
-	var options []process.Option
-	if cfg.ResourceAttributes.ProcessCommandLine.Enabled {
-		options = append(options, process.WithCommandLine())
+	if attributes(&cfg.Attribution) {
+		if s.attributor, err = attribution.New(cfg.Attribution); err != nil {
+			return nil, err
+		}
 	}
-	processes := process.New("", options...)
+	processes := processReader(cfg)
 	for _, key := range cfg.scraperKeys() {
 		source, err := scraperKinds[key].newSource(cfg.scraperConfig(key), want, cfg.ControllerConfig.CollectionInterval)
 		if err != nil {
@@ -85,9 +89,11 @@ func newShared(cfg *Config, set receiver.Settings) (*shared, error) {
 		}
 		s.readings = append(s.readings, &reading{
 			scraper:      key,
+			byDefault:    len(cfg.scrapers) == 0,
 			source:       source,
 			host:         host,
 			processes:    processes,
+			attributor:   s.attributor,
 			maxProcesses: cfg.MaxProcesses,
 			problems:     newProblemLog(set.Logger.With(zap.String("scraper", key))),
 			telemetry:    telemetry,
@@ -97,11 +103,37 @@ func newShared(cfg *Config, set receiver.Settings) (*shared, error) {
 	return s, nil
 }
 
-// start hands the host on to which a component's status is reported.
-func (s *shared) start(host component.Host) {
+// attributes tells whether anything is to be attributed; a name for the node alone is none of it.
+func attributes(cfg *attribution.Config) bool {
+	return cfg.PodResources != nil || cfg.Processes != nil || cfg.Owners != nil
+}
+
+// processReader reads what the machine tells of a process.
+func processReader(cfg *Config) *process.Reader {
+	var options []process.Option
+	if cfg.ResourceAttributes.ProcessCommandLine.Enabled {
+		options = append(options, process.WithCommandLine())
+	}
+	p := cfg.Attribution.Processes
+	if p == nil {
+		return process.New("", options...)
+	}
+	return p.Reader(options...)
+}
+
+// start is called by each receiver before its controllers: it hands the host on to which a component's status is reported,
+// and the first begins to watch the Kubernetes API.
+func (s *shared) start(ctx context.Context, host component.Host) error {
 	for _, r := range s.readings {
 		r.setStatusReporter(func(e *componentstatus.Event) { componentstatus.ReportStatus(host, e) })
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.attributor == nil || s.started {
+		return nil
+	}
+	s.started = true
+	return s.attributor.Start(ctx)
 }
 
 // release ends one receiver's use of the sources, and closes them with the last.
@@ -118,6 +150,9 @@ func (s *shared) release() error {
 	var errs []error
 	for _, r := range s.readings {
 		errs = append(errs, r.close())
+	}
+	if s.attributor != nil {
+		errs = append(errs, s.attributor.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -32,7 +32,14 @@ func main() {
 	flag.BoolVar(&o.simulated, "simulated", false, "say that the hardware is simulated")
 	flag.DurationVar(&o.duration, "for", 0, "end after this time; 0: on Ctrl-C")
 	flag.Parse()
+	if err := watch(o); err != nil {
+		fmt.Fprintln(os.Stderr, "gpuwatch:", err)
+		os.Exit(1)
+	}
+}
 
+// watch runs until Ctrl-C, or for the time that was given.
+func watch(o options) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if o.duration > 0 {
@@ -40,10 +47,7 @@ func main() {
 		ctx, cancel = context.WithTimeout(ctx, o.duration)
 		defer cancel()
 	}
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "gpuwatch:", err)
-		os.Exit(1)
-	}
+	return run(ctx, o)
 }
 
 // run shows what the collector sends until the context ends or the collector does.
@@ -67,7 +71,7 @@ func run(ctx context.Context, o options) error {
 		case <-ctx.Done():
 			return nil
 		case err := <-c.ended:
-			return fmt.Errorf("the collector ended by itself (%v); the end of %s:\n%s", err, o.log, lastLines(o.log))
+			return fmt.Errorf("the collector ended by itself (%w); the end of %s:\n%s", err, o.log, lastLines(o.log))
 		case now := <-tick.C:
 			news, err := follower.next()
 			if err != nil {

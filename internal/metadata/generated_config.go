@@ -7,6 +7,146 @@ import (
 	"go.opentelemetry.io/collector/filter"
 )
 
+// ContainerGpuAllocatedMetricConfig provides config for the container.gpu.allocated metric.
+type ContainerGpuAllocatedMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ContainerGpuAllocatedMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// ContainerGpuEnergyMetricConfig provides config for the container.gpu.energy metric.
+type ContainerGpuEnergyMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ContainerGpuEnergyMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// ContainerGpuIdleTimeMetricConfig provides config for the container.gpu.idle.time metric.
+type ContainerGpuIdleTimeMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ContainerGpuIdleTimeMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// ContainerGpuMemoryLimitMetricConfig provides config for the container.gpu.memory.limit metric.
+type ContainerGpuMemoryLimitMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ContainerGpuMemoryLimitMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// ContainerGpuMemoryUsageMetricConfig provides config for the container.gpu.memory.usage metric.
+type ContainerGpuMemoryUsageMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ContainerGpuMemoryUsageMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// ContainerGpuPowerMetricConfig provides config for the container.gpu.power metric.
+type ContainerGpuPowerMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ContainerGpuPowerMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// ContainerGpuUtilizationMetricConfig provides config for the container.gpu.utilization metric.
+type ContainerGpuUtilizationMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ContainerGpuUtilizationMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwEnergyMetricConfig provides config for the hw.energy metric.
 type HwEnergyMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -54,6 +194,26 @@ type HwFanSpeedRatioMetricConfig struct {
 }
 
 func (ms *HwFanSpeedRatioMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuAllocatedMetricConfig provides config for the hw.gpu.allocated metric.
+type HwGpuAllocatedMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuAllocatedMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -869,9 +1029,17 @@ func (ms *ProcessGpuUtilizationMetricConfig) Unmarshal(parser *confmap.Conf) err
 
 // MetricsConfig provides config for gpu metrics.
 type MetricsConfig struct {
+	ContainerGpuAllocated            ContainerGpuAllocatedMetricConfig            `mapstructure:"container.gpu.allocated"`
+	ContainerGpuEnergy               ContainerGpuEnergyMetricConfig               `mapstructure:"container.gpu.energy"`
+	ContainerGpuIdleTime             ContainerGpuIdleTimeMetricConfig             `mapstructure:"container.gpu.idle.time"`
+	ContainerGpuMemoryLimit          ContainerGpuMemoryLimitMetricConfig          `mapstructure:"container.gpu.memory.limit"`
+	ContainerGpuMemoryUsage          ContainerGpuMemoryUsageMetricConfig          `mapstructure:"container.gpu.memory.usage"`
+	ContainerGpuPower                ContainerGpuPowerMetricConfig                `mapstructure:"container.gpu.power"`
+	ContainerGpuUtilization          ContainerGpuUtilizationMetricConfig          `mapstructure:"container.gpu.utilization"`
 	HwEnergy                         HwEnergyMetricConfig                         `mapstructure:"hw.energy"`
 	HwErrors                         HwErrorsMetricConfig                         `mapstructure:"hw.errors"`
 	HwFanSpeedRatio                  HwFanSpeedRatioMetricConfig                  `mapstructure:"hw.fan.speed_ratio"`
+	HwGpuAllocated                   HwGpuAllocatedMetricConfig                   `mapstructure:"hw.gpu.allocated"`
 	HwGpuCount                       HwGpuCountMetricConfig                       `mapstructure:"hw.gpu.count"`
 	HwGpuEccLifetime                 HwGpuEccLifetimeMetricConfig                 `mapstructure:"hw.gpu.ecc.lifetime"`
 	HwGpuFault                       HwGpuFaultMetricConfig                       `mapstructure:"hw.gpu.fault"`
@@ -916,6 +1084,27 @@ type MetricsConfig struct {
 
 func DefaultMetricsConfig() MetricsConfig {
 	return MetricsConfig{
+		ContainerGpuAllocated: ContainerGpuAllocatedMetricConfig{
+			Enabled: true,
+		},
+		ContainerGpuEnergy: ContainerGpuEnergyMetricConfig{
+			Enabled: true,
+		},
+		ContainerGpuIdleTime: ContainerGpuIdleTimeMetricConfig{
+			Enabled: true,
+		},
+		ContainerGpuMemoryLimit: ContainerGpuMemoryLimitMetricConfig{
+			Enabled: true,
+		},
+		ContainerGpuMemoryUsage: ContainerGpuMemoryUsageMetricConfig{
+			Enabled: true,
+		},
+		ContainerGpuPower: ContainerGpuPowerMetricConfig{
+			Enabled: true,
+		},
+		ContainerGpuUtilization: ContainerGpuUtilizationMetricConfig{
+			Enabled: true,
+		},
 		HwEnergy: HwEnergyMetricConfig{
 			Enabled: true,
 		},
@@ -923,6 +1112,9 @@ func DefaultMetricsConfig() MetricsConfig {
 			Enabled: true,
 		},
 		HwFanSpeedRatio: HwFanSpeedRatioMetricConfig{
+			Enabled: true,
+		},
+		HwGpuAllocated: HwGpuAllocatedMetricConfig{
 			Enabled: true,
 		},
 		HwGpuCount: HwGpuCountMetricConfig{
@@ -1119,26 +1311,104 @@ func (rac *ResourceAttributeConfig) Unmarshal(parser *confmap.Conf) error {
 
 // ResourceAttributesConfig provides config for gpu resource attributes.
 type ResourceAttributesConfig struct {
+	ContainerID           ResourceAttributeConfig `mapstructure:"container.id"`
 	HostName              ResourceAttributeConfig `mapstructure:"host.name"`
 	K8sClusterName        ResourceAttributeConfig `mapstructure:"k8s.cluster.name"`
+	K8sContainerName      ResourceAttributeConfig `mapstructure:"k8s.container.name"`
+	K8sCronjobName        ResourceAttributeConfig `mapstructure:"k8s.cronjob.name"`
+	K8sCronjobUID         ResourceAttributeConfig `mapstructure:"k8s.cronjob.uid"`
+	K8sDaemonsetName      ResourceAttributeConfig `mapstructure:"k8s.daemonset.name"`
+	K8sDaemonsetUID       ResourceAttributeConfig `mapstructure:"k8s.daemonset.uid"`
+	K8sDeploymentName     ResourceAttributeConfig `mapstructure:"k8s.deployment.name"`
+	K8sDeploymentUID      ResourceAttributeConfig `mapstructure:"k8s.deployment.uid"`
+	K8sJobName            ResourceAttributeConfig `mapstructure:"k8s.job.name"`
+	K8sJobUID             ResourceAttributeConfig `mapstructure:"k8s.job.uid"`
+	K8sNamespaceName      ResourceAttributeConfig `mapstructure:"k8s.namespace.name"`
 	K8sNodeName           ResourceAttributeConfig `mapstructure:"k8s.node.name"`
+	K8sPodName            ResourceAttributeConfig `mapstructure:"k8s.pod.name"`
+	K8sPodUID             ResourceAttributeConfig `mapstructure:"k8s.pod.uid"`
+	K8sReplicasetName     ResourceAttributeConfig `mapstructure:"k8s.replicaset.name"`
+	K8sReplicasetUID      ResourceAttributeConfig `mapstructure:"k8s.replicaset.uid"`
+	K8sStatefulsetName    ResourceAttributeConfig `mapstructure:"k8s.statefulset.name"`
+	K8sStatefulsetUID     ResourceAttributeConfig `mapstructure:"k8s.statefulset.uid"`
+	K8sWorkloadKind       ResourceAttributeConfig `mapstructure:"k8s.workload.kind"`
+	K8sWorkloadName       ResourceAttributeConfig `mapstructure:"k8s.workload.name"`
 	ProcessCommand        ResourceAttributeConfig `mapstructure:"process.command"`
 	ProcessCommandLine    ResourceAttributeConfig `mapstructure:"process.command_line"`
 	ProcessCreationTime   ResourceAttributeConfig `mapstructure:"process.creation.time"`
 	ProcessExecutableName ResourceAttributeConfig `mapstructure:"process.executable.name"`
 	ProcessOwner          ResourceAttributeConfig `mapstructure:"process.owner"`
 	ProcessPid            ResourceAttributeConfig `mapstructure:"process.pid"`
+	SlurmJobID            ResourceAttributeConfig `mapstructure:"slurm.job.id"`
+	SystemdUnit           ResourceAttributeConfig `mapstructure:"systemd.unit"`
 }
 
 func DefaultResourceAttributesConfig() ResourceAttributesConfig {
 	return ResourceAttributesConfig{
+		ContainerID: ResourceAttributeConfig{
+			Enabled: true,
+		},
 		HostName: ResourceAttributeConfig{
 			Enabled: true,
 		},
 		K8sClusterName: ResourceAttributeConfig{
 			Enabled: true,
 		},
+		K8sContainerName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sCronjobName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sCronjobUID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sDaemonsetName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sDaemonsetUID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sDeploymentName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sDeploymentUID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sJobName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sJobUID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sNamespaceName: ResourceAttributeConfig{
+			Enabled: true,
+		},
 		K8sNodeName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sPodName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sPodUID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sReplicasetName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sReplicasetUID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sStatefulsetName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sStatefulsetUID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sWorkloadKind: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sWorkloadName: ResourceAttributeConfig{
 			Enabled: true,
 		},
 		ProcessCommand: ResourceAttributeConfig{
@@ -1157,6 +1427,12 @@ func DefaultResourceAttributesConfig() ResourceAttributesConfig {
 			Enabled: true,
 		},
 		ProcessPid: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		SlurmJobID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		SystemdUnit: ResourceAttributeConfig{
 			Enabled: true,
 		},
 	}

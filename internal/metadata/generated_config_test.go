@@ -26,6 +26,27 @@ func TestMetricsBuilderConfig(t *testing.T) {
 			name: "all_set",
 			want: MetricsBuilderConfig{
 				Metrics: MetricsConfig{
+					ContainerGpuAllocated: ContainerGpuAllocatedMetricConfig{
+						Enabled: true,
+					},
+					ContainerGpuEnergy: ContainerGpuEnergyMetricConfig{
+						Enabled: true,
+					},
+					ContainerGpuIdleTime: ContainerGpuIdleTimeMetricConfig{
+						Enabled: true,
+					},
+					ContainerGpuMemoryLimit: ContainerGpuMemoryLimitMetricConfig{
+						Enabled: true,
+					},
+					ContainerGpuMemoryUsage: ContainerGpuMemoryUsageMetricConfig{
+						Enabled: true,
+					},
+					ContainerGpuPower: ContainerGpuPowerMetricConfig{
+						Enabled: true,
+					},
+					ContainerGpuUtilization: ContainerGpuUtilizationMetricConfig{
+						Enabled: true,
+					},
 					HwEnergy: HwEnergyMetricConfig{
 						Enabled: true,
 					},
@@ -33,6 +54,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: true,
 					},
 					HwFanSpeedRatio: HwFanSpeedRatioMetricConfig{
+						Enabled: true,
+					},
+					HwGpuAllocated: HwGpuAllocatedMetricConfig{
 						Enabled: true,
 					},
 					HwGpuCount: HwGpuCountMetricConfig{
@@ -157,15 +181,36 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					},
 				},
 				ResourceAttributes: ResourceAttributesConfig{
+					ContainerID:           ResourceAttributeConfig{Enabled: true},
 					HostName:              ResourceAttributeConfig{Enabled: true},
 					K8sClusterName:        ResourceAttributeConfig{Enabled: true},
+					K8sContainerName:      ResourceAttributeConfig{Enabled: true},
+					K8sCronjobName:        ResourceAttributeConfig{Enabled: true},
+					K8sCronjobUID:         ResourceAttributeConfig{Enabled: true},
+					K8sDaemonsetName:      ResourceAttributeConfig{Enabled: true},
+					K8sDaemonsetUID:       ResourceAttributeConfig{Enabled: true},
+					K8sDeploymentName:     ResourceAttributeConfig{Enabled: true},
+					K8sDeploymentUID:      ResourceAttributeConfig{Enabled: true},
+					K8sJobName:            ResourceAttributeConfig{Enabled: true},
+					K8sJobUID:             ResourceAttributeConfig{Enabled: true},
+					K8sNamespaceName:      ResourceAttributeConfig{Enabled: true},
 					K8sNodeName:           ResourceAttributeConfig{Enabled: true},
+					K8sPodName:            ResourceAttributeConfig{Enabled: true},
+					K8sPodUID:             ResourceAttributeConfig{Enabled: true},
+					K8sReplicasetName:     ResourceAttributeConfig{Enabled: true},
+					K8sReplicasetUID:      ResourceAttributeConfig{Enabled: true},
+					K8sStatefulsetName:    ResourceAttributeConfig{Enabled: true},
+					K8sStatefulsetUID:     ResourceAttributeConfig{Enabled: true},
+					K8sWorkloadKind:       ResourceAttributeConfig{Enabled: true},
+					K8sWorkloadName:       ResourceAttributeConfig{Enabled: true},
 					ProcessCommand:        ResourceAttributeConfig{Enabled: true},
 					ProcessCommandLine:    ResourceAttributeConfig{Enabled: true},
 					ProcessCreationTime:   ResourceAttributeConfig{Enabled: true},
 					ProcessExecutableName: ResourceAttributeConfig{Enabled: true},
 					ProcessOwner:          ResourceAttributeConfig{Enabled: true},
 					ProcessPid:            ResourceAttributeConfig{Enabled: true},
+					SlurmJobID:            ResourceAttributeConfig{Enabled: true},
+					SystemdUnit:           ResourceAttributeConfig{Enabled: true},
 				},
 			},
 		},
@@ -173,6 +218,27 @@ func TestMetricsBuilderConfig(t *testing.T) {
 			name: "none_set",
 			want: MetricsBuilderConfig{
 				Metrics: MetricsConfig{
+					ContainerGpuAllocated: ContainerGpuAllocatedMetricConfig{
+						Enabled: false,
+					},
+					ContainerGpuEnergy: ContainerGpuEnergyMetricConfig{
+						Enabled: false,
+					},
+					ContainerGpuIdleTime: ContainerGpuIdleTimeMetricConfig{
+						Enabled: false,
+					},
+					ContainerGpuMemoryLimit: ContainerGpuMemoryLimitMetricConfig{
+						Enabled: false,
+					},
+					ContainerGpuMemoryUsage: ContainerGpuMemoryUsageMetricConfig{
+						Enabled: false,
+					},
+					ContainerGpuPower: ContainerGpuPowerMetricConfig{
+						Enabled: false,
+					},
+					ContainerGpuUtilization: ContainerGpuUtilizationMetricConfig{
+						Enabled: false,
+					},
 					HwEnergy: HwEnergyMetricConfig{
 						Enabled: false,
 					},
@@ -180,6 +246,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: false,
 					},
 					HwFanSpeedRatio: HwFanSpeedRatioMetricConfig{
+						Enabled: false,
+					},
+					HwGpuAllocated: HwGpuAllocatedMetricConfig{
 						Enabled: false,
 					},
 					HwGpuCount: HwGpuCountMetricConfig{
@@ -304,15 +373,36 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					},
 				},
 				ResourceAttributes: ResourceAttributesConfig{
+					ContainerID:           ResourceAttributeConfig{Enabled: false},
 					HostName:              ResourceAttributeConfig{Enabled: false},
 					K8sClusterName:        ResourceAttributeConfig{Enabled: false},
+					K8sContainerName:      ResourceAttributeConfig{Enabled: false},
+					K8sCronjobName:        ResourceAttributeConfig{Enabled: false},
+					K8sCronjobUID:         ResourceAttributeConfig{Enabled: false},
+					K8sDaemonsetName:      ResourceAttributeConfig{Enabled: false},
+					K8sDaemonsetUID:       ResourceAttributeConfig{Enabled: false},
+					K8sDeploymentName:     ResourceAttributeConfig{Enabled: false},
+					K8sDeploymentUID:      ResourceAttributeConfig{Enabled: false},
+					K8sJobName:            ResourceAttributeConfig{Enabled: false},
+					K8sJobUID:             ResourceAttributeConfig{Enabled: false},
+					K8sNamespaceName:      ResourceAttributeConfig{Enabled: false},
 					K8sNodeName:           ResourceAttributeConfig{Enabled: false},
+					K8sPodName:            ResourceAttributeConfig{Enabled: false},
+					K8sPodUID:             ResourceAttributeConfig{Enabled: false},
+					K8sReplicasetName:     ResourceAttributeConfig{Enabled: false},
+					K8sReplicasetUID:      ResourceAttributeConfig{Enabled: false},
+					K8sStatefulsetName:    ResourceAttributeConfig{Enabled: false},
+					K8sStatefulsetUID:     ResourceAttributeConfig{Enabled: false},
+					K8sWorkloadKind:       ResourceAttributeConfig{Enabled: false},
+					K8sWorkloadName:       ResourceAttributeConfig{Enabled: false},
 					ProcessCommand:        ResourceAttributeConfig{Enabled: false},
 					ProcessCommandLine:    ResourceAttributeConfig{Enabled: false},
 					ProcessCreationTime:   ResourceAttributeConfig{Enabled: false},
 					ProcessExecutableName: ResourceAttributeConfig{Enabled: false},
 					ProcessOwner:          ResourceAttributeConfig{Enabled: false},
 					ProcessPid:            ResourceAttributeConfig{Enabled: false},
+					SlurmJobID:            ResourceAttributeConfig{Enabled: false},
+					SystemdUnit:           ResourceAttributeConfig{Enabled: false},
 				},
 			},
 		},
@@ -320,7 +410,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := loadMetricsBuilderConfig(t, tt.name)
-			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPagesRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowsRemappedMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
+			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPagesRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowsRemappedMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
 			require.Emptyf(t, diff, "Config mismatch (-expected +actual):\n%s", diff)
 		})
 	}
@@ -358,29 +448,71 @@ func TestResourceAttributesConfig(t *testing.T) {
 		{
 			name: "all_set",
 			want: ResourceAttributesConfig{
+				ContainerID:           ResourceAttributeConfig{Enabled: true},
 				HostName:              ResourceAttributeConfig{Enabled: true},
 				K8sClusterName:        ResourceAttributeConfig{Enabled: true},
+				K8sContainerName:      ResourceAttributeConfig{Enabled: true},
+				K8sCronjobName:        ResourceAttributeConfig{Enabled: true},
+				K8sCronjobUID:         ResourceAttributeConfig{Enabled: true},
+				K8sDaemonsetName:      ResourceAttributeConfig{Enabled: true},
+				K8sDaemonsetUID:       ResourceAttributeConfig{Enabled: true},
+				K8sDeploymentName:     ResourceAttributeConfig{Enabled: true},
+				K8sDeploymentUID:      ResourceAttributeConfig{Enabled: true},
+				K8sJobName:            ResourceAttributeConfig{Enabled: true},
+				K8sJobUID:             ResourceAttributeConfig{Enabled: true},
+				K8sNamespaceName:      ResourceAttributeConfig{Enabled: true},
 				K8sNodeName:           ResourceAttributeConfig{Enabled: true},
+				K8sPodName:            ResourceAttributeConfig{Enabled: true},
+				K8sPodUID:             ResourceAttributeConfig{Enabled: true},
+				K8sReplicasetName:     ResourceAttributeConfig{Enabled: true},
+				K8sReplicasetUID:      ResourceAttributeConfig{Enabled: true},
+				K8sStatefulsetName:    ResourceAttributeConfig{Enabled: true},
+				K8sStatefulsetUID:     ResourceAttributeConfig{Enabled: true},
+				K8sWorkloadKind:       ResourceAttributeConfig{Enabled: true},
+				K8sWorkloadName:       ResourceAttributeConfig{Enabled: true},
 				ProcessCommand:        ResourceAttributeConfig{Enabled: true},
 				ProcessCommandLine:    ResourceAttributeConfig{Enabled: true},
 				ProcessCreationTime:   ResourceAttributeConfig{Enabled: true},
 				ProcessExecutableName: ResourceAttributeConfig{Enabled: true},
 				ProcessOwner:          ResourceAttributeConfig{Enabled: true},
 				ProcessPid:            ResourceAttributeConfig{Enabled: true},
+				SlurmJobID:            ResourceAttributeConfig{Enabled: true},
+				SystemdUnit:           ResourceAttributeConfig{Enabled: true},
 			},
 		},
 		{
 			name: "none_set",
 			want: ResourceAttributesConfig{
+				ContainerID:           ResourceAttributeConfig{Enabled: false},
 				HostName:              ResourceAttributeConfig{Enabled: false},
 				K8sClusterName:        ResourceAttributeConfig{Enabled: false},
+				K8sContainerName:      ResourceAttributeConfig{Enabled: false},
+				K8sCronjobName:        ResourceAttributeConfig{Enabled: false},
+				K8sCronjobUID:         ResourceAttributeConfig{Enabled: false},
+				K8sDaemonsetName:      ResourceAttributeConfig{Enabled: false},
+				K8sDaemonsetUID:       ResourceAttributeConfig{Enabled: false},
+				K8sDeploymentName:     ResourceAttributeConfig{Enabled: false},
+				K8sDeploymentUID:      ResourceAttributeConfig{Enabled: false},
+				K8sJobName:            ResourceAttributeConfig{Enabled: false},
+				K8sJobUID:             ResourceAttributeConfig{Enabled: false},
+				K8sNamespaceName:      ResourceAttributeConfig{Enabled: false},
 				K8sNodeName:           ResourceAttributeConfig{Enabled: false},
+				K8sPodName:            ResourceAttributeConfig{Enabled: false},
+				K8sPodUID:             ResourceAttributeConfig{Enabled: false},
+				K8sReplicasetName:     ResourceAttributeConfig{Enabled: false},
+				K8sReplicasetUID:      ResourceAttributeConfig{Enabled: false},
+				K8sStatefulsetName:    ResourceAttributeConfig{Enabled: false},
+				K8sStatefulsetUID:     ResourceAttributeConfig{Enabled: false},
+				K8sWorkloadKind:       ResourceAttributeConfig{Enabled: false},
+				K8sWorkloadName:       ResourceAttributeConfig{Enabled: false},
 				ProcessCommand:        ResourceAttributeConfig{Enabled: false},
 				ProcessCommandLine:    ResourceAttributeConfig{Enabled: false},
 				ProcessCreationTime:   ResourceAttributeConfig{Enabled: false},
 				ProcessExecutableName: ResourceAttributeConfig{Enabled: false},
 				ProcessOwner:          ResourceAttributeConfig{Enabled: false},
 				ProcessPid:            ResourceAttributeConfig{Enabled: false},
+				SlurmJobID:            ResourceAttributeConfig{Enabled: false},
+				SystemdUnit:           ResourceAttributeConfig{Enabled: false},
 			},
 		},
 	}

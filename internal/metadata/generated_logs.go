@@ -161,6 +161,12 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 		resourceAttributeIncludeFilter: make(map[string]filter.Filter),
 		resourceAttributeExcludeFilter: make(map[string]filter.Filter),
 	}
+	if lbc.ResourceAttributes.ContainerID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["container.id"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.ContainerID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["container.id"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerID.EventsExclude)
+	}
 	if lbc.ResourceAttributes.HostName.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["host.name"] = filter.CreateFilter(lbc.ResourceAttributes.HostName.EventsInclude)
 	}
@@ -173,11 +179,119 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 	if lbc.ResourceAttributes.K8sClusterName.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["k8s.cluster.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sClusterName.EventsExclude)
 	}
+	if lbc.ResourceAttributes.K8sContainerName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.container.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sContainerName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sContainerName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.container.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sContainerName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sCronjobName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.cronjob.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sCronjobName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sCronjobName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.cronjob.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sCronjobName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sCronjobUID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.cronjob.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sCronjobUID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sCronjobUID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.cronjob.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sCronjobUID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sDaemonsetName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.daemonset.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sDaemonsetName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sDaemonsetName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.daemonset.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sDaemonsetName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sDaemonsetUID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.daemonset.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sDaemonsetUID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sDaemonsetUID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.daemonset.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sDaemonsetUID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sDeploymentName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.deployment.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sDeploymentName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sDeploymentName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.deployment.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sDeploymentName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sDeploymentUID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.deployment.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sDeploymentUID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sDeploymentUID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.deployment.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sDeploymentUID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sJobName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.job.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sJobName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sJobName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.job.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sJobName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sJobUID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.job.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sJobUID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sJobUID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.job.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sJobUID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sNamespaceName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.namespace.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sNamespaceName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sNamespaceName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.namespace.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sNamespaceName.EventsExclude)
+	}
 	if lbc.ResourceAttributes.K8sNodeName.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["k8s.node.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sNodeName.EventsInclude)
 	}
 	if lbc.ResourceAttributes.K8sNodeName.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["k8s.node.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sNodeName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sPodName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.pod.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sPodName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sPodName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.pod.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sPodName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sPodUID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.pod.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sPodUID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sPodUID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.pod.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sPodUID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sReplicasetName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.replicaset.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sReplicasetName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sReplicasetName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.replicaset.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sReplicasetName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sReplicasetUID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.replicaset.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sReplicasetUID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sReplicasetUID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.replicaset.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sReplicasetUID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sStatefulsetName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.statefulset.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sStatefulsetName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sStatefulsetName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.statefulset.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sStatefulsetName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sStatefulsetUID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.statefulset.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sStatefulsetUID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sStatefulsetUID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.statefulset.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sStatefulsetUID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sWorkloadKind.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.workload.kind"] = filter.CreateFilter(lbc.ResourceAttributes.K8sWorkloadKind.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sWorkloadKind.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.workload.kind"] = filter.CreateFilter(lbc.ResourceAttributes.K8sWorkloadKind.EventsExclude)
+	}
+	if lbc.ResourceAttributes.K8sWorkloadName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.workload.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sWorkloadName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sWorkloadName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.workload.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sWorkloadName.EventsExclude)
 	}
 	if lbc.ResourceAttributes.ProcessCommand.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["process.command"] = filter.CreateFilter(lbc.ResourceAttributes.ProcessCommand.EventsInclude)
@@ -214,6 +328,18 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 	}
 	if lbc.ResourceAttributes.ProcessPid.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["process.pid"] = filter.CreateFilter(lbc.ResourceAttributes.ProcessPid.EventsExclude)
+	}
+	if lbc.ResourceAttributes.SlurmJobID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["slurm.job.id"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.SlurmJobID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["slurm.job.id"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.SystemdUnit.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["systemd.unit"] = filter.CreateFilter(lbc.ResourceAttributes.SystemdUnit.EventsInclude)
+	}
+	if lbc.ResourceAttributes.SystemdUnit.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["systemd.unit"] = filter.CreateFilter(lbc.ResourceAttributes.SystemdUnit.EventsExclude)
 	}
 
 	return lb

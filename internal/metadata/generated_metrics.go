@@ -452,6 +452,34 @@ var MapAttributeNetworkIoDirection = map[string]AttributeNetworkIoDirection{
 }
 
 var MetricsInfo = metricsInfo{
+	ContainerGpuAllocated: metricInfo{
+		Name:       "container.gpu.allocated",
+		Attributes: []string{"container.id", "hw.gpu.allocator", "hw.gpu.sharing", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "k8s.resource.name", "slurm.job.id", "systemd.unit"},
+	},
+	ContainerGpuEnergy: metricInfo{
+		Name:       "container.gpu.energy",
+		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+	},
+	ContainerGpuIdleTime: metricInfo{
+		Name:       "container.gpu.idle.time",
+		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+	},
+	ContainerGpuMemoryLimit: metricInfo{
+		Name:       "container.gpu.memory.limit",
+		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+	},
+	ContainerGpuMemoryUsage: metricInfo{
+		Name:       "container.gpu.memory.usage",
+		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+	},
+	ContainerGpuPower: metricInfo{
+		Name:       "container.gpu.power",
+		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+	},
+	ContainerGpuUtilization: metricInfo{
+		Name:       "container.gpu.utilization",
+		Attributes: []string{"container.id", "hw.gpu.task", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+	},
 	HwEnergy: metricInfo{
 		Name:       "hw.energy",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.type", "hw.vendor"},
@@ -463,6 +491,10 @@ var MetricsInfo = metricsInfo{
 	HwFanSpeedRatio: metricInfo{
 		Name:       "hw.fan.speed_ratio",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.sensor_location", "hw.vendor"},
+	},
+	HwGpuAllocated: metricInfo{
+		Name:       "hw.gpu.allocated",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuCount: metricInfo{
 		Name:       "hw.gpu.count",
@@ -627,9 +659,17 @@ var MetricsInfo = metricsInfo{
 }
 
 type metricsInfo struct {
+	ContainerGpuAllocated            metricInfo
+	ContainerGpuEnergy               metricInfo
+	ContainerGpuIdleTime             metricInfo
+	ContainerGpuMemoryLimit          metricInfo
+	ContainerGpuMemoryUsage          metricInfo
+	ContainerGpuPower                metricInfo
+	ContainerGpuUtilization          metricInfo
 	HwEnergy                         metricInfo
 	HwErrors                         metricInfo
 	HwFanSpeedRatio                  metricInfo
+	HwGpuAllocated                   metricInfo
 	HwGpuCount                       metricInfo
 	HwGpuEccLifetime                 metricInfo
 	HwGpuFault                       metricInfo
@@ -687,6 +727,12 @@ func (maof metricAttributeOptionFunc) apply(dp pmetric.NumberDataPoint) {
 	maof(dp)
 }
 
+func WithContainerIDMetricAttribute(containerIDAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("container.id", containerIDAttributeValue)
+	})
+}
+
 func WithHostNameMetricAttribute(hostNameAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("host.name", hostNameAttributeValue)
@@ -702,6 +748,12 @@ func WithHwDriverVersionMetricAttribute(hwDriverVersionAttributeValue string) Me
 func WithHwFirmwareVersionMetricAttribute(hwFirmwareVersionAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("hw.firmware_version", hwFirmwareVersionAttributeValue)
+	})
+}
+
+func WithHwGpuAllocatorMetricAttribute(hwGpuAllocatorAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.allocator", hwGpuAllocatorAttributeValue)
 	})
 }
 
@@ -732,6 +784,12 @@ func WithHwGpuPartitionProfileMetricAttribute(hwGpuPartitionProfileAttributeValu
 func WithHwGpuPciAddressMetricAttribute(hwGpuPciAddressAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("hw.gpu.pci.address", hwGpuPciAddressAttributeValue)
+	})
+}
+
+func WithHwGpuSharingMetricAttribute(hwGpuSharingAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.sharing", hwGpuSharingAttributeValue)
 	})
 }
 
@@ -777,9 +835,33 @@ func WithK8sClusterNameMetricAttribute(k8sClusterNameAttributeValue string) Metr
 	})
 }
 
+func WithK8sContainerNameMetricAttribute(k8sContainerNameAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("k8s.container.name", k8sContainerNameAttributeValue)
+	})
+}
+
+func WithK8sNamespaceNameMetricAttribute(k8sNamespaceNameAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("k8s.namespace.name", k8sNamespaceNameAttributeValue)
+	})
+}
+
 func WithK8sNodeNameMetricAttribute(k8sNodeNameAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("k8s.node.name", k8sNodeNameAttributeValue)
+	})
+}
+
+func WithK8sPodNameMetricAttribute(k8sPodNameAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("k8s.pod.name", k8sPodNameAttributeValue)
+	})
+}
+
+func WithK8sResourceNameMetricAttribute(k8sResourceNameAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("k8s.resource.name", k8sResourceNameAttributeValue)
 	})
 }
 
@@ -787,6 +869,414 @@ func WithProcessGpuTypeMetricAttribute(processGpuTypeAttributeValue string) Metr
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("process.gpu.type", processGpuTypeAttributeValue)
 	})
+}
+
+func WithSlurmJobIDMetricAttribute(slurmJobIDAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("slurm.job.id", slurmJobIDAttributeValue)
+	})
+}
+
+func WithSystemdUnitMetricAttribute(systemdUnitAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("systemd.unit", systemdUnitAttributeValue)
+	})
+}
+
+type metricContainerGpuAllocated struct {
+	data     pmetric.Metric                    // data buffer for generated metric.
+	config   ContainerGpuAllocatedMetricConfig // metric config provided by user.
+	capacity int                               // max observed number of data points added to the metric.
+}
+
+// init fills container.gpu.allocated metric with initial data.
+func (m *metricContainerGpuAllocated) init() {
+	m.data.SetName("container.gpu.allocated")
+	m.data.SetDescription("1 where the container holds the device, however many slots of it; 0 where it only uses it. (extension)")
+	m.data.SetUnit("{gpu}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricContainerGpuAllocated) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricContainerGpuAllocated) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricContainerGpuAllocated) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricContainerGpuAllocated(cfg ContainerGpuAllocatedMetricConfig) metricContainerGpuAllocated {
+	m := metricContainerGpuAllocated{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricContainerGpuEnergy struct {
+	data     pmetric.Metric                 // data buffer for generated metric.
+	config   ContainerGpuEnergyMetricConfig // metric config provided by user.
+	capacity int                            // max observed number of data points added to the metric.
+}
+
+// init fills container.gpu.energy metric with initial data.
+func (m *metricContainerGpuEnergy) init() {
+	m.data.SetName("container.gpu.energy")
+	m.data.SetDescription("Energy of the container's work, since it was first seen on the device; that of idle time belongs to the holder. (extension)")
+	m.data.SetUnit("J")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricContainerGpuEnergy) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricContainerGpuEnergy) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricContainerGpuEnergy) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricContainerGpuEnergy(cfg ContainerGpuEnergyMetricConfig) metricContainerGpuEnergy {
+	m := metricContainerGpuEnergy{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricContainerGpuIdleTime struct {
+	data     pmetric.Metric                   // data buffer for generated metric.
+	config   ContainerGpuIdleTimeMetricConfig // metric config provided by user.
+	capacity int                              // max observed number of data points added to the metric.
+}
+
+// init fills container.gpu.idle.time metric with initial data.
+func (m *metricContainerGpuIdleTime) init() {
+	m.data.SetName("container.gpu.idle.time")
+	m.data.SetDescription("Time in which the container held the device and ran nothing on it. (extension)")
+	m.data.SetUnit("s")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricContainerGpuIdleTime) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricContainerGpuIdleTime) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricContainerGpuIdleTime) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricContainerGpuIdleTime(cfg ContainerGpuIdleTimeMetricConfig) metricContainerGpuIdleTime {
+	m := metricContainerGpuIdleTime{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricContainerGpuMemoryLimit struct {
+	data     pmetric.Metric                      // data buffer for generated metric.
+	config   ContainerGpuMemoryLimitMetricConfig // metric config provided by user.
+	capacity int                                 // max observed number of data points added to the metric.
+}
+
+// init fills container.gpu.memory.limit metric with initial data.
+func (m *metricContainerGpuMemoryLimit) init() {
+	m.data.SetName("container.gpu.memory.limit")
+	m.data.SetDescription("Device memory of a device that the container holds alone. (extension)")
+	m.data.SetUnit("By")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricContainerGpuMemoryLimit) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricContainerGpuMemoryLimit) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricContainerGpuMemoryLimit) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricContainerGpuMemoryLimit(cfg ContainerGpuMemoryLimitMetricConfig) metricContainerGpuMemoryLimit {
+	m := metricContainerGpuMemoryLimit{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricContainerGpuMemoryUsage struct {
+	data     pmetric.Metric                      // data buffer for generated metric.
+	config   ContainerGpuMemoryUsageMetricConfig // metric config provided by user.
+	capacity int                                 // max observed number of data points added to the metric.
+}
+
+// init fills container.gpu.memory.usage metric with initial data.
+func (m *metricContainerGpuMemoryUsage) init() {
+	m.data.SetName("container.gpu.memory.usage")
+	m.data.SetDescription("Device memory that the container uses. (extension)")
+	m.data.SetUnit("By")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricContainerGpuMemoryUsage) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricContainerGpuMemoryUsage) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricContainerGpuMemoryUsage) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricContainerGpuMemoryUsage(cfg ContainerGpuMemoryUsageMetricConfig) metricContainerGpuMemoryUsage {
+	m := metricContainerGpuMemoryUsage{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricContainerGpuPower struct {
+	data     pmetric.Metric                // data buffer for generated metric.
+	config   ContainerGpuPowerMetricConfig // metric config provided by user.
+	capacity int                           // max observed number of data points added to the metric.
+}
+
+// init fills container.gpu.power metric with initial data.
+func (m *metricContainerGpuPower) init() {
+	m.data.SetName("container.gpu.power")
+	m.data.SetDescription("Power that the container's work draws, by its share of SM time. (extension)")
+	m.data.SetUnit("W")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricContainerGpuPower) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricContainerGpuPower) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricContainerGpuPower) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricContainerGpuPower(cfg ContainerGpuPowerMetricConfig) metricContainerGpuPower {
+	m := metricContainerGpuPower{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricContainerGpuUtilization struct {
+	data     pmetric.Metric                      // data buffer for generated metric.
+	config   ContainerGpuUtilizationMetricConfig // metric config provided by user.
+	capacity int                                 // max observed number of data points added to the metric.
+}
+
+// init fills container.gpu.utilization metric with initial data.
+func (m *metricContainerGpuUtilization) init() {
+	m.data.SetName("container.gpu.utilization")
+	m.data.SetDescription("Fraction of the device's time that the container had for a task. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricContainerGpuUtilization) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwGpuTaskAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricContainerGpuUtilization) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricContainerGpuUtilization) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricContainerGpuUtilization(cfg ContainerGpuUtilizationMetricConfig) metricContainerGpuUtilization {
+	m := metricContainerGpuUtilization{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
 }
 
 type metricHwEnergy struct {
@@ -954,6 +1444,63 @@ func (m *metricHwFanSpeedRatio) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwFanSpeedRatio(cfg HwFanSpeedRatioMetricConfig) metricHwFanSpeedRatio {
 	m := metricHwFanSpeedRatio{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuAllocated struct {
+	data     pmetric.Metric             // data buffer for generated metric.
+	config   HwGpuAllocatedMetricConfig // metric config provided by user.
+	capacity int                        // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.allocated metric with initial data.
+func (m *metricHwGpuAllocated) init() {
+	m.data.SetName("hw.gpu.allocated")
+	m.data.SetDescription("1 where any container holds the device, else 0; it counts GPUs where slots would count twice. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuAllocated) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuAllocated) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuAllocated) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuAllocated(cfg HwGpuAllocatedMetricConfig) metricHwGpuAllocated {
+	m := metricHwGpuAllocated{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -3246,9 +3793,17 @@ type MetricsBuilder struct {
 	buildInfo                              component.BuildInfo  // contains version information.
 	resourceAttributeIncludeFilter         map[string]filter.Filter
 	resourceAttributeExcludeFilter         map[string]filter.Filter
+	metricContainerGpuAllocated            metricContainerGpuAllocated
+	metricContainerGpuEnergy               metricContainerGpuEnergy
+	metricContainerGpuIdleTime             metricContainerGpuIdleTime
+	metricContainerGpuMemoryLimit          metricContainerGpuMemoryLimit
+	metricContainerGpuMemoryUsage          metricContainerGpuMemoryUsage
+	metricContainerGpuPower                metricContainerGpuPower
+	metricContainerGpuUtilization          metricContainerGpuUtilization
 	metricHwEnergy                         metricHwEnergy
 	metricHwErrors                         metricHwErrors
 	metricHwFanSpeedRatio                  metricHwFanSpeedRatio
+	metricHwGpuAllocated                   metricHwGpuAllocated
 	metricHwGpuCount                       metricHwGpuCount
 	metricHwGpuEccLifetime                 metricHwGpuEccLifetime
 	metricHwGpuFault                       metricHwGpuFault
@@ -3314,9 +3869,17 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		startTime:                              pcommon.NewTimestampFromTime(time.Now()),
 		metricsBuffer:                          pmetric.NewMetrics(),
 		buildInfo:                              settings.BuildInfo,
+		metricContainerGpuAllocated:            newMetricContainerGpuAllocated(mbc.Metrics.ContainerGpuAllocated),
+		metricContainerGpuEnergy:               newMetricContainerGpuEnergy(mbc.Metrics.ContainerGpuEnergy),
+		metricContainerGpuIdleTime:             newMetricContainerGpuIdleTime(mbc.Metrics.ContainerGpuIdleTime),
+		metricContainerGpuMemoryLimit:          newMetricContainerGpuMemoryLimit(mbc.Metrics.ContainerGpuMemoryLimit),
+		metricContainerGpuMemoryUsage:          newMetricContainerGpuMemoryUsage(mbc.Metrics.ContainerGpuMemoryUsage),
+		metricContainerGpuPower:                newMetricContainerGpuPower(mbc.Metrics.ContainerGpuPower),
+		metricContainerGpuUtilization:          newMetricContainerGpuUtilization(mbc.Metrics.ContainerGpuUtilization),
 		metricHwEnergy:                         newMetricHwEnergy(mbc.Metrics.HwEnergy),
 		metricHwErrors:                         newMetricHwErrors(mbc.Metrics.HwErrors),
 		metricHwFanSpeedRatio:                  newMetricHwFanSpeedRatio(mbc.Metrics.HwFanSpeedRatio),
+		metricHwGpuAllocated:                   newMetricHwGpuAllocated(mbc.Metrics.HwGpuAllocated),
 		metricHwGpuCount:                       newMetricHwGpuCount(mbc.Metrics.HwGpuCount),
 		metricHwGpuEccLifetime:                 newMetricHwGpuEccLifetime(mbc.Metrics.HwGpuEccLifetime),
 		metricHwGpuFault:                       newMetricHwGpuFault(mbc.Metrics.HwGpuFault),
@@ -3360,6 +3923,12 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		resourceAttributeIncludeFilter:         make(map[string]filter.Filter),
 		resourceAttributeExcludeFilter:         make(map[string]filter.Filter),
 	}
+	if mbc.ResourceAttributes.ContainerID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["container.id"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.ContainerID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["container.id"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerID.MetricsExclude)
+	}
 	if mbc.ResourceAttributes.HostName.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["host.name"] = filter.CreateFilter(mbc.ResourceAttributes.HostName.MetricsInclude)
 	}
@@ -3372,11 +3941,119 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 	if mbc.ResourceAttributes.K8sClusterName.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["k8s.cluster.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sClusterName.MetricsExclude)
 	}
+	if mbc.ResourceAttributes.K8sContainerName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.container.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sContainerName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sContainerName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.container.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sContainerName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sCronjobName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.cronjob.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sCronjobName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sCronjobName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.cronjob.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sCronjobName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sCronjobUID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.cronjob.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sCronjobUID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sCronjobUID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.cronjob.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sCronjobUID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sDaemonsetName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.daemonset.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sDaemonsetName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sDaemonsetName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.daemonset.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sDaemonsetName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sDaemonsetUID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.daemonset.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sDaemonsetUID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sDaemonsetUID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.daemonset.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sDaemonsetUID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sDeploymentName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.deployment.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sDeploymentName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sDeploymentName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.deployment.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sDeploymentName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sDeploymentUID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.deployment.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sDeploymentUID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sDeploymentUID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.deployment.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sDeploymentUID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sJobName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.job.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sJobName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sJobName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.job.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sJobName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sJobUID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.job.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sJobUID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sJobUID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.job.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sJobUID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sNamespaceName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.namespace.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sNamespaceName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sNamespaceName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.namespace.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sNamespaceName.MetricsExclude)
+	}
 	if mbc.ResourceAttributes.K8sNodeName.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["k8s.node.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sNodeName.MetricsInclude)
 	}
 	if mbc.ResourceAttributes.K8sNodeName.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["k8s.node.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sNodeName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sPodName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.pod.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sPodName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sPodName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.pod.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sPodName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sPodUID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.pod.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sPodUID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sPodUID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.pod.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sPodUID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sReplicasetName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.replicaset.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sReplicasetName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sReplicasetName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.replicaset.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sReplicasetName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sReplicasetUID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.replicaset.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sReplicasetUID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sReplicasetUID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.replicaset.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sReplicasetUID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sStatefulsetName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.statefulset.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sStatefulsetName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sStatefulsetName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.statefulset.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sStatefulsetName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sStatefulsetUID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.statefulset.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sStatefulsetUID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sStatefulsetUID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.statefulset.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sStatefulsetUID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sWorkloadKind.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.workload.kind"] = filter.CreateFilter(mbc.ResourceAttributes.K8sWorkloadKind.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sWorkloadKind.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.workload.kind"] = filter.CreateFilter(mbc.ResourceAttributes.K8sWorkloadKind.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sWorkloadName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.workload.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sWorkloadName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sWorkloadName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.workload.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sWorkloadName.MetricsExclude)
 	}
 	if mbc.ResourceAttributes.ProcessCommand.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["process.command"] = filter.CreateFilter(mbc.ResourceAttributes.ProcessCommand.MetricsInclude)
@@ -3413,6 +4090,18 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 	}
 	if mbc.ResourceAttributes.ProcessPid.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["process.pid"] = filter.CreateFilter(mbc.ResourceAttributes.ProcessPid.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.SlurmJobID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["slurm.job.id"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.SlurmJobID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["slurm.job.id"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.SystemdUnit.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["systemd.unit"] = filter.CreateFilter(mbc.ResourceAttributes.SystemdUnit.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.SystemdUnit.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["systemd.unit"] = filter.CreateFilter(mbc.ResourceAttributes.SystemdUnit.MetricsExclude)
 	}
 
 	for _, op := range options {
@@ -3484,9 +4173,17 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	ils.Scope().SetName(ScopeName)
 	ils.Scope().SetVersion(mb.buildInfo.Version)
 	ils.Metrics().EnsureCapacity(mb.metricsCapacity)
+	mb.metricContainerGpuAllocated.emit(ils.Metrics())
+	mb.metricContainerGpuEnergy.emit(ils.Metrics())
+	mb.metricContainerGpuIdleTime.emit(ils.Metrics())
+	mb.metricContainerGpuMemoryLimit.emit(ils.Metrics())
+	mb.metricContainerGpuMemoryUsage.emit(ils.Metrics())
+	mb.metricContainerGpuPower.emit(ils.Metrics())
+	mb.metricContainerGpuUtilization.emit(ils.Metrics())
 	mb.metricHwEnergy.emit(ils.Metrics())
 	mb.metricHwErrors.emit(ils.Metrics())
 	mb.metricHwFanSpeedRatio.emit(ils.Metrics())
+	mb.metricHwGpuAllocated.emit(ils.Metrics())
 	mb.metricHwGpuCount.emit(ils.Metrics())
 	mb.metricHwGpuEccLifetime.emit(ils.Metrics())
 	mb.metricHwGpuFault.emit(ils.Metrics())
@@ -3558,6 +4255,41 @@ func (mb *MetricsBuilder) Emit(options ...ResourceMetricsOption) pmetric.Metrics
 	return metrics
 }
 
+// RecordContainerGpuAllocatedDataPoint adds a data point to container.gpu.allocated metric.
+func (mb *MetricsBuilder) RecordContainerGpuAllocatedDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricContainerGpuAllocated.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordContainerGpuEnergyDataPoint adds a data point to container.gpu.energy metric.
+func (mb *MetricsBuilder) RecordContainerGpuEnergyDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricContainerGpuEnergy.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordContainerGpuIdleTimeDataPoint adds a data point to container.gpu.idle.time metric.
+func (mb *MetricsBuilder) RecordContainerGpuIdleTimeDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricContainerGpuIdleTime.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordContainerGpuMemoryLimitDataPoint adds a data point to container.gpu.memory.limit metric.
+func (mb *MetricsBuilder) RecordContainerGpuMemoryLimitDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricContainerGpuMemoryLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordContainerGpuMemoryUsageDataPoint adds a data point to container.gpu.memory.usage metric.
+func (mb *MetricsBuilder) RecordContainerGpuMemoryUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricContainerGpuMemoryUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordContainerGpuPowerDataPoint adds a data point to container.gpu.power metric.
+func (mb *MetricsBuilder) RecordContainerGpuPowerDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricContainerGpuPower.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordContainerGpuUtilizationDataPoint adds a data point to container.gpu.utilization metric.
+func (mb *MetricsBuilder) RecordContainerGpuUtilizationDataPoint(ts pcommon.Timestamp, val float64, hwGpuTaskAttributeValue AttributeHwGpuTask, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricContainerGpuUtilization.recordDataPoint(mb.startTime, ts, val, hwGpuTaskAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
 // RecordHwEnergyDataPoint adds a data point to hw.energy metric.
 func (mb *MetricsBuilder) RecordHwEnergyDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwTypeAttributeValue AttributeHwType, options ...MetricAttributeOption) {
 	mb.metricHwEnergy.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwTypeAttributeValue.String(), options...)
@@ -3571,6 +4303,11 @@ func (mb *MetricsBuilder) RecordHwErrorsDataPoint(ts pcommon.Timestamp, val int6
 // RecordHwFanSpeedRatioDataPoint adds a data point to hw.fan.speed_ratio metric.
 func (mb *MetricsBuilder) RecordHwFanSpeedRatioDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwSensorLocationAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwFanSpeedRatio.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwSensorLocationAttributeValue, options...)
+}
+
+// RecordHwGpuAllocatedDataPoint adds a data point to hw.gpu.allocated metric.
+func (mb *MetricsBuilder) RecordHwGpuAllocatedDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuAllocated.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuCountDataPoint adds a data point to hw.gpu.count metric.

@@ -21,6 +21,13 @@ func NewResourceBuilder(rac ResourceAttributesConfig) *ResourceBuilder {
 	}
 }
 
+// SetContainerID sets provided value as "container.id" attribute.
+func (rb *ResourceBuilder) SetContainerID(val string) {
+	if rb.config.ContainerID.Enabled {
+		rb.res.Attributes().PutStr("container.id", val)
+	}
+}
+
 // SetHostName sets provided value as "host.name" attribute.
 func (rb *ResourceBuilder) SetHostName(val string) {
 	if rb.config.HostName.Enabled {
@@ -35,10 +42,136 @@ func (rb *ResourceBuilder) SetK8sClusterName(val string) {
 	}
 }
 
+// SetK8sContainerName sets provided value as "k8s.container.name" attribute.
+func (rb *ResourceBuilder) SetK8sContainerName(val string) {
+	if rb.config.K8sContainerName.Enabled {
+		rb.res.Attributes().PutStr("k8s.container.name", val)
+	}
+}
+
+// SetK8sCronjobName sets provided value as "k8s.cronjob.name" attribute.
+func (rb *ResourceBuilder) SetK8sCronjobName(val string) {
+	if rb.config.K8sCronjobName.Enabled {
+		rb.res.Attributes().PutStr("k8s.cronjob.name", val)
+	}
+}
+
+// SetK8sCronjobUID sets provided value as "k8s.cronjob.uid" attribute.
+func (rb *ResourceBuilder) SetK8sCronjobUID(val string) {
+	if rb.config.K8sCronjobUID.Enabled {
+		rb.res.Attributes().PutStr("k8s.cronjob.uid", val)
+	}
+}
+
+// SetK8sDaemonsetName sets provided value as "k8s.daemonset.name" attribute.
+func (rb *ResourceBuilder) SetK8sDaemonsetName(val string) {
+	if rb.config.K8sDaemonsetName.Enabled {
+		rb.res.Attributes().PutStr("k8s.daemonset.name", val)
+	}
+}
+
+// SetK8sDaemonsetUID sets provided value as "k8s.daemonset.uid" attribute.
+func (rb *ResourceBuilder) SetK8sDaemonsetUID(val string) {
+	if rb.config.K8sDaemonsetUID.Enabled {
+		rb.res.Attributes().PutStr("k8s.daemonset.uid", val)
+	}
+}
+
+// SetK8sDeploymentName sets provided value as "k8s.deployment.name" attribute.
+func (rb *ResourceBuilder) SetK8sDeploymentName(val string) {
+	if rb.config.K8sDeploymentName.Enabled {
+		rb.res.Attributes().PutStr("k8s.deployment.name", val)
+	}
+}
+
+// SetK8sDeploymentUID sets provided value as "k8s.deployment.uid" attribute.
+func (rb *ResourceBuilder) SetK8sDeploymentUID(val string) {
+	if rb.config.K8sDeploymentUID.Enabled {
+		rb.res.Attributes().PutStr("k8s.deployment.uid", val)
+	}
+}
+
+// SetK8sJobName sets provided value as "k8s.job.name" attribute.
+func (rb *ResourceBuilder) SetK8sJobName(val string) {
+	if rb.config.K8sJobName.Enabled {
+		rb.res.Attributes().PutStr("k8s.job.name", val)
+	}
+}
+
+// SetK8sJobUID sets provided value as "k8s.job.uid" attribute.
+func (rb *ResourceBuilder) SetK8sJobUID(val string) {
+	if rb.config.K8sJobUID.Enabled {
+		rb.res.Attributes().PutStr("k8s.job.uid", val)
+	}
+}
+
+// SetK8sNamespaceName sets provided value as "k8s.namespace.name" attribute.
+func (rb *ResourceBuilder) SetK8sNamespaceName(val string) {
+	if rb.config.K8sNamespaceName.Enabled {
+		rb.res.Attributes().PutStr("k8s.namespace.name", val)
+	}
+}
+
 // SetK8sNodeName sets provided value as "k8s.node.name" attribute.
 func (rb *ResourceBuilder) SetK8sNodeName(val string) {
 	if rb.config.K8sNodeName.Enabled {
 		rb.res.Attributes().PutStr("k8s.node.name", val)
+	}
+}
+
+// SetK8sPodName sets provided value as "k8s.pod.name" attribute.
+func (rb *ResourceBuilder) SetK8sPodName(val string) {
+	if rb.config.K8sPodName.Enabled {
+		rb.res.Attributes().PutStr("k8s.pod.name", val)
+	}
+}
+
+// SetK8sPodUID sets provided value as "k8s.pod.uid" attribute.
+func (rb *ResourceBuilder) SetK8sPodUID(val string) {
+	if rb.config.K8sPodUID.Enabled {
+		rb.res.Attributes().PutStr("k8s.pod.uid", val)
+	}
+}
+
+// SetK8sReplicasetName sets provided value as "k8s.replicaset.name" attribute.
+func (rb *ResourceBuilder) SetK8sReplicasetName(val string) {
+	if rb.config.K8sReplicasetName.Enabled {
+		rb.res.Attributes().PutStr("k8s.replicaset.name", val)
+	}
+}
+
+// SetK8sReplicasetUID sets provided value as "k8s.replicaset.uid" attribute.
+func (rb *ResourceBuilder) SetK8sReplicasetUID(val string) {
+	if rb.config.K8sReplicasetUID.Enabled {
+		rb.res.Attributes().PutStr("k8s.replicaset.uid", val)
+	}
+}
+
+// SetK8sStatefulsetName sets provided value as "k8s.statefulset.name" attribute.
+func (rb *ResourceBuilder) SetK8sStatefulsetName(val string) {
+	if rb.config.K8sStatefulsetName.Enabled {
+		rb.res.Attributes().PutStr("k8s.statefulset.name", val)
+	}
+}
+
+// SetK8sStatefulsetUID sets provided value as "k8s.statefulset.uid" attribute.
+func (rb *ResourceBuilder) SetK8sStatefulsetUID(val string) {
+	if rb.config.K8sStatefulsetUID.Enabled {
+		rb.res.Attributes().PutStr("k8s.statefulset.uid", val)
+	}
+}
+
+// SetK8sWorkloadKind sets provided value as "k8s.workload.kind" attribute.
+func (rb *ResourceBuilder) SetK8sWorkloadKind(val string) {
+	if rb.config.K8sWorkloadKind.Enabled {
+		rb.res.Attributes().PutStr("k8s.workload.kind", val)
+	}
+}
+
+// SetK8sWorkloadName sets provided value as "k8s.workload.name" attribute.
+func (rb *ResourceBuilder) SetK8sWorkloadName(val string) {
+	if rb.config.K8sWorkloadName.Enabled {
+		rb.res.Attributes().PutStr("k8s.workload.name", val)
 	}
 }
 
@@ -81,6 +214,20 @@ func (rb *ResourceBuilder) SetProcessOwner(val string) {
 func (rb *ResourceBuilder) SetProcessPid(val int64) {
 	if rb.config.ProcessPid.Enabled {
 		rb.res.Attributes().PutInt("process.pid", val)
+	}
+}
+
+// SetSlurmJobID sets provided value as "slurm.job.id" attribute.
+func (rb *ResourceBuilder) SetSlurmJobID(val string) {
+	if rb.config.SlurmJobID.Enabled {
+		rb.res.Attributes().PutStr("slurm.job.id", val)
+	}
+}
+
+// SetSystemdUnit sets provided value as "systemd.unit" attribute.
+func (rb *ResourceBuilder) SetSystemdUnit(val string) {
+	if rb.config.SystemdUnit.Enabled {
+		rb.res.Attributes().PutStr("systemd.unit", val)
 	}
 }
 

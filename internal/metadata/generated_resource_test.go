@@ -13,29 +13,55 @@ func TestResourceBuilder(t *testing.T) {
 		t.Run(tt, func(t *testing.T) {
 			cfg := loadResourceAttributesConfig(t, tt)
 			rb := NewResourceBuilder(cfg)
+			rb.SetContainerID("container.id-val")
 			rb.SetHostName("host.name-val")
 			rb.SetK8sClusterName("k8s.cluster.name-val")
+			rb.SetK8sContainerName("k8s.container.name-val")
+			rb.SetK8sCronjobName("k8s.cronjob.name-val")
+			rb.SetK8sCronjobUID("k8s.cronjob.uid-val")
+			rb.SetK8sDaemonsetName("k8s.daemonset.name-val")
+			rb.SetK8sDaemonsetUID("k8s.daemonset.uid-val")
+			rb.SetK8sDeploymentName("k8s.deployment.name-val")
+			rb.SetK8sDeploymentUID("k8s.deployment.uid-val")
+			rb.SetK8sJobName("k8s.job.name-val")
+			rb.SetK8sJobUID("k8s.job.uid-val")
+			rb.SetK8sNamespaceName("k8s.namespace.name-val")
 			rb.SetK8sNodeName("k8s.node.name-val")
+			rb.SetK8sPodName("k8s.pod.name-val")
+			rb.SetK8sPodUID("k8s.pod.uid-val")
+			rb.SetK8sReplicasetName("k8s.replicaset.name-val")
+			rb.SetK8sReplicasetUID("k8s.replicaset.uid-val")
+			rb.SetK8sStatefulsetName("k8s.statefulset.name-val")
+			rb.SetK8sStatefulsetUID("k8s.statefulset.uid-val")
+			rb.SetK8sWorkloadKind("k8s.workload.kind-val")
+			rb.SetK8sWorkloadName("k8s.workload.name-val")
 			rb.SetProcessCommand("process.command-val")
 			rb.SetProcessCommandLine("process.command_line-val")
 			rb.SetProcessCreationTime("process.creation.time-val")
 			rb.SetProcessExecutableName("process.executable.name-val")
 			rb.SetProcessOwner("process.owner-val")
 			rb.SetProcessPid(11)
+			rb.SetSlurmJobID("slurm.job.id-val")
+			rb.SetSystemdUnit("systemd.unit-val")
 
 			res := rb.Emit()
 			assert.Equal(t, 0, rb.Emit().Attributes().Len()) // Second call should return empty Resource
 
 			switch tt {
 			case "default":
-				assert.Equal(t, 8, res.Attributes().Len())
+				assert.Equal(t, 29, res.Attributes().Len())
 			case "all_set":
-				assert.Equal(t, 9, res.Attributes().Len())
+				assert.Equal(t, 30, res.Attributes().Len())
 			case "none_set":
 				assert.Equal(t, 0, res.Attributes().Len())
 				return
 			default:
 				assert.Failf(t, "unexpected test case: %s", tt)
+			}
+			containerIDAttrVal, ok := res.Attributes().Get("container.id")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "container.id-val", containerIDAttrVal.Str())
 			}
 			hostNameAttrVal, ok := res.Attributes().Get("host.name")
 			assert.True(t, ok)
@@ -47,10 +73,100 @@ func TestResourceBuilder(t *testing.T) {
 			if ok {
 				assert.Equal(t, "k8s.cluster.name-val", k8sClusterNameAttrVal.Str())
 			}
+			k8sContainerNameAttrVal, ok := res.Attributes().Get("k8s.container.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.container.name-val", k8sContainerNameAttrVal.Str())
+			}
+			k8sCronjobNameAttrVal, ok := res.Attributes().Get("k8s.cronjob.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.cronjob.name-val", k8sCronjobNameAttrVal.Str())
+			}
+			k8sCronjobUIDAttrVal, ok := res.Attributes().Get("k8s.cronjob.uid")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.cronjob.uid-val", k8sCronjobUIDAttrVal.Str())
+			}
+			k8sDaemonsetNameAttrVal, ok := res.Attributes().Get("k8s.daemonset.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.daemonset.name-val", k8sDaemonsetNameAttrVal.Str())
+			}
+			k8sDaemonsetUIDAttrVal, ok := res.Attributes().Get("k8s.daemonset.uid")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.daemonset.uid-val", k8sDaemonsetUIDAttrVal.Str())
+			}
+			k8sDeploymentNameAttrVal, ok := res.Attributes().Get("k8s.deployment.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.deployment.name-val", k8sDeploymentNameAttrVal.Str())
+			}
+			k8sDeploymentUIDAttrVal, ok := res.Attributes().Get("k8s.deployment.uid")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.deployment.uid-val", k8sDeploymentUIDAttrVal.Str())
+			}
+			k8sJobNameAttrVal, ok := res.Attributes().Get("k8s.job.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.job.name-val", k8sJobNameAttrVal.Str())
+			}
+			k8sJobUIDAttrVal, ok := res.Attributes().Get("k8s.job.uid")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.job.uid-val", k8sJobUIDAttrVal.Str())
+			}
+			k8sNamespaceNameAttrVal, ok := res.Attributes().Get("k8s.namespace.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.namespace.name-val", k8sNamespaceNameAttrVal.Str())
+			}
 			k8sNodeNameAttrVal, ok := res.Attributes().Get("k8s.node.name")
 			assert.True(t, ok)
 			if ok {
 				assert.Equal(t, "k8s.node.name-val", k8sNodeNameAttrVal.Str())
+			}
+			k8sPodNameAttrVal, ok := res.Attributes().Get("k8s.pod.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.pod.name-val", k8sPodNameAttrVal.Str())
+			}
+			k8sPodUIDAttrVal, ok := res.Attributes().Get("k8s.pod.uid")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.pod.uid-val", k8sPodUIDAttrVal.Str())
+			}
+			k8sReplicasetNameAttrVal, ok := res.Attributes().Get("k8s.replicaset.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.replicaset.name-val", k8sReplicasetNameAttrVal.Str())
+			}
+			k8sReplicasetUIDAttrVal, ok := res.Attributes().Get("k8s.replicaset.uid")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.replicaset.uid-val", k8sReplicasetUIDAttrVal.Str())
+			}
+			k8sStatefulsetNameAttrVal, ok := res.Attributes().Get("k8s.statefulset.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.statefulset.name-val", k8sStatefulsetNameAttrVal.Str())
+			}
+			k8sStatefulsetUIDAttrVal, ok := res.Attributes().Get("k8s.statefulset.uid")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.statefulset.uid-val", k8sStatefulsetUIDAttrVal.Str())
+			}
+			k8sWorkloadKindAttrVal, ok := res.Attributes().Get("k8s.workload.kind")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.workload.kind-val", k8sWorkloadKindAttrVal.Str())
+			}
+			k8sWorkloadNameAttrVal, ok := res.Attributes().Get("k8s.workload.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "k8s.workload.name-val", k8sWorkloadNameAttrVal.Str())
 			}
 			processCommandAttrVal, ok := res.Attributes().Get("process.command")
 			assert.True(t, ok)
@@ -81,6 +197,16 @@ func TestResourceBuilder(t *testing.T) {
 			assert.True(t, ok)
 			if ok {
 				assert.EqualValues(t, 11, processPidAttrVal.Int())
+			}
+			slurmJobIDAttrVal, ok := res.Attributes().Get("slurm.job.id")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
+			}
+			systemdUnitAttrVal, ok := res.Attributes().Get("systemd.unit")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "systemd.unit-val", systemdUnitAttrVal.Str())
 			}
 		})
 	}

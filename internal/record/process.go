@@ -62,5 +62,8 @@ func (r *Recorder) processResource(host *gpu.Host, p *gpu.Process) pcommon.Resou
 	setText(p.Command, rb.SetProcessCommand)
 	setText(p.CommandLine, rb.SetProcessCommandLine)
 	setText(p.Owner, rb.SetProcessOwner)
-	return rb.Emit()
+	if p.Container != nil {
+		setContainer(rb, p.Container)
+	}
+	return withLabels(rb.Emit(), p.Container)
 }

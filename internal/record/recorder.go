@@ -26,7 +26,8 @@ type Recorder struct {
 	config    metadata.MetricsConfig
 	starts    startTimes
 	identity  identities
-	order     []int // scratch for processes
+	order     []int            // scratch for processes
+	done      []*gpu.Container // scratch for containers
 }
 
 // New returns a Recorder of the metrics that the configuration enables.
@@ -62,6 +63,7 @@ func (r *Recorder) recordDevice(ts pcommon.Timestamp, d *gpu.Device) {
 	p := point{ts: ts, device: d, id: r.identity.of(d), mb: r.devices, starts: &r.starts}
 	p.info()
 	p.health()
+	p.allocation()
 	p.utilization()
 	p.memory(r.config.HwGpuMemoryUtilization.Enabled)
 	p.thermal()

@@ -47,12 +47,13 @@ type series struct {
 	seen  time.Time
 }
 
-// startTimes knows when each series of a counter started: at its first observation, and anew when its total has fallen or
-// the device's epoch has changed.
+// startTimes knows when each series of a counter started: at its first observation, and anew when its total has fallen,
+// the device's epoch has changed, or it was not seen for long.
 type startTimes struct {
-	known map[seriesKey]*series
-	now   time.Time
-	swept time.Time
+	known    map[seriesKey]*series
+	now      time.Time
+	previous time.Time // of the read before
+	swept    time.Time
 }
 
 func (s *startTimes) begin(now time.Time) {
@@ -60,24 +61,32 @@ func (s *startTimes) begin(now time.Time) {
 		s.known = make(map[seriesKey]*series)
 		s.swept = now
 	}
-	s.now = now
+	s.previous, s.now = s.now, now
 }
 
 // of returns the start of a series that is observed now. since is when counting began, where the source knows it.
 func (s *startTimes) of(key seriesKey, total float64, epoch uint64, since time.Time) pcommon.Timestamp {
+	now := pcommon.NewTimestampFromTime(s.now)
+	// Where the clock was set back, no point may end before it starts.
 	if !since.IsZero() {
-		return pcommon.NewTimestampFromTime(since)
+		return min(pcommon.NewTimestampFromTime(since), now)
 	}
 	known, ok := s.known[key]
 	switch {
 	case !ok:
-		known = &series{start: pcommon.NewTimestampFromTime(s.now)}
+		known = &series{start: now}
 		s.known[key] = known
-	case total < known.last || epoch != known.epoch:
-		known.start = pcommon.NewTimestampFromTime(s.now)
+	case total < known.last || epoch != known.epoch || s.forgotten(known) || now < known.start:
+		known.start = now
 	}
 	known.last, known.epoch, known.seen = total, epoch, s.now
 	return known.start
+}
+
+// forgotten tells whether a series had been away for too long. One that the last read had too was not away, however long
+// ago that was.
+func (s *startTimes) forgotten(known *series) bool {
+	return known.seen.Before(s.previous) && s.now.Sub(known.seen) > forgetAfter
 }
 
 // end forgets series that have not been seen for long; it looks at most once per forgetAfter.

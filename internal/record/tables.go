@@ -104,6 +104,17 @@ var (
 		gpu.Missing:   metadata.AttributeHwGpuPresenceMissing,
 		gpu.Unmanaged: metadata.AttributeHwGpuPresenceUnmanaged,
 	}
+	sharings = [gpu.NumSharings]metadata.MetricAttributeOption{
+		gpu.SharingExclusive:   metadata.WithHwGpuSharingMetricAttribute("exclusive"),
+		gpu.SharingTimeSlicing: metadata.WithHwGpuSharingMetricAttribute("time_slicing"),
+		gpu.SharingMPS:         metadata.WithHwGpuSharingMetricAttribute("mps"),
+		gpu.SharingClaim:       metadata.WithHwGpuSharingMetricAttribute("shared_claim"),
+		gpu.SharingReplicas:    metadata.WithHwGpuSharingMetricAttribute("replicas"),
+	}
+	allocators = map[bool]metadata.MetricAttributeOption{ // by dynamic resource allocation or not
+		true:  metadata.WithHwGpuAllocatorMetricAttribute("dra"),
+		false: metadata.WithHwGpuAllocatorMetricAttribute("device_plugin"),
+	}
 	// A process of unknown type has no option.
 	processTypes = [gpu.NumProcessTypes]metadata.MetricAttributeOption{
 		gpu.ProcessCompute:         metadata.WithProcessGpuTypeMetricAttribute("compute"),

@@ -4,21 +4,22 @@
 package record
 
 import (
+	"slices"
+
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// Wanted tells what the enabled metrics need to be read. Identity and health are always read.
-func Wanted(m *metadata.MetricsConfig) gpu.Group {
+// Wanted tells what the enabled metrics and events need to be read; metrics of containers only where use is attributed to
+// them. Identity and health are always read.
+func Wanted(m *metadata.MetricsConfig, e *metadata.EventsConfig, attributed bool) gpu.Group {
 	var wanted gpu.Group
 	need := func(group gpu.Group, enabled ...bool) {
-		for _, e := range enabled {
-			if e {
-				wanted |= group
-			}
+		if slices.Contains(enabled, true) {
+			wanted |= group
 		}
 	}
-	health := m.HwStatus.Enabled || m.HwGpuFault.Enabled
+	health := m.HwStatus.Enabled || m.HwGpuFault.Enabled || e.HwGpuStatus.Enabled
 	need(gpu.GroupUtilization, m.HwGpuUtilization.Enabled, m.HwGpuMemoryControllerUtilization.Enabled)
 	need(gpu.GroupMediaUtilization, m.HwGpuUtilization.Enabled)
 	need(gpu.GroupMemory, m.HwGpuMemoryUsage.Enabled, m.HwGpuMemoryLimit.Enabled, m.HwGpuMemoryUtilization.Enabled, m.HwGpuMemoryReserved.Enabled)
@@ -37,14 +38,39 @@ func Wanted(m *metadata.MetricsConfig) gpu.Group {
 	need(gpu.GroupFans, m.HwFanSpeedRatio.Enabled)
 	need(gpu.GroupPCIeIO, m.HwGpuIo.Enabled)
 	need(gpu.GroupPCIeLink, m.HwGpuPcieGeneration.Enabled, m.HwGpuPcieGenerationLimit.Enabled, m.HwGpuPcieWidth.Enabled, m.HwGpuPcieWidthLimit.Enabled)
-	need(gpu.GroupPCIeReplay|gpu.GroupECC|gpu.GroupEvents, m.HwErrors.Enabled)
+	need(gpu.GroupPCIeReplay|gpu.GroupECC, m.HwErrors.Enabled)
+	need(gpu.GroupEvents, m.HwErrors.Enabled, e.HwGpuXid.Enabled)
 	need(gpu.GroupInterconnect, m.HwGpuInterconnectIo.Enabled)
 	need(gpu.GroupInterconnectLinks, m.HwGpuInterconnectLinkIo.Enabled, m.HwGpuInterconnectLinkErrors.Enabled)
 	need(gpu.GroupECCLifetime, m.HwGpuEccLifetime.Enabled)
 	need(gpu.GroupRemappedRows, m.HwGpuMemoryRowsRemapped.Enabled, m.HwGpuMemoryPagesRetired.Enabled, m.HwGpuMemoryRemapState.Enabled, health)
 	need(gpu.GroupPipes, m.HwGpuPipeUtilization.Enabled, m.HwGpuSmOccupancy.Enabled)
 	need(gpu.GroupRecovery, m.HwGpuRecoveryAction.Enabled, health)
+	if attributed {
+		need(containerNeeds(m), true)
+	}
 	need(gpu.GroupProcesses, m.ProcessGpuMemoryUsage.Enabled, m.ProcessGpuUtilization.Enabled)
 	need(gpu.GroupProcessUtilization, m.ProcessGpuUtilization.Enabled)
 	return wanted
+}
+
+// containerNeeds is what the container metrics are computed from.
+func containerNeeds(m *metadata.MetricsConfig) gpu.Group {
+	var needs gpu.Group
+	if m.ContainerGpuUtilization.Enabled {
+		needs |= gpu.GroupProcesses | gpu.GroupProcessUtilization | gpu.GroupUtilization | gpu.GroupMediaUtilization
+	}
+	if m.ContainerGpuMemoryUsage.Enabled || m.ContainerGpuMemoryLimit.Enabled {
+		needs |= gpu.GroupProcesses | gpu.GroupMemory
+	}
+	if m.ContainerGpuPower.Enabled {
+		needs |= gpu.GroupProcesses | gpu.GroupProcessUtilization | gpu.GroupUtilization | gpu.GroupPower
+	}
+	if m.ContainerGpuEnergy.Enabled {
+		needs |= gpu.GroupProcesses | gpu.GroupProcessUtilization | gpu.GroupUtilization | gpu.GroupEnergy
+	}
+	if m.ContainerGpuIdleTime.Enabled {
+		needs |= gpu.GroupProcesses | gpu.GroupProcessUtilization | gpu.GroupUtilization
+	}
+	return needs
 }

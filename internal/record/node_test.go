@@ -1,0 +1,371 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"errors"
+	"iter"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+const (
+	gpuID = "GPU-11111111-2222-3333-4444-555555555555"
+	migID = "MIG-66666666-7777-8888-9999-aaaaaaaaaaaa"
+	amdID = "0123456789abcdef"
+)
+
+var (
+	readAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	since  = readAt.Add(-time.Hour) // when the counters began that we keep ourselves
+)
+
+// fields are the fields of a struct.
+func fields(v reflect.Value) iter.Seq2[reflect.StructField, reflect.Value] {
+	return func(yield func(reflect.StructField, reflect.Value) bool) {
+		for i := range v.NumField() {
+			if !yield(v.Type().Field(i), v.Field(i)) {
+				return
+			}
+		}
+	}
+}
+
+// everything enables every metric and every resource attribute, those that are off by default too.
+func everything() metadata.MetricsBuilderConfig {
+	cfg := metadata.NewDefaultMetricsBuilderConfig()
+	enable(&cfg.Metrics, true)
+	enable(&cfg.ResourceAttributes, true)
+	return cfg
+}
+
+// enable switches all metrics, attributes or events of a configuration on or off.
+func enable(config any, on bool) {
+	for _, value := range fields(reflect.ValueOf(config).Elem()) {
+		value.FieldByName("Enabled").SetBool(on)
+	}
+}
+
+// enableOne switches one metric, attribute or event, given by its name, on or off.
+func enableOne(t testing.TB, config any, name string, on bool) {
+	t.Helper()
+	v := reflect.ValueOf(config).Elem()
+	for field, value := range fields(v) {
+		if field.Tag.Get("mapstructure") == name {
+			value.FieldByName("Enabled").SetBool(on)
+			return
+		}
+	}
+	require.FailNow(t, "no such name", name)
+}
+
+// metricNames are all metrics of metadata.yaml.
+func metricNames() []string {
+	var names []string
+	for _, info := range fields(reflect.ValueOf(metadata.MetricsInfo)) {
+		names = append(names, info.FieldByName("Name").String())
+	}
+	return names
+}
+
+func newSettings() receiver.Settings { return receivertest.NewNopSettings(metadata.Type) }
+
+func newRecorder(cfg metadata.MetricsBuilderConfig) *Recorder {
+	return New(cfg, newSettings())
+}
+
+// recordAll records a node once, everything enabled.
+func recordAll(node *gpu.Node) []otlptest.Point {
+	return otlptest.Points(newRecorder(everything()).Record(node))
+}
+
+// counting gives distinct numbers.
+type counting struct{ last int64 }
+
+func (c *counting) next() int64 { c.last++; return c.last }
+
+// fullNode has every reading that there is, all different: a current NVIDIA GPU with a MIG instance, and an AMD one that
+// stands in for older boards too.
+func fullNode() *gpu.Node {
+	pod := &gpu.Container{
+		Namespace: "research", PodName: "train-0", PodUID: "0a1b2c3d", Name: "trainer", ID: "cafe01",
+		Owners: []gpu.Owner{
+			{Kind: "ReplicaSet", Name: "train-6b", UID: "rs-1"}, {Kind: "Deployment", Name: "train", UID: "de-1"},
+		},
+		Labels: map[string]string{"k8s.pod.label.team": "vision"},
+	}
+	bare := &gpu.Container{ID: "cafe02", SystemdUnit: "docker-cafe02.scope"}
+	job := &gpu.Container{SlurmJob: "8123", SystemdUnit: "slurmstepd.scope"}
+	node := &gpu.Node{
+		Host: gpu.Host{
+			Name: "node-a", NodeName: "node-a", ClusterName: "prod", Labels: map[string]string{"k8s.node.label.pool": "gpu"},
+		},
+		Vendor:        gpu.NVIDIA,
+		Time:          readAt,
+		Devices:       []gpu.Device{fullGPU(pod), partition(), otherGPU()},
+		Processes:     processes(pod, job),
+		Containers:    []gpu.ContainerUse{fullUse(pod), {Container: bare, DeviceID: migID, MemoryUsage: gpu.Some[int64](881)}},
+		Problems:      []gpu.Problem{{Device: gpuID, What: "power", Err: errors.New("not permitted")}},
+		Events:        []gpu.Event{{Type: gpu.EventXID, Time: readAt, DeviceID: gpuID, XID: 79}},
+		RestartNeeded: errors.New("the library was replaced"),
+	}
+	node.Containers = append(node.Containers,
+		gpu.ContainerUse{Container: job, DeviceID: amdID, Allocated: gpu.Some(false), Power: gpu.Some(71.5)},
+		gpu.ContainerUse{Container: pod, DeviceID: amdID, Allocated: gpu.Some(true), Resource: "amd.com/gpu"})
+	for presence := range node.Presence {
+		node.Presence[presence] = gpu.Some(int64(presence) + 2)
+	}
+	return node
+}
+
+func fullGPU(holder *gpu.Container) gpu.Device {
+	d := gpu.Device{
+		ID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA, Index: gpu.Some(0), Epoch: 3,
+		Info: gpu.Info{
+			Serial: "1650123000001", DriverVersion: "580.65.06", FirmwareVersion: "96.00.89.00.01", PCIAddress: "0000:1a:00.0",
+			ComputeCapability: "9.0", NUMANode: gpu.Some[int64](1),
+		},
+		Faults: []gpu.Fault{
+			{Type: gpu.FaultRemapPending, Message: "rows wait to be remapped"}, {Type: gpu.FaultDrain, Message: "drain it"},
+		},
+		MemoryController: gpu.Some(0.41),
+		Memory: gpu.Memory{
+			Limit: gpu.Some[int64](85_899_345_920), Usage: gpu.Some[int64](21_474_836_480), Reserved: gpu.Some[int64](701_497_344),
+			Protected: gpu.Some[int64](4_194_304),
+		},
+		Power:            gpu.Power{Draw: gpu.Some(612.25), Instant: gpu.Some(640.5), Module: gpu.Some(910.75)},
+		Energy:           gpu.Total(123_456.789),
+		PerformanceState: gpu.Some[int64](2),
+		Fans:             []gpu.Fan{{Location: "fan0", Ratio: gpu.Some(0.58)}, {Location: "fan1", Ratio: gpu.Some(0.61)}},
+		PCIe: gpu.PCIe{
+			Transmitted: gpu.Total[int64](912_345_678_901), Received: gpu.Total[int64](312_345_678_902),
+			Generation: gpu.Some[int64](4), GenerationLimit: gpu.Some[int64](5), Width: gpu.Some[int64](8), WidthLimit: gpu.Some[int64](16),
+		},
+		Interconnect: gpu.Interconnect{
+			Type: gpu.NVLink, Transmitted: gpu.Total[int64](5_000_000_001), Received: gpu.Total[int64](6_000_000_002),
+			Links: []gpu.Link{link("0", 100), link("11", 200)},
+		},
+		Errors: []gpu.ErrorCount{
+			{Type: gpu.ErrorCorrected, Count: gpu.Total[int64](301)},
+			{Type: gpu.ErrorUncorrected, Count: gpu.Total[int64](302)},
+			{Type: gpu.ErrorPCIeReplay, Count: gpu.Total[int64](303)},
+			{Type: gpu.ErrorXID, XID: 13, Count: gpu.TotalSince[int64](304, since)},
+			{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](305, since)},
+			{Type: gpu.ErrorCorrected, Lifetime: true, Count: gpu.Total[int64](306)},
+			{Type: gpu.ErrorUncorrected, Lifetime: true, Count: gpu.Total[int64](307)},
+		},
+		RemappedRows: gpu.RemappedRows{
+			Corrected: gpu.Total[int64](311), Uncorrected: gpu.Total[int64](312), Pending: gpu.Some(true), Failed: gpu.Some(false),
+		},
+		Occupancy:      gpu.Some(0.385),
+		RecoveryAction: gpu.Some(gpu.RecoveryDrainAndReset),
+		Holders:        []gpu.Holder{{Container: holder, Resource: "nvidia.com/gpu", DRA: true, Sharing: gpu.SharingMPS}},
+		HoldersKnown:   true,
+		Aliases:        []string{"nvidia0"},
+	}
+	fillArrays(&d)
+	return d
+}
+
+// fillArrays gives each element of the device's arrays a number of its own.
+func fillArrays(d *gpu.Device) {
+	var n counting
+	fraction := func() gpu.Opt[float64] { return gpu.Some(float64(n.next()) / 1000) }
+	degrees := func() gpu.Opt[float64] { return gpu.Some(float64(n.next()) + 0.5) }
+	for i := range d.Utilization {
+		d.Utilization[i] = fraction()
+	}
+	for i := range d.Temperature {
+		d.Temperature[i] = degrees()
+		for j := range d.TemperatureLimit[i] {
+			d.TemperatureLimit[i][j] = degrees()
+		}
+	}
+	for i := range d.TemperatureMargin {
+		d.TemperatureMargin[i] = degrees()
+	}
+	for i := range d.Power.Limit {
+		d.Power.Limit[i] = degrees()
+	}
+	for i := range d.Clocks {
+		d.Clocks[i] = gpu.Clock{Speed: gpu.Some(float64(n.next()) * 1e6), Limit: gpu.Some(float64(n.next()) * 1e6)}
+	}
+	for i := range d.Throttle {
+		d.Throttle[i] = gpu.Throttle{Active: gpu.Some(i%2 == 0), Time: gpu.Total(float64(n.next()) + 0.25)}
+	}
+	for i := range d.Pipes {
+		d.Pipes[i] = fraction()
+	}
+}
+
+func link(name string, base int64) gpu.Link {
+	l := gpu.Link{Name: name, Transmitted: gpu.Total(base + 1), Received: gpu.Total(base + 2)}
+	for i, kind := range []gpu.ErrorType{gpu.ErrorLinkCRC, gpu.ErrorLinkReplay, gpu.ErrorLinkRecovery, gpu.ErrorLinkECC} {
+		l.Errors = append(l.Errors, gpu.ErrorCount{Type: kind, Count: gpu.Total(base + 3 + int64(i))})
+	}
+	return l
+}
+
+// partition is a MIG instance of fullGPU.
+func partition() gpu.Device {
+	d := gpu.Device{
+		ID: migID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3 MIG 3g.40gb", Vendor: gpu.NVIDIA, Parent: gpuID,
+		Info:        gpu.Info{Profile: "3g.40gb"},
+		Memory:      gpu.Memory{Limit: gpu.Some[int64](42_949_672_960), Usage: gpu.Some[int64](1_073_741_824)},
+		GPUInstance: gpu.Some(2), ComputeInstance: gpu.Some(0), HoldersKnown: true, ProcessesUnread: true,
+	}
+	d.Utilization[gpu.TaskGeneral] = gpu.Some(0.71)
+	return d
+}
+
+// otherGPU has what fullGPU cannot have at the same time.
+func otherGPU() gpu.Device {
+	return gpu.Device{
+		ID: amdID, Name: "card1", Model: "AMD Instinct MI300X", Vendor: gpu.AMD, Index: gpu.Some(1),
+		Memory: gpu.Memory{
+			VisibleLimit: gpu.Some[int64](401), VisibleUsage: gpu.Some[int64](402),
+			SystemLimit: gpu.Some[int64](403), SystemUsage: gpu.Some[int64](404),
+		},
+		Interconnect: gpu.Interconnect{Type: gpu.XGMI, Transmitted: gpu.Total[int64](411), Received: gpu.Total[int64](412)},
+		Errors: []gpu.ErrorCount{
+			{Type: gpu.ErrorCorrected, Block: "umc", Count: gpu.Total[int64](421)},
+			{Type: gpu.ErrorCorrected, Block: "gfx", Count: gpu.Total[int64](422)},
+			{Type: gpu.ErrorDeferred, Block: "umc", Count: gpu.Total[int64](423)},
+		},
+		RetiredPages: gpu.RetiredPages{
+			Corrected: gpu.Total[int64](431), Uncorrected: gpu.Total[int64](432), Pending: gpu.Some(false),
+		},
+	}
+}
+
+func processes(pod, job *gpu.Container) []gpu.Process {
+	full := gpu.Process{
+		PID: 4711, DeviceID: gpuID, Type: gpu.ProcessCompute, Memory: gpu.Some[int64](9_663_676_416),
+		Created: readAt.Add(-90 * time.Minute), Executable: "python3", Command: "/usr/bin/python3", CommandLine: "/usr/bin/python3 train.py",
+		Owner: "alice", Container: pod, Cgroup: "0::/kubepods/pod0a1b2c3d/cafe01",
+	}
+	var n counting
+	for i := range full.Utilization {
+		full.Utilization[i] = gpu.Some(float64(n.next()) / 100)
+	}
+	return []gpu.Process{
+		full,
+		{PID: 99, DeviceID: migID, Type: gpu.ProcessMPS, Memory: gpu.Some[int64](1001), Container: job},
+		{PID: 4711, DeviceID: amdID, Type: gpu.ProcessComputeGraphics, Memory: gpu.Some[int64](1002)}, // the same on a second GPU
+		{PID: 4712, DeviceID: amdID, Memory: gpu.Some[int64](1003)},
+	}
+}
+
+func fullUse(c *gpu.Container) gpu.ContainerUse {
+	use := gpu.ContainerUse{
+		Container: c, DeviceID: gpuID, Allocated: gpu.Some(true), Resource: "nvidia.com/gpu", DRA: true, Sharing: gpu.SharingMPS,
+		MemoryUsage: gpu.Some[int64](9_663_676_417), MemoryLimit: gpu.Some[int64](85_899_345_921), Power: gpu.Some(401.5),
+		Energy: gpu.TotalSince(7001.25, since), IdleTime: gpu.TotalSince(12.5, since),
+	}
+	var n counting
+	for i := range use.Utilization {
+		use.Utilization[i] = gpu.Some(float64(n.next()) / 50)
+	}
+	return use
+}
+
+// A field that is added to the vocabulary has to be added to fullNode, so that the tests below see it.
+func TestFullNodeIsFull(t *testing.T) {
+	seen, filled := map[string]bool{}, map[string]bool{}
+	var look func(path string, v reflect.Value)
+	look = func(path string, v reflect.Value) {
+		seen[path] = true
+		if !v.IsZero() {
+			filled[path] = true
+		}
+		switch {
+		case isReading(v) || v.Type() == reflect.TypeFor[time.Time]():
+		case v.Kind() == reflect.Struct:
+			for field, value := range fields(v) {
+				look(strings.TrimPrefix(path+"."+field.Name, "."), value)
+			}
+		case v.Kind() == reflect.Pointer && !v.IsNil():
+			look(path, v.Elem())
+		case v.Kind() == reflect.Slice || v.Kind() == reflect.Array:
+			for i := range v.Len() {
+				look(path+"[]", v.Index(i))
+			}
+		}
+	}
+	look("", reflect.ValueOf(fullNode()).Elem())
+	var empty []string
+	for path := range seen {
+		if !filled[path] {
+			empty = append(empty, path)
+		}
+	}
+	// An event tells one thing, so the one of the node has no fields of another kind; events have tests of their own. An
+	// error of a link has neither a code, nor a block, nor a lifetime. Who holds a device is in Containers, in full.
+	empty = slices.DeleteFunc(empty, func(path string) bool {
+		return strings.HasPrefix(path, "Events[].") || strings.HasPrefix(path, "Devices[].Interconnect.Links[].Errors[].") ||
+			strings.HasPrefix(path, "Devices[].Holders[].Container.")
+	})
+	assert.Empty(t, empty)
+}
+
+// isReading tells whether a value is an Opt or a Counter.
+func isReading(v reflect.Value) bool {
+	_, ok := v.Interface().(interface{ Known() bool })
+	return ok
+}
+
+// readings calls visit for each reading that a node has, with where it is and how to make it absent.
+func readings(node *gpu.Node, visit func(path string, v reflect.Value)) {
+	var walk func(path string, v reflect.Value)
+	walk = func(path string, v reflect.Value) {
+		switch {
+		case isReading(v):
+			if !v.IsZero() {
+				visit(path, v)
+			}
+		case v.Kind() == reflect.Struct:
+			for field, value := range fields(v) {
+				if field.IsExported() {
+					walk(strings.TrimPrefix(path+"."+field.Name, "."), value)
+				}
+			}
+		case v.Kind() == reflect.Slice || v.Kind() == reflect.Array:
+			for i := range v.Len() {
+				walk(path+"["+strconv.Itoa(i)+"]", v.Index(i))
+			}
+		}
+	}
+	walk("", reflect.ValueOf(node).Elem())
+}
+
+// values are the values of all points by series.
+func values(points []otlptest.Point) map[string]float64 {
+	found := make(map[string]float64, len(points))
+	for series, p := range otlptest.BySeries(points) {
+		found[series] = p.Value
+	}
+	return found
+}
+
+// twoReads is a node as it is recorded the second time, half a minute after the first.
+func twoReads(r *Recorder) pmetric.Metrics {
+	node := fullNode()
+	r.Record(node)
+	node.Time = readAt.Add(30 * time.Second)
+	return r.Record(node)
+}

@@ -1,0 +1,194 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+// at is so many seconds after the first read.
+func at(seconds int) time.Time { return readAt.Add(time.Duration(seconds) * time.Second) }
+
+// counters is a device with two counters of its own and one that we keep.
+func counters(id string, energy float64, errors int64) gpu.Device {
+	return gpu.Device{
+		ID: id, Energy: gpu.Total(energy),
+		Errors: []gpu.ErrorCount{
+			{Type: gpu.ErrorCorrected, Count: gpu.Total(errors)},
+			{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](1, since)},
+		},
+	}
+}
+
+// starting records devices and returns when the series of a metric started, by device and error type.
+func starting(r *Recorder, now time.Time, devices ...gpu.Device) map[string]time.Time {
+	starts := map[string]time.Time{}
+	for _, p := range otlptest.Points(r.Record(&gpu.Node{Time: now, Devices: devices})) {
+		if p.Kind != "counter" {
+			continue
+		}
+		name := p.Attributes["hw.id"].(string) + " " + p.Metric
+		if kind, ok := p.Attributes["error.type"].(string); ok {
+			name += " " + kind
+		}
+		starts[name] = p.Start.AsTime()
+	}
+	return starts
+}
+
+func TestFirstObservationStartsASeries(t *testing.T) {
+	r := newRecorder(everything())
+	want := map[string]time.Time{"a hw.energy": at(0), "a hw.errors corrected": at(0), "a hw.errors xid": since}
+	assert.Equal(t, want, starting(r, at(0), counters("a", 100, 5)))
+	assert.Equal(t, want, starting(r, at(30), counters("a", 150, 5)), "it goes on; a total that stands still does too")
+
+	t.Run("after a restart of the collector", func(t *testing.T) {
+		assert.Equal(t, map[string]time.Time{"a hw.energy": at(60), "a hw.errors corrected": at(60), "a hw.errors xid": since},
+			starting(newRecorder(everything()), at(60), counters("a", 200, 5)))
+	})
+	t.Run("of its own point", func(t *testing.T) {
+		got := starting(r, at(60), counters("a", 200, 6), counters("b", 10, 0))
+		assert.Equal(t, map[string]time.Time{
+			"a hw.energy": at(0), "a hw.errors corrected": at(0), "a hw.errors xid": since,
+			"b hw.energy": at(60), "b hw.errors corrected": at(60), "b hw.errors xid": since,
+		}, got)
+	})
+}
+
+func TestFallingTotalStartsASeriesAnew(t *testing.T) {
+	r := newRecorder(everything())
+	starting(r, at(0), counters("a", 100, 5), counters("b", 100, 5))
+	got := starting(r, at(30), counters("a", 99.9, 6), counters("b", 101, 5))
+	assert.Equal(t, map[string]time.Time{
+		"a hw.energy": at(30), "a hw.errors corrected": at(0), "a hw.errors xid": since,
+		"b hw.energy": at(0), "b hw.errors corrected": at(0), "b hw.errors xid": since,
+	}, got, "only what fell")
+	assert.Equal(t, at(30), starting(r, at(60), counters("a", 120, 6))["a hw.energy"], "from then on it goes on")
+}
+
+// Where the source knows that counting began anew, it does not matter that the total is higher than before.
+func TestNewEpochStartsASeriesAnew(t *testing.T) {
+	r := newRecorder(everything())
+	starting(r, at(0), counters("a", 100, 5))
+	reloaded := counters("a", 200, 7)
+	reloaded.Epoch = 1
+	want := map[string]time.Time{"a hw.energy": at(30), "a hw.errors corrected": at(30), "a hw.errors xid": since}
+	assert.Equal(t, want, starting(r, at(30), reloaded))
+	assert.Equal(t, want, starting(r, at(60), reloaded), "once")
+}
+
+// A source unwraps a counter of 32 bits, so that here it only grows.
+func TestUnwrappedTotalGoesOn(t *testing.T) {
+	r := newRecorder(everything())
+	device := func(total int64) gpu.Device {
+		return gpu.Device{ID: "a", PCIe: gpu.PCIe{Transmitted: gpu.Total(total)}}
+	}
+	starting(r, at(0), device(1<<32-10))
+	assert.Equal(t, map[string]time.Time{"a hw.gpu.io": at(0)}, starting(r, at(30), device(1<<32+10)))
+}
+
+func TestSeriesAreForgottenAfterAnHour(t *testing.T) {
+	r := newRecorder(everything())
+	starting(r, at(0), counters("a", 100, 5), counters("b", 100, 5), counters("c", 100, 5))
+	got := starting(r, at(3600), counters("a", 100, 5), counters("b", 100, 5))
+	assert.Equal(t, at(0), got["b hw.energy"], "an hour's absence is no reset")
+	starting(r, at(3600+1800), counters("a", 100, 5))
+	got = starting(r, at(3600+1801), counters("a", 100, 5), counters("c", 100, 5))
+	assert.Equal(t, at(0), got["a hw.energy"])
+	assert.Equal(t, at(3600+1801), got["c hw.energy"], "more than an hour's absence is, also before the next clearing up")
+
+	starting(r, at(4*3600), counters("a", 100, 5))
+	starting(r, at(5*3600+1), counters("a", 100, 5))
+	for key := range r.starts.known {
+		assert.Equal(t, "a", key.device, "nothing is kept of the others")
+	}
+	assert.Len(t, r.starts.known, 2)
+}
+
+// However rarely a node is read, what each read has is not forgotten in between.
+func TestRareReads(t *testing.T) {
+	r := newRecorder(everything())
+	for hours := range 5 {
+		got := starting(r, at(hours*2*3600), counters("a", 100, 5))
+		assert.Equal(t, at(0), got["a hw.energy"], "after %d hours", hours*2)
+	}
+}
+
+// A clock that is set back must not make a point that ends before it starts.
+func TestClockSetBack(t *testing.T) {
+	r := newRecorder(everything())
+	starting(r, at(0), counters("a", 100, 5))
+	assert.Equal(t, at(-60), starting(r, at(-60), counters("a", 110, 5))["a hw.energy"])
+	assert.Equal(t, at(-60), starting(r, at(-30), counters("a", 120, 5))["a hw.energy"])
+	assert.Equal(t, at(-7200), starting(r, at(-7200), counters("a", 130, 5))["a hw.errors xid"], "nor of those that we keep")
+}
+
+// What tells a counter's points apart tells their starts apart too: no two counters of a node share a start by mistake.
+func TestEachCounterHasItsOwnStart(t *testing.T) {
+	first := map[string]pcommon.Timestamp{}
+	for _, p := range otlptest.Points(newRecorder(everything()).Record(fullNode())) {
+		if p.Kind == "counter" {
+			first[p.Series()] = p.Start
+		}
+	}
+	require.Greater(t, len(first), 40)
+	for series := range first {
+		r := newRecorder(everything())
+		r.Record(fullNode())
+		// One counter falls: its reading becomes 0 in the second read.
+		node := fullNode()
+		node.Time = at(30)
+		if !fall(t, node, series) {
+			continue // of those that we keep ourselves none falls
+		}
+		for other, p := range otlptest.BySeries(otlptest.Points(r.Record(node))) {
+			if p.Kind != "counter" {
+				continue
+			}
+			if other == series {
+				assert.Equal(t, at(30), p.Start.AsTime(), series)
+			} else {
+				assert.Equal(t, first[other], p.Start, "%s, when %s fell", other, series)
+			}
+		}
+	}
+}
+
+// fall sets the total that makes a series to 0, and tells whether a driver keeps it.
+func fall(t *testing.T, node *gpu.Node, series string) bool {
+	t.Helper()
+	before := values(recordAll(node))
+	driver := false
+	readings(node, func(_ string, v reflect.Value) {
+		was := reflect.New(v.Type()).Elem()
+		was.Set(v)
+		switch counter := v.Addr().Interface().(type) {
+		case *gpu.Counter[int64]:
+			if counter.Since().IsZero() {
+				*counter = gpu.Total[int64](0)
+			}
+		case *gpu.Counter[float64]:
+			if counter.Since().IsZero() {
+				*counter = gpu.Total(0.0)
+			}
+		default:
+			return
+		}
+		if driver || values(recordAll(node))[series] == before[series] {
+			v.Set(was)
+			return
+		}
+		driver = true
+	})
+	return driver
+}

@@ -1,0 +1,108 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+// complete demands that each value of the vocabulary has a name of its own.
+func complete[T fmt.Stringer](t *testing.T, table string, names []T) {
+	t.Helper()
+	seen := map[string]int{}
+	for i, name := range names {
+		assert.NotEmpty(t, name.String(), "%s: value %d has no name", table, i)
+		if first, twice := seen[name.String()]; twice {
+			t.Errorf("%s: values %d and %d are both called %s", table, first, i, name)
+		}
+		seen[name.String()] = i
+	}
+}
+
+// word is a name that is text in the table itself.
+type word string
+
+func (w word) String() string { return string(w) }
+
+func words(names []string) []word {
+	all := make([]word, len(names))
+	for i, name := range names {
+		all[i] = word(name)
+	}
+	return all
+}
+
+func TestTablesAreComplete(t *testing.T) {
+	complete(t, "tasks", tasks[:])
+	complete(t, "sensors", words(sensors[:]))
+	complete(t, "limits", limits[:])
+	complete(t, "clock domains", clockDomains[:])
+	complete(t, "throttle reasons", throttleReasons[:])
+	complete(t, "link types", linkTypes[:])
+	complete(t, "error types", words(errorTypes[:]))
+	complete(t, "fault types", words(faultTypes[:]))
+	complete(t, "states", states[:])
+	complete(t, "pipes", pipes[:])
+	complete(t, "recovery actions", recoveryActions[:])
+	complete(t, "presences", presences[:])
+	complete(t, "process types", applied(processTypes[gpu.ProcessCompute:]))
+	assert.Nil(t, processTypes[gpu.ProcessUnknown], "an unknown type has no attribute")
+	complete(t, "sharings", applied(sharings[:]))
+	complete(t, "allocators", applied([]metadata.MetricAttributeOption{allocators[false], allocators[true]}))
+}
+
+// applied is what options put on a point.
+func applied(options []metadata.MetricAttributeOption) []word {
+	all := make([]word, len(options))
+	for i, option := range options {
+		if option == nil {
+			continue
+		}
+		mb := metadata.NewMetricsBuilder(everything(), newSettings())
+		mb.RecordProcessGpuMemoryUsageDataPoint(0, 1, gpuID, 1, option)
+		before := mb.Emit().ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0)
+		all[i] = word(attributesBeside(before, "hw.id", "process.pid"))
+	}
+	return all
+}
+
+func attributesBeside(m pmetric.Metric, known ...string) string {
+	attributes := m.Sum().DataPoints().At(0).Attributes()
+	for _, name := range known {
+		attributes.Remove(name)
+	}
+	var texts []string
+	for _, value := range attributes.All() {
+		texts = append(texts, value.AsString())
+	}
+	return strings.Join(texts, " ")
+}
+
+// A value's position in its table is the vocabulary's; these are the names that a mix-up would exchange.
+func TestTablesByHand(t *testing.T) {
+	assert.Equal(t, "optical_flow", tasks[gpu.TaskOpticalFlow].String())
+	assert.Equal(t, "hotspot", sensors[gpu.SensorHotspot])
+	assert.Equal(t, "high.critical", limits[gpu.LimitCritical].String())
+	assert.Equal(t, "sm", clockDomains[gpu.ClockSM].String())
+	assert.Equal(t, "hw_power_brake_slowdown", throttleReasons[gpu.ThrottleHWPowerBrake].String())
+	assert.Equal(t, "thermal_external", throttleReasons[gpu.ThrottleThermalExtern].String())
+	assert.Equal(t, "xgmi", linkTypes[gpu.XGMI].String())
+	assert.Equal(t, "deferred", errorTypes[gpu.ErrorDeferred])
+	assert.Equal(t, "driver_mismatch", faultTypes[gpu.FaultDriverMismatch])
+	assert.Equal(t, "predicted_failure", states[gpu.StatePredictedFailure].String())
+	assert.Equal(t, "fp16", pipes[gpu.PipeFP16].String())
+	assert.Equal(t, "drain_p2p", recoveryActions[gpu.RecoveryDrainP2P].String())
+	assert.Equal(t, "unmanaged", presences[gpu.Unmanaged].String())
+	assert.Equal(t, []word{"compute", "graphics", "compute_graphics", "mps"}, applied(processTypes[gpu.ProcessCompute:]))
+	assert.Equal(t, []word{"exclusive", "time_slicing", "mps", "shared_claim", "replicas"}, applied(sharings[:]))
+	assert.Equal(t, []word{"device_plugin", "dra"}, applied([]metadata.MetricAttributeOption{allocators[false], allocators[true]}))
+}
