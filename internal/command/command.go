@@ -19,6 +19,15 @@ const (
 	AMDSMI    Tool = "amd-smi"
 )
 
+// Environment returns what a tool is to find in its environment wherever it runs: English and a point in numbers; and for
+// nvidia-smi all GPUs in pmon, which else stops at the first 4 or 16 of them, by version.
+func (t Tool) Environment() []string {
+	if t == NvidiaSMI {
+		return []string{"LC_ALL=C", "NVSMI_SHOW_ALL_DEVICES=1"}
+	}
+	return []string{"LC_ALL=C"}
+}
+
 // Why a tool gave no result. Every Runner wraps one of them where it applies; another error means that the place where the
 // tool runs could not be reached, which says nothing of the tool.
 var (

@@ -86,7 +86,7 @@ func NewLocal(tool Tool, path string, options ...LocalOption) (*Local, error) {
 		tool:        tool,
 		path:        path,
 		places:      places(tool),
-		env:         environment(),
+		env:         append(tool.Environment(), environment()...),
 		stdoutLimit: defaultStdoutLimit,
 		stderrLimit: defaultStderrLimit,
 		now:         time.Now,

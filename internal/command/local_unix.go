@@ -18,9 +18,9 @@ func sameName(a, b string) bool { return a == b }
 
 func mayExecute(mode fs.FileMode) bool { return mode.Perm()&0o111 != 0 }
 
-// environment is what every tool gets: output in English with a point in numbers, and the system's own programs.
+// environment is what every tool gets besides: the system's own programs.
 func environment() []string {
-	return []string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 }
 
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -17,7 +17,7 @@ func sameName(a, b string) bool { return strings.EqualFold(a, b) }
 
 func mayExecute(fs.FileMode) bool { return true }
 
-// environment is what every tool gets: without SystemRoot Windows programs cannot load the system's libraries.
+// environment is what every tool gets besides: without SystemRoot Windows programs cannot load the system's libraries.
 func environment() []string {
 	return []string{"SystemRoot=" + systemRoot(), "PATH=" + filepath.Join(systemRoot(), "System32")}
 }

@@ -243,6 +243,7 @@ func TestAbsence(t *testing.T) {
 		check func(*testing.T, *gpu.Device)
 	}{
 		"geforce": {"geforce", func(t *testing.T, d *gpu.Device) {
+			t.Helper()
 			assert.Empty(t, d.Info.Serial)
 			assert.Empty(t, errorCounts(t, d.Errors, true))
 			assert.Equal(t, map[gpu.ErrorType]int64{gpu.ErrorPCIeReplay: 0}, errorCounts(t, d.Errors, false))
@@ -254,6 +255,7 @@ func TestAbsence(t *testing.T) {
 			assert.Len(t, d.Fans, 2)
 		}},
 		"turing": {"turing", func(t *testing.T, d *gpu.Device) {
+			t.Helper()
 			assert.Equal(t, gpu.RemappedRows{}, d.RemappedRows)
 			assert.Equal(t, gpu.RetiredPages{
 				Corrected: gpu.Total[int64](0), Uncorrected: gpu.Total[int64](0), Pending: gpu.Some(false),
@@ -265,16 +267,19 @@ func TestAbsence(t *testing.T) {
 			assert.Equal(t, [gpu.NumPipes]gpu.Opt[float64]{}, d.Pipes)
 		}},
 		"gb10": {"gb10", func(t *testing.T, d *gpu.Device) {
+			t.Helper()
 			assert.Equal(t, gpu.Memory{}, d.Memory, "the memory is the system's")
 			assert.False(t, d.Clocks[gpu.ClockMemory].Speed.Known())
 			assert.False(t, d.Power.Limit[gpu.LimitMax].Known())
 		}},
 		"ecc off": {"h100\necc = 0", func(t *testing.T, d *gpu.Device) {
+			t.Helper()
 			assert.NotContains(t, errorCounts(t, d.Errors, false), gpu.ErrorCorrected)
 			assert.Empty(t, errorCounts(t, d.Errors, true))
 		}},
 		"sentinels": {"h100\npower.average = raw(0xFFFFFFFF)\nmemory.used = raw(0xFFFFFFFFFFFFFFFF)\npstate = 32\nutil.gpu = raw(250)\n" +
 			"temperature.memory = raw(0xFFFFFFFF)\nthreshold.gpu_max = 0\nenergy = raw(0xFFFFFFFFFFFFFFFF)", func(t *testing.T, d *gpu.Device) {
+			t.Helper()
 			assert.False(t, d.Power.Draw.Known(), "power")
 			assert.False(t, d.Memory.Usage.Known(), "memory")
 			assert.True(t, d.Memory.Limit.Known(), "memory limit")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -60,14 +61,14 @@ type board struct {
 
 	calls
 	handle gonvml.Device
-	at     time.Time // of the present read
+	device unsafe.Pointer // the same, as C has it
+	at     time.Time      // of the present read
 
 	fields     fieldSet
 	request    []gonvml.FieldValue
 	static     static
 	samples    [numEngines]mean
 	room       room
-	scratch    []sample
 	used       []usage
 	ring       uint64 // microseconds that the driver's samples cover, as far as seen
 	usages     usages
@@ -95,7 +96,7 @@ type static struct {
 
 func newBoard(src *source, lib *library, uuid string) *board {
 	b := &board{src: src, lib: lib, uuid: uuid}
-	b.calls.has = &lib.has
+	b.has = &lib.has
 	b.fields = newFieldSet(&b.calls, src.want)
 	b.gpm = gpm{calls: &b.calls, direct: &lib.direct, request: &b.gpmRequest}
 	return b
@@ -103,7 +104,7 @@ func newBoard(src *source, lib *library, uuid string) *board {
 
 // forget drops what was learnt of driver and partitioning.
 func (b *board) forget() {
-	b.calls.reset()
+	b.reset()
 	b.fields = newFieldSet(&b.calls, b.src.want)
 	b.static = static{}
 	b.gpm.drop()
@@ -149,7 +150,7 @@ func (b *board) read(at time.Time) *reading {
 	if b.anew.Swap(false) {
 		b.pcie = [2]wrapping{}
 	}
-	b.calls.begin()
+	b.begin()
 	b.fields.begin()
 	b.readPartitioning()
 	d := out.device(b.ident.Load())
@@ -186,7 +187,7 @@ func (b *board) readFields(*gpu.Device) {
 		}
 		for n, i := range plan {
 			v := &b.request[n]
-			b.fields.take(i, code(v.NvmlReturn), v.ValueType, v.Value) //nolint:gosec // an enumeration
+			b.fields.take(i, code(v.NvmlReturn), v.ValueType, v.Value)
 		}
 		b.fields.linked()
 	}
@@ -199,7 +200,7 @@ func (b *board) identify(handle gonvml.Device, index int, uuid, driver string) c
 		ident.index = before.index
 	}
 	b.calls.device = uuid
-	b.calls.begin()
+	b.begin()
 	if b.can(fnName) {
 		if name, ret := handle.GetName(); b.ok(fnName, code(ret)) {
 			ident.model = name

@@ -65,7 +65,7 @@ func TestUnwantedGroupsCostNoCall(t *testing.T) {
 		})
 		return calls
 	}
-	const always = 1 // whether MIG is on
+	const always = 2 // whether MIG is on, and how many GPUs there are
 	assert.Equal(t, uint64(always), count(t, 0))
 	for group, calls := range map[gpu.Group]uint64{
 		gpu.GroupUtilization:        2,

@@ -28,6 +28,7 @@ func (s *source) compose(now time.Time) (letGo bool) {
 
 	c := census{source: s, node: n}
 	boards := s.known()
+	s.renumber(boards)
 	slices.SortStableFunc(boards, func(a, b *board) int {
 		return cmp.Compare(order(a.ident.Load()), order(b.ident.Load()))
 	})
@@ -40,6 +41,30 @@ func (s *source) compose(now time.Time) (letGo bool) {
 	letGo = c.strangers() || letGo
 	c.presence()
 	return letGo
+}
+
+// renumber gives GPUs the index that NVML gives them, where that has changed and every GPU that is known was read. As long as
+// one is missing, the others keep theirs, so that it stays free for the one.
+func (s *source) renumber(boards []*board) {
+	read := 0
+	for i := range s.results {
+		if s.results[i].out != nil {
+			read++
+		}
+	}
+	if read < len(s.results) || read < len(boards) {
+		return
+	}
+	for i := range s.results {
+		r := &s.results[i]
+		b := r.slot.board.Load()
+		if ident := b.ident.Load(); order(ident) != r.slot.index {
+			renumbered := *ident
+			renumbered.index = gpu.Some(r.slot.index)
+			b.ident.Store(&renumbered)
+			r.out.devices[0].Index = renumbered.index
+		}
+	}
 }
 
 func order(i *identity) int {
@@ -180,6 +205,9 @@ func (c *census) strangers() (letGo bool) {
 			unknown = append(unknown, f.address)
 		}
 	}
+	if len(unknown) == 0 {
+		c.again.succeeded()
+	}
 	for i, address := range unknown {
 		info, ok := readInformation(c.opts.procRoot, address)
 		if (!ok && len(failing) != len(unknown)) || info.excluded {
@@ -205,7 +233,7 @@ func (c *census) strangers() (letGo bool) {
 		d := &c.node.Devices[len(c.node.Devices)-1]
 		ident.describe(d)
 		d.AddFault(fault, message)
-		letGo = letGo || wantsReset(d)
+		letGo = letGo || wantsReset(d) || c.anew(fault)
 	}
 	if len(failing) > len(unknown) {
 		c.lost = len(failing) - len(unknown)
@@ -219,6 +247,20 @@ func (c *census) strangers() (letGo bool) {
 			c.lost, r.slot.index, reason)})
 	}
 	return letGo
+}
+
+// anew tells whether NVML shall be opened anew to see a GPU that it does not show: one that was given back by a virtual
+// machine, say. It is tried ever less often.
+func (c *census) anew(fault gpu.FaultType) bool {
+	if fault != gpu.FaultUnreachable || c.session == nil {
+		return false
+	}
+	now := c.node.Time
+	due := c.again.due(now, "")
+	if due {
+		c.again.failed(now, "")
+	}
+	return due
 }
 
 // claimed tells whether a known board was taken for the one of an index.

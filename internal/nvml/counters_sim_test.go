@@ -199,7 +199,8 @@ func TestHealth(t *testing.T) {
 		"not known yet":   {"recovery_action = 77", gpu.StateOK, nil, gpu.Opt[gpu.RecoveryAction]{}},
 		"retirement": {
 			"board = turing\nretired.pending = 1\nretired.sbe = 3\nretired.dbe = 2", gpu.StatePredictedFailure,
-			[]gpu.FaultType{gpu.FaultRemapPending}, gpu.Opt[gpu.RecoveryAction]{},
+			[]gpu.FaultType{gpu.FaultRemapPending},
+			gpu.Opt[gpu.RecoveryAction]{},
 		},
 	}
 	for name, tt := range tests {

@@ -133,7 +133,7 @@ func pointer(device gonvml.Device) unsafe.Pointer {
 type room struct {
 	processes []gonvml.ProcessInfo
 	old       []gonvml.ProcessInfo_v1
-	samples   []gonvml.Sample
+	samples   []sample
 	usages    []gonvml.ProcessUtilizationSample
 }
 
@@ -195,7 +195,7 @@ func (r *room) oldList(d *direct, which int, device unsafe.Pointer) ([]gonvml.Pr
 // sampleList reads the samples of an engine that are newer than a time, 0 for all. The result is valid until the next call.
 func (r *room) sampleList(
 	d *direct, device unsafe.Pointer, kind gonvml.SamplingType, since uint64,
-) (samples []gonvml.Sample, valueType uint32, ret code) {
+) (samples []sample, valueType uint32, ret code) {
 	var (
 		n C.uint
 		t C.int
@@ -272,9 +272,10 @@ func (r *gpmRequest) value(i int) (float64, bool) {
 	return float64(m.value), m.ret == 0 && m.value >= 0
 }
 
-func (d *direct) allocSample() (sample unsafe.Pointer, ret code) {
-	ret = code(C.gpurecv_gpm_alloc(d.gpmAlloc, &sample))
-	return sample, ret
+func (d *direct) allocSample() (unsafe.Pointer, code) {
+	var sample unsafe.Pointer
+	ret := C.gpurecv_gpm_alloc(d.gpmAlloc, &sample) //nolint:gocritic // what cgo makes of it
+	return sample, code(ret)
 }
 
 func (d *direct) freeSample(sample unsafe.Pointer) { C.gpurecv_gpm_free(d.gpmFree, sample) }

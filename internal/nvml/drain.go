@@ -29,7 +29,7 @@ func (s *source) scheduleDrain() {
 	var shortest time.Duration
 	for i := range s.results {
 		if r := &s.results[i]; r.out != nil {
-			ring := time.Duration(r.slot.board.Load().ring) * time.Microsecond //nolint:gosec // of a few seconds
+			ring := time.Duration(r.slot.board.Load().ring) * time.Microsecond
 			if ring > 0 && (shortest == 0 || ring < shortest) {
 				shortest = ring
 			}
@@ -64,14 +64,22 @@ func (s *source) drain() {
 			slots = append(slots, sl)
 		}
 	}
-	now := s.opts.now()
-	begun, _ := s.crew.do(ctx, len(slots), func(i int) { slots[i].drain(now) })
-	for _, sl := range slots[begun:] {
-		sl.busy.Store(false)
+	now, n, session := s.opts.now(), len(slots), s.session
+	if session.busy.CompareAndSwap(false, true) {
+		n++
 	}
-	if ev := s.session.events; ev != nil && ev.busy.CompareAndSwap(false, true) {
-		if begun, _ := s.crew.do(ctx, 1, func(int) { ev.drain(now) }); begun == 0 {
-			ev.busy.Store(false)
+	begun, _ := s.crew.do(ctx, n, func(i int) {
+		if i < len(slots) {
+			slots[i].drain(now)
+		} else {
+			session.look(now)
+		}
+	})
+	for i := begun; i < n; i++ {
+		if i < len(slots) {
+			slots[i].busy.Store(false)
+		} else {
+			session.busy.Store(false)
 		}
 	}
 	s.scheduleDrain()

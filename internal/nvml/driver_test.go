@@ -46,7 +46,7 @@ func TestUnusableLibraries(t *testing.T) {
 				require.ErrorContains(t, p.Err, "set library_path")
 				assert.Empty(t, ids(n), "nothing is known to be wrong with the GPUs")
 				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{gpu.Some[int64](0), gpu.Some[int64](1), gpu.Some[int64](1)}, n.Presence)
-				assert.NoError(t, n.RestartNeeded)
+				require.NoError(t, n.RestartNeeded)
 			}
 		})
 	}
@@ -73,12 +73,19 @@ func TestBackoffOfOpening(t *testing.T) {
 		inits uint64
 	}{
 		{0, 1},
-		{10 * time.Second, 2}, {10 * time.Second, 2}, {10 * time.Second, 2}, {10 * time.Second, 3}, // 30 s after the second
-		{50 * time.Second, 3}, {10 * time.Second, 4}, // 60 s
-		{119 * time.Second, 4}, {time.Second, 5},
+		{10 * time.Second, 2},
+		{10 * time.Second, 2},
+		{10 * time.Second, 2},
+		{10 * time.Second, 3}, // 30 s after the second
+		{50 * time.Second, 3},
+		{10 * time.Second, 4}, // 60 s
+		{119 * time.Second, 4},
+		{time.Second, 5},
 		{240 * time.Second, 6},
-		{299 * time.Second, 6}, {time.Second, 7}, // never more than 5 minutes
-		{299 * time.Second, 7}, {time.Second, 8},
+		{299 * time.Second, 6},
+		{time.Second, 7}, // never more than 5 minutes
+		{299 * time.Second, 7},
+		{time.Second, 8},
 	} {
 		b.clock = b.clock.Add(step.after)
 		n := b.read()
@@ -108,8 +115,8 @@ func TestDriverGoneAndBack(t *testing.T) {
 					failed(t, n, i, gpu.FaultUnreachable)
 				}
 				assert.Equal(t, [2]int64{0, 3}, presence(n))
-				assert.NotEmpty(t, problem(t, n, "driver").Err)
-				assert.NoError(t, n.RestartNeeded)
+				require.Error(t, problem(t, n, "driver").Err)
+				require.NoError(t, n.RestartNeeded)
 			}
 			require.NoError(t, b.control.Write(""))
 			b.clock = b.clock.Add(lastRetry)
@@ -168,7 +175,7 @@ func TestVersionMismatch(t *testing.T) {
 		b.clock = b.clock.Add(lastRetry)
 		n := b.read()
 		healthy(t, n, 2)
-		assert.NoError(t, n.RestartNeeded)
+		require.NoError(t, n.RestartNeeded)
 	})
 	t.Run("from the start", func(t *testing.T) {
 		b := start(t, "gpus = 2\n"+fault)
@@ -188,27 +195,28 @@ func TestVersionMismatch(t *testing.T) {
 
 // Another library comes to lie at the path. The one that is loaded is used as long as it works, and no second is loaded.
 func TestLibraryReplaced(t *testing.T) {
-	inItsOwnProcess(t, "yes", func(t *testing.T) {
-		lib := simulator(t)
-		path := filepath.Join(t.TempDir(), libraryName)
-		require.NoError(t, exec.Command("cp", lib.Full, path).Run())
-		b := start(t, "gpus = 2", withLibrary(path), func(c *Config) { c.KeepOpen = false })
-		healthy(t, b.read(), 2)
-		require.NoError(t, exec.Command("cp", lib.Driver450, path+".new").Run())
-		require.NoError(t, os.Rename(path+".new", path))
+	if !inItsOwnProcess(t, "yes") {
+		return
+	}
+	lib := simulator(t)
+	path := filepath.Join(t.TempDir(), libraryName)
+	require.NoError(t, exec.Command("cp", lib.Full, path).Run())
+	b := start(t, "gpus = 2", withLibrary(path), func(c *Config) { c.KeepOpen = false })
+	healthy(t, b.read(), 2)
+	require.NoError(t, exec.Command("cp", lib.Driver450, path+".new").Run())
+	require.NoError(t, os.Rename(path+".new", path))
 
-		n := b.read()
-		healthy(t, n, 2)
-		assert.NoError(t, n.RestartNeeded, "what works needs no restart")
-		require.ErrorContains(t, problem(t, n, "library").Err, "was replaced")
-		assert.Equal(t, 1, mapped(t, libraryName))
+	n := b.read()
+	healthy(t, n, 2)
+	require.NoError(t, n.RestartNeeded, "what works needs no restart")
+	require.ErrorContains(t, problem(t, n, "library").Err, "was replaced")
+	assert.Equal(t, 1, mapped(t, libraryName))
 
-		require.NoError(t, b.control.Write("[fault f]\nfunction = nvmlInit\nreturn = LIB_RM_VERSION_MISMATCH"))
-		n = b.read()
-		failed(t, n, 0, gpu.FaultDriverMismatch)
-		require.ErrorContains(t, n.RestartNeeded, "restart the collector")
-		assert.Equal(t, 1, mapped(t, libraryName))
-	})
+	require.NoError(t, b.control.Write("[fault f]\nfunction = nvmlInit\nreturn = LIB_RM_VERSION_MISMATCH"))
+	n = b.read()
+	failed(t, n, 0, gpu.FaultDriverMismatch)
+	require.ErrorContains(t, n.RestartNeeded, "restart the collector")
+	assert.Equal(t, 1, mapped(t, libraryName))
 }
 
 // mapped counts the files of that name that are loaded into this process.
@@ -227,59 +235,62 @@ func mapped(t *testing.T, name string) int {
 
 const childVariable = "NVML_TEST_CHILD"
 
-// inItsOwnProcess runs a test in a process in which no other library was loaded. The argument is the test's.
-func inItsOwnProcess(t *testing.T, argument string, test func(*testing.T)) {
+// inItsOwnProcess runs a test in a process in which no other library was loaded, and tells the test whether it is there.
+// The argument is the test's.
+func inItsOwnProcess(t *testing.T, argument string) bool {
 	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
 	if os.Getenv(childVariable) != "" {
-		test(t)
-		return
+		return true
 	}
 	simulator(t)
-	cmd := exec.Command(os.Args[0], "-test.run=^"+name+"$", "-test.v") //nolint:gosec // this very binary
+	cmd := exec.Command(os.Args[0], "-test.run=^"+name+"$", "-test.v")
 	cmd.Env = append(os.Environ(), childVariable+"="+argument)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "--- PASS: "+name)
+	return false
 }
 
 // A library that exports what driver 450 had.
 func TestDriver450(t *testing.T) {
-	inItsOwnProcess(t, "yes", func(t *testing.T) {
-		b := start(t, "gpus = 2\n[gpu *]\nboard = a100\nutil.gpu = 30\nfans = 1\nfan = 40\n"+
-			"[process p]\ngpu = 1\ncount = 70\npid = 100\nmemory = 1Gi\nsm = 1", withLibrary(simulator(t).Driver450))
-		for i := range 3 {
-			n := b.read()
-			healthy(t, n, 2)
-			assert.Empty(t, n.Problems)
-			d := device(t, n, 0)
-			approx(t, 0.3, d.Utilization[gpu.TaskGeneral], "utilization")
-			approx(t, 62, d.Power.Draw, "power")
-			approx(t, 400, d.Power.Limit[gpu.LimitMax], "power limit")
-			assert.Equal(t, gpu.Some[int64](500<<20), d.Memory.Usage, "what is reserved cannot be told from what is used")
-			assert.False(t, d.Memory.Reserved.Known())
-			assert.Equal(t, gpu.Some(false), d.Throttle[gpu.ThrottleSWPowerCap].Active)
-			assert.True(t, d.RemappedRows.Pending.Known())
-			assert.False(t, d.Utilization[gpu.TaskJPEG].Known())
-			assert.Equal(t, []gpu.Fan{{Location: "fan0", Ratio: gpu.Some(0.4)}}, d.Fans)
-			require.Len(t, n.Processes, 70)
-			assert.Equal(t, gpu.Some[int64](1<<30), n.Processes[69].Memory)
-			if i == 0 {
-				approx(t, 0.01, n.Processes[69].Utilization[gpu.TaskGeneral], "utilization by process")
-			}
+	if !inItsOwnProcess(t, "yes") {
+		return
+	}
+	b := start(t, "gpus = 2\n[gpu *]\nboard = a100\nutil.gpu = 30\nfans = 1\nfan = 40\n"+
+		"[process p]\ngpu = 1\ncount = 70\npid = 100\nmemory = 1Gi\nsm = 1", withLibrary(simulator(t).Driver450))
+	for i := range 3 {
+		n := b.read()
+		healthy(t, n, 2)
+		assert.Empty(t, n.Problems)
+		d := device(t, n, 0)
+		approx(t, 0.3, d.Utilization[gpu.TaskGeneral], "utilization")
+		approx(t, 62, d.Power.Draw, "power")
+		approx(t, 400, d.Power.Limit[gpu.LimitMax], "power limit")
+		assert.Equal(t, gpu.Some[int64](500<<20), d.Memory.Usage, "what is reserved cannot be told from what is used")
+		assert.False(t, d.Memory.Reserved.Known())
+		assert.Equal(t, gpu.Some(false), d.Throttle[gpu.ThrottleSWPowerCap].Active)
+		assert.True(t, d.RemappedRows.Pending.Known())
+		assert.False(t, d.Utilization[gpu.TaskJPEG].Known())
+		assert.Equal(t, []gpu.Fan{{Location: "fan0", Ratio: gpu.Some(0.4)}}, d.Fans)
+		require.Len(t, n.Processes, 70)
+		assert.Equal(t, gpu.Some[int64](1<<30), n.Processes[69].Memory)
+		if i == 0 {
+			approx(t, 0.01, n.Processes[69].Utilization[gpu.TaskGeneral], "utilization by process")
 		}
-	})
+	}
 }
 
 func TestDriver450MIG(t *testing.T) {
-	inItsOwnProcess(t, "yes", func(t *testing.T) {
-		b := start(t, "gpus = 1\n[gpu 0]\nboard = a100\nmig = 1\n[mig 0 0]\nprofile = 3g.40gb\ngi = 2\nci = 0\n"+
-			"uuid = MIG-GPU-6f1c2a00-5eed-4a11-8c0d-0000c0ffee00/2/0",
-			withLibrary(simulator(t).Driver450))
-		n := b.read()
-		require.Len(t, ids(n), 2)
-		assert.Equal(t, n.Devices[0].ID+"/2/0", n.Devices[1].ID, "the old form of a MIG UUID")
-	})
+	if !inItsOwnProcess(t, "yes") {
+		return
+	}
+	b := start(t, "gpus = 1\n[gpu 0]\nboard = a100\nmig = 1\n[mig 0 0]\nprofile = 3g.40gb\ngi = 2\nci = 0\n"+
+		"uuid = MIG-GPU-6f1c2a00-5eed-4a11-8c0d-0000c0ffee00/2/0",
+		withLibrary(simulator(t).Driver450))
+	n := b.read()
+	require.Len(t, ids(n), 2)
+	assert.Equal(t, n.Devices[0].ID+"/2/0", n.Devices[1].ID, "the old form of a MIG UUID")
 }
 
 // Whatever functions a library lacks, it is used without: a call of one that is absent would end the process.
@@ -320,7 +331,7 @@ func TestAbsentFunctions(t *testing.T) {
 			require.NoError(t, err)
 			path := filepath.Join(t.TempDir(), libraryName)
 			require.NoError(t, os.Rename(built, path))
-			inItsOwnProcess(t, path, nil)
+			inItsOwnProcess(t, path)
 		})
 	}
 }

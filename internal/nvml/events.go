@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -26,10 +25,8 @@ const (
 // events is NVML's set of events of a session. Nothing waits for an event: the set is emptied at each read, so an event's
 // time is that of the read, or of the fetching of samples in between.
 type events struct {
-	src  *source
-	lib  *library
-	set  gonvml.EventSet
-	busy atomic.Bool
+	src *source
+	set gonvml.EventSet
 
 	mu     sync.Mutex
 	boards map[gonvml.Device]*board // the GPU may be gone when its event comes
@@ -49,7 +46,7 @@ func newEvents(src *source, lib *library) *events {
 	if code(ret) != codeOK {
 		return nil
 	}
-	return &events{src: src, lib: lib, set: set, boards: map[gonvml.Device]*board{}}
+	return &events{src: src, set: set, boards: map[gonvml.Device]*board{}}
 }
 
 // register has the driver queue a GPU's XIDs.
@@ -61,18 +58,18 @@ func (e *events) register(handle gonvml.Device, b *board) {
 	if !b.ok(fnSupportedEvents, code(ret)) || supported&eventXID == 0 {
 		return
 	}
-	if b.ok(fnRegisterEvents, code(handle.RegisterEvents(eventXID, e.set))) {
-		e.mu.Lock()
-		e.boards[handle] = b
-		e.mu.Unlock()
-		e.src.xids.watch(b, e.src.opts.now())
-	}
+	e.src.xids.watch(b, e.src.opts.now())
+	e.mu.Lock()
+	e.boards[handle] = b
+	e.mu.Unlock()
+	b.ok(fnRegisterEvents, code(handle.RegisterEvents(eventXID, e.set)))
 }
 
 // drain takes what has happened since the last drain.
 func (e *events) drain(at time.Time) {
-	defer e.busy.Store(false)
-	defer func() { _ = recover() }()
+	if e == nil {
+		return
+	}
 	for range mostEvents {
 		data, ret := e.set.Wait(0)
 		if code(ret) != codeOK {
@@ -85,7 +82,7 @@ func (e *events) drain(at time.Time) {
 		b := e.boards[data.Device]
 		e.mu.Unlock()
 		if b != nil {
-			e.src.xids.add(b, int64(data.EventData), at) //nolint:gosec // a small number
+			e.src.xids.add(b, int64(data.EventData), at)
 		}
 	}
 }

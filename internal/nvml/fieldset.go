@@ -128,7 +128,7 @@ func (s *fieldSet) linked() {
 	if !ok || s.links > 0 || n.unsigned == 0 {
 		return
 	}
-	s.links = int(min(n.unsigned, mostLinks)) //nolint:gosec // bounded
+	s.links = int(min(n.unsigned, mostLinks))
 	s.changed = true
 	single := s.want.Has(gpu.GroupInterconnectLinks)
 	for link := range s.links {

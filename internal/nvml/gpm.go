@@ -51,7 +51,7 @@ func (g *gpm) drop() {
 }
 
 // read reads the pipes of the GPU, or of one instance of it.
-func (g *gpm) read(d *gpu.Device, at time.Time, handle gonvml.Device) {
+func (g *gpm) read(d *gpu.Device, at time.Time, handle gonvml.Device, device unsafe.Pointer) {
 	c := g.calls
 	if !g.supported.Known() && c.can(fnGPMSupport) {
 		if s, ret := handle.GpmQueryDeviceSupport(); c.ok(fnGPMSupport, code(ret)) {
@@ -64,7 +64,7 @@ func (g *gpm) read(d *gpu.Device, at time.Time, handle gonvml.Device) {
 	if !g.taken.IsZero() && at.Sub(g.taken) < gpmGap {
 		return // the earlier sample stays, for the next read
 	}
-	if !c.ok(fnGPMSample, g.direct.takeSample(pointer(handle), g.samples[1])) {
+	if !c.ok(fnGPMSample, g.direct.takeSample(device, g.samples[1])) {
 		return
 	}
 	if !g.taken.IsZero() && c.ok(fnGPMMetrics, g.request.metrics(g.direct, g.samples[0], g.samples[1])) {
@@ -121,4 +121,4 @@ func (g *gpm) free() {
 	g.taken = time.Time{}
 }
 
-func (b *board) readPipes(d *gpu.Device) { b.gpm.read(d, b.at, b.handle) }
+func (b *board) readPipes(d *gpu.Device) { b.gpm.read(d, b.at, b.handle, b.device) }

@@ -27,18 +27,6 @@ func (i *identity) describe(d *gpu.Device) {
 	d.GPUInstance, d.ComputeInstance = i.gi, i.ci
 }
 
-// label is what messages call a device.
-func (i *identity) label() string {
-	switch {
-	case i.id != "":
-		return i.id
-	case i.info.PCIAddress != "":
-		return i.info.PCIAddress
-	default:
-		return "GPU"
-	}
-}
-
 // identify describes a GPU for which NVML gives no handle by what the kernel's driver says of it.
 func (i information) identify() *identity {
 	ident := &identity{id: i.uuid, model: i.model, info: gpu.Info{PCIAddress: i.address, FirmwareVersion: i.vbios}}

@@ -96,7 +96,8 @@ func load(path string) (*library, error) {
 
 func (l *library) init() code { return code(l.nvml.Init()) }
 
-func (l *library) shutdown() code { return code(l.nvml.Shutdown()) }
+// shutdown ends what init began. Where it fails there is nothing left to end.
+func (l *library) shutdown() { _ = l.nvml.Shutdown() }
 
 // replaced tells whether another file, or none, has come to lie where the library was loaded from.
 func (l *library) replaced() bool {

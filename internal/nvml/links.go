@@ -51,10 +51,10 @@ var linkSpecs = [numLinkFields]linkSpec{
 func (s *linkSpec) candidates(link int) []ask {
 	var asks []ask
 	for _, id := range s.scoped {
-		asks = append(asks, ask{id, uint32(link)}) //nolint:gosec // at most mostLinks
+		asks = append(asks, ask{id, uint32(link)})
 	}
 	if row := link / 6; s.rows[0] != 0 && row < len(s.rows) {
-		asks = append(asks, ask{s.rows[row] + uint32(link%6), uint32(link)}) //nolint:gosec // at most mostLinks
+		asks = append(asks, ask{s.rows[row] + uint32(link%6), uint32(link)})
 	}
 	return asks
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-func (b *board) readMemory(d *gpu.Device) { d.Memory = b.calls.memory(b.handle) }
+func (b *board) readMemory(d *gpu.Device) { d.Memory = b.memory(b.handle) }
 
 // memory reads a GPU's or an instance's own memory.
 //

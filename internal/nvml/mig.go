@@ -6,6 +6,8 @@
 package nvml
 
 import (
+	"unsafe"
+
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -19,6 +21,7 @@ const mostInstances = 64
 type instance struct {
 	calls
 	handle gonvml.Device
+	device unsafe.Pointer
 	ident  *identity
 	uuid   string
 	alone  bool // the only compute instance of its GPU instance: what is measured of the one is the other's
@@ -106,12 +109,12 @@ func (b *board) instance(handle gonvml.Device, index int) (inst *instance, fresh
 	parent := b.ident.Load()
 	for _, old := range b.migs {
 		if old.uuid == uuid {
-			old.handle = handle
+			old.handle, old.device = handle, pointer(handle)
 			return old, false
 		}
 	}
-	inst = &instance{handle: handle, uuid: uuid}
-	inst.calls.has = b.calls.has
+	inst = &instance{handle: handle, device: pointer(handle), uuid: uuid}
+	inst.has = b.has
 	inst.gpm = gpm{calls: &inst.calls, direct: b.gpm.direct, request: b.gpm.request}
 	inst.ident = &identity{model: parent.model, parent: parent.id, index: gpu.Some(index), info: parent.info}
 	inst.calls.device = uuid
@@ -160,16 +163,16 @@ func (b *board) dropInstances(stay []*instance) {
 // readInstances reads what the driver tells of an instance: its memory, its processes and, on Hopper and later, its pipes.
 func (b *board) readInstances(out *reading) {
 	for _, inst := range b.migs {
-		inst.calls.begin()
+		inst.begin()
 		d := out.device(inst.ident)
 		if b.src.want.Has(gpu.GroupMemory) {
-			d.Memory = inst.calls.memory(inst.handle)
+			d.Memory = inst.memory(inst.handle)
 		}
 		if b.src.want.Has(gpu.GroupPipes) && inst.alone {
-			inst.gpm.read(d, b.at, inst.handle)
+			inst.gpm.read(d, b.at, inst.handle, inst.device)
 		}
 		if b.src.want.Has(gpu.GroupProcesses | gpu.GroupProcessUtilization) {
-			inst.calls.list(inst.handle, b.lib, &b.room, &inst.roster)
+			inst.list(inst.handle, inst.device, b.lib, &b.room, &inst.roster)
 			for _, p := range inst.roster.all {
 				out.processes = append(out.processes, gpu.Process{
 					PID: int64(p.pid), DeviceID: inst.ident.id, Type: p.kind, Memory: p.memory,

@@ -109,7 +109,7 @@ func readSmall(path string, most int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, most))
 	return string(text), err
 }

@@ -15,22 +15,22 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-func writeFile(t testing.TB, path, text string) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+func writeFile(tb testing.TB, path, text string) {
+	tb.Helper()
+	require.NoError(tb, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(tb, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // pciDevice puts a function on a PCI bus, or binds one that is there to another driver.
-func pciDevice(t testing.TB, sys, address, vendor, class, driver string) {
-	t.Helper()
+func pciDevice(tb testing.TB, sys, address, vendor, class, driver string) {
+	tb.Helper()
 	dir := filepath.Join(sys, "bus/pci/devices", address)
-	writeFile(t, filepath.Join(dir, "vendor"), vendor+"\n")
-	writeFile(t, filepath.Join(dir, "class"), class+"\n")
+	writeFile(tb, filepath.Join(dir, "vendor"), vendor+"\n")
+	writeFile(tb, filepath.Join(dir, "class"), class+"\n")
 	link := filepath.Join(dir, "driver")
 	_ = os.Remove(link)
 	if driver != "" {
-		require.NoError(t, os.Symlink("../../../../bus/pci/drivers/"+driver, link))
+		require.NoError(tb, os.Symlink("../../../../bus/pci/drivers/"+driver, link))
 	}
 }
 

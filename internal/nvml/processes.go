@@ -85,7 +85,7 @@ func (u *usages) start(now uint64, window time.Duration) {
 	if window <= 0 || window > firstWindow {
 		window = firstWindow
 	}
-	u.last = now - min(uint64(window.Microseconds()), now) //nolint:gosec // not negative
+	u.last = now - min(uint64(window.Microseconds()), now)
 	u.from = u.last
 }
 

@@ -6,6 +6,8 @@
 package nvml
 
 import (
+	"unsafe"
+
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -21,12 +23,8 @@ var processLists = [...]struct {
 }
 
 // list adds the processes of a GPU or an instance.
-func (c *calls) list(handle gonvml.Device, lib *library, r *room, processes *roster) {
+func (c *calls) list(handle gonvml.Device, device unsafe.Pointer, lib *library, r *room, processes *roster) {
 	processes.clear()
-	device := pointer(handle)
-	if device == nil {
-		return
-	}
 	if !c.memoryAsked {
 		c.memory(handle) // to know whether what processes hold is the GPU's own
 	}
@@ -56,7 +54,7 @@ func (b *board) readProcesses(*gpu.Device) {
 	if b.mig {
 		return
 	}
-	b.list(b.handle, b.lib, &b.room, &b.roster)
+	b.list(b.handle, b.device, b.lib, &b.room, &b.roster)
 	if b.src.want.Has(gpu.GroupProcessUtilization) {
 		b.drainUsages()
 	}
@@ -71,11 +69,11 @@ func (b *board) drainUsages() {
 	if u.last == 0 {
 		now := b.samples[engineGeneral].last // the driver's clock, which is the machine's
 		if now == 0 {
-			now = uint64(max(b.at.UnixMicro(), 0)) //nolint:gosec // not negative
+			now = uint64(max(b.at.UnixMicro(), 0))
 		}
 		u.start(now, b.src.opts.interval)
 	}
-	raw, ret := b.room.usageList(&b.lib.direct, pointer(b.handle), u.last)
+	raw, ret := b.room.usageList(&b.lib.direct, b.device, u.last)
 	if !b.ok(fnProcessUtilization, ret) && ret.answer() != nothing {
 		return
 	}

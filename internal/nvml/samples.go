@@ -3,13 +3,30 @@
 
 package nvml
 
-import "time"
+import (
+	"encoding/binary"
+	"math"
+	"time"
+)
 
-// sample is one measurement that the driver keeps: percent of the time since the one before.
+// sample is one measurement that the driver keeps, as it hands it out (nvmlSample_t): percent of the time since the one before.
 type sample struct {
-	time  uint64 // microseconds since 1970, the driver's
-	value uint64 // percent
+	time  uint64  // microseconds since 1970, the driver's
+	value [8]byte // of the type that comes with the list
 }
+
+// percent reads a sample's value, which NVML says is an unsigned int. noPercent: it is none.
+func (s *sample) percent(kind uint32) uint64 {
+	if kind == typeUnsignedInt {
+		return uint64(binary.NativeEndian.Uint32(s.value[:]))
+	}
+	if v, ok := decode(kind, s.value); ok && v.whole && v.real >= 0 {
+		return v.unsigned
+	}
+	return noPercent
+}
+
+const noPercent = math.MaxUint64
 
 // mean adds up samples between two reads.
 type mean struct {
@@ -19,14 +36,19 @@ type mean struct {
 }
 
 // add takes the samples that are newer than the newest seen. The driver's list may end in empty entries, and may repeat
-// what was seen. More than all of the time is no measurement.
-func (m *mean) add(samples []sample) {
+// what was seen.
+func (m *mean) add(samples []sample, kind uint32) {
 	newest := m.last
-	for _, s := range samples {
-		if s.time <= m.last || s.value > 100 {
+	for i := range samples {
+		s := &samples[i]
+		if s.time <= m.last {
 			continue
 		}
-		m.sum += s.value
+		v := s.percent(kind)
+		if v > 100 { // more than all of the time is no measurement
+			continue
+		}
+		m.sum += v
 		m.count++
 		newest = max(newest, s.time)
 	}
@@ -39,7 +61,7 @@ func (m *mean) start(samples []sample, window time.Duration) {
 	for _, s := range samples {
 		newest = max(newest, s.time)
 	}
-	if us := uint64(max(window.Microseconds(), 0)); us > 0 && us < newest { //nolint:gosec // not negative
+	if us := uint64(max(window.Microseconds(), 0)); us > 0 && us < newest {
 		m.last = newest - us
 	}
 }

@@ -16,21 +16,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func simulator(t testing.TB) nvmlsim.Library {
-	t.Helper()
+func simulator(tb testing.TB) nvmlsim.Library {
+	tb.Helper()
 	lib, err := nvmlsim.Build()
 	if errors.Is(err, nvmlsim.ErrNoCompiler) {
-		t.Skip(err)
+		tb.Skip(err)
 	}
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return lib
 }
 
@@ -45,14 +42,14 @@ type bench struct {
 }
 
 // start runs a source over a scenario. The scenario's time is the test's: it moves with advance.
-func start(t testing.TB, scenario string, options ...any) *bench {
-	t.Helper()
-	b := &bench{t: t, clock: time.Now().Truncate(time.Second), sys: t.TempDir(), proc: t.TempDir()}
+func start(tb testing.TB, scenario string, options ...any) *bench {
+	tb.Helper()
+	b := &bench{t: tb, clock: time.Now().Truncate(time.Second), sys: tb.TempDir(), proc: tb.TempDir()}
 	if strings.Contains(scenario, "time = manual") {
 		b.clock = manualEpoch
 	}
 	cfg := DefaultConfig()
-	cfg.LibraryPath = simulator(t).Full
+	cfg.LibraryPath = simulator(tb).Full
 	want := gpu.GroupAll
 	opts := []Option{
 		WithClock(func() time.Time { return b.clock }), WithSysRoot(b.sys), WithProcRoot(b.proc),
@@ -66,16 +63,16 @@ func start(t testing.TB, scenario string, options ...any) *bench {
 		case func(*Config):
 			o(&cfg)
 		default:
-			t.Fatalf("option %T", o)
+			tb.Fatalf("option %T", o)
 		}
 	}
-	b.control = nvmlsim.Use(t, scenario)
+	b.control = nvmlsim.Use(tb, scenario)
 	b.source = New(&cfg, want, opts...).(*source)
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		// A hung call must not outlast its test.
-		require.NoError(t, b.control.Write("[fault f]\npresent = false"))
-		require.NoError(t, b.Close())
-		require.Eventually(t, func() bool {
+		require.NoError(tb, b.control.Write("[fault f]\npresent = false"))
+		require.NoError(tb, b.Close())
+		require.Eventually(tb, func() bool {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			return b.pending == nil && b.session == nil && b.crew.outstanding.Load() == 0
@@ -120,22 +117,22 @@ func (b *bench) at(seconds float64, text string) {
 }
 
 // device finds a device by its index among whole GPUs.
-func device(t testing.TB, n *gpu.Node, index int) *gpu.Device {
-	t.Helper()
+func device(tb testing.TB, n *gpu.Node, index int) *gpu.Device {
+	tb.Helper()
 	for i := range n.Devices {
 		d := &n.Devices[i]
 		if got, ok := d.Index.Get(); ok && got == index && d.Parent == "" {
 			return d
 		}
 	}
-	require.FailNow(t, "no such GPU", "index %d among %d devices", index, len(n.Devices))
+	require.FailNow(tb, "no such GPU", "index %d among %d devices", index, len(n.Devices))
 	return nil
 }
 
-func value2[T any](t testing.TB, o gpu.Opt[T]) T {
-	t.Helper()
+func value2[T any](tb testing.TB, o gpu.Opt[T]) T {
+	tb.Helper()
 	v, ok := o.Get()
-	require.True(t, ok, "the value is absent")
+	require.True(tb, ok, "the value is absent")
 	return v
 }
 
@@ -162,41 +159,41 @@ func presence(n *gpu.Node) [2]int64 {
 }
 
 // healthy demands that all GPUs but those named have all their data.
-func healthy(t testing.TB, n *gpu.Node, gpus int, but ...int) {
-	t.Helper()
-	require.Len(t, ids(n), gpus)
+func healthy(tb testing.TB, n *gpu.Node, gpus int, but ...int) {
+	tb.Helper()
+	require.Len(tb, ids(n), gpus)
 	for i := range gpus {
-		d := device(t, n, i)
+		d := device(tb, n, i)
 		if slices.Contains(but, i) {
 			continue
 		}
-		require.Equal(t, gpu.StateOK, d.State(), "GPU %d: %v", i, d.Faults)
-		require.True(t, d.Power.Draw.Known() && d.Utilization[gpu.TaskGeneral].Known() && d.Memory.Usage.Known() &&
+		require.Equal(tb, gpu.StateOK, d.State(), "GPU %d: %v", i, d.Faults)
+		require.True(tb, d.Power.Draw.Known() && d.Utilization[gpu.TaskGeneral].Known() && d.Memory.Usage.Known() &&
 			d.Temperature[gpu.SensorGPU].Known() && d.Energy.Known(), "GPU %d: %+v", i, d)
 	}
 }
 
 // failed demands that a GPU is there, as what it is, without data, and with the fault alone.
-func failed(t testing.TB, n *gpu.Node, index int, fault gpu.FaultType) *gpu.Device {
-	t.Helper()
-	d := device(t, n, index)
-	require.Equal(t, gpu.StateFailed, d.State())
-	require.Len(t, d.Faults, 1)
-	require.Equal(t, fault, d.Faults[0].Type, d.Faults[0].Message)
-	require.NotEmpty(t, d.Faults[0].Message)
-	require.False(t, d.Power.Draw.Known() || d.Utilization[gpu.TaskGeneral].Known() || d.Memory.Usage.Known() || d.Energy.Known())
+func failed(tb testing.TB, n *gpu.Node, index int, fault gpu.FaultType) *gpu.Device {
+	tb.Helper()
+	d := device(tb, n, index)
+	require.Equal(tb, gpu.StateFailed, d.State())
+	require.Len(tb, d.Faults, 1)
+	require.Equal(tb, fault, d.Faults[0].Type, d.Faults[0].Message)
+	require.NotEmpty(tb, d.Faults[0].Message)
+	require.False(tb, d.Power.Draw.Known() || d.Utilization[gpu.TaskGeneral].Known() || d.Memory.Usage.Known() || d.Energy.Known())
 	return d
 }
 
 // problem finds what a node says of a step.
-func problem(t testing.TB, n *gpu.Node, what string) gpu.Problem {
-	t.Helper()
+func problem(tb testing.TB, n *gpu.Node, what string) gpu.Problem {
+	tb.Helper()
 	for _, p := range n.Problems {
 		if p.What == what {
 			return p
 		}
 	}
-	require.FailNow(t, "no such problem", "%s among %v", what, n.Problems)
+	require.FailNow(tb, "no such problem", "%s among %v", what, n.Problems)
 	return gpu.Problem{}
 }
 

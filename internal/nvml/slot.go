@@ -16,7 +16,23 @@ type session struct {
 	driver string // its version
 	slots  []*slot
 	events *events // nil: not wanted, or not possible
+
+	busy  atomic.Bool  // with what concerns all GPUs
+	count atomic.Int64 // GPUs that NVML counts now
 }
+
+// look sees whether NVML still counts as many GPUs, and what has happened to them.
+func (s *session) look(at time.Time) {
+	defer s.busy.Store(false)
+	defer func() { _ = recover() }()
+	if n, ret := s.lib.nvml.DeviceGetCount(); code(ret) == codeOK {
+		s.count.Store(int64(n))
+	}
+	s.events.drain(at)
+}
+
+// outdated tells whether NVML counts other GPUs than when the session began.
+func (s *session) outdated() bool { return s.count.Load() != int64(len(s.slots)) }
 
 // slot is an index under which NVML hands out a GPU. What it holds belongs to whoever made it busy.
 type slot struct {
@@ -80,7 +96,7 @@ func (s *slot) find() (*board, code) {
 			return nil, fatal
 		}
 	}
-	b.handle, b.fatal = handle, codeOK
+	b.handle, b.device, b.fatal = handle, pointer(handle), codeOK
 	s.session.events.register(handle, b)
 	s.board.Store(b)
 	return b, codeOK
@@ -109,13 +125,14 @@ func openSession(src *source, lib *library) (*session, code) {
 	}
 	n, ret := lib.nvml.DeviceGetCount()
 	if code(ret) != codeOK {
-		_ = lib.shutdown()
+		lib.shutdown()
 		return nil, code(ret)
 	}
 	s.events = newEvents(src, lib)
 	for i := range min(n, mostGPUs) {
 		s.slots = append(s.slots, &slot{session: s, src: src, index: i})
 	}
+	s.count.Store(int64(len(s.slots)))
 	return s, codeOK
 }
 
@@ -130,7 +147,7 @@ func (s *session) close() {
 		}
 	}
 	s.events.free()
-	_ = s.lib.shutdown()
+	s.lib.shutdown()
 }
 
 // release gives back what a board holds of a session.
@@ -140,5 +157,5 @@ func (b *board) release() {
 		inst.gpm.free()
 	}
 	b.gpmRequest.free()
-	b.handle = nil
+	b.handle, b.device = nil, nil
 }

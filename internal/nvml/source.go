@@ -36,8 +36,9 @@ type source struct {
 	lib     *library
 	session *session // nil: NVML is not initialised
 	pending *operation
-	backoff backoff
+	backoff backoff // of opening
 	failure failure // why there is no session
+	again   backoff // of opening anew, because NVML does not show GPUs that the driver has
 	crew    crew
 	bus     pciBus
 	xids    xids
@@ -98,11 +99,13 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 			break
 		}
 		s.sweep(ctx, now)
-		gone := s.gone()
-		if gone == codeOK {
+		if gone := s.gone(); gone != codeOK {
+			s.lost(ctx, gone)
+		} else if s.session.outdated() {
+			s.release(ctx)
+		} else {
 			break
 		}
-		s.lost(ctx, gone)
 	}
 	if err := caller.Err(); errors.Is(err, context.Canceled) {
 		return nil, err
@@ -110,8 +113,7 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 	if s.closing.Err() != nil {
 		return nil, errClosed
 	}
-	letGo := s.compose(now)
-	if !s.cfg.KeepOpen || letGo {
+	if letGo := s.compose(now); letGo || !s.cfg.KeepOpen {
 		s.release(ctx)
 	}
 	s.scheduleDrain()
@@ -218,8 +220,8 @@ func (s *source) sweep(ctx context.Context, now time.Time) {
 		s.results = append(s.results, r)
 	}
 	n := len(ready)
-	ev := s.session.events
-	if ev != nil && ev.busy.CompareAndSwap(false, true) {
+	session := s.session
+	if session.busy.CompareAndSwap(false, true) {
 		n++
 	}
 	slots := make([]*slot, len(ready))
@@ -230,7 +232,7 @@ func (s *source) sweep(ctx context.Context, now time.Time) {
 		if i < len(slots) {
 			slots[i].sweep(now)
 		} else {
-			ev.drain(now)
+			session.look(now)
 		}
 	})
 	for i, at := range ready {
@@ -244,7 +246,7 @@ func (s *source) sweep(ctx context.Context, now time.Time) {
 		}
 	}
 	if begun < n && n > len(ready) {
-		ev.busy.Store(false)
+		session.busy.Store(false)
 	}
 }
 

@@ -17,7 +17,7 @@ func (b *board) readTemperature(d *gpu.Device) {
 	if b.can(fnTemperature) {
 		if t, ret := b.handle.GetTemperature(gonvml.TEMPERATURE_GPU); b.ok(fnTemperature, code(ret)) {
 			// NVML's type is unsigned, and a GPU in the cold is below zero.
-			d.Temperature[gpu.SensorGPU] = gpu.Some(float64(int32(t))) //nolint:gosec // the same bits
+			d.Temperature[gpu.SensorGPU] = gpu.Some(float64(int32(t)))
 		}
 	}
 	if v, ok := b.fields.get(fieldMemoryTemperature); ok {

@@ -28,9 +28,9 @@ func known[T any](v T, ok bool) gpu.Opt[T] {
 // byteCount is a number of bytes; NVML says with the largest numbers that it has none.
 func byteCount(v uint64) gpu.Opt[int64] { return known(bytes(v)) }
 
-// scaled is a value in SI units, where it is one.
-func scaled(v value, ok bool, unit float64) gpu.Opt[float64] {
-	return known(v.real*unit, ok && v.real >= 0)
+// watts is a value that NVML has in milliwatts.
+func watts(v value, ok bool) gpu.Opt[float64] {
+	return known(v.real*perMilli, ok && v.real >= 0)
 }
 
 // flag reads a field that is 0 or 1.

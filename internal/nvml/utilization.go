@@ -58,22 +58,16 @@ func (b *board) drain(e engine) {
 	if !b.can(spec.samples) {
 		return
 	}
-	raw, kind, ret := b.room.sampleList(&b.lib.direct, pointer(b.handle), spec.kind, m.last)
+	samples, kind, ret := b.room.sampleList(&b.lib.direct, b.device, spec.kind, m.last)
 	if !b.ok(spec.samples, ret) {
 		return
 	}
-	b.scratch = b.scratch[:0]
-	for _, s := range raw {
-		if v, ok := decode(kind, s.SampleValue); ok {
-			b.scratch = append(b.scratch, sample{time: s.TimeStamp, value: v.unsigned})
-		}
-	}
 	if m.last == 0 {
 		// The first time the whole ring is there. What is older than a reading interval is not of interest.
-		b.ring = span(b.scratch)
-		m.start(b.scratch, b.src.opts.interval)
+		b.ring = span(samples)
+		m.start(samples, b.src.opts.interval)
 	}
-	m.add(b.scratch)
+	m.add(samples, kind)
 }
 
 func (b *board) readUtilization(d *gpu.Device) {
@@ -112,7 +106,7 @@ func (b *board) readMediaUtilization(d *gpu.Device) {
 
 // drainSamples fetches samples between two reads, before the driver overwrites them.
 func (b *board) drainSamples() {
-	b.calls.begin()
+	b.begin()
 	for e := range numEngines {
 		if b.src.want.Has(engines[e].group) {
 			b.drain(e)

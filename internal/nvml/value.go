@@ -41,10 +41,10 @@ func decode(kind uint32, raw [8]byte) (value, bool) {
 	case typeUnsignedLong, typeUnsignedLongLong:
 		return value{unsigned: u64, real: float64(u64), bits: 64, whole: true}, u64 != math.MaxUint64
 	case typeSignedLongLong:
-		i := int64(u64) //nolint:gosec // the same bits, read as NVML says
+		i := int64(u64)
 		return value{unsigned: uint64(max(i, 0)), real: float64(i), bits: 64, whole: true}, true
 	case typeSignedInt:
-		i := int32(u32) //nolint:gosec // the same bits, read as NVML says
+		i := int32(u32)
 		return value{unsigned: uint64(max(i, 0)), real: float64(i), bits: 32, whole: true}, true
 	case typeUnsignedShort:
 		u16 := binary.NativeEndian.Uint16(raw[:])

@@ -1,0 +1,188 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package amdgpu
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+// everyMetric is what a receiver with its default metrics wants.
+const everyMetric = gpu.GroupAll &^ (gpu.GroupProcesses | gpu.GroupProcessUtilization)
+
+// gpus are n MI300X in SPX mode, or divided into eight partitions each.
+func gpus(n int, divided bool) *amdgpusim.Machine {
+	m := &amdgpusim.Machine{Driver: "6.12.12", Kernel: "6.8.0-60-generic"}
+	for i := range n {
+		build := amdgpusim.MI300XSPX
+		if divided {
+			build = amdgpusim.MI300XCPX
+		}
+		c := build().Cards[0]
+		c.Number = 8 * i
+		c.Address = fmt.Sprintf("0000:%02x:00.0", 5+0x10*i)
+		c.UniqueID += uint64(i)
+		for p := range c.Partitions {
+			c.Partitions[p].GPUID = uint32(1000 + 10*i + p)
+			if p > 0 {
+				c.Partitions[p].XCP, c.Partitions[p].Number = fmt.Sprintf("amdgpu_xcp_%d", 8*i+p), 8*i+p
+			}
+		}
+		m.Cards = append(m.Cards, c)
+	}
+	return m
+}
+
+func benchmarkRead(b *testing.B, m *amdgpusim.Machine, devices int, want gpu.Group) {
+	b.Helper()
+	tree, err := amdgpusim.Write(b.TempDir(), m)
+	require.NoError(b, err)
+	source, err := New(Config{RootPath: tree.Root}, want)
+	require.NoError(b, err)
+	defer func() { require.NoError(b, source.Close()) }()
+	b.ReportAllocs()
+	for b.Loop() {
+		node, err := source.Read(b.Context())
+		if err != nil || len(node.Devices) != devices || len(node.Problems) > 0 {
+			b.Fatal(err, len(node.Devices), node.Problems)
+		}
+	}
+}
+
+func BenchmarkRead8(b *testing.B)  { benchmarkRead(b, gpus(8, false), 8, everyMetric) }
+func BenchmarkRead64(b *testing.B) { benchmarkRead(b, gpus(8, true), 8+64, everyMetric) }
+
+// BenchmarkFloor8 and BenchmarkFloor64 are the floor: the same files, opened by their paths, read and closed, and nothing made
+// of them.
+func BenchmarkFloor8(b *testing.B)  { benchmarkFloor(b, gpus(8, false), os.ReadFile) }
+func BenchmarkFloor64(b *testing.B) { benchmarkFloor(b, gpus(8, true), os.ReadFile) }
+
+// BenchmarkBare8 and BenchmarkBare64 do no more than the system calls for it, into one buffer, from an open directory.
+func BenchmarkBare8(b *testing.B)  { benchmarkFloor(b, gpus(8, false), nil) }
+func BenchmarkBare64(b *testing.B) { benchmarkFloor(b, gpus(8, true), nil) }
+
+func benchmarkFloor(b *testing.B, m *amdgpusim.Machine, read func(string) ([]byte, error)) {
+	b.Helper()
+	tree, err := amdgpusim.Write(b.TempDir(), m)
+	require.NoError(b, err)
+	type file struct {
+		dir  *dir
+		name string
+		path string
+	}
+	// The files that a read of the source reads are found by letting it read.
+	var files []file
+	source, err := New(Config{RootPath: tree.Root}, everyMetric)
+	require.NoError(b, err)
+	defer func() { require.NoError(b, source.Close()) }()
+	var mu sync.Mutex
+	source.access = func(d *dir, name string, buf []byte) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", d.fd))
+		require.NoError(b, err)
+		files = append(files, file{d, name, filepath.Join(path, name)})
+		return d.read(name, buf)
+	}
+	_, err = source.Read(b.Context())
+	require.NoError(b, err)
+	for _, board := range source.boards {
+		for _, p := range board.parts {
+			path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", p.kfd.fd))
+			require.NoError(b, err)
+			files = append(files, file{p.kfd, "mem_banks/0/used_memory", filepath.Join(path, "mem_banks/0/used_memory")})
+		}
+	}
+	buf := make([]byte, 8<<10)
+	b.ReportAllocs()
+	b.ReportMetric(float64(len(files)), "files")
+	for b.Loop() {
+		for i := range files {
+			var err error
+			if read != nil {
+				_, err = read(files[i].path)
+			} else {
+				_, err = files[i].dir.read(files[i].name, buf)
+			}
+			if err != nil {
+				b.Fatal(files[i].path, err)
+			}
+		}
+	}
+}
+
+// BenchmarkProcesses looks through 500 processes with 2,000 open files, of which 100 are of GPUs and 20 processes compute.
+func BenchmarkProcesses(b *testing.B) {
+	m := gpus(8, false)
+	for i := range 500 {
+		p := amdgpusim.Process{PID: 1000 + i, Name: "work"}
+		for fd := range 4 {
+			p.Files = append(p.Files, amdgpusim.File{FD: fd, Target: fmt.Sprintf("/srv/data/part-%d", fd)})
+		}
+		if i%5 == 0 {
+			c := m.Cards[i%8]
+			p.Files[3] = amdgpusim.File{FD: 3, Target: fmt.Sprintf("/dev/dri/renderD%d", 128+c.Number), Client: &amdgpusim.Client{
+				ID: uint64(i), Address: c.Address, Keys: []string{amdgpusim.VRAM(1 << 20), amdgpusim.Engine("gfx", 1e9), amdgpusim.Engine("compute", 1e9)},
+			}}
+		}
+		if i%25 == 0 {
+			for _, c := range m.Cards {
+				p.Compute = append(p.Compute, amdgpusim.ComputeUse{GPUID: c.Partitions[0].GPUID, VRAM: 1 << 30, Occupied: 30})
+			}
+		}
+		m.Processes = append(m.Processes, p)
+	}
+	tree, err := amdgpusim.Write(b.TempDir(), m)
+	require.NoError(b, err)
+	source, err := New(Config{RootPath: tree.Root}, gpu.GroupProcesses|gpu.GroupProcessUtilization)
+	require.NoError(b, err)
+	defer func() { require.NoError(b, source.Close()) }()
+	b.ReportAllocs()
+	for b.Loop() {
+		node, err := source.Read(b.Context())
+		if err != nil || len(node.Processes) < 100 || len(node.Problems) > 0 {
+			b.Fatal(err, len(node.Processes), node.Problems)
+		}
+	}
+	b.ReportMetric(float64(source.procs.files), "open_files")
+}
+
+// BenchmarkProcessesFloor reads where every open file leads, and nothing else.
+func BenchmarkProcessesFloor(b *testing.B) {
+	m := &amdgpusim.Machine{}
+	for i := range 500 {
+		p := amdgpusim.Process{PID: 1000 + i, Name: "work"}
+		for fd := range 4 {
+			p.Files = append(p.Files, amdgpusim.File{FD: fd, Target: fmt.Sprintf("/srv/data/part-%d", fd)})
+		}
+		m.Processes = append(m.Processes, p)
+	}
+	tree, err := amdgpusim.Write(b.TempDir(), m)
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range 500 {
+			path := tree.Path(fmt.Sprintf("proc/%d/fd", 1000+i))
+			entries, err := os.ReadDir(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, e := range entries {
+				if _, err := os.Readlink(filepath.Join(path, e.Name())); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,207 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+const withoutProcesses = gpu.GroupAll &^ (gpu.GroupProcesses | gpu.GroupProcessUtilization)
+
+func read(t *testing.T, s *Source) *gpu.Node {
+	t.Helper()
+	node, err := s.Read(t.Context())
+	require.NoError(t, err)
+	return node
+}
+
+// whats are the quantities that a node has problems with, of one device.
+func whats(node *gpu.Node, device string) []string {
+	var result []string
+	for _, p := range node.Problems {
+		if p.Device == device {
+			result = append(result, p.What)
+		}
+	}
+	return result
+}
+
+func TestFailingFile(t *testing.T) {
+	for name, test := range map[string]struct {
+		err    error
+		says   string
+		absent bool // without a problem
+	}{
+		"busy":          {syscall.EBUSY, "device or resource busy", false},
+		"firmware":      {syscall.EIO, "input/output error; its firmware does not answer", false},
+		"timeout":       {syscall.ETIMEDOUT, "its firmware does not answer", false},
+		"not permitted": {syscall.EPERM, "while it resets the GPU", false},
+		"not supported": {syscall.EOPNOTSUPP, "", true},
+		"no such value": {syscall.EINVAL, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := amdgpusim.MI100()
+			_, source, _ := simulate(t, m, withoutProcesses)
+			source.access = func(d *dir, name string, buf []byte) ([]byte, error) {
+				if strings.HasSuffix(name, "power1_average") || name == "gpu_metrics" {
+					return nil, test.err
+				}
+				return d.read(name, buf)
+			}
+			node := read(t, source)
+			require.Len(t, node.Devices, 2)
+			d := &node.Devices[0]
+			assert.False(t, d.Power.Draw.Known())
+			assert.Equal(t, gpu.Some(0.61), d.Utilization[gpu.TaskGeneral], "one file costs no other")
+			assert.Equal(t, gpu.StateOK, d.State())
+			if test.absent {
+				assert.Empty(t, node.Problems)
+				return
+			}
+			assert.Equal(t, []string{"gpu_metrics", "power"}, whats(node, d.ID))
+			assert.ErrorContains(t, node.Problems[1].Err, test.says)
+			assert.ErrorContains(t, node.Problems[1].Err, d.ID)
+			assert.ErrorContains(t, node.Problems[1].Err, "power1_average")
+			require.ErrorIs(t, node.Problems[1].Err, test.err)
+		})
+	}
+}
+
+func TestEmptyAndGarbledFiles(t *testing.T) {
+	tree, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
+	dir := filepath.Join(tree.Root, "sys/class/drm/card1/device")
+	for name, text := range map[string]string{
+		"gpu_busy_percent": "", "mem_info_vram_used": "many\n", "gpu_metrics": "short", "ras/umc_err_count": "inaccessible\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	node := read(t, source)
+	d := &node.Devices[1]
+	assert.False(t, d.Utilization[gpu.TaskGeneral].Known())
+	assert.False(t, d.Memory.Usage.Known())
+	assert.True(t, d.Memory.Limit.Known())
+	assert.Equal(t, []string{"gpu_metrics", "utilization", "memory", "errors"}, whats(node, d.ID))
+	assert.Empty(t, whats(node, node.Devices[0].ID))
+}
+
+// TestNothingReadable: a GPU none of whose files can be read is there and failed.
+func TestNothingReadable(t *testing.T) {
+	_, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
+	read(t, source)
+	bad := source.boards[0].dir
+	source.boards[0].access = func(d *dir, name string, buf []byte) ([]byte, error) {
+		if d == bad || d == source.boards[0].link {
+			return nil, syscall.EIO
+		}
+		return d.read(name, buf)
+	}
+	node := read(t, source)
+	require.Len(t, node.Devices, 2)
+	assert.Equal(t, gpu.StateFailed, node.Devices[0].State())
+	assert.Equal(t, gpu.FaultUnreachable, node.Devices[0].Faults[0].Type)
+	assert.Equal(t, "3a51e0c2d4b70010", node.Devices[0].ID)
+	assert.Equal(t, gpu.StateOK, node.Devices[1].State())
+	assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Visible])
+	assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Missing])
+	assert.LessOrEqual(t, len(node.Problems), maxProblems)
+}
+
+// TestHungRead: a read that never returns is waited for once, costs the other GPUs nothing, and leaves one goroutine behind,
+// however often the source is read.
+func TestHungRead(t *testing.T) {
+	m := amdgpusim.MI100()
+	tree, source, _ := simulate(t, m, gpu.GroupAll)
+	read(t, source)
+	busy := filepath.Join(tree.Root, "sys/class/drm/card0/device/gpu_busy_percent")
+	require.NoError(t, os.Remove(busy))
+	require.NoError(t, syscall.Mkfifo(busy, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	check := func(ctx context.Context) {
+		node, err := source.Read(ctx)
+		require.NoError(t, err)
+		require.Len(t, node.Devices, 2)
+		hung := &node.Devices[0]
+		require.Len(t, hung.Faults, 1)
+		assert.Equal(t, gpu.FaultHung, hung.Faults[0].Type)
+		assert.Equal(t, "3a51e0c2d4b70010", hung.ID)
+		assert.Equal(t, "card0", hung.Name)
+		assert.False(t, hung.Memory.Limit.Known())
+		assert.Equal(t, gpu.Some(0.81), node.Devices[1].Utilization[gpu.TaskGeneral])
+		assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Visible])
+		assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Missing])
+		assert.Len(t, node.Processes, 1)
+	}
+	check(ctx)
+	assert.Equal(t, running, source.boards[0].task.state.Load())
+	for range 20 {
+		check(t.Context()) // which has no deadline: nobody waits for what hung before
+	}
+	// When it returns at last, the GPU is read again.
+	release(t, busy)
+	require.Eventually(t, func() bool { return source.boards[0].task.state.Load() == idle }, time.Minute, time.Millisecond)
+	require.NoError(t, os.Remove(busy))
+	require.NoError(t, os.WriteFile(busy, []byte("7\n"), 0o600))
+	node := read(t, source)
+	assert.Equal(t, gpu.Some(0.07), node.Devices[0].Utilization[gpu.TaskGeneral])
+	assert.Equal(t, gpu.StateOK, node.Devices[0].State())
+}
+
+// release lets go of whoever waits to open a FIFO.
+func release(t *testing.T, fifo string) {
+	t.Helper()
+	f, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
+// TestCloseDoesNotWait: neither Close nor the Read that it interrupts waits for what hangs, and what hangs is freed when it
+// returns.
+func TestCloseDoesNotWait(t *testing.T) {
+	tree, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
+	busy := filepath.Join(tree.Root, "sys/class/drm/card0/device/gpu_busy_percent")
+	require.NoError(t, os.Remove(busy))
+	require.NoError(t, syscall.Mkfifo(busy, 0o600))
+	began := make(chan struct{}, 2)
+	done := make(chan error)
+	source.access = func(d *dir, name string, buf []byte) ([]byte, error) {
+		if name == "gpu_busy_percent" {
+			began <- struct{}{}
+		}
+		return d.read(name, buf)
+	}
+	go func() {
+		_, err := source.Read(context.WithoutCancel(t.Context()))
+		done <- err
+	}()
+	<-began // that of the first GPU, with which one goroutine begins
+	board := source.boards[0]
+	require.NoError(t, source.Close())
+	require.ErrorIs(t, <-done, errClosed)
+	assert.Equal(t, running, board.task.state.Load())
+	release(t, busy)
+	require.Eventually(t, func() bool { return board.task.state.Load() == dead }, time.Minute, time.Millisecond)
+	_, err := source.Read(t.Context())
+	require.ErrorIs(t, err, errClosed)
+}
+
+func TestReadOfNoTime(t *testing.T) {
+	_, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := source.Read(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -1,0 +1,304 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	vendorAMD    = 0x1002
+	driverName   = "amdgpu"
+	maxFunctions = 1 << 16
+	maxDRM       = 4096
+	listSize     = 32 << 10
+)
+
+// card is a GPU of which the driver has made a DRM device.
+type card struct {
+	name    string // card1
+	address string // 0000:03:00.0
+	render  string // renderD128; empty where there is none
+}
+
+// function is a GPU on the PCI bus, whether or not its driver can read it.
+type function struct {
+	address string
+	driver  string // that it is bound to; empty: none
+}
+
+// owner is what a DRM node belongs to.
+type owner struct {
+	address   string
+	partition int
+}
+
+// inventory is which GPUs there are. It is never changed after it was made.
+type inventory struct {
+	cards     []card     // by address
+	functions []function // by address
+	busKnown  bool
+	loaded    bool // the driver is
+	nodes     []kfdNode
+	nodesErr  error            // why the KFD topology could not be read whole
+	drm       map[string]owner // by the name of the node: renderD128, card1
+}
+
+// scanner finds the GPUs. What did not change is not read again.
+type scanner struct {
+	root string
+	seed maphash.Seed
+	list []byte
+	buf  []byte
+
+	drmSum, busSum, generation uint64
+	functions                  []function
+	cards                      []card
+	xcps                       map[string][]string // DRM nodes of each amdgpu_xcp_N
+	nodes                      []kfdNode
+	nodesErr                   error
+	again                      bool // look at everything
+}
+
+func newScanner(root string) *scanner {
+	return &scanner{root: root, seed: maphash.MakeSeed(), list: make([]byte, listSize), buf: make([]byte, 8<<10), again: true}
+}
+
+// scan looks at what there is.
+func (s *scanner) scan() *inventory {
+	inv := &inventory{}
+	again := s.again
+	s.again = false
+	_, err := stampOf(filepath.Join(s.root, "sys/module", driverName))
+	inv.loaded = err == nil
+	inv.busKnown = s.bus(again)
+	drm := s.drm(again)
+	s.topology(again || drm)
+	inv.functions = slices.Clone(s.functions)
+	inv.cards = s.cards
+	inv.nodes, inv.nodesErr = s.nodes, s.nodesErr
+	inv.drm = s.owners()
+	return inv
+}
+
+// sum is a hash over the names in a directory, in the order of the kernel, which does not change by itself.
+func (s *scanner) sum(d *dir) (uint64, error) {
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	for name, err := range d.names(s.list) {
+		if err != nil {
+			return 0, err
+		}
+		_, _ = h.Write(name)
+		_ = h.WriteByte(0)
+	}
+	return h.Sum64(), nil
+}
+
+// bus finds the GPUs on the PCI bus and what each is bound to. It tells whether the bus could be read.
+func (s *scanner) bus(again bool) bool {
+	d, err := openDir(filepath.Join(s.root, "sys/bus/pci/devices"))
+	if err != nil {
+		s.functions, s.busSum = nil, 0
+		return false
+	}
+	defer d.close()
+	sum, err := s.sum(d)
+	if err != nil {
+		return false
+	}
+	if again || sum != s.busSum {
+		s.busSum = sum
+		s.functions = s.functions[:0]
+		n := 0
+		for name := range d.names(s.list) {
+			if n++; n > maxFunctions {
+				break
+			}
+			if address := string(name); s.isGPU(d, address) {
+				s.functions = append(s.functions, function{address: strings.ToLower(address)})
+			}
+		}
+		slices.SortFunc(s.functions, func(a, b function) int { return strings.Compare(a.address, b.address) })
+	}
+	for i := range s.functions {
+		f := &s.functions[i]
+		f.driver = ""
+		if target, err := d.link(f.address+"/driver", s.buf); err == nil {
+			f.driver = filepath.Base(string(target))
+		}
+	}
+	return true
+}
+
+// isGPU tells AMD's display controllers and processing accelerators. The virtual functions of a GPU that is split for
+// virtual machines are no GPUs of this machine.
+func (s *scanner) isGPU(d *dir, address string) bool {
+	text, err := d.read(address+"/vendor", s.buf)
+	if v, ok := parseHex(text); err != nil || !ok || v != vendorAMD {
+		return false
+	}
+	text, err = d.read(address+"/class", s.buf)
+	class, ok := parseHex(text)
+	if err != nil || !ok || class>>16 != 0x03 && class>>8 != 0x1200 {
+		return false
+	}
+	_, err = d.link(address+"/physfn", s.buf)
+	return err != nil
+}
+
+// drm finds the driver's DRM devices: cards, which lie below their PCI function, and partitions, which do not.
+func (s *scanner) drm(again bool) (changed bool) {
+	d, err := openDir(filepath.Join(s.root, "sys/class/drm"))
+	if err != nil {
+		changed = s.drmSum != 0
+		s.cards, s.xcps, s.drmSum = nil, nil, 0
+		return changed
+	}
+	defer d.close()
+	sum, err := s.sum(d)
+	if err != nil || !again && sum == s.drmSum {
+		return false
+	}
+	s.drmSum = sum
+	s.xcps = map[string][]string{}
+	byAddress := map[string]*card{}
+	n := 0
+	for name := range d.names(s.list) {
+		if n++; n > maxDRM {
+			break
+		}
+		if !isDRMNode(name) {
+			continue // connectors, version
+		}
+		node := string(name)
+		parent := s.parent(d, node)
+		switch {
+		case strings.HasPrefix(parent, "amdgpu_xcp_"):
+			s.xcps[parent] = append(s.xcps[parent], node)
+		case !isPCIAddress(parent) || !s.driven(d, node):
+		default:
+			c := byAddress[parent]
+			if c == nil {
+				c = &card{address: parent}
+				byAddress[parent] = c
+			}
+			if strings.HasPrefix(node, "card") {
+				c.name = node
+			} else {
+				c.render = node
+			}
+		}
+	}
+	for _, nodes := range s.xcps {
+		slices.Sort(nodes)
+	}
+	s.cards = make([]card, 0, len(byAddress))
+	for _, c := range byAddress {
+		c.name = cmp.Or(c.name, c.render) // a GPU without a display may have a render node alone
+		s.cards = append(s.cards, *c)
+	}
+	slices.SortFunc(s.cards, func(a, b card) int { return strings.Compare(a.address, b.address) })
+	return true
+}
+
+// driven tells whether a DRM device is one of the amdgpu driver.
+func (s *scanner) driven(d *dir, node string) bool {
+	target, err := d.link(node+"/device/driver", s.buf)
+	if err == nil {
+		return filepath.Base(string(target)) == driverName
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	text, err := d.read(node+"/device/vendor", s.buf)
+	v, ok := parseHex(text)
+	return err == nil && ok && v == vendorAMD
+}
+
+// parent returns the device to which a DRM node belongs, by where the link of the class leads:
+// ../../devices/pci0000:00/0000:00:01.0/0000:03:00.0/drm/card1, ../../devices/platform/amdgpu_xcp_3/drm/card4.
+func (s *scanner) parent(d *dir, node string) string {
+	target, err := d.link(node, s.buf)
+	if err != nil {
+		return ""
+	}
+	parts := strings.Split(string(target), "/")
+	if len(parts) < 3 || parts[len(parts)-2] != "drm" {
+		return ""
+	}
+	return parts[len(parts)-3]
+}
+
+// owners tells which GPU or partition each DRM node is of. A partition is known by the minor number of its render node,
+// which the KFD topology gives.
+func (s *scanner) owners() map[string]owner {
+	result := make(map[string]owner, 2*len(s.cards)+2*len(s.xcps))
+	for _, c := range s.cards {
+		result[c.name] = owner{address: c.address}
+		if c.render != "" {
+			result[c.render] = owner{address: c.address}
+		}
+	}
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		for _, name := range n.drm {
+			result[name] = owner{address: n.address, partition: n.partition}
+		}
+	}
+	return result
+}
+
+func isDRMNode(name []byte) bool {
+	rest, ok := strings.CutPrefix(string(name), "card")
+	if !ok {
+		rest, ok = strings.CutPrefix(string(name), "renderD")
+	}
+	_, digits := parseUint([]byte(rest))
+	return ok && digits
+}
+
+// isPCIAddress tells 0000:03:00.0.
+func isPCIAddress(s string) bool {
+	if len(s) < 12 || s[len(s)-2] != '.' || s[len(s)-5] != ':' || s[len(s)-8] != ':' {
+		return false
+	}
+	for i, c := range s {
+		switch {
+		case i == len(s)-2 || i == len(s)-5 || i == len(s)-8:
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// bound tells what the function of a card is bound to, and whether it is on the bus.
+func (inv *inventory) bound(address string) (driver string, there bool) {
+	for _, f := range inv.functions {
+		if f.address == address {
+			return f.driver, true
+		}
+	}
+	return "", false
+}
+
+// foreign tells whether a GPU was handed to another driver, and so is none of this one's business.
+func (inv *inventory) foreign(address string) bool {
+	driver, there := inv.bound(address)
+	return there && driver != "" && driver != driverName
+}
+
+func errNoDriver(root string) error {
+	return fmt.Errorf("amdgpu: %s: the amdgpu driver is not loaded; where there are AMD GPUs, load it, and where the"+
+		" collector runs in a container, mount the machine's /sys or set root_path", filepath.Join(root, "sys/module", driverName))
+}

@@ -1,0 +1,151 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+// revision is the version of a gpu_metrics table: 1.x of discrete GPUs, 2.x and 3.x of APUs.
+type revision struct{ format, content uint8 }
+
+// table is a revision and the size that its header gives. The size is part of it: 1.8 has two, since later kernels count one
+// thing more of each partition.
+type table struct {
+	revision
+	size int
+}
+
+// newLayouts returns the revisions of which the kernel documents the fields
+// (drivers/gpu/drm/amd/include/kgd_pp_interface.h). 1.9 is not among them: it describes itself, see attributes.go.
+func newLayouts() map[table]*layout {
+	result := map[table]*layout{}
+	add := func(format, content uint8, share *layout, fields ...[]field) {
+		l := newLayout(append([][]field{header()}, fields...)...)
+		l.share = share
+		result[table{revision{format, content}, l.size}] = l
+	}
+	share6 := newLayout(shareHead(32), []field{u64s(fieldNone, 8)})
+	share7 := newLayout(shareHead(32), []field{u64s(fieldNone, 2*8)})
+	share8 := newLayout(shareHead(40), []field{u64s(fieldNone, 4*8)})
+	share8b := newLayout(shareHead(40), []field{u64s(fieldNone, 5*8)})
+
+	add(1, 0, nil, []field{u64(fieldClockCounter)}, sensors1(), []field{u16(fieldAveragePower), u32(fieldEnergy)}, clocks1(),
+		[]field{u32(fieldNone), u16(fieldNone), u8(fieldLinkWidth), u8(fieldLinkSpeed)})
+	add(1, 1, nil, sensors1(), energy1(), clocks1(), tail1())
+	add(1, 2, nil, sensors1(), energy1(), clocks1(), tail1(), []field{u64(fieldNone)})
+	add(1, 3, nil, sensors1(), energy1(), clocks1(), tail1(),
+		[]field{u64(fieldNone), u16s(fieldNone, 3), pad16(1), u64(fieldThrottle)})
+	add(1, 4, nil, sensors4(), []field{u16s(fieldNone, 4)}, energy4(), links4(), xgmi4(), clocks4(), []field{pad16(1)})
+	add(1, 5, nil, sensors4(), []field{u16s(fieldNone, 4), u16s(fieldJPEG, 32)}, energy4(), links4(), naks(), xgmi4(), clocks4(),
+		[]field{pad16(1)})
+	add(1, 6, share6, sensors4(), []field{u64(fieldEnergy)}, residencies(), links4(), naks(), xgmi4(), clocks4(), shares(share6))
+	for content, share := range map[uint8][]*layout{7: {share7}, 8: {share8, share8b}} {
+		for _, s := range share {
+			add(1, content, s, sensors4(), []field{u64(fieldNone), u64(fieldEnergy)}, residencies(), links4(), naks(), xgmi7(),
+				clocks4(), shares(s))
+		}
+	}
+	addUnified(add)
+	return result
+}
+
+// known tells whether a revision is known in some size.
+func known(layouts map[table]*layout, r revision) bool {
+	for t := range layouts {
+		if t.revision == r {
+			return true
+		}
+	}
+	return false
+}
+
+// energy4: the status of throttling is left out, since the driver of the only GPUs with these revisions writes 0 there.
+func energy4() []field {
+	return []field{u64(fieldEnergy), u64(fieldClockCounter), u32(fieldNone), u32(fieldNone)}
+}
+
+// shares: how many partitions there are, what each does, the recoveries of the other end of the PCIe link.
+func shares(share *layout) []field {
+	return []field{u16(fieldPartitions), structs(fieldShares, share, 8), u32(fieldNone)}
+}
+
+// header is the size of the table and its revision, which are read before.
+func header() []field { return []field{u16(fieldNone), u8(fieldNone), u8(fieldNone)} }
+
+// sensors1: temperatures in °C, activities in percent.
+func sensors1() []field {
+	return []field{
+		u16(fieldEdge), u16(fieldHotspot), u16(fieldMemory), u16s(fieldNone, 3),
+		u16(fieldGFXActivity), u16(fieldUMCActivity), u16(fieldNone),
+	}
+}
+
+func energy1() []field {
+	return []field{u16(fieldAveragePower), u64(fieldEnergy), u64(fieldClockCounter)}
+}
+
+// clocks1: the averages of gfx, soc, u, v0, d0, v1 and d1, then the speeds now, in MHz.
+func clocks1() []field {
+	return []field{
+		u16s(fieldNone, 7),
+		u16(fieldGFXClock), u16(fieldNone), u16(fieldMemoryClock), u16(fieldVideoClock), u16s(fieldNone, 3),
+	}
+}
+
+// tail1: the throttle status of the ASIC's own bits, the fan's RPM, the link in lanes and 0.1 GT/s, activity accumulators, HBM.
+func tail1() []field {
+	return []field{
+		u32(fieldNone), u16(fieldNone), u16(fieldLinkWidth), u16(fieldLinkSpeed), pad16(1),
+		u32(fieldNone), u32(fieldNone), u16s(fieldHBM, 4),
+	}
+}
+
+func sensors4() []field {
+	return []field{
+		u16(fieldHotspot), u16(fieldMemory), u16(fieldNone), u16(fieldCurrentPower),
+		u16(fieldGFXActivity), u16(fieldUMCActivity),
+	}
+}
+
+// links4: PCIe and XGMI width and speed, accumulated activities, PCIe bandwidth, recoveries, replays and their rollovers.
+func links4() []field {
+	return []field{
+		u16(fieldLinkWidth), u16(fieldLinkSpeed), u16(fieldNone), u16(fieldNone), u32(fieldNone), u32(fieldNone),
+		u64(fieldNone), u64(fieldNone), u64(fieldNone), u64(fieldReplays), u64(fieldNone),
+	}
+}
+
+func naks() []field { return []field{u32(fieldNone), u32(fieldNone)} }
+
+// xgmi4: the KiB read and written over each link, and the firmware's time.
+func xgmi4() []field {
+	return []field{u64s(fieldXGMIRead, 8), u64s(fieldXGMIWrite, 8), u64(fieldNone)}
+}
+
+// xgmi7 has the states of the links as well.
+func xgmi7() []field {
+	return []field{u64s(fieldXGMIRead, 8), u64s(fieldXGMIWrite, 8), u16s(fieldNone, 8), pad16(1), u64(fieldNone)}
+}
+
+// clocks4: gfx by XCC, soc, v0 and d0 by instance, u.
+func clocks4() []field {
+	return []field{
+		u16s(fieldGFXClock, 8), u16s(fieldNone, 4), u16s(fieldVideoClock, 4), u16s(fieldNone, 4), u16(fieldMemoryClock),
+	}
+}
+
+// residencies: the driver's clock, how often the firmware looked, how often it found each limiter at work, the clock locks.
+func residencies() []field {
+	return []field{
+		u64(fieldClockCounter), u32(fieldAccumulations),
+		u32(fieldProchot), u32(fieldPPT), u32(fieldSocketThermal), u32(fieldVRThermal), u32(fieldHBMThermal), u32(fieldNone),
+	}
+}
+
+// shareHead begins a partition's share: how busy each XCC, JPEG engine and VCN of the partition is, in percent.
+func shareHead(jpegs int) []field {
+	return []field{{id: fieldGFXActivity, size: 4, count: 8}, u16s(fieldJPEG, jpegs), u16s(fieldNone, 4)}
+}
+
+// newPartitionLayout is the table of a single partition, revision 1.0: its clocks, then what it does.
+func newPartitionLayout() *layout {
+	return newLayout(header(), clocks4(), []field{pad16(1)}, shareHead(40), []field{u64s(fieldNone, 5*8)})
+}

@@ -1,0 +1,328 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// The bounds of one look at the processes.
+const (
+	maxPIDs      = 1 << 17
+	maxFiles     = 1 << 20 // open files of all processes
+	maxDRMFiles  = 1 << 14 // of them, of DRM devices
+	maxProcesses = 1 << 14
+)
+
+var (
+	errTooMany = errors.New("too many to look at; those beyond are left out")
+	errNoTrace = errors.New("not permitted for every process; give the collector CAP_SYS_PTRACE. Until then the memory and time of" +
+		" those processes are known only where KFD tells them")
+)
+
+// processReader reads which processes use which GPU. While its task runs, all of it but task and stop belongs to the task.
+type processReader struct {
+	task *task
+	stop atomic.Bool // give up: nobody waits any more
+
+	root string
+	want gpu.Group
+
+	inv *inventory
+	now time.Time
+
+	list, fds, buf, target []byte
+	pids                   []int64
+	clients                clientTable
+	files, drmFiles        int
+
+	uses     []use
+	first    map[int64]int // by process, its first use
+	denied   bool
+	problems []error
+}
+
+// use is what one process does on one GPU or partition.
+type use struct {
+	pid       int64
+	address   string
+	partition int
+
+	memory gpu.Opt[int64]
+	shares [numEngines]float64 // of the time since the last read that each engine worked for it
+	used   [numEngines]bool    // by any of its clients, ever
+	timed  bool                // the last read is known
+	drm    bool                // it has a client
+	kfd    bool                // it is a process of the compute driver
+	units  gpu.Opt[float64]    // the fraction of the compute units that have work of it now
+}
+
+func newProcessReader(root string, want gpu.Group) *processReader {
+	p := &processReader{
+		root: root, want: want,
+		list: make([]byte, listSize), fds: make([]byte, listSize), buf: make([]byte, 8<<10), target: make([]byte, 256),
+		first: map[int64]int{},
+	}
+	p.task = &task{run: p.read}
+	return p
+}
+
+// begin prepares a read.
+func (p *processReader) begin(inv *inventory, now time.Time) {
+	p.inv, p.now = inv, now
+	p.stop.Store(false)
+}
+
+func (p *processReader) read() {
+	p.uses, p.problems, p.denied = p.uses[:0], p.problems[:0], false
+	p.files, p.drmFiles = 0, 0
+	clear(p.first)
+	p.clients.begin(p.now)
+	p.readFDInfo()
+	p.clients.end(p.stop.Load())
+	p.readKFD()
+	if p.denied {
+		p.fail("look into the open files of processes", errNoTrace)
+	}
+	if p.files >= maxFiles || p.drmFiles >= maxDRMFiles || len(p.pids) >= maxPIDs || len(p.uses) >= maxProcesses {
+		p.fail("look into the open files of processes", errTooMany)
+	}
+}
+
+func (p *processReader) fail(what string, err error) {
+	p.problems = append(p.problems, fmt.Errorf("amdgpu: processes: %s: %w", what, err))
+}
+
+// readFDInfo looks through the open files of all processes for those of the driver's DRM devices.
+func (p *processReader) readFDInfo() {
+	path := filepath.Join(p.root, "proc")
+	proc, err := openDir(path)
+	if err != nil {
+		p.fail("open the process table", err)
+		return
+	}
+	defer proc.close()
+	p.pids = p.pids[:0]
+	for name, err := range proc.names(p.list) {
+		if err != nil {
+			p.fail("read "+path, err)
+			break
+		}
+		if pid, ok := parseUint(name); ok && pid > 0 && pid < 1<<31 && len(p.pids) < maxPIDs {
+			p.pids = append(p.pids, int64(pid))
+		}
+	}
+	// A client that two processes have open counts for the first of them, always the same.
+	slices.Sort(p.pids)
+	for _, pid := range p.pids {
+		if p.stop.Load() || p.files >= maxFiles || p.drmFiles >= maxDRMFiles || len(p.uses) >= maxProcesses {
+			return
+		}
+		p.readProcess(proc, pid)
+	}
+}
+
+func (p *processReader) readProcess(proc *dir, pid int64) {
+	number := string(appendUint(nil, uint64(pid)))
+	d, err := proc.openBelow(number + "/fd")
+	if err != nil {
+		p.refused(err)
+		return
+	}
+	defer d.close()
+	start := len(p.uses)
+	for fd, err := range d.names(p.fds) {
+		if err != nil {
+			p.refused(err)
+			return
+		}
+		if p.files++; p.files >= maxFiles || p.drmFiles >= maxDRMFiles {
+			return
+		}
+		name := string(fd)
+		target, err := d.link(name, p.target)
+		if err != nil {
+			p.refused(err)
+			continue
+		}
+		own, ok := p.owner(target)
+		if !ok {
+			continue
+		}
+		p.drmFiles++
+		text, err := proc.read(number+"/fdinfo/"+name, p.buf)
+		if err != nil {
+			p.refused(err)
+			continue
+		}
+		if c := parseFDInfo(text); c.amdgpu {
+			p.add(start, pid, own, &c)
+		}
+	}
+	if len(p.uses) > start {
+		p.first[pid] = start
+	}
+}
+
+// refused takes note of what the kernel does not let this process see. A process that ended meanwhile is none.
+func (p *processReader) refused(err error) {
+	if errors.Is(err, fs.ErrPermission) {
+		p.denied = true
+	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH) && len(p.problems) < maxProblems {
+		p.fail("read", err)
+	}
+}
+
+// owner tells which GPU or partition an open file is of.
+func (p *processReader) owner(target []byte) (owner, bool) {
+	const nodes = "/dev/dri/"
+	if len(target) <= len(nodes) || string(target[:len(nodes)]) != nodes {
+		return owner{}, false
+	}
+	own, ok := p.inv.drm[string(target[len(nodes):])]
+	return own, ok
+}
+
+// add adds a client to what its process does.
+func (p *processReader) add(start int, pid int64, own owner, c *client) {
+	shares, timed, fresh := p.clients.take(own, c)
+	if !fresh {
+		return
+	}
+	u := p.use(start, pid, own)
+	u.drm = true
+	u.timed = timed
+	if c.sized {
+		before, _ := u.memory.Get()
+		u.memory = gpu.Some(before + int64(c.memory))
+	}
+	for e := range c.engines {
+		u.shares[e] += shares[e]
+		u.used[e] = u.used[e] || c.used[e]
+	}
+}
+
+// use returns what a process does on a GPU; its uses are together, from start on.
+func (p *processReader) use(start int, pid int64, own owner) *use {
+	for i := start; i < len(p.uses) && p.uses[i].pid == pid; i++ {
+		if u := &p.uses[i]; u.address == own.address && u.partition == own.partition {
+			return u
+		}
+	}
+	p.uses = append(p.uses, use{pid: pid, address: own.address, partition: own.partition})
+	return &p.uses[len(p.uses)-1]
+}
+
+// processes adds the processes to the node.
+func (s *Source) processes(round uint64) {
+	if len(s.inv.cards) == 0 {
+		return
+	}
+	if !s.procs.task.ended(round) {
+		s.procs.stop.Store(true)
+		s.problem("", "processes", errors.New("amdgpu: processes: looking through them has not ended in time; none is reported"))
+		return
+	}
+	for _, err := range s.procs.problems {
+		s.problem("", "processes", err)
+	}
+	for i := range s.procs.uses {
+		u := &s.procs.uses[i]
+		if !u.real() {
+			continue
+		}
+		if id := s.leaf(u.address, u.partition); id != "" {
+			s.node.Processes = append(s.node.Processes, u.process(id, s.want))
+		}
+	}
+	slices.SortFunc(s.node.Processes, func(a, b gpu.Process) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID))
+	})
+}
+
+// leaf returns the device on which processes of a GPU or partition are.
+func (s *Source) leaf(address string, partition int) string {
+	for i := range s.node.Devices {
+		d := &s.node.Devices[i]
+		if d.Info.PCIAddress != address {
+			continue
+		}
+		id := cmp.Or(d.ID, address)
+		if i+1 < len(s.node.Devices) && s.node.Devices[i+1].Info.PCIAddress == address {
+			id += "/" + string(appendUint(nil, uint64(partition)))
+		}
+		return id
+	}
+	return ""
+}
+
+// real tells a use from a device that a process merely has open, as ROCm has all that it finds.
+func (u *use) real() bool {
+	if n, ok := u.memory.Get(); ok && n > 0 {
+		return true
+	}
+	for _, used := range u.used {
+		if used {
+			return true
+		}
+	}
+	return false
+}
+
+func (u *use) process(device string, want gpu.Group) gpu.Process {
+	p := gpu.Process{PID: u.pid, DeviceID: device, Type: u.kind()}
+	if want.Has(gpu.GroupProcesses) {
+		p.Memory = u.memory
+	}
+	if want.Has(gpu.GroupProcessUtilization) {
+		u.utilization(&p)
+	}
+	return p
+}
+
+func (u *use) kind() gpu.ProcessType {
+	compute, graphics := u.kfd || u.used[engineCompute], u.used[engineGFX]
+	switch {
+	case compute && graphics:
+		return gpu.ProcessComputeGraphics
+	case compute:
+		return gpu.ProcessCompute
+	case graphics:
+		return gpu.ProcessGraphics
+	}
+	return gpu.ProcessUnknown
+}
+
+// utilization sets the share of the time since the last read that the engines worked for the process. The queues of the
+// compute driver are fed without the DRM driver, which so does not know their time: of them the share of the compute units
+// that is at work for the process now is taken.
+func (u *use) utilization(p *gpu.Process) {
+	general := u.used[engineGFX] || u.used[engineCompute]
+	if u.timed && (general || u.drm && !u.kfd) {
+		p.Utilization[gpu.TaskGeneral] = gpu.Some(min(1, u.shares[engineGFX]+u.shares[engineCompute]))
+	}
+	if units, ok := u.units.Get(); ok {
+		if t, had := p.Utilization[gpu.TaskGeneral].Get(); !had || units > t {
+			p.Utilization[gpu.TaskGeneral] = gpu.Some(units)
+		}
+	}
+	for _, media := range [...]struct {
+		engine engine
+		task   gpu.Task
+	}{{engineDecode, gpu.TaskDecoder}, {engineEncode, gpu.TaskEncoder}, {engineJPEG, gpu.TaskJPEG}} {
+		if u.timed && u.used[media.engine] {
+			p.Utilization[media.task] = gpu.Some(min(1, u.shares[media.engine]))
+		}
+	}
+}

@@ -1,0 +1,164 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const (
+	// staticEvery is after how many reads that which hardly changes is read again: names, versions, limits. It is read at
+	// once when the list of devices changes.
+	staticEvery = 10
+	// slowStrikes is how often the PCIe call may fail to end in time before it is left out.
+	slowStrikes = 2
+	// exactProcesses is the version of the library, ROCm 10.0, since which a process is listed under those devices only
+	// that it uses.
+	exactProcesses = 27
+)
+
+// AMD reads GPUs with amd-smi.
+type AMD struct {
+	runner command.Runner
+	want   gpu.Group
+	now    func() time.Time
+
+	refused map[string]bool // options and commands that this version does not know
+	passing map[string]bool // those of them that are tried again with the static part
+	// exceptions are what commands ended with since then. They are run with fewer options.
+	exceptions map[step]error
+	strikes    int // against the PCIe call
+	reads      int // since the static part was read
+	listed     []amdListed
+	static     map[int]amdStatic
+	version    string // of amd-smi's library
+	seen       seen
+	idle       idle
+	node       gpu.Node
+
+	residencies map[string]residency // of throttling, by PCI address, else by unique id
+}
+
+var _ gpu.Source = (*AMD)(nil)
+
+// NewAMD returns a source that reads what belongs to the wanted groups. A configured path is the runner's business.
+func NewAMD(_ *AMDConfig, runner command.Runner, want gpu.Group) *AMD {
+	return &AMD{
+		runner:     runner,
+		want:       want,
+		now:        time.Now,
+		refused:    make(map[string]bool),
+		passing:    make(map[string]bool),
+		exceptions: make(map[step]error),
+		seen:       newSeen(command.AMDSMI),
+	}
+}
+
+// Close implements gpu.Source. There is nothing to release.
+func (*AMD) Close() error { return nil }
+
+// Read implements gpu.Source. An error means that amd-smi did not end in time, or printed nothing that can be read.
+func (s *AMD) Read(ctx context.Context) (*gpu.Node, error) {
+	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
+	if s.idle.skip() {
+		return s.nothing(), nil
+	}
+	due := s.static == nil || s.reads >= staticEvery
+	if due {
+		for key := range s.passing {
+			delete(s.refused, key)
+		}
+		clear(s.passing)
+		clear(s.exceptions)
+	}
+	steps := s.steps(due)
+	answers, err := s.run(ctx, steps...)
+	if len(answers) == 0 {
+		return s.notRun(err)
+	}
+	list := answers[stepList]
+	listed := parseList(list.records)
+	if len(listed) == 0 {
+		if _, ran := answers[stepList]; !ran {
+			return s.notRun(err)
+		}
+		return s.noDevices(list.err)
+	}
+	s.idle.succeeded()
+	metric, measured := answers[stepMetric]
+	if err != nil && !measured && amdArgs(stepMetric, s.want, s.refused) != nil {
+		return s.notRun(err)
+	}
+	if !due && !slices.EqualFunc(listed, s.listed, func(a, b amdListed) bool { return a.same(&b) }) {
+		again, _ := s.run(ctx, stepStatic)
+		if a, ran := again[stepStatic]; ran {
+			answers[stepStatic] = a
+		}
+		steps = append(steps, stepStatic)
+		due = true
+	}
+	s.listed = listed
+	s.keep(due, answers)
+	s.complain(steps, answers, err)
+	s.fill(metric.records, answers, list.err == nil)
+	return &s.node, nil
+}
+
+// steps returns what is to be run.
+func (s *AMD) steps(due bool) []step {
+	steps := []step{stepList}
+	if due {
+		steps = []step{stepVersion, stepList, stepStatic}
+	}
+	steps = append(steps, stepMetric, stepProcess, stepXGMI)
+	if s.strikes < slowStrikes {
+		steps = append(steps, stepPCIe)
+	}
+	return steps
+}
+
+// keep keeps what is not read every time.
+func (s *AMD) keep(due bool, answers map[step]answer) {
+	s.reads++
+	if !due {
+		return
+	}
+	s.reads = 0
+	s.static = nil // tried again with the next read
+	if a, ran := answers[stepStatic]; ran && (a.err == nil || len(a.records) > 0) {
+		s.static = parseStatic(a.records)
+	}
+	if v := libraryVersion(answers[stepVersion].records); v != "" && v != s.version {
+		if s.version != "" {
+			clear(s.refused) // another amd-smi
+			s.strikes = 0
+		}
+		s.version = v
+	}
+}
+
+// libraryVersion returns the version of the library: "25.5.1". It is the tool's own since 6.4.
+func libraryVersion(records []record) string {
+	if len(records) == 0 {
+		return ""
+	}
+	return label(records[0].text("amdsmi_library_version", "version"))
+}
+
+// major returns the first number of a version; 0 if it is not known.
+func major(version string) int {
+	first, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(first)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,109 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// fill makes the node of the devices that were listed.
+func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
+	entries := make([]entry, 0, len(s.listed))
+	at := make(map[int]int, len(s.listed))
+	blind := 0
+	for i := range s.listed {
+		e := s.entry(&s.listed[i])
+		if e.address == (address{}) {
+			blind++
+			if e.unique == "" {
+				complete = false
+				s.problem("identity", fmt.Errorf("amd-smi shows neither a unique id nor a PCI address of GPU %d: it is left out", e.index))
+				continue
+			}
+		}
+		at[e.index] = len(entries)
+		entries = append(entries, e)
+	}
+	if blind > 0 {
+		s.problem("PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
+			"run as a member of the groups render and video, with /dev/dri", errAccess, blind))
+	}
+	each := func(records []record, f func(record, *entry)) {
+		for _, r := range records {
+			if index, ok := r.integer("gpu"); ok {
+				if i, known := at[index]; known {
+					f(r, &entries[i])
+				}
+			}
+		}
+	}
+	each(metrics, func(r record, e *entry) { e.shares = amdMetric(r, &e.device) })
+	s.throttleTime(metrics, each)
+	each(answers[stepPCIe].records, func(r record, e *entry) { amdPCIe(r, &e.device) })
+	links := s.want.Has(gpu.GroupInterconnectLinks)
+	each(answers[stepXGMI].records, func(r record, e *entry) { amdXGMI(r, &e.device, links) })
+
+	a := arrange(entries)
+	s.node.Devices = a.devices
+	list, devices := parseProcesses(answers[stepProcess].records)
+	var repeated int
+	s.node.Processes, repeated = placeProcesses(list, devices, a.leaves, major(s.version) >= exactProcesses)
+	process, ran := answers[stepProcess]
+	for i := range s.node.Devices {
+		s.node.Devices[i].ProcessesUnread = !ran || process.err != nil || repeated > 0
+	}
+	if repeated > 0 {
+		s.problem("processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory: "+
+			"they are left out; the amdgpu scraper tells which GPU they use", repeated))
+	}
+	for _, id := range a.clashes {
+		s.node.Problems = append(s.node.Problems, gpu.Problem{Device: id, What: "identity", Err: errClash})
+	}
+	s.seen.update(&s.node, a.gpus, complete)
+}
+
+// throttleTime adds up the times for which the clocks were held down.
+func (s *AMD) throttleTime(metrics []record, each func([]record, func(record, *entry))) {
+	last := s.residencies
+	s.residencies = make(map[string]residency, len(last))
+	each(metrics, func(r record, e *entry) {
+		now, ok := residencyOf(r.section("throttle"), s.node.Time)
+		if !ok {
+			return
+		}
+		key := cmp.Or(e.address.String(), e.unique)
+		if before, known := last[key]; known {
+			now = now.since(before, &e.device)
+		}
+		s.residencies[key] = now
+	})
+}
+
+// entry makes an entry of a listed device, with what is known of it from earlier.
+func (s *AMD) entry(l *amdListed) entry {
+	static := s.static[l.index]
+	e := entry{
+		index:     l.index,
+		unique:    cmp.Or(l.unique, static.unique),
+		address:   l.address,
+		partition: l.partition.Or(static.partition),
+		order:     l.order,
+		profile:   static.profile,
+		device:    static.device,
+	}
+	if e.address == (address{}) {
+		e.address = static.address
+	}
+	e.device.Vendor = gpu.AMD
+	e.device.Name = l.name
+	e.device.Aliases = l.aliases
+	e.device.Index = gpu.Some(l.index)
+	if static.exhausted {
+		e.device.AddFault(gpu.FaultRemapFailed, "more bad memory pages than the driver's threshold: the board must be replaced")
+	}
+	return e
+}

@@ -1,0 +1,91 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// complain notes what could not be read.
+func (s *AMD) complain(steps []step, answers map[step]answer, err error) {
+	for _, st := range steps {
+		a, ran := answers[st]
+		if !ran {
+			continue
+		}
+		if a.warning != "" && st == stepList {
+			s.problem("permissions", fmt.Errorf("%w: %s", errAccess, a.warning))
+		}
+		var refused *toolError
+		if a.err == nil || optional(st) && (errors.As(a.err, &refused) || a.exception) {
+			continue // this version or this machine has none
+		}
+		s.problem(string(st), fmt.Errorf("amd-smi %s: %w", st, a.err))
+	}
+	for _, st := range [...]step{stepStatic, stepMetric} {
+		if e := s.exceptions[st]; e != nil && answers[st].err == nil {
+			s.problem(string(st), fmt.Errorf("amd-smi %s ends with an exception, and is asked for less: %w", st, e))
+		}
+	}
+	if err == nil {
+		return
+	}
+	unfinished := slices.IndexFunc(steps, func(st step) bool {
+		_, ran := answers[st]
+		return !ran && amdArgs(st, s.want, s.refused) != nil
+	})
+	if unfinished >= 0 && steps[unfinished] == stepPCIe && errors.Is(err, command.ErrTimeout) {
+		s.strikes++
+		err = fmt.Errorf("amd-smi metric --pcie measures traffic for a second per device on this board: %w", err)
+	}
+	s.problem("later commands", err)
+}
+
+// optional tells the steps that not every version and machine has.
+func optional(st step) bool { return st == stepXGMI || st == stepPCIe || st == stepVersion }
+
+// notRun returns what is known when amd-smi could not be run or did not end.
+func (s *AMD) notRun(err error) (*gpu.Node, error) {
+	if err == nil {
+		err = errors.New("no result")
+	}
+	err = fmt.Errorf("amd_smi: %w", err)
+	if !errors.Is(err, command.ErrNotFound) {
+		return nil, err
+	}
+	s.node.Problems = append(s.node.Problems, gpu.Problem{What: "amd-smi", Err: err})
+	s.seen.update(&s.node, 0, false)
+	return &s.node, nil
+}
+
+// noDevices returns what is known when amd-smi ended without a device.
+func (s *AMD) noDevices(err error) (*gpu.Node, error) {
+	if err == nil {
+		err = noDevice()
+	}
+	err = fmt.Errorf("amd-smi list: %w", err)
+	absent := errors.Is(err, errNoDriver) || errors.Is(err, errNoDevice)
+	if !absent && !errors.Is(err, errAccess) {
+		return nil, fmt.Errorf("amd_smi: %w", err)
+	}
+	s.static, s.listed = nil, nil
+	s.idle.failed(err, absent)
+	return s.nothing(), nil
+}
+
+// nothing returns a node without devices that can be read.
+func (s *AMD) nothing() *gpu.Node {
+	s.problem("amd-smi", s.idle.reason)
+	s.seen.update(&s.node, 0, s.idle.absent)
+	return &s.node
+}
+
+func (s *AMD) problem(what string, err error) {
+	s.node.Problems = append(s.node.Problems, gpu.Problem{What: what, Err: fmt.Errorf("amd_smi: %w", err)})
+}

@@ -1,0 +1,142 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// amdProcess is a process as amd-smi lists it under one device.
+type amdProcess struct {
+	pid    int64
+	index  int // of the device
+	name   string
+	memory gpu.Opt[int64] // bytes of the device's own memory, as printed
+}
+
+// parseProcesses reads the records of amd-smi process. A device without processes has the text "No running processes
+// detected" in place of one. It returns the numbers of the devices that were listed, too.
+func parseProcesses(records []record) (list []amdProcess, devices []int) {
+	for _, r := range records {
+		index, ok := r.integer("gpu")
+		if !ok || index >= maxDevices {
+			continue
+		}
+		devices = append(devices, index)
+		entries, _ := r["process_list"].([]any)
+		if entries == nil { // 5.7 and 6.0: one or several, called values
+			switch v := r["values"].(type) {
+			case []any:
+				entries = v
+			case map[string]any:
+				entries = []any{v}
+			}
+		}
+		for _, e := range entries {
+			outer, _ := e.(map[string]any)
+			info := record(outer).section("process_info")
+			pid, ok := info.integer("pid")
+			if !ok || pid == 0 || len(list) >= maxProcesses {
+				continue
+			}
+			list = append(list, amdProcess{
+				pid: int64(pid), index: index, name: executable(info.text("name")), memory: vram(info),
+			})
+		}
+	}
+	rescale(list)
+	return list, devices
+}
+
+// vram returns the device memory of a process. mem_usage is its sum with memory of the system, yet all there is in outputs
+// without the parts; without a unit it may be bytes or MB, and is then left alone.
+func vram(info record) gpu.Opt[int64] {
+	if parts := info.section("memory_usage"); parts != nil {
+		return whole(quantity(parts["vram_mem"], octets, "B"))
+	}
+	return whole(quantity(info["mem_usage"], octets, ""))
+}
+
+// The driver counts a process's memory in pages of 4 KiB and prints KiB; several versions of amd-smi make bytes of them by
+// 1000 instead of 1024 (ROCm 6.1 to 9, in spite of a correction in 6.4.2).
+const (
+	page         = 4096
+	decimalPages = 4000
+)
+
+// rescale undoes that. A number of bytes is a multiple of a page's; where one in the output cannot be, but is one of 4000,
+// all were made that way.
+func rescale(list []amdProcess) {
+	decimal := false
+	for _, p := range list {
+		m, _ := p.memory.Get()
+		switch {
+		case m%page == 0 && m%decimalPages != 0, m%page != 0 && m%decimalPages != 0:
+			return
+		case m%page != 0:
+			decimal = true
+		}
+	}
+	if !decimal {
+		return
+	}
+	for i := range list {
+		if m, ok := list[i].memory.Get(); ok {
+			list[i].memory = gpu.Some(m / 1000 * 1024)
+		}
+	}
+}
+
+// placeProcesses makes the processes of a node. Before 10.0 amd-smi lists a process under every device of which it has a
+// context, and a process that opens the driver has one of all, with the same numbers under each. Such a process is left
+// out: on which device its memory lies is not told, and under each it would count many times. It returns how many those are.
+func placeProcesses(list []amdProcess, devices []int, leaves map[int]string, exact bool) (result []gpu.Process, repeated int) {
+	everywhere := make(map[int64]bool)
+	if len(devices) > 1 && !exact {
+		everywhere = repeatedProcesses(list, len(devices))
+	}
+	seen := make(map[gpu.Process]bool, len(list))
+	for _, p := range list {
+		id := leaves[p.index]
+		key := gpu.Process{PID: p.pid, DeviceID: id}
+		if id == "" || everywhere[p.pid] || seen[key] {
+			continue
+		}
+		seen[key] = true
+		result = append(result, gpu.Process{
+			PID: p.pid, DeviceID: id, Type: gpu.ProcessCompute, Memory: p.memory, Executable: p.name,
+		})
+	}
+	slices.SortFunc(result, func(a, b gpu.Process) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID))
+	})
+	return result, len(everywhere)
+}
+
+// repeatedProcesses returns the processes that are listed under every device with the same memory.
+func repeatedProcesses(list []amdProcess, devices int) map[int64]bool {
+	type listing struct {
+		times  int
+		memory gpu.Opt[int64]
+		differ bool
+	}
+	listings := make(map[int64]listing, len(list))
+	for _, p := range list {
+		l := listings[p.pid]
+		l.differ = l.differ || l.times > 0 && l.memory != p.memory
+		l.memory = p.memory
+		l.times++
+		listings[p.pid] = l
+	}
+	result := make(map[int64]bool)
+	for pid, l := range listings {
+		if l.times >= devices && !l.differ {
+			result[pid] = true
+		}
+	}
+	return result
+}

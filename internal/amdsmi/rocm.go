@@ -1,0 +1,213 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const (
+	// maxAttempts bounds how often a tool is started again in one read because it did not know an option.
+	maxAttempts = 3
+	// forgetAfter is the number of reads for which a refusal is believed: the tool may have been replaced by a newer one.
+	forgetAfter = 120
+)
+
+// ROCm reads GPUs with rocm-smi.
+type ROCm struct {
+	runner command.Runner
+	want   gpu.Group
+	now    func() time.Time
+
+	refused map[string]bool // options that this version does not know
+	reads   int             // since refused was last emptied
+	seen    seen
+	idle    idle
+	node    gpu.Node
+}
+
+var _ gpu.Source = (*ROCm)(nil)
+
+// NewROCm returns a source that reads what belongs to the wanted groups. A configured path is the runner's business.
+func NewROCm(_ *ROCmConfig, runner command.Runner, want gpu.Group) *ROCm {
+	return &ROCm{
+		runner:  runner,
+		want:    want,
+		now:     time.Now,
+		refused: make(map[string]bool),
+		seen:    newSeen(command.ROCmSMI),
+	}
+}
+
+// Close implements gpu.Source. There is nothing to release.
+func (*ROCm) Close() error { return nil }
+
+// Read implements gpu.Source. An error means that rocm-smi did not end in time, or printed nothing that can be read.
+func (s *ROCm) Read(ctx context.Context) (*gpu.Node, error) {
+	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
+	if s.idle.skip() {
+		return s.nothing(), nil
+	}
+	if s.reads++; s.reads > forgetAfter {
+		s.reads = 0
+		clear(s.refused)
+	}
+	out, tables, err := s.run(ctx)
+	if out == nil {
+		return s.notRun(err)
+	}
+	if len(out.cards) == 0 {
+		return s.noCards(out)
+	}
+	s.idle.succeeded()
+	if out.err != nil {
+		s.problem("output", fmt.Errorf("rocm-smi, exit code %d: %w; the cards before that were read", out.exitCode, out.err))
+	}
+	if err != nil {
+		s.problem("processes and errors", err)
+	}
+	s.fill(out, tables)
+	return &s.node, nil
+}
+
+// run starts rocm-smi, again without the options that this version does not know. The error is the runner's; what was read
+// before it is returned.
+func (s *ROCm) run(ctx context.Context) (out *rocmOutput, tables *rocmTables, err error) {
+	wanted := true // the JSON, until it was read
+	for attempt := 1; ; attempt++ {
+		var commands []command.Command
+		if wanted {
+			args := append([]string{"--json"}, arguments(rocmJSONFlags, s.want, s.refused)...)
+			commands = append(commands, command.Command{Tool: command.ROCmSMI, Args: args})
+		}
+		if args := arguments(rocmTextFlags, s.want, s.refused); args != nil {
+			commands = append(commands, command.Command{Tool: command.ROCmSMI, Args: args})
+		}
+		var results []command.Result
+		if len(commands) > 0 {
+			results, err = s.runner.Run(ctx, commands...)
+		}
+		again := false
+		if wanted && len(results) > 0 {
+			r := &results[0]
+			out = rocmOutputOf(r)
+			wanted = errors.Is(out.err, errNotJSON) && refuse(rocmJSONFlags, r.Stderr, s.refused)
+			again = wanted
+			results = results[1:]
+		}
+		if len(results) > 0 {
+			r := &results[0]
+			t := parseROCmTables(r.Stdout)
+			tables = &t
+			again = !t.complete && s.lessText(r) || again
+		}
+		if err != nil || !again || attempt == maxAttempts {
+			return out, tables, err
+		}
+	}
+}
+
+// lessText notes what to leave out of the call for text, which did not come to its end.
+func (s *ROCm) lessText(r *command.Result) bool {
+	if refuse(rocmTextFlags, r.Stderr, s.refused) {
+		return true
+	}
+	if r.ExitCode == 0 || s.refused[flagRAS] || !s.want.Has(gpu.GroupECC) {
+		return false
+	}
+	s.refused[flagRAS] = true
+	return true
+}
+
+// notRun returns what is known when rocm-smi could not be run or did not end.
+func (s *ROCm) notRun(err error) (*gpu.Node, error) {
+	if err == nil {
+		err = errors.New("no result")
+	}
+	err = fmt.Errorf("rocm_smi: %w", err)
+	if !errors.Is(err, command.ErrNotFound) {
+		return nil, err
+	}
+	s.problem("rocm-smi", err)
+	s.seen.update(&s.node, 0, false)
+	return &s.node, nil
+}
+
+// noCards returns what is known when rocm-smi ended without a card.
+func (s *ROCm) noCards(out *rocmOutput) (*gpu.Node, error) {
+	err := fmt.Errorf("rocm-smi: %w", out.failure)
+	absent := errors.Is(err, errNoDriver) || errors.Is(err, errNoDevice)
+	if !absent && !errors.Is(err, errAccess) {
+		return nil, fmt.Errorf("rocm_smi: %w", err)
+	}
+	s.idle.failed(err, absent)
+	return s.nothing(), nil
+}
+
+// nothing returns a node without devices that can be read.
+func (s *ROCm) nothing() *gpu.Node {
+	s.problem("rocm-smi", s.idle.reason)
+	s.seen.update(&s.node, 0, s.idle.absent)
+	return &s.node
+}
+
+// fill makes the node of the cards.
+func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
+	if tables == nil {
+		tables = &rocmTables{}
+	}
+	complete := out.err == nil
+	driver := label(out.system["Driver version"])
+	entries := make([]entry, 0, len(out.cards))
+	for i := range out.cards {
+		e := out.cards[i].entry(driver)
+		if e.unique == "" && e.address == (address{}) {
+			complete = false
+			s.problem("identity", fmt.Errorf("rocm-smi shows neither a unique id nor a PCI address of card%d: it is left out", e.index))
+			continue
+		}
+		e.device.Errors = append(e.device.Errors, tables.errors[e.index]...)
+		entries = append(entries, e)
+	}
+	a := arrange(entries)
+	s.node.Devices = a.devices
+	for _, id := range a.clashes {
+		s.node.Problems = append(s.node.Problems, gpu.Problem{Device: id, What: "identity", Err: errClash})
+	}
+	if out.lowPower {
+		s.problem("low power", errors.New("a GPU is asleep, and rocm-smi shows no temperatures, power and clocks of it"))
+	}
+	if s.want.Has(gpu.GroupECC) && s.refused[flagRAS] {
+		s.problem("errors", errors.New("this rocm-smi does not tell the RAS counts, or aborts when it reads them"))
+	}
+	s.processes(out, tables, a.leaves)
+	s.seen.update(&s.node, a.gpus, complete)
+}
+
+// processes adds the processes to the node.
+func (s *ROCm) processes(out *rocmOutput, tables *rocmTables, leaves map[int]string) {
+	list := tables.processes
+	if len(list) == 0 {
+		list = out.processes()
+	}
+	var unplaced int
+	s.node.Processes, unplaced = tables.place(list, leaves)
+	if unplaced > 0 {
+		s.problem("processes", fmt.Errorf("rocm-smi does not tell which GPUs %d processes use: they are left out", unplaced))
+	}
+	unread := !s.want.Has(gpu.GroupProcesses) || !tables.cardsRead && len(s.node.Processes) == 0 || unplaced > 0
+	for i := range s.node.Devices {
+		s.node.Devices[i].ProcessesUnread = unread
+	}
+}
+
+func (s *ROCm) problem(what string, err error) {
+	s.node.Problems = append(s.node.Problems, gpu.Problem{What: what, Err: fmt.Errorf("rocm_smi: %w", err)})
+}

@@ -1,0 +1,153 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func TestROCmFailures(t *testing.T) {
+	t.Parallel()
+	const card = `{"card0": {"Unique ID": "0x1", "PCI Bus": "0000:03:00.0", "GPU use (%)": "5"}}`
+	for _, tt := range []struct {
+		name     string
+		answer   func(args string) (command.Result, error)
+		err      string // of Read
+		problem  string
+		devices  int
+		patience bool // with what stays so
+	}{
+		{
+			name: "no tool",
+			answer: func(string) (command.Result, error) {
+				return command.Result{}, errors.Join(command.ErrNotFound, errors.New("no rocm-smi in /opt/rocm/bin"))
+			},
+			problem: "no rocm-smi in /opt/rocm/bin",
+		},
+		{
+			name:   "hangs",
+			answer: func(string) (command.Result, error) { return command.Result{}, command.ErrTimeout },
+			err:    "did not end in time",
+		},
+		{
+			name: "no driver, exit code 0",
+			answer: func(string) (command.Result, error) {
+				return fails(0, "", "cat: /sys/module/amdgpu/initstate: No such file or directory\n"+
+					"ERROR:root:Driver not initialized (amdgpu not found in modules)\n")
+			},
+			problem: "the amdgpu driver is not loaded; load it (modprobe amdgpu)", patience: true,
+		},
+		{
+			name:    "no data, exit code 0",
+			answer:  func(string) (command.Result, error) { return fails(0, "", "WARNING: No JSON data to report\n") },
+			problem: "the driver has no GPU", patience: true,
+		},
+		{
+			name: "not permitted",
+			answer: func(string) (command.Result, error) {
+				return fails(8, "", "ERROR:root:ROCm SMI returned 8: RSMI_STATUS_PERMISSION (Permission denied)\n")
+			},
+			problem: "groups render and video", patience: true,
+		},
+		{
+			name: "a table instead of JSON",
+			answer: func(string) (command.Result, error) {
+				return prints("\n\n======================= ROCm System Management Interface =======================\nGPU[0]\t\t: GPU use (%): 5\n")
+			},
+			err: `output is not JSON: it begins with "======================= ROCm System`,
+		},
+		{
+			name:   "nothing at all",
+			answer: func(string) (command.Result, error) { return fails(0, "", "") },
+			err:    "output is not JSON: there is none",
+		},
+		{
+			name:   "dies in the first card",
+			answer: func(string) (command.Result, error) { return fails(-1, card[:40], "") },
+			err:    "output ends in the middle",
+		},
+		{
+			name: "dies in the second card",
+			answer: func(string) (command.Result, error) {
+				return fails(-1, card[:len(card)-1]+`, "card1": {"Unique ID": "0x2", "GPU u`, "")
+			},
+			problem: "output ends in the middle", devices: 1,
+		},
+		{
+			name: "a card that shows nothing",
+			answer: func(string) (command.Result, error) {
+				return prints(card[:len(card)-1] + `, "card1": {}, "card7": "N/A", "cardX": {"Unique ID": "0x7"}}`)
+			},
+			problem: "neither a unique id nor a PCI address of card1", devices: 1,
+		},
+		{
+			name: "the text hangs",
+			answer: func(args string) (command.Result, error) {
+				if strings.HasPrefix(args, "--json") {
+					return prints(card)
+				}
+				return command.Result{}, command.ErrTimeout
+			},
+			problem: "processes and errors: rocm_smi: tool did not end in time", devices: 1,
+		},
+		{
+			name: "an exit code that means nothing",
+			answer: func(args string) (command.Result, error) {
+				if strings.HasPrefix(args, "--json") {
+					return fails(2, card, "")
+				}
+				return fails(2, "=== End of ROCm SMI Log ===\n", "")
+			},
+			devices: 1,
+		},
+		{
+			name: "a card asleep",
+			answer: func(args string) (command.Result, error) {
+				if strings.HasPrefix(args, "--json") {
+					return prints("\nWARNING: AMD GPU device(s) is/are in a low-power state. Check power control/runtime_status\n\n" + card)
+				}
+				return prints("")
+			},
+			problem: "a GPU is asleep", devices: 1,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tool := &fakeTool{answer: tt.answer}
+			s := testROCm(tool)
+			node, err := s.Read(t.Context())
+			if tt.err != "" {
+				require.ErrorContains(t, err, tt.err)
+				require.ErrorContains(t, err, "rocm_smi: ")
+				return
+			}
+			require.NoError(t, err)
+			require.Len(t, node.Devices, tt.devices)
+			requireValue(t, int64(tt.devices), node.Presence[gpu.Visible], "visible")
+			if tt.problem == "" {
+				require.Empty(t, problems(node))
+			} else {
+				require.Contains(t, problems(node), tt.problem)
+			}
+			before := len(tool.runs)
+			for range 40 {
+				again := read(t, s)
+				require.Len(t, again.Problems, len(node.Problems), "a problem is there as long as it holds")
+			}
+			if tt.patience {
+				assert.Less(t, len(tool.runs)-before, 10)
+			} else {
+				assert.Equal(t, 40, len(tool.runs)-before)
+			}
+		})
+	}
+}

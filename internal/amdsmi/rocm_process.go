@@ -1,0 +1,115 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// maxProcesses bounds what is taken from one output.
+const maxProcesses = 16384
+
+// rocmProcess is a process as rocm-smi lists it.
+type rocmProcess struct {
+	pid    int64
+	name   string
+	cards  gpu.Opt[int]   // how many it uses: a count, no card's number
+	memory gpu.Opt[int64] // bytes, on all of them together
+}
+
+// processes reads the processes of the JSON: "PID104225": "python3, 2, 1073741824, 0, 152", which are its name, the
+// number of cards it uses, its memory, its SDMA traffic and its compute units.
+func (o *rocmOutput) processes() []rocmProcess {
+	var list []rocmProcess
+	for key, value := range o.system {
+		digits, ok := strings.CutPrefix(key, "PID")
+		pid, err := strconv.ParseInt(digits, 10, 64)
+		if !ok || err != nil || pid <= 0 || len(list) == maxProcesses {
+			continue
+		}
+		p := rocmProcess{pid: pid}
+		// The fields are read from the right: blanks in a name have become ", ". A name with a colon and a blank in it ends
+		// the line there; then nothing but the name is left.
+		fields := strings.Split(value, ", ")
+		if n := len(fields); n < 5 {
+			p.name = label(value)
+		} else {
+			p.name = label(strings.Join(fields[:n-4], " "))
+			p.cards, p.memory = cardCount(fields[n-4]), processMemory(fields[n-3])
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func cardCount(s string) gpu.Opt[int] {
+	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 16)
+	if err != nil {
+		return gpu.Opt[int]{}
+	}
+	return gpu.Some(int(n))
+}
+
+// processMemory reads the memory of a process. Several versions print 0 for every process; one that has a card open and no
+// byte on it is rarer than they are.
+func processMemory(s string) gpu.Opt[int64] {
+	memory := whole(quantity(s, octets, "B"))
+	if b, ok := memory.Get(); !ok || b == 0 || sentinel(float64(b)) {
+		return gpu.Opt[int64]{}
+	}
+	return memory
+}
+
+// place makes the processes of a node. Which cards they use only the text of --showpidgpus tells; without it, a process is
+// known to be on a device where there is but one. It returns how many are on devices that are not told.
+func (t *rocmTables) place(list []rocmProcess, leaves map[int]string) (processes []gpu.Process, unplaced int) {
+	for _, p := range list {
+		devices := t.devices(&p, leaves)
+		if len(devices) == 0 {
+			if n, known := p.cards.Get(); !t.cardsRead && (!known || n > 0) {
+				unplaced++
+			}
+			continue
+		}
+		if len(devices) > 1 {
+			p.memory = gpu.Opt[int64]{} // the sum over the devices
+		}
+		for _, id := range devices {
+			processes = append(processes, gpu.Process{
+				PID: p.pid, DeviceID: id, Type: gpu.ProcessCompute, Memory: p.memory, Executable: p.name,
+			})
+		}
+	}
+	slices.SortFunc(processes, func(a, b gpu.Process) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID))
+	})
+	return processes, unplaced
+}
+
+// devices returns the devices of a process.
+func (t *rocmTables) devices(p *rocmProcess, leaves map[int]string) []string {
+	var result []string
+	add := func(id string) {
+		if id != "" && !slices.Contains(result, id) {
+			result = append(result, id)
+		}
+	}
+	if t.cardsRead {
+		for _, card := range t.processCards[p.pid] {
+			add(leaves[card])
+		}
+		return result
+	}
+	if n, known := p.cards.Get(); len(leaves) == 1 && known && n > 0 {
+		for _, id := range leaves {
+			add(id)
+		}
+	}
+	return result
+}

@@ -1,0 +1,88 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// maxSeen bounds what is remembered of GPUs that are gone.
+const maxSeen = 64
+
+// seen remembers the GPUs of earlier reads, so that one that is no longer listed is reported and not forgotten.
+type seen struct {
+	tool command.Tool
+	gpus map[string]sighting // by PCI address, else by ID
+}
+
+type sighting struct {
+	devices []gpu.Device // the GPU and its partitions: what identifies them, no readings
+	last    time.Time
+}
+
+func newSeen(tool command.Tool) seen { return seen{tool: tool, gpus: make(map[string]sighting)} }
+
+// update notes the GPUs of a node and counts them. Where the tool's list is known to be complete, GPUs of earlier reads that
+// are not in it are added to the node, failed; otherwise nothing can be said of them.
+func (s *seen) update(node *gpu.Node, gpus int64, complete bool) {
+	node.Presence[gpu.Visible] = gpu.Some(gpus)
+	for i := range node.Devices {
+		d := &node.Devices[i]
+		key := cmp.Or(d.Info.PCIAddress, d.Parent, d.ID)
+		g := s.gpus[key]
+		if key == "" || g.devices == nil && len(s.gpus) == maxSeen {
+			continue
+		}
+		if !g.last.Equal(node.Time) {
+			g = sighting{last: node.Time}
+		}
+		g.devices = append(g.devices, gpu.Device{
+			ID: d.ID, Name: d.Name, Model: d.Model, Vendor: d.Vendor, Parent: d.Parent, Index: d.Index, Info: d.Info, Aliases: d.Aliases,
+		})
+		s.gpus[key] = g
+	}
+	if complete {
+		s.miss(node)
+	}
+}
+
+// miss adds to a node what it lacks.
+func (s *seen) miss(node *gpu.Node) {
+	var lost []sighting
+	for key, g := range s.gpus {
+		switch {
+		case g.last.Equal(node.Time):
+		case listed(node, g.devices[0].ID):
+			delete(s.gpus, key) // it sits in another slot now
+		default:
+			lost = append(lost, g)
+		}
+	}
+	slices.SortFunc(lost, func(a, b sighting) int {
+		x, y := &a.devices[0], &b.devices[0]
+		return cmp.Or(cmp.Compare(x.Info.PCIAddress, y.Info.PCIAddress), cmp.Compare(x.ID, y.ID))
+	})
+	for _, g := range lost {
+		for _, d := range g.devices {
+			d.AddFault(gpu.FaultLost, fmt.Sprintf("%s has not listed it since %s: removed, or lost by the driver; see the kernel's log",
+				s.tool, g.last.UTC().Format(time.RFC3339)))
+			node.Devices = append(node.Devices, d)
+		}
+	}
+	node.Presence[gpu.Missing] = gpu.Some(int64(len(lost)))
+}
+
+// listed tells whether a node has a device of this ID.
+func listed(node *gpu.Node, id string) bool {
+	return named(id) && slices.ContainsFunc(node.Devices, func(d gpu.Device) bool { return d.ID == id })
+}
+
+// named tells an ID from one that the machine's name is still to be put before.
+func named(id string) bool { return id != "" && id[0] != '/' }

@@ -1,0 +1,200 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/cdi"
+	"github.com/otelgpu/gpureceiver/internal/attribution/cgroup"
+	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+)
+
+// syncWait is how long Start waits for the API server, so that the first data have names. It is no error if it does not
+// answer.
+const syncWait = 2 * time.Second
+
+// Attributor attributes the devices and processes of one machine. It may be shared by the sources of several vendors.
+type Attributor struct {
+	processes   bool
+	view        *kube.View   // nil where the API may not be read
+	allocations *allocations // nil where the kubelet is not asked
+	ctx         context.Context
+	cancel      context.CancelFunc
+
+	mu         sync.Mutex
+	containers *containers
+	parsed     map[string]cgroup.Ref
+	domains    map[gpu.Vendor]*domain
+}
+
+// domain is what is kept of one vendor's devices, and reused.
+type domain struct {
+	generation uint64
+	last       time.Time
+	index      deviceIndex
+	ledger     ledger
+	sharing    map[string]*seenSharing
+	certain    bool // no allocation is left of which it cannot be told which device is meant
+
+	where             []whereabouts // of each process
+	users             users         // that have a process on any device
+	current, previous map[int64]*gpu.Container
+	byID              map[string]int
+	uses              []deviceUse
+	containers        []gpu.ContainerUse
+}
+
+func newDomain() *domain {
+	return &domain{
+		ledger:   newLedger(),
+		users:    newUsers(),
+		sharing:  make(map[string]*seenSharing),
+		current:  make(map[int64]*gpu.Container),
+		previous: make(map[int64]*gpu.Container),
+		byID:     make(map[string]int),
+	}
+}
+
+// Option changes an Attributor.
+type Option func(*options)
+
+type options struct {
+	clients *kube.Clients
+	minors  string
+}
+
+// WithClients has the Kubernetes API read with these clients, whatever the configuration says of how to reach it.
+func WithClients(clients *kube.Clients) Option { return func(o *options) { o.clients = clients } }
+
+// WithMIGMinors names the NVIDIA driver's table of the device nodes of MIG instances, if it is not the usual one.
+func WithMIGMinors(file string) Option { return func(o *options) { o.minors = file } }
+
+// New returns an Attributor. It fails where a file that the configuration names cannot be read; whether the kubelet and
+// the API server answer shows later.
+func New(config Config, opts ...Option) (*Attributor, error) {
+	o := options{minors: cdi.DefaultMinors}
+	for _, option := range opts {
+		option(&o)
+	}
+	a := &Attributor{
+		parsed:  make(map[string]cgroup.Ref),
+		domains: make(map[gpu.Vendor]*domain),
+	}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	var err error
+	if config.Owners != nil {
+		if a.view, err = newView(&config, o.clients); err != nil {
+			return nil, fmt.Errorf("attribution: owners: %w", err)
+		}
+	}
+	var logs *podlogs.Dirs
+	if p := config.Processes; p != nil {
+		a.processes = true
+		logs = podlogs.New(p.LogPath)
+	}
+	if p := config.PodResources; p != nil {
+		kubelet, err := podresources.New(p.Endpoint)
+		if err != nil {
+			return nil, fmt.Errorf("attribution: pod_resources: %w", err)
+		}
+		a.allocations = &allocations{kubelet: kubelet, resolver: dynamicResolver{cdi: cdi.New(p.CDIDirs, o.minors)}}
+		if a.view != nil {
+			a.allocations.resolver.slices = a.view.Slices
+		}
+	}
+	a.containers = newContainers(a.view, logs)
+	return a, nil
+}
+
+func newView(config *Config, clients *kube.Clients) (*kube.View, error) {
+	if clients == nil {
+		rest, err := config.Owners.API.REST()
+		if err != nil {
+			return nil, err
+		}
+		if clients, err = kube.NewClients(rest); err != nil {
+			return nil, err
+		}
+	}
+	return kube.NewView(clients, kube.ViewOptions{
+		Pods: kube.PodsOptions{
+			Node: config.NodeName, Labels: config.Owners.Labels, Annotations: config.Owners.Annotations,
+		},
+		Kinds:   config.Owners.Kinds,
+		Devices: config.PodResources != nil,
+	})
+}
+
+// Start begins to watch the API server, where that is configured, and waits a moment for its first answer.
+func (a *Attributor) Start(ctx context.Context) error {
+	if a.view == nil {
+		return nil
+	}
+	a.view.Start()
+	ctx, cancel := context.WithTimeout(ctx, syncWait)
+	defer cancel()
+	a.view.WaitSynced(ctx)
+	return nil
+}
+
+// Apply completes a node that was read on this machine: Device.Holders and HoldersKnown, Process.Container (by the
+// control groups that process.Reader has read), and Node.Containers. What it cannot read it adds to Node.Problems. What
+// it adds to the node is valid until the next Apply of the same vendor's node.
+func (a *Attributor) Apply(ctx context.Context, node *gpu.Node) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.ctx, cancel)() // Close ends what is under way
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	now := node.Time
+	if now.IsZero() {
+		now = time.Now()
+	}
+	d := a.domains[node.Vendor]
+	if d == nil {
+		d = newDomain()
+		a.domains[node.Vendor] = d
+	}
+	d.generation++
+	a.containers.begin()
+	d.index.update(node.Devices)
+	a.attributeProcesses(node, d)
+	a.attributeAllocations(ctx, node, d, now)
+	d.quantities(node, now)
+	for id, s := range d.sharing {
+		if s.generation != d.generation {
+			delete(d.sharing, id)
+		}
+	}
+	a.addProblems(node)
+}
+
+func (a *Attributor) addProblems(node *gpu.Node) {
+	if a.containers.logsErr != nil {
+		node.Problems = append(node.Problems, gpu.Problem{What: "container logs", Err: a.containers.logsErr})
+	}
+	if a.view != nil {
+		node.Problems = append(node.Problems, a.view.Problems()...)
+	}
+}
+
+// Close ends everything that Start began. An Apply that is under way comes back soon.
+func (a *Attributor) Close() error {
+	a.cancel()
+	if a.view != nil {
+		a.view.Stop()
+	}
+	if a.allocations != nil {
+		return a.allocations.kubelet.Close()
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// BenchmarkApply attributes a node of 500 pods with two containers each: of 8 GPUs, alone or time-sliced among as many
+// pods as can be, with a process for each slot. The kubelet and its connection are in the figure.
+func BenchmarkApply(b *testing.B) {
+	for _, slots := range []int{8, 500} {
+		b.Run(fmt.Sprint(slots, " slots"), func(b *testing.B) {
+			var objects []runtime.Object
+			var pods []*podresourcesv1.PodResources
+			node := nodeOf()
+			for n := range 8 {
+				node.Devices = append(node.Devices, device(n))
+			}
+			yes := true
+			for n := range 500 {
+				main, side := who{fmt.Sprint("pod-", n), "main"}, who{fmt.Sprint("pod-", n), "side"}
+				pod := podOf(main, side)
+				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "u", Controller: &yes}}
+				objects = append(objects, pod)
+				held := &podresourcesv1.ContainerResources{Name: main.name}
+				if n < slots {
+					id := uuid(n % 8)
+					if slots > 8 {
+						id += fmt.Sprint("::", n/8)
+					}
+					held = kubelettest.Container(main.name, resource, id)
+					run(node, int64(n+1), uuid(n%8), main, 1e9, 0.01)
+				}
+				pods = append(pods, kubelettest.Pod(main.pod, held, &podresourcesv1.ContainerResources{Name: side.name}))
+			}
+			m := newMachine(b, nil, objects...).start()
+			m.kubelet.Set(pods...)
+			require.True(b, m.attributor.view.Pods.Synced())
+			node.Vendor = gpu.NVIDIA
+			b.ReportAllocs()
+			for b.Loop() {
+				node.Problems = node.Problems[:0]
+				m.attributor.Apply(context.Background(), node)
+			}
+			require.Empty(b, node.Problems)
+			require.Len(b, node.Containers, slots)
+		})
+	}
+}

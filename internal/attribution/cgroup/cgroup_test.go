@@ -1,0 +1,147 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cgroup
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+const (
+	id      = "3f2504e04f8911d39a0c0305e82c3301aabbccddeeff00112233445566778899"
+	other   = "99887766554433221100ffeeddccbbaa1033c2e85030c0a93d1198f4e04052f3"
+	podID   = "8b8b1f3c-6f9e-4b52-9c65-0a5b8e2f3d11"
+	podIDU  = "8b8b1f3c_6f9e_4b52_9c65_0a5b8e2f3d11"
+	pod2ID  = "11111111-2222-3333-4444-555555555555"
+	hashUID = "4f1a2b3c4d5e6f708192a3b4c5d6e7f8"
+)
+
+func TestParse(t *testing.T) {
+	inPod := Ref{PodUID: podID, ContainerID: id}
+	tests := []struct {
+		name, in string
+		want     Ref
+	}{
+		// The drivers, the runtimes and the classes of service.
+		{"systemd, containerd, guaranteed", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},
+		{"systemd, containerd, burstable", "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},
+		{"systemd, CRI-O, best effort", "0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + podIDU + ".slice/crio-" + id + ".scope", inPod},
+		{"systemd, cri-dockerd", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice/docker-" + id + ".scope", inPod},
+		{"systemd, CRI-O, container below", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice/crio-" + id + ".scope/container", inPod},
+		{"cgroupfs, containerd, guaranteed", "0::/kubepods/pod" + podID + "/" + id, inPod},
+		{"cgroupfs, containerd, burstable", "0::/kubepods/burstable/pod" + podID + "/" + id, inPod},
+		{"cgroupfs, CRI-O", "0::/kubepods/besteffort/pod" + podID + "/crio-" + id, inPod},
+		{"kubelet's own root, systemd", "0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/kubelet-kubepods-burstable-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},
+		{"kubelet's own root, cgroupfs", "0::/k8s-e2e/kubepods/burstable/pod" + podID + "/" + id, inPod},
+		{"containerd not told of systemd", "0::/system.slice/containerd.service/kubepods-burstable-pod" + podIDU + ".slice:cri-containerd:" + id, inPod},
+		{"containerd not told of systemd, one name", "1:cpu:/system.slice:containerd.service:kubepods-besteffort-pod" + podIDU + ".slice:cri-containerd:" + id, inPod},
+		{"static pod", "0::/kubepods/burstable/pod" + hashUID + "/" + id, Ref{PodUID: hashUID, ContainerID: id}},
+		{"static pod, systemd", "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + hashUID + ".slice/crio-" + id + ".scope", Ref{PodUID: hashUID, ContainerID: id}},
+		{"pod without a container", "0::/kubepods/burstable/pod" + podID, Ref{PodUID: podID}},
+		{"conmon of a pod", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice/crio-conmon-" + id + ".scope", Ref{PodUID: podID}},
+
+		// Version 1 and the mixed hierarchy.
+		{"version 1", "12:memory:/kubepods/burstable/pod" + podID + "/" + id + "\n11:cpu,cpuacct:/kubepods/burstable/pod" + podID + "/" + id + "\n1:name=systemd:/kubepods/burstable/pod" + podID + "/" + id + "\n", inPod},
+		{"mixed, version 2 unused", "3:memory:/kubepods/pod" + podID + "/" + id + "\n2:pids:/\n1:name=systemd:/system.slice/containerd.service\n0::/system.slice/containerd.service\n", inPod},
+		{"mixed, first lines tell nothing", "9:name=systemd:/\n8:pids:/\n5:devices:/kubepods/pod" + podID + "/" + id + "\n0::/\n", inPod},
+
+		// Paths relative to the reader's own control group namespace.
+		{"relative, another pod", "0::/../../kubepods-besteffort.slice/kubepods-besteffort-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},
+		{"relative, another pod of the class", "0::/../../kubepods-burstable-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},
+		{"relative, cgroupfs", "0::/../../pod" + podID + "/" + id, inPod},
+		{"relative, own pod", "0::/../cri-containerd-" + id + ".scope", Ref{ContainerID: id}},
+		{"own container", "0::/", Ref{}},
+
+		// One in the other.
+		{"Docker in a pod", "0::/kubepods/burstable/pod" + podID + "/" + id + "/docker/" + other, inPod},
+		{"systemd in a pod", "0::/kubepods/burstable/pod" + podID + "/" + id + "/system.slice/sshd.service", inPod},
+		{"init.scope in a pod", "0::/kubepods/burstable/pod" + podID + "/" + id + "/init.scope", inPod},
+		{"cluster in a Docker container", "0::/docker/" + other + "/kubelet/kubepods/burstable/pod" + podID + "/" + id, inPod},
+		{"cluster in a Docker container, systemd", "0::/system.slice/docker-" + other + ".scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},
+		{"cluster in a pod", "0::/kubepods/pod" + podID + "/" + id + "/kubelet/kubepods/pod" + pod2ID + "/" + other, inPod},
+
+		// Containers without Kubernetes.
+		{"Docker, systemd", "0::/system.slice/docker-" + id + ".scope", Ref{ContainerID: id}},
+		{"Docker, cgroupfs", "0::/docker/" + id, Ref{ContainerID: id}},
+		{"Docker, own init", "0::/docker/" + id + "/init", Ref{ContainerID: id}},
+		{"Podman", "0::/machine.slice/libpod-" + id + ".scope/container", Ref{ContainerID: id}},
+		{"Podman, of a user", "0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" + id + ".scope/container", Ref{ContainerID: id}},
+		{"Podman's monitor", "0::/machine.slice/libpod-conmon-" + id + ".scope", Ref{SystemdUnit: "libpod-conmon-" + id + ".scope"}},
+		{"containerd", "0::/default/" + id, Ref{ContainerID: id}},
+		{"ECS", "0::/ecs/11112222333344445555666677778888/" + id, Ref{ContainerID: id}},
+
+		// Slurm.
+		{"Slurm, version 1", "5:devices:/slurm/uid_1000/job_4242/step_0/task_0", Ref{SlurmJob: "4242"}},
+		{"Slurm, version 1, several daemons", "5:devices:/slurm_node01/uid_1000/job_4242/step_batch", Ref{SlurmJob: "4242"}},
+		{"Slurm, version 2", "0::/system.slice/slurmstepd.scope/job_4242/step_0/user/task_0", Ref{SlurmJob: "4242"}},
+		{"Slurm, version 2, several daemons", "0::/system.slice/node01_slurmstepd.scope/job_4242/step_extern/user/task_special", Ref{SlurmJob: "4242"}},
+		{"Slurm before the session", "5:devices:/slurm/uid_1000/job_7/step_0\n1:name=systemd:/system.slice/slurmd.service", Ref{SlurmJob: "7"}},
+		{"container in a job", "0::/system.slice/slurmstepd.scope/job_4242/step_0/user/libpod-" + id, Ref{ContainerID: id}},
+		{"Slurm's own daemon", "0::/system.slice/slurmd.service", Ref{SystemdUnit: "slurmd.service"}},
+		{"job_ of something else", "0::/system.slice/farm.service/job_12", Ref{SystemdUnit: "farm.service"}},
+		{"no job number", "0::/slurm/uid_1/job_x1", Ref{}},
+
+		// systemd.
+		{"service", "0::/system.slice/ollama.service", Ref{SystemdUnit: "ollama.service"}},
+		{"service, version 1", "2:cpu:/\n1:name=systemd:/system.slice/ollama.service", Ref{SystemdUnit: "ollama.service"}},
+		{"template", "0::/system.slice/system-vllm.slice/vllm@0.service", Ref{SystemdUnit: "vllm@0.service"}},
+		{"session", "0::/user.slice/user-1000.slice/session-3.scope", Ref{SystemdUnit: "session-3.scope"}},
+		{"user's own", "0::/user.slice/user-1000.slice/user@1000.service/app.slice/notebook.service", Ref{SystemdUnit: "user@1000.service"}},
+		{"slice alone", "0::/system.slice", Ref{}},
+		{"root", "0::/", Ref{}},
+
+		// Not what it seems.
+		{"too short an id", "0::/kubepods/pod" + podID + "/" + id[1:], Ref{PodUID: podID}},
+		{"upper case", "0::/docker/" + strings.ToUpper(id), Ref{}},
+		{"a folder named pod", "0::/podman/pods/podium", Ref{}},
+		{"a slice of another kind", "0::/my-pod" + podIDU + ".slice", Ref{}},
+		{"malformed UID", "0::/kubepods/pod8b8b1f3c-6f9e-4b52-9c650-a5b8e2f3d11/" + id, Ref{ContainerID: id}},
+		{"empty", "", Ref{}},
+		{"garbage", "abc\n::\n:\n0:\x00/\n", Ref{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, tt.want, Parse(tt.in))
+		})
+	}
+}
+
+func TestInContainer(t *testing.T) {
+	assert.True(t, Ref{PodUID: podID}.InContainer())
+	assert.True(t, Ref{ContainerID: id}.InContainer())
+	assert.False(t, Ref{SystemdUnit: "a.service"}.InContainer())
+	assert.False(t, Ref{SlurmJob: "1"}.InContainer())
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope")
+	f.Add("12:memory:/kubepods/burstable/pod" + podID + "/" + id + "\n0::/\n")
+	f.Add("0::/../../pod" + hashUID + "/crio-" + id)
+	f.Add("0::/system.slice/slurmstepd.scope/job_4242/step_0")
+	f.Add("0::/user.slice/user-1000.slice/session-3.scope")
+	f.Fuzz(func(t *testing.T, content string) {
+		ref := Parse(content)
+		if ref.PodUID != "" {
+			assert.Contains(t, []int{32, 36}, len(ref.PodUID))
+			assert.Contains(t, strings.ReplaceAll(content, "_", "-"), ref.PodUID)
+		}
+		if ref.ContainerID != "" {
+			assert.Len(t, ref.ContainerID, 64)
+			assert.Contains(t, content, ref.ContainerID)
+		}
+		if ref.InContainer() {
+			assert.Empty(t, ref.SystemdUnit+ref.SlurmJob)
+		}
+	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	in := "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope\n"
+	b.ReportAllocs()
+	for b.Loop() {
+		Parse(in)
+	}
+}

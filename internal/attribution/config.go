@@ -1,0 +1,173 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/cdi"
+	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/process"
+)
+
+// Config says by what devices and processes are attributed. A part that is not given is not done.
+type Config struct {
+	// NodeName is the name that this node has in Kubernetes.
+	NodeName string `mapstructure:"node_name"`
+	// ClusterName is k8s.cluster.name.
+	ClusterName string `mapstructure:"cluster_name"`
+
+	PodResources *PodResourcesConfig `mapstructure:"pod_resources"`
+	Processes    *ProcessesConfig    `mapstructure:"processes"`
+	Owners       *OwnersConfig       `mapstructure:"owners"`
+}
+
+// PodResourcesConfig says how the kubelet is asked what it has allocated.
+type PodResourcesConfig struct {
+	// Endpoint is the kubelet's socket.
+	Endpoint string `mapstructure:"endpoint"`
+	// CDIDirs are the folders of CDI specification files, by which devices of dynamic resource allocation are told.
+	CDIDirs []string `mapstructure:"cdi_dirs"`
+}
+
+// ProcessesConfig says how a process's container is found.
+type ProcessesConfig struct {
+	// ProcPath is the machine's process table.
+	ProcPath string `mapstructure:"proc_path"`
+	// AnyPIDNamespace takes the process table as it is, although it is not the machine's: for clusters nested in a PID
+	// namespace, whose driver is simulated in it too.
+	AnyPIDNamespace bool `mapstructure:"any_pid_namespace"`
+	// LogPath is where the kubelet's log files lie, whose names name the containers where the API may not be read.
+	LogPath string `mapstructure:"log_path"`
+}
+
+// OwnersConfig says how pods are looked up in the Kubernetes API.
+type OwnersConfig struct {
+	API kube.Config `mapstructure:",squash"`
+	// Kinds are the kinds of objects that are read to find the owners above a pod's immediate one.
+	Kinds []string `mapstructure:"kinds"`
+	// Labels and Annotations are those of the pod that become resource attributes.
+	Labels      []string `mapstructure:"labels"`
+	Annotations []string `mapstructure:"annotations"`
+}
+
+// DefaultPodResources is what pod_resources is where it is given without more.
+func DefaultPodResources() PodResourcesConfig {
+	return PodResourcesConfig{Endpoint: podresources.DefaultEndpoint, CDIDirs: cdi.DefaultDirs()}
+}
+
+// DefaultProcesses is what processes is where it is given without more.
+func DefaultProcesses() ProcessesConfig {
+	return ProcessesConfig{ProcPath: "/proc", LogPath: podlogs.DefaultPath}
+}
+
+// DefaultOwners is what owners is where it is given without more.
+func DefaultOwners() OwnersConfig {
+	return OwnersConfig{
+		API:   kube.Config{AuthType: kube.AuthServiceAccount},
+		Kinds: []string{"replicasets.apps", "jobs.batch"},
+	}
+}
+
+var (
+	_ confmap.Unmarshaler = (*Config)(nil)
+	_ confmap.Validator   = (*Config)(nil)
+)
+
+// Unmarshal reads the configuration. A part that is given is done, also where nothing stands below its key.
+func (c *Config) Unmarshal(conf *confmap.Conf) error {
+	parts := map[string]any{}
+	for key, begin := range map[string]func(){
+		"pod_resources": func() { d := DefaultPodResources(); c.PodResources = &d },
+		"processes":     func() { d := DefaultProcesses(); c.Processes = &d },
+		"owners":        func() { d := c.defaultOwners(conf); c.Owners = &d },
+	} {
+		if !conf.IsSet(key) {
+			continue
+		}
+		begin()
+		if conf.Get(key) == nil {
+			parts[key] = map[string]any{}
+		}
+	}
+	if err := conf.Merge(confmap.NewFromStringMap(parts)); err != nil {
+		return err
+	}
+	return conf.Unmarshal(c)
+}
+
+// defaultOwners leaves auth_type out where an endpoint is given instead of it.
+func (c *Config) defaultOwners(conf *confmap.Conf) OwnersConfig {
+	d := DefaultOwners()
+	if conf.IsSet("owners::endpoint") {
+		d.API.AuthType = ""
+	}
+	return d
+}
+
+// Validate tells what is wrong with the parts together; each part has a Validate of its own.
+func (c *Config) Validate() error {
+	if c.Owners != nil && c.NodeName == "" {
+		return errors.New("node_name: must be set where owners is: only the pods of this node are asked for; " +
+			"in a pod set it to ${env:K8S_NODE_NAME}, and that variable to the field spec.nodeName")
+	}
+	return nil
+}
+
+// Validate tells what is wrong with the configuration.
+func (c *PodResourcesConfig) Validate() error {
+	var errs []error
+	if _, err := podresources.SocketPath(c.Endpoint); err != nil {
+		errs = append(errs, fmt.Errorf("endpoint: %w", err))
+	}
+	for _, dir := range c.CDIDirs {
+		errs = append(errs, absolute("cdi_dirs", dir))
+	}
+	return errors.Join(errs...)
+}
+
+// Validate tells what is wrong with the configuration.
+func (c *ProcessesConfig) Validate() error {
+	return errors.Join(absolute("proc_path", c.ProcPath), absolute("log_path", c.LogPath))
+}
+
+// Reader returns a reader of the process table, with what attribution needs.
+func (c *ProcessesConfig) Reader(options ...process.Option) *process.Reader {
+	options = append(options, process.WithCgroup())
+	if c.AnyPIDNamespace {
+		options = append(options, process.WithAnyNamespace())
+	}
+	return process.New(c.ProcPath, options...)
+}
+
+// Validate tells what is wrong with the configuration.
+func (c *OwnersConfig) Validate() error {
+	errs := []error{c.API.Check()}
+	for _, kind := range c.Kinds {
+		if err := kube.ValidateKind(kind); err != nil {
+			errs = append(errs, fmt.Errorf("kinds: %w", err))
+		}
+	}
+	for key, names := range map[string][]string{"labels": c.Labels, "annotations": c.Annotations} {
+		for _, name := range names {
+			if name == "" {
+				errs = append(errs, fmt.Errorf("%s: a name is empty", key))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func absolute(key, path string) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("%s: %q is no absolute path", key, path)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+	"sigs.k8s.io/yaml"
+
+	"github.com/otelgpu/gpureceiver/internal/kube"
+)
+
+// outer is what a configuration is part of.
+type outer struct {
+	Attribution Config `mapstructure:"attribution"`
+}
+
+func load(t *testing.T, document string) (Config, error) {
+	t.Helper()
+	var values map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(document), &values))
+	var o outer
+	if err := confmap.NewFromStringMap(map[string]any{"attribution": values}).Unmarshal(&o); err != nil {
+		return o.Attribution, err
+	}
+	return o.Attribution, confmap.Validate(&o)
+}
+
+func TestConfig(t *testing.T) {
+	resources, processes, owners := DefaultPodResources(), DefaultProcesses(), DefaultOwners()
+	tests := []struct {
+		name, in string
+		want     Config
+	}{
+		{"nothing", "{}", Config{}},
+		{"names alone", "node_name: n1\ncluster_name: c1", Config{NodeName: "n1", ClusterName: "c1"}},
+		{"all, nothing below", "node_name: n1\npod_resources:\nprocesses:\nowners:",
+			Config{NodeName: "n1", PodResources: &resources, Processes: &processes, Owners: &owners}},
+		{"all, empty", "node_name: n1\npod_resources: {}\nprocesses: {}\nowners: {}",
+			Config{NodeName: "n1", PodResources: &resources, Processes: &processes, Owners: &owners}},
+		{"one alone", "processes:", Config{Processes: &processes}},
+		{"all set", `
+node_name: n1
+pod_resources: {endpoint: "unix:///k.sock", cdi_dirs: [/cdi]}
+processes: {proc_path: /host/proc, any_pid_namespace: true, log_path: /host/log}
+owners: {auth_type: kubeConfig, context: prod, kinds: [pytorchjobs.kubeflow.org], labels: [team], annotations: [cost]}`,
+			Config{
+				NodeName:     "n1",
+				PodResources: &PodResourcesConfig{Endpoint: "unix:///k.sock", CDIDirs: []string{"/cdi"}},
+				Processes:    &ProcessesConfig{ProcPath: "/host/proc", AnyPIDNamespace: true, LogPath: "/host/log"},
+				Owners: &OwnersConfig{
+					API:   kube.Config{AuthType: kube.AuthKubeConfig, Context: "prod"},
+					Kinds: []string{"pytorchjobs.kubeflow.org"}, Labels: []string{"team"}, Annotations: []string{"cost"},
+				},
+			}},
+		{"no kinds", "node_name: n1\nowners: {kinds: []}",
+			Config{NodeName: "n1", Owners: &OwnersConfig{API: kube.Config{AuthType: kube.AuthServiceAccount}, Kinds: []string{}}}},
+		{"endpoint", "node_name: n1\nowners: {endpoint: 'https://a:6443', token_file: /t}",
+			Config{NodeName: "n1", Owners: &OwnersConfig{API: kube.Config{Endpoint: "https://a:6443", TokenFile: "/t"}, Kinds: owners.Kinds}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := load(t, tt.in)
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, got)
+		})
+	}
+}
+
+// A message names the key that it is about, in full.
+func TestConfigRefused(t *testing.T) {
+	for in, want := range map[string]string{
+		"owners:":  "attribution: node_name: must be set",
+		"owner:":   "invalid keys: owner",
+		"node: n1": "invalid keys: node",
+		"pod_resources: {endpoint: /var/lib/kubelet.sock}":       "attribution::pod_resources: endpoint: ",
+		"pod_resources: {cdi_dirs: [cdi]}":                       "attribution::pod_resources: cdi_dirs: ",
+		"processes: {proc_path: proc}":                           "attribution::processes: proc_path: ",
+		"processes: {log_path: ''}":                              "attribution::processes: log_path: ",
+		"node_name: n1\nowners: {auth_type: tls}":                `auth_type: "tls" is not known`,
+		"node_name: n1\nowners: {kinds: ['*']}":                  "attribution::owners: kinds: ",
+		"node_name: n1\nowners: {labels: ['']}":                  "attribution::owners: labels: a name is empty",
+		"node_name: n1\nowners: {annotations: ['']}":             "attribution::owners: annotations: a name is empty",
+		"node_name: n1\nowners: {context: prod}":                 "attribution::owners: context: ",
+		"node_name: n1\nowners: {endpoint: 'https://a:6443'}":    "attribution::owners: token_file: must be set",
+		"node_name: n1\nowners: {kinds: replicasets.apps, x: 1}": "invalid keys: x",
+	} {
+		t.Run(in, func(t *testing.T) {
+			_, err := load(t, in)
+			require.ErrorContains(t, err, want)
+		})
+	}
+}

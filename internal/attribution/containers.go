@@ -1,0 +1,275 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/cgroup"
+	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+)
+
+// keepContainers is for how many attributions a container is remembered that was not asked for.
+const keepContainers = 16
+
+// identity is what a container is known by.
+type identity struct {
+	namespace, pod, uid, name, id string
+	unit, job                     string
+}
+
+func identityOf(c *gpu.Container) identity {
+	return identity{
+		namespace: c.Namespace, pod: c.PodName, uid: c.PodUID, name: c.Name, id: c.ID, unit: c.SystemdUnit, job: c.SlurmJob,
+	}
+}
+
+// podContainer is a container by its names, as the kubelet tells what it holds.
+type podContainer struct{ namespace, pod, name string }
+
+// containers completes what is known of containers: what is told by UID and id gets names, what is told by names gets
+// UID and id.
+type containers struct {
+	view *kube.View    // nil where the API may not be read
+	logs *podlogs.Dirs // nil where processes are not attributed
+
+	generation uint64
+	refs       map[cgroup.Ref]*remembered   // users
+	names      map[podContainer]*remembered // holders
+	known      map[identity]*remembered     // one object for each container
+	fresh      bool                         // the logs have been looked at in this generation
+	logsErr    error
+}
+
+type remembered struct {
+	container  *gpu.Container
+	generation uint64
+}
+
+func newContainers(view *kube.View, logs *podlogs.Dirs) *containers {
+	return &containers{
+		view: view, logs: logs,
+		refs:  make(map[cgroup.Ref]*remembered),
+		names: make(map[podContainer]*remembered),
+		known: make(map[identity]*remembered),
+	}
+}
+
+// begin starts an attribution.
+func (c *containers) begin() {
+	c.generation++
+	c.fresh, c.logsErr = false, nil
+	if c.generation%keepContainers == 0 {
+		prune(c.refs, c.generation)
+		prune(c.names, c.generation)
+		prune(c.known, c.generation)
+	}
+}
+
+func prune[K comparable](m map[K]*remembered, generation uint64) {
+	for key, r := range m {
+		if r.generation+keepContainers < generation {
+			delete(m, key)
+		}
+	}
+}
+
+// user returns the container of a process.
+func (c *containers) user(ref cgroup.Ref) *gpu.Container {
+	r := c.refs[ref]
+	if r != nil && r.generation == c.generation {
+		return r.container
+	}
+	found := gpu.Container{PodUID: ref.PodUID, ID: ref.ContainerID, SystemdUnit: ref.SystemdUnit, SlurmJob: ref.SlurmJob}
+	if ref.InContainer() {
+		if pod := c.podOf(ref); pod != nil {
+			describe(&found, pod, c.view.Owners)
+			found.Name = pod.ContainerByID(ref.ContainerID)
+		}
+		if found.PodName == "" || found.Name == "" {
+			c.fromLogs(&found)
+		}
+		if r != nil && found.PodName == "" && r.container.PodName != "" {
+			found = *r.container // the pod is gone from the API, the process is not yet: what was last known
+		}
+	}
+	container := c.intern(&found)
+	remember(c.refs, ref, r, container, c.generation)
+	return container
+}
+
+func remember[K comparable](m map[K]*remembered, key K, r *remembered, container *gpu.Container, generation uint64) {
+	if r == nil {
+		r = &remembered{}
+		m[key] = r
+	}
+	r.container, r.generation = container, generation
+}
+
+func (c *containers) podOf(ref cgroup.Ref) *kube.Pod {
+	switch {
+	case c.view == nil:
+		return nil
+	case ref.PodUID != "":
+		return c.view.Pods.ByUID(ref.PodUID)
+	default:
+		return c.view.Pods.ByContainerID(ref.ContainerID)
+	}
+}
+
+// describe sets what the API tells of a pod.
+func describe(container *gpu.Container, pod *kube.Pod, owners *kube.Owners) {
+	container.Namespace, container.PodName, container.PodUID = pod.Namespace, pod.Name, pod.UID
+	container.Owners = owners.Of(pod)
+	container.Labels = pod.Attributes
+}
+
+// fromLogs names a container from the kubelet's log files.
+func (c *containers) fromLogs(container *gpu.Container) {
+	if !c.lookAtLogs() {
+		return
+	}
+	if found, ok := c.logs.Container(container.ID); ok {
+		container.Name = found.Name
+		if container.PodName == "" {
+			container.Namespace, container.PodName = found.Namespace, found.Pod.Name
+		}
+		if container.PodUID == "" {
+			container.PodUID, _ = c.logs.UID(found.Pod)
+		}
+		return
+	}
+	if found, ok := c.logs.Pod(container.PodUID); ok && container.PodName == "" {
+		container.Namespace, container.PodName = found.Namespace, found.Name
+	}
+}
+
+// lookAtLogs reads the logs' folders, once for each attribution that needs them.
+func (c *containers) lookAtLogs() bool {
+	if c.logs == nil {
+		return false
+	}
+	if !c.fresh {
+		c.fresh = true
+		c.logsErr = c.logs.Refresh()
+	}
+	return true
+}
+
+// holder returns the container that the kubelet has allocated a device to. users are the containers that use the node's
+// devices: where one of them is it, that one is returned.
+func (c *containers) holder(name podContainer, users *users) *gpu.Container {
+	r := c.names[name]
+	if r != nil && r.generation == c.generation {
+		return r.container
+	}
+	found := gpu.Container{Namespace: name.namespace, PodName: name.pod, Name: name.name}
+	var pod *kube.Pod
+	if c.view != nil {
+		pod = c.view.Pods.ByName(name.namespace, name.pod)
+	}
+	switch {
+	case pod != nil:
+		describe(&found, pod, c.view.Owners)
+		found.ID = pod.ContainerID(name.name)
+	case c.view != nil && r != nil:
+		found = *r.container // gone from the API, and the kubelet has not taken the device back yet
+	case c.lookAtLogs():
+		of := podlogs.Pod{Namespace: name.namespace, Name: name.pod}
+		found.PodUID, _ = c.logs.UID(of)
+		found.ID, _ = c.logs.ID(podlogs.Container{Pod: of, Name: name.name})
+	}
+	container := users.same(&found)
+	if container == nil {
+		container = c.intern(&found)
+	}
+	remember(c.names, name, r, container, c.generation)
+	return container
+}
+
+// users are the containers that use a node's devices, each once.
+type users struct {
+	all    map[*gpu.Container]struct{}
+	byID   map[string]*gpu.Container
+	byName map[podContainer][]*gpu.Container
+}
+
+func newUsers() users {
+	return users{
+		all:    make(map[*gpu.Container]struct{}),
+		byID:   make(map[string]*gpu.Container),
+		byName: make(map[podContainer][]*gpu.Container),
+	}
+}
+
+func (u *users) reset() {
+	clear(u.all)
+	clear(u.byID)
+	clear(u.byName)
+}
+
+func (u *users) add(container *gpu.Container) {
+	if _, ok := u.all[container]; ok {
+		return
+	}
+	u.all[container] = struct{}{}
+	if container.ID != "" {
+		u.byID[container.ID] = container
+	}
+	if container.PodName != "" && container.Name != "" {
+		name := podContainer{namespace: container.Namespace, pod: container.PodName, name: container.Name}
+		u.byName[name] = append(u.byName[name], container)
+	}
+}
+
+// same finds a holder among the users: by its id, or by its names. By names the ids may differ: the API tells a
+// container's new instance a little late.
+func (u *users) same(holder *gpu.Container) *gpu.Container {
+	if user := u.byID[holder.ID]; user != nil {
+		return user
+	}
+	for _, user := range u.byName[podContainer{namespace: holder.Namespace, pod: holder.PodName, name: holder.Name}] {
+		if user.PodUID == holder.PodUID || holder.PodUID == "" || user.PodUID == "" {
+			return user
+		}
+	}
+	return nil
+}
+
+// mayBe tells whether a user might be the holder, for want of what would tell: then nothing is said of what the holder
+// uses. Both are known not to have been found the same.
+func mayBe(holder, user *gpu.Container) bool {
+	if user.PodName != "" {
+		if user.PodName != holder.PodName || user.Namespace != holder.Namespace {
+			return false
+		}
+		if user.Name != "" && user.Name != holder.Name {
+			return false
+		}
+	}
+	if user.PodUID != "" && holder.PodUID != "" {
+		return user.PodUID == holder.PodUID
+	}
+	if user.PodUID == "" && user.ID != "" && holder.ID != "" {
+		return false // by ids alone, which would have been the same
+	}
+	return true
+}
+
+// intern returns the one object of a container. Containers are never changed after they were handed out, so one of which
+// more is known by now is a new one.
+func (c *containers) intern(container *gpu.Container) *gpu.Container {
+	key := identityOf(container)
+	r := c.known[key]
+	if r == nil || !slices.Equal(r.container.Owners, container.Owners) || !maps.Equal(r.container.Labels, container.Labels) {
+		kept := *container
+		r = &remembered{container: &kept}
+		c.known[key] = r
+	}
+	r.generation = c.generation
+	return r.container
+}

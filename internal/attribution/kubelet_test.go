@@ -1,0 +1,153 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// The kubelet is restarted, or stays away: nothing is allocated without it, so the last it said holds for a while.
+func TestKubeletRestart(t *testing.T) {
+	m := newMachine(t, nil, podOf(train)).start()
+	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
+	read := func() *gpu.Node { return m.apply(nodeOf(device(0)), 10) }
+	require.Empty(t, read().Problems)
+
+	m.kubelet.Stop()
+	node := read()
+	require.Len(t, node.Problems, 1, "said")
+	assert.Equal(t, "pod resources", node.Problems[0].What)
+	require.ErrorIs(t, node.Problems[0].Err, syscall.ENOENT)
+	u := use(t, node, train.joined(), uuid(0))
+	assert.Equal(t, gpu.Some(true), u.Allocated)
+	total(t, 10*(1-0.8), u.IdleTime)
+
+	m.kubelet.Start()
+	node = read()
+	require.Empty(t, node.Problems)
+	total(t, 20*(1-0.8), use(t, node, train.joined(), uuid(0)).IdleTime)
+
+	m.kubelet.Stop()
+	m.now = m.now.Add(keepAllocations)
+	node = read()
+	assert.False(t, node.Devices[0].HoldersKnown, "too long ago")
+	assert.Empty(t, node.Devices[0].Holders)
+	assert.Empty(t, node.Containers)
+}
+
+func TestKubeletMissing(t *testing.T) {
+	m := newMachine(t, nil, podOf(train)).start()
+	m.kubelet.Stop()
+	node := nodeOf(device(0))
+	run(node, 10, uuid(0), train, 4e9, 0.3)
+	m.apply(node)
+	require.Len(t, node.Problems, 1)
+	require.ErrorContains(t, node.Problems[0].Err, "mount the kubelet's directory pod-resources")
+	assert.False(t, node.Devices[0].HoldersKnown)
+	u := use(t, node, train.joined(), uuid(0))
+	assert.False(t, u.Allocated.Known())
+	inDelta(t, 0.3, general(u))
+}
+
+// The collector's own restart loses nothing but what it counted itself.
+func TestCollectorRestart(t *testing.T) {
+	m := newMachine(t, nil, podOf(train)).start()
+	m.apply(holdAndRun(m, train), 10)
+	m.apply(holdAndRun(m, train), 10)
+	m.stop()
+	m.start()
+	u := use(t, m.apply(holdAndRun(m, train), 10), train.joined(), uuid(0))
+	total(t, 0, u.IdleTime)
+	assert.Equal(t, m.now, u.IdleTime.Since(), "counting began anew")
+	assert.Equal(t, gpu.Some(true), u.Allocated)
+}
+
+// A slow kubelet costs the allocation, not the read.
+func TestKubeletSlow(t *testing.T) {
+	m := newMachine(t, nil, podOf(train)).start()
+	m.kubelet.Hang(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	node := nodeOf(device(0))
+	m.attributor.Apply(ctx, node)
+	require.Len(t, node.Problems, 1)
+	assert.ErrorContains(t, node.Problems[0].Err, "did not answer in time")
+}
+
+// Close does not wait for a kubelet that hangs.
+func TestCloseWhileAsking(t *testing.T) {
+	m := newMachine(t, noAPI)
+	m.kubelet.Hang(true)
+	a, err := New(m.config)
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.Apply(context.Background(), nodeOf(device(0)))
+	}()
+	require.Eventually(t, func() bool { return m.kubelet.Calls() == 1 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, a.Close())
+	<-done
+}
+
+// A machine without a GPU asks nobody.
+func TestNoDevices(t *testing.T) {
+	m := newMachine(t, nil).start()
+	node := m.apply(&gpu.Node{Vendor: gpu.NVIDIA})
+	assert.Empty(t, node.Problems)
+	assert.Zero(t, m.kubelet.Calls())
+}
+
+// Two vendors on one node, read at the same time, have one kubelet and one API server.
+func TestTwoVendors(t *testing.T) {
+	m := newMachine(t, nil, podOf(train), podOf(infer)).start()
+	amd := gpu.Device{ID: "0123456789abcdef", Name: "card1", Vendor: gpu.AMD, Info: gpu.Info{PCIAddress: "0000:1b:00.0"}}
+	m.kubelet.Set(
+		kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))),
+		kubelettest.Pod(infer.pod, kubelettest.Container(infer.name, "amd.com/gpu", "0000:1b:00.0"),
+			kubelettest.Container("nic", "nvidia.com/hostdev", "0000:10:00.0x"),
+			kubelettest.Container("rdma", "rdma/hca", "0", "1")))
+	done := make(chan *gpu.Node)
+	for _, d := range []gpu.Device{device(0), amd} {
+		go func() {
+			var node *gpu.Node
+			for range 20 {
+				node = nodeOf(d)
+				node.Time = m.now
+				m.attributor.Apply(context.Background(), node)
+			}
+			done <- node
+		}()
+	}
+	for range 2 {
+		node := <-done
+		require.Empty(t, node.Problems)
+		require.Len(t, node.Containers, 1)
+		want := train
+		if node.Vendor == gpu.AMD {
+			want = infer
+		}
+		assert.Equal(t, want.joined(), node.Containers[0].Container)
+	}
+}
+
+func TestNewFails(t *testing.T) {
+	owners := DefaultOwners()
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	require.NoError(t, os.Unsetenv("KUBERNETES_SERVICE_HOST"))
+	_, err := New(Config{NodeName: "n1", Owners: &owners})
+	require.ErrorContains(t, err, "attribution: owners: kube: auth_type serviceAccount")
+	_, err = New(Config{PodResources: &PodResourcesConfig{Endpoint: "tcp://x"}})
+	require.ErrorContains(t, err, "attribution: pod_resources: ")
+}

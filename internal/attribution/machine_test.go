@@ -1,0 +1,256 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+)
+
+// machine is a node with a kubelet, and the Attributor that runs on it.
+type machine struct {
+	t       testing.TB
+	config  Config
+	kubelet *kubelettest.Kubelet
+	client  *fake.Clientset
+	clients *kube.Clients
+	logs    string
+	cdi     string
+	minors  string
+	now     time.Time
+
+	attributor *Attributor
+}
+
+// newMachine returns a node on which everything may be read. change takes away what may not.
+func newMachine(t testing.TB, change func(*Config), objects ...runtime.Object) *machine {
+	t.Helper()
+	root := t.TempDir()
+	m := &machine{
+		t: t, kubelet: kubelettest.New(t), client: fake.NewClientset(objects...),
+		logs: filepath.Join(root, "log"), cdi: filepath.Join(root, "cdi"), minors: filepath.Join(root, "mig-minors"),
+		now: time.Unix(1_700_000_000, 0),
+	}
+	m.kubelet.Start()
+	scheme := metadatafake.NewTestScheme()
+	require.NoError(t, metav1.AddMetaToScheme(scheme))
+	m.clients = &kube.Clients{
+		Kubernetes: m.client, Metadata: metadatafake.NewSimpleMetadataClient(scheme),
+		Dynamic: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme()),
+	}
+	owners := DefaultOwners()
+	m.config = Config{
+		NodeName:     "n1",
+		PodResources: &PodResourcesConfig{Endpoint: m.kubelet.Endpoint(), CDIDirs: []string{m.cdi}},
+		Processes:    &ProcessesConfig{ProcPath: "/proc", LogPath: m.logs},
+		Owners:       &owners,
+	}
+	if change != nil {
+		change(&m.config)
+	}
+	return m
+}
+
+func noAPI(c *Config)     { c.Owners = nil }
+func noKubelet(c *Config) { c.PodResources = nil }
+
+// start starts the Attributor.
+func (m *machine) start() *machine {
+	m.t.Helper()
+	var err error
+	m.attributor, err = New(m.config, WithClients(m.clients), WithMIGMinors(m.minors))
+	require.NoError(m.t, err)
+	require.NoError(m.t, m.attributor.Start(context.Background()))
+	m.t.Cleanup(m.stop)
+	return m
+}
+
+// stop ends the Attributor, if it runs.
+func (m *machine) stop() {
+	if m.attributor != nil {
+		assert.NoError(m.t, m.attributor.Close())
+		m.attributor = nil
+	}
+}
+
+// apply attributes a read that takes place some seconds after the last one.
+func (m *machine) apply(node *gpu.Node, seconds ...float64) *gpu.Node {
+	m.t.Helper()
+	for _, s := range seconds {
+		m.now = m.now.Add(time.Duration(s * float64(time.Second)))
+	}
+	node.Time = m.now
+	m.attributor.Apply(context.Background(), node)
+	return node
+}
+
+// log adds the log files of a container.
+func (m *machine) log(c who) {
+	m.t.Helper()
+	target := filepath.Join(m.logs, "pods", "ml_"+c.pod+"_"+c.uid(), c.name, "0.log")
+	require.NoError(m.t, os.MkdirAll(filepath.Dir(target), 0o755))
+	link := filepath.Join(m.logs, "containers", c.pod+"_ml_"+c.name+"-"+c.id()+".log")
+	require.NoError(m.t, os.MkdirAll(filepath.Dir(link), 0o755))
+	require.NoError(m.t, os.Symlink(target, link))
+}
+
+func (m *machine) file(folder, name, content string) {
+	m.t.Helper()
+	require.NoError(m.t, os.MkdirAll(folder, 0o755))
+	require.NoError(m.t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600))
+}
+
+// who is a container of a pod of the namespace ml. UID and id follow from the names.
+type who struct{ pod, name string }
+
+var (
+	train  = who{"train-0", "main"}
+	infer  = who{"infer-0", "server"}
+	helper = who{"train-0", "helper"}
+)
+
+func hash(s string, length int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < length; i++ {
+		fmt.Fprintf(&b, "%x", []byte(fmt.Sprint(s, i)))
+	}
+	return b.String()[:length]
+}
+
+func (w who) uid() string {
+	h := hash("uid"+w.pod, 32)
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+func (w who) id() string { return hash(w.pod+"/"+w.name, 64) }
+
+// cgroup is the content of /proc/<pid>/cgroup of a process in the container.
+func (w who) cgroup() string {
+	return "0::/kubepods.slice/kubepods-pod" + strings.ReplaceAll(w.uid(), "-", "_") + ".slice/cri-containerd-" + w.id() + ".scope\n"
+}
+
+// named is what is told by names, used what is told by control groups, joined all of it.
+func (w who) named() *gpu.Container {
+	return &gpu.Container{Namespace: "ml", PodName: w.pod, Name: w.name}
+}
+func (w who) used() *gpu.Container { return &gpu.Container{PodUID: w.uid(), ID: w.id()} }
+func (w who) joined() *gpu.Container {
+	return &gpu.Container{Namespace: "ml", PodName: w.pod, Name: w.name, PodUID: w.uid(), ID: w.id()}
+}
+
+// podOf is the pod of containers, as the API has it.
+func podOf(containers ...who) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: containers[0].pod, UID: types.UID(containers[0].uid())},
+		Spec:       corev1.PodSpec{NodeName: "n1"},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	for _, c := range containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: c.name, ContainerID: "containerd://" + c.id(),
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		})
+	}
+	return pod
+}
+
+const resource = "nvidia.com/gpu"
+
+// uuid is the id of the n-th GPU.
+func uuid(n int) string { return fmt.Sprintf("GPU-00000000-0000-0000-0000-%012d", n) }
+
+func migUUID(n int) string { return fmt.Sprintf("MIG-00000000-0000-0000-0000-%012d", n) }
+
+// device is the n-th GPU, with readings that differ from any other's.
+func device(n int) gpu.Device {
+	d := gpu.Device{
+		ID: uuid(n), Name: fmt.Sprint("nvidia", n), Vendor: gpu.NVIDIA, Index: gpu.Some(n),
+		Info:   gpu.Info{PCIAddress: fmt.Sprintf("0000:%02x:00.0", 0x10+n)},
+		Memory: gpu.Memory{Limit: gpu.Some(int64(80e9)), Usage: gpu.Some(int64(10e9))},
+		Power:  gpu.Power{Draw: gpu.Some(400.0)},
+		Energy: gpu.Total(1000.0),
+	}
+	d.Utilization[gpu.TaskGeneral] = gpu.Some(0.8)
+	return d
+}
+
+// mig is an instance on the n-th GPU.
+func mig(n, gi int) gpu.Device {
+	return gpu.Device{
+		ID: migUUID(10*n + gi), Name: fmt.Sprintf("nvidia%d/gi%d/ci0", n, gi), Vendor: gpu.NVIDIA, Parent: uuid(n),
+		GPUInstance: gpu.Some(gi), ComputeInstance: gpu.Some(0),
+		Memory: gpu.Memory{Limit: gpu.Some(int64(10e9)), Usage: gpu.Some(int64(4e9))},
+	}
+}
+
+func nodeOf(devices ...gpu.Device) *gpu.Node {
+	node := &gpu.Node{Vendor: gpu.NVIDIA, Devices: devices}
+	if len(devices) > 0 {
+		node.Vendor = devices[0].Vendor
+	}
+	return node
+}
+
+// run adds a process of a container to the node.
+func run(node *gpu.Node, pid int64, deviceID string, c who, bytes int64, sm float64) {
+	p := gpu.Process{
+		PID: pid, DeviceID: deviceID, Type: gpu.ProcessCompute, Created: time.Unix(1_600_000_000, 0), Cgroup: c.cgroup(),
+		Memory: gpu.Some(bytes),
+	}
+	if sm >= 0 {
+		p.Utilization[gpu.TaskGeneral] = gpu.Some(sm)
+	}
+	node.Processes = append(node.Processes, p)
+}
+
+// use finds what a container, by its names, has of a device.
+func use(t testing.TB, node *gpu.Node, c *gpu.Container, deviceID string) gpu.ContainerUse {
+	t.Helper()
+	var found *gpu.ContainerUse
+	for i := range node.Containers {
+		if u := &node.Containers[i]; assert.ObjectsAreEqual(c, u.Container) && u.DeviceID == deviceID {
+			require.Nil(t, found, "told twice")
+			found = u
+		}
+	}
+	require.NotNil(t, found, "no %+v on %s", c, deviceID)
+	return *found
+}
+
+func general(u gpu.ContainerUse) gpu.Opt[float64] { return u.Utilization[gpu.TaskGeneral] }
+
+// inDelta compares an optional value.
+func inDelta(t testing.TB, want float64, got gpu.Opt[float64]) {
+	t.Helper()
+	v, ok := got.Get()
+	require.True(t, ok, "absent")
+	assert.InDelta(t, want, v, 1e-9)
+}
+
+func total(t testing.TB, want float64, got gpu.Counter[float64]) {
+	t.Helper()
+	v, ok := got.Get()
+	require.True(t, ok, "absent")
+	assert.InDelta(t, want, v, 1e-6)
+	assert.False(t, got.Since().IsZero())
+}

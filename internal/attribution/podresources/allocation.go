@@ -1,0 +1,74 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package podresources
+
+import podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
+
+// Allocation is one device that the kubelet has allocated to a container. Either ID or Dynamic is set.
+type Allocation struct {
+	Namespace, Pod, Container string
+
+	Resource string // the resource's name; empty for a dynamic one
+	ID       string // the device's id, as its device plugin calls it
+	Dynamic  *Dynamic
+}
+
+// Dynamic is a device allocated by dynamic resource allocation (DRA).
+type Dynamic struct {
+	ClaimNamespace, Claim string
+	Driver, Pool, Device  string   // which device, as in a ResourceSlice
+	Share                 string   // the share of it, where the device is divided among claims
+	CDI                   []string // the qualified names of its CDI devices
+}
+
+// allocations reads a response. Ids are told once: the kubelet repeats a device for each NUMA node that it is on.
+func allocations(response *podresourcesv1.ListPodResourcesResponse) []Allocation {
+	var all []Allocation
+	for _, pod := range response.GetPodResources() {
+		for _, container := range pod.GetContainers() {
+			begin := len(all)
+			for _, devices := range container.GetDevices() {
+				for _, id := range devices.GetDeviceIds() {
+					a := Allocation{
+						Namespace: pod.GetNamespace(), Pod: pod.GetName(), Container: container.GetName(),
+						Resource: devices.GetResourceName(), ID: id,
+					}
+					if !repeated(all[begin:], &a) {
+						all = append(all, a)
+					}
+				}
+			}
+			for _, dynamic := range container.GetDynamicResources() {
+				for _, claimed := range dynamic.GetClaimResources() {
+					all = append(all, Allocation{
+						Namespace: pod.GetNamespace(), Pod: pod.GetName(), Container: container.GetName(),
+						Dynamic: newDynamic(dynamic, claimed),
+					})
+				}
+			}
+		}
+	}
+	return all
+}
+
+func repeated(of []Allocation, a *Allocation) bool {
+	for i := range of {
+		if of[i].ID == a.ID && of[i].Resource == a.Resource {
+			return true
+		}
+	}
+	return false
+}
+
+func newDynamic(dynamic *podresourcesv1.DynamicResource, claimed *podresourcesv1.ClaimResource) *Dynamic {
+	d := &Dynamic{
+		ClaimNamespace: dynamic.GetClaimNamespace(), Claim: dynamic.GetClaimName(),
+		Driver: claimed.GetDriverName(), Pool: claimed.GetPoolName(), Device: claimed.GetDeviceName(),
+		Share: claimed.GetShareId(),
+	}
+	for _, device := range claimed.GetCdiDevices() {
+		d.CDI = append(d.CDI, device.GetName())
+	}
+	return d
+}

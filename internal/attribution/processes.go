@@ -1,0 +1,98 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/cgroup"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/process"
+)
+
+// whereabouts is where a process runs.
+type whereabouts uint8
+
+const (
+	inContainer whereabouts = iota
+	outside                 // known to be in no container
+	gone                    // not in the process table any more, and not seen before
+	unknown
+)
+
+// maxRefs bounds the control groups that are kept parsed.
+const maxRefs = 4096
+
+// attributeProcesses sets the container of each process, and tells in d.where for each what is known of it.
+func (a *Attributor) attributeProcesses(node *gpu.Node, d *domain) {
+	d.where = d.where[:0]
+	d.users.reset()
+	d.previous, d.current = d.current, d.previous
+	clear(d.current)
+	readable := a.processes && !hasProblem(node, process.Table)
+	for i := range node.Processes {
+		p := &node.Processes[i]
+		p.Container = nil
+		where := unknown
+		switch {
+		case !a.processes:
+		case p.Cgroup != "":
+			where = a.fromCgroup(p)
+		case readable && p.Created.IsZero():
+			// It has ended since the driver was asked. What it used was its container's, if that is known.
+			where = gone
+			if container := d.previous[p.PID]; container != nil {
+				p.Container, where = container, inContainer
+			}
+		}
+		d.where = append(d.where, where)
+		if where == inContainer {
+			d.users.add(p.Container)
+			d.current[p.PID] = p.Container
+		}
+	}
+}
+
+func (a *Attributor) fromCgroup(p *gpu.Process) whereabouts {
+	ref, ok := a.parsed[p.Cgroup]
+	if !ok {
+		if len(a.parsed) >= maxRefs {
+			clear(a.parsed)
+		}
+		ref = cgroup.Parse(p.Cgroup)
+		a.parsed[p.Cgroup] = ref
+	}
+	if ref == (cgroup.Ref{}) {
+		return outside
+	}
+	p.Container = a.containers.user(ref)
+	if ref.InContainer() {
+		return inContainer
+	}
+	return outside
+}
+
+// hasProblem tells whether a step of the read is known to have failed.
+func hasProblem(node *gpu.Node, what string) bool {
+	for i := range node.Problems {
+		if node.Problems[i].What == what && node.Problems[i].Device == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// unread tells whether the processes of a device are not known.
+func unread(node *gpu.Node, d *gpu.Device) bool {
+	if d.ProcessesUnread {
+		return true
+	}
+	for i := range node.Problems {
+		p := &node.Problems[i]
+		if (p.Device == "" || p.Device == d.ID) && strings.HasPrefix(p.What, "processes") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,275 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	nvidia = "nvidia.com/gpu"
+	mig    = "nvidia.com/mig-1g.10gb"
+	shared = "nvidia.com/gpu.shared"
+	amd    = "amd.com/gpu"
+)
+
+// list is name and count in turns.
+func list(pairs ...any) corev1.ResourceList {
+	resources := corev1.ResourceList{"cpu": resource.MustParse("500m")}
+	for i := 0; i < len(pairs); i += 2 {
+		resources[corev1.ResourceName(fmt.Sprint(pairs[i]))] = resource.MustParse(fmt.Sprint(pairs[i+1]))
+	}
+	return resources
+}
+
+func container(name string, pairs ...any) corev1.Container {
+	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: list(pairs...), Limits: list(pairs...)}}
+}
+
+func pod(name, node string, containers ...corev1.Container) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name, UID: types.UID("uid-" + name)},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: containers},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	if node == "" {
+		p.Status.Phase = corev1.PodPending
+	}
+	return p
+}
+
+// unschedulable is what the scheduler says of a pod.
+func unschedulable(p *corev1.Pod, message string) *corev1.Pod {
+	p.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message,
+	}}
+	return p
+}
+
+func node(name string, capacity, allocatable corev1.ResourceList) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)},
+		Status:     corev1.NodeStatus{Capacity: capacity, Allocatable: allocatable},
+	}
+}
+
+func start(t *testing.T, client *fake.Clientset) *View {
+	t.Helper()
+	v, err := New(client, DefaultResources())
+	require.NoError(t, err)
+	v.Start()
+	t.Cleanup(v.Stop)
+	require.True(t, v.WaitSynced(t.Context()))
+	return v
+}
+
+func some(n int64) gpu.Opt[int64] { return gpu.Some(n) }
+
+func TestSnapshot(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	inits := pod("inits", "n1", container("main", nvidia, 1))
+	sidecar := container("sidecar", nvidia, 2)
+	sidecar.RestartPolicy = &always
+	inits.Spec.InitContainers = []corev1.Container{container("first", nvidia, 1), sidecar, container("then", nvidia, 4)}
+	done := pod("done", "n1", container("main", nvidia, 8))
+	done.Status.Phase = corev1.PodSucceeded
+	failed := pod("failed", "n1", container("main", nvidia, 8))
+	failed.Status.Phase = corev1.PodFailed
+	limits := pod("limits", "n2", corev1.Container{Name: "main", Resources: corev1.ResourceRequirements{Limits: list(mig, 2)}})
+
+	v := start(t, fake.NewClientset(
+		node("n1", list(nvidia, 8, amd, 0), list(nvidia, 7, amd, 0)),
+		node("n2", list(mig, 7), list(mig, 7)),
+		node("cpu", list(), list()),
+		pod("a", "n1", container("one", nvidia, 1), container("two", nvidia, 1, mig, 1), container("none", nvidia, 0)),
+		inits, done, failed, limits,
+		pod("plain", "n1", container("main")),
+		pod("lost", "gone", container("main", nvidia, 3)),
+		unschedulable(pod("waits", "", container("main", nvidia, 8)),
+			"0/3 nodes are available: 1 Insufficient cpu, 2 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available"),
+		unschedulable(pod("cpu-bound", "", container("main", nvidia, 1)), "0/3 nodes are available: 3 Insufficient cpu."),
+		pod("new", "", container("main", nvidia, 1)),
+	))
+	assert.Equal(t, Snapshot{
+		Requests: []Request{
+			{"ml", "a", "uid-a", "one", "n1", nvidia, 1},
+			{"ml", "a", "uid-a", "two", "n1", nvidia, 1},
+			{"ml", "a", "uid-a", "two", "n1", mig, 1},
+			{"ml", "cpu-bound", "uid-cpu-bound", "main", "", nvidia, 1},
+			{"ml", "inits", "uid-inits", "main", "n1", nvidia, 1},
+			{"ml", "inits", "uid-inits", "sidecar", "n1", nvidia, 2},
+			{"ml", "limits", "uid-limits", "main", "n2", mig, 2},
+			{"ml", "lost", "uid-lost", "main", "gone", nvidia, 3},
+			{"ml", "new", "uid-new", "main", "", nvidia, 1},
+			{"ml", "waits", "uid-waits", "main", "", nvidia, 8},
+		},
+		Nodes: []NodeResource{
+			{"n1", "uid-n1", amd, some(0), some(0), 0},
+			{"n1", "uid-n1", nvidia, some(8), some(7), 2 + 6},
+			{"n1", "uid-n1", mig, gpu.Opt[int64]{}, gpu.Opt[int64]{}, 1},
+			{"n2", "uid-n2", mig, some(7), some(7), 2},
+		},
+		Pending: []Pending{{amd, 0}, {nvidia, 1}, {mig, 0}},
+	}, v.Snapshot())
+	assert.Empty(t, v.Problems())
+}
+
+func TestSnapshotChanges(t *testing.T) {
+	client := fake.NewClientset(node("n1", list(nvidia, 8), list(nvidia, 8)))
+	v := start(t, client)
+	assert.Equal(t, []NodeResource{{"n1", "uid-n1", nvidia, some(8), some(8), 0}}, v.Snapshot().Nodes)
+
+	waiting := unschedulable(pod("a", "", container("main", nvidia, 8)), "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
+	_, err := client.CoreV1().Pods("ml").Create(t.Context(), waiting, metav1.CreateOptions{})
+	require.NoError(t, err)
+	eventually(t, func() bool { return v.Snapshot().Pending[0].Pods == 1 })
+
+	_, err = client.CoreV1().Pods("ml").Update(t.Context(), pod("a", "n1", container("main", nvidia, 8)), metav1.UpdateOptions{})
+	require.NoError(t, err)
+	eventually(t, func() bool { s := v.Snapshot(); return s.Nodes[0].Requested == 8 && s.Pending[0].Pods == 0 })
+
+	done := pod("a", "n1", container("main", nvidia, 8))
+	done.Status.Phase = corev1.PodSucceeded
+	_, err = client.CoreV1().Pods("ml").Update(t.Context(), done, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	eventually(t, func() bool { s := v.Snapshot(); return s.Nodes[0].Requested == 0 && len(s.Requests) == 0 })
+}
+
+func eventually(t *testing.T, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, 10*time.Second, time.Millisecond)
+}
+
+func TestInsufficient(t *testing.T) {
+	for message, want := range map[string]bool{
+		"1 Insufficient nvidia.com/gpu":                                  true,
+		"1 Insufficient nvidia.com/gpu.":                                 true,
+		"1 Insufficient nvidia.com/gpu, 2 Insufficient cpu":              true,
+		"1 Insufficient cpu, 1 Insufficient nvidia.com/gpu. x":           true,
+		"1 Insufficient nvidia.com/gpu.shared":                           false,
+		"1 Insufficient nvidia.com/gpu.shared, 1 Insufficient cpu":       false,
+		"1 Insufficient nvidia.com/gpu.shared, 1 Insufficient " + nvidia: true,
+		"1 Insufficient cpu":                                             false,
+		"":                                                               false,
+		"nvidia.com/gpu":                                                 false,
+	} {
+		assert.Equal(t, want, insufficient(message, nvidia), message)
+	}
+	assert.True(t, insufficient("1 Insufficient nvidia.com/gpu.shared.", shared))
+}
+
+func TestWants(t *testing.T) {
+	requested := []amount{{nvidia, 1}, {mig, 1}}
+	p := unschedulable(pod("a", ""), "1 Insufficient "+nvidia+", 1 Insufficient "+mig)
+	assert.Equal(t, []string{nvidia, mig}, wants(&p.Status, requested))
+	p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated
+	assert.Empty(t, wants(&p.Status, requested), "held back by its own gates")
+	p.Status.Conditions[0].Reason = corev1.PodReasonUnschedulable
+	p.Status.Conditions[0].Status = corev1.ConditionTrue
+	assert.Empty(t, wants(&p.Status, requested))
+}
+
+func TestPatterns(t *testing.T) {
+	m := &matcher{patterns: DefaultResources(), known: map[string]bool{}}
+	for range 2 { // asked again, the answer is the same
+		for _, name := range []string{nvidia, mig, amd} {
+			assert.True(t, m.matches(name), name)
+		}
+		for _, name := range []string{"cpu", shared, "nvidia.com/hostdev", "intel.com/gpu"} {
+			assert.False(t, m.matches(name), name)
+		}
+	}
+	for i := range 2 * maxNames {
+		m.matches(fmt.Sprint("x", i))
+	}
+	assert.Len(t, m.known, maxNames)
+
+	require.NoError(t, CheckResources(DefaultResources()))
+	for _, patterns := range [][]string{nil, {""}, {"nvidia.com/[", nvidia}} {
+		require.Error(t, CheckResources(patterns))
+		_, err := New(fake.NewClientset(), patterns)
+		require.ErrorContains(t, err, "resource_names: ")
+	}
+}
+
+func TestForbidden(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("list", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: action.GetResource().Resource}, "", errors.New("no"))
+	})
+	v, err := New(client, DefaultResources())
+	require.NoError(t, err)
+	v.Start()
+	defer v.Stop()
+	eventually(t, func() bool { return len(v.Problems()) == 2 })
+	assert.Equal(t, "pods", v.Problems()[0].What)
+	assert.Equal(t, "nodes", v.Problems()[1].What)
+	assert.False(t, v.Synced())
+}
+
+func TestStopWithoutStart(t *testing.T) {
+	v, err := New(fake.NewClientset(), DefaultResources())
+	require.NoError(t, err)
+	v.Stop()
+}
+
+// Of a pod that requests no GPU its name alone is kept.
+func TestKeptOfAPod(t *testing.T) {
+	m := &matcher{patterns: DefaultResources(), known: map[string]bool{}}
+	p := pod("plain", "n1", container("main"))
+	p.Labels = map[string]string{"a": "b"}
+	p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "SECRET", Value: "x"}}
+	kept, err := m.pod(p)
+	require.NoError(t, err)
+	assert.Equal(t, &storedPod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "plain", UID: "uid-plain"}, node: "n1",
+	}, kept)
+	again, err := m.pod(kept)
+	require.NoError(t, err)
+	assert.Same(t, kept, again)
+}
+
+// BenchmarkSnapshot is of a cluster of 1,000 nodes of 8 GPUs and 50,000 pods, of which 8,000 request a GPU.
+func BenchmarkSnapshot(b *testing.B) {
+	client := fake.NewClientset()
+	v, err := New(client, DefaultResources())
+	require.NoError(b, err)
+	m := &matcher{patterns: DefaultResources(), known: map[string]bool{}}
+	for n := range 1000 {
+		stored, _ := m.node(node(fmt.Sprint("n", n), list(nvidia, 8), list(nvidia, 8)))
+		require.NoError(b, v.nodes.GetStore().Add(stored))
+	}
+	for n := range 50000 {
+		p := pod(fmt.Sprint("p", n), fmt.Sprint("n", n%1000), container("main"))
+		if n < 8000 {
+			p = pod(fmt.Sprint("p", n), fmt.Sprint("n", n%1000), container("main", nvidia, 1))
+		}
+		stored, _ := m.pod(p)
+		require.NoError(b, v.pods.GetStore().Add(stored))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		v.Snapshot()
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Snapshot is what is requested at one instant. All of it is in the order of the names.
+type Snapshot struct {
+	Requests []Request
+	Nodes    []NodeResource
+	Pending  []Pending
+}
+
+// Request is what a container of a pod that has not ended requests of a resource (k8s.container.gpu.request). Init
+// containers that end before the others begin are not in it.
+type Request struct {
+	Namespace, Pod, PodUID, Container string
+	Node                              string // empty as long as the pod is not scheduled
+	Resource                          string // k8s.resource.name
+	Count                             int64
+}
+
+// NodeResource is what a node has of a resource.
+type NodeResource struct {
+	Node, NodeUID string
+	Resource      string // k8s.resource.name
+	// Capacity and Allocatable are absent where pods on the node request the resource and the node has never had it.
+	Capacity, Allocatable gpu.Opt[int64]
+	Requested             int64 // by the pods that are scheduled to the node, as the scheduler counts
+}
+
+// Pending counts the pods that are not scheduled for want of a resource (k8s.cluster.gpu.pods.pending). Every resource
+// that some node has or some pod requests is told, also with 0.
+type Pending struct {
+	Resource string
+	Pods     int64
+}
+
+type nodeKey struct{ node, resource string }
+
+// Snapshot returns what is known now.
+func (v *View) Snapshot() Snapshot {
+	var s Snapshot
+	requested := make(map[nodeKey]int64)
+	pending := make(map[string]int64)
+	pods, _ := v.pods.GetIndexer().ByIndex(requestIndex, "") // the index is there
+	for _, object := range pods {
+		pod, ok := object.(*storedPod)
+		if !ok {
+			continue
+		}
+		for i := range pod.containers {
+			s.Requests = append(s.Requests, Request{
+				Namespace: pod.Namespace, Pod: pod.Name, PodUID: string(pod.UID), Container: pod.containers[i].container,
+				Node: pod.node, Resource: pod.containers[i].resource, Count: pod.containers[i].count,
+			})
+		}
+		for _, a := range pod.total {
+			pending[a.resource] += 0
+			if pod.node != "" {
+				requested[nodeKey{pod.node, a.resource}] += a.count
+			}
+		}
+		for _, resource := range pod.wants {
+			pending[resource]++
+		}
+	}
+	s.Nodes = v.nodeResources(requested, pending)
+	for resource, count := range pending {
+		s.Pending = append(s.Pending, Pending{Resource: resource, Pods: count})
+	}
+	slices.SortFunc(s.Requests, func(a, b Request) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Pod, b.Pod),
+			strings.Compare(a.Container, b.Container), strings.Compare(a.Resource, b.Resource))
+	})
+	slices.SortFunc(s.Pending, func(a, b Pending) int { return strings.Compare(a.Resource, b.Resource) })
+	return s
+}
+
+// nodeResources returns what the nodes have; requests on a node that is not known any more are left out.
+func (v *View) nodeResources(requested map[nodeKey]int64, pending map[string]int64) []NodeResource {
+	var all []NodeResource
+	for _, object := range v.nodes.GetIndexer().List() {
+		node, ok := object.(*storedNode)
+		if !ok {
+			continue
+		}
+		begin := len(all)
+		find := func(resource string) *NodeResource {
+			for i := begin; i < len(all); i++ {
+				if all[i].Resource == resource {
+					return &all[i]
+				}
+			}
+			pending[resource] += 0
+			all = append(all, NodeResource{
+				Node: node.Name, NodeUID: string(node.UID), Resource: resource, Requested: requested[nodeKey{node.Name, resource}],
+			})
+			return &all[len(all)-1]
+		}
+		for _, a := range node.capacity {
+			find(a.resource).Capacity = gpu.Some(a.count)
+		}
+		for _, a := range node.allocatable {
+			find(a.resource).Allocatable = gpu.Some(a.count)
+		}
+		for resource := range pending {
+			if requested[nodeKey{node.Name, resource}] > 0 {
+				find(resource)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b NodeResource) int {
+		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Resource, b.Resource))
+	})
+	return all
+}

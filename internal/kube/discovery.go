@@ -1,0 +1,106 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+// known are the kinds that need not be looked up: they have had one version for years.
+func known(resource schema.GroupResource) (schema.GroupVersionResource, schema.GroupVersionKind, bool) {
+	var version, kind string
+	switch resource.String() {
+	case "replicasets.apps":
+		version, kind = "v1", "ReplicaSet"
+	case "deployments.apps":
+		version, kind = "v1", "Deployment"
+	case "statefulsets.apps":
+		version, kind = "v1", "StatefulSet"
+	case "daemonsets.apps":
+		version, kind = "v1", "DaemonSet"
+	case "jobs.batch":
+		version, kind = "v1", "Job"
+	case "cronjobs.batch":
+		version, kind = "v1", "CronJob"
+	case "replicationcontrollers":
+		version, kind = "v1", "ReplicationController"
+	default:
+		return schema.GroupVersionResource{}, schema.GroupVersionKind{}, false
+	}
+	gv := schema.GroupVersion{Group: resource.Group, Version: version}
+	return gv.WithResource(resource.Resource), gv.WithKind(kind), true
+}
+
+// resolveFunc looks up in which version, and as which kind, a resource is served.
+type resolveFunc func(context.Context, schema.GroupResource) (schema.GroupVersionResource, schema.GroupVersionKind, error)
+
+// discoverer looks up in which version an API server serves a resource.
+type discoverer struct{ client discovery.DiscoveryInterface }
+
+// resolve returns the version and the kind of a resource.
+func (d *discoverer) resolve(ctx context.Context, resource schema.GroupResource) (schema.GroupVersionResource, schema.GroupVersionKind, error) {
+	if gvr, gvk, ok := known(resource); ok {
+		return gvr, gvk, nil
+	}
+	versions, err := d.versions(ctx, resource.Group)
+	if err != nil {
+		return schema.GroupVersionResource{}, schema.GroupVersionKind{}, err
+	}
+	for _, version := range versions {
+		var list metav1.APIResourceList
+		gv := schema.GroupVersion{Group: resource.Group, Version: version}
+		if err := d.get(ctx, groupPath(gv), &list); err != nil {
+			return schema.GroupVersionResource{}, schema.GroupVersionKind{}, err
+		}
+		for i := range list.APIResources {
+			if list.APIResources[i].Name == resource.Resource {
+				return gv.WithResource(resource.Resource), gv.WithKind(list.APIResources[i].Kind), nil
+			}
+		}
+	}
+	return schema.GroupVersionResource{}, schema.GroupVersionKind{}, fmt.Errorf("the API server does not serve %s", resource)
+}
+
+// versions returns the versions of a group, the preferred one first.
+func (d *discoverer) versions(ctx context.Context, group string) ([]string, error) {
+	if group == "" {
+		return []string{"v1"}, nil
+	}
+	var served metav1.APIGroup
+	if err := d.get(ctx, "/apis/"+group, &served); err != nil {
+		return nil, err
+	}
+	versions := []string{served.PreferredVersion.Version}
+	for _, version := range served.Versions {
+		if version.Version != versions[0] {
+			versions = append(versions, version.Version)
+		}
+	}
+	return versions, nil
+}
+
+func groupPath(gv schema.GroupVersion) string {
+	if gv.Group == "" {
+		return "/api/" + gv.Version
+	}
+	return "/apis/" + gv.String()
+}
+
+// get asks the API server directly: the methods of the discovery client take no context.
+func (d *discoverer) get(ctx context.Context, path string, into any) error {
+	data, err := d.client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// The kinds that the tests know, as an API server with Kubeflow and Ray would serve them.
+var served = map[string]schema.GroupVersionKind{
+	"replicasets.apps":         {Group: "apps", Version: "v1", Kind: "ReplicaSet"},
+	"deployments.apps":         {Group: "apps", Version: "v1", Kind: "Deployment"},
+	"jobs.batch":               {Group: "batch", Version: "v1", Kind: "Job"},
+	"pytorchjobs.kubeflow.org": {Group: "kubeflow.org", Version: "v1", Kind: "PyTorchJob"},
+	"clusterthings.ray.io":     {Group: "ray.io", Version: "v1", Kind: "ClusterThing"},
+}
+
+func resolveServed(_ context.Context, resource schema.GroupResource) (schema.GroupVersionResource, schema.GroupVersionKind, error) {
+	gvk, ok := served[resource.String()]
+	if !ok {
+		return schema.GroupVersionResource{}, schema.GroupVersionKind{}, errors.New("not served")
+	}
+	return gvk.GroupVersion().WithResource(resource.Resource), gvk, nil
+}
+
+// reference is to an owner; its UID is "uid-" and its name.
+func reference(apiVersion, kind, name string) metav1.OwnerReference {
+	yes := true
+	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID("uid-" + name), Controller: &yes}
+}
+
+func object(apiVersion, kind, name string, owners ...metav1.OwnerReference) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ml", Name: name, UID: types.UID("uid-" + name), OwnerReferences: owners,
+			Labels: map[string]string{"big": "label"},
+		},
+	}
+}
+
+func owner(kind, name string) gpu.Owner { return gpu.Owner{Kind: kind, Name: name, UID: "uid-" + name} }
+
+type cluster struct {
+	metadata *metadatafake.FakeMetadataClient
+	owners   *Owners
+}
+
+func newCluster(t *testing.T, kinds []string, objects ...runtime.Object) *cluster {
+	t.Helper()
+	scheme := metadatafake.NewTestScheme()
+	require.NoError(t, metav1.AddMetaToScheme(scheme))
+	c := &cluster{metadata: metadatafake.NewSimpleMetadataClient(scheme, objects...)}
+	c.owners = NewOwners(&Clients{Kubernetes: fake.NewClientset(), Metadata: c.metadata}, kinds)
+	c.owners.resolve = resolveServed
+	c.owners.retry = time.Millisecond
+	pods, err := NewPods(fake.NewClientset(), PodsOptions{})
+	require.NoError(t, err)
+	v := &View{Pods: pods, Owners: c.owners}
+	v.Start()
+	t.Cleanup(v.Stop)
+	return c
+}
+
+func ownedBy(references ...metav1.OwnerReference) *Pod {
+	return &Pod{Namespace: "ml", Name: "p", Owners: references}
+}
+
+var defaultKinds = []string{"replicasets.apps", "jobs.batch"}
+
+func TestOwners(t *testing.T) {
+	c := newCluster(t, append(defaultKinds, "pytorchjobs.kubeflow.org", "clusterthings.ray.io"),
+		object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
+		object("batch/v1", "Job", "night-1", reference("batch/v1", "CronJob", "night")),
+		object("kubeflow.org/v1", "PyTorchJob", "train", reference("kueue.x-k8s.io/v1", "Workload", "w")),
+		&metav1.PartialObjectMetadata{
+			TypeMeta: metav1.TypeMeta{APIVersion: "ray.io/v1", Kind: "ClusterThing"},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "global", UID: "uid-global", OwnerReferences: []metav1.OwnerReference{reference("a/v1", "Top", "top")},
+			},
+		},
+	)
+	eventually(t, c.owners.Synced)
+	no := false
+	tests := []struct {
+		name string
+		pod  *Pod
+		want []gpu.Owner
+	}{
+		{"no owner", ownedBy(), nil},
+		{"Deployment", ownedBy(reference("apps/v1", "ReplicaSet", "web-1")), []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}},
+		{"CronJob", ownedBy(reference("batch/v1", "Job", "night-1")), []gpu.Owner{owner("Job", "night-1"), owner("CronJob", "night")}},
+		{"not read", ownedBy(reference("apps/v1", "StatefulSet", "db")), []gpu.Owner{owner("StatefulSet", "db")}},
+		{"custom", ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "train")), []gpu.Owner{owner("PyTorchJob", "train"), owner("Workload", "w")}},
+		{"without a namespace", ownedBy(reference("ray.io/v1", "ClusterThing", "global")), []gpu.Owner{owner("ClusterThing", "global"), owner("Top", "top")}},
+		{"another version", ownedBy(reference("apps/v1beta1", "ReplicaSet", "web-1")), []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}},
+		{"same kind, another group", ownedBy(reference("other.io/v1", "ReplicaSet", "web-1")), []gpu.Owner{owner("ReplicaSet", "web-1")}},
+		{"gone", ownedBy(reference("apps/v1", "ReplicaSet", "web-0")), []gpu.Owner{owner("ReplicaSet", "web-0")}},
+		{"the controller among several", ownedBy(
+			metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "cm", UID: "uid-cm", Controller: &no},
+			reference("batch/v1", "Job", "night-1"),
+		), []gpu.Owner{owner("Job", "night-1"), owner("CronJob", "night")}},
+		{"no controller", ownedBy(metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "uid-n1"}), []gpu.Owner{owner("Node", "n1")}},
+		{"garbage", ownedBy(metav1.OwnerReference{APIVersion: "a/b/c", Kind: "X", Name: "x", UID: "uid-x"}), []gpu.Owner{owner("X", "x")}},
+		{"same name, another UID", ownedBy(metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "old"}),
+			[]gpu.Owner{{Kind: "ReplicaSet", Name: "web-1", UID: "old"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, tt.want, c.owners.Of(tt.pod))
+		})
+	}
+	assert.Empty(t, c.owners.Errs())
+}
+
+// The immediate owner stands in the pod and needs nothing else to be read.
+func TestOwnersWithoutKinds(t *testing.T) {
+	var none *Owners
+	pod := ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))
+	assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1")}, none.Of(pod))
+	assert.Nil(t, none.Of(ownedBy()))
+	assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1")}, newCluster(t, nil).owners.Of(pod))
+}
+
+func TestOwnersCycle(t *testing.T) {
+	c := newCluster(t, defaultKinds,
+		object("batch/v1", "Job", "a", reference("batch/v1", "Job", "b")),
+		object("batch/v1", "Job", "b", reference("batch/v1", "Job", "a")),
+		object("batch/v1", "Job", "self", reference("batch/v1", "Job", "self")),
+	)
+	eventually(t, c.owners.Synced)
+	assert.Equal(t, []gpu.Owner{owner("Job", "a"), owner("Job", "b")}, c.owners.Of(ownedBy(reference("batch/v1", "Job", "a"))))
+	assert.Equal(t, []gpu.Owner{owner("Job", "self")}, c.owners.Of(ownedBy(reference("batch/v1", "Job", "self"))))
+}
+
+func TestOwnersDepth(t *testing.T) {
+	var chain []runtime.Object
+	for i := range 3 * maxDepth {
+		chain = append(chain, object("batch/v1", "Job", fmt.Sprint("j", i), reference("batch/v1", "Job", fmt.Sprint("j", i+1))))
+	}
+	c := newCluster(t, defaultKinds, chain...)
+	eventually(t, c.owners.Synced)
+	assert.Len(t, c.owners.Of(ownedBy(reference("batch/v1", "Job", "j0"))), maxDepth)
+}
+
+// A pod may be seen before its owner is, and an owner may be adopted later.
+func TestOwnersAppearLater(t *testing.T) {
+	c := newCluster(t, defaultKinds)
+	eventually(t, c.owners.Synced)
+	pod := ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))
+	assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1")}, c.owners.Of(pod))
+
+	replicaSets := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
+	client, ok := c.metadata.Resource(replicaSets).Namespace("ml").(metadatafake.MetadataClient)
+	require.True(t, ok)
+	_, err := client.CreateFake(object("apps/v1", "ReplicaSet", "web-1"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = client.UpdateFake(object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")), metav1.UpdateOptions{})
+	require.NoError(t, err)
+	want := []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}
+	eventually(t, func() bool { return assert.ObjectsAreEqual(want, c.owners.Of(pod)) })
+}
+
+// Nothing but names and owners is kept.
+func TestOwnersStripped(t *testing.T) {
+	c := newCluster(t, defaultKinds, object("batch/v1", "Job", "a"))
+	eventually(t, c.owners.Synced)
+	stored, ok, err := c.owners.informers[schema.GroupKind{Group: "batch", Kind: "Job"}].GetIndexer().GetByKey("ml/a")
+	require.NoError(t, err)
+	require.True(t, ok)
+	partial, ok := stored.(*metav1.PartialObjectMetadata)
+	require.True(t, ok)
+	assert.Nil(t, partial.Labels)
+}
+
+// One kind that is not served does not keep the others from being read; it is tried again.
+func TestOwnersNotServed(t *testing.T) {
+	c := newCluster(t, []string{"jobs.batch", "rayjobs.ray.io"}, object("batch/v1", "Job", "a", reference("b/v1", "B", "b")))
+	eventually(t, c.owners.Synced)
+	errs := c.owners.Errs()
+	require.Len(t, errs, 1)
+	require.ErrorContains(t, errs[0], "rayjobs.ray.io")
+	assert.Len(t, c.owners.Of(ownedBy(reference("batch/v1", "Job", "a"))), 2)
+}
+
+func TestValidateKind(t *testing.T) {
+	for _, kind := range []string{"replicasets.apps", "replicationcontrollers", "pytorchjobs.kubeflow.org"} {
+		require.NoError(t, ValidateKind(kind), kind)
+	}
+	for _, kind := range []string{"", "*", "*.apps", "ReplicaSet", "apps/replicasets", ".apps", "a b"} {
+		require.Error(t, ValidateKind(kind), kind)
+	}
+}

@@ -1,0 +1,166 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+func newPod(name, uid string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name, UID: types.UID(uid)},
+		Spec:       corev1.PodSpec{NodeName: "n1"},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+}
+
+func startPods(t *testing.T, client *fake.Clientset, options PodsOptions) *Pods {
+	t.Helper()
+	pods, err := NewPods(client, options)
+	require.NoError(t, err)
+	v := &View{Pods: pods, Owners: &Owners{}}
+	v.Start()
+	t.Cleanup(v.Stop)
+	return pods
+}
+
+func TestPods(t *testing.T) {
+	pod := newPod("train-0", "u1")
+	pod.Labels = map[string]string{"team": "vision", "other": "x"}
+	pod.Annotations = map[string]string{"cost-center": "42", "other": "x"}
+	yes := true
+	pod.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "u0", Controller: &yes, BlockOwnerDeletion: &yes,
+	}}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", ContainerID: "containerd://aaa"}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{
+		{Name: "main", ContainerID: "containerd://bbb", State: running},
+		{Name: "waiting"},
+	}
+	pod.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: "debug", ContainerID: "cri-o://ccc", State: running}}
+	pods := startPods(t, fake.NewClientset(pod), PodsOptions{
+		Node: "n1", Labels: []string{"team", "missing"}, Annotations: []string{"cost-center"},
+	})
+	eventually(t, pods.Synced)
+
+	want := &Pod{
+		Namespace: "ml", Name: "train-0", UID: "u1", NodeName: "n1", Phase: corev1.PodRunning,
+		Owners:     []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "u0", Controller: &yes}},
+		Attributes: map[string]string{"k8s.pod.label.team": "vision", "k8s.pod.annotation.cost-center": "42"},
+		Containers: []Container{{Name: "init", ID: "aaa"}, {Name: "main", ID: "bbb", Running: true}, {Name: "waiting"}, {Name: "debug", ID: "ccc", Running: true}},
+	}
+	assert.Equal(t, want, pods.ByUID("u1"))
+	assert.Equal(t, want, pods.ByName("ml", "train-0"))
+	assert.Equal(t, []*Pod{want}, pods.All())
+	assert.Equal(t, want, pods.ByContainerID("ccc"))
+	assert.Nil(t, pods.ByContainerID(""))
+	assert.Nil(t, pods.ByUID("u2"))
+	assert.Nil(t, pods.ByName("ml", "train-1"))
+	assert.Equal(t, "main", want.ContainerByID("bbb"))
+	assert.Empty(t, want.ContainerByID(""), "a container without an id is not the one of a process without one")
+	assert.Empty(t, want.ContainerByID("zzz"))
+	assert.Equal(t, "ccc", want.ContainerID("debug"))
+	assert.Empty(t, want.ContainerID("zzz"))
+	assert.Equal(t, "ml/train-0", want.String())
+	assert.False(t, want.Ended())
+	require.NoError(t, pods.Err())
+}
+
+func TestPodsChange(t *testing.T) {
+	client := fake.NewClientset()
+	pods := startPods(t, client, PodsOptions{})
+	eventually(t, pods.Synced)
+	pod := newPod("a", "u1")
+	_, err := client.CoreV1().Pods("ml").Create(t.Context(), pod, metav1.CreateOptions{})
+	require.NoError(t, err)
+	eventually(t, func() bool { return pods.ByUID("u1") != nil })
+
+	pod.Status.Phase = corev1.PodFailed
+	_, err = client.CoreV1().Pods("ml").UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	eventually(t, func() bool { return pods.ByUID("u1").Ended() })
+
+	require.NoError(t, client.CoreV1().Pods("ml").Delete(t.Context(), "a", metav1.DeleteOptions{}))
+	eventually(t, func() bool { return pods.ByUID("u1") == nil })
+}
+
+// A static pod has another UID on its node than in the API.
+func TestStaticPod(t *testing.T) {
+	pod := newPod("etcd-n1", "u1")
+	pod.Annotations = map[string]string{staticHash: "4f1a2b3c4d5e6f708192a3b4c5d6e7f8"}
+	pods := startPods(t, fake.NewClientset(pod), PodsOptions{})
+	eventually(t, pods.Synced)
+	assert.Equal(t, pods.ByUID("u1"), pods.ByUID("4f1a2b3c4d5e6f708192a3b4c5d6e7f8"))
+	assert.Equal(t, "u1", pods.ByUID("4f1a2b3c4d5e6f708192a3b4c5d6e7f8").UID)
+}
+
+// Only the pods that are needed are asked for.
+func TestPodsSelectors(t *testing.T) {
+	client := fake.NewClientset()
+	var lists, fields, labels, namespace atomic.Value
+	lists.Store(0)
+	client.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		list := action.(clienttesting.ListAction) //nolint:forcetypeassert // a list
+		fields.Store(list.GetListRestrictions().Fields.String())
+		labels.Store(list.GetListRestrictions().Labels.String())
+		namespace.Store(list.GetNamespace())
+		return false, nil, nil
+	})
+	pods := startPods(t, client, PodsOptions{Node: "n1", Namespace: "gpu-operator", LabelSelector: "app=driver"})
+	eventually(t, pods.Synced)
+	assert.Equal(t, "spec.nodeName=n1", fields.Load())
+	assert.Equal(t, "app=driver", labels.Load())
+	assert.Equal(t, "gpu-operator", namespace.Load())
+}
+
+func TestPodsForbidden(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no rule allows it"))
+	})
+	pods := startPods(t, client, PodsOptions{Node: "n1"})
+	eventually(t, func() bool { return pods.Err() != nil })
+	require.ErrorContains(t, pods.Err(), "kube: watch pods of node n1")
+	require.ErrorContains(t, pods.Err(), "no rule allows it")
+	require.ErrorContains(t, pods.Err(), "grant get, list and watch")
+	assert.False(t, pods.Synced())
+}
+
+// What was known stays while the API server is away; a failure that was not seen again is over.
+func TestPodsAPIAway(t *testing.T) {
+	client := fake.NewClientset(newPod("a", "u1"))
+	pods := startPods(t, client, PodsOptions{})
+	eventually(t, pods.Synced)
+	now := time.Now()
+	pods.informer.mu.Lock()
+	pods.informer.now = func() time.Time { return now }
+	pods.informer.mu.Unlock()
+
+	pods.informer.watchFailed(t.Context(), nil, errors.New("dial tcp: i/o timeout"))
+	require.ErrorContains(t, pods.Err(), "last known")
+	assert.NotNil(t, pods.ByUID("u1"))
+	now = now.Add(failureKeep + time.Second)
+	require.NoError(t, pods.Err())
+
+	pods.informer.watchFailed(t.Context(), nil, apierrors.NewUnauthorized("expired"))
+	require.ErrorContains(t, pods.Err(), "check the credentials")
+	now = now.Add(failureKeep + time.Second)
+	pods.informer.watchFailed(t.Context(), nil, apierrors.NewResourceExpired("old"))
+	require.NoError(t, pods.Err(), "a watch that ends as every watch does is no failure")
+}

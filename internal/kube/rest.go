@@ -1,0 +1,119 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const userAgent = "gpureceiver"
+
+// REST returns how to connect to the cluster. It fails where a file that the configuration names cannot be read; whether
+// the API server answers shows later.
+func (c *Config) REST() (*rest.Config, error) {
+	config, err := c.base()
+	if err != nil {
+		return nil, fmt.Errorf("kube: %w", err)
+	}
+	config.UserAgent = userAgent
+	config.QPS, config.Burst = c.QPS, c.Burst
+	return config, nil
+}
+
+func (c *Config) base() (*rest.Config, error) {
+	switch {
+	case c.Endpoint != "":
+		return &rest.Config{
+			Host:            c.Endpoint,
+			BearerTokenFile: c.TokenFile,
+			TLSClientConfig: rest.TLSClientConfig{CAFile: c.CAFile, Insecure: c.InsecureSkipVerify},
+		}, nil
+	case c.AuthType == AuthKubeConfig:
+		return c.kubeConfig()
+	case c.AuthType == AuthNone:
+		host, err := inCluster()
+		if err != nil {
+			return nil, fmt.Errorf("auth_type %s: %w", AuthNone, err)
+		}
+		return &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, Proxy: noProxy}, nil
+	default:
+		if _, err := inCluster(); err != nil {
+			return nil, fmt.Errorf("auth_type %s: %w", AuthServiceAccount, err)
+		}
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("auth_type %s: %w", AuthServiceAccount, err)
+		}
+		config.Proxy = noProxy
+		return config, nil
+	}
+}
+
+// inCluster is the address of the API server as Kubernetes tells every pod.
+func inCluster() (string, error) {
+	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	if host == "" || port == "" {
+		return "", errors.New("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, as they are in a pod; " +
+			"outside of a cluster use auth_type: kubeConfig, or endpoint and token_file")
+	}
+	return "https://" + net.JoinHostPort(host, port), nil
+}
+
+// noProxy keeps requests to the cluster's own API server off the proxy that the environment names.
+func noProxy(*http.Request) (*url.URL, error) { return nil, nil } //nolint:nilnil // what http.Transport.Proxy asks for
+
+func (c *Config) kubeConfig() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.Context}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("auth_type %s: read %v: %w", AuthKubeConfig, rules.GetLoadingPrecedence(), err)
+	}
+	if config.AuthProvider != nil {
+		return nil, fmt.Errorf("auth_type %s: the kubeconfig names an auth provider (%s), which is not supported",
+			AuthKubeConfig, config.AuthProvider.Name)
+	}
+	if config.ExecProvider != nil && !c.AllowExecCredentials {
+		return nil, fmt.Errorf("auth_type %s: the kubeconfig has the program %q started for credentials; "+
+			"set allow_exec_credentials: true to let it, or use token_file", AuthKubeConfig, config.ExecProvider.Command)
+	}
+	return config, nil
+}
+
+// Clients are the clients of one cluster.
+type Clients struct {
+	Kubernetes kubernetes.Interface
+	Metadata   metadata.Interface
+	Dynamic    dynamic.Interface
+}
+
+// NewClients returns clients that share one connection.
+func NewClients(config *rest.Config) (*Clients, error) {
+	transport, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("kube: %w", err)
+	}
+	typed := rest.CopyConfig(config)
+	// Smaller and cheaper to read than JSON.
+	typed.ContentType = "application/vnd.kubernetes.protobuf"
+	typed.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	kubernetesClient, err1 := kubernetes.NewForConfigAndClient(typed, transport)
+	metadataClient, err2 := metadata.NewForConfigAndClient(config, transport)
+	dynamicClient, err3 := dynamic.NewForConfigAndClient(config, transport)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, fmt.Errorf("kube: %w", err)
+	}
+	return &Clients{Kubernetes: kubernetesClient, Metadata: metadataClient, Dynamic: dynamicClient}, nil
+}

@@ -1,0 +1,218 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
+)
+
+// assemble makes the node of what was read and what is remembered.
+func (r *Reader) assemble(s *sweep) {
+	r.memory.begin(s.log.DriverVersion)
+	lost := 0
+	for i := range s.log.GPUs {
+		g := &s.log.GPUs[i]
+		away := isAway(&g.Device)
+		if away {
+			lost++
+		}
+		k := r.memory.learn(&g.Device, away)
+		g.Device.ProcessesUnread = away || !r.processesRead(s, g)
+		r.node.Devices = append(r.node.Devices, g.Device)
+		r.addInstances(g, k, away)
+		r.refusals(g)
+	}
+	nameless := r.unreachable(s.diagnosis.Unreachable)
+	if s.log.Complete {
+		nameless = r.forgotten(nameless)
+		r.count(s, lost, nameless)
+	}
+	for _, pci := range s.diagnosis.CorruptInfoROM {
+		id := pci
+		if k := r.memory.find(pci, ""); k != nil {
+			id = k.device.ID
+		}
+		r.problem(id, "infoROM", fmt.Errorf("nvidia-smi: the infoROM of the GPU at %s is corrupt; its identity and its error counts may be wrong", pci))
+	}
+	if r.pmon.refused != "" && r.pmon.driver == s.log.DriverVersion && r.wantsProcesses() {
+		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %s; processes are reported without it", r.pmon.refused))
+	}
+	r.addProcesses(s)
+	r.unmonitored(s)
+}
+
+// processesRead tells whether a GPU without a process has none: XML and the table of processes say so, and pmon, which has
+// a row for an idle GPU.
+func (r *Reader) processesRead(s *sweep, g *parse.GPU) bool {
+	index, known := g.Device.Index.Get()
+	return r.wantsProcesses() && (g.ProcessesRead || s.appsRead || known && s.pmon.GPUs[int64(index)])
+}
+
+// count fills the presence: GPUs that are read, and GPUs that are there and cannot be read. Those that the driver counts and
+// the tool leaves out without a word are among the latter.
+func (r *Reader) count(s *sweep, lost int, nameless []parse.Unreachable) {
+	all := int64(len(r.memory.gpus) + len(nameless))
+	if attached, ok := s.log.Attached.Get(); ok {
+		all = max(all, attached)
+	}
+	visible := int64(len(s.log.GPUs) - lost)
+	r.node.Presence[gpu.Visible] = gpu.Some(visible)
+	r.node.Presence[gpu.Missing] = gpu.Some(max(0, all-visible))
+}
+
+// number gives the GPUs their indices, which XML does not print, and their names. Where -L did not tell it, the index is that
+// of the selection, or the place in the list, the GPUs without a handle counted.
+func (r *Reader) number(s *sweep) {
+	taken := map[int]bool{}
+	for _, u := range s.diagnosis.Unreachable {
+		if n, ok := u.Index.Get(); ok {
+			taken[n] = true
+		}
+	}
+	next := 0
+	for i := range s.log.GPUs {
+		g := &s.log.GPUs[i]
+		d := &g.Device
+		for taken[next] {
+			next++
+		}
+		if n, ok := r.listing.index[d.ID]; ok && d.ID != "" {
+			d.Index = d.Index.Or(gpu.Some(n))
+		}
+		if len(r.selected) == len(s.log.GPUs) {
+			d.Index = d.Index.Or(gpu.Some(r.selected[i]))
+		}
+		d.Index = d.Index.Or(gpu.Some(next))
+		index, _ := d.Index.Get()
+		next = index + 1
+		d.Info.ComputeCapability = firstOf(d.Info.ComputeCapability, r.listing.caps[d.ID])
+		d.Name = indexName(d.Index)
+		if minor, ok := g.Minor.Get(); ok {
+			d.Name = "nvidia" + strconv.FormatInt(minor, 10)
+		}
+	}
+}
+
+func indexName(index gpu.Opt[int]) string {
+	if n, ok := index.Get(); ok {
+		return "nvidia" + strconv.Itoa(n)
+	}
+	return ""
+}
+
+// addInstances adds a GPU's MIG devices and gives each its id.
+func (r *Reader) addInstances(g *parse.GPU, k *known, away bool) {
+	parent := &g.Device
+	if away {
+		for _, d := range k.instances {
+			d.ProcessesUnread = true
+			r.inherit(&d, parent)
+			r.node.Devices = append(r.node.Devices, d)
+		}
+		return
+	}
+	k.instances = k.instances[:0]
+	for i := range g.Instances {
+		m := &g.Instances[i]
+		listed := r.listing.instance(g, i)
+		m.UUID = r.instanceID(parent, m, listed)
+		if m.UUID == "" {
+			continue
+		}
+		d := gpu.Device{
+			ID: m.UUID, Name: instanceName(parent.Name, m), Model: parent.Model, Vendor: gpu.NVIDIA, Parent: parent.ID,
+			Index: asInt(m.Index), Epoch: parent.Epoch, Info: parent.Info, GPUInstance: asInt(m.GI), ComputeInstance: asInt(m.CI),
+		}
+		d.Info.Profile = firstOf(listed.Profile, m.Profile)
+		k.instances = append(k.instances, d)
+		d.Memory = m.Memory
+		d.ProcessesUnread = parent.ProcessesUnread
+		if n, ok := m.Uncorrected.Get(); ok {
+			d.Errors = []gpu.ErrorCount{{Type: gpu.ErrorUncorrected, Count: gpu.Total(n)}}
+		}
+		r.inherit(&d, parent)
+		r.node.Devices = append(r.node.Devices, d)
+	}
+}
+
+// instanceName is a MIG device's name after its place on its GPU: nvidia0/gi3/ci0.
+func instanceName(parent string, m *parse.Instance) string {
+	if !m.GI.Known() || !m.CI.Known() {
+		return parent + "/mig" + number(m.Index)
+	}
+	return parent + "/gi" + number(m.GI) + "/ci" + number(m.CI)
+}
+
+func asInt(o gpu.Opt[int64]) gpu.Opt[int] {
+	if v, ok := o.Get(); ok {
+		return gpu.Some(int(v))
+	}
+	return gpu.Opt[int]{}
+}
+
+// inherit gives a MIG device the faults by which its GPU is failed.
+func (r *Reader) inherit(d, parent *gpu.Device) {
+	for _, f := range parent.Faults {
+		if f.Type.State() == gpu.StateFailed {
+			d.AddFault(f.Type, "the GPU: "+f.Message)
+		}
+	}
+}
+
+// instanceID is a MIG device's UUID, or where none is told its place on its GPU.
+func (r *Reader) instanceID(parent *gpu.Device, m *parse.Instance, listed parse.ListedInstance) string {
+	if strings.HasPrefix(m.UUID, "MIG-") && !strings.HasPrefix(m.UUID, "MIG-GPU-") {
+		return m.UUID
+	}
+	if listed.UUID != "" {
+		return listed.UUID
+	}
+	gi, ok := m.GI.Get()
+	ci, also := m.CI.Get()
+	if !ok || !also || parent.ID == "" {
+		r.problem(parent.ID, "MIG devices", fmt.Errorf("nvidia-smi -q -x: MIG device %s of %s has neither a UUID nor the ids of its instances; it is left out",
+			number(m.Index), parent.ID))
+		return ""
+	}
+	return fmt.Sprintf("%s/%d/%d", parent.ID, gi, ci)
+}
+
+// mostQuantities is how many quantities a problem names.
+const mostQuantities = 6
+
+// refusals turns the reasons that stand in the place of numbers into one problem for each reason. A failed GPU refuses
+// everything, and its fault says why.
+func (r *Reader) refusals(g *parse.GPU) {
+	if g.Device.State() == gpu.StateFailed {
+		return
+	}
+	var reasons []string
+	quantities := map[string][]string{}
+	for _, refusal := range g.Refusals {
+		if quantities[refusal.Reason] == nil {
+			reasons = append(reasons, refusal.Reason)
+		}
+		quantities[refusal.Reason] = append(quantities[refusal.Reason], refusal.Quantity)
+	}
+	for _, reason := range reasons {
+		what := quantities[reason]
+		if more := len(what) - mostQuantities; more > 0 {
+			what = append(what[:mostQuantities:mostQuantities], fmt.Sprintf("%d more", more))
+		}
+		list := strings.Join(what, ", ")
+		r.problem(g.Device.ID, list, fmt.Errorf("nvidia-smi: %s: %s: %s%s", g.Device.ID, list, reason, remedyFor(reason)))
+	}
+}
+
+func remedyFor(reason string) string {
+	if strings.Contains(strings.ToLower(reason), "permission") {
+		return "; run it as root, or outside of a container that hides them"
+	}
+	return "; see the kernel's log"
+}

@@ -1,0 +1,41 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"fmt"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+)
+
+// The values of Config.Query.
+const (
+	// QueryFull reads -q -x, pmon, and -L where the layout of GPUs and MIG devices has changed.
+	QueryFull = "full"
+	// QueryFast reads --query-gpu, --query-compute-apps and pmon. It has no temperature limits, no PCIe replays and no
+	// graphics processes where pmon has none. A node with MIG enabled is read in full all the same.
+	QueryFast = "fast"
+)
+
+// Config is the configuration of the nvidia_smi scraper.
+type Config struct {
+	// Path of the tool, absolute and ending with its name. Empty: it is looked for in fixed places.
+	Path string `mapstructure:"path"`
+	// Query is full or fast.
+	Query string `mapstructure:"query"`
+}
+
+// DefaultConfig returns the defaults: the tool in its usual place, read in full.
+func DefaultConfig() Config { return Config{Query: QueryFull} }
+
+// Validate tells what is wrong with the configuration, by its key.
+func (c *Config) Validate() error {
+	if c.Query != QueryFull && c.Query != QueryFast {
+		return fmt.Errorf("query: %q must be %s or %s", c.Query, QueryFull, QueryFast)
+	}
+	if err := command.ValidatePath(command.NvidiaSMI, c.Path); err != nil {
+		return fmt.Errorf("path: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,304 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
+)
+
+// tableTool answers --query-gpu with a heading and rows for what is asked for, as a version does that knows the fields.
+func tableTool(t *testing.T, known []string) *tool {
+	t.Helper()
+	f := &tool{
+		apps: answer{stdout: "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n100, GPU-a, 500 MiB, /usr/bin/python3\n101, GPU-b, [N/A], [Not Found]\n"},
+		pmon: answer{stdout: "# gpu pid type sm mem enc dec fb command\n0 100 C 50 3 - - 498 python3\n0 102 G 1 - - - 20 Xorg\n1 101 C+G - - 7 - 30 tool\n3 9 C 1 1 1 1 1 none\n"},
+	}
+	var help strings.Builder
+	for _, n := range known {
+		fmt.Fprintf(&help, "%q\nWhat it is.\n\n", n)
+	}
+	f.help = answer{stdout: help.String()}
+	values := map[string][2]string{
+		"index": {"0", "1"}, "uuid": {"GPU-a", "GPU-b"}, "gpu_uuid": {"GPU-a", "GPU-b"}, "pci.bus_id": {"00000000:0A:00.0", "00000000:0B:00.0"},
+		"driver_version": {"550.1", "550.1"}, "mig.mode.current": {"[N/A]", "Disabled"}, "name": {"A, B", "A"}, "count": {"2", "2"},
+		"temperature.gpu": {"50", "51"}, "memory.used": {"600 MiB", "31 MiB"}, "utilization.gpu": {"50 %", "[N/A]"}, "power.limit": {"400.00 W", "400.00 W"},
+	}
+	f.table = func(fields []string) answer {
+		var rows [2][]string
+		for _, n := range fields {
+			if !slices.Contains(known, n) {
+				return answer{stdout: fmt.Sprintf("Field %q is not a valid field to query.\n\n", n), exit: 2}
+			}
+			v, ok := values[n]
+			if !ok {
+				v = [2]string{"[N/A]", "[N/A]"}
+			}
+			rows[0], rows[1] = append(rows[0], v[0]), append(rows[1], v[1])
+		}
+		return answer{stdout: strings.Join(fields, ", ") + "\n" + strings.Join(rows[0], ", ") + "\n" + strings.Join(rows[1], ", ") + "\n"}
+	}
+	return f
+}
+
+// allNames are the newest spellings of all fields.
+func allNames() (names []string) {
+	for _, f := range parse.Fields() {
+		names = append(names, f.Names[0])
+	}
+	return names
+}
+
+func TestFastRead(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	node := read(t, r)
+	assert.Empty(t, problems(node))
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(node))
+	assert.Equal(t, counts(2, 0), presence(node))
+	d := deviceOf(t, node, "GPU-a")
+	assert.Equal(t, "nvidia0", d.Name)
+	assert.Equal(t, "A, B", d.Model)
+	assert.Equal(t, gpu.Some(50.0), d.Temperature[gpu.SensorGPU])
+	assert.Equal(t, gpu.Some(400.0), d.Power.Limit[gpu.LimitMax])
+
+	p := processOf(t, node, "GPU-a", 100)
+	assert.Equal(t, gpu.Process{
+		PID: 100, DeviceID: "GPU-a", Type: gpu.ProcessCompute, Memory: gpu.Some(int64(500 << 20)), Executable: "python3", Command: "/usr/bin/python3",
+		Utilization: [gpu.NumTasks]gpu.Opt[float64]{gpu.TaskGeneral: gpu.Some(0.5)},
+	}, *p)
+	p = processOf(t, node, "GPU-b", 101)
+	assert.Equal(t, gpu.ProcessComputeGraphics, p.Type)
+	assert.Equal(t, gpu.Some(int64(30<<20)), p.Memory, "where the table has none")
+	assert.Equal(t, "tool", p.Executable)
+	processOf(t, node, "GPU-a", 102)
+	assert.Len(t, node.Processes, 3, "a process on a GPU that is not listed is on no device")
+
+	read(t, r)
+	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"table", "apps", "pmon"}}, f.batches, "one Run a read, the help once")
+}
+
+func TestTrapFieldsComeAndGo(t *testing.T) {
+	old := []string{"clocks_throttle_reasons.sw_power_cap", "remapped_rows.sbe"}
+	known := append(slices.DeleteFunc(allNames(), func(n string) bool {
+		return strings.HasPrefix(n, "clocks_event_reasons") || strings.HasPrefix(n, "remapped_rows") || strings.HasPrefix(n, "module.")
+	}), old...)
+	f := tableTool(t, known)
+	r := newReader(t, QueryFast, f, newClock())
+	assert.Len(t, read(t, r).Devices, 2)
+	require.Len(t, f.tables, 1, "a field that is not advertised is not asked for")
+	assert.Subset(t, f.tables[0], old)
+	assert.Subset(t, known, f.tables[0])
+
+	// A new version has them under their new names: it is asked once more.
+	renamed := tableTool(t, allNames())
+	f.help = renamed.help
+	f.table = func(fields []string) answer {
+		a := renamed.table(fields)
+		a.stdout = strings.ReplaceAll(a.stdout, "550.1", "560.2")
+		return a
+	}
+	f.batches = nil
+	read(t, r) // refused by name, and read without it
+	read(t, r)
+	read(t, r)
+	helps := 0
+	for _, b := range f.batches {
+		if slices.Contains(b, "help") {
+			helps++
+		}
+	}
+	assert.Equal(t, 1, helps)
+	assert.Contains(t, f.tables[len(f.tables)-1], "clocks_event_reasons.sw_power_cap")
+}
+
+func TestTrapUnknownFieldFailsTheCall(t *testing.T) {
+	f := tableTool(t, allNames())
+	table := f.table
+	f.table = func(fields []string) answer {
+		if slices.Contains(fields, "temperature.memory") {
+			return answer{stdout: "Field \"temperature.memory\" is not a valid field to query.\n\n", exit: 2}
+		}
+		return table(fields)
+	}
+	r := newReader(t, QueryFast, f, newClock())
+	node := read(t, r)
+	assert.Len(t, node.Devices, 2)
+	assert.Empty(t, problems(node))
+	read(t, r)
+	assert.Len(t, f.tables, 3, "it is not asked for again")
+}
+
+func TestFieldsAreRefusedOneByOneOnlyAFewTimes(t *testing.T) {
+	var basic []string
+	for _, field := range parse.Fields() {
+		if field.Basic {
+			basic = append(basic, field.Names[len(field.Names)-1])
+		}
+	}
+	f := tableTool(t, basic)
+	var help strings.Builder
+	for _, n := range allNames() {
+		fmt.Fprintf(&help, "%q\n", n)
+	}
+	f.help = answer{stdout: help.String()} // it advertises what it does not take
+	r := newReader(t, QueryFast, f, newClock())
+	assert.Len(t, read(t, r).Devices, 2)
+	assert.Len(t, f.tables, maxRefusedFields+2)
+	assert.Equal(t, basic, f.tables[len(f.tables)-1])
+	read(t, r)
+	assert.Len(t, f.tables, maxRefusedFields+3, "what was found out is kept")
+}
+
+func TestToolThatTakesNoFieldsIsReadInFull(t *testing.T) {
+	for name, said := range map[string]string{
+		"fields":      "Field \"index\" is not a valid field to query.\n",
+		"other field": "Field \"whatever\" is not a valid field to query.\n",
+		"switch":      "Option --query-gpu=index is not recognized. Please run 'nvidia-smi -h'.\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := h100Tool(t)
+			f.help = answer{stdout: said, exit: 2}
+			f.table = func([]string) answer { return answer{stdout: said, exit: 2} }
+			r := newReader(t, QueryFast, f, newClock())
+			assert.Equal(t, []string{h100First, h100Second}, ids(read(t, r)))
+			assert.LessOrEqual(t, len(f.tables), 2*(maxRefusedFields+1))
+			n := len(f.tables)
+			f.batches = nil
+			node := read(t, r)
+			assert.Empty(t, problems(node))
+			assert.Equal(t, [][]string{{"xml", "pmon"}}, f.batches)
+			assert.Len(t, f.tables, n)
+
+			f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "581.01", 1)
+			good := tableTool(t, allNames())
+			f.help, f.table, f.apps = good.help, good.table, good.apps
+			read(t, r)
+			assert.Contains(t, ids(read(t, r)), "GPU-a", "another version is asked again")
+		})
+	}
+}
+
+func TestFastWithoutHelp(t *testing.T) {
+	f := tableTool(t, allNames())
+	f.help = answer{stdout: "\x00", exit: 1}
+	f.table = func(fields []string) answer {
+		row := strings.Repeat("[N/A], ", len(fields)-1) + "A"
+		return answer{stdout: strings.Join(fields, ", ") + "\n0" + strings.TrimPrefix(row, "[N/A]") + "\n"}
+	}
+	read(t, newReader(t, QueryFast, f, newClock()))
+	require.Len(t, f.tables, 1)
+	assert.NotContains(t, f.tables[0], "compute_cap")
+	assert.Contains(t, f.tables[0], "temperature.gpu")
+}
+
+func TestFastReadsOnlyWhatIsWanted(t *testing.T) {
+	f := tableTool(t, allNames())
+	f.t = t
+	read(t, New(Config{Query: QueryFast}, f, gpu.GroupTemperature))
+	assert.Equal(t, [][]string{{"help"}, {"table"}}, f.batches)
+	assert.Contains(t, f.tables[0], "temperature.gpu")
+	assert.Contains(t, f.tables[0], "uuid")
+	assert.NotContains(t, f.tables[0], "power.draw")
+}
+
+func TestFastLostGPU(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	read(t, r)
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		rows := strings.SplitAfter(a.stdout, "\n")
+		return answer{stdout: "Unable to determine the device handle for GPU1: 0000:0B:00.0: Unknown Error\n" + rows[0] + rows[1], exit: 255}
+	}
+	node := read(t, r)
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(node))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(deviceOf(t, node, "GPU-b")))
+	assert.Equal(t, counts(1, 1), presence(node))
+	assert.Empty(t, problems(node))
+
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		at := strings.LastIndex(a.stdout, "\n1, ")
+		a.stdout = a.stdout[:at] + strings.ReplaceAll(a.stdout[at:], "[N/A]", "[GPU requires reset]")
+		return a
+	}
+	node = read(t, r)
+	d := deviceOf(t, node, "GPU-b")
+	assert.Equal(t, []gpu.FaultType{gpu.FaultResetRequired}, faults(d))
+	assert.Empty(t, problems(node), "the fault says why")
+	assert.Equal(t, gpu.Some(int64(31<<20)), d.Memory.Usage)
+}
+
+func TestFastFailures(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	read(t, r)
+	f.table = func([]string) answer { return answer{err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)} }
+	node := read(t, r)
+	assert.Equal(t, []gpu.FaultType{gpu.FaultHung}, faults(deviceOf(t, node, "GPU-a")))
+
+	f.table = func([]string) answer { return answer{stdout: "0, 1\n"} }
+	_, err := r.Read(t.Context())
+	require.ErrorContains(t, err, "nvidia-smi --query-gpu: no table in 5 bytes")
+
+	f.table = func([]string) answer {
+		return answer{stdout: "Failed to initialize NVML: Driver/library version mismatch\n", exit: 18}
+	}
+	assert.Equal(t, []gpu.FaultType{gpu.FaultDriverMismatch}, faults(deviceOf(t, read(t, r), "GPU-b")))
+
+	fresh := newReader(t, QueryFast, &tool{help: answer{err: fmt.Errorf("%w: nowhere", command.ErrNotFound)}}, newClock())
+	assert.Contains(t, problems(read(t, fresh)), "nowhere")
+}
+
+func TestFastProcessesFailAlone(t *testing.T) {
+	f := tableTool(t, allNames())
+	f.apps = answer{stdout: "Failed to initialize NVML: Unknown Error\n", exit: 255}
+	node := read(t, newReader(t, QueryFast, f, newClock()))
+	assert.Len(t, node.Devices, 2)
+	assert.Contains(t, problems(node), "--query-compute-apps: Failed to initialize NVML: Unknown Error")
+	processOf(t, node, "GPU-a", 100)
+
+	f = tableTool(t, allNames())
+	f.apps = answer{err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)}
+	node = read(t, newReader(t, QueryFast, f, newClock()))
+	assert.Len(t, node.Devices, 2)
+	assert.Contains(t, problems(node), "processes | nvidia-smi --query-compute-apps")
+	assert.Contains(t, problems(node), "process utilization | nvidia-smi pmon")
+}
+
+func TestFastTruncated(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	read(t, r)
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		a.stdout, a.truncated = a.stdout[:len(a.stdout)-2], true
+		return a
+	}
+	node := read(t, r)
+	assert.Equal(t, []string{"GPU-a"}, ids(node), "a row that was cut off is neither read nor lost")
+	assert.Contains(t, problems(node), "the output ends early")
+}
+
+func TestEveryArgumentIsAConstant(t *testing.T) {
+	for name, advertised := range map[string]map[string]bool{
+		"hostile": {"index": true, "uuid; rm -rf /": true, "--gpu-reset": true, "temperature.gpu": true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, []string{"index", "temperature.gpu"}, choose(gpu.GroupAll, advertised).names)
+		})
+	}
+}

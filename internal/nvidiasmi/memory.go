@@ -1,0 +1,192 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
+)
+
+// memory is what is kept of GPUs from read to read.
+type memory struct {
+	gpus   []*known
+	driver string
+	// reloaded: the driver was seen to be away or to be replaced. epoch counts how often it has come back.
+	reloaded bool
+	epoch    uint64
+}
+
+// known is a GPU that was seen, or of which the driver has told that it cannot be reached.
+type known struct {
+	device    gpu.Device // identity alone, of the GPU and of its MIG devices
+	instances []gpu.Device
+	driver    string // the version with which it was last seen
+	epoch     uint64
+	away      bool // not readable at the last read
+	seen      bool // in the listing that is being read
+}
+
+// find returns a GPU by its PCI address, which stays the same as long as the machine is up, or else by its id.
+func (m *memory) find(pci, id string) *known {
+	for _, k := range m.gpus {
+		if pci != "" && k.device.Info.PCIAddress == pci {
+			return k
+		}
+	}
+	for _, k := range m.gpus {
+		if id != "" && k.device.ID == id {
+			return k
+		}
+	}
+	return nil
+}
+
+func (m *memory) byIndex(index gpu.Opt[int]) *known {
+	for _, k := range m.gpus {
+		if index.Known() && k.device.Index == index {
+			return k
+		}
+	}
+	return nil
+}
+
+// begin prepares for a listing by the driver of a version.
+func (m *memory) begin(driver string) {
+	if driver != "" && driver != m.driver {
+		if m.driver != "" {
+			m.reloaded = true
+		}
+		m.driver = driver
+	}
+	if m.reloaded {
+		m.reloaded = false
+		m.epoch++
+	}
+	for _, k := range m.gpus {
+		k.seen = false
+	}
+}
+
+// learn remembers a GPU of a listing and completes it with what was known: one that cannot be reached may have an address
+// alone, or no more than its place in the list.
+func (m *memory) learn(d *gpu.Device, away bool) *known {
+	k := m.find(d.Info.PCIAddress, d.ID)
+	if k == nil {
+		k = m.byIndex(d.Index)
+		if k != nil && !nameless(d) && !nameless(&k.device) {
+			k = nil // the index is another's now
+		}
+	}
+	if k == nil {
+		k = &known{}
+		m.gpus = append(m.gpus, k)
+	}
+	if d.ID != "" && k.device.ID != "" && d.ID != k.device.ID {
+		*k = known{} // another GPU in the same slot
+	}
+	if k.away && !away {
+		k.epoch++
+	}
+	k.seen, k.away, k.driver = true, away, m.driver
+	d.ID = firstOf(d.ID, k.device.ID)
+	d.Model = firstOf(d.Model, k.device.Model)
+	if away {
+		d.Name = firstOf(k.device.Name, d.Name)
+		d.Info = mergeInfo(d.Info, k.device.Info)
+	}
+	d.Epoch = m.epoch + k.epoch
+	k.device = gpu.Device{ID: d.ID, Name: d.Name, Model: d.Model, Vendor: gpu.NVIDIA, Index: d.Index, Info: d.Info, Epoch: d.Epoch}
+	return k
+}
+
+// isAway tells whether a listed GPU is there by name alone, or not even by that.
+func isAway(d *gpu.Device) bool {
+	for _, f := range d.Faults {
+		if f.Type == gpu.FaultLost || f.Type == gpu.FaultUnreachable {
+			return true
+		}
+	}
+	return nameless(d)
+}
+
+// nameless tells whether nothing of a GPU is known that would tell it from another, but its index.
+func nameless(d *gpu.Device) bool { return d.ID == "" && d.Info.PCIAddress == "" }
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func mergeInfo(read, kept gpu.Info) gpu.Info {
+	read.Serial = firstOf(read.Serial, kept.Serial)
+	read.FirmwareVersion = firstOf(read.FirmwareVersion, kept.FirmwareVersion)
+	read.DriverVersion = firstOf(read.DriverVersion, kept.DriverVersion)
+	read.PCIAddress = firstOf(read.PCIAddress, kept.PCIAddress)
+	read.ComputeCapability = firstOf(read.ComputeCapability, kept.ComputeCapability)
+	return read
+}
+
+// absent adds a known GPU that this read does not show, with its MIG devices, and why.
+func (r *Reader) absent(k *known, fault gpu.FaultType, message string) {
+	for _, d := range append([]gpu.Device{k.device}, k.instances...) {
+		d.ProcessesUnread = true
+		d.AddFault(fault, message)
+		r.node.Devices = append(r.node.Devices, d)
+	}
+}
+
+// unreachable adds the GPUs for which the driver gave no handle. It returns those of which nothing is told but that they are
+// there.
+func (r *Reader) unreachable(told []parse.Unreachable) (rest []parse.Unreachable) {
+	for _, u := range told {
+		k := r.memory.find(u.PCI, "")
+		if k == nil && u.PCI == "" {
+			k = r.memory.byIndex(u.Index)
+		}
+		if k == nil {
+			if u.PCI == "" && !u.Index.Known() {
+				rest = append(rest, u)
+				continue
+			}
+			k = &known{device: gpu.Device{
+				Vendor: gpu.NVIDIA, Index: u.Index, Name: indexName(u.Index),
+				Info: gpu.Info{PCIAddress: u.PCI, DriverVersion: r.memory.driver},
+			}}
+			r.memory.gpus = append(r.memory.gpus, k)
+		}
+		if k.seen {
+			continue // its own block or row tells more
+		}
+		k.seen, k.away, k.driver = true, true, r.memory.driver
+		r.absent(k, u.Fault(), "no device handle: "+u.Reason)
+	}
+	return rest
+}
+
+// forgotten adds the GPUs that were seen before and are not in a complete listing. Those that were last seen with another
+// version of the driver are gone for good: a driver is not replaced under a GPU that is in use. What was told of GPUs without
+// saying which is told of them; it returns what is left of that.
+func (r *Reader) forgotten(told []parse.Unreachable) (rest []parse.Unreachable) {
+	kept := r.memory.gpus[:0]
+	for _, k := range r.memory.gpus {
+		if !k.seen {
+			if k.driver != r.memory.driver {
+				continue
+			}
+			k.away = true
+			fault, message := gpu.FaultUnreachable, "was seen before, and nvidia-smi lists it no more"
+			if len(told) > 0 {
+				fault, message = told[0].Fault(), told[0].Reason
+				told = told[1:]
+			}
+			r.absent(k, fault, message)
+		}
+		kept = append(kept, k)
+	}
+	clear(r.memory.gpus[len(kept):])
+	r.memory.gpus = kept
+	return told
+}

@@ -1,0 +1,190 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func migTool(t *testing.T) *tool {
+	t.Helper()
+	return &tool{
+		xml: file(t, "xml/v12-535-mig.xml"), list: file(t, "list/mig.txt"), pmon: file(t, "pmon/mig.txt"),
+		help: file(t, "help/query-gpu-465.txt"),
+		table: func([]string) answer {
+			return answer{stdout: "index, uuid, mig.mode.current, name\n0, " + a100MIG + ", Enabled, A100\n1, " + a100Plain + ", Disabled, A100\n"}
+		},
+		apps: answer{stdout: "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n7001, " + a100MIG + ", 11990 MiB, python3\n"},
+	}
+}
+
+func TestMIGDevices(t *testing.T) {
+	f := migTool(t)
+	node := read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Empty(t, problems(node))
+	assert.Equal(t, []string{a100MIG, migBig, migSmall, a100Plain}, ids(node))
+	assert.Equal(t, counts(2, 0), presence(node), "partitions do not count")
+
+	d := deviceOf(t, node, migBig)
+	assert.Equal(t, a100MIG, d.Parent)
+	assert.Equal(t, "nvidia0/gi1/ci0", d.Name)
+	assert.Equal(t, "NVIDIA A100-SXM4-80GB", d.Model)
+	assert.Equal(t, "3g.40gb", d.Info.Profile)
+	assert.Equal(t, gpu.Some(0), d.Index)
+	assert.Equal(t, gpu.Some(1), d.GPUInstance)
+	assert.Equal(t, gpu.Some(0), d.ComputeInstance)
+	assert.False(t, d.ProcessesUnread)
+	assert.Equal(t, gpu.Some(int64(40192<<20)), d.Memory.Limit)
+	assert.Equal(t, gpu.Some(int64(12037<<20)), d.Memory.Usage)
+	assert.Equal(t, []gpu.ErrorCount{{Type: gpu.ErrorUncorrected, Count: gpu.Total(int64(1))}}, d.Errors)
+	assert.False(t, d.Power.Draw.Known(), "power is the GPU's")
+	assert.False(t, d.Utilization[gpu.TaskGeneral].Known())
+	assert.Empty(t, deviceOf(t, node, a100MIG).Parent)
+
+	require.Len(t, node.Processes, 1, "what pmon shows of the GPU is on one of its MIG devices")
+	p := processOf(t, node, migBig, 7001)
+	assert.Equal(t, gpu.Some(int64(11990<<20)), p.Memory)
+	assert.False(t, p.Utilization[gpu.TaskGeneral].Known())
+}
+
+func TestTrapMIGNodeIsReadInFullWhateverIsSet(t *testing.T) {
+	f := migTool(t)
+	r := newReader(t, QueryFast, f, newClock())
+	node := read(t, r)
+	assert.Equal(t, []string{a100MIG, migBig, migSmall, a100Plain}, ids(node))
+	processOf(t, node, migBig, 7001)
+	assert.Len(t, node.Processes, 1, "the table of processes shows them under the GPU, and was not used")
+	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"xml", "pmon", "list", "identity"}}, f.batches)
+	read(t, r)
+	assert.Equal(t, []string{"xml", "pmon"}, f.batches[3])
+
+	// MIG is turned off: the next read but one is a fast one.
+	f.xml = file(t, "xml/v13-580.xml")
+	f.list = answer{stdout: "GPU 0: a (UUID: " + h100First + ")\n"}
+	f.table = func([]string) answer {
+		return answer{stdout: "index, uuid, mig.mode.current\n0, " + a100Plain + ", Disabled\n"}
+	}
+	read(t, r)
+	f.batches = nil
+	read(t, r)
+	assert.Equal(t, [][]string{{"table", "apps", "pmon"}}, f.batches)
+}
+
+func TestMIGListingFollowsTheLayout(t *testing.T) {
+	f := migTool(t)
+	c := newClock()
+	r := newReader(t, QueryFull, f, c)
+	read(t, r)
+	read(t, r)
+	require.Len(t, f.batches, 2)
+
+	// The small device is made anew under other ids.
+	f.xml.stdout = strings.Replace(f.xml.stdout, "<gpu_instance_id>5</gpu_instance_id>", "<gpu_instance_id>6</gpu_instance_id>", 1)
+	f.list.stdout = strings.Replace(f.list.stdout, migSmall, "MIG-new", 1)
+	node := read(t, r)
+	assert.Contains(t, ids(node), "MIG-new")
+	assert.NotContains(t, ids(node), migSmall)
+	assert.Equal(t, []string{"list", "identity"}, f.batches[3])
+
+	// It is made anew and looks the same: found after a while.
+	f.list.stdout = strings.Replace(f.list.stdout, "MIG-new", "MIG-newer", 1)
+	assert.Contains(t, ids(read(t, r)), "MIG-new")
+	c.pass(listingAge)
+	assert.Contains(t, ids(read(t, r)), "MIG-newer")
+	f.batches = nil
+	read(t, r)
+	assert.Equal(t, [][]string{{"xml", "pmon"}}, f.batches)
+}
+
+func TestMIGWithoutUUIDs(t *testing.T) {
+	for name, a := range map[string]answer{
+		"hangs":    {err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)},
+		"says no":  {stdout: "Failed to initialize NVML: Unknown Error\n", exit: 255},
+		"nothing":  {},
+		"old form": {stdout: "GPU 0: A100 (UUID: " + a100MIG + ")\n  MIG 3g.40gb Device 0: (UUID: MIG-" + a100MIG + "/1/0)\n  MIG 1g.20gb Device 1: (UUID: MIG-" + a100MIG + "/5/0)\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := migTool(t)
+			list := f.list
+			f.list = a
+			r := newReader(t, QueryFull, f, newClock())
+			node := read(t, r)
+			assert.Equal(t, []string{a100MIG, a100MIG + "/1/0", a100MIG + "/5/0", a100Plain}, ids(node))
+			processOf(t, node, a100MIG+"/1/0", 7001)
+			if name == "old form" {
+				assert.Empty(t, problems(node))
+				assert.Equal(t, "3g.40gb", node.Devices[1].Info.Profile)
+				return
+			}
+			assert.Contains(t, problems(node), "nvidia-smi -L")
+			f.list = list
+			assert.Contains(t, ids(read(t, r)), migBig, "it is asked again")
+		})
+	}
+}
+
+func TestMIGDeviceWithoutAnyIdentity(t *testing.T) {
+	f := migTool(t)
+	f.list = answer{stdout: "GPU 0: A100 (UUID: " + a100MIG + ")\n"}
+	f.xml.stdout = strings.Replace(f.xml.stdout, "<gpu_instance_id>5</gpu_instance_id>", "<gpu_instance_id>N/A</gpu_instance_id>", 1)
+	node := read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Equal(t, []string{a100MIG, a100MIG + "/1/0", a100Plain}, ids(node))
+	assert.Contains(t, problems(node), "MIG device 1 of "+a100MIG+" has neither")
+}
+
+func TestTrapMIGIndexLeavesNumbersOut(t *testing.T) {
+	f := migTool(t)
+	f.xml.stdout = strings.Replace(f.xml.stdout, "<index>1</index>", "<index>3</index>", 1) // -L calls it Device 1
+	node := read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Equal(t, []string{a100MIG, migBig, migSmall, a100Plain}, ids(node))
+	assert.Equal(t, gpu.Some(3), deviceOf(t, node, migSmall).Index)
+
+	f = migTool(t)
+	f.list.stdout = strings.Replace(f.list.stdout, "  MIG 3g.40gb     Device  0: (UUID: "+migBig+")\n", "", 1)
+	node = read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Equal(t, []string{a100MIG, a100MIG + "/1/0", migSmall, a100Plain}, ids(node), "one was made in between")
+}
+
+func TestMIGUUIDInXML(t *testing.T) {
+	f := migTool(t)
+	f.xml.stdout = strings.Replace(f.xml.stdout, "<index>0</index>", "<index>0</index><uuid>MIG-from-xml</uuid>", 1)
+	assert.Contains(t, ids(read(t, newReader(t, QueryFull, f, newClock()))), "MIG-from-xml")
+}
+
+func TestMIGGPUIsLost(t *testing.T) {
+	f := migTool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	at := strings.Index(f.xml.stdout, "\t<gpu id=\"00000000:07:00.0\">")
+	end := strings.Index(f.xml.stdout, "</gpu>\n") + len("</gpu>\n")
+	f.xml.stdout = "Unable to determine the device handle for GPU0: 0000:07:00.0: Unknown Error\n" + f.xml.stdout[:at] + f.xml.stdout[end:]
+	f.list.stdout = "Unable to determine the device handle for GPU0: 0000:07:00.0: Unknown Error\nGPU 1: A100 (UUID: " + a100Plain + ")\n"
+	node := read(t, r)
+	for _, id := range []string{a100MIG, migBig, migSmall} {
+		assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(deviceOf(t, node, id)), id)
+	}
+	assert.Equal(t, counts(1, 1), presence(node))
+	assert.Equal(t, gpu.Some(1), deviceOf(t, node, a100Plain).Index)
+}
+
+func TestAllMIGNeedsNoPmon(t *testing.T) {
+	f := migTool(t)
+	f.xml.stdout = f.xml.stdout[:strings.Index(f.xml.stdout, "\t<gpu id=\"00000000:0F:00.0\">")] + "</nvidia_smi_log>\n"
+	f.list.stdout = f.list.stdout[:strings.Index(f.list.stdout, "GPU 1")]
+	c := newClock()
+	r := newReader(t, QueryFull, f, c)
+	read(t, r)
+	c.pass(time.Second)
+	read(t, r)
+	assert.Equal(t, []string{"xml"}, f.batches[1])
+}

@@ -1,0 +1,159 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"strconv"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func parseFloat(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
+
+// quantity is where a number of the XML comes out, and the factors that make its units SI. shared: another element may
+// fill it as well.
+type quantity struct {
+	units  map[string]float64
+	get    func(g *GPU) gpu.Opt[float64]
+	shared bool
+}
+
+var (
+	mebibytes = map[string]float64{"MiB": 1 << 20}
+	percents  = map[string]float64{"%": 0.01}
+	celsius   = map[string]float64{"C": 1}
+	watts     = map[string]float64{"W": 1}
+	megahertz = map[string]float64{"MHz": 1e6}
+	micros    = map[string]float64{"us": 1e-6}
+	plain     = map[string]float64{"": 1}
+)
+
+func asFloat(o gpu.Opt[int64]) gpu.Opt[float64] {
+	if v, ok := o.Get(); ok {
+		return gpu.Some(float64(v))
+	}
+	return gpu.Opt[float64]{}
+}
+
+func totalOf[N gpu.Number](c gpu.Counter[N]) gpu.Opt[float64] {
+	if v, ok := c.Get(); ok {
+		return gpu.Some(float64(v))
+	}
+	return gpu.Opt[float64]{}
+}
+
+func errorsOf(g *GPU, kind gpu.ErrorType, lifetime bool) gpu.Opt[float64] {
+	for _, e := range g.Device.Errors {
+		if e.Type == kind && e.Lifetime == lifetime {
+			return totalOf(e.Count)
+		}
+	}
+	return gpu.Opt[float64]{}
+}
+
+func fanOf(g *GPU) gpu.Opt[float64] {
+	if len(g.Device.Fans) == 0 {
+		return gpu.Opt[float64]{}
+	}
+	return g.Device.Fans[0].Ratio
+}
+
+// xmlWords are the texts and where they come out.
+func xmlWords() map[string]func(*GPU) string {
+	return map[string]func(*GPU) string{
+		"product_name":  func(g *GPU) string { return g.Device.Model },
+		"uuid":          func(g *GPU) string { return g.Device.ID },
+		"serial":        func(g *GPU) string { return g.Device.Info.Serial },
+		"vbios_version": func(g *GPU) string { return g.Device.Info.FirmwareVersion },
+	}
+}
+
+// xmlFlags are the flags and where they come out.
+func xmlFlags() map[string]func(*GPU) gpu.Opt[bool] {
+	flags := map[string]func(*GPU) gpu.Opt[bool]{
+		"mig_mode/current_mig":               func(g *GPU) gpu.Opt[bool] { return g.MIG },
+		"remapped_rows/remapped_row_pending": func(g *GPU) gpu.Opt[bool] { return g.Device.RemappedRows.Pending },
+		"remapped_rows/remapped_row_failure": func(g *GPU) gpu.Opt[bool] { return g.Device.RemappedRows.Failed },
+		"retired_pages/pending_retirement":   func(g *GPU) gpu.Opt[bool] { return g.Device.RetiredPages.Pending },
+	}
+	for name, reason := range map[string]gpu.ThrottleReason{
+		"sw_power_cap": gpu.ThrottleSWPowerCap, "hw_slowdown": gpu.ThrottleHWSlowdown, "sync_boost": gpu.ThrottleSyncBoost,
+		"sw_thermal_slowdown": gpu.ThrottleSWThermal, "hw_thermal_slowdown": gpu.ThrottleHWThermal,
+		"hw_power_brake_slowdown": gpu.ThrottleHWPowerBrake,
+	} {
+		get := func(g *GPU) gpu.Opt[bool] { return g.Device.Throttle[reason].Active }
+		flags["clocks_event_reasons/clocks_event_reason_"+name] = get
+		flags["clocks_throttle_reasons/clocks_throttle_reason_"+name] = get
+	}
+	return flags
+}
+
+// xmlNumbers are the numbers of the XML that come out, one element to one quantity.
+func xmlNumbers() map[string]quantity {
+	q := map[string]quantity{
+		"minor_number": {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Minor) }},
+
+		"utilization/gpu_util":     {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Utilization[gpu.TaskGeneral] }},
+		"utilization/memory_util":  {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.MemoryController }},
+		"utilization/encoder_util": {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Utilization[gpu.TaskEncoder] }},
+		"utilization/decoder_util": {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Utilization[gpu.TaskDecoder] }},
+		"utilization/jpeg_util":    {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Utilization[gpu.TaskJPEG] }},
+		"utilization/ofa_util":     {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Utilization[gpu.TaskOpticalFlow] }},
+
+		"fb_memory_usage/total":          {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Limit) }},
+		"fb_memory_usage/used":           {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Usage) }},
+		"fb_memory_usage/reserved":       {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Reserved) }},
+		"cc_protected_memory_usage/used": {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Protected) }},
+
+		"temperature/gpu_temp":                   {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorGPU] }},
+		"temperature/memory_temp":                {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorMemory] }},
+		"temperature/gpu_temp_tlimit":            {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureMargin[gpu.LimitDegraded] }},
+		"temperature/gpu_temp_slow_threshold":    {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitDegraded] }},
+		"temperature/gpu_temp_max_threshold":     {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitCritical] }},
+		"temperature/gpu_temp_max_gpu_threshold": {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax] }},
+		"temperature/gpu_temp_max_mem_threshold": {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorMemory][gpu.LimitMax] }},
+
+		"power_readings/power_draw":                {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
+		"gpu_power_readings/power_draw":            {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
+		"gpu_power_readings/average_power_draw":    {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
+		"gpu_power_readings/instant_power_draw":    {units: watts, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Instant }},
+		"module_power_readings/average_power_draw": {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Module }},
+		"power_readings/enforced_power_limit":      {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
+		"gpu_power_readings/current_power_limit":   {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
+
+		"fan_speed":         {units: percents, get: fanOf},
+		"performance_state": {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PerformanceState) }},
+
+		"pci/replay_counter":                                   {units: plain, get: func(g *GPU) gpu.Opt[float64] { return errorsOf(g, gpu.ErrorPCIeReplay, false) }},
+		"pci/pci_gpu_link_info/pcie_gen/current_link_gen":      {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PCIe.Generation) }},
+		"pci/pci_gpu_link_info/pcie_gen/max_link_gen":          {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PCIe.GenerationLimit) }},
+		"pci/pci_gpu_link_info/link_widths/current_link_width": {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PCIe.Width) }},
+		"pci/pci_gpu_link_info/link_widths/max_link_width":     {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PCIe.WidthLimit) }},
+
+		"remapped_rows/remapped_row_corr":                            {units: plain, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.RemappedRows.Corrected) }},
+		"remapped_rows/remapped_row_unc":                             {units: plain, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.RemappedRows.Uncorrected) }},
+		"retired_pages/multiple_single_bit_retirement/retired_count": {units: plain, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.RetiredPages.Corrected) }},
+		"retired_pages/double_bit_retirement/retired_count":          {units: plain, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.RetiredPages.Uncorrected) }},
+
+		"ecc_errors/volatile/single_bit/total":  {units: plain, shared: true, get: func(g *GPU) gpu.Opt[float64] { return errorsOf(g, gpu.ErrorCorrected, false) }},
+		"ecc_errors/volatile/double_bit/total":  {units: plain, shared: true, get: func(g *GPU) gpu.Opt[float64] { return errorsOf(g, gpu.ErrorUncorrected, false) }},
+		"ecc_errors/aggregate/single_bit/total": {units: plain, shared: true, get: func(g *GPU) gpu.Opt[float64] { return errorsOf(g, gpu.ErrorCorrected, true) }},
+		"ecc_errors/aggregate/double_bit/total": {units: plain, shared: true, get: func(g *GPU) gpu.Opt[float64] { return errorsOf(g, gpu.ErrorUncorrected, true) }},
+	}
+	for name, domain := range map[string]gpu.ClockDomain{
+		"graphics_clock": gpu.ClockGraphics, "sm_clock": gpu.ClockSM, "mem_clock": gpu.ClockMemory, "video_clock": gpu.ClockVideo,
+	} {
+		q["clocks/"+name] = quantity{units: megahertz, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Clocks[domain].Speed }}
+		q["max_clocks/"+name] = quantity{units: megahertz, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Clocks[domain].Limit }}
+	}
+	for name, reason := range map[string]gpu.ThrottleReason{
+		"sw_power_cap": gpu.ThrottleSWPowerCap, "sync_boost": gpu.ThrottleSyncBoost, "sw_therm_slowdown": gpu.ThrottleSWThermal,
+		"hw_therm_slowdown": gpu.ThrottleHWThermal, "hw_power_brake": gpu.ThrottleHWPowerBrake,
+	} {
+		q["clocks_event_reasons_counters/clocks_event_reasons_counters_"+name] = quantity{
+			units: micros, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.Throttle[reason].Time) },
+		}
+	}
+	return q
+}

@@ -1,0 +1,138 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import "github.com/otelgpu/gpureceiver/internal/gpu"
+
+func identityFields() []Field {
+	return []Field{
+		{[]string{"index"}, 0, true, setIndex},
+		{[]string{"uuid", "gpu_uuid"}, 0, true, setID},
+		{[]string{"pci.bus_id", "gpu_bus_id"}, 0, true, setPCI},
+		{[]string{"serial", "gpu_serial"}, 0, true, word("serial", info(func(i *gpu.Info) *string { return &i.Serial }))},
+		{[]string{"driver_version"}, 0, true, setDriver},
+		{[]string{"kmd_version"}, 0, false, setKernelDriver},
+		{[]string{"count"}, 0, true, whole("count", unitCount, func(b *build) *gpu.Opt[int64] { return &b.log.Attached })},
+		{[]string{"vbios_version"}, 0, true, word("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))},
+		{[]string{"compute_cap"}, 0, false, word("compute_cap", info(func(i *gpu.Info) *string { return &i.ComputeCapability }))},
+		{[]string{"mig.mode.current"}, 0, false, truth("mig.mode", func(b *build) *gpu.Opt[bool] { return &b.gpu.MIG })},
+	}
+}
+
+func loadFields() []Field {
+	task := func(name string, g gpu.Group, basic bool, t gpu.Task) Field {
+		return Field{[]string{name}, g, basic, real(name, unitFraction, func(b *build) *gpu.Opt[float64] { return &device(b).Utilization[t] })}
+	}
+	memory := func(name string, g gpu.Group, basic bool, to func(*gpu.Memory) *gpu.Opt[int64]) Field {
+		return Field{[]string{name}, g, basic, whole(name, unitBytes, func(b *build) *gpu.Opt[int64] { return to(&device(b).Memory) })}
+	}
+	return []Field{
+		task("utilization.gpu", gpu.GroupUtilization, true, gpu.TaskGeneral),
+		{[]string{"utilization.memory"}, gpu.GroupUtilization, true,
+			real("utilization.memory", unitFraction, func(b *build) *gpu.Opt[float64] { return &device(b).MemoryController })},
+		task("utilization.encoder", gpu.GroupMediaUtilization, false, gpu.TaskEncoder),
+		task("utilization.decoder", gpu.GroupMediaUtilization, false, gpu.TaskDecoder),
+		task("utilization.jpeg", gpu.GroupMediaUtilization, false, gpu.TaskJPEG),
+		task("utilization.ofa", gpu.GroupMediaUtilization, false, gpu.TaskOpticalFlow),
+		memory("memory.total", gpu.GroupMemory, true, func(m *gpu.Memory) *gpu.Opt[int64] { return &m.Limit }),
+		memory("memory.used", gpu.GroupMemory, true, func(m *gpu.Memory) *gpu.Opt[int64] { return &m.Usage }),
+		memory("memory.reserved", gpu.GroupMemory, false, func(m *gpu.Memory) *gpu.Opt[int64] { return &m.Reserved }),
+		memory("protected_memory.used", gpu.GroupProtectedMemory, false, func(m *gpu.Memory) *gpu.Opt[int64] { return &m.Protected }),
+	}
+}
+
+func heatFields() []Field {
+	sensor := func(name string, basic bool, s gpu.Sensor) Field {
+		return Field{[]string{name}, gpu.GroupTemperature, basic,
+			real(name, unitCelsius, func(b *build) *gpu.Opt[float64] { return &device(b).Temperature[s] })}
+	}
+	watts := func(g gpu.Group, basic bool, to func(*parts) *gpu.Opt[float64], names ...string) Field {
+		return Field{names, g, basic, real(names[0], unitWatts, func(b *build) *gpu.Opt[float64] { return to(&b.parts) })}
+	}
+	const detail = gpu.GroupPowerDetail
+	return []Field{
+		sensor("temperature.gpu", true, gpu.SensorGPU),
+		sensor("temperature.memory", false, gpu.SensorMemory),
+		{[]string{"temperature.gpu.tlimit"}, gpu.GroupTemperatureLimits, false, real("temperature.gpu.tlimit", unitCelsius,
+			func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })},
+		watts(gpu.GroupPower, true, func(p *parts) *gpu.Opt[float64] { return &p.power.chosen }, "power.draw"),
+		watts(gpu.GroupPower, false, func(p *parts) *gpu.Opt[float64] { return &p.power.average }, "power.draw.average", "gpu.power.draw.average"),
+		watts(gpu.GroupPower|detail, false, func(p *parts) *gpu.Opt[float64] { return &p.power.instant }, "power.draw.instant", "gpu.power.draw.instant"),
+		watts(detail, false, func(p *parts) *gpu.Opt[float64] { return &p.module.average }, "module.power.draw.average"),
+		watts(detail, false, func(p *parts) *gpu.Opt[float64] { return &p.module.instant }, "module.power.draw.instant"),
+		watts(gpu.GroupPowerLimit, true, func(p *parts) *gpu.Opt[float64] { return &p.enforced }, "enforced.power.limit", "gpu.power.current_limit"),
+		watts(gpu.GroupPowerLimit, true, func(p *parts) *gpu.Opt[float64] { return &p.requested }, "power.limit", "gpu.power.requested_limit"),
+		{[]string{"fan.speed"}, gpu.GroupFans, true, setFan},
+	}
+}
+
+func clockFields() []Field {
+	clock := func(g gpu.Group, basic bool, c gpu.ClockDomain, to func(*gpu.Clock) *gpu.Opt[float64], names ...string) Field {
+		return Field{names, g, basic, real(names[0], unitHertz, func(b *build) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) })}
+	}
+	speed := func(c *gpu.Clock) *gpu.Opt[float64] { return &c.Speed }
+	limit := func(c *gpu.Clock) *gpu.Opt[float64] { return &c.Limit }
+	fields := []Field{
+		{[]string{"pstate"}, gpu.GroupPerformanceState, true, setPState},
+		clock(gpu.GroupClocks, true, gpu.ClockGraphics, speed, "clocks.current.graphics", "clocks.gr"),
+		clock(gpu.GroupClocks, true, gpu.ClockSM, speed, "clocks.current.sm", "clocks.sm"),
+		clock(gpu.GroupClocks, true, gpu.ClockMemory, speed, "clocks.current.memory", "clocks.mem"),
+		clock(gpu.GroupClocks, true, gpu.ClockVideo, speed, "clocks.current.video", "clocks.video"),
+		clock(gpu.GroupClockLimits, true, gpu.ClockGraphics, limit, "clocks.max.graphics", "clocks.max.gr"),
+		clock(gpu.GroupClockLimits, true, gpu.ClockSM, limit, "clocks.max.sm"),
+		clock(gpu.GroupClockLimits, true, gpu.ClockMemory, limit, "clocks.max.memory", "clocks.max.mem"),
+	}
+	for _, r := range throttleReasons() {
+		fields = append(fields, Field{
+			[]string{"clocks_event_reasons." + r.active, "clocks_throttle_reasons." + r.active}, gpu.GroupThrottle, false,
+			throttleActive("clocks_event_reasons."+r.active, r.reason),
+		})
+	}
+	for _, r := range throttleReasons() {
+		if r.counter != "" {
+			name := "clocks_event_reasons_counters." + r.counter
+			fields = append(fields, Field{[]string{name}, gpu.GroupThrottleTime, false, throttleTime(name, r.reason)})
+		}
+	}
+	return fields
+}
+
+// linkFields read the link's state. The width has no unit in a table. There is no column of replays.
+func linkFields() []Field {
+	link := func(name string, to func(*gpu.PCIe) *gpu.Opt[int64]) Field {
+		return Field{[]string{name}, gpu.GroupPCIeLink, true, whole(name, unitLanes, func(b *build) *gpu.Opt[int64] { return to(&device(b).PCIe) })}
+	}
+	return []Field{
+		link("pcie.link.gen.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Generation }),
+		link("pcie.link.gen.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.GenerationLimit }),
+		link("pcie.link.width.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Width }),
+		link("pcie.link.width.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.WidthLimit }),
+	}
+}
+
+func reliabilityFields() []Field {
+	errors := func(name string, g gpu.Group, s scope, k kind) Field {
+		return Field{[]string{name}, g, true, ecc(name, s, k, func(e *eccParts) *gpu.Opt[int64] { return &e.total })}
+	}
+	rows := func(to func(*gpu.Device) *gpu.Counter[int64], basic bool, names ...string) Field {
+		return Field{names, gpu.GroupRemappedRows, basic, count(names[0], func(b *build) *gpu.Counter[int64] { return to(device(b)) })}
+	}
+	state := func(name string, basic bool, to func(*build) *gpu.Opt[bool]) Field {
+		return Field{[]string{name}, gpu.GroupRemappedRows, basic, truth(name, to)}
+	}
+	return []Field{
+		errors("ecc.errors.corrected.volatile.total", gpu.GroupECC, volatile, corrected),
+		errors("ecc.errors.uncorrected.volatile.total", gpu.GroupECC, volatile, uncorrected),
+		errors("ecc.errors.corrected.aggregate.total", gpu.GroupECCLifetime, aggregate, corrected),
+		errors("ecc.errors.uncorrected.aggregate.total", gpu.GroupECCLifetime, aggregate, uncorrected),
+		rows(func(d *gpu.Device) *gpu.Counter[int64] { return &d.RetiredPages.Corrected }, true, "retired_pages.single_bit_ecc.count", "retired_pages.sbe"),
+		rows(func(d *gpu.Device) *gpu.Counter[int64] { return &d.RetiredPages.Uncorrected }, true, "retired_pages.double_bit.count", "retired_pages.dbe"),
+		state("retired_pages.pending", true, func(b *build) *gpu.Opt[bool] { return &b.parts.pendingRetirement }),
+		rows(func(d *gpu.Device) *gpu.Counter[int64] { return &d.RemappedRows.Corrected }, false, "remapped_rows.correctable", "remapped_rows.sbe"),
+		rows(func(d *gpu.Device) *gpu.Counter[int64] { return &d.RemappedRows.Uncorrected }, false, "remapped_rows.uncorrectable", "remapped_rows.dbe"),
+		state("remapped_rows.pending", false, func(b *build) *gpu.Opt[bool] { return &device(b).RemappedRows.Pending }),
+		state("remapped_rows.failure", false, func(b *build) *gpu.Opt[bool] { return &device(b).RemappedRows.Failed }),
+		{[]string{"gpu_recovery_action"}, gpu.GroupRecovery, false, setRecovery},
+	}
+}

@@ -1,0 +1,123 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func seed(f *testing.F, folder string) {
+	f.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
+	require.NoError(f, err)
+	require.NotEmpty(f, files)
+	for _, file := range files {
+		data, err := os.ReadFile(file) //nolint:gosec // a file of the tests
+		require.NoError(f, err)
+		f.Add(data)
+	}
+}
+
+// sound checks what holds of any log: bounds kept, counts and sizes not negative, no value that is not a number.
+func sound(t *testing.T, log *Log) {
+	t.Helper()
+	require.LessOrEqual(t, len(log.GPUs), maxGPUs)
+	for i := range log.GPUs {
+		g := &log.GPUs[i]
+		d := &g.Device
+		assert.LessOrEqual(t, len(g.Instances), maxMIG)
+		assert.LessOrEqual(t, len(g.Refusals), maxRefusals)
+		for _, v := range []gpu.Opt[int64]{d.Memory.Limit, d.Memory.Usage, d.Memory.Reserved, d.Memory.Protected, d.PerformanceState, d.PCIe.Width} {
+			n, _ := v.Get()
+			assert.GreaterOrEqual(t, n, int64(0))
+		}
+		for _, v := range append(d.Utilization[:], d.Power.Draw, d.Temperature[gpu.SensorGPU], d.MemoryController) {
+			n, _ := v.Get()
+			assert.False(t, math.IsNaN(n) || math.IsInf(n, 0))
+		}
+		for _, e := range d.Errors {
+			n, known := e.Count.Get()
+			assert.True(t, known)
+			assert.GreaterOrEqual(t, n, int64(0))
+		}
+		soundProcesses(t, g.Processes)
+	}
+	assert.NotEmpty(t, describe(log))
+}
+
+func soundProcesses(t *testing.T, processes []Process) {
+	t.Helper()
+	require.LessOrEqual(t, len(processes), maxProcesses)
+	for _, p := range processes {
+		assert.Positive(t, p.PID)
+		memory, _ := p.Memory.Get()
+		assert.GreaterOrEqual(t, memory, int64(0))
+		for _, u := range p.Utilization {
+			v, _ := u.Get()
+			assert.GreaterOrEqual(t, v, 0.0)
+		}
+		Executable(p.Name)
+	}
+}
+
+func FuzzXML(f *testing.F) {
+	seed(f, "xml")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if log, err := XML(data); err == nil {
+			sound(t, log)
+		}
+		Diagnose(data, nil, 0)
+	})
+}
+
+func FuzzCSV(f *testing.F) {
+	seed(f, "csv")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		log, _ := QueryGPU(data, csvExample)
+		sound(t, log)
+		apps, _, _ := Apps(data, []string{"pid", "gpu_uuid", "used_gpu_memory", "process_name"})
+		soundProcesses(t, apps)
+		Diagnose(data, data, 1)
+	})
+}
+
+func FuzzPmon(f *testing.F) {
+	seed(f, "pmon")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := Pmon(data)
+		if err != nil {
+			assert.Empty(t, m.Processes)
+		}
+		soundProcesses(t, m.Processes)
+	})
+}
+
+func FuzzList(f *testing.F) {
+	seed(f, "list")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, l := range List(data) {
+			assert.GreaterOrEqual(t, l.Index, 0)
+			assert.LessOrEqual(t, len(l.Instances), maxMIG)
+		}
+	})
+}
+
+func FuzzHelp(f *testing.F) {
+	seed(f, "help")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		names := Help(data)
+		assert.LessOrEqual(t, len(names), maxFields)
+		for n := range names {
+			assert.NotContains(t, n, `"`)
+		}
+	})
+}

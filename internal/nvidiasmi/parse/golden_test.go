@@ -1,0 +1,231 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// description lists every value that a log holds, one a line; what is absent has no line.
+type description struct{ strings.Builder }
+
+func (d *description) add(name string, value any, known bool) {
+	if known && value != "" {
+		fmt.Fprintf(d, "%s %v\n", name, value)
+	}
+}
+
+func opt[T any](d *description, name string, o gpu.Opt[T]) {
+	v, ok := o.Get()
+	d.add(name, v, ok)
+}
+
+func total[N gpu.Number](d *description, name string, c gpu.Counter[N]) {
+	v, ok := c.Get()
+	d.add(name, v, ok)
+}
+
+func describe(log *Log) string {
+	d := &description{}
+	d.add("driver", log.DriverVersion, true)
+	opt(d, "attached", log.Attached)
+	d.add("complete", log.Complete, true)
+	d.add("dropped", log.Dropped, log.Dropped > 0)
+	for i := range log.GPUs {
+		d.WriteByte('\n')
+		describeGPU(d, &log.GPUs[i])
+	}
+	return d.String()
+}
+
+func describeGPU(d *description, g *GPU) {
+	v := &g.Device
+	d.add("id", v.ID, true)
+	d.add("model", v.Model, true)
+	d.add("pci", v.Info.PCIAddress, true)
+	d.add("serial", v.Info.Serial, true)
+	d.add("firmware", v.Info.FirmwareVersion, true)
+	d.add("capability", v.Info.ComputeCapability, true)
+	opt(d, "index", v.Index)
+	opt(d, "minor", g.Minor)
+	opt(d, "mig", g.MIG)
+	for i, u := range v.Utilization {
+		opt(d, fmt.Sprintf("utilization[%d]", i), u)
+	}
+	opt(d, "memory controller", v.MemoryController)
+	describeMemory(d, "memory", v.Memory)
+	for s := range v.Temperature {
+		opt(d, fmt.Sprintf("temperature[%d]", s), v.Temperature[s])
+		for l := range v.TemperatureLimit[s] {
+			opt(d, fmt.Sprintf("temperature limit[%d][%d]", s, l), v.TemperatureLimit[s][l])
+		}
+	}
+	for l := range v.TemperatureMargin {
+		opt(d, fmt.Sprintf("temperature margin[%d]", l), v.TemperatureMargin[l])
+		opt(d, fmt.Sprintf("power limit[%d]", l), v.Power.Limit[l])
+	}
+	opt(d, "power", v.Power.Draw)
+	opt(d, "power instant", v.Power.Instant)
+	opt(d, "power module", v.Power.Module)
+	for c := range v.Clocks {
+		opt(d, fmt.Sprintf("clock[%d]", c), v.Clocks[c].Speed)
+		opt(d, fmt.Sprintf("clock limit[%d]", c), v.Clocks[c].Limit)
+	}
+	for r := range v.Throttle {
+		opt(d, fmt.Sprintf("throttled[%d]", r), v.Throttle[r].Active)
+		total(d, fmt.Sprintf("throttle time[%d]", r), v.Throttle[r].Time)
+	}
+	opt(d, "pstate", v.PerformanceState)
+	for _, f := range v.Fans {
+		opt(d, f.Location, f.Ratio)
+	}
+	opt(d, "pcie generation", v.PCIe.Generation)
+	opt(d, "pcie generation limit", v.PCIe.GenerationLimit)
+	opt(d, "pcie width", v.PCIe.Width)
+	opt(d, "pcie width limit", v.PCIe.WidthLimit)
+	for _, e := range v.Errors {
+		total(d, fmt.Sprintf("errors[%d] lifetime=%t", e.Type, e.Lifetime), e.Count)
+	}
+	total(d, "remapped corrected", v.RemappedRows.Corrected)
+	total(d, "remapped uncorrected", v.RemappedRows.Uncorrected)
+	opt(d, "remap pending", v.RemappedRows.Pending)
+	opt(d, "remap failed", v.RemappedRows.Failed)
+	total(d, "retired corrected", v.RetiredPages.Corrected)
+	total(d, "retired uncorrected", v.RetiredPages.Uncorrected)
+	opt(d, "retire pending", v.RetiredPages.Pending)
+	opt(d, "recovery", v.RecoveryAction)
+	for _, f := range v.Faults {
+		d.add(fmt.Sprintf("fault[%d]", f.Type), f.Message, true)
+	}
+	for _, r := range g.Refusals {
+		d.add("refused "+r.Quantity, r.Reason, true)
+	}
+	for i := range g.Instances {
+		m := &g.Instances[i]
+		opt(d, "instance", m.Index)
+		opt(d, "  gi", m.GI)
+		opt(d, "  ci", m.CI)
+		opt(d, "  multiprocessors", m.Multiprocessors)
+		opt(d, "  uncorrected", m.Uncorrected)
+		describeMemory(d, "  memory", m.Memory)
+	}
+	for _, p := range g.Processes {
+		describeProcess(d, p)
+	}
+}
+
+func describeMemory(d *description, name string, m gpu.Memory) {
+	opt(d, name+" limit", m.Limit)
+	opt(d, name+" usage", m.Usage)
+	opt(d, name+" reserved", m.Reserved)
+	opt(d, name+" protected", m.Protected)
+}
+
+func describeProcess(d *description, p Process) {
+	executable, command := Executable(p.Name)
+	d.add("process", p.PID, true)
+	d.add("  gpu", p.UUID, true)
+	opt(d, "  index", p.Index)
+	d.add("  type", p.Type, true)
+	d.add("  executable", executable, true)
+	d.add("  command", command, command != executable)
+	opt(d, "  memory", p.Memory)
+	opt(d, "  gi", p.GI)
+	opt(d, "  ci", p.CI)
+	for i, u := range p.Utilization {
+		opt(d, fmt.Sprintf("  utilization[%d]", i), u)
+	}
+}
+
+// golden compares text with a golden file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name+".golden")
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(path) //nolint:gosec // a file of the tests
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
+
+// own returns the files of testdata under a folder; they were written for the tests.
+func own(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return files
+}
+
+func testdata(t *testing.T, name string) []byte {
+	t.Helper()
+	return load(t, filepath.Join("testdata", filepath.FromSlash(name)))
+}
+
+// TestXMLDialects reads an output of every shape from driver 384 on: what came out stands in the golden files, and where the
+// shape is one that a driver has printed, it is compared with the elements as well.
+func TestXMLDialects(t *testing.T) {
+	for _, file := range own(t, "xml") {
+		name := filepath.Base(file)
+		t.Run(name, func(t *testing.T) {
+			data := load(t, file)
+			log, err := XML(data)
+			require.NoError(t, err)
+			golden(t, name, describe(log))
+			if name != "lost.xml" && name != "v14-future.xml" {
+				checkXML(t, parseXML(t, data), log)
+			}
+		})
+	}
+}
+
+var csvExample = []string{
+	"index", "uuid", "name", "temperature.gpu", "utilization.gpu", "utilization.memory", "memory.total", "memory.used",
+	"memory.free", "power.draw", "power.limit", "pcie.link.gen.current", "pcie.link.width.current",
+}
+
+func TestTables(t *testing.T) {
+	for _, name := range []string{"465.csv", "595.csv", "lost.csv", "noheader-nounits.csv"} {
+		t.Run(name, func(t *testing.T) {
+			log, found := QueryGPU(testdata(t, "csv/"+name), csvExample)
+			require.True(t, found)
+			golden(t, name, describe(log))
+		})
+	}
+}
+
+func TestProcessTables(t *testing.T) {
+	d := &description{}
+	apps, found, dropped := Apps(testdata(t, "csv/apps.csv"), nil)
+	require.True(t, found)
+	assert.Zero(t, dropped)
+	for _, p := range apps {
+		describeProcess(d, p)
+	}
+	golden(t, "apps.csv", d.String())
+
+	for _, file := range own(t, "pmon") {
+		d := &description{}
+		m, err := Pmon(load(t, file))
+		require.NoError(t, err)
+		assert.Zero(t, m.Dropped)
+		for _, p := range m.Processes {
+			describeProcess(d, p)
+		}
+		golden(t, "pmon-"+strings.TrimSuffix(filepath.Base(file), ".txt"), d.String())
+	}
+}

@@ -1,0 +1,84 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Listed is a GPU of nvidia-smi -L, with its MIG devices.
+type Listed struct {
+	Index     int
+	Name      string
+	UUID      string
+	Instances []ListedInstance
+}
+
+// ListedInstance is a MIG device of -L. UUID is empty for the form of drivers before 470, MIG-GPU-<uuid>/<gi>/<ci>, which is
+// no UUID of its own.
+type ListedInstance struct {
+	Index   int
+	Profile string // 1c.3g.71gb
+	UUID    string
+}
+
+// List reads the output of nvidia-smi -L, the only command that prints the UUIDs of MIG devices, and the GPUs' indices where
+// some are lost.
+//
+//	GPU 0: NVIDIA H200 (UUID: GPU-…)
+//	  MIG 1c.3g.71gb  Device  0: (UUID: MIG-…)
+func List(data []byte) []Listed {
+	var listed []Listed
+	for line := range lines(clean(data)) {
+		line := text(bytes.TrimSpace(line))
+		if isMessage([]byte(line)) {
+			continue
+		}
+		head, id, ok := cutLast(line, "(UUID: ")
+		if !ok {
+			continue
+		}
+		id = strings.TrimSuffix(strings.TrimSpace(id), ")")
+		if rest, isGPU := strings.CutPrefix(head, "GPU "); isGPU {
+			number, name, _ := strings.Cut(rest, ":")
+			index, err := strconv.Atoi(strings.TrimSpace(number))
+			if err == nil && index >= 0 && len(listed) < maxGPUs {
+				listed = append(listed, Listed{Index: index, Name: strings.TrimSpace(name), UUID: id})
+			}
+			continue
+		}
+		if instance, isMIG := listedInstance(head, id); isMIG && len(listed) > 0 {
+			last := &listed[len(listed)-1]
+			if len(last.Instances) < maxMIG {
+				last.Instances = append(last.Instances, instance)
+			}
+		}
+	}
+	return listed
+}
+
+func listedInstance(head, id string) (ListedInstance, bool) {
+	words := strings.Fields(head) // MIG 2g.35gb Device 2:
+	if len(words) < 4 || words[0] != "MIG" || words[len(words)-2] != "Device" {
+		return ListedInstance{}, false
+	}
+	index, err := strconv.Atoi(strings.TrimSuffix(words[len(words)-1], ":"))
+	if err != nil || index < 0 {
+		return ListedInstance{}, false
+	}
+	if !strings.HasPrefix(id, "MIG-") || strings.HasPrefix(id, "MIG-GPU-") {
+		id = ""
+	}
+	return ListedInstance{Index: index, Profile: strings.Join(words[1:len(words)-2], " "), UUID: id}, true
+}
+
+func cutLast(s, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
+}

@@ -1,0 +1,140 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Monitored is the output of nvidia-smi pmon.
+type Monitored struct {
+	Processes []Process
+	GPUs      map[int64]bool // by index; an idle one has a row, too
+	Dropped   int            // rows that cannot be read or are too many
+}
+
+// Pmon reads the output of nvidia-smi pmon. The heading names the columns, which differ by driver and by the letters of -s,
+// and is repeated between rows. A dash is no sample. The command is the last column and may hold spaces. Rows are returned
+// as they stand; the same process may be there more than once.
+func Pmon(data []byte) (Monitored, error) {
+	m := Monitored{GPUs: map[int64]bool{}}
+	var columns []string
+	for line := range lines(clean(data)) {
+		if heading, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#")); ok {
+			if names := strings.Fields(strings.ToLower(text(heading))); isPmonHeading(names) {
+				columns = names
+			}
+			continue // or the second line of a heading, which holds the units
+		}
+		if columns == nil || isMessage(line) {
+			continue
+		}
+		p, ok := pmonRow(line, columns)
+		if !ok || len(m.Processes) >= maxProcesses {
+			m.Dropped++
+			continue
+		}
+		index, _ := p.Index.Get()
+		m.GPUs[index] = true
+		if p.PID != 0 {
+			m.Processes = append(m.Processes, p)
+		}
+	}
+	if columns == nil {
+		return m, errors.New("no heading that begins with # gpu")
+	}
+	return m, nil
+}
+
+func isPmonHeading(names []string) bool {
+	var gpuColumn, pidColumn bool
+	for _, n := range names {
+		gpuColumn = gpuColumn || n == "gpu"
+		pidColumn = pidColumn || n == "pid"
+	}
+	return gpuColumn && pidColumn
+}
+
+// pmonRow reads one row. An idle GPU's has dashes alone, and yields a Process without a PID.
+func pmonRow(line []byte, columns []string) (p Process, ok bool) {
+	rest := line
+	for i, name := range columns {
+		rest = bytes.TrimLeft(rest, " \t")
+		if i == len(columns)-1 && (name == "command" || name == "name") {
+			if len(bytes.TrimSpace(rest)) == 0 {
+				return Process{}, false // cut off: the number before it may be, too
+			}
+			p.Name = processName(rest)
+			break
+		}
+		end := bytes.IndexAny(rest, " \t")
+		if end < 0 {
+			end = len(rest)
+		}
+		cell := rest[:end]
+		rest = rest[end:]
+		if len(cell) == 0 || !p.pmonCell(name, cell) {
+			return Process{}, false
+		}
+	}
+	return p, p.Index.Known()
+}
+
+// pmonCell takes one cell. It returns false where the row is none.
+func (p *Process) pmonCell(name string, cell []byte) bool {
+	dash := bytes.Equal(cell, []byte("-"))
+	switch name {
+	case "gpu":
+		v, ok := integer(cell, unitCount)
+		if !ok || v >= maxGPUs {
+			return false
+		}
+		p.Index = gpu.Some(int64(v))
+	case "pid":
+		pid, ok := processID(cell)
+		if !ok && !dash {
+			return false
+		}
+		p.PID = pid
+	case "type":
+		p.Type = processType(cell)
+	case "sm":
+		p.Utilization[gpu.TaskGeneral] = percent(cell)
+	case "enc":
+		p.Utilization[gpu.TaskEncoder] = percent(cell)
+	case "dec":
+		p.Utilization[gpu.TaskDecoder] = percent(cell)
+	case "jpg":
+		p.Utilization[gpu.TaskJPEG] = percent(cell)
+	case "ofa":
+		p.Utilization[gpu.TaskOpticalFlow] = percent(cell)
+	case "fb":
+		if v, ok := integer(cell, unitBytes); ok {
+			p.Memory = gpu.Some(v)
+		}
+	case "gi":
+		p.GI = instanceID(cell)
+	case "ci":
+		p.CI = instanceID(cell)
+	}
+	return true
+}
+
+func percent(cell []byte) gpu.Opt[float64] {
+	if v, ok := number(cell, unitFraction); ok && v >= 0 {
+		return gpu.Some(v)
+	}
+	return gpu.Opt[float64]{}
+}
+
+func instanceID(cell []byte) gpu.Opt[int64] {
+	if v, ok := integer(cell, unitCount); ok {
+		return gpu.Some(v)
+	}
+	return gpu.Opt[int64]{}
+}

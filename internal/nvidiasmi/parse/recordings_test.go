@@ -1,0 +1,228 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// recordings returns the files of recorded output under a folder. Recordings are no part of the project: GPU_RECORDINGS
+// says where they lie.
+func recordings(t *testing.T, folder string) []string {
+	t.Helper()
+	root := os.Getenv("GPU_RECORDINGS")
+	if root == "" {
+		root = filepath.Join("..", "..", "..", "..", "shared", "recordings")
+	}
+	files, err := filepath.Glob(filepath.Join(root, folder, "*"))
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skipf("no recordings in %s: set GPU_RECORDINGS to the folder that holds %s", root, folder)
+	}
+	return files
+}
+
+func load(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return data
+}
+
+// node is an element as a library reads it, to compare with.
+type node struct {
+	name     string
+	text     string
+	children []*node
+}
+
+func parseXML(t *testing.T, data []byte) *node {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader(string(clean(data))))
+	root := &node{}
+	stack := []*node{root}
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return root.child("nvidia_smi_log")
+		}
+		require.NoError(t, err)
+		top := stack[len(stack)-1]
+		switch token := token.(type) {
+		case xml.StartElement:
+			n := &node{name: token.Name.Local}
+			top.children = append(top.children, n)
+			stack = append(stack, n)
+		case xml.EndElement:
+			stack = stack[:len(stack)-1]
+		case xml.CharData:
+			top.text += string(token)
+		}
+	}
+}
+
+func (n *node) child(name string) *node {
+	for _, c := range n.children {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+func (n *node) all(name string) (found []*node) {
+	for _, c := range n.children {
+		if c.name == name {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// at returns the text of an element by its path.
+func (n *node) at(path string) (string, bool) {
+	for name := range strings.SplitSeq(path, "/") {
+		if n = n.child(name); n == nil {
+			return "", false
+		}
+	}
+	return strings.TrimSpace(n.text), true
+}
+
+// printedNumber reads a number and its unit in the plainest way.
+func printedNumber(s string) (value float64, unit string, ok bool) {
+	s, unit, _ = strings.Cut(s, " ")
+	s = strings.TrimPrefix(s, "P")
+	if trimmed, found := strings.CutSuffix(s, "x"); found {
+		s = trimmed
+	}
+	value, err := parseFloat(s)
+	return value, unit, err == nil
+}
+
+func TestRecordedXML(t *testing.T) {
+	for _, file := range recordings(t, "nvidia-smi-xml") {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data := load(t, file)
+			log, err := XML(data)
+			require.NoError(t, err)
+			root := parseXML(t, data)
+			checkXML(t, root, log)
+		})
+	}
+}
+
+// checkXML compares a log with the elements from which it was read.
+func checkXML(t *testing.T, root *node, log *Log) {
+	t.Helper()
+	assert.True(t, log.Complete)
+	assert.Zero(t, log.Dropped)
+	version, _ := root.at("driver_version")
+	assert.Equal(t, version, log.DriverVersion)
+	gpus := root.all("gpu")
+	require.Len(t, log.GPUs, len(gpus))
+	numbers := 0
+	for i, n := range gpus {
+		g := &log.GPUs[i]
+		assert.Equal(t, gpu.NVIDIA, g.Device.Vendor)
+		for path, w := range xmlWords() {
+			if printed, ok := n.at(path); ok && printed != "N/A" {
+				assert.Equal(t, printed, w(g), path)
+			} else {
+				assert.Empty(t, w(g), path)
+			}
+		}
+		for path, q := range xmlNumbers() {
+			numbers += checkNumber(t, n, path, q, g)
+		}
+		checkFlags(t, n, g)
+		checkProcesses(t, n, g)
+		for _, r := range g.Refusals {
+			assert.Contains(t, []string{"Insufficient Permissions", "Unknown Error"}, r.Reason, r.Quantity)
+		}
+	}
+	assert.Greater(t, numbers, 5*len(gpus), "hardly a number was found to compare")
+}
+
+func checkNumber(t *testing.T, n *node, path string, q quantity, g *GPU) int {
+	t.Helper()
+	printed, _ := n.at(path)
+	value, unit, isNumber := printedNumber(printed)
+	got, known := q.get(g).Get()
+	if !isNumber {
+		if !q.shared {
+			assert.False(t, known, "%s is %q and came out as %v", path, printed, got)
+		}
+		return 0
+	}
+	factor, ok := q.units[unit]
+	if !assert.True(t, ok, "%s: unit %q", path, unit) || !assert.True(t, known, "%s is %q and came out absent", path, printed) {
+		return 0
+	}
+	assert.InDelta(t, value*factor, got, 1e-9*max(1, value*factor), "%s is %q", path, printed)
+	return 1
+}
+
+func checkFlags(t *testing.T, n *node, g *GPU) {
+	t.Helper()
+	words := map[string]bool{"Active": true, "Not Active": false, "Yes": true, "No": false, "Enabled": true, "Disabled": false}
+	for path, get := range xmlFlags() {
+		printed, _ := n.at(path)
+		want, isFlag := words[printed]
+		got, known := get(g).Get()
+		if isFlag {
+			assert.True(t, known, "%s is %q and came out absent", path, printed)
+			assert.Equal(t, want, got, path)
+		}
+	}
+	for reason := range g.Device.Throttle {
+		old, renamed := n.child("clocks_throttle_reasons") != nil, n.child("clocks_event_reasons") != nil
+		if !old && !renamed {
+			assert.False(t, g.Device.Throttle[reason].Active.Known())
+		}
+	}
+}
+
+func checkProcesses(t *testing.T, n *node, g *GPU) {
+	t.Helper()
+	list := n.child("processes")
+	if list == nil {
+		assert.Empty(t, g.Processes)
+		return
+	}
+	processes := list.all("process_info")
+	require.Len(t, g.Processes, len(processes))
+	for i, p := range processes {
+		got := g.Processes[i]
+		pid, _ := p.at("pid")
+		value, err := parseFloat(pid)
+		require.NoError(t, err)
+		assert.Equal(t, int64(value), got.PID)
+		name, _ := p.at("process_name")
+		if name != "" && !strings.HasPrefix(name, "[") {
+			assert.Equal(t, name, got.Name)
+		}
+		memory, _ := p.at("used_memory")
+		if mib, unit, ok := printedNumber(memory); ok {
+			require.Equal(t, "MiB", unit)
+			assert.Equal(t, gpu.Some(int64(mib)<<20), got.Memory)
+		} else {
+			assert.False(t, got.Memory.Known(), "used_memory is %q", memory)
+		}
+		kind, _ := p.at("type")
+		want := map[string]gpu.ProcessType{"C": gpu.ProcessCompute, "G": gpu.ProcessGraphics, "C+G": gpu.ProcessComputeGraphics, "M+C": gpu.ProcessMPS}
+		assert.Equal(t, want[kind], got.Type)
+	}
+}

@@ -1,0 +1,165 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"bytes"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// xmlRoot holds every element that is read, by name and place: the same names mean different things in different places.
+// Where drivers renamed an element (525 to 535: power_readings, clocks_throttle_reasons) both stand here.
+var xmlRoot = branch(map[string]*element{
+	"nvidia_smi_log": {
+		end: func(b *build, _ []byte) { b.log.Complete = true },
+		children: map[string]*element{
+			"driver_version": leaf(setDriver),
+			"kmd_version":    leaf(setKernelDriver),
+			"attached_gpus":  leaf(whole("attached_gpus", unitCount, func(b *build) *gpu.Opt[int64] { return &b.log.Attached })),
+			"gpu":            xmlGPU(),
+			"error_string":   leaf(setUnreachable),
+		},
+	},
+})
+
+func leaf(set setter) *element                     { return &element{set: set} }
+func branch(children map[string]*element) *element { return &element{children: children} }
+func join(maps ...map[string]*element) *element    { return branch(merge(maps...)) }
+func device(b *build) *gpu.Device                  { return &b.gpu.Device }
+func info(to func(*gpu.Info) *string) func(*build) *string {
+	return func(b *build) *string { return to(&b.gpu.Device.Info) }
+}
+
+func merge(maps ...map[string]*element) map[string]*element {
+	all := map[string]*element{}
+	for _, m := range maps {
+		for name, e := range m {
+			all[name] = e
+		}
+	}
+	return all
+}
+
+func xmlGPU() *element {
+	e := join(xmlIdentity(), xmlMemory(), xmlReliability(), xmlHeat(), xmlPower(), xmlClocks(), map[string]*element{
+		"utilization":       branch(xmlUtilization()),
+		"performance_state": leaf(setPState),
+		"fan_speed":         leaf(setFan),
+		"mig_mode":          branch(map[string]*element{"current_mig": leaf(truth("mig.mode", func(b *build) *gpu.Opt[bool] { return &b.gpu.MIG }))}),
+		"mig_devices":       branch(map[string]*element{"mig_device": xmlInstance()}),
+		"processes":         xmlProcesses(),
+	})
+	e.open = func(b *build, attributes []byte) {
+		b.begin()
+		if _, id, ok := bytes.Cut(attributes, []byte(`"`)); ok { // <gpu id="00000000:07:00.0">
+			id, _, _ = bytes.Cut(id, []byte(`"`))
+			b.gpu.Device.Info.PCIAddress = PCIAddress(string(id))
+		}
+	}
+	e.end = func(b *build, _ []byte) { b.end() }
+	return e
+}
+
+func xmlIdentity() map[string]*element {
+	model := leaf(word("name", func(b *build) *string { return &b.gpu.Device.Model }))
+	model.verbatim = true
+	return map[string]*element{
+		"product_name":  model,
+		"uuid":          leaf(setID),
+		"serial":        leaf(word("serial", info(func(i *gpu.Info) *string { return &i.Serial }))),
+		"vbios_version": leaf(word("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))),
+		"minor_number":  leaf(whole("minor_number", unitCount, func(b *build) *gpu.Opt[int64] { return &b.gpu.Minor })),
+		"pci": branch(map[string]*element{
+			"pci_bus_id":     leaf(setPCI),
+			"replay_counter": leaf(setReplays),
+			"pci_gpu_link_info": branch(map[string]*element{
+				"pcie_gen": branch(map[string]*element{
+					"current_link_gen": leaf(whole("pcie.link.gen.current", unitCount, func(b *build) *gpu.Opt[int64] { return &device(b).PCIe.Generation })),
+					"max_link_gen":     leaf(whole("pcie.link.gen.max", unitCount, func(b *build) *gpu.Opt[int64] { return &device(b).PCIe.GenerationLimit })),
+				}),
+				"link_widths": branch(map[string]*element{
+					"current_link_width": leaf(whole("pcie.link.width.current", unitLanes, func(b *build) *gpu.Opt[int64] { return &device(b).PCIe.Width })),
+					"max_link_width":     leaf(whole("pcie.link.width.max", unitLanes, func(b *build) *gpu.Opt[int64] { return &device(b).PCIe.WidthLimit })),
+				}),
+			}),
+		}),
+	}
+}
+
+func xmlUtilization() map[string]*element {
+	task := func(quantity string, t gpu.Task) *element {
+		return leaf(real(quantity, unitFraction, func(b *build) *gpu.Opt[float64] { return &device(b).Utilization[t] }))
+	}
+	return map[string]*element{
+		"gpu_util":     task("utilization.gpu", gpu.TaskGeneral),
+		"encoder_util": task("utilization.encoder", gpu.TaskEncoder),
+		"decoder_util": task("utilization.decoder", gpu.TaskDecoder),
+		"jpeg_util":    task("utilization.jpeg", gpu.TaskJPEG),
+		"ofa_util":     task("utilization.ofa", gpu.TaskOpticalFlow),
+		"memory_util":  leaf(real("utilization.memory", unitFraction, func(b *build) *gpu.Opt[float64] { return &device(b).MemoryController })),
+	}
+}
+
+func xmlMemory() map[string]*element {
+	return map[string]*element{
+		"fb_memory_usage": branch(frameBuffer(func(b *build) *gpu.Memory { return &device(b).Memory })),
+		"cc_protected_memory_usage": branch(map[string]*element{
+			"used": leaf(whole("protected_memory.used", unitBytes, func(b *build) *gpu.Opt[int64] { return &device(b).Memory.Protected })),
+		}),
+	}
+}
+
+// frameBuffer reads a device's own memory. Before driver 510 there is no reserved part, and used includes it.
+func frameBuffer(m func(*build) *gpu.Memory) map[string]*element {
+	return map[string]*element{
+		"total":    leaf(whole("memory.total", unitBytes, func(b *build) *gpu.Opt[int64] { return &m(b).Limit })),
+		"used":     leaf(whole("memory.used", unitBytes, func(b *build) *gpu.Opt[int64] { return &m(b).Usage })),
+		"reserved": leaf(whole("memory.reserved", unitBytes, func(b *build) *gpu.Opt[int64] { return &m(b).Reserved })),
+	}
+}
+
+// xmlHeat reads temperatures and their absolute limits. gpu_temp_tlimit is how many degrees are left until the driver slows
+// the device down (NVML: the distance to the nearest slowdown threshold). The *_tlimit_threshold elements are points on
+// that same scale, most of them negative: no temperatures, and read nowhere.
+func xmlHeat() map[string]*element {
+	sensor := func(quantity string, s gpu.Sensor) *element {
+		return leaf(real(quantity, unitCelsius, func(b *build) *gpu.Opt[float64] { return &device(b).Temperature[s] }))
+	}
+	limit := func(quantity string, s gpu.Sensor, l gpu.Limit) *element {
+		return leaf(real(quantity, unitCelsius, func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureLimit[s][l] }))
+	}
+	return map[string]*element{"temperature": branch(map[string]*element{
+		"gpu_temp":                   sensor("temperature.gpu", gpu.SensorGPU),
+		"memory_temp":                sensor("temperature.memory", gpu.SensorMemory),
+		"gpu_temp_slow_threshold":    limit("temperature.slowdown", gpu.SensorGPU, gpu.LimitDegraded),
+		"gpu_temp_max_threshold":     limit("temperature.shutdown", gpu.SensorGPU, gpu.LimitCritical),
+		"gpu_temp_max_gpu_threshold": limit("temperature.max", gpu.SensorGPU, gpu.LimitMax),
+		"gpu_temp_max_mem_threshold": limit("temperature.memory.max", gpu.SensorMemory, gpu.LimitMax),
+		"gpu_temp_tlimit":            leaf(real("temperature.gpu.tlimit", unitCelsius, func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })),
+	})}
+}
+
+// xmlPower reads the device's power and the module's. The same elements stand in gpu_memory_power_readings, too, which is
+// a part of the device's.
+func xmlPower() map[string]*element {
+	drawOf := func(prefix string, d func(*build) *draw) map[string]*element {
+		return map[string]*element{
+			"power_draw":         leaf(real(prefix+"power.draw", unitWatts, func(b *build) *gpu.Opt[float64] { return &d(b).chosen })),
+			"average_power_draw": leaf(real(prefix+"power.draw.average", unitWatts, func(b *build) *gpu.Opt[float64] { return &d(b).average })),
+			"instant_power_draw": leaf(real(prefix+"power.draw.instant", unitWatts, func(b *build) *gpu.Opt[float64] { return &d(b).instant })),
+		}
+	}
+	enforced := leaf(real("enforced.power.limit", unitWatts, func(b *build) *gpu.Opt[float64] { return &b.parts.enforced }))
+	requested := leaf(real("power.limit", unitWatts, func(b *build) *gpu.Opt[float64] { return &b.parts.requested }))
+	readings := join(drawOf("", func(b *build) *draw { return &b.parts.power }), map[string]*element{
+		"enforced_power_limit": enforced, "current_power_limit": enforced,
+		"power_limit": requested, "requested_power_limit": requested,
+	})
+	return map[string]*element{
+		"power_readings":        readings,
+		"gpu_power_readings":    readings,
+		"module_power_readings": branch(drawOf("module.", func(b *build) *draw { return &b.parts.module })),
+	}
+}

@@ -1,0 +1,52 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// TestRecordedReads reads recorded output from end to end. Recordings are no part of the project: GPU_RECORDINGS says where
+// they lie.
+func TestRecordedReads(t *testing.T) {
+	root := os.Getenv("GPU_RECORDINGS")
+	if root == "" {
+		root = filepath.Join("..", "..", "..", "shared", "recordings")
+	}
+	files, err := filepath.Glob(filepath.Join(root, "nvidia-smi-xml", "*.xml"))
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skipf("no recordings in %s: set GPU_RECORDINGS to the folder that holds nvidia-smi-xml", root)
+	}
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			data, err := os.ReadFile(path) //nolint:gosec // a recording
+			require.NoError(t, err)
+			f := &tool{xml: answer{stdout: string(data)}, list: answer{stdout: "GPU 0: x (UUID: GPU-x)\n"}}
+			r := newReader(t, QueryFull, f, newClock())
+			for range 2 {
+				node := read(t, r)
+				assert.Empty(t, problems(node))
+				assert.NotEmpty(t, node.Devices)
+				visible, known := node.Presence[gpu.Visible].Get()
+				assert.True(t, known)
+				assert.Len(t, node.Devices, int(visible))
+				for i := range node.Devices {
+					d := &node.Devices[i]
+					assert.NotEqual(t, gpu.StateFailed, d.State(), d.Faults)
+					assert.NotEmpty(t, d.Name)
+					assert.NotEmpty(t, d.Model)
+				}
+			}
+			assert.Len(t, f.batches, 2)
+		})
+	}
+}

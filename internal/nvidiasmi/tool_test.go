@@ -1,0 +1,185 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// tool is a Runner that answers by the kind of call.
+type tool struct {
+	t *testing.T
+
+	xml, pmon, list, help, apps answer
+	// table answers --query-gpu, by the fields that are asked for.
+	table func(fields []string) answer
+	// selected answers a call for some GPUs alone; all is the answer for all.
+	selected func(kind, indices string, all answer) answer
+	// batches are the kinds of the calls of each Run; tables the fields of each --query-gpu.
+	batches [][]string
+	tables  [][]string
+}
+
+// answer is what a call leaves. An error ends the batch.
+type answer struct {
+	stdout    string
+	stderr    string
+	exit      int
+	truncated bool
+	err       error
+}
+
+func (f *tool) Run(ctx context.Context, commands ...command.Command) ([]command.Result, error) {
+	f.t.Helper()
+	var results []command.Result
+	var kinds []string
+	defer func() { f.batches = append(f.batches, kinds) }()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, c := range commands {
+		require.Equal(f.t, command.NvidiaSMI, c.Tool)
+		kind, a := f.answer(c.Args)
+		kinds = append(kinds, kind)
+		if a.err != nil {
+			return results, a.err
+		}
+		results = append(results, command.Result{Stdout: []byte(a.stdout), Stderr: []byte(a.stderr), ExitCode: a.exit, Truncated: a.truncated})
+	}
+	return results, nil
+}
+
+func (f *tool) answer(args []string) (string, answer) {
+	f.t.Helper()
+	suffix := ""
+	if n := len(args) - 2; n > 0 && args[n] == "-i" {
+		suffix = " -i " + args[n+1]
+		args = args[:n]
+	}
+	kind, a := f.answerAll(args)
+	if suffix != "" && f.selected != nil {
+		a = f.selected(kind, suffix[4:], a)
+	}
+	return kind + suffix, a
+}
+
+func (f *tool) answerAll(args []string) (string, answer) {
+	f.t.Helper()
+	switch joined := strings.Join(args, " "); {
+	case joined == "-q -x":
+		return "xml", f.xml
+	case joined == "pmon -c 1 -s um":
+		return "pmon", f.pmon
+	case joined == "-L":
+		return "list", f.list
+	case joined == "--help-query-gpu":
+		return "help", f.help
+	case joined == "--query-compute-apps=pid,gpu_uuid,used_memory,process_name --format=csv":
+		return "apps", f.apps
+	case joined == "--query-gpu=index,uuid,compute_cap --format=csv":
+		return "identity", answer{stdout: "Field \"compute_cap\" is not a valid field to query.\n", exit: 2}
+	case len(args) == 2 && args[1] == "--format=csv" && strings.HasPrefix(args[0], "--query-gpu="):
+		fields := strings.Split(strings.TrimPrefix(args[0], "--query-gpu="), ",")
+		f.tables = append(f.tables, fields)
+		return "table", f.table(fields)
+	default:
+		f.t.Fatalf("a call that is none of the tool's: %q", args)
+		return "", answer{}
+	}
+}
+
+// file answers with a file of testdata.
+func file(t *testing.T, name string) answer {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("parse", "testdata", filepath.FromSlash(name)))
+	require.NoError(t, err)
+	return answer{stdout: string(data)}
+}
+
+// clock is a time that passes when it is told to.
+type clock struct{ now time.Time }
+
+func newClock() *clock                { return &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
+func (c *clock) pass(d time.Duration) { c.now = c.now.Add(d) }
+func (c *clock) option() Option       { return WithClock(func() time.Time { return c.now }) }
+
+func newReader(t *testing.T, query string, f *tool, c *clock) *Reader {
+	t.Helper()
+	f.t = t
+	if f.pmon == (answer{}) {
+		f.pmon = answer{stdout: "# gpu pid type sm mem enc dec fb command\n# Idx # C/G % % % % MB name\n"}
+	}
+	return New(Config{Query: query}, f, gpu.GroupAll, c.option())
+}
+
+func read(t *testing.T, r *Reader) *gpu.Node {
+	t.Helper()
+	node, err := r.Read(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, gpu.NVIDIA, node.Vendor)
+	return node
+}
+
+// deviceOf returns a device by its id.
+func deviceOf(t *testing.T, node *gpu.Node, id string) *gpu.Device {
+	t.Helper()
+	i := slices.IndexFunc(node.Devices, func(d gpu.Device) bool { return d.ID == id })
+	require.GreaterOrEqual(t, i, 0, "no device %s in %v", id, ids(node))
+	return &node.Devices[i]
+}
+
+func ids(node *gpu.Node) []string {
+	all := []string{}
+	for _, d := range node.Devices {
+		all = append(all, d.ID)
+	}
+	return all
+}
+
+func processOf(t *testing.T, node *gpu.Node, device string, pid int64) *gpu.Process {
+	t.Helper()
+	var found *gpu.Process
+	for i := range node.Processes {
+		if p := &node.Processes[i]; p.DeviceID == device && p.PID == pid {
+			require.Nil(t, found, "process %d twice on %s", pid, device)
+			found = p
+		}
+	}
+	require.NotNil(t, found, "no process %d on %s", pid, device)
+	return found
+}
+
+// problems returns what the node's problems say, one a line.
+func problems(node *gpu.Node) string {
+	var b strings.Builder
+	for _, p := range node.Problems {
+		b.WriteString(p.Device + " | " + p.What + " | " + p.Err.Error() + "\n")
+	}
+	return b.String()
+}
+
+func faults(d *gpu.Device) []gpu.FaultType {
+	types := []gpu.FaultType{}
+	for _, f := range d.Faults {
+		types = append(types, f.Type)
+	}
+	return types
+}
+
+func presence(node *gpu.Node) [gpu.NumPresences]gpu.Opt[int64] { return node.Presence }
+
+func counts(visible, missing int64) [gpu.NumPresences]gpu.Opt[int64] {
+	return [gpu.NumPresences]gpu.Opt[int64]{gpu.Visible: gpu.Some(visible), gpu.Missing: gpu.Some(missing)}
+}

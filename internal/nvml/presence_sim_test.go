@@ -1,0 +1,110 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+func all(n *gpu.Node) [gpu.NumPresences]int64 {
+	var p [gpu.NumPresences]int64
+	for i, v := range n.Presence {
+		p[i], _ = v.Get()
+	}
+	return p
+}
+
+// A GPU is given to a virtual machine while we run, and comes back.
+func TestUnmanaged(t *testing.T) {
+	b := start(t, "gpus = 2")
+	b.pci("0000:0a:00.0", "nvidia", "")
+	b.pci("0000:0d:00.0", "nvidia", "")
+	b.pci("0000:99:00.0", "", "")
+	n := b.read()
+	healthy(t, n, 2)
+	assert.Equal(t, [gpu.NumPresences]int64{2, 1, 0}, all(n), "one has no driver")
+
+	b.set("[gpu 1]\npresent = false")
+	b.pci("0000:0d:00.0", "vfio-pci", "")
+	n = b.read()
+	require.Len(t, ids(n), 1, "the other is nobody's business here")
+	assert.Equal(t, [gpu.NumPresences]int64{1, 1, 1}, all(n))
+
+	b.set("")
+	b.pci("0000:0d:00.0", "nvidia", "")
+	n = b.read()
+	healthy(t, n, 2)
+	assert.Equal(t, [gpu.NumPresences]int64{2, 1, 0}, all(n))
+}
+
+// A GPU disappears from the PCI bus: it is still there, as lost.
+func TestFallenOffTheBus(t *testing.T) {
+	b := start(t, "gpus = 2")
+	b.pci("0000:0a:00.0", "nvidia", "")
+	b.pci("0000:0d:00.0", "nvidia", "")
+	healthy(t, b.read(), 2)
+	b.set("[gpu 0]\npresent = false")
+	require.NoError(t, os.RemoveAll(filepath.Join(b.sys, "bus/pci/devices/0000:0a:00.0")))
+	b.clock = b.clock.Add(rescanInterval)
+	for range 2 {
+		n := b.read()
+		healthy(t, n, 2, 0)
+		assert.Contains(t, failed(t, n, 0, gpu.FaultLost).Faults[0].Message, "not on the PCI bus")
+		assert.Equal(t, [gpu.NumPresences]int64{1, 1, 0}, all(n))
+		assert.Equal(t, gpu.Some(1), device(t, n, 1).Index, "although NVML numbers it 0 now")
+	}
+}
+
+// NVML does not show a GPU that the kernel's driver has: it is looked for anew, ever less often.
+func TestLooksAnew(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	b := start(t, "gpus = 1")
+	b.pci("0000:0a:00.0", "nvidia", "")
+	healthy(t, b.read(), 1)
+	b.pci("0000:1b:00.0", "nvidia", "")
+	b.information("0000:1b:00.0", "Model: NVIDIA A2\n")
+	b.clock = b.clock.Add(rescanInterval)
+	counters.Reset()
+	for range 40 { // ten minutes
+		n := b.read()
+		require.Len(t, ids(n), 2)
+		healthy(t, &gpu.Node{Devices: n.Devices[:1]}, 1)
+		assert.Equal(t, gpu.FaultUnreachable, n.Devices[1].Faults[0].Type)
+		b.clock = b.clock.Add(15 * time.Second)
+	}
+	inits := counters.Calls("nvmlInit_v2")
+	assert.Greater(t, inits, uint64(3))
+	assert.Less(t, inits, uint64(8))
+	require.NoError(t, os.RemoveAll(filepath.Join(b.sys, "bus/pci/devices/0000:1b:00.0")))
+	b.clock = b.clock.Add(rescanInterval)
+	assert.Len(t, ids(b.read()), 1)
+}
+
+// GPUs that appear are found at the next read.
+func TestGPUAppears(t *testing.T) {
+	b := start(t, "gpus = 4\n[gpu 1]\npresent = false")
+	before := ids(b.read())
+	require.Len(t, before, 3)
+	b.set("[gpu 1]\npresent = true")
+	n := b.read()
+	require.Len(t, ids(n), 4)
+	for _, id := range before {
+		assert.Contains(t, ids(n), id)
+	}
+	for i := range 4 {
+		device(t, n, i) // each index once
+	}
+}

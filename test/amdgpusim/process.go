@@ -1,0 +1,54 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpusim
+
+import (
+	"fmt"
+	"strings"
+)
+
+func (t *Tree) process(p *Process) {
+	dir := fmt.Sprintf("proc/%d", p.PID)
+	t.write(dir+"/comm", p.Name+"\n")
+	t.write(dir+"/cmdline", p.Name+"\x00")
+	t.mkdir(dir + "/fd")
+	t.mkdir(dir + "/fdinfo")
+	for _, f := range p.Files {
+		t.linkTo(fmt.Sprintf("%s/fd/%d", dir, f.FD), f.Target)
+		t.write(fmt.Sprintf("%s/fdinfo/%d", dir, f.FD), f.info())
+	}
+	if len(p.Compute) == 0 {
+		return
+	}
+	k := fmt.Sprintf("%s/proc/%d", kfd, p.PID)
+	t.write(k+"/pasid", "32770\n")
+	for i, u := range p.Compute {
+		t.number(fmt.Sprintf("%s/vram_%d", k, u.GPUID), u.VRAM)
+		t.number(fmt.Sprintf("%s/sdma_%d", k, u.GPUID), u.SDMA)
+		t.number(fmt.Sprintf("%s/stats_%d/cu_occupancy", k, u.GPUID), int64(u.Occupied))
+		t.number(fmt.Sprintf("%s/stats_%d/evicted_ms", k, u.GPUID), 0)
+		t.write(fmt.Sprintf("%s/queues/%d/gpuid", k, i), fmt.Sprintf("%d", u.GPUID))
+		t.write(fmt.Sprintf("%s/queues/%d/type", k, i), "0")
+		t.write(fmt.Sprintf("%s/queues/%d/size", k, i), "4096")
+	}
+}
+
+func (f *File) info() string {
+	var b strings.Builder
+	b.WriteString("pos:\t0\nflags:\t02100002\nmnt_id:\t26\nino:\t1067\n")
+	if f.Client == nil {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "drm-driver:\tamdgpu\ndrm-client-id:\t%d\ndrm-pdev:\t%s\npasid:\t32770\n", f.Client.ID, f.Client.Address)
+	for _, line := range f.Client.Keys {
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// VRAM is a line that tells a client's device memory in KiB.
+func VRAM(kib int64) string { return fmt.Sprintf("drm-memory-vram:\t%d KiB", kib) }
+
+// Engine is a line that tells for how many nanoseconds an engine worked for a client.
+func Engine(name string, ns int64) string { return fmt.Sprintf("drm-engine-%s:\t%d ns", name, ns) }

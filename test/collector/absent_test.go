@@ -1,0 +1,122 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+// onTheBus counts NVIDIA's GPUs on the PCI bus of the machine that runs the test.
+func onTheBus(t *testing.T) int {
+	t.Helper()
+	devices, err := filepath.Glob("/sys/bus/pci/devices/*")
+	require.NoError(t, err)
+	count := 0
+	for _, device := range devices {
+		vendor, _ := os.ReadFile(filepath.Join(device, "vendor"))
+		class, _ := os.ReadFile(filepath.Join(device, "class"))
+		_, virtual := os.Lstat(filepath.Join(device, "physfn"))
+		if strings.TrimSpace(string(vendor)) == "0x10de" && virtual != nil &&
+			(strings.HasPrefix(string(class), "0x0300") || strings.HasPrefix(string(class), "0x0302")) {
+			count++
+		}
+	}
+	return count
+}
+
+// install puts a file in place of another at once, as a package manager does.
+func install(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(to+".new", content, 0o600))
+	require.NoError(t, os.Rename(to+".new", to))
+}
+
+// A machine without a driver, or with something else in its place: one line says what was tried and what to do, the GPUs
+// that the bus shows are counted, and when the driver comes there is data.
+func TestDriverComesLater(t *testing.T) {
+	t.Parallel()
+	lib := simulator(t)
+	for name, c := range map[string]struct {
+		place func(t *testing.T, path string)
+		said  string
+	}{
+		"no library": {
+			place: func(*testing.T, string) {},
+			said:  "cannot open shared object file",
+		},
+		"a library that is not NVML": {
+			place: func(t *testing.T, path string) { t.Helper(); install(t, lib.NotNVML, path) },
+			said:  "is not NVIDIA's management library",
+		},
+		"garbage": {
+			place: func(t *testing.T, path string) {
+				t.Helper()
+				require.NoError(t, os.WriteFile(path, []byte("this is no library"), 0o600))
+			},
+			said: "file too short",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
+			c.place(t, path)
+			n := start(t, spec{nvml: "{library_path: " + path + "}"})
+			nothing := n.next("a node without GPUs", func(p harness.Points) bool { return len(p) > 0 })
+			total := 0.0
+			for _, p := range nothing {
+				require.Equal(t, "hw.gpu.count", p.Metric)
+				total += p.Value
+			}
+			assert.Equal(t, []string{"missing", "unmanaged", "visible"}, nothing.Distinct("hw.gpu.presence"))
+			assert.Equal(t, onTheBus(t), int(total))
+			n.scrapes(4)
+			require.Len(t, n.process.Complaints(), 1, "said once")
+			line := n.process.Complaints()[0]
+			assert.Contains(t, line, path)
+			assert.Contains(t, line, c.said)
+			assert.Contains(t, line, "install the NVIDIA driver")
+			assert.Contains(t, line, "set library_path")
+
+			install(t, lib.Full, path)
+			n.next("the driver that has come", full(8))
+			assert.Len(t, n.process.Complaints(), 1)
+			n.interrupt()
+		})
+	}
+}
+
+// No scraper is configured: the loader finds the library by its name.
+func TestLibraryOfTheLoader(t *testing.T) {
+	t.Parallel()
+	n := start(t, spec{
+		env:     []string{"LD_LIBRARY_PATH=" + simulator(t).Dir},
+		nvml:    "LOADER",
+		replace: map[string]string{"    scrapers:\n      nvml: LOADER\n": ""},
+	})
+	n.next("eight GPUs", full(8))
+	for _, line := range n.process.Complaints() {
+		assert.NotContains(t, line, `"scraper": "nvml"`) // that there is no AMD GPU may be said
+	}
+	n.interrupt()
+}
+
+// touch gives a file another time.
+func touch(t *testing.T, path string) {
+	t.Helper()
+	now := time.Now()
+	require.NoError(t, os.Chtimes(path, now, now))
+}

@@ -1,0 +1,174 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+// run runs the collector until it ends by itself, and returns its exit code and what it said.
+func run(t *testing.T, args ...string) (code int, output string) {
+	t.Helper()
+	process, err := harness.Start(harness.Options{
+		Binary: binary(t), Dir: t.TempDir(), Args: append(args, harness.FeatureGates),
+		Env: []string{"K8S_NODE_NAME=node-a"},
+	})
+	require.NoError(t, err)
+	code, err = process.Wait(patience)
+	require.NoError(t, err, process.Output())
+	return code, process.Output()
+}
+
+func examples(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root(t), "config", "*.yaml"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	return paths
+}
+
+func TestExamplesAreValid(t *testing.T) {
+	t.Parallel()
+	for _, path := range examples(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			code, output := run(t, "validate", "--config", path)
+			assert.Zero(t, code, output)
+		})
+	}
+}
+
+// The prometheus exporter shows the last value of a series for metric_expiration, five minutes unless told otherwise. A
+// GPU that was lost would seem to go on working for that long.
+func TestExamplesShowNothingStale(t *testing.T) {
+	t.Parallel()
+	binary(t)
+	for _, path := range examples(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			conf, err := confmaptest.LoadConf(path)
+			require.NoError(t, err)
+			exporters, err := conf.Sub("exporters")
+			require.NoError(t, err)
+			interval := 30 * time.Second
+			if set, ok := conf.Get("receivers::gpu::collection_interval").(string); ok {
+				interval, err = time.ParseDuration(set)
+				require.NoError(t, err)
+			}
+			for key := range exporters.ToStringMap() {
+				if kind, _, _ := strings.Cut(key, "/"); kind != "prometheus" {
+					continue
+				}
+				set, _ := exporters.Get(key + "::metric_expiration").(string)
+				expiration, err := time.ParseDuration(set)
+				require.NoError(t, err, "exporters::%s::metric_expiration: %q", key, set)
+				assert.LessOrEqual(t, expiration, 5*interval)
+				assert.Greater(t, expiration, interval)
+				assert.Equal(t, true, exporters.Get(key+"::resource_to_telemetry_conversion::enabled"))
+			}
+		})
+	}
+}
+
+const minimal = `
+receivers:
+  gpu: SETTINGS
+exporters:
+  debug:
+service:
+  pipelines:
+    metrics: {receivers: [gpu], exporters: [debug]}
+`
+
+// What is wrong is refused at start, with the whole key and what is allowed.
+func TestBadConfigurations(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		settings string
+		key      []string // the parts of the message that name the key, in order
+		remedy   string
+	}{
+		"unknown scraper": {
+			"{scrapers: {nvlm: {}}}", []string{"receivers", "gpu", "scrapers::nvlm"}, "allowed are",
+		},
+		"unknown key": {
+			"{colection_interval: 1s}", []string{"receivers", "gpu", "colection_interval"}, "invalid keys",
+		},
+		"unknown key of a scraper": {
+			"{scrapers: {nvml: {libary_path: /x}}}", []string{"receivers", "gpu", "scrapers::nvml", "libary_path"}, "invalid keys",
+		},
+		"unknown key of attribution": {
+			"{attribution: {nodename: x}}", []string{"receivers", "gpu", "attribution", "nodename"}, "invalid keys",
+		},
+		"unknown metric": {
+			"{metrics: {hw.powr: {enabled: true}}}", []string{"receivers", "gpu", "metrics", "hw.powr"}, "invalid keys",
+		},
+		"scrapers without settings": {
+			"{scrapers: [nvml]}", []string{"receivers", "gpu", "scrapers"}, "must name the scrapers",
+		},
+		"settings that are none": {
+			"{scrapers: {nvml: 3}}", []string{"receivers", "gpu", "scrapers::nvml"}, "must be a section of settings",
+		},
+		"timeout longer than the interval": {
+			"{collection_interval: 1s, timeout: 2s}", []string{"receivers::gpu", "timeout"}, "shorten the timeout or lengthen the interval",
+		},
+		"no timeout": {
+			"{timeout: 0s}", []string{"receivers::gpu", "timeout"}, "must be above 0",
+		},
+		"relative library": {
+			"{scrapers: {nvml: {library_path: lib/libnvidia-ml.so.1}}}",
+			[]string{"receivers::gpu", "scrapers::nvml::library_path"}, "must be an absolute path",
+		},
+		"negative number": {
+			"{max_processes: -1}", []string{"receivers::gpu", "max_processes"}, "must be 0 or more",
+		},
+		"not a switch": {
+			"{scrapers: {nvml: {keep_open: maybe}}}", []string{"receivers", "gpu", "scrapers::nvml", "keep_open"}, "expected type 'bool'",
+		},
+		"two scrapers of one vendor": {
+			"{scrapers: {nvml: {}, nvidia_smi: {}}}",
+			[]string{"receivers::gpu", "scrapers::nvidia_smi", "scrapers::nvml"}, "keep one",
+		},
+		"two scrapers of the other vendor": {
+			"{scrapers: {amdgpu: {}, amd_smi: {}}}",
+			[]string{"receivers::gpu", "scrapers::amd_smi", "scrapers::amdgpu"}, "keep one",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "bad.yaml")
+			require.NoError(t, os.WriteFile(path, []byte(strings.Replace(minimal, "SETTINGS", c.settings, 1)), 0o600))
+			for _, args := range [][]string{{"validate", "--config", path}, {"--config", path}} {
+				code, output := run(t, args...)
+				if scraper, unknown := notWired(output); unknown && !strings.Contains(c.settings, "nvlm") {
+					t.Skip("this collector has no scraper " + scraper)
+				}
+				assert.NotZero(t, code)
+				rest := output
+				for _, part := range c.key {
+					_, after, found := strings.Cut(rest, part)
+					require.True(t, found, "%q in %q", part, output)
+					rest = after
+				}
+				assert.Contains(t, output, c.remedy)
+				assert.NotContains(t, output, "panic")
+			}
+		})
+	}
+}
+
+// notWired tells which scraper the collector says that it does not have.
+func notWired(output string) (string, bool) {
+	before, _, found := strings.Cut(output, ": there is no such scraper")
+	return before[strings.LastIndex(before, ":")+1:], found
+}

@@ -1,0 +1,209 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+// demoWithin is how long the demonstration may take to show data.
+const demoWithin = 10 * time.Second
+
+// demo is the shipped configuration with the simulated node of `make demo`, on a port of its own.
+type demo struct {
+	dir, config, page string
+	options           harness.Options
+}
+
+func newDemo(t *testing.T) *demo {
+	t.Helper()
+	const shipped = "endpoint: 127.0.0.1:9400"
+	text, err := os.ReadFile(filepath.Join(root(t), "config", "demo.yaml"))
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(text), shipped))
+	address := freeAddress(t)
+	d := &demo{dir: t.TempDir(), page: "http://" + address + "/metrics"}
+	d.config = filepath.Join(d.dir, "demo.yaml")
+	require.NoError(t, os.WriteFile(d.config, []byte(strings.Replace(string(text), shipped, "endpoint: "+address, 1)), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(d.dir, "demo-output"), 0o750))
+	scenario, err := nvmlsim.ScenarioFile("demo")
+	require.NoError(t, err)
+	d.options = harness.Options{Dir: d.dir, Env: []string{
+		nvmlsim.EnvScenario + "=" + scenario,
+		nvmlsim.EnvControl + "=" + filepath.Join(d.dir, "control"),
+		"GPU_NVML_LIBRARY=" + simulator(t).Full,
+	}}
+	return d
+}
+
+// start starts a program on the simulated node.
+func (d *demo) start(t *testing.T, binary string, args ...string) *harness.Process {
+	t.Helper()
+	o := d.options
+	o.Binary, o.Args = binary, args
+	process, err := harness.Start(o)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		process.Kill()
+		if t.Failed() {
+			t.Log(process.Output())
+		}
+	})
+	return process
+}
+
+// written are the points of the last message in the OTLP file.
+func (d *demo) written(t *testing.T) harness.Points {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(d.dir, "demo-output", "otlp.jsonl"))
+	if err != nil {
+		return nil
+	}
+	lines := strings.Split(string(text), "\n")
+	for i := len(lines) - 2; i >= 0; i-- { // after the last newline is nothing, or half a line
+		if !strings.HasPrefix(lines[i], `{"resourceMetrics"`) {
+			continue
+		}
+		metrics, err := (&pmetric.JSONUnmarshaler{}).UnmarshalMetrics([]byte(lines[i]))
+		require.NoError(t, err)
+		return harness.Flatten(metrics)
+	}
+	return nil
+}
+
+// The demonstration's configuration: soon after the start the same values are on the Prometheus endpoint and in the OTLP
+// file, and an interrupt ends the collector cleanly.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	d := newDemo(t)
+	process := d.start(t, binary(t), "--config", d.config)
+	eventually(t, demoWithin, "eight GPUs in the file", func() bool { return full(8)(d.written(t)) })
+	points := d.written(t)
+	assert.NotEmpty(t, points.Select("process.gpu.memory.usage", "process.pid", "31001"))
+	requireSame(t, d)
+
+	code, took, err := process.Interrupt(endsWithin)
+	require.NoError(t, err)
+	assert.Zero(t, code)
+	t.Logf("ended in %v", took.Round(time.Millisecond))
+	assert.Empty(t, process.Complaints())
+}
+
+// requireSame requires that every point of the OTLP file is a series of the Prometheus page with the same value, and that
+// the page has no other. The page is read between two looks at the file, so that both are of the same scrape.
+func requireSame(t *testing.T, d *demo) {
+	t.Helper()
+	var (
+		points harness.Points
+		page   []harness.Series
+	)
+	eventually(t, patience, "page and file of one scrape", func() bool {
+		points = d.written(t)
+		page = readPage(t, d.page)
+		after := d.written(t)
+		// The two exporters are fed one after the other.
+		return len(page) == len(points) && after[0].Time == points[0].Time && sameValue(points, page, "hw_energy_joules_total")
+	})
+	shown := map[string]float64{}
+	for _, s := range page {
+		shown[s.Key()] = s.Value
+	}
+	require.Len(t, shown, len(page), "no series twice")
+	for _, p := range points {
+		series := p.InPrometheus(true)
+		value, known := shown[series.Key()]
+		if assert.True(t, known, series.Key()) {
+			assert.InEpsilon(t, 1+p.Value, 1+value, 1e-12, series.Key())
+		}
+	}
+}
+
+// sameValue tells whether a metric that changes at every scrape is the same on both sides.
+func sameValue(points harness.Points, page []harness.Series, metric string) bool {
+	shown := map[string]float64{}
+	for _, s := range page {
+		shown[s.Key()] = s.Value
+	}
+	for _, p := range points {
+		if series := p.InPrometheus(true); series.Name == metric {
+			if value, known := shown[series.Key()]; !known || value != p.Value {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// gpuwatch shows one line for each GPU and says that they are simulated. Ctrl-C ends it, and the collector with it.
+func TestDemoShown(t *testing.T) {
+	t.Parallel()
+	d := newDemo(t)
+	gpuwatch := filepath.Join(d.dir, "gpuwatch")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", gpuwatch, "./cmd/gpuwatch")
+	build.Dir, build.Env = root(t), append(os.Environ(), "CGO_ENABLED=0")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+
+	process := d.start(t, gpuwatch, "-simulated", "-run", binary(t), "-config", d.config, "-log", "demo-output/collector.log")
+	eventually(t, demoWithin, "the table", func() bool { return strings.Contains(process.Output(), "nvidia7") })
+	shown := process.Output()
+	assert.Contains(t, shown, "SIMULATED")
+	assert.Contains(t, shown, "8 GPUs")
+	for _, line := range []string{
+		`(?m)^nvidia0 +NVIDIA H100 80GB HBM3 +[█░]+ +\d+% +\d+/80 GiB +\d+ °C +\d+/700 W +\d+ MHz +1 +ok$`,
+		`(?m)^nvidia5 .* 5 +ok$`,
+		`(?m)^nvidia7 +NVIDIA H100 80GB HBM3 +░+ +0% +0/80 GiB .* 0 +ok$`,
+	} {
+		assert.Regexp(t, regexp.MustCompile(line), shown)
+	}
+	assert.Less(t, strings.Count(shown, "\n"), 40, "a summary, not a wall of text")
+
+	code, took, err := process.Interrupt(endsWithin)
+	require.NoError(t, err)
+	assert.Zero(t, code)
+	t.Logf("ended in %v", took.Round(time.Millisecond))
+	_, _, err = harness.Get(t.Context(), d.page)
+	require.Error(t, err, "the collector has ended too")
+	log, err := os.ReadFile(filepath.Join(d.dir, "demo-output", "collector.log"))
+	require.NoError(t, err)
+	assert.Contains(t, string(log), "Shutdown complete")
+}
+
+// A machine without any GPU is told so in one line.
+func TestDemoWithoutGPU(t *testing.T) {
+	t.Parallel()
+	if onTheBus(t) > 0 {
+		t.Skip("this machine has an NVIDIA GPU")
+	}
+	d := newDemo(t)
+	d.options.Env = append(d.options.Env, "GPU_NVML_LIBRARY="+filepath.Join(d.dir, "libnvidia-ml.so.1"))
+	gpuwatch := filepath.Join(d.dir, "gpuwatch")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", gpuwatch, "./cmd/gpuwatch")
+	build.Dir, build.Env = root(t), append(os.Environ(), "CGO_ENABLED=0")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+	process := d.start(t, gpuwatch, "-run", binary(t), "-config", d.config, "-log", "demo-output/collector.log")
+	eventually(t, demoWithin, "a line", func() bool { return process.Output() != "" })
+	assert.Equal(t, 1, strings.Count(process.Output(), "\n"))
+	assert.Contains(t, process.Output(), "No GPU found on this machine; looking again")
+	code, _, err := process.Interrupt(endsWithin)
+	require.NoError(t, err)
+	assert.Zero(t, code)
+}

@@ -1,0 +1,8 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package collector tests the built otelcol-gpu from outside, on a simulated node: `make test-collector`.
+//
+// Each test starts the program as a user would, with a configuration and a scenario of its own, and looks at what it
+// sends, what it says, and how it ends.
+package collector

@@ -1,0 +1,166 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+// Libraries that export only what their driver had still give what it knew.
+func TestOldDrivers(t *testing.T) {
+	t.Parallel()
+	lib := simulator(t)
+	for name, path := range map[string]string{"450": lib.Driver450, "470": lib.Driver470} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := start(t, spec{
+				nvml:     fmt.Sprintf("{library_path: %q}", path),
+				scenario: "gpus = 2\n[gpu *]\nboard = a100\nutil.gpu = 40\npower = 123\n[process p]\ngpu = *\npid = 4711\nmemory = 3Gi\nsm = 30",
+			})
+			points := n.next("two GPUs", func(p harness.Points) bool { return full(2)(p) && len(p.Select("process.gpu.utilization")) > 0 })
+			for _, metric := range []string{
+				"hw.gpu.utilization", "hw.gpu.memory.usage", "hw.gpu.memory.limit", "hw.temperature", "hw.power", "hw.power.limit",
+				"hw.energy", "hw.gpu.speed", "hw.gpu.performance_state", "hw.gpu.pcie.generation", "hw.gpu.info",
+			} {
+				assert.Len(t, points.Select(metric).Distinct("hw.id"), 2, metric)
+			}
+			value, _ := points.Value("hw.power", "hw.name", "nvidia1")
+			assert.InDelta(t, 123, value, 0.001)
+			memory := points.Select("process.gpu.memory.usage", "process.pid", "4711")
+			require.Len(t, memory, 2)
+			assert.InDelta(t, 3<<30, memory[0].Value, 0)
+			assert.Empty(t, n.process.Complaints(), "what a driver does not have is no problem")
+			n.interrupt()
+		})
+	}
+}
+
+// The driver is upgraded below a running collector. The old library cannot be unloaded from a process: the GPUs are
+// failed with driver_mismatch, the health check fails once it has been so for recovery_duration, and who restarts the
+// collector then gets data again.
+func TestDriverUpgraded(t *testing.T) {
+	t.Parallel()
+	lib := simulator(t)
+	path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
+	install(t, lib.Driver470, path)
+	s := spec{nvml: fmt.Sprintf("{library_path: %q}", path)}
+	n := start(t, s)
+	n.next("eight GPUs", full(8))
+	code, body := n.health()
+	require.Equal(t, http.StatusOK, code, body)
+
+	install(t, lib.Full, path)
+	n.set("[fault f]\nreturn = LIB_RM_VERSION_MISMATCH")
+	since := time.Now()
+	points := n.next("the mismatch", hasFault("driver_mismatch"))
+	assert.Len(t, points.Select("hw.gpu.fault", "error.type", "driver_mismatch").Distinct("hw.id"), 8)
+	for i := range 8 {
+		failed, known := points.Value("hw.status", "hw.id", gpu(i), "hw.state", "failed")
+		assert.True(t, known)
+		assert.InDelta(t, 1, failed, 0)
+	}
+	missing, _ := points.Value("hw.gpu.count", "hw.gpu.presence", "missing")
+	assert.InDelta(t, 8, missing, 0)
+	requireUnhealthy(t, n, since)
+
+	mentions := 0
+	for _, line := range n.process.Complaints() {
+		if assert.NotContains(t, line, "health_check") {
+			mentions++
+		}
+	}
+	assert.LessOrEqual(t, mentions, 2, "said once that the library was replaced, and once that it does not fit")
+	n.scrapes(5)
+	assert.Len(t, n.process.Complaints(), mentions)
+
+	// The orchestrator restarts it.
+	n.interrupt()
+	require.NoError(t, n.control.Write(""))
+	n.run(s)
+	n.next("eight GPUs, by the new library", full(8))
+	code, body = n.health()
+	assert.Equal(t, http.StatusOK, code, body)
+	n.interrupt()
+}
+
+// The library is of another version than the kernel's driver from the start.
+func TestDriverMismatchAtStart(t *testing.T) {
+	t.Parallel()
+	n := prepare(t, spec{})
+	require.NoError(t, n.control.Write("[fault f]\nfunction = nvmlInit\nreturn = LIB_RM_VERSION_MISMATCH"))
+	since := time.Now()
+	n.run(spec{})
+	n.next("a scrape", func(harness.Points) bool { return true })
+	requireUnhealthy(t, n, since)
+	assert.Len(t, n.process.Complaints(), 1)
+	n.interrupt()
+}
+
+// requireUnhealthy requires that the health check tells of the mismatch, passes for recovery_duration, and fails then.
+func requireUnhealthy(t *testing.T, n *node, since time.Time) {
+	t.Helper()
+	var body string
+	for passed := false; ; time.Sleep(tick) {
+		code, answer := n.health()
+		body = answer
+		if code == http.StatusInternalServerError {
+			assert.True(t, passed, "it passes at first")
+			break
+		}
+		require.Equal(t, http.StatusOK, code, body)
+		passed = true
+		require.Less(t, time.Since(since), patience, "the health check fails")
+	}
+	assert.GreaterOrEqual(t, time.Since(since), recovery, "not before recovery_duration")
+	assert.Contains(t, body, "StatusRecoverableError")
+	assert.Contains(t, body, "restart the collector")
+}
+
+// What works again without a restart is healthy again without one.
+func TestMismatchThatEnds(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
+	install(t, simulator(t).Full, path)
+	n := start(t, spec{nvml: fmt.Sprintf("{library_path: %q}", path)})
+	n.next("eight GPUs", full(8))
+	n.set("[fault f]\nreturn = LIB_RM_VERSION_MISMATCH")
+	n.next("the mismatch", hasFault("driver_mismatch"))
+	require.NoError(t, n.control.Write(""))
+	touch(t, path) // a sign of the driver, at which it is tried again at once
+	n.next("eight GPUs again", full(8))
+	eventually(t, patience, "the health check passes", func() bool {
+		code, body := n.health()
+		return code == http.StatusOK && strings.Contains(body, `"StatusOK"`)
+	})
+	n.interrupt()
+}
+
+// A driver that is gone is no reason to restart: it is found again when it is back.
+func TestDriverReloaded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
+	install(t, simulator(t).Full, path)
+	n := start(t, spec{nvml: fmt.Sprintf("{library_path: %q}", path)})
+	n.next("eight GPUs", full(8))
+	n.set("[fault f]\nkind = driver")
+	n.next("no driver", hasFault("unreachable"))
+	require.NoError(t, n.control.Write(""))
+	touch(t, path)
+	n.next("eight GPUs again", full(8))
+	code, body := n.health()
+	assert.Equal(t, http.StatusOK, code, body)
+	n.interrupt()
+}

@@ -1,0 +1,148 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+// keysOf are the keys of a GPU's points. Those of the utilisation of processes come and go with the driver's samples.
+func keysOf(points harness.Points, id string) []string {
+	var keys []string
+	for _, p := range points {
+		if p.Attributes["hw.id"] == id && p.Metric != "process.gpu.utilization" {
+			keys = append(keys, p.Key())
+		}
+	}
+	return keys
+}
+
+// requireOneBad requires that one of eight GPUs has failed for the reason given, and that the others are whole.
+func requireOneBad(t *testing.T, before, after harness.Points, bad int, fault string) {
+	t.Helper()
+	require.Equal(t, []string{fault}, after.Select("hw.gpu.fault").Distinct("error.type"))
+	for i := range 8 {
+		state := "ok"
+		if i == bad {
+			state = "failed"
+		}
+		for _, s := range []string{"ok", "degraded", "failed", "predicted_failure"} {
+			value, known := after.Value("hw.status", "hw.id", gpu(i), "hw.state", s)
+			require.True(t, known, "GPU %d has a state %s", i, s)
+			want := 0.0
+			if s == state {
+				want = 1
+			}
+			assert.InDelta(t, want, value, 0, "GPU %d: %s", i, s)
+		}
+		reason, known := after.Value("hw.gpu.fault", "hw.id", gpu(i), "error.type", fault)
+		if i != bad {
+			assert.False(t, known, "GPU %d has no fault", i)
+			assert.ElementsMatch(t, keysOf(before, gpu(i)), keysOf(after, gpu(i)), "GPU %d is whole", i)
+			continue
+		}
+		assert.True(t, known)
+		assert.InDelta(t, 1, reason, 0)
+		assert.Empty(t, after.Select("hw.power", "hw.id", gpu(i)), "nothing is shown that was not read")
+		assert.NotEmpty(t, after.Select("hw.status", "hw.id", gpu(i), "hw.name", fmt.Sprintf("nvidia%d", i)), "it keeps its name")
+	}
+	visible, _ := after.Value("hw.gpu.count", "hw.gpu.presence", "visible")
+	missing, _ := after.Value("hw.gpu.count", "hw.gpu.presence", "missing")
+	assert.InDelta(t, 8, visible+missing, 0, "it is still counted")
+}
+
+func hasFault(fault string) func(harness.Points) bool {
+	return func(points harness.Points) bool { return len(points.Select("hw.gpu.fault", "error.type", fault)) > 0 }
+}
+
+// A GPU falls off the bus while the collector runs. It comes back after a reset.
+func TestLostGPU(t *testing.T) {
+	t.Parallel()
+	n := start(t, spec{})
+	before := n.next("eight GPUs", full(8))
+	n.set("[fault f]\ngpu = 3\nkind = lost")
+	after := n.next("the lost GPU", hasFault("lost"))
+	requireOneBad(t, before, after, 3, "lost")
+
+	t.Run("in Prometheus", func(t *testing.T) {
+		eventually(t, patience, "GPU 3 is failed, and what it last drew is gone", func() bool {
+			failed := false
+			for _, s := range n.metrics() {
+				if s.Labels["hw_id"] != gpu(3) {
+					continue
+				}
+				if s.Name == "hw_power_watts" {
+					return false // until metric_expiration has passed
+				}
+				failed = failed || s.Name == "hw_status" && s.Labels["hw_state"] == "failed" && s.Value == 1
+			}
+			return failed
+		})
+	})
+	t.Run("as an event", func(t *testing.T) {
+		eventually(t, patience, "an event", func() bool { return len(n.sink.Events()) > 0 })
+		event := n.sink.Events()[0]
+		assert.Equal(t, "hw.gpu.status", event.EventName())
+		id, _ := event.Attributes().Get("hw.id")
+		assert.Equal(t, gpu(3), id.AsString())
+		state, _ := event.Attributes().Get("hw.state")
+		assert.Equal(t, "failed", state.AsString())
+	})
+
+	n.set("")
+	n.next("eight GPUs again", full(8))
+	n.interrupt()
+}
+
+// Calls on a GPU never return. The others are read in the same scrape, nothing piles up, and the collector ends in time.
+func TestHungGPU(t *testing.T) {
+	t.Parallel()
+	n := start(t, spec{interval: "400ms"})
+	before := n.next("eight GPUs", full(8))
+	n.set("[fault f]\ngpu = 5\nhang = true")
+	after := n.next("the hung GPU", hasFault("hung"))
+	requireOneBad(t, before, after, 5, "hung")
+
+	const warmUp, more, slack = 5, 25, 3
+	n.scrapes(warmUp)
+	threads, err := harness.Threads(n.process.PID())
+	require.NoError(t, err)
+	n.scrapes(more)
+	later, err := harness.Threads(n.process.PID())
+	require.NoError(t, err)
+	assert.LessOrEqual(t, later, threads+slack, "no thread is added for each scrape of a GPU that hangs")
+	assert.LessOrEqual(t, len(n.process.Complaints()), 1, "said once")
+	n.interrupt()
+}
+
+// A GPU that hangs for a while is read again once it answers.
+func TestHungGPURecovers(t *testing.T) {
+	t.Parallel()
+	n := start(t, spec{})
+	n.next("eight GPUs", full(8))
+	n.set("[fault f]\ngpu = 0\nhang = true")
+	n.next("the hung GPU", hasFault("hung"))
+	n.set("")
+	n.next("eight GPUs again", full(8))
+	n.interrupt()
+}
+
+// The driver hangs as a whole, in its very first call.
+func TestHungDriver(t *testing.T) {
+	t.Parallel()
+	n := prepare(t, spec{})
+	require.NoError(t, n.control.Write("[fault f]\nfunction = nvmlDeviceGetCount\nhang = true"))
+	n.run(spec{})
+	eventually(t, patience, "a line of the log", func() bool { return len(n.process.Complaints()) > 0 })
+	assert.Len(t, n.process.Complaints(), 1)
+	n.interrupt()
+}

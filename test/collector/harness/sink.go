@@ -1,0 +1,158 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
+)
+
+// Sink receives OTLP over HTTP.
+type Sink struct {
+	// URL is the endpoint for an otlp_http exporter.
+	URL string
+
+	server *httptest.Server
+
+	mu       sync.Mutex
+	messages int
+	last     pmetric.Metrics
+	bytes    int64
+	events   []plog.LogRecord
+	wrong    []error
+	arrived  chan struct{} // closed and made anew at every message
+}
+
+// NewSink starts a sink.
+func NewSink() *Sink {
+	s := &Sink{arrived: make(chan struct{}), last: pmetric.NewMetrics()}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/metrics", s.takeMetrics)
+	mux.HandleFunc("POST /v1/logs", s.takeLogs)
+	s.server = httptest.NewServer(mux)
+	s.URL = s.server.URL
+	return s
+}
+
+// Close ends the sink and tells whether a message could not be understood.
+func (s *Sink) Close() error {
+	s.server.CloseClientConnections()
+	s.server.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.wrong...)
+}
+
+// Messages is how many messages with metrics have come, and Bytes how long they were on the wire.
+func (s *Sink) Messages() (messages int, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.messages, s.bytes
+}
+
+// Next returns the points of the first message from now on that the function accepts.
+func (s *Sink) Next(ctx context.Context, accept func(Points) bool) (Points, error) {
+	s.mu.Lock()
+	arrived, last := s.arrived, Points(nil)
+	s.mu.Unlock()
+	for {
+		select {
+		case <-ctx.Done():
+			return last, fmt.Errorf("no message like that: %w", ctx.Err())
+		case <-arrived:
+		}
+		s.mu.Lock()
+		arrived, last = s.arrived, Flatten(s.last)
+		s.mu.Unlock()
+		if accept(last) {
+			return last, nil
+		}
+	}
+}
+
+// Events are the log records so far.
+func (s *Sink) Events() []plog.LogRecord {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]plog.LogRecord(nil), s.events...)
+}
+
+func (s *Sink) takeMetrics(w http.ResponseWriter, r *http.Request) {
+	request := pmetricotlp.NewExportRequest()
+	length, ok := s.read(w, r, request.UnmarshalProto)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	s.messages++
+	s.bytes += length
+	s.last = request.Metrics()
+	close(s.arrived)
+	s.arrived = make(chan struct{})
+	s.mu.Unlock()
+	s.answer(w, pmetricotlp.NewExportResponse().MarshalProto)
+}
+
+func (s *Sink) takeLogs(w http.ResponseWriter, r *http.Request) {
+	request := plogotlp.NewExportRequest()
+	if _, ok := s.read(w, r, request.UnmarshalProto); !ok {
+		return
+	}
+	s.mu.Lock()
+	for _, resource := range request.Logs().ResourceLogs().All() {
+		for _, scope := range resource.ScopeLogs().All() {
+			for _, record := range scope.LogRecords().All() {
+				s.events = append(s.events, record)
+			}
+		}
+	}
+	s.mu.Unlock()
+	s.answer(w, plogotlp.NewExportResponse().MarshalProto)
+}
+
+// read hands the body to unmarshal, and returns how long it was on the wire.
+func (s *Sink) read(w http.ResponseWriter, r *http.Request, unmarshal func([]byte) error) (int64, bool) {
+	body, err := io.ReadAll(r.Body)
+	length := int64(len(body))
+	if err == nil && r.Header.Get("Content-Encoding") == "gzip" {
+		body, err = unzip(body)
+	}
+	if err == nil {
+		err = unmarshal(body)
+	}
+	if err != nil {
+		s.fail(w, fmt.Errorf("%s: %w", r.URL.Path, err))
+		return 0, false
+	}
+	return length, true
+}
+
+func (s *Sink) answer(w http.ResponseWriter, marshal func() ([]byte, error)) {
+	body, err := marshal()
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	_, _ = w.Write(body) // the collector may have ended
+}
+
+func (s *Sink) fail(w http.ResponseWriter, err error) {
+	s.mu.Lock()
+	s.wrong = append(s.wrong, err)
+	s.mu.Unlock()
+	http.Error(w, err.Error(), http.StatusBadRequest)
+}

@@ -1,0 +1,58 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package harness
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// CPUTime is how much CPU time a process has used, to the nanosecond: the clock that clock_getcpuclockid(3) names.
+func CPUTime(pid int) (time.Duration, error) {
+	const processClock = 2 // CPUCLOCK_SCHED
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|processClock), &t); err != nil {
+		return 0, fmt.Errorf("the CPU clock of process %d: %w", pid, err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+// Memory is a process's anonymous resident memory (RssAnon) and all its resident memory (VmRSS), in bytes.
+func Memory(pid int) (anonymous, resident int64, err error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(line, ":")
+		switch name {
+		case "RssAnon":
+			anonymous, err = kibibytes(value)
+		case "VmRSS":
+			resident, err = kibibytes(value)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return anonymous, resident, nil
+}
+
+func kibibytes(value string) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+	return n << 10, err
+}
+
+// Threads is how many threads a process has.
+func Threads(pid int) (int, error) {
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return len(entries), err
+}

@@ -1,0 +1,127 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not in PATH; on Debian: apt-get install --no-install-recommends prometheus", name)
+	}
+	return path
+}
+
+// Prometheus's own linter has nothing to say against the endpoint, but for one name.
+func TestPromtoolAgrees(t *testing.T) {
+	t.Parallel()
+	promtool := tool(t, "promtool")
+	n := start(t, spec{})
+	n.next("eight GPUs", full(8))
+	_, body, err := harness.Get(t.Context(), n.page)
+	require.NoError(t, err)
+	check := exec.CommandContext(t.Context(), promtool, "check", "metrics")
+	check.Stdin = strings.NewReader(body)
+	output, _ := check.CombinedOutput() // it exits with an error where it has any remark
+	// OpenTelemetry names a number of things so, Prometheus would rather not.
+	const accepted = `hw_gpu_count non-histogram and non-summary metrics should not have "_count" suffix`
+	assert.Empty(t, strings.TrimSpace(strings.Replace(string(output), accepted, "", 1)))
+}
+
+// A real Prometheus takes every series of the endpoint, none of them twice or out of order, and computes with them.
+func TestPrometheusAgrees(t *testing.T) {
+	t.Parallel()
+	prometheus := tool(t, "prometheus")
+	n := start(t, spec{scenario: "gpus = 4\n[gpu *]\nboard = h100\npower = 250\n[process p]\ngpu = *\npid = 7\nmemory = 2Gi"})
+	n.next("four GPUs", full(4))
+
+	dir, address := t.TempDir(), freeAddress(t)
+	target := strings.TrimSuffix(strings.TrimPrefix(n.page, "http://"), "/metrics")
+	config := filepath.Join(dir, "prometheus.yml")
+	require.NoError(t, os.WriteFile(config, []byte("scrape_configs:\n- {job_name: gpu, scrape_interval: 1s, static_configs: [{targets: ["+
+		strconv.Quote(target)+"]}]}\n"), 0o600))
+	server, err := harness.Start(harness.Options{Binary: prometheus, Dir: dir, Args: []string{
+		"--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + address,
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		server.Kill()
+		if t.Failed() {
+			t.Log(server.Output())
+		}
+	})
+
+	eventually(t, patience, "up", func() bool { return ask(t, address, "up") == 1 })
+	eventually(t, patience, "every series is taken", func() bool {
+		return ask(t, address, "scrape_samples_post_metric_relabeling") == float64(len(n.metrics()))
+	})
+	for query, want := range map[string]float64{
+		`count(hw_power_watts)`:                            4,
+		`sum(hw_power_watts{hw_parent=""})`:                1000,
+		`hw_gpu_count{hw_gpu_presence="visible"}`:          4,
+		`sum(hw_status{hw_state="ok"})`:                    4,
+		`sum(process_gpu_memory_usage_bytes)`:              4 * 2 << 30,
+		`count(count by (__name__) ({__name__=~"hw_.*"}))`: float64(names(n.metrics(), "hw_")),
+	} {
+		assert.InDelta(t, want, ask(t, address, query), 0, query)
+	}
+	// 250 W are 250 J a second.
+	eventually(t, patience, "the rate of the energy", func() bool {
+		rate := ask(t, address, `avg(rate(hw_energy_joules_total[5s]))`)
+		return rate > 200 && rate < 300
+	})
+	for _, complaint := range []string{"out-of-order", "duplicate sample", "level=error"} {
+		assert.NotContains(t, server.Output(), complaint)
+	}
+}
+
+func names(page []harness.Series, prefix string) int {
+	seen := map[string]struct{}{}
+	for _, s := range page {
+		if strings.HasPrefix(s.Name, prefix) {
+			seen[s.Name] = struct{}{}
+		}
+	}
+	return len(seen)
+}
+
+// ask asks Prometheus for one number; -1: there is none yet.
+func ask(t *testing.T, address, query string) float64 {
+	t.Helper()
+	code, body, err := harness.Get(t.Context(), "http://"+address+"/api/v1/query?query="+url.QueryEscape(query))
+	if err != nil || code != 200 {
+		return -1
+	}
+	var answer struct {
+		Data struct {
+			Result []struct {
+				Value [2]any `json:"value"`
+			} `json:"result"`
+		} `json:"data"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &answer))
+	if len(answer.Data.Result) != 1 {
+		return -1
+	}
+	value, err := strconv.ParseFloat(answer.Data.Result[0].Value[1].(string), 64)
+	require.NoError(t, err)
+	return value
+}
