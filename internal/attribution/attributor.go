@@ -88,7 +88,6 @@ func New(config Config, opts ...Option) (*Attributor, error) {
 		parsed:  make(map[string]cgroup.Ref),
 		domains: make(map[gpu.Vendor]*domain),
 	}
-	a.ctx, a.cancel = context.WithCancel(context.Background())
 	var err error
 	if config.Owners != nil {
 		if a.view, err = newView(&config, o.clients); err != nil {
@@ -111,6 +110,7 @@ func New(config Config, opts ...Option) (*Attributor, error) {
 		}
 	}
 	a.containers = newContainers(a.view, logs)
+	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
 }
 

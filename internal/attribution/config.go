@@ -112,6 +112,14 @@ func (c *Config) defaultOwners(conf *confmap.Conf) OwnersConfig {
 	return d
 }
 
+// Warnings tells what is allowed, but ought to be known; for the log, once, at start.
+func (c *Config) Warnings() []string {
+	if c.Owners == nil {
+		return nil
+	}
+	return c.Owners.API.Warnings()
+}
+
 // Validate tells what is wrong with the parts together; each part has a Validate of its own.
 func (c *Config) Validate() error {
 	if c.Owners != nil && c.NodeName == "" {

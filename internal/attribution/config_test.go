@@ -4,6 +4,7 @@
 package attribution
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,7 +12,9 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"sigs.k8s.io/yaml"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
 // outer is what a configuration is part of.
@@ -38,12 +41,17 @@ func TestConfig(t *testing.T) {
 	}{
 		{"nothing", "{}", Config{}},
 		{"names alone", "node_name: n1\ncluster_name: c1", Config{NodeName: "n1", ClusterName: "c1"}},
-		{"all, nothing below", "node_name: n1\npod_resources:\nprocesses:\nowners:",
-			Config{NodeName: "n1", PodResources: &resources, Processes: &processes, Owners: &owners}},
-		{"all, empty", "node_name: n1\npod_resources: {}\nprocesses: {}\nowners: {}",
-			Config{NodeName: "n1", PodResources: &resources, Processes: &processes, Owners: &owners}},
+		{
+			"all, nothing below", "node_name: n1\npod_resources:\nprocesses:\nowners:",
+			Config{NodeName: "n1", PodResources: &resources, Processes: &processes, Owners: &owners},
+		},
+		{
+			"all, empty", "node_name: n1\npod_resources: {}\nprocesses: {}\nowners: {}",
+			Config{NodeName: "n1", PodResources: &resources, Processes: &processes, Owners: &owners},
+		},
 		{"one alone", "processes:", Config{Processes: &processes}},
-		{"all set", `
+		{
+			"all set", `
 node_name: n1
 pod_resources: {endpoint: "unix:///k.sock", cdi_dirs: [/cdi]}
 processes: {proc_path: /host/proc, any_pid_namespace: true, log_path: /host/log}
@@ -56,11 +64,16 @@ owners: {auth_type: kubeConfig, context: prod, kinds: [pytorchjobs.kubeflow.org]
 					API:   kube.Config{AuthType: kube.AuthKubeConfig, Context: "prod"},
 					Kinds: []string{"pytorchjobs.kubeflow.org"}, Labels: []string{"team"}, Annotations: []string{"cost"},
 				},
-			}},
-		{"no kinds", "node_name: n1\nowners: {kinds: []}",
-			Config{NodeName: "n1", Owners: &OwnersConfig{API: kube.Config{AuthType: kube.AuthServiceAccount}, Kinds: []string{}}}},
-		{"endpoint", "node_name: n1\nowners: {endpoint: 'https://a:6443', token_file: /t}",
-			Config{NodeName: "n1", Owners: &OwnersConfig{API: kube.Config{Endpoint: "https://a:6443", TokenFile: "/t"}, Kinds: owners.Kinds}}},
+			},
+		},
+		{
+			"no kinds", "node_name: n1\nowners: {kinds: []}",
+			Config{NodeName: "n1", Owners: &OwnersConfig{API: kube.Config{AuthType: kube.AuthServiceAccount}, Kinds: []string{}}},
+		},
+		{
+			"endpoint", "node_name: n1\nowners: {endpoint: 'https://a:6443', token_file: /t}",
+			Config{NodeName: "n1", Owners: &OwnersConfig{API: kube.Config{Endpoint: "https://a:6443", TokenFile: "/t"}, Kinds: owners.Kinds}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,6 +82,14 @@ owners: {auth_type: kubeConfig, context: prod, kinds: [pytorchjobs.kubeflow.org]
 			assert.Equal(t, tt.want, got)
 		})
 	}
+}
+
+func TestWarnings(t *testing.T) {
+	owners := DefaultOwners()
+	assert.Empty(t, (&Config{}).Warnings())
+	assert.Empty(t, (&Config{Owners: &owners}).Warnings())
+	owners.API = kube.Config{AuthType: kube.AuthNone}
+	assert.Len(t, (&Config{Owners: &owners}).Warnings(), 1)
 }
 
 // A message names the key that it is about, in full.
@@ -94,4 +115,18 @@ func TestConfigRefused(t *testing.T) {
 			require.ErrorContains(t, err, want)
 		})
 	}
+}
+
+// The process table is read with what attribution needs.
+func TestReader(t *testing.T) {
+	if _, err := os.Stat("/proc/self/cgroup"); err != nil {
+		t.Skip("this machine has no /proc: ", err)
+	}
+	processes := DefaultProcesses()
+	processes.AnyPIDNamespace = true
+	node := &gpu.Node{Processes: []gpu.Process{{PID: int64(os.Getpid())}}}
+	processes.Reader(process.WithCommandLine()).Describe(node)
+	require.Empty(t, node.Problems)
+	assert.NotEmpty(t, node.Processes[0].Cgroup)
+	assert.NotEmpty(t, node.Processes[0].CommandLine)
 }

@@ -169,7 +169,7 @@ func TestPodsComeAndGo(t *testing.T) {
 	total(t, 0, u.IdleTime)
 
 	for range 3 * keepContainers {
-		node = holds(infer)
+		holds(infer)
 	}
 	assert.Len(t, m.attributor.containers.known, 1, "who is gone is forgotten")
 	assert.Len(t, m.attributor.containers.refs, 1)

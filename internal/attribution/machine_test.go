@@ -132,7 +132,7 @@ var (
 func hash(s string, length int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < length; i++ {
-		fmt.Fprintf(&b, "%x", []byte(fmt.Sprint(s, i)))
+		fmt.Fprintf(&b, "%x", fmt.Append(nil, s, i))
 	}
 	return b.String()[:length]
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ type world struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
 	w := &world{
-		t: t, r: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // repeatable
+		t: t, r: rand.New(rand.NewPCG(seed, 1)),
 		kubelet: &fixed{}, now: time.Unix(1_700_000_000, 0), joules: make([]float64, 3),
 	}
 	config := Config{}
@@ -157,7 +158,7 @@ type seen struct {
 // What containers have of a device is never more than the device has.
 func TestSumsNeverExceedTheDevice(t *testing.T) {
 	for seed := range uint64(150) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			w := newWorld(t, seed)
 			last := map[accountKey]seen{}
 			var lastTime time.Time

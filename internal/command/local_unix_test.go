@@ -23,7 +23,7 @@ import (
 func script(t *testing.T, text string, options ...LocalOption) *Local {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nvidia-smi")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700)) //nolint:gosec // it must be executable
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
 	l, err := NewLocal(NvidiaSMI, path, options...)
 	require.NoError(t, err)
 	return l
@@ -81,7 +81,7 @@ wait`)
 	assert.Empty(t, results)
 	require.NoError(t, ctx.Err(), "the runner returned after the deadline")
 
-	text, err := os.ReadFile(pids) //nolint:gosec // written above
+	text, err := os.ReadFile(pids)
 	require.NoError(t, err)
 	lines := strings.Fields(string(text))
 	require.Len(t, lines, 3)
@@ -149,7 +149,7 @@ func TestLocalDescendantThatKeepsTheOutputOpen(t *testing.T) {
 	assert.Equal(t, "fine\n", string(results[0].Stdout))
 	assert.Equal(t, 3, results[0].ExitCode)
 
-	text, err := os.ReadFile(pidFile) //nolint:gosec // written above
+	text, err := os.ReadFile(pidFile)
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestLocalNotExecutable(t *testing.T) {
 
 	// A file of the right name and mode that the kernel cannot execute.
 	require.NoError(t, os.WriteFile(l.path, []byte("\x7fELF garbage"), 0o600))
-	require.NoError(t, os.Chmod(l.path, 0o700)) //nolint:gosec // it must be executable
+	require.NoError(t, os.Chmod(l.path, 0o700))
 	_, err = l.Run(t.Context(), Command{Tool: NvidiaSMI})
 	require.ErrorIs(t, err, ErrNotFound)
 	require.ErrorContains(t, err, "exec format error")

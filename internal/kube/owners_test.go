@@ -118,8 +118,10 @@ func TestOwners(t *testing.T) {
 		), []gpu.Owner{owner("Job", "night-1"), owner("CronJob", "night")}},
 		{"no controller", ownedBy(metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "uid-n1"}), []gpu.Owner{owner("Node", "n1")}},
 		{"garbage", ownedBy(metav1.OwnerReference{APIVersion: "a/b/c", Kind: "X", Name: "x", UID: "uid-x"}), []gpu.Owner{owner("X", "x")}},
-		{"same name, another UID", ownedBy(metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "old"}),
-			[]gpu.Owner{{Kind: "ReplicaSet", Name: "web-1", UID: "old"}}},
+		{
+			"same name, another UID", ownedBy(metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "old"}),
+			[]gpu.Owner{{Kind: "ReplicaSet", Name: "web-1", UID: "old"}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

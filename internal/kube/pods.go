@@ -5,8 +5,6 @@ package kube
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,33 +12,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
-
-// staticHash is the annotation under which the API shows the UID that a static pod has on its node, in the names of its
-// control groups and log files. The pod object has another UID.
-const staticHash = "kubernetes.io/config.hash"
-
-// Pod is what is kept of a pod. It is never changed after it was handed out.
-type Pod struct {
-	Namespace, Name, UID string
-	NodeName             string
-	StaticUID            string // the UID on the node of a static pod, else empty
-	Phase                corev1.PodPhase
-	Owners               []metav1.OwnerReference // only APIVersion, Kind, Name, UID and Controller
-	Attributes           map[string]string       // the labels and annotations asked for, by the names of their resource attributes
-	Containers           []Container             // of all kinds, in the pod's order; those with a status
-}
-
-// Container is a container of a pod.
-type Container struct {
-	Name    string
-	ID      string // of the present or last instance, without the runtime's prefix; empty before the first
-	Running bool
-}
-
-// Ended tells that no container of the pod runs any more, nor will again.
-func (p *Pod) Ended() bool {
-	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
-}
 
 // PodsOptions selects pods, and what is kept of them.
 type PodsOptions struct {
@@ -171,87 +142,3 @@ func (p *Pods) All() []*Pod {
 	}
 	return pods
 }
-
-func storePod(pod *corev1.Pod, options *PodsOptions) *storedPod {
-	return &storedPod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-		},
-		pod: Pod{
-			Namespace:  pod.Namespace,
-			Name:       pod.Name,
-			UID:        string(pod.UID),
-			NodeName:   pod.Spec.NodeName,
-			StaticUID:  pod.Annotations[staticHash],
-			Phase:      pod.Status.Phase,
-			Owners:     owners(pod.OwnerReferences),
-			Attributes: attributes(pod, options),
-			Containers: containers(&pod.Status),
-		},
-	}
-}
-
-func attributes(pod *corev1.Pod, options *PodsOptions) map[string]string {
-	kept := make(map[string]string)
-	for _, key := range options.Labels {
-		if value, ok := pod.Labels[key]; ok {
-			kept["k8s.pod.label."+key] = value
-		}
-	}
-	for _, key := range options.Annotations {
-		if value, ok := pod.Annotations[key]; ok {
-			kept["k8s.pod.annotation."+key] = value
-		}
-	}
-	if len(kept) == 0 {
-		return nil
-	}
-	return kept
-}
-
-func containers(status *corev1.PodStatus) []Container {
-	all := make([]Container, 0, len(status.InitContainerStatuses)+len(status.ContainerStatuses)+len(status.EphemeralContainerStatuses))
-	for _, statuses := range [][]corev1.ContainerStatus{
-		status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses,
-	} {
-		for i := range statuses {
-			all = append(all, Container{
-				Name:    statuses[i].Name,
-				ID:      bareID(statuses[i].ContainerID),
-				Running: statuses[i].State.Running != nil,
-			})
-		}
-	}
-	return all
-}
-
-// bareID takes the runtime's prefix off a container id: containerd://3f25….
-func bareID(id string) string {
-	if _, bare, ok := strings.Cut(id, "://"); ok {
-		return bare
-	}
-	return id
-}
-
-// ContainerByID returns the name of the container with an id; empty if the pod has none with it.
-func (p *Pod) ContainerByID(id string) string {
-	for i := range p.Containers {
-		if p.Containers[i].ID == id && id != "" {
-			return p.Containers[i].Name
-		}
-	}
-	return ""
-}
-
-// ContainerID returns the id of the container with a name; empty if it has none yet.
-func (p *Pod) ContainerID(name string) string {
-	for i := range p.Containers {
-		if p.Containers[i].Name == name {
-			return p.Containers[i].ID
-		}
-	}
-	return ""
-}
-
-// String names the pod in messages.
-func (p *Pod) String() string { return fmt.Sprintf("%s/%s", p.Namespace, p.Name) }

@@ -141,7 +141,9 @@ func TestSlicesNotServed(t *testing.T) {
 // Whatever stands in a slice, reading it does not fail.
 func TestSliceOfAnyShape(t *testing.T) {
 	for _, spec := range []any{
-		nil, "text", map[string]any{"devices": "text"}, map[string]any{"devices": []any{"text", nil, map[string]any{"name": 3}}},
+		nil, "text",
+		map[string]any{"devices": "text"},
+		map[string]any{"devices": []any{"text", nil, map[string]any{"name": 3}}},
 		map[string]any{"devices": []any{map[string]any{"name": "a", "attributes": map[string]any{
 			"x": "text", "y": map[string]any{"string": 3}, "z": map[string]any{"int": "3"},
 			"long": map[string]any{"string": string(make([]byte, maxAttribute+1))},

@@ -4,7 +4,6 @@
 package nvidiasmi
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
@@ -31,21 +30,6 @@ func listingCommands(of selection) []command.Command {
 	return []command.Command{queryList(), queryGPU(of, identityColumns())}
 }
 
-// selection is the indices of the GPUs of which a call is to tell; nil for all. A GPU without a handle makes a call for all
-// of them end without a word about the others.
-type selection []int
-
-func (of selection) call(args ...string) command.Command {
-	if of != nil {
-		indices := make([]string, len(of))
-		for i, n := range of {
-			indices[i] = strconv.Itoa(n)
-		}
-		args = append(args, "-i", strings.Join(indices, ","))
-	}
-	return command.Command{Tool: command.NvidiaSMI, Args: args}
-}
-
 // appColumns begin with a number, so that no row looks like a message, and end with the only text.
 func appColumns() []string { return []string{"pid", "gpu_uuid", "used_memory", "process_name"} }
 
@@ -70,4 +54,16 @@ func lastLineEnd(b []byte) int {
 		}
 	}
 	return 0
+}
+
+// batch is the commands of one Run, and which of them is which; -1 where one is not in it.
+type batch struct {
+	commands                []command.Command
+	list, apps, pmon, first int
+}
+
+func (b *batch) add(commands ...command.Command) (first int) {
+	first = len(b.commands)
+	b.commands = append(b.commands, commands...)
+	return first
 }

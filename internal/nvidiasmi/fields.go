@@ -60,3 +60,15 @@ func (f *fields) refuse(name string, want gpu.Group) {
 		f.useless = true
 	}
 }
+
+// follow forgets the fields when the driver is of another version than the one they hold for: it is asked for its own at the
+// next read.
+func (f *fields) follow(driver string) {
+	switch {
+	case driver == "" || driver == f.driver:
+	case f.driver == "":
+		f.driver = driver
+	default:
+		*f = fields{driver: driver}
+	}
+}

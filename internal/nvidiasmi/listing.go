@@ -22,9 +22,9 @@ const listingAge = 10 * time.Minute
 type listing struct {
 	layout string // the layout for which it holds
 	read   time.Time
-	index  map[string]int // by UUID
+	index  map[string]int                    // by UUID
 	mig    map[string][]parse.ListedInstance // by the GPU's UUID
-	caps   map[string]string // compute capability by UUID
+	caps   map[string]string                 // compute capability by UUID
 }
 
 // layoutOf is a text that changes with the driver, the GPUs and their MIG devices.

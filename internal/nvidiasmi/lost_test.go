@@ -21,7 +21,8 @@ const handle = "Unable to determine the device handle for GPU1: 0000:43:00.0: Un
 
 // withoutSecond takes the second GPU out of the H100 tool's XML.
 func withoutSecond(xml string) string {
-	return xml[:strings.Index(xml, "\t<gpu id=\"00000000:43:00.0\">")] + "</nvidia_smi_log>\n"
+	before, _, _ := strings.Cut(xml, "\t<gpu id=\"00000000:43:00.0\">")
+	return before + "</nvidia_smi_log>\n"
 }
 
 func TestLostGPUStays(t *testing.T) {

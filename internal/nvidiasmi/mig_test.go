@@ -70,6 +70,7 @@ func TestTrapMIGNodeIsReadInFullWhateverIsSet(t *testing.T) {
 
 	// MIG is turned off: the next read but one is a fast one.
 	f.xml = file(t, "xml/v13-580.xml")
+	f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "535.129.03", 1)
 	f.list = answer{stdout: "GPU 0: a (UUID: " + h100First + ")\n"}
 	f.table = func([]string) answer {
 		return answer{stdout: "index, uuid, mig.mode.current\n0, " + a100Plain + ", Disabled\n"}
@@ -179,8 +180,9 @@ func TestMIGGPUIsLost(t *testing.T) {
 
 func TestAllMIGNeedsNoPmon(t *testing.T) {
 	f := migTool(t)
-	f.xml.stdout = f.xml.stdout[:strings.Index(f.xml.stdout, "\t<gpu id=\"00000000:0F:00.0\">")] + "</nvidia_smi_log>\n"
-	f.list.stdout = f.list.stdout[:strings.Index(f.list.stdout, "GPU 1")]
+	first, _, _ := strings.Cut(f.xml.stdout, "\t<gpu id=\"00000000:0F:00.0\">")
+	f.xml.stdout = first + "</nvidia_smi_log>\n"
+	f.list.stdout, _, _ = strings.Cut(f.list.stdout, "GPU 1")
 	c := newClock()
 	r := newReader(t, QueryFull, f, c)
 	read(t, r)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -253,4 +254,40 @@ func TestLocalReaderWithoutTheTool(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, node.Devices)
 	assert.Contains(t, problems(node), path)
+}
+
+// BenchmarkRead is everything but the tool: 8 GPUs, and what is made of them.
+func BenchmarkRead(b *testing.B) {
+	data, err := os.ReadFile("parse/testdata/xml/v13-580.xml")
+	require.NoError(b, err)
+	head, rest, _ := strings.Cut(string(data), "\t<gpu id=\"00000000:1B:00.0\">")
+	one, _, _ := strings.Cut(rest, "</gpu>")
+	var xml strings.Builder
+	xml.WriteString(head)
+	for i := range 8 {
+		name := strings.NewReplacer("1B:00.0", fmt.Sprintf("%02X:00.0", i), "000000000001", fmt.Sprintf("%012d", i))
+		xml.WriteString(name.Replace("\t<gpu id=\"00000000:1B:00.0\">" + one + "</gpu>\n"))
+	}
+	xml.WriteString("</nvidia_smi_log>\n")
+	canned := []command.Result{
+		{Stdout: []byte(xml.String())},
+		{Stdout: []byte("# gpu pid type sm mem enc dec fb command\n0 990001 C 97 40 - 1 100 x\n")},
+		{Stdout: []byte("GPU 0: a (UUID: GPU-58000000-0000-4000-8000-000000000000)\n")},
+		{},
+	}
+	r := New(DefaultConfig(), cannedRunner(canned), gpu.GroupAll)
+	b.ReportAllocs()
+	for b.Loop() {
+		node, err := r.Read(b.Context())
+		if err != nil || len(node.Devices) != 8 || len(node.Processes) != 8 {
+			b.Fatal(err)
+		}
+	}
+}
+
+// cannedRunner answers the commands of a batch one after the other.
+type cannedRunner []command.Result
+
+func (c cannedRunner) Run(_ context.Context, commands ...command.Command) ([]command.Result, error) {
+	return c[:len(commands)], nil
 }

@@ -28,7 +28,7 @@ func TestRecordedReads(t *testing.T) {
 	}
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			data, err := os.ReadFile(path) //nolint:gosec // a recording
+			data, err := os.ReadFile(path)
 			require.NoError(t, err)
 			f := &tool{xml: answer{stdout: string(data)}, list: answer{stdout: "GPU 0: x (UUID: GPU-x)\n"}}
 			r := newReader(t, QueryFull, f, newClock())

@@ -80,12 +80,12 @@ func TestTrapOneGPUWithoutAHandleSpoilsTheCallForAll(t *testing.T) {
 			f.selected = nil
 			f.xml, f.list, f.pmon = healthy.xml, healthy.list, healthy.pmon
 			f.table = func(names []string) answer {
-				rows := ""
+				var rows strings.Builder
 				for i, id := range []string{h100First, h100Second} {
 					row := strings.Repeat("[N/A], ", len(names)-1) + "H100\n"
-					rows += strings.Replace(row, "[N/A], [N/A], [N/A]", fmt.Sprintf("%d, %s, 00000000:%s:00.0", i, id, []string{"1B", "43"}[i]), 1)
+					rows.WriteString(strings.Replace(row, "[N/A], [N/A], [N/A]", fmt.Sprintf("%d, %s, 00000000:%s:00.0", i, id, []string{"1B", "43"}[i]), 1))
 				}
-				return answer{stdout: strings.Join(names, ", ") + "\n" + rows}
+				return answer{stdout: strings.Join(names, ", ") + "\n" + rows.String()}
 			}
 			f.apps = answer{stdout: "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n"}
 			node := read(t, r)

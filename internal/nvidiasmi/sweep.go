@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
@@ -58,50 +57,6 @@ func (r *Reader) sweep(ctx context.Context) (*sweep, *failure, error) {
 			return s, nil, nil
 		}
 	}
-}
-
-// reselect finds the GPUs that have a handle: -L goes on after one that has none. It returns false where there are none, or
-// they cannot be found out.
-func (r *Reader) reselect(ctx context.Context, s *sweep) bool {
-	cannot := func(why error) bool {
-		r.problem("", "GPUs", fmt.Errorf("nvidia-smi: one GPU has no handle, and the others cannot be read without it: %w", why))
-		return false
-	}
-	if r.selected != nil {
-		r.selected, r.selectedOf = nil, nil
-		return cannot(errors.New("-i with their indices is refused, too"))
-	}
-	results, err := r.runner.Run(ctx, queryList())
-	if len(results) == 0 {
-		return cannot(err)
-	}
-	r.selectedOf = indicesOf(parse.List(stdoutAt(results, 0)))
-	for _, index := range r.selectedOf {
-		if !slices.ContainsFunc(s.diagnosis.Unreachable, func(u parse.Unreachable) bool { return u.Index == gpu.Some(index) }) {
-			r.selected = append(r.selected, index)
-		}
-	}
-	s.allLost = r.selected == nil
-	return r.selected != nil
-}
-
-func indicesOf(listed []parse.Listed) (indices selection) {
-	for _, g := range listed {
-		indices = append(indices, g.Index)
-	}
-	return indices
-}
-
-// holds tells whether -L lists the same GPUs as when some of them were selected; if not, the selection is given up. What -L
-// says of the others goes to the diagnosis.
-func (r *Reader) holds(s *sweep, list command.Result) bool {
-	if !slices.Equal(indicesOf(parse.List(list.Stdout)), r.selectedOf) {
-		r.selected, r.selectedOf = nil, nil
-		return false
-	}
-	d := parse.Diagnose(list.Stdout, list.Stderr, list.ExitCode)
-	s.diagnosis.Unreachable = append(s.diagnosis.Unreachable, d.Unreachable...)
-	return true
 }
 
 // full runs -q -x, pmon, and the listing's commands where nothing was listed yet. It returns no sweep where it has to be
@@ -184,26 +139,10 @@ func (r *Reader) quick(ctx context.Context) (*sweep, *failure, error) {
 			return s, failed, err
 		}
 		r.listed(s.log)
-		if r.fields.driver != "" && r.fields.driver != s.log.DriverVersion {
-			r.fields = fields{} // another version: ask it for its fields at the next read
-		}
-		r.fields.driver = s.log.DriverVersion
 		r.readApps(s, results, b.apps, ranErr)
 		r.readPmon(s, results, b.pmon, ranErr)
 		return s, nil, nil
 	}
-}
-
-// batch is the commands of one Run, and which of them is which; -1 where one is not in it.
-type batch struct {
-	commands                []command.Command
-	list, apps, pmon, first int
-}
-
-func (b *batch) add(commands ...command.Command) (first int) {
-	first = len(b.commands)
-	b.commands = append(b.commands, commands...)
-	return first
 }
 
 // none is a read of which not even the first command has a result.
@@ -267,12 +206,7 @@ func (r *Reader) listed(log *parse.Log) {
 	}
 	r.mig = on > 0
 	r.allMIG = on > 0 && on == len(log.GPUs)
-	if r.fields.useless && r.fields.driver != log.DriverVersion {
-		if r.fields.driver != "" {
-			r.fields = fields{} // another version may take the fields
-		}
-		r.fields.driver = log.DriverVersion
-	}
+	r.fields.follow(log.DriverVersion)
 }
 
 func (r *Reader) wantsProcesses() bool {

@@ -53,6 +53,7 @@ type board struct {
 	src    *source
 	lib    *library
 	uuid   string
+	slot   *slot  // that found it last; belongs to the source
 	epoch  uint64 // belongs to the source, as does what the next line holds
 	last   code   // why it could not be read the last time; codeOK: it was
 	ident  atomic.Pointer[identity]
@@ -149,6 +150,7 @@ func (b *board) read(at time.Time) *reading {
 	b.at = at
 	if b.anew.Swap(false) {
 		b.pcie = [2]wrapping{}
+		b.forget()
 	}
 	b.begin()
 	b.fields.begin()

@@ -284,3 +284,15 @@ func threadCount(t *testing.T) int {
 	require.NoError(t, err)
 	return len(entries)
 }
+
+// Two handles that claim to be the same GPU, or to be none, are not read as one.
+func TestSameUUID(t *testing.T) {
+	for _, uuid := range []string{"GPU-6f1c2a00-5eed-4a11-8c0d-0000c0ffee00", ""} {
+		b := start(t, "gpus = 2\n[gpu 1]\nuuid = "+uuid)
+		n := b.read()
+		require.Len(t, ids(n), 1)
+		assert.Equal(t, [2]int64{1, 1}, presence(n))
+		require.Error(t, problem(t, n, "handle").Err)
+		require.NoError(t, b.Close())
+	}
+}

@@ -26,7 +26,7 @@ func (s *session) look(at time.Time) {
 	defer s.busy.Store(false)
 	defer func() { _ = recover() }()
 	if n, ret := s.lib.nvml.DeviceGetCount(); code(ret) == codeOK {
-		s.count.Store(int64(n))
+		s.count.Store(int64(min(n, mostGPUs)))
 	}
 	s.events.drain(at)
 }
@@ -86,7 +86,10 @@ func (s *slot) find() (*board, code) {
 	if code(ret) != codeOK {
 		return nil, code(ret)
 	}
-	b := s.src.adopt(uuid, lib)
+	b := s.src.adopt(uuid, s)
+	if uuid == "" || b == nil {
+		return nil, codeUnknown // what it is cannot be told
+	}
 	ident := b.ident.Load()
 	if ident == nil || ident.info.DriverVersion != s.session.driver {
 		if ident != nil {

@@ -8,7 +8,6 @@ package nvml
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -48,21 +47,6 @@ type source struct {
 
 	boardsMu sync.Mutex
 	boards   []*board // every GPU ever seen
-}
-
-// failure is why NVML cannot be used at present.
-type failure struct {
-	ret  code
-	what string
-	err  error
-}
-
-// operation is a call that concerns the whole driver. There is at most one, for it may never return.
-type operation struct {
-	what  string
-	began time.Time
-	done  chan struct{}
-	take  func() // what to make of its result, when it has one
 }
 
 // New returns a source that reads what the groups need. It touches nothing until it is read.
@@ -130,189 +114,6 @@ func budget(ctx context.Context) time.Duration {
 	return left - min(left/10, mostMargin)
 }
 
-// open sees to it that NVML is initialised, if it can be and it is time to try.
-func (s *source) open(ctx context.Context, now time.Time) bool {
-	s.settle()
-	if s.pending != nil {
-		return false
-	}
-	if s.session != nil {
-		return true
-	}
-	hint := s.hint()
-	if !s.backoff.due(now, hint) {
-		return false
-	}
-	if s.lib == nil {
-		lib, err := openLibrary(s.cfg.LibraryPath)
-		if err != nil {
-			s.failed(now, hint, failure{ret: codeLibraryNotFound, what: "library", err: err})
-			return false
-		}
-		s.lib = lib
-	}
-	var (
-		session *session
-		ret     code
-	)
-	s.start(ctx, "nvmlInit", func() { session, ret = openSession(s, s.lib) }, func() {
-		if ret == codeOK {
-			s.session = session
-			s.backoff.succeeded()
-			s.failure = failure{}
-			return
-		}
-		s.failed(now, hint, failure{ret: ret, what: "driver", err: fmt.Errorf("nvml: initialise %s: %w", s.lib.path, ret)})
-	})
-	return s.session != nil
-}
-
-func (s *source) failed(now time.Time, hint string, f failure) {
-	s.backoff.failed(now, hint)
-	s.failure = f
-}
-
-// start runs an operation and waits for it as long as the context lasts.
-func (s *source) start(ctx context.Context, what string, run, take func()) {
-	op := &operation{what: what, began: s.opts.now(), done: make(chan struct{}), take: take}
-	s.pending = op
-	go func() {
-		run()
-		close(op.done)
-		s.late()
-	}()
-	select {
-	case <-op.done:
-	case <-ctx.Done():
-	}
-	s.settle()
-}
-
-// settle takes the result of the pending operation, if it has one by now.
-func (s *source) settle() {
-	if op := s.pending; op != nil {
-		select {
-		case <-op.done:
-			s.pending = nil
-			op.take()
-		default:
-		}
-	}
-}
-
-// result is what became of a slot in a read.
-type result struct {
-	slot *slot
-	out  *reading
-	ret  code
-	hung bool
-}
-
-// sweep reads every GPU that is not still busy with an earlier read.
-func (s *source) sweep(ctx context.Context, now time.Time) {
-	s.results = s.results[:0]
-	var ready []int // of the results
-	for _, sl := range s.session.slots {
-		r := result{slot: sl, hung: true}
-		if sl.busy.CompareAndSwap(false, true) {
-			ready = append(ready, len(s.results))
-		}
-		s.results = append(s.results, r)
-	}
-	n := len(ready)
-	session := s.session
-	if session.busy.CompareAndSwap(false, true) {
-		n++
-	}
-	slots := make([]*slot, len(ready))
-	for i, r := range ready {
-		slots[i] = s.results[r].slot
-	}
-	begun, ended := s.crew.do(ctx, n, func(i int) {
-		if i < len(slots) {
-			slots[i].sweep(now)
-		} else {
-			session.look(now)
-		}
-	})
-	for i, at := range ready {
-		r := &s.results[at]
-		switch {
-		case i >= begun:
-			r.slot.busy.Store(false)
-		case ended[i].Load():
-			r.hung = false
-			r.out, r.ret = r.slot.out, r.slot.ret
-		}
-	}
-	if begun < n && n > len(ready) {
-		session.busy.Store(false)
-	}
-}
-
-// gone tells whether the whole driver is gone: a GPU found it so, and none was read.
-func (s *source) gone() code {
-	gone := codeOK
-	for i := range s.results {
-		r := &s.results[i]
-		if r.out != nil {
-			return codeOK
-		}
-		if r.ret.answer() == driverGone {
-			gone = r.ret
-		}
-	}
-	return gone
-}
-
-// lost gives up a session whose driver has gone, and lets counters start anew.
-func (s *source) lost(ctx context.Context, ret code) {
-	for _, b := range s.known() {
-		b.epoch++
-		b.anew.Store(true)
-	}
-	s.failure = failure{ret: ret, what: "driver", err: fmt.Errorf("nvml: the driver has gone: %w", ret)}
-	s.results = s.results[:0]
-	s.release(ctx)
-}
-
-// release shuts NVML down, unless a call on it has not returned.
-func (s *source) release(ctx context.Context) {
-	if s.session == nil || s.pending != nil || s.crew.outstanding.Load() > 0 {
-		return
-	}
-	session := s.session
-	s.session = nil
-	s.start(ctx, "nvmlShutdown", session.close, func() {})
-}
-
-// adopt returns the board of a UUID.
-func (s *source) adopt(uuid string, lib *library) *board {
-	s.boardsMu.Lock()
-	defer s.boardsMu.Unlock()
-	for _, b := range s.boards {
-		if b.uuid == uuid {
-			return b
-		}
-	}
-	b := newBoard(s, lib, uuid)
-	s.boards = append(s.boards, b)
-	return b
-}
-
-// known returns the boards that are known by what they are.
-func (s *source) known() []*board {
-	s.boardsMu.Lock()
-	defer s.boardsMu.Unlock()
-	all := make([]*board, 0, len(s.boards))
-	for _, b := range s.boards {
-		if b.ident.Load() != nil {
-			all = append(all, b)
-		}
-	}
-	return all
-}
-
 // Close releases the driver. It waits a moment for calls that are about to return, and not for one that hangs.
 func (s *source) Close() error {
 	s.cancel()
@@ -353,5 +154,3 @@ func (s *source) late() {
 		session.close()
 	}
 }
-
-func (s *source) hint() string { return hint(s.opts.procRoot, s.cfg.LibraryPath) }

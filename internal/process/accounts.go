@@ -67,8 +67,8 @@ func parsePasswd(data []byte) map[uint32]string {
 		if err != nil {
 			continue
 		}
-		if _, ok := names[uint32(uid)]; !ok { //nolint:gosec // parsed as 32 bits
-			names[uint32(uid)] = text(fields[0]) //nolint:gosec // parsed as 32 bits
+		if _, ok := names[uint32(uid)]; !ok {
+			names[uint32(uid)] = text(fields[0])
 		}
 	}
 	return names

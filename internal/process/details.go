@@ -90,7 +90,7 @@ func effectiveUser(status []byte) (uint32, bool) {
 			if err != nil {
 				return 0, false
 			}
-			return uint32(uid), true //nolint:gosec // parsed as 32 bits
+			return uint32(uid), true
 		}
 	}
 	return 0, false

@@ -13,6 +13,6 @@ func readFile(name string, buf []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return f.Read(buf)
 }

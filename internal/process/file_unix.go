@@ -19,7 +19,7 @@ func readFile(name string, buf []byte) (int, error) {
 	if err != nil {
 		return 0, &os.PathError{Op: "open", Path: name, Err: err}
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	for {
 		n, err := unix.Read(fd, buf)
 		if errors.Is(err, unix.EINTR) {

@@ -73,7 +73,7 @@ func TestDescribeManyHungReads(t *testing.T) {
 	p.process(50, "b", 1, "/bin/b", "b")
 	node := describe(r, 50)
 	require.Len(t, node.Problems, 1, "no further reads are started")
-	assert.ErrorContains(t, node.Problems[0].Err, "have not come back")
+	require.ErrorContains(t, node.Problems[0].Err, "have not come back")
 	assert.Empty(t, node.Processes[0].Command)
 
 	for _, release := range releases {

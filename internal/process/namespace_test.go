@@ -25,7 +25,7 @@ func TestContainersProcessTable(t *testing.T) {
 		require.Len(t, node.Problems, 1, "told at every read, so that it is logged once for as long as it stays")
 		assert.Equal(t, Table, node.Problems[0].What)
 		require.ErrorIs(t, node.Problems[0].Err, errNamespace)
-		assert.ErrorContains(t, node.Problems[0].Err, "hostPID: true")
+		require.ErrorContains(t, node.Problems[0].Err, "hostPID: true")
 		assert.Equal(t, nodeOf(10).Processes, node.Processes)
 	}
 	assert.Len(t, describe(r).Problems, 1, "also while nothing uses a GPU")

@@ -84,7 +84,7 @@ func FuzzParseStat(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := parseStat(data)
 		if err == nil {
-			assert.True(t, strings.Contains(string(data), "("+string(s.name)+")"))
+			assert.Contains(t, string(data), "("+string(s.name)+")")
 		}
 	})
 }

@@ -4,10 +4,10 @@
 package process
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -34,7 +34,7 @@ func TestDescribeSelf(t *testing.T) {
 
 func BenchmarkDescribe(b *testing.B) {
 	for _, count := range []int{8, 64, 512} {
-		b.Run(fmt.Sprint(count), func(b *testing.B) {
+		b.Run(strconv.Itoa(count), func(b *testing.B) {
 			node := &gpu.Node{}
 			for range count {
 				sleep := exec.Command("sleep", "600")

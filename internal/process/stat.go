@@ -82,7 +82,7 @@ func startTime(boot time.Time, ticks uint64) time.Time {
 	if boot.IsZero() || ticks > ticksPerSecond*3600*24*366*100 {
 		return time.Time{}
 	}
-	return boot.Add(time.Duration(ticks) * (time.Second / ticksPerSecond)) //nolint:gosec // bounded above
+	return boot.Add(time.Duration(ticks) * (time.Second / ticksPerSecond))
 }
 
 // bootKeep is how long the boot time is taken as read: a clock that is set moves it, and the file is long on a machine

@@ -34,9 +34,10 @@ func (r *Recorder) recordContainers(ts pcommon.Timestamp, node *gpu.Node) {
 				r.recordUse(ts, use, opts)
 			}
 		}
+		r.resources.Reserve(ofContainer + len(c.Labels))
 		r.setHost(&node.Host)
 		setContainer(r.resources, c)
-		r.users.EmitForResource(metadata.WithResource(withLabels(r.resources.Emit(), c)))
+		r.users.EmitForResource(metadata.TakeResource(withLabels(r.resources.Emit(), c)))
 	}
 	clear(done) // keep no container alive until the next node
 	r.done = done[:0]

@@ -69,6 +69,9 @@ func (r *EventRecorder) scope(logs plog.Logs, host *gpu.Host) plog.LogRecordSlic
 	setText(host.NodeName, r.resources.SetK8sNodeName)
 	setText(host.ClusterName, r.resources.SetK8sClusterName)
 	r.resources.Emit().MoveTo(rl.Resource())
+	for name, value := range host.Labels {
+		rl.Resource().Attributes().PutStr(name, value)
+	}
 	scope := rl.ScopeLogs().AppendEmpty()
 	scope.Scope().SetName(metadata.ScopeName)
 	scope.Scope().SetVersion(r.version)

@@ -4,6 +4,8 @@
 package record
 
 import (
+	"slices"
+
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
@@ -15,7 +17,7 @@ type identity struct {
 	details             gpu.Info
 
 	start       *metadata.StartTime
-	all         []metadata.MetricAttributeOption // start first, then what identifies the device
+	all         []metadata.MetricAttributeOption // start first, then room for the others, which identify the device
 	description []metadata.MetricAttributeOption // of hw.gpu.info
 	used        bool
 }
@@ -51,12 +53,13 @@ func (c identities) forgetUnused() {
 
 func newIdentity(d *gpu.Device) *identity {
 	id := &identity{name: d.Name, model: d.Model, parent: d.Parent, vendor: d.Vendor, details: d.Info, start: &metadata.StartTime{}}
-	id.all = append(id.all, id.start)
+	id.all = append(id.all, id.start, nil)
 	id.all = withText(id.all, d.Model, metadata.WithHwModelMetricAttribute)
 	id.all = withText(id.all, d.Name, metadata.WithHwNameMetricAttribute)
 	id.all = withText(id.all, d.Parent, metadata.WithHwParentMetricAttribute)
 	id.all = withText(id.all, string(d.Vendor), metadata.WithHwVendorMetricAttribute)
-	id.all = id.all[:len(id.all):len(id.all)] // appending to it later must copy
+	id.all[1] = metadata.Room(len(id.all) - 2)
+	id.all = slices.Clip(id.all) // appending to it later must copy
 
 	attrs := id.gauge()
 	attrs = withText(attrs, d.Info.DriverVersion, metadata.WithHwDriverVersionMetricAttribute)

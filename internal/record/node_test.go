@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
@@ -85,8 +86,13 @@ func metricNames() []string {
 
 func newSettings() receiver.Settings { return receivertest.NewNopSettings(metadata.Type) }
 
+// newRecorder is a Recorder that was made at a known time, a minute before the first read.
 func newRecorder(cfg metadata.MetricsBuilderConfig) *Recorder {
-	return New(cfg, newSettings())
+	r := New(cfg, newSettings())
+	made := metadata.WithStartTime(pcommon.NewTimestampFromTime(readAt.Add(-time.Minute)))
+	r.devices.Reset(made)
+	r.users.Reset(made)
+	return r
 }
 
 // recordAll records a node once, everything enabled.

@@ -13,6 +13,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
+// About how many attributes the resources have: those of a process with its host's, and those that a container adds.
+const (
+	ofProcess   = 9
+	ofContainer = 12
+)
+
 // recordProcesses emits one resource for each process, with one point for each device that it uses.
 func (r *Recorder) recordProcesses(ts pcommon.Timestamp, node *gpu.Node) {
 	if !r.config.ProcessGpuMemoryUsage.Enabled && !r.config.ProcessGpuUtilization.Enabled {
@@ -31,7 +37,7 @@ func (r *Recorder) recordProcesses(ts pcommon.Timestamp, node *gpu.Node) {
 			r.recordProcess(ts, &node.Processes[r.order[end]])
 			end++
 		}
-		r.users.EmitForResource(metadata.WithResource(r.processResource(&node.Host, first)))
+		r.users.EmitForResource(metadata.TakeResource(r.processResource(&node.Host, first)))
 		start = end
 	}
 }
@@ -52,8 +58,12 @@ func (r *Recorder) recordProcess(ts pcommon.Timestamp, p *gpu.Process) {
 }
 
 func (r *Recorder) processResource(host *gpu.Host, p *gpu.Process) pcommon.Resource {
-	r.setHost(host)
 	rb := r.resources
+	rb.Reserve(ofProcess)
+	if p.Container != nil {
+		rb.Reserve(ofProcess + ofContainer + len(p.Container.Labels))
+	}
+	r.setHost(host)
 	rb.SetProcessPid(p.PID)
 	if !p.Created.IsZero() {
 		rb.SetProcessCreationTime(iso8601(p.Created))

@@ -35,11 +35,28 @@ func New(config metadata.MetricsBuilderConfig, settings receiver.Settings) *Reco
 	devices := metadata.NewMetricsBuilder(config, settings)
 	return &Recorder{
 		devices:   devices,
-		users:     metadata.NewMetricsBuilder(config, settings),
+		users:     metadata.NewMetricsBuilder(ofUsers(config), settings),
 		resources: devices.NewResourceBuilder(),
 		config:    config.Metrics,
 		identity:  identities{},
 	}
+}
+
+// ofUsers leaves on what processes and containers have: the builder goes through all metrics that are on for each of them.
+func ofUsers(config metadata.MetricsBuilderConfig) metadata.MetricsBuilderConfig {
+	all := config.Metrics
+	config.Metrics = metadata.MetricsConfig{
+		ContainerGpuAllocated:   all.ContainerGpuAllocated,
+		ContainerGpuEnergy:      all.ContainerGpuEnergy,
+		ContainerGpuIdleTime:    all.ContainerGpuIdleTime,
+		ContainerGpuMemoryLimit: all.ContainerGpuMemoryLimit,
+		ContainerGpuMemoryUsage: all.ContainerGpuMemoryUsage,
+		ContainerGpuPower:       all.ContainerGpuPower,
+		ContainerGpuUtilization: all.ContainerGpuUtilization,
+		ProcessGpuMemoryUsage:   all.ProcessGpuMemoryUsage,
+		ProcessGpuUtilization:   all.ProcessGpuUtilization,
+	}
+	return config
 }
 
 // Record returns the node's metrics. The node may be changed afterwards.
@@ -51,7 +68,7 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 		r.recordDevice(ts, &node.Devices[i])
 	}
 	r.identity.forgetUnused()
-	out := r.devices.Emit(metadata.WithResource(r.hostResource(&node.Host)))
+	out := r.devices.Emit(metadata.TakeResource(r.hostResource(&node.Host)))
 	r.recordProcesses(ts, node)
 	r.recordContainers(ts, node)
 	r.users.Emit().ResourceMetrics().MoveAndAppendTo(out.ResourceMetrics())

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
@@ -133,62 +131,50 @@ func TestClockSetBack(t *testing.T) {
 	assert.Equal(t, at(-7200), starting(r, at(-7200), counters("a", 130, 5))["a hw.errors xid"], "nor of those that we keep")
 }
 
-// What tells a counter's points apart tells their starts apart too: no two counters of a node share a start by mistake.
+// What tells a counter's points apart tells their starts apart too: where one total falls, its own series starts anew and
+// no other.
 func TestEachCounterHasItsOwnStart(t *testing.T) {
-	first := map[string]pcommon.Timestamp{}
-	for _, p := range otlptest.Points(newRecorder(everything()).Record(fullNode())) {
-		if p.Kind == "counter" {
-			first[p.Series()] = p.Start
+	n := 0
+	readings(fullNode(), func(path string, v reflect.Value) {
+		if !zeroTotal(v) {
+			return
 		}
-	}
-	require.Greater(t, len(first), 40)
-	for series := range first {
+		n++
 		r := newRecorder(everything())
-		r.Record(fullNode())
-		// One counter falls: its reading becomes 0 in the second read.
+		before := otlptest.BySeries(otlptest.Points(r.Record(fullNode())))
 		node := fullNode()
 		node.Time = at(30)
-		if !fall(t, node, series) {
-			continue // of those that we keep ourselves none falls
-		}
-		for other, p := range otlptest.BySeries(otlptest.Points(r.Record(node))) {
-			if p.Kind != "counter" {
-				continue
+		readings(node, func(other string, v reflect.Value) {
+			if other == path {
+				zeroTotal(v)
 			}
-			if other == series {
+		})
+		var anew []string
+		for series, p := range otlptest.BySeries(otlptest.Points(r.Record(node))) {
+			if p.Start != before[series].Start {
+				anew = append(anew, series)
 				assert.Equal(t, at(30), p.Start.AsTime(), series)
-			} else {
-				assert.Equal(t, first[other], p.Start, "%s, when %s fell", other, series)
+				assert.Zero(t, p.Value, series)
 			}
 		}
-	}
+		assert.Len(t, anew, 1, "when %s fell", path)
+	})
+	assert.Greater(t, n, 40)
 }
 
-// fall sets the total that makes a series to 0, and tells whether a driver keeps it.
-func fall(t *testing.T, node *gpu.Node, series string) bool {
-	t.Helper()
-	before := values(recordAll(node))
-	driver := false
-	readings(node, func(_ string, v reflect.Value) {
-		was := reflect.New(v.Type()).Elem()
-		was.Set(v)
-		switch counter := v.Addr().Interface().(type) {
-		case *gpu.Counter[int64]:
-			if counter.Since().IsZero() {
-				*counter = gpu.Total[int64](0)
-			}
-		case *gpu.Counter[float64]:
-			if counter.Since().IsZero() {
-				*counter = gpu.Total(0.0)
-			}
-		default:
-			return
+// zeroTotal makes a driver's total 0, and tells whether the reading is one.
+func zeroTotal(v reflect.Value) bool {
+	switch counter := v.Addr().Interface().(type) {
+	case *gpu.Counter[int64]:
+		if counter.Since().IsZero() {
+			*counter = gpu.Total[int64](0)
+			return true
 		}
-		if driver || values(recordAll(node))[series] == before[series] {
-			v.Set(was)
-			return
+	case *gpu.Counter[float64]:
+		if counter.Since().IsZero() {
+			*counter = gpu.Total(0.0)
+			return true
 		}
-		driver = true
-	})
-	return driver
+	}
+	return false
 }

@@ -20,6 +20,7 @@ func Machines() map[string]func() *Machine {
 		"mi250":      MI250,
 		"mi300x-spx": MI300XSPX,
 		"mi300x-cpx": MI300XCPX,
+		"mi300x-1.5": MI300XEarlier,
 		"radeon":     Radeon,
 		"apu":        APU,
 	}
@@ -122,7 +123,7 @@ func MI250() *Machine {
 			table.SocketPower, table.Energy, table.IndependentThrottle = 0, 0, 0
 		}
 		c.Metrics = table
-		c.RAS = []Block{{"umc", 0, int64(5 * i), 0}, {"sdma", 0, 0, 0}, {"gfx", 0, 1, 0}, {"mmhub", 0, 0, 0}, {"pcie_bif", 0, 0, 0}, {"hdp", 0, 0, 0}, {"xgmi_wafl", 0, 2, 0}}
+		c.RAS = []Block{{"umc", 0, int64(5 * i), 1}, {"sdma", 0, 0, None}, {"gfx", 0, 1, None}, {"mmhub", 0, 0, None}, {"pcie_bif", 0, 0, None}, {"hdp", 0, 0, None}, {"xgmi_wafl", 0, 2, None}}
 		c.Target, c.SIMDs, c.XCCs = 90010, 416, 1
 		c.Partitions = []Partition{{GPUID: 31001 + uint32(i), Memory: r.VRAM, Used: r.VRAMUsed}}
 		m.Cards = append(m.Cards, c)
@@ -159,7 +160,7 @@ func mi300x(i int) *Card {
 	r.Replays = 1
 	c.Target, c.SIMDs, c.XCCs = 90402, 1216, 8
 	c.Compute, c.MemoryMode = "SPX", "NPS1"
-	c.RAS = []Block{{"umc", 0, 12, 4}, {"sdma", 0, 0, 0}, {"gfx", 0, 0, 0}, {"mmhub", 0, 0, 0}, {"pcie_bif", 0, 0, 0}, {"xgmi_wafl", 0, 0, 0}}
+	c.RAS = []Block{{"umc", 0, 12, 4}, {"sdma", 0, 0, None}, {"gfx", 0, 0, None}, {"mmhub", 0, 0, None}, {"pcie_bif", 0, 0, None}, {"xgmi_wafl", 0, 0, None}}
 	c.Partitions = []Partition{{GPUID: 41001 + uint32(i)*100, Memory: r.VRAM, Used: r.VRAMUsed}}
 	return c
 }
@@ -211,6 +212,24 @@ func MI300XSPX() *Machine {
 	m.Processes = []Process{
 		trainer(7001, m.Cards[0], 0, 33, 60_000_000_000, 152),
 		trainer(7002, m.Cards[1], 0, 44, 30_000_000_000, 304),
+	}
+	return m
+}
+
+// MI300XEarlier is a machine with two MI300X under a driver of ROCm 6.1, with the table of revision 1.5.
+func MI300XEarlier() *Machine {
+	m := MI300XSPX()
+	m.Name, m.Driver = "mi300x-1.5", "6.7.8"
+	for _, c := range m.Cards {
+		later := c.Metrics.(*MetricsV1x6)
+		table := Blank(&MetricsV1x5{}, 1, 5)
+		table.Sensors4, table.Links4, table.PCIe4, table.Clocks4 = later.Sensors4, later.Links4, later.PCIe4, later.Clocks4
+		table.VCN, table.JPEG = later.Shares[0].VCN, later.Shares[0].JPEG
+		table.Energy, table.SystemClock, table.FirmwareTime = later.Energy, later.SystemClock, later.FirmwareTime
+		table.Throttle = 0 // which the driver always writes
+		table.NAKSent, table.NAKReceived = 0, 0
+		table.XGMIRead, table.XGMIWritten = later.XGMIRead, later.XGMIWritten
+		c.Metrics = table
 	}
 	return m
 }

@@ -5,10 +5,11 @@ package amdgpusim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-func (t *Tree) process(p *Process) {
+func (t *Tree) process(m *Machine, p *Process) {
 	dir := fmt.Sprintf("proc/%d", p.PID)
 	t.write(dir+"/comm", p.Name+"\n")
 	t.write(dir+"/cmdline", p.Name+"\x00")
@@ -23,15 +24,31 @@ func (t *Tree) process(p *Process) {
 	}
 	k := fmt.Sprintf("%s/proc/%d", kfd, p.PID)
 	t.write(k+"/pasid", "32770\n")
-	for i, u := range p.Compute {
+	for i, u := range everywhere(m, p.Compute) {
 		t.number(fmt.Sprintf("%s/vram_%d", k, u.GPUID), u.VRAM)
 		t.number(fmt.Sprintf("%s/sdma_%d", k, u.GPUID), u.SDMA)
 		t.number(fmt.Sprintf("%s/stats_%d/cu_occupancy", k, u.GPUID), int64(u.Occupied))
 		t.number(fmt.Sprintf("%s/stats_%d/evicted_ms", k, u.GPUID), 0)
+		if u.VRAM == 0 {
+			continue
+		}
 		t.write(fmt.Sprintf("%s/queues/%d/gpuid", k, i), fmt.Sprintf("%d", u.GPUID))
 		t.write(fmt.Sprintf("%s/queues/%d/type", k, i), "0")
 		t.write(fmt.Sprintf("%s/queues/%d/size", k, i), "4096")
 	}
+}
+
+// everywhere adds what is nothing: the driver has files for every GPU that there is.
+func everywhere(m *Machine, uses []ComputeUse) []ComputeUse {
+	result := append([]ComputeUse{}, uses...)
+	for _, c := range m.Cards {
+		for _, p := range c.Partitions {
+			if !slices.ContainsFunc(uses, func(u ComputeUse) bool { return u.GPUID == p.GPUID }) {
+				result = append(result, ComputeUse{GPUID: p.GPUID})
+			}
+		}
+	}
+	return result
 }
 
 func (f *File) info() string {

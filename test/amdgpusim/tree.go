@@ -38,7 +38,7 @@ func Write(root string, m *Machine) (*Tree, error) {
 		t.function(&m.Others[i])
 	}
 	for i := range m.Processes {
-		t.process(&m.Processes[i])
+		t.process(m, &m.Processes[i])
 	}
 	return t, t.err
 }

@@ -23,7 +23,7 @@ import (
 func run(t *testing.T, args ...string) (code int, output string) {
 	t.Helper()
 	process, err := harness.Start(harness.Options{
-		Binary: binary(t), Dir: t.TempDir(), Args: append(args, harness.FeatureGates),
+		Binary: binary(t), Dir: t.TempDir(), Args: args,
 		Env: []string{"K8S_NODE_NAME=node-a"},
 	})
 	require.NoError(t, err)
@@ -44,8 +44,15 @@ func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	for _, path := range examples(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			code, output := run(t, "validate", "--config", path)
-			assert.Zero(t, code, output)
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			for _, args := range [][]string{{"validate", "--config", path}, {"validate", "--config", path, harness.FeatureGates}} {
+				if len(args) == 3 && strings.Contains(string(text), "--feature-gates=") {
+					continue // it says that it needs them
+				}
+				code, output := run(t, args...)
+				assert.Zero(t, code, output)
+			}
 		})
 	}
 }
@@ -106,7 +113,7 @@ func TestBadConfigurations(t *testing.T) {
 			"{colection_interval: 1s}", []string{"receivers", "gpu", "colection_interval"}, "invalid keys",
 		},
 		"unknown key of a scraper": {
-			"{scrapers: {nvml: {libary_path: /x}}}", []string{"receivers", "gpu", "scrapers::nvml", "libary_path"}, "invalid keys",
+			"{scrapers: {nvml: {lib_path: /x}}}", []string{"receivers", "gpu", "scrapers::nvml", "lib_path"}, "invalid keys",
 		},
 		"unknown key of attribution": {
 			"{attribution: {nodename: x}}", []string{"receivers", "gpu", "attribution", "nodename"}, "invalid keys",
@@ -127,8 +134,9 @@ func TestBadConfigurations(t *testing.T) {
 			"{timeout: 0s}", []string{"receivers::gpu", "timeout"}, "must be above 0",
 		},
 		"relative library": {
-			"{scrapers: {nvml: {library_path: lib/libnvidia-ml.so.1}}}",
-			[]string{"receivers::gpu", "scrapers::nvml::library_path"}, "must be an absolute path",
+			"{scrapers: {nvml: {library_path: libnvidia-ml.so.1}}}",
+			[]string{"receivers::gpu", "scrapers::nvml::library_path"},
+			"must be an absolute path",
 		},
 		"negative number": {
 			"{max_processes: -1}", []string{"receivers::gpu", "max_processes"}, "must be 0 or more",
@@ -138,11 +146,13 @@ func TestBadConfigurations(t *testing.T) {
 		},
 		"two scrapers of one vendor": {
 			"{scrapers: {nvml: {}, nvidia_smi: {}}}",
-			[]string{"receivers::gpu", "scrapers::nvidia_smi", "scrapers::nvml"}, "keep one",
+			[]string{"receivers::gpu", "scrapers::nvidia_smi", "scrapers::nvml"},
+			"keep one",
 		},
 		"two scrapers of the other vendor": {
 			"{scrapers: {amdgpu: {}, amd_smi: {}}}",
-			[]string{"receivers::gpu", "scrapers::amd_smi", "scrapers::amdgpu"}, "keep one",
+			[]string{"receivers::gpu", "scrapers::amd_smi", "scrapers::amdgpu"},
+			"keep one",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

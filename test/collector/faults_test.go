@@ -146,3 +146,45 @@ func TestHungDriver(t *testing.T) {
 	assert.Len(t, n.process.Complaints(), 1)
 	n.interrupt()
 }
+
+// Two GPUs are bad already when the collector starts: the others are whole, the bad ones are counted, and all are read
+// once they have recovered.
+func TestBadAtStart(t *testing.T) {
+	t.Parallel()
+	s := spec{scenario: "gpus = 8\n[gpu *]\nboard = h100\n[fault a]\ngpu = 2\nkind = lost\nat_start = true\n[fault b]\ngpu = 4\nkind = reset\nat_start = true"}
+	n := start(t, s)
+	points := n.next("six GPUs", func(p harness.Points) bool { return len(p.Select("hw.power")) == 6 })
+	visible, _ := points.Value("hw.gpu.count", "hw.gpu.presence", "visible")
+	missing, _ := points.Value("hw.gpu.count", "hw.gpu.presence", "missing")
+	assert.InDelta(t, 6, visible, 0)
+	assert.InDelta(t, 2, missing, 0)
+	n.set("[fault a]\npresent = false\n[fault b]\npresent = false")
+	points = n.next("eight GPUs", full(8))
+	for i := range 8 {
+		assert.NotEmpty(t, points.Select("hw.power", "hw.id", gpu(i), "hw.name", fmt.Sprintf("nvidia%d", i)))
+	}
+	n.interrupt()
+}
+
+// A function that is refused costs its own reading alone, and is explained once.
+func TestRefusedFunction(t *testing.T) {
+	t.Parallel()
+	n := start(t, spec{})
+	before := n.next("eight GPUs", full(8))
+	n.set("[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTotalEnergyConsumption\nreturn = NO_PERMISSION\n[fault g]\ngpu = 1\nfield = 83\nreturn = NO_PERMISSION")
+	after := n.next("a GPU without energy", func(p harness.Points) bool { return len(p.Select("hw.energy")) == 7 })
+	assert.Empty(t, after.Select("hw.energy", "hw.id", gpu(1)))
+	assert.Len(t, keysOf(after, gpu(1)), len(keysOf(before, gpu(1)))-1)
+	for i := range 8 {
+		if i != 1 {
+			assert.ElementsMatch(t, keysOf(before, gpu(i)), keysOf(after, gpu(i)))
+		}
+	}
+	n.scrapes(4)
+	require.Len(t, n.process.Complaints(), 1)
+	line := n.process.Complaints()[0]
+	assert.Contains(t, line, gpu(1))
+	assert.Contains(t, line, "energy")
+	assert.Contains(t, line, "permi")
+	n.interrupt()
+}

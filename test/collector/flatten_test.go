@@ -6,7 +6,7 @@
 package collector
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,7 +35,7 @@ func TestNothingCollidesWithoutResources(t *testing.T) {
 	t.Parallel()
 	seen := map[string]harness.Point{}
 	for i, name := range []string{"node-a", "node-b"} {
-		n := start(t, spec{name: name, scenario: strings.ReplaceAll(twin, "%s", fmt.Sprint(i))})
+		n := start(t, spec{name: name, scenario: strings.ReplaceAll(twin, "%s", strconv.Itoa(i))})
 		points := n.next("a scrape with processes", func(p harness.Points) bool {
 			return full(8)(p) && len(p.Select("process.gpu.utilization")) > 0
 		})
@@ -71,7 +71,7 @@ func TestGatewayWithoutResources(t *testing.T) {
 
 	var expected int
 	for i, name := range []string{"node-a", "node-b"} {
-		s := spec{name: name, scenario: strings.ReplaceAll(twin, "%s", fmt.Sprint(i))}
+		s := spec{name: name, scenario: strings.ReplaceAll(twin, "%s", strconv.Itoa(i))}
 		n := prepare(t, s)
 		s.replace = map[string]string{
 			"otlp_http: {endpoint: " + n.sink.URL + "}": "otlp_http: {endpoint: " + n.sink.URL + "}\n  otlp_http/gateway: {endpoint: http://" + otlp + "}",

@@ -600,7 +600,7 @@ func TestStatsOfAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), "nvmlDeviceGetPowerUsage 80 0\n") {
+	if !strings.Contains(string(text), "nvmlDeviceGetTemperature 80 0\n") {
 		t.Errorf("got\n%s", text)
 	}
 }

@@ -45,7 +45,7 @@ func number(name, prefix string) (int64, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(digits, 10, 32)
-	return int64(n), err == nil //nolint:gosec // at most 9 digits
+	return int64(n), err == nil
 }
 
 // names returns what a device's nodes stand for. With the guard of a MIG compute instance, the node of its GPU beside it

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,9 +96,7 @@ func (r *Registry) Refresh() error {
 	if changed {
 		r.devices = make(map[string][]node)
 		for _, path := range order {
-			for name, nodes := range r.files[path].devices {
-				r.devices[name] = nodes
-			}
+			maps.Copy(r.devices, r.files[path].devices)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -119,7 +118,7 @@ func list(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	entries, err := f.ReadDir(maxFiles)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err

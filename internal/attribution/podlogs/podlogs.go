@@ -215,7 +215,7 @@ func (f *folder) read() (names []string, changed bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	names, err = dir.Readdirnames(maxNames)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, false, err

@@ -11,10 +11,11 @@ import (
 )
 
 // listenGarbage answers every connection with what is no HTTP/2.
-func listenGarbage(t *testing.T, socket string) net.Listener {
+func listenGarbage(t *testing.T, socket string) {
 	t.Helper()
 	listener, err := net.Listen("unix", socket) //nolint:noctx // a test's
 	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -25,5 +26,4 @@ func listenGarbage(t *testing.T, socket string) net.Listener {
 			_ = conn.Close()
 		}
 	}()
-	return listener
 }

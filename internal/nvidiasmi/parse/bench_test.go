@@ -41,7 +41,7 @@ func eightGPUs(tb testing.TB, template []byte) []byte {
 
 func benchData(b *testing.B, name string) []byte {
 	b.Helper()
-	data, err := os.ReadFile("testdata/" + name) //nolint:gosec // a file of the tests
+	data, err := os.ReadFile("testdata/" + name)
 	require.NoError(b, err)
 	return data
 }

@@ -29,8 +29,11 @@ func loadFields() []Field {
 	}
 	return []Field{
 		task("utilization.gpu", gpu.GroupUtilization, true, gpu.TaskGeneral),
-		{[]string{"utilization.memory"}, gpu.GroupUtilization, true,
-			real("utilization.memory", unitFraction, func(b *build) *gpu.Opt[float64] { return &device(b).MemoryController })},
+		{
+			[]string{"utilization.memory"},
+			gpu.GroupUtilization, true,
+			real("utilization.memory", unitFraction, func(b *build) *gpu.Opt[float64] { return &device(b).MemoryController }),
+		},
 		task("utilization.encoder", gpu.GroupMediaUtilization, false, gpu.TaskEncoder),
 		task("utilization.decoder", gpu.GroupMediaUtilization, false, gpu.TaskDecoder),
 		task("utilization.jpeg", gpu.GroupMediaUtilization, false, gpu.TaskJPEG),
@@ -44,8 +47,11 @@ func loadFields() []Field {
 
 func heatFields() []Field {
 	sensor := func(name string, basic bool, s gpu.Sensor) Field {
-		return Field{[]string{name}, gpu.GroupTemperature, basic,
-			real(name, unitCelsius, func(b *build) *gpu.Opt[float64] { return &device(b).Temperature[s] })}
+		return Field{
+			[]string{name},
+			gpu.GroupTemperature, basic,
+			real(name, unitCelsius, func(b *build) *gpu.Opt[float64] { return &device(b).Temperature[s] }),
+		}
 	}
 	watts := func(g gpu.Group, basic bool, to func(*parts) *gpu.Opt[float64], names ...string) Field {
 		return Field{names, g, basic, real(names[0], unitWatts, func(b *build) *gpu.Opt[float64] { return to(&b.parts) })}
@@ -68,24 +74,25 @@ func heatFields() []Field {
 }
 
 func clockFields() []Field {
-	clock := func(g gpu.Group, basic bool, c gpu.ClockDomain, to func(*gpu.Clock) *gpu.Opt[float64], names ...string) Field {
-		return Field{names, g, basic, real(names[0], unitHertz, func(b *build) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) })}
+	clock := func(g gpu.Group, c gpu.ClockDomain, to func(*gpu.Clock) *gpu.Opt[float64], names ...string) Field {
+		return Field{names, g, true, real(names[0], unitHertz, func(b *build) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) })}
 	}
 	speed := func(c *gpu.Clock) *gpu.Opt[float64] { return &c.Speed }
 	limit := func(c *gpu.Clock) *gpu.Opt[float64] { return &c.Limit }
 	fields := []Field{
 		{[]string{"pstate"}, gpu.GroupPerformanceState, true, setPState},
-		clock(gpu.GroupClocks, true, gpu.ClockGraphics, speed, "clocks.current.graphics", "clocks.gr"),
-		clock(gpu.GroupClocks, true, gpu.ClockSM, speed, "clocks.current.sm", "clocks.sm"),
-		clock(gpu.GroupClocks, true, gpu.ClockMemory, speed, "clocks.current.memory", "clocks.mem"),
-		clock(gpu.GroupClocks, true, gpu.ClockVideo, speed, "clocks.current.video", "clocks.video"),
-		clock(gpu.GroupClockLimits, true, gpu.ClockGraphics, limit, "clocks.max.graphics", "clocks.max.gr"),
-		clock(gpu.GroupClockLimits, true, gpu.ClockSM, limit, "clocks.max.sm"),
-		clock(gpu.GroupClockLimits, true, gpu.ClockMemory, limit, "clocks.max.memory", "clocks.max.mem"),
+		clock(gpu.GroupClocks, gpu.ClockGraphics, speed, "clocks.current.graphics", "clocks.gr"),
+		clock(gpu.GroupClocks, gpu.ClockSM, speed, "clocks.current.sm", "clocks.sm"),
+		clock(gpu.GroupClocks, gpu.ClockMemory, speed, "clocks.current.memory", "clocks.mem"),
+		clock(gpu.GroupClocks, gpu.ClockVideo, speed, "clocks.current.video", "clocks.video"),
+		clock(gpu.GroupClockLimits, gpu.ClockGraphics, limit, "clocks.max.graphics", "clocks.max.gr"),
+		clock(gpu.GroupClockLimits, gpu.ClockSM, limit, "clocks.max.sm"),
+		clock(gpu.GroupClockLimits, gpu.ClockMemory, limit, "clocks.max.memory", "clocks.max.mem"),
 	}
 	for _, r := range throttleReasons() {
 		fields = append(fields, Field{
-			[]string{"clocks_event_reasons." + r.active, "clocks_throttle_reasons." + r.active}, gpu.GroupThrottle, false,
+			[]string{"clocks_event_reasons." + r.active, "clocks_throttle_reasons." + r.active},
+			gpu.GroupThrottle, false,
 			throttleActive("clocks_event_reasons."+r.active, r.reason),
 		})
 	}

@@ -21,7 +21,7 @@ func seed(f *testing.F, folder string) {
 	require.NoError(f, err)
 	require.NotEmpty(f, files)
 	for _, file := range files {
-		data, err := os.ReadFile(file) //nolint:gosec // a file of the tests
+		data, err := os.ReadFile(file)
 		require.NoError(f, err)
 		f.Add(data)
 	}

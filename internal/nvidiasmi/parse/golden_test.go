@@ -24,7 +24,7 @@ type description struct{ strings.Builder }
 
 func (d *description) add(name string, value any, known bool) {
 	if known && value != "" {
-		fmt.Fprintf(d, "%s %v\n", name, value)
+		_, _ = fmt.Fprintf(d, "%s %v\n", name, value)
 	}
 }
 
@@ -157,7 +157,7 @@ func golden(t *testing.T, name, got string) {
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // a file of the tests
+	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got)
 }

@@ -94,7 +94,7 @@ func (p *Process) pmonCell(name string, cell []byte) bool {
 		if !ok || v >= maxGPUs {
 			return false
 		}
-		p.Index = gpu.Some(int64(v))
+		p.Index = gpu.Some(v)
 	case "pid":
 		pid, ok := processID(cell)
 		if !ok && !dash {

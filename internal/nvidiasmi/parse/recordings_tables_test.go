@@ -19,7 +19,7 @@ import (
 // csvNumbers are the numbers of a --query-gpu table and where they come out.
 func csvNumbers() map[string]quantity {
 	q := map[string]quantity{
-		"index":                     {units: plain, get: func(g *GPU) gpu.Opt[float64] { return indexOf(g) }},
+		"index":                     {units: plain, get: indexOf},
 		"fan.speed":                 {units: percents, get: fanOf},
 		"pstate":                    {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PerformanceState) }},
 		"memory.total":              {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Limit) }},

@@ -86,10 +86,22 @@ func TestTrapUnitsInsideText(t *testing.T) {
 		units   []unit
 		want    float64
 	}{
-		{"27.22 W", unitWatts, 27.22}, {"27.22", unitWatts, 27.22}, {"35 %", unitFraction, 0.35}, {"78", unitFraction, 0.78},
-		{"16x", unitLanes, 16}, {"16", unitLanes, 16}, {"1980 MHz", unitHertz, 1.98e9}, {"39595 us", unitSeconds, 0.039595},
-		{"479 MiB", unitBytes, 479 << 20}, {"479", unitBytes, 479 << 20}, {"8192 MB", unitBytes, 8192 << 20}, {"1 GiB", unitBytes, 1 << 30},
-		{"-5 C", unitCelsius, -5}, {" 63 C ", unitCelsius, 63}, {"433,78 W", unitWatts, 433.78}, {"0.00 W", unitWatts, 0},
+		{"27.22 W", unitWatts, 27.22},
+		{"27.22", unitWatts, 27.22},
+		{"35 %", unitFraction, 0.35},
+		{"78", unitFraction, 0.78},
+		{"16x", unitLanes, 16},
+		{"16", unitLanes, 16},
+		{"1980 MHz", unitHertz, 1.98e9},
+		{"39595 us", unitSeconds, 0.039595},
+		{"479 MiB", unitBytes, 479 << 20},
+		{"479", unitBytes, 479 << 20},
+		{"8192 MB", unitBytes, 8192 << 20},
+		{"1 GiB", unitBytes, 1 << 30},
+		{"-5 C", unitCelsius, -5},
+		{" 63 C ", unitCelsius, 63},
+		{"433,78 W", unitWatts, 433.78},
+		{"0.00 W", unitWatts, 0},
 	} {
 		got, ok := number([]byte(tt.printed), tt.units)
 		assert.True(t, ok, tt.printed)

@@ -73,8 +73,7 @@ func TestXMLWithTheWholeDTD(t *testing.T) {
 func TestXMLGarbage(t *testing.T) {
 	for _, s := range []string{"", "<", "<nvidia_smi", "nvidia-smi: command not found", "{\"gpu\": []}", "\x00\x01\x02"} {
 		_, err := XML([]byte(s))
-		require.Error(t, err)
-		assert.ErrorContains(t, err, "no nvidia_smi_log")
+		require.ErrorContains(t, err, "no nvidia_smi_log")
 	}
 	_, err := XML([]byte("NVIDIA-SMI has failed" + strings.Repeat(" and so on", 1000)))
 	require.Error(t, err)
@@ -195,14 +194,15 @@ func TestTrapDeviceHandle(t *testing.T) {
 
 // A GPU whose every call fails has no element of its own, only a message in its place.
 func TestTrapErrorInAGPUsPlace(t *testing.T) {
-	one := string(gpuXML(""))
-	begin, end := strings.Index(one, "<gpu "), strings.Index(one, "</nvidia_smi_log>")
+	before, element, _ := strings.Cut(string(gpuXML("")), "<gpu ")
+	element, after, _ := strings.Cut("<gpu "+element, "</nvidia_smi_log>")
+	after = "</nvidia_smi_log>" + after
 	for message, want := range map[string]gpu.Fault{
 		"Unable to determine the PCI bus id for the target device: GPU is lost":        {Type: gpu.FaultLost, Message: "GPU is lost"},
 		"Unable to determine the PCI bus id for the target device: GPU requires reset": {Type: gpu.FaultResetRequired, Message: "GPU requires reset"},
 		"Unable to determine the device handle for GPU1: 0000:44:00.0: Unknown Error":  {Type: gpu.FaultLost, Message: "Unknown Error"},
 	} {
-		data := []byte(one[:end] + "\t<error_string>" + message + "</error_string>\n" + one[begin:])
+		data := []byte(before + element + "\t<error_string>" + message + "</error_string>\n" + element + after)
 		log, err := XML(data)
 		require.NoError(t, err)
 		assert.True(t, log.Complete)
@@ -213,7 +213,7 @@ func TestTrapErrorInAGPUsPlace(t *testing.T) {
 		assert.Equal(t, strings.Contains(message, "0000:44"), d.Info.PCIAddress == "0000:44:00.0")
 		assert.Empty(t, Diagnose(data, nil, 15).Unreachable, "it is told twice")
 	}
-	log, err := XML([]byte(one[:end] + "<error_string>something else</error_string></nvidia_smi_log>"))
+	log, err := XML([]byte(before + element + "<error_string>something else</error_string>" + after))
 	require.NoError(t, err)
 	assert.Len(t, log.GPUs, 1)
 }

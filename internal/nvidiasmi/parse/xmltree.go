@@ -5,6 +5,7 @@ package parse
 
 import (
 	"bytes"
+	"maps"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -26,18 +27,16 @@ var xmlRoot = branch(map[string]*element{
 
 func leaf(set setter) *element                     { return &element{set: set} }
 func branch(children map[string]*element) *element { return &element{children: children} }
-func join(maps ...map[string]*element) *element    { return branch(merge(maps...)) }
+func join(parts ...map[string]*element) *element   { return branch(merge(parts...)) }
 func device(b *build) *gpu.Device                  { return &b.gpu.Device }
 func info(to func(*gpu.Info) *string) func(*build) *string {
 	return func(b *build) *string { return to(&b.gpu.Device.Info) }
 }
 
-func merge(maps ...map[string]*element) map[string]*element {
+func merge(parts ...map[string]*element) map[string]*element {
 	all := map[string]*element{}
-	for _, m := range maps {
-		for name, e := range m {
-			all[name] = e
-		}
+	for _, m := range parts {
+		maps.Copy(all, m)
 	}
 	return all
 }

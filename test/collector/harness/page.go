@@ -25,7 +25,7 @@ func Get(ctx context.Context, url string) (status int, body string, err error) {
 	if err != nil {
 		return 0, "", err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	return response.StatusCode, string(text), err
 }

@@ -63,6 +63,13 @@ func (s *Sink) Messages() (messages int, bytes int64) {
 	return s.messages, s.bytes
 }
 
+// Points is how many points the last message had.
+func (s *Sink) Points() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last.DataPointCount()
+}
+
 // Next returns the points of the first message from now on that the function accepts.
 func (s *Sink) Next(ctx context.Context, accept func(Points) bool) (Points, error) {
 	s.mu.Lock()
@@ -96,14 +103,18 @@ func (s *Sink) takeMetrics(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	s.accept(request, length)
+	s.answer(w, pmetricotlp.NewExportResponse().MarshalProto)
+}
+
+func (s *Sink) accept(request pmetricotlp.ExportRequest, length int64) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.messages++
 	s.bytes += length
 	s.last = request.Metrics()
 	close(s.arrived)
 	s.arrived = make(chan struct{})
-	s.mu.Unlock()
-	s.answer(w, pmetricotlp.NewExportResponse().MarshalProto)
 }
 
 func (s *Sink) takeLogs(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,81 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestCompleteIDs(t *testing.T) {
+	const address = "0000:c1:00.0"
+	at := func(id string) Device { return Device{ID: id, Name: "card1", Info: Info{PCIAddress: address}} }
+	n := Node{
+		Host:      Host{Name: "host", NodeName: "node"},
+		Devices:   []Device{at(""), at("/0"), at("00112233445566aa"), {Name: "nvidia3"}},
+		Processes: []Process{{DeviceID: address}, {DeviceID: address + "/0"}, {DeviceID: "00112233445566aa"}},
+	}
+	n.CompleteIDs()
+	var ids, parents, users []string
+	for _, d := range n.Devices {
+		ids, parents = append(ids, d.ID), append(parents, d.Parent)
+	}
+	for _, p := range n.Processes {
+		users = append(users, p.DeviceID)
+	}
+	assert.Equal(t, []string{"node/" + address, "node/" + address + "/0", "00112233445566aa", "node/nvidia3"}, ids)
+	assert.Equal(t, []string{"", "node/" + address, "", ""}, parents)
+	assert.Equal(t, []string{"node/" + address, "node/" + address + "/0", "00112233445566aa"}, users)
+
+	n.CompleteIDs()
+	assert.Equal(t, "node/"+address, n.Devices[0].ID, "what is complete stays")
+}
+
+func TestCompleteIDsByHost(t *testing.T) {
+	n := Node{Host: Host{Name: "host"}, Devices: []Device{{Info: Info{PCIAddress: "0000:01:00.0"}}}}
+	n.CompleteIDs()
+	assert.Equal(t, "host/0000:01:00.0", n.Devices[0].ID)
+}
+
+func TestState(t *testing.T) {
+	state := func(faults ...FaultType) State {
+		var d Device
+		for _, f := range faults {
+			d.AddFault(f, "")
+			d.AddFault(f, "again")
+		}
+		assert.Len(t, d.Faults, len(faults), "a fault is noted once")
+		return d.State()
+	}
+	assert.Equal(t, StateOK, state())
+	assert.Equal(t, StatePredictedFailure, state(FaultRemapPending))
+	assert.Equal(t, StateDegraded, state(FaultRemapPending, FaultDrain))
+	assert.Equal(t, StateDegraded, state(FaultDrain, FaultRemapFailed))
+	assert.Equal(t, StateFailed, state(FaultDrain, FaultLost, FaultRemapFailed))
+	for f := range NumFaultTypes {
+		assert.NotEqual(t, StateOK, state(f), "a fault is never well")
+	}
+}
+
+func TestOptional(t *testing.T) {
+	var none Opt[int64]
+	_, known := none.Get()
+	assert.False(t, known)
+	assert.Equal(t, Some[int64](7), none.Or(Some[int64](7)))
+	assert.Equal(t, Some[int64](0), Some[int64](0).Or(Some[int64](7)), "a 0 that was read is a reading")
+
+	var counter Counter[float64]
+	assert.False(t, counter.Known())
+	total, known := Total(0.0).Get()
+	assert.True(t, known)
+	assert.Zero(t, total)
+}
+
+func TestGroupAllHasEach(t *testing.T) {
+	for g := GroupUtilization; g <= GroupEvents; g <<= 1 {
+		assert.True(t, GroupAll.Has(g))
+	}
+	assert.False(t, GroupAll.Has(GroupEvents<<1))
+}

@@ -1,0 +1,129 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// errHung is what a GPU suffers from of which a call has not come back.
+var errHung = errors.New("a call to the driver has not returned; the GPU is asked again when it has")
+
+// census counts the GPUs while their devices are put into the node.
+type census struct {
+	*source
+	node    *gpu.Node
+	visible int
+	seen    []string // addresses of GPUs that were put into the node
+	lost    int      // GPUs without an address that were not
+}
+
+// board puts a known GPU and its instances into the node: as it was read, or as it was last known and why it was not read.
+func (c *census) board(b *board) (letGo bool) {
+	n := c.node
+	ident := b.ident.Load()
+	c.seen = append(c.seen, ident.info.PCIAddress)
+	r := c.resultOf(b, ident)
+	if r != nil && r.out != nil {
+		if b.last != codeOK {
+			b.last = codeOK
+			b.epoch++ // it has been reset, or at least away
+		}
+		b.shown = 1 - b.shown
+		c.visible++
+		for i := range r.out.devices {
+			n.Devices = append(n.Devices, r.out.devices[i])
+			d := &n.Devices[len(n.Devices)-1]
+			d.Epoch = b.epoch
+			if i == 0 {
+				d.Errors = c.xids.appendErrors(d.Errors, b)
+				letGo = wantsReset(d)
+			}
+		}
+		n.Processes = append(n.Processes, r.out.processes...)
+		n.Problems = append(n.Problems, r.out.problems...)
+		return letGo
+	}
+
+	fault, message := c.why(b, r)
+	at := len(n.Devices)
+	n.Devices = append(n.Devices, gpu.Device{Epoch: b.epoch})
+	d := &n.Devices[at]
+	ident.describe(d)
+	d.AddFault(fault, message)
+	d.Errors = c.xids.appendErrors(nil, b)
+	letGo = wantsReset(d)
+	if family := b.family.Load(); family != nil {
+		for _, inst := range *family {
+			n.Devices = append(n.Devices, gpu.Device{Epoch: b.epoch})
+			d := &n.Devices[len(n.Devices)-1]
+			inst.describe(d)
+			d.AddFault(fault, message)
+		}
+	}
+	return letGo
+}
+
+// resultOf finds what this read made of a board. A slot that got no handle has no board; it is taken for the one of its
+// index that nothing else was found for.
+func (c *census) resultOf(b *board, ident *identity) *result {
+	var byIndex *result
+	for i := range c.results {
+		r := &c.results[i]
+		switch have := r.slot.board.Load(); {
+		case have == b:
+			return r
+		case have == nil && order(ident) == r.slot.index:
+			byIndex = r
+		}
+	}
+	return byIndex
+}
+
+// why says why a known board was not read.
+func (c *census) why(b *board, r *result) (gpu.FaultType, string) {
+	switch {
+	case r != nil && r.hung, r == nil && c.pending != nil:
+		return gpu.FaultHung, errHung.Error()
+	case r != nil:
+		b.last = r.ret
+		b.anew.Store(true)
+	case c.session == nil && c.failure.err != nil:
+		b.last = c.failure.ret
+	default: // NVML does not show it any more
+		if b.last == codeOK {
+			b.last = codeGPUNotFound
+		}
+		if _, there := c.bus.driver(b.ident.Load().info.PCIAddress); !there && c.bus.known {
+			return gpu.FaultLost, "it is not on the PCI bus any more"
+		}
+	}
+	return b.last.fault(), b.last.Error()
+}
+
+// presence counts physical GPUs.
+func (c *census) presence() {
+	if c.session == nil && !c.bus.known && len(c.seen) == 0 {
+		c.node.Presence = [gpu.NumPresences]gpu.Opt[int64]{}
+		return
+	}
+	missing := len(c.seen) - c.visible + c.lost
+	unmanaged := 0
+	for _, f := range c.bus.functions {
+		switch {
+		case c.bus.foreign(f.address):
+			unmanaged++
+		case !slices.Contains(c.seen, f.address):
+			missing++
+		}
+	}
+	c.node.Presence[gpu.Visible] = gpu.Some(int64(c.visible))
+	c.node.Presence[gpu.Missing] = gpu.Some(int64(missing))
+	c.node.Presence[gpu.Unmanaged] = known(int64(unmanaged), c.bus.known)
+}

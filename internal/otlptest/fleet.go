@@ -1,0 +1,43 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlptest
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+)
+
+// identities are the attributes that no two nodes of a cluster have the same value of.
+var identities = []string{"hw.id", "hw.parent", "host.name", "k8s.node.name"}
+
+// TwoNodes is the metrics of a node, together with those of another node that differs from it in nothing but what its
+// GPUs and itself are called: it has the same processes, containers and readings.
+func TwoNodes(node pmetric.Metrics) pmetric.Metrics {
+	both := pmetric.NewMetrics()
+	node.CopyTo(both)
+	other := pmetric.NewMetrics()
+	node.CopyTo(other)
+	for _, rm := range other.ResourceMetrics().All() {
+		rename(rm.Resource().Attributes())
+		for _, sm := range rm.ScopeMetrics().All() {
+			for _, m := range sm.Metrics().All() {
+				for _, dp := range numbers(m).All() {
+					rename(dp.Attributes())
+				}
+			}
+		}
+	}
+	other.ResourceMetrics().MoveAndAppendTo(both.ResourceMetrics())
+	return both
+}
+
+func rename(attributes pcommon.Map) {
+	for name, value := range attributes.All() {
+		if slices.Contains(identities, name) {
+			value.SetStr(value.Str() + "-other")
+		}
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlptest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+)
+
+// Point is one data point of a gauge or a sum.
+type Point struct {
+	Metric     string
+	Unit       string
+	Attributes map[string]any
+	Resource   map[string]any
+	Value      float64
+	Start      pcommon.Timestamp
+	Time       pcommon.Timestamp
+	Kind       string // gauge, counter or updowncounter
+}
+
+// Series is what tells the point from others where resources are dropped: its metric and its own attributes.
+func (p *Point) Series() string { return p.Metric + text(p.Attributes) }
+
+// text is {name=value,…} in the order of the names.
+func text(attributes map[string]any) string {
+	parts := make([]string, 0, len(attributes))
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", name, attributes[name]))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// Points lists the points of all gauges and sums, in the order in which they are sent. There is no metric of another kind.
+func Points(metrics pmetric.Metrics) []Point {
+	var points []Point
+	for _, rm := range metrics.ResourceMetrics().All() {
+		resource := rm.Resource().Attributes().AsRaw()
+		for _, sm := range rm.ScopeMetrics().All() {
+			for _, m := range sm.Metrics().All() {
+				for _, dp := range numbers(m).All() {
+					points = append(points, point(m, dp, resource))
+				}
+			}
+		}
+	}
+	return points
+}
+
+func point(m pmetric.Metric, dp pmetric.NumberDataPoint, resource map[string]any) Point {
+	p := Point{
+		Metric: m.Name(), Unit: m.Unit(), Attributes: dp.Attributes().AsRaw(), Resource: resource,
+		Value: dp.DoubleValue(), Start: dp.StartTimestamp(), Time: dp.Timestamp(),
+		Kind: "gauge",
+	}
+	if m.Type() == pmetric.MetricTypeSum {
+		p.Kind = "updowncounter"
+		if m.Sum().IsMonotonic() {
+			p.Kind = "counter"
+		}
+	}
+	if dp.ValueType() == pmetric.NumberDataPointValueTypeInt {
+		p.Value = float64(dp.IntValue())
+	}
+	return p
+}
+
+func numbers(m pmetric.Metric) pmetric.NumberDataPointSlice {
+	switch m.Type() {
+	case pmetric.MetricTypeGauge:
+		return m.Gauge().DataPoints()
+	case pmetric.MetricTypeSum:
+		return m.Sum().DataPoints()
+	default:
+		return pmetric.NewNumberDataPointSlice()
+	}
+}
+
+// Of keeps the points of one metric.
+func Of(points []Point, metric string) []Point {
+	return slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Metric != metric })
+}
+
+// Names lists the metrics that have points, sorted.
+func Names(points []Point) []string {
+	names := make([]string, 0, len(points))
+	for i := range points {
+		names = append(names, points[i].Metric)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// BySeries finds points by their series. Of points that collide it has the last, as a back end would.
+func BySeries(points []Point) map[string]Point {
+	found := make(map[string]Point, len(points))
+	for _, p := range points {
+		found[p.Series()] = p
+	}
+	return found
+}
+
+// Collisions lists the series that more than one point has once resources are dropped: of these a back end keeps one.
+func Collisions(metrics pmetric.Metrics) []string {
+	count := map[string]int{}
+	for _, p := range Points(metrics) {
+		count[p.Series()]++
+	}
+	var collisions []string
+	for series, n := range count {
+		if n > 1 {
+			collisions = append(collisions, fmt.Sprintf("%d points of %s", n, series))
+		}
+	}
+	slices.SortFunc(collisions, cmp.Compare)
+	return collisions
+}

@@ -1,0 +1,152 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+func newEvents(change func(*metadata.LogsBuilderConfig)) *EventRecorder {
+	cfg := metadata.DefaultLogsBuilderConfig()
+	if change != nil {
+		change(&cfg)
+	}
+	return NewEvents(cfg, newSettings())
+}
+
+func allEvents() []gpu.Event {
+	return []gpu.Event{
+		{
+			Type: gpu.EventXID, Time: at(1), DeviceID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA,
+			XID: 79, Message: "XID 79: the GPU has fallen off the bus",
+		},
+		{
+			Type: gpu.EventStatus, Time: at(2), DeviceID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA,
+			State: gpu.StateFailed, Previous: gpu.Some(gpu.StateOK), Message: "lost",
+		},
+		{Type: gpu.EventStatus, Time: at(3), DeviceID: amdID, Vendor: gpu.AMD, State: gpu.StatePredictedFailure},
+		{Type: gpu.EventStatus, Time: at(4), DeviceID: amdID, Vendor: gpu.AMD, State: gpu.StateOK, Previous: gpu.Some(gpu.StatePredictedFailure)},
+		{Type: gpu.EventXID, Time: at(5), DeviceID: migID, Vendor: gpu.NVIDIA},
+	}
+}
+
+var observed = pcommon.NewTimestampFromTime(at(30))
+
+func TestGoldenEvents(t *testing.T) {
+	host := fullNode().Host
+	compareLogs(t, "events.yaml", newEvents(nil).Record(&host, allEvents(), observed))
+}
+
+func recordsOf(logs plog.Logs) []plog.LogRecord {
+	var records []plog.LogRecord
+	for _, rl := range logs.ResourceLogs().All() {
+		for _, sl := range rl.ScopeLogs().All() {
+			for _, record := range sl.LogRecords().All() {
+				records = append(records, record)
+			}
+		}
+	}
+	return records
+}
+
+// Each record has its name, the time at which it happened, a severity, and what a person and a machine want to know.
+func TestEventRecords(t *testing.T) {
+	host := gpu.Host{Name: "node-a"}
+	records := recordsOf(newEvents(nil).Record(&host, allEvents(), observed))
+	require.Len(t, records, 5)
+	want := []struct {
+		name       string
+		seconds    int
+		severity   plog.SeverityNumber
+		body       string
+		attributes map[string]any
+	}{
+		{"hw.gpu.xid", 1, plog.SeverityNumberWarn, "XID 79: the GPU has fallen off the bus", of(
+			"hw.id", gpuID, "hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3", "hw.vendor", "NVIDIA", "hw.gpu.xid", int64(79))},
+		{"hw.gpu.status", 2, plog.SeverityNumberError, "lost", of(
+			"hw.id", gpuID, "hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3", "hw.vendor", "NVIDIA",
+			"hw.state", "failed", "hw.state.previous", "ok")},
+		{"hw.gpu.status", 3, plog.SeverityNumberWarn, "", of("hw.id", amdID, "hw.vendor", "AMD", "hw.state", "predicted_failure")},
+		{"hw.gpu.status", 4, plog.SeverityNumberInfo, "", of(
+			"hw.id", amdID, "hw.vendor", "AMD", "hw.state", "ok", "hw.state.previous", "predicted_failure")},
+		{"hw.gpu.xid", 5, plog.SeverityNumberWarn, "", of("hw.id", migID, "hw.vendor", "NVIDIA", "hw.gpu.xid", int64(0))},
+	}
+	for i, record := range records {
+		assert.Equal(t, want[i].name, record.EventName())
+		assert.Equal(t, at(want[i].seconds), record.Timestamp().AsTime())
+		assert.Equal(t, observed, record.ObservedTimestamp())
+		assert.Equal(t, want[i].severity, record.SeverityNumber(), "%d", i)
+		assert.Empty(t, record.SeverityText(), "the conventions define none")
+		assert.Equal(t, want[i].body, record.Body().AsString())
+		assert.Equal(t, want[i].attributes, record.Attributes().AsRaw())
+	}
+}
+
+// A degraded GPU is a warning, like one that is predicted to fail.
+func TestSeverityOfEachState(t *testing.T) {
+	want := [gpu.NumStates]plog.SeverityNumber{
+		gpu.StateOK: plog.SeverityNumberInfo, gpu.StateDegraded: plog.SeverityNumberWarn,
+		gpu.StateFailed: plog.SeverityNumberError, gpu.StatePredictedFailure: plog.SeverityNumberWarn,
+	}
+	for state, severe := range want {
+		assert.Equal(t, severe, severity(&gpu.Event{Type: gpu.EventStatus, State: gpu.State(state)}), "state %d", state)
+	}
+}
+
+func TestEventResource(t *testing.T) {
+	host := fullNode().Host
+	logs := newEvents(nil).Record(&host, allEvents(), observed)
+	require.Equal(t, 1, logs.ResourceLogs().Len())
+	rl := logs.ResourceLogs().At(0)
+	assert.Equal(t, of("host.name", "node-a", "k8s.node.name", "node-a", "k8s.cluster.name", "prod", "k8s.node.label.pool", "gpu"),
+		rl.Resource().Attributes().AsRaw(), "the same resource that the host's metrics have")
+	assert.Equal(t, "https://opentelemetry.io/schemas/1.43.0", rl.SchemaUrl())
+	assert.Equal(t, metadata.ScopeName, rl.ScopeLogs().At(0).Scope().Name())
+}
+
+func TestDisabledEvents(t *testing.T) {
+	host := gpu.Host{Name: "node-a"}
+	tests := map[string]struct {
+		change func(*metadata.LogsBuilderConfig)
+		want   []string
+	}{
+		"xid off":    {func(c *metadata.LogsBuilderConfig) { c.Events.HwGpuXid.Enabled = false }, []string{"hw.gpu.status", "hw.gpu.status", "hw.gpu.status"}},
+		"status off": {func(c *metadata.LogsBuilderConfig) { c.Events.HwGpuStatus.Enabled = false }, []string{"hw.gpu.xid", "hw.gpu.xid"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var names []string
+			for _, record := range recordsOf(newEvents(test.change).Record(&host, allEvents(), observed)) {
+				names = append(names, record.EventName())
+			}
+			assert.Equal(t, test.want, names)
+		})
+	}
+	t.Run("all off", func(t *testing.T) {
+		off := newEvents(func(c *metadata.LogsBuilderConfig) { enable(&c.Events, false) })
+		assert.Zero(t, off.Record(&host, allEvents(), observed).ResourceLogs().Len(), "not even an empty resource")
+	})
+	t.Run("no events", func(t *testing.T) {
+		assert.Zero(t, newEvents(nil).Record(&host, nil, observed).ResourceLogs().Len())
+	})
+}
+
+// Each type has a name and a switch: a new one has to be given both.
+func TestEachEventTypeHasAName(t *testing.T) {
+	for eventType := range gpu.NumEventTypes {
+		name, enabled := newEvents(nil).name(eventType)
+		assert.NotEmpty(t, name, "type %d", eventType)
+		assert.True(t, enabled, "type %d", eventType)
+	}
+	name, _ := newEvents(nil).name(gpu.NumEventTypes)
+	assert.Empty(t, name)
+}

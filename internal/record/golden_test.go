@@ -1,0 +1,90 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	commandline "flag"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/golden"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/pdatatest/plogtest"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/pdatatest/pmetrictest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+// go test ./internal/record -update writes the golden files anew.
+var update = commandline.Bool("update", false, "write the golden files anew")
+
+// compare compares metrics with a golden file, times included; only the order is free.
+func compare(t *testing.T, name string, got pmetric.Metrics) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, golden.WriteMetricsToFile(path, got, golden.SkipMetricTimestampNormalization()))
+	}
+	want, err := golden.ReadMetrics(path)
+	require.NoError(t, err)
+	require.NoError(t, pmetrictest.CompareMetrics(want, got, pmetrictest.IgnoreResourceMetricsOrder(),
+		pmetrictest.IgnoreMetricsOrder(), pmetrictest.IgnoreMetricDataPointsOrder(), pmetrictest.IgnoreDatapointAttributesOrder()))
+}
+
+func compareLogs(t *testing.T, name string, got plog.Logs) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, golden.WriteLogsToFile(path, got))
+	}
+	want, err := golden.ReadLogs(path)
+	require.NoError(t, err)
+	require.NoError(t, plogtest.CompareLogs(want, got))
+}
+
+// All that can be sent of a node, at its second read.
+func TestGoldenFullNode(t *testing.T) {
+	compare(t, "full_node.yaml", twoReads(newRecorder(everything())))
+}
+
+// What is off unless it is asked for: redundant, costly, or of use to few.
+func TestOffByDefault(t *testing.T) {
+	r := newRecorder(metadata.NewDefaultMetricsBuilderConfig())
+	on := otlptest.Names(otlptest.Points(r.Record(fullNode())))
+	off := slices.DeleteFunc(otlptest.Names(recordAll(fullNode())), func(name string) bool { return slices.Contains(on, name) })
+	assert.Equal(t, []string{
+		"hw.gpu.ecc.lifetime", "hw.gpu.interconnect.link.errors", "hw.gpu.interconnect.link.io", "hw.gpu.memory.protected.usage",
+		"hw.gpu.memory.reserved", "hw.gpu.memory.utilization", "hw.gpu.module.power", "hw.gpu.pipe.utilization",
+		"hw.gpu.power.instant", "hw.gpu.sm.occupancy", "hw.gpu.speed.limit",
+	}, off)
+}
+
+// Two nodes that have all in common but their names: nothing is lost where resources are dropped.
+func TestTwoNodesDoNotCollide(t *testing.T) {
+	metrics := newRecorder(everything()).Record(fullNode())
+	assert.Empty(t, otlptest.Collisions(metrics))
+	assert.Empty(t, otlptest.Collisions(otlptest.TwoNodes(metrics)))
+	assert.Equal(t, 2*metrics.DataPointCount(), otlptest.TwoNodes(metrics).DataPointCount())
+}
+
+// What the documentation says of a metric's attributes is what its points have.
+func TestDeclaredAttributes(t *testing.T) {
+	declared := map[string][]string{}
+	for _, info := range fields(reflect.ValueOf(metadata.MetricsInfo)) {
+		declared[info.FieldByName("Name").String()] = info.FieldByName("Attributes").Interface().([]string)
+	}
+	points := recordAll(fullNode())
+	require.NotEmpty(t, points)
+	for _, p := range points {
+		for name := range p.Attributes {
+			assert.Contains(t, declared[p.Metric], name, p.Metric)
+		}
+	}
+}

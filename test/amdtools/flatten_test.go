@@ -1,0 +1,105 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdtools
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// values are what a node tells, by where it stands: "a1b2c3d4e5f60000 Power.Draw". Absent values are not in it.
+type values map[string]any
+
+// flatten takes the devices and processes of a node apart.
+func flatten(n *gpu.Node) values {
+	v := values{}
+	for i := range n.Devices {
+		d := &n.Devices[i]
+		id := d.ID
+		if id == "" || id[0] == '/' {
+			id = d.Info.PCIAddress + id
+		}
+		v.take(id, reflect.ValueOf(*d))
+	}
+	for i := range n.Processes {
+		p := &n.Processes[i]
+		v.take(fmt.Sprintf("%s process %d", p.DeviceID, p.PID), reflect.ValueOf(*p))
+	}
+	for i, p := range n.Presence {
+		if count, ok := p.Get(); ok {
+			v[fmt.Sprintf("node Presence[%d]", i)] = count
+		}
+	}
+	return v
+}
+
+// elements name the elements of arrays by their index.
+var elements = map[string][]string{
+	"Utilization":      {"general", "encoder", "decoder", "jpeg", "optical_flow"},
+	"Temperature":      {"gpu", "memory", "hotspot", "edge"},
+	"TemperatureLimit": {"gpu", "memory", "hotspot", "edge"},
+	"Limit":            {"degraded", "critical", "max"},
+	"Clocks":           {"graphics", "sm", "memory", "video"},
+}
+
+func (v values) take(name string, x reflect.Value) {
+	if get := x.MethodByName("Get"); get.IsValid() {
+		if out := get.Call(nil); out[1].Bool() {
+			v.set(name, out[0])
+		}
+		return
+	}
+	switch value := x.Interface().(type) {
+	case time.Time:
+		return
+	case gpu.ErrorCount:
+		v.take(fmt.Sprintf("%s %s %s", name[:strings.LastIndexByte(name, '[')], value.Block,
+			[...]string{"corrected", "uncorrected", "deferred", "pcie_replay"}[value.Type]), reflect.ValueOf(value.Count))
+		return
+	}
+	switch x.Kind() {
+	case reflect.Struct:
+		for i := range x.NumField() {
+			separator := " "
+			if strings.Contains(name[strings.LastIndexByte(name, '/')+1:], " ") {
+				separator = "."
+			}
+			v.take(name+separator+x.Type().Field(i).Name, x.Field(i))
+		}
+	case reflect.Array, reflect.Slice:
+		last := name[strings.LastIndexAny(name, ". ")+1:]
+		for i := range x.Len() {
+			index := fmt.Sprint(i)
+			if names := elements[last]; i < len(names) {
+				index = names[i]
+			} else if strings.HasPrefix(last, "TemperatureLimit[") {
+				index = elements["Limit"][i]
+			}
+			v.take(name+"["+index+"]", x.Index(i))
+		}
+	case reflect.Pointer:
+	default:
+		if !x.IsZero() {
+			v.set(name, x)
+		}
+	}
+}
+
+// set notes a value: every number as a float64.
+func (v values) set(name string, x reflect.Value) {
+	switch {
+	case x.CanInt():
+		v[name] = float64(x.Int())
+	case x.CanUint():
+		v[name] = float64(x.Uint())
+	case x.CanFloat():
+		v[name] = x.Float()
+	default:
+		v[name] = x.Interface()
+	}
+}

@@ -1,0 +1,142 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Command cost measures what the running collector costs on a simulated node of 8 GPUs with 64 processes: CPU for each
+// scrape, from the driver's library to the last byte of OTLP, and memory. It runs the same program three times: with a
+// receiver that receives nothing, with the gpu receiver between two scrapes, and scraping.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+type options struct {
+	binary   string
+	scrapes  int
+	interval time.Duration
+	rounds   int
+	check    bool
+	brief    bool
+}
+
+// The goals, for the set of metrics that is on by default.
+const (
+	goalCPU    = 2 * time.Millisecond // for each scrape, with OTLP over HTTP
+	goalMemory = 10 << 20             // bytes of anonymous memory above the empty receiver
+)
+
+func main() {
+	var o options
+	flag.StringVar(&o.binary, "collector", "dist/otelcol-gpu", "the collector to measure")
+	flag.IntVar(&o.scrapes, "scrapes", 60, "how many scrapes to measure")
+	flag.DurationVar(&o.interval, "interval", 500*time.Millisecond, "the collection interval")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often; the medians of the rounds in which nothing else ran are shown")
+	flag.BoolVar(&o.brief, "brief", false, "only what the goals are about")
+	flag.BoolVar(&o.check, "check", false, "fail where a goal is missed")
+	flag.Parse()
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "cost:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	binary, err := filepath.Abs(o.binary)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return fmt.Errorf("no collector to measure: %w; build it with `make otelcol-gpu`", err)
+	}
+	o.binary = binary
+	lib, err := nvmlsim.Build()
+	if err != nil {
+		return err
+	}
+	scenario, err := nvmlsim.ScenarioFile("steady8x64")
+	if err != nil {
+		return err
+	}
+	m := &meter{options: o, library: lib, scenario: scenario}
+	processes, err := m.startProcesses()
+	if err != nil {
+		return err
+	}
+	defer processes.stop()
+
+	empty, err := m.median(setup{receiver: emptyReceiver, exporter: overHTTP})
+	if err != nil {
+		return err
+	}
+	library, err := m.libraryMemory()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d scrapes at %v, %d rounds; empty receiver: %.2f ms of CPU a second, %s anonymous, %s resident; the simulated library's own memory: %s\n\n",
+		o.scrapes, o.interval, o.rounds, ms(empty.cpuPerSecond), mib(empty.anonymous), mib(empty.resident), mib(library))
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "collector\tpoints\tbytes on the wire\tCPU a scrape\tanonymous\tabove empty\twithout the library's\tresident\tother load")
+	var first usage
+	for i, s := range []setup{
+		{name: "gpu, OTLP over HTTP, gzip", receiver: gpuReceiver, exporter: overHTTP},
+		{name: "gpu, OTLP over HTTP", receiver: gpuReceiver, exporter: overHTTP, compression: "none"},
+		{name: "gpu, OTLP over gRPC, gzip", receiver: gpuReceiver, exporter: overGRPC},
+		{name: "gpu, no exporter", receiver: gpuReceiver, exporter: nowhere},
+		{name: "gpu, OTLP over HTTP, gzip, the processes are real", receiver: gpuReceiver, exporter: overHTTP, scenario: processes.scenario},
+		{name: "gpu, between two scrapes (a second)", receiver: gpuReceiver, exporter: overHTTP, rare: true},
+	} {
+		if o.brief && i > 0 {
+			break
+		}
+		u, err := m.median(s)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = u
+		}
+		above := u.anonymous - empty.anonymous
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%.2f ms\t%s\t%s\t%s\t%s\t%.2f\n", s.name, u.points, u.bytes,
+			ms(u.perScrape(empty)), mib(u.anonymous), mib(above), mib(above-library), mib(u.resident), u.others)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return judge(first, empty, library, o.check)
+}
+
+// judge compares with the goals.
+func judge(u, empty usage, library int64, check bool) error {
+	var missed []string
+	cpu, memory := u.perScrape(empty), u.anonymous-empty.anonymous-library
+	verdict := func(met bool, what string) {
+		word := "met"
+		if !met {
+			word = "MISSED"
+			missed = append(missed, what)
+		}
+		fmt.Printf("%s: %s\n", what, word)
+	}
+	fmt.Println()
+	verdict(cpu <= goalCPU, fmt.Sprintf("at most %.0f ms of CPU a scrape with OTLP export: %.2f ms", ms(goalCPU), ms(cpu)))
+	verdict(memory <= goalMemory, fmt.Sprintf("at most %s of anonymous memory above the empty receiver: %s", mib(goalMemory), mib(memory)))
+	if check && len(missed) > 0 {
+		return errors.New("missed: " + strings.Join(missed, "; "))
+	}
+	return nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }

@@ -1,0 +1,231 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+// meter runs the collector and measures it.
+type meter struct {
+	options  options
+	library  nvmlsim.Library
+	scenario string
+}
+
+// setup is a collector to measure.
+type setup struct {
+	name        string
+	receiver    string
+	exporter    string
+	compression string
+	scenario    string // another than the meter's
+	rare        bool   // scrape once at the start, and not again
+}
+
+const (
+	emptyReceiver = "otlp: {protocols: {http: {endpoint: NOBODY}}}"
+	gpuReceiver   = "gpu: {collection_interval: INTERVAL, timeout: INTERVAL, initial_delay: 0s, attribution: {node_name: node-a}, scrapers: {nvml: {library_path: LIBRARY}}}"
+	overHTTP      = "otlp_http: {endpoint: HTTP, compression: COMPRESSION}"
+	overGRPC      = "otlp_grpc: {endpoint: GRPC, compression: COMPRESSION, tls: {insecure: true}}"
+	nowhere       = "debug: {verbosity: basic, sampling_initial: 1, sampling_thereafter: 1000000}"
+
+	configuration = `
+receivers: {RECEIVER}
+exporters: {EXPORTER}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines:
+    metrics: {receivers: [R], exporters: [E]}
+`
+	seldom = time.Hour
+)
+
+// usage is what a collector used.
+type usage struct {
+	scrapes, points     int
+	bytes               int64 // on the wire, of one message
+	cpu, wall           time.Duration
+	cpuPerSecond        time.Duration
+	anonymous, resident int64
+	others              float64 // how many CPUs were busy with something else
+}
+
+// calm is how busy the machine may be with something else for a measurement to count.
+const calm = 0.1
+
+// perScrape is the CPU time of one scrape: what the empty collector uses in the same time is taken off. Where nothing is
+// scraped it is that of one second.
+func (u usage) perScrape(empty usage) time.Duration {
+	above := u.cpu - time.Duration(float64(empty.cpuPerSecond)*u.wall.Seconds())
+	if u.scrapes == 0 {
+		return time.Duration(float64(above) / u.wall.Seconds())
+	}
+	return above / time.Duration(u.scrapes)
+}
+
+// median measures some rounds and returns the one with the median CPU, with the median memory. Rounds in which the machine
+// was busy with something else are made again, a few times.
+func (m *meter) median(s setup) (usage, error) {
+	const tries = 5 // for each round
+	var rounds, disturbed []usage
+	for range tries * m.options.rounds {
+		u, err := m.measure(s)
+		if err != nil {
+			return usage{}, fmt.Errorf("%s: %w", cmp.Or(s.name, "empty receiver"), err)
+		}
+		if u.others > calm {
+			disturbed = append(disturbed, u)
+			continue
+		}
+		if rounds = append(rounds, u); len(rounds) == m.options.rounds {
+			break
+		}
+	}
+	if len(rounds) == 0 {
+		rounds = disturbed
+	}
+	middle := len(rounds) / 2
+	slices.SortFunc(rounds, func(a, b usage) int { return cmp.Compare(a.anonymous, b.anonymous) })
+	anonymous, resident := rounds[middle].anonymous, rounds[middle].resident
+	slices.SortFunc(rounds, func(a, b usage) int { return cmp.Compare(a.perScrape(usage{}), b.perScrape(usage{})) })
+	u := rounds[middle]
+	u.anonymous, u.resident = anonymous, resident
+	return u, nil
+}
+
+func (m *meter) measure(s setup) (usage, error) {
+	dir, err := os.MkdirTemp("", "cost-")
+	if err != nil {
+		return usage{}, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	sink := harness.NewSink()
+	endpoint, stop, err := sink.ServeGRPC()
+	if err != nil {
+		return usage{}, err
+	}
+	defer stop()
+	nobody, err := harness.FreeAddress()
+	if err != nil {
+		return usage{}, err
+	}
+	interval := m.options.interval
+	if s.rare {
+		interval = seldom
+	}
+	name := func(section string) string { before, _, _ := strings.Cut(section, ":"); return before }
+	config := strings.NewReplacer("RECEIVER", s.receiver, "EXPORTER", s.exporter, "[R]", "["+name(s.receiver)+"]", "[E]", "["+name(s.exporter)+"]").
+		Replace(configuration)
+	config = strings.NewReplacer("NOBODY", nobody, "INTERVAL", interval.String(), "LIBRARY", m.library.Full, "HTTP", sink.URL,
+		"GRPC", endpoint, "COMPRESSION", cmp.Or(s.compression, "gzip")).Replace(config)
+	process, err := harness.Collector(harness.Options{Binary: m.options.binary, Dir: dir, Env: []string{
+		nvmlsim.EnvScenario + "=" + cmp.Or(s.scenario, m.scenario), nvmlsim.EnvControl + "=" + dir + "/control",
+	}}, config)
+	if err != nil {
+		return usage{}, err
+	}
+	u, err := m.observe(s, process, sink)
+	if err != nil {
+		process.Kill()
+		return usage{}, fmt.Errorf("%w\n%s", err, process.Output())
+	}
+	const patience = 5 * time.Second
+	if code, _, err := process.Interrupt(patience); err != nil || code != 0 {
+		return usage{}, fmt.Errorf("exit code %d: %w", code, err)
+	}
+	return u, sink.Close()
+}
+
+// observe measures a process once it has settled.
+func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (usage, error) {
+	const settle = 10 // intervals
+	scraping := s.receiver == gpuReceiver && !s.rare
+	if s.receiver == gpuReceiver && s.exporter != nowhere {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		settled := 1 // messages
+		if scraping {
+			settled = settle
+		}
+		for range settled {
+			if _, err := sink.Next(ctx, func(harness.Points) bool { return true }); err != nil {
+				return usage{}, err
+			}
+		}
+	} else {
+		time.Sleep(settle * m.options.interval)
+	}
+	var u usage
+	messages, bytes := sink.Messages()
+	began := time.Now()
+	machine, err := harness.MachineCPU()
+	if err != nil {
+		return u, err
+	}
+	cpu, err := harness.CPUTime(process.PID())
+	if err != nil {
+		return u, err
+	}
+	var anonymous, resident []int64
+	for range m.options.scrapes {
+		time.Sleep(m.options.interval)
+		a, r, err := harness.Memory(process.PID())
+		if err != nil {
+			return u, err
+		}
+		anonymous, resident = append(anonymous, a), append(resident, r)
+	}
+	after, err := harness.CPUTime(process.PID())
+	if err != nil {
+		return u, err
+	}
+	u.wall, u.cpu = time.Since(began), after-cpu
+	if all, err := harness.MachineCPU(); err == nil {
+		u.others = max(0, (all-machine-u.cpu).Seconds()/u.wall.Seconds())
+	}
+	u.cpuPerSecond = time.Duration(float64(u.cpu) / u.wall.Seconds())
+	slices.Sort(anonymous)
+	slices.Sort(resident)
+	u.anonymous, u.resident = anonymous[len(anonymous)/2], resident[len(resident)/2]
+	if !scraping {
+		return u, nil
+	}
+	u.scrapes = m.options.scrapes
+	if s.exporter != nowhere {
+		now, all := sink.Messages()
+		if u.scrapes = now - messages; u.scrapes == 0 {
+			return u, fmt.Errorf("nothing was sent in %v", u.wall)
+		}
+		u.bytes = (all - bytes) / int64(u.scrapes)
+		u.points = sink.Points()
+	}
+	return u, nil
+}
+
+// libraryMemory is how much anonymous memory the simulated library itself takes: that of a C program which only calls it.
+func (m *meter) libraryMemory() (int64, error) {
+	process, err := harness.Start(harness.Options{
+		Binary: m.library.Sweep, Args: []string{m.library.Full, "100000000"},
+		Env: []string{nvmlsim.EnvScenario + "=" + m.scenario},
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer process.Kill()
+	time.Sleep(time.Second)
+	anonymous, _, err := harness.Memory(process.PID())
+	return anonymous, err
+}
