@@ -88,7 +88,7 @@ func buildCached() (Library, error) {
 	if err != nil {
 		return Library{}, err
 	}
-	defer os.RemoveAll(temporary)
+	defer func() { _ = os.RemoveAll(temporary) }()
 	if err := runMake(source, temporary, "all"); err != nil {
 		return Library{}, err
 	}
@@ -174,7 +174,7 @@ func hashSources(source string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(hash, "%s %d\n", filepath.Base(file), len(content))
+		_, _ = fmt.Fprintf(hash, "%s %d\n", filepath.Base(file), len(content))
 		hash.Write(content)
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil

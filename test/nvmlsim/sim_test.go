@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -483,7 +484,7 @@ func TestEvents(t *testing.T) {
 
 func TestScenarioIsReadAnew(t *testing.T) {
 	for _, n := range []int{1, 5} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			api, _ := start(t, fmt.Sprintf("gpus = %d", n))
 			got, _ := api.DeviceGetCount()
 			want(t, "count", got, n)
@@ -492,14 +493,14 @@ func TestScenarioIsReadAnew(t *testing.T) {
 }
 
 func TestWrongScenario(t *testing.T) {
-	nvmlsim.Use(t, "gpus = 1\n[gpu 0]\npwoer = 3")
+	nvmlsim.Use(t, "gpus = 1\n[gpu 0]\nno.such.key = 3")
 	api := nvml.New(nvml.WithLibraryPath(library(t).Full))
 	want(t, "Init", api.Init(), nvml.ERROR_UNKNOWN)
 	counters, err := nvmlsim.OpenCounters(library(t).Full)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasSuffix(counters.LastError(), "test.scenario:3: no such key: pwoer") {
+	if !strings.HasSuffix(counters.LastError(), "test.scenario:3: no such key: no.such.key") {
 		t.Errorf("LastError: %q", counters.LastError())
 	}
 }
