@@ -50,6 +50,9 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 		return fmt.Errorf("%s: must name the scrapers, each with its settings: %s", scrapersKey, allowedScrapers())
 	}
 	conf.Delete(scrapersKey)
+	if err := unknownKeys("", conf.ToStringMap(), c); err != nil {
+		return err
+	}
 	if err := conf.Unmarshal(c); err != nil {
 		return err
 	}
@@ -63,8 +66,12 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 			return fmt.Errorf("%s::%s: must be a section of settings, or empty", scrapersKey, key)
 		}
 		cfg := kind.defaultConfig()
+		path := scrapersKey + "::" + key
+		if err := unknownKeys(path+"::", settings.ToStringMap(), cfg); err != nil {
+			return err
+		}
 		if err := settings.Unmarshal(cfg); err != nil {
-			return fmt.Errorf("%s::%s: %w", scrapersKey, key, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		if c.scrapers == nil {
 			c.scrapers = make(map[string]component.Config)
@@ -79,9 +86,9 @@ func (c *Config) Validate() error {
 	var errs []error
 	if c.ControllerConfig.Timeout <= 0 {
 		errs = append(errs, errors.New("timeout: must be above 0, it bounds each read of a source"))
-	} else if c.ControllerConfig.Timeout > c.ControllerConfig.CollectionInterval {
+	} else if interval := c.ControllerConfig.CollectionInterval; interval > 0 && c.ControllerConfig.Timeout > interval {
 		errs = append(errs, fmt.Errorf("timeout: %s is longer than collection_interval, %s; reads would overlap: shorten the timeout or lengthen the interval",
-			c.ControllerConfig.Timeout, c.ControllerConfig.CollectionInterval))
+			c.ControllerConfig.Timeout, interval))
 	}
 	if c.MaxProcesses < 0 {
 		errs = append(errs, fmt.Errorf("max_processes: must be 0 or more, got %d", c.MaxProcesses))
@@ -94,7 +101,7 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	return errors.Join(append(errs, oneScraperPerVendor(keys))...)
+	return errors.Join(append(errs, oneScraperPerVendor(keys))...) // the interval has a Validate of its own
 }
 
 // oneScraperPerVendor refuses scrapers that would report the same GPU twice.

@@ -13,13 +13,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// shutdownWait bounds how long Shutdown waits for reads that do not end although they were cancelled.
-const shutdownWait = 1500 * time.Millisecond
+// What does not end although it was cancelled is left behind: a read that hangs in the driver after readWait, a driver that
+// cannot be released after shutdownWait, both counted from the shutdown of the first of the receivers that share them. The
+// rest of them are given leastWait.
+const (
+	readWait     = 1300 * time.Millisecond
+	shutdownWait = 1800 * time.Millisecond
+	leastWait    = 50 * time.Millisecond
+)
 
 // controllers is the receiver of one signal: one scraperhelper controller for each scraper, and what they share.
 type controllers struct {
 	shared  *shared
 	logger  *zap.Logger
+	gate    gate
 	all     []component.Component
 	started int
 	once    sync.Once
@@ -40,30 +47,51 @@ func (c *controllers) Start(ctx context.Context, host component.Host) error {
 }
 
 // Shutdown cancels what runs. scraperhelper waits for the running scrape without cancelling it, and a scrape may hang in
-// the driver: so the reads are cancelled first, and waited for no longer than shutdownWait.
+// the driver: so the reads are cancelled first, and waited for no longer than readWait.
 func (c *controllers) Shutdown(ctx context.Context) error {
 	var err error
-	c.once.Do(func() { err = c.shutdown(ctx) })
+	c.once.Do(func() { err = c.shutdown(context.WithoutCancel(ctx)) })
 	return err
 }
 
 func (c *controllers) shutdown(ctx context.Context) error {
-	c.shared.cancel()
-	done := make(chan error, len(c.all))
-	for _, controller := range c.all[:c.started] {
-		go func() { done <- controller.Shutdown(ctx) }()
+	began := c.shared.stop()
+	err, ended := endBy(began.Add(readWait), func() error { return c.end(ctx) })
+	if !ended {
+		c.gate.shut.Store(true)
+		c.logger.Warn("A read does not end and is left behind; the driver may be stuck")
 	}
-	timer := time.NewTimer(shutdownWait)
+	if !c.shared.leave() {
+		return err
+	}
+	closeErr, ended := endBy(began.Add(shutdownWait), c.shared.close)
+	if !ended {
+		c.logger.Warn("The driver cannot be released and is left as it is; a call into it may be stuck")
+	}
+	return errors.Join(err, closeErr)
+}
+
+// end ends all controllers at the same time.
+func (c *controllers) end(ctx context.Context) error {
+	errs := make([]error, c.started)
+	var ending sync.WaitGroup
+	for i, controller := range c.all[:c.started] {
+		ending.Go(func() { errs[i] = controller.Shutdown(ctx) })
+	}
+	ending.Wait()
+	return errors.Join(errs...)
+}
+
+// endBy runs f and waits for it until the deadline; it tells whether f ended by then.
+func endBy(deadline time.Time, f func() error) (err error, ended bool) {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	timer := time.NewTimer(max(time.Until(deadline), leastWait))
 	defer timer.Stop()
-	var errs []error
-	for range c.started {
-		select {
-		case err := <-done:
-			errs = append(errs, err)
-		case <-timer.C:
-			c.logger.Warn("A read hangs in the driver and is left behind")
-			return errors.Join(append(errs, c.shared.release())...)
-		}
+	select {
+	case err := <-done:
+		return err, true
+	case <-timer.C:
+		return nil, false
 	}
-	return errors.Join(append(errs, c.shared.release())...)
 }

@@ -5,6 +5,7 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -12,10 +13,15 @@ import (
 // maxEvents bounds what waits for a logs pipeline that does not take it; the oldest go first.
 const maxEvents = 1024
 
-// eventQueue is events on their way to the logs pipeline.
-type eventQueue struct{ waiting []gpu.Event }
+// eventQueue is events on their way to the logs pipeline. Taking them never waits for a read that hangs.
+type eventQueue struct {
+	mu      sync.Mutex
+	waiting []gpu.Event
+}
 
 func (q *eventQueue) add(events ...gpu.Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.waiting = append(q.waiting, events...)
 	if excess := len(q.waiting) - maxEvents; excess > 0 {
 		q.waiting = append(q.waiting[:0], q.waiting[excess:]...)
@@ -23,6 +29,8 @@ func (q *eventQueue) add(events ...gpu.Event) {
 }
 
 func (q *eventQueue) take() []gpu.Event {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	events := q.waiting
 	q.waiting = nil
 	return events

@@ -25,7 +25,7 @@ const (
 
 // NewFactory returns the factory of the gpu receiver.
 func NewFactory() receiver.Factory {
-	f := &factory{receivers: newRegistry()}
+	f := &factory{receivers: newRegistry(openSource)}
 	return receiver.NewFactory(metadata.Type, createDefaultConfig,
 		receiver.WithMetrics(f.createMetrics, metadata.MetricsStability),
 		receiver.WithLogs(f.createLogs, metadata.LogsStability))

@@ -23,6 +23,10 @@ import (
 // newLogsReceiver sends the events that the reads have brought. Where no metrics pipeline reads, it reads itself.
 func newLogsReceiver(s *shared, set receiver.Settings, next consumer.Logs) (receiver.Logs, error) {
 	r := &controllers{shared: s, logger: set.Logger}
+	next, err := r.gate.logs(next)
+	if err != nil {
+		return nil, err
+	}
 	for _, reading := range s.readings {
 		reading.feedsLogs = true
 		f := scraper.NewFactory(component.MustNewType(reading.scraper), nil, scraper.WithLogs(
@@ -45,6 +49,6 @@ func newEventScraper(cfg *Config, set receiver.Settings, reading *reading) (scra
 		if !reading.feedsMetrics {
 			reading.read(ctx, func(*gpu.Node) {})
 		}
-		return recorder.Record(&reading.host, reading.takeEvents(), pcommon.NewTimestampFromTime(time.Now())), nil
+		return recorder.Record(&reading.host, reading.events.take(), pcommon.NewTimestampFromTime(time.Now())), nil
 	})
 }

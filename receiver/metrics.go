@@ -20,6 +20,10 @@ import (
 // newMetricsReceiver gives each scraper a controller of its own: the scrapers of one controller run one after the other.
 func newMetricsReceiver(s *shared, set receiver.Settings, next consumer.Metrics) (receiver.Metrics, error) {
 	r := &controllers{shared: s, logger: set.Logger}
+	next, err := r.gate.metrics(next)
+	if err != nil {
+		return nil, err
+	}
 	for _, reading := range s.readings {
 		reading.feedsMetrics = true
 		recorder := record.New(s.cfg.MetricsBuilderConfig, set)

@@ -21,6 +21,15 @@ func newProblemLog(logger *zap.Logger) *problemLog {
 	return &problemLog{logger: logger, known: map[problemKey]struct{}{}}
 }
 
+// add logs a problem that is new. It tells nothing of the others: where the whole read has failed they are not gone.
+func (l *problemLog) add(p gpu.Problem) {
+	key := problemKey{p.Device, p.What}
+	if _, known := l.known[key]; !known {
+		l.known[key] = struct{}{}
+		l.explain(true, append(key.fields(), zap.NamedError("reason", p.Err)))
+	}
+}
+
 // update logs the problems that are new, and those that are gone. Where nothing is expected to be read they are no warning.
 func (l *problemLog) update(problems []gpu.Problem, expected bool) {
 	if len(problems) == 0 && len(l.known) == 0 {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -32,21 +31,15 @@ type reading struct {
 	maxProcesses int
 	problems     *problemLog
 	telemetry    *metadata.TelemetryBuilder
+	health       *health
 	closing      context.Context
 
-	mu            sync.Mutex // one read at a time; also guards what follows
-	states        stateWatch
-	events        eventQueue
-	feedsMetrics  bool // a metrics pipeline reads the source; a logs pipeline then only takes the events
-	feedsLogs     bool
-	report        func(*componentstatus.Event)
-	restartNeeded bool
-}
+	events       eventQueue // that wait for the logs pipeline
+	feedsMetrics bool       // a metrics pipeline reads the source; a logs pipeline then only takes the events
+	feedsLogs    bool
 
-func (r *reading) setStatusReporter(report func(*componentstatus.Event)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.report = report
+	mu     sync.Mutex // one read at a time; also guards what follows
+	states stateWatch
 }
 
 // read reads the source and hands the complete node to use, which must be done with it when it returns. It ends early when
@@ -66,7 +59,8 @@ func (r *reading) read(ctx context.Context, use func(*gpu.Node)) {
 		return // half a read is no news
 	}
 	if err != nil {
-		r.explain(ctx, []gpu.Problem{{What: "read", Err: err}}, true)
+		r.problems.add(gpu.Problem{What: "read", Err: err})
+		r.countUnreadable(ctx)
 		return
 	}
 	if node.Time.IsZero() {
@@ -80,7 +74,7 @@ func (r *reading) read(ctx context.Context, use func(*gpu.Node)) {
 func (r *reading) complete(ctx context.Context, node *gpu.Node) {
 	node.Host = r.host
 	node.CompleteIDs()
-	if len(node.Processes) > 0 {
+	if len(node.Devices) > 0 { // with no process too: what is wrong with the process table is not to come and go
 		r.processes.Describe(node)
 	}
 	if r.attributor != nil {
@@ -91,8 +85,9 @@ func (r *reading) complete(ctx context.Context, node *gpu.Node) {
 		r.events.add(node.Events...)
 		r.events.add(r.states.changes(node)...)
 	}
-	r.explain(ctx, node.Problems, !r.byDefault || anyGPU(node))
-	r.reportStatus(node.RestartNeeded)
+	r.problems.update(node.Problems, !r.byDefault || anyGPU(node))
+	r.countUnreadable(ctx)
+	r.health.update(r.scraper, node.RestartNeeded)
 }
 
 // limitProcesses keeps the processes with the most memory.
@@ -118,34 +113,12 @@ func anyGPU(node *gpu.Node) bool {
 	return len(node.Devices) > 0 || missing > 0
 }
 
-func (r *reading) explain(ctx context.Context, problems []gpu.Problem, expected bool) {
-	r.problems.update(problems, expected)
-	r.telemetry.GpuUnreadable.Record(ctx, int64(len(problems)), r.attributes())
+func (r *reading) countUnreadable(ctx context.Context) {
+	r.telemetry.GpuUnreadable.Record(ctx, int64(len(r.problems.known)), r.attributes())
 }
 
 func (r *reading) attributes() metric.MeasurementOption {
 	return metric.WithAttributes(attribute.String("scraper", r.scraper))
-}
-
-// reportStatus tells the collector when only a restart can help, and when it is no longer so.
-func (r *reading) reportStatus(restart error) {
-	needed := restart != nil
-	if needed == r.restartNeeded || r.report == nil {
-		return
-	}
-	r.restartNeeded = needed
-	if needed {
-		r.report(componentstatus.NewRecoverableErrorEvent(restart))
-	} else {
-		r.report(componentstatus.NewEvent(componentstatus.StatusOK))
-	}
-}
-
-// takeEvents returns the events that wait for the logs pipeline.
-func (r *reading) takeEvents() []gpu.Event {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.events.take()
 }
 
 // close releases the source. It does not wait for a read that hangs.

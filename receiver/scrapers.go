@@ -23,6 +23,13 @@ type scraperKind struct {
 	newSource     func(cfg component.Config, want gpu.Group, interval time.Duration) (gpu.Source, error)
 }
 
+// opener makes the source of a configured scraper. It is openSource but in tests.
+type opener func(key string, cfg *Config, want gpu.Group) (gpu.Source, error)
+
+func openSource(key string, cfg *Config, want gpu.Group) (gpu.Source, error) {
+	return scraperKinds[key].newSource(cfg.scraperConfig(key), want, cfg.ControllerConfig.CollectionInterval)
+}
+
 // defaultScrapers run where none is configured: one for each vendor, as a machine without its GPUs is no error.
 var defaultScrapers = []string{"amdgpu", "nvml"}
 

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
 
@@ -23,11 +23,15 @@ import (
 // registry knows the shared part of each receiver. The collector makes a receiver of its own for each signal, all from the
 // same configuration; they are to read each GPU once.
 type registry struct {
+	open opener
+
 	mu     sync.Mutex
 	shared map[*Config]*shared
 }
 
-func newRegistry() *registry { return &registry{shared: make(map[*Config]*shared)} }
+func newRegistry(open opener) *registry {
+	return &registry{open: open, shared: make(map[*Config]*shared)}
+}
 
 func (r *registry) get(cfg *Config, set receiver.Settings) (*shared, error) {
 	r.mu.Lock()
@@ -36,7 +40,7 @@ func (r *registry) get(cfg *Config, set receiver.Settings) (*shared, error) {
 		s.users++
 		return s, nil
 	}
-	s, err := newShared(cfg, set)
+	s, err := newShared(cfg, set, r.open)
 	if err != nil {
 		return nil, err
 	}
@@ -58,13 +62,15 @@ type shared struct {
 	closing    context.Context         // cancelled as soon as one of the receivers is shut down for good
 	cancel     context.CancelFunc
 	forget     func()
+	health     health
 
 	mu      sync.Mutex
 	users   int // receivers made and not yet shut down
 	started bool
+	stopped time.Time // when the first of them was shut down
 }
 
-func newShared(cfg *Config, set receiver.Settings) (*shared, error) {
+func newShared(cfg *Config, set receiver.Settings, open opener) (*shared, error) {
 	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	if err != nil {
 		return nil, err
@@ -81,11 +87,14 @@ func newShared(cfg *Config, set receiver.Settings) (*shared, error) {
 			return nil, err
 		}
 	}
+	for _, warning := range cfg.Attribution.Warnings() {
+		set.Logger.Warn("attribution::owners: " + warning)
+	}
 	processes := processReader(cfg)
 	for _, key := range cfg.scraperKeys() {
-		source, err := scraperKinds[key].newSource(cfg.scraperConfig(key), want, cfg.ControllerConfig.CollectionInterval)
+		source, err := open(key, cfg, want)
 		if err != nil {
-			return nil, fmt.Errorf("%s::%s::%w", scrapersKey, key, err)
+			return nil, errors.Join(fmt.Errorf("%s::%s::%w", scrapersKey, key, err), s.close())
 		}
 		s.readings = append(s.readings, &reading{
 			scraper:      key,
@@ -97,6 +106,7 @@ func newShared(cfg *Config, set receiver.Settings) (*shared, error) {
 			maxProcesses: cfg.MaxProcesses,
 			problems:     newProblemLog(set.Logger.With(zap.String("scraper", key))),
 			telemetry:    telemetry,
+			health:       &s.health,
 			closing:      s.closing,
 		})
 	}
@@ -124,9 +134,7 @@ func processReader(cfg *Config) *process.Reader {
 // start is called by each receiver before its controllers: it hands the host on to which a component's status is reported,
 // and the first begins to watch the Kubernetes API.
 func (s *shared) start(ctx context.Context, host component.Host) error {
-	for _, r := range s.readings {
-		r.setStatusReporter(func(e *componentstatus.Event) { componentstatus.ReportStatus(host, e) })
-	}
+	s.health.tell(host)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.attributor == nil || s.started {
@@ -136,21 +144,38 @@ func (s *shared) start(ctx context.Context, host component.Host) error {
 	return s.attributor.Start(ctx)
 }
 
-// release ends one receiver's use of the sources, and closes them with the last.
-func (s *shared) release() error {
+// stop cancels all reads, and tells when the first of the receivers did so.
+func (s *shared) stop() time.Time {
+	s.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped.IsZero() {
+		s.stopped = time.Now()
+	}
+	return s.stopped
+}
+
+// leave ends one receiver's use of the sources, and tells whether it was the last, which has to close them.
+func (s *shared) leave() bool {
 	s.mu.Lock()
 	s.users--
 	last := s.users == 0
 	s.mu.Unlock()
-	if !last {
-		return nil
+	if last {
+		s.forget()
 	}
-	s.forget()
+	return last
+}
+
+// close releases all sources at the same time: each may have to wait a moment for calls that are about to return.
+func (s *shared) close() error {
 	s.cancel()
-	var errs []error
-	for _, r := range s.readings {
-		errs = append(errs, r.close())
+	errs := make([]error, len(s.readings))
+	var closing sync.WaitGroup
+	for i, r := range s.readings {
+		closing.Go(func() { errs[i] = r.close() })
 	}
+	closing.Wait()
 	if s.attributor != nil {
 		errs = append(errs, s.attributor.Close())
 	}

@@ -252,9 +252,9 @@ func (b *board) scaled(what, name string, per, low, high float64) gpu.Opt[float6
 	return within(float64(v)/per, low, high)
 }
 
-// bytes reads a size.
-func (b *board) bytes(what, name string) gpu.Opt[int64] {
-	v := b.number(what, name)
+// bytes reads a size of memory.
+func (b *board) bytes(name string) gpu.Opt[int64] {
+	v := b.number("memory", name)
 	if n, ok := v.Get(); !ok || n < 0 || n > mostBytes {
 		return gpu.Opt[int64]{}
 	}

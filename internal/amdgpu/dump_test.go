@@ -6,6 +6,7 @@ package amdgpu
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,7 +87,7 @@ func dumpValue(b *strings.Builder, name string, v reflect.Value) {
 	case reflect.Array, reflect.Slice:
 		last := name[strings.LastIndexByte(name, '.')+1:]
 		for i := range v.Len() {
-			index := fmt.Sprint(i)
+			index := strconv.Itoa(i)
 			if names := indices[last]; i < len(names) {
 				index = names[i]
 			} else if strings.HasPrefix(last, "TemperatureLimit[") {

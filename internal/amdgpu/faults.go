@@ -53,10 +53,7 @@ func readError(device, file string, err error) error {
 }
 
 // problems collects what could not be read of one device.
-type problems struct {
-	device string // for the text: its id, else its PCI address
-	list   []gpu.Problem
-}
+type problems struct{ list []gpu.Problem }
 
 func (p *problems) add(what string, err error) {
 	if len(p.list) < maxProblems {

@@ -72,9 +72,9 @@ func TestFailingFile(t *testing.T) {
 				return
 			}
 			assert.Equal(t, []string{"gpu_metrics", "power"}, whats(node, d.ID))
-			assert.ErrorContains(t, node.Problems[1].Err, test.says)
-			assert.ErrorContains(t, node.Problems[1].Err, d.ID)
-			assert.ErrorContains(t, node.Problems[1].Err, "power1_average")
+			require.ErrorContains(t, node.Problems[1].Err, test.says)
+			require.ErrorContains(t, node.Problems[1].Err, d.ID)
+			require.ErrorContains(t, node.Problems[1].Err, "power1_average")
 			require.ErrorIs(t, node.Problems[1].Err, test.err)
 		})
 	}

@@ -40,7 +40,7 @@ func (b *board) identify() {
 	}
 	id.info.DriverVersion = b.driverVersion()
 	id.model = b.model()
-	id.memory = b.bytes("memory", b.files.memoryTotal)
+	id.memory = b.bytes(b.files.memoryTotal)
 }
 
 // small reads a file that not every GPU has.

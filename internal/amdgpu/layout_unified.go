@@ -21,7 +21,8 @@ func addUnified(add func(format, content uint8, share *layout, fields ...[]field
 		u16s(fieldNone, 16), u16(fieldNone), u16s(fieldNone, 2),
 		u16(fieldGFXClock), u16s(fieldNone, 4), u16(fieldVideoClock), u16(fieldMemoryClock), u16(fieldNone),
 		u16s(fieldNone, 16), u16s(fieldNone, 2), // cores, limits
-		{id: fieldNone, size: 4, count: 7}, u32(fieldNone), // throttle residencies in no documented unit, the filter's constant
+		{id: fieldNone, size: 4, count: 7},
+		u32(fieldNone), // throttle residencies in no documented unit, the filter's constant
 	})
 }
 

@@ -38,11 +38,11 @@ func TestWithoutPermission(t *testing.T) {
 		FD: 3, Target: "/dev/dri/renderD128", Client: &amdgpusim.Client{ID: 5, Address: m.Cards[0].Address, Keys: []string{amdgpusim.VRAM(7)}},
 	}}})
 	root := t.TempDir()
-	require.NoError(t, os.Chmod(filepath.Dir(root), 0o755)) //nolint:gosec // for another user
+	require.NoError(t, os.Chmod(filepath.Dir(root), 0o755))
 	tree, err := amdgpusim.Write(root, m)
 	require.NoError(t, err)
 	for _, dir := range []string{"proc/77/fd", "proc/4242/fd"} {
-		require.NoError(t, os.Chmod(tree.Path(dir), 0o500)) //nolint:gosec // as the kernel's
+		require.NoError(t, os.Chmod(tree.Path(dir), 0o500))
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestWithoutPermission$", "-test.v")
 	cmd.Env = append(os.Environ(), rootVariable+"="+tree.Root)
@@ -58,7 +58,7 @@ func withoutPermission(t *testing.T, root string) {
 	source, err := New(Config{RootPath: root}, gpu.GroupAll)
 	require.NoError(t, err)
 	for range 2 {
-		node, err := source.Read(context.Background()) //nolint:usetesting // of a process of its own
+		node, err := source.Read(context.Background())
 		require.NoError(t, err)
 		require.Len(t, node.Problems, 1, "said once a read, not for each process")
 		assert.Equal(t, "processes", node.Problems[0].What)

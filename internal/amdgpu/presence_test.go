@@ -56,7 +56,7 @@ func TestNoDriver(t *testing.T) {
 		assert.Equal(t, [3]int64{0, 1, 2}, presence(node))
 		require.Len(t, node.Problems, 1)
 		assert.Equal(t, "driver", node.Problems[0].What)
-		assert.ErrorContains(t, node.Problems[0].Err, "load it")
+		require.ErrorContains(t, node.Problems[0].Err, "load it")
 	}
 }
 
@@ -374,7 +374,7 @@ func TestUnknownRevision(t *testing.T) {
 	d := &node.Devices[0]
 	assert.Equal(t, []string{"gpu_metrics"}, whats(node, d.ID))
 	require.ErrorIs(t, node.Problems[0].Err, errRevision)
-	assert.ErrorContains(t, node.Problems[0].Err, "v1.42")
+	require.ErrorContains(t, node.Problems[0].Err, "v1.42")
 	assert.Equal(t, gpu.Some(318.0), d.Power.Draw)
 	assert.False(t, d.Energy.Known())
 	assert.Empty(t, d.Faults)
@@ -399,7 +399,7 @@ func TestConfig(t *testing.T) {
 	assert.Equal(t, Config{RootPath: "/"}, cfg)
 	for path, says := range map[string]string{"": "root_path: empty", "host": `root_path: "host" is no absolute path`} {
 		cfg := Config{RootPath: path}
-		assert.ErrorContains(t, cfg.Validate(), says)
+		require.ErrorContains(t, cfg.Validate(), says)
 		_, err := New(cfg, gpu.GroupAll)
 		require.Error(t, err)
 	}

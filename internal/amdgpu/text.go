@@ -82,7 +82,7 @@ func label(text []byte) string {
 	return s
 }
 
-// fields yields the white-space separated words of a text, one after the other.
+// nextField takes a word off a text, and the white space before it.
 func nextField(text []byte) (word, rest []byte) {
 	text = bytes.TrimLeft(text, " \t\n\r")
 	i := bytes.IndexAny(text, " \t\n\r")
@@ -94,11 +94,8 @@ func nextField(text []byte) (word, rest []byte) {
 
 // nextLine takes a line off a text.
 func nextLine(text []byte) (line, rest []byte) {
-	i := bytes.IndexByte(text, '\n')
-	if i < 0 {
-		return text, nil
-	}
-	return text[:i], text[i+1:]
+	line, rest, _ = bytes.Cut(text, []byte{'\n'})
+	return line, rest
 }
 
 // The bounds within which a reading is believed. What lies outside is a firmware's way of saying that it has none.

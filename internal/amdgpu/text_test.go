@@ -13,7 +13,7 @@ import (
 )
 
 func TestNumbers(t *testing.T) {
-	for text, want := range map[string]uint64{"0": 0, " 12\n": 12, "18446744073709551615": math.MaxUint64} {
+	for text, want := range map[string]uint64{"0": 0, "12\n": 12, "18446744073709551615": math.MaxUint64} {
 		v, ok := parseUint([]byte(text))
 		assert.True(t, ok, text)
 		assert.Equal(t, want, v)

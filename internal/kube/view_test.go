@@ -5,17 +5,27 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 func fakeClients(objects ...runtime.Object) (*Clients, *fake.Clientset) {
@@ -59,4 +69,73 @@ func TestViewStopWithoutStart(t *testing.T) {
 	v, err := NewView(clients, ViewOptions{})
 	require.NoError(t, err)
 	v.Stop()
+}
+
+// An API server that cannot be reached is said to be, costs no wait at the end, and is found when it comes.
+func TestViewServerAway(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+
+	clients, err := NewClients(&rest.Config{Host: "http://" + address, QPS: -1})
+	require.NoError(t, err)
+	v, err := NewView(clients, ViewOptions{Pods: PodsOptions{Node: "n1"}, Kinds: defaultKinds, Devices: true})
+	require.NoError(t, err)
+	v.Slices.Want()
+	v.Start()
+	eventually(t, func() bool { return len(v.Problems()) == 4 })
+	for _, problem := range v.Problems() {
+		require.ErrorContains(t, problem.Err, "connection refused")
+	}
+	began := time.Now()
+	v.Stop()
+	assert.Less(t, time.Since(began), 10*time.Second)
+}
+
+// The whole way with real clients: protobuf and JSON, lists and watches.
+func TestViewRealClients(t *testing.T) {
+	pod := newPod("a", "u1")
+	pod.OwnerReferences = []metav1.OwnerReference{reference("apps/v1", "ReplicaSet", "web-1")}
+	pods := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{*pod}}
+	replicaSet := object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web"))
+	sets := &metav1.PartialObjectMetadataList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
+		ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []metav1.PartialObjectMetadata{*replicaSet},
+	}
+	var asked sync.Map
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.URL.Path, r.URL.Query().Get("fieldSelector")+" "+r.Header.Get("Accept"))
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.URL.Query().Get("watch") != "":
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's own
+			<-r.Context().Done()
+		case r.URL.Path == "/api/v1/pods":
+			_ = json.NewEncoder(w).Encode(pods)
+		case r.URL.Path == "/apis/apps/v1/replicasets":
+			_ = json.NewEncoder(w).Encode(sets)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer server.Close()
+	clients, err := NewClients(&rest.Config{Host: server.URL, QPS: -1})
+	require.NoError(t, err)
+	v, err := NewView(clients, ViewOptions{Pods: PodsOptions{Node: "n1"}, Kinds: []string{"replicasets.apps"}})
+	require.NoError(t, err)
+	v.Start()
+	defer v.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	require.True(t, v.WaitSynced(ctx), v.Problems())
+	found := v.Pods.ByUID("u1")
+	require.NotNil(t, found)
+	assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, v.Owners.Of(found))
+
+	query, _ := asked.Load("/api/v1/pods")
+	assert.Contains(t, query, "spec.nodeName=n1 application/vnd.kubernetes.protobuf")
+	query, _ = asked.Load("/apis/apps/v1/replicasets")
+	assert.Contains(t, query, "as=PartialObjectMetadata;", "metadata alone")
 }

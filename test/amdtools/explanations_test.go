@@ -31,7 +31,7 @@ func more(ours, theirs any) bool { return ours == nil && theirs != nil }
 func differs(ours, theirs any) bool { return ours != nil && theirs != nil }
 
 // missingOrNone: the tool has nothing at all.
-func missingOrNone(ours, theirs any) bool { return theirs == nil || theirs == 0.0 }
+func missingOrNone(_, theirs any) bool { return theirs == nil || theirs == 0.0 }
 
 // near: both have it, no further apart than that.
 func near(most float64) func(ours, theirs any) bool {
@@ -52,13 +52,10 @@ func ratio(r float64) func(ours, theirs any) bool {
 }
 
 const (
-	rocm    = "rocm-smi .*"
-	rocm12  = "rocm-smi 5.2.3"
-	rocm13  = "rocm-smi 6.1.2"
-	amd     = "amd-smi .*"
-	every   = ".*"
-	mi300   = "mi300x-.*"
-	unified = "apu"
+	rocm   = "rocm-smi .*"
+	rocm12 = "rocm-smi 5.2.3"
+	amd    = "amd-smi .*"
+	every  = ".*"
 )
 
 var explanations = []explanation{
@@ -72,19 +69,23 @@ var explanations = []explanation{
 	{"mi250", rocm12, ".* Errors .*(corrected)", missing, "it aborts where the driver counts deferred errors"},
 	{"apu", rocm12, ".* Power.(Draw|Instant)", missing, "before 6.0 it knew average power only"},
 	{"mi100", rocm, ".* Model", missing, "it has no table of names to look the board up in"},
-	{"mi300x-(spx|cpx)", "rocm-smi 6.*|amd-smi.*", ".* (Energy|Utilization.general.|MemoryController|Clocks.*Speed)", missing, "from tables of revisions that came after it"},
+	{"mi300x-(spx|cpx)", rocm, ".* Energy", missing, "from the table, of a revision that came after it"},
+	{"mi300x-(spx|cpx)", amd, ".* (Energy|Utilization.*|MemoryController|Clocks.*Speed)", missing, "from the table, of a revision that came after it"},
+	{"mi300x-cpx", every, ".*/[0-9] Memory.*", missing, "of a partition these versions print the GPU's"},
+	{"mi300x-cpx", rocm, ".*/0 Aliases.0.", differs, "the tools do not name DRM nodes, the PCI address apart"},
+	{"mi250", every, "7f80a1b2c3d41011 Energy", more, "of the second die the tools print an energy of 0; the first counts for both"},
 	{"apu", amd, ".*", missingOrNone, "without a unique_id, amd-smi needs the DRM device to tell which GPU it prints"},
 	{every, every, ".* Throttle.*Active", missing, "before ROCm 6.3 the tools tell no reasons"},
 	{every, every, ".* Clocks.*Limit", missing, "rocm-smi prints no limits; amd-smi asks the DRM device for them"},
 	{every, rocm, ".* TemperatureLimit.*", missing, "rocm-smi prints no limits"},
 	{every, rocm12, ".* Info.ComputeCapability", missing, "printed since 6.1"},
-	{every, every, ".* (Interconnect.*|Utilization.jpeg.)", missing, "not printed by rocm-smi; amd-smi 24.5.2 without access to the DRM devices, or in a table that it does not know"},
+	{every, rocm, ".* (Interconnect.*|Utilization.*)", missing, "not printed: XGMI, JPEG, and partitions"},
 
 	// What amd-smi has from the DRM device, of which the simulation has none.
 	{every, amd, ".* (Info.PCIAddress|Info.DriverVersion|Info.ComputeCapability|Model)", missing, "from the DRM device"},
 	{every, amd, ".* (Power.Draw|Power.Instant)", missing, "from the DRM device"},
 	{every, amd, ".* PCIe.(Generation|Width)", missing, "from the DRM device"},
-	{every, amd, ".* Errors.*", missing, "from the DRM device"},
+	{every, amd, ".* (Errors|Interconnect).*", missing, "from the DRM device"},
 	{every, amd, ".* process .*", missing, "needs the DRM device"},
 	{every, amd, ".* ProcessesUnread", more, "needs the DRM device"},
 

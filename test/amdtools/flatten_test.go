@@ -6,6 +6,7 @@ package amdtools
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func flatten(n *gpu.Node) values {
 	}
 	for i, p := range n.Presence {
 		if count, ok := p.Get(); ok {
-			v[fmt.Sprintf("node Presence[%d]", i)] = count
+			v[fmt.Sprintf("node Presence[%d]", i)] = float64(count)
 		}
 	}
 	return v
@@ -74,7 +75,7 @@ func (v values) take(name string, x reflect.Value) {
 	case reflect.Array, reflect.Slice:
 		last := name[strings.LastIndexAny(name, ". ")+1:]
 		for i := range x.Len() {
-			index := fmt.Sprint(i)
+			index := strconv.Itoa(i)
 			if names := elements[last]; i < len(names) {
 				index = names[i]
 			} else if strings.HasPrefix(last, "TemperatureLimit[") {

@@ -47,7 +47,8 @@ func newSandbox(t *testing.T, release string, tree *amdgpusim.Tree) *sandbox {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to mount a simulated machine's files")
 	}
-	system := filepath.Join(dir, release)
+	system, err := filepath.EvalSymlinks(filepath.Join(dir, release)) // this machine may be such a system
+	require.NoError(t, err)
 	require.DirExists(t, system)
 	return &sandbox{system: system, tree: tree}
 }

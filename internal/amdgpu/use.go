@@ -1,0 +1,130 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// use is what one process does on one GPU or partition.
+type use struct {
+	pid       int64
+	address   string
+	partition int
+
+	memory gpu.Opt[int64]
+	shares [numEngines]float64 // of the time since the last read that each engine worked for it
+	used   [numEngines]bool    // by any of its clients, ever
+	timed  bool                // the last read is known
+	drm    bool                // it has a client
+	kfd    bool                // it is a process of the compute driver
+	units  gpu.Opt[float64]    // the fraction of the compute units that have work of it now
+}
+
+// processes adds the processes to the node.
+func (s *Source) processes(round uint64) {
+	if len(s.inv.cards) == 0 {
+		return
+	}
+	if !s.procs.task.ended(round) {
+		s.procs.stop.Store(true)
+		s.problem("", "processes", errors.New("amdgpu: processes: looking through them has not ended in time; none is reported"))
+		return
+	}
+	for _, err := range s.procs.problems {
+		s.problem("", "processes", err)
+	}
+	for i := range s.procs.uses {
+		u := &s.procs.uses[i]
+		if !u.real() {
+			continue
+		}
+		if id := s.leaf(u.address, u.partition); id != "" {
+			s.node.Processes = append(s.node.Processes, u.process(id, s.want))
+		}
+	}
+	slices.SortFunc(s.node.Processes, func(a, b gpu.Process) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID))
+	})
+}
+
+// leaf returns the device on which processes of a GPU or partition are.
+func (s *Source) leaf(address string, partition int) string {
+	for i := range s.node.Devices {
+		d := &s.node.Devices[i]
+		if d.Info.PCIAddress != address {
+			continue
+		}
+		id := cmp.Or(d.ID, address)
+		if i+1 < len(s.node.Devices) && s.node.Devices[i+1].Info.PCIAddress == address {
+			id += "/" + string(appendUint(nil, uint64(partition)))
+		}
+		return id
+	}
+	return ""
+}
+
+// real tells a use from a device that a process merely has open, as ROCm has all that it finds.
+func (u *use) real() bool {
+	if n, ok := u.memory.Get(); ok && n > 0 {
+		return true
+	}
+	for _, used := range u.used {
+		if used {
+			return true
+		}
+	}
+	return false
+}
+
+func (u *use) process(device string, want gpu.Group) gpu.Process {
+	p := gpu.Process{PID: u.pid, DeviceID: device, Type: u.kind()}
+	if want.Has(gpu.GroupProcesses) {
+		p.Memory = u.memory
+	}
+	if want.Has(gpu.GroupProcessUtilization) {
+		u.utilization(&p)
+	}
+	return p
+}
+
+func (u *use) kind() gpu.ProcessType {
+	compute, graphics := u.kfd || u.used[engineCompute], u.used[engineGFX]
+	switch {
+	case compute && graphics:
+		return gpu.ProcessComputeGraphics
+	case compute:
+		return gpu.ProcessCompute
+	case graphics:
+		return gpu.ProcessGraphics
+	}
+	return gpu.ProcessUnknown
+}
+
+// utilization sets the share of the time since the last read that the engines worked for the process. The queues of the
+// compute driver are fed without the DRM driver, which so does not know their time: of them the share of the compute units
+// that is at work for the process now is taken.
+func (u *use) utilization(p *gpu.Process) {
+	general := u.used[engineGFX] || u.used[engineCompute]
+	if u.timed && (general || u.drm && !u.kfd) {
+		p.Utilization[gpu.TaskGeneral] = gpu.Some(min(1, u.shares[engineGFX]+u.shares[engineCompute]))
+	}
+	if units, ok := u.units.Get(); ok {
+		if t, had := p.Utilization[gpu.TaskGeneral].Get(); !had || units > t {
+			p.Utilization[gpu.TaskGeneral] = gpu.Some(units)
+		}
+	}
+	for _, media := range [...]struct {
+		engine engine
+		task   gpu.Task
+	}{{engineDecode, gpu.TaskDecoder}, {engineEncode, gpu.TaskEncoder}, {engineJPEG, gpu.TaskJPEG}} {
+		if u.timed && u.used[media.engine] {
+			p.Utilization[media.task] = gpu.Some(min(1, u.shares[media.engine]))
+		}
+	}
+}

@@ -1,0 +1,66 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// mostKeys is how many allowed keys an error lists; there are many more metrics, which the documentation lists.
+const mostKeys = 12
+
+// unknownKeys refuses keys that a configuration does not have, with the whole path of each and what is allowed there. The
+// decoder that runs after it would refuse them too, but names the key alone.
+func unknownKeys(path string, settings map[string]any, config any) error {
+	return unknownIn(path, settings, reflect.TypeOf(config))
+}
+
+func unknownIn(path string, settings map[string]any, t reflect.Type) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	allowed := map[string]reflect.Type{}
+	collectKeys(t, allowed)
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		field, known := allowed[key]
+		if !known {
+			errs = append(errs, fmt.Errorf("%s%s: there is no such setting; %s", path, key, listed(allowed)))
+			continue
+		}
+		if below, ok := settings[key].(map[string]any); ok {
+			errs = append(errs, unknownIn(path+key+"::", below, field))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// collectKeys adds the keys of a struct, those of squashed fields too.
+func collectKeys(t reflect.Type, keys map[string]reflect.Type) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, options, _ := strings.Cut(field.Tag.Get("mapstructure"), ",")
+		switch {
+		case strings.Contains(options, "squash"):
+			collectKeys(field.Type, keys)
+		case field.IsExported() && name != "" && name != "-":
+			keys[name] = field.Type
+		}
+	}
+}
+
+func listed(allowed map[string]reflect.Type) string {
+	if len(allowed) > mostKeys {
+		return "documentation.md lists what there is"
+	}
+	return "allowed are " + strings.Join(slices.Sorted(maps.Keys(allowed)), ", ")
+}
