@@ -59,7 +59,7 @@ func (s *Source) compose(round uint64) {
 	}
 	for i := range n.Devices {
 		d := &n.Devices[i]
-		d.ProcessesUnread = !s.want.Has(gpu.GroupProcesses) || !s.procs.task.ended(round) || s.inv.card(d.Info.PCIAddress) == nil
+		d.ProcessesUnread = !s.want.Has(gpu.GroupProcesses) || !s.procs.task.ended(round) || !s.kfd.task.ended(round) || s.inv.card(d.Info.PCIAddress) == nil
 	}
 }
 

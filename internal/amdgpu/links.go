@@ -81,7 +81,10 @@ func (b *board) interconnect(d *gpu.Device) {
 	}
 }
 
-const mostKiB = 1<<50 - 1
+const (
+	kibi    = 1 << 10
+	mostKiB = 1<<50 - 1
+)
 
 // errorCounts reads the RAS counts of the IP blocks: "ue: 0\nce: 3\nde: 1\n", uncorrected, corrected and, with newer
 // drivers, deferred.

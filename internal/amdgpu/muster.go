@@ -41,7 +41,10 @@ func (s *Source) muster(now time.Time) {
 		if s.procs.task.state.Load() == idle {
 			s.procs.begin(s.inv, now)
 		}
-		s.tasks = append(s.tasks, s.procs.task)
+		if s.kfd.task.state.Load() == idle {
+			s.kfd.begin(s.inv)
+		}
+		s.tasks = append(s.tasks, s.kfd.task, s.procs.task)
 	}
 }
 

@@ -4,7 +4,6 @@
 package amdgpu
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +30,8 @@ var (
 		" those processes are known only where KFD tells them")
 )
 
-// processReader reads which processes use which GPU. While its task runs, all of it but task and stop belongs to the task.
+// processReader reads which processes have which GPU open. While its task runs, all of it but task and stop belongs to the
+// task.
 type processReader struct {
 	task *task
 	stop atomic.Bool // give up: nobody waits any more
@@ -48,7 +48,6 @@ type processReader struct {
 	files, drmFiles        int
 
 	uses     []use
-	first    map[int64]int // by process, its first use
 	denied   bool
 	problems []error
 }
@@ -57,7 +56,6 @@ func newProcessReader(root string, want gpu.Group) *processReader {
 	p := &processReader{
 		root: root, want: want,
 		list: make([]byte, listSize), fds: make([]byte, listSize), buf: make([]byte, 8<<10), target: make([]byte, 256),
-		first: map[int64]int{},
 	}
 	p.task = &task{run: p.read}
 	return p
@@ -72,11 +70,9 @@ func (p *processReader) begin(inv *inventory, now time.Time) {
 func (p *processReader) read() {
 	p.uses, p.problems, p.denied = p.uses[:0], p.problems[:0], false
 	p.files, p.drmFiles = 0, 0
-	clear(p.first)
 	p.clients.begin(p.now)
 	p.readFDInfo()
 	p.clients.end(p.stop.Load())
-	p.readKFD()
 	if p.denied {
 		p.fail("look into the open files of processes", errNoTrace)
 	}
@@ -154,9 +150,6 @@ func (p *processReader) readProcess(proc *dir, pid int64) {
 		if c := parseFDInfo(text); c.amdgpu {
 			p.add(start, pid, own, &c)
 		}
-	}
-	if len(p.uses) > start {
-		p.first[pid] = start
 	}
 }
 

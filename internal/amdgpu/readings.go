@@ -4,7 +4,6 @@
 package amdgpu
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -15,9 +14,9 @@ const (
 	percent = 100
 	milli   = 1000
 	micro   = 1_000_000
-	kibi    = 1 << 10
-	fullPWM = 255
 )
+
+const fullPWM = 255 // the duty cycle of a fan at its fastest
 
 // tableGroups are the quantities for which the gpu_metrics table is read: those that no plain file has, or not on every GPU.
 const tableGroups = gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupTemperature | gpu.GroupPower |

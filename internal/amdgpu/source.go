@@ -41,6 +41,8 @@ type Source struct {
 	inv      *inventory // as of the last scan that ended
 	boards   []*board   // by address
 	procs    *processReader
+	kfd      *kfdReader
+	uses     []use
 	tasks    []*task
 	node     gpu.Node
 
@@ -64,6 +66,7 @@ func New(cfg Config, want gpu.Group, opts ...Option) (*Source, error) {
 	s.scanner = newScanner(cfg.RootPath)
 	s.scanTask = &task{run: func() { s.scanned = s.scanner.scan() }}
 	s.procs = newProcessReader(cfg.RootPath, want)
+	s.kfd = newKFDReader(cfg.RootPath, want)
 	return s, nil
 }
 
@@ -127,6 +130,7 @@ func (s *Source) Close() error {
 	s.boards = nil
 	s.scanTask.retire()
 	s.procs.task.retire()
+	s.kfd.task.retire()
 	return nil
 }
 

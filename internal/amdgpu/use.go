@@ -26,21 +26,36 @@ type use struct {
 	units  gpu.Opt[float64]    // the fraction of the compute units that have work of it now
 }
 
-// processes adds the processes to the node.
+// useKey is a process on a GPU or partition.
+type useKey struct {
+	pid   int64
+	owner owner
+}
+
+// processes adds the processes to the node: those that have the GPU open, and those of the compute driver.
 func (s *Source) processes(round uint64) {
 	if len(s.inv.cards) == 0 {
 		return
 	}
-	if !s.procs.task.ended(round) {
+	s.uses = s.uses[:0]
+	if s.procs.task.ended(round) {
+		for _, err := range s.procs.problems {
+			s.problem("", "processes", err)
+		}
+		s.uses = append(s.uses, s.procs.uses...)
+	} else {
 		s.procs.stop.Store(true)
-		s.problem("", "processes", errors.New("amdgpu: processes: looking through them has not ended in time; none is reported"))
-		return
+		s.problem("", "processes", errors.New("amdgpu: processes: looking through their open files has not ended in time;"+
+			" those are reported that KFD tells"))
 	}
-	for _, err := range s.procs.problems {
-		s.problem("", "processes", err)
+	if s.kfd.task.ended(round) {
+		s.mergeKFD()
+	} else {
+		s.kfd.stop.Store(true)
+		s.problem("", "processes", errors.New("amdgpu: processes: reading those of KFD has not ended in time"))
 	}
-	for i := range s.procs.uses {
-		u := &s.procs.uses[i]
+	for i := range s.uses {
+		u := &s.uses[i]
 		if !u.real() {
 			continue
 		}
@@ -51,6 +66,32 @@ func (s *Source) processes(round uint64) {
 	slices.SortFunc(s.node.Processes, func(a, b gpu.Process) int {
 		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID))
 	})
+}
+
+// mergeKFD adds what the compute driver tells. Where the process's open files tell its memory too, the two are not added: they
+// are views of the same, of which the larger counts. KFD has a file for every process and every GPU, used or not.
+func (s *Source) mergeKFD() {
+	index := make(map[useKey]int, len(s.uses))
+	for i := range s.uses {
+		u := &s.uses[i]
+		index[useKey{u.pid, owner{u.address, u.partition}}] = i
+	}
+	for i := range s.kfd.uses {
+		k := &s.kfd.uses[i]
+		at, known := index[useKey{k.pid, k.owner}]
+		if !known {
+			if k.memory == 0 {
+				continue
+			}
+			at = len(s.uses)
+			s.uses = append(s.uses, use{pid: k.pid, address: k.owner.address, partition: k.owner.partition})
+		}
+		u := &s.uses[at]
+		u.kfd, u.units = true, k.units
+		if of, ok := u.memory.Get(); !ok || k.memory > of {
+			u.memory = gpu.Some(k.memory)
+		}
+	}
 }
 
 // leaf returns the device on which processes of a GPU or partition are.

@@ -73,7 +73,6 @@ var explanations = []explanation{
 	{"mi300x-(spx|cpx)", amd, ".* (Energy|Utilization.*|MemoryController|Clocks.*Speed)", missing, "from the table, of a revision that came after it"},
 	{"mi300x-cpx", every, ".*/[0-9] Memory.*", missing, "of a partition these versions print the GPU's"},
 	{"mi300x-cpx", rocm, ".*/0 Aliases.0.", differs, "the tools do not name DRM nodes, the PCI address apart"},
-	{"mi250", every, "7f80a1b2c3d41011 Energy", more, "of the second die the tools print an energy of 0; the first counts for both"},
 	{"apu", amd, ".*", missingOrNone, "without a unique_id, amd-smi needs the DRM device to tell which GPU it prints"},
 	{every, every, ".* Throttle.*Active", missing, "before ROCm 6.3 the tools tell no reasons"},
 	{every, every, ".* Clocks.*Limit", missing, "rocm-smi prints no limits; amd-smi asks the DRM device for them"},

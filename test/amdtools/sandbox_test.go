@@ -38,7 +38,7 @@ type sandbox struct {
 	tree   *amdgpusim.Tree
 }
 
-func newSandbox(t *testing.T, release string, tree *amdgpusim.Tree) *sandbox {
+func newSandbox(t testing.TB, release string, tree *amdgpusim.Tree) *sandbox {
 	t.Helper()
 	dir := os.Getenv(directory)
 	if dir == "" {
