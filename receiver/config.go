@@ -6,6 +6,7 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,13 +51,13 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 		return fmt.Errorf("%s: must name the scrapers, each with its settings: %s", scrapersKey, allowedScrapers())
 	}
 	conf.Delete(scrapersKey)
-	if err := unknownKeys("", conf.ToStringMap(), c); err != nil {
+	if err := unknownKeys("", conf.ToStringMap(), c, scrapersKey); err != nil {
 		return err
 	}
 	if err := conf.Unmarshal(c); err != nil {
 		return err
 	}
-	for key := range section.ToStringMap() {
+	for _, key := range slices.Sorted(maps.Keys(section.ToStringMap())) {
 		kind, known := scraperKinds[key]
 		if !known {
 			return fmt.Errorf("%s::%s: there is no such scraper; allowed are %s", scrapersKey, key, allowedScrapers())
@@ -101,7 +102,7 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	return errors.Join(append(errs, oneScraperPerVendor(keys))...) // the interval has a Validate of its own
+	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys))...) // the interval has a Validate of its own
 }
 
 // oneScraperPerVendor refuses scrapers that would report the same GPU twice.

@@ -16,12 +16,12 @@ import (
 const mostKeys = 12
 
 // unknownKeys refuses keys that a configuration does not have, with the whole path of each and what is allowed there. The
-// decoder that runs after it would refuse them too, but names the key alone.
-func unknownKeys(path string, settings map[string]any, config any) error {
-	return unknownIn(path, settings, reflect.TypeOf(config))
+// decoder that runs after it would refuse them too, but names the key alone. Keys in also are not the decoder's.
+func unknownKeys(path string, settings map[string]any, config any, also ...string) error {
+	return unknownIn(path, settings, reflect.TypeOf(config), also...)
 }
 
-func unknownIn(path string, settings map[string]any, t reflect.Type) error {
+func unknownIn(path string, settings map[string]any, t reflect.Type, also ...string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -30,6 +30,9 @@ func unknownIn(path string, settings map[string]any, t reflect.Type) error {
 	}
 	allowed := map[string]reflect.Type{}
 	collectKeys(t, allowed)
+	for _, key := range also {
+		allowed[key] = reflect.TypeFor[any]()
+	}
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		field, known := allowed[key]

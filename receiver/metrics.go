@@ -5,6 +5,7 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
 	"context"
+	"slices"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
@@ -37,6 +38,13 @@ func newMetricsReceiver(s *shared, set receiver.Settings, next consumer.Metrics)
 		}
 		controller, err := scraperhelper.NewMetricsController(&s.cfg.ControllerConfig, set, next,
 			scraperhelper.AddMetricsScraper(component.MustNewType(reading.scraper), sc))
+		if err != nil {
+			return nil, err
+		}
+		r.all = append(r.all, controller)
+	}
+	if slices.Contains(s.cfg.scraperKeys(), clusterKey) {
+		controller, err := newClusterController(s.cfg, set, next, connectCluster)
 		if err != nil {
 			return nil, err
 		}

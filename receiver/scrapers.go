@@ -54,6 +54,7 @@ var scraperKinds = map[string]scraperKind{
 			return amdsmi.NewAMD(c, runner, want), nil
 		},
 	},
+	clusterKey: {defaultConfig: defaultClusterConfig}, // no source: see cluster.go
 	"nvidia_smi": {
 		vendor:        gpu.NVIDIA,
 		defaultConfig: func() component.Config { cfg := nvidiasmi.DefaultConfig(); return &cfg },

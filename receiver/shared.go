@@ -92,6 +92,9 @@ func newShared(cfg *Config, set receiver.Settings, open opener) (*shared, error)
 	}
 	processes := processReader(cfg)
 	for _, key := range cfg.scraperKeys() {
+		if key == clusterKey {
+			continue
+		}
 		source, err := open(key, cfg, want)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s::%s::%w", scrapersKey, key, err), s.close())

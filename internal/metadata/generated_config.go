@@ -987,6 +987,106 @@ func (ms *HwTemperatureLimitMetricConfig) Unmarshal(parser *confmap.Conf) error 
 	return nil
 }
 
+// K8sClusterGpuPodsPendingMetricConfig provides config for the k8s.cluster.gpu.pods.pending metric.
+type K8sClusterGpuPodsPendingMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *K8sClusterGpuPodsPendingMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// K8sContainerGpuRequestMetricConfig provides config for the k8s.container.gpu.request metric.
+type K8sContainerGpuRequestMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *K8sContainerGpuRequestMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// K8sNodeGpuAllocatableMetricConfig provides config for the k8s.node.gpu.allocatable metric.
+type K8sNodeGpuAllocatableMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *K8sNodeGpuAllocatableMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// K8sNodeGpuCapacityMetricConfig provides config for the k8s.node.gpu.capacity metric.
+type K8sNodeGpuCapacityMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *K8sNodeGpuCapacityMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// K8sNodeGpuRequestedMetricConfig provides config for the k8s.node.gpu.requested metric.
+type K8sNodeGpuRequestedMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *K8sNodeGpuRequestedMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // ProcessGpuMemoryUsageMetricConfig provides config for the process.gpu.memory.usage metric.
 type ProcessGpuMemoryUsageMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -1078,6 +1178,11 @@ type MetricsConfig struct {
 	HwStatus                         HwStatusMetricConfig                         `mapstructure:"hw.status"`
 	HwTemperature                    HwTemperatureMetricConfig                    `mapstructure:"hw.temperature"`
 	HwTemperatureLimit               HwTemperatureLimitMetricConfig               `mapstructure:"hw.temperature.limit"`
+	K8sClusterGpuPodsPending         K8sClusterGpuPodsPendingMetricConfig         `mapstructure:"k8s.cluster.gpu.pods.pending"`
+	K8sContainerGpuRequest           K8sContainerGpuRequestMetricConfig           `mapstructure:"k8s.container.gpu.request"`
+	K8sNodeGpuAllocatable            K8sNodeGpuAllocatableMetricConfig            `mapstructure:"k8s.node.gpu.allocatable"`
+	K8sNodeGpuCapacity               K8sNodeGpuCapacityMetricConfig               `mapstructure:"k8s.node.gpu.capacity"`
+	K8sNodeGpuRequested              K8sNodeGpuRequestedMetricConfig              `mapstructure:"k8s.node.gpu.requested"`
 	ProcessGpuMemoryUsage            ProcessGpuMemoryUsageMetricConfig            `mapstructure:"process.gpu.memory.usage"`
 	ProcessGpuUtilization            ProcessGpuUtilizationMetricConfig            `mapstructure:"process.gpu.utilization"`
 }
@@ -1231,6 +1336,21 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwTemperatureLimit: HwTemperatureLimitMetricConfig{
 			Enabled: true,
 		},
+		K8sClusterGpuPodsPending: K8sClusterGpuPodsPendingMetricConfig{
+			Enabled: true,
+		},
+		K8sContainerGpuRequest: K8sContainerGpuRequestMetricConfig{
+			Enabled: true,
+		},
+		K8sNodeGpuAllocatable: K8sNodeGpuAllocatableMetricConfig{
+			Enabled: true,
+		},
+		K8sNodeGpuCapacity: K8sNodeGpuCapacityMetricConfig{
+			Enabled: true,
+		},
+		K8sNodeGpuRequested: K8sNodeGpuRequestedMetricConfig{
+			Enabled: true,
+		},
 		ProcessGpuMemoryUsage: ProcessGpuMemoryUsageMetricConfig{
 			Enabled: true,
 		},
@@ -1325,6 +1445,7 @@ type ResourceAttributesConfig struct {
 	K8sJobUID             ResourceAttributeConfig `mapstructure:"k8s.job.uid"`
 	K8sNamespaceName      ResourceAttributeConfig `mapstructure:"k8s.namespace.name"`
 	K8sNodeName           ResourceAttributeConfig `mapstructure:"k8s.node.name"`
+	K8sNodeUID            ResourceAttributeConfig `mapstructure:"k8s.node.uid"`
 	K8sPodName            ResourceAttributeConfig `mapstructure:"k8s.pod.name"`
 	K8sPodUID             ResourceAttributeConfig `mapstructure:"k8s.pod.uid"`
 	K8sReplicasetName     ResourceAttributeConfig `mapstructure:"k8s.replicaset.name"`
@@ -1385,6 +1506,9 @@ func DefaultResourceAttributesConfig() ResourceAttributesConfig {
 			Enabled: true,
 		},
 		K8sNodeName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		K8sNodeUID: ResourceAttributeConfig{
 			Enabled: true,
 		},
 		K8sPodName: ResourceAttributeConfig{

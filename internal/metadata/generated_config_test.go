@@ -173,6 +173,21 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwTemperatureLimit: HwTemperatureLimitMetricConfig{
 						Enabled: true,
 					},
+					K8sClusterGpuPodsPending: K8sClusterGpuPodsPendingMetricConfig{
+						Enabled: true,
+					},
+					K8sContainerGpuRequest: K8sContainerGpuRequestMetricConfig{
+						Enabled: true,
+					},
+					K8sNodeGpuAllocatable: K8sNodeGpuAllocatableMetricConfig{
+						Enabled: true,
+					},
+					K8sNodeGpuCapacity: K8sNodeGpuCapacityMetricConfig{
+						Enabled: true,
+					},
+					K8sNodeGpuRequested: K8sNodeGpuRequestedMetricConfig{
+						Enabled: true,
+					},
 					ProcessGpuMemoryUsage: ProcessGpuMemoryUsageMetricConfig{
 						Enabled: true,
 					},
@@ -195,6 +210,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					K8sJobUID:             ResourceAttributeConfig{Enabled: true},
 					K8sNamespaceName:      ResourceAttributeConfig{Enabled: true},
 					K8sNodeName:           ResourceAttributeConfig{Enabled: true},
+					K8sNodeUID:            ResourceAttributeConfig{Enabled: true},
 					K8sPodName:            ResourceAttributeConfig{Enabled: true},
 					K8sPodUID:             ResourceAttributeConfig{Enabled: true},
 					K8sReplicasetName:     ResourceAttributeConfig{Enabled: true},
@@ -365,6 +381,21 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwTemperatureLimit: HwTemperatureLimitMetricConfig{
 						Enabled: false,
 					},
+					K8sClusterGpuPodsPending: K8sClusterGpuPodsPendingMetricConfig{
+						Enabled: false,
+					},
+					K8sContainerGpuRequest: K8sContainerGpuRequestMetricConfig{
+						Enabled: false,
+					},
+					K8sNodeGpuAllocatable: K8sNodeGpuAllocatableMetricConfig{
+						Enabled: false,
+					},
+					K8sNodeGpuCapacity: K8sNodeGpuCapacityMetricConfig{
+						Enabled: false,
+					},
+					K8sNodeGpuRequested: K8sNodeGpuRequestedMetricConfig{
+						Enabled: false,
+					},
 					ProcessGpuMemoryUsage: ProcessGpuMemoryUsageMetricConfig{
 						Enabled: false,
 					},
@@ -387,6 +418,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					K8sJobUID:             ResourceAttributeConfig{Enabled: false},
 					K8sNamespaceName:      ResourceAttributeConfig{Enabled: false},
 					K8sNodeName:           ResourceAttributeConfig{Enabled: false},
+					K8sNodeUID:            ResourceAttributeConfig{Enabled: false},
 					K8sPodName:            ResourceAttributeConfig{Enabled: false},
 					K8sPodUID:             ResourceAttributeConfig{Enabled: false},
 					K8sReplicasetName:     ResourceAttributeConfig{Enabled: false},
@@ -410,7 +442,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := loadMetricsBuilderConfig(t, tt.name)
-			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPagesRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowsRemappedMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
+			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPagesRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowsRemappedMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, K8sClusterGpuPodsPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
 			require.Emptyf(t, diff, "Config mismatch (-expected +actual):\n%s", diff)
 		})
 	}
@@ -462,6 +494,7 @@ func TestResourceAttributesConfig(t *testing.T) {
 				K8sJobUID:             ResourceAttributeConfig{Enabled: true},
 				K8sNamespaceName:      ResourceAttributeConfig{Enabled: true},
 				K8sNodeName:           ResourceAttributeConfig{Enabled: true},
+				K8sNodeUID:            ResourceAttributeConfig{Enabled: true},
 				K8sPodName:            ResourceAttributeConfig{Enabled: true},
 				K8sPodUID:             ResourceAttributeConfig{Enabled: true},
 				K8sReplicasetName:     ResourceAttributeConfig{Enabled: true},
@@ -497,6 +530,7 @@ func TestResourceAttributesConfig(t *testing.T) {
 				K8sJobUID:             ResourceAttributeConfig{Enabled: false},
 				K8sNamespaceName:      ResourceAttributeConfig{Enabled: false},
 				K8sNodeName:           ResourceAttributeConfig{Enabled: false},
+				K8sNodeUID:            ResourceAttributeConfig{Enabled: false},
 				K8sPodName:            ResourceAttributeConfig{Enabled: false},
 				K8sPodUID:             ResourceAttributeConfig{Enabled: false},
 				K8sReplicasetName:     ResourceAttributeConfig{Enabled: false},

@@ -245,6 +245,12 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 	if lbc.ResourceAttributes.K8sNodeName.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["k8s.node.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sNodeName.EventsExclude)
 	}
+	if lbc.ResourceAttributes.K8sNodeUID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["k8s.node.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sNodeUID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.K8sNodeUID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["k8s.node.uid"] = filter.CreateFilter(lbc.ResourceAttributes.K8sNodeUID.EventsExclude)
+	}
 	if lbc.ResourceAttributes.K8sPodName.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["k8s.pod.name"] = filter.CreateFilter(lbc.ResourceAttributes.K8sPodName.EventsInclude)
 	}

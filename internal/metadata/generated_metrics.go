@@ -648,6 +648,26 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.temperature.limit",
 		Attributes: []string{"hw.id", "hw.limit_type", "hw.model", "hw.name", "hw.parent", "hw.sensor_location", "hw.vendor"},
 	},
+	K8sClusterGpuPodsPending: metricInfo{
+		Name:       "k8s.cluster.gpu.pods.pending",
+		Attributes: []string{"k8s.cluster.name", "k8s.resource.name"},
+	},
+	K8sContainerGpuRequest: metricInfo{
+		Name:       "k8s.container.gpu.request",
+		Attributes: []string{"k8s.cluster.name", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "k8s.resource.name"},
+	},
+	K8sNodeGpuAllocatable: metricInfo{
+		Name:       "k8s.node.gpu.allocatable",
+		Attributes: []string{"k8s.cluster.name", "k8s.node.name", "k8s.resource.name"},
+	},
+	K8sNodeGpuCapacity: metricInfo{
+		Name:       "k8s.node.gpu.capacity",
+		Attributes: []string{"k8s.cluster.name", "k8s.node.name", "k8s.resource.name"},
+	},
+	K8sNodeGpuRequested: metricInfo{
+		Name:       "k8s.node.gpu.requested",
+		Attributes: []string{"k8s.cluster.name", "k8s.node.name", "k8s.resource.name"},
+	},
 	ProcessGpuMemoryUsage: metricInfo{
 		Name:       "process.gpu.memory.usage",
 		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
@@ -708,6 +728,11 @@ type metricsInfo struct {
 	HwStatus                         metricInfo
 	HwTemperature                    metricInfo
 	HwTemperatureLimit               metricInfo
+	K8sClusterGpuPodsPending         metricInfo
+	K8sContainerGpuRequest           metricInfo
+	K8sNodeGpuAllocatable            metricInfo
+	K8sNodeGpuCapacity               metricInfo
+	K8sNodeGpuRequested              metricInfo
 	ProcessGpuMemoryUsage            metricInfo
 	ProcessGpuUtilization            metricInfo
 }
@@ -3668,6 +3693,286 @@ func newMetricHwTemperatureLimit(cfg HwTemperatureLimitMetricConfig) metricHwTem
 	return m
 }
 
+type metricK8sClusterGpuPodsPending struct {
+	data     pmetric.Metric                       // data buffer for generated metric.
+	config   K8sClusterGpuPodsPendingMetricConfig // metric config provided by user.
+	capacity int                                  // max observed number of data points added to the metric.
+}
+
+// init fills k8s.cluster.gpu.pods.pending metric with initial data.
+func (m *metricK8sClusterGpuPodsPending) init() {
+	m.data.SetName("k8s.cluster.gpu.pods.pending")
+	m.data.SetDescription("Pods that are not scheduled for want of a resource. (extension)")
+	m.data.SetUnit("{pod}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricK8sClusterGpuPodsPending) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricK8sClusterGpuPodsPending) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricK8sClusterGpuPodsPending) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricK8sClusterGpuPodsPending(cfg K8sClusterGpuPodsPendingMetricConfig) metricK8sClusterGpuPodsPending {
+	m := metricK8sClusterGpuPodsPending{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricK8sContainerGpuRequest struct {
+	data     pmetric.Metric                     // data buffer for generated metric.
+	config   K8sContainerGpuRequestMetricConfig // metric config provided by user.
+	capacity int                                // max observed number of data points added to the metric.
+}
+
+// init fills k8s.container.gpu.request metric with initial data.
+func (m *metricK8sContainerGpuRequest) init() {
+	m.data.SetName("k8s.container.gpu.request")
+	m.data.SetDescription("GPUs, or partitions of a kind, that a container of a pod that has not ended requests. (extension)")
+	m.data.SetUnit("{gpu}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricK8sContainerGpuRequest) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricK8sContainerGpuRequest) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricK8sContainerGpuRequest) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricK8sContainerGpuRequest(cfg K8sContainerGpuRequestMetricConfig) metricK8sContainerGpuRequest {
+	m := metricK8sContainerGpuRequest{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricK8sNodeGpuAllocatable struct {
+	data     pmetric.Metric                    // data buffer for generated metric.
+	config   K8sNodeGpuAllocatableMetricConfig // metric config provided by user.
+	capacity int                               // max observed number of data points added to the metric.
+}
+
+// init fills k8s.node.gpu.allocatable metric with initial data.
+func (m *metricK8sNodeGpuAllocatable) init() {
+	m.data.SetName("k8s.node.gpu.allocatable")
+	m.data.SetDescription("GPUs, or partitions of a kind, that the node offers to pods. (extension)")
+	m.data.SetUnit("{gpu}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricK8sNodeGpuAllocatable) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricK8sNodeGpuAllocatable) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricK8sNodeGpuAllocatable) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricK8sNodeGpuAllocatable(cfg K8sNodeGpuAllocatableMetricConfig) metricK8sNodeGpuAllocatable {
+	m := metricK8sNodeGpuAllocatable{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricK8sNodeGpuCapacity struct {
+	data     pmetric.Metric                 // data buffer for generated metric.
+	config   K8sNodeGpuCapacityMetricConfig // metric config provided by user.
+	capacity int                            // max observed number of data points added to the metric.
+}
+
+// init fills k8s.node.gpu.capacity metric with initial data.
+func (m *metricK8sNodeGpuCapacity) init() {
+	m.data.SetName("k8s.node.gpu.capacity")
+	m.data.SetDescription("GPUs, or partitions of a kind, that the node has. (extension)")
+	m.data.SetUnit("{gpu}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricK8sNodeGpuCapacity) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricK8sNodeGpuCapacity) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricK8sNodeGpuCapacity) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricK8sNodeGpuCapacity(cfg K8sNodeGpuCapacityMetricConfig) metricK8sNodeGpuCapacity {
+	m := metricK8sNodeGpuCapacity{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricK8sNodeGpuRequested struct {
+	data     pmetric.Metric                  // data buffer for generated metric.
+	config   K8sNodeGpuRequestedMetricConfig // metric config provided by user.
+	capacity int                             // max observed number of data points added to the metric.
+}
+
+// init fills k8s.node.gpu.requested metric with initial data.
+func (m *metricK8sNodeGpuRequested) init() {
+	m.data.SetName("k8s.node.gpu.requested")
+	m.data.SetDescription("GPUs, or partitions of a kind, that the pods scheduled to the node request. (extension)")
+	m.data.SetUnit("{gpu}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricK8sNodeGpuRequested) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricK8sNodeGpuRequested) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricK8sNodeGpuRequested) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricK8sNodeGpuRequested(cfg K8sNodeGpuRequestedMetricConfig) metricK8sNodeGpuRequested {
+	m := metricK8sNodeGpuRequested{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricProcessGpuMemoryUsage struct {
 	data     pmetric.Metric                    // data buffer for generated metric.
 	config   ProcessGpuMemoryUsageMetricConfig // metric config provided by user.
@@ -3842,6 +4147,11 @@ type MetricsBuilder struct {
 	metricHwStatus                         metricHwStatus
 	metricHwTemperature                    metricHwTemperature
 	metricHwTemperatureLimit               metricHwTemperatureLimit
+	metricK8sClusterGpuPodsPending         metricK8sClusterGpuPodsPending
+	metricK8sContainerGpuRequest           metricK8sContainerGpuRequest
+	metricK8sNodeGpuAllocatable            metricK8sNodeGpuAllocatable
+	metricK8sNodeGpuCapacity               metricK8sNodeGpuCapacity
+	metricK8sNodeGpuRequested              metricK8sNodeGpuRequested
 	metricProcessGpuMemoryUsage            metricProcessGpuMemoryUsage
 	metricProcessGpuUtilization            metricProcessGpuUtilization
 }
@@ -3918,6 +4228,11 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwStatus:                         newMetricHwStatus(mbc.Metrics.HwStatus),
 		metricHwTemperature:                    newMetricHwTemperature(mbc.Metrics.HwTemperature),
 		metricHwTemperatureLimit:               newMetricHwTemperatureLimit(mbc.Metrics.HwTemperatureLimit),
+		metricK8sClusterGpuPodsPending:         newMetricK8sClusterGpuPodsPending(mbc.Metrics.K8sClusterGpuPodsPending),
+		metricK8sContainerGpuRequest:           newMetricK8sContainerGpuRequest(mbc.Metrics.K8sContainerGpuRequest),
+		metricK8sNodeGpuAllocatable:            newMetricK8sNodeGpuAllocatable(mbc.Metrics.K8sNodeGpuAllocatable),
+		metricK8sNodeGpuCapacity:               newMetricK8sNodeGpuCapacity(mbc.Metrics.K8sNodeGpuCapacity),
+		metricK8sNodeGpuRequested:              newMetricK8sNodeGpuRequested(mbc.Metrics.K8sNodeGpuRequested),
 		metricProcessGpuMemoryUsage:            newMetricProcessGpuMemoryUsage(mbc.Metrics.ProcessGpuMemoryUsage),
 		metricProcessGpuUtilization:            newMetricProcessGpuUtilization(mbc.Metrics.ProcessGpuUtilization),
 		resourceAttributeIncludeFilter:         make(map[string]filter.Filter),
@@ -4006,6 +4321,12 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 	}
 	if mbc.ResourceAttributes.K8sNodeName.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["k8s.node.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sNodeName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.K8sNodeUID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["k8s.node.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sNodeUID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.K8sNodeUID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["k8s.node.uid"] = filter.CreateFilter(mbc.ResourceAttributes.K8sNodeUID.MetricsExclude)
 	}
 	if mbc.ResourceAttributes.K8sPodName.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["k8s.pod.name"] = filter.CreateFilter(mbc.ResourceAttributes.K8sPodName.MetricsInclude)
@@ -4222,6 +4543,11 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwStatus.emit(ils.Metrics())
 	mb.metricHwTemperature.emit(ils.Metrics())
 	mb.metricHwTemperatureLimit.emit(ils.Metrics())
+	mb.metricK8sClusterGpuPodsPending.emit(ils.Metrics())
+	mb.metricK8sContainerGpuRequest.emit(ils.Metrics())
+	mb.metricK8sNodeGpuAllocatable.emit(ils.Metrics())
+	mb.metricK8sNodeGpuCapacity.emit(ils.Metrics())
+	mb.metricK8sNodeGpuRequested.emit(ils.Metrics())
 	mb.metricProcessGpuMemoryUsage.emit(ils.Metrics())
 	mb.metricProcessGpuUtilization.emit(ils.Metrics())
 
@@ -4498,6 +4824,31 @@ func (mb *MetricsBuilder) RecordHwTemperatureDataPoint(ts pcommon.Timestamp, val
 // RecordHwTemperatureLimitDataPoint adds a data point to hw.temperature.limit metric.
 func (mb *MetricsBuilder) RecordHwTemperatureLimitDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwLimitTypeAttributeValue AttributeHwLimitType, hwSensorLocationAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwTemperatureLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwLimitTypeAttributeValue.String(), hwSensorLocationAttributeValue, options...)
+}
+
+// RecordK8sClusterGpuPodsPendingDataPoint adds a data point to k8s.cluster.gpu.pods.pending metric.
+func (mb *MetricsBuilder) RecordK8sClusterGpuPodsPendingDataPoint(ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	mb.metricK8sClusterGpuPodsPending.recordDataPoint(mb.startTime, ts, val, options...)
+}
+
+// RecordK8sContainerGpuRequestDataPoint adds a data point to k8s.container.gpu.request metric.
+func (mb *MetricsBuilder) RecordK8sContainerGpuRequestDataPoint(ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	mb.metricK8sContainerGpuRequest.recordDataPoint(mb.startTime, ts, val, options...)
+}
+
+// RecordK8sNodeGpuAllocatableDataPoint adds a data point to k8s.node.gpu.allocatable metric.
+func (mb *MetricsBuilder) RecordK8sNodeGpuAllocatableDataPoint(ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	mb.metricK8sNodeGpuAllocatable.recordDataPoint(mb.startTime, ts, val, options...)
+}
+
+// RecordK8sNodeGpuCapacityDataPoint adds a data point to k8s.node.gpu.capacity metric.
+func (mb *MetricsBuilder) RecordK8sNodeGpuCapacityDataPoint(ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	mb.metricK8sNodeGpuCapacity.recordDataPoint(mb.startTime, ts, val, options...)
+}
+
+// RecordK8sNodeGpuRequestedDataPoint adds a data point to k8s.node.gpu.requested metric.
+func (mb *MetricsBuilder) RecordK8sNodeGpuRequestedDataPoint(ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	mb.metricK8sNodeGpuRequested.recordDataPoint(mb.startTime, ts, val, options...)
 }
 
 // RecordProcessGpuMemoryUsageDataPoint adds a data point to process.gpu.memory.usage metric.

@@ -119,6 +119,13 @@ func (rb *ResourceBuilder) SetK8sNodeName(val string) {
 	}
 }
 
+// SetK8sNodeUID sets provided value as "k8s.node.uid" attribute.
+func (rb *ResourceBuilder) SetK8sNodeUID(val string) {
+	if rb.config.K8sNodeUID.Enabled {
+		rb.res.Attributes().PutStr("k8s.node.uid", val)
+	}
+}
+
 // SetK8sPodName sets provided value as "k8s.pod.name" attribute.
 func (rb *ResourceBuilder) SetK8sPodName(val string) {
 	if rb.config.K8sPodName.Enabled {

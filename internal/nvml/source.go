@@ -146,11 +146,13 @@ func (s *source) late() {
 		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.settle()
-	if s.closed && s.session != nil && s.pending == nil && s.crew.outstanding.Load() == 0 {
-		session := s.session
-		s.session = nil
+	var session *session
+	if s.closed && s.pending == nil && s.crew.outstanding.Load() == 0 {
+		session, s.session = s.session, nil
+	}
+	s.mu.Unlock()
+	if session != nil {
 		session.close()
 	}
 }

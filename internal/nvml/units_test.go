@@ -296,13 +296,8 @@ func TestCrew(t *testing.T) {
 	})
 	t.Run("one hangs", func(t *testing.T) {
 		var c crew
-		idle := make(chan struct{})
-		c.idle = func() {
-			select {
-			case idle <- struct{}{}:
-			default:
-			}
-		}
+		var idle atomic.Int32
+		c.idle = func() { idle.Add(1) }
 		hang := make(chan struct{})
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
@@ -316,8 +311,9 @@ func TestCrew(t *testing.T) {
 			assert.Equal(t, i != 3, ended[i].Load(), "%d", i)
 		}
 		assert.Equal(t, int64(1), c.outstanding.Load())
+		before := idle.Load()
 		close(hang)
-		<-idle
+		require.Eventually(t, func() bool { return idle.Load() == before+1 }, 5*time.Second, time.Millisecond)
 		assert.Zero(t, c.outstanding.Load())
 	})
 	t.Run("not begun in time", func(t *testing.T) {

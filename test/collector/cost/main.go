@@ -69,6 +69,10 @@ func run(o options) error {
 		return err
 	}
 	m := &meter{options: o, library: lib, scenario: scenario}
+	if m.idle, err = m.startIdleLibrary(); err != nil {
+		return err
+	}
+	defer m.idle.stop()
 	processes, err := m.startProcesses()
 	if err != nil {
 		return err
@@ -79,7 +83,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	library, err := m.libraryMemory()
+	library, err := m.idle.memory()
 	if err != nil {
 		return err
 	}
@@ -94,6 +98,8 @@ func run(o options) error {
 		{name: "gpu, OTLP over gRPC, gzip", receiver: gpuReceiver, exporter: overGRPC},
 		{name: "gpu, no exporter", receiver: gpuReceiver, exporter: nowhere},
 		{name: "gpu, OTLP over HTTP, gzip, the processes are real", receiver: gpuReceiver, exporter: overHTTP, scenario: processes.scenario},
+		{name: "gpu, no processes, OTLP over HTTP, gzip", receiver: gpuReceiver, exporter: overHTTP, metrics: withoutProcesses},
+		{name: "gpu, power and memory only, OTLP over HTTP, gzip", receiver: gpuReceiver, exporter: overHTTP, metrics: only("hw.power", "hw.gpu.memory.usage")},
 		{name: "gpu, between two scrapes (a second)", receiver: gpuReceiver, exporter: overHTTP, rare: true},
 	} {
 		if o.brief && i > 0 {

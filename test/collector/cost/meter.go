@@ -23,6 +23,7 @@ type meter struct {
 	options  options
 	library  nvmlsim.Library
 	scenario string
+	idle     *idleLibrary
 }
 
 // setup is a collector to measure.
@@ -32,12 +33,13 @@ type setup struct {
 	exporter    string
 	compression string
 	scenario    string // another than the meter's
+	metrics     string // switches of metrics; empty: those that are on by default
 	rare        bool   // scrape once at the start, and not again
 }
 
 const (
 	emptyReceiver = "otlp: {protocols: {http: {endpoint: NOBODY}}}"
-	gpuReceiver   = "gpu: {collection_interval: INTERVAL, timeout: INTERVAL, initial_delay: 0s, attribution: {node_name: node-a}, scrapers: {nvml: {library_path: LIBRARY}}}"
+	gpuReceiver   = "gpu: {collection_interval: INTERVAL, timeout: INTERVAL, initial_delay: 0s, metrics: METRICS, attribution: {node_name: node-a}, scrapers: {nvml: {library_path: LIBRARY}}}"
 	overHTTP      = "otlp_http: {endpoint: HTTP, compression: COMPRESSION}"
 	overGRPC      = "otlp_grpc: {endpoint: GRPC, compression: COMPRESSION, tls: {insecure: true}}"
 	nowhere       = "debug: {verbosity: basic, sampling_initial: 1, sampling_thereafter: 1000000}"
@@ -58,6 +60,7 @@ type usage struct {
 	scrapes, points     int
 	bytes               int64 // on the wire, of one message
 	cpu, wall           time.Duration
+	library             time.Duration // of which the simulated library's own
 	cpuPerSecond        time.Duration
 	anonymous, resident int64
 	others              float64 // how many CPUs were busy with something else
@@ -66,10 +69,10 @@ type usage struct {
 // calm is how busy the machine may be with something else for a measurement to count.
 const calm = 0.1
 
-// perScrape is the CPU time of one scrape: what the empty collector uses in the same time is taken off. Where nothing is
-// scraped it is that of one second.
+// perScrape is the CPU time of one scrape: what the empty collector uses in the same time is taken off, and what the
+// simulated library uses by itself. Where nothing is scraped it is that of one second.
 func (u usage) perScrape(empty usage) time.Duration {
-	above := u.cpu - time.Duration(float64(empty.cpuPerSecond)*u.wall.Seconds())
+	above := u.cpu - u.library - time.Duration(float64(empty.cpuPerSecond)*u.wall.Seconds())
 	if u.scrapes == 0 {
 		return time.Duration(float64(above) / u.wall.Seconds())
 	}
@@ -129,7 +132,7 @@ func (m *meter) measure(s setup) (usage, error) {
 	name := func(section string) string { before, _, _ := strings.Cut(section, ":"); return before }
 	config := strings.NewReplacer("RECEIVER", s.receiver, "EXPORTER", s.exporter, "[R]", "["+name(s.receiver)+"]", "[E]", "["+name(s.exporter)+"]").
 		Replace(configuration)
-	config = strings.NewReplacer("NOBODY", nobody, "INTERVAL", interval.String(), "LIBRARY", m.library.Full, "HTTP", sink.URL,
+	config = strings.NewReplacer("NOBODY", nobody, "INTERVAL", interval.String(), "LIBRARY", m.library.Full, "METRICS", cmp.Or(s.metrics, "{}"), "HTTP", sink.URL,
 		"GRPC", endpoint, "COMPRESSION", cmp.Or(s.compression, "gzip")).Replace(config)
 	process, err := harness.Collector(harness.Options{Binary: m.options.binary, Dir: dir, Env: []string{
 		nvmlsim.EnvScenario + "=" + cmp.Or(s.scenario, m.scenario), nvmlsim.EnvControl + "=" + dir + "/control",
@@ -175,6 +178,10 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (
 	if err != nil {
 		return u, err
 	}
+	library, err := m.idle.cpu()
+	if err != nil {
+		return u, err
+	}
 	cpu, err := harness.CPUTime(process.PID())
 	if err != nil {
 		return u, err
@@ -193,6 +200,13 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (
 		return u, err
 	}
 	u.wall, u.cpu = time.Since(began), after-cpu
+	if s.receiver == gpuReceiver {
+		now, err := m.idle.cpu()
+		if err != nil {
+			return u, err
+		}
+		u.library = now - library
+	}
 	if all, err := harness.MachineCPU(); err == nil {
 		u.others = max(0, (all-machine-u.cpu).Seconds()/u.wall.Seconds())
 	}
@@ -213,19 +227,4 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (
 		u.points = sink.Points()
 	}
 	return u, nil
-}
-
-// libraryMemory is how much anonymous memory the simulated library itself takes: that of a C program which only calls it.
-func (m *meter) libraryMemory() (int64, error) {
-	process, err := harness.Start(harness.Options{
-		Binary: m.library.Sweep, Args: []string{m.library.Full, "100000000"},
-		Env: []string{nvmlsim.EnvScenario + "=" + m.scenario},
-	})
-	if err != nil {
-		return 0, err
-	}
-	defer process.Kill()
-	time.Sleep(time.Second)
-	anonymous, _, err := harness.Memory(process.PID())
-	return anonymous, err
 }

@@ -1,0 +1,106 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/receiver"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+// ClusterRecorder records how a cluster's GPUs are requested. It is not safe for concurrent use.
+type ClusterRecorder struct {
+	mb        *metadata.MetricsBuilder
+	resources *metadata.ResourceBuilder
+	name      string
+}
+
+// NewCluster returns a recorder of the cluster of this name; the name may be empty.
+func NewCluster(config metadata.MetricsBuilderConfig, settings receiver.Settings, name string) *ClusterRecorder {
+	mb := metadata.NewMetricsBuilder(config, settings)
+	return &ClusterRecorder{mb: mb, resources: mb.NewResourceBuilder(), name: name}
+}
+
+// Record returns the metrics of a snapshot: one resource for each node and each container, and one for the cluster.
+func (r *ClusterRecorder) Record(s cluster.Snapshot, now time.Time) pmetric.Metrics {
+	ts := pcommon.NewTimestampFromTime(now)
+	r.pending(ts, s.Pending)
+	for start := 0; start < len(s.Nodes); {
+		end := start
+		for end < len(s.Nodes) && s.Nodes[end].Node == s.Nodes[start].Node {
+			r.node(ts, &s.Nodes[end])
+			end++
+		}
+		setText(s.Nodes[start].Node, r.resources.SetK8sNodeName)
+		setText(s.Nodes[start].NodeUID, r.resources.SetK8sNodeUID)
+		r.emit()
+		start = end
+	}
+	for start := 0; start < len(s.Requests); {
+		first := &s.Requests[start]
+		end := start
+		for end < len(s.Requests) && sameContainer(&s.Requests[end], first) {
+			r.request(ts, &s.Requests[end])
+			end++
+		}
+		setText(first.Namespace, r.resources.SetK8sNamespaceName)
+		setText(first.Pod, r.resources.SetK8sPodName)
+		setText(first.PodUID, r.resources.SetK8sPodUID)
+		setText(first.Container, r.resources.SetK8sContainerName)
+		setText(first.Node, r.resources.SetK8sNodeName)
+		r.emit()
+		start = end
+	}
+	return r.mb.Emit()
+}
+
+func (r *ClusterRecorder) emit() {
+	setText(r.name, r.resources.SetK8sClusterName)
+	r.mb.EmitForResource(metadata.WithResource(r.resources.Emit()))
+}
+
+func (r *ClusterRecorder) pending(ts pcommon.Timestamp, all []cluster.Pending) {
+	for _, p := range all {
+		r.mb.RecordK8sClusterGpuPodsPendingDataPoint(ts, p.Pods, r.options(p.Resource)...)
+	}
+	if len(all) > 0 {
+		r.emit()
+	}
+}
+
+func (r *ClusterRecorder) node(ts pcommon.Timestamp, n *cluster.NodeResource) {
+	opts := append(r.options(n.Resource), metadata.WithK8sNodeNameMetricAttribute(n.Node))
+	record := func(value gpu.Opt[int64], point func(pcommon.Timestamp, int64, ...metadata.MetricAttributeOption)) {
+		if v, ok := value.Get(); ok {
+			point(ts, v, opts...)
+		}
+	}
+	record(n.Capacity, r.mb.RecordK8sNodeGpuCapacityDataPoint)
+	record(n.Allocatable, r.mb.RecordK8sNodeGpuAllocatableDataPoint)
+	record(gpu.Some(n.Requested), r.mb.RecordK8sNodeGpuRequestedDataPoint)
+}
+
+func (r *ClusterRecorder) request(ts pcommon.Timestamp, q *cluster.Request) {
+	opts := append(r.options(q.Resource),
+		metadata.WithK8sNamespaceNameMetricAttribute(q.Namespace),
+		metadata.WithK8sPodNameMetricAttribute(q.Pod),
+		metadata.WithK8sContainerNameMetricAttribute(q.Container))
+	r.mb.RecordK8sContainerGpuRequestDataPoint(ts, q.Count, opts...)
+}
+
+// options tell the resource's name, and the cluster's where it has one.
+func (r *ClusterRecorder) options(resource string) []metadata.MetricAttributeOption {
+	opts := []metadata.MetricAttributeOption{metadata.WithK8sResourceNameMetricAttribute(resource)}
+	return withText(opts, r.name, metadata.WithK8sClusterNameMetricAttribute)
+}
+
+func sameContainer(a, b *cluster.Request) bool {
+	return a.Namespace == b.Namespace && a.Pod == b.Pod && a.PodUID == b.PodUID && a.Container == b.Container
+}

@@ -1,0 +1,94 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+func TestClusterView(t *testing.T) {
+	gpus := func(n string) corev1.ResourceList {
+		return corev1.ResourceList{"nvidia.com/gpu": resource.MustParse(n)}
+	}
+	client := fake.NewSimpleClientset( //nolint:staticcheck // its successor wants generated apply configurations
+		&corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: "node-1"},
+			Status:     corev1.NodeStatus{Capacity: gpus("8"), Allocatable: gpus("8")},
+		},
+		&corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "train-0", UID: "uid-0"},
+			Spec: corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{
+				{Name: "main", Resources: corev1.ResourceRequirements{Limits: gpus("2"), Requests: gpus("2")}},
+			}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning},
+		},
+	)
+	cfg := createDefaultConfig().(*Config)
+	conf := confmap.NewFromStringMap(map[string]any{
+		"collection_interval": "20ms", "initial_delay": "1ms", "timeout": "20ms",
+		"scrapers":    map[string]any{"kubernetes_cluster": nil},
+		"attribution": map[string]any{"cluster_name": "prod"},
+	})
+	require.NoError(t, conf.Unmarshal(cfg))
+	require.NoError(t, cfg.Validate())
+
+	sink := &consumertest.MetricsSink{}
+	controller, err := newClusterController(cfg, receivertest.NewNopSettings(metadata.Type), sink,
+		func(c *ClusterConfig) (kubernetes.Interface, error) {
+			assert.Equal(t, []string{"nvidia.com/gpu", "nvidia.com/mig-*", "amd.com/gpu"}, c.ResourceNames)
+			return client, nil
+		})
+	require.NoError(t, err)
+	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
+	require.Eventually(t, func() bool { return sink.DataPointCount() > 0 }, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, controller.Shutdown(t.Context()))
+
+	values := map[string]int64{}
+	for _, rm := range sink.AllMetrics()[len(sink.AllMetrics())-1].ResourceMetrics().All() {
+		for _, m := range rm.ScopeMetrics().At(0).Metrics().All() {
+			values[m.Name()] = m.Sum().DataPoints().At(0).IntValue()
+		}
+	}
+	assert.Equal(t, map[string]int64{
+		"k8s.node.gpu.capacity": 8, "k8s.node.gpu.allocatable": 8, "k8s.node.gpu.requested": 2,
+		"k8s.container.gpu.request": 2, "k8s.cluster.gpu.pods.pending": 0,
+	}, values)
+}
+
+func TestClusterViewAlone(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	conf := confmap.NewFromStringMap(map[string]any{"scrapers": map[string]any{
+		"kubernetes_cluster": map[string]any{"auth_type": "kubeConfig"}, "nvml": nil,
+	}})
+	require.NoError(t, conf.Unmarshal(cfg))
+	assert.ErrorContains(t, cfg.Validate(), "scrapers::kubernetes_cluster and scrapers::nvml: the first is for one collector in a cluster")
+}
+
+func TestClusterViewConfig(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	conf := confmap.NewFromStringMap(map[string]any{"scrapers": map[string]any{
+		"kubernetes_cluster": map[string]any{"resource_names": []any{"[x"}},
+	}})
+	require.NoError(t, conf.Unmarshal(cfg))
+	require.ErrorContains(t, cfg.Validate(), `scrapers::kubernetes_cluster::resource_names: "[x" is no name of a resource`)
+
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	_, err := newClusterController(createDefaultConfig().(*Config), receivertest.NewNopSettings(metadata.Type), consumertest.NewNop(), connectCluster)
+	assert.ErrorContains(t, err, "scrapers::kubernetes_cluster: ")
+}

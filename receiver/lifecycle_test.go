@@ -1,0 +1,313 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+func TestMetricsArrive(t *testing.T) {
+	source := always(healthy("GPU-1"))
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	m := r.newMetrics()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	eventually(t, func() bool { return len(r.metrics.AllMetrics()) >= 3 }, "metrics at each interval")
+	require.NoError(t, m.Shutdown(t.Context()))
+	require.NoError(t, m.Shutdown(t.Context()), "twice")
+
+	points := otlptest.Points(r.metrics.AllMetrics()[0])
+	assert.Equal(t, []string{"hw.gpu.count", "hw.gpu.info", "hw.status"}, otlptest.Names(points))
+	assert.Equal(t, map[string]any{"host.name": "node-a", "k8s.node.name": "node-a"}, points[0].Resource)
+	assert.EqualValues(t, 1, source.closed.Load())
+	reads := source.reads.Load()
+	time.Sleep(5 * tick)
+	assert.Equal(t, reads, source.reads.Load(), "nothing runs after the shutdown")
+	assert.Empty(t, r.factory.receivers.shared, "nothing is kept of it")
+}
+
+// A receiver that was never started ends too, and closes its sources.
+func TestShutdownBeforeStart(t *testing.T) {
+	source := always()
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	m, l := r.newMetrics(), r.newLogs()
+	require.NoError(t, m.Shutdown(t.Context()))
+	assert.Zero(t, source.closed.Load(), "the logs pipeline still uses it")
+	require.NoError(t, l.Shutdown(t.Context()))
+	assert.EqualValues(t, 1, source.closed.Load())
+	assert.Zero(t, source.reads.Load())
+	assert.Empty(t, r.factory.receivers.shared)
+}
+
+// The pipelines of one receiver share its sources: these are read for the metrics, and the logs take what was found.
+func TestPipelinesShareTheirSource(t *testing.T) {
+	nvml, amd := always(healthy("GPU-1")), always(healthy("0123456789abcdef"))
+	r := newRig(t, map[string]gpu.Source{"nvml": nvml, "amdgpu": amd})
+	m, l := r.newMetrics(), r.newLogs()
+	require.NoError(t, l.Start(t.Context(), r.host))
+	require.NoError(t, m.Start(t.Context(), r.host))
+	eventually(t, func() bool { return nvml.reads.Load() > 10 && amd.reads.Load() > 10 }, "both are read")
+	require.NoError(t, l.Shutdown(t.Context()))
+	require.NoError(t, m.Shutdown(t.Context()))
+
+	assert.Equal(t, []string{"amdgpu", "nvml"}, r.opened, "each source is made once")
+	sent := int64(len(r.metrics.AllMetrics()))
+	reads := nvml.reads.Load() + amd.reads.Load()
+	assert.GreaterOrEqual(t, reads, sent)
+	assert.LessOrEqual(t, reads, sent+2, "each is read once for each message; the last of each may have been cancelled")
+	assert.EqualValues(t, 1, nvml.closed.Load())
+	assert.EqualValues(t, 1, amd.closed.Load())
+}
+
+// Another receiver has sources of its own.
+func TestReceiversDoNotShare(t *testing.T) {
+	r := newRig(t, map[string]gpu.Source{"nvml": always()})
+	first := r.newMetrics()
+	other := *r.cfg
+	r.cfg = &other
+	second := r.newMetrics()
+	assert.Equal(t, []string{"nvml", "nvml"}, r.opened)
+	require.NoError(t, first.Shutdown(t.Context()))
+	require.NoError(t, second.Shutdown(t.Context()))
+}
+
+// Where there is no metrics pipeline, the logs pipeline reads.
+func TestLogsAlone(t *testing.T) {
+	source := &fakeSource{next: func(_ context.Context, read int) (*gpu.Node, error) {
+		if read == 2 {
+			return nodeOf(lost("GPU-1")), nil
+		}
+		return nodeOf(healthy("GPU-1")), nil
+	}}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	r.run(r.newLogs())
+	eventually(t, func() bool { return r.logs.LogRecordCount() == 2 }, "it was lost, and is well again")
+	assert.Empty(t, r.metrics.AllMetrics())
+}
+
+// What a source needs to read follows from what is enabled.
+func TestSourcesAreToldWhatIsWanted(t *testing.T) {
+	r := newRig(t, map[string]gpu.Source{"nvml": always()})
+	r.cfg.Metrics.HwPower.Enabled = false
+	r.cfg.Metrics.HwGpuSmOccupancy.Enabled = true
+	m := r.newMetrics()
+	assert.False(t, r.want.Has(gpu.GroupPower))
+	assert.True(t, r.want.Has(gpu.GroupPipes))
+	assert.True(t, r.want.Has(gpu.GroupEnergy))
+	require.NoError(t, m.Shutdown(t.Context()))
+}
+
+// A source that cannot be made refuses the start with its key; those made before it are closed.
+func TestSourceThatCannotBeMade(t *testing.T) {
+	first := always()
+	r := newRigOf(t, func(key string, _ *Config, _ gpu.Group) (gpu.Source, error) {
+		if key == "nvml" {
+			return nil, errors.New("library_path: no such file")
+		}
+		return first, nil
+	})
+	_, err := r.factory.createMetrics(t.Context(), r.set, r.cfg, r.metrics)
+	require.EqualError(t, err, "scrapers::nvml::library_path: no such file")
+	assert.EqualValues(t, 1, first.closed.Load())
+	assert.Empty(t, r.factory.receivers.shared)
+}
+
+// hung is a source whose Read ends neither with its context nor with Close, but with the test.
+func hung(t *testing.T) (source *fakeSource, end func()) {
+	t.Helper()
+	stuck := make(chan struct{})
+	return &fakeSource{next: func(context.Context, int) (*gpu.Node, error) {
+		<-stuck
+		return nodeOf(healthy("GPU-1")), nil
+	}}, sync.OnceFunc(func() { close(stuck) })
+}
+
+func TestShutdownWhileAReadHangs(t *testing.T) {
+	source, end := hung(t)
+	defer end()
+	r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always(healthy("0123456789abcdef"))})
+	m, l := r.newMetrics(), r.newLogs()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	eventually(t, func() bool { return source.reads.Load() == 1 && len(r.metrics.AllMetrics()) >= 3 }, "it hangs, and costs the other nothing")
+	require.NoError(t, l.Start(t.Context(), r.host), "nor does it keep another pipeline from starting")
+
+	began := time.Now()
+	require.NoError(t, m.Shutdown(t.Context()))
+	require.NoError(t, l.Shutdown(t.Context()))
+	assert.Less(t, time.Since(began), 2*time.Second, "both together")
+	assert.EqualValues(t, 1, source.closed.Load())
+	assert.Len(t, r.messages("left behind"), 1)
+	assert.Empty(t, r.factory.receivers.shared)
+
+	sent := len(r.metrics.AllMetrics())
+	end()
+	time.Sleep(5 * tick)
+	assert.Len(t, r.metrics.AllMetrics(), sent, "what comes after the shutdown is not sent: the exporters are gone")
+}
+
+func TestShutdownWhileTheDriverCannotBeReleased(t *testing.T) {
+	stuck := make(chan struct{})
+	source := always(healthy("GPU-1"))
+	source.close = func() error { <-stuck; return nil }
+	defer close(stuck)
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	m := r.newMetrics()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	eventually(t, func() bool { return source.reads.Load() > 0 }, "it runs")
+	began := time.Now()
+	require.NoError(t, m.Shutdown(t.Context()))
+	assert.Less(t, time.Since(began), 2*time.Second+500*time.Millisecond)
+	assert.Len(t, r.messages("cannot be released"), 1)
+}
+
+// A cancelled read is cut short, not left behind, and is no news.
+func TestShutdownCancelsAReadThatCanBeCancelled(t *testing.T) {
+	source := &fakeSource{next: func(ctx context.Context, _ int) (*gpu.Node, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	m := r.newMetrics()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	eventually(t, func() bool { return source.reads.Load() == 1 }, "it reads")
+	require.NoError(t, m.Shutdown(t.Context()))
+	assert.Empty(t, r.log.All())
+}
+
+func TestErrorOfCloseIsReported(t *testing.T) {
+	source := always()
+	source.close = func() error { return errors.New("it does not close") }
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	require.EqualError(t, r.newMetrics().Shutdown(t.Context()), "it does not close")
+}
+
+// Each read is bounded by the timeout.
+func TestReadHasADeadline(t *testing.T) {
+	bounds := make(chan time.Duration, 1)
+	source := &fakeSource{next: func(ctx context.Context, _ int) (*gpu.Node, error) {
+		if deadline, ok := ctx.Deadline(); ok {
+			select {
+			case bounds <- time.Until(deadline):
+			default:
+			}
+		}
+		return nodeOf(), nil
+	}}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	r.run(r.newMetrics())
+	assert.InDelta(t, patience.Seconds(), (<-bounds).Seconds(), 1)
+}
+
+// What is empty is not sent: events at most intervals, metrics where the read has failed.
+func TestNothingEmptyIsSent(t *testing.T) {
+	source := &fakeSource{next: func(_ context.Context, read int) (*gpu.Node, error) {
+		if read%2 == 0 {
+			return nil, errors.New("nothing can be said")
+		}
+		return nodeOf(healthy("GPU-1")), nil
+	}}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	logs := &counting{}
+	l, err := r.factory.createLogs(t.Context(), r.set, r.cfg, logs.logs(t))
+	require.NoError(t, err)
+	r.run(r.newMetrics(), l)
+	eventually(t, func() bool { return source.reads.Load() > 6 }, "it runs")
+	for _, md := range r.metrics.AllMetrics() {
+		assert.Positive(t, md.DataPointCount())
+	}
+	assert.Zero(t, logs.n(), "nothing has happened")
+}
+
+// A consumer that changes what it gets says so through us.
+func TestCapabilitiesPass(t *testing.T) {
+	var g gate
+	mutating, err := consumer.NewMetrics(func(context.Context, pmetric.Metrics) error { return nil },
+		consumer.WithCapabilities(consumer.Capabilities{MutatesData: true}))
+	require.NoError(t, err)
+	through, err := g.metrics(mutating)
+	require.NoError(t, err)
+	assert.True(t, through.Capabilities().MutatesData)
+	through, err = g.metrics(consumertest.NewNop())
+	require.NoError(t, err)
+	assert.False(t, through.Capabilities().MutatesData)
+}
+
+// statusHost keeps what a component reports of its status.
+type statusHost struct {
+	component.Host
+	mu     sync.Mutex
+	events []*componentstatus.Event
+}
+
+func (h *statusHost) Report(e *componentstatus.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = append(h.events, e)
+}
+
+func (h *statusHost) seen() []*componentstatus.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]*componentstatus.Event(nil), h.events...)
+}
+
+// Where only a restart can help, the component says so once, and once when it is well again; on every pipeline.
+func TestRestartNeeded(t *testing.T) {
+	replaced := errors.New("the library was replaced")
+	source := &fakeSource{next: func(_ context.Context, read int) (*gpu.Node, error) {
+		node := nodeOf(healthy("GPU-1"))
+		if read >= 3 && read < 6 {
+			node.RestartNeeded = replaced
+		}
+		return node, nil
+	}}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	ofMetrics, ofLogs := &statusHost{Host: r.host}, &statusHost{Host: r.host}
+	m, l := r.newMetrics(), r.newLogs()
+	require.NoError(t, l.Start(t.Context(), ofLogs))
+	require.NoError(t, m.Start(t.Context(), ofMetrics))
+	eventually(t, func() bool { return source.reads.Load() > 10 }, "it runs")
+	require.NoError(t, m.Shutdown(t.Context()))
+	require.NoError(t, l.Shutdown(t.Context()))
+	for _, host := range []*statusHost{ofMetrics, ofLogs} {
+		events := host.seen()
+		require.Len(t, events, 2)
+		assert.Equal(t, componentstatus.StatusRecoverableError, events[0].Status())
+		require.ErrorIs(t, events[0].Err(), replaced)
+		assert.Equal(t, componentstatus.StatusOK, events[1].Status())
+	}
+}
+
+// One scraper that is well does not cover up that another is not, and a pipeline that starts later is told.
+func TestRestartNeededByOneOfTwo(t *testing.T) {
+	var h health
+	early, late := &statusHost{}, &statusHost{}
+	h.tell(early)
+	h.update("nvml", errors.New("a"))
+	h.update("amdgpu", nil)
+	h.update("amdgpu", errors.New("b"))
+	h.update("nvml", nil)
+	h.tell(late)
+	require.Len(t, early.seen(), 1)
+	require.Len(t, late.seen(), 1)
+	assert.Equal(t, componentstatus.StatusRecoverableError, late.seen()[0].Status())
+	h.update("amdgpu", nil)
+	require.Len(t, early.seen(), 2)
+	require.Len(t, late.seen(), 2)
+	assert.Equal(t, componentstatus.StatusOK, early.seen()[1].Status())
+}

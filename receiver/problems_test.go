@@ -1,0 +1,197 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadatatest"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+func problem(device, what string) gpu.Problem {
+	return gpu.Problem{Device: device, What: what, Err: errors.New("nvml: " + device + ": read " + what + ": not permitted")}
+}
+
+// reading runs a source until it was read so often, and returns the log.
+func readTimes(t *testing.T, times int64, next func(read int) (*gpu.Node, error)) *rig {
+	t.Helper()
+	source := &fakeSource{next: func(_ context.Context, read int) (*gpu.Node, error) { return next(read) }}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	m := r.newMetrics()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	eventually(t, func() bool { return source.reads.Load() > times }, "it runs")
+	require.NoError(t, m.Shutdown(t.Context()))
+	return r
+}
+
+// lines are the log lines in short: what could not be read, and what can be again.
+func (r *rig) lines() []string {
+	var lines []string
+	for _, entry := range r.log.All() {
+		fields := entry.ContextMap()
+		line := "again "
+		if entry.Level == zapcore.WarnLevel {
+			line = "cannot "
+		}
+		if what, ok := fields["what"].(string); ok {
+			line += what
+		} else {
+			line = entry.Message
+		}
+		if id, ok := fields["hw.id"].(string); ok {
+			line += " of " + id
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func TestProblemsAreExplainedOnce(t *testing.T) {
+	r := readTimes(t, 12, func(read int) (*gpu.Node, error) {
+		node := nodeOf(healthy("GPU-1"))
+		node.Problems = []gpu.Problem{problem("", "processes")}
+		if read <= 3 || read > 6 && read <= 9 {
+			node.Problems = append(node.Problems, problem("GPU-1", "power"), problem("GPU-1", "power"))
+		}
+		return node, nil
+	})
+	assert.Equal(t, []string{
+		"cannot processes", "cannot power of GPU-1", "again power of GPU-1", "cannot power of GPU-1", "again power of GPU-1",
+	}, r.lines())
+	first := r.log.All()[1]
+	assert.Equal(t, zapcore.WarnLevel, first.Level)
+	assert.Equal(t, "nvml: GPU-1: read power: not permitted", first.ContextMap()["reason"], "why, and what to do")
+	assert.Equal(t, "nvml", first.ContextMap()["scraper"])
+}
+
+// A read that fails as a whole says nothing of what could not be read before.
+func TestFailedReadIsNoNewsOfTheRest(t *testing.T) {
+	r := readTimes(t, 9, func(read int) (*gpu.Node, error) {
+		if read >= 3 && read < 6 {
+			return nil, errors.New("nvidia-smi: not found")
+		}
+		node := nodeOf(healthy("GPU-1"))
+		node.Problems = []gpu.Problem{problem("GPU-1", "power")}
+		return node, nil
+	})
+	assert.Equal(t, []string{"cannot power of GPU-1", "cannot read", "again read"}, r.lines())
+}
+
+// A vendor whose GPUs nobody asked for and nobody has is no warning; one that is configured is.
+func TestNoGPUOfAVendor(t *testing.T) {
+	for name, test := range map[string]struct {
+		asked   bool
+		missing int64
+		level   zapcore.Level
+	}{
+		"by default":                     {false, 0, zapcore.InfoLevel},
+		"by default, but there is a GPU": {false, 1, zapcore.WarnLevel},
+		"configured":                     {true, 0, zapcore.WarnLevel},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) {
+				node := nodeOf()
+				node.Presence[gpu.Missing] = gpu.Some(test.missing)
+				node.Problems = []gpu.Problem{problem("", "library")}
+				return node, nil
+			}}
+			r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always()})
+			if !test.asked {
+				r.cfg.scrapers = nil
+			}
+			r.run(r.newMetrics())
+			eventually(t, func() bool { return source.reads.Load() > 3 }, "it runs")
+			require.Len(t, r.log.All(), 1)
+			assert.Equal(t, test.level, r.log.All()[0].Level)
+			eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "the node is reported all the same")
+		})
+	}
+}
+
+// telemetryRig counts what the receiver tells of itself.
+func telemetryRig(t *testing.T, source gpu.Source) (*rig, *componenttest.Telemetry) {
+	t.Helper()
+	telemetry := componenttest.NewTelemetry()
+	t.Cleanup(func() { require.NoError(t, telemetry.Shutdown(context.Background())) })
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	logger := r.set.Logger
+	r.set = metadatatest.NewSettings(telemetry)
+	r.set.Logger = logger
+	return r, telemetry
+}
+
+var ofNVML = attribute.NewSet(attribute.String("scraper", "nvml"))
+
+func TestUnreadableIsCounted(t *testing.T) {
+	source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) {
+		node := nodeOf(healthy("GPU-1"))
+		node.Problems = []gpu.Problem{problem("", "processes"), problem("GPU-1", "power")}
+		return node, nil
+	}}
+	r, telemetry := telemetryRig(t, source)
+	r.run(r.newMetrics())
+	eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "it runs")
+	metadatatest.AssertEqualGpuUnreadable(t, telemetry, []metricdata.DataPoint[int64]{{Value: 2, Attributes: ofNVML}},
+		metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars())
+}
+
+// The processes with the most memory are kept, those of which it is not known last, and the rest are counted.
+func TestMaxProcesses(t *testing.T) {
+	tests := map[string]struct {
+		most    int
+		want    []int64
+		dropped int64
+	}{
+		"more than there are": {10, []int64{1, 2, 3, 4, 5}, 0},
+		"as many":             {5, []int64{1, 2, 3, 4, 5}, 0},
+		"fewer":               {2, []int64{2, 4}, 3},
+		"one without memory":  {4, []int64{1, 2, 4, 5}, 1},
+		"none":                {0, nil, 5},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			source := &fakeSource{next: func(ctx context.Context, read int) (*gpu.Node, error) {
+				if read > 1 {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				node := nodeOf(healthy("GPU-1"))
+				for pid, memory := range []gpu.Opt[int64]{gpu.Some[int64](10), gpu.Some[int64](50), {}, gpu.Some[int64](40), gpu.Some[int64](10)} {
+					p := gpu.Process{PID: int64(pid + 1), DeviceID: "GPU-1", Memory: memory}
+					p.Utilization[gpu.TaskGeneral] = gpu.Some(0.1)
+					node.Processes = append(node.Processes, p)
+				}
+				return node, nil
+			}}
+			r, telemetry := telemetryRig(t, source)
+			r.cfg.MaxProcesses = test.most
+			r.run(r.newMetrics())
+			eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "it runs")
+			var pids []int64
+			for _, p := range otlptest.Of(otlptest.Points(r.metrics.AllMetrics()[0]), "process.gpu.utilization") {
+				pids = append(pids, p.Attributes["process.pid"].(int64))
+			}
+			assert.Equal(t, test.want, pids)
+			if test.dropped == 0 {
+				_, err := telemetry.GetMetric("otelcol_gpu_processes_dropped")
+				require.Error(t, err, "nothing was left out")
+				return
+			}
+			metadatatest.AssertEqualGpuProcessesDropped(t, telemetry,
+				[]metricdata.DataPoint[int64]{{Value: test.dropped, Attributes: ofNVML}}, metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars())
+		})
+	}
+}
