@@ -66,31 +66,15 @@ func clusterAlone(keys []string) error {
 }
 
 // newClusterController returns the controller of kubernetes_cluster.
-func newClusterController(cfg *Config, set receiver.Settings, next consumer.Metrics, connect func(*ClusterConfig) (kubernetes.Interface, error)) (component.Component, error) {
-	c := cfg.scraperConfig(clusterKey).(*ClusterConfig)
-	client, err := connect(c)
-	if err != nil {
-		return nil, fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
+func newClusterController(cfg *Config, set receiver.Settings, next consumer.Metrics, connect connector) (component.Component, error) {
+	cs := &clusterScraper{
+		config:   cfg.scraperConfig(clusterKey).(*ClusterConfig),
+		connect:  connect,
+		logger:   set.Logger,
+		recorder: record.NewCluster(cfg.MetricsBuilderConfig, set, cfg.Attribution.ClusterName),
+		problems: newProblemLog(set.Logger.With(zap.String("scraper", clusterKey))),
 	}
-	view, err := cluster.New(client, c.ResourceNames)
-	if err != nil {
-		return nil, fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
-	}
-	for _, warning := range c.API.Warnings() {
-		set.Logger.Warn(scrapersKey + "::" + clusterKey + ": " + warning)
-	}
-	recorder := record.NewCluster(cfg.MetricsBuilderConfig, set, cfg.Attribution.ClusterName)
-	problems := newProblemLog(set.Logger.With(zap.String("scraper", clusterKey)))
-	sc, err := scraper.NewMetrics(
-		func(context.Context) (pmetric.Metrics, error) {
-			problems.update(view.Problems(), true)
-			if !view.Synced() { // a part would look like the whole
-				return pmetric.NewMetrics(), nil
-			}
-			return recorder.Record(view.Snapshot(), time.Now()), nil
-		},
-		scraper.WithStart(func(context.Context, component.Host) error { view.Start(); return nil }),
-		scraper.WithShutdown(func(context.Context) error { view.Stop(); return nil }))
+	sc, err := scraper.NewMetrics(cs.scrape, scraper.WithStart(cs.start), scraper.WithShutdown(cs.shutdown))
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +82,19 @@ func newClusterController(cfg *Config, set receiver.Settings, next consumer.Metr
 		scraperhelper.AddMetricsScraper(component.MustNewType(clusterKey), sc))
 }
 
-// connectCluster is how a cluster is reached but in tests.
+// clusterScraper shows what informers know; it asks the API for nothing itself.
+type clusterScraper struct {
+	config   *ClusterConfig
+	connect  connector
+	logger   *zap.Logger
+	recorder *record.ClusterRecorder
+	problems *problemLog
+	view     *cluster.View
+}
+
+// connector reaches a cluster.
+type connector func(*ClusterConfig) (kubernetes.Interface, error)
+
 func connectCluster(c *ClusterConfig) (kubernetes.Interface, error) {
 	config, err := c.API.REST()
 	if err != nil {
@@ -109,4 +105,35 @@ func connectCluster(c *ClusterConfig) (kubernetes.Interface, error) {
 		return nil, err
 	}
 	return clients.Kubernetes, nil
+}
+
+// start begins to watch. Only credentials that cannot be read are an error, not an API server that does not answer.
+func (s *clusterScraper) start(context.Context, component.Host) error {
+	client, err := s.connect(s.config)
+	if err != nil {
+		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
+	}
+	if s.view, err = cluster.New(client, s.config.ResourceNames); err != nil {
+		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
+	}
+	for _, warning := range s.config.API.Warnings() {
+		s.logger.Warn(scrapersKey + "::" + clusterKey + ": " + warning)
+	}
+	s.view.Start()
+	return nil
+}
+
+func (s *clusterScraper) scrape(context.Context) (pmetric.Metrics, error) {
+	s.problems.update(s.view.Problems(), true)
+	if !s.view.Synced() { // a part would look like the whole
+		return pmetric.NewMetrics(), nil
+	}
+	return s.recorder.Record(s.view.Snapshot(), time.Now()), nil
+}
+
+func (s *clusterScraper) shutdown(context.Context) error {
+	if s.view != nil {
+		s.view.Stop()
+	}
+	return nil
 }

@@ -26,7 +26,7 @@ func TestClusterView(t *testing.T) {
 	gpus := func(n string) corev1.ResourceList {
 		return corev1.ResourceList{"nvidia.com/gpu": resource.MustParse(n)}
 	}
-	client := fake.NewSimpleClientset( //nolint:staticcheck // its successor wants generated apply configurations
+	client := fake.NewSimpleClientset(
 		&corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: "node-1"},
 			Status:     corev1.NodeStatus{Capacity: gpus("8"), Allocatable: gpus("8")},
@@ -89,6 +89,8 @@ func TestClusterViewConfig(t *testing.T) {
 	require.ErrorContains(t, cfg.Validate(), `scrapers::kubernetes_cluster::resource_names: "[x" is no name of a resource`)
 
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	_, err := newClusterController(createDefaultConfig().(*Config), receivertest.NewNopSettings(metadata.Type), consumertest.NewNop(), connectCluster)
-	assert.ErrorContains(t, err, "scrapers::kubernetes_cluster: ")
+	controller, err := newClusterController(createDefaultConfig().(*Config), receivertest.NewNopSettings(metadata.Type), consumertest.NewNop(), connectCluster)
+	require.NoError(t, err, "outside of a cluster the configuration can be validated all the same")
+	assert.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
+	assert.NoError(t, controller.Shutdown(t.Context()))
 }

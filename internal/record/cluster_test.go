@@ -4,6 +4,7 @@
 package record
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -27,13 +28,13 @@ func flat(t *testing.T, metrics pmetric.Metrics) map[string]int64 {
 			require.Equal(t, pmetric.MetricTypeSum, metric.Type())
 			require.False(t, metric.Sum().IsMonotonic())
 			for _, p := range metric.Sum().DataPoints().All() {
-				key := metric.Name()
+				key := []string{metric.Name()}
 				for _, name := range []string{"k8s.node.name", "k8s.pod.name", "k8s.container.name", "k8s.resource.name"} {
 					if v, ok := p.Attributes().Get(name); ok {
-						key += " " + v.Str()
+						key = append(key, v.Str())
 					}
 				}
-				all[key] = p.IntValue()
+				all[strings.Join(key, " ")] = p.IntValue()
 			}
 		}
 	}
