@@ -91,6 +91,6 @@ func TestClusterViewConfig(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	controller, err := newClusterController(createDefaultConfig().(*Config), receivertest.NewNopSettings(metadata.Type), consumertest.NewNop(), connectCluster)
 	require.NoError(t, err, "outside of a cluster the configuration can be validated all the same")
-	assert.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
+	require.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
 	assert.NoError(t, controller.Shutdown(t.Context()))
 }

@@ -502,7 +502,7 @@ var MetricsInfo = metricsInfo{
 	},
 	HwGpuEccLifetime: metricInfo{
 		Name:       "hw.gpu.ecc.lifetime",
-		Attributes: []string{"error.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+		Attributes: []string{"error.type", "hw.gpu.error.block", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuFault: metricInfo{
 		Name:       "hw.gpu.fault",

@@ -104,7 +104,7 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwGpuCountDataPoint(ts, 1, AttributeHwGpuPresenceMissing, WithHostNameMetricAttribute("host.name-val"), WithHwVendorMetricAttribute("hw.vendor-val"), WithK8sClusterNameMetricAttribute("k8s.cluster.name-val"), WithK8sNodeNameMetricAttribute("k8s.node.name-val"))
 
 			allMetricsCount++
-			mb.RecordHwGpuEccLifetimeDataPoint(ts, 1, "error.type-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwGpuEccLifetimeDataPoint(ts, 1, "error.type-val", "hw.id-val", WithHwGpuErrorBlockMetricAttribute("hw.gpu.error.block-val"), WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwGpuFaultDataPoint(ts, 1, "error.type-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -726,6 +726,9 @@ func TestMetricsBuilder(t *testing.T) {
 					errorTypeAttrVal, ok := dp.Attributes().Get("error.type")
 					assert.True(t, ok)
 					assert.Equal(t, "error.type-val", errorTypeAttrVal.Str())
+					hwGpuErrorBlockAttrVal, ok := dp.Attributes().Get("hw.gpu.error.block")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.error.block-val", hwGpuErrorBlockAttrVal.Str())
 					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())

@@ -42,7 +42,7 @@ func newEvents(src *source, lib *library) *events {
 	if !src.want.Has(gpu.GroupEvents) || !src.cfg.KeepOpen {
 		return nil
 	}
-	set, ret := lib.nvml.EventSetCreate()
+	set, ret := gonvml.EventSetCreate()
 	if code(ret) != codeOK {
 		return nil
 	}

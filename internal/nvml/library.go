@@ -30,9 +30,8 @@ var places = [...]string{
 }
 
 // library is a loaded libnvidia-ml that was found to be one. It is never unloaded: functions of it stay bound in this
-// process, and a call that hangs may return at any time.
+// process, and a call that hangs may return at any time. The binding has it once, as the process does: all sources share it.
 type library struct {
-	nvml   gonvml.Interface
 	path   string // under which it was looked for
 	has    [numFunctions]bool
 	direct direct
@@ -60,9 +59,16 @@ func openLibrary(configured string) (*library, error) {
 		libraryName, errors.Join(tried...))
 }
 
+// errAnother: the process has a library already, and it is another one.
+var errAnother = errors.New("restart the collector: this process has loaded another " + libraryName +
+	", which cannot be unloaded, and calls would go to either of the two")
+
 func load(path string) (*library, error) {
 	// First without letting its symbols be seen by others, for it may be anything.
 	probe := dl.New(path, dl.RTLD_LAZY|dl.RTLD_LOCAL)
+	if before, there := mappedFile(); before != "" && filepath.IsAbs(path) && (!there || !sameFile(path, before)) {
+		return nil, fmt.Errorf("%s: %w (%s)", path, errAnother, before)
+	}
 	if err := probe.Open(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
@@ -80,24 +86,26 @@ func load(path string) (*library, error) {
 	}
 
 	// The binding loads the library anew whenever it initialises it. By its bare name it gets the one that is loaded,
-	// even where another has come to lie at the path: two of them in one process would be mixed up call by call.
+	// even where another has come to lie at the path.
 	bound := path
 	if again := dl.New(libraryName, dl.RTLD_LAZY|dl.RTLD_NOLOAD); again.Open() == nil {
 		_ = again.Close()
 		bound = libraryName
 	}
-	lib := &library{nvml: gonvml.New(gonvml.WithLibraryPath(bound)), path: path, has: has, direct: findDirect(bound)}
+	// It refuses where it is initialised already: then it has the library, for there is no other.
+	_ = gonvml.SetLibraryOptions(gonvml.WithLibraryPath(bound))
+	lib := &library{path: path, has: has, direct: findDirect(bound)}
 	if lib.file = path; !filepath.IsAbs(path) {
-		lib.file = mappedFile(path)
+		lib.file, _ = mappedFile()
 	}
 	lib.stamp, _ = os.Stat(lib.file)
 	return lib, nil
 }
 
-func (l *library) init() code { return code(l.nvml.Init()) }
+func (l *library) init() code { return code(gonvml.Init()) }
 
 // shutdown ends what init began. Where it fails there is nothing left to end.
-func (l *library) shutdown() { _ = l.nvml.Shutdown() }
+func (l *library) shutdown() { _ = gonvml.Shutdown() }
 
 // replaced tells whether another file, or none, has come to lie where the library was loaded from.
 func (l *library) replaced() bool {
@@ -108,17 +116,28 @@ func (l *library) replaced() bool {
 	return err != nil || !os.SameFile(l.stamp, now)
 }
 
-// mappedFile finds the file under which a library of that name is mapped into this process; empty: none is found.
-func mappedFile(name string) string {
-	maps, err := readSmall("/proc/self/maps", 4<<20)
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
 	if err != nil {
-		return ""
+		return true // whoever loads it says what is wrong
 	}
-	stem, _, _ := strings.Cut(name, ".so")
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// mappedFile finds the libnvidia-ml that is mapped into this process; empty: there is none. It tells whether the file is still
+// there, for another may lie where it was.
+func mappedFile() (path string, there bool) {
+	maps, err := readSmall("/proc/self/maps", 16<<20)
+	if err != nil {
+		return "", false
+	}
+	stem, _, _ := strings.Cut(libraryName, ".so")
 	for line := range strings.Lines(maps) {
-		if fields := strings.Fields(line); len(fields) == 6 && strings.HasPrefix(filepath.Base(fields[5]), stem+".so") {
-			return fields[5]
+		// address, permissions, offset, device, inode, path; "(deleted)" after it where the file is no more
+		if fields := strings.Fields(line); len(fields) >= 6 && strings.HasPrefix(filepath.Base(fields[5]), stem+".so") {
+			return fields[5], len(fields) == 6
 		}
 	}
-	return ""
+	return "", false
 }

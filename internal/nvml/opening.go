@@ -7,6 +7,7 @@ package nvml
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -42,7 +43,11 @@ func (s *source) open(ctx context.Context, now time.Time) bool {
 	if s.lib == nil {
 		lib, err := openLibrary(s.cfg.LibraryPath)
 		if err != nil {
-			s.failed(now, hint, failure{ret: codeLibraryNotFound, what: "library", err: err})
+			ret := codeLibraryNotFound
+			if errors.Is(err, errAnother) {
+				ret = codeVersionMismatch
+			}
+			s.failed(now, hint, failure{ret: ret, what: "library", err: err})
 			return false
 		}
 		s.lib = lib

@@ -8,6 +8,8 @@ package nvml
 import (
 	"sync/atomic"
 	"time"
+
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
 // session is the time between nvmlInit and nvmlShutdown.
@@ -25,7 +27,7 @@ type session struct {
 func (s *session) look(at time.Time) {
 	defer s.busy.Store(false)
 	defer func() { _ = recover() }()
-	if n, ret := s.lib.nvml.DeviceGetCount(); code(ret) == codeOK {
+	if n, ret := gonvml.DeviceGetCount(); code(ret) == codeOK {
 		s.count.Store(int64(min(n, mostGPUs)))
 	}
 	s.events.drain(at)
@@ -77,8 +79,7 @@ func (s *slot) sweep(at time.Time) {
 
 // find gets the handle, and the board that it is of.
 func (s *slot) find() (*board, code) {
-	lib := s.session.lib
-	handle, ret := lib.nvml.DeviceGetHandleByIndex(s.index)
+	handle, ret := gonvml.DeviceGetHandleByIndex(s.index)
 	if code(ret) != codeOK {
 		return nil, code(ret)
 	}
@@ -122,11 +123,11 @@ func openSession(src *source, lib *library) (*session, code) {
 	}
 	s := &session{lib: lib}
 	if lib.has[fnDriverVersion] {
-		if version, ret := lib.nvml.SystemGetDriverVersion(); code(ret) == codeOK {
+		if version, ret := gonvml.SystemGetDriverVersion(); code(ret) == codeOK {
 			s.driver = version
 		}
 	}
-	n, ret := lib.nvml.DeviceGetCount()
+	n, ret := gonvml.DeviceGetCount()
 	if code(ret) != codeOK {
 		lib.shutdown()
 		return nil, code(ret)

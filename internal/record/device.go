@@ -26,9 +26,7 @@ func (p *point) health() {
 		p.mb.RecordHwGpuFaultDataPoint(p.ts, 1, faultTypes[fault.Type], d.ID, opts...)
 	}
 	if asked, ok := d.RecoveryAction.Get(); ok {
-		for action, name := range recoveryActions {
-			p.mb.RecordHwGpuRecoveryActionDataPoint(p.ts, flag(asked == gpu.RecoveryAction(action)), name, d.ID, opts...)
-		}
+		p.mb.RecordHwGpuRecoveryActionDataPoint(p.ts, 1, recoveryActions[asked], d.ID, opts...)
 	}
 }
 

@@ -24,7 +24,7 @@ func (p *point) errors() {
 func (p *point) lifetimeErrors(e gpu.ErrorCount) {
 	key := seriesKey{metric: counterECCLifetime, kind: uint8(e.Type), name: e.Block}
 	recordTotal(p, key, e.Count, func(total int64) {
-		p.mb.RecordHwGpuEccLifetimeDataPoint(p.ts, total, errorTypes[e.Type], p.device.ID, p.id.counter()...)
+		p.mb.RecordHwGpuEccLifetimeDataPoint(p.ts, total, errorTypes[e.Type], p.device.ID, p.errorOptions(e)...)
 	})
 }
 

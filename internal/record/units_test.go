@@ -4,6 +4,7 @@
 package record
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -63,7 +64,6 @@ var byHand = []struct {
 	{"hw.gpu.pipe.utilization", of("hw.id", gpuID, "hw.gpu.pipe", "tensor"), "gauge", "1", 0.051},
 	{"hw.gpu.power.instant", of("hw.id", gpuID), "gauge", "W", 640.5},
 	{"hw.gpu.recovery.action", of("hw.id", gpuID, "hw.gpu.recovery.action", "drain_and_reset"), "updowncounter", "1", 1},
-	{"hw.gpu.recovery.action", of("hw.id", gpuID, "hw.gpu.recovery.action", "none"), "updowncounter", "1", 0},
 	{"hw.gpu.sm.occupancy", of("hw.id", gpuID), "gauge", "1", 0.385},
 	{"hw.gpu.speed", of("hw.id", gpuID, "hw.gpu.clock_domain", "memory"), "gauge", "Hz", 32e6},
 	{"hw.gpu.speed.limit", of("hw.id", gpuID, "hw.gpu.clock_domain", "video", "hw.limit_type", "max"), "gauge", "Hz", 35e6},
@@ -193,9 +193,7 @@ func with(attributes map[string]any, name string, value any) map[string]any {
 func join(all ...map[string]any) map[string]any {
 	joined := map[string]any{}
 	for _, attributes := range all {
-		for name, value := range attributes {
-			joined[name] = value
-		}
+		maps.Copy(joined, attributes)
 	}
 	return joined
 }
