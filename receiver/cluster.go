@@ -57,7 +57,7 @@ func clusterAlone(keys []string) error {
 	}
 	var errs []error
 	for _, key := range keys {
-		if key != clusterKey {
+		if key != clusterKey && key != fleetKey {
 			errs = append(errs, fmt.Errorf("%s::%s and %s::%s: the first is for one collector in a cluster, the other for each machine; "+
 				"give them to different collectors", scrapersKey, clusterKey, scrapersKey, key))
 		}

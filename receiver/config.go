@@ -98,11 +98,24 @@ func (c *Config) Validate() error {
 	for _, key := range keys {
 		if v, ok := c.scrapers[key].(interface{ Validate() error }); ok {
 			if err := v.Validate(); err != nil {
-				errs = append(errs, fmt.Errorf("%s::%s::%w", scrapersKey, key, err))
+				errs = append(errs, keyed(scrapersKey+"::"+key, err))
 			}
 		}
 	}
 	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys))...) // the interval has a Validate of its own
+}
+
+// keyed puts a key before an error, and before each of several that were joined.
+func keyed(key string, err error) error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the joined error itself, not one that wraps it
+	if !ok {
+		return fmt.Errorf("%s::%w", key, err)
+	}
+	var errs []error
+	for _, e := range joined.Unwrap() {
+		errs = append(errs, keyed(key, e))
+	}
+	return errors.Join(errs...)
 }
 
 // oneScraperPerVendor refuses scrapers that would report the same GPU twice.
@@ -111,6 +124,9 @@ func oneScraperPerVendor(keys []string) error {
 	first := map[string]string{}
 	for _, key := range keys {
 		vendor := string(scraperKinds[key].vendor)
+		if vendor == "" {
+			continue // it reads no GPU of this machine
+		}
 		if other, taken := first[vendor]; taken {
 			errs = append(errs, fmt.Errorf("%s::%s and %s::%s: both read the %s GPUs of this machine, which would be reported twice; keep one",
 				scrapersKey, other, scrapersKey, key, vendor))

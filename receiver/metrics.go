@@ -43,6 +43,13 @@ func newMetricsReceiver(s *shared, set receiver.Settings, next consumer.Metrics)
 		}
 		r.all = append(r.all, controller)
 	}
+	if slices.Contains(s.cfg.scraperKeys(), fleetKey) {
+		fleet, err := newFleet(s.cfg, set, next)
+		if err != nil {
+			return nil, err
+		}
+		r.all = append(r.all, fleet)
+	}
 	if slices.Contains(s.cfg.scraperKeys(), clusterKey) {
 		controller, err := newClusterController(s.cfg, set, next, connectCluster)
 		if err != nil {

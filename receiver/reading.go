@@ -90,11 +90,18 @@ func (r *reading) complete(ctx context.Context, node *gpu.Node) {
 	r.health.update(r.scraper, node.RestartNeeded)
 }
 
-// limitProcesses keeps the processes with the most memory.
+// limitProcesses keeps the processes with the most memory, and counts the others.
 func (r *reading) limitProcesses(ctx context.Context, node *gpu.Node) {
-	dropped := len(node.Processes) - r.maxProcesses
+	if dropped := keepLargest(node, r.maxProcesses); dropped > 0 {
+		r.telemetry.GpuProcessesDropped.Add(ctx, int64(dropped), r.attributes())
+	}
+}
+
+// keepLargest keeps so many processes, those with the most memory, and tells how many it dropped.
+func keepLargest(node *gpu.Node, most int) int {
+	dropped := len(node.Processes) - most
 	if dropped <= 0 {
-		return
+		return 0
 	}
 	memory := func(p gpu.Process) int64 {
 		if v, ok := p.Memory.Get(); ok {
@@ -103,8 +110,8 @@ func (r *reading) limitProcesses(ctx context.Context, node *gpu.Node) {
 		return -1 // only to sort by: those of which it is not known come last
 	}
 	slices.SortStableFunc(node.Processes, func(a, b gpu.Process) int { return cmp.Compare(memory(b), memory(a)) })
-	node.Processes = node.Processes[:r.maxProcesses]
-	r.telemetry.GpuProcessesDropped.Add(ctx, int64(dropped), r.attributes())
+	node.Processes = node.Processes[:most]
+	return dropped
 }
 
 // anyGPU tells whether there is anything that should be readable.

@@ -55,6 +55,7 @@ var scraperKinds = map[string]scraperKind{
 		},
 	},
 	clusterKey: {defaultConfig: defaultClusterConfig}, // no source: see cluster.go
+	fleetKey:   {defaultConfig: defaultFleetConfig},   // no source: see fleet.go
 	"nvidia_smi": {
 		vendor:        gpu.NVIDIA,
 		defaultConfig: func() component.Config { cfg := nvidiasmi.DefaultConfig(); return &cfg },

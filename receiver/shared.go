@@ -92,7 +92,7 @@ func newShared(cfg *Config, set receiver.Settings, open opener) (*shared, error)
 	}
 	processes := processReader(cfg)
 	for _, key := range cfg.scraperKeys() {
-		if key == clusterKey {
+		if key == clusterKey || key == fleetKey {
 			continue
 		}
 		source, err := open(key, cfg, want)

@@ -67,7 +67,7 @@ type usage struct {
 }
 
 // calm is how busy the machine may be with something else for a measurement to count.
-const calm = 0.1
+const calm = 0.25
 
 // perScrape is the CPU time of one scrape: what the empty collector uses in the same time is taken off, and what the
 // simulated library uses by itself. Where nothing is scraped it is that of one second.
@@ -82,7 +82,7 @@ func (u usage) perScrape(empty usage) time.Duration {
 // median measures some rounds and returns the one with the median CPU, with the median memory. Rounds in which the machine
 // was busy with something else are made again, a few times.
 func (m *meter) median(s setup) (usage, error) {
-	const tries = 5 // for each round
+	const tries = 2 // for each round
 	var rounds, disturbed []usage
 	for range tries * m.options.rounds {
 		u, err := m.measure(s)
@@ -154,7 +154,7 @@ func (m *meter) measure(s setup) (usage, error) {
 
 // observe measures a process once it has settled.
 func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (usage, error) {
-	const settle = 10 // intervals
+	const settle = 6 // intervals
 	scraping := s.receiver == gpuReceiver && !s.rare
 	if s.receiver == gpuReceiver && s.exporter != nowhere {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

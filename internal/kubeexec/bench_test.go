@@ -1,0 +1,87 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// BenchmarkNodeRead is what one read of a node costs beside the network: the script's argv, its output taken apart and
+// parsed, eight processes joined. What the fake tool costs is in it.
+func BenchmarkNodeRead(b *testing.B) {
+	c, _, _, _ := bare(1, 0)
+	handed := 0
+	c.sink = func(_ context.Context, _ string, node *gpu.Node, err error) {
+		if err != nil || len(node.Devices) != 1 || len(node.Processes) != 8 || len(node.Problems) > 0 {
+			b.Fatal(err, len(node.Devices), len(node.Processes), node.Problems)
+		}
+		handed++
+	}
+	m := &machine{uuid: "GPU-1", table: map[int64]string{}}
+	for pid := range int64(8) {
+		m.processes = append(m.processes, fmt.Sprintf("%d, GPU-1, 400 MiB, /usr/bin/python3\n", 100+pid))
+		m.table[100+pid] = strings.Replace(inPrivate, "1111", fmt.Sprintf("%04d", pid), 1)
+	}
+	p := planOf(c, "n1", "first")
+	p.jobs[0].hostPID = true
+	c.executor = &direct{boxes: map[string]box{"n1": m.box()}}
+	n := newNode(c, "n1", p)
+	n.reading(&p.jobs[0]).processes = newProcesses(newPodNames(nil), time.Now)
+	b.ReportAllocs()
+	for b.Loop() {
+		n.read(b.Context(), p, &p.jobs[0])
+		m.calls = m.calls[:0]
+	}
+	if handed == 0 {
+		b.Fatal("nothing was handed on")
+	}
+}
+
+// BenchmarkPlan is what a change in a cluster of 1,000 nodes costs.
+func BenchmarkPlan(b *testing.B) {
+	config := DefaultConfig()
+	s := &state{targets: config.targets(), complete: true, pods: make([][]*driverPod, 2), nodes: map[string]*knownNode{}}
+	for i := range 1000 {
+		pod, node := driver(fmt.Sprintf("node-%d", i))
+		object, err := storeDriverPod(pod)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.pods[0] = append(s.pods[0], object.(*driverPod))
+		s.nodes[node.Name] = storeNode(node, []string{"nvidia.com/*"})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if plans, cannot := s.plan(); len(plans) != 1000 || len(cannot) > 0 {
+			b.Fatal(len(plans), len(cannot))
+		}
+	}
+}
+
+// BenchmarkExec is what one exec costs with its connection: of this side and of the fake API server together.
+func BenchmarkExec(b *testing.B) {
+	for _, protocol := range []string{"WebSocket", "SPDY"} {
+		b.Run(protocol, func(b *testing.B) {
+			s := newAPIServer(b)
+			s.boxes["driver-n1"] = echo
+			e, out := s.connect(), newOutput()
+			if protocol == "SPDY" {
+				e.preferSPDY(defaultNamespace)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				out.reset()
+				if _, err := e.exec(b.Context(), inDriver, []string{"a"}, out); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+)
+
+// settle is how long after a change the next is waited for: at the start each pod is one.
+const settle = 100 * time.Millisecond
+
+// cluster reads the nodes of one cluster. Clusters share nothing, so that one that is down costs the others nothing.
+type cluster struct {
+	name     string
+	interval time.Duration
+	timeout  time.Duration
+	want     gpu.Group
+	now      func() time.Time
+	sink     Sink
+	gone     func(cluster, node string)
+	problems func(cluster string, problems []gpu.Problem)
+
+	executor executor
+	outputs  outputs
+	targets  []TargetConfig
+	pods     []*kube.Informer // of each target
+	nodes    *kube.Informer
+	view     *kube.View // nil where processes are not to be attributed
+	selected bool       // there is a node selector
+
+	tokens    chan struct{} // as many as may run at a time
+	throttled atomic.Int64
+	skipped   atomic.Int64
+	dirty     chan struct{} // something has changed
+	reading   sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	paused  time.Time  // no exec before
+	running map[string]*node
+	unread  []unread
+}
+
+// newCluster prepares the reading of a cluster. Nothing is asked of its API server before run.
+func newCluster(config *Config, i int, options *Options) (*cluster, error) {
+	cc := &config.Clusters[i]
+	rest, err := cc.API.REST()
+	if err != nil {
+		return nil, err
+	}
+	clients, err := kube.NewClients(rest)
+	if err != nil {
+		return nil, err
+	}
+	c := newBareCluster(cc.Name, config, options)
+	c.executor = newExecer(rest, clients.Kubernetes.CoreV1().RESTClient())
+	for i := range c.targets {
+		informer, err := newDriverPods(clients.Kubernetes, &c.targets[i])
+		if err != nil {
+			return nil, err
+		}
+		c.pods = append(c.pods, informer)
+	}
+	if c.nodes, err = newNodes(clients.Kubernetes, config); err != nil {
+		return nil, err
+	}
+	if config.AttributePods {
+		c.view, err = kube.NewView(clients, kube.ViewOptions{Kinds: []string{"replicasets.apps", "jobs.batch"}})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// newBareCluster returns a cluster without clients.
+func newBareCluster(name string, config *Config, options *Options) *cluster {
+	return &cluster{
+		name: name, interval: options.Interval, timeout: options.Timeout, want: options.Want, now: time.Now,
+		sink: options.Sink, gone: options.Gone, problems: options.Problems,
+		targets: config.targets(), selected: config.NodeSelector != "",
+		tokens: make(chan struct{}, config.MaxConcurrent), dirty: make(chan struct{}, 1), running: make(map[string]*node),
+	}
+}
+
+// run follows the cluster's pods and nodes, and reads its nodes, until the context ends.
+func (c *cluster) run(ctx context.Context) {
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	handler := cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { c.changed() },
+		UpdateFunc: func(before, after any) {
+			if differ(before, after) {
+				c.changed()
+			}
+		},
+		DeleteFunc: func(any) { c.changed() },
+	}
+	for _, informer := range append(slices.Clone(c.pods), c.nodes) {
+		if _, err := informer.AddEventHandler(handler); err != nil {
+			c.problems(c.name, []gpu.Problem{{What: "informer", Err: c.wrap(err)}})
+		}
+		watching.Go(func() { informer.RunWithContext(ctx) })
+	}
+	if c.view != nil {
+		c.view.Start()
+		defer c.view.Stop()
+	}
+	defer c.reading.Wait()
+	ticker := time.NewTicker(c.interval)
+	defer ticker.Stop()
+	for {
+		c.reconcile(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-c.dirty:
+			timer := time.NewTimer(settle)
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			case <-timer.C:
+			}
+		}
+	}
+}
+
+func (c *cluster) changed() {
+	select {
+	case c.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// admit waits until another node may be read; false when the context has ended.
+func (c *cluster) admit(ctx context.Context) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case c.tokens <- struct{}{}:
+		}
+		c.mu.Lock()
+		wait := c.paused.Sub(c.now())
+		c.mu.Unlock()
+		if wait <= 0 {
+			return true
+		}
+		<-c.tokens
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-timer.C:
+		}
+	}
+}
+
+func (c *cluster) leave() { <-c.tokens }
+
+// pauseIfAsked has no node of the cluster read for as long as the API server asks for.
+func (c *cluster) pauseIfAsked(err error) {
+	wait, asked := throttled(err)
+	if !asked {
+		return
+	}
+	c.throttled.Add(1)
+	until := c.now().Add(wait)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if until.After(c.paused) {
+		c.paused = until
+	}
+}

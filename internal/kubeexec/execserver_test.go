@@ -1,0 +1,176 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
+	"k8s.io/apimachinery/pkg/util/remotecommand"
+)
+
+func quantity(s string) resource.Quantity { return resource.MustParse(s) }
+
+func (s *apiServer) serveExec(w http.ResponseWriter, r *http.Request, pod string) {
+	s.mu.Lock()
+	s.requests[r.Method]++
+	if r.TLS.DidResume {
+		s.resumed++
+	}
+	behaviour := s.exec
+	throttle := s.exec.throttle > 0
+	if throttle {
+		s.exec.throttle--
+	}
+	b := s.boxes[pod]
+	s.mu.Unlock()
+	if behaviour.freeze != nil {
+		select {
+		case <-behaviour.freeze:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	switch {
+	case throttle:
+		if behaviour.retryAfter != "" {
+			w.Header().Set("Retry-After", behaviour.retryAfter)
+		}
+		fail(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "too many requests")
+	case r.Method == http.MethodGet && (behaviour.denyGet || behaviour.denyCreate): // a WebSocket needs both
+		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, `pods "driver" is forbidden: cannot get resource "pods/exec"`)
+	case r.Method == http.MethodPost && behaviour.denyCreate:
+		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, `pods "driver" is forbidden: cannot create resource "pods/exec"`)
+	case b == nil:
+		fail(w, http.StatusNotFound, metav1.StatusReasonNotFound, `pods "`+pod+`" not found`)
+	case r.Method == http.MethodGet && behaviour.noWebSocket:
+		fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "Upgrade request required")
+	case r.Method == http.MethodGet:
+		s.overWebSocket(w, r, b)
+	default:
+		s.overSPDY(w, r, b)
+	}
+}
+
+// status is what is sent at the end of a command.
+func status(code int, start error) []byte {
+	st := metav1.Status{Status: metav1.StatusSuccess}
+	switch {
+	case start != nil:
+		st = metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError, Message: start.Error()}
+	case code != 0:
+		st = metav1.Status{
+			Status: metav1.StatusFailure, Reason: remotecommand.NonZeroExitCodeReason, Message: "command terminated with non-zero exit code",
+			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: remotecommand.ExitCodeCauseType, Message: strconv.Itoa(code)}}},
+		}
+	}
+	data, err := json.Marshal(st)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+type channelWriter struct {
+	conn    *websocket.Conn
+	mu      *sync.Mutex
+	channel byte
+}
+
+func (c channelWriter) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(p), c.conn.WriteMessage(websocket.BinaryMessage, append([]byte{c.channel}, p...))
+}
+
+func (s *apiServer) overWebSocket(w http.ResponseWriter, r *http.Request, b box) {
+	upgrader := websocket.Upgrader{Subprotocols: []string{remotecommand.StreamProtocolV5Name}}
+	conn, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for {
+			if _, _, err := conn.NextReader(); err != nil {
+				return
+			}
+		}
+	}()
+	var mu sync.Mutex
+	to := func(channel byte) channelWriter { return channelWriter{conn: conn, mu: &mu, channel: channel} }
+	code, start := b(r.URL.Query()["command"], to(remotecommand.StreamStdOut), to(remotecommand.StreamStdErr), gone)
+	_, _ = to(remotecommand.StreamErr).Write(status(code, start))
+	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
+	select {
+	case <-gone: // the client closes
+	case <-time.After(time.Second):
+	}
+}
+
+// hijacker hands out connections that close without an error (see closing).
+type hijacker struct{ http.ResponseWriter }
+
+func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := h.ResponseWriter.(http.Hijacker).Hijack()
+	return closing{conn}, rw, err
+}
+
+func (s *apiServer) overSPDY(w http.ResponseWriter, r *http.Request, b box) {
+	if _, err := httpstream.Handshake(r, w, []string{remotecommand.StreamProtocolV4Name}); err != nil {
+		return
+	}
+	streams := make(chan httpstream.Stream, 3)
+	conn := spdy.NewResponseUpgrader().UpgradeResponse(hijacker{w}, r, func(stream httpstream.Stream, _ <-chan struct{}) error {
+		streams <- stream
+		return nil
+	})
+	if conn == nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	by := map[string]io.WriteCloser{}
+	for range 3 {
+		select {
+		case stream := <-streams:
+			by[stream.Headers().Get(corev1.StreamType)] = stream
+		case <-conn.CloseChan():
+			return
+		}
+	}
+	gone := make(chan struct{})
+	go func() { <-conn.CloseChan(); close(gone) }()
+	code, start := b(r.URL.Query()["command"], by[corev1.StreamTypeStdout], by[corev1.StreamTypeStderr], gone)
+	_, _ = by[corev1.StreamTypeError].Write(status(code, start))
+	for _, stream := range by {
+		_ = stream.Close()
+	}
+	select {
+	case <-gone:
+	case <-time.After(time.Second):
+	}
+}
+
+// notStarted is what containerd says of a program that a container does not have.
+func notStarted(program string) error {
+	return fmt.Errorf(`error executing command in container: failed to exec in container: failed to start exec "0": `+
+		`OCI runtime exec failed: exec failed: unable to start container process: %w`,
+		errors.New(`exec: "`+program+`": executable file not found in $PATH: unknown`))
+}

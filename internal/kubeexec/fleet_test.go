@@ -1,0 +1,304 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// told is the last that Options.Problems was given, by cluster.
+type told struct {
+	mu       sync.Mutex
+	problems map[string][]gpu.Problem
+}
+
+func (p *told) take(cluster string, problems []gpu.Problem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problems[cluster] = problems
+}
+
+func (p *told) lines(cluster string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var b strings.Builder
+	for _, problem := range p.problems[cluster] {
+		b.WriteString(problem.What + ": " + problem.Err.Error() + "\n")
+	}
+	return b.String()
+}
+
+// start reads the clusters of a configuration several times a second.
+func start(t *testing.T, config *Config) (*Fleet, *sunk, *told) {
+	t.Helper()
+	require.NoError(t, config.Validate())
+	s, p := newSunk(), &told{problems: map[string][]gpu.Problem{}}
+	f, err := New(config, Options{
+		Interval: 300 * time.Millisecond, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave, Problems: p.take,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		assert.NoError(t, f.Close())
+		assert.NoError(t, f.Close(), "again")
+	})
+	f.Start()
+	return f, s, p
+}
+
+func configOf(clusters ...ClusterConfig) *Config {
+	config := DefaultConfig()
+	config.Clusters = clusters
+	return &config
+}
+
+func readTimes(t *testing.T, s *sunk, key string, more int) gpu.Node {
+	t.Helper()
+	before, _, _, _ := s.of(key)
+	var node gpu.Node
+	eventually(t, func() bool {
+		good, _, n, _ := s.of(key)
+		node = n
+		return good >= before+more
+	}, "no read of "+key)
+	return node
+}
+
+func TestFleet(t *testing.T) {
+	s := newAPIServer(t)
+	workload := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "train-0", UID: podUID,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "train", UID: "u"}},
+		},
+		Spec: corev1.PodSpec{NodeName: "n1"},
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "main", ContainerID: "containerd://" + containerID, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		}}},
+	}
+	s.put(workload)
+	m := &machine{uuid: "GPU-1", processes: []string{"41, GPU-1, 400 MiB, /usr/bin/python3\n", "99, GPU-1, 1 MiB, /bin/other\n"}, table: map[int64]string{41: inPrivate}}
+	pod, node := s.add("n1", m)
+	pod.Labels["app.kubernetes.io/component"] = "nvidia-driver"
+	s.put(pod)
+	config := configOf(s.cluster("prod"))
+	config.NodeLabels = []string{"nvidia.com/*"}
+	f, got, problems := start(t, config)
+
+	read := readTimes(t, got, "prod/n1", 2)
+	assert.Equal(t, gpu.Host{NodeName: "n1", ClusterName: "prod", Labels: map[string]string{"k8s.node.label.nvidia.com/gpu.product": "H100"}}, read.Host)
+	require.Len(t, read.Devices, 1)
+	assert.Equal(t, "GPU-1", read.Devices[0].ID)
+	assert.Equal(t, gpu.Some(0.42), read.Devices[0].Utilization[gpu.TaskGeneral])
+	require.Len(t, read.Processes, 2)
+	assert.Empty(t, read.Problems)
+	eventually(t, func() bool { // the pods may be listed a little later
+		_, _, read, _ = got.of("prod/n1")
+		return read.Processes[0].Container.PodName != ""
+	}, "no names")
+	assert.Equal(t, &gpu.Container{
+		Namespace: "team", PodName: "train-0", PodUID: podUID, Name: "main", ID: containerID,
+		Owners: []gpu.Owner{{Kind: "StatefulSet", Name: "train", UID: "u"}},
+	}, read.Processes[0].Container)
+	assert.Equal(t, time.Unix(1700000050, 0), read.Processes[0].Created)
+	assert.Nil(t, read.Processes[1].Container)
+	eventually(t, func() bool { return problems.lines("prod") == "" }, problems.lines("prod"))
+
+	// In a steady state a read is one exec: of a script that runs all of the tool's calls.
+	calls := m.called()
+	reads := 0
+	for i, call := range calls {
+		if strings.HasPrefix(call, "nvidia-smi --query-gpu=") {
+			reads++
+			if i+2 < len(calls) {
+				assert.Equal(t, "nvidia-smi --query-compute-apps=pid,gpu_uuid,used_memory,process_name --format=csv", calls[i+1])
+				assert.Equal(t, "nvidia-smi pmon -c 1 -s um", calls[i+2])
+			}
+		}
+	}
+	assert.Equal(t, 1, strings.Count(strings.Join(calls, "\n"), "--help-query-gpu"))
+	assert.Len(t, m.lookups(), 1)
+	assert.GreaterOrEqual(t, s.count(s.requests, "GET"), reads+1, "the help and the lookup besides; some may be on their way")
+	assert.LessOrEqual(t, s.count(s.requests, "GET"), reads+3)
+	assert.Zero(t, s.count(s.requests, "POST"))
+
+	// A pod that is gone from the API while its process is not yet keeps its names.
+	s.remove(workload)
+	read = readTimes(t, got, "prod/n1", 2)
+	assert.Equal(t, "train-0", read.Processes[0].Container.PodName)
+
+	// The driver pod restarts: the node is not read, which is said; then it is read again, in the new one.
+	gone := pod.DeepCopy()
+	s.remove(pod)
+	eventually(t, func() bool {
+		return strings.Contains(problems.lines("prod"), "node n1: none of the targets has a pod on it")
+	}, "not told")
+	assert.NotEmpty(t, f.Stats()[0].Nodes[0].Unreadable)
+	gone.Name = "driver-again"
+	gone.Status.ContainerStatuses[0].ContainerID = "containerd://again"
+	s.set(func() { s.boxes["driver-again"] = m.box() })
+	s.put(gone)
+	readTimes(t, got, "prod/n1", 1)
+	assert.Empty(t, got.left())
+	eventually(t, func() bool { return problems.lines("prod") == "" }, "still told")
+
+	stats := f.Stats()
+	require.Len(t, stats, 1)
+	require.Len(t, stats[0].Nodes, 1)
+	assert.True(t, stats[0].Nodes[0].Success)
+	assert.NotNil(t, f.View("prod"))
+	assert.Nil(t, f.View("other"))
+
+	// The node leaves.
+	s.remove(gone)
+	s.remove(node)
+	eventually(t, func() bool { return slices.Equal(got.left(), []string{"prod/n1"}) }, "not told")
+	eventually(t, func() bool {
+		return strings.Contains(problems.lines("prod"), "no pod with app=nvidia-driver-daemonset or")
+	}, "not told")
+}
+
+func TestFleetNodeSelector(t *testing.T) {
+	s := newAPIServer(t)
+	s.add("n1", &machine{})
+	s.add("n2", &machine{})
+	s.set(func() {})
+	_, node := driver("n2")
+	node.Labels["agent"] = "yes"
+	s.put(node)
+	config := configOf(s.cluster("prod"))
+	config.NodeSelector = "!agent"
+	config.AttributePods = false
+	f, got, _ := start(t, config)
+	readTimes(t, got, "prod/n1", 3)
+	good, failed, _, _ := got.of("prod/n2")
+	assert.Zero(t, good+failed)
+	assert.Nil(t, f.View("prod"))
+}
+
+// One cluster is down, another answers nothing: the third does not notice.
+func TestFleetIsolation(t *testing.T) {
+	good, frozen := newAPIServer(t), newAPIServer(t)
+	good.add("n1", &machine{})
+	frozen.add("n1", &machine{})
+	frozen.exec.freeze = make(chan struct{})
+	t.Cleanup(func() { close(frozen.exec.freeze) })
+	dead := good.cluster("dead")
+	dead.API.Endpoint = "https://127.0.0.1:1"
+	f, got, problems := start(t, configOf(dead, frozen.cluster("frozen"), good.cluster("good")))
+	node := readTimes(t, got, "good/n1", 5)
+	assert.Equal(t, "good", node.Host.ClusterName)
+	reads, _, _, _ := got.of("frozen/n1")
+	assert.Zero(t, reads)
+	eventually(t, func() bool { return strings.Contains(problems.lines("dead"), "kubeexec: cluster dead:") }, "not told")
+	assert.NotContains(t, problems.lines("good"), "dead")
+	assert.Len(t, f.Stats(), 3)
+	began := time.Now()
+	require.NoError(t, f.Close())
+	assert.Less(t, time.Since(began), 2*time.Second, "also while an exec is out that nothing answers")
+}
+
+// The API server goes away, and comes back.
+func TestFleetOutage(t *testing.T) {
+	s := newAPIServer(t)
+	s.add("n1", &machine{})
+	_, got, _ := start(t, configOf(s.cluster("prod")))
+	readTimes(t, got, "prod/n1", 2)
+	s.set(func() { s.down = true })
+	eventually(t, func() bool { _, failed, _, _ := got.of("prod/n1"); return failed > 0 }, "no failure")
+	_, _, _, err := got.of("prod/n1")
+	require.ErrorContains(t, err, "exec in container nvidia-driver-ctr of pod gpu-operator/driver-n1")
+	s.set(func() { s.down = false })
+	readTimes(t, got, "prod/n1", 2)
+	assert.Empty(t, got.left())
+}
+
+// What is not granted is told, and the rest goes on: without nodes there are no labels, without all pods no names.
+func TestFleetPermissions(t *testing.T) {
+	s := newAPIServer(t)
+	s.forbid = map[string]bool{"/api/v1/nodes": true, "/api/v1/pods": true}
+	s.add("n1", &machine{uuid: "GPU-1", processes: []string{"41, GPU-1, 400 MiB, python3\n"}, table: map[int64]string{41: ofPod}})
+	config := configOf(s.cluster("prod"))
+	config.NodeLabels = []string{"zone"}
+	_, got, problems := start(t, config)
+	node := readTimes(t, got, "prod/n1", 2)
+	assert.Nil(t, node.Host.Labels)
+	assert.Equal(t, &gpu.Container{PodUID: podUID, ID: containerID}, node.Processes[0].Container)
+	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "nodes: ") }, "not told")
+	assert.Regexp(t, `(?m)^nodes: kubeexec: cluster prod: .*grant get, list and watch$`, problems.lines("prod"))
+	assert.Regexp(t, `(?m)^attribution: pods: kubeexec: cluster prod: .*grant get, list and watch$`, problems.lines("prod"))
+
+	// With a node selector nothing can be read without nodes: those that run an agent are not known.
+	config.NodeSelector = "!agent"
+	_, got, problems = start(t, config)
+	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "nodes: ") }, "not told")
+	good, failed, _, _ := got.of("prod/n1")
+	assert.Zero(t, good+failed)
+
+	s.set(func() { s.forbid = map[string]bool{"/api/v1/namespaces/gpu-operator/pods": true} })
+	config.NodeSelector = ""
+	_, got, problems = start(t, config)
+	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "driver pods of target 1: ") }, "not told")
+	assert.NotContains(t, problems.lines("prod"), "no pod with", "which is not known")
+	assert.NotContains(t, problems.lines("prod"), "node n1")
+	good, failed, _, _ = got.of("prod/n1")
+	assert.Zero(t, good+failed)
+}
+
+// Everything that a driver pod can do wrong is told, and the fleet goes on.
+func TestFleetBadPods(t *testing.T) {
+	s := newAPIServer(t)
+	for node, b := range map[string]box{
+		"garbage": commands(func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) int {
+			_, _ = io.WriteString(stdout, "\x00\xffgarbage\n\n<xml")
+			return 0
+		}),
+		"missing": commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 127 }),
+		"broken": func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {
+			return 0, &startError{message: "container not found (\"nvidia-driver-ctr\")"}
+		},
+		"flood": flood,
+	} {
+		s.add(node, &machine{})
+		s.boxes["driver-"+node] = b
+	}
+	s.add("plain", &machine{})
+	m := &machine{uuid: "GPU-plain"}
+	s.boxes["driver-plain"] = func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+		if argv[0] != "nvidia-smi" {
+			return 0, notStarted(argv[0])
+		}
+		return m.box()(argv, stdout, stderr, gone)
+	}
+	_, got, _ := start(t, configOf(s.cluster("prod")))
+	readTimes(t, got, "prod/plain", 2)
+	node := readTimes(t, got, "prod/missing", 1)
+	require.NotEmpty(t, node.Problems)
+	require.ErrorContains(t, node.Problems[0].Err, "choose the container that carries it")
+	for _, name := range []string{"garbage", "broken", "flood"} {
+		eventually(t, func() bool { _, failed, _, _ := got.of("prod/" + name); return failed > 0 }, name)
+	}
+	_, _, _, err := got.of("prod/broken")
+	require.ErrorContains(t, err, "container not found")
+}
+
+func TestNewFails(t *testing.T) {
+	config := configOf(ClusterConfig{Name: "prod"})
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	_, err := New(config, Options{Interval: time.Second, Timeout: time.Second, Sink: newSunk().sink})
+	require.ErrorContains(t, err, "clusters::0: kube: auth_type serviceAccount: KUBERNETES_SERVICE_HOST")
+	f := &Fleet{}
+	require.NoError(t, f.Close(), "never started")
+}

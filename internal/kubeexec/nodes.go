@@ -1,0 +1,73 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+)
+
+// knownNode is what is kept of a node. It is never changed after it was handed out.
+type knownNode struct {
+	metav1.ObjectMeta                   // name, UID and resource version
+	labels            map[string]string // those to send, by the names of their resource attributes
+	nvidia, amd       bool              // it has capacity of the vendor's devices
+}
+
+// newNodes prepares the watching of the nodes that are to be read.
+func newNodes(client kubernetes.Interface, config *Config) (*kube.Informer, error) {
+	shared := coreinformers.NewFilteredNodeInformer(client, 0, cache.Indexers{}, func(list *metav1.ListOptions) {
+		list.LabelSelector = config.NodeSelector
+	})
+	return kube.NewInformer(shared, "nodes", func(object any) (any, error) {
+		if node, ok := object.(*corev1.Node); ok {
+			return storeNode(node, config.NodeLabels), nil
+		}
+		return object, nil
+	})
+}
+
+func storeNode(node *corev1.Node, allowed []string) *knownNode {
+	stored := &knownNode{ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion}}
+	for key, value := range node.Labels {
+		if allowedLabel(key, allowed) {
+			if stored.labels == nil {
+				stored.labels = make(map[string]string)
+			}
+			stored.labels["k8s.node.label."+key] = value
+		}
+	}
+	for name, quantity := range node.Status.Capacity {
+		if quantity.IsZero() {
+			continue
+		}
+		stored.nvidia = stored.nvidia || name == "nvidia.com/gpu" || strings.HasPrefix(string(name), "nvidia.com/gpu.") ||
+			strings.HasPrefix(string(name), "nvidia.com/mig-")
+		stored.amd = stored.amd || strings.HasPrefix(string(name), "amd.com/")
+	}
+	return stored
+}
+
+func allowedLabel(key string, allowed []string) bool {
+	for _, a := range allowed {
+		prefix, open := strings.CutSuffix(a, "*")
+		if key == a || open && strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// has tells whether the node has GPUs of a vendor.
+func (n *knownNode) has(vendor gpu.Vendor) bool {
+	return vendor == gpu.NVIDIA && n.nvidia || vendor == gpu.AMD && n.amd
+}

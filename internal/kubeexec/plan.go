@@ -1,0 +1,164 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// job is where the GPUs of one vendor on a node are read.
+type job struct {
+	target   *TargetConfig
+	in       place
+	instance string // the id of the container's instance; another one is another container under the same name
+	hostPID  bool   // the container sees the machine's processes
+}
+
+func (j *job) vendor() gpu.Vendor { return tools[j.target.Tool].vendor }
+
+// plan is what is to be read of one node.
+type plan struct {
+	labels map[string]string
+	jobs   []job // one for each vendor
+}
+
+// same tells whether a plan reads the same containers as another.
+func (p *plan) same(other *plan) bool {
+	return slices.Equal(p.jobs, other.jobs) && maps.Equal(p.labels, other.labels)
+}
+
+// unread is a node that has GPUs of a vendor, as its capacity or a driver pod shows, and that cannot be read.
+type unread struct {
+	node   string
+	vendor gpu.Vendor
+	reason error
+}
+
+// state is what is known of a cluster's nodes and driver pods.
+type state struct {
+	targets  []TargetConfig
+	pods     [][]*driverPod        // of each target
+	nodes    map[string]*knownNode // those that the node selector selects
+	complete bool                  // these are all the nodes and pods that there are
+	selected bool                  // there is a node selector: others are not to be read
+}
+
+var errNoPod = errors.New("none of the targets has a pod on it; where the driver is installed on the machine itself, " +
+	"add a target whose container carries the tool")
+
+// candidate is a pod that a target selects.
+type candidate struct {
+	order  int // of the target
+	target *TargetConfig
+	pod    *driverPod
+	where  *container
+	err    error // why it cannot be read
+}
+
+// plan decides which container of which node is read, and which nodes cannot be.
+func (s *state) plan() (map[string]*plan, []unread) {
+	type unit struct {
+		node   string
+		vendor gpu.Vendor
+	}
+	best := make(map[unit]candidate)
+	for i := range s.targets {
+		t := &s.targets[i]
+		for _, pod := range s.pods[i] {
+			if pod.node == "" || s.selected && s.nodes[pod.node] == nil {
+				continue
+			}
+			c := candidate{order: i, target: t, pod: pod}
+			c.where, c.err = pod.readable(t.Container)
+			u := unit{pod.node, tools[t.Tool].vendor}
+			if other, taken := best[u]; !taken || c.before(&other) {
+				best[u] = c
+			}
+		}
+	}
+	plans := make(map[string]*plan)
+	var cannot []unread
+	for u, c := range best {
+		if c.err != nil {
+			cannot = append(cannot, unread{u.node, u.vendor, c.err})
+			continue
+		}
+		p := plans[u.node]
+		if p == nil {
+			p = &plan{}
+			plans[u.node] = p
+			if node := s.nodes[u.node]; node != nil {
+				p.labels = node.labels
+			}
+		}
+		p.jobs = append(p.jobs, job{
+			target: c.target, in: place{c.pod.Namespace, c.pod.Name, c.where.name}, instance: c.where.id, hostPID: c.pod.hostPID,
+		})
+		slices.SortFunc(p.jobs, func(a, b job) int { return cmp.Compare(a.vendor(), b.vendor()) })
+	}
+	for name, node := range s.nodes {
+		for _, vendor := range s.vendors() {
+			if _, found := best[unit{name, vendor}]; !found && s.complete && node.has(vendor) {
+				cannot = append(cannot, unread{name, vendor, errNoPod})
+			}
+		}
+	}
+	slices.SortFunc(cannot, func(a, b unread) int {
+		return cmp.Or(strings.Compare(a.node, b.node), cmp.Compare(a.vendor, b.vendor))
+	})
+	return plans, cannot
+}
+
+// before tells which of two pods of a node is read: one that can be, then that of the earlier target, then the younger.
+func (c *candidate) before(other *candidate) bool {
+	if readable := c.err == nil; readable != (other.err == nil) {
+		return readable
+	}
+	return cmp.Or(cmp.Compare(c.order, other.order), other.pod.created.Compare(c.pod.created),
+		strings.Compare(c.pod.Name, other.pod.Name)) < 0
+}
+
+// vendors are those whose GPUs the targets read.
+func (s *state) vendors() []gpu.Vendor {
+	var all []gpu.Vendor
+	for i := range s.targets {
+		if v := tools[s.targets[i].Tool].vendor; !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// empty returns a message for each namespace and tool of which no target has a pod. The targets' selectors are
+// alternatives: that one of them selects nothing is usual.
+func (s *state) empty() []error {
+	type group struct{ namespace, tool string }
+	var order []group
+	selectors := make(map[group][]string)
+	found := make(map[group]bool)
+	for i := range s.targets {
+		g := group{s.targets[i].Namespace, s.targets[i].Tool}
+		if selectors[g] == nil {
+			order = append(order, g)
+		}
+		selectors[g] = append(selectors[g], s.targets[i].LabelSelector)
+		found[g] = found[g] || len(s.pods[i]) > 0
+	}
+	var errs []error
+	for _, g := range order {
+		if !found[g] {
+			errs = append(errs, fmt.Errorf("no pod with %s in namespace %s, or no such namespace: no node is read by %s; "+
+				"install the GPU operator, or name the pods that carry the tool under targets", strings.Join(selectors[g], " or "),
+				g.namespace, g.tool))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,167 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func stored(t *testing.T, pod *corev1.Pod) *driverPod {
+	t.Helper()
+	object, err := storeDriverPod(pod)
+	require.NoError(t, err)
+	return object.(*driverPod)
+}
+
+func TestReadable(t *testing.T) {
+	now := metav1.Now()
+	for _, tt := range []struct {
+		name   string
+		change func(*corev1.Pod)
+		want   string
+	}{
+		{name: "ready", change: func(*corev1.Pod) {}},
+		{name: "pending", change: func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, want: "is Pending"},
+		{name: "deleted", change: func(p *corev1.Pod) { p.DeletionTimestamp = &now }, want: "is being deleted"},
+		{name: "not ready", change: func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, want: "is not ready"},
+		{name: "no condition", change: func(p *corev1.Pod) { p.Status.Conditions = nil }, want: "is not ready"},
+		{
+			name: "container waits", want: "container nvidia-driver-ctr of pod gpu-operator/driver-n1 is not running",
+			change: func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State = corev1.ContainerState{} },
+		},
+		{name: "no status", change: func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }, want: "is not running"},
+		{
+			name: "another container", want: "has no container nvidia-driver-ctr, it has driver: correct the container of the target",
+			change: func(p *corev1.Pod) { p.Spec.Containers[0].Name = "driver" },
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			pod, _ := driver("n1")
+			tt.change(pod)
+			where, err := stored(t, pod).readable(driverContainer)
+			if tt.want != "" {
+				require.ErrorContains(t, err, tt.want)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, container{name: driverContainer, id: "containerd://n1", running: true}, *where)
+		})
+	}
+}
+
+func TestPlan(t *testing.T) {
+	config := DefaultConfig()
+	config.Targets = []TargetConfig{
+		{LabelSelector: classicDriver},
+		{LabelSelector: resourceDriver},
+		{LabelSelector: "app=amd", Namespace: "amd", Container: "tool", Tool: ToolAMDSMI},
+	}
+	targets := config.targets()
+	pod := func(node string, change func(*corev1.Pod)) *driverPod {
+		p, _ := driver(node)
+		if change != nil {
+			change(p)
+		}
+		return stored(t, p)
+	}
+	amd := func(p *corev1.Pod) {
+		p.Namespace, p.Name, p.Spec.Containers[0].Name, p.Status.ContainerStatuses[0].Name = "amd", "amd-n1", "tool", "tool"
+		p.Spec.HostPID = false
+	}
+	pending := func(p *corev1.Pod) { p.Name, p.Status.Phase = "a-pending", corev1.PodPending }
+	young := func(p *corev1.Pod) {
+		p.Name = "z-young"
+		p.CreationTimestamp = metav1.NewTime(p.CreationTimestamp.Add(time.Hour))
+	}
+	s := &state{
+		targets: targets, complete: true,
+		pods: [][]*driverPod{
+			{pod("n1", nil), pod("n2", pending), pod("n3", pending), pod("n3", nil), pod("n4", nil), pod("n4", young), pod("", nil)},
+			{pod("n1", nil), pod("n5", nil)},
+			{pod("n1", amd)},
+		},
+		nodes: map[string]*knownNode{
+			"n1": {nvidia: true, amd: true, labels: map[string]string{"k8s.node.label.zone": "a"}}, "n2": {nvidia: true},
+			"n6": {nvidia: true}, "n7": {amd: true}, "n8": {},
+		},
+	}
+	plans, cannot := s.plan()
+	nvidia := func(pod, node string) job {
+		return job{target: &targets[0], in: place{defaultNamespace, pod, driverContainer}, instance: "containerd://" + node, hostPID: true}
+	}
+	second := nvidia("driver-n5", "n5")
+	second.target = &targets[1]
+	assert.Equal(t, map[string]*plan{
+		"n1": {
+			labels: map[string]string{"k8s.node.label.zone": "a"},
+			jobs:   []job{{target: &targets[2], in: place{"amd", "amd-n1", "tool"}, instance: "containerd://n1"}, nvidia("driver-n1", "n1")},
+		},
+		"n3": {jobs: []job{nvidia("driver-n3", "n3")}},
+		"n4": {jobs: []job{nvidia("z-young", "n4")}},
+		"n5": {jobs: []job{second}},
+	}, plans, "a pod with both labels is read once, of several the readable and then the younger")
+	require.Len(t, cannot, 3)
+	assert.Equal(t, "n2", cannot[0].node)
+	require.ErrorContains(t, cannot[0].reason, "a-pending is Pending")
+	assert.Equal(t, unread{"n6", gpu.NVIDIA, errNoPod}, cannot[1])
+	assert.Equal(t, unread{"n7", gpu.AMD, errNoPod}, cannot[2])
+
+	s.selected = true
+	plans, _ = s.plan()
+	assert.Len(t, plans, 1, "nodes that are not selected are not read")
+	assert.Contains(t, plans, "n1")
+
+	s.complete = false
+	_, cannot = s.plan()
+	assert.Len(t, cannot, 1, "what is not all is not missed")
+}
+
+func TestEmpty(t *testing.T) {
+	config := DefaultConfig()
+	s := &state{targets: config.targets(), pods: make([][]*driverPod, 2)}
+	errs := s.empty()
+	require.Len(t, errs, 1)
+	assert.Equal(t, "no pod with app=nvidia-driver-daemonset or app.kubernetes.io/component=nvidia-driver in namespace gpu-operator, "+
+		"or no such namespace: no node is read by nvidia_smi; install the GPU operator, or name the pods that carry the tool under targets",
+		errs[0].Error())
+	s.pods[1] = []*driverPod{{}}
+	assert.Empty(t, s.empty())
+}
+
+func TestStoreNode(t *testing.T) {
+	_, node := driver("n1")
+	node.Labels["topology.kubernetes.io/zone"] = "z"
+	got := storeNode(node, []string{"nvidia.com/gpu.*", "zone"})
+	assert.Equal(t, map[string]string{"k8s.node.label.nvidia.com/gpu.product": "H100", "k8s.node.label.zone": "a"}, got.labels)
+	assert.True(t, got.has(gpu.NVIDIA))
+	assert.False(t, got.has(gpu.AMD))
+	for name, want := range map[corev1.ResourceName]bool{
+		"nvidia.com/gpu": true, "nvidia.com/mig-1g.10gb": true, "nvidia.com/gpu.shared": true, "cpu": false, "nvidia.com/other": false,
+	} {
+		node.Status.Capacity = corev1.ResourceList{name: quantity("1")}
+		assert.Equal(t, want, storeNode(node, nil).nvidia, name)
+	}
+	node.Status.Capacity = corev1.ResourceList{"nvidia.com/gpu": quantity("0"), "amd.com/gpu": quantity("1")}
+	got = storeNode(node, nil)
+	assert.False(t, got.nvidia)
+	assert.True(t, got.amd)
+	assert.Nil(t, got.labels)
+}
+
+func TestDiffer(t *testing.T) {
+	a := &knownNode{nvidia: true, labels: map[string]string{"a": "b"}}
+	b := &knownNode{nvidia: true, labels: map[string]string{"a": "b"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9"}}
+	assert.False(t, differ(a, b))
+	assert.True(t, differ(a, &knownNode{nvidia: true}))
+	assert.True(t, differ(a, &knownNode{labels: a.labels}))
+	assert.True(t, differ(&driverPod{}, &driverPod{}))
+}

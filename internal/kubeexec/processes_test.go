@@ -1,0 +1,204 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/process"
+)
+
+const (
+	podUID      = "11111111-2222-4333-8444-555555555555"
+	containerID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	// ofPod is the control group of a container whose pod has the machine's cgroup namespace, inPrivate the same as seen from
+	// a container with one of its own.
+	ofPod     = "0::/kubepods.slice/kubepods-pod11111111_2222_4333_8444_555555555555.slice/cri-containerd-" + containerID + ".scope\n"
+	inPrivate = "0::/../../kubepods-pod11111111_2222_4333_8444_555555555555.slice/cri-containerd-" + containerID + ".scope\n"
+)
+
+// lookups are the process ids that each exec asked for.
+func (m *machine) lookups() []string {
+	var asked []string
+	for _, call := range m.called() {
+		if words := strings.Fields(call); words[0] == "proc" {
+			asked = append(asked, words[2]+" "+words[3])
+		}
+	}
+	return asked
+}
+
+func procs(pids ...int64) *gpu.Node {
+	node := &gpu.Node{}
+	for _, pid := range pids {
+		node.Processes = append(node.Processes, gpu.Process{PID: pid, Executable: "python3", Command: "/usr/bin/python3"})
+	}
+	return node
+}
+
+// fixture is a node whose processes are looked up.
+type fixture struct {
+	*processes
+	machine *machine
+	runner  *runner
+	job     job
+	time    time.Time
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{
+		machine: &machine{table: map[int64]string{41: ofPod, 42: inPrivate, 43: "0::/system.slice/nvidia-persistenced.service\n", 44: "0::/\n"}},
+		job:     job{in: inDriver, instance: "first", hostPID: true},
+		time:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+	}
+	f.runner, _ = newRunner(f.machine.box())
+	f.processes = newProcesses(newPodNames(nil), func() time.Time { return f.time })
+	return f
+}
+
+func (f *fixture) complete(t *testing.T, node *gpu.Node) *gpu.Node {
+	t.Helper()
+	f.processes.complete(t.Context(), node, f.runner, &f.job)
+	return node
+}
+
+func TestProcesses(t *testing.T) {
+	f := newFixture(t)
+	node := f.complete(t, procs(41, 42, 43, 44, 45))
+	require.Empty(t, node.Problems)
+	want := gpu.Container{PodUID: podUID, ID: containerID}
+	for i := range 2 {
+		p := node.Processes[i]
+		require.NotNil(t, p.Container)
+		assert.Equal(t, want, *p.Container)
+		assert.Equal(t, time.Unix(1700000050, 0), p.Created)
+		assert.Equal(t, f.machine.table[p.PID], p.Cgroup)
+		assert.Equal(t, "python3", p.Executable)
+	}
+	assert.Equal(t, &gpu.Container{SystemdUnit: "nvidia-persistenced.service"}, node.Processes[2].Container)
+	assert.Nil(t, node.Processes[3].Container, "in nothing that has a name")
+	assert.False(t, node.Processes[3].Created.IsZero())
+	assert.Equal(t, procs(45).Processes[0], node.Processes[4], "not known to the machine: as the tool told it")
+	first := node.Processes[0].Container
+
+	node = f.complete(t, procs(41, 41))
+	assert.Same(t, first, node.Processes[0].Container)
+	assert.Same(t, first, node.Processes[1].Container)
+	assert.Equal(t, []string{"1 41.42.43.44.45"}, f.machine.lookups(), "what is known is not asked for")
+}
+
+// When a process is looked up again.
+func TestProcessesLookups(t *testing.T) {
+	f := newFixture(t)
+	steps := []struct {
+		name string
+		do   func()
+		node *gpu.Node
+		want string
+	}{
+		{"new ones", nil, procs(41, 42), "1 41.42"},
+		{"known", nil, procs(41, 42), ""},
+		{"one more", nil, procs(41, 42, 43), "0 43"},
+		{"one is gone", nil, procs(41, 43), ""},
+		{"it is back", nil, procs(41, 42, 43), "0 42"},
+		{"another name", func() {}, &gpu.Node{Processes: []gpu.Process{{PID: 41, Executable: "other"}, {PID: 42, Executable: "python3", Command: "/usr/bin/python3"}}}, "0 41"},
+		{"a while later", func() { f.time = f.time.Add(lookupKeep) }, procs(42), "0 42"},
+		{"none", nil, procs(), ""},
+		{"not a process id", nil, procs(0, -1, maxPID+1), ""},
+		{"another container", func() { f.job.instance = "second" }, procs(42), "1 42"},
+	}
+	asked := 0
+	for _, step := range steps {
+		if step.do != nil {
+			step.do()
+		}
+		f.complete(t, step.node)
+		lookups := f.machine.lookups()[asked:]
+		asked += len(lookups)
+		assert.Equal(t, step.want, strings.Join(lookups, "; "), step.name)
+	}
+}
+
+func TestProcessesMany(t *testing.T) {
+	f := newFixture(t)
+	pids := make([]int64, 2*maxLookups+10)
+	for i := range pids {
+		pids[i] = int64(1000 + i)
+	}
+	for range 4 {
+		f.complete(t, procs(pids...))
+	}
+	lookups := f.machine.lookups()
+	require.Len(t, lookups, 3, "as many reads as it takes")
+	assert.Equal(t, maxLookups-1, strings.Count(lookups[0], "."))
+	assert.Equal(t, maxLookups-1, strings.Count(lookups[1], "."))
+	assert.Equal(t, 9, strings.Count(lookups[2], "."))
+	assert.Len(t, f.known, len(pids))
+	f.complete(t, procs(1000))
+	assert.Len(t, f.known, 1, "what is gone is forgotten")
+	assert.Less(t, len(strings.Join(processArgv(newSeparator(), true, pids[:maxLookups]), "")), 6<<10, "it has to fit into a URL")
+}
+
+func TestProcessesUnreadable(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(f *fixture)
+		want   string
+	}{
+		{"the pod has PIDs of its own", func(f *fixture) { f.job.hostPID = false }, "hostPID: true"},
+		{"… though it does not look so", func(f *fixture) { f.machine.private = true }, "hostPID: true"},
+		{"no sh", func(f *fixture) {
+			f.runner, _ = newRunner(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {
+				return 0, &startError{message: notStarted("sh").Error()}
+			})
+		}, "there is no sh in it"},
+		{"no sh, by exit code", func(f *fixture) {
+			f.runner, _ = newRunner(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return 127, nil })
+		}, "there is no sh in it"},
+		{"unreachable", func(f *fixture) {
+			f.runner, _ = newRunner(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return 0, errors.New("no route") })
+		}, "no route"},
+		{"garbage", func(f *fixture) {
+			f.runner, _ = newRunner(func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) (int, error) {
+				fmt.Fprint(stdout, "hello")
+				return 3, nil
+			})
+		}, `exit code 3: not the output of the script: "hello"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFixture(t)
+			tt.change(f)
+			node := f.complete(t, procs(41))
+			require.Len(t, node.Problems, 1)
+			assert.Equal(t, process.Table, node.Problems[0].What)
+			require.ErrorContains(t, node.Problems[0].Err, tt.want)
+			assert.Nil(t, node.Processes[0].Container)
+			assert.True(t, node.Processes[0].Created.IsZero())
+			assert.Empty(t, f.complete(t, procs()).Problems, "nothing to look up, nothing to complain of")
+		})
+	}
+}
+
+func TestProcessesLate(t *testing.T) {
+	f := newFixture(t)
+	ctx, cancel := context.WithDeadline(t.Context(), f.time.Add(time.Second))
+	defer cancel()
+	node := procs(41)
+	f.processes.complete(ctx, node, f.runner, &f.job)
+	assert.Empty(t, node.Problems)
+	assert.Empty(t, f.machine.lookups())
+	f.complete(t, procs(41))
+	assert.Equal(t, []string{"1 41"}, f.machine.lookups())
+}

@@ -1,0 +1,147 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// reconcile brings what is read into line with what the cluster has.
+func (c *cluster) reconcile(ctx context.Context) {
+	s, ready := c.state()
+	var cannot []unread
+	if ready {
+		var plans map[string]*plan
+		plans, cannot = s.plan()
+		c.follow(ctx, plans, cannot)
+	}
+	c.problems(c.name, c.explain(s, ready, cannot))
+}
+
+// follow starts to read the nodes that are new, tells the others what has changed, and leaves those that are gone. A node
+// that cannot be read for the time being, as while its driver pod restarts, is kept with what is remembered of it.
+func (c *cluster) follow(ctx context.Context, plans map[string]*plan, cannot []unread) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unread = cannot
+	keep := make(map[string]bool, len(cannot))
+	for _, u := range cannot {
+		keep[u.node] = true
+	}
+	for name, n := range c.running {
+		switch p := plans[name]; {
+		case p != nil:
+			n.set(p)
+		case keep[name]:
+			n.set(&plan{})
+		default:
+			n.cancel() // and comes off the list when it has ended
+		}
+	}
+	for name, p := range plans {
+		if c.running[name] != nil {
+			continue
+		}
+		n := newNode(c, name, p)
+		own, cancel := context.WithCancel(ctx)
+		n.cancel = cancel
+		c.running[name] = n
+		c.reading.Go(func() {
+			defer cancel()
+			n.run(own)
+			c.ended(ctx, n)
+		})
+	}
+}
+
+// ended takes a node off the list. Only then may it be read again, if it has come back.
+func (c *cluster) ended(ctx context.Context, n *node) {
+	n.close()
+	if ctx.Err() == nil {
+		c.gone(c.name, n.name)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.running, n.name)
+	c.changed()
+}
+
+// state reads the informers. It is not ready before the first lists were read: which nodes are to be read cannot be told
+// then. Nodes need not be listed, unless some are to be left out.
+func (c *cluster) state() (*state, bool) {
+	s := &state{targets: c.targets, selected: c.selected, complete: c.nodes.HasSynced(), nodes: make(map[string]*knownNode)}
+	ready := c.nodes.HasSynced() || !s.selected
+	listed := false
+	for _, informer := range c.pods {
+		var pods []*driverPod
+		if informer.HasSynced() {
+			listed = true
+			for _, object := range informer.GetStore().List() {
+				if pod, ok := object.(*driverPod); ok {
+					pods = append(pods, pod)
+				}
+			}
+		} else {
+			s.complete = false // a pod that is not listed yet is not missing
+		}
+		s.pods = append(s.pods, pods)
+	}
+	for _, object := range c.nodes.GetStore().List() {
+		if node, ok := object.(*knownNode); ok {
+			s.nodes[node.Name] = node
+		}
+	}
+	return s, ready && listed
+}
+
+// explain tells what cannot be read in the cluster.
+func (c *cluster) explain(s *state, ready bool, cannot []unread) []gpu.Problem {
+	var problems []gpu.Problem
+	failed := false
+	for i, informer := range c.pods {
+		if err := informer.Err(); err != nil {
+			failed = true
+			problems = append(problems, gpu.Problem{What: fmt.Sprintf("driver pods of target %d", i), Err: c.wrap(err)})
+		}
+		failed = failed || !informer.HasSynced()
+	}
+	if err := c.nodes.Err(); err != nil {
+		problems = append(problems, gpu.Problem{What: "nodes", Err: c.wrap(err)})
+	}
+	if c.view != nil {
+		for _, p := range c.view.Problems() {
+			problems = append(problems, gpu.Problem{What: "attribution: " + p.What, Err: c.wrap(p.Err)})
+		}
+	}
+	if !ready {
+		return problems
+	}
+	if !failed {
+		for _, err := range s.empty() {
+			problems = append(problems, gpu.Problem{What: "driver pods", Err: c.wrap(err)})
+		}
+	}
+	for _, u := range cannot {
+		problems = append(problems, gpu.Problem{
+			What: fmt.Sprintf("node %s, %s", u.node, u.vendor), Err: fmt.Errorf("kubeexec: cluster %s: node %s: %w", c.name, u.node, u.reason),
+		})
+	}
+	return problems
+}
+
+func (c *cluster) wrap(err error) error { return fmt.Errorf("kubeexec: cluster %s: %w", c.name, err) }
+
+// differ tells whether what is kept of an object has changed: a node's status is written every few minutes for its times
+// alone.
+func differ(before, after any) bool {
+	if a, ok := before.(*knownNode); ok {
+		b, ok := after.(*knownNode)
+		return !ok || a.nvidia != b.nvidia || a.amd != b.amd || !maps.Equal(a.labels, b.labels)
+	}
+	return true
+}

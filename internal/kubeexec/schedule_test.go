@@ -1,0 +1,365 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const interval = 30 * time.Second
+
+func TestSlots(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s := newSlots(interval, "c", "n1")
+	first := s.next(now)
+	assert.LessOrEqual(t, first.Sub(now), interval)
+	assert.Equal(t, first.Add(interval), s.next(first), "strictly after")
+	assert.Equal(t, first, s.next(first.Add(-1)))
+	assert.Equal(t, first, newSlots(interval, "c", "n1").next(now), "the same after a restart")
+	assert.NotEqual(t, first, newSlots(interval, "d", "n1").next(now), "clusters are spread, too")
+
+	const nodes = 3000
+	var tenths [10]int
+	for i := range nodes {
+		tenths[newSlots(interval, "c", fmt.Sprintf("gpu-node-%d", i)).next(now).Sub(now)*10/(interval+1)]++
+	}
+	for _, n := range tenths {
+		assert.InDelta(t, nodes/10, n, nodes/30, "even over the interval: %v", tenths)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	assert.Zero(t, backoff(interval, 0))
+	assert.Zero(t, backoff(interval, 1))
+	for failures, want := range map[int]time.Duration{2: interval, 3: 2 * interval, 4: 4 * interval, 5: 8 * interval, 6: maxBackoff, 99: maxBackoff} {
+		got := backoff(interval, failures)
+		assert.InDelta(t, want.Seconds(), got.Seconds(), want.Seconds()/4+1, "%d", failures)
+	}
+	assert.InDelta(t, 600, backoff(10*time.Minute, 9).Seconds(), 151)
+}
+
+// counting is a fleet's machines, and how many are read at a time.
+type counting struct {
+	mu       sync.Mutex
+	busy     map[string]int
+	most     int
+	all      int
+	reads    map[string][]time.Time
+	takes    time.Duration
+	failing  map[string]error
+	overlaps int
+}
+
+func (c *counting) exec(ctx context.Context, in place, argv []string, out *output) (int, error) {
+	c.mu.Lock()
+	c.busy[in.pod]++
+	c.all++
+	c.most = max(c.most, c.all)
+	if c.busy[in.pod] > 1 {
+		c.overlaps++
+	}
+	if len(argv) < 10 || argv[len(argv)-1] != "--help-query-gpu" {
+		c.reads[in.pod] = append(c.reads[in.pod], time.Now())
+	}
+	err, takes := c.failing[in.pod], c.takes
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.busy[in.pod]--
+		c.all--
+	}()
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-time.After(takes):
+	}
+	if err != nil {
+		return 0, err
+	}
+	m := machine{uuid: "GPU-" + in.pod}
+	return m.box()(argv, to{&out.stdout}, io.Discard, ctx.Done())
+}
+
+func (c *counting) times(pod string) []time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]time.Time(nil), c.reads[pod]...)
+}
+
+// sunk is what a Sink was given, by node.
+type sunk struct {
+	mu     sync.Mutex
+	good   map[string]int
+	failed map[string]int
+	nodes  map[string]gpu.Node
+	errs   map[string]error
+	gone   []string
+}
+
+func newSunk() *sunk {
+	return &sunk{good: map[string]int{}, failed: map[string]int{}, nodes: map[string]gpu.Node{}, errs: map[string]error{}}
+}
+
+func (s *sunk) sink(_ context.Context, cluster string, node *gpu.Node, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := cluster + "/" + node.Host.NodeName
+	s.errs[key] = err
+	if err != nil {
+		s.failed[key]++
+		return
+	}
+	s.good[key]++
+	copied := *node
+	copied.Devices = append([]gpu.Device(nil), node.Devices...)
+	copied.Processes = append([]gpu.Process(nil), node.Processes...)
+	copied.Problems = append([]gpu.Problem(nil), node.Problems...)
+	s.nodes[key] = copied
+}
+
+func (s *sunk) leave(cluster, node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = append(s.gone, cluster+"/"+node)
+}
+
+// left are the nodes of which it was told that they are gone.
+func (s *sunk) left() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.gone)
+}
+
+// of returns how many reads of a node were good and how many were not, and the last good one.
+func (s *sunk) of(key string) (good, failed int, node gpu.Node, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.good[key], s.failed[key], s.nodes[key], s.errs[key]
+}
+
+// bare returns a cluster without a network, and plans for its nodes.
+func bare(maxConcurrent, nodes int) (*cluster, *counting, *sunk, map[string]*plan) {
+	config := DefaultConfig()
+	config.MaxConcurrent = maxConcurrent
+	s := newSunk()
+	c := newBareCluster("c", &config, &Options{
+		Interval: interval, Timeout: 10 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave,
+		Problems: func(string, []gpu.Problem) {},
+	})
+	machines := &counting{busy: map[string]int{}, reads: map[string][]time.Time{}, failing: map[string]error{}, takes: 100 * time.Millisecond}
+	c.executor = machines
+	plans := map[string]*plan{}
+	for i := range nodes {
+		name := fmt.Sprintf("node-%d", i)
+		plans[name] = planOf(c, name, "first")
+	}
+	return c, machines, s, plans
+}
+
+func planOf(c *cluster, name, instance string) *plan {
+	return &plan{jobs: []job{{target: &c.targets[0], in: place{defaultNamespace, name, driverContainer}, instance: instance}}}
+}
+
+func TestFleetSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, machines, s, plans := bare(16, 200)
+		c.follow(ctx, plans, nil)
+		time.Sleep(3 * interval)
+		synctest.Wait()
+		cancel()
+		c.reading.Wait()
+		assert.Zero(t, machines.overlaps)
+		assert.LessOrEqual(t, machines.most, 10, "200 reads of 0.1 or 0.2 s in 30 s are about one at a time, if they are spread")
+		for name := range plans {
+			good, failed, node, _ := s.of("c/" + name)
+			assert.InDelta(t, 3, good, 1, name)
+			assert.Zero(t, failed)
+			assert.Equal(t, gpu.Host{NodeName: name, ClusterName: "c"}, node.Host)
+			times := machines.times(name)
+			for i := 2; i < len(times); i++ {
+				assert.InDelta(t, interval.Seconds(), times[i].Sub(times[i-1]).Seconds(), 0.2)
+			}
+		}
+		assert.Zero(t, c.stats().Skipped)
+	})
+}
+
+// More reads than there is time for: none is begun while another of its node is out, never more than max_concurrent.
+func TestFleetOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, machines, _, plans := bare(4, 60)
+		machines.takes = 5 * time.Second
+		c.follow(ctx, plans, nil)
+		time.Sleep(10 * interval)
+		cancel()
+		c.reading.Wait()
+		assert.Equal(t, 4, machines.most)
+		assert.Zero(t, machines.overlaps)
+		assert.Positive(t, c.stats().Skipped)
+		least := 99
+		for name := range plans {
+			least = min(least, len(machines.times(name)))
+		}
+		assert.Positive(t, least, "each gets its turn")
+	})
+}
+
+func TestFleetBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, machines, s, plans := bare(4, 2)
+		machines.failing["node-0"] = io.ErrUnexpectedEOF
+		c.follow(ctx, plans, nil)
+		time.Sleep(40 * interval)
+		_, failed, _, err := s.of("c/node-0")
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		assert.Less(t, failed, 12)
+		assert.Greater(t, failed, 4)
+		good, _, _, _ := s.of("c/node-1")
+		assert.InDelta(t, 40, good, 1, "the others are read all the same")
+		stats := c.stats()
+		assert.Equal(t, "node-0", stats.Nodes[0].Node)
+		assert.Equal(t, failed, stats.Nodes[0].Failures)
+		assert.False(t, stats.Nodes[0].Success)
+		assert.False(t, stats.Nodes[0].Age(time.Now()).Known())
+		assert.True(t, stats.Nodes[1].Success)
+		assert.Positive(t, stats.Nodes[1].Duration)
+		age, known := stats.Nodes[1].Age(time.Now()).Get()
+		assert.True(t, known)
+		assert.LessOrEqual(t, age, interval)
+
+		// Another container ends the back-off.
+		machines.set(func() { delete(machines.failing, "node-0") })
+		plans["node-0"] = planOf(c, "node-0", "second")
+		c.follow(ctx, plans, nil)
+		time.Sleep(interval + time.Second)
+		good, _, _, _ = s.of("c/node-0")
+		assert.Equal(t, 1, good)
+		cancel()
+		c.reading.Wait()
+	})
+}
+
+// The API server asks for a pause: no node is read in it.
+func TestFleetThrottled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, machines, s, plans := bare(4, 20)
+		for name := range plans {
+			machines.failing[name] = &refusal{code: 429, retryAfter: 2 * time.Minute}
+		}
+		c.follow(ctx, plans, nil)
+		time.Sleep(interval)
+		var asked time.Time
+		reads := 0
+		for name := range plans {
+			for _, at := range machines.times(name) {
+				reads++
+				asked = at
+			}
+		}
+		assert.Zero(t, reads, "help is what is asked for first")
+		assert.Equal(t, int64(1), c.stats().Throttled)
+		machines.set(func() { clear(machines.failing) })
+		time.Sleep(time.Minute)
+		for name := range plans {
+			assert.Empty(t, machines.times(name), "in the pause, begun at %s", asked)
+		}
+		time.Sleep(2 * time.Minute)
+		for name := range plans {
+			good, _, _, _ := s.of("c/" + name)
+			assert.Positive(t, good, name)
+		}
+		cancel()
+		c.reading.Wait()
+		assert.LessOrEqual(t, machines.most, 4)
+	})
+}
+
+func running(c *cluster) map[string]*node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.running)
+}
+
+func (c *counting) now() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
+
+func (c *counting) set(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}
+
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, machines, s, plans := bare(4, 2)
+		c.follow(ctx, plans, nil)
+		time.Sleep(interval + time.Second)
+
+		// The driver pod of a node restarts: it is kept, and not read.
+		cannot := []unread{{"node-0", gpu.NVIDIA, errNoPod}}
+		c.follow(ctx, map[string]*plan{"node-1": plans["node-1"]}, cannot)
+		before := len(machines.times("node-0"))
+		time.Sleep(3 * interval)
+		assert.Len(t, machines.times("node-0"), before)
+		kept := running(c)["node-0"]
+		require.NotNil(t, kept)
+		assert.Equal(t, errNoPod.Error(), c.stats().Nodes[0].Unreadable)
+		assert.Len(t, c.stats().Nodes, 2)
+		plans["node-0"] = planOf(c, "node-0", "second")
+		c.follow(ctx, plans, nil)
+		time.Sleep(interval + time.Second)
+		assert.Greater(t, len(machines.times("node-0")), before)
+		assert.Same(t, kept, running(c)["node-0"])
+		assert.Empty(t, s.left())
+
+		// A node is gone in the middle of a read: what was read of it is no news, and it is told.
+		machines.set(func() { machines.takes = 5 * time.Second })
+		for machines.now() == 0 {
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Second)
+		first, _, _, _ := s.of("c/node-0")
+		second, _, _, _ := s.of("c/node-1")
+		c.follow(ctx, nil, nil)
+		synctest.Wait()
+		again, _, _, _ := s.of("c/node-0")
+		assert.Equal(t, first, again)
+		again, _, _, _ = s.of("c/node-1")
+		assert.Equal(t, second, again)
+		assert.ElementsMatch(t, []string{"c/node-0", "c/node-1"}, s.left())
+		assert.Empty(t, running(c))
+		assert.Len(t, c.dirty, 1, "it may have come back")
+
+		c.follow(ctx, plans, nil)
+		c.follow(ctx, nil, nil)
+		c.follow(ctx, plans, nil)
+		assert.Len(t, running(c), 2, "one that ends is not begun twice")
+		synctest.Wait()
+		assert.Empty(t, running(c))
+		cancel()
+		c.reading.Wait()
+	})
+}

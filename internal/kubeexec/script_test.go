@@ -1,0 +1,299 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+)
+
+// shells are those that are installed here, by name and how they are started.
+func shells(t *testing.T) map[string][]string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("the scripts run in Linux containers")
+	}
+	found := map[string][]string{}
+	for name, argv := range map[string][]string{
+		"dash": {"dash"}, "bash": {"bash", "--posix"}, "busybox": {"busybox", "sh"}, "sh": {"sh"},
+	} {
+		if path, err := exec.LookPath(argv[0]); err == nil {
+			found[name] = append([]string{path}, argv[1:]...)
+		}
+	}
+	require.NotEmpty(t, found, "no shell")
+	return found
+}
+
+// bin returns a folder with an nvidia-smi of the given text and links to the other programs.
+func bin(t *testing.T, smi string, others ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if smi != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\n"+smi), 0o755))
+	}
+	for _, name := range others {
+		path, err := exec.LookPath(name)
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink(path, filepath.Join(dir, name)))
+	}
+	return dir
+}
+
+// runIn runs an exec's argv in a shell, with nothing but a PATH.
+func runIn(t *testing.T, shell []string, path string, argv []string) (stdout, stderr []byte) {
+	t.Helper()
+	require.Equal(t, []string{"sh", "-c"}, argv[:2])
+	argv = append(append([]string{}, shell...), argv[1:]...)
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd.Env = []string{"PATH=" + path}
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		t.Logf("%v, %s", err, errOut.String())
+	}
+	return out.Bytes(), errOut.Bytes()
+}
+
+func smiCommand(args ...string) command.Command {
+	return command.Command{Tool: command.NvidiaSMI, Args: args}
+}
+
+const talkative = `case $1 in
+-L) printf 'one\n\ntwo' ; echo problem >&2 ; exit 9;;
+env) echo "$LC_ALL $NVSMI_SHOW_ALL_DEVICES $#";;
+none) ;;
+*) for a; do echo "<$a>"; done;;
+esac
+`
+
+func TestBatchScript(t *testing.T) {
+	for name, shell := range shells(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := bin(t, talkative, "timeout", "date")
+			commands := []command.Command{smiCommand("-L"), smiCommand("env"), smiCommand("none"), smiCommand("--query-gpu=a,b.c", "--format=csv", "-x_9")}
+			separator := newSeparator()
+			stdout, stderr := runIn(t, shell, dir, batchArgv(separator, 5*time.Second, commands))
+			segments, rest, err := splitBatch(separator, stdout, stderr)
+			require.NoError(t, err, "%s %s", stdout, stderr)
+			require.Len(t, segments, 4, "%s %s", stdout, stderr)
+			assert.Equal(t, "one\n\ntwo", string(segments[0].stdout), "byte by byte")
+			assert.Equal(t, "problem\n", string(segments[0].stderr))
+			assert.Equal(t, 9, segments[0].code)
+			assert.Equal(t, "C 1 1\n", string(segments[1].stdout), "the tool's environment")
+			assert.Empty(t, segments[1].stderr)
+			assert.Empty(t, segments[2].stdout)
+			assert.Equal(t, 0, segments[2].code)
+			assert.Equal(t, "<--query-gpu=a,b.c>\n<--format=csv>\n<-x_9>\n", string(segments[3].stdout))
+			assert.Empty(t, rest.stdout)
+		})
+	}
+}
+
+func TestBatchScriptWithoutTool(t *testing.T) {
+	for name, shell := range shells(t) {
+		t.Run(name, func(t *testing.T) {
+			separator := newSeparator()
+			stdout, stderr := runIn(t, shell, bin(t, "", "timeout", "date"), batchArgv(separator, 5*time.Second, []command.Command{smiCommand("-L")}))
+			segments, _, err := splitBatch(separator, stdout, stderr)
+			require.NoError(t, err)
+			require.Len(t, segments, 1)
+			assert.Equal(t, codeNotFound, segments[0].code)
+			assert.Contains(t, string(segments[0].stderr), "nvidia-smi")
+		})
+	}
+}
+
+func TestBatchScriptWithoutTimeout(t *testing.T) {
+	for name, shell := range shells(t) {
+		if name == "busybox" {
+			continue // its sh has both in itself
+		}
+		for _, have := range []string{"timeout", "date"} {
+			t.Run(name+" with "+have, func(t *testing.T) {
+				separator := newSeparator()
+				stdout, stderr := runIn(t, shell, bin(t, talkative, have), batchArgv(separator, 5*time.Second, []command.Command{smiCommand("-L")}))
+				_, _, err := splitBatch(separator, stdout, stderr)
+				require.ErrorIs(t, err, errNoTimeout, "%s %s", stdout, stderr)
+			})
+		}
+	}
+}
+
+// A tool that hangs is killed, and what comes after it has no time left. All of it ends by itself.
+func TestBatchScriptHung(t *testing.T) {
+	for name, shell := range shells(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := bin(t, "[ \"$1\" = -L ] && { echo begun; exec sleep 60; }\necho done\n", "timeout", "date", "sleep")
+			separator := newSeparator()
+			began := time.Now()
+			stdout, stderr := runIn(t, shell, dir, batchArgv(separator, time.Second, []command.Command{smiCommand("-q"), smiCommand("-L"), smiCommand("-x")}))
+			assert.Less(t, time.Since(began), 20*time.Second)
+			segments, _, err := splitBatch(separator, stdout, stderr)
+			require.NoError(t, err)
+			require.Len(t, segments, 2)
+			assert.Equal(t, "done\n", string(segments[0].stdout))
+			assert.Equal(t, "begun\n", string(segments[1].stdout))
+			assert.Contains(t, []int{codeKilled, codeTimedOut}, segments[1].code)
+		})
+	}
+}
+
+// The text that a shell reads is the same whatever is run; the words of commands are parameters of it.
+func TestBatchArgv(t *testing.T) {
+	argv := batchArgv("0123", 8*time.Second, []command.Command{smiCommand("-q", "-x"), smiCommand("pmon")})
+	assert.Equal(t, []string{
+		"sh", "-c", batchScript, "gpureceiver", "0123", "8", "LC_ALL=C", "NVSMI_SHOW_ALL_DEVICES=1", "-",
+		"3", "nvidia-smi", "-q", "-x", "2", "nvidia-smi", "pmon",
+	}, argv)
+	assert.Equal(t, []string{"sh", "-c", processScript, "gpureceiver", "0123", "1", "1.22"}, processArgv("0123", true, []int64{1, 22}))
+}
+
+func TestCheck(t *testing.T) {
+	require.NoError(t, check(command.NvidiaSMI, []command.Command{smiCommand("--query-gpu=clocks_event_reasons.active,uuid", "-x", "1")}))
+	for _, word := range []string{"", "a b", "a;b", "$x", "`x`", "a\nb", "'", `"`, "a|b", "ä", "(", strings.Repeat("a", maxWord+1)} {
+		require.Error(t, check(command.NvidiaSMI, []command.Command{smiCommand("-q", word)}), word)
+	}
+	require.Error(t, check(command.NvidiaSMI, []command.Command{{Tool: "rm", Args: []string{"-rf"}}}))
+	require.Error(t, check(command.AMDSMI, []command.Command{smiCommand("-q")}))
+}
+
+func TestSplitBatchCutOff(t *testing.T) {
+	const whole = "5e b\nfirst\n5e 0\nsecond\n5e 1\n"
+	const errors = "e1\n5e\ne2\n5e\n"
+	segments, rest, err := splitBatch("5e", []byte(whole), []byte(errors))
+	require.NoError(t, err)
+	require.Len(t, segments, 2)
+	assert.Equal(t, segment{stdout: []byte("first"), stderr: []byte("e1"), code: 0}, segments[0])
+	assert.Equal(t, segment{stdout: []byte("second"), stderr: []byte("e2"), code: 1}, segments[1])
+	assert.Empty(t, rest.stdout)
+	for n := range len(whole) {
+		segments, rest, err := splitBatch("5e", []byte(whole[:n]), nil)
+		switch {
+		case n < 5:
+			require.ErrorIs(t, err, errNoScript)
+		case n < 16:
+			assert.Empty(t, segments, whole[:n])
+			assert.Regexp(t, `^(first(\n(5(e( 0?)?)?)?)?|fir?s?|f?)$`, string(rest.stdout))
+		case n < len(whole):
+			require.Len(t, segments, 1, whole[:n])
+		}
+	}
+	for _, bad := range []string{"", "\n", "5e\n", "5e x\n", "sh: 1: Syntax error\n", "5f b\n"} {
+		_, _, err := splitBatch("5e", []byte(bad), nil)
+		require.ErrorIs(t, err, errNoScript, bad)
+	}
+	segments, _, err = splitBatch("5e", []byte("5e b\na\n5e 256\n"), nil)
+	require.NoError(t, err)
+	assert.Empty(t, segments, "no exit code")
+}
+
+func FuzzSplitBatch(f *testing.F) {
+	f.Add("5e", []byte("5e b\nfirst\n5e 0\nsecond\n5e 1\n"), []byte("e1\n5e\ne2\n5e\n"))
+	f.Add("5e", []byte("5e n\n"), []byte{})
+	f.Fuzz(func(t *testing.T, separator string, stdout, stderr []byte) {
+		segments, rest, err := splitBatch(separator, stdout, stderr)
+		total := len(rest.stdout)
+		for _, s := range segments {
+			total += len(s.stdout)
+			if s.code < 0 || s.code > 255 {
+				t.Fatalf("exit code %d", s.code)
+			}
+		}
+		if total > len(stdout) || err != nil && len(segments) > 0 {
+			t.Fatalf("%d segments, %d bytes of %d, %v", len(segments), total, len(stdout), err)
+		}
+	})
+}
+
+// The script reads this process in the real process table, whichever PID namespace that is of.
+func TestProcessScript(t *testing.T) {
+	for name, shell := range shells(t) {
+		t.Run(name, func(t *testing.T) {
+			self := int64(os.Getpid())
+			separator := newSeparator()
+			stdout, _ := runIn(t, shell, bin(t, ""), processArgv(separator, true, []int64{self, maxPID}))
+			table, err := parseProcTable(separator, stdout)
+			require.NoError(t, err)
+			require.Contains(t, table.entries, self, "%s", stdout)
+			assert.NotContains(t, table.entries, int64(maxPID))
+			e := table.entries[self]
+			cgroup, err := os.ReadFile("/proc/self/cgroup")
+			require.NoError(t, err)
+			assert.Equal(t, string(cgroup), e.cgroup)
+			comm, err := os.ReadFile("/proc/self/comm")
+			require.NoError(t, err)
+			assert.Equal(t, strings.TrimSpace(string(comm)), e.stat.name)
+			assert.WithinDuration(t, time.Now(), e.stat.started(table.boot), time.Hour)
+			kernel, err := os.ReadFile("/proc/2/stat")
+			assert.Equal(t, err == nil && bytes.Contains(kernel, []byte("(kthreadd)")), table.machine)
+
+			stdout, _ = runIn(t, shell, bin(t, ""), processArgv(separator, false, []int64{self}))
+			table, err = parseProcTable(separator, stdout)
+			require.NoError(t, err)
+			assert.True(t, table.boot.IsZero(), "not asked for")
+		})
+	}
+}
+
+func TestParseProcTable(t *testing.T) {
+	whole := "5e b\n1700000000\n5e 2\n" + statLine(2, "kthreadd", kernelThread, 1) + "5e c\n0::/\n5e 42\n" +
+		statLine(42, "a) S\n(b", 0, 1234) + "5e c\n0::/a\n0::/b\n5e 43\n5e c\n5e e\n"
+	table, err := parseProcTable("5e", []byte(whole))
+	require.NoError(t, err)
+	assert.True(t, table.machine)
+	assert.Equal(t, time.Unix(1700000000, 0), table.boot)
+	want := map[int64]procEntry{42: {stat: procStat{name: "a) S\n(b", ticks: 1234}, cgroup: "0::/a\n0::/b\n"}}
+	assert.Equal(t, want, table.entries)
+	s := want[42].stat
+	assert.Equal(t, time.Unix(1700000012, 340_000_000), s.started(table.boot))
+	assert.Zero(t, s.started(time.Time{}))
+	for n := range len(whole) {
+		table, err := parseProcTable("5e", []byte(whole[:n]))
+		if err != nil {
+			assert.Less(t, n, 5)
+			continue
+		}
+		if e, ok := table.entries[42]; ok {
+			assert.Equal(t, want[42], e, "half an entry is none: %q", whole[:n])
+		}
+	}
+	table, err = parseProcTable("5e", []byte("5e b\n5e 2\n"+statLine(2, "kthreadd", 0, 1)+"5e c\n5e e\n"))
+	require.NoError(t, err)
+	assert.False(t, table.machine, "a name can be anything, the flag cannot")
+	huge := strings.Repeat("x", maxCgroup+1)
+	table, err = parseProcTable("5e", []byte("5e b\n5e 7\n"+statLine(7, "a", 0, 1)+"5e c\n"+huge+"5e e\n"))
+	require.NoError(t, err)
+	assert.Empty(t, table.entries[7].cgroup)
+}
+
+func FuzzParseProcTable(f *testing.F) {
+	f.Add([]byte("5e b\n1700000000\n5e 2\n" + statLine(2, "kthreadd", kernelThread, 1) + "5e c\n0::/\n5e 42\n" + statLine(42, "a) S\n(b", 0, 1234) + "5e c\n0::/a\n5e e\n"))
+	f.Add([]byte("5e b\n5e 9223372036854775808\n5e c\n"))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		table, err := parseProcTable("5e", out)
+		if err != nil {
+			return
+		}
+		for pid, e := range table.entries {
+			if pid < 1 || pid > maxPID || len(e.cgroup) > 3*maxCgroup {
+				t.Fatalf("%s: %d bytes", strconv.FormatInt(pid, 10), len(e.cgroup))
+			}
+			_ = e.stat.started(time.Unix(1, 0))
+		}
+	})
+}

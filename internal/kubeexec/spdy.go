@@ -1,0 +1,151 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/moby/spdystream"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/apimachinery/pkg/util/remotecommand"
+)
+
+// spdyUpgrade upgrades a request to SPDY, for API servers that do not serve a WebSocket.
+type spdyUpgrade struct {
+	dialer *dialer
+	conn   net.Conn
+}
+
+// RoundTrip implements http.RoundTripper, so that client-go can put the credentials on the request.
+func (s *spdyUpgrade) RoundTrip(request *http.Request) (*http.Response, error) {
+	conn, err := s.dialer.dial(request.Context(), request.URL)
+	if err != nil {
+		return nil, err
+	}
+	request = request.Clone(request.Context())
+	request.Header.Set(httpstream.HeaderConnection, httpstream.HeaderUpgrade)
+	request.Header.Set(httpstream.HeaderUpgrade, "SPDY/3.1")
+	if err := request.Write(conn); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	reader := bufio.NewReader(conn)
+	response, err := http.ReadResponse(reader, request)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	s.conn = &buffered{Conn: conn, reader: reader}
+	return response, nil
+}
+
+// overSPDY runs a request for an exec over SPDY.
+func (e *execer) overSPDY(ctx context.Context, target *url.URL, out *output) error {
+	base := &spdyUpgrade{dialer: e.dialer}
+	header := http.Header{}
+	header.Add(httpstream.HeaderProtocolVersion, remotecommand.StreamProtocolV5Name)
+	header.Add(httpstream.HeaderProtocolVersion, remotecommand.StreamProtocolV4Name)
+	response, err := e.upgrade(ctx, http.MethodPost, target, header, base)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = base.conn.Close() }()
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		return refused(response)
+	}
+	switch p := response.Header.Get(httpstream.HeaderProtocolVersion); p {
+	case remotecommand.StreamProtocolV5Name, remotecommand.StreamProtocolV4Name:
+	default:
+		return fmt.Errorf("the server chose the protocol %q", p)
+	}
+	out.began = true
+	return out.readSPDY(base.conn)
+}
+
+// readSPDY reads the three streams of an exec until the server has closed them, or the connection is closed.
+func (o *output) readSPDY(conn net.Conn) error {
+	session, err := spdystream.NewConnection(closing{conn}, false)
+	if err != nil {
+		return err
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		session.Serve(spdystream.NoOpStreamHandler)
+	}()
+	defer func() {
+		_ = conn.Close()
+		<-served
+	}()
+
+	var errs [3]error
+	var reading sync.WaitGroup
+	for i, stream := range [...]struct {
+		kind string
+		to   *bounded
+	}{
+		{corev1.StreamTypeError, &o.status},
+		{corev1.StreamTypeStdout, &o.stdout},
+		{corev1.StreamTypeStderr, &o.stderr},
+	} {
+		header := http.Header{}
+		header.Set(corev1.StreamType, stream.kind)
+		opened, err := session.CreateStream(header, nil, false)
+		if err != nil {
+			_ = conn.Close()
+			reading.Wait()
+			return fmt.Errorf("open the stream %s: %w", stream.kind, err)
+		}
+		overflow := nothing
+		if stream.to == &o.stdout {
+			overflow = func() { _ = conn.Close() } // nothing more is kept, so nothing more need come
+		}
+		reading.Go(func() {
+			if errs[i] = accepted(opened, served); errs[i] == nil {
+				errs[i] = stream.to.readFrom(opened, overflow)
+			}
+		})
+	}
+	reading.Wait()
+	if o.stdout.truncated || len(o.status.data) > 0 {
+		return nil
+	}
+	return errors.Join(append(errs[:], io.ErrUnexpectedEOF)...)
+}
+
+// closing is a connection that closes without an error. After one, spdystream would wait ten minutes for someone to ask for it.
+type closing struct{ net.Conn }
+
+// Close implements net.Conn.
+func (c closing) Close() error {
+	_ = c.Conn.Close()
+	return nil
+}
+
+// accepted waits until the server has taken a stream. spdystream hands its answer, or that of a reset, to whoever waits for
+// it, and stands still while nobody does; so it is waited for until the connection is no longer served.
+func accepted(stream *spdystream.Stream, served <-chan struct{}) error {
+	const look = 50 * time.Millisecond
+	for {
+		err := stream.WaitTimeout(look)
+		if !errors.Is(err, spdystream.ErrTimeout) {
+			return err
+		}
+		select {
+		case <-served:
+			return io.ErrUnexpectedEOF
+		default:
+		}
+	}
+}

@@ -1,0 +1,86 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// ClusterStats is how the reading of a cluster went.
+type ClusterStats struct {
+	Name  string
+	Nodes []NodeStats // by name and vendor
+	// Throttled is how often the API server has asked for fewer requests.
+	Throttled int64
+	// Skipped is how often a node was not read in its interval, since it was backed off, the API server had asked for a
+	// pause, or there were more nodes than max_concurrent and the timeout allow for.
+	Skipped int64
+}
+
+// NodeStats is how the reading of one node's GPUs of one vendor went.
+type NodeStats struct {
+	Node   string
+	Vendor gpu.Vendor
+	// Unreadable is why nothing is read of a node that has GPUs: there is no driver pod that is ready. Empty where there is.
+	Unreadable string
+	// Read tells whether there was a read yet; only then Success and Duration mean anything.
+	Read     bool
+	Success  bool          // of the last read
+	Duration time.Duration // of the last read
+	LastGood time.Time     // when the last read began that succeeded; zero if there was none
+	Failures int           // reads that failed in a row
+}
+
+// Age is how old the last good read is; absent if there was none.
+func (s *NodeStats) Age(now time.Time) gpu.Opt[time.Duration] {
+	if s.LastGood.IsZero() {
+		return gpu.Opt[time.Duration]{}
+	}
+	return gpu.Some(now.Sub(s.LastGood))
+}
+
+// reading notes the end of a read.
+func (s *NodeStats) reading(began time.Time, took time.Duration, err error) {
+	s.Read, s.Success, s.Duration = true, err == nil, took
+	if err != nil {
+		s.Failures++
+		return
+	}
+	s.Failures, s.LastGood = 0, began
+}
+
+// stats returns how the reading goes.
+func (c *cluster) stats() ClusterStats {
+	s := ClusterStats{Name: c.name, Throttled: c.throttled.Load(), Skipped: c.skipped.Load()}
+	c.mu.Lock()
+	nodes := slices.Collect(maps.Values(c.running))
+	for _, u := range c.unread {
+		s.Nodes = append(s.Nodes, NodeStats{Node: u.node, Vendor: u.vendor, Unreadable: u.reason.Error()})
+	}
+	c.mu.Unlock()
+	for _, n := range nodes {
+		n.mu.Lock()
+		for i := range n.plan.jobs {
+			vendor := n.plan.jobs[i].vendor()
+			if of := n.stats[vendor]; of != nil {
+				s.Nodes = append(s.Nodes, *of)
+			} else {
+				s.Nodes = append(s.Nodes, NodeStats{Node: n.name, Vendor: vendor})
+			}
+		}
+		n.mu.Unlock()
+	}
+	slices.SortFunc(s.Nodes, func(a, b NodeStats) int {
+		if a.Node != b.Node {
+			return strings.Compare(a.Node, b.Node)
+		}
+		return strings.Compare(string(a.Vendor), string(b.Vendor))
+	})
+	return s
+}

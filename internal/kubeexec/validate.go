@@ -1,0 +1,111 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/labels"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
+)
+
+// maxConcurrentLimit bounds max_concurrent; an API server serves about 250 execs a second for each of its processors.
+const maxConcurrentLimit = 1024
+
+// Validate tells what is wrong with the configuration, each with its key below the scraper's own.
+func (c *Config) Validate() error {
+	errs := c.validateClusters()
+	for i := range c.Targets {
+		errs = append(errs, keyed(fmt.Sprintf("targets::%d", i), c.Targets[i].validate())...)
+	}
+	if _, err := labels.Parse(c.NodeSelector); err != nil {
+		errs = append(errs, fmt.Errorf("node_selector: %q is no label selector: %w", c.NodeSelector, err))
+	}
+	if c.MaxConcurrent < 1 || c.MaxConcurrent > maxConcurrentLimit {
+		errs = append(errs, fmt.Errorf("max_concurrent: must be from 1 to %d, got %d", maxConcurrentLimit, c.MaxConcurrent))
+	}
+	if c.Shards != 1 {
+		errs = append(errs, fmt.Errorf("shards: must be 1, got %d: sharing the nodes between replicas is not possible yet; "+
+			"run one replica, or give each receiver nodes of its own by node_selector", c.Shards))
+	}
+	for i, label := range c.NodeLabels {
+		key := strings.TrimSuffix(label, "*")
+		if label == "" || strings.ContainsAny(key, "* \t\n") {
+			errs = append(errs, fmt.Errorf("node_labels::%d: %q is no key of a label; only its end may be *", i, label))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) validateClusters() []error {
+	if len(c.Clusters) == 0 {
+		return []error{errors.New("clusters: must name the clusters to read, such as [{name: prod, auth_type: serviceAccount}]")}
+	}
+	var errs []error
+	first := map[string]int{}
+	for i := range c.Clusters {
+		cluster := &c.Clusters[i]
+		key := fmt.Sprintf("clusters::%d", i)
+		if cluster.Name == "" {
+			errs = append(errs, fmt.Errorf("%s::name: must be set, it becomes k8s.cluster.name", key))
+		} else if other, taken := first[cluster.Name]; taken {
+			errs = append(errs, fmt.Errorf("%s::name: %q is the name of clusters::%d too; their nodes could not be told apart",
+				key, cluster.Name, other))
+		} else {
+			first[cluster.Name] = i
+		}
+		errs = append(errs, keyed(key, cluster.API.Check())...)
+	}
+	return errs
+}
+
+func (t TargetConfig) validate() error {
+	var errs []error
+	if t.LabelSelector == "" {
+		errs = append(errs, errors.New("label_selector: must be set: the tool is run in every pod that it selects"))
+	} else if _, err := labels.Parse(t.LabelSelector); err != nil {
+		errs = append(errs, fmt.Errorf("label_selector: %q is no label selector: %w", t.LabelSelector, err))
+	}
+	t = t.withDefaults()
+	if problems := validation.ValidateNamespaceName(t.Namespace, false); len(problems) > 0 {
+		errs = append(errs, fmt.Errorf("namespace: %q is no name of a namespace: %s", t.Namespace, problems[0]))
+	}
+	if _, known := tools[t.Tool]; !known {
+		errs = append(errs, fmt.Errorf("tool: %q is not known; allowed are %s, %s and %s", t.Tool, ToolNvidiaSMI, ToolROCmSMI, ToolAMDSMI))
+	}
+	switch {
+	case t.Container == "":
+		errs = append(errs, fmt.Errorf("container: must be set with tool: %s", t.Tool))
+	case len(utilvalidation.IsDNS1123Label(t.Container)) > 0:
+		errs = append(errs, fmt.Errorf("container: %q is no name of a container", t.Container))
+	}
+	switch {
+	case t.Tool == ToolNvidiaSMI && t.Query != nvidiasmi.QueryFast && t.Query != nvidiasmi.QueryFull:
+		errs = append(errs, fmt.Errorf("query: %q is not known; allowed are %s and %s", t.Query, nvidiasmi.QueryFast, nvidiasmi.QueryFull))
+	case t.Tool != ToolNvidiaSMI && t.Query != "":
+		errs = append(errs, fmt.Errorf("query: is only allowed with tool: %s", ToolNvidiaSMI))
+	}
+	return errors.Join(errs...)
+}
+
+// keyed puts a key before each of joined errors.
+func keyed(key string, err error) []error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error }) // not errors.As: one that wraps a join has words of its own before it
+	if !ok {
+		return []error{fmt.Errorf("%s::%w", key, err)}
+	}
+	var errs []error
+	for _, e := range joined.Unwrap() {
+		errs = append(errs, keyed(key, e)...)
+	}
+	return errs
+}

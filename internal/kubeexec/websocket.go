@@ -1,0 +1,136 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/gorilla/websocket"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/apimachinery/pkg/util/remotecommand"
+)
+
+// webSocket upgrades a request to a WebSocket.
+type webSocket struct {
+	dialer *dialer
+	conn   *websocket.Conn
+}
+
+// RoundTrip implements http.RoundTripper, so that client-go can put the credentials on the request.
+func (w *webSocket) RoundTrip(request *http.Request) (*http.Response, error) {
+	target := *request.URL
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return w.dialer.dial(ctx, request.URL) }
+	upgrade := websocket.Dialer{
+		NetDialContext:    dial,
+		NetDialTLSContext: dial,
+		ReadBufferSize:    16 << 10,
+		WriteBufferSize:   1 << 10, // nothing but control frames is written
+		// Only version 5, as kubectl does: older API servers hand a WebSocket on to container runtimes that close it early.
+		Subprotocols: []string{remotecommand.StreamProtocolV5Name},
+	}
+	target.Scheme = map[string]string{"https": "wss", "http": "ws"}[target.Scheme]
+	conn, response, err := upgrade.DialContext(request.Context(), target.String(), request.Header)
+	if errors.Is(err, websocket.ErrBadHandshake) && response != nil {
+		return response, nil // it tells why
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.conn = conn
+	return response, nil
+}
+
+// overWebSocket runs a request for an exec over a WebSocket. A refusal of the upgrade is an httpstream.UpgradeFailureError.
+func (e *execer) overWebSocket(ctx context.Context, target *url.URL, out *output) error {
+	base := &webSocket{dialer: e.dialer}
+	response, err := e.upgrade(ctx, http.MethodGet, target, nil, base)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if base.conn == nil {
+		return &httpstream.UpgradeFailureError{Cause: refused(response)}
+	}
+	defer func() { _ = base.conn.Close() }()
+	if p := base.conn.Subprotocol(); p != remotecommand.StreamProtocolV5Name {
+		return &httpstream.UpgradeFailureError{Cause: fmt.Errorf("the server chose the protocol %q", p)}
+	}
+	out.began = true
+	return out.readWebSocket(base.conn)
+}
+
+func nothing() {}
+
+// readWebSocket reads until the server closes the connection. The first byte of each message says what it belongs to.
+func (o *output) readWebSocket(conn *websocket.Conn) error {
+	var channel [1]byte
+	for {
+		_, message, err := conn.NextReader()
+		if err != nil {
+			var closed *websocket.CloseError
+			if errors.As(err, &closed) && closed.Code == websocket.CloseNormalClosure || len(o.status.data) > 0 {
+				return nil
+			}
+			return fmt.Errorf("the connection ended: %w", err)
+		}
+		if _, err := io.ReadFull(message, channel[:]); err != nil {
+			return fmt.Errorf("read a message: %w", err)
+		}
+		var to *bounded
+		switch channel[0] {
+		case remotecommand.StreamStdOut:
+			to = &o.stdout
+		case remotecommand.StreamStdErr:
+			to = &o.stderr
+		case remotecommand.StreamErr:
+			to = &o.status
+		default:
+			continue
+		}
+		if err := to.readFrom(message, nothing); err != nil {
+			return fmt.Errorf("read a message: %w", err)
+		}
+		if o.stdout.truncated {
+			return nil
+		}
+	}
+}
+
+// readFrom appends all of r without a buffer in between. What does not fit is swallowed; overflow is called before that.
+func (b *bounded) readFrom(r io.Reader, overflow func()) error {
+	for {
+		if len(b.data) == cap(b.data) {
+			b.data = append(b.data, 0)[:len(b.data)]
+		}
+		room := min(cap(b.data), b.limit)
+		if room <= len(b.data) {
+			break
+		}
+		n, err := r.Read(b.data[len(b.data):room])
+		b.data = b.data[:len(b.data)+n]
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var next [1]byte
+	if _, err := io.ReadFull(r, next[:]); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil // it just fits
+		}
+		return err
+	}
+	b.truncated = true
+	overflow()
+	_, err := io.Copy(io.Discard, r)
+	return err
+}
