@@ -87,7 +87,7 @@ test-amd-tools: ## AMD's real tools on simulated files against our own sources; 
 
 .PHONY: cost
 cost: otelcol-gpu nvmlsim ## what the running collector costs, of docs/performance.md
-	OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -v -run TestCost ./test/collector/cost
+	go run ./test/collector/cost -collector $(DIST)
 
 .PHONY: bench
 bench: ## the benchmarks of docs/performance.md

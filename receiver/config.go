@@ -107,7 +107,7 @@ func (c *Config) Validate() error {
 
 // keyed puts a key before an error, and before each of several that were joined.
 func keyed(key string, err error) error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the joined error itself, not one that wraps it
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return fmt.Errorf("%s::%w", key, err)
 	}

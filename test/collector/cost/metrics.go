@@ -22,6 +22,9 @@ func only(metrics ...string) string {
 	value := reflect.ValueOf(metadata.DefaultMetricsConfig())
 	for i := range value.NumField() {
 		name := value.Type().Field(i).Tag.Get("mapstructure")
+		if strings.HasPrefix(name, "k8s.") {
+			continue // of the cluster, not of this scraper
+		}
 		if value.Field(i).FieldByName("Enabled").Bool() && !slices.Contains(metrics, name) {
 			off = append(off, name+": {enabled: false}")
 		}

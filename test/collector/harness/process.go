@@ -50,7 +50,7 @@ func Collector(o Options, config string) (*Process, error) {
 // Start starts a program.
 func Start(o Options) (*Process, error) {
 	p := &Process{ended: make(chan struct{})}
-	p.cmd = exec.Command(o.Binary, o.Args...) //nolint:gosec // a test's own command line
+	p.cmd = exec.Command(o.Binary, o.Args...)
 	p.cmd.Dir = o.Dir
 	p.cmd.Env = append(os.Environ(), o.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
