@@ -105,6 +105,10 @@ func TestEachScraperAlone(t *testing.T) {
 	for key := range scraperKinds {
 		for _, settings := range []any{nil, map[string]any{}} {
 			cfg, err := loadMap(map[string]any{"scrapers": map[string]any{key: settings}})
+			if key == fleetKey { // it has to be told which clusters
+				assert.ErrorContains(t, err, "scrapers::kubernetes_exec::clusters: ")
+				continue
+			}
 			require.NoError(t, err, key)
 			assert.Equal(t, []string{key}, cfg.scraperKeys())
 			assert.Equal(t, scraperKinds[key].defaultConfig(), cfg.scraperConfig(key))
