@@ -57,7 +57,7 @@ generated-up-to-date:
 
 .PHONY: lint
 lint: .tools/golangci-lint
-	.tools/golangci-lint run ./...
+	GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache .tools/golangci-lint run ./...
 
 .tools/golangci-lint: tools/lint/go.mod
 	go build -modfile=tools/lint/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
