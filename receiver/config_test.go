@@ -106,7 +106,7 @@ func TestEachScraperAlone(t *testing.T) {
 		for _, settings := range []any{nil, map[string]any{}} {
 			cfg, err := loadMap(map[string]any{"scrapers": map[string]any{key: settings}})
 			if key == fleetKey { // it has to be told which clusters
-				assert.ErrorContains(t, err, "scrapers::kubernetes_exec::clusters: ")
+				require.ErrorContains(t, err, "scrapers::kubernetes_exec::clusters: ")
 				continue
 			}
 			require.NoError(t, err, key)

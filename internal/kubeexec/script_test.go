@@ -141,7 +141,7 @@ func TestBatchScriptHung(t *testing.T) {
 			dir := bin(t, "[ \"$1\" = -L ] && { echo begun; exec sleep 60; }\necho done\n", "timeout", "date", "sleep")
 			separator := newSeparator()
 			began := time.Now()
-			stdout, stderr := runIn(t, shell, dir, batchArgv(separator, time.Second, []command.Command{smiCommand("-q"), smiCommand("-L"), smiCommand("-x")}))
+			stdout, stderr := runIn(t, shell, dir, batchArgv(separator, 3*time.Second, []command.Command{smiCommand("-q"), smiCommand("-L"), smiCommand("-x")}))
 			assert.Less(t, time.Since(began), 20*time.Second)
 			segments, _, err := splitBatch(separator, stdout, stderr)
 			require.NoError(t, err)
