@@ -110,16 +110,16 @@ func TestBadConfigurations(t *testing.T) {
 			"{scrapers: {nvlm: {}}}", []string{"receivers", "gpu", "scrapers::nvlm"}, "allowed are",
 		},
 		"unknown key": {
-			"{colection_interval: 1s}", []string{"receivers", "gpu", "colection_interval"}, "invalid keys",
+			"{colection_interval: 1s}", []string{"receivers", "gpu", "colection_interval"}, "there is no such setting",
 		},
 		"unknown key of a scraper": {
-			"{scrapers: {nvml: {lib_path: /x}}}", []string{"receivers", "gpu", "scrapers::nvml", "lib_path"}, "invalid keys",
+			"{scrapers: {nvml: {lib_path: /x}}}", []string{"receivers", "gpu", "scrapers::nvml", "lib_path"}, "there is no such setting",
 		},
 		"unknown key of attribution": {
-			"{attribution: {nodename: x}}", []string{"receivers", "gpu", "attribution", "nodename"}, "invalid keys",
+			"{attribution: {nodename: x}}", []string{"receivers", "gpu", "attribution", "nodename"}, "there is no such setting",
 		},
 		"unknown metric": {
-			"{metrics: {hw.powr: {enabled: true}}}", []string{"receivers", "gpu", "metrics", "hw.powr"}, "invalid keys",
+			"{metrics: {hw.powr: {enabled: true}}}", []string{"receivers", "gpu", "metrics", "hw.powr"}, "there is no such setting",
 		},
 		"scrapers without settings": {
 			"{scrapers: [nvml]}", []string{"receivers", "gpu", "scrapers"}, "must name the scrapers",
