@@ -49,7 +49,7 @@ test: ## every test that needs no root and nothing outside the tree
 	go test ./...
 
 .PHONY: check
-check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-amd-tools ## everything that CI checks
+check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools ## everything that CI checks
 
 .PHONY: generated-up-to-date
 generated-up-to-date:
@@ -80,6 +80,10 @@ vulnerabilities:
 .PHONY: test-collector
 test-collector: otelcol-gpu nvmlsim ## the built collector, end to end, on the simulated node
 	OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 ./test/collector
+
+.PHONY: test-nvidia-tool
+test-nvidia-tool: ## the real nvidia-smi on the simulated library against the nvml scraper; says so where it cannot be had
+	test/nvidiatool/run.sh
 
 .PHONY: test-amd-tools
 test-amd-tools: ## AMD's real tools on simulated files against our own sources; needs root, says so and skips without

@@ -5,8 +5,6 @@ package amdtools
 
 import (
 	"maps"
-	"math"
-	"regexp"
 	"slices"
 	"testing"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+	"github.com/otelgpu/gpureceiver/test/differential"
 )
 
 // tool is one of AMD's tools, read by the receiver's scraper for it.
@@ -46,7 +45,7 @@ func tools() []tool {
 // TestTools reads every simulated machine from the driver's files and through every tool, and compares value by value. Every
 // difference must be explained (explanations.go), and every explanation must be of a difference.
 func TestTools(t *testing.T) {
-	used := make([]bool, len(explanations))
+	explained := differential.New(explanations)
 	machines := amdgpusim.Machines()
 	for _, machine := range slices.Sorted(maps.Keys(machines)) {
 		for _, tool := range tools() {
@@ -69,76 +68,17 @@ func TestTools(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				compare(t, machine, tool.name, flatten(ours), flatten(theirs), used)
+				agree := explained.Compare(t, machine, tool.name, differential.Flatten(ours), differential.Flatten(theirs))
+				if machine != "apu" {
+					assert.Positive(t, agree)
+				}
 			})
 		}
 	}
 	if t.Failed() || t.Skipped() {
 		return
 	}
-	for i, u := range used {
-		if !u && canRun() {
-			assert.Fail(t, "no difference is left to explain", "%s: %s", explanations[i].values, explanations[i].why)
-		}
+	if canRun() {
+		explained.Unused(t)
 	}
-}
-
-func compare(t *testing.T, machine, tool string, ours, theirs values, used []bool) {
-	t.Helper()
-	names := slices.Sorted(maps.Keys(ours))
-	for name := range theirs {
-		if _, both := ours[name]; !both {
-			names = append(names, name)
-		}
-	}
-	compared, explained := 0, 0
-	for _, name := range names {
-		a, here := ours[name]
-		b, there := theirs[name]
-		if here && there && equal(a, b) {
-			compared++
-			continue
-		}
-		if i := explain(machine, tool, name, a, b); i >= 0 {
-			used[i] = true
-			explained++
-			continue
-		}
-		switch {
-		case !there:
-			t.Errorf("%s: %v from the driver's files, the tool has none", name, a)
-		case !here:
-			t.Errorf("%s: %v by the tool, the driver's files have none", name, b)
-		default:
-			t.Errorf("%s: %v from the driver's files, %v by the tool", name, a, b)
-		}
-	}
-	if machine != "apu" {
-		assert.Positive(t, compared)
-	}
-	t.Logf("%d values agree, %d differ for known reasons", compared, explained)
-}
-
-func equal(a, b any) bool {
-	x, isNumber := a.(float64)
-	y, also := b.(float64)
-	if isNumber && also {
-		return math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y))
-	}
-	return a == b
-}
-
-// explain returns the explanation of a difference; -1: there is none.
-func explain(machine, tool, name string, ours, theirs any) int {
-	for i := range explanations {
-		e := &explanations[i]
-		if matches(e.machines, machine) && matches(e.tools, tool) && matches(e.values, name) && e.covers(ours, theirs) {
-			return i
-		}
-	}
-	return -1
-}
-
-func matches(pattern, s string) bool {
-	return regexp.MustCompile("^(?:" + pattern + ")$").MatchString(s)
 }

@@ -28,6 +28,7 @@ type build struct {
 type parts struct {
 	power, module       draw
 	enforced, requested gpu.Opt[float64]
+	protectedTotal      gpu.Opt[int64]
 
 	ecc [numScopes][numKinds]eccParts
 
@@ -118,6 +119,9 @@ func (b *build) end() {
 	d.Power.Instant = p.power.instant
 	d.Power.Module = p.module.average.Or(p.module.chosen).Or(p.module.instant)
 	d.Power.Limit[gpu.LimitMax] = p.enforced.Or(p.requested)
+	if total, ok := p.protectedTotal.Get(); ok && total == 0 { // there is none, as on a GPU that is not in that mode
+		d.Memory.Protected = gpu.Opt[int64]{}
+	}
 	d.RetiredPages.Pending = p.pendingRetirement.Or(p.pendingBlacklist)
 	b.countErrors()
 	b.findFaults()
@@ -173,7 +177,7 @@ func (b *build) findFaults() {
 		d.AddFault(gpu.FaultRemapPending, "rows wait for a reset to be remapped")
 	}
 	if on(d.RetiredPages.Pending) {
-		d.AddFault(gpu.FaultRemapPending, "pages wait for a reset to be retired")
+		d.AddFault(gpu.FaultRemapPending, "pages of memory are retired at the next reboot or reset of the GPU")
 	}
 	if on(p.channelRepair) {
 		d.AddFault(gpu.FaultRemapPending, "a memory channel waits for a reset to be repaired")

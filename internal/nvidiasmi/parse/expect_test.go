@@ -101,10 +101,9 @@ func xmlNumbers() map[string]quantity {
 		"utilization/jpeg_util":    {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Utilization[gpu.TaskJPEG] }},
 		"utilization/ofa_util":     {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Utilization[gpu.TaskOpticalFlow] }},
 
-		"fb_memory_usage/total":          {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Limit) }},
-		"fb_memory_usage/used":           {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Usage) }},
-		"fb_memory_usage/reserved":       {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Reserved) }},
-		"cc_protected_memory_usage/used": {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Protected) }},
+		"fb_memory_usage/total":    {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Limit) }},
+		"fb_memory_usage/used":     {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Usage) }},
+		"fb_memory_usage/reserved": {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Reserved) }},
 
 		"temperature/gpu_temp":                   {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorGPU] }},
 		"temperature/memory_temp":                {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorMemory] }},

@@ -42,6 +42,11 @@ func loadFields() []Field {
 		memory("memory.used", gpu.GroupMemory, true, func(m *gpu.Memory) *gpu.Opt[int64] { return &m.Usage }),
 		memory("memory.reserved", gpu.GroupMemory, false, func(m *gpu.Memory) *gpu.Opt[int64] { return &m.Reserved }),
 		memory("protected_memory.used", gpu.GroupProtectedMemory, false, func(m *gpu.Memory) *gpu.Opt[int64] { return &m.Protected }),
+		{
+			[]string{"protected_memory.total"},
+			gpu.GroupProtectedMemory, false,
+			whole("protected_memory.total", unitBytes, func(b *build) *gpu.Opt[int64] { return &b.parts.protectedTotal }),
+		},
 	}
 }
 

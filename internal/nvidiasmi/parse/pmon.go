@@ -114,7 +114,8 @@ func (p *Process) pmonCell(name string, cell []byte) bool {
 	case "ofa":
 		p.Utilization[gpu.TaskOpticalFlow] = percent(cell)
 	case "fb":
-		if v, ok := integer(cell, unitBytes); ok {
+		// pmon 535 prints 0 where the driver does not tell; whoever has a context uses more than that.
+		if v, ok := integer(cell, unitBytes); ok && v > 0 {
 			p.Memory = gpu.Some(v)
 		}
 	case "gi":

@@ -25,7 +25,6 @@ func csvNumbers() map[string]quantity {
 		"memory.total":              {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Limit) }},
 		"memory.used":               {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Usage) }},
 		"memory.reserved":           {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Reserved) }},
-		"protected_memory.used":     {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Protected) }},
 		"utilization.gpu":           {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Utilization[gpu.TaskGeneral] }},
 		"utilization.memory":        {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.MemoryController }},
 		"utilization.encoder":       {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Utilization[gpu.TaskEncoder] }},
@@ -118,6 +117,7 @@ func checkQueryGPU(t *testing.T, data []byte) {
 			assert.Equal(t, cells["clocks_event_reasons."+name] == "Active", active)
 			assert.True(t, known)
 		}
+		checkProtected(t, cells["protected_memory.used"], cells["protected_memory.total"], g)
 		assert.Empty(t, g.Refusals)
 	}
 	assert.Greater(t, numbers, 20)

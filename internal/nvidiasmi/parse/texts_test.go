@@ -205,3 +205,12 @@ func TestFieldsAreAllNamedAndOrdered(t *testing.T) {
 	assert.Equal(t, "index", fields[0].Names[0], "a row must begin with a digit")
 	assert.Equal(t, "name", fields[len(fields)-1].Names[0], "commas may stand in the last cell alone")
 }
+
+// Version 535 prints 0 where the driver does not tell, as on a GPU that shares the system's memory.
+func TestTrapPmonMemoryNotTold(t *testing.T) {
+	m, err := Pmon([]byte("# gpu pid type sm mem enc dec fb ccpm command\n0 71000 C - - - - 0 0 python3\n"))
+	require.NoError(t, err)
+	require.Len(t, m.Processes, 1)
+	assert.Equal(t, int64(71000), m.Processes[0].PID)
+	assert.False(t, m.Processes[0].Memory.Known())
+}

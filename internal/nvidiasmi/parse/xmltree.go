@@ -105,7 +105,8 @@ func xmlMemory() map[string]*element {
 	return map[string]*element{
 		"fb_memory_usage": branch(frameBuffer(func(b *build) *gpu.Memory { return &device(b).Memory })),
 		"cc_protected_memory_usage": branch(map[string]*element{
-			"used": leaf(whole("protected_memory.used", unitBytes, func(b *build) *gpu.Opt[int64] { return &device(b).Memory.Protected })),
+			"total": leaf(whole("protected_memory.total", unitBytes, func(b *build) *gpu.Opt[int64] { return &b.parts.protectedTotal })),
+			"used":  leaf(whole("protected_memory.used", unitBytes, func(b *build) *gpu.Opt[int64] { return &device(b).Memory.Protected })),
 		}),
 	}
 }

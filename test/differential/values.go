@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package amdtools
+package differential
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// values are what a node tells, by where it stands: "a1b2c3d4e5f60000 Power.Draw". Absent values are not in it.
-type values map[string]any
+// Values are what a node tells, by where it stands: "a1b2c3d4e5f60000 Power.Draw". Absent values are not in it.
+type Values map[string]any
 
-// flatten takes the devices and processes of a node apart.
-func flatten(n *gpu.Node) values {
-	v := values{}
+// Flatten takes the devices and processes of a node apart.
+func Flatten(n *gpu.Node) Values {
+	v := Values{}
 	for i := range n.Devices {
 		d := &n.Devices[i]
 		id := d.ID
@@ -39,6 +39,11 @@ func flatten(n *gpu.Node) values {
 	return v
 }
 
+// errorTypes name the kinds of errors.
+var errorTypes = [gpu.NumErrorTypes]string{
+	"corrected", "uncorrected", "deferred", "pcie_replay", "xid", "link_crc", "link_replay", "link_recovery", "link_ecc",
+}
+
 // elements name the elements of arrays by their index.
 var elements = map[string][]string{
 	"Utilization":      {"general", "encoder", "decoder", "jpeg", "optical_flow"},
@@ -48,7 +53,7 @@ var elements = map[string][]string{
 	"Clocks":           {"graphics", "sm", "memory", "video"},
 }
 
-func (v values) take(name string, x reflect.Value) {
+func (v Values) take(name string, x reflect.Value) {
 	if get := x.MethodByName("Get"); get.IsValid() {
 		if out := get.Call(nil); out[1].Bool() {
 			v.set(name, out[0])
@@ -59,8 +64,11 @@ func (v values) take(name string, x reflect.Value) {
 	case time.Time:
 		return
 	case gpu.ErrorCount:
-		v.take(fmt.Sprintf("%s %s %s", name[:strings.LastIndexByte(name, '[')], value.Block,
-			[...]string{"corrected", "uncorrected", "deferred", "pcie_replay"}[value.Type]), reflect.ValueOf(value.Count))
+		block := value.Block
+		if value.Lifetime {
+			block = "lifetime"
+		}
+		v.take(fmt.Sprintf("%s %s %s", name[:strings.LastIndexByte(name, '[')], block, errorTypes[value.Type]), reflect.ValueOf(value.Count))
 		return
 	}
 	switch x.Kind() {
@@ -92,7 +100,7 @@ func (v values) take(name string, x reflect.Value) {
 }
 
 // set notes a value: every number as a float64.
-func (v values) set(name string, x reflect.Value) {
+func (v Values) set(name string, x reflect.Value) {
 	switch {
 	case x.CanInt():
 		v[name] = float64(x.Int())

@@ -1,0 +1,39 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiatool
+
+import "github.com/otelgpu/gpureceiver/test/differential"
+
+const (
+	every = ".*"
+	full  = "full"
+	fast  = "fast"
+)
+
+var explanations = []differential.Explanation{
+	// What the tool does not print, whatever is asked.
+	differential.Because(every, every, ".* Interconnect.*", differential.Missing, "nvidia-smi nvlink is not read"),
+	differential.Because(every, every, ".* Errors +link_.*", differential.Missing, "nvidia-smi nvlink is not read"),
+	differential.Because(every, every, ".* PCIe.(Transmitted|Received)", differential.Missing, "it prints a rate of 20 ms, no count of bytes"),
+	differential.Because(every, every, ".* Energy", differential.Missing, "printed since 570"),
+	differential.Because(every, every, ".* Throttle.*.Time", differential.Missing, "printed since 570"),
+	differential.Because(every, every, ".* RecoveryAction", differential.Missing, "printed since 565"),
+	differential.Because(every, every, ".* process .*Utilization.*", differential.Missing, "pmon waits for samples, and time stands still"),
+	differential.Because(every, every, ".* TemperatureMargin.*", differential.Missing, "this version has it from functions of the library that are in no header"),
+	differential.Because("geforce", every, ".* Fans.1..*", differential.Missing, "it prints one fan"),
+	differential.Because("blackwell", every, ".* Faults.*", differential.Missing, "the action that the driver asks for is printed since 565"),
+
+	// What it prints otherwise.
+	differential.Because("geforce", every, ".* Utilization.general.", differential.Differs, "the mean of the driver's samples; it prints the last"),
+	differential.Because("mig", every, "MIG-.* Errors +uncorrected", differential.More, "the nvml scraper counts errors on the GPU alone"),
+
+	// What one of its queries has.
+	differential.Because(every, full, ".* Power.Instant", differential.Missing, "by -q -x since 545"),
+	differential.Because("mig", fast, "GPU-.* Power.Instant", differential.Missing, "by -q -x since 545; a node with MIG is read by that"),
+	differential.Because(every, fast, ".* (Clocks.video..Limit|TemperatureLimit.*|RemappedRows.*|Power.Module)", differential.Missing, "not by --query-gpu"),
+	differential.Because(every, fast, ".* Errors +pcie_replay", differential.Missing, "not by --query-gpu"),
+
+	// Names of processes that are not there: the tool has them from the library, we from /proc.
+	differential.Because(every, every, ".* process .*(Executable|Command)", differential.More, "from the library; the nvml scraper asks /proc, where they are not"),
+}
