@@ -1,0 +1,269 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shard spreads the nodes of a cluster over the replicas of a collector. The nodes are divided into shards by a hash
+// of their names. Each shard has a Lease in the cluster's API, for which client-go's leader election is held; so a shard
+// is read by one replica at a time. Each replica besides renews a Lease of its own, by which the others count it, so that
+// none takes more than its part.
+package shard
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/klog/v2"
+)
+
+// The times of an election, those of Kubernetes' own components.
+const (
+	// LeaseDuration is how long a Lease that is not renewed any more is left to its holder.
+	LeaseDuration = 15 * time.Second
+	// RenewDeadline is how long a holder that cannot renew its Lease goes on reading.
+	RenewDeadline = 10 * time.Second
+	// RetryPeriod is how often a Lease is renewed, and looked at by the others.
+	RetryPeriod = 2 * time.Second
+)
+
+// CloseWait bounds how long Run takes once its context has ended, but for what Lost takes.
+const CloseWait = 800 * time.Millisecond
+
+// Options says what is elected, and who is told.
+type Options struct {
+	Shards int
+	// Name begins the names of the Leases, and Namespace is where they lie. Replicas with the same number of shards, name and
+	// namespace share the nodes.
+	Name, Namespace string
+	// Identity is the replica's: see NewIdentity.
+	Identity string
+	Leases   LeaseClient
+	// Changed is called when a shard was taken or lost. It must not block.
+	Changed func()
+	// Lost is called when a shard was lost, or is about to be given away. It returns when nothing of it is read any more; only
+	// then is the Lease released.
+	Lost func(shard int)
+}
+
+// Election holds some of the shards.
+type Election struct {
+	options Options
+	now     func() time.Time
+	hurry   context.Context // ended: no call is to take any longer
+	giving  sync.WaitGroup
+
+	mu       sync.Mutex // guards what follows
+	closing  bool
+	grants   []grant
+	pending  int // Leases that are being asked for
+	quota    int // how many shards are this replica's part
+	replicas int // alive
+	board    *board
+	sequence int // orders lists and writes
+	members  map[string]member
+	own      *coordinationv1.Lease // this replica's; nil where it is not known
+	failures map[string]error      // by what was attempted
+}
+
+// grant is what this replica has of a shard.
+type grant struct {
+	held    bool
+	leaving bool               // it is about to be given away, and not to be held again before
+	renewed time.Time          // when the last renewal began that succeeded
+	resign  context.CancelFunc // ends the candidacy
+	ending  *sync.Mutex        // held while the reading is ended
+}
+
+// New returns an Election of which nothing is held.
+func New(options Options) *Election {
+	e := &Election{
+		options: options, now: time.Now, hurry: context.Background(), grants: make([]grant, options.Shards),
+		members: make(map[string]member), failures: make(map[string]error),
+	}
+	for i := range e.grants {
+		e.grants[i].ending = &sync.Mutex{}
+	}
+	return e
+}
+
+// Of returns the shard of a node.
+func (e *Election) Of(node string) int { return of(node, e.options.Shards) }
+
+func of(node string, shards int) int {
+	sum := sha256.Sum256([]byte("shard\x00" + node)) // not the hash that places the node in the interval
+	return int(binary.BigEndian.Uint64(sum[:]) % uint64(shards))
+}
+
+// Holds tells whether a node is this replica's to read. It is not any more when its Lease was not renewed for
+// RenewDeadline, also while that has not been noticed yet, as after the process was stopped and continued.
+func (e *Election) Holds(node string) bool {
+	shard := e.Of(node)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	g := &e.grants[shard]
+	return g.held && e.now().Sub(g.renewed) < RenewDeadline
+}
+
+// Status is how an election stands, for this replica.
+type Status struct {
+	Held     []int // shards, in order
+	Replicas int   // alive, this one included
+}
+
+// Status returns how the election stands.
+func (e *Election) Status() Status {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := Status{Replicas: e.replicas}
+	for i := range e.grants {
+		if e.grants[i].held {
+			s.Held = append(s.Held, i)
+		}
+	}
+	return s
+}
+
+// Run stands for election until the context ends. Then it releases what it holds, after Lost, and returns.
+func (e *Election) Run(ctx context.Context) {
+	hurry, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	e.mu.Lock()
+	e.hurry = hurry
+	e.mu.Unlock()
+
+	var electing sync.WaitGroup
+	for shard := range e.grants {
+		electing.Go(func() { e.contend(ctx, shard) })
+	}
+	defer context.AfterFunc(ctx, func() {
+		e.mu.Lock()
+		e.closing = true
+		e.mu.Unlock()
+		pause(hurry, CloseWait)
+		cancel()
+	})()
+	ticker := time.NewTicker(RetryPeriod)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		e.round(ctx)
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+	electing.Go(e.leave)
+	electing.Wait()
+	e.giving.Wait()
+}
+
+// contend stands for one shard: it asks for its Lease and renews it, until the context ends.
+func (e *Election) contend(ctx context.Context, shard int) {
+	l := &lock{election: e, shard: shard}
+	for ctx.Err() == nil {
+		own, cancel := context.WithCancel(klog.NewContext(ctx, klog.Logger{})) // what fails is told by Err, once
+		e.begin(shard, cancel)
+		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+			Lock: l, Name: l.Describe(), LeaseDuration: LeaseDuration, RenewDeadline: RenewDeadline, RetryPeriod: RetryPeriod,
+			ReleaseOnCancel: true,
+			// A callback is called some time after; the lock knows at once.
+			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+		})
+		if err != nil {
+			cancel()
+			e.note("stand for a shard", err)
+			return
+		}
+		elector.Run(own)
+		cancel()
+		e.lose(shard)
+		pause(ctx, RetryPeriod)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+func (e *Election) begin(shard int, resign context.CancelFunc) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	g := &e.grants[shard]
+	g.leaving, g.resign = false, resign
+}
+
+// give gives a shard away: its reading ends, then its Lease is released.
+func (e *Election) give(shard int) {
+	e.mu.Lock()
+	g := &e.grants[shard]
+	g.leaving = true
+	resign := g.resign
+	e.mu.Unlock()
+	e.giving.Go(func() {
+		e.lose(shard)
+		resign()
+	})
+}
+
+// lose ends the reading of a shard and returns when it has ended.
+func (e *Election) lose(shard int) {
+	e.grants[shard].ending.Lock()
+	defer e.grants[shard].ending.Unlock()
+	e.mu.Lock()
+	held := e.grants[shard].held
+	e.grants[shard].held = false
+	e.mu.Unlock()
+	if held {
+		e.options.Lost(shard)
+		e.options.Changed()
+	}
+}
+
+// admit tells whether a shard's Lease may be written, and whether that is to take it: settle must be told what came of it.
+func (e *Election) admit(shard int) (may, takes bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if g := &e.grants[shard]; g.held || g.leaving {
+		return true, false
+	}
+	if e.closing || e.holding()+e.pending >= e.quota {
+		return false, false
+	}
+	e.pending++
+	return true, true
+}
+
+// settle notes what came of a write of a shard's Lease.
+func (e *Election) settle(shard int, takes bool, began time.Time, err error) {
+	e.mu.Lock()
+	g := &e.grants[shard]
+	if takes {
+		e.pending--
+	}
+	if err == nil {
+		g.renewed = began
+		g.held = g.held || takes
+	}
+	e.mu.Unlock()
+	if takes && err == nil {
+		e.options.Changed()
+	}
+}
+
+// holding is how many shards are held, but for those that are being given away.
+func (e *Election) holding() int {
+	n := 0
+	for i := range e.grants {
+		if e.grants[i].held && !e.grants[i].leaving {
+			n++
+		}
+	}
+	return n
+}

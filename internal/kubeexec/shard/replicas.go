@@ -1,0 +1,277 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The labels of the Leases, by which they are listed.
+const (
+	labelElection = "gpureceiver/election"
+	labelRole     = "gpureceiver/role"
+	roleShard     = "shard"
+	roleReplica   = "replica"
+)
+
+const (
+	// forgetAfter is how long after its last renewal the Lease of a replica that is no more is deleted.
+	forgetAfter = 4 * LeaseDuration
+	// maxForgotten bounds the Leases that are deleted at a time.
+	maxForgotten = 10
+	// maxListed bounds the Leases that are listed: shards, replicas, and those of replicas that are no more.
+	maxListed = 1000
+)
+
+// labels are those of a Lease. Replicas that count another number of shards are of another election.
+func (o *Options) labels(role string) map[string]string {
+	return map[string]string{labelElection: o.Name + "-of-" + strconv.Itoa(o.Shards), labelRole: role}
+}
+
+// maxHost bounds the part of an identity that is the host's name.
+const maxHost = 63
+
+// NewIdentity returns an identity that no other replica has, also not the one that had the host's name before.
+func NewIdentity(host string) string {
+	host = strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		default:
+			return '-'
+		}
+	}, host), "-")
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	suffix := hex.EncodeToString(b[:])
+	if host == "" {
+		return suffix
+	}
+	return strings.TrimRight(host[:min(len(host), maxHost)], "-") + "-" + suffix
+}
+
+// board is what was listed.
+type board struct {
+	began  int // the place of the beginning of the list among the ends of writes
+	leases map[string]*coordinationv1.Lease
+}
+
+// member is a replica, as its Lease tells of it.
+type member struct {
+	version string
+	changed time.Time // when it was first seen as it is: clocks of different machines are not compared
+}
+
+func (e *Election) listed() *board {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.board
+}
+
+// round renews this replica's own Lease, counts the others, and gives away what is above its part.
+func (e *Election) round(ctx context.Context) {
+	e.note("renew this replica's", e.renewOwn(ctx))
+	b, err := e.list(ctx)
+	e.note("list the", err)
+	e.mu.Lock()
+	e.board = b
+	if err != nil {
+		e.mu.Unlock()
+		return // nothing is taken and nothing given while nothing is known
+	}
+	alive, dead := e.count(b)
+	e.replicas = len(alive)
+	e.quota = quotas(len(e.grants), alive)[e.options.Identity]
+	above := e.holding() - e.quota
+	e.mu.Unlock()
+	for shard := len(e.grants) - 1; shard >= 0 && above > 0; shard-- {
+		if e.holdsShard(shard) {
+			e.give(shard)
+			above--
+		}
+	}
+	e.bury(ctx, dead)
+}
+
+func (e *Election) holdsShard(shard int) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.grants[shard].held && !e.grants[shard].leaving
+}
+
+// renewOwn renews the Lease of this replica, or makes it.
+func (e *Election) renewOwn(ctx context.Context) error {
+	o := &e.options
+	ctx, cancel := e.call(ctx)
+	defer cancel()
+	now := metav1.NewMicroTime(e.now())
+	if e.own == nil { // as last time it failed, too; it may have been written all the same, or deleted as that of one that is no more
+		if b := e.listed(); b != nil {
+			e.own = b.leases[o.replica()]
+		}
+	}
+	var err error
+	if e.own == nil {
+		duration := int32(LeaseDuration / time.Second)
+		e.own, err = o.Leases.Create(ctx, &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: o.replica(), Namespace: o.Namespace, Labels: o.labels(roleReplica)},
+			Spec: coordinationv1.LeaseSpec{
+				HolderIdentity: &o.Identity, LeaseDurationSeconds: &duration, AcquireTime: &now, RenewTime: &now,
+			},
+		}, metav1.CreateOptions{})
+	} else {
+		lease := e.own.DeepCopy()
+		lease.Spec.RenewTime = &now
+		e.own, err = o.Leases.Update(ctx, lease, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		e.own = nil
+	}
+	return err
+}
+
+func (o *Options) replica() string { return o.Name + "-replica-" + o.Identity }
+
+// next returns a number above all before.
+func (e *Election) next() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sequence++
+	return e.sequence
+}
+
+func (e *Election) list(ctx context.Context) (*board, error) {
+	ctx, cancel := e.call(ctx)
+	defer cancel()
+	b := &board{began: e.next(), leases: make(map[string]*coordinationv1.Lease)}
+	list, err := e.options.Leases.List(ctx, metav1.ListOptions{
+		LabelSelector: labelElection + "=" + e.options.labels("")[labelElection], Limit: maxListed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		b.leases[list.Items[i].Name] = &list.Items[i]
+	}
+	return b, nil
+}
+
+// replica is one that is alive.
+type replica struct {
+	identity string
+	holds    int
+	since    time.Time
+}
+
+// count returns the replicas that are alive, and the Leases of those that are no more.
+func (e *Election) count(b *board) (alive []replica, dead []*coordinationv1.Lease) {
+	now := e.now()
+	holds := make(map[string]int)
+	seen := make(map[string]member)
+	for name, lease := range b.leases {
+		if lease.Labels[labelRole] == roleShard && lease.Spec.HolderIdentity != nil {
+			holds[*lease.Spec.HolderIdentity]++
+		}
+		if lease.Labels[labelRole] != roleReplica {
+			continue
+		}
+		m, known := e.members[name]
+		if !known || m.version != lease.ResourceVersion {
+			m = member{lease.ResourceVersion, now}
+		}
+		seen[name] = m
+	}
+	e.members = seen
+	for name, m := range seen {
+		lease := b.leases[name]
+		switch age := now.Sub(m.changed); {
+		case age >= forgetAfter:
+			dead = append(dead, lease)
+		case age < LeaseDuration && lease.Spec.HolderIdentity != nil:
+			identity := *lease.Spec.HolderIdentity
+			alive = append(alive, replica{identity, holds[identity], lease.CreationTimestamp.Time})
+		}
+	}
+	return alive, dead
+}
+
+// quotas returns how many shards are each replica's part: they differ by one at most, and where there is one more to have,
+// those that hold the most keep it, then those that are there the longest. All replicas come to the same.
+func quotas(shards int, alive []replica) map[string]int {
+	slices.SortFunc(alive, func(a, b replica) int {
+		return cmp.Or(cmp.Compare(b.holds, a.holds), a.since.Compare(b.since), strings.Compare(a.identity, b.identity))
+	})
+	parts := make(map[string]int, len(alive))
+	for i, r := range alive {
+		parts[r.identity] = shards / len(alive)
+		if i < shards%len(alive) {
+			parts[r.identity]++
+		}
+	}
+	return parts
+}
+
+// bury deletes the Leases of replicas that are no more. Every replica tries to; one is the first.
+func (e *Election) bury(ctx context.Context, dead []*coordinationv1.Lease) {
+	for _, lease := range dead[:min(len(dead), maxForgotten)] {
+		e.remove(ctx, lease.Name, &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
+	}
+}
+
+// leave deletes the Lease of this replica, so that the others need not wait for its end.
+func (e *Election) leave() { e.remove(context.Background(), e.options.replica(), nil) }
+
+func (e *Election) remove(ctx context.Context, name string, only *metav1.Preconditions) {
+	ctx, cancel := e.call(ctx)
+	defer cancel()
+	err := e.options.Leases.Delete(ctx, name, metav1.DeleteOptions{Preconditions: only})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		err = nil
+	}
+	e.note("delete a replica's", err)
+}
+
+// note keeps what failed, until it succeeds.
+func (e *Election) note(what string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err == nil {
+		delete(e.failures, what)
+		return
+	}
+	e.failures[what] = err
+}
+
+// Err tells why Leases cannot be read or written; nil if they can.
+func (e *Election) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for _, what := range slices.Sorted(maps.Keys(e.failures)) {
+		errs = append(errs, fmt.Errorf("%s Lease in namespace %s: %w", what, e.options.Namespace, e.failures[what]))
+	}
+	err := errors.Join(errs...)
+	for _, cause := range e.failures {
+		if apierrors.IsForbidden(cause) {
+			return fmt.Errorf("%w; grant list, create, update and delete on leases of coordination.k8s.io in this namespace", err)
+		}
+	}
+	return err
+}

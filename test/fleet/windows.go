@@ -1,0 +1,65 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// window is one interval of a run, for all nodes.
+type window struct {
+	read  int // nodes that were read in it
+	twice int // nodes that were read more than once
+}
+
+// windows tells how often each node was read in each of the intervals after a time. Each node has a place in the
+// interval; so an interval of a node begins half of one before the place at which it was first read.
+func windows(times map[string][]time.Time, from time.Time, interval time.Duration, count int) []window {
+	all := make([]window, count)
+	for _, reads := range times {
+		reads = slices.DeleteFunc(slices.Clone(reads), func(at time.Time) bool { return at.Before(from) })
+		if len(reads) == 0 {
+			continue
+		}
+		slices.SortFunc(reads, time.Time.Compare)
+		// A node that was missed at first has its place all the same.
+		place := reads[0].Add(-reads[0].Sub(from).Truncate(interval))
+		counts := make([]int, count)
+		for _, at := range reads {
+			if i := int((at.Sub(place) + interval/2) / interval); i < count {
+				counts[i]++
+			}
+		}
+		for i, n := range counts {
+			if n > 0 {
+				all[i].read++
+			}
+			if n > 1 {
+				all[i].twice++
+			}
+		}
+	}
+	return all
+}
+
+// gaps returns the longest time between two reads of each node, in order; from and to count as reads, so that a node that was
+// never read has the longest.
+func gaps(times map[string][]time.Time, nodes []string, from, to time.Time) []time.Duration {
+	all := make([]time.Duration, 0, len(nodes))
+	for _, node := range nodes {
+		reads := slices.DeleteFunc(slices.Clone(times[node]), func(at time.Time) bool { return at.Before(from) || at.After(to) })
+		slices.SortFunc(reads, time.Time.Compare)
+		last, longest := from, time.Duration(0)
+		for _, at := range append(reads, to) {
+			longest = max(longest, at.Sub(last))
+			last = at
+		}
+		all = append(all, longest)
+	}
+	slices.Sort(all)
+	return all
+}
