@@ -21,29 +21,6 @@ import (
 // everyMetric is what a receiver with its default metrics wants.
 const everyMetric = gpu.GroupAll &^ (gpu.GroupProcesses | gpu.GroupProcessUtilization)
 
-// gpus are n MI300X in SPX mode, or divided into eight partitions each.
-func gpus(n int, divided bool) *amdgpusim.Machine {
-	m := &amdgpusim.Machine{Driver: "6.12.12", Kernel: "6.8.0-60-generic"}
-	for i := range n {
-		build := amdgpusim.MI300XSPX
-		if divided {
-			build = amdgpusim.MI300XCPX
-		}
-		c := build().Cards[0]
-		c.Number = 8 * i
-		c.Address = fmt.Sprintf("0000:%02x:00.0", 5+0x10*i)
-		c.UniqueID += uint64(i)
-		for p := range c.Partitions {
-			c.Partitions[p].GPUID = uint32(1000 + 10*i + p)
-			if p > 0 {
-				c.Partitions[p].XCP, c.Partitions[p].Number = fmt.Sprintf("amdgpu_xcp_%d", 8*i+p), 8*i+p
-			}
-		}
-		m.Cards = append(m.Cards, c)
-	}
-	return m
-}
-
 func benchmarkRead(b *testing.B, m *amdgpusim.Machine, devices int, want gpu.Group) {
 	b.Helper()
 	tree, err := amdgpusim.Write(b.TempDir(), m)
@@ -60,17 +37,19 @@ func benchmarkRead(b *testing.B, m *amdgpusim.Machine, devices int, want gpu.Gro
 	}
 }
 
-func BenchmarkRead8(b *testing.B)  { benchmarkRead(b, gpus(8, false), 8, everyMetric) }
-func BenchmarkRead64(b *testing.B) { benchmarkRead(b, gpus(8, true), 8+64, everyMetric) }
+func BenchmarkRead8(b *testing.B) { benchmarkRead(b, amdgpusim.MI300XNode(8, false), 8, everyMetric) }
+func BenchmarkRead64(b *testing.B) {
+	benchmarkRead(b, amdgpusim.MI300XNode(8, true), 8+64, everyMetric)
+}
 
 // BenchmarkFloor8 and BenchmarkFloor64 are the floor: the same files, opened by their paths, read and closed, and nothing made
 // of them.
-func BenchmarkFloor8(b *testing.B)  { benchmarkFloor(b, gpus(8, false), os.ReadFile) }
-func BenchmarkFloor64(b *testing.B) { benchmarkFloor(b, gpus(8, true), os.ReadFile) }
+func BenchmarkFloor8(b *testing.B)  { benchmarkFloor(b, amdgpusim.MI300XNode(8, false), os.ReadFile) }
+func BenchmarkFloor64(b *testing.B) { benchmarkFloor(b, amdgpusim.MI300XNode(8, true), os.ReadFile) }
 
 // BenchmarkBare8 and BenchmarkBare64 do no more than the system calls for it, into one buffer, from an open directory.
-func BenchmarkBare8(b *testing.B)  { benchmarkFloor(b, gpus(8, false), nil) }
-func BenchmarkBare64(b *testing.B) { benchmarkFloor(b, gpus(8, true), nil) }
+func BenchmarkBare8(b *testing.B)  { benchmarkFloor(b, amdgpusim.MI300XNode(8, false), nil) }
+func BenchmarkBare64(b *testing.B) { benchmarkFloor(b, amdgpusim.MI300XNode(8, true), nil) }
 
 func benchmarkFloor(b *testing.B, m *amdgpusim.Machine, read func(string) ([]byte, error)) {
 	b.Helper()
@@ -124,7 +103,7 @@ func benchmarkFloor(b *testing.B, m *amdgpusim.Machine, read func(string) ([]byt
 
 // BenchmarkProcesses looks through 500 processes with 2,000 open files, of which 100 are of GPUs and 20 processes compute.
 func BenchmarkProcesses(b *testing.B) {
-	m := gpus(8, false)
+	m := amdgpusim.MI300XNode(8, false)
 	for i := range 500 {
 		p := amdgpusim.Process{PID: 1000 + i, Name: "work"}
 		for fd := range 4 {

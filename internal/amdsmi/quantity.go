@@ -26,31 +26,34 @@ const (
 	count     // of errors, lanes
 )
 
-// unit is how one unit is brought to SI.
+// unit is how one unit is brought to SI. Parts of the SI unit are divided by how many there are of them to it, so that 41 %
+// is 0.41 as it is everywhere else, and not the next number above.
 type unit struct {
 	dimension dimension
 	scale     float64
+	per       float64 // 0: 1
 }
 
 // units are those that the tools print. KB, MB and GB are powers of 1024: amd-smi divides by 1024·1024 and calls it MB.
 var units = map[string]unit{
-	"%":  {ratio, 0.01},
-	"W":  {watts, 1},
-	"mW": {watts, 1e-3},
-	"uW": {watts, 1e-6},
-	"kW": {watts, 1e3},
-	"C":  {celsius, 1}, "°C": {celsius, 1},
-	"mC": {celsius, 1e-3},
-	"Hz": {hertz, 1}, "kHz": {hertz, 1e3}, "KHz": {hertz, 1e3},
-	"MHz": {hertz, 1e6}, "Mhz": {hertz, 1e6}, "MHZ": {hertz, 1e6},
-	"GHz": {hertz, 1e9}, "Ghz": {hertz, 1e9},
-	"B": {octets, 1}, "bytes": {octets, 1},
-	"KB": {octets, 1 << 10}, "kB": {octets, 1 << 10}, "KiB": {octets, 1 << 10},
-	"MB": {octets, 1 << 20}, "MiB": {octets, 1 << 20},
-	"GB": {octets, 1 << 30}, "GiB": {octets, 1 << 30},
-	"TB": {octets, 1 << 40}, "TiB": {octets, 1 << 40},
-	"J": {joules, 1}, "mJ": {joules, 1e-3}, "uJ": {joules, 1e-6}, "kJ": {joules, 1e3},
-	"GT/s": {transfers, 1e9}, "MT/s": {transfers, 1e6},
+	"%":  {dimension: ratio, scale: 1, per: 100},
+	"W":  {dimension: watts, scale: 1},
+	"mW": {dimension: watts, scale: 1, per: 1e3},
+	"uW": {dimension: watts, scale: 1, per: 1e6},
+	"kW": {dimension: watts, scale: 1e3},
+	"C":  {dimension: celsius, scale: 1}, "°C": {dimension: celsius, scale: 1},
+	"mC": {dimension: celsius, scale: 1, per: 1e3},
+	"Hz": {dimension: hertz, scale: 1}, "kHz": {dimension: hertz, scale: 1e3}, "KHz": {dimension: hertz, scale: 1e3},
+	"MHz": {dimension: hertz, scale: 1e6}, "Mhz": {dimension: hertz, scale: 1e6}, "MHZ": {dimension: hertz, scale: 1e6},
+	"GHz": {dimension: hertz, scale: 1e9}, "Ghz": {dimension: hertz, scale: 1e9},
+	"B": {dimension: octets, scale: 1}, "bytes": {dimension: octets, scale: 1},
+	"KB": {dimension: octets, scale: 1 << 10}, "kB": {dimension: octets, scale: 1 << 10}, "KiB": {dimension: octets, scale: 1 << 10},
+	"MB": {dimension: octets, scale: 1 << 20}, "MiB": {dimension: octets, scale: 1 << 20},
+	"GB": {dimension: octets, scale: 1 << 30}, "GiB": {dimension: octets, scale: 1 << 30},
+	"TB": {dimension: octets, scale: 1 << 40}, "TiB": {dimension: octets, scale: 1 << 40},
+	"J": {dimension: joules, scale: 1}, "mJ": {dimension: joules, scale: 1, per: 1e3}, "uJ": {dimension: joules, scale: 1, per: 1e6},
+	"kJ":   {dimension: joules, scale: 1e3},
+	"GT/s": {dimension: transfers, scale: 1e9}, "MT/s": {dimension: transfers, scale: 1e6},
 }
 
 // plausible are the values between which a quantity is believed. Outside lie the largest numbers of 16, 32 and 64 bits,
@@ -89,7 +92,11 @@ func quantity(v any, d dimension, unitless string) gpu.Opt[float64] {
 	if !ok {
 		return gpu.Opt[float64]{}
 	}
-	if number *= u.scale; !(number >= plausible[d].low && number <= plausible[d].high) {
+	number *= u.scale
+	if u.per != 0 {
+		number /= u.per
+	}
+	if !(number >= plausible[d].low && number <= plausible[d].high) {
 		return gpu.Opt[float64]{}
 	}
 	return gpu.Some(number)

@@ -90,6 +90,15 @@ func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 	return &r.node, nil
 }
 
+// Reset is for when the place in which the tool runs was replaced, and the driver with it: a driver pod that was started anew.
+// What was learnt of the version is forgotten, and the counters of the GPUs start anew. Which GPUs there are is remembered.
+func (r *Reader) Reset() {
+	r.fields, r.pmon, r.listing, r.rest = fields{}, pmonState{}, listing{}, rest{}
+	r.mig, r.allMIG = false, false
+	r.selected, r.selectedOf = nil, nil
+	r.memory.reloaded = r.memory.reloaded || r.memory.driver != ""
+}
+
 // Close implements gpu.Source. A tool that is running ends with the context of the Read that started it.
 func (r *Reader) Close() error { return nil }
 

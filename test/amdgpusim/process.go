@@ -14,6 +14,8 @@ func (t *Tree) process(m *Machine, p *Process) {
 	dir := fmt.Sprintf("proc/%d", p.PID)
 	t.write(dir+"/comm", p.Name+"\n")
 	t.write(dir+"/cmdline", p.Name+"\x00")
+	t.write(dir+"/stat", fmt.Sprintf("%d (%s) S 1 %d %d 0 -1 4194304%s %d00 0 0\n", p.PID, p.Name, p.PID, p.PID,
+		strings.Repeat(" 0", 12), p.PID))
 	t.mkdir(dir + "/fd")
 	t.mkdir(dir + "/fdinfo")
 	for _, f := range p.Files {

@@ -10,13 +10,17 @@ import (
 	"strings"
 )
 
+// Boot is when a machine was started, in seconds since 1970. A process is started as many seconds later as its number is.
+const Boot = 1_767_312_000
+
 // Tree is a machine's files below a directory.
 type Tree struct {
 	Root string
 	err  error
 }
 
-// Write writes the files of a machine below root, which must be empty or not be there.
+// Write writes the files of a machine below root, which must be empty, not be there, or hold the files of the same machine:
+// its values are then those of now.
 func Write(root string, m *Machine) (*Tree, error) {
 	t := &Tree{Root: root}
 	for _, d := range []string{
@@ -36,6 +40,9 @@ func Write(root string, m *Machine) (*Tree, error) {
 	}
 	for i := range m.Others {
 		t.function(&m.Others[i])
+	}
+	if len(m.Processes) > 0 {
+		t.write("proc/stat", fmt.Sprintf("btime %d\n", Boot))
 	}
 	for i := range m.Processes {
 		t.process(m, &m.Processes[i])
@@ -77,9 +84,13 @@ func (t *Tree) link(name, target string) {
 
 func (t *Tree) linkTo(name, target string) {
 	t.mkdir(filepath.Dir(name))
-	if t.err == nil {
-		t.err = os.Symlink(target, t.Path(name))
+	if t.err != nil {
+		return
 	}
+	if there, err := os.Readlink(t.Path(name)); err == nil && there == target {
+		return
+	}
+	t.err = os.Symlink(target, t.Path(name))
 }
 
 // number writes a value unless it is None.

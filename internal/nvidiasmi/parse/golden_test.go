@@ -199,7 +199,7 @@ var csvExample = []string{
 }
 
 func TestTables(t *testing.T) {
-	for _, name := range []string{"465.csv", "595.csv", "lost.csv", "noheader-nounits.csv"} {
+	for _, name := range []string{"465.csv", "595.csv", "610.csv", "lost.csv", "noheader-nounits.csv"} {
 		t.Run(name, func(t *testing.T) {
 			log, found := QueryGPU(testdata(t, "csv/"+name), csvExample)
 			require.True(t, found)

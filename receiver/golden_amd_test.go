@@ -1,0 +1,110 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package gpureceiver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/process"
+	"github.com/otelgpu/gpureceiver/internal/record"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+// TestGoldenAMD reads each simulated machine with the amdgpu scraper twice, 30 s apart, and compares what is sent the second
+// time, every metric on.
+func TestGoldenAMD(t *testing.T) {
+	machines := amdgpusim.Machines()
+	for _, name := range slices.Sorted(maps.Keys(machines)) {
+		t.Run(name, func(t *testing.T) {
+			m := machines[name]()
+			compare(t, "amdgpu_"+strings.ReplaceAll(name, "-", "_")+".yaml", amdgpuAfterHalfAMinute(t, m, everyMetric()))
+		})
+	}
+}
+
+// amdgpuAfterHalfAMinute is what is sent of a machine half a minute after its first reading.
+func amdgpuAfterHalfAMinute(t *testing.T, m *amdgpusim.Machine, cfg metadata.MetricsBuilderConfig) pmetric.Metrics {
+	t.Helper()
+	root := t.TempDir()
+	tree, err := amdgpusim.Write(root, m)
+	require.NoError(t, err)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	settings := amdgpu.DefaultConfig()
+	settings.RootPath = root
+	source, err := amdgpu.New(settings, record.Wanted(&cfg.Metrics, new(metadata.EventsConfig), false),
+		amdgpu.WithClock(func() time.Time { return now }))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, source.Close()) })
+	s := newStage(t, source, cfg)
+	s.processes = process.New(tree.Path("proc"), process.WithAnyNamespace())
+	s.record()
+	now = now.Add(halfAMinute * time.Second)
+	passHalfAMinute(m)
+	_, err = amdgpusim.Write(root, m)
+	require.NoError(t, err)
+	return withoutStarts(s.record())
+}
+
+const (
+	halfAMinute = 30 // s
+	// The units of the driver's counters.
+	perJoule, perSecond = 1 << 16, 1_000_000_000
+)
+
+// passHalfAMinute counts on what the driver counts: energy by the power, the time, in a third of which the power was limited,
+// and the engines' work for those processes of which it is known.
+func passHalfAMinute(m *amdgpusim.Machine) {
+	for _, c := range m.Cards {
+		switch table := c.Metrics.(type) {
+		case *amdgpusim.MetricsV1x3:
+			table.Energy += uint64(table.SocketPower) * halfAMinute * perJoule
+		case *amdgpusim.MetricsV1x5:
+			table.Energy += uint64(table.SocketPower) * halfAMinute * perJoule
+		case *amdgpusim.MetricsV1x6:
+			table.Energy += uint64(table.SocketPower) * halfAMinute * perJoule
+			passLimits(&table.Residencies)
+		case *amdgpusim.MetricsV1x8:
+			table.Energy += uint64(table.SocketPower) * halfAMinute * perJoule
+			passLimits(&table.Residencies)
+		}
+	}
+	counted := map[*amdgpusim.Client]bool{}
+	for _, p := range m.Processes {
+		for _, f := range p.Files {
+			if f.Client == nil || counted[f.Client] {
+				continue
+			}
+			counted[f.Client] = true
+			for i, key := range f.Client.Keys {
+				name, value, _ := strings.Cut(key, ":")
+				engine, isEngine := strings.CutPrefix(name, "drm-engine-")
+				var ns int64
+				if _, err := fmt.Sscan(value, &ns); isEngine && err == nil {
+					f.Client.Keys[i] = amdgpusim.Engine(engine, ns+worked[engine]*perSecond)
+				}
+			}
+		}
+	}
+}
+
+// worked is for how many seconds of the half minute each engine worked.
+var worked = map[string]int64{"gfx": 15, "dma": 1, "dec": 3, "enc": 6}
+
+func passLimits(r *amdgpusim.Residencies) {
+	r.SystemClock += halfAMinute * perSecond
+	r.Accumulations += 15_000
+	r.PPT += 5_000
+}

@@ -1,0 +1,61 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package gpureceiver
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+	"go.uber.org/zap"
+)
+
+// A tool that dies half way, ends well with an error, or never ends: it is said once however often it is so, nothing is made
+// up, and a shutdown does not wait for it.
+func TestToolsThatFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		script, says string
+	}{
+		"half its JSON":      {`printf '{"card0": {"Unique ID": "0x1", "GPU u'; kill -9 $$`, "output ends in the middle"},
+		"an error, exit 0":   {`echo "ERROR:root:Driver not initialized (amdgpu not found in modules)"`, "the amdgpu driver is not loaded"},
+		"hangs with a child": {"sleep 600 & sleep 600", "did not end in time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "rocm-smi")
+			require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+c.script+"\n"), 0o700))
+			r := newRigOf(t, openSource)
+			require.NoError(t, confmap.NewFromStringMap(map[string]any{
+				"collection_interval": "200ms", "initial_delay": "0s", "timeout": "200ms",
+				"scrapers": map[string]any{"rocm_smi": map[string]any{"path": path}},
+			}).Unmarshal(r.cfg))
+			metrics := r.newMetrics()
+			require.NoError(t, metrics.Start(t.Context(), r.host))
+			warnings := func() int { return r.log.FilterLevelExact(zap.WarnLevel).Len() }
+			eventually(t, func() bool { return warnings() > 0 }, "the problem")
+			time.Sleep(500 * time.Millisecond) // two more reads
+			assert.Equal(t, 1, warnings())
+			entry := r.log.FilterLevelExact(zap.WarnLevel).All()[0]
+			assert.Contains(t, entry.ContextMap()["reason"], c.says)
+			for _, m := range r.metrics.AllMetrics() {
+				for _, rm := range m.ResourceMetrics().All() {
+					for _, sm := range rm.ScopeMetrics().All() {
+						for _, metric := range sm.Metrics().All() {
+							assert.Contains(t, []string{"hw.gpu.count"}, metric.Name(), "no device was read")
+						}
+					}
+				}
+			}
+			began := time.Now()
+			require.NoError(t, metrics.Shutdown(context.Background()))
+			assert.Less(t, time.Since(began), 2*time.Second)
+		})
+	}
+}
