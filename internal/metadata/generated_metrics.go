@@ -933,6 +933,7 @@ func (m *metricContainerGpuAllocated) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -990,6 +991,7 @@ func (m *metricContainerGpuEnergy) recordDataPoint(start pcommon.Timestamp, ts p
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1047,6 +1049,7 @@ func (m *metricContainerGpuIdleTime) recordDataPoint(start pcommon.Timestamp, ts
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1104,6 +1107,7 @@ func (m *metricContainerGpuMemoryLimit) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1161,6 +1165,7 @@ func (m *metricContainerGpuMemoryUsage) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1216,6 +1221,7 @@ func (m *metricContainerGpuPower) recordDataPoint(start pcommon.Timestamp, ts pc
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1271,6 +1277,7 @@ func (m *metricContainerGpuUtilization) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -1329,6 +1336,7 @@ func (m *metricHwEnergy) recordDataPoint(start pcommon.Timestamp, ts pcommon.Tim
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
 	for _, op := range options {
@@ -1387,6 +1395,7 @@ func (m *metricHwErrors) recordDataPoint(start pcommon.Timestamp, ts pcommon.Tim
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(3 + len(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
@@ -1444,6 +1453,7 @@ func (m *metricHwFanSpeedRatio) recordDataPoint(start pcommon.Timestamp, ts pcom
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
 	for _, op := range options {
@@ -1502,6 +1512,7 @@ func (m *metricHwGpuAllocated) recordDataPoint(start pcommon.Timestamp, ts pcomm
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1559,6 +1570,7 @@ func (m *metricHwGpuCount) recordDataPoint(start pcommon.Timestamp, ts pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.gpu.presence", hwGpuPresenceAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1616,6 +1628,7 @@ func (m *metricHwGpuEccLifetime) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -1674,6 +1687,7 @@ func (m *metricHwGpuFault) recordDataPoint(start pcommon.Timestamp, ts pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -1732,6 +1746,7 @@ func (m *metricHwGpuInfo) recordDataPoint(start pcommon.Timestamp, ts pcommon.Ti
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1789,6 +1804,7 @@ func (m *metricHwGpuInterconnectIo) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(3 + len(options))
 	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("network.io.direction", networkIoDirectionAttributeValue)
@@ -1848,6 +1864,7 @@ func (m *metricHwGpuInterconnectLinkErrors) recordDataPoint(start pcommon.Timest
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(4 + len(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
 	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
@@ -1908,6 +1925,7 @@ func (m *metricHwGpuInterconnectLinkIo) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(4 + len(options))
 	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
 	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
@@ -1968,6 +1986,7 @@ func (m *metricHwGpuIo) recordDataPoint(start pcommon.Timestamp, ts pcommon.Time
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("network.io.direction", networkIoDirectionAttributeValue)
 	for _, op := range options {
@@ -2024,6 +2043,7 @@ func (m *metricHwGpuMemoryControllerUtilization) recordDataPoint(start pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2081,6 +2101,7 @@ func (m *metricHwGpuMemoryLimit) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2138,6 +2159,7 @@ func (m *metricHwGpuMemoryPagesRetired) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -2196,6 +2218,7 @@ func (m *metricHwGpuMemoryProtectedUsage) recordDataPoint(start pcommon.Timestam
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2253,6 +2276,7 @@ func (m *metricHwGpuMemoryRemapState) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.gpu.remap.state", hwGpuRemapStateAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -2311,6 +2335,7 @@ func (m *metricHwGpuMemoryReserved) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2368,6 +2393,7 @@ func (m *metricHwGpuMemoryRowsRemapped) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -2426,6 +2452,7 @@ func (m *metricHwGpuMemoryUsage) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2481,6 +2508,7 @@ func (m *metricHwGpuMemoryUtilization) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2536,6 +2564,7 @@ func (m *metricHwGpuModulePower) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2591,6 +2620,7 @@ func (m *metricHwGpuPcieGeneration) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2646,6 +2676,7 @@ func (m *metricHwGpuPcieGenerationLimit) recordDataPoint(start pcommon.Timestamp
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2701,6 +2732,7 @@ func (m *metricHwGpuPcieWidth) recordDataPoint(start pcommon.Timestamp, ts pcomm
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2756,6 +2788,7 @@ func (m *metricHwGpuPcieWidthLimit) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2811,6 +2844,7 @@ func (m *metricHwGpuPerformanceState) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2866,6 +2900,7 @@ func (m *metricHwGpuPipeUtilization) recordDataPoint(start pcommon.Timestamp, ts
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.gpu.pipe", hwGpuPipeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -2922,6 +2957,7 @@ func (m *metricHwGpuPowerInstant) recordDataPoint(start pcommon.Timestamp, ts pc
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2979,6 +3015,7 @@ func (m *metricHwGpuRecoveryAction) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.gpu.recovery.action", hwGpuRecoveryActionAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3035,6 +3072,7 @@ func (m *metricHwGpuSmOccupancy) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3090,6 +3128,7 @@ func (m *metricHwGpuSpeed) recordDataPoint(start pcommon.Timestamp, ts pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.gpu.clock_domain", hwGpuClockDomainAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3146,6 +3185,7 @@ func (m *metricHwGpuSpeedLimit) recordDataPoint(start pcommon.Timestamp, ts pcom
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(3 + len(options))
 	dp.Attributes().PutStr("hw.gpu.clock_domain", hwGpuClockDomainAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
@@ -3203,6 +3243,7 @@ func (m *metricHwGpuTemperatureMargin) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
 	for _, op := range options {
@@ -3261,6 +3302,7 @@ func (m *metricHwGpuThrottleTime) recordDataPoint(start pcommon.Timestamp, ts pc
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.gpu.throttle.reason", hwGpuThrottleReasonAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3319,6 +3361,7 @@ func (m *metricHwGpuThrottled) recordDataPoint(start pcommon.Timestamp, ts pcomm
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.gpu.throttle.reason", hwGpuThrottleReasonAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3375,6 +3418,7 @@ func (m *metricHwGpuUtilization) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3431,6 +3475,7 @@ func (m *metricHwPower) recordDataPoint(start pcommon.Timestamp, ts pcommon.Time
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
 	for _, op := range options {
@@ -3487,6 +3532,7 @@ func (m *metricHwPowerLimit) recordDataPoint(start pcommon.Timestamp, ts pcommon
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(3 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
@@ -3546,6 +3592,7 @@ func (m *metricHwStatus) recordDataPoint(start pcommon.Timestamp, ts pcommon.Tim
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(3 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.state", hwStateAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
@@ -3603,6 +3650,7 @@ func (m *metricHwTemperature) recordDataPoint(start pcommon.Timestamp, ts pcommo
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
 	for _, op := range options {
@@ -3659,6 +3707,7 @@ func (m *metricHwTemperatureLimit) recordDataPoint(start pcommon.Timestamp, ts p
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(3 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
 	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
@@ -3718,6 +3767,7 @@ func (m *metricK8sClusterGpuPodsPending) recordDataPoint(start pcommon.Timestamp
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(len(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -3774,6 +3824,7 @@ func (m *metricK8sContainerGpuRequest) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(len(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -3830,6 +3881,7 @@ func (m *metricK8sNodeGpuAllocatable) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(len(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -3886,6 +3938,7 @@ func (m *metricK8sNodeGpuCapacity) recordDataPoint(start pcommon.Timestamp, ts p
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(len(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -3942,6 +3995,7 @@ func (m *metricK8sNodeGpuRequested) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(len(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -3998,6 +4052,7 @@ func (m *metricProcessGpuMemoryUsage) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(2 + len(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
 	for _, op := range options {
@@ -4054,6 +4109,7 @@ func (m *metricProcessGpuUtilization) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
+	dp.Attributes().EnsureCapacity(3 + len(options))
 	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutInt("process.pid", processPidAttributeValue)

@@ -5,7 +5,10 @@
 
 package process
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // readFile reads the beginning of a file, up to the length of buf.
 func readFile(name string, buf []byte) (int, error) {
@@ -16,3 +19,9 @@ func readFile(name string, buf []byte) (int, error) {
 	defer func() { _ = f.Close() }()
 	return f.Read(buf)
 }
+
+func keepFile(string) (int, error) { return 0, errors.ErrUnsupported }
+
+func rereadFile(int, []byte) (int, error) { return 0, errors.ErrUnsupported }
+
+func closeFile(int) {}

@@ -30,7 +30,7 @@ const Table = "process table"
 // Reader describes processes. It may be shared by several sources.
 //
 // What is read of a process is kept for as long as its start time and its name stay, so a process that lives on costs one
-// small read (its stat file) per Describe. A process that is not found stays as it is: its fields are absent.
+// small read per Describe, of a file that is kept open. A process that is not found stays as it is: its fields are absent.
 type Reader struct {
 	root         string
 	commandLine  bool
@@ -49,6 +49,8 @@ type Reader struct {
 	boot        time.Time
 	bootRead    time.Time
 	outstanding int // reads of details that have not come back
+	open        int // files kept
+	closed      bool
 }
 
 // entry is one process, by its start time and its name. The name is part of it because a process that executes another
@@ -60,6 +62,7 @@ type entry struct {
 	generation uint64 // of the Describe that saw it last
 	seen       time.Time
 	found      bool
+	kept       *kept // nil: its stat file is read instead
 
 	claimed bool // a read of its details has begun
 	details details
@@ -149,7 +152,24 @@ func (r *Reader) look(pid int64, now time.Time) *entry {
 	if e != nil && e.generation == r.generation {
 		return e // on several devices
 	}
+	if e != nil && e.found {
+		if name, ok := e.kept.name(r.buf); ok && string(name) == e.name {
+			e.generation, e.seen = r.generation, now
+			return e
+		}
+	}
+	r.release(e)
+	var kept *kept
+	if e == nil || e.found {
+		kept = r.keep(pid)
+	}
 	s, err := r.readStat(pid, r.buf)
+	if _, alive := kept.name(make([]byte, longestName)); kept != nil && (err != nil || !alive) {
+		// Only a process that was there before and after its stat file was read is known to be the one of that file.
+		closeFile(kept.fd)
+		r.open--
+		kept = nil
+	}
 	if err != nil {
 		if e == nil {
 			e = &entry{pid: pid}
@@ -163,7 +183,7 @@ func (r *Reader) look(pid int64, now time.Time) *entry {
 		e = &entry{pid: pid, start: s.start, name: string(s.name), found: true}
 		r.processes[pid] = e
 	}
-	e.generation, e.seen = r.generation, now
+	e.generation, e.seen, e.kept = r.generation, now, kept
 	return e
 }
 
@@ -175,7 +195,14 @@ func (r *Reader) sweep(now time.Time) {
 	}
 	r.swept = now
 	for pid, e := range r.processes {
-		if e.generation != r.generation && (full || now.Sub(e.seen) > keepFor) {
+		if e.generation == r.generation {
+			continue
+		}
+		if now.Sub(e.seen) > keepFor/4 {
+			r.release(e)
+		}
+		if full || now.Sub(e.seen) > keepFor {
+			r.release(e)
 			delete(r.processes, pid)
 		}
 	}

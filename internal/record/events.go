@@ -57,6 +57,10 @@ func (r *EventRecorder) name(t gpu.EventType) (string, bool) {
 		return "hw.gpu.xid", r.config.HwGpuXid.Enabled
 	case gpu.EventStatus:
 		return "hw.gpu.status", r.config.HwGpuStatus.Enabled
+	case gpu.EventProcessStarted:
+		return "process.gpu.started", r.config.ProcessGpuStarted.Enabled
+	case gpu.EventProcessExited:
+		return "process.gpu.exited", r.config.ProcessGpuExited.Enabled
 	default:
 		return "", false
 	}
@@ -102,6 +106,31 @@ func fill(record plog.LogRecord, e *gpu.Event) {
 		if previous, ok := e.Previous.Get(); ok {
 			put("hw.state.previous", states[previous].String())
 		}
+	case gpu.EventProcessStarted, gpu.EventProcessExited:
+		fillProcess(attrs, e.Process)
+	}
+}
+
+// fillProcess puts on a record which process it is about, and in which container it runs.
+func fillProcess(attrs pcommon.Map, p *gpu.Process) {
+	put := func(name, text string) {
+		if text != "" {
+			attrs.PutStr(name, text)
+		}
+	}
+	attrs.PutInt("process.pid", p.PID)
+	put("process.executable.name", p.Executable)
+	put("process.command", p.Command)
+	if !p.Created.IsZero() {
+		put("process.creation.time", iso8601(p.Created))
+	}
+	put("process.gpu.type", processTypeNames[p.Type])
+	if c := p.Container; c != nil {
+		put("container.id", c.ID)
+		put("k8s.container.name", c.Name)
+		put("k8s.namespace.name", c.Namespace)
+		put("k8s.pod.name", c.PodName)
+		put("k8s.pod.uid", c.PodUID)
 	}
 }
 
@@ -111,6 +140,8 @@ func severity(e *gpu.Event) plog.SeverityNumber {
 	switch {
 	case e.Type == gpu.EventXID:
 		return plog.SeverityNumberWarn
+	case e.Type == gpu.EventProcessStarted, e.Type == gpu.EventProcessExited:
+		return plog.SeverityNumberInfo
 	case e.State == gpu.StateFailed:
 		return plog.SeverityNumberError
 	case e.State == gpu.StateOK:

@@ -91,6 +91,33 @@ func TestEventRecords(t *testing.T) {
 	}
 }
 
+// Processes that come and go are told where that is asked for, with the container that they are in.
+func TestProcessEvents(t *testing.T) {
+	host := gpu.Host{Name: "node-a"}
+	in := &gpu.Process{
+		PID: 41, DeviceID: gpuID, Type: gpu.ProcessCompute, Created: at(0), Executable: "python3", Command: "/usr/bin/python3",
+		Container: &gpu.Container{ID: "c1", Name: "main", Namespace: "team", PodName: "train-0", PodUID: "u1"},
+	}
+	events := []gpu.Event{
+		{Type: gpu.EventProcessStarted, Time: at(1), DeviceID: gpuID, Vendor: gpu.NVIDIA, Process: in, Message: "python3 started"},
+		{Type: gpu.EventProcessExited, Time: at(2), DeviceID: gpuID, Vendor: gpu.NVIDIA, Process: &gpu.Process{PID: 42, DeviceID: gpuID}},
+	}
+	assert.Zero(t, newEvents(nil).Record(&host, events, observed).LogRecordCount(), "off by default")
+
+	records := recordsOf(newEvents(func(c *metadata.LogsBuilderConfig) { enable(&c.Events, true) }).Record(&host, events, observed))
+	require.Len(t, records, 2)
+	assert.Equal(t, "process.gpu.started", records[0].EventName())
+	assert.Equal(t, plog.SeverityNumberInfo, records[0].SeverityNumber())
+	assert.Equal(t, "python3 started", records[0].Body().AsString())
+	assert.Equal(t, of(
+		"hw.id", gpuID, "hw.vendor", "NVIDIA", "process.pid", int64(41), "process.executable.name", "python3",
+		"process.command", "/usr/bin/python3", "process.creation.time", iso8601(at(0)), "process.gpu.type", "compute",
+		"container.id", "c1", "k8s.container.name", "main", "k8s.namespace.name", "team", "k8s.pod.name", "train-0", "k8s.pod.uid", "u1",
+	), records[0].Attributes().AsRaw())
+	assert.Equal(t, "process.gpu.exited", records[1].EventName())
+	assert.Equal(t, of("hw.id", gpuID, "hw.vendor", "NVIDIA", "process.pid", int64(42)), records[1].Attributes().AsRaw(), "what is not known is not told")
+}
+
 // A degraded GPU is a warning, like one that is predicted to fail.
 func TestSeverityOfEachState(t *testing.T) {
 	want := [gpu.NumStates]plog.SeverityNumber{
@@ -142,8 +169,9 @@ func TestDisabledEvents(t *testing.T) {
 
 // Each type has a name and a switch: a new one has to be given both.
 func TestEachEventTypeHasAName(t *testing.T) {
+	all := newEvents(func(c *metadata.LogsBuilderConfig) { enable(&c.Events, true) })
 	for eventType := range gpu.NumEventTypes {
-		name, enabled := newEvents(nil).name(eventType)
+		name, enabled := all.name(eventType)
 		assert.NotEmpty(t, name, "type %d", eventType)
 		assert.True(t, enabled, "type %d", eventType)
 	}

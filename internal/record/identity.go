@@ -17,7 +17,7 @@ type identity struct {
 	details             gpu.Info
 
 	start       *metadata.StartTime
-	all         []metadata.MetricAttributeOption // start first, then room for the others, which identify the device
+	all         []metadata.MetricAttributeOption // start first, then what identifies the device
 	description []metadata.MetricAttributeOption // of hw.gpu.info
 	used        bool
 }
@@ -53,12 +53,11 @@ func (c identities) forgetUnused() {
 
 func newIdentity(d *gpu.Device) *identity {
 	id := &identity{name: d.Name, model: d.Model, parent: d.Parent, vendor: d.Vendor, details: d.Info, start: &metadata.StartTime{}}
-	id.all = append(id.all, id.start, nil)
+	id.all = append(id.all, id.start)
 	id.all = withText(id.all, d.Model, metadata.WithHwModelMetricAttribute)
 	id.all = withText(id.all, d.Name, metadata.WithHwNameMetricAttribute)
 	id.all = withText(id.all, d.Parent, metadata.WithHwParentMetricAttribute)
 	id.all = withText(id.all, string(d.Vendor), metadata.WithHwVendorMetricAttribute)
-	id.all[1] = metadata.Room(len(id.all) - 2)
 	id.all = slices.Clip(id.all) // appending to it later must copy
 
 	attrs := id.gauge()

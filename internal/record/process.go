@@ -37,7 +37,7 @@ func (r *Recorder) recordProcesses(ts pcommon.Timestamp, node *gpu.Node) {
 			r.recordProcess(ts, &node.Processes[r.order[end]])
 			end++
 		}
-		r.users.EmitForResource(metadata.TakeResource(r.processResource(&node.Host, first)))
+		r.users.EmitProcess(r.processResource(&node.Host, first))
 		start = end
 	}
 }

@@ -115,7 +115,13 @@ var (
 		true:  metadata.WithHwGpuAllocatorMetricAttribute("dra"),
 		false: metadata.WithHwGpuAllocatorMetricAttribute("device_plugin"),
 	}
-	// A process of unknown type has no option.
+	// A process of unknown type has no name, and no option.
+	processTypeNames = [gpu.NumProcessTypes]string{
+		gpu.ProcessCompute:         "compute",
+		gpu.ProcessGraphics:        "graphics",
+		gpu.ProcessComputeGraphics: "compute_graphics",
+		gpu.ProcessMPS:             "mps",
+	}
 	processTypes = [gpu.NumProcessTypes]metadata.MetricAttributeOption{
 		gpu.ProcessCompute:         metadata.WithProcessGpuTypeMetricAttribute("compute"),
 		gpu.ProcessGraphics:        metadata.WithProcessGpuTypeMetricAttribute("graphics"),

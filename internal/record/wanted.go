@@ -49,7 +49,8 @@ func Wanted(m *metadata.MetricsConfig, e *metadata.EventsConfig, attributed bool
 	if attributed {
 		need(containerNeeds(m), true)
 	}
-	need(gpu.GroupProcesses, m.ProcessGpuMemoryUsage.Enabled, m.ProcessGpuUtilization.Enabled)
+	need(gpu.GroupProcesses, m.ProcessGpuMemoryUsage.Enabled, m.ProcessGpuUtilization.Enabled,
+		e.ProcessGpuStarted.Enabled, e.ProcessGpuExited.Enabled)
 	need(gpu.GroupProcessUtilization, m.ProcessGpuUtilization.Enabled)
 	return wanted
 }

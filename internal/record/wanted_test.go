@@ -57,6 +57,9 @@ var unread = []string{"hw.gpu.info", "hw.gpu.count", "hw.gpu.allocated", "contai
 var eventsNeed = map[string]gpu.Group{
 	"hw.gpu.xid":    gpu.GroupEvents,
 	"hw.gpu.status": gpu.GroupRemappedRows | gpu.GroupRecovery,
+
+	"process.gpu.started": gpu.GroupProcesses,
+	"process.gpu.exited":  gpu.GroupProcesses,
 }
 
 // wanted is Wanted with nothing but one metric or event enabled.

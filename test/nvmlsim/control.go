@@ -15,7 +15,8 @@ import (
 const (
 	// EnvScenario is the path of the scenario file.
 	EnvScenario = "NVMLSIM_SCENARIO"
-	// EnvControl is the path of the control file, by default the scenario's with ".control" appended.
+	// EnvControl is the path of the control file, by default the scenario's with ".control" appended; "none" is none: then
+	// the library has no thread of its own.
 	EnvControl = "NVMLSIM_CONTROL"
 	// EnvStats is a file that the library writes its call counts to at every Control.Set and at the last shutdown.
 	EnvStats = "NVMLSIM_STATS"

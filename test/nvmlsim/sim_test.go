@@ -492,6 +492,24 @@ func TestScenarioIsReadAnew(t *testing.T) {
 	}
 }
 
+func TestNoControl(t *testing.T) {
+	control := nvmlsim.Use(t, "gpus = 1\n[gpu 0]\npower = 300")
+	if err := control.Write("[gpu 0]\npower = 400"); err != nil {
+		t.Fatal(err)
+	}
+	power := func() uint32 {
+		api := nvml.New(nvml.WithLibraryPath(library(t).Full))
+		want(t, "Init", api.Init(), nvml.SUCCESS)
+		milliwatts, ret := device(t, api, 0).GetPowerUsage()
+		want(t, "GetPowerUsage", ret, nvml.SUCCESS)
+		want(t, "Shutdown", api.Shutdown(), nvml.SUCCESS)
+		return milliwatts
+	}
+	want(t, "power as the control file says", power(), 400_000)
+	t.Setenv(nvmlsim.EnvControl, "none")
+	want(t, "power where there is none", power(), 300_000)
+}
+
 func TestWrongScenario(t *testing.T) {
 	nvmlsim.Use(t, "gpus = 1\n[gpu 0]\nno.such.key = 3")
 	api := nvml.New(nvml.WithLibraryPath(library(t).Full))

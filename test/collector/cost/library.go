@@ -16,13 +16,15 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// idleLibrary is a process that has initialised the simulated library and calls nothing. The library looks at its control
-// file 50 times a second in a thread of its own, in the collector too; no driver does. So what this process uses, at the
-// same time on the same machine, is taken off what the collector uses.
+// idleLibrary is a process that has initialised the simulated library and calls nothing. The scenario is in its memory, as
+// it is in the collector's, which no driver's library has there: so that is taken off what the collector uses.
 type idleLibrary struct {
 	process *harness.Process
 	dir     string
 }
+
+// noControl has the library look at no control file: otherwise a thread of its own does so 50 times a second, in the collector.
+const noControl = nvmlsim.EnvControl + "=none"
 
 func (m *meter) startIdleLibrary() (*idleLibrary, error) {
 	source, err := nvmlsim.SourceDir()
@@ -42,7 +44,7 @@ func (m *meter) startIdleLibrary() (*idleLibrary, error) {
 	}
 	l.process, err = harness.Start(harness.Options{
 		Binary: program, Args: []string{m.library.Full},
-		Env: []string{nvmlsim.EnvScenario + "=" + m.scenario, nvmlsim.EnvControl + "=" + filepath.Join(l.dir, "control")},
+		Env: []string{nvmlsim.EnvScenario + "=" + m.scenario, noControl},
 	})
 	if err != nil {
 		l.stop()
@@ -51,9 +53,6 @@ func (m *meter) startIdleLibrary() (*idleLibrary, error) {
 	time.Sleep(time.Second) // until it has settled
 	return l, nil
 }
-
-// cpu is the CPU time that the library has used by itself.
-func (l *idleLibrary) cpu() (time.Duration, error) { return harness.CPUTime(l.process.PID()) }
 
 // memory is the library's own anonymous memory.
 func (l *idleLibrary) memory() (int64, error) {

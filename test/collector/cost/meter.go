@@ -9,6 +9,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -32,6 +34,7 @@ type setup struct {
 	receiver    string
 	exporter    string
 	compression string
+	processors  string
 	scenario    string // another than the meter's
 	metrics     string // switches of metrics; empty: those that are on by default
 	rare        bool   // scrape once at the start, and not again
@@ -42,25 +45,29 @@ const (
 	gpuReceiver   = "gpu: {collection_interval: INTERVAL, timeout: INTERVAL, initial_delay: 0s, metrics: METRICS, attribution: {node_name: node-a}, scrapers: {nvml: {library_path: LIBRARY}}}"
 	overHTTP      = "otlp_http: {endpoint: HTTP, compression: COMPRESSION}"
 	overGRPC      = "otlp_grpc: {endpoint: GRPC, compression: COMPRESSION, tls: {insecure: true}}"
+	prometheus    = "prometheus: {endpoint: PAGE, metric_expiration: 90s, resource_to_telemetry_conversion: {enabled: true}}"
 	nowhere       = "debug: {verbosity: basic, sampling_initial: 1, sampling_thereafter: 1000000}"
 
 	configuration = `
 receivers: {RECEIVER}
+processors: {memory_limiter: {check_interval: 1s, limit_mib: 200}, batch: {}}
 exporters: {EXPORTER}
 service:
   telemetry: {metrics: {level: none}}
   pipelines:
-    metrics: {receivers: [R], exporters: [E]}
+    metrics: {receivers: [R], processors: [P], exporters: [E]}
 `
 	seldom = time.Hour
 )
+
+// sends tells whether the setup sends messages that the sink counts.
+func (s *setup) sends() bool { return s.exporter == overGRPC || s.exporter == overHTTP }
 
 // usage is what a collector used.
 type usage struct {
 	scrapes, points     int
 	bytes               int64 // on the wire, of one message
 	cpu, wall           time.Duration
-	library             time.Duration // of which the simulated library's own
 	cpuPerSecond        time.Duration
 	anonymous, resident int64
 	others              float64 // how many CPUs were busy with something else
@@ -69,10 +76,9 @@ type usage struct {
 // calm is how busy the machine may be with something else for a measurement to count.
 const calm = 0.25
 
-// perScrape is the CPU time of one scrape: what the empty collector uses in the same time is taken off, and what the
-// simulated library uses by itself. Where nothing is scraped it is that of one second.
+// perScrape is the CPU time of one scrape: what the empty collector uses in the same time is taken off. Where nothing is scraped it is that of one second.
 func (u usage) perScrape(empty usage) time.Duration {
-	above := u.cpu - u.library - time.Duration(float64(empty.cpuPerSecond)*u.wall.Seconds())
+	above := u.cpu - time.Duration(float64(empty.cpuPerSecond)*u.wall.Seconds())
 	if u.scrapes == 0 {
 		return time.Duration(float64(above) / u.wall.Seconds())
 	}
@@ -80,7 +86,7 @@ func (u usage) perScrape(empty usage) time.Duration {
 }
 
 // median measures some rounds and returns the one with the median CPU, with the median memory. Rounds in which the machine
-// was busy with something else are made again, a few times.
+// was busy with something else are made again, a few times; where there are no others, the smallest figures are returned.
 func (m *meter) median(s setup) (usage, error) {
 	const tries = 2 // for each round
 	var rounds, disturbed []usage
@@ -97,10 +103,10 @@ func (m *meter) median(s setup) (usage, error) {
 			break
 		}
 	}
-	if len(rounds) == 0 {
-		rounds = disturbed
-	}
 	middle := len(rounds) / 2
+	if len(rounds) == 0 {
+		rounds, middle = disturbed, 0 // disturbance only adds
+	}
 	slices.SortFunc(rounds, func(a, b usage) int { return cmp.Compare(a.anonymous, b.anonymous) })
 	anonymous, resident := rounds[middle].anonymous, rounds[middle].resident
 	slices.SortFunc(rounds, func(a, b usage) int { return cmp.Compare(a.perScrape(usage{}), b.perScrape(usage{})) })
@@ -125,22 +131,26 @@ func (m *meter) measure(s setup) (usage, error) {
 	if err != nil {
 		return usage{}, err
 	}
+	page, err := harness.FreeAddress()
+	if err != nil {
+		return usage{}, err
+	}
 	interval := m.options.interval
 	if s.rare {
 		interval = seldom
 	}
 	name := func(section string) string { before, _, _ := strings.Cut(section, ":"); return before }
-	config := strings.NewReplacer("RECEIVER", s.receiver, "EXPORTER", s.exporter, "[R]", "["+name(s.receiver)+"]", "[E]", "["+name(s.exporter)+"]").
+	config := strings.NewReplacer("RECEIVER", s.receiver, "EXPORTER", s.exporter, "[R]", "["+name(s.receiver)+"]", "[E]", "["+name(s.exporter)+"]", "[P]", "["+s.processors+"]").
 		Replace(configuration)
-	config = strings.NewReplacer("NOBODY", nobody, "INTERVAL", interval.String(), "LIBRARY", m.library.Full, "METRICS", cmp.Or(s.metrics, "{}"), "HTTP", sink.URL,
+	config = strings.NewReplacer("NOBODY", nobody, "PAGE", page, "INTERVAL", interval.String(), "LIBRARY", m.library.Full, "METRICS", cmp.Or(s.metrics, "{}"), "HTTP", sink.URL,
 		"GRPC", endpoint, "COMPRESSION", cmp.Or(s.compression, "gzip")).Replace(config)
 	process, err := harness.Collector(harness.Options{Binary: m.options.binary, Dir: dir, Env: []string{
-		nvmlsim.EnvScenario + "=" + cmp.Or(s.scenario, m.scenario), nvmlsim.EnvControl + "=" + dir + "/control",
+		nvmlsim.EnvScenario + "=" + cmp.Or(s.scenario, m.scenario), noControl,
 	}}, config)
 	if err != nil {
 		return usage{}, err
 	}
-	u, err := m.observe(s, process, sink)
+	u, err := m.observe(s, process, sink, "http://"+page+"/metrics")
 	if err != nil {
 		process.Kill()
 		return usage{}, fmt.Errorf("%w\n%s", err, process.Output())
@@ -153,10 +163,10 @@ func (m *meter) measure(s setup) (usage, error) {
 }
 
 // observe measures a process once it has settled.
-func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (usage, error) {
+func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink, page string) (usage, error) {
 	const settle = 6 // intervals
 	scraping := s.receiver == gpuReceiver && !s.rare
-	if s.receiver == gpuReceiver && s.exporter != nowhere {
+	if s.receiver == gpuReceiver && s.sends() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		settled := 1 // messages
@@ -178,10 +188,6 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (
 	if err != nil {
 		return u, err
 	}
-	library, err := m.idle.cpu()
-	if err != nil {
-		return u, err
-	}
 	cpu, err := harness.CPUTime(process.PID())
 	if err != nil {
 		return u, err
@@ -189,6 +195,11 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (
 	var anonymous, resident []int64
 	for range m.options.scrapes {
 		time.Sleep(m.options.interval)
+		if s.exporter == prometheus {
+			if err := fetch(page); err != nil {
+				return u, err
+			}
+		}
 		a, r, err := harness.Memory(process.PID())
 		if err != nil {
 			return u, err
@@ -200,13 +211,6 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (
 		return u, err
 	}
 	u.wall, u.cpu = time.Since(began), after-cpu
-	if s.receiver == gpuReceiver {
-		now, err := m.idle.cpu()
-		if err != nil {
-			return u, err
-		}
-		u.library = now - library
-	}
 	if all, err := harness.MachineCPU(); err == nil {
 		u.others = max(0, (all-machine-u.cpu).Seconds()/u.wall.Seconds())
 	}
@@ -218,7 +222,7 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (
 		return u, nil
 	}
 	u.scrapes = m.options.scrapes
-	if s.exporter != nowhere {
+	if s.sends() {
 		now, all := sink.Messages()
 		if u.scrapes = now - messages; u.scrapes == 0 {
 			return u, fmt.Errorf("nothing was sent in %v", u.wall)
@@ -227,4 +231,15 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink) (
 		u.points = sink.Points()
 	}
 	return u, nil
+}
+
+// fetch reads a page, as Prometheus does.
+func fetch(url string) error {
+	response, err := http.Get(url) //nolint:noctx // of the collector on this machine
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // the exporter's default compression
+	"google.golang.org/grpc/stats"
 )
 
 // ServeGRPC makes the sink receive metrics over gRPC too, and returns the endpoint for an otlp exporter and how to end it.
@@ -20,7 +21,7 @@ func (s *Sink) ServeGRPC() (endpoint string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.StatsHandler(wire{s}))
 	pmetricotlp.RegisterGRPCServer(server, &grpcSink{sink: s})
 	go func() { _ = server.Serve(listener) }() // until it is stopped
 	return listener.Addr().String(), server.Stop, nil
@@ -36,3 +37,24 @@ func (g *grpcSink) Export(_ context.Context, request pmetricotlp.ExportRequest) 
 	g.sink.accept(request, 0)
 	return pmetricotlp.NewExportResponse(), nil
 }
+
+// wire counts what comes over gRPC, as it was on the wire.
+type wire struct{ sink *Sink }
+
+// HandleRPC counts a message.
+func (w wire) HandleRPC(_ context.Context, s stats.RPCStats) {
+	if message, ok := s.(*stats.InPayload); ok {
+		w.sink.mu.Lock()
+		w.sink.bytes += int64(message.WireLength)
+		w.sink.mu.Unlock()
+	}
+}
+
+// TagRPC does nothing.
+func (wire) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// TagConn does nothing.
+func (wire) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn does nothing.
+func (wire) HandleConn(context.Context, stats.ConnStats) {}

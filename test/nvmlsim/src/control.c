@@ -69,15 +69,23 @@ bool control_changed(void)
     return true;
 }
 
-/* With the scenario's path, or NULL where that is the default one. */
-void control_open(const char *scenario_path)
+/*
+ * With the scenario's path, or NULL where that is the default one. False for NVMLSIM_CONTROL=none: there is no control file to
+ * look at.
+ */
+bool control_open(const char *scenario_path)
 {
     const char *path = getenv("NVMLSIM_CONTROL");
+    if (path && !strcmp(path, "none")) {
+        *control_path = '\0';
+        return false;
+    }
     if (path && *path) snprintf(control_path, sizeof control_path, "%s", path);
     else snprintf(control_path, sizeof control_path, "%s%s", scenario_path ? scenario_path : "", scenario_path ? ".control" : "");
     memset(&control_stat, 0, sizeof control_stat);
     memset(&control_pending, 0, sizeof control_pending);
     control_changed(); /* what is there now is read now */
+    return true;
 }
 
 /* "ack = x" stands before the first section, so it is known even if something after it is wrong. */

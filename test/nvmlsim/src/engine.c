@@ -28,6 +28,7 @@ static pthread_cond_t changed;
 static pthread_once_t changed_once = PTHREAD_ONCE_INIT;
 
 static pthread_t watcher;
+static bool watched; /* there is a watcher */
 static atomic_bool stop;
 static struct text scenario;
 static struct fault_state *states;
@@ -193,7 +194,7 @@ static nvmlReturn_t start(void)
     }
     bool ok = text_parse(given ? path : "default scenario", content, &scenario, err, sizeof err);
     free(content);
-    control_open(given ? path : NULL);
+    watched = control_open(given ? path : NULL);
     struct snapshot *snap = ok ? build(NULL) : NULL;
     if (!ok) set_error(err);
     if (!snap) {
@@ -205,7 +206,7 @@ static nvmlReturn_t start(void)
     publish(snap);
     control_acknowledge();
     atomic_store(&stop, false);
-    if (pthread_create(&watcher, NULL, watch, NULL) == 0) return NVML_SUCCESS;
+    if (!watched || pthread_create(&watcher, NULL, watch, NULL) == 0) return NVML_SUCCESS;
     text_free(&scenario);
     return NVML_ERROR_UNKNOWN;
 }
@@ -218,7 +219,7 @@ static void finish(void)
     pthread_mutex_lock(&change_lock);
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&change_lock);
-    pthread_join(watcher, NULL);
+    if (watched) pthread_join(watcher, NULL);
     struct snapshot *last = atomic_exchange(&current, NULL);
     last->next = retired;
     retired = last;

@@ -313,7 +313,7 @@ unsigned engine_life(void); /* another number after each final shutdown */
 /* control.c */
 void set_error(const char *text);
 char *read_file(const char *path);
-void control_open(const char *scenario_path);
+bool control_open(const char *scenario_path);
 bool control_changed(void);
 bool control_read(struct text *out, char *err, size_t errlen);
 void control_acknowledge(void);
