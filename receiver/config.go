@@ -15,7 +15,9 @@ import (
 	"go.opentelemetry.io/collector/scraper/scraperhelper"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
 // Config is the configuration of the gpu receiver.
@@ -156,6 +158,44 @@ func (c *Config) scraperConfig(key string) component.Config {
 		return cfg
 	}
 	return scraperKinds[key].defaultConfig()
+}
+
+// usesKubernetes tells whether the Kubernetes API is asked for anything.
+func (c *Config) usesKubernetes() bool {
+	keys := c.scraperKeys()
+	return c.Attribution.Owners != nil || slices.Contains(keys, clusterKey) || slices.Contains(keys, fleetKey)
+}
+
+// wanted tells what the pipelines that there are need to be read.
+func (c *Config) wanted(metrics, logs, attributed bool) gpu.Group {
+	var m metadata.MetricsConfig
+	var e metadata.EventsConfig
+	if metrics {
+		m = c.Metrics
+		if c.MaxProcesses == 0 { // none of them is sent
+			m.ProcessGpuMemoryUsage.Enabled, m.ProcessGpuUtilization.Enabled = false, false
+		}
+	}
+	if logs {
+		e = c.Events
+	}
+	return record.Wanted(&m, &e, metrics && attributed)
+}
+
+// tellsProcesses tells whether the events of processes are sent.
+func (c *Config) tellsProcesses() bool {
+	return c.Events.ProcessGpuStarted.Enabled || c.Events.ProcessGpuExited.Enabled
+}
+
+// namesPods tells whether what the pipelines send has names of pods in it.
+func (c *Config) namesPods(metrics, logs bool) bool { return metrics || logs && c.tellsProcesses() }
+
+// newProcessWatch returns nil where the events of processes are not sent.
+func (c *Config) newProcessWatch() *processWatch {
+	if !c.tellsProcesses() {
+		return nil
+	}
+	return &processWatch{}
 }
 
 func allowedScrapers() string {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
 	"github.com/otelgpu/gpureceiver/internal/nvml"
@@ -216,4 +217,26 @@ func TestScraperErrorsHaveTheirPath(t *testing.T) {
 	err := cfg.Validate()
 	require.Error(t, err)
 	assert.True(t, strings.HasPrefix(err.Error(), "scrapers::nvidia_smi::query:"), err)
+}
+
+// Outside of a pod, as where `validate` runs, a receiver can be made whose credentials lie in the pod; they are missed at start.
+func TestCredentialsAreReadAtStart(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	for _, scrapers := range []map[string]any{
+		nil,
+		{"kubernetes_exec": map[string]any{"clusters": []any{map[string]any{"name": "prod"}}}},
+		{"kubernetes_cluster": nil},
+	} {
+		r := newRigOf(t, func(string, *Config, gpu.Group) (gpu.Source, error) { return always(), nil })
+		settings := map[string]any{"attribution": map[string]any{"node_name": "n1", "owners": nil}}
+		if scrapers != nil {
+			settings = map[string]any{"scrapers": scrapers}
+		}
+		r.cfg.ControllerConfig.CollectionInterval = time.Hour
+		require.NoError(t, confmap.NewFromStringMap(settings).Unmarshal(r.cfg))
+		require.NoError(t, r.cfg.Validate())
+		m := r.newMetrics()
+		require.ErrorContains(t, m.Start(t.Context(), r.host), "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set")
+		require.NoError(t, m.Shutdown(t.Context()))
+	}
 }

@@ -6,18 +6,17 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/receiver"
-	"go.opentelemetry.io/collector/receiver/receiverhelper"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
-	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
 // fleetKey is the scraper that reads nodes from outside of them, on its own schedule.
@@ -25,103 +24,132 @@ const fleetKey = "kubernetes_exec"
 
 func defaultFleetConfig() component.Config { cfg := kubeexec.DefaultConfig(); return &cfg }
 
-// fleet sends what kubernetes_exec reads, node by node.
+// fleet hands on what kubernetes_exec reads, node by node. The pipelines of one receiver share it.
 type fleet struct {
-	cfg    *Config
-	set    receiver.Settings
-	logger *zap.Logger
-	obs    *receiverhelper.ObsReport
-	next   consumer.Metrics
-	reader *kubeexec.Fleet // nil before start
+	cfg       *Config
+	logger    *zap.Logger
+	telemetry *metadata.TelemetryBuilder
+
+	feedsMetrics, feedsLogs bool // there is such a pipeline; set before start
 
 	mu       sync.Mutex // guards what follows
+	begun    bool
+	failed   error            // why it could not be started
+	reader   fleetReader      // nil before start
+	metrics  *metricsPipeline // nil until it has started
+	logs     *logsPipeline    // nil until it has started
 	nodes    map[remoteKey]*remoteNode
 	clusters map[string]*problemLog
 }
 
-// remoteKey is one vendor's GPUs of one node.
-type remoteKey struct {
-	cluster, node string
-	vendor        gpu.Vendor
+// fleetReader is a *kubeexec.Fleet but in tests.
+type fleetReader interface {
+	Start()
+	Close() error
+	Stats() []kubeexec.ClusterStats
 }
 
-// remoteNode is what is kept of it. It is used by one goroutine at a time.
-type remoteNode struct {
-	recorder *record.Recorder
-	problems *problemLog
-}
-
-func newFleet(cfg *Config, set receiver.Settings, next consumer.Metrics) (*fleet, error) {
-	obs, err := receiverhelper.NewObsReport(receiverhelper.ObsReportSettings{ReceiverID: set.ID, ReceiverCreateSettings: set})
-	if err != nil {
-		return nil, err
+// newFleet returns nil where the scraper is not configured.
+func newFleet(cfg *Config, logger *zap.Logger, telemetry *metadata.TelemetryBuilder) *fleet {
+	if !slices.Contains(cfg.scraperKeys(), fleetKey) {
+		return nil
 	}
 	return &fleet{
-		cfg: cfg, set: set, logger: set.Logger.With(zap.String("scraper", fleetKey)), obs: obs, next: next,
+		cfg: cfg, logger: logger.With(zap.String("scraper", fleetKey)), telemetry: telemetry,
 		nodes: make(map[remoteKey]*remoteNode), clusters: make(map[string]*problemLog),
-	}, nil
+	}
 }
 
-// Start implements component.Component. Only credentials that cannot be read are an error, not a cluster that does not
-// answer.
-func (f *fleet) Start(context.Context, component.Host) error {
-	config := f.cfg.scraperConfig(fleetKey).(*kubeexec.Config)
+// start begins to read, once. Only credentials that cannot be read are an error, not a cluster that does not answer.
+func (f *fleet) start() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.begun {
+		return f.failed
+	}
+	f.begun = true
+	config := *f.cfg.scraperConfig(fleetKey).(*kubeexec.Config)
 	for _, warning := range config.Warnings() {
 		f.logger.Warn(warning)
 	}
-	reader, err := kubeexec.New(config, kubeexec.Options{
+	config.AttributePods = config.AttributePods && f.cfg.namesPods(f.feedsMetrics, f.feedsLogs)
+	reader, err := kubeexec.New(&config, kubeexec.Options{
 		Interval: f.cfg.ControllerConfig.CollectionInterval,
 		Timeout:  f.cfg.ControllerConfig.Timeout,
-		Want:     record.Wanted(&f.cfg.Metrics, &f.cfg.Events, config.AttributePods),
+		Want:     f.cfg.wanted(f.feedsMetrics, f.feedsLogs, config.AttributePods),
 		Sink:     f.send,
 		Gone:     f.forget,
 		Problems: f.explain,
 	})
 	if err != nil {
-		return fmt.Errorf("%s::%s::%w", scrapersKey, fleetKey, err)
+		f.failed = fmt.Errorf("%s::%s::%w", scrapersKey, fleetKey, err)
+		return f.failed
 	}
 	f.reader = reader
 	reader.Start()
 	return nil
 }
 
-// Shutdown implements component.Component.
-func (f *fleet) Shutdown(context.Context) error {
-	if f.reader == nil {
+// close ends the reading for all pipelines: what is behind the one that is shut down first takes no more.
+func (f *fleet) close() error {
+	f.mu.Lock()
+	f.begun = true
+	reader := f.reader
+	f.mu.Unlock()
+	if reader == nil {
 		return nil
 	}
-	return f.reader.Close()
+	return reader.Close()
 }
 
-// send records what was read of one node and hands it on: no message grows with the fleet.
+// stats tells how the reading goes; nothing before start.
+func (f *fleet) stats() []kubeexec.ClusterStats {
+	f.mu.Lock()
+	reader := f.reader
+	f.mu.Unlock()
+	if reader == nil {
+		return nil
+	}
+	return reader.Stats()
+}
+
+// send hands on what was read of one node: no message grows with the fleet.
 func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readErr error) {
-	n := f.node(remoteKey{cluster, node.Host.NodeName, node.Vendor})
+	n, metrics, logs := f.node(remoteKey{cluster, node.Host.NodeName, node.Vendor})
 	if readErr != nil {
 		n.problems.add(gpu.Problem{What: "read", Err: readErr})
 		return
 	}
 	node.CompleteIDs()
-	keepLargest(node, f.cfg.MaxProcesses)
+	if f.feedsLogs {
+		n.watch(node)
+	}
+	if dropped := keepLargest(node, f.cfg.MaxProcesses); dropped > 0 {
+		f.telemetry.GpuProcessesDropped.Add(ctx, int64(dropped), metric.WithAttributes(attribute.String("scraper", fleetKey)))
+	}
 	n.problems.update(node.Problems, true)
-	metrics := n.recorder.Record(node)
-	points := metrics.DataPointCount()
-	ctx = f.obs.StartMetricsOp(ctx)
-	err := f.next.ConsumeMetrics(ctx, metrics)
-	f.obs.EndMetricsOp(ctx, metadata.Type.String(), points, err)
+	if metrics != nil {
+		metrics.send(ctx, n, node)
+	}
+	if logs != nil {
+		logs.send(ctx, n, node)
+	}
 }
 
-func (f *fleet) node(key remoteKey) *remoteNode {
+// node returns what is kept of a node, and the pipelines that have started.
+func (f *fleet) node(key remoteKey) (*remoteNode, *metricsPipeline, *logsPipeline) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := f.nodes[key]
 	if n == nil {
 		n = &remoteNode{
-			recorder: record.New(f.cfg.MetricsBuilderConfig, f.set),
-			problems: newProblemLog(f.logger.With(zap.String("k8s.cluster.name", key.cluster), zap.String("k8s.node.name", key.node))),
+			problems: newProblemLog(f.logger.With(
+				zap.String("k8s.cluster.name", key.cluster), zap.String("k8s.node.name", key.node))),
+			processed: f.cfg.newProcessWatch(),
 		}
 		f.nodes[key] = n
 	}
-	return n
+	return n, f.metrics, f.logs
 }
 
 // forget drops what is kept of a node that is gone.

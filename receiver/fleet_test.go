@@ -13,8 +13,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.uber.org/zap"
@@ -34,15 +36,36 @@ func fleetConfig(t *testing.T, cluster map[string]any) *Config {
 	return cfg
 }
 
+// attachedFleet is a fleet whose pipelines have started, and that reads nothing by itself.
+func attachedFleet(t *testing.T, cfg *Config, logger *zap.Logger, metrics consumer.Metrics, logs consumer.Logs) *fleet {
+	t.Helper()
+	set := receivertest.NewNopSettings(metadata.Type)
+	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	require.NoError(t, err)
+	f := newFleet(cfg, logger, telemetry)
+	var pipelines []component.Component
+	if metrics != nil {
+		p, err := newFleetMetrics(f, set, metrics)
+		require.NoError(t, err)
+		pipelines = append(pipelines, p)
+	}
+	if logs != nil {
+		p, err := newFleetLogs(f, set, logs)
+		require.NoError(t, err)
+		pipelines = append(pipelines, p)
+	}
+	for _, p := range pipelines {
+		p.(*fleetPipeline).attach()
+	}
+	return f
+}
+
 func TestFleetSendsNodeByNode(t *testing.T) {
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
 	require.NoError(t, cfg.Validate())
-	set := receivertest.NewNopSettings(metadata.Type)
 	core, logs := observer.New(zap.InfoLevel)
-	set.Logger = zap.New(core)
 	sink := &consumertest.MetricsSink{}
-	f, err := newFleet(cfg, set, sink)
-	require.NoError(t, err)
+	f := attachedFleet(t, cfg, zap.New(core), sink, nil)
 
 	read := func(name string) {
 		f.send(t.Context(), "prod", &gpu.Node{
@@ -79,10 +102,17 @@ func TestFleetWithoutCluster(t *testing.T) {
 	require.NoError(t, os.WriteFile(token, []byte("secret"), 0o600))
 	cfg := fleetConfig(t, map[string]any{"name": "gone", "endpoint": "https://127.0.0.1:1", "token_file": token})
 	require.NoError(t, cfg.Validate())
-	r, err := NewFactory().CreateMetrics(t.Context(), receivertest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
-	require.NoError(t, err)
-	require.NoError(t, r.Start(t.Context(), componenttest.NewNopHost()), "a cluster that does not answer is no error")
-	require.NoError(t, r.Shutdown(context.Background()))
+	r := newRigOf(t, openSource)
+	r.cfg = cfg
+	m, l := r.newMetrics(), r.newLogs()
+	fleet := r.factory.receivers.shared[cfg].fleet
+	require.NoError(t, m.Start(t.Context(), componenttest.NewNopHost()), "a cluster that does not answer is no error")
+	reader := fleet.reader
+	require.NotNil(t, reader)
+	require.NoError(t, l.Start(t.Context(), componenttest.NewNopHost()))
+	assert.Same(t, reader, fleet.reader, "both pipelines have one")
+	require.NoError(t, l.Shutdown(context.Background()))
+	require.NoError(t, m.Shutdown(context.Background()))
 }
 
 func TestFleetConfig(t *testing.T) {
@@ -90,4 +120,81 @@ func TestFleetConfig(t *testing.T) {
 	err := cfg.Validate()
 	require.ErrorContains(t, err, "scrapers::kubernetes_exec::clusters")
 	assert.ErrorContains(t, err, "name")
+}
+
+// nodeRead is what was read of a node from outside.
+func nodeRead(name string, devices ...gpu.Device) *gpu.Node {
+	node := nodeOf(devices...)
+	node.Time, node.Host = time.Unix(1_700_000_000, 0), gpu.Host{NodeName: name, ClusterName: "prod"}
+	return node
+}
+
+// Events tell of which node they are, and each node's states are watched apart from the others'.
+func TestFleetSendsEvents(t *testing.T) {
+	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	for name, metrics := range map[string]*consumertest.MetricsSink{"with metrics": {}, "alone": nil} {
+		t.Run(name, func(t *testing.T) {
+			sink := &consumertest.LogsSink{}
+			var next consumer.Metrics
+			if metrics != nil {
+				next = metrics
+			}
+			f := attachedFleet(t, cfg, zap.NewNop(), next, sink)
+			f.send(t.Context(), "prod", nodeRead("a", healthy("GPU-1")), nil)
+			f.send(t.Context(), "prod", nodeRead("b", lost("GPU-2")), nil)
+			f.send(t.Context(), "prod", nodeRead("a"), errors.New("exec: refused"))
+			f.send(t.Context(), "prod", nodeRead("a", lost("GPU-1")), nil)
+			f.send(t.Context(), "prod", nodeRead("b", healthy("GPU-2")), nil)
+			var got []string
+			for _, logs := range sink.AllLogs() {
+				require.Equal(t, 1, logs.ResourceLogs().Len(), "a message for each node")
+				attributes := logs.ResourceLogs().At(0).Resource().Attributes().AsRaw()
+				assert.Equal(t, "prod", attributes["k8s.cluster.name"])
+				assert.NotContains(t, attributes, "host.name")
+				name, _ := attributes["k8s.node.name"].(string)
+				got = append(got, name+" "+transition(logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)))
+			}
+			assert.Equal(t, []string{
+				"b hw.gpu.status GPU-2: - to failed, Error",
+				"a hw.gpu.status GPU-1: ok to failed, Error",
+				"b hw.gpu.status GPU-2: failed to ok, Info",
+			}, got)
+			if metrics != nil {
+				assert.Len(t, metrics.AllMetrics(), 4)
+			}
+		})
+	}
+}
+
+// Nothing is handed on to a pipeline that has not started, and nothing of what happens before is lost.
+func TestFleetWaitsForThePipelines(t *testing.T) {
+	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	f := attachedFleet(t, cfg, zap.NewNop(), nil, nil)
+	set, metrics, logs := receivertest.NewNopSettings(metadata.Type), &consumertest.MetricsSink{}, &consumertest.LogsSink{}
+	m, err := newFleetMetrics(f, set, metrics)
+	require.NoError(t, err)
+	l, err := newFleetLogs(f, set, logs)
+	require.NoError(t, err)
+	m.(*fleetPipeline).attach()
+	f.send(t.Context(), "prod", nodeRead("a", lost("GPU-1")), nil)
+	assert.Len(t, metrics.AllMetrics(), 1)
+	assert.Zero(t, logs.LogRecordCount())
+	l.(*fleetPipeline).attach()
+	f.send(t.Context(), "prod", nodeRead("a", lost("GPU-1")), nil)
+	assert.Equal(t, 1, logs.LogRecordCount())
+}
+
+// The pipelines of one receiver read the fleet once, and what cannot be started is told by each of them.
+func TestFleetIsShared(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	r := newRigOf(t, openSource)
+	r.cfg = cfg
+	m, l := r.newMetrics(), r.newLogs()
+	require.Len(t, r.factory.receivers.shared, 1, "outside of a cluster it can be made all the same")
+	for _, c := range []component.Component{m, l} {
+		require.ErrorContains(t, c.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_exec::clusters::0: kube: auth_type")
+		require.NoError(t, c.Shutdown(t.Context()))
+	}
+	assert.Empty(t, r.factory.receivers.shared)
 }

@@ -18,8 +18,11 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
+	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
 func TestMetricsArrive(t *testing.T) {
@@ -41,15 +44,15 @@ func TestMetricsArrive(t *testing.T) {
 	assert.Empty(t, r.factory.receivers.shared, "nothing is kept of it")
 }
 
-// A receiver that was never started ends too, and closes its sources.
+// A receiver that was never started ends too; it has opened nothing, so that a configuration can be tried out anywhere.
 func TestShutdownBeforeStart(t *testing.T) {
 	source := always()
 	r := newRig(t, map[string]gpu.Source{"nvml": source})
 	m, l := r.newMetrics(), r.newLogs()
 	require.NoError(t, m.Shutdown(t.Context()))
-	assert.Zero(t, source.closed.Load(), "the logs pipeline still uses it")
+	assert.NotEmpty(t, r.factory.receivers.shared, "the logs pipeline still uses it")
 	require.NoError(t, l.Shutdown(t.Context()))
-	assert.EqualValues(t, 1, source.closed.Load())
+	assert.Empty(t, r.opened)
 	assert.Zero(t, source.reads.Load())
 	assert.Empty(t, r.factory.receivers.shared)
 }
@@ -81,6 +84,8 @@ func TestReceiversDoNotShare(t *testing.T) {
 	other := *r.cfg
 	r.cfg = &other
 	second := r.newMetrics()
+	require.NoError(t, first.Start(t.Context(), r.host))
+	require.NoError(t, second.Start(t.Context(), r.host))
 	assert.Equal(t, []string{"nvml", "nvml"}, r.opened)
 	require.NoError(t, first.Shutdown(t.Context()))
 	require.NoError(t, second.Shutdown(t.Context()))
@@ -100,19 +105,42 @@ func TestLogsAlone(t *testing.T) {
 	assert.Empty(t, r.metrics.AllMetrics())
 }
 
-// What a source needs to read follows from what is enabled.
+// What a source needs to read follows from what is enabled, and which pipelines there are.
 func TestSourcesAreToldWhatIsWanted(t *testing.T) {
 	r := newRig(t, map[string]gpu.Source{"nvml": always()})
 	r.cfg.Metrics.HwPower.Enabled = false
 	r.cfg.Metrics.HwGpuSmOccupancy.Enabled = true
-	m := r.newMetrics()
+	r.run(r.newMetrics())
 	assert.False(t, r.want.Has(gpu.GroupPower))
 	assert.True(t, r.want.Has(gpu.GroupPipes))
 	assert.True(t, r.want.Has(gpu.GroupEnergy))
-	require.NoError(t, m.Shutdown(t.Context()))
+	assert.True(t, r.want.Has(gpu.GroupProcesses))
 }
 
-// A source that cannot be made refuses the start with its key; those made before it are closed.
+// Without a metrics pipeline no more is read than the events need, and no process without one to be sent.
+func TestNothingIsReadForNothing(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	assert.Equal(t, record.Wanted(new(metadata.MetricsConfig), &cfg.Events, false), cfg.wanted(false, true, true))
+	assert.False(t, cfg.wanted(false, true, true).Has(gpu.GroupPower|gpu.GroupMemory|gpu.GroupProcesses))
+	assert.True(t, cfg.wanted(false, true, true).Has(gpu.GroupEvents))
+	cfg.Metrics.HwErrors.Enabled = false
+	assert.False(t, cfg.wanted(true, false, false).Has(gpu.GroupEvents), "nobody takes them")
+
+	cfg.MaxProcesses = 0
+	processes := gpu.GroupProcesses | gpu.GroupProcessUtilization
+	assert.False(t, cfg.wanted(true, true, false).Has(processes))
+	assert.True(t, cfg.wanted(true, true, true).Has(processes), "for the containers")
+
+	r := newRig(t, map[string]gpu.Source{"nvml": always()})
+	r.cfg.Attribution.PodResources = &attribution.PodResourcesConfig{Endpoint: "unix:///nonexistent/kubelet.sock"}
+	r.run(r.newLogs())
+	assert.False(t, r.want.Has(gpu.GroupPower))
+	for _, shared := range r.factory.receivers.shared {
+		assert.Nil(t, shared.attributor, "the kubelet is not asked for events")
+	}
+}
+
+// A source that cannot be made refuses the start with its key, of each pipeline; those made before it are closed.
 func TestSourceThatCannotBeMade(t *testing.T) {
 	first := always()
 	r := newRigOf(t, func(key string, _ *Config, _ gpu.Group) (gpu.Source, error) {
@@ -121,8 +149,11 @@ func TestSourceThatCannotBeMade(t *testing.T) {
 		}
 		return first, nil
 	})
-	_, err := r.factory.createMetrics(t.Context(), r.set, r.cfg, r.metrics)
-	require.EqualError(t, err, "scrapers::nvml::library_path: no such file")
+	m, l := r.newMetrics(), r.newLogs()
+	require.EqualError(t, m.Start(t.Context(), r.host), "scrapers::nvml::library_path: no such file")
+	require.EqualError(t, l.Start(t.Context(), r.host), "scrapers::nvml::library_path: no such file")
+	require.NoError(t, m.Shutdown(t.Context()))
+	require.NoError(t, l.Shutdown(t.Context()))
 	assert.EqualValues(t, 1, first.closed.Load())
 	assert.Empty(t, r.factory.receivers.shared)
 }
@@ -193,7 +224,9 @@ func TestErrorOfCloseIsReported(t *testing.T) {
 	source := always()
 	source.close = func() error { return errors.New("it does not close") }
 	r := newRig(t, map[string]gpu.Source{"nvml": source})
-	require.EqualError(t, r.newMetrics().Shutdown(t.Context()), "it does not close")
+	m := r.newMetrics()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	require.EqualError(t, m.Shutdown(t.Context()), "it does not close")
 }
 
 // Each read is bounded by the timeout.

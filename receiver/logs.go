@@ -27,6 +27,14 @@ func newLogsReceiver(s *shared, set receiver.Settings, next consumer.Logs) (rece
 	if err != nil {
 		return nil, err
 	}
+	s.feedsLogs = true
+	if s.fleet != nil {
+		fleet, err := newFleetLogs(s.fleet, set, next)
+		if err != nil {
+			return nil, err
+		}
+		r.all = append(r.all, fleet)
+	}
 	for _, reading := range s.readings {
 		reading.feedsLogs = true
 		f := scraper.NewFactory(component.MustNewType(reading.scraper), nil, scraper.WithLogs(

@@ -25,6 +25,7 @@ func newMetricsReceiver(s *shared, set receiver.Settings, next consumer.Metrics)
 	if err != nil {
 		return nil, err
 	}
+	s.feedsMetrics = true
 	for _, reading := range s.readings {
 		reading.feedsMetrics = true
 		recorder := record.New(s.cfg.MetricsBuilderConfig, set)
@@ -43,8 +44,8 @@ func newMetricsReceiver(s *shared, set receiver.Settings, next consumer.Metrics)
 		}
 		r.all = append(r.all, controller)
 	}
-	if slices.Contains(s.cfg.scraperKeys(), fleetKey) {
-		fleet, err := newFleet(s.cfg, set, next)
+	if s.fleet != nil {
+		fleet, err := newFleetMetrics(s.fleet, set, next)
 		if err != nil {
 			return nil, err
 		}

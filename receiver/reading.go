@@ -33,13 +33,15 @@ type reading struct {
 	telemetry    *metadata.TelemetryBuilder
 	health       *health
 	closing      context.Context
+	stats        readStats
 
 	events       eventQueue // that wait for the logs pipeline
 	feedsMetrics bool       // a metrics pipeline reads the source; a logs pipeline then only takes the events
 	feedsLogs    bool
 
-	mu     sync.Mutex // one read at a time; also guards what follows
-	states stateWatch
+	mu        sync.Mutex // one read at a time; also guards what follows
+	states    stateWatch
+	processed *processWatch // nil where nobody wants to know of processes
 }
 
 // read reads the source and hands the complete node to use, which must be done with it when it returns. It ends early when
@@ -58,6 +60,7 @@ func (r *reading) read(ctx context.Context, use func(*gpu.Node)) {
 	if r.closing.Err() != nil {
 		return // half a read is no news
 	}
+	r.stats.note(began, err)
 	if err != nil {
 		r.problems.add(gpu.Problem{What: "read", Err: err})
 		r.countUnreadable(ctx)
@@ -80,11 +83,12 @@ func (r *reading) complete(ctx context.Context, node *gpu.Node) {
 	if r.attributor != nil {
 		r.attributor.Apply(ctx, node)
 	}
-	r.limitProcesses(ctx, node)
 	if r.feedsLogs {
 		r.events.add(node.Events...)
 		r.events.add(r.states.changes(node)...)
+		r.events.add(r.processed.changes(node)...)
 	}
+	r.limitProcesses(ctx, node)
 	r.problems.update(node.Problems, !r.byDefault || anyGPU(node))
 	r.countUnreadable(ctx)
 	r.health.update(r.scraper, node.RestartNeeded)
@@ -129,4 +133,10 @@ func (r *reading) attributes() metric.MeasurementOption {
 }
 
 // close releases the source. It does not wait for a read that hangs.
-func (r *reading) close() error { return r.source.Close() }
+func (r *reading) close() error {
+	if r.source == nil {
+		return nil // never started
+	}
+	r.processes.Close()
+	return r.source.Close()
+}

@@ -15,9 +15,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/process"
-	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
 // registry knows the shared part of each receiver. The collector makes a receiver of its own for each signal, all from the
@@ -57,16 +57,23 @@ func (r *registry) get(cfg *Config, set receiver.Settings) (*shared, error) {
 // shared is what the metrics and the logs pipeline of one receiver have in common: one reading for each scraper.
 type shared struct {
 	cfg        *Config
+	logger     *zap.Logger
+	open       opener
+	telemetry  *metadata.TelemetryBuilder
 	readings   []*reading
-	attributor *attribution.Attributor // nil where nothing is to be attributed
+	fleet      *fleet                  // nil where no node is read from outside
+	attributor *attribution.Attributor // nil before start, and where nothing is to be attributed
 	closing    context.Context         // cancelled as soon as one of the receivers is shut down for good
 	cancel     context.CancelFunc
 	forget     func()
 	health     health
 
+	feedsMetrics, feedsLogs bool // there is such a pipeline; set before start
+
 	mu      sync.Mutex
 	users   int // receivers made and not yet shut down
 	started bool
+	failed  error     // why it could not be started
 	stopped time.Time // when the first of them was shut down
 }
 
@@ -75,42 +82,31 @@ func newShared(cfg *Config, set receiver.Settings, open opener) (*shared, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{cfg: cfg}
+	s := &shared{
+		cfg: cfg, logger: set.Logger, open: open, telemetry: telemetry, fleet: newFleet(cfg, set.Logger, telemetry),
+	}
 	s.closing, s.cancel = context.WithCancel(context.Background())
-	want := record.Wanted(&cfg.Metrics, &cfg.Events, attributes(&cfg.Attribution))
 	host, hostProblem := localHost(cfg)
-	if hostProblem != nil {
-		set.Logger.Warn("This machine has no name", zap.Error(hostProblem))
-	}
-	if attributes(&cfg.Attribution) {
-		if s.attributor, err = attribution.New(cfg.Attribution); err != nil {
-			return nil, err
-		}
-	}
-	for _, warning := range cfg.Attribution.Warnings() {
-		set.Logger.Warn("attribution::owners: " + warning)
-	}
 	processes := processReader(cfg)
 	for _, key := range cfg.scraperKeys() {
 		if key == clusterKey || key == fleetKey {
 			continue
 		}
-		source, err := open(key, cfg, want)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s::%s::%w", scrapersKey, key, err), s.close())
+		if hostProblem != nil {
+			set.Logger.Warn("This machine has no name", zap.Error(hostProblem))
+			hostProblem = nil
 		}
 		s.readings = append(s.readings, &reading{
 			scraper:      key,
 			byDefault:    len(cfg.scrapers) == 0,
-			source:       source,
 			host:         host,
 			processes:    processes,
-			attributor:   s.attributor,
 			maxProcesses: cfg.MaxProcesses,
 			problems:     newProblemLog(set.Logger.With(zap.String("scraper", key))),
 			telemetry:    telemetry,
 			health:       &s.health,
 			closing:      s.closing,
+			processed:    cfg.newProcessWatch(),
 		})
 	}
 	return s, nil
@@ -134,17 +130,63 @@ func processReader(cfg *Config) *process.Reader {
 	return p.Reader(options...)
 }
 
-// start is called by each receiver before its controllers: it hands the host on to which a component's status is reported,
-// and the first begins to watch the Kubernetes API.
+// start is called by each receiver before its controllers: it hands the host on to which a component's status is reported.
+// The first opens the sources, as by then it is known which pipelines there are, and begins to watch the Kubernetes API.
 func (s *shared) start(ctx context.Context, host component.Host) error {
 	s.health.tell(host)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.attributor == nil || s.started {
+	if !s.started {
+		s.started = true
+		s.failed = s.begin(ctx)
+	}
+	return s.failed
+}
+
+func (s *shared) begin(ctx context.Context) error {
+	if s.cfg.usesKubernetes() {
+		kube.LogTo(s.logger)
+	}
+	if err := s.openSources(); err != nil {
+		return err
+	}
+	if err := s.attribute(ctx); err != nil {
+		return err
+	}
+	return s.observe()
+}
+
+// openSources makes the source of each scraper, to read what the pipelines need.
+func (s *shared) openSources() error {
+	want := s.cfg.wanted(s.feedsMetrics, s.feedsLogs, attributes(&s.cfg.Attribution))
+	for _, r := range s.readings {
+		source, err := s.open(r.scraper, s.cfg, want)
+		if err != nil {
+			return fmt.Errorf("%s::%s::%w", scrapersKey, r.scraper, err)
+		}
+		r.source = source
+	}
+	return nil
+}
+
+// attribute begins to attribute what is read, where what is sent names pods.
+func (s *shared) attribute(ctx context.Context) error {
+	cfg := &s.cfg.Attribution
+	if len(s.readings) == 0 || !s.cfg.namesPods(s.feedsMetrics, s.feedsLogs) || !attributes(cfg) {
 		return nil
 	}
-	s.started = true
-	return s.attributor.Start(ctx)
+	for _, warning := range cfg.Warnings() {
+		s.logger.Warn("attribution::owners: " + warning)
+	}
+	attributor, err := attribution.New(*cfg)
+	if err != nil {
+		return err
+	}
+	s.attributor = attributor
+	for _, r := range s.readings {
+		r.attributor = attributor
+	}
+	return attributor.Start(ctx)
 }
 
 // stop cancels all reads, and tells when the first of the receivers did so.
@@ -173,6 +215,7 @@ func (s *shared) leave() bool {
 // close releases all sources at the same time: each may have to wait a moment for calls that are about to return.
 func (s *shared) close() error {
 	s.cancel()
+	s.telemetry.Shutdown()
 	errs := make([]error, len(s.readings))
 	var closing sync.WaitGroup
 	for i, r := range s.readings {

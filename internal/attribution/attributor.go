@@ -24,8 +24,10 @@ const syncWait = 2 * time.Second
 // Attributor attributes the devices and processes of one machine. It may be shared by the sources of several vendors.
 type Attributor struct {
 	processes   bool
-	view        *kube.View   // nil where the API may not be read
-	allocations *allocations // nil where the kubelet is not asked
+	remote      bool                       // the view is another's
+	connect     func() (*kube.View, error) // nil where the API may not be read
+	view        *kube.View                 // nil before Start, and where the API may not be read
+	allocations *allocations               // nil where the kubelet is not asked
 	ctx         context.Context
 	cancel      context.CancelFunc
 
@@ -77,8 +79,7 @@ func WithClients(clients *kube.Clients) Option { return func(o *options) { o.cli
 // WithMIGMinors names the NVIDIA driver's table of the device nodes of MIG instances, if it is not the usual one.
 func WithMIGMinors(file string) Option { return func(o *options) { o.minors = file } }
 
-// New returns an Attributor. It fails where a file that the configuration names cannot be read; whether the kubelet and
-// the API server answer shows later.
+// New returns an Attributor. It reads no file yet, so that a configuration can be tried out anywhere.
 func New(config Config, opts ...Option) (*Attributor, error) {
 	o := options{minors: cdi.DefaultMinors}
 	for _, option := range opts {
@@ -88,11 +89,8 @@ func New(config Config, opts ...Option) (*Attributor, error) {
 		parsed:  make(map[string]cgroup.Ref),
 		domains: make(map[gpu.Vendor]*domain),
 	}
-	var err error
 	if config.Owners != nil {
-		if a.view, err = newView(&config, o.clients); err != nil {
-			return nil, fmt.Errorf("attribution: owners: %w", err)
-		}
+		a.connect = func() (*kube.View, error) { return newView(&config, o.clients) }
 	}
 	var logs *podlogs.Dirs
 	if p := config.Processes; p != nil {
@@ -105,13 +103,21 @@ func New(config Config, opts ...Option) (*Attributor, error) {
 			return nil, fmt.Errorf("attribution: pod_resources: %w", err)
 		}
 		a.allocations = &allocations{kubelet: kubelet, resolver: dynamicResolver{cdi: cdi.New(p.CDIDirs, o.minors)}}
-		if a.view != nil {
-			a.allocations.resolver.slices = a.view.Slices
-		}
 	}
-	a.containers = newContainers(a.view, logs)
+	a.containers = newContainers(nil, logs)
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
+}
+
+// NewRemote returns an Attributor of the processes of a node that is read from outside: by the control groups that were read
+// there, and by a view of the cluster's pods that is shared, and that whoever made it starts and stops. What the kubelet has
+// allocated is not known from outside. The view may be nil; then there are no names.
+func NewRemote(view *kube.View) *Attributor {
+	return &Attributor{
+		processes: true, remote: true, view: view, containers: newContainers(view, nil),
+		parsed: make(map[string]cgroup.Ref), domains: make(map[gpu.Vendor]*domain),
+		ctx: context.Background(), cancel: func() {},
+	}
 }
 
 func newView(config *Config, clients *kube.Clients) (*kube.View, error) {
@@ -133,15 +139,26 @@ func newView(config *Config, clients *kube.Clients) (*kube.View, error) {
 	})
 }
 
-// Start begins to watch the API server, where that is configured, and waits a moment for its first answer.
+// Start begins to watch the API server, where that is configured, and waits a moment for its first answer. It fails where a
+// file that the configuration names cannot be read; whether the API server answers shows later.
 func (a *Attributor) Start(ctx context.Context) error {
-	if a.view == nil {
+	if a.connect == nil {
 		return nil
 	}
-	a.view.Start()
+	view, err := a.connect()
+	if err != nil {
+		return fmt.Errorf("attribution: owners: %w", err)
+	}
+	view.Start()
 	ctx, cancel := context.WithTimeout(ctx, syncWait)
 	defer cancel()
-	a.view.WaitSynced(ctx)
+	view.WaitSynced(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.view, a.containers.view = view, view
+	if a.allocations != nil {
+		a.allocations.resolver.slices = view.Slices
+	}
 	return nil
 }
 
@@ -182,7 +199,7 @@ func (a *Attributor) addProblems(node *gpu.Node) {
 	if a.containers.logsErr != nil {
 		node.Problems = append(node.Problems, gpu.Problem{What: "container logs", Err: a.containers.logsErr})
 	}
-	if a.view != nil {
+	if a.view != nil && !a.remote { // what is wrong with it is told of the cluster, not of each node
 		node.Problems = append(node.Problems, a.view.Problems()...)
 	}
 }
@@ -190,8 +207,11 @@ func (a *Attributor) addProblems(node *gpu.Node) {
 // Close ends everything that Start began. An Apply that is under way comes back soon.
 func (a *Attributor) Close() error {
 	a.cancel()
-	if a.view != nil {
-		a.view.Stop()
+	a.mu.Lock()
+	view := a.view
+	a.mu.Unlock()
+	if view != nil && !a.remote {
+		view.Stop()
 	}
 	if a.allocations != nil {
 		return a.allocations.kubelet.Close()

@@ -72,7 +72,7 @@ func DefaultProcesses() ProcessesConfig {
 func DefaultOwners() OwnersConfig {
 	return OwnersConfig{
 		API:   kube.Config{AuthType: kube.AuthServiceAccount},
-		Kinds: []string{"replicasets.apps", "jobs.batch"},
+		Kinds: kube.DefaultKinds(),
 	}
 }
 
@@ -157,20 +157,7 @@ func (c *ProcessesConfig) Reader(options ...process.Option) *process.Reader {
 
 // Validate tells what is wrong with the configuration.
 func (c *OwnersConfig) Validate() error {
-	errs := []error{c.API.Check()}
-	for _, kind := range c.Kinds {
-		if err := kube.ValidateKind(kind); err != nil {
-			errs = append(errs, fmt.Errorf("kinds: %w", err))
-		}
-	}
-	for key, names := range map[string][]string{"labels": c.Labels, "annotations": c.Annotations} {
-		for _, name := range names {
-			if name == "" {
-				errs = append(errs, fmt.Errorf("%s: a name is empty", key))
-			}
-		}
-	}
-	return errors.Join(errs...)
+	return errors.Join(c.API.Check(), kube.CheckNames(c.Kinds, c.Labels, c.Annotations))
 }
 
 func absolute(key, path string) error {

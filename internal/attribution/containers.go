@@ -180,8 +180,9 @@ func (c *containers) holder(name podContainer, users *users) *gpu.Container {
 		found = *r.container // gone from the API, and the kubelet has not taken the device back yet
 	case c.lookAtLogs():
 		of := podlogs.Pod{Namespace: name.namespace, Name: name.pod}
-		found.PodUID, _ = c.logs.UID(of)
-		found.ID, _ = c.logs.ID(podlogs.Container{Pod: of, Name: name.name})
+		container := podlogs.Container{Pod: of, Name: name.name}
+		found.PodUID, _ = c.logs.UIDOf(container)
+		found.ID, _ = c.logs.ID(container)
 	}
 	container := users.same(&found)
 	if container == nil {

@@ -7,17 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
-)
-
-const (
-	waitBound = 10 * time.Second
-	waitTick  = time.Millisecond
 )
 
 func (m *machine) minorsDir() string { return filepath.Dir(m.minors) }

@@ -4,7 +4,10 @@
 package attribution
 
 import (
+	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/cdi"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
@@ -21,12 +24,84 @@ const (
 type dynamicResolver struct {
 	cdi    *cdi.Registry
 	slices *kube.Slices // nil where the API may not be read
+
+	prepared bool // the slices have been waited for
+	// told is what the slices have told of devices that are still allocated. A kubelet that starts deletes the slices of its
+	// node, and the drivers publish them anew.
+	told map[claimed][]string
+}
+
+// claimed is a device that a claim was given.
+type claimed struct{ namespace, claim, driver, pool, device string }
+
+func claimedOf(d *podresources.Dynamic) claimed {
+	return claimed{d.ClaimNamespace, d.Claim, d.Driver, d.Pool, d.Device}
+}
+
+// slicesWait bounds the wait for the ResourceSlices, and so does half of the time that the read has left.
+const slicesWait = time.Second
+
+// prepare has the ResourceSlices read when there is the first allocation that needs them, and waits a moment for them, once:
+// so that it is told whose the device is from the first read on.
+func (r *dynamicResolver) prepare(ctx context.Context, list []podresources.Allocation) {
+	for of := range r.told {
+		if !slices.ContainsFunc(list, func(a podresources.Allocation) bool { return a.Dynamic != nil && claimedOf(a.Dynamic) == of }) {
+			delete(r.told, of)
+		}
+	}
+	needed := func(a podresources.Allocation) bool {
+		return a.Dynamic != nil && ofVendor(a.Dynamic) && len(r.fromCDI(a.Dynamic)) == 0
+	}
+	if r.slices == nil || r.prepared || !slices.ContainsFunc(list, needed) {
+		return
+	}
+	r.prepared = true
+	r.slices.Want()
+	wait := slicesWait
+	if end, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(end)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !r.slices.Synced() && r.slices.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // resolve returns the keys of the devices that a claim was given; none where they cannot be told. It asks in turn: the
 // names of the CDI devices and the device nodes that they put into the container, which is exact and needs no API; the
 // driver's ResourceSlice; the name itself, where its form is known.
 func (r *dynamicResolver) resolve(d *podresources.Dynamic, index *deviceIndex) []string {
+	if keys := r.fromCDI(d); len(keys) > 0 {
+		return keys
+	}
+	if !ofVendor(d) {
+		return nil
+	}
+	if r.slices != nil {
+		r.slices.Want()
+		if keys := sliceKeys(r.slices.Device(d.Driver, d.Pool, d.Device)); keys != nil {
+			if r.told == nil {
+				r.told = make(map[claimed][]string)
+			}
+			r.told[claimedOf(d)] = keys
+			return keys
+		}
+		if keys := r.told[claimedOf(d)]; keys != nil {
+			return keys
+		}
+	}
+	return nameKeys(d, index)
+}
+
+// fromCDI returns the keys that the names of the CDI devices tell, and the device nodes that they stand for.
+func (r *dynamicResolver) fromCDI(d *podresources.Dynamic) []string {
 	var keys []string
 	for _, name := range d.CDI {
 		if uuid := cdi.UUID(name); uuid != "" {
@@ -35,19 +110,7 @@ func (r *dynamicResolver) resolve(d *podresources.Dynamic, index *deviceIndex) [
 		}
 		keys = append(keys, r.cdi.Device(name)...)
 	}
-	if len(keys) > 0 {
-		return keys
-	}
-	if d.Driver != driverNVIDIA && d.Driver != driverAMD {
-		return nil
-	}
-	if r.slices != nil {
-		r.slices.Want()
-		if keys := sliceKeys(r.slices.Device(d.Driver, d.Pool, d.Device)); keys != nil {
-			return keys
-		}
-	}
-	return nameKeys(d, index)
+	return keys
 }
 
 // sliceKeys reads the attributes that the drivers publish. The PCI address of a partition is that of its GPU, so it only
@@ -92,7 +155,10 @@ func nameKeys(d *podresources.Dynamic, index *deviceIndex) []string {
 	return nil
 }
 
+// ofVendor tells whether a driver is one whose devices are known to be GPUs.
+func ofVendor(d *podresources.Dynamic) bool { return d.Driver == driverNVIDIA || d.Driver == driverAMD }
+
 // isGPUDriver tells whether all devices of a driver are GPUs that are to be found among those that were read.
 func isGPUDriver(d *podresources.Dynamic) bool {
-	return (d.Driver == driverNVIDIA || d.Driver == driverAMD) && !strings.HasPrefix(d.Device, "gpu-vfio-")
+	return ofVendor(d) && !strings.HasPrefix(d.Device, "gpu-vfio-")
 }

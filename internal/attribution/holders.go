@@ -34,6 +34,7 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 		if err := a.allocations.resolver.cdi.Refresh(); err != nil {
 			node.Problems = append(node.Problems, gpu.Problem{What: "CDI", Err: fmt.Errorf("attribution: %w", err)})
 		}
+		a.allocations.resolver.prepare(ctx, list)
 	}
 	lost := &unresolved{}
 	for i := range list {

@@ -6,9 +6,11 @@ package attribution
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -264,8 +266,6 @@ func TestDynamic(t *testing.T) {
 			m.serveSlices()
 			m.start()
 			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, "claim", tt.driver, tt.device, tt.cdi...)))
-			m.attributor.view.Slices.Want()
-			require.Eventually(t, m.attributor.view.Slices.Synced, waitBound, waitTick)
 			node := m.apply(nodeOf(append([]gpu.Device(nil), tt.devices...)...))
 			var held []string
 			for _, u := range node.Containers {
@@ -284,6 +284,33 @@ func TestDynamic(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A kubelet that starts deletes the ResourceSlices of its node, until the drivers publish them anew: what a claim was given
+// stays known.
+func TestDynamicSliceGone(t *testing.T) {
+	m := newMachine(t, nil, podOf(train))
+	slices := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{sliceResource: "ResourceSliceList"}, resourceSlice(driverNVIDIA))
+	m.clients.Dynamic = slices
+	m.serveSlices()
+	m.start()
+	claim := func(name string) {
+		m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, name, driverNVIDIA, "gpu-pci")))
+	}
+	holders := func() int { return len(m.apply(nodeOf(device(0), device(1)), 10).Devices[1].Holders) }
+	claim("first")
+	require.Equal(t, 1, holders())
+
+	name := resourceSlice(driverNVIDIA).GetName()
+	require.NoError(t, slices.Resource(sliceResource).Delete(t.Context(), name, metav1.DeleteOptions{}))
+	require.Eventually(t, func() bool { return m.attributor.view.Slices.Device(driverNVIDIA, "n1", "gpu-pci") == nil },
+		10*time.Second, time.Millisecond)
+	assert.Equal(t, 1, holders())
+	claim("second")
+	assert.Zero(t, holders(), "it may be another device by now")
+	claim("first")
+	assert.Zero(t, holders(), "it was given back in between")
 }
 
 // Device plugin and dynamic resource allocation side by side on one node; and one claim of several containers.

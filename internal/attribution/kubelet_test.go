@@ -5,13 +5,13 @@ package attribution
 
 import (
 	"context"
-	"os"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -44,6 +44,59 @@ func TestKubeletRestart(t *testing.T) {
 	assert.False(t, node.Devices[0].HoldersKnown, "too long ago")
 	assert.Empty(t, node.Devices[0].Holders)
 	assert.Empty(t, node.Containers)
+}
+
+// A kubelet that was restarted answers before it knows its pods again, and before it knows their devices.
+func TestKubeletRestartForgets(t *testing.T) {
+	m := newMachine(t, nil, podOf(train), podOf(infer)).start()
+	bare := func(pod string) *podresourcesv1.PodResources { return kubelettest.Pod(pod) }
+	of := func(w who, n int) *podresourcesv1.PodResources {
+		return kubelettest.Pod(w.pod, kubelettest.Container(w.name, resource, uuid(n)))
+	}
+	restart := func(pods ...*podresourcesv1.PodResources) {
+		m.kubelet.Stop()
+		m.kubelet.Set(pods...)
+		m.kubelet.Start()
+	}
+	holders := func(seconds float64) map[string]string {
+		node := m.apply(nodeOf(device(0), device(1)), seconds)
+		require.Empty(t, node.Problems)
+		found := map[string]string{}
+		for i := range node.Devices {
+			require.True(t, node.Devices[i].HoldersKnown)
+			for _, h := range node.Devices[i].Holders {
+				found[node.Devices[i].Name] += h.Container.PodName
+			}
+		}
+		return found
+	}
+	both := map[string]string{"nvidia0": train.pod, "nvidia1": infer.pod}
+	m.kubelet.Set(of(train, 0), of(infer, 1))
+	require.Equal(t, both, holders(1))
+
+	restart()
+	assert.Equal(t, both, holders(1), "no pods yet")
+	assert.Equal(t, both, holders(60), "the API server is away")
+	m.kubelet.Set(bare(train.pod), bare(infer.pod))
+	restart(bare(train.pod), bare(infer.pod))
+	assert.Equal(t, both, holders(1), "pods without devices yet")
+	m.kubelet.Set(of(train, 0), bare(infer.pod))
+	assert.Equal(t, both, holders(1), "some")
+	m.kubelet.Set(of(train, 0), of(infer, 1))
+	assert.Equal(t, both, holders(1), "all")
+	m.kubelet.Set(of(train, 0))
+	assert.Equal(t, map[string]string{"nvidia0": train.pod}, holders(1), "it is believed again")
+
+	restart(of(infer, 0))
+	assert.Equal(t, map[string]string{"nvidia0": infer.pod}, holders(1), "the device is another's by now")
+	restart(bare(infer.pod))
+	assert.Equal(t, map[string]string{"nvidia0": infer.pod}, holders(1))
+	assert.Empty(t, holders((settleAllocations + time.Second).Seconds()), "it had the time to know")
+	m.kubelet.Set(of(train, 0))
+	require.Len(t, holders(1), 1)
+	restart()
+	require.Len(t, holders(1), 1)
+	assert.Empty(t, holders((keepAllocations + time.Second).Seconds()), "too long ago")
 }
 
 func TestKubeletMissing(t *testing.T) {
@@ -143,11 +196,6 @@ func TestTwoVendors(t *testing.T) {
 }
 
 func TestNewFails(t *testing.T) {
-	owners := DefaultOwners()
-	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	require.NoError(t, os.Unsetenv("KUBERNETES_SERVICE_HOST"))
-	_, err := New(Config{NodeName: "n1", Owners: &owners})
-	require.ErrorContains(t, err, "attribution: owners: kube: auth_type serviceAccount")
-	_, err = New(Config{PodResources: &PodResourcesConfig{Endpoint: "tcp://x"}})
+	_, err := New(Config{PodResources: &PodResourcesConfig{Endpoint: "tcp://x"}})
 	require.ErrorContains(t, err, "attribution: pod_resources: ")
 }

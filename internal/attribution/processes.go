@@ -36,7 +36,7 @@ func (a *Attributor) attributeProcesses(node *gpu.Node, d *domain) {
 		p.Container = nil
 		where := unknown
 		switch {
-		case !a.processes:
+		case !a.processes, p.Unread:
 		case p.Cgroup != "":
 			where = a.fromCgroup(p)
 		case readable && p.Created.IsZero():

@@ -21,8 +21,10 @@ import (
 // fixed is a kubelet that says what it is told to.
 type fixed struct{ list []podresources.Allocation }
 
-func (f *fixed) List(context.Context) ([]podresources.Allocation, error) { return f.list, nil }
-func (f *fixed) Close() error                                            { return nil }
+func (f *fixed) List(context.Context) (podresources.Answer, error) {
+	return podresources.Answer{Allocations: f.list, Pods: 1, Connection: 1}, nil
+}
+func (f *fixed) Close() error { return nil }
 
 // world makes up nodes: any number of containers hold and use any devices in any way, and anything may be unread.
 type world struct {

@@ -12,6 +12,9 @@ type EventType uint8
 const (
 	EventXID    EventType = iota // hw.gpu.xid
 	EventStatus                  // hw.gpu.status: the state of a device has changed
+	// process.gpu.started, process.gpu.exited: a process has begun to use a device, or does not any more.
+	EventProcessStarted
+	EventProcessExited
 	NumEventTypes
 )
 
@@ -29,4 +32,6 @@ type Event struct {
 	State    State      // of EventStatus: the new one
 	Previous Opt[State] // of EventStatus; absent where the device was not seen before
 	Message  string
+
+	Process *Process // of EventProcessStarted and EventProcessExited: as last read
 }

@@ -39,4 +39,8 @@ type Process struct {
 	// Cgroup is the whole of /proc/<pid>/cgroup (process.linux.cgroup); empty where it was not read. It is what
 	// attribution finds the container by.
 	Cgroup string
+
+	// Unread: the machine was not asked for this process, so nothing of what it would tell is known. Without it, a process
+	// of which the machine told nothing has ended since the driver was asked.
+	Unread bool
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 
@@ -48,6 +49,25 @@ func (i *Informer) watchFailed(ctx context.Context, _ *cache.Reflector, err erro
 	case ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		return // the watch has ended, as every watch does; the next one begins
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.failed, i.failure = i.now(), err
+}
+
+// RunWithContext implements cache.SharedIndexInformer.
+func (i *Informer) RunWithContext(ctx context.Context) {
+	i.SharedIndexInformer.RunWithContext(context.WithValue(ctx, informerKey{}, i))
+}
+
+// answered notes how a request fared. client-go tells of a list that fails, but not of a watch that the API server refuses
+// to take or is too busy for: it tries again, in silence, for as long as that lasts.
+func (i *Informer) answered(watch bool, status int, err error) {
+	switch {
+	case err == nil && (status == http.StatusTooManyRequests || status >= http.StatusInternalServerError):
+		err = fmt.Errorf("the API server answers %d %s", status, http.StatusText(status))
+	case err == nil && (status >= http.StatusBadRequest || !watch):
+		return // why it was refused is told to watchFailed; a list alone is half of what is needed
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
@@ -76,6 +78,32 @@ func NewOwners(clients *Clients, kinds []string) *Owners {
 		}
 	}
 	return o
+}
+
+// DefaultKinds are the kinds of owners that are read where nothing else is said: what most pods are owned through.
+func DefaultKinds() []string { return []string{"replicasets.apps", "jobs.batch"} }
+
+// CheckNames tells what is wrong with the kinds of owners that are to be read, and the labels and annotations of pods that are
+// to be sent, each message with its key. Each is named: all kinds would be all objects of the cluster, Secrets among them, and
+// all annotations whatever anyone has left there.
+func CheckNames(kinds, labels, annotations []string) error {
+	var errs []error
+	for i, kind := range kinds {
+		if err := ValidateKind(kind); err != nil {
+			errs = append(errs, fmt.Errorf("kinds::%d: %w", i, err))
+		}
+	}
+	for _, list := range []struct {
+		key  string
+		keys []string
+	}{{"labels", labels}, {"annotations", annotations}} {
+		for i, key := range list.keys {
+			if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+				errs = append(errs, fmt.Errorf("%s::%d: %q is no key of a label or an annotation, each is named in full: %s", list.key, i, key, problems[0]))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // ValidateKind tells whether a kind is named as NewOwners takes it.

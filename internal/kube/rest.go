@@ -101,10 +101,11 @@ type Clients struct {
 
 // NewClients returns clients that share one connection.
 func NewClients(config *rest.Config) (*Clients, error) {
-	transport, err := rest.HTTPClientFor(config)
+	connection, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}
+	transport := reporting(connection)
 	typed := rest.CopyConfig(config)
 	// Smaller and cheaper to read than JSON.
 	typed.ContentType = "application/vnd.kubernetes.protobuf"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
 )
 
 // settle is how long after a change the next is waited for: at the start each pod is one.
@@ -35,8 +36,10 @@ type cluster struct {
 	targets  []TargetConfig
 	pods     []*kube.Informer // of each target
 	nodes    *kube.Informer
-	view     *kube.View // nil where processes are not to be attributed
-	selected bool       // there is a node selector
+	view     *kube.View      // nil where processes are not to be attributed
+	selected bool            // there is a node selector
+	election *shard.Election // nil where all nodes are read
+	ending   chan struct{}   // closed at the end of all, when the end of reads is not waited for any longer
 
 	tokens    chan struct{} // as many as may run at a time
 	throttled atomic.Int64
@@ -74,8 +77,16 @@ func newCluster(config *Config, i int, options *Options) (*cluster, error) {
 		return nil, err
 	}
 	if config.AttributePods {
-		c.view, err = kube.NewView(clients, kube.ViewOptions{Kinds: []string{"replicasets.apps", "jobs.batch"}})
+		c.view, err = kube.NewView(clients, kube.ViewOptions{
+			Pods:  kube.PodsOptions{Labels: config.Owners.Labels, Annotations: config.Owners.Annotations},
+			Kinds: config.Owners.Kinds,
+		})
 		if err != nil {
+			return nil, err
+		}
+	}
+	if e := config.leaderElection(); e != nil {
+		if c.election, err = c.newElection(rest, e, config.Shards); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +99,7 @@ func newBareCluster(name string, config *Config, options *Options) *cluster {
 		name: name, interval: options.Interval, timeout: options.Timeout, want: options.Want, now: time.Now,
 		sink: options.Sink, gone: options.Gone, problems: options.Problems,
 		targets: config.targets(), selected: config.NodeSelector != "",
-		tokens: make(chan struct{}, config.MaxConcurrent), dirty: make(chan struct{}, 1), running: make(map[string]*node),
+		tokens: make(chan struct{}, config.MaxConcurrent), dirty: make(chan struct{}, 1), ending: make(chan struct{}), running: make(map[string]*node),
 	}
 }
 
@@ -115,7 +126,7 @@ func (c *cluster) run(ctx context.Context) {
 		c.view.Start()
 		defer c.view.Stop()
 	}
-	defer c.reading.Wait()
+	defer c.elect(ctx)()
 	ticker := time.NewTicker(c.interval)
 	defer ticker.Stop()
 	for {

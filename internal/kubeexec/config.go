@@ -4,6 +4,8 @@
 package kubeexec
 
 import (
+	"go.opentelemetry.io/collector/confmap"
+
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
@@ -26,7 +28,11 @@ const (
 	driverContainer  = "nvidia-driver-ctr"
 )
 
-const defaultMaxConcurrent = 16
+const (
+	defaultMaxConcurrent = 16
+	leaderElectionKey    = "leader_election"
+	defaultLeaseName     = "gpureceiver"
+)
 
 // Config is the configuration of the kubernetes_exec scraper.
 type Config struct {
@@ -39,10 +45,15 @@ type Config struct {
 	NodeSelector string `mapstructure:"node_selector"`
 	// MaxConcurrent is how many tools may run at a time, in each cluster.
 	MaxConcurrent int `mapstructure:"max_concurrent"`
-	// Shards is over how many replicas the nodes are spread. Only 1 is possible.
+	// Shards is into how many parts the nodes are divided, for replicas to share. With more than 1 there is leader election.
 	Shards int `mapstructure:"shards"`
+	// LeaderElection has each shard read by one replica only. With one shard, one replica is active and the others wait. Nil:
+	// there is none, unless there are more shards.
+	LeaderElection *LeaderElectionConfig `mapstructure:"leader_election"`
 	// AttributePods has processes joined to pods, by the process table of the driver pod and the cluster's API.
 	AttributePods bool `mapstructure:"attribute_pods"`
+	// Owners says what is read and sent of the pods that processes are joined to.
+	Owners OwnersConfig `mapstructure:"owners"`
 	// NodeLabels are the labels of a node that become resource attributes, as k8s.node.label.<key>. A key may end with *.
 	NodeLabels []string `mapstructure:"node_labels"`
 }
@@ -53,6 +64,25 @@ type ClusterConfig struct {
 	Name string `mapstructure:"name"`
 
 	API kube.Config `mapstructure:",squash"`
+}
+
+// OwnersConfig says what is told of pods, as the owners of the attribution on a node do.
+type OwnersConfig struct {
+	// Kinds are the kinds of objects that are read to find the owners above a pod's immediate one.
+	Kinds []string `mapstructure:"kinds"`
+	// Labels and Annotations are those of the pod that become resource attributes.
+	Labels      []string `mapstructure:"labels"`
+	Annotations []string `mapstructure:"annotations"`
+}
+
+// LeaderElectionConfig says where the Leases lie: in the API of each cluster those for its own nodes.
+type LeaderElectionConfig struct {
+	// LeaseName begins the names of the Leases. Collectors that share the nodes of a cluster have the same, others that read
+	// the same cluster another one. Default: gpureceiver.
+	LeaseName string `mapstructure:"lease_name"`
+	// LeaseNamespace is the namespace of the Leases, in every cluster. Default: that of the collector's pod, where all clusters
+	// are read by its service account.
+	LeaseNamespace string `mapstructure:"lease_namespace"`
 }
 
 // TargetConfig is a set of pods, and what is run in them.
@@ -71,7 +101,37 @@ type TargetConfig struct {
 
 // DefaultConfig returns the configuration of a scraper of which nothing was said. It names no cluster yet.
 func DefaultConfig() Config {
-	return Config{MaxConcurrent: defaultMaxConcurrent, Shards: 1, AttributePods: true}
+	return Config{MaxConcurrent: defaultMaxConcurrent, Shards: 1, AttributePods: true, Owners: OwnersConfig{Kinds: kube.DefaultKinds()}}
+}
+
+// Unmarshal reads the configuration. Leader election that is given is held, also where nothing stands below its key.
+func (c *Config) Unmarshal(conf *confmap.Conf) error {
+	if conf.IsSet(leaderElectionKey) {
+		c.LeaderElection = &LeaderElectionConfig{}
+	}
+	given := c.LeaderElection
+	if err := conf.Unmarshal(c); err != nil {
+		return err
+	}
+	if c.LeaderElection == nil {
+		c.LeaderElection = given // the key alone
+	}
+	return nil
+}
+
+// leaderElection returns how leader election is held; nil where it is not.
+func (c *Config) leaderElection() *LeaderElectionConfig {
+	var e LeaderElectionConfig
+	switch {
+	case c.LeaderElection != nil:
+		e = *c.LeaderElection
+	case c.Shards <= 1:
+		return nil
+	}
+	if e.LeaseName == "" {
+		e.LeaseName = defaultLeaseName
+	}
+	return &e
 }
 
 // targets returns the targets with their defaults filled in.

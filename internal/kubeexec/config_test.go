@@ -51,6 +51,7 @@ func TestDefaultConfig(t *testing.T) {
 	}, config.targets())
 	assert.Equal(t, 16, config.MaxConcurrent)
 	assert.True(t, config.AttributePods)
+	assert.Equal(t, OwnersConfig{Kinds: []string{"replicasets.apps", "jobs.batch"}}, config.Owners)
 	assert.Empty(t, config.Warnings())
 }
 
@@ -92,7 +93,25 @@ func TestConfigErrors(t *testing.T) {
 		"query of AMD":   {target(map[string]any{"tool": "amd_smi", "container": "a", "query": "full"}), []string{"targets::0::query: is only allowed with tool: nvidia_smi"}},
 		"node selector":  {map[string]any{"clusters": cluster, "node_selector": "a=b=c"}, []string{`node_selector: "a=b=c" is no label selector`}},
 		"max_concurrent": {map[string]any{"clusters": cluster, "max_concurrent": 0}, []string{"max_concurrent: must be from 1 to 1024, got 0"}},
-		"shards":         {map[string]any{"clusters": cluster, "shards": 3}, []string{"shards: must be 1, got 3: sharing the nodes between replicas is not possible yet"}},
+		"shards":         {map[string]any{"clusters": cluster, "shards": 65}, []string{"shards: must be from 1 to 64, got 65"}},
+		"lease": {
+			map[string]any{"clusters": cluster, "leader_election": map[string]any{"lease_name": "A.b", "lease_namespace": "x/y"}},
+			[]string{`leader_election::lease_name: "A.b" must be of small letters`, `leader_election::lease_namespace: "x/y" is no name of a namespace`},
+		},
+		"no namespace for the Leases": {
+			map[string]any{"clusters": []any{map[string]any{"name": "a"}, map[string]any{"name": "b", "auth_type": "kubeConfig"}}, "shards": 2},
+			[]string{"leader_election::lease_namespace: must be set where a cluster is not read by the service account of the collector's pod, as clusters::1 is not"},
+		},
+		"owners": {
+			map[string]any{"clusters": cluster, "owners": map[string]any{
+				"kinds": []any{"jobs.batch", "*"}, "labels": []any{"*"}, "annotations": []any{"a/b", "example.com/*"},
+			}},
+			[]string{`owners::kinds::1: "*" is no kind of objects`, `owners::labels::0: "*" is no key`, `owners::annotations::1: "example.com/*" is no key`},
+		},
+		"owners of nobody": {
+			map[string]any{"clusters": cluster, "attribute_pods": false, "owners": map[string]any{"labels": []any{"team"}}},
+			[]string{"owners: labels and annotations are those of the pods that processes are joined to"},
+		},
 		"node labels": {
 			map[string]any{"clusters": cluster, "node_labels": []any{"ok", "a*b", ""}},
 			[]string{`node_labels::1: "a*b" is no key of a label`, `node_labels::2: "" is no key`},
@@ -108,4 +127,14 @@ func TestConfigErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestOwnersConfig(t *testing.T) {
+	config := load(t, map[string]any{"clusters": []any{map[string]any{"name": "prod"}}, "owners": map[string]any{
+		"kinds": []any{"pytorchjobs.kubeflow.org"}, "labels": []any{"team"}, "annotations": []any{"example.com/contact"},
+	}})
+	require.NoError(t, config.Validate())
+	assert.Equal(t, OwnersConfig{
+		Kinds: []string{"pytorchjobs.kubeflow.org"}, Labels: []string{"team"}, Annotations: []string{"example.com/contact"},
+	}, config.Owners, "in place of the defaults")
 }

@@ -80,7 +80,8 @@ func TestFleet(t *testing.T) {
 	s := newAPIServer(t)
 	workload := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "team", Name: "train-0", UID: podUID,
+			Namespace: "team", Name: "train-0", UID: podUID, Labels: map[string]string{"cost-center": "42", "other": "x"},
+			Annotations:     map[string]string{"example.com/contact": "ml@example.com", "secret": "s"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "train", UID: "u"}},
 		},
 		Spec: corev1.PodSpec{NodeName: "n1"},
@@ -95,6 +96,7 @@ func TestFleet(t *testing.T) {
 	s.put(pod)
 	config := configOf(s.cluster("prod"))
 	config.NodeLabels = []string{"nvidia.com/*"}
+	config.Owners = OwnersConfig{Labels: []string{"cost-center"}, Annotations: []string{"example.com/contact"}}
 	f, got, problems := start(t, config)
 
 	read := readTimes(t, got, "prod/n1", 2)
@@ -111,9 +113,17 @@ func TestFleet(t *testing.T) {
 	assert.Equal(t, &gpu.Container{
 		Namespace: "team", PodName: "train-0", PodUID: podUID, Name: "main", ID: containerID,
 		Owners: []gpu.Owner{{Kind: "StatefulSet", Name: "train", UID: "u"}},
+		Labels: map[string]string{"k8s.pod.label.cost-center": "42", "k8s.pod.annotation.example.com/contact": "ml@example.com"},
 	}, read.Processes[0].Container)
 	assert.Equal(t, time.Unix(1700000050, 0), read.Processes[0].Created)
 	assert.Nil(t, read.Processes[1].Container)
+	require.Len(t, read.Containers, 1)
+	use := read.Containers[0]
+	assert.Same(t, read.Processes[0].Container, use.Container)
+	assert.Equal(t, "GPU-1", use.DeviceID)
+	assert.Equal(t, gpu.Some[int64](400<<20), use.MemoryUsage)
+	assert.False(t, use.Allocated.Known(), "which cannot be seen from outside")
+	assert.False(t, read.Devices[0].HoldersKnown)
 	eventually(t, func() bool { return problems.lines("prod") == "" }, problems.lines("prod"))
 
 	// In a steady state a read is one exec: of a script that runs all of the tool's calls.
@@ -146,6 +156,7 @@ func TestFleet(t *testing.T) {
 		return strings.Contains(problems.lines("prod"), "node n1: none of the targets has a pod on it")
 	}, "not told")
 	assert.NotEmpty(t, f.Stats()[0].Nodes[0].Unreadable)
+	assert.False(t, f.Stats()[0].Nodes[0].LastGood.IsZero(), "how long ago it was read is known still")
 	gone.Name = "driver-again"
 	gone.Status.ContainerStatuses[0].ContainerID = "containerd://again"
 	s.set(func() { s.boxes["driver-again"] = m.box() })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi"
+	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
 )
@@ -20,6 +21,7 @@ type node struct {
 	slots   slots
 	changed chan struct{} // there is another container to read in
 	cancel  context.CancelFunc
+	done    chan struct{} // closed when it is not read any more, and nothing is kept of it
 
 	mu    sync.Mutex // guards what follows
 	plan  *plan
@@ -28,19 +30,22 @@ type node struct {
 	readings map[readingKey]*reading // of the goroutine alone
 }
 
-// readingKey is what makes a reader another one. The pod is no part of it: a reader remembers a node's GPUs over the pods.
+// readingKey is what makes a reader another one. The pod is no part of it: the reader of nvidia-smi remembers a node's GPUs over
+// the pods.
 type readingKey struct{ tool, query string }
 
 // reading is one reader of a node's GPUs.
 type reading struct {
 	runner    *runner
 	source    gpu.Source
+	instance  string     // the container that it has read in
 	processes *processes // nil where processes are not to be attributed
 }
 
 func newNode(c *cluster, name string, p *plan) *node {
 	return &node{
-		cluster: c, name: name, slots: newSlots(c.interval, c.name, name), changed: make(chan struct{}, 1), plan: p,
+		cluster: c, name: name, slots: newSlots(c.interval, c.name, name), changed: make(chan struct{}, 1), done: make(chan struct{}),
+		plan:  p,
 		stats: make(map[gpu.Vendor]*NodeStats), readings: make(map[readingKey]*reading),
 	}
 }
@@ -91,6 +96,11 @@ func (n *node) run(ctx context.Context) {
 		}
 		if !c.admit(ctx) {
 			return
+		}
+		if !c.mine(n.name) {
+			c.leave()
+			last = c.now()
+			continue
 		}
 		began := c.now()
 		c.skipped.Add(max(0, int64((began.Sub(last)+c.interval/2)/c.interval)-1))
@@ -169,24 +179,35 @@ func (n *node) note(vendor gpu.Vendor, began time.Time, err error) {
 func (n *node) reading(j *job) *reading {
 	key := readingKey{tool: j.target.Tool, query: j.target.Query}
 	r := n.readings[key]
-	if r != nil {
-		return r
+	if r == nil {
+		c := n.cluster
+		r = &reading{runner: &runner{executor: c.executor, tool: tools[j.target.Tool].command, now: c.now}}
+		if c.view != nil {
+			r.processes = newProcesses(attribution.NewRemote(c.view), c.now)
+		}
+		n.readings[key] = r
 	}
-	c := n.cluster
-	r = &reading{runner: &runner{executor: c.executor, tool: tools[j.target.Tool].command, now: c.now}}
-	switch j.target.Tool {
-	case ToolROCmSMI:
-		r.source = amdsmi.NewROCm(&amdsmi.ROCmConfig{}, r.runner, c.want)
-	case ToolAMDSMI:
-		r.source = amdsmi.NewAMD(&amdsmi.AMDConfig{}, r.runner, c.want)
-	default:
-		r.source = nvidiasmi.New(nvidiasmi.Config{Query: j.target.Query}, r.runner, c.want)
+	if r.source == nil || r.instance != j.instance {
+		n.renew(r, j)
+		r.instance = j.instance
 	}
-	if c.view != nil {
-		r.processes = newProcesses(newPodNames(c.view), c.now)
-	}
-	n.readings[key] = r
 	return r
+}
+
+// renew has a reader find out about its tool and its driver, which are others in another container.
+func (n *node) renew(r *reading, j *job) {
+	if reader, ok := r.source.(*nvidiasmi.Reader); ok {
+		reader.Reset()
+		return
+	}
+	switch want := n.cluster.want; j.target.Tool {
+	case ToolROCmSMI:
+		r.source = amdsmi.NewROCm(&amdsmi.ROCmConfig{}, r.runner, want)
+	case ToolAMDSMI:
+		r.source = amdsmi.NewAMD(&amdsmi.AMDConfig{}, r.runner, want)
+	default:
+		r.source = nvidiasmi.New(nvidiasmi.Config{Query: j.target.Query}, r.runner, want)
+	}
 }
 
 // close releases the readers. Nothing of them runs any more.

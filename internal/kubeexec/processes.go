@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/process"
 )
@@ -26,7 +27,7 @@ const (
 // exec for those that it does not know yet, that were away for a read, that have changed their name, or that were last
 // looked at a while ago.
 type processes struct {
-	pods  *podNames
+	users *attribution.Attributor
 	now   func() time.Time
 	round uint64
 	known map[int64]*knownProcess
@@ -45,14 +46,15 @@ type knownProcess struct {
 	cgroup  string
 }
 
-func newProcesses(pods *podNames, now func() time.Time) *processes {
-	return &processes{pods: pods, now: now, known: make(map[int64]*knownProcess)}
+func newProcesses(users *attribution.Attributor, now func() time.Time) *processes {
+	return &processes{users: users, now: now, known: make(map[int64]*knownProcess)}
 }
 
 var errPIDNamespace = errors.New("the pod does not share the machine's PID namespace (hostPID: true), so the processes that " +
 	"the driver tells are not known in it; none is attributed")
 
-// complete completes the processes of a node. What it cannot read it adds to the node's problems.
+// complete completes the processes of a node, and tells what each container uses of its GPUs. What it cannot read it adds to
+// the node's problems.
 func (s *processes) complete(ctx context.Context, node *gpu.Node, r *runner, j *job) {
 	if s.instance != j.instance {
 		s.instance, s.boot = j.instance, time.Time{}
@@ -67,21 +69,20 @@ func (s *processes) complete(ctx context.Context, node *gpu.Node, r *runner, j *
 	for i := range node.Processes {
 		p := &node.Processes[i]
 		known := s.known[p.PID]
-		if known == nil || known.cgroup == "" && known.command == "" {
+		if p.Unread = known == nil || known.looked.IsZero(); p.Unread || known.cgroup == "" && known.command == "" {
 			continue
 		}
 		p.Created, p.Cgroup = known.created, known.cgroup
 		if p.Executable == "" {
 			p.Executable = known.command
 		}
-		p.Container = s.pods.container(known.cgroup)
 	}
 	for pid, known := range s.known {
 		if known.round != s.round {
 			delete(s.known, pid)
 		}
 	}
-	s.pods.forget()
+	s.users.Apply(ctx, node)
 }
 
 // due notes the processes of a read and returns those that are to be looked up.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/process"
 )
@@ -64,7 +65,7 @@ func newFixture(t *testing.T) *fixture {
 		time:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 	}
 	f.runner, _ = newRunner(f.machine.box())
-	f.processes = newProcesses(newPodNames(nil), func() time.Time { return f.time })
+	f.processes = newProcesses(attribution.NewRemote(nil), func() time.Time { return f.time })
 	return f
 }
 
@@ -199,6 +200,7 @@ func TestProcessesLate(t *testing.T) {
 	f.processes.complete(ctx, node, f.runner, &f.job)
 	assert.Empty(t, node.Problems)
 	assert.Empty(t, f.machine.lookups())
+	assert.True(t, node.Processes[0].Unread)
 	f.complete(t, procs(41))
 	assert.Equal(t, []string{"1 41"}, f.machine.lookups())
 }

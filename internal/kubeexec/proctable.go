@@ -23,10 +23,16 @@ import (
 //	…cgroup…
 //
 // and so on, and at last "<separator> e". The first process is always number 2: it is the kernel's in the machine's own PID
-// namespace, and any or none in another. It needs nothing but sh.
-const processScript = `s=$1;w=$2;IFS=.;set -f;set -- $3;unset IFS
+// namespace, and any or none in another. It needs nothing but sh; where there is a timeout it runs under that, for the same
+// reason as batchScript.
+const processScript = `f='` + processBody + `'
+command -v timeout>/dev/null&&exec timeout -s KILL 5 sh -c "$f" "$0" "$@"
+eval "$f"`
+
+// processBody stands between single quotes, so it has none.
+const processBody = `s=$1;w=$2;IFS=.;set -f;set -- $3;unset IFS
 cd /proc||exit
-f(){ [ -r "$1" ]&&while IFS= read -r l;do printf '%s\n' "$l";done<"$1";}
+f(){ [ -r "$1" ]&&while IFS= read -r l;do printf "%s\n" "$l";done<"$1";}
 echo "$s b"
 [ "$w" = 1 ]&&while read -r k v;do [ "$k" = btime ]&&{ echo "$v";break;};done<stat
 for p in 2 "$@";do echo "$s $p";f "$p/stat";echo "$s c";f "$p/cgroup";done 2>/dev/null

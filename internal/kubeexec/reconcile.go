@@ -17,7 +17,7 @@ func (c *cluster) reconcile(ctx context.Context) {
 	var cannot []unread
 	if ready {
 		var plans map[string]*plan
-		plans, cannot = s.plan()
+		plans, cannot = c.ours(s.plan())
 		c.follow(ctx, plans, cannot)
 	}
 	c.problems(c.name, c.explain(s, ready, cannot))
@@ -44,7 +44,7 @@ func (c *cluster) follow(ctx context.Context, plans map[string]*plan, cannot []u
 		}
 	}
 	for name, p := range plans {
-		if c.running[name] != nil {
+		if c.running[name] != nil || !c.mine(name) { // asked again: lose has been here, or is to come
 			continue
 		}
 		n := newNode(c, name, p)
@@ -68,6 +68,7 @@ func (c *cluster) ended(ctx context.Context, n *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.running, n.name)
+	close(n.done)
 	c.changed()
 }
 
@@ -112,6 +113,11 @@ func (c *cluster) explain(s *state, ready bool, cannot []unread) []gpu.Problem {
 	}
 	if err := c.nodes.Err(); err != nil {
 		problems = append(problems, gpu.Problem{What: "nodes", Err: c.wrap(err)})
+	}
+	if c.election != nil {
+		if err := c.election.Err(); err != nil {
+			problems = append(problems, gpu.Problem{What: "leader election", Err: c.wrap(err)})
+		}
 	}
 	if c.view != nil {
 		for _, p := range c.view.Problems() {

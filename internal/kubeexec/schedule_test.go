@@ -128,6 +128,7 @@ func (s *sunk) sink(_ context.Context, cluster string, node *gpu.Node, err error
 	copied := *node
 	copied.Devices = append([]gpu.Device(nil), node.Devices...)
 	copied.Processes = append([]gpu.Process(nil), node.Processes...)
+	copied.Containers = append([]gpu.ContainerUse(nil), node.Containers...)
 	copied.Problems = append([]gpu.Problem(nil), node.Problems...)
 	s.nodes[key] = copied
 }

@@ -26,9 +26,15 @@ import (
 // runs nothing: a tool is run only if it ends by itself, since an exec that is cut off leaves its processes running. KILL,
 // and no grace before it, is what every timeout(1) knows, BusyBox's too.
 //
+// The script itself runs under timeout as well: where nobody reads any more what it prints, and there is more than a pipe
+// holds, it would wait for good. A second more than the tools have is still less than the exec has.
+//
 // A container's own PATH comes first; then where node images and the vendors' installers put the tools.
-const batchScript = `s=$1;t=$2;shift 2
-command -v timeout>/dev/null&&command -v date>/dev/null||{ echo "$s n";exit;}
+const batchScript = `command -v timeout>/dev/null&&command -v date>/dev/null||{ echo "$1 n";exit;}
+exec timeout -s KILL $(($2+1)) sh -c '` + batchBody + `' "$0" "$@"`
+
+// batchBody stands between single quotes, so it has none.
+const batchBody = `s=$1;t=$2;shift 2
 while [ "$1" != - ];do export "$1";shift;done;shift
 export PATH="$PATH:/usr/local/nvidia/bin:/opt/rocm/bin"
 [ -d /usr/local/nvidia/lib64 ]&&export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/nvidia/lib64"
@@ -41,8 +47,8 @@ r=$((e-$(date +%s)))
 [ $r -gt $t ]&&r=$t
 [ $r -lt 1 ]&&exit
 eval "timeout -s KILL $r$c"</dev/null
-printf '\n%s %s\n' "$s" $?
-printf '\n%s\n' "$s">&2
+printf "\n%s %s\n" "$s" $?
+printf "\n%s\n" "$s">&2
 shift $(($1+1))
 done`
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,15 +58,25 @@ func bin(t *testing.T, smi string, others ...string) string {
 func runIn(t *testing.T, shell []string, path string, argv []string) (stdout, stderr []byte) {
 	t.Helper()
 	require.Equal(t, []string{"sh", "-c"}, argv[:2])
-	argv = append(append([]string{}, shell...), argv[1:]...)
-	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	cmd.Env = []string{"PATH=" + path}
+	cmd := shellCommand(t, shell, path, argv)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {
 		t.Logf("%v, %s", err, errOut.String())
 	}
 	return out.Bytes(), errOut.Bytes()
+}
+
+// shellCommand prepares an exec's argv to be run in a shell, with nothing but a PATH.
+func shellCommand(t *testing.T, shell []string, path string, argv []string) *exec.Cmd {
+	t.Helper()
+	if err := os.Symlink(shell[0], filepath.Join(path, "sh")); !os.IsExist(err) { // by which the scripts go on
+		require.NoError(t, err)
+	}
+	argv = append(append([]string{}, shell...), argv[1:]...)
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd.Env = []string{"PATH=" + path}
+	return cmd
 }
 
 func smiCommand(args ...string) command.Command {
@@ -153,6 +164,37 @@ func TestBatchScriptHung(t *testing.T) {
 	}
 }
 
+// An exec that is cut off leaves nobody to read what its processes print. They end all the same.
+func TestScriptsEndUnread(t *testing.T) {
+	for name, shell := range shells(t) {
+		for kind, argv := range map[string][]string{
+			"batch":     batchArgv(newSeparator(), 2*time.Second, []command.Command{smiCommand("-q"), smiCommand("-L")}),
+			"processes": processArgv(newSeparator(), true, slices.Repeat([]int64{int64(os.Getpid())}, 2000)),
+		} {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				dir := bin(t, "while :;do echo 0123456789abcdef;done\n", "timeout", "date")
+				cmd := shellCommand(t, shell, dir, argv)
+				reader, writer, err := os.Pipe()
+				require.NoError(t, err)
+				defer func() { _ = reader.Close() }() // only when it is over: it would end a script that writes
+				cmd.Stdout = writer
+				require.NoError(t, cmd.Start())
+				require.NoError(t, writer.Close())
+				ended := make(chan error, 1)
+				go func() { ended <- cmd.Wait() }()
+				select {
+				case err := <-ended:
+					require.Error(t, err, "it was killed: the pipe is full")
+				case <-time.After(30 * time.Second):
+					_ = cmd.Process.Kill()
+					t.Error("it waits for good")
+				}
+			})
+		}
+	}
+}
+
 // The text that a shell reads is the same whatever is run; the words of commands are parameters of it.
 func TestBatchArgv(t *testing.T) {
 	argv := batchArgv("0123", 8*time.Second, []command.Command{smiCommand("-q", "-x"), smiCommand("pmon")})
@@ -160,6 +202,7 @@ func TestBatchArgv(t *testing.T) {
 		"sh", "-c", batchScript, "gpureceiver", "0123", "8", "LC_ALL=C", "NVSMI_SHOW_ALL_DEVICES=1", "-",
 		"3", "nvidia-smi", "-q", "-x", "2", "nvidia-smi", "pmon",
 	}, argv)
+	assert.NotContains(t, batchBody+processBody, "'", "both stand between them")
 	assert.Equal(t, []string{"sh", "-c", processScript, "gpureceiver", "0123", "1", "1.22"}, processArgv("0123", true, []int64{1, 22}))
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
 )
 
 // ClusterStats is how the reading of a cluster went.
@@ -21,6 +22,8 @@ type ClusterStats struct {
 	// Skipped is how often a node was not read in its interval, since it was backed off, the API server had asked for a
 	// pause, or there were more nodes than max_concurrent and the timeout allow for.
 	Skipped int64
+	// Election is how leader election stands; nil where all nodes are read. Then Nodes are those of the shards held.
+	Election *shard.Status
 }
 
 // NodeStats is how the reading of one node's GPUs of one vendor went.
@@ -55,13 +58,31 @@ func (s *NodeStats) reading(began time.Time, took time.Duration, err error) {
 	s.Failures, s.LastGood = 0, began
 }
 
+// unreadable returns how the reading of a node went before it could not be read any more. The caller holds c.mu.
+func (c *cluster) unreadable(u unread) NodeStats {
+	s := NodeStats{Node: u.node, Vendor: u.vendor}
+	if n := c.running[u.node]; n != nil {
+		n.mu.Lock()
+		if before := n.stats[u.vendor]; before != nil {
+			s = *before
+		}
+		n.mu.Unlock()
+	}
+	s.Unreadable = u.reason.Error()
+	return s
+}
+
 // stats returns how the reading goes.
 func (c *cluster) stats() ClusterStats {
 	s := ClusterStats{Name: c.name, Throttled: c.throttled.Load(), Skipped: c.skipped.Load()}
+	if c.election != nil {
+		status := c.election.Status()
+		s.Election = &status
+	}
 	c.mu.Lock()
 	nodes := slices.Collect(maps.Values(c.running))
 	for _, u := range c.unread {
-		s.Nodes = append(s.Nodes, NodeStats{Node: u.node, Vendor: u.vendor, Unreadable: u.reason.Error()})
+		s.Nodes = append(s.Nodes, c.unreadable(u))
 	}
 	c.mu.Unlock()
 	for _, n := range nodes {

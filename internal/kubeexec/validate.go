@@ -12,11 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
 )
 
 // maxConcurrentLimit bounds max_concurrent; an API server serves about 250 execs a second for each of its processors.
 const maxConcurrentLimit = 1024
+
+const (
+	// maxShards bounds shards: the Lease of each is written every two seconds.
+	maxShards = 64
+	// maxLeaseName leaves room for what follows it in the names and labels of Leases.
+	maxLeaseName = 40
+)
 
 // Validate tells what is wrong with the configuration, each with its key below the scraper's own.
 func (c *Config) Validate() error {
@@ -30,14 +38,43 @@ func (c *Config) Validate() error {
 	if c.MaxConcurrent < 1 || c.MaxConcurrent > maxConcurrentLimit {
 		errs = append(errs, fmt.Errorf("max_concurrent: must be from 1 to %d, got %d", maxConcurrentLimit, c.MaxConcurrent))
 	}
-	if c.Shards != 1 {
-		errs = append(errs, fmt.Errorf("shards: must be 1, got %d: sharing the nodes between replicas is not possible yet; "+
-			"run one replica, or give each receiver nodes of its own by node_selector", c.Shards))
+	if c.Shards < 1 || c.Shards > maxShards {
+		errs = append(errs, fmt.Errorf("shards: must be from 1 to %d, got %d; two or three for each replica are enough", maxShards, c.Shards))
+	}
+	errs = append(errs, keyed(leaderElectionKey, c.validateLeaderElection())...)
+	errs = append(errs, keyed("owners", kube.CheckNames(c.Owners.Kinds, c.Owners.Labels, c.Owners.Annotations))...)
+	if !c.AttributePods && len(c.Owners.Labels)+len(c.Owners.Annotations) > 0 {
+		errs = append(errs, errors.New("owners: labels and annotations are those of the pods that processes are joined to; set attribute_pods: true, or leave them out"))
 	}
 	for i, label := range c.NodeLabels {
 		key := strings.TrimSuffix(label, "*")
 		if label == "" || strings.ContainsAny(key, "* \t\n") {
 			errs = append(errs, fmt.Errorf("node_labels::%d: %q is no key of a label; only its end may be *", i, label))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) validateLeaderElection() error {
+	e := c.leaderElection()
+	if e == nil {
+		return nil
+	}
+	var errs []error
+	if len(e.LeaseName) > maxLeaseName || len(utilvalidation.IsDNS1123Label(e.LeaseName)) > 0 {
+		errs = append(errs, fmt.Errorf("lease_name: %q must be of small letters, digits and - and have at most %d of them", e.LeaseName, maxLeaseName))
+	}
+	if e.LeaseNamespace != "" {
+		if problems := validation.ValidateNamespaceName(e.LeaseNamespace, false); len(problems) > 0 {
+			errs = append(errs, fmt.Errorf("lease_namespace: %q is no name of a namespace: %s", e.LeaseNamespace, problems[0]))
+		}
+		return errors.Join(errs...)
+	}
+	for i := range c.Clusters {
+		if api := &c.Clusters[i].API; api.Endpoint != "" || api.AuthType == kube.AuthKubeConfig {
+			errs = append(errs, fmt.Errorf("lease_namespace: must be set where a cluster is not read by the service account of the "+
+				"collector's pod, as clusters::%d is not: the namespace in which the Leases of its shards lie", i))
+			break
 		}
 	}
 	return errors.Join(errs...)

@@ -1381,8 +1381,10 @@ func (ec *EventConfig) Unmarshal(parser *confmap.Conf) error {
 
 // EventsConfig provides config for gpu events.
 type EventsConfig struct {
-	HwGpuStatus EventConfig `mapstructure:"hw.gpu.status"`
-	HwGpuXid    EventConfig `mapstructure:"hw.gpu.xid"`
+	HwGpuStatus       EventConfig `mapstructure:"hw.gpu.status"`
+	HwGpuXid          EventConfig `mapstructure:"hw.gpu.xid"`
+	ProcessGpuExited  EventConfig `mapstructure:"process.gpu.exited"`
+	ProcessGpuStarted EventConfig `mapstructure:"process.gpu.started"`
 }
 
 func DefaultEventsConfig() EventsConfig {
@@ -1392,6 +1394,12 @@ func DefaultEventsConfig() EventsConfig {
 		},
 		HwGpuXid: EventConfig{
 			Enabled: true,
+		},
+		ProcessGpuExited: EventConfig{
+			Enabled: false,
+		},
+		ProcessGpuStarted: EventConfig{
+			Enabled: false,
 		},
 	}
 }

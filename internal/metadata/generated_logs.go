@@ -23,6 +23,12 @@ func (eaof eventAttributeOptionFunc) apply(lr plog.LogRecord) {
 	eaof(lr)
 }
 
+func WithContainerIDEventAttribute(containerIDAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("container.id", containerIDAttributeValue)
+	})
+}
+
 func WithHwGpuXidEventAttribute(hwGpuXidAttributeValue int64) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutInt("hw.gpu.xid", hwGpuXidAttributeValue)
@@ -50,6 +56,54 @@ func WithHwStatePreviousEventAttribute(hwStatePreviousAttributeValue string) Eve
 func WithHwVendorEventAttribute(hwVendorAttributeValue string) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutStr("hw.vendor", hwVendorAttributeValue)
+	})
+}
+
+func WithK8sContainerNameEventAttribute(k8sContainerNameAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.container.name", k8sContainerNameAttributeValue)
+	})
+}
+
+func WithK8sNamespaceNameEventAttribute(k8sNamespaceNameAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.namespace.name", k8sNamespaceNameAttributeValue)
+	})
+}
+
+func WithK8sPodNameEventAttribute(k8sPodNameAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.pod.name", k8sPodNameAttributeValue)
+	})
+}
+
+func WithK8sPodUIDEventAttribute(k8sPodUIDAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.pod.uid", k8sPodUIDAttributeValue)
+	})
+}
+
+func WithProcessCommandEventAttribute(processCommandAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("process.command", processCommandAttributeValue)
+	})
+}
+
+func WithProcessCreationTimeEventAttribute(processCreationTimeAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("process.creation.time", processCreationTimeAttributeValue)
+	})
+}
+
+func WithProcessExecutableNameEventAttribute(processExecutableNameAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("process.executable.name", processExecutableNameAttributeValue)
+	})
+}
+
+func WithProcessGpuTypeEventAttribute(processGpuTypeAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("process.gpu.type", processGpuTypeAttributeValue)
 	})
 }
 
@@ -132,6 +186,86 @@ func newEventHwGpuXid(cfg EventConfig) eventHwGpuXid {
 	return e
 }
 
+type eventProcessGpuExited struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventProcessGpuExited) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("process.gpu.exited")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventProcessGpuExited) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventProcessGpuExited(cfg EventConfig) eventProcessGpuExited {
+	e := eventProcessGpuExited{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventProcessGpuStarted struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventProcessGpuStarted) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("process.gpu.started")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventProcessGpuStarted) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventProcessGpuStarted(cfg EventConfig) eventProcessGpuStarted {
+	e := eventProcessGpuStarted{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
 // LogsBuilder provides an interface for scrapers to report logs while taking care of all the transformations
 // required to produce log representation defined in metadata and user config.
 type LogsBuilder struct {
@@ -143,6 +277,8 @@ type LogsBuilder struct {
 	resourceAttributeExcludeFilter map[string]filter.Filter
 	eventHwGpuStatus               eventHwGpuStatus
 	eventHwGpuXid                  eventHwGpuXid
+	eventProcessGpuExited          eventProcessGpuExited
+	eventProcessGpuStarted         eventProcessGpuStarted
 }
 
 // LogBuilderOption applies changes to default logs builder.
@@ -158,6 +294,8 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 		buildInfo:                      settings.BuildInfo,
 		eventHwGpuStatus:               newEventHwGpuStatus(lbc.Events.HwGpuStatus),
 		eventHwGpuXid:                  newEventHwGpuXid(lbc.Events.HwGpuXid),
+		eventProcessGpuExited:          newEventProcessGpuExited(lbc.Events.ProcessGpuExited),
+		eventProcessGpuStarted:         newEventProcessGpuStarted(lbc.Events.ProcessGpuStarted),
 		resourceAttributeIncludeFilter: make(map[string]filter.Filter),
 		resourceAttributeExcludeFilter: make(map[string]filter.Filter),
 	}
@@ -393,6 +531,8 @@ func (lb *LogsBuilder) EmitForResource(options ...ResourceLogsOption) {
 	ils.Scope().SetVersion(lb.buildInfo.Version)
 	lb.eventHwGpuStatus.emit(ils.LogRecords())
 	lb.eventHwGpuXid.emit(ils.LogRecords())
+	lb.eventProcessGpuExited.emit(ils.LogRecords())
+	lb.eventProcessGpuStarted.emit(ils.LogRecords())
 
 	for _, op := range options {
 		op.apply(rl)
@@ -437,4 +577,14 @@ func (lb *LogsBuilder) RecordHwGpuStatusEvent(ctx context.Context, timestamp pco
 // RecordHwGpuXidEvent adds a log record of hw.gpu.xid event.
 func (lb *LogsBuilder) RecordHwGpuXidEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, options ...EventAttributeOption) {
 	lb.eventHwGpuXid.recordEvent(ctx, timestamp, hwIDAttributeValue, options...)
+}
+
+// RecordProcessGpuExitedEvent adds a log record of process.gpu.exited event.
+func (lb *LogsBuilder) RecordProcessGpuExitedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	lb.eventProcessGpuExited.recordEvent(ctx, timestamp, hwIDAttributeValue, processPidAttributeValue, options...)
+}
+
+// RecordProcessGpuStartedEvent adds a log record of process.gpu.started event.
+func (lb *LogsBuilder) RecordProcessGpuStartedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	lb.eventProcessGpuStarted.recordEvent(ctx, timestamp, hwIDAttributeValue, processPidAttributeValue, options...)
 }

@@ -3,10 +3,12 @@
 package metadata
 
 import (
+	"context"
 	"errors"
 	"sync"
 
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/embedded"
 	"go.opentelemetry.io/otel/trace"
 
 	"go.opentelemetry.io/collector/component"
@@ -26,7 +28,14 @@ type TelemetryBuilder struct {
 	meter               metric.Meter
 	mu                  sync.Mutex
 	registrations       []metric.Registration
+	GpuExecsSkipped     metric.Int64ObservableCounter
+	GpuExecsThrottled   metric.Int64ObservableCounter
 	GpuProcessesDropped metric.Int64Counter
+	GpuReadAge          metric.Float64ObservableGauge
+	GpuReadDuration     metric.Float64ObservableGauge
+	GpuReadSuccess      metric.Int64ObservableGauge
+	GpuShardReplicas    metric.Int64ObservableGauge
+	GpuShardsHeld       metric.Int64ObservableGauge
 	GpuUnreadable       metric.Int64Gauge
 }
 
@@ -39,6 +48,131 @@ type telemetryBuilderOptionFunc func(mb *TelemetryBuilder)
 
 func (tbof telemetryBuilderOptionFunc) apply(mb *TelemetryBuilder) {
 	tbof(mb)
+}
+
+// RegisterGpuExecsSkippedCallback sets callback for observable GpuExecsSkipped metric.
+func (builder *TelemetryBuilder) RegisterGpuExecsSkippedCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.GpuExecsSkipped, obs: o})
+		return nil
+	}, builder.GpuExecsSkipped)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterGpuExecsThrottledCallback sets callback for observable GpuExecsThrottled metric.
+func (builder *TelemetryBuilder) RegisterGpuExecsThrottledCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.GpuExecsThrottled, obs: o})
+		return nil
+	}, builder.GpuExecsThrottled)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterGpuReadAgeCallback sets callback for observable GpuReadAge metric.
+func (builder *TelemetryBuilder) RegisterGpuReadAgeCallback(cb metric.Float64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerFloat64{inst: builder.GpuReadAge, obs: o})
+		return nil
+	}, builder.GpuReadAge)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterGpuReadDurationCallback sets callback for observable GpuReadDuration metric.
+func (builder *TelemetryBuilder) RegisterGpuReadDurationCallback(cb metric.Float64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerFloat64{inst: builder.GpuReadDuration, obs: o})
+		return nil
+	}, builder.GpuReadDuration)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterGpuReadSuccessCallback sets callback for observable GpuReadSuccess metric.
+func (builder *TelemetryBuilder) RegisterGpuReadSuccessCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.GpuReadSuccess, obs: o})
+		return nil
+	}, builder.GpuReadSuccess)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterGpuShardReplicasCallback sets callback for observable GpuShardReplicas metric.
+func (builder *TelemetryBuilder) RegisterGpuShardReplicasCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.GpuShardReplicas, obs: o})
+		return nil
+	}, builder.GpuShardReplicas)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterGpuShardsHeldCallback sets callback for observable GpuShardsHeld metric.
+func (builder *TelemetryBuilder) RegisterGpuShardsHeldCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.GpuShardsHeld, obs: o})
+		return nil
+	}, builder.GpuShardsHeld)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+type observerInt64 struct {
+	embedded.Int64Observer
+	inst metric.Int64Observable
+	obs  metric.Observer
+}
+
+func (oi *observerInt64) Observe(value int64, opts ...metric.ObserveOption) {
+	oi.obs.ObserveInt64(oi.inst, value, opts...)
+}
+
+type observerFloat64 struct {
+	embedded.Float64Observer
+	inst metric.Float64Observable
+	obs  metric.Observer
+}
+
+func (oi *observerFloat64) Observe(value float64, opts ...metric.ObserveOption) {
+	oi.obs.ObserveFloat64(oi.inst, value, opts...)
 }
 
 // Shutdown unregister all registered callbacks for async instruments.
@@ -59,10 +193,52 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
+	builder.GpuExecsSkipped, err = builder.meter.Int64ObservableCounter(
+		"otelcol_gpu_execs_skipped",
+		metric.WithDescription("Reads of nodes that kubernetes_exec left out of their interval, by k8s.cluster.name - the node was backed off, the API server had asked for a pause, or more nodes were due than max_concurrent and the timeout allow for. [Development]"),
+		metric.WithUnit("{read}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.GpuExecsThrottled, err = builder.meter.Int64ObservableCounter(
+		"otelcol_gpu_execs_throttled",
+		metric.WithDescription("How often an API server has asked kubernetes_exec for fewer requests, by k8s.cluster.name. [Development]"),
+		metric.WithUnit("{answer}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.GpuProcessesDropped, err = builder.meter.Int64Counter(
 		"otelcol_gpu_processes_dropped",
 		metric.WithDescription("Processes that were left out because there were more than max_processes on the node. [Development]"),
 		metric.WithUnit("{process}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.GpuReadAge, err = builder.meter.Float64ObservableGauge(
+		"otelcol_gpu_read_age",
+		metric.WithDescription("How long ago the last read began that succeeded, by scraper; of kubernetes_exec by k8s.cluster.name, k8s.node.name and hw.vendor too. [Development]"),
+		metric.WithUnit("s"),
+	)
+	errs = errors.Join(errs, err)
+	builder.GpuReadDuration, err = builder.meter.Float64ObservableGauge(
+		"otelcol_gpu_read_duration",
+		metric.WithDescription("How long the last read took, by the same attributes as gpu_read_age. [Development]"),
+		metric.WithUnit("s"),
+	)
+	errs = errors.Join(errs, err)
+	builder.GpuReadSuccess, err = builder.meter.Int64ObservableGauge(
+		"otelcol_gpu_read_success",
+		metric.WithDescription("Whether the last read succeeded, 1 or 0, by the same attributes as gpu_read_age; 0 also of a node whose driver pod cannot be used. [Development]"),
+		metric.WithUnit("1"),
+	)
+	errs = errors.Join(errs, err)
+	builder.GpuShardReplicas, err = builder.meter.Int64ObservableGauge(
+		"otelcol_gpu_shard_replicas",
+		metric.WithDescription("Replicas of kubernetes_exec that are alive and share the cluster's nodes, this one included, by k8s.cluster.name. [Development]"),
+		metric.WithUnit("{replica}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.GpuShardsHeld, err = builder.meter.Int64ObservableGauge(
+		"otelcol_gpu_shards_held",
+		metric.WithDescription("Shards of the cluster's nodes that this replica of kubernetes_exec reads, by k8s.cluster.name. [Development]"),
+		metric.WithUnit("{shard}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuUnreadable, err = builder.meter.Int64Gauge(

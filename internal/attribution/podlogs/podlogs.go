@@ -149,6 +149,28 @@ func (d *Dirs) ID(container Container) (string, bool) {
 	return newest, newest != ""
 }
 
+// UIDOf returns the UID of the pod that the container with a name is in, by where its log file lies: also while there are
+// files of an earlier pod of the same name, but not of its containers any more.
+func (d *Dirs) UIDOf(container Container) (string, bool) {
+	if uid, ok := d.UID(container.Pod); ok {
+		return uid, true
+	}
+	var found string
+	for _, file := range d.ids[container] {
+		target, err := os.Readlink(filepath.Join(d.containers.path, file))
+		if err != nil {
+			return "", false
+		}
+		folder, _, ok := parseTarget(target)
+		if !ok || (found != "" && folder != found) {
+			return "", false
+		}
+		found = folder
+	}
+	pod, uid, ok := parsePodDir(found)
+	return uid, ok && pod == container.Pod
+}
+
 // parsePodDir reads <namespace>_<pod>_<uid>; none of them can hold an underscore.
 func parsePodDir(name string) (Pod, string, bool) {
 	parts := strings.Split(name, "_")

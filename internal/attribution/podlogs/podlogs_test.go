@@ -106,9 +106,35 @@ func TestRecreatedPod(t *testing.T) {
 	assert.False(t, ok, "which of the two is not told")
 	_, ok = d.ID(Container{Pod: pod, Name: "main"})
 	assert.False(t, ok)
+	_, ok = d.UIDOf(Container{Pod: pod, Name: "main"})
+	assert.False(t, ok)
 	got, ok := d.Pod(uid2)
 	assert.True(t, ok, "the other way round there is no doubt")
 	assert.Equal(t, pod, got)
+
+	// The kubelet takes away the links of the containers first.
+	require.NoError(t, os.Remove(filepath.Join(n.root, "containers", "db-0_ml_main-"+id1+".log")))
+	require.NoError(t, d.Refresh())
+	uid, ok := d.UIDOf(Container{Pod: pod, Name: "main"})
+	assert.True(t, ok)
+	assert.Equal(t, uid2, uid)
+	id, ok := d.ID(Container{Pod: pod, Name: "main"})
+	assert.True(t, ok)
+	assert.Equal(t, id2, id)
+	_, ok = d.UIDOf(Container{Pod: pod, Name: "other"})
+	assert.False(t, ok)
+}
+
+func TestUIDOfStrangeLink(t *testing.T) {
+	n := newNode(t)
+	d := New(n.root)
+	require.NoError(t, os.Symlink("/var/lib/docker/containers/x/x-json.log", filepath.Join(n.root, "containers", "p_ml_main-"+id1+".log")))
+	require.NoError(t, os.WriteFile(filepath.Join(n.root, "containers", "q_ml_main-"+id2+".log"), nil, 0o600))
+	require.NoError(t, d.Refresh())
+	for _, pod := range []string{"p", "q"} {
+		_, ok := d.UIDOf(Container{Pod: Pod{Namespace: "ml", Name: pod}, Name: "main"})
+		assert.False(t, ok)
+	}
 }
 
 func TestRefresh(t *testing.T) {

@@ -40,10 +40,15 @@ func allocations(response *podresourcesv1.ListPodResourcesResponse) []Allocation
 				}
 			}
 			for _, dynamic := range container.GetDynamicResources() {
-				for _, claimed := range dynamic.GetClaimResources() {
+				claims := dynamic.GetClaimResources()
+				for i, claimed := range claims {
+					var before *podresourcesv1.ClaimResource
+					if i > 0 {
+						before = claims[i-1]
+					}
 					all = append(all, Allocation{
 						Namespace: pod.GetNamespace(), Pod: pod.GetName(), Container: container.GetName(),
-						Dynamic: newDynamic(dynamic, claimed),
+						Dynamic: newDynamic(dynamic, claimed, before),
 					})
 				}
 			}
@@ -61,14 +66,30 @@ func repeated(of []Allocation, a *Allocation) bool {
 	return false
 }
 
-func newDynamic(dynamic *podresourcesv1.DynamicResource, claimed *podresourcesv1.ClaimResource) *Dynamic {
+// newDynamic reads a claim's device; before is the one before it in the same claim.
+func newDynamic(dynamic *podresourcesv1.DynamicResource, claimed, before *podresourcesv1.ClaimResource) *Dynamic {
 	d := &Dynamic{
 		ClaimNamespace: dynamic.GetClaimNamespace(), Claim: dynamic.GetClaimName(),
 		Driver: claimed.GetDriverName(), Pool: claimed.GetPoolName(), Device: claimed.GetDeviceName(),
 		Share: claimed.GetShareId(),
 	}
-	for _, device := range claimed.GetCdiDevices() {
+	for _, device := range ownCDI(claimed, before) {
 		d.CDI = append(d.CDI, device.GetName())
 	}
 	return d
+}
+
+// ownCDI returns the CDI devices of a claim's device alone: kubelets up to at least 1.37 tell with each device of a claim
+// those of all devices before it, too.
+func ownCDI(claimed, before *podresourcesv1.ClaimResource) []*podresourcesv1.CDIDevice {
+	all, earlier := claimed.GetCdiDevices(), before.GetCdiDevices()
+	if claimed.GetDriverName() != before.GetDriverName() || len(all) <= len(earlier) {
+		return all
+	}
+	for i := range earlier {
+		if all[i].GetName() != earlier[i].GetName() {
+			return all
+		}
+	}
+	return all[len(earlier):]
 }

@@ -15,11 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
@@ -32,20 +28,26 @@ const (
 	maxMessage = 16 << 20
 	// timeout bounds one call, within the caller's own bound.
 	timeout = 2 * time.Second
-	// redialWait bounds the wait for a new connection, where the kubelet has been restarted.
-	redialWait = 500 * time.Millisecond
-	redialStep = 10 * time.Millisecond
 )
 
-// Client keeps one connection to the kubelet, and makes a new one when the kubelet was restarted.
+// Client keeps one connection to the kubelet, and makes a new one when the kubelet was restarted. List is for one caller
+// at a time.
 type Client struct {
 	path string
-	conn *grpc.ClientConn
-	api  podresourcesv1.PodResourcesListerClient
 
-	mu      sync.Mutex
-	dials   int   // attempts to connect that have come to an end
-	dialErr error // of the last one
+	mu     sync.Mutex
+	conn   *connection // nil where there is none
+	made   uint64      // connections so far
+	closed bool
+}
+
+// Answer is what the kubelet says.
+type Answer struct {
+	Allocations []Allocation
+	// Pods is how many pods the kubelet knows of, with and without devices.
+	Pods int
+	// Connection numbers the connections from 1 on: where it is another one than before, so may be the kubelet.
+	Connection uint64
 }
 
 // SocketPath returns the path of an endpoint, which is unix:// and an absolute path.
@@ -63,92 +65,71 @@ func New(endpoint string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("podresources: %w", err)
 	}
-	c := &Client{path: path}
-	c.conn, err = grpc.NewClient("passthrough:kubelet",
-		grpc.WithContextDialer(c.dial),
-		grpc.WithTransportCredentials(insecure.NewCredentials()), // a Unix socket: its directory's permissions protect it
-		grpc.WithNoProxy(),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
-			MinConnectTimeout: time.Second,
-		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
-	)
-	if err != nil {
-		return nil, fmt.Errorf("podresources: connect to %s: %w", path, err)
-	}
-	c.api = podresourcesv1.NewPodResourcesListerClient(c.conn)
-	return c, nil
-}
-
-// dial connects, and keeps the error: gRPC passes on no more than its text.
-func (c *Client) dial(ctx context.Context, _ string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.path)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.dials++
-	c.dialErr = err
-	return conn, err
+	return &Client{path: path}, nil
 }
 
 // List returns every device that is allocated to a container of this node.
-func (c *Client) List(ctx context.Context) ([]Allocation, error) {
+func (c *Client) List(ctx context.Context) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	response, err := c.api.List(ctx, &podresourcesv1.ListPodResourcesRequest{})
-	if status.Code(err) == codes.Unavailable && c.redial(ctx) {
-		response, err = c.api.List(ctx, &podresourcesv1.ListPodResourcesRequest{})
+	answer, err := c.ask(ctx)
+	if status.Code(err) == codes.Unavailable {
+		answer, err = c.ask(ctx) // the connection broke
 	}
 	if err != nil {
-		return nil, c.explain(err)
+		return Answer{}, c.explain(err)
 	}
-	return allocations(response), nil
+	return answer, nil
 }
 
-// redial makes a new connection at once, whatever gRPC's own back-off says, and tells whether there is one.
-func (c *Client) redial(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, redialWait)
-	defer cancel()
-	before, _ := c.dialed()
-	c.conn.ResetConnectBackoff()
-	c.conn.Connect()
-	for ctx.Err() == nil {
-		state := c.conn.GetState()
-		switch state {
-		case connectivity.Ready:
-			return true
-		case connectivity.Shutdown:
-			return false
-		case connectivity.TransientFailure:
-			if dials, _ := c.dialed(); dials > before {
-				return false
-			}
-		case connectivity.Idle:
-			c.conn.Connect()
-		case connectivity.Connecting:
+func (c *Client) ask(ctx context.Context) (Answer, error) {
+	conn, number, err := c.connect(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	response, err := conn.api.List(ctx, &podresourcesv1.ListPodResourcesRequest{})
+	if err != nil {
+		if status.Code(err) == codes.Unavailable || !conn.sound() {
+			c.drop(conn)
 		}
-		// In steps: an attempt that fails at once may go by unseen.
-		step, stop := context.WithTimeout(ctx, redialStep)
-		c.conn.WaitForStateChange(step, state)
-		stop()
+		return Answer{}, err
 	}
-	return false
+	return Answer{Allocations: allocations(response), Pods: len(response.GetPodResources()), Connection: number}, nil
 }
 
-// dialed tells how many attempts to connect have come to an end, and how the last one did.
-func (c *Client) dialed() (int, error) {
+// connect returns the connection that is kept, or a new one where it is broken.
+func (c *Client) connect(ctx context.Context) (*connection, uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.dials, c.dialErr
+	switch {
+	case c.closed:
+		return nil, 0, net.ErrClosed
+	case c.conn != nil && c.conn.sound():
+		return c.conn, c.made, nil
+	case c.conn != nil:
+		_ = c.conn.close()
+		c.conn = nil
+	}
+	conn, err := dial(ctx, c.path)
+	if err != nil {
+		return nil, 0, err
+	}
+	c.conn = conn
+	c.made++
+	return conn, c.made, nil
+}
+
+func (c *Client) drop(conn *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn == conn {
+		_ = conn.close()
+		c.conn = nil
+	}
 }
 
 // explain says what was attempted, on what, and what to do.
 func (c *Client) explain(err error) error {
-	_, dialErr := c.dialed()
-	if status.Code(err) == codes.Unavailable && dialErr != nil {
-		err = dialErr
-	}
 	var hint string
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -170,4 +151,14 @@ func (c *Client) explain(err error) error {
 }
 
 // Close closes the connection.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.conn == nil {
+		return nil
+	}
+	err := c.conn.close()
+	c.conn = nil
+	return err
+}

@@ -5,6 +5,7 @@ package podresources
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,7 +66,47 @@ func TestList(t *testing.T) {
 			ClaimNamespace: "ml", Claim: "claim", Driver: "gpu.nvidia.com", Pool: "n1", Device: "gpu-0", Share: "s1",
 			CDI: []string{"k8s.gpu.nvidia.com/device=gpu-0"},
 		}},
-	}, got)
+	}, got.Allocations)
+	assert.Equal(t, 3, got.Pods)
+	assert.EqualValues(t, 1, got.Connection)
+}
+
+// Kubelets tell with each device of a claim the CDI devices of those before it, too.
+func TestListClaimOfSeveral(t *testing.T) {
+	device := func(driver, name string, cdi ...string) *podresourcesv1.ClaimResource {
+		claimed := &podresourcesv1.ClaimResource{DriverName: driver, PoolName: "n1", DeviceName: name}
+		for _, id := range cdi {
+			claimed.CdiDevices = append(claimed.CdiDevices, &podresourcesv1.CDIDevice{Name: id})
+		}
+		return claimed
+	}
+	tests := []struct {
+		name    string
+		devices []*podresourcesv1.ClaimResource
+		want    [][]string
+	}{
+		{"one more each", []*podresourcesv1.ClaimResource{
+			device("d", "a", "k=a"), device("d", "b", "k=a", "k=b"), device("d", "c", "k=a", "k=b", "k=c1", "k=c2"),
+		}, [][]string{{"k=a"}, {"k=b"}, {"k=c1", "k=c2"}}},
+		{"each its own", []*podresourcesv1.ClaimResource{device("d", "a", "k=a"), device("d", "b", "k=b")}, [][]string{{"k=a"}, {"k=b"}}},
+		{"the claim's for all", []*podresourcesv1.ClaimResource{device("d", "a", "k=x"), device("d", "b", "k=x")}, [][]string{{"k=x"}, {"k=x"}}},
+		{"of another driver", []*podresourcesv1.ClaimResource{device("d", "a", "k=a"), device("e", "b", "k=a", "k=b")}, [][]string{{"k=a"}, {"k=a", "k=b"}}},
+		{"none before", []*podresourcesv1.ClaimResource{device("d", "a"), device("d", "b", "k=b")}, [][]string{nil, {"k=b"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			response := &podresourcesv1.ListPodResourcesResponse{PodResources: []*podresourcesv1.PodResources{{
+				Containers: []*podresourcesv1.ContainerResources{{
+					DynamicResources: []*podresourcesv1.DynamicResource{{ClaimName: "c", ClaimResources: tt.devices}},
+				}},
+			}}}
+			var got [][]string
+			for _, a := range allocations(response) {
+				got = append(got, a.Dynamic.CDI)
+			}
+			assert.Equal(t, tt.want, got)
+		})
+	}
 }
 
 // The kubelet goes and comes back at the same path: the next call finds it.
@@ -78,11 +119,14 @@ func TestListKubeletRestart(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOENT)
 	require.ErrorContains(t, err, "mount the kubelet's directory")
 
-	for range 3 {
+	for n := range 3 {
 		kubelet.Start()
-		got, err := client.List(t.Context())
-		require.NoError(t, err)
-		assert.Len(t, got, 1)
+		for range 2 {
+			got, err := client.List(t.Context())
+			require.NoError(t, err)
+			assert.Len(t, got.Allocations, 1)
+			assert.EqualValues(t, n+1, got.Connection, "one connection for each kubelet")
+		}
 
 		kubelet.Stop()
 		_, err = client.List(t.Context())
@@ -115,10 +159,9 @@ func TestListNobodyListens(t *testing.T) {
 
 func TestListNotAllowed(t *testing.T) {
 	if os.Getuid() == 0 {
-		// Root may do everything: what the dialer would say is put in its place.
+		// Root may do everything: what dialing would say is put in its place.
 		client := newClient(t, "unix:///nonexistent/kubelet.sock")
-		client.dialErr = os.NewSyscallError("connect", syscall.EACCES)
-		err := client.explain(status.Error(codes.Unavailable, "connection error"))
+		err := client.explain(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EACCES)})
 		require.ErrorIs(t, err, syscall.EACCES)
 		require.ErrorContains(t, err, "run as user 0")
 		return
@@ -187,8 +230,7 @@ func TestListClosed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, client.Close())
 	_, err = client.List(t.Context())
-	require.Error(t, err)
-	assert.False(t, client.redial(t.Context()))
+	require.ErrorIs(t, err, net.ErrClosed)
 }
 
 func TestSocketPath(t *testing.T) {

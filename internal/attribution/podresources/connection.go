@@ -1,0 +1,80 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package podresources
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
+)
+
+// connection is gRPC over a socket that was connected before: gRPC would log every attempt to connect that fails, and go on
+// trying by itself, every few seconds for as long as there is no kubelet.
+type connection struct {
+	grpc *grpc.ClientConn
+	api  podresourcesv1.PodResourcesListerClient
+
+	mu     sync.Mutex
+	socket net.Conn // until gRPC has taken it
+}
+
+// dial connects to the socket at path.
+func dial(ctx context.Context, path string) (*connection, error) {
+	socket, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{socket: socket}
+	c.grpc, err = grpc.NewClient("passthrough:kubelet",
+		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return c.take() }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), // a Unix socket: its directory's permissions protect it
+		grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithIdleTimeout(0), // it is kept
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
+	)
+	if err != nil {
+		_ = socket.Close()
+		return nil, fmt.Errorf("podresources: connect to %s: %w", path, err)
+	}
+	c.api = podresourcesv1.NewPodResourcesListerClient(c.grpc)
+	c.grpc.Connect()
+	return c, nil
+}
+
+// take hands out the socket, once.
+func (c *connection) take() (net.Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.socket == nil {
+		return nil, net.ErrClosed
+	}
+	socket := c.socket
+	c.socket = nil
+	return socket, nil
+}
+
+// sound tells whether the connection stands, or is just being made.
+func (c *connection) sound() bool {
+	switch c.grpc.GetState() {
+	case connectivity.Ready:
+		return true
+	case connectivity.Idle, connectivity.Connecting, connectivity.TransientFailure, connectivity.Shutdown:
+	}
+	return false
+}
+
+func (c *connection) close() error {
+	err := c.grpc.Close()
+	if socket, takeErr := c.take(); takeErr == nil {
+		_ = socket.Close()
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+)
+
+// remote is an Attributor of a node that is read from outside, on the view of a cluster.
+func remote(t *testing.T) *machine {
+	t.Helper()
+	m := newMachine(t, nil, podOf(train, helper), podOf(infer))
+	view, err := kube.NewView(m.clients, kube.ViewOptions{})
+	require.NoError(t, err)
+	view.Start()
+	t.Cleanup(view.Stop)
+	require.True(t, view.WaitSynced(t.Context()))
+	m.attributor = NewRemote(view)
+	t.Cleanup(func() {
+		m.stop()
+		assert.NotNil(t, view.Pods.ByUID(train.uid()), "the view is another's")
+	})
+	return m
+}
+
+// What the processes tell is told of their containers; nothing of what the kubelet has allocated, as nobody has asked it.
+func TestRemote(t *testing.T) {
+	m := remote(t)
+	read := func(joules float64) *gpu.Node {
+		d := device(0)
+		d.Energy = gpu.Total(joules)
+		node := nodeOf(d, device(1))
+		run(node, 10, uuid(0), train, 6e9, 0.5)
+		run(node, 11, uuid(0), train, 1e9, 0.1)
+		run(node, 12, uuid(0), infer, 2e9, 0.2)
+		return m.apply(node, 10)
+	}
+	read(1000)
+	node := read(2000)
+	require.Empty(t, node.Problems)
+	require.Len(t, node.Containers, 2)
+	u := use(t, node, train.joined(), uuid(0))
+	assert.False(t, u.Allocated.Known())
+	inDelta(t, 0.6, general(u))
+	assert.Equal(t, gpu.Some(int64(7e9)), u.MemoryUsage)
+	assert.False(t, u.MemoryLimit.Known())
+	inDelta(t, 0.6*400, u.Power)
+	total(t, 600, u.Energy)
+	_, idle := u.IdleTime.Get()
+	assert.False(t, idle)
+	inDelta(t, 0.2, general(use(t, node, infer.joined(), uuid(0))))
+	for _, d := range node.Devices {
+		assert.False(t, d.HoldersKnown, "not known to be free")
+		assert.Empty(t, d.Holders)
+	}
+}
+
+// A process that was not looked up yet may be anyone's; one that was, and is not there any more, is nobody's.
+func TestRemoteUnread(t *testing.T) {
+	m := remote(t)
+	node := nodeOf(device(0), device(1))
+	run(node, 10, uuid(0), train, 6e9, 0.5)
+	node.Processes = append(node.Processes, gpu.Process{PID: 11, DeviceID: uuid(0), Memory: gpu.Some(int64(1e9)), Unread: true})
+	run(node, 12, uuid(1), infer, 2e9, 0.2)
+	node.Processes = append(node.Processes, gpu.Process{PID: 13, DeviceID: uuid(1), Memory: gpu.Some(int64(1e9))})
+	m.apply(node)
+	u := use(t, node, train.joined(), uuid(0))
+	assert.False(t, general(u).Known())
+	assert.False(t, u.MemoryUsage.Known(), "the other process may be its own")
+	u = use(t, node, infer.joined(), uuid(1))
+	inDelta(t, 0.2, general(u))
+	assert.Equal(t, gpu.Some(int64(2e9)), u.MemoryUsage)
+}
+
+// Without the API a container has its id and its pod's UID.
+func TestRemoteWithoutView(t *testing.T) {
+	a := NewRemote(nil)
+	require.NoError(t, a.Start(t.Context()))
+	node := nodeOf(device(0))
+	node.Time = time.Unix(1_700_000_000, 0)
+	run(node, 10, uuid(0), train, 6e9, 0.5)
+	a.Apply(t.Context(), node)
+	inDelta(t, 0.5, general(use(t, node, train.used(), uuid(0))))
+	require.NoError(t, a.Close())
+}
+
+// Outside of a cluster a configuration can be tried out: the credentials are read at the start.
+func TestCredentialsAtStart(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	owners := DefaultOwners()
+	a, err := New(Config{NodeName: "n1", Owners: &owners})
+	require.NoError(t, err)
+	require.ErrorContains(t, a.Start(t.Context()), "attribution: owners: kube: auth_type serviceAccount: KUBERNETES_SERVICE_HOST")
+	require.NoError(t, a.Close())
+}

@@ -1,0 +1,134 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// podServer is an API server with one pod, on an address of its own.
+func podServer(t *testing.T, address string, busy *atomic.Bool) *httptest.Server {
+	t.Helper()
+	pods := &corev1.PodList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"},
+		Items: []corev1.Pod{*newPod("a", "u1")},
+	}
+	var listener net.Listener
+	require.Eventually(t, func() (ok bool) {
+		var err error
+		listener, err = net.Listen("tcp", address) //nolint:noctx // a test's
+		return err == nil
+	}, 10*time.Second, 10*time.Millisecond, "the address is taken")
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case busy.Load():
+			w.WriteHeader(http.StatusTooManyRequests)
+			_ = json.NewEncoder(w).Encode(metav1.Status{Status: "Failure", Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests})
+		case r.URL.Query().Get("watch") != "":
+			w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's own
+			<-r.Context().Done()
+		default:
+			_ = json.NewEncoder(w).Encode(pods)
+		}
+	}))
+	require.NoError(t, server.Listener.Close())
+	server.Listener = listener
+	server.Start()
+	return server
+}
+
+// stop ends a server, with what is connected to it.
+func stop(server *httptest.Server) {
+	server.CloseClientConnections()
+	server.Close()
+}
+
+// An API server that goes away after the first list, and takes no connection: it is told, what was last known is kept, and
+// when it is back nothing is wrong any more. client-go says nothing of it.
+func TestViewServerGoesAway(t *testing.T) {
+	for name, away := range map[string]struct {
+		begin, end func(*testing.T, *httptest.Server, *atomic.Bool) *httptest.Server
+		want       string
+	}{
+		"no connection": {
+			begin: func(_ *testing.T, s *httptest.Server, _ *atomic.Bool) *httptest.Server { stop(s); return s },
+			end: func(t *testing.T, s *httptest.Server, busy *atomic.Bool) *httptest.Server {
+				t.Helper()
+				return podServer(t, s.Listener.Addr().String(), busy)
+			},
+			want: "connection refused",
+		},
+		"too busy": {
+			begin: func(_ *testing.T, s *httptest.Server, busy *atomic.Bool) *httptest.Server {
+				busy.Store(true)
+				s.CloseClientConnections()
+				return s
+			},
+			end: func(_ *testing.T, s *httptest.Server, busy *atomic.Bool) *httptest.Server {
+				busy.Store(false)
+				return s
+			},
+			want: "(?i)too many requests",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var busy atomic.Bool
+			server := podServer(t, "127.0.0.1:0", &busy)
+			clients, err := NewClients(&rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{}})
+			require.NoError(t, err)
+			v, err := NewView(clients, ViewOptions{Pods: PodsOptions{Node: "n1"}})
+			require.NoError(t, err)
+			v.Start()
+			defer v.Stop()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			require.True(t, v.WaitSynced(ctx))
+			assert.Empty(t, v.Problems())
+
+			server = away.begin(t, server, &busy)
+			eventually(t, func() bool { return len(v.Problems()) == 1 })
+			problem := v.Problems()[0]
+			assert.Equal(t, "pods", problem.What)
+			require.ErrorContains(t, problem.Err, "kube: watch pods of node n1: ")
+			assert.Regexp(t, away.want, problem.Err.Error())
+			require.ErrorContains(t, problem.Err, "what was last known is shown until the API server answers")
+			assert.NotNil(t, v.Pods.ByUID("u1"))
+
+			server = away.end(t, server, &busy)
+			require.Eventually(t, func() bool { return len(v.Problems()) == 0 }, 30*time.Second, 10*time.Millisecond)
+			assert.NotNil(t, v.Pods.ByUID("u1"))
+			stop(server)
+		})
+	}
+}
+
+// What is not granted stays told although the list is: a list alone is half of what is needed.
+func TestInformerAnswered(t *testing.T) {
+	i := &Informer{what: "pods", now: time.Now}
+	i.answered(true, 0, errors.New("no route"))
+	require.ErrorContains(t, i.Err(), "no route")
+	i.answered(false, http.StatusOK, nil)
+	require.Error(t, i.Err())
+	i.answered(true, http.StatusForbidden, nil)
+	require.ErrorContains(t, i.Err(), "no route", "which watchFailed is told")
+	i.answered(true, http.StatusOK, nil)
+	require.NoError(t, i.Err())
+	i.answered(false, http.StatusServiceUnavailable, nil)
+	require.ErrorContains(t, i.Err(), "the API server answers 503 Service Unavailable")
+}

@@ -1,0 +1,135 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec"
+)
+
+// readStats is how the reading of one source goes. It can be asked while a read hangs.
+type readStats struct {
+	mu   sync.Mutex
+	last readStat
+}
+
+type readStat struct {
+	read     bool // there was a read yet; only then the others mean anything
+	success  bool
+	duration time.Duration
+	good     time.Time // when the last read began that succeeded; zero if there was none
+}
+
+// note notes the end of a read.
+func (s *readStats) note(began time.Time, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last.read, s.last.success, s.last.duration = true, err == nil, time.Since(began)
+	if err == nil {
+		s.last.good = began
+	}
+}
+
+func (s *readStats) get() readStat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+// observe has the receiver's own metrics tell how the reads go, of each source and of each remote node.
+func (s *shared) observe() error {
+	t := s.telemetry
+	return errors.Join(
+		t.RegisterGpuReadSuccessCallback(func(_ context.Context, o metric.Int64Observer) error {
+			s.eachRead(func(r readStat, of metric.MeasurementOption) {
+				if r.read {
+					o.Observe(asInt(r.success), of)
+				}
+			})
+			return nil
+		}),
+		t.RegisterGpuReadDurationCallback(func(_ context.Context, o metric.Float64Observer) error {
+			s.eachRead(func(r readStat, of metric.MeasurementOption) {
+				if r.read && r.duration > 0 {
+					o.Observe(r.duration.Seconds(), of)
+				}
+			})
+			return nil
+		}),
+		t.RegisterGpuReadAgeCallback(func(_ context.Context, o metric.Float64Observer) error {
+			s.eachRead(func(r readStat, of metric.MeasurementOption) {
+				if !r.good.IsZero() {
+					o.Observe(time.Since(r.good).Seconds(), of)
+				}
+			})
+			return nil
+		}),
+		t.RegisterGpuExecsThrottledCallback(s.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Throttled) })),
+		t.RegisterGpuExecsSkippedCallback(s.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Skipped) })),
+		t.RegisterGpuShardsHeldCallback(s.eachCluster(func(c *kubeexec.ClusterStats) (held gpu.Opt[int64]) {
+			if c.Election != nil {
+				held = gpu.Some(int64(len(c.Election.Held)))
+			}
+			return held
+		})),
+		t.RegisterGpuShardReplicasCallback(s.eachCluster(func(c *kubeexec.ClusterStats) (alive gpu.Opt[int64]) {
+			if c.Election != nil {
+				alive = gpu.Some(int64(c.Election.Replicas))
+			}
+			return alive
+		})),
+	)
+}
+
+// eachRead tells of each source and each remote node how its reads go, and by what attributes it is known. There are no more
+// of them than the clusters have nodes with GPUs.
+func (s *shared) eachRead(tell func(readStat, metric.MeasurementOption)) {
+	for _, r := range s.readings {
+		tell(r.stats.get(), r.attributes())
+	}
+	if s.fleet == nil {
+		return
+	}
+	for _, cluster := range s.fleet.stats() {
+		for i := range cluster.Nodes {
+			n := &cluster.Nodes[i]
+			stat := readStat{read: n.Read, success: n.Success, duration: n.Duration, good: n.LastGood}
+			if n.Unreadable != "" {
+				stat.read, stat.success, stat.duration = true, false, 0 // of the last read, which is long ago
+			}
+			tell(stat, metric.WithAttributes(attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name),
+				attribute.String("k8s.node.name", n.Node), attribute.String("hw.vendor", string(n.Vendor))))
+		}
+	}
+}
+
+func (s *shared) eachCluster(of func(*kubeexec.ClusterStats) gpu.Opt[int64]) metric.Int64Callback {
+	return func(_ context.Context, o metric.Int64Observer) error {
+		if s.fleet == nil {
+			return nil
+		}
+		clusters := s.fleet.stats()
+		for i := range clusters {
+			if v, ok := of(&clusters[i]).Get(); ok {
+				o.Observe(v, metric.WithAttributes(attribute.String("k8s.cluster.name", clusters[i].Name)))
+			}
+		}
+		return nil
+	}
+}
+
+func asInt(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,132 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+	"go.uber.org/zap"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/metadatatest"
+)
+
+// own returns the points of one of the receiver's own metrics, by their attributes.
+func own(t *testing.T, tel *componenttest.Telemetry, name string) map[string]float64 {
+	t.Helper()
+	points := map[string]float64{}
+	text := func(set attribute.Set) string { return set.Encoded(attribute.DefaultEncoder()) }
+	m, err := tel.GetMetric(name)
+	if err != nil {
+		return points // none yet
+	}
+	switch data := m.Data.(type) {
+	case metricdata.Gauge[int64]:
+		for _, p := range data.DataPoints {
+			points[text(p.Attributes)] = float64(p.Value)
+		}
+	case metricdata.Gauge[float64]:
+		for _, p := range data.DataPoints {
+			points[text(p.Attributes)] = p.Value
+		}
+	}
+	return points
+}
+
+func TestOwnMetricsOfASource(t *testing.T) {
+	tel := componenttest.NewTelemetry()
+	t.Cleanup(func() { require.NoError(t, tel.Shutdown(context.Background())) })
+	proceed := make(chan struct{})
+	source := &fakeSource{next: func(ctx context.Context, read int) (*gpu.Node, error) {
+		switch read {
+		case 1:
+			return nodeOf(healthy("GPU-1")), nil
+		case 2:
+			return nil, errors.New("the driver says no")
+		default: // it hangs
+			select {
+			case proceed <- struct{}{}:
+			case <-ctx.Done():
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+	}}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	r.set.TelemetrySettings = tel.NewTelemetrySettings()
+	m := r.newMetrics()
+	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"))
+	require.NoError(t, m.Start(t.Context(), r.host))
+	<-proceed
+	assert.Equal(t, map[string]float64{"scraper=nvml": 0}, own(t, tel, "otelcol_gpu_read_success"), "also while a read hangs")
+	assert.Contains(t, own(t, tel, "otelcol_gpu_read_duration"), "scraper=nvml")
+	first := own(t, tel, "otelcol_gpu_read_age")["scraper=nvml"]
+	assert.Positive(t, first, "of the read that was good")
+	assert.Greater(t, own(t, tel, "otelcol_gpu_read_age")["scraper=nvml"], first)
+	require.NoError(t, m.Shutdown(t.Context()))
+	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "nothing is left of it")
+}
+
+// statsOf is a fleet of which only the figures are asked.
+type statsOf []kubeexec.ClusterStats
+
+func (s statsOf) Start()                         {}
+func (s statsOf) Close() error                   { return nil }
+func (s statsOf) Stats() []kubeexec.ClusterStats { return s }
+
+func TestOwnMetricsOfAFleet(t *testing.T) {
+	tel := componenttest.NewTelemetry()
+	t.Cleanup(func() { require.NoError(t, tel.Shutdown(context.Background())) })
+	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
+	require.NoError(t, err)
+	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	s := &shared{cfg: cfg, telemetry: telemetry, fleet: newFleet(cfg, zap.NewNop(), telemetry)}
+	require.NoError(t, s.observe())
+	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "not started yet")
+
+	hourAgo := time.Now().Add(-time.Hour)
+	s.fleet.reader = statsOf{
+		{Name: "prod", Throttled: 2, Skipped: 7, Election: &shard.Status{Held: []int{0, 3}, Replicas: 3}, Nodes: []kubeexec.NodeStats{
+			{Node: "good", Vendor: gpu.NVIDIA, Read: true, Success: true, Duration: 1500 * time.Millisecond, LastGood: time.Now()},
+			{Node: "failing", Vendor: gpu.AMD, Read: true, Duration: 5 * time.Second},
+			{Node: "new", Vendor: gpu.NVIDIA},
+			{Node: "gone", Vendor: gpu.NVIDIA, Read: true, Success: true, Duration: time.Second, LastGood: hourAgo, Unreadable: "no pod"},
+		}},
+		{Name: "other"},
+	}
+	key := func(vendor, node string) string {
+		return "hw.vendor=" + vendor + ",k8s.cluster.name=prod,k8s.node.name=" + node + ",scraper=kubernetes_exec"
+	}
+	assert.Equal(t, map[string]float64{key("NVIDIA", "good"): 1, key("AMD", "failing"): 0, key("NVIDIA", "gone"): 0},
+		own(t, tel, "otelcol_gpu_read_success"))
+	assert.Equal(t, map[string]float64{key("NVIDIA", "good"): 1.5, key("AMD", "failing"): 5}, own(t, tel, "otelcol_gpu_read_duration"))
+	ages := own(t, tel, "otelcol_gpu_read_age")
+	assert.Len(t, ages, 2)
+	assert.InDelta(t, 3600, ages[key("NVIDIA", "gone")], 60)
+	assert.InDelta(t, 0, ages[key("NVIDIA", "good")], 60)
+
+	prod := attribute.NewSet(attribute.String("k8s.cluster.name", "prod"))
+	other := attribute.NewSet(attribute.String("k8s.cluster.name", "other"))
+	metadatatest.AssertEqualGpuExecsSkipped(t, tel, []metricdata.DataPoint[int64]{
+		{Attributes: prod, Value: 7}, {Attributes: other, Value: 0},
+	}, metricdatatest.IgnoreTimestamp())
+	metadatatest.AssertEqualGpuExecsThrottled(t, tel, []metricdata.DataPoint[int64]{
+		{Attributes: prod, Value: 2}, {Attributes: other, Value: 0},
+	}, metricdatatest.IgnoreTimestamp())
+	metadatatest.AssertEqualGpuShardsHeld(t, tel, []metricdata.DataPoint[int64]{{Attributes: prod, Value: 2}}, metricdatatest.IgnoreTimestamp())
+	metadatatest.AssertEqualGpuShardReplicas(t, tel, []metricdata.DataPoint[int64]{{Attributes: prod, Value: 3}}, metricdatatest.IgnoreTimestamp())
+	telemetry.Shutdown()
+}
