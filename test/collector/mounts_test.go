@@ -1,0 +1,80 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+// What is absent without each mount of the agent, as docs/kubernetes.md has it; and nothing that is there is false.
+func TestAgentWithoutMounts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		attribution string
+		said        string // in the log
+		check       func(t *testing.T, points harness.Points)
+	}{
+		"no host PID namespace": {
+			"processes: {any_pid_namespace: false}", "run with hostPID: true",
+			func(t *testing.T, points harness.Points) {
+				t.Helper()
+				assert.Len(t, points.Select("process.gpu.memory.usage"), 6)
+				for _, p := range points.Select("process.gpu.memory.usage") {
+					assert.NotContains(t, p.Resource, "process.executable.name")
+					assert.NotContains(t, p.Resource, "container.id")
+				}
+				assert.Len(t, points.Select("container.gpu.allocated"), 5)
+				assert.Equal(t, []string{notebook.pod}, points.Select("container.gpu.memory.usage").Distinct("k8s.pod.name"))
+				assert.Equal(t, []string{notebook.pod}, points.Select("container.gpu.idle.time").Distinct("k8s.pod.name"))
+			},
+		},
+		"no kubelet's socket": {
+			"pod_resources: {endpoint: unix:///nonexistent/kubelet.sock}", "mount the kubelet's directory pod-resources",
+			func(t *testing.T, points harness.Points) {
+				t.Helper()
+				for _, metric := range []string{
+					"hw.gpu.allocated", "container.gpu.allocated", "container.gpu.idle.time", "container.gpu.memory.limit",
+				} {
+					assert.Empty(t, points.Select(metric), metric)
+				}
+				assert.Len(t, points.Select("container.gpu.memory.usage"), 5)
+			},
+		},
+		"no logs": {
+			"processes: {log_path: /nonexistent}", "",
+			func(t *testing.T, points harness.Points) {
+				t.Helper()
+				for _, p := range points.Select("container.gpu.allocated", "k8s.pod.name", training.pod) {
+					assert.NotContains(t, p.Resource, "k8s.pod.uid")
+				}
+				uses := 0
+				for _, p := range points.Select("container.gpu.memory.usage", "hw.id", gpu(0)) {
+					uses++
+					assert.Equal(t, training.uid(), p.Resource["k8s.pod.uid"])
+					assert.Equal(t, training.id(), p.Attributes["container.id"])
+					assert.NotContains(t, p.Resource, "k8s.pod.name")
+				}
+				assert.Equal(t, 1, uses)
+				assert.Equal(t, []string{notebook.pod}, points.Select("container.gpu.idle.time").Distinct("k8s.pod.name"))
+				// Of the one who uses a device that somebody holds it is not known whether it is the holder.
+				assert.Empty(t, points.Select("container.gpu.allocated", "container.id", training.id()))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := prepareWorkloads(t)
+			n.start(shipped{configs: []string{"agent-kubernetes.yaml"}, more: "receivers: {gpu: {attribution: {" + c.attribution + "}}}"})
+			n.scrapes(2)
+			c.check(t, n.next("the GPUs", func(points harness.Points) bool { return len(points.Select("hw.power")) == 8 }))
+			assert.Contains(t, n.process.Output(), c.said)
+		})
+	}
+}

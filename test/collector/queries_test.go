@@ -1,0 +1,202 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+// expectations are the answers to the queries of docs/queries.md, by their headings: values by the label that tells the
+// series apart. The rates are those of workloadScenario: training is busy 90 % of the time, the servers 40 and 20 %.
+var expectations = map[string]struct {
+	label  string
+	values map[string]float64
+	within float64 // as a share; 0: exactly
+}{
+	"Summary of each cluster": {"__name__", map[string]float64{
+		"cluster:hw_gpu_nodes:count":              1,
+		"cluster:hw_gpu_count:sum visible":        8,
+		"cluster:hw_gpu_count:sum missing":        0,
+		"cluster:hw_gpu_count:sum unmanaged":      0,
+		"cluster:hw_status:sum ok":                8,
+		"cluster:hw_status:sum degraded":          0,
+		"cluster:hw_status:sum failed":            0,
+		"cluster:hw_status:sum predicted_failure": 0,
+		"cluster:hw_gpu_allocated:sum":            4,
+		"cluster:hw_gpu_memory_limit_bytes:sum":   8 * 81559 << 20,
+		"cluster:hw_gpu_memory_usage_bytes:sum":   80 << 30,
+		"cluster:hw_gpu_utilization_ratio:avg":    2.2 / 7,
+		"cluster:hw_temperature_celsius:avg":      (70 + 7*40) / 8.0,
+		"cluster:hw_power_watts:sum":              600 + 70 + 300 + 70 + 400 + 200 + 150 + 70,
+	}, 1e-9},
+	"Memory in use":          {"k8s_cluster_name", map[string]float64{"prod": 80 << 30}, 0},
+	"Mean utilisation":       {"k8s_cluster_name", map[string]float64{"prod": 2.2 / 7}, 1e-9},
+	"Used but not allocated": {"k8s_pod_name", map[string]float64{"stowaway-0": 0}, 0},
+	"Allocated but unused":   {"k8s_pod_name", map[string]float64{"notebook-0": 1}, 0},
+	"Allocated and idle":     {"k8s_pod_name", map[string]float64{"notebook-0": 1}, 0.08},
+	"Used by no container":   {"systemd_unit", map[string]float64{"miner.service": 2 << 30}, 0},
+	"What containers leave of a device": {"hw_id", map[string]float64{
+		gpu(0): 0, gpu(1): 0, gpu(2): 0, gpu(3): 0, gpu(4): 0, gpu(6): 2 << 30, gpu(7): 0,
+		"MIG-00000000-0000-4000-8000-000000000050": 0, "MIG-00000000-0000-4000-8000-000000000051": 0,
+	}, 0},
+	"GPUs that nobody holds": {"hw_name", map[string]float64{"nvidia2": 0, "nvidia3": 0, "nvidia6": 0, "nvidia7": 0}, 0},
+
+	"Idle by namespace": {"k8s_namespace_name", map[string]float64{"ml": 0.1 + 1 + 0.6 + 0.8}, 0.08},
+	"Idle by workload": {"k8s_workload_name", map[string]float64{
+		"train": 0.1, "notebook": 1, "server": 0.6 + 0.8,
+	}, 0.08},
+	"Idle by team": {"k8s_pod_label_team", map[string]float64{"language": 0.1 + 0.6 + 0.8, "vision": 1}, 0.08},
+
+	// In the 20 s that a day is in the test.
+	"Energy by namespace":                   {"k8s_namespace_name", map[string]float64{"ml": 20 * (600 + 70 + 150 + 400) / 3.6e6}, 0.15},
+	"Energy that no container accounts for": {"k8s_cluster_name", map[string]float64{"prod": 20 * (150 + 70 + 200 + 150 + 70) / 3.6e6}, 0.3},
+	"Power by workload": {"k8s_workload_name", map[string]float64{
+		"train": 600, "notebook": 70, "server": 400, "": 150, // the stowaway has no owner
+	}, 1e-9},
+
+	"Free by resource name":              {"k8s_resource_name", map[string]float64{"nvidia.com/gpu": 4, "nvidia.com/mig-3g.40gb": 1}, 0},
+	"Pods that wait for a GPU":           {"k8s_resource_name", map[string]float64{"nvidia.com/gpu": 1}, 0},
+	"Requested but unused, by namespace": {"k8s_namespace_name", map[string]float64{"ml": 3}, 0},
+}
+
+// whenLost are the answers once a GPU is lost.
+var whenLost = map[string]string{"GPUs that have failed": "nvidia7", "Why they have failed": "nvidia7"}
+
+// queries are those of docs/queries.md, by their headings.
+func queries(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "queries.md"))
+	require.NoError(t, err)
+	found := map[string]string{}
+	for _, section := range regexp.MustCompile(`(?m)^###? `).Split(string(text), -1) {
+		heading, rest, _ := strings.Cut(section, "\n")
+		_, query, ok := strings.Cut(rest, "```promql\n")
+		if !ok {
+			continue
+		}
+		query, rest, _ = strings.Cut(query, "```")
+		assert.NotContains(t, rest, "```promql", "%s: one query a heading", heading)
+		assert.NotContains(t, found, heading)
+		found[heading] = query
+	}
+	return found
+}
+
+// ranges are the ranges of queries and rules, for each of which the test has twenty seconds: reads, at half a second, are then exact to 5 %.
+var ranges = regexp.MustCompile(`\[(5m|1h|1d)\]`)
+
+// Every query of the documentation gives the right answer on a real Prometheus, which scrapes an agent and the reader of
+// the cluster's API, both with the shipped configurations, and evaluates the shipped rules.
+func TestDocumentedQueries(t *testing.T) {
+	t.Parallel()
+	prometheus := tool(t, "prometheus")
+	server := newAPIServer(t, workloadObjects())
+	env := []string{"KUBECONFIG=" + server.kubeconfig}
+	n := prepareWorkloads(t)
+	n.start(shipped{
+		configs: []string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")},
+		more:    "receivers: {gpu: {attribution: {owners: {auth_type: kubeConfig}}}}",
+		env:     env,
+	})
+	sink := harness.NewSink()
+	t.Cleanup(func() { assert.NoError(t, sink.Close()) })
+	cluster := shipped{configs: []string{"cluster.yaml"}, scrapers: "scrapers: {kubernetes_cluster: {auth_type: kubeConfig}}", env: env}
+	clusterPage, _ := cluster.start(t, t.TempDir(), sink)
+	n.next("attributed workloads", func(points harness.Points) bool {
+		return attributed(points) && len(withResource(points, "container.gpu.allocated", "k8s.workload.name")) >= 4
+	})
+
+	dir, address := t.TempDir(), freeAddress(t)
+	rules, err := os.ReadFile(filepath.Join(root(t), "deploy", "prometheus", "recording.rules.yaml"))
+	require.NoError(t, err)
+	rules = ranges.ReplaceAll(rules, []byte("[20s]"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yaml"), rules, 0o600))
+	config := filepath.Join(dir, "prometheus.yaml")
+	target := strings.NewReplacer("http://", "", "/metrics", "")
+	require.NoError(t, os.WriteFile(config, []byte("global: {evaluation_interval: 1s}\nrule_files: [rules.yaml]\nscrape_configs:\n"+
+		"- {job_name: gpu, scrape_interval: 1s, static_configs: [{targets: ["+
+		strconv.Quote(target.Replace(n.page))+", "+strconv.Quote(target.Replace(clusterPage))+"]}]}\n"), 0o600))
+	process, err := harness.Start(harness.Options{Binary: prometheus, Dir: dir, Args: []string{
+		"--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + address,
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		process.Kill()
+		if t.Failed() {
+			t.Log(process.Output())
+		}
+	})
+	// So many that a range of twenty seconds is full.
+	eventually(t, 3*patience, "22 scrapes", func() bool { return ask(t, address, `min(count_over_time(up[1m]))`) >= 22 })
+
+	documented := queries(t)
+	for heading := range expectations {
+		assert.Contains(t, documented, heading)
+	}
+	for heading, query := range documented {
+		want, known := expectations[heading]
+		if whenLost[heading] != "" {
+			assert.Empty(t, answers(t, address, query, "hw_name"), heading)
+			continue
+		}
+		require.True(t, known, "%s: what does it answer?", heading)
+		got := answers(t, address, ranges.ReplaceAllString(query, "[20s]"), want.label)
+		for key, value := range want.values {
+			if assert.Contains(t, got, key, "%s: %v", heading, got) {
+				assert.InDelta(t, value, got[key], want.within*value+1e-12, "%s: %s", heading, key)
+			}
+		}
+		assert.Len(t, got, len(want.values), "%s: %v", heading, got)
+	}
+
+	n.set("[fault fell-off-the-bus]\ngpu = 7\nkind = lost")
+	for heading, name := range whenLost {
+		eventually(t, patience, heading, func() bool {
+			got := answers(t, address, documented[heading], "hw_name")
+			return len(got) == 1 && got[name] == 1
+		})
+	}
+}
+
+// answers asks Prometheus for a vector, by a label. Series of one name that differ in a state have that beside it.
+func answers(t *testing.T, address, query, label string) map[string]float64 {
+	t.Helper()
+	code, body, err := harness.Get(t.Context(), "http://"+address+"/api/v1/query?query="+url.QueryEscape(query))
+	require.NoError(t, err)
+	require.Equal(t, 200, code, body)
+	var answer struct {
+		Data struct {
+			Result []struct {
+				Metric map[string]string `json:"metric"`
+				Value  [2]any            `json:"value"`
+			} `json:"result"`
+		} `json:"data"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &answer))
+	found := map[string]float64{}
+	for _, series := range answer.Data.Result {
+		key := series.Metric[label]
+		if label == "__name__" {
+			key = strings.TrimSpace(key + " " + series.Metric["hw_gpu_presence"] + series.Metric["hw_state"])
+		}
+		assert.NotContains(t, found, key, "%s: %v", query, series.Metric)
+		found[key], err = strconv.ParseFloat(series.Value[1].(string), 64)
+		require.NoError(t, err)
+	}
+	return found
+}

@@ -1,0 +1,211 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package deploy
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+)
+
+// realAPIServer starts an etcd and a kube-apiserver, those that the end-to-end test has built, and returns how to be its
+// administrator. Nothing runs beside them: no pod is ever started.
+func realAPIServer(t *testing.T) *rest.Config {
+	t.Helper()
+	cache := os.Getenv("E2E_CACHE")
+	if cache == "" {
+		cache = filepath.Join(root, ".tools", "kubernetes")
+	}
+	bin, err := filepath.Abs(filepath.Join(cache, "bin"))
+	require.NoError(t, err)
+	for _, name := range []string{"etcd", "kube-apiserver"} {
+		if !exists(filepath.Join(bin, name)) {
+			t.Skip("there is no " + name + " to try the manifests on; test/kubernetes/build.sh builds it")
+		}
+	}
+	dir := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	der, err := x509.MarshalECPrivateKey(key)
+	require.NoError(t, err)
+	keyFile, tokenFile := filepath.Join(dir, "sa.key"), filepath.Join(dir, "tokens.csv")
+	require.NoError(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600))
+	require.NoError(t, os.WriteFile(tokenFile, []byte("test-of-manifests,admin,1,system:masters\n"), 0o600))
+	client, peer, secure := freePort(t), freePort(t), freePort(t)
+	background(t, filepath.Join(bin, "etcd"), "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync",
+		"--listen-client-urls=http://127.0.0.1:"+client, "--advertise-client-urls=http://127.0.0.1:"+client,
+		"--listen-peer-urls=http://127.0.0.1:"+peer)
+	background(t, filepath.Join(bin, "kube-apiserver"), "--etcd-servers=http://127.0.0.1:"+client, "--bind-address=127.0.0.1",
+		"--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none", "--secure-port="+secure, "--cert-dir="+dir, "--authorization-mode=RBAC", "--token-auth-file="+tokenFile,
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+keyFile,
+		"--service-account-signing-key-file="+keyFile, "--service-cluster-ip-range=10.96.0.0/24")
+	return &rest.Config{
+		Host: "https://127.0.0.1:" + secure, BearerToken: "test-of-manifests", QPS: -1,
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true}, // it has signed its certificate itself
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's
+	require.NoError(t, err)
+	defer func() { _ = listener.Close() }()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	return port
+}
+
+// background runs a program until the test ends.
+func background(t *testing.T, program string, args ...string) {
+	t.Helper()
+	var out strings.Builder
+	command := exec.Command(program, args...) //nolint:noctx // it is killed below
+	command.Stdout, command.Stderr = &out, &out
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, command.Start())
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		if t.Failed() {
+			lines := strings.Split(out.String(), "\n")
+			t.Log(filepath.Base(program), strings.Join(lines[max(0, len(lines)-20):], "\n"))
+		}
+	})
+}
+
+// A real API server takes everything, its pod security admission lets the pods in at the level that their namespaces are
+// set to, and each account may do what it needs and no more.
+func TestRealAPIServer(t *testing.T) {
+	t.Parallel()
+	objects := slices.Concat(
+		build(t, with(t, "agent", "nvidia-runtime", "amd-fdinfo", "owners", "dra")),
+		build(t, filepath.Join(manifests, "cluster")), build(t, filepath.Join(manifests, "exec-sharded")),
+	)
+	config := realAPIServer(t)
+	client, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		_, err := client.CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{})
+		if err == nil {
+			break
+		}
+		require.Less(t, time.Since(began), time.Minute, err)
+	}
+	_, err = client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gpu-operator"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = client.NodeV1().RuntimeClasses().Create(t.Context(),
+		&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "nvidia"}, Handler: "nvidia"}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	dynamicClient, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
+	for i := range objects {
+		apply(t, dynamicClient, &objects[i])
+	}
+	pods := 0
+	for i := range objects {
+		spec := objects[i].pod()
+		if spec == nil {
+			continue
+		}
+		pods++
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "try", Namespace: objects[i].GetNamespace()}, Spec: *spec}
+		_, err := client.CoreV1().Pods(pod.Namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		require.NoError(t, err, objects[i].GetName())
+		if pod.Spec.HostPID { // to show that the level of the other namespaces is enforced
+			pod.Namespace, pod.Spec.ServiceAccountName = "gpureceiver-exec", "gpureceiver-exec"
+			_, err := client.CoreV1().Pods(pod.Namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			require.ErrorContains(t, err, "violates PodSecurity")
+		}
+	}
+	assert.Equal(t, 3, pods)
+	for _, c := range accesses {
+		verb, rest, _ := strings.Cut(c.what, " ")
+		resource, namespace, _ := strings.Cut(rest, " in ")
+		resource, subresource, _ := strings.Cut(resource, "/")
+		resource, group, _ := strings.Cut(resource, ".")
+		review, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: "system:serviceaccount:" + c.account + ":" + c.account, Groups: []string{"system:serviceaccounts", "system:authenticated"},
+				ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Verb: verb, Group: group, Resource: resource, Subresource: subresource, Namespace: namespace,
+				},
+			},
+		}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		assert.Equal(t, c.allowed, review.Status.Allowed, "%s: %s: %s", c.account, c.what, review.Status.Reason)
+	}
+}
+
+// accesses are what accounts may and may not; without a namespace it is in all of them.
+var accesses = []struct {
+	account, what string
+	allowed       bool
+}{
+	{"gpureceiver-agent", "list pods", true},
+	{"gpureceiver-agent", "watch replicasets.apps", true},
+	{"gpureceiver-agent", "watch jobs.batch", true},
+	{"gpureceiver-agent", "list resourceslices.resource.k8s.io", true},
+	{"gpureceiver-agent", "list nodes", false},
+	{"gpureceiver-agent", "list secrets", false},
+	{"gpureceiver-agent", "create pods/exec in gpu-operator", false},
+	{"gpureceiver-agent", "get nodes/proxy", false},
+	{"gpureceiver-cluster", "watch pods", true},
+	{"gpureceiver-cluster", "list nodes", true},
+	{"gpureceiver-cluster", "list configmaps in gpureceiver-cluster", false},
+	{"gpureceiver-cluster", "get pods/log", false},
+	{"gpureceiver-exec", "watch pods in gpu-operator", true},
+	{"gpureceiver-exec", "get pods/exec in gpu-operator", true},
+	{"gpureceiver-exec", "create pods/exec in gpu-operator", true},
+	{"gpureceiver-exec", "create pods/exec in kube-system", false},
+	{"gpureceiver-exec", "get pods/exec", false},
+	{"gpureceiver-exec", "create pods in gpu-operator", false},
+	{"gpureceiver-exec", "watch nodes", true},
+	{"gpureceiver-exec", "list jobs.batch", true},
+	{"gpureceiver-exec", "update leases.coordination.k8s.io in gpureceiver-exec", true},
+	{"gpureceiver-exec", "update leases.coordination.k8s.io in kube-system", false},
+	{"gpureceiver-exec", "list secrets in gpureceiver-exec", false},
+}
+
+// apply creates an object as it stands in the manifest; a field that the API server does not know is an error.
+func apply(t *testing.T, client dynamic.Interface, o *object) {
+	t.Helper()
+	var fields map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(o.text), &fields))
+	resource, _ := meta.UnsafeGuessKindToResource(o.typed.GetObjectKind().GroupVersionKind())
+	options := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
+	into := client.Resource(resource)
+	var err error
+	if o.GetNamespace() == "" {
+		_, err = into.Create(t.Context(), &unstructured.Unstructured{Object: fields}, options)
+	} else {
+		_, err = into.Namespace(o.GetNamespace()).Create(t.Context(), &unstructured.Unstructured{Object: fields}, options)
+	}
+	require.NoError(t, err, "%s %s", resource.Resource, o.GetName())
+}

@@ -1,0 +1,161 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// build runs kustomize, which kubectl has in it, on a folder.
+func build(t *testing.T, folder string) []object {
+	t.Helper()
+	command := []string{"kubectl", "kustomize"}
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		command = []string{"kustomize", "build"}
+		if _, err := exec.LookPath("kustomize"); err != nil {
+			t.Skip("neither kubectl nor kustomize is in PATH: what components change was not checked")
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), command[0], command[1], folder).Output()
+	var failed *exec.ExitError
+	if err != nil && assert.ErrorAs(t, err, &failed) {
+		t.Log(string(failed.Stderr))
+	}
+	require.NoError(t, err, folder)
+	return decode(t, folder, out)
+}
+
+// with is a kustomization of the agent and components.
+func with(t *testing.T, base string, components ...string) string {
+	t.Helper()
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	to, err := filepath.Abs(manifests)
+	require.NoError(t, err)
+	to, err = filepath.EvalSymlinks(to)
+	require.NoError(t, err)
+	to, err = filepath.Rel(folder, to)
+	require.NoError(t, err)
+	var text strings.Builder
+	text.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [" + filepath.Join(to, base) + "]\ncomponents:\n")
+	for _, c := range components {
+		text.WriteString("- " + filepath.Join(to, "components", c) + "\n")
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text.String()), 0o600))
+	return folder
+}
+
+func only(t *testing.T, objects []object) *corev1.PodSpec {
+	t.Helper()
+	for i := range objects {
+		if pod := objects[i].pod(); pod != nil {
+			return pod
+		}
+	}
+	t.Fatal("no pod")
+	return nil
+}
+
+// What is put together is taken as well, and gives no more than the parts do.
+func TestKustomizations(t *testing.T) {
+	t.Parallel()
+	for folder, k := range kustomizations(t) {
+		if k.Kind != "Kustomization" {
+			continue
+		}
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, 1, checkPods(t, build(t, filepath.Join(manifests, folder))))
+		})
+	}
+}
+
+func TestComponents(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		base       string
+		components []string
+		add        []corev1.Capability
+		check      func(t *testing.T, pod *corev1.PodSpec, objects []object)
+	}{
+		"nvidia-runtime": {"agent", []string{"nvidia-runtime"}, nil, func(t *testing.T, pod *corev1.PodSpec, _ []object) {
+			t.Helper()
+			require.NotNil(t, pod.RuntimeClassName)
+			assert.Equal(t, "nvidia", *pod.RuntimeClassName)
+			assert.Contains(t, pod.Containers[0].Env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"})
+			assert.Contains(t, pod.Containers[0].Env, corev1.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES", Value: "utility"})
+			assert.False(t, *pod.AutomountServiceAccountToken)
+		}},
+		"amd-fdinfo": {"agent", []string{"amd-fdinfo"}, []corev1.Capability{"SYS_PTRACE"}, func(t *testing.T, pod *corev1.PodSpec, _ []object) {
+			t.Helper()
+			assert.Equal(t, []corev1.Capability{"SYS_PTRACE"}, pod.Containers[0].SecurityContext.Capabilities.Add)
+		}},
+		"owners": {"agent", []string{"owners"}, nil, func(t *testing.T, pod *corev1.PodSpec, _ []object) {
+			t.Helper()
+			assert.True(t, *pod.AutomountServiceAccountToken)
+			configsAreMounted(t, pod, "agent-kubernetes.yaml", "owners.yaml")
+		}},
+		"k8s-attributes": {"agent", []string{"k8s-attributes"}, nil, func(t *testing.T, pod *corev1.PodSpec, _ []object) {
+			t.Helper()
+			assert.True(t, *pod.AutomountServiceAccountToken)
+			configsAreMounted(t, pod, "k8s-attributes.yaml")
+		}},
+		"all that go together": {
+			"agent",
+			[]string{"nvidia-runtime", "amd-fdinfo", "owners", "dra"},
+			[]corev1.Capability{"SYS_PTRACE"},
+			func(t *testing.T, pod *corev1.PodSpec, _ []object) {
+				t.Helper()
+				configsAreMounted(t, pod, "agent-kubernetes.yaml", "owners.yaml")
+				assert.Len(t, pod.Volumes, 6)
+			},
+		},
+		"exec-shards": {"exec", []string{"exec-shards"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
+			t.Helper()
+			configsAreMounted(t, pod, "exec.yaml")
+			assert.Contains(t, pod.Containers[0].Env, corev1.EnvVar{Name: "GPU_SHARDS", Value: "3"})
+			for _, o := range objects {
+				if d, ok := o.typed.(*appsv1.Deployment); ok {
+					assert.EqualValues(t, 3, *d.Spec.Replicas)
+					assert.Equal(t, appsv1.RollingUpdateDeploymentStrategyType, d.Spec.Strategy.Type)
+				}
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := build(t, with(t, c.base, c.components...))
+			assert.Equal(t, 1, checkPods(t, objects, c.add...))
+			c.check(t, only(t, objects), objects)
+		})
+	}
+}
+
+// configsAreMounted tells whether the collector is given these configurations, each from a folder that is mounted.
+func configsAreMounted(t *testing.T, pod *corev1.PodSpec, names ...string) {
+	t.Helper()
+	var found []string
+	for _, arg := range pod.Containers[0].Args {
+		path, ok := strings.CutPrefix(arg, "--config=")
+		if !ok {
+			continue
+		}
+		found = append(found, filepath.Base(path))
+		mounted := false
+		for _, mount := range pod.Containers[0].VolumeMounts {
+			mounted = mounted || mount.MountPath == filepath.Dir(path)
+		}
+		assert.True(t, mounted, path)
+	}
+	assert.Equal(t, names, found)
+}

@@ -1,0 +1,191 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"bytes"
+	"flag"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the ConfigMaps anew from config/")
+
+var (
+	root      = filepath.Join("..", "..")
+	manifests = filepath.Join(root, "deploy", "kubernetes")
+)
+
+// object is one object of a manifest.
+type object struct {
+	metav1.Object
+	typed runtime.Object
+	file  string
+	text  string
+}
+
+// decode reads the objects of a manifest, as strictly as an API server that refuses unknown and repeated fields.
+func decode(t *testing.T, file string, manifest []byte) []object {
+	t.Helper()
+	var found []object
+	for document := range bytes.SplitSeq(manifest, []byte("\n---\n")) {
+		var kind metav1.TypeMeta
+		require.NoError(t, yaml.Unmarshal(document, &kind), file)
+		typed, err := scheme.Scheme.New(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind))
+		require.NoError(t, err, file)
+		require.NoError(t, yaml.UnmarshalStrict(document, typed), "%s: %s", file, document)
+		meta, ok := typed.(metav1.Object)
+		require.True(t, ok, file)
+		require.NotEmpty(t, meta.GetName(), file)
+		found = append(found, object{Object: meta, typed: typed, file: file, text: string(document)})
+	}
+	return found
+}
+
+// files are the manifests by their names below deploy/kubernetes.
+func files(t *testing.T) map[string][]byte {
+	t.Helper()
+	found := map[string][]byte{}
+	require.NoError(t, filepath.WalkDir(manifests, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		name, err := filepath.Rel(manifests, path)
+		if err != nil {
+			return err
+		}
+		found[name], err = os.ReadFile(path)
+		return err
+	}))
+	require.NotEmpty(t, found)
+	return found
+}
+
+// all are the objects of all manifests as they stand, without what components change of them.
+func all(t *testing.T) []object {
+	t.Helper()
+	var found []object
+	named := files(t)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if filepath.Base(name) != "kustomization.yaml" {
+			found = append(found, decode(t, name, named[name])...)
+		}
+	}
+	return found
+}
+
+// kustomization is as much of kustomize's own kinds as is used here.
+type kustomization struct {
+	metav1.TypeMeta `json:",inline"`
+	Resources       []string `json:"resources,omitempty"`
+	Components      []string `json:"components,omitempty"`
+	Patches         []struct {
+		Target struct{ Kind, Name string } `json:"target"`
+		Patch  string                      `json:"patch"`
+	} `json:"patches,omitempty"`
+}
+
+func kustomizations(t *testing.T) map[string]kustomization {
+	t.Helper()
+	found := map[string]kustomization{}
+	for name, text := range files(t) {
+		if filepath.Base(name) == "kustomization.yaml" {
+			var k kustomization
+			require.NoError(t, yaml.UnmarshalStrict(text, &k), name)
+			found[filepath.Dir(name)] = k
+		}
+	}
+	return found
+}
+
+// Every manifest is read strictly, and every one is part of a kustomization.
+func TestManifestsAreTaken(t *testing.T) {
+	t.Parallel()
+	assert.NotEmpty(t, all(t))
+	used := map[string]bool{}
+	for folder, k := range kustomizations(t) {
+		for _, name := range slices.Concat(k.Resources, k.Components) {
+			path := filepath.Join(manifests, folder, name)
+			require.True(t, exists(path), "%s: %s", folder, name)
+			used[filepath.Join(folder, name)] = true
+		}
+		assert.Contains(t, []string{"Kustomization", "Component"}, k.Kind)
+		for _, patch := range k.Patches {
+			var operations []struct {
+				Op    string `json:"op"`
+				Path  string `json:"path"`
+				Value any    `json:"value"`
+			}
+			require.NoError(t, yaml.UnmarshalStrict([]byte(patch.Patch), &operations), folder)
+			assert.True(t, slices.ContainsFunc(all(t), func(o object) bool {
+				return o.GetName() == patch.Target.Name && o.typed.GetObjectKind().GroupVersionKind().Kind == patch.Target.Kind
+			}), "%s: nothing to patch: %v", folder, patch.Target)
+		}
+	}
+	for name := range files(t) {
+		if filepath.Base(name) != "kustomization.yaml" {
+			assert.True(t, used[name], "%s is in no kustomization", name)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// The ConfigMaps hold the configurations of config/, as they are: `go test ./test/deploy -update` writes them.
+func TestConfigMapsAreTheShippedConfigurations(t *testing.T) {
+	t.Parallel()
+	for file, shipped := range map[string]struct{ name, namespace, config string }{
+		"agent/configmap.yaml":                     {"gpureceiver-agent", "gpureceiver-agent", "agent-kubernetes.yaml"},
+		"components/owners/configmap.yaml":         {"gpureceiver-agent-owners", "gpureceiver-agent", "parts/owners.yaml"},
+		"components/k8s-attributes/configmap.yaml": {"gpureceiver-agent-k8s-attributes", "gpureceiver-agent", "k8s-attributes.yaml"},
+		"cluster/configmap.yaml":                   {"gpureceiver-cluster", "gpureceiver-cluster", "cluster.yaml"},
+		"exec/configmap.yaml":                      {"gpureceiver-exec", "gpureceiver-exec", "exec.yaml"},
+	} {
+		config, err := os.ReadFile(filepath.Join(root, "config", shipped.config))
+		require.NoError(t, err)
+		key := filepath.Base(shipped.config)
+		if *update {
+			var b strings.Builder
+			b.WriteString("# config/" + shipped.config + " as it is; written by `go test ./test/deploy -update`.\n" +
+				"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + shipped.name + "\n  namespace: " + shipped.namespace +
+				"\ndata:\n  " + key + ": |\n")
+			for line := range strings.Lines(string(config)) {
+				b.WriteString("    " + line)
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(manifests, file), []byte(b.String()), 0o644))
+		}
+		text, err := os.ReadFile(filepath.Join(manifests, file))
+		require.NoError(t, err)
+		objects := decode(t, file, text)
+		require.Len(t, objects, 1)
+		configMap, ok := objects[0].typed.(*corev1.ConfigMap)
+		require.True(t, ok)
+		assert.Equal(t, shipped.name, configMap.Name)
+		assert.Equal(t, map[string]string{key: string(config)}, configMap.Data, "%s differs: run `go test ./test/deploy -update`", file)
+	}
+	count := 0
+	for _, o := range all(t) {
+		if _, ok := o.typed.(*corev1.ConfigMap); ok {
+			count++
+		}
+	}
+	assert.Equal(t, 5, count, "a ConfigMap that is not compared above")
+}

@@ -1,0 +1,200 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// namespaced are the rights that may be given in a namespace only, by a Role, and the only ones that change anything.
+var namespaced = map[string][]string{
+	"pods/exec":                  {"create", "get"},
+	"leases.coordination.k8s.io": {"create", "delete", "list", "update"},
+}
+
+// readable is what a ClusterRole may let a collector read. Neither Secrets nor ConfigMaps are among it.
+var readable = []string{"pods", "nodes", "namespaces", "replicasets.apps", "jobs.batch", "resourceslices.resource.k8s.io"}
+
+// Nothing may be read but what is listed here, nothing be changed but by an exec and in a Lease, and no rule has a wildcard.
+func TestRolesAreMinimal(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, o := range all(t) {
+		var rules []rbacv1.PolicyRule
+		inNamespace := false
+		switch role := o.typed.(type) {
+		case *rbacv1.ClusterRole:
+			rules = role.Rules
+			assert.Nil(t, role.AggregationRule, o.file)
+		case *rbacv1.Role:
+			rules, inNamespace = role.Rules, true
+			assert.NotEmpty(t, role.Namespace, o.file)
+		default:
+			continue
+		}
+		require.NotEmpty(t, rules, o.file)
+		for _, rule := range rules {
+			assert.Empty(t, rule.NonResourceURLs, o.file)
+			for _, resource := range resources(rule) {
+				checked++
+				if verbs, ok := namespaced[resource]; ok {
+					assert.True(t, inNamespace, "%s: %s by a ClusterRole", o.file, resource)
+					assert.ElementsMatch(t, verbs, rule.Verbs, "%s: %s", o.file, resource)
+					continue
+				}
+				assert.Contains(t, readable, resource, o.file)
+				assert.Subset(t, []string{"get", "list", "watch"}, rule.Verbs, "%s: %s", o.file, resource)
+			}
+		}
+		for _, part := range strings.Split(o.text, "  - apiGroups:")[:len(rules)] {
+			lines := strings.Split(strings.TrimRight(part, "\n"), "\n")
+			assert.Contains(t, lines[len(lines)-1], "# ", "%s: a rule without its reason above it", o.file)
+		}
+	}
+	assert.NotZero(t, checked)
+}
+
+// resources are the resources of a rule, with their groups.
+func resources(rule rbacv1.PolicyRule) []string {
+	var names []string
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			if group != "" {
+				resource += "." + group
+			}
+			names = append(names, resource)
+		}
+	}
+	return names
+}
+
+// Every right goes to an account of ours, and that is the only thing that has it.
+func TestRightsGoToOurAccounts(t *testing.T) {
+	t.Parallel()
+	accounts := map[rbacv1.Subject]bool{}
+	for _, o := range all(t) {
+		if _, ok := o.typed.(*corev1.ServiceAccount); ok {
+			accounts[rbacv1.Subject{Kind: "ServiceAccount", Name: o.GetName(), Namespace: o.GetNamespace()}] = true
+		}
+		if _, ok := o.typed.(*corev1.Secret); ok {
+			t.Errorf("%s: a Secret", o.file)
+		}
+	}
+	roles := map[string]bool{}
+	for _, o := range all(t) {
+		switch role := o.typed.(type) {
+		case *rbacv1.ClusterRole, *rbacv1.Role:
+			roles[o.typed.GetObjectKind().GroupVersionKind().Kind+" "+o.GetNamespace()+"/"+o.GetName()] = false
+		case *rbacv1.ClusterRoleBinding:
+			bound(t, roles, accounts, role.RoleRef.Kind+" /"+role.RoleRef.Name, role.Subjects)
+		case *rbacv1.RoleBinding:
+			bound(t, roles, accounts, role.RoleRef.Kind+" "+role.Namespace+"/"+role.RoleRef.Name, role.Subjects)
+		}
+	}
+	for role, used := range roles {
+		assert.True(t, used, "%s is not bound", role)
+	}
+}
+
+func bound(t *testing.T, roles map[string]bool, accounts map[rbacv1.Subject]bool, role string, subjects []rbacv1.Subject) {
+	t.Helper()
+	assert.Contains(t, roles, role, "bound before it is there, or not there")
+	roles[role] = true
+	require.Len(t, subjects, 1, role)
+	assert.True(t, accounts[subjects[0]], "%s: %v", role, subjects[0])
+}
+
+// pod returns the pod that an object makes.
+func (o *object) pod() *corev1.PodSpec {
+	switch typed := o.typed.(type) {
+	case *appsv1.DaemonSet:
+		return &typed.Spec.Template.Spec
+	case *appsv1.Deployment:
+		return &typed.Spec.Template.Spec
+	}
+	return nil
+}
+
+// checkPods tells whether pods have no more than they need. capabilities are those that may be added.
+func checkPods(t *testing.T, objects []object, capabilities ...corev1.Capability) (pods int) {
+	t.Helper()
+	for i := range objects {
+		o := &objects[i]
+		pod := o.pod()
+		if pod == nil {
+			continue
+		}
+		pods++
+		agent := o.GetName() == "gpureceiver-agent"
+		assert.Equal(t, agent, pod.HostPID, o.file)
+		assert.False(t, pod.HostNetwork, o.file)
+		assert.False(t, pod.HostIPC, o.file)
+		require.NotNil(t, pod.SecurityContext, o.file)
+		assert.Equal(t, corev1.SeccompProfileTypeRuntimeDefault, pod.SecurityContext.SeccompProfile.Type, o.file)
+		if !agent {
+			assert.True(t, *pod.SecurityContext.RunAsNonRoot, o.file)
+			assert.NotZero(t, *pod.SecurityContext.RunAsUser, o.file)
+		}
+		assert.Empty(t, pod.InitContainers, o.file)
+		require.Len(t, pod.Containers, 1, o.file)
+		checkContainer(t, o.file, &pod.Containers[0], capabilities)
+		checkVolumes(t, o.file, pod, agent)
+	}
+	return pods
+}
+
+func checkContainer(t *testing.T, file string, c *corev1.Container, capabilities []corev1.Capability) {
+	t.Helper()
+	security := c.SecurityContext
+	require.NotNil(t, security, file)
+	assert.False(t, *security.Privileged, file)
+	assert.False(t, *security.AllowPrivilegeEscalation, file)
+	assert.True(t, *security.ReadOnlyRootFilesystem, file)
+	assert.Equal(t, []corev1.Capability{"ALL"}, security.Capabilities.Drop, file)
+	assert.Subset(t, capabilities, security.Capabilities.Add, file)
+	assert.Contains(t, c.Args, "--feature-gates=+extension.healthcheck.useComponentStatus", file)
+	assert.NotEmpty(t, c.Resources.Requests, file)
+	assert.NotEmpty(t, c.Resources.Limits.Memory().String(), file)
+	for _, mount := range c.VolumeMounts {
+		assert.True(t, mount.ReadOnly, "%s: %s", file, mount.MountPath)
+	}
+}
+
+func checkVolumes(t *testing.T, file string, pod *corev1.PodSpec, agent bool) {
+	t.Helper()
+	for i := range pod.Volumes {
+		v := &pod.Volumes[i]
+		switch {
+		case v.ConfigMap != nil:
+		case v.HostPath != nil:
+			assert.True(t, agent, file)
+			assert.Equal(t, corev1.HostPathDirectory, *v.HostPath.Type, "%s: nothing is made on the node: %s", file, v.HostPath.Path)
+			assert.Contains(t, []string{"/var/lib/kubelet/pod-resources", "/var/log/pods", "/var/log/containers", "/var/run/cdi"}, v.HostPath.Path, file)
+		default:
+			t.Errorf("%s: volume %s", file, v.Name)
+		}
+		assert.True(t, slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name }), v.Name)
+	}
+}
+
+// The pods have no capability, no write access, no token that they do not use, and nothing of the node but what the agent
+// reads.
+func TestPodsHaveNoMoreThanTheyNeed(t *testing.T) {
+	t.Parallel()
+	objects := all(t)
+	assert.Equal(t, 3, checkPods(t, objects))
+	for i := range objects {
+		if pod := objects[i].pod(); pod != nil && objects[i].GetName() == "gpureceiver-agent" {
+			assert.False(t, *pod.AutomountServiceAccountToken, "the agent has no right that needs a token")
+		}
+	}
+}
