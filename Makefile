@@ -49,7 +49,7 @@ test: ## every test that needs no root and nothing outside the tree
 	go test ./...
 
 .PHONY: check
-check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools ## everything that CI checks
+check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools test-rules e2e ## everything that CI checks
 
 .PHONY: generated-up-to-date
 generated-up-to-date:
@@ -88,6 +88,20 @@ test-nvidia-tool: ## the real nvidia-smi on the simulated library against the nv
 .PHONY: test-amd-tools
 test-amd-tools: ## AMD's real tools on simulated files against our own sources; needs root, says so and skips without
 	test/amdtools/run.sh
+
+.PHONY: test-rules
+test-rules: ## recording and alerting rules against their unit tests, by promtool; says so and skips without
+	test/rules/run.sh
+
+.PHONY: e2e
+e2e: otelcol-gpu nvmlsim ## on a real Kubernetes that the test brings up: exec and agent; needs root, says so and skips without
+	test/kubernetes/run.sh
+
+.PHONY: fleet
+fleet: otelcol-gpu ## 1,000 simulated nodes on a real API server: one collector, then three of which one is killed; 25 minutes, needs root
+	test/kubernetes/build.sh
+	go run ./test/fleet -collector $(DIST) -check
+	go run ./test/fleet -collector $(DIST) -replicas 3 -intervals 5 -check
 
 .PHONY: cost
 cost: otelcol-gpu nvmlsim ## what the running collector costs, of docs/performance.md

@@ -1,0 +1,104 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package agent
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+// inNode are the options that start a program in the node: with its files, and on the machine's network. Its process table
+// is the machine's.
+func (w *world) inNode(program ...string) harness.Options {
+	args := []string{"--target", strconv.Itoa(w.init), "--mount", "--"}
+	return harness.Options{Binary: "nsenter", Args: append(args, program...), Dir: w.dir}
+}
+
+// running is a container's first process.
+type running struct {
+	pid int
+	env map[string]string
+}
+
+// find finds a container's first process by the environment that the test gave it: neither by the control groups nor by
+// anything else that the collector goes by. false where it does not run.
+func find(pod, container string) (running, bool) {
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		text, err := os.ReadFile(filepath.Join(folder, "environ"))
+		if err != nil || !bytes.Contains(text, []byte(envPod+"="+pod+"\x00")) ||
+			!bytes.Contains(text, []byte(envContainer+"="+container+"\x00")) {
+			continue
+		}
+		r := running{env: map[string]string{}}
+		r.pid, _ = strconv.Atoi(filepath.Base(folder))
+		for pair := range strings.SplitSeq(string(text), "\x00") {
+			name, value, _ := strings.Cut(pair, "=")
+			r.env[name] = value
+		}
+		return r, first(folder)
+	}
+	return running{}, false
+}
+
+// first tells whether a process is the first one of a PID namespace below the machine's: the program that starts a
+// container has the container's environment for a moment.
+func first(folder string) bool {
+	status, err := os.ReadFile(filepath.Join(folder, "status"))
+	if err != nil {
+		return false
+	}
+	for line := range bytes.Lines(status) {
+		if numbers, ok := bytes.CutPrefix(line, []byte("NSpid:")); ok {
+			fields := bytes.Fields(numbers)
+			return len(fields) > 1 && string(fields[len(fields)-1]) == "1"
+		}
+	}
+	return false
+}
+
+// process is a container's first process, once it runs.
+func process(t *testing.T, pod, container string) running {
+	t.Helper()
+	var found running
+	eventually(t, "a process in "+pod+"/"+container, func() bool {
+		var ok bool
+		found, ok = find(pod, container)
+		return ok
+	})
+	return found
+}
+
+// devices are the devices that the device plugin has given a container, by the environment of its process.
+func devices(t *testing.T, pod, container string) []string {
+	t.Helper()
+	text := process(t, pod, container).env["NVIDIA_VISIBLE_DEVICES"]
+	require.NotEmpty(t, text, "%s/%s was given no device", pod, container)
+	var all []string
+	for id := range strings.SplitSeq(text, ",") {
+		if len(all) == 0 || all[len(all)-1] != id {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for began := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) {
+		require.Less(t, time.Since(began), patience, what)
+	}
+}

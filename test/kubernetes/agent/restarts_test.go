@@ -1,0 +1,116 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package agent
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
+)
+
+// restart ends a container's process, and waits until the kubelet has started the container anew.
+func (w *world) restart(t *testing.T, pod, container string) {
+	t.Helper()
+	before := process(t, pod, container)
+	require.NoError(t, syscall.Kill(before.pid, syscall.SIGKILL))
+	eventually(t, "the container is started anew", func() bool {
+		now, ok := find(pod, container)
+		return ok && now.pid != before.pid
+	})
+}
+
+// steady requires that in all messages since a moment exactly what is expected was held.
+func (w *world) steady(t *testing.T, since time.Time) {
+	t.Helper()
+	want := map[string]bool{}
+	for key, holds := range w.want {
+		for _, h := range holds {
+			if h.resource != "" {
+				want[key+" "+h.device] = true
+			}
+		}
+	}
+	messages := w.witness.since(since)
+	for i, m := range messages {
+		assert.Equal(t, want, m.holds, "message %d of %d, %v after", i, len(messages), m.at.Sub(since))
+	}
+	t.Logf("%d messages in %.1f s", len(messages), time.Since(since).Seconds())
+}
+
+// restartKubelet ends the kubelet, and waits until the next one answers.
+func (w *world) restartKubelet(t *testing.T) {
+	t.Helper()
+	before, err := w.cluster.Component(cluster.Kubelet)
+	require.NoError(t, err)
+	require.NoError(t, w.cluster.Signal(cluster.Kubelet, syscall.SIGKILL))
+	eventually(t, "the kubelet is started anew", func() bool {
+		now, err := w.cluster.Component(cluster.Kubelet)
+		return err == nil && now != before
+	})
+}
+
+// containerRestarts: the container's new instance has another id, and its process is another one.
+func (w *world) containerRestarts(t *testing.T) {
+	device := w.want["train/main"][0].device
+	w.restart(t, "train", "main")
+	w.unuse(t, "train.main."+device)
+	w.expect(t)
+	w.place(t, "train", "main", device, 5*gib, 100)
+	w.expect(t)
+}
+
+func (w *world) kubeletRestarts(t *testing.T) {
+	began := time.Now()
+	w.restartKubelet(t)
+	eventually(t, "the kubelet knows its pods again", func() bool {
+		_, err := w.kubelet.list()
+		return err == nil && len(w.kubelet.holds(t)) > 0
+	})
+	w.expect(t)
+	w.steady(t, began)
+	eventually(t, "the plugins have registered again", func() bool { return w.offered(t) })
+
+	// What comes and goes from now on is seen.
+	w.remove(t, "wide", "main", "side")
+	w.expect(t)
+	w.run(t, "wide", box("main", wholeResource, 2))
+	w.want["wide/main"] = held(wholeResource, devices(t, "wide", "main")...)
+	w.expect(t)
+}
+
+// kubeletHangs: what it said last holds, and that it does not answer is said once.
+func (w *world) kubeletHangs(t *testing.T) {
+	want, err := w.expected(t.Context())
+	require.NoError(t, err)
+	before := len(w.collector.Complaints())
+	began := time.Now()
+	thaw := w.cluster.Freeze(t, cluster.Kubelet)
+	for range 4 {
+		points := w.next(t, func(harness.Points) bool { return true })
+		require.Equal(t, want.String(), seen(points).String())
+	}
+	thaw()
+	w.expect(t)
+	w.steady(t, began)
+	complaints := w.collector.Complaints()[before:]
+	require.Len(t, complaints, 1)
+	assert.Contains(t, complaints[0], "the kubelet did not answer in time")
+}
+
+// collectorRestarts: the first message has the names.
+func (w *world) collectorRestarts(t *testing.T, owners string) {
+	w.stopCollector(t)
+	began := time.Now()
+	w.startCollector(t, askKubelet, processes, owners)
+	w.expect(t)
+	w.steady(t, began)
+}

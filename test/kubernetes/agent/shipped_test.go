@@ -1,0 +1,192 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package agent
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
+)
+
+// kustomization is what is changed of the shipped manifests: where the data goes and how often, and where the simulated
+// library is, which a node's container runtime puts into the pod.
+const kustomization = `
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [SHIPPED/agent]
+components: [SHIPPED/components/owners, SHIPPED/components/dra]
+patches:
+- target: {kind: DaemonSet, name: gpureceiver-agent}
+  patch: |
+    - {op: add, path: /spec/template/spec/dnsPolicy, value: Default}
+    - {op: add, path: /spec/template/spec/containers/0/args/-, value: "--config=yaml:receivers::gpu::collection_interval: 500ms"}
+    - {op: add, path: /spec/template/spec/containers/0/args/-, value: "--config=yaml:receivers::gpu::timeout: 500ms"}
+    - {op: add, path: /spec/template/spec/containers/0/args/-, value: "--config=yaml:exporters::otlp_grpc::compression: gzip"}
+    - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: LD_LIBRARY_PATH, value: /simulator}}
+    - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: NVMLSIM_SCENARIO, value: /simulator/scenario}}
+    - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: NVMLSIM_CONTROL, value: /simulator/control}}
+    - {op: add, path: /spec/template/spec/containers/0/volumeMounts/-, value: {name: simulator, mountPath: /simulator}}
+    - {op: add, path: /spec/template/spec/volumes/-, value: {name: simulator, hostPath: {path: FOLDER}}}
+`
+
+// TestShipped runs the agent as it is shipped, as a pod, with owners and dynamic resource allocation.
+func TestShipped(t *testing.T) {
+	if _, err := exec.LookPath("kubectl"); err != nil && os.Getenv(cluster.EnvRun) != "" {
+		t.Skip("kubectl is not in PATH: the shipped manifests were not put together")
+	}
+	w := newWorld(t)
+	w.importCollector(t)
+	w.cluster.Apply(t, w.manifests(t))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("agent:\n%s", w.agentLog(t))
+		}
+	})
+	w.cluster.ReadyPod(t, shippedNamespace, shippedSelector)
+	w.live = true
+	w.simulate(t)
+	step(t, "nobody", func(t *testing.T) { w.expect(t) })
+	step(t, "idle", w.idle)
+	step(t, "several devices in a container", w.several)
+	step(t, "time-sliced, owned by a Deployment", w.timeSliced)
+	step(t, "partition, owned by a CronJob", w.partition)
+	step(t, "claim of several devices", w.claimOfSeveral)
+	step(t, "container restarts", w.containerRestarts)
+	step(t, "no complaints", w.agentIsContent)
+	step(t, "kubelet restarts", w.kubeletRestarts)
+	step(t, "agent restarts", w.agentRestarts)
+	step(t, "no complaints of the agent started anew", w.agentIsContent)
+}
+
+const (
+	shippedNamespace = "gpureceiver-agent"
+	shippedSelector  = "app.kubernetes.io/name=gpureceiver-agent"
+)
+
+// manifests puts the shipped manifests together.
+func (w *world) manifests(t *testing.T) string {
+	t.Helper()
+	endpoint, stop, err := w.sink.ServeGRPC()
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	library, err := os.ReadFile(w.library)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "libnvidia-ml.so.1"), library, 0o600))
+
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	shipped, err := filepath.Abs(filepath.Join("..", "..", "..", "deploy", "kubernetes"))
+	require.NoError(t, err)
+	shipped, err = filepath.EvalSymlinks(shipped)
+	require.NoError(t, err)
+	shipped, err = filepath.Rel(folder, shipped)
+	require.NoError(t, err)
+	text := strings.NewReplacer("SHIPPED", shipped, "FOLDER", w.dir).Replace(kustomization)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600))
+	out, err := exec.CommandContext(t.Context(), "kubectl", "kustomize", folder).CombinedOutput()
+	require.NoError(t, err, string(out))
+	const gateway = "otel-gateway.observability.svc:4317"
+	require.Contains(t, string(out), gateway)
+	return strings.ReplaceAll(string(out), gateway, w.forward(t, endpoint))
+}
+
+// importCollector makes an image of the collector and the C library that it was linked with.
+func (w *world) importCollector(t *testing.T) {
+	t.Helper()
+	const program = "/usr/local/bin/otelcol-gpu"
+	files := []cluster.File{{Path: program, From: binary(t)}}
+	seen := map[string]bool{}
+	for _, of := range []string{binary(t), w.library} {
+		output, err := exec.CommandContext(t.Context(), "ldd", of).CombinedOutput()
+		require.NoError(t, err, string(output))
+		for _, library := range regexp.MustCompile(`(?m)(/\S+) \(0x`).FindAllStringSubmatch(string(output), -1) {
+			if !seen[library[1]] {
+				seen[library[1]] = true
+				files = append(files, cluster.File{Path: library[1], From: library[1]})
+			}
+		}
+	}
+	require.NoError(t, w.cluster.Import(t.Context(), &cluster.Image{
+		Name: "docker.io/library/otelcol-gpu:0.1.0", Entrypoint: []string{program}, Files: files,
+	}))
+}
+
+// forward makes an address of the machine that pods reach, for one that they do not.
+func (w *world) forward(t *testing.T, inner string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", net.JoinHostPort(w.cluster.MachineIP(), "0"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			outside, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			inside, err := net.Dial("tcp", inner)
+			if err != nil {
+				_ = outside.Close()
+				continue
+			}
+			for _, pair := range [][2]net.Conn{{inside, outside}, {outside, inside}} {
+				go func() {
+					_, _ = io.Copy(pair[0], pair[1])
+					_ = pair[0].Close()
+				}()
+			}
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// agentRestarts: the agent's pod crashes, and the kubelet starts it anew.
+func (w *world) agentRestarts(t *testing.T) {
+	pod := w.cluster.ReadyPod(t, shippedNamespace, shippedSelector)
+	require.NoError(t, syscall.Kill(w.cluster.ContainerPID(t, pod, "otelcol-gpu"), syscall.SIGKILL))
+	began := time.Now()
+	eventually(t, "the agent is started anew", func() bool {
+		now, err := w.client.CoreV1().Pods(shippedNamespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
+		return err == nil && len(now.Status.ContainerStatuses) == 1 && now.Status.ContainerStatuses[0].RestartCount == 1
+	})
+	w.expect(t)
+	w.steady(t, began)
+}
+
+// agentIsContent requires that the agent may do all that it tries to do.
+func (w *world) agentIsContent(t *testing.T) {
+	log := w.agentLog(t)
+	assert.Contains(t, log, "Everything is ready")
+	for _, complaint := range []string{"forbidden", "permission denied", "read-only file system", "Cannot read"} {
+		assert.NotContains(t, log, complaint)
+	}
+}
+
+func (w *world) agentLog(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	pods, err := w.client.CoreV1().Pods(shippedNamespace).List(ctx, metav1.ListOptions{LabelSelector: shippedSelector})
+	require.NoError(t, err)
+	require.Len(t, pods.Items, 1)
+	text, err := w.client.CoreV1().Pods(shippedNamespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+	require.NoError(t, err)
+	return string(text)
+}

@@ -1,0 +1,169 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+const (
+	// patience is how long a test waits for what is to happen within a few seconds.
+	patience = 40 * time.Second
+	// image is what they run: a program that idles.
+	image = "localhost/gpu-agent-workload:1"
+
+	// The environment of each container, by which its process is found.
+	envPod       = "TEST_POD"
+	envContainer = "TEST_CONTAINER"
+)
+
+// world is the node, what runs on it, and what is expected of the collector.
+type world struct {
+	whole     *testing.T // not the one of a step
+	cluster   *cluster.Cluster
+	init      int // the machine's number of the node's first process
+	client    kubernetes.Interface
+	kubelet   *kubelet
+	namespace string // where the pods are
+	dir       string // the same on the machine and in the node
+	library   string
+
+	sink      *harness.Sink
+	control   *nvmlsim.Control
+	collector *harness.Process // nil where it is a pod
+	live      bool             // it runs, and takes what the simulator is told
+	witness   *witness
+
+	plugin *harness.Process
+	users  []user
+	want   map[string][]hold // by pod/container
+	told   knowledge
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	of := cluster.Open(t)
+	w := &world{whole: t, cluster: of, client: of.Client, dir: t.TempDir(), want: map[string][]hold{}}
+	var err error
+	w.init, err = of.InitPID()
+	require.NoError(t, err)
+	library, err := nvmlsim.Build()
+	if errors.Is(err, nvmlsim.ErrNoCompiler) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	w.library = library.Full
+	w.control = nvmlsim.NewControl(filepath.Join(w.dir, "control"))
+	require.NoError(t, os.WriteFile(w.scenario(), []byte(scenario()), 0o600))
+
+	w.sink = harness.NewSink()
+	t.Cleanup(func() { assert.NoError(t, w.sink.Close()) })
+	w.kubelet = newKubelet(t, of.Layout)
+	w.importWorkload(t)
+	w.startPlugins(t)
+	w.makeNamespace(t)
+	w.witness = watch(t, w)
+	return w
+}
+
+func (w *world) scenario() string { return filepath.Join(w.dir, "scenario") }
+
+// build builds a static program of this module.
+func (w *world) build(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(w.dir, name)
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../"+name)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+	return path
+}
+
+func (w *world) importWorkload(t *testing.T) {
+	t.Helper()
+	workload := &cluster.Image{
+		Name: image, Entrypoint: []string{"/pause"},
+		Files: []cluster.File{{Path: "/pause", From: w.build(t, "pause")}},
+	}
+	require.NoError(t, w.cluster.Import(t.Context(), workload))
+}
+
+// makeNamespace makes a namespace for the pods. When the test ends it takes it away while the driver is still there: without
+// it no claim is given back, and no pod that has one ends.
+func (w *world) makeNamespace(t *testing.T) {
+	t.Helper()
+	api := w.client.CoreV1().Namespaces()
+	made, err := api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "gpu-agent-"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	w.namespace = made.Name
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		assert.NoError(t, cluster.Poll(ctx, func() error {
+			if err := api.Delete(ctx, w.namespace, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("namespace %s is still there: %w", w.namespace, err)
+			}
+			return nil
+		}))
+	})
+	eventually(t, "the default service account", func() bool {
+		_, err := w.client.CoreV1().ServiceAccounts(w.namespace).Get(t.Context(), "default", metav1.GetOptions{})
+		return err == nil
+	})
+}
+
+// startPlugins starts the device plugin and the driver, and waits until the node has all their devices.
+func (w *world) startPlugins(t *testing.T) {
+	t.Helper()
+	start := func(name string, args ...string) *harness.Process {
+		process, err := harness.Start(w.inNode(append([]string{w.build(t, name)}, args...)...))
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			process.Kill()
+			if t.Failed() {
+				t.Logf("%s:\n%s", name, process.Output())
+			}
+		})
+		return process
+	}
+	w.plugin = start("deviceplugin", resources()...)
+	start("dradriver", append([]string{"-node", cluster.NodeName, "-kubeconfig", w.cluster.Kubeconfig()}, offered()...)...)
+	eventually(t, "the node has the devices", func() bool { return w.offered(t) })
+}
+
+// offered tells whether the node has all devices of the plugin and of the driver.
+func (w *world) offered(t *testing.T) bool {
+	t.Helper()
+	node, err := w.client.CoreV1().Nodes().Get(t.Context(), cluster.NodeName, metav1.GetOptions{})
+	if err != nil {
+		return false
+	}
+	for name, count := range map[corev1.ResourceName]int64{wholeResource: 3, sharedResource: 4, smallMIG: 1, largeMIG: 1} {
+		if quantity := node.Status.Allocatable[name]; quantity.Value() != count {
+			return false
+		}
+	}
+	slices, err := w.client.ResourceV1().ResourceSlices().List(t.Context(), metav1.ListOptions{})
+	return err == nil && len(slices.Items) > 0
+}

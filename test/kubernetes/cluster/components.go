@@ -1,0 +1,84 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package cluster
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// The components of a node.
+const (
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Kubelet           = "kubelet"
+	Containerd        = "containerd"
+)
+
+// InitPID is the machine's number of the node's first process. It is not certain that it still runs.
+func (l Layout) InitPID() (int, error) {
+	text, err := os.ReadFile(l.Run("init.pid"))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(text)))
+}
+
+// Running tells whether the node is up.
+func (l Layout) Running() bool {
+	pid, err := l.InitPID()
+	if err != nil {
+		return false
+	}
+	// The number may be another process's by now.
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && bytes.Contains(line, []byte("\x00init\x00")) && bytes.Contains(line, []byte(l.Run()))
+}
+
+// Component is the machine's number of a component's process.
+func (l Layout) Component(name string) (int, error) {
+	of, err := l.InitPID()
+	if err != nil {
+		return 0, err
+	}
+	folders, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, err
+	}
+	for _, folder := range folders {
+		stat, err := os.ReadFile(filepath.Join(folder, "stat"))
+		if err != nil {
+			continue // it has ended
+		}
+		// The name is in brackets and may itself have some.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) < 2 || fields[1] != strconv.Itoa(of) {
+			continue
+		}
+		line, err := os.ReadFile(filepath.Join(folder, "cmdline"))
+		program, _, _ := bytes.Cut(line, []byte{0})
+		if err == nil && filepath.Base(string(program)) == name {
+			return strconv.Atoi(filepath.Base(folder))
+		}
+	}
+	return 0, fmt.Errorf("no %s runs in the node", name)
+}
+
+// Signal sends a signal to a component: SIGSTOP freezes it, SIGCONT ends that. One that ends is started anew at once.
+func (l Layout) Signal(component string, signal syscall.Signal) error {
+	pid, err := l.Component(component)
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, signal)
+}

@@ -1,0 +1,39 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// Import puts an image into the node's container runtime.
+func (l Layout) Import(ctx context.Context, image *Image) error {
+	file, err := os.CreateTemp(l.Run(), "image-*.tar")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	err = image.Write(file)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	if output, err := l.Containerd(ctx, "images", "import", file.Name()); err != nil {
+		return fmt.Errorf("import image %s: %w: %s", image.Name, err, output)
+	}
+	return nil
+}
+
+// Containerd runs ctr(8) among what the kubelet's containers are.
+func (l Layout) Containerd(ctx context.Context, args ...string) ([]byte, error) {
+	all := append([]string{"--address", l.ContainerdSocket(), "--namespace", "k8s.io"}, args...)
+	return exec.CommandContext(ctx, l.Bin("ctr"), all...).CombinedOutput()
+}

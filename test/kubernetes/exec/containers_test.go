@@ -1,0 +1,64 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package exec
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+// testContainers reads in containers that are not like the GPU operator's.
+func testContainers(t *testing.T, s *stage) {
+	s.drivers(t, gpuOperator, "special", false, "bare", bareImage, "toolless", toollessImage, "whole", driverImage)
+	target := func(container string) string {
+		return "targets: [{label_selector: app=special, container: " + container + "}]"
+	}
+	t.Run("neither sh nor timeout", func(t *testing.T) {
+		t.Parallel()
+		b := s.start(t, shippedAccount, target("bare"))
+		requireNode(t, b.next(t, twoGPUs))
+	})
+	t.Run("no tool", func(t *testing.T) {
+		t.Parallel()
+		b := s.start(t, shippedAccount, target("toolless"))
+		b.says(t, "nvidia-smi in container toolless of pod gpu-operator/special-", "tool not found", "choose the container that carries it")
+		requireNothing(t, b.next(t, func(harness.Points) bool { return true }))
+	})
+	t.Run("no container", func(t *testing.T) {
+		t.Parallel()
+		b := s.start(t, shippedAccount, target("another"))
+		b.says(t, "has no container another, it has bare, toolless", "correct the container of the target")
+		b.silent(t)
+	})
+	t.Run("query in full", func(t *testing.T) {
+		t.Parallel()
+		b := s.start(t, shippedAccount, "targets: [{label_selector: app=special, container: whole, query: full}]")
+		points := b.next(t, func(points harness.Points) bool { return len(points.Select("hw.temperature")) > 0 })
+		requireNode(t, points)
+		for _, id := range points.Distinct("hw.id") {
+			assert.NotContains(t, id, "GPU-e2e", "it is that of -q -x")
+		}
+	})
+	t.Run("a PID namespace of its own", func(t *testing.T) {
+		t.Parallel()
+		b := s.start(t, shippedAccount, "targets: [{label_selector: app=special, container: whole, query: full}]")
+		b.says(t, "the pod does not share the machine's PID namespace (hostPID: true)")
+		b.next(t, func(points harness.Points) bool { return len(points.Select("process.gpu.memory.usage")) > 0 })
+	})
+}
+
+// requireNothing requires that a message tells no more than that no GPU is to be seen.
+func requireNothing(t *testing.T, points harness.Points) {
+	t.Helper()
+	requireNode(t, points)
+	for i := range points {
+		assert.Equal(t, "hw.gpu.count", points[i].Metric)
+		assert.Zero(t, points[i].Value)
+	}
+}

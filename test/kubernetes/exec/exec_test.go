@@ -1,0 +1,50 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package exec
+
+import "testing"
+
+type part struct {
+	name string
+	run  func(*testing.T, *stage)
+}
+
+// TestExec goes through what a cluster does to the scraper, on one cluster.
+func TestExec(t *testing.T) {
+	s := newStage(t)
+	s.namespace(t, gpuOperator)
+	s.shipped(t)
+	s.drivers(t, gpuOperator, "nvidia-driver-daemonset", true, driverContainer, driverImage)
+	t.Run("deployment", func(t *testing.T) { testDeployment(t, s) })
+	// What changes nothing for the others goes at the same time.
+	t.Run("steady", func(t *testing.T) {
+		for _, p := range []part{
+			{"kubeconfig", testKubeconfig},
+			{"attribution", testAttribution},
+			{"two clusters", testTwoClusters},
+			{"rights", testRights},
+			{"other containers", testContainers},
+			{"late namespace", testLateNamespace},
+			{"driver pods deleted", testDeleted},
+			{"tokens", testTokens},
+		} {
+			t.Run(p.name, func(t *testing.T) {
+				t.Parallel()
+				p.run(t, s)
+			})
+		}
+	})
+	for _, p := range []part{
+		{"capacity without a pod", testCapacity},
+		{"driver pod restarts", testRestarts},
+		{"spoiled output", testSpoiled},
+		{"hanging tool", testHanging},
+		{"frozen API server", testFrozenAPIServer},
+		{"frozen kubelet", testFrozenKubelet},
+	} {
+		t.Run(p.name, func(t *testing.T) { p.run(t, s) })
+	}
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The end-to-end tests on a real Kubernetes of one node, which this brings up and takes away again. README.md beside it tells
+# how. Arguments are handed to `go test`. Where the machine allows no such node, it says so and that is no failure.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "$here/../.."
+
+skip() { echo "e2e: skipped: $*"; exit 0; }
+[ "$(uname -s)" = Linux ] || skip "it needs Linux"
+[ "$(id -u)" = 0 ] || skip "it needs root"
+for program in ip unshare dpkg apt-get flock; do
+	command -v "$program" >/dev/null || skip "it needs $program"
+done
+unshare --mount --net --uts --ipc ip link add e2e-probe type veth peer name e2e-other 2>/dev/null ||
+	skip "this machine allows no network of its own: it needs namespaces and veth"
+unshare --mount sh -c 'mount -t tmpfs tmpfs /run' 2>/dev/null || skip "this machine allows no mounts"
+unshare --mount --net ip link add e2e-probe type bridge 2>/dev/null || skip "this machine has no bridges"
+probe=$(find /sys/fs/cgroup -maxdepth 1 -name pids)
+probe=${probe:-/sys/fs/cgroup}/gpureceiver-e2e-probe
+mkdir "$probe" 2>/dev/null || skip "this machine allows no control groups"
+rmdir "$probe"
+
+export E2E_CACHE=${E2E_CACHE:-$PWD/.tools/kubernetes} E2E_INDEX=${E2E_INDEX:-0}
+export OTELCOL_GPU=${OTELCOL_GPU:-$PWD/dist/otelcol-gpu}
+[ -x "$OTELCOL_GPU" ] || { echo "e2e: there is no $OTELCOL_GPU: make otelcol-gpu" >&2; exit 1; }
+
+"$here/build.sh"
+node=$E2E_CACHE/bin/node
+tests=
+down() {
+	trap '' INT TERM
+	[ -z "$tests" ] || kill -INT -- "-$tests" 2>/dev/null || true
+	"$node" down ${E2E_KEEP:+-keep} # E2E_KEEP=1 leaves the node's logs
+}
+"$node" down # what a run that was killed has left
+trap down EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+environment=$("$node" up)
+eval "$environment"
+# One package after the other: they freeze and end parts of the same node. What runs side by side in one mostly waits.
+# In a process group of its own: bash minds no signal before what it runs in the foreground has ended.
+set -m
+go test -count=1 -p 1 -parallel 8 -timeout 20m "$@" ./test/kubernetes/... &
+tests=$!
+set +m
+wait "$tests"
