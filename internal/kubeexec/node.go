@@ -5,11 +5,13 @@ package kubeexec
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi"
 	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
 )
@@ -141,6 +143,9 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	read, err := r.source.Read(bounded)
+	if err == nil {
+		err = toolMissing(read)
+	}
 	if ctx.Err() != nil {
 		return // half a read is no news
 	}
@@ -162,6 +167,19 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	}
 	n.note(j.vendor(), began, err)
 	c.sink(ctx, c.name, read, err)
+}
+
+// toolMissing is why a node tells nothing, not even that it has no GPU: the container that was chosen lacks the tool.
+func toolMissing(read *gpu.Node) error {
+	if len(read.Devices) > 0 {
+		return nil
+	}
+	for i := range read.Problems {
+		if err := read.Problems[i].Err; errors.Is(err, command.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *node) note(vendor gpu.Vendor, began time.Time, err error) {

@@ -98,8 +98,11 @@ func (r *Reader) fail(f *failure) {
 	for _, k := range r.memory.gpus {
 		r.absent(k, f.fault, f.err.Error())
 	}
-	if missing := len(r.memory.gpus); missing > 0 || !f.unknown {
+	missing := len(r.memory.gpus)
+	if missing > 0 || !f.unknown {
 		r.node.Presence[gpu.Visible] = gpu.Some(int64(0))
+	}
+	if missing > 0 { // the tool cannot tell whether there is one that it never saw
 		r.node.Presence[gpu.Missing] = gpu.Some(int64(missing))
 	}
 }

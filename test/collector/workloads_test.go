@@ -145,7 +145,6 @@ receivers:
     timeout: 500ms
     SCRAPERS
 exporters:
-  otlp_grpc: {compression: none} # the sink knows no snappy
   prometheus: {endpoint: PAGE, metric_expiration: 2s}
 extensions:
   health_check: {http: {endpoint: STATUS}}

@@ -58,7 +58,6 @@ func testDeployment(t *testing.T, s *stage) {
 	}))
 	s.Apply(t, strings.NewReplacer(
 		"collection_interval: 30s", "collection_interval: "+interval.String()+"\n        timeout: "+interval.String(),
-		"compression: snappy", "compression: gzip", // the sink knows no other
 	).Replace(shipping(t, "configmap.yaml")))
 	s.Apply(t, shipping(t, "service.yaml"))
 	s.Apply(t, strings.NewReplacer(
