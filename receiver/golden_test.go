@@ -144,6 +144,8 @@ func everyMetric() metadata.MetricsBuilderConfig {
 		&cfg.Metrics.HwGpuEccLifetime.Enabled, &cfg.Metrics.HwGpuInterconnectLinkErrors.Enabled,
 		&cfg.Metrics.HwGpuInterconnectLinkIo.Enabled, &cfg.Metrics.HwGpuMemoryProtectedUsage.Enabled,
 		&cfg.Metrics.HwGpuMemoryReserved.Enabled, &cfg.Metrics.HwGpuMemoryUtilization.Enabled,
+		&cfg.Metrics.HwGpuMemorySystemLimit.Enabled, &cfg.Metrics.HwGpuMemorySystemUsage.Enabled,
+		&cfg.Metrics.HwGpuMemoryVisibleLimit.Enabled, &cfg.Metrics.HwGpuMemoryVisibleUsage.Enabled,
 		&cfg.Metrics.HwGpuModulePower.Enabled, &cfg.Metrics.HwGpuPipeUtilization.Enabled,
 		&cfg.Metrics.HwGpuPowerInstant.Enabled, &cfg.Metrics.HwGpuSmOccupancy.Enabled, &cfg.Metrics.HwGpuSpeedLimit.Enabled,
 	} {

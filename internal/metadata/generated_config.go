@@ -527,6 +527,46 @@ func (ms *HwGpuMemoryRowsRemappedMetricConfig) Unmarshal(parser *confmap.Conf) e
 	return nil
 }
 
+// HwGpuMemorySystemLimitMetricConfig provides config for the hw.gpu.memory.system.limit metric.
+type HwGpuMemorySystemLimitMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuMemorySystemLimitMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuMemorySystemUsageMetricConfig provides config for the hw.gpu.memory.system.usage metric.
+type HwGpuMemorySystemUsageMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuMemorySystemUsageMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuMemoryUsageMetricConfig provides config for the hw.gpu.memory.usage metric.
 type HwGpuMemoryUsageMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -554,6 +594,46 @@ type HwGpuMemoryUtilizationMetricConfig struct {
 }
 
 func (ms *HwGpuMemoryUtilizationMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuMemoryVisibleLimitMetricConfig provides config for the hw.gpu.memory.visible.limit metric.
+type HwGpuMemoryVisibleLimitMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuMemoryVisibleLimitMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuMemoryVisibleUsageMetricConfig provides config for the hw.gpu.memory.visible.usage metric.
+type HwGpuMemoryVisibleUsageMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuMemoryVisibleUsageMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -1155,8 +1235,12 @@ type MetricsConfig struct {
 	HwGpuMemoryRemapState            HwGpuMemoryRemapStateMetricConfig            `mapstructure:"hw.gpu.memory.remap.state"`
 	HwGpuMemoryReserved              HwGpuMemoryReservedMetricConfig              `mapstructure:"hw.gpu.memory.reserved"`
 	HwGpuMemoryRowsRemapped          HwGpuMemoryRowsRemappedMetricConfig          `mapstructure:"hw.gpu.memory.rows.remapped"`
+	HwGpuMemorySystemLimit           HwGpuMemorySystemLimitMetricConfig           `mapstructure:"hw.gpu.memory.system.limit"`
+	HwGpuMemorySystemUsage           HwGpuMemorySystemUsageMetricConfig           `mapstructure:"hw.gpu.memory.system.usage"`
 	HwGpuMemoryUsage                 HwGpuMemoryUsageMetricConfig                 `mapstructure:"hw.gpu.memory.usage"`
 	HwGpuMemoryUtilization           HwGpuMemoryUtilizationMetricConfig           `mapstructure:"hw.gpu.memory.utilization"`
+	HwGpuMemoryVisibleLimit          HwGpuMemoryVisibleLimitMetricConfig          `mapstructure:"hw.gpu.memory.visible.limit"`
+	HwGpuMemoryVisibleUsage          HwGpuMemoryVisibleUsageMetricConfig          `mapstructure:"hw.gpu.memory.visible.usage"`
 	HwGpuModulePower                 HwGpuModulePowerMetricConfig                 `mapstructure:"hw.gpu.module.power"`
 	HwGpuPcieGeneration              HwGpuPcieGenerationMetricConfig              `mapstructure:"hw.gpu.pcie.generation"`
 	HwGpuPcieGenerationLimit         HwGpuPcieGenerationLimitMetricConfig         `mapstructure:"hw.gpu.pcie.generation.limit"`
@@ -1267,10 +1351,22 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuMemoryRowsRemapped: HwGpuMemoryRowsRemappedMetricConfig{
 			Enabled: true,
 		},
+		HwGpuMemorySystemLimit: HwGpuMemorySystemLimitMetricConfig{
+			Enabled: false,
+		},
+		HwGpuMemorySystemUsage: HwGpuMemorySystemUsageMetricConfig{
+			Enabled: false,
+		},
 		HwGpuMemoryUsage: HwGpuMemoryUsageMetricConfig{
 			Enabled: true,
 		},
 		HwGpuMemoryUtilization: HwGpuMemoryUtilizationMetricConfig{
+			Enabled: false,
+		},
+		HwGpuMemoryVisibleLimit: HwGpuMemoryVisibleLimitMetricConfig{
+			Enabled: false,
+		},
+		HwGpuMemoryVisibleUsage: HwGpuMemoryVisibleUsageMetricConfig{
 			Enabled: false,
 		},
 		HwGpuModulePower: HwGpuModulePowerMetricConfig{

@@ -556,12 +556,28 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.memory.rows.remapped",
 		Attributes: []string{"error.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuMemorySystemLimit: metricInfo{
+		Name:       "hw.gpu.memory.system.limit",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuMemorySystemUsage: metricInfo{
+		Name:       "hw.gpu.memory.system.usage",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuMemoryUsage: metricInfo{
 		Name:       "hw.gpu.memory.usage",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuMemoryUtilization: metricInfo{
 		Name:       "hw.gpu.memory.utilization",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuMemoryVisibleLimit: metricInfo{
+		Name:       "hw.gpu.memory.visible.limit",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuMemoryVisibleUsage: metricInfo{
+		Name:       "hw.gpu.memory.visible.usage",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuModulePower: metricInfo{
@@ -705,8 +721,12 @@ type metricsInfo struct {
 	HwGpuMemoryRemapState            metricInfo
 	HwGpuMemoryReserved              metricInfo
 	HwGpuMemoryRowsRemapped          metricInfo
+	HwGpuMemorySystemLimit           metricInfo
+	HwGpuMemorySystemUsage           metricInfo
 	HwGpuMemoryUsage                 metricInfo
 	HwGpuMemoryUtilization           metricInfo
+	HwGpuMemoryVisibleLimit          metricInfo
+	HwGpuMemoryVisibleUsage          metricInfo
 	HwGpuModulePower                 metricInfo
 	HwGpuPcieGeneration              metricInfo
 	HwGpuPcieGenerationLimit         metricInfo
@@ -2427,6 +2447,122 @@ func newMetricHwGpuMemoryRowsRemapped(cfg HwGpuMemoryRowsRemappedMetricConfig) m
 	return m
 }
 
+type metricHwGpuMemorySystemLimit struct {
+	data     pmetric.Metric                     // data buffer for generated metric.
+	config   HwGpuMemorySystemLimitMetricConfig // metric config provided by user.
+	capacity int                                // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.memory.system.limit metric with initial data.
+func (m *metricHwGpuMemorySystemLimit) init() {
+	m.data.SetName("hw.gpu.memory.system.limit")
+	m.data.SetDescription("Memory of the machine that the GPU may map (AMD GTT). It is not the GPU's own and never to be added to hw.gpu.memory.limit. (extension)")
+	m.data.SetUnit("By")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuMemorySystemLimit) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuMemorySystemLimit) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuMemorySystemLimit) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuMemorySystemLimit(cfg HwGpuMemorySystemLimitMetricConfig) metricHwGpuMemorySystemLimit {
+	m := metricHwGpuMemorySystemLimit{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuMemorySystemUsage struct {
+	data     pmetric.Metric                     // data buffer for generated metric.
+	config   HwGpuMemorySystemUsageMetricConfig // metric config provided by user.
+	capacity int                                // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.memory.system.usage metric with initial data.
+func (m *metricHwGpuMemorySystemUsage) init() {
+	m.data.SetName("hw.gpu.memory.system.usage")
+	m.data.SetDescription("Memory of the machine that the GPU has mapped (AMD GTT). It is not the GPU's own and never to be added to hw.gpu.memory.usage. (extension)")
+	m.data.SetUnit("By")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuMemorySystemUsage) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuMemorySystemUsage) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuMemorySystemUsage) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuMemorySystemUsage(cfg HwGpuMemorySystemUsageMetricConfig) metricHwGpuMemorySystemUsage {
+	m := metricHwGpuMemorySystemUsage{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuMemoryUsage struct {
 	data     pmetric.Metric               // data buffer for generated metric.
 	config   HwGpuMemoryUsageMetricConfig // metric config provided by user.
@@ -2533,6 +2669,122 @@ func (m *metricHwGpuMemoryUtilization) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuMemoryUtilization(cfg HwGpuMemoryUtilizationMetricConfig) metricHwGpuMemoryUtilization {
 	m := metricHwGpuMemoryUtilization{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuMemoryVisibleLimit struct {
+	data     pmetric.Metric                      // data buffer for generated metric.
+	config   HwGpuMemoryVisibleLimitMetricConfig // metric config provided by user.
+	capacity int                                 // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.memory.visible.limit metric with initial data.
+func (m *metricHwGpuMemoryVisibleLimit) init() {
+	m.data.SetName("hw.gpu.memory.visible.limit")
+	m.data.SetDescription("That part of the GPU's memory which the CPU can reach (AMD visible VRAM); hw.gpu.memory.limit contains it. (extension)")
+	m.data.SetUnit("By")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuMemoryVisibleLimit) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuMemoryVisibleLimit) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuMemoryVisibleLimit) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuMemoryVisibleLimit(cfg HwGpuMemoryVisibleLimitMetricConfig) metricHwGpuMemoryVisibleLimit {
+	m := metricHwGpuMemoryVisibleLimit{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuMemoryVisibleUsage struct {
+	data     pmetric.Metric                      // data buffer for generated metric.
+	config   HwGpuMemoryVisibleUsageMetricConfig // metric config provided by user.
+	capacity int                                 // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.memory.visible.usage metric with initial data.
+func (m *metricHwGpuMemoryVisibleUsage) init() {
+	m.data.SetName("hw.gpu.memory.visible.usage")
+	m.data.SetDescription("What is used of that part of the GPU's memory which the CPU can reach (AMD visible VRAM). (extension)")
+	m.data.SetUnit("By")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuMemoryVisibleUsage) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuMemoryVisibleUsage) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuMemoryVisibleUsage) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuMemoryVisibleUsage(cfg HwGpuMemoryVisibleUsageMetricConfig) metricHwGpuMemoryVisibleUsage {
+	m := metricHwGpuMemoryVisibleUsage{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -4180,8 +4432,12 @@ type MetricsBuilder struct {
 	metricHwGpuMemoryRemapState            metricHwGpuMemoryRemapState
 	metricHwGpuMemoryReserved              metricHwGpuMemoryReserved
 	metricHwGpuMemoryRowsRemapped          metricHwGpuMemoryRowsRemapped
+	metricHwGpuMemorySystemLimit           metricHwGpuMemorySystemLimit
+	metricHwGpuMemorySystemUsage           metricHwGpuMemorySystemUsage
 	metricHwGpuMemoryUsage                 metricHwGpuMemoryUsage
 	metricHwGpuMemoryUtilization           metricHwGpuMemoryUtilization
+	metricHwGpuMemoryVisibleLimit          metricHwGpuMemoryVisibleLimit
+	metricHwGpuMemoryVisibleUsage          metricHwGpuMemoryVisibleUsage
 	metricHwGpuModulePower                 metricHwGpuModulePower
 	metricHwGpuPcieGeneration              metricHwGpuPcieGeneration
 	metricHwGpuPcieGenerationLimit         metricHwGpuPcieGenerationLimit
@@ -4261,8 +4517,12 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuMemoryRemapState:            newMetricHwGpuMemoryRemapState(mbc.Metrics.HwGpuMemoryRemapState),
 		metricHwGpuMemoryReserved:              newMetricHwGpuMemoryReserved(mbc.Metrics.HwGpuMemoryReserved),
 		metricHwGpuMemoryRowsRemapped:          newMetricHwGpuMemoryRowsRemapped(mbc.Metrics.HwGpuMemoryRowsRemapped),
+		metricHwGpuMemorySystemLimit:           newMetricHwGpuMemorySystemLimit(mbc.Metrics.HwGpuMemorySystemLimit),
+		metricHwGpuMemorySystemUsage:           newMetricHwGpuMemorySystemUsage(mbc.Metrics.HwGpuMemorySystemUsage),
 		metricHwGpuMemoryUsage:                 newMetricHwGpuMemoryUsage(mbc.Metrics.HwGpuMemoryUsage),
 		metricHwGpuMemoryUtilization:           newMetricHwGpuMemoryUtilization(mbc.Metrics.HwGpuMemoryUtilization),
+		metricHwGpuMemoryVisibleLimit:          newMetricHwGpuMemoryVisibleLimit(mbc.Metrics.HwGpuMemoryVisibleLimit),
+		metricHwGpuMemoryVisibleUsage:          newMetricHwGpuMemoryVisibleUsage(mbc.Metrics.HwGpuMemoryVisibleUsage),
 		metricHwGpuModulePower:                 newMetricHwGpuModulePower(mbc.Metrics.HwGpuModulePower),
 		metricHwGpuPcieGeneration:              newMetricHwGpuPcieGeneration(mbc.Metrics.HwGpuPcieGeneration),
 		metricHwGpuPcieGenerationLimit:         newMetricHwGpuPcieGenerationLimit(mbc.Metrics.HwGpuPcieGenerationLimit),
@@ -4576,8 +4836,12 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuMemoryRemapState.emit(ils.Metrics())
 	mb.metricHwGpuMemoryReserved.emit(ils.Metrics())
 	mb.metricHwGpuMemoryRowsRemapped.emit(ils.Metrics())
+	mb.metricHwGpuMemorySystemLimit.emit(ils.Metrics())
+	mb.metricHwGpuMemorySystemUsage.emit(ils.Metrics())
 	mb.metricHwGpuMemoryUsage.emit(ils.Metrics())
 	mb.metricHwGpuMemoryUtilization.emit(ils.Metrics())
+	mb.metricHwGpuMemoryVisibleLimit.emit(ils.Metrics())
+	mb.metricHwGpuMemoryVisibleUsage.emit(ils.Metrics())
 	mb.metricHwGpuModulePower.emit(ils.Metrics())
 	mb.metricHwGpuPcieGeneration.emit(ils.Metrics())
 	mb.metricHwGpuPcieGenerationLimit.emit(ils.Metrics())
@@ -4767,6 +5031,16 @@ func (mb *MetricsBuilder) RecordHwGpuMemoryRowsRemappedDataPoint(ts pcommon.Time
 	mb.metricHwGpuMemoryRowsRemapped.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwIDAttributeValue, options...)
 }
 
+// RecordHwGpuMemorySystemLimitDataPoint adds a data point to hw.gpu.memory.system.limit metric.
+func (mb *MetricsBuilder) RecordHwGpuMemorySystemLimitDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemorySystemLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuMemorySystemUsageDataPoint adds a data point to hw.gpu.memory.system.usage metric.
+func (mb *MetricsBuilder) RecordHwGpuMemorySystemUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemorySystemUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
 // RecordHwGpuMemoryUsageDataPoint adds a data point to hw.gpu.memory.usage metric.
 func (mb *MetricsBuilder) RecordHwGpuMemoryUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuMemoryUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
@@ -4775,6 +5049,16 @@ func (mb *MetricsBuilder) RecordHwGpuMemoryUsageDataPoint(ts pcommon.Timestamp, 
 // RecordHwGpuMemoryUtilizationDataPoint adds a data point to hw.gpu.memory.utilization metric.
 func (mb *MetricsBuilder) RecordHwGpuMemoryUtilizationDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuMemoryUtilization.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuMemoryVisibleLimitDataPoint adds a data point to hw.gpu.memory.visible.limit metric.
+func (mb *MetricsBuilder) RecordHwGpuMemoryVisibleLimitDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemoryVisibleLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuMemoryVisibleUsageDataPoint adds a data point to hw.gpu.memory.visible.usage metric.
+func (mb *MetricsBuilder) RecordHwGpuMemoryVisibleUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemoryVisibleUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuModulePowerDataPoint adds a data point to hw.gpu.module.power metric.

@@ -77,6 +77,10 @@ var absent = map[string]func(*gpu.Node){
 	"hw.gpu.memory.protected.usage":   onDevices(func(d *gpu.Device) { d.Memory.Protected = gpu.Opt[int64]{} }),
 	"hw.gpu.memory.remap.state":       onDevices(dropRemapState),
 	"hw.gpu.memory.reserved":          onDevices(func(d *gpu.Device) { d.Memory.Reserved = gpu.Opt[int64]{} }),
+	"hw.gpu.memory.visible.limit":     onDevices(func(d *gpu.Device) { d.Memory.VisibleLimit = gpu.Opt[int64]{} }),
+	"hw.gpu.memory.visible.usage":     onDevices(func(d *gpu.Device) { d.Memory.VisibleUsage = gpu.Opt[int64]{} }),
+	"hw.gpu.memory.system.limit":      onDevices(func(d *gpu.Device) { d.Memory.SystemLimit = gpu.Opt[int64]{} }),
+	"hw.gpu.memory.system.usage":      onDevices(func(d *gpu.Device) { d.Memory.SystemUsage = gpu.Opt[int64]{} }),
 	"hw.gpu.memory.rows.remapped":     onDevices(func(d *gpu.Device) { d.RemappedRows.Corrected, d.RemappedRows.Uncorrected = none, none }),
 	"hw.gpu.memory.usage":             onDevices(func(d *gpu.Device) { d.Memory.Usage = gpu.Opt[int64]{} }),
 	"hw.gpu.memory.utilization":       onDevices(func(d *gpu.Device) { d.Memory.Limit = gpu.Opt[int64]{} }),
@@ -185,9 +189,8 @@ func mapKeys[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
-// notSent are readings that others need, or none yet. Those of the memory that is not a GPU's own are never sent: it would
-// be added up with the rest.
-var notSent = regexp.MustCompile(`\.(Index|GPUInstance|ComputeInstance|NUMANode|Memory\.(Visible|System)(Limit|Usage))$`)
+// notSent are readings that others need, or none yet.
+var notSent = regexp.MustCompile(`\.(Index|GPUInstance|ComputeInstance|NUMANode)$`)
 
 // Without a single reading exactly its own points are gone, and no other changes.
 func TestEachReadingAlone(t *testing.T) {

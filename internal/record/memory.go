@@ -27,6 +27,7 @@ func (p *point) memory(fraction bool) {
 	if v, ok := d.Memory.Protected.Get(); ok {
 		p.mb.RecordHwGpuMemoryProtectedUsageDataPoint(p.ts, v, d.ID, opts...)
 	}
+	p.otherMemory()
 	rows, pages := &d.RemappedRows, &d.RetiredPages
 	p.rows(gpu.ErrorCorrected, rows.Corrected)
 	p.rows(gpu.ErrorUncorrected, rows.Uncorrected)
@@ -34,6 +35,23 @@ func (p *point) memory(fraction bool) {
 	p.pages(gpu.ErrorUncorrected, pages.Uncorrected)
 	p.remapState(metadata.AttributeHwGpuRemapStatePending, rows.Pending.Or(pages.Pending))
 	p.remapState(metadata.AttributeHwGpuRemapStateFailed, rows.Failed)
+}
+
+// otherMemory records a part of the GPU's memory, and memory that is not the GPU's own.
+func (p *point) otherMemory() {
+	m, id, opts := &p.device.Memory, p.device.ID, p.id.gauge()
+	if v, ok := m.VisibleLimit.Get(); ok {
+		p.mb.RecordHwGpuMemoryVisibleLimitDataPoint(p.ts, v, id, opts...)
+	}
+	if v, ok := m.VisibleUsage.Get(); ok {
+		p.mb.RecordHwGpuMemoryVisibleUsageDataPoint(p.ts, v, id, opts...)
+	}
+	if v, ok := m.SystemLimit.Get(); ok {
+		p.mb.RecordHwGpuMemorySystemLimitDataPoint(p.ts, v, id, opts...)
+	}
+	if v, ok := m.SystemUsage.Get(); ok {
+		p.mb.RecordHwGpuMemorySystemUsageDataPoint(p.ts, v, id, opts...)
+	}
 }
 
 func (p *point) rows(kind gpu.ErrorType, count gpu.Counter[int64]) {

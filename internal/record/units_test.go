@@ -52,9 +52,13 @@ var byHand = []struct {
 	{"hw.gpu.memory.remap.state", of("hw.id", gpuID, "hw.gpu.remap.state", "failed"), "updowncounter", "1", 0},
 	{"hw.gpu.memory.reserved", of("hw.id", gpuID), "updowncounter", "By", 701497344},
 	{"hw.gpu.memory.rows.remapped", of("hw.id", gpuID, "error.type", "corrected"), "counter", "{row}", 311},
+	{"hw.gpu.memory.system.limit", of("hw.id", amdID), "updowncounter", "By", 403},
+	{"hw.gpu.memory.system.usage", of("hw.id", amdID), "updowncounter", "By", 404},
 	{"hw.gpu.memory.usage", of("hw.id", gpuID), "updowncounter", "By", 21474836480},
 	{"hw.gpu.memory.utilization", of("hw.id", gpuID), "gauge", "1", 0.25}, // 20 of 80 GiB
 	{"hw.gpu.memory.utilization", of("hw.id", migID), "gauge", "1", 0.025},
+	{"hw.gpu.memory.visible.limit", of("hw.id", amdID), "updowncounter", "By", 401},
+	{"hw.gpu.memory.visible.usage", of("hw.id", amdID), "updowncounter", "By", 402},
 	{"hw.gpu.module.power", of("hw.id", gpuID), "gauge", "W", 910.75},
 	{"hw.gpu.pcie.generation", of("hw.id", gpuID), "gauge", "{generation}", 4},
 	{"hw.gpu.pcie.generation.limit", of("hw.id", gpuID), "gauge", "{generation}", 5},

@@ -22,7 +22,8 @@ func Wanted(m *metadata.MetricsConfig, e *metadata.EventsConfig, attributed bool
 	health := m.HwStatus.Enabled || m.HwGpuFault.Enabled || e.HwGpuStatus.Enabled
 	need(gpu.GroupUtilization, m.HwGpuUtilization.Enabled, m.HwGpuMemoryControllerUtilization.Enabled)
 	need(gpu.GroupMediaUtilization, m.HwGpuUtilization.Enabled)
-	need(gpu.GroupMemory, m.HwGpuMemoryUsage.Enabled, m.HwGpuMemoryLimit.Enabled, m.HwGpuMemoryUtilization.Enabled, m.HwGpuMemoryReserved.Enabled)
+	need(gpu.GroupMemory, m.HwGpuMemoryUsage.Enabled, m.HwGpuMemoryLimit.Enabled, m.HwGpuMemoryUtilization.Enabled, m.HwGpuMemoryReserved.Enabled,
+		m.HwGpuMemoryVisibleLimit.Enabled, m.HwGpuMemoryVisibleUsage.Enabled, m.HwGpuMemorySystemLimit.Enabled, m.HwGpuMemorySystemUsage.Enabled)
 	need(gpu.GroupProtectedMemory, m.HwGpuMemoryProtectedUsage.Enabled)
 	need(gpu.GroupTemperature, m.HwTemperature.Enabled)
 	need(gpu.GroupTemperatureLimits, m.HwTemperatureLimit.Enabled, m.HwGpuTemperatureMargin.Enabled)

@@ -21,7 +21,7 @@ var use = []string{"container.gpu.utilization", "container.gpu.power", "containe
 var neededBy = map[gpu.Group][]string{
 	gpu.GroupUtilization:        append([]string{"hw.gpu.utilization", "hw.gpu.memory.controller.utilization"}, use...),
 	gpu.GroupMediaUtilization:   {"hw.gpu.utilization", "container.gpu.utilization"},
-	gpu.GroupMemory:             {"hw.gpu.memory.usage", "hw.gpu.memory.limit", "hw.gpu.memory.utilization", "hw.gpu.memory.reserved", "container.gpu.memory.usage", "container.gpu.memory.limit"},
+	gpu.GroupMemory:             {"hw.gpu.memory.usage", "hw.gpu.memory.limit", "hw.gpu.memory.utilization", "hw.gpu.memory.reserved", "hw.gpu.memory.visible.limit", "hw.gpu.memory.visible.usage", "hw.gpu.memory.system.limit", "hw.gpu.memory.system.usage", "container.gpu.memory.usage", "container.gpu.memory.limit"},
 	gpu.GroupProtectedMemory:    {"hw.gpu.memory.protected.usage"},
 	gpu.GroupTemperature:        {"hw.temperature"},
 	gpu.GroupTemperatureLimits:  {"hw.temperature.limit", "hw.gpu.temperature.margin"},
