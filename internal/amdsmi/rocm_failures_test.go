@@ -133,6 +133,9 @@ func TestROCmFailures(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, node.Devices, tt.devices)
 			requireValue(t, int64(tt.devices), node.Presence[gpu.Visible], "visible")
+			if tt.devices == 0 {
+				assert.False(t, node.Presence[gpu.Missing].Known(), "whether one is missing it cannot tell")
+			}
 			if tt.problem == "" {
 				require.Empty(t, problems(node))
 			} else {

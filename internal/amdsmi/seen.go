@@ -76,7 +76,9 @@ func (s *seen) miss(node *gpu.Node) {
 			node.Devices = append(node.Devices, d)
 		}
 	}
-	node.Presence[gpu.Missing] = gpu.Some(int64(len(lost)))
+	if len(node.Devices) > 0 { // the tool cannot tell whether there is one that it never saw
+		node.Presence[gpu.Missing] = gpu.Some(int64(len(lost)))
+	}
 }
 
 // listed tells whether a node has a device of this ID.

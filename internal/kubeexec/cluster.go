@@ -20,6 +20,9 @@ import (
 // settle is how long after a change the next is waited for: at the start each pod is one.
 const settle = 100 * time.Millisecond
 
+// early is when what is wrong from the start is told: nobody should wait for an interval to learn that an address is wrong.
+const early = 3 * time.Second
+
 // cluster reads the nodes of one cluster. Clusters share nothing, so that one that is down costs the others nothing.
 type cluster struct {
 	name     string
@@ -129,12 +132,15 @@ func (c *cluster) run(ctx context.Context) {
 	defer c.elect(ctx)()
 	ticker := time.NewTicker(c.interval)
 	defer ticker.Stop()
+	first := time.NewTimer(early)
+	defer first.Stop()
 	for {
 		c.reconcile(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-first.C:
 		case <-c.dirty:
 			timer := time.NewTimer(settle)
 			select {

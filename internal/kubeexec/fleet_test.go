@@ -44,10 +44,15 @@ func (p *told) lines(cluster string) string {
 // start reads the clusters of a configuration several times a second.
 func start(t *testing.T, config *Config) (*Fleet, *sunk, *told) {
 	t.Helper()
+	return startEvery(t, config, 300*time.Millisecond)
+}
+
+func startEvery(t *testing.T, config *Config, interval time.Duration) (*Fleet, *sunk, *told) {
+	t.Helper()
 	require.NoError(t, config.Validate())
 	s, p := newSunk(), &told{problems: map[string][]gpu.Problem{}}
 	f, err := New(config, Options{
-		Interval: 300 * time.Millisecond, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave, Problems: p.take,
+		Interval: interval, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave, Problems: p.take,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -234,6 +239,14 @@ func TestFleetOutage(t *testing.T) {
 	s.set(func() { s.down = false })
 	readTimes(t, got, "prod/n1", 2)
 	assert.Empty(t, got.left())
+}
+
+// An API server that is away from the start is told long before the interval is over.
+func TestFleetNeverThere(t *testing.T) {
+	s := newAPIServer(t)
+	s.set(func() { s.down = true })
+	_, _, problems := startEvery(t, configOf(s.cluster("prod")), time.Hour)
+	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "driver pods of target 0") }, "nothing was told")
 }
 
 // What is not granted is told, and the rest goes on: without nodes there are no labels, without all pods no names.
