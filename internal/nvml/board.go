@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -60,16 +59,13 @@ type board struct {
 	family atomic.Pointer[[]*identity] // its MIG instances when it was last read
 	anew   atomic.Bool                 // the driver's counters have started anew since the last read
 
-	calls
-	handle gonvml.Device
-	device unsafe.Pointer // the same, as C has it
-	at     time.Time      // of the present read
+	caller
+	at   time.Time // of the present read
+	plan []function
 
 	fields     fieldSet
-	request    []gonvml.FieldValue
 	static     static
 	samples    [numEngines]mean
-	room       room
 	used       []usage
 	ring       uint64 // microseconds that the driver's samples cover, as far as seen
 	usages     usages
@@ -98,6 +94,7 @@ type static struct {
 func newBoard(src *source, lib *library, uuid string) *board {
 	b := &board{src: src, lib: lib, uuid: uuid}
 	b.has = &lib.has
+	b.batch = &callBatch{direct: &lib.direct}
 	b.fields = newFieldSet(&b.calls, src.want)
 	b.gpm = gpm{calls: &b.calls, direct: &lib.direct, request: &b.gpmRequest}
 	return b
@@ -106,6 +103,7 @@ func newBoard(src *source, lib *library, uuid string) *board {
 // forget drops what was learnt of driver and partitioning.
 func (b *board) forget() {
 	b.reset()
+	clear(b.ahead[:])
 	b.fields = newFieldSet(&b.calls, b.src.want)
 	b.static = static{}
 	b.gpm.drop()
@@ -154,6 +152,7 @@ func (b *board) read(at time.Time) *reading {
 	}
 	b.begin()
 	b.fields.begin()
+	b.callAhead()
 	b.readPartitioning()
 	d := out.device(b.ident.Load())
 	for _, step := range steps {
@@ -170,29 +169,6 @@ func (b *board) read(at time.Time) *reading {
 	}
 	out.problems = append(out.problems, b.problems...)
 	return out
-}
-
-// readFields asks for all fields at once; again only for what turned out to be found elsewhere.
-func (b *board) readFields(*gpu.Device) {
-	for range 8 {
-		plan := b.fields.next()
-		if len(plan) == 0 {
-			return
-		}
-		b.request = b.request[:0]
-		for _, i := range plan {
-			a := b.fields.ask(i)
-			b.request = append(b.request, gonvml.FieldValue{FieldId: a.id, ScopeId: a.scope})
-		}
-		if !b.ok(fnFields, code(b.handle.GetFieldValues(b.request))) {
-			return
-		}
-		for n, i := range plan {
-			v := &b.request[n]
-			b.fields.take(i, code(v.NvmlReturn), v.ValueType, v.Value)
-		}
-		b.fields.linked()
-	}
 }
 
 // identify reads what the GPU is. It keeps the index under which it was first seen.

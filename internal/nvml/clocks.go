@@ -24,11 +24,8 @@ var clocks = [gpu.NumClockDomains]struct {
 func (b *board) readClocks(d *gpu.Device) {
 	for i := range clocks {
 		c := &clocks[i]
-		if !b.can(c.now) {
-			continue
-		}
-		if mhz, ret := b.handle.GetClockInfo(c.kind); b.ok(c.now, code(ret)) {
-			d.Clocks[i].Speed = gpu.Some(float64(mhz) * perMega)
+		if mhz, ok := b.ask(c.now); ok {
+			d.Clocks[i].Speed = gpu.Some(float64(mhz.number()) * perMega)
 		}
 	}
 }
@@ -49,22 +46,18 @@ func (b *board) readClockLimits(d *gpu.Device) {
 // readThrottle reads why the clocks are held down, of the reasons that the device can report.
 func (b *board) readThrottle(d *gpu.Device) {
 	now, supported := fnReasons, fnReasonsSupported
-	ask, askSupported := gonvml.Device.GetCurrentClocksEventReasons, gonvml.Device.GetSupportedClocksEventReasons
+	askSupported := gonvml.Device.GetSupportedClocksEventReasons
 	if !b.has[fnReasons] { // before driver 535
 		now, supported = fnOldReasons, fnOldReasonsSupported
-		ask, askSupported = gonvml.Device.GetCurrentClocksThrottleReasons, gonvml.Device.GetSupportedClocksThrottleReasons
+		askSupported = gonvml.Device.GetSupportedClocksThrottleReasons
 	}
 	if !b.static.reasons.Known() && b.can(supported) {
 		if mask, ret := askSupported(b.handle); b.ok(supported, code(ret)) {
 			b.static.reasons = gpu.Some(mask)
 		}
 	}
-	if !b.can(now) {
-		return
-	}
-	mask, ret := ask(b.handle)
-	if b.ok(now, code(ret)) {
-		throttled(&d.Throttle, mask, b.static.reasons)
+	if mask, ok := b.ask(now); ok {
+		throttled(&d.Throttle, mask.long(), b.static.reasons)
 	}
 }
 
@@ -77,10 +70,8 @@ func (b *board) readThrottleTime(d *gpu.Device) {
 
 // readPerformanceState reads the P-state's number, of which 0 is the fastest.
 func (b *board) readPerformanceState(d *gpu.Device) {
-	if !b.can(fnPerformanceState) {
-		return
-	}
-	if p, ret := b.handle.GetPerformanceState(); b.ok(fnPerformanceState, code(ret)) {
-		d.PerformanceState = known(int64(p), p >= gonvml.PSTATE_0 && p <= gonvml.PSTATE_15)
+	if answer, ok := b.ask(fnPerformanceState); ok {
+		p := answer.number()
+		d.PerformanceState = known(int64(p), p <= uint32(gonvml.PSTATE_15))
 	}
 }

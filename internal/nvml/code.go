@@ -92,6 +92,11 @@ func (c code) Error() string {
 	return text
 }
 
+// gone are the codes after which a device is asked nothing more.
+var gone = [...]code{
+	codeGPUIsLost, codeResetRequired, codeUninitialized, codeDriverNotLoaded, codeVersionMismatch,
+}
+
 // answer is what a code means for whoever asked.
 type answer uint8
 

@@ -101,7 +101,7 @@ func TestNVLinkTotalsAlone(t *testing.T) {
 			assert.Empty(t, d.Interconnect.Links)
 			assert.True(t, d.Interconnect.Transmitted.Known())
 			if board == "h100" {
-				assert.LessOrEqual(t, len(b.boards[0].request), int(numFields))
+				assert.LessOrEqual(t, len(b.boards[0].fields.plan), int(numFields))
 			}
 		})
 	}

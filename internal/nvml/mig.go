@@ -6,8 +6,6 @@
 package nvml
 
 import (
-	"unsafe"
-
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -19,9 +17,7 @@ const mostInstances = 64
 
 // instance is one MIG instance of a board.
 type instance struct {
-	calls
-	handle gonvml.Device
-	device unsafe.Pointer
+	caller
 	ident  *identity
 	uuid   string
 	alone  bool // the only compute instance of its GPU instance: what is measured of the one is the other's
@@ -34,8 +30,8 @@ type instance struct {
 func (b *board) readPartitioning() {
 	on := false
 	if b.can(fnMIGMode) {
-		mode, _, ret := b.handle.GetMigMode()
-		on = b.ok(fnMIGMode, code(ret)) && mode == gonvml.DEVICE_MIG_ENABLE
+		mode, ok := b.ask(fnMIGMode)
+		on = ok && mode.number() == gonvml.DEVICE_MIG_ENABLE
 	} else {
 		on = b.mig && b.supported(fnMIGMode) // it failed before and is left alone for now
 	}
@@ -113,7 +109,8 @@ func (b *board) instance(handle gonvml.Device, index int) (inst *instance, fresh
 			return old, false
 		}
 	}
-	inst = &instance{handle: handle, device: pointer(handle), uuid: uuid}
+	inst = &instance{uuid: uuid}
+	inst.handle, inst.device, inst.batch = handle, pointer(handle), b.batch
 	inst.has = b.has
 	inst.gpm = gpm{calls: &inst.calls, direct: b.gpm.direct, request: b.gpm.request}
 	inst.ident = &identity{model: parent.model, parent: parent.id, index: gpu.Some(index), info: parent.info}
@@ -166,13 +163,13 @@ func (b *board) readInstances(out *reading) {
 		inst.begin()
 		d := out.device(inst.ident)
 		if b.src.want.Has(gpu.GroupMemory) {
-			d.Memory = inst.memory(inst.handle)
+			d.Memory = inst.memory()
 		}
 		if b.src.want.Has(gpu.GroupPipes) && inst.alone {
 			inst.gpm.read(d, b.at, inst.handle, inst.device)
 		}
 		if b.src.want.Has(gpu.GroupProcesses | gpu.GroupProcessUtilization) {
-			inst.list(inst.handle, inst.device, b.lib, &b.room, &inst.roster)
+			inst.list(&inst.roster)
 			for _, p := range inst.roster.all {
 				out.processes = append(out.processes, gpu.Process{
 					PID: int64(p.pid), DeviceID: inst.ident.id, Type: p.kind, Memory: p.memory,

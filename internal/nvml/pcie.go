@@ -57,15 +57,11 @@ func (b *board) readPCIeIO(d *gpu.Device) {
 
 // readPCIeLink reads generation and width as they are, and as they could be with this GPU in this machine.
 func (b *board) readPCIeLink(d *gpu.Device) {
-	if b.can(fnPCIeGeneration) {
-		if v, ret := b.handle.GetCurrPcieLinkGeneration(); b.ok(fnPCIeGeneration, code(ret)) {
-			d.PCIe.Generation = known(int64(v), v > 0)
-		}
+	if v, ok := b.ask(fnPCIeGeneration); ok {
+		d.PCIe.Generation = known(int64(v.number()), v.number() > 0)
 	}
-	if b.can(fnPCIeWidth) {
-		if v, ret := b.handle.GetCurrPcieLinkWidth(); b.ok(fnPCIeWidth, code(ret)) {
-			d.PCIe.Width = known(int64(v), v > 0)
-		}
+	if v, ok := b.ask(fnPCIeWidth); ok {
+		d.PCIe.Width = known(int64(v.number()), v.number() > 0)
 	}
 	if !b.static.generation.Known() && b.can(fnPCIeMaxGeneration) {
 		if v, ret := b.handle.GetMaxPcieLinkGeneration(); b.ok(fnPCIeMaxGeneration, code(ret)) {
@@ -82,9 +78,10 @@ func (b *board) readPCIeLink(d *gpu.Device) {
 
 func (b *board) readPCIeReplay(d *gpu.Device) {
 	n, ok := b.fields.total(fieldPCIeReplay)
-	if b.fields.lacks(fieldPCIeReplay) && b.can(fnPCIeReplay) {
-		v, ret := b.handle.GetPcieReplayCounter()
-		n, ok = int64(v), b.ok(fnPCIeReplay, code(ret))
+	if b.fields.lacks(fieldPCIeReplay) {
+		if v, answered := b.ask(fnPCIeReplay); answered {
+			n, ok = int64(v.number()), true
+		}
 	}
 	if ok {
 		d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(n)})

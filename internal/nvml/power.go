@@ -11,9 +11,9 @@ import "github.com/otelgpu/gpureceiver/internal/gpu"
 func (b *board) readPower(d *gpu.Device) {
 	v, ok := b.fields.get(fieldPowerAverage)
 	d.Power.Draw = watts(v, ok)
-	if b.src.want.Has(gpu.GroupPower) && b.fields.lacks(fieldPowerAverage) && b.can(fnPower) {
-		if mw, ret := b.handle.GetPowerUsage(); b.ok(fnPower, code(ret)) {
-			d.Power.Draw = gpu.Some(float64(mw) * perMilli)
+	if b.src.want.Has(gpu.GroupPower) && b.fields.lacks(fieldPowerAverage) {
+		if mw, ok := b.ask(fnPower); ok {
+			d.Power.Draw = gpu.Some(float64(mw.number()) * perMilli)
 		}
 	}
 	v, ok = b.fields.get(fieldPowerInstant)
@@ -26,9 +26,9 @@ func (b *board) readPower(d *gpu.Device) {
 func (b *board) readPowerLimit(d *gpu.Device) {
 	v, ok := b.fields.get(fieldPowerLimit)
 	limit := watts(v, ok)
-	if b.fields.lacks(fieldPowerLimit) && b.can(fnPowerLimit) {
-		if mw, ret := b.handle.GetEnforcedPowerLimit(); b.ok(fnPowerLimit, code(ret)) {
-			limit = gpu.Some(float64(mw) * perMilli)
+	if b.fields.lacks(fieldPowerLimit) {
+		if mw, ok := b.ask(fnPowerLimit); ok {
+			limit = gpu.Some(float64(mw.number()) * perMilli)
 		}
 	}
 	d.Power.Limit[gpu.LimitMax] = limit
@@ -37,9 +37,9 @@ func (b *board) readPowerLimit(d *gpu.Device) {
 func (b *board) readEnergy(d *gpu.Device) {
 	v, ok := b.fields.get(fieldEnergy)
 	d.Energy = amount(v, ok, perMilli)
-	if b.fields.lacks(fieldEnergy) && b.can(fnEnergy) {
-		if mj, ret := b.handle.GetTotalEnergyConsumption(); b.ok(fnEnergy, code(ret)) {
-			d.Energy = gpu.Total(float64(mj) * perMilli)
+	if b.fields.lacks(fieldEnergy) {
+		if mj, ok := b.ask(fnEnergy); ok {
+			d.Energy = gpu.Total(float64(mj.long()) * perMilli)
 		}
 	}
 }

@@ -5,13 +5,7 @@
 
 package nvml
 
-import (
-	"unsafe"
-
-	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
-
-	"github.com/otelgpu/gpureceiver/internal/gpu"
-)
+import "github.com/otelgpu/gpureceiver/internal/gpu"
 
 var processLists = [...]struct {
 	fn   function
@@ -23,17 +17,17 @@ var processLists = [...]struct {
 }
 
 // list adds the processes of a GPU or an instance.
-func (c *calls) list(handle gonvml.Device, device unsafe.Pointer, lib *library, r *room, processes *roster) {
+func (c *caller) list(processes *roster) {
 	processes.clear()
 	if !c.memoryAsked {
-		c.memory(handle) // to know whether what processes hold is the GPU's own
+		c.memory() // to know whether what processes hold is the GPU's own
 	}
 	for i := range processLists {
 		l := &processLists[i]
-		if lib.direct.processes[i] == nil || !c.can(l.fn) {
+		if !c.can(l.fn) {
 			continue
 		}
-		infos, ret := r.list(&lib.direct, i, device)
+		infos, ret := c.processList(l.fn)
 		if !c.ok(l.fn, ret) {
 			continue
 		}
@@ -54,7 +48,7 @@ func (b *board) readProcesses(*gpu.Device) {
 	if b.mig {
 		return
 	}
-	b.list(b.handle, b.device, b.lib, &b.room, &b.roster)
+	b.list(&b.roster)
 	if b.src.want.Has(gpu.GroupProcessUtilization) {
 		b.drainUsages()
 	}
@@ -73,7 +67,7 @@ func (b *board) drainUsages() {
 		}
 		u.start(now, b.src.opts.interval)
 	}
-	raw, ret := b.room.usageList(&b.lib.direct, b.device, u.last)
+	raw, ret := b.usageList(u.last)
 	if !b.ok(fnProcessUtilization, ret) && ret.answer() != nothing {
 		return
 	}
@@ -83,6 +77,7 @@ func (b *board) drainUsages() {
 		b.used = append(b.used, usage{pid: s.Pid, time: s.TimeStamp, sm: s.SmUtil, enc: s.EncUtil, decoder: s.DecUtil})
 	}
 	u.add(b.used)
+	b.batch.of(fnProcessUtilization).from(u.last)
 }
 
 // appendProcesses hands out what readProcesses found.

@@ -14,11 +14,9 @@ import (
 )
 
 func (b *board) readTemperature(d *gpu.Device) {
-	if b.can(fnTemperature) {
-		if t, ret := b.handle.GetTemperature(gonvml.TEMPERATURE_GPU); b.ok(fnTemperature, code(ret)) {
-			// NVML's type is unsigned, and a GPU in the cold is below zero.
-			d.Temperature[gpu.SensorGPU] = gpu.Some(float64(int32(t)))
-		}
+	if t, ok := b.ask(fnTemperature); ok {
+		// NVML's type is unsigned, and a GPU in the cold is below zero.
+		d.Temperature[gpu.SensorGPU] = gpu.Some(float64(int32(t.number())))
 	}
 	if v, ok := b.fields.get(fieldMemoryTemperature); ok {
 		d.Temperature[gpu.SensorMemory] = gpu.Some(v.real)
@@ -51,10 +49,8 @@ func (b *board) readTemperatureLimits(d *gpu.Device) {
 		}
 		d.TemperatureLimit[t.sensor][t.limit] = *limit
 	}
-	if b.can(fnMargin) {
-		if m, ret := b.handle.GetMarginTemperature(); b.ok(fnMargin, code(ret)) {
-			d.TemperatureMargin[gpu.LimitDegraded] = gpu.Some(float64(m.MarginTemperature))
-		}
+	if m, ok := b.ask(fnMargin); ok {
+		d.TemperatureMargin[gpu.LimitDegraded] = gpu.Some(float64(filled[gonvml.MarginTemperature](m).MarginTemperature))
 	}
 }
 
@@ -72,13 +68,13 @@ func (b *board) readFans(d *gpu.Device) {
 			if !b.can(fnFanSpeedV2) {
 				return
 			}
-			if v, ret := b.handle.GetFanSpeed_v2(fan); b.ok(fnFanSpeedV2, code(ret)) {
-				d.Fans = append(d.Fans, gpu.Fan{Location: fanName(fan), Ratio: gpu.Some(float64(v) / 100)})
+			if v, ok := b.askFor(fnFanSpeedV2, fan); ok {
+				d.Fans = append(d.Fans, gpu.Fan{Location: fanName(fan), Ratio: gpu.Some(float64(v.number()) / 100)})
 			}
 		}
-	case b.can(fnFanSpeed) && !b.has[fnFanCount]:
-		if v, ret := b.handle.GetFanSpeed(); b.ok(fnFanSpeed, code(ret)) {
-			d.Fans = append(d.Fans, gpu.Fan{Location: fanName(0), Ratio: gpu.Some(float64(v) / 100)})
+	case !b.has[fnFanCount]:
+		if v, ok := b.ask(fnFanSpeed); ok {
+			d.Fans = append(d.Fans, gpu.Fan{Location: fanName(0), Ratio: gpu.Some(float64(v.number()) / 100)})
 		}
 	}
 }

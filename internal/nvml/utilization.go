@@ -26,30 +26,16 @@ const (
 
 var engines = [numEngines]struct {
 	samples function
-	kind    gonvml.SamplingType
 	group   gpu.Group
 	task    gpu.Task
 	now     function // the instantaneous value
-	ask     func(gonvml.Device) (uint32, uint32, gonvml.Return)
 }{
-	engineGeneral: {fnSamplesGeneral, gonvml.GPU_UTILIZATION_SAMPLES, gpu.GroupUtilization, gpu.TaskGeneral, fnUtilization, nil},
-	engineMemory:  {fnSamplesMemory, gonvml.MEMORY_UTILIZATION_SAMPLES, gpu.GroupUtilization, gpu.NumTasks, fnUtilization, nil},
-	engineEncoder: {
-		fnSamplesEncoder, gonvml.ENC_UTILIZATION_SAMPLES, gpu.GroupMediaUtilization, gpu.TaskEncoder,
-		fnEncoder, gonvml.Device.GetEncoderUtilization,
-	},
-	engineDecoder: {
-		fnSamplesDecoder, gonvml.DEC_UTILIZATION_SAMPLES, gpu.GroupMediaUtilization, gpu.TaskDecoder,
-		fnDecoder, gonvml.Device.GetDecoderUtilization,
-	},
-	engineJPEG: {
-		fnSamplesJPEG, gonvml.JPG_UTILIZATION_SAMPLES, gpu.GroupMediaUtilization, gpu.TaskJPEG,
-		fnJPEG, gonvml.Device.GetJpgUtilization,
-	},
-	engineOFA: {
-		fnSamplesOFA, gonvml.OFA_UTILIZATION_SAMPLES, gpu.GroupMediaUtilization, gpu.TaskOpticalFlow,
-		fnOFA, gonvml.Device.GetOfaUtilization,
-	},
+	engineGeneral: {fnSamplesGeneral, gpu.GroupUtilization, gpu.TaskGeneral, fnUtilization},
+	engineMemory:  {fnSamplesMemory, gpu.GroupUtilization, gpu.NumTasks, fnUtilization},
+	engineEncoder: {fnSamplesEncoder, gpu.GroupMediaUtilization, gpu.TaskEncoder, fnEncoder},
+	engineDecoder: {fnSamplesDecoder, gpu.GroupMediaUtilization, gpu.TaskDecoder, fnDecoder},
+	engineJPEG:    {fnSamplesJPEG, gpu.GroupMediaUtilization, gpu.TaskJPEG, fnJPEG},
+	engineOFA:     {fnSamplesOFA, gpu.GroupMediaUtilization, gpu.TaskOpticalFlow, fnOFA},
 }
 
 // drain fetches the samples that the driver took since they were last fetched.
@@ -58,7 +44,7 @@ func (b *board) drain(e engine) {
 	if !b.can(spec.samples) {
 		return
 	}
-	samples, kind, ret := b.room.sampleList(&b.lib.direct, b.device, spec.kind, m.last)
+	samples, kind, ret := b.sampleList(e, m.last)
 	if !b.ok(spec.samples, ret) {
 		return
 	}
@@ -68,6 +54,7 @@ func (b *board) drain(e engine) {
 		m.start(samples, b.src.opts.interval)
 	}
 	m.add(samples, kind)
+	b.batch.of(spec.samples).from(m.last)
 }
 
 func (b *board) readUtilization(d *gpu.Device) {
@@ -75,8 +62,9 @@ func (b *board) readUtilization(d *gpu.Device) {
 	b.drain(engineMemory)
 	general, haveGeneral := b.samples[engineGeneral].take()
 	memory, haveMemory := b.samples[engineMemory].take()
-	if (!haveGeneral || !haveMemory) && b.can(fnUtilization) {
-		if now, ret := b.handle.GetUtilizationRates(); b.ok(fnUtilization, code(ret)) {
+	if !haveGeneral || !haveMemory {
+		if answer, ok := b.ask(fnUtilization); ok {
+			now := filled[gonvml.Utilization](answer)
 			if !haveGeneral {
 				general, haveGeneral = fraction(now.Gpu)
 			}
@@ -94,10 +82,9 @@ func (b *board) readMediaUtilization(d *gpu.Device) {
 		spec := &engines[e]
 		b.drain(e)
 		v, ok := b.samples[e].take()
-		if !ok && b.can(spec.now) {
-			now, _, ret := spec.ask(b.handle)
-			if b.ok(spec.now, code(ret)) {
-				v, ok = fraction(now)
+		if !ok {
+			if now, answered := b.ask(spec.now); answered {
+				v, ok = fraction(now.number())
 			}
 		}
 		d.Utilization[spec.task] = known(v, ok)
@@ -107,6 +94,7 @@ func (b *board) readMediaUtilization(d *gpu.Device) {
 // drainSamples fetches samples between two reads, before the driver overwrites them.
 func (b *board) drainSamples() {
 	b.begin()
+	clear(b.ahead[:])
 	for e := range numEngines {
 		if b.src.want.Has(engines[e].group) {
 			b.drain(e)

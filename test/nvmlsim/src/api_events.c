@@ -202,7 +202,7 @@ static nvmlReturn_t wait_set(nvmlEventSet_t handle, struct queued *out, unsigned
     struct nvmlEventSet_st **link = find_set(handle);
     struct nvmlEventSet_st *set = link ? *link : NULL;
     nvmlReturn_t ret = set ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
-    int timed = 0;
+    int timed = timeoutms ? 0 : ETIMEDOUT; /* with no time to wait, the kernel would still put the thread to sleep for a moment */
     while (set && !set->count && !set->closed && timed != ETIMEDOUT) {
         set->waiting++;
         timed = pthread_cond_timedwait(&set->arrived, &lock, &until);

@@ -1,0 +1,96 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"unsafe"
+
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+// attempts bounds how often a list is asked for that grows while it is read.
+const attempts = 4
+
+// processList reads one of the lists of processes. The result is valid until the next call.
+func (c *caller) processList(f function) ([]gonvml.ProcessInfo, code) {
+	which := f - fnComputeProcesses
+	room := &c.batch.processes[which]
+	for range attempts {
+		answer := c.call(f)
+		switch ret := answer.code(); ret {
+		case codeOK:
+			if c.batch.direct.oldProcesses[which] {
+				return c.batch.modern(room.p, min(int(answer.count), room.room)), ret
+			}
+			return room.first(int(answer.count)), ret
+		case codeInsufficientSize:
+			room.want = max(int(answer.count), room.room+1)
+		default:
+			return nil, ret
+		}
+	}
+	return nil, codeInsufficientSize
+}
+
+// modern makes entries of today out of those of the first version, which know nothing of instances.
+func (b *callBatch) modern(first *gonvml.ProcessInfo, n int) []gonvml.ProcessInfo {
+	b.converted = b.converted[:0]
+	for _, p := range unsafe.Slice((*gonvml.ProcessInfo_v1)(unsafe.Pointer(first)), n) { //nolint:gosec // the library filled in so many
+		b.converted = append(b.converted, gonvml.ProcessInfo{
+			Pid: p.Pid, UsedGpuMemory: p.UsedGpuMemory,
+			GpuInstanceId: notAvailableInstanceID, ComputeInstanceId: notAvailableInstanceID,
+		})
+	}
+	return b.converted
+}
+
+// sampleList reads the samples of an engine that are newer than a time, 0 for all. The result is valid until the next call.
+func (c *caller) sampleList(e engine, since uint64) (samples []sample, valueType uint32, ret code) {
+	f := engines[e].samples
+	room := &c.batch.samples[e]
+	if !c.ahead[f] {
+		if since == 0 || room.p == nil {
+			// How many the driver keeps.
+			answer := c.batch.prepare(f, c.device, shapes[f].argument)
+			answer.list, answer.since = nil, 0
+			c.batch.run(f)
+			if ret := answer.code(); ret != codeOK {
+				c.wanted[f] = true
+				return nil, 0, ret
+			}
+			room.want = int(answer.count)
+		}
+		c.batch.of(f).from(since)
+	}
+	answer := c.call(f)
+	if ret := answer.code(); ret != codeOK {
+		return nil, 0, ret
+	}
+	if int(answer.count) >= room.room {
+		room.want = min(room.room+1, mostRoom) // it may have more than there was room for
+	}
+	return room.first(int(answer.count)), uint32(answer.kind), codeOK
+}
+
+// usageList reads the samples of the processes that are newer than a time. The result is valid until the next call.
+func (c *caller) usageList(since uint64) ([]gonvml.ProcessUtilizationSample, code) {
+	room := &c.batch.usages
+	if !c.ahead[fnProcessUtilization] {
+		c.batch.of(fnProcessUtilization).from(since)
+	}
+	for range attempts {
+		answer := c.call(fnProcessUtilization)
+		switch ret := answer.code(); ret {
+		case codeOK:
+			return room.first(int(answer.count)), ret
+		case codeInsufficientSize:
+			room.want = max(int(answer.count), room.room+1)
+		default:
+			return nil, ret
+		}
+	}
+	return nil, codeInsufficientSize
+}
