@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -91,7 +90,17 @@ func run(o options) error {
 		return err
 	}
 
-	empty, err := m.median(setup{receiver: emptyReceiver, exporter: overHTTP})
+	systemd, err := bySystemd()
+	if err != nil {
+		return err
+	}
+	daemonSet, err := byDaemonSet()
+	if err != nil {
+		return err
+	}
+
+	empty := empties{m: m, measured: map[string]usage{}}
+	byHand, err := empty.startedAs(launch{})
 	if err != nil {
 		return err
 	}
@@ -100,12 +109,14 @@ func run(o options) error {
 		return err
 	}
 	fmt.Printf("%d scrapes at %v, %d rounds; empty receiver: %.2f ms of CPU a second, %s anonymous, %s resident; the simulated library's own memory: %s\n\n",
-		o.scrapes, o.interval, o.rounds, ms(empty.cpuPerSecond), mib(empty.anonymous), mib(empty.resident), mib(library))
+		o.scrapes, o.interval, o.rounds, ms(byHand.cpuPerSecond), mib(byHand.anonymous), mib(byHand.resident), mib(library))
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "collector\tpoints\tbytes on the wire\tCPU a scrape\tanonymous\tabove empty\twithout the library's\tresident\tother load")
-	var first usage
+	var verdicts []verdict
 	for i, s := range []setup{
-		{name: "gpu, OTLP as in " + agentConfig, receiver: gpuReceiver, exporter: overGRPC, compression: compression},
+		{name: "gpu, OTLP as in " + agentConfig + ", as systemd starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: systemd},
+		{name: "gpu, OTLP as in " + agentConfig + ", as the DaemonSet starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: daemonSet},
+		{name: "gpu, OTLP as in " + agentConfig + ", started by hand", receiver: gpuReceiver, exporter: overGRPC, compression: compression},
 		{name: "gpu, the same, memory_limiter and batch", receiver: gpuReceiver, exporter: overGRPC, compression: compression, processors: "memory_limiter, batch"},
 		{name: "gpu, OTLP over gRPC, gzip", receiver: gpuReceiver, exporter: overGRPC},
 		{name: "gpu, OTLP over HTTP", receiver: gpuReceiver, exporter: overHTTP, compression: "none"},
@@ -120,43 +131,69 @@ func run(o options) error {
 		if !chosen.MatchString(s.name) {
 			continue
 		}
-		if o.brief && i > 0 {
+		if o.brief && i >= judged {
 			break
 		}
 		u, err := m.median(s)
 		if err != nil {
 			return err
 		}
-		if first.points == 0 {
-			first = u
+		empty, err := empty.startedAs(s.launch)
+		if err != nil {
+			return err
 		}
 		above := u.anonymous - empty.anonymous
+		if i < judged {
+			verdicts = append(verdicts, verdict{s.name, u.perScrape(empty), above - library})
+		}
 		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%.2f ms\t%s\t%s\t%s\t%s\t%.2f\n", s.name, u.points, u.bytes,
 			ms(u.perScrape(empty)), mib(u.anonymous), mib(above), mib(above-library), mib(u.resident), u.others)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return judge(first, empty, library, o.check)
+	return judge(verdicts, o.check)
 }
 
-// judge compares with the goals.
-func judge(u, empty usage, library int64, check bool) error {
-	var missed []string
-	cpu, memory := u.perScrape(empty), u.anonymous-empty.anonymous-library
-	verdict := func(met bool, what string) {
-		word := "met"
-		if !met {
-			word = "MISSED"
-			missed = append(missed, what)
+// empties are the collectors with an empty receiver, by how they are started.
+type empties struct {
+	m        *meter
+	measured map[string]usage
+}
+
+func (e empties) startedAs(l launch) (usage, error) {
+	key := fmt.Sprint(l)
+	if u, ok := e.measured[key]; ok {
+		return u, nil
+	}
+	u, err := e.m.median(setup{receiver: emptyReceiver, exporter: overHTTP, launch: l})
+	e.measured[key] = u
+	return u, err
+}
+
+// judged is how many of the collectors, from the first, are compared with the goals.
+const judged = 3
+
+// verdict is what is compared with the goals.
+type verdict struct {
+	name   string
+	cpu    time.Duration
+	memory int64
+}
+
+func judge(verdicts []verdict, check bool) error {
+	missed := false
+	for _, v := range verdicts {
+		words := "met"
+		if v.cpu > goalCPU || v.memory > goalMemory {
+			words, missed = "MISSED", true
 		}
-		fmt.Printf("%s: %s\n", what, word)
+		fmt.Printf("\n%s: %.2f ms of CPU a scrape (goal %.0f), %s of anonymous memory above the empty receiver (goal %s): %s",
+			v.name, ms(v.cpu), ms(goalCPU), mib(v.memory), mib(goalMemory), words)
 	}
 	fmt.Println()
-	verdict(cpu <= goalCPU, fmt.Sprintf("at most %.0f ms of CPU a scrape with OTLP export: %.2f ms", ms(goalCPU), ms(cpu)))
-	verdict(memory <= goalMemory, fmt.Sprintf("at most %s of anonymous memory above the empty receiver: %s", mib(goalMemory), mib(memory)))
-	if check && len(missed) > 0 {
-		return errors.New("missed: " + strings.Join(missed, "; "))
+	if check && missed {
+		return errors.New("a goal was missed")
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ type setup struct {
 	scenario    string // another than the meter's
 	metrics     string // switches of metrics; empty: those that are on by default
 	rare        bool   // scrape once at the start, and not again
+	launch      launch // how it is started; nothing: by hand
 }
 
 const (
@@ -144,9 +145,10 @@ func (m *meter) measure(s setup) (usage, error) {
 		Replace(configuration)
 	config = strings.NewReplacer("NOBODY", nobody, "PAGE", page, "INTERVAL", interval.String(), "LIBRARY", m.library.Full, "METRICS", cmp.Or(s.metrics, "{}"), "HTTP", sink.URL,
 		"GRPC", endpoint, "COMPRESSION", cmp.Or(s.compression, "gzip")).Replace(config)
-	process, err := harness.Collector(harness.Options{Binary: m.options.binary, Dir: dir, Env: []string{
-		nvmlsim.EnvScenario + "=" + cmp.Or(s.scenario, m.scenario), noControl,
-	}}, config)
+	process, err := harness.Collector(harness.Options{
+		Binary: m.options.binary, Dir: dir, TimerSlack: s.launch.slack,
+		Env: append([]string{nvmlsim.EnvScenario + "=" + cmp.Or(s.scenario, m.scenario), noControl}, s.launch.env...),
+	}, config)
 	if err != nil {
 		return usage{}, err
 	}

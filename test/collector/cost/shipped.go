@@ -7,13 +7,9 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
 // agentConfig is the configuration whose way of sending is measured.
@@ -21,11 +17,7 @@ const agentConfig = "config/agent.yaml"
 
 // shippedCompression is how the OTLP exporter of agentConfig compresses.
 func shippedCompression() (string, error) {
-	source, err := nvmlsim.SourceDir()
-	if err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(filepath.Join(source, "..", "..", agentConfig))
+	text, err := shipped(agentConfig)
 	if err != nil {
 		return "", err
 	}
@@ -34,7 +26,7 @@ func shippedCompression() (string, error) {
 			Compression string `json:"compression"`
 		} `json:"exporters"`
 	}
-	if err := yaml.Unmarshal(text, &config); err != nil {
+	if err := yaml.Unmarshal([]byte(text), &config); err != nil {
 		return "", fmt.Errorf("%s: %w", agentConfig, err)
 	}
 	for name, exporter := range config.Exporters {

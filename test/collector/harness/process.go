@@ -13,10 +13,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // FeatureGates are the ones that shipped deployments start the collector with.
@@ -28,6 +31,9 @@ type Options struct {
 	Args   []string // its arguments
 	Dir    string   // its working directory
 	Env    []string // added to this process's environment
+
+	// TimerSlack is how late a thread may be woken up, as systemd's TimerSlackNSec sets it; 0: as usual.
+	TimerSlack time.Duration
 }
 
 // Process is a running collector, or another program that is ended by an interrupt.
@@ -56,7 +62,7 @@ func Start(o Options) (*Process, error) {
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	// It ends with this process, however that ends; and Ctrl-C in a terminal does not reach it directly.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := p.cmd.Start(); err != nil {
+	if err := startWithSlack(p.cmd, o.TimerSlack); err != nil {
 		return nil, fmt.Errorf("start %s: %w", o.Binary, err)
 	}
 	go func() {
@@ -64,6 +70,20 @@ func Start(o Options) (*Process, error) {
 		close(p.ended)
 	}()
 	return p, nil
+}
+
+// startWithSlack starts a program whose threads have a slack of that size: it is that of the thread which starts it.
+func startWithSlack(cmd *exec.Cmd, slack time.Duration) error {
+	if slack == 0 {
+		return cmd.Start()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack.Nanoseconds()), 0, 0, 0); err != nil {
+		return fmt.Errorf("set the timer slack: %w", err)
+	}
+	err := cmd.Start()
+	return errors.Join(err, unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0)) // back to what it was
 }
 
 // PID is the process's number.
