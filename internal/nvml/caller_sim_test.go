@@ -98,3 +98,23 @@ func TestGone(t *testing.T) {
 		assert.Equal(t, a == deviceGone || a == driverGone, slices.Contains(gone[:], c), "code %d", c)
 	}
 }
+
+// A library of which the loader has nothing to give is asked for nothing that is called directly; no pointer is called that
+// is not there.
+func TestNothingIsCalledThatWasNotFound(t *testing.T) {
+	var has [numFunctions]bool
+	for f := range has {
+		has[f] = true
+	}
+	d := findDirect("no such library")
+	d.confine(&has)
+	for f := range numFunctions {
+		if shapes[f].shape != 0 {
+			assert.False(t, has[f], f.symbol())
+		}
+	}
+	for _, f := range []function{fnGPMAlloc, fnGPMFree, fnGPMSample, fnGPMMetrics} {
+		assert.False(t, has[f], f.symbol())
+	}
+	assert.True(t, has[fnName])
+}

@@ -65,6 +65,19 @@ func findDirect(name string) (d direct) {
 	return d
 }
 
+// confine takes away what is only called directly and was not found. That may only be where the loader gives no library by
+// the name under which it has one.
+func (d *direct) confine(has *[numFunctions]bool) {
+	for f := range numFunctions {
+		has[f] = has[f] && (shapes[f].shape == 0 || d.functions[f] != nil)
+	}
+	for f, p := range map[function]unsafe.Pointer{
+		fnGPMAlloc: d.gpmAlloc, fnGPMFree: d.gpmFree, fnGPMSample: d.gpmSample, fnGPMMetrics: d.gpmMetrics,
+	} {
+		has[f] = has[f] && p != nil
+	}
+}
+
 // pointer is the C handle in a device of the binding.
 func pointer(device gonvml.Device) unsafe.Pointer {
 	v := reflect.ValueOf(device)

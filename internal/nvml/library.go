@@ -95,6 +95,7 @@ func load(path string) (*library, error) {
 	// It refuses where it is initialised already: then it has the library, for there is no other.
 	_ = gonvml.SetLibraryOptions(gonvml.WithLibraryPath(bound))
 	lib := &library{path: path, has: has, direct: findDirect(bound)}
+	lib.direct.confine(&lib.has)
 	if lib.file = path; !filepath.IsAbs(path) {
 		lib.file, _ = mappedFile()
 	}

@@ -48,7 +48,7 @@ func bySystemd() (launch, error) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		switch key {
 		case "Environment":
-			l.env = append(l.env, value)
+			l.env = append(l.env, strings.Fields(value)...)
 		case "TimerSlackNSec":
 			if l.slack, err = time.ParseDuration(value); err != nil {
 				return launch{}, fmt.Errorf("%s: %w", systemdUnit, err)
@@ -58,7 +58,7 @@ func bySystemd() (launch, error) {
 	return l, nil
 }
 
-var goMaxProcs = regexp.MustCompile(`name: (GOMAXPROCS), value: "(\d+)"`)
+var forGo = regexp.MustCompile(`name: (GO[A-Z]+), value: "(\d+)"`)
 
 // byDaemonSet is how the shipped DaemonSet starts it.
 func byDaemonSet() (launch, error) {
@@ -67,7 +67,7 @@ func byDaemonSet() (launch, error) {
 		return launch{}, err
 	}
 	var l launch
-	for _, m := range goMaxProcs.FindAllStringSubmatch(text, -1) {
+	for _, m := range forGo.FindAllStringSubmatch(text, -1) {
 		l.env = append(l.env, m[1]+"="+m[2])
 	}
 	return l, nil
