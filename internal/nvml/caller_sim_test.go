@@ -44,6 +44,21 @@ func TestForecast(t *testing.T) {
 	}
 }
 
+// What is forecast outlives NVML being closed and opened; its memory is given back with the source.
+func TestForecastOutlivesASession(t *testing.T) {
+	b := start(t, "gpus = 1", func(c *Config) { c.KeepOpen = false })
+	for range 3 {
+		healthy(t, b.read(), 1)
+		assert.Nil(t, b.session)
+	}
+	board := b.boards[0]
+	assert.Greater(t, len(board.plan), 15)
+	assert.NotNil(t, board.batch.c)
+	require.NoError(t, b.Close())
+	assert.Nil(t, board.batch.c)
+	assert.Nil(t, board.batch.fields.p)
+}
+
 // A GPU that is lost is asked nothing more: one call fails, whatever else was forecast.
 func TestForecastEndsWithTheGPU(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)

@@ -15,7 +15,7 @@ const patience = 500 * time.Microsecond
 
 // crew does jobs of which any may never end.
 type crew struct {
-	outstanding atomic.Int64 // jobs begun and not ended, of all batches
+	outstanding atomic.Int64 // jobs that have not ended, of all batches; those that are never begun are not among them
 	slow        bool         // the last batch took longer than patience
 	idle        func()       // called by the goroutine whose job was the last outstanding one
 }
@@ -35,13 +35,13 @@ func (c *crew) do(ctx context.Context, n int, job func(int)) (begun int, ended [
 	}
 	b := &batch{done: make(chan struct{}), ended: make([]atomic.Bool, n)}
 	b.left.Store(int64(n))
+	c.outstanding.Add(int64(n))
 	worker := func() {
 		for {
 			i := b.next.Add(1) - 1
 			if i >= int64(n) {
 				return
 			}
-			c.outstanding.Add(1)
 			job(int(i))
 			b.ended[i].Store(true)
 			rest := c.outstanding.Add(-1)
@@ -75,7 +75,9 @@ func (c *crew) do(ctx context.Context, n int, job func(int)) (begun int, ended [
 			}
 		case <-ctx.Done():
 			c.slow = true
-			return int(min(b.next.Swap(int64(n)), int64(n))), b.ended
+			begun := min(b.next.Swap(int64(n)), int64(n))
+			c.outstanding.Add(begun - int64(n))
+			return int(begun), b.ended
 		}
 	}
 }

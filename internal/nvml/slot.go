@@ -161,7 +161,5 @@ func (b *board) release() {
 		inst.gpm.free()
 	}
 	b.gpmRequest.free()
-	b.batch.free()
-	clear(b.wanted[:])
 	b.handle, b.device = nil, nil
 }

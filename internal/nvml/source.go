@@ -137,7 +137,20 @@ func (s *source) Close() error {
 		time.Sleep(time.Millisecond)
 	}
 	s.release(ctx)
+	s.free()
 	return nil
+}
+
+// free gives back the memory of the calls, which outlives sessions, once the source is closed and no call may write to it.
+func (s *source) free() {
+	if !s.closed || s.pending != nil || s.crew.outstanding.Load() > 0 {
+		return
+	}
+	s.boardsMu.Lock()
+	defer s.boardsMu.Unlock()
+	for _, b := range s.boards {
+		b.batch.free()
+	}
 }
 
 // late runs when a call has come back, and makes up for what Close could not do as long as it had not.
@@ -151,6 +164,7 @@ func (s *source) late() {
 	if s.closed && s.pending == nil && s.crew.outstanding.Load() == 0 {
 		session, s.session = s.session, nil
 	}
+	s.free()
 	s.mu.Unlock()
 	if session != nil {
 		session.close()
