@@ -55,7 +55,7 @@ func (c *caller) sampleList(e engine, since uint64) (samples []sample, valueType
 		if since == 0 || room.p == nil {
 			// How many the driver keeps.
 			answer := c.batch.prepare(f, c.device, shapes[f].argument)
-			answer.list, answer.since = nil, 0
+			answer.list, answer.since, answer.count = nil, 0, 0
 			c.batch.run(f)
 			if ret := answer.code(); ret != codeOK {
 				c.wanted[f] = true
