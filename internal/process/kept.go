@@ -5,7 +5,7 @@ package process
 
 import "bytes"
 
-// maxKept is how many processes have a file kept open.
+// maxKept is how many processes have files kept open, at most two each.
 const maxKept = 256
 
 // longestName is more than the kernel writes into a process's file comm.
@@ -14,8 +14,14 @@ const longestName = 128
 // kept is the open file comm of a process. It belongs to that one process, not to its number: as soon as the process is
 // gone, reading it fails (ESRCH), also when another one has the number by then. So one small read tells that a process is
 // still the one that was described; to open its stat file and have the kernel add up the process's threads costs ten times
-// as much.
-type kept struct{ fd int }
+// as much. A descriptor of the process itself tells the same at less (see watch).
+type kept struct {
+	fd   int
+	life int // noLife where there is none
+
+	// Generations of Describe: the last in which it was asked, and in which it was seen, that the process goes on.
+	asked, alive uint64
+}
 
 // keep opens the file of a process that is about to be looked at; nil where that is not possible.
 func (r *Reader) keep(pid int64) *kept {
@@ -27,7 +33,18 @@ func (r *Reader) keep(pid int64) *kept {
 		return nil
 	}
 	r.open++
-	return &kept{fd: fd}
+	k := &kept{fd: fd, life: noLife}
+	if r.ownNamespace() {
+		k.life = openLife(pid)
+	}
+	return k
+}
+
+func (k *kept) close() {
+	closeFile(k.fd)
+	if k.life != noLife {
+		closeFile(k.life)
+	}
 }
 
 // name reads the name that the process has now into buf; false where the process is gone.
@@ -45,7 +62,7 @@ func (k *kept) name(buf []byte) ([]byte, bool) {
 // release closes the file of an entry, if it has one.
 func (r *Reader) release(e *entry) {
 	if e != nil && e.kept != nil {
-		closeFile(e.kept.fd)
+		e.kept.close()
 		e.kept = nil
 		r.open--
 	}

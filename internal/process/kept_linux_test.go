@@ -33,8 +33,16 @@ func openFiles(t *testing.T) int {
 }
 
 func TestKeptFilesAreClosed(t *testing.T) {
+	for name, each := range map[string]int{"with a descriptor of the process": 2, "without": 1} {
+		t.Run(name, func(t *testing.T) { testKeptFilesAreClosed(t, each) })
+	}
+}
+
+// testKeptFilesAreClosed is with so many files kept for each process.
+func testKeptFilesAreClosed(t *testing.T, each int) {
 	before := openFiles(t)
 	r := New("", WithAnyNamespace())
+	r.ownNamespace = func() bool { return each == 2 }
 	one, other := start(t, "sleep", "600"), start(t, "sleep", "600")
 	pids := []int64{int64(one.Process.Pid), int64(other.Process.Pid)}
 	started := openFiles(t) - before // what the test itself has open of them
@@ -43,12 +51,12 @@ func TestKeptFilesAreClosed(t *testing.T) {
 		node := describe(r, pids...)
 		assert.NotEmpty(t, node.Processes[0].Executable)
 		assert.NotEmpty(t, node.Processes[1].Executable)
-		assert.Equal(t, before+started+2, openFiles(t), "one file of each process is kept, however often it is described")
+		assert.Equal(t, before+started+2*each, openFiles(t), "no more is kept, however often they are described")
 	}
 
 	require.NoError(t, one.Process.Kill())
 	require.Error(t, one.Wait())
-	ended := before + started + 1
+	ended := before + started + each
 	node := describe(r, pids...)
 	assert.Empty(t, node.Processes[0].Executable, "it is gone")
 	assert.NotEmpty(t, node.Processes[1].Executable)
@@ -56,7 +64,7 @@ func TestKeptFilesAreClosed(t *testing.T) {
 
 	r.Close()
 	assert.Zero(t, r.open)
-	assert.LessOrEqual(t, openFiles(t), ended-1)
+	assert.LessOrEqual(t, openFiles(t), ended-each)
 	node = describe(r, pids...)
 	assert.NotEmpty(t, node.Processes[1].Executable, "a closed one still describes")
 	assert.Zero(t, r.open, "and keeps nothing open")

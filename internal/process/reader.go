@@ -29,8 +29,8 @@ const Table = "process table"
 
 // Reader describes processes. It may be shared by several sources.
 //
-// What is read of a process is kept for as long as its start time and its name stay, so a process that lives on costs one
-// small read per Describe, of a file that is kept open. A process that is not found stays as it is: its fields are absent.
+// What is read of a process is kept for as long as its start time and its name stay, so a process that lives on costs at most
+// one small read per Describe, of a file that is kept open, and mostly less (see watch). A process that is not found stays as it is: its fields are absent.
 type Reader struct {
 	root         string
 	commandLine  bool
@@ -49,8 +49,13 @@ type Reader struct {
 	boot        time.Time
 	bootRead    time.Time
 	outstanding int // reads of details that have not come back
-	open        int // files kept
+	open        int // processes with files kept
 	closed      bool
+
+	ownNamespace func() bool // asked once
+	lives        lives
+	asked        []*entry
+	turn         int // the first of the processes asked about whose name is to be read
 }
 
 // entry is one process, by its start time and its name. The name is part of it because a process that executes another
@@ -100,6 +105,7 @@ func New(root string, options ...Option) *Reader {
 		processes: make(map[int64]*entry),
 		buf:       make([]byte, 2048),
 	}
+	r.ownNamespace = sync.OnceValue(func() bool { return ownNamespace(r.root) })
 	for _, option := range options {
 		option(r)
 	}
@@ -125,6 +131,7 @@ func (r *Reader) Describe(node *gpu.Node) {
 
 	r.generation++
 	now := r.now()
+	r.watch(node.Processes)
 	var pending []*entry
 	for i := range node.Processes {
 		e := r.look(node.Processes[i].PID, now)
@@ -152,11 +159,9 @@ func (r *Reader) look(pid int64, now time.Time) *entry {
 	if e != nil && e.generation == r.generation {
 		return e // on several devices
 	}
-	if e != nil && e.found {
-		if name, ok := e.kept.name(r.buf); ok && string(name) == e.name {
-			e.generation, e.seen = r.generation, now
-			return e
-		}
+	if e != nil && e.found && r.unchanged(e) {
+		e.generation, e.seen = r.generation, now
+		return e
 	}
 	r.release(e)
 	var kept *kept
@@ -166,7 +171,7 @@ func (r *Reader) look(pid int64, now time.Time) *entry {
 	s, err := r.readStat(pid, r.buf)
 	if _, alive := kept.name(make([]byte, longestName)); kept != nil && (err != nil || !alive) {
 		// Only a process that was there before and after its stat file was read is known to be the one of that file.
-		closeFile(kept.fd)
+		kept.close()
 		r.open--
 		kept = nil
 	}
@@ -185,6 +190,15 @@ func (r *Reader) look(pid int64, now time.Time) *entry {
 	}
 	e.generation, e.seen, e.kept = r.generation, now, kept
 	return e
+}
+
+// unchanged tells whether a process is still the one that was described.
+func (r *Reader) unchanged(e *entry) bool {
+	if r.goesOn(e) {
+		return true
+	}
+	name, ok := e.kept.name(r.buf)
+	return ok && string(name) == e.name
 }
 
 // sweep forgets the processes that have not been asked for in a while.
