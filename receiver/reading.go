@@ -34,6 +34,8 @@ type reading struct {
 	health       *health
 	closing      context.Context
 	stats        readStats
+	label        sync.Once
+	labels       metric.MeasurementOption
 
 	events       eventQueue // that wait for the logs pipeline
 	feedsMetrics bool       // a metrics pipeline reads the source; a logs pipeline then only takes the events
@@ -128,8 +130,10 @@ func (r *reading) countUnreadable(ctx context.Context) {
 	r.telemetry.GpuUnreadable.Record(ctx, int64(len(r.problems.known)), r.attributes())
 }
 
+// attributes are those of the receiver's own metrics.
 func (r *reading) attributes() metric.MeasurementOption {
-	return metric.WithAttributes(attribute.String("scraper", r.scraper))
+	r.label.Do(func() { r.labels = metric.WithAttributeSet(attribute.NewSet(attribute.String("scraper", r.scraper))) })
+	return r.labels
 }
 
 // close releases the source. It does not wait for a read that hangs.

@@ -4,7 +4,7 @@
 /^func \(m \*metric[A-Za-z0-9]+\) recordDataPoint\(/ {
 	inside = 1
 	room = gsub(/AttributeValue /, "&")
-	if (/options \.\.\.MetricAttributeOption\)/) room = (room ? room " + " : "") "len(options)"
+	if (/options \.\.\.MetricAttributeOption\)/) room = (room ? room " + " : "") "attributesOf(options)"
 	functions++
 }
 { print }

@@ -953,7 +953,7 @@ func (m *metricContainerGpuAllocated) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1011,7 +1011,7 @@ func (m *metricContainerGpuEnergy) recordDataPoint(start pcommon.Timestamp, ts p
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1069,7 +1069,7 @@ func (m *metricContainerGpuIdleTime) recordDataPoint(start pcommon.Timestamp, ts
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1127,7 +1127,7 @@ func (m *metricContainerGpuMemoryLimit) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1185,7 +1185,7 @@ func (m *metricContainerGpuMemoryUsage) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1241,7 +1241,7 @@ func (m *metricContainerGpuPower) recordDataPoint(start pcommon.Timestamp, ts pc
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1297,7 +1297,7 @@ func (m *metricContainerGpuUtilization) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -1356,7 +1356,7 @@ func (m *metricHwEnergy) recordDataPoint(start pcommon.Timestamp, ts pcommon.Tim
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
 	for _, op := range options {
@@ -1415,7 +1415,7 @@ func (m *metricHwErrors) recordDataPoint(start pcommon.Timestamp, ts pcommon.Tim
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(3 + len(options))
+	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
@@ -1473,7 +1473,7 @@ func (m *metricHwFanSpeedRatio) recordDataPoint(start pcommon.Timestamp, ts pcom
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
 	for _, op := range options {
@@ -1532,7 +1532,7 @@ func (m *metricHwGpuAllocated) recordDataPoint(start pcommon.Timestamp, ts pcomm
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1590,7 +1590,7 @@ func (m *metricHwGpuCount) recordDataPoint(start pcommon.Timestamp, ts pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.presence", hwGpuPresenceAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1648,7 +1648,7 @@ func (m *metricHwGpuEccLifetime) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -1707,7 +1707,7 @@ func (m *metricHwGpuFault) recordDataPoint(start pcommon.Timestamp, ts pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -1766,7 +1766,7 @@ func (m *metricHwGpuInfo) recordDataPoint(start pcommon.Timestamp, ts pcommon.Ti
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1824,7 +1824,7 @@ func (m *metricHwGpuInterconnectIo) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(3 + len(options))
+	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("network.io.direction", networkIoDirectionAttributeValue)
@@ -1884,7 +1884,7 @@ func (m *metricHwGpuInterconnectLinkErrors) recordDataPoint(start pcommon.Timest
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(4 + len(options))
+	dp.Attributes().EnsureCapacity(4 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
 	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
@@ -1945,7 +1945,7 @@ func (m *metricHwGpuInterconnectLinkIo) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(4 + len(options))
+	dp.Attributes().EnsureCapacity(4 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
 	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
@@ -2006,7 +2006,7 @@ func (m *metricHwGpuIo) recordDataPoint(start pcommon.Timestamp, ts pcommon.Time
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("network.io.direction", networkIoDirectionAttributeValue)
 	for _, op := range options {
@@ -2063,7 +2063,7 @@ func (m *metricHwGpuMemoryControllerUtilization) recordDataPoint(start pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2121,7 +2121,7 @@ func (m *metricHwGpuMemoryLimit) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2179,7 +2179,7 @@ func (m *metricHwGpuMemoryPagesRetired) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -2238,7 +2238,7 @@ func (m *metricHwGpuMemoryProtectedUsage) recordDataPoint(start pcommon.Timestam
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2296,7 +2296,7 @@ func (m *metricHwGpuMemoryRemapState) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.remap.state", hwGpuRemapStateAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -2355,7 +2355,7 @@ func (m *metricHwGpuMemoryReserved) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2413,7 +2413,7 @@ func (m *metricHwGpuMemoryRowsRemapped) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -2472,7 +2472,7 @@ func (m *metricHwGpuMemorySystemLimit) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2530,7 +2530,7 @@ func (m *metricHwGpuMemorySystemUsage) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2588,7 +2588,7 @@ func (m *metricHwGpuMemoryUsage) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2644,7 +2644,7 @@ func (m *metricHwGpuMemoryUtilization) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2702,7 +2702,7 @@ func (m *metricHwGpuMemoryVisibleLimit) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2760,7 +2760,7 @@ func (m *metricHwGpuMemoryVisibleUsage) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2816,7 +2816,7 @@ func (m *metricHwGpuModulePower) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2872,7 +2872,7 @@ func (m *metricHwGpuPcieGeneration) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2928,7 +2928,7 @@ func (m *metricHwGpuPcieGenerationLimit) recordDataPoint(start pcommon.Timestamp
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2984,7 +2984,7 @@ func (m *metricHwGpuPcieWidth) recordDataPoint(start pcommon.Timestamp, ts pcomm
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3040,7 +3040,7 @@ func (m *metricHwGpuPcieWidthLimit) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3096,7 +3096,7 @@ func (m *metricHwGpuPerformanceState) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3152,7 +3152,7 @@ func (m *metricHwGpuPipeUtilization) recordDataPoint(start pcommon.Timestamp, ts
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.pipe", hwGpuPipeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3209,7 +3209,7 @@ func (m *metricHwGpuPowerInstant) recordDataPoint(start pcommon.Timestamp, ts pc
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3267,7 +3267,7 @@ func (m *metricHwGpuRecoveryAction) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.recovery.action", hwGpuRecoveryActionAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3324,7 +3324,7 @@ func (m *metricHwGpuSmOccupancy) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + len(options))
+	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3380,7 +3380,7 @@ func (m *metricHwGpuSpeed) recordDataPoint(start pcommon.Timestamp, ts pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.clock_domain", hwGpuClockDomainAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3437,7 +3437,7 @@ func (m *metricHwGpuSpeedLimit) recordDataPoint(start pcommon.Timestamp, ts pcom
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(3 + len(options))
+	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.clock_domain", hwGpuClockDomainAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
@@ -3495,7 +3495,7 @@ func (m *metricHwGpuTemperatureMargin) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
 	for _, op := range options {
@@ -3554,7 +3554,7 @@ func (m *metricHwGpuThrottleTime) recordDataPoint(start pcommon.Timestamp, ts pc
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.throttle.reason", hwGpuThrottleReasonAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3613,7 +3613,7 @@ func (m *metricHwGpuThrottled) recordDataPoint(start pcommon.Timestamp, ts pcomm
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.throttle.reason", hwGpuThrottleReasonAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3670,7 +3670,7 @@ func (m *metricHwGpuUtilization) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3727,7 +3727,7 @@ func (m *metricHwPower) recordDataPoint(start pcommon.Timestamp, ts pcommon.Time
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
 	for _, op := range options {
@@ -3784,7 +3784,7 @@ func (m *metricHwPowerLimit) recordDataPoint(start pcommon.Timestamp, ts pcommon
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(3 + len(options))
+	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
@@ -3844,7 +3844,7 @@ func (m *metricHwStatus) recordDataPoint(start pcommon.Timestamp, ts pcommon.Tim
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(3 + len(options))
+	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.state", hwStateAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
@@ -3902,7 +3902,7 @@ func (m *metricHwTemperature) recordDataPoint(start pcommon.Timestamp, ts pcommo
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
 	for _, op := range options {
@@ -3959,7 +3959,7 @@ func (m *metricHwTemperatureLimit) recordDataPoint(start pcommon.Timestamp, ts p
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(3 + len(options))
+	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
 	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
@@ -4019,7 +4019,7 @@ func (m *metricK8sClusterGpuPodsPending) recordDataPoint(start pcommon.Timestamp
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(len(options))
+	dp.Attributes().EnsureCapacity(attributesOf(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -4076,7 +4076,7 @@ func (m *metricK8sContainerGpuRequest) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(len(options))
+	dp.Attributes().EnsureCapacity(attributesOf(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -4133,7 +4133,7 @@ func (m *metricK8sNodeGpuAllocatable) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(len(options))
+	dp.Attributes().EnsureCapacity(attributesOf(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -4190,7 +4190,7 @@ func (m *metricK8sNodeGpuCapacity) recordDataPoint(start pcommon.Timestamp, ts p
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(len(options))
+	dp.Attributes().EnsureCapacity(attributesOf(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -4247,7 +4247,7 @@ func (m *metricK8sNodeGpuRequested) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(len(options))
+	dp.Attributes().EnsureCapacity(attributesOf(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -4304,7 +4304,7 @@ func (m *metricProcessGpuMemoryUsage) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + len(options))
+	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
 	for _, op := range options {
@@ -4361,7 +4361,7 @@ func (m *metricProcessGpuUtilization) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(3 + len(options))
+	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutInt("process.pid", processPidAttributeValue)

@@ -15,3 +15,13 @@ import (
 type StartTime struct{ Timestamp pcommon.Timestamp }
 
 func (s *StartTime) apply(dp pmetric.NumberDataPoint) { dp.SetStartTimestamp(s.Timestamp) }
+
+// attributesOf is how many attributes the options add. A start time is the first of them or none.
+func attributesOf(options []MetricAttributeOption) int {
+	if len(options) > 0 {
+		if _, start := options[0].(*StartTime); start {
+			return len(options) - 1
+		}
+	}
+	return len(options)
+}

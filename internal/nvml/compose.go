@@ -23,7 +23,7 @@ func (s *source) compose(now time.Time) (letGo bool) {
 	n.Events = s.xids.take(n.Events[:0])
 	n.RestartNeeded = nil
 	n.Containers = n.Containers[:0]
-	s.addFailure(n)
+	s.addFailure(n, now)
 
 	c := census{source: s, node: n}
 	boards := s.known()
@@ -71,9 +71,23 @@ func order(i *identity) int {
 	return n
 }
 
+// fileLooked is how long what was seen of the library's file holds, as long as the library can be used.
+const fileLooked = time.Minute
+
+// replaced tells whether the library that is loaded is not any more the one that is installed.
+func (s *source) replaced(now time.Time) bool {
+	if s.lib == nil {
+		return false
+	}
+	if age := now.Sub(s.file.seen); s.failure.err != nil || age < 0 || age >= fileLooked {
+		s.file.seen, s.file.replaced = now, s.lib.replaced()
+	}
+	return s.file.replaced
+}
+
 // addFailure says why NVML cannot be used, where it cannot.
-func (s *source) addFailure(n *gpu.Node) {
-	if s.lib != nil && s.lib.replaced() {
+func (s *source) addFailure(n *gpu.Node, now time.Time) {
+	if s.replaced(now) {
 		n.Problems = append(n.Problems, gpu.Problem{What: "library", Err: fmt.Errorf("nvml: %s was replaced or removed since it was "+
 			"loaded; the old one is used as long as the kernel's driver takes it; restart the collector when it does not", s.lib.file)})
 	}

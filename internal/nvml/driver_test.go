@@ -214,6 +214,7 @@ func TestLibraryReplaced(t *testing.T) {
 	require.NoError(t, exec.Command("cp", lib.Driver450, path+".new").Run())
 	require.NoError(t, os.Rename(path+".new", path))
 
+	b.clock = b.clock.Add(fileLooked)
 	n := b.read()
 	healthy(t, n, 2)
 	require.NoError(t, n.RestartNeeded, "what works needs no restart")

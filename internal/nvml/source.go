@@ -37,6 +37,10 @@ type source struct {
 	pending *operation
 	backoff backoff // of opening
 	failure failure // why there is no session
+	file    struct {
+		seen     time.Time
+		replaced bool
+	}
 	again   backoff // of opening anew, because NVML does not show GPUs that the driver has
 	crew    crew
 	bus     pciBus

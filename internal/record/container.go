@@ -74,6 +74,9 @@ func (r *Recorder) recordUse(ts pcommon.Timestamp, use *gpu.ContainerUse, opts [
 	}
 }
 
+// ofContainer is about how many attributes a container adds to a resource.
+const ofContainer = 12
+
 // startOf is the start of a counter that we keep ourselves.
 func startOf(c gpu.Counter[float64]) *metadata.StartTime {
 	return &metadata.StartTime{Timestamp: pcommon.NewTimestampFromTime(c.Since())}

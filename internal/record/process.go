@@ -13,12 +13,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// About how many attributes the resources have: those of a process with its host's, and those that a container adds.
-const (
-	ofProcess   = 9
-	ofContainer = 12
-)
-
 // recordProcesses emits one resource for each process, with one point for each device that it uses.
 func (r *Recorder) recordProcesses(ts pcommon.Timestamp, node *gpu.Node) {
 	if !r.config.ProcessGpuMemoryUsage.Enabled && !r.config.ProcessGpuUtilization.Enabled {
@@ -59,10 +53,7 @@ func (r *Recorder) recordProcess(ts pcommon.Timestamp, p *gpu.Process) {
 
 func (r *Recorder) processResource(host *gpu.Host, p *gpu.Process) pcommon.Resource {
 	rb := r.resources
-	rb.Reserve(ofProcess)
-	if p.Container != nil {
-		rb.Reserve(ofProcess + ofContainer + len(p.Container.Labels))
-	}
+	rb.Reserve(attributesOf(host, p))
 	r.setHost(host)
 	rb.SetProcessPid(p.PID)
 	if !p.Created.IsZero() {
@@ -76,4 +67,22 @@ func (r *Recorder) processResource(host *gpu.Host, p *gpu.Process) pcommon.Resou
 		setContainer(rb, p.Container)
 	}
 	return withLabels(rb.Emit(), p.Container)
+}
+
+// attributesOf is how many attributes a process's resource will have; of its container's, the most that there may be. There are
+// many processes, and room for more would be a good part of all memory that recording takes.
+func attributesOf(host *gpu.Host, p *gpu.Process) int {
+	count := 1 // process.pid
+	for _, text := range []string{host.Name, host.NodeName, host.ClusterName, p.Executable, p.Command, p.CommandLine, p.Owner} {
+		if text != "" {
+			count++
+		}
+	}
+	if !p.Created.IsZero() {
+		count++
+	}
+	if p.Container != nil {
+		count += ofContainer + len(p.Container.Labels)
+	}
+	return count
 }

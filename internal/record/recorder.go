@@ -77,7 +77,7 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 }
 
 func (r *Recorder) recordDevice(ts pcommon.Timestamp, d *gpu.Device) {
-	p := point{ts: ts, device: d, id: r.identity.of(d), mb: r.devices, starts: &r.starts}
+	p := point{ts: ts, device: d, id: r.identity.of(d), mb: r.devices, starts: &r.starts, series: r.starts.device(d.ID)}
 	p.info()
 	p.health()
 	p.allocation()
@@ -98,6 +98,7 @@ type point struct {
 	id     *identity
 	mb     *metadata.MetricsBuilder
 	starts *startTimes
+	series *deviceSeries
 }
 
 // hostResource is the resource of node and device level.

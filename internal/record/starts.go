@@ -4,6 +4,7 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -31,16 +32,16 @@ const (
 	counterThrottleTime
 )
 
-// seriesKey identifies one series of a counter: the metric, the device, and what else tells its points apart.
+// seriesKey identifies one series of a device's counter: the metric, and what else tells its points apart.
 type seriesKey struct {
 	metric counter
-	device string
 	kind   uint8  // direction, reason or error type
 	number int64  // XID
 	name   string // link or block
 }
 
 type series struct {
+	key   seriesKey
 	start pcommon.Timestamp
 	last  float64
 	epoch uint64
@@ -50,32 +51,62 @@ type series struct {
 // startTimes knows when each series of a counter started: at its first observation, and anew when its total has fallen,
 // the device's epoch has changed, or it was not seen for long.
 type startTimes struct {
-	known    map[seriesKey]*series
+	devices  map[string]*deviceSeries // by hw.id
 	now      time.Time
 	previous time.Time // of the read before
 	swept    time.Time
 }
 
+// deviceSeries are the series of one device, in the order in which they were first observed. They are observed in the same
+// order at each read, so the next one is mostly the one that is looked for.
+type deviceSeries struct {
+	all  []series
+	next int
+}
+
+func (d *deviceSeries) find(key seriesKey) (*series, bool) {
+	if d.next >= len(d.all) || d.all[d.next].key != key {
+		d.next = slices.IndexFunc(d.all, func(s series) bool { return s.key == key })
+	}
+	if d.next < 0 {
+		d.next = len(d.all) + 1
+		d.all = append(d.all, series{key: key})
+		return &d.all[len(d.all)-1], false
+	}
+	d.next++
+	return &d.all[d.next-1], true
+}
+
 func (s *startTimes) begin(now time.Time) {
-	if s.known == nil {
-		s.known = make(map[seriesKey]*series)
+	if s.devices == nil {
+		s.devices = make(map[string]*deviceSeries)
 		s.swept = now
 	}
 	s.previous, s.now = s.now, now
 }
 
+// device returns the series of a device that is about to be recorded.
+func (s *startTimes) device(id string) *deviceSeries {
+	d := s.devices[id]
+	if d == nil {
+		d = &deviceSeries{}
+		s.devices[id] = d
+	}
+	d.next = 0
+	return d
+}
+
 // of returns the start of a series that is observed now. since is when counting began, where the source knows it.
-func (s *startTimes) of(key seriesKey, total float64, epoch uint64, since time.Time) pcommon.Timestamp {
+func (s *startTimes) of(d *deviceSeries, key seriesKey, total float64, epoch uint64, since time.Time) pcommon.Timestamp {
 	now := pcommon.NewTimestampFromTime(s.now)
 	// Where the clock was set back, no point may end before it starts.
 	if !since.IsZero() {
 		return min(pcommon.NewTimestampFromTime(since), now)
 	}
-	known, ok := s.known[key]
+	known, ok := d.find(key)
 	switch {
 	case !ok:
-		known = &series{start: now}
-		s.known[key] = known
+		known.start = now
 	case total < known.last || epoch != known.epoch || s.forgotten(known) || now < known.start:
 		known.start = now
 	}
@@ -95,9 +126,10 @@ func (s *startTimes) end(now time.Time) {
 		return
 	}
 	s.swept = now
-	for key, known := range s.known {
-		if now.Sub(known.seen) > forgetAfter {
-			delete(s.known, key)
+	for id, d := range s.devices {
+		d.all = slices.DeleteFunc(d.all, func(known series) bool { return now.Sub(known.seen) > forgetAfter })
+		if len(d.all) == 0 {
+			delete(s.devices, id)
 		}
 	}
 }
@@ -109,7 +141,6 @@ func recordTotal[N gpu.Number](p *point, key seriesKey, c gpu.Counter[N], record
 	if !ok {
 		return
 	}
-	key.device = p.device.ID
-	p.id.start.Timestamp = p.starts.of(key, float64(total), p.device.Epoch, c.Since())
+	p.id.start.Timestamp = p.starts.of(p.series, key, float64(total), p.device.Epoch, c.Since())
 	record(total)
 }

@@ -107,10 +107,10 @@ func TestSeriesAreForgottenAfterAnHour(t *testing.T) {
 
 	starting(r, at(4*3600), counters("a", 100, 5))
 	starting(r, at(5*3600+1), counters("a", 100, 5))
-	for key := range r.starts.known {
-		assert.Equal(t, "a", key.device, "nothing is kept of the others")
+	for id := range r.starts.devices {
+		assert.Equal(t, "a", id, "nothing is kept of the others")
 	}
-	assert.Len(t, r.starts.known, 2)
+	assert.Len(t, r.starts.devices["a"].all, 2)
 }
 
 // However rarely a node is read, what each read has is not forgotten in between.

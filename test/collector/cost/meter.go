@@ -166,22 +166,24 @@ func (m *meter) measure(s setup) (usage, error) {
 
 // observe measures a process once it has settled.
 func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink, page string) (usage, error) {
-	const settle = 6 // intervals
+	// Until the heap has grown to where it is collected: what is measured before has neither that memory nor that work in it.
+	const settle = 40 // intervals
+	const toStart = 30 * time.Second
 	scraping := s.receiver == gpuReceiver && !s.rare
+	settled := 1 // intervals
+	if scraping {
+		settled = settle
+	}
 	if s.receiver == gpuReceiver && s.sends() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), toStart+time.Duration(settled)*m.options.interval)
 		defer cancel()
-		settled := 1 // messages
-		if scraping {
-			settled = settle
-		}
 		for range settled {
 			if _, err := sink.Next(ctx, func(harness.Points) bool { return true }); err != nil {
 				return usage{}, err
 			}
 		}
 	} else {
-		time.Sleep(settle * m.options.interval)
+		time.Sleep(3*time.Second + time.Duration(settled)*m.options.interval)
 	}
 	var u usage
 	messages, bytes := sink.Messages()
