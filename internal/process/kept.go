@@ -18,9 +18,6 @@ const longestName = 128
 type kept struct {
 	fd   int
 	life int // noLife where there is none
-
-	// Generations of Describe: the last in which it was asked, and in which it was seen, that the process goes on.
-	asked, alive uint64
 }
 
 // keep opens the file of a process that is about to be looked at; nil where that is not possible.
@@ -35,7 +32,7 @@ func (r *Reader) keep(pid int64) *kept {
 	r.open++
 	k := &kept{fd: fd, life: noLife}
 	if r.ownNamespace() {
-		k.life = openLife(pid)
+		k.life = r.lives.open(pid)
 	}
 	return k
 }
@@ -76,4 +73,5 @@ func (r *Reader) Close() {
 	for _, e := range r.processes {
 		r.release(e)
 	}
+	r.lives.close()
 }

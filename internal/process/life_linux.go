@@ -9,35 +9,60 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lives asks of many processes at once whether they go on. Their number's meaning cannot change in between: a file
-// descriptor of a process (pidfd_open(2), Linux 5.3) is of that one process for good.
-type lives struct{ fds []unix.PollFd }
+// lives tells which of many processes have ended, in one system call that costs the same for any number of them. A file
+// descriptor of a process (pidfd_open(2), Linux 5.3) is of that one process for good, whoever has its number later.
+type lives struct {
+	epoll  int // 0: not made yet
+	events [16]unix.EpollEvent
+}
 
-// openLife opens a descriptor of a process; noLife where the kernel has none or does not allow it.
-func openLife(pid int64) int {
-	fd, err := unix.PidfdOpen(int(pid), 0)
+// open begins to watch a process and returns its descriptor; noLife where the kernel has none or does not allow it.
+func (l *lives) open(pid int64) int {
+	if l.epoll == 0 {
+		fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+		if err != nil {
+			return noLife
+		}
+		l.epoll = fd
+	}
+	life, err := unix.PidfdOpen(int(pid), 0)
 	if err != nil {
 		return noLife
 	}
-	return fd
+	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(life), Pad: int32(pid)}
+	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, life, &event); err != nil {
+		closeFile(life)
+		return noLife
+	}
+	return life
 }
 
-func (l *lives) reset() { l.fds = l.fds[:0] }
-
-// add has the next call of ask ask about one more process.
-func (l *lives) add(life int) {
-	l.fds = append(l.fds, unix.PollFd{Fd: int32(life), Events: unix.POLLIN})
-}
-
-// ask asks, without waiting; false where nothing is known.
-func (l *lives) ask() bool {
+// ended calls gone with each process that has ended. It must have the descriptor closed, or will be called with it again. False:
+// nothing is known.
+func (l *lives) ended(gone func(pid int64, life int)) bool {
+	if l.epoll == 0 {
+		return false
+	}
 	for {
-		_, err := unix.Poll(l.fds, 0)
-		if !errors.Is(err, unix.EINTR) {
-			return err == nil
+		n, err := unix.EpollWait(l.epoll, l.events[:], 0)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return false
+		}
+		for _, event := range l.events[:n] {
+			gone(int64(event.Pad), int(event.Fd))
+		}
+		if n < len(l.events) {
+			return true
 		}
 	}
 }
 
-// goesOn is the answer about one of those that were added: a descriptor is ready once its process has ended.
-func (l *lives) goesOn(i int) bool { return l.fds[i].Revents == 0 }
+func (l *lives) close() {
+	if l.epoll != 0 {
+		closeFile(l.epoll)
+		l.epoll = 0
+	}
+}

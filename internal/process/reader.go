@@ -54,8 +54,8 @@ type Reader struct {
 
 	ownNamespace func() bool // asked once
 	lives        lives
-	asked        []*entry
-	turn         int // the first of the processes asked about whose name is to be read
+	watched      bool // what has ended is known, and the rest goes on
+	turn         turns
 }
 
 // entry is one process, by its start time and its name. The name is part of it because a process that executes another
@@ -131,7 +131,7 @@ func (r *Reader) Describe(node *gpu.Node) {
 
 	r.generation++
 	now := r.now()
-	r.watch(node.Processes)
+	r.watch()
 	var pending []*entry
 	for i := range node.Processes {
 		e := r.look(node.Processes[i].PID, now)

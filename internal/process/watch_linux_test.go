@@ -60,6 +60,7 @@ func TestAnotherNameIsSeenInItsTurn(t *testing.T) {
 			defer r.Close()
 			all, pids := shells(t, test.processes)
 			describe(r, pids...)
+			describe(r, pids...) // how many there are is known from the one before
 			require.NotEqual(t, noLife, r.processes[pids[0]].kept.life, "this kernel has descriptors of processes")
 			for round := range 3 {
 				now := "round" + strconv.Itoa(round)
@@ -99,6 +100,23 @@ func TestEndedProcessIsSeenAtOnce(t *testing.T) {
 		}
 	}
 	assert.Zero(t, r.open)
+}
+
+// Many that end at once, and are not asked for any more.
+func TestEndedProcessesAreLetGoOf(t *testing.T) {
+	r := New("", WithAnyNamespace())
+	defer r.Close()
+	all, pids := shells(t, 3*len(r.lives.events)+1)
+	describe(r, pids...)
+	describe(r, pids...)
+	require.Equal(t, len(pids), r.open)
+	for _, s := range all[1:] {
+		require.NoError(t, s.cmd.Process.Kill())
+		require.Error(t, s.cmd.Wait())
+	}
+	node := describe(r, pids[0])
+	assert.NotEmpty(t, node.Processes[0].Executable)
+	assert.Equal(t, 1, r.open)
 }
 
 // One that was not described for a while has its name read before all others: it may be another program by now.
