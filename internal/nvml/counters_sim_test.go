@@ -102,6 +102,7 @@ func TestNVLinkTotalsAlone(t *testing.T) {
 			assert.True(t, d.Interconnect.Transmitted.Known())
 			if board == "h100" {
 				assert.LessOrEqual(t, len(b.boards[0].fields.plan), int(numFields))
+				assert.Len(t, b.boards[0].fields.entries, int(numFields), "nor memory")
 			}
 		})
 	}

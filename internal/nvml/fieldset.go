@@ -3,7 +3,11 @@
 
 package nvml
 
-import "github.com/otelgpu/gpureceiver/internal/gpu"
+import (
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
 
 // entry is one field of one device: where it is found, whether it is worth asking for, and what it holds.
 type entry struct {
@@ -122,15 +126,17 @@ func (s *fieldSet) take(i int, ret code, kind uint32, raw [8]byte) {
 	e.value, e.ok = decode(kind, raw)
 }
 
-// linked adds the entries of the links, once it is known how many there are.
+// linked adds the entries of the links, once it is known how many there are and that one by one they will be asked: where
+// single links are wanted, or the device has no total of something. There are 180 of them for a GPU with 18 links.
 func (s *fieldSet) linked() {
 	n, ok := s.get(fieldLinkCount)
-	if !ok || s.links > 0 || n.unsigned == 0 {
+	single := s.want.Has(gpu.GroupInterconnectLinks)
+	if !ok || s.links > 0 || n.unsigned == 0 || !single && !s.lacksTotal() {
 		return
 	}
 	s.links = int(min(n.unsigned, mostLinks))
 	s.changed = true
-	single := s.want.Has(gpu.GroupInterconnectLinks)
+	s.entries = slices.Grow(s.entries, s.links*int(numLinkFields))
 	for link := range s.links {
 		base := len(s.entries)
 		for f := range linkSpecs {
@@ -146,6 +152,11 @@ func (s *fieldSet) linked() {
 			s.entries = append(s.entries, e)
 		}
 	}
+}
+
+// lacksTotal tells whether the device is known to have no total of something that its links may have.
+func (s *fieldSet) lacksTotal() bool {
+	return slices.ContainsFunc(linkSpecs[:], func(spec linkSpec) bool { return !spec.instead && s.lacks(spec.total) })
 }
 
 // get returns what a field held in this read.

@@ -5,6 +5,7 @@ package process
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -12,8 +13,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // start starts a program that lives until the test ends or kills it.
@@ -23,6 +22,40 @@ func start(t *testing.T, name string, args ...string) *exec.Cmd {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
+}
+
+// shell is a process that is told what to do, a line at a time, and answers in lines.
+type shell struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	input  io.Writer
+	output *bufio.Reader
+}
+
+func startShell(t *testing.T, script string) *shell {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	input, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	output, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return &shell{t, cmd, input, bufio.NewReader(output)}
+}
+
+func (s *shell) pid() int64 { return int64(s.cmd.Process.Pid) }
+
+func (s *shell) tell(line string) {
+	s.t.Helper()
+	_, err := io.WriteString(s.input, line+"\n")
+	require.NoError(s.t, err)
+}
+
+func (s *shell) answer() {
+	s.t.Helper()
+	_, err := s.output.ReadString('\n')
+	require.NoError(s.t, err)
 }
 
 func openFiles(t *testing.T) int {
@@ -100,24 +133,11 @@ func TestKeptNoMoreThanMost(t *testing.T) {
 func TestDescribeExecOfALivingProcess(t *testing.T) {
 	r := New("", WithAnyNamespace())
 	defer r.Close()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "echo started; read line; exec sleep 600")
-	input, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	output, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	_, err = bufio.NewReader(output).ReadString('\n')
-	require.NoError(t, err)
-	pid := int64(cmd.Process.Pid)
-	command := func() string {
-		node := &gpu.Node{Processes: []gpu.Process{{PID: pid}}}
-		r.Describe(node)
-		return node.Processes[0].Command
-	}
+	s := startShell(t, "echo started; read line; exec sleep 600")
+	s.answer()
+	command := func() string { return describe(r, s.pid()).Processes[0].Command }
 	assert.Equal(t, "sh", command())
 	assert.Equal(t, "sh", command())
-	_, err = input.Write([]byte("go\n"))
-	require.NoError(t, err)
+	s.tell("go")
 	require.Eventually(t, func() bool { return command() == "sleep" }, 10*time.Second, 10*time.Millisecond)
 }

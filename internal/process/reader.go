@@ -30,7 +30,8 @@ const Table = "process table"
 // Reader describes processes. It may be shared by several sources.
 //
 // What is read of a process is kept for as long as its start time and its name stay, so a process that lives on costs at most
-// one small read per Describe, of a file that is kept open, and mostly less (see watch). A process that is not found stays as it is: its fields are absent.
+// one small read per Describe, of a file that is kept open, and mostly less (see watch). A process that is not found stays as
+// it is: its fields are absent.
 type Reader struct {
 	root         string
 	commandLine  bool

@@ -4,9 +4,7 @@
 package process
 
 import (
-	"bufio"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -16,39 +14,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shell is a process that gives itself another name when told to (comm of proc_pid_comm(5)).
-type shell struct {
-	pid    int64
-	cmd    *exec.Cmd
-	rename func(name string)
-}
-
-func startShell(t *testing.T) shell {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `while read name; do printf %s "$name" >/proc/$$/comm; echo done; done`)
-	input, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	output, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	lines := bufio.NewReader(output)
-	return shell{int64(cmd.Process.Pid), cmd, func(name string) {
-		_, err := input.Write([]byte(name + "\n"))
-		require.NoError(t, err)
-		_, err = lines.ReadString('\n')
-		require.NoError(t, err)
-	}}
-}
-
-func shells(t *testing.T, count int) (all []shell, pids []int64) {
+// shells starts shells that give themselves another name for each line (comm of proc_pid_comm(5)).
+func shells(t *testing.T, count int) (all []*shell, pids []int64) {
 	t.Helper()
 	for range count {
-		s := startShell(t)
+		s := startShell(t, `while read name; do printf %s "$name" >/proc/$$/comm; echo done; done`)
 		s.rename("before")
-		all, pids = append(all, s), append(pids, s.pid)
+		all, pids = append(all, s), append(pids, s.pid())
 	}
 	return all, pids
+}
+
+func (s *shell) rename(name string) {
+	s.t.Helper()
+	s.tell(name)
+	s.answer()
 }
 
 func name(r *Reader, pid int64) string { return r.processes[pid].name }

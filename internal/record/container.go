@@ -74,9 +74,6 @@ func (r *Recorder) recordUse(ts pcommon.Timestamp, use *gpu.ContainerUse, opts [
 	}
 }
 
-// ofContainer is about how many attributes a container adds to a resource.
-const ofContainer = 12
-
 // startOf is the start of a counter that we keep ourselves.
 func startOf(c gpu.Counter[float64]) *metadata.StartTime {
 	return &metadata.StartTime{Timestamp: pcommon.NewTimestampFromTime(c.Since())}
@@ -98,6 +95,9 @@ func containerOptions(c *gpu.Container) []metadata.MetricAttributeOption {
 	}
 	return slices.Clip(opts)
 }
+
+// ofContainer is about how many attributes setContainer adds.
+const ofContainer = 12
 
 // setContainer puts what is known of a container on the resource being built.
 func setContainer(rb *metadata.ResourceBuilder, c *gpu.Container) {
