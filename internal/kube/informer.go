@@ -16,8 +16,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// failureKeep is how long a failure counts after it was last seen. client-go tries again at the latest every minute.
-const failureKeep = 90 * time.Second
+// failureKeep is how long a failure counts after it was last seen. client-go tries again at the latest every minute, and then
+// waits for an answer.
+const failureKeep = 90*time.Second + longestWait
 
 // Informer keeps the objects of one kind, as they were last known, and remembers why it cannot.
 type Informer struct {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -131,4 +132,44 @@ func TestInformerAnswered(t *testing.T) {
 	require.NoError(t, i.Err())
 	i.answered(false, http.StatusServiceUnavailable, nil)
 	require.ErrorContains(t, i.Err(), "the API server answers 503 Service Unavailable")
+}
+
+// An API server that takes requests and never answers: the wait for it ends, and is told. A watch goes on for longer than that.
+func TestNoAnswer(t *testing.T) {
+	var silent atomic.Bool
+	silent.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !silent.Load() {
+			_, _ = w.Write([]byte("first"))
+			w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's own
+			time.Sleep(600 * time.Millisecond)
+			_, _ = w.Write([]byte(" last"))
+			return
+		}
+		<-r.Context().Done()
+	}))
+	defer stop(server)
+	client := reporting(&http.Client{Transport: &http.Transport{}}, 300*time.Millisecond)
+	defer client.CloseIdleConnections()
+	i := &Informer{what: "pods", now: time.Now}
+	get := func() (string, error) {
+		request, err := http.NewRequestWithContext(context.WithValue(t.Context(), informerKey{}, i), http.MethodGet, server.URL+"?watch=1", http.NoBody)
+		require.NoError(t, err)
+		response, err := client.Do(request)
+		if err != nil {
+			return "", err
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		return string(body), err
+	}
+	_, err := get()
+	require.ErrorContains(t, err, "no answer in 300ms")
+	require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 300ms; what was last known is shown until the API server answers")
+
+	silent.Store(false)
+	body, err := get()
+	require.NoError(t, err)
+	assert.Equal(t, "first last", body)
+	require.NoError(t, i.Err())
 }

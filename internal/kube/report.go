@@ -4,7 +4,11 @@
 package kube
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"net/http"
+	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
@@ -12,14 +16,62 @@ import (
 // informerKey is under which the context of a request has the informer that makes it.
 type informerKey struct{}
 
-// reporting returns a client whose requests tell the informers that make them how they fare.
-func reporting(client *http.Client) *http.Client {
+// longestWait is how long the API server may take to begin its answer. It takes at most a minute for its own part
+// (--request-timeout), and begins a watch at once.
+const longestWait = 70 * time.Second
+
+// reporting returns a client whose requests wait no longer than that for an answer, and tell the informers that make them how
+// they fare.
+func reporting(client *http.Client, longest time.Duration) *http.Client {
 	reports := *client
 	if reports.Transport == nil {
 		reports.Transport = http.DefaultTransport
 	}
-	reports.Transport = reporter{reports.Transport}
+	reports.Transport = reporter{bounded{reports.Transport, longest}}
 	return &reports
+}
+
+// bounded gives up a request that is not answered. An answer that has begun may go on for as long as it likes, as that to a watch does.
+type bounded struct {
+	next    http.RoundTripper
+	longest time.Duration
+}
+
+var _ utilnet.RoundTripperWrapper = bounded{}
+
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
+func (t bounded) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip implements http.RoundTripper.
+func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	timer := time.AfterFunc(t.longest, cancel)
+	response, err := t.next.RoundTrip(r.WithContext(ctx))
+	inTime := timer.Stop()
+	if err == nil && inTime {
+		response.Body = &cancelling{response.Body, cancel}
+		return response, nil
+	}
+	cancel()
+	if err == nil {
+		_ = response.Body.Close() // of a request that is cancelled
+	}
+	if !inTime {
+		err = fmt.Errorf("no answer in %s", t.longest)
+	}
+	return nil, err
+}
+
+// cancelling is the body of an answer, with which its request ends.
+type cancelling struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (b *cancelling) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
 }
 
 type reporter struct{ next http.RoundTripper }

@@ -105,7 +105,7 @@ func NewClients(config *rest.Config) (*Clients, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}
-	transport := reporting(connection)
+	transport := reporting(connection, longestWait)
 	typed := rest.CopyConfig(config)
 	// Smaller and cheaper to read than JSON.
 	typed.ContentType = "application/vnd.kubernetes.protobuf"
