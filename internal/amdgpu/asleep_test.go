@@ -1,0 +1,66 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+// touches are the files that were read.
+type touches struct {
+	mu    sync.Mutex
+	names []string
+}
+
+func (f *touches) read(d *dir, name string, buf []byte) ([]byte, error) {
+	f.mu.Lock()
+	f.names = append(f.names, name)
+	f.mu.Unlock()
+	return d.read(name, buf)
+}
+
+func TestAsleep(t *testing.T) {
+	m := amdgpusim.Radeon()
+	m.Cards[0].Status = "suspended"
+	for name, wake := range map[string]bool{"left alone": false, "woken": true} {
+		t.Run(name, func(t *testing.T) {
+			tree, source, _ := simulate(t, m, withoutProcesses, func(c *Config) { c.WakeDevices = wake })
+			var touched touches
+			source.access = touched.read
+			for range 2 {
+				node := read(t, source)
+				require.Len(t, node.Devices, 1)
+				d := &node.Devices[0]
+				assert.Equal(t, "0b7e4d2a91c60034", d.ID)
+				assert.Equal(t, gpu.Some[int64](25753026560), d.Memory.Limit)
+				assert.Empty(t, d.Faults)
+				assert.Equal(t, [3]int64{1, 0, 0}, presence(node))
+				assert.Equal(t, wake, d.Power.Draw.Known())
+				assert.Equal(t, wake, d.Utilization[gpu.TaskGeneral].Known())
+				if wake {
+					assert.Empty(t, node.Problems)
+					continue
+				}
+				assert.Equal(t, []string{"asleep"}, whats(node, d.ID))
+				assert.Equal(t, []string{"mem_info_vram_total"}, touched.names)
+			}
+			if wake {
+				return
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(tree.Root, "sys/class/drm/card1/device/power/runtime_status"), []byte("active\n"), 0o600))
+			node := read(t, source)
+			assert.Empty(t, node.Problems)
+			assert.Equal(t, gpu.Some(287.0), node.Devices[0].Power.Draw)
+		})
+	}
+}

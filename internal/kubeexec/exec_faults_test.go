@@ -1,0 +1,168 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+)
+
+func TestExecRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		behaviour execBehaviour
+		pod       string
+		prepare   func(s *apiServer)
+		want      string
+		get, post int
+		throttled time.Duration
+	}{
+		{name: "nothing granted", behaviour: execBehaviour{denyCreate: true}, want: "grant get and create on pods/exec", get: 1, post: 1},
+		{name: "no such pod", pod: "other", want: `404 Not Found: pods "other" not found`, get: 1},
+		{name: "too many requests", behaviour: execBehaviour{throttle: 1, retryAfter: "7"}, want: "429", get: 1, throttled: 7 * time.Second},
+		{name: "too many requests, no time told", behaviour: execBehaviour{throttle: 1}, want: "429", get: 1, throttled: defaultRetryAfter},
+		{
+			name: "too many requests, for ever", behaviour: execBehaviour{throttle: 1, retryAfter: "999999999"}, want: "429", get: 1,
+			throttled: maxRetryAfter,
+		},
+		{
+			name: "too many requests over SPDY", behaviour: execBehaviour{throttle: 1, retryAfter: "7"}, want: "429", post: 1,
+			throttled: 7 * time.Second,
+			prepare:   func(s *apiServer) { s.boxes["prefer"] = echo },
+		},
+		{name: "unknown token", want: "401 Unauthorized; check the credentials", prepare: func(s *apiServer) { s.token = "another" }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.boxes["driver-n1"], s.exec = echo, tt.behaviour
+			e, in := s.connect(), inDriver
+			if tt.pod != "" {
+				in.pod = tt.pod
+			}
+			if tt.prepare != nil {
+				tt.prepare(s)
+			}
+			if tt.get == 0 && tt.post == 1 {
+				e.preferSPDY(in.namespace)
+			}
+			_, err := e.exec(soon(t), in, []string{"a"}, newOutput())
+			require.ErrorContains(t, err, tt.want)
+			assert.NotContains(t, err.Error(), "first", "no token in a message")
+			assert.Equal(t, tt.get, s.count(s.requests, "GET"))
+			assert.Equal(t, tt.post, s.count(s.requests, "POST"))
+			wait, asked := throttled(err)
+			assert.Equal(t, tt.throttled, wait)
+			assert.Equal(t, tt.throttled > 0, asked)
+		})
+	}
+}
+
+// What client-go's own function for the fallback must recognise: that of another module's package never would.
+func TestFallsBack(t *testing.T) {
+	assert.True(t, fallsBack(&httpstream.UpgradeFailureError{Cause: &refusal{code: http.StatusForbidden}}))
+	assert.True(t, fallsBack(fmt.Errorf("exec: %w", &httpstream.UpgradeFailureError{Cause: &refusal{code: http.StatusBadGateway}})))
+	assert.False(t, fallsBack(&httpstream.UpgradeFailureError{Cause: &refusal{code: http.StatusTooManyRequests}}))
+	assert.False(t, fallsBack(&httpstream.UpgradeFailureError{Cause: &refusal{code: http.StatusUnauthorized}}))
+	assert.False(t, fallsBack(io.ErrUnexpectedEOF))
+}
+
+func TestExecStartError(t *testing.T) {
+	for _, spdy := range []bool{false, true} {
+		s := newAPIServer(t)
+		s.exec.noWebSocket = spdy
+		s.boxes["driver-n1"] = func(argv []string, _, _ io.Writer, _ <-chan struct{}) (int, error) { return 0, notStarted(argv[0]) }
+		_, err := s.connect().exec(soon(t), inDriver, []string{"sh"}, newOutput())
+		var start *startError
+		require.ErrorAs(t, err, &start)
+		assert.True(t, missing(err), err)
+	}
+}
+
+// Whatever waits comes back when the context ends, and leaves no goroutine behind (see TestMain).
+func TestExecCutOff(t *testing.T) {
+	hang := func(_ []string, stdout, _ io.Writer, gone <-chan struct{}) (int, error) {
+		fmt.Fprint(stdout, "begun")
+		<-gone
+		return 0, nil
+	}
+	for _, spdy := range []bool{false, true} {
+		for _, frozen := range []bool{false, true} {
+			for _, cancelled := range []bool{false, true} {
+				t.Run(fmt.Sprintf("spdy=%t frozen=%t cancelled=%t", spdy, frozen, cancelled), func(t *testing.T) {
+					s := newAPIServer(t)
+					s.boxes["driver-n1"], s.exec.noWebSocket = hang, spdy
+					e := s.connect()
+					if spdy {
+						e.preferSPDY(defaultNamespace)
+					}
+					if frozen {
+						s.exec.freeze = make(chan struct{})
+						t.Cleanup(func() { close(s.exec.freeze) })
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+					defer cancel()
+					want := context.DeadlineExceeded
+					if cancelled {
+						ctx, cancel = context.WithCancel(t.Context())
+						time.AfterFunc(100*time.Millisecond, cancel)
+						want = context.Canceled
+					}
+					out, began := newOutput(), time.Now()
+					_, err := e.exec(ctx, inDriver, []string{"a"}, out)
+					require.ErrorIs(t, err, want)
+					assert.Less(t, time.Since(began), 10*time.Second)
+					assert.Equal(t, !frozen, out.began)
+				})
+			}
+		}
+	}
+}
+
+func TestExecBrokenConnection(t *testing.T) {
+	for _, spdy := range []bool{false, true} {
+		s := newAPIServer(t)
+		s.exec.noWebSocket = spdy
+		s.boxes["driver-n1"] = func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {
+			s.CloseClientConnections()
+			panic(http.ErrAbortHandler)
+		}
+		_, err := s.connect().exec(soon(t), inDriver, []string{"a"}, newOutput())
+		require.Error(t, err)
+		assert.NotErrorIs(t, err, context.DeadlineExceeded)
+	}
+}
+
+// A token that was rotated is used with the next exec.
+func TestExecTokenRotated(t *testing.T) {
+	s := newAPIServer(t)
+	s.boxes["driver-n1"] = echo
+	e := s.connect()
+	_, err := e.exec(soon(t), inDriver, []string{"a"}, newOutput())
+	require.NoError(t, err)
+	s.set(func() { s.token = "second" })
+	_, err = e.exec(soon(t), inDriver, []string{"a"}, newOutput())
+	require.ErrorContains(t, err, "401")
+	s.write("token", "second\n")
+	_, err = e.exec(soon(t), inDriver, []string{"a"}, newOutput())
+	require.NoError(t, err)
+}
+
+func TestExecUntrusted(t *testing.T) {
+	s := newAPIServer(t)
+	s.boxes["driver-n1"] = echo
+	e := s.connect()
+	e.config.CAFile = ""
+	e.dialer.config.CAFile = ""
+	_, err := e.exec(soon(t), inDriver, []string{"a"}, newOutput())
+	require.ErrorContains(t, err, "certificate")
+	assert.Zero(t, s.count(s.requests, "GET"), "nothing is sent to a server that is not trusted")
+}
