@@ -113,6 +113,7 @@ func run(o options) error {
 	}
 	fmt.Printf("%d scrapes at %v, %d rounds; empty receiver: %.2f ms of CPU a second, %s anonymous, %s resident; the simulated library's own memory: %s\n\n",
 		o.scrapes, o.interval, o.rounds, ms(byHand.cpuPerSecond), mib(byHand.anonymous), mib(byHand.resident), mib(library))
+	before := coldLine()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "collector\tpoints\tbytes on the wire\tCPU a scrape\tanonymous\tabove empty\twithout the library's\tresident\tother load")
 	var verdicts []verdict
@@ -155,6 +156,7 @@ func run(o options) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	fmt.Printf("\nthe machine fetched a line of memory that is in no cache in %v before and %v after\n", before, coldLine())
 	return judge(verdicts, o.check)
 }
 
