@@ -18,6 +18,18 @@ const (
 	// settleAllocations is how long a kubelet that was restarted may take to know again what it had allocated. At first it
 	// answers as if there were no pods, until it has read them from the API server, and then as if they had no devices.
 	settleAllocations = 30 * time.Second
+	// newKubelet is how long one that has just started is not believed in what it does not say, where nothing is known from
+	// before: what it does not know again yet would be told as not allocated. It takes about a second.
+	newKubelet = 10 * time.Second
+)
+
+// extent is how much of what is allocated is known.
+type extent int
+
+const (
+	nothing extent = iota
+	some
+	everything
 )
 
 // lister is the kubelet's PodResources API.
@@ -37,27 +49,38 @@ type allocations struct {
 	restarted  time.Time // when the kubelet was restarted; zero when it knows again what it knew before
 }
 
-// list returns what is allocated, and whether that is known. The problem is told in either case.
-func (a *allocations) list(ctx context.Context, now time.Time) ([]podresources.Allocation, bool, error) {
+// list returns what is allocated, and how much of it is known. The problem is told in either case.
+func (a *allocations) list(ctx context.Context, now time.Time) ([]podresources.Allocation, extent, error) {
+	remembered := !a.read.IsZero() && now.Sub(a.read) <= keepAllocations
 	answer, err := a.kubelet.List(ctx)
 	if err != nil {
-		if a.read.IsZero() || now.Sub(a.read) > keepAllocations {
-			a.last = nil
-			return nil, false, err
+		if remembered {
+			return a.last, everything, err
 		}
-		return a.last, true, err
+		a.last = nil
+		return nil, nothing, err
 	}
 	if a.connection != 0 && a.connection != answer.Connection {
 		a.restarted = now
 	}
 	a.connection = answer.Connection
+	if !remembered && isNew(&answer, now) {
+		a.last = nil
+		return answer.Allocations, some, nil
+	}
 	if missing := a.missing(&answer, now); len(missing) > 0 {
 		a.last = append(slices.Clip(answer.Allocations), missing...)
-		return a.last, true, nil
+		return a.last, everything, nil
 	}
 	a.restarted = time.Time{}
 	a.last, a.read = answer.Allocations, now
-	return a.last, true, nil
+	return a.last, everything, nil
+}
+
+// isNew tells whether the kubelet that answered has just started.
+func isNew(answer *podresources.Answer, now time.Time) bool {
+	age := now.Sub(answer.Started)
+	return age >= 0 && age < newKubelet // below zero the clock was set back, and tells nothing
 }
 
 // missing returns what a kubelet that was restarted does not know yet of what was allocated before. A node without any pod

@@ -44,7 +44,7 @@ type domain struct {
 	index      deviceIndex
 	ledger     ledger
 	sharing    map[string]*seenSharing
-	certain    bool // no allocation is left of which it cannot be told which device is meant
+	certain    bool // all allocations are known, and of each which device is meant
 
 	where             []whereabouts // of each process
 	users             users         // that have a process on any device

@@ -26,7 +26,7 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 	if err != nil {
 		node.Problems = append(node.Problems, gpu.Problem{What: "pod resources", Err: err})
 	}
-	if !known {
+	if known == nothing {
 		return
 	}
 	dynamic := slices.ContainsFunc(list, func(allocation podresources.Allocation) bool { return allocation.Dynamic != nil })
@@ -43,7 +43,7 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 	if lost.count > 0 {
 		node.Problems = append(node.Problems, gpu.Problem{What: "allocations", Err: lost.err()})
 	}
-	d.certain = lost.untold == 0
+	d.certain = known == everything && lost.untold == 0
 	settle(node, d)
 }
 

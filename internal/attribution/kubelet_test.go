@@ -99,6 +99,44 @@ func TestKubeletRestartForgets(t *testing.T) {
 	assert.Empty(t, holders((keepAllocations + time.Second).Seconds()), "too long ago")
 }
 
+// Where nothing is known from before, a kubelet that has just started is believed in what it says alone: it may not know again
+// yet what else it had allocated.
+func TestNewKubelet(t *testing.T) {
+	m := newMachine(t, nil, podOf(train)).start()
+	start := func(then time.Time, pods ...*podresourcesv1.PodResources) {
+		m.kubelet.Stop()
+		m.kubelet.Set(pods...)
+		m.kubelet.StartAt(then)
+	}
+	known := func(seconds float64) [2]bool {
+		node := m.apply(nodeOf(device(0), device(1)), seconds)
+		require.Empty(t, node.Problems)
+		held := node.Devices[0].HoldersKnown && len(node.Devices[0].Holders) == 1
+		assert.Equal(t, node.Devices[0].HoldersKnown, held)
+		return [2]bool{held, node.Devices[1].HoldersKnown}
+	}
+	pod := kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0)))
+	start(m.now.Add(-time.Second), kubelettest.Pod(train.pod))
+	assert.Equal(t, [2]bool{}, known(0))
+	m.kubelet.Set(pod)
+	assert.Equal(t, [2]bool{true, false}, known(1))
+	assert.Equal(t, [2]bool{true, true}, known((newKubelet - 2*time.Second).Seconds()))
+
+	start(m.now)
+	assert.Equal(t, [2]bool{true, true}, known(1), "what the one before said is remembered")
+	m.kubelet.Set(pod)
+	known(1)
+	m.kubelet.Stop()
+	m.apply(nodeOf(device(0)), (keepAllocations + time.Second).Seconds())
+	start(m.now, pod)
+	assert.Equal(t, [2]bool{true, false}, known(0), "it was too long ago")
+
+	m.stop()
+	m.start()
+	start(m.now.Add(time.Hour), pod)
+	assert.Equal(t, [2]bool{true, true}, known(0), "the clock was set back")
+}
+
 func TestKubeletMissing(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Stop()

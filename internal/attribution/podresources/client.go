@@ -48,6 +48,8 @@ type Answer struct {
 	Pods int
 	// Connection numbers the connections from 1 on: where it is another one than before, so may be the kubelet.
 	Connection uint64
+	// Started is when the kubelet made its socket, as it does when it starts; zero where that cannot be told.
+	Started time.Time
 }
 
 // SocketPath returns the path of an endpoint, which is unix:// and an absolute path.
@@ -94,7 +96,7 @@ func (c *Client) ask(ctx context.Context) (Answer, error) {
 		}
 		return Answer{}, err
 	}
-	return Answer{Allocations: allocations(response), Pods: len(response.GetPodResources()), Connection: number}, nil
+	return Answer{Allocations: allocations(response), Pods: len(response.GetPodResources()), Connection: number, Started: conn.started}, nil
 }
 
 // connect returns the connection that is kept, or a new one where it is broken.

@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
@@ -18,8 +20,9 @@ import (
 // connection is gRPC over a socket that was connected before: gRPC would log every attempt to connect that fails, and go on
 // trying by itself, every few seconds for as long as there is no kubelet.
 type connection struct {
-	grpc *grpc.ClientConn
-	api  podresourcesv1.PodResourcesListerClient
+	grpc    *grpc.ClientConn
+	api     podresourcesv1.PodResourcesListerClient
+	started time.Time // when the socket was made
 
 	mu     sync.Mutex
 	socket net.Conn // until gRPC has taken it
@@ -32,6 +35,9 @@ func dial(ctx context.Context, path string) (*connection, error) {
 		return nil, err
 	}
 	c := &connection{socket: socket}
+	if info, err := os.Stat(path); err == nil {
+		c.started = info.ModTime()
+	}
 	c.grpc, err = grpc.NewClient("passthrough:kubelet",
 		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return c.take() }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // a Unix socket: its directory's permissions protect it

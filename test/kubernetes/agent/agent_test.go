@@ -60,6 +60,7 @@ func TestAgent(t *testing.T) {
 	step(t, "kubelet restarts", w.kubeletRestarts)
 	step(t, "kubelet hangs", w.kubeletHangs)
 	step(t, "collector restarts", func(t *testing.T) { w.collectorRestarts(t, owners) })
+	step(t, "collector and kubelet restart", func(t *testing.T) { w.bothRestart(t, owners) })
 	step(t, "API server away", w.apiServerAway)
 	step(t, "container restarts without API server", w.containerAlone)
 	step(t, "kubelet restarts without API server", w.kubeletAlone)

@@ -240,7 +240,7 @@ func (w *world) await(t *testing.T) harness.Points {
 	var want, got picture
 	var wrong error
 	points, err := w.sink.Next(ctx, func(points harness.Points) bool {
-		if !ofDriver(points) {
+		if !ofDriver(points) || len(points.Select("hw.gpu.allocated")) < gpus+2 { // a new kubelet is believed a little later
 			return false
 		}
 		want, wrong = w.expected(ctx)
@@ -280,7 +280,7 @@ func (w *world) requireDevices(t *testing.T, points harness.Points) {
 		}
 	}
 	devices := points.Select("hw.gpu.allocated")
-	assert.Len(t, devices, gpus+2)
+	require.Len(t, devices, gpus+2)
 	for _, p := range devices {
 		assert.Equal(t, holders[p.Attributes["hw.id"]], p.Value == 1, "hw.gpu.allocated of %s", p.Attributes["hw.id"])
 	}

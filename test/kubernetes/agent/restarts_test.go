@@ -114,3 +114,29 @@ func (w *world) collectorRestarts(t *testing.T, owners string) {
 	w.expect(t)
 	w.steady(t, began)
 }
+
+// bothRestart: the collector remembers nothing, and the kubelet does not know again yet. What is told until it does is right.
+func (w *world) bothRestart(t *testing.T, owners string) {
+	allocated := func(points harness.Points) map[string]float64 {
+		values := map[string]float64{}
+		for _, p := range points.Select("hw.gpu.allocated") {
+			values[p.Attributes["hw.id"]] = p.Value
+		}
+		return values
+	}
+	want := allocated(w.next(t, func(harness.Points) bool { return true }))
+	require.Len(t, want, gpus+2)
+	w.stopCollector(t)
+	w.restartKubelet(t)
+	w.startCollector(t, askKubelet, processes, owners)
+	messages := 0
+	w.next(t, func(points harness.Points) bool {
+		told := allocated(points)
+		assert.Subset(t, want, told)
+		messages++
+		return len(told) == len(want)
+	})
+	t.Logf("all is told by message %d", messages)
+	w.expect(t)
+	eventually(t, "the plugins have registered again", func() bool { return w.offered(t) })
+}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
@@ -52,11 +53,18 @@ func (k *Kubelet) Endpoint() string { return "unix://" + k.socket }
 // Socket is the path of its socket.
 func (k *Kubelet) Socket() string { return k.socket }
 
-// Start has the kubelet listen.
+// Start has the kubelet listen, as one that started an hour ago.
 func (k *Kubelet) Start() {
+	k.t.Helper()
+	k.StartAt(time.Now().Add(-time.Hour))
+}
+
+// StartAt has the kubelet listen, as one that started then.
+func (k *Kubelet) StartAt(then time.Time) {
 	k.t.Helper()
 	listener, err := net.Listen("unix", k.socket) //nolint:noctx // a test's
 	require.NoError(k.t, err)
+	require.NoError(k.t, os.Chtimes(k.socket, then, then))
 	server := grpc.NewServer()
 	podresourcesv1.RegisterPodResourcesListerServer(server, k)
 	k.mu.Lock()
