@@ -31,7 +31,8 @@ func reporting(client *http.Client, longest time.Duration) *http.Client {
 	return &reports
 }
 
-// bounded gives up a request that is not answered. An answer that has begun may go on for as long as it likes, as that to a watch does.
+// bounded gives up a request that is not answered. An answer that has begun may go on for as long as it likes, as that to a
+// watch does.
 type bounded struct {
 	next    http.RoundTripper
 	longest time.Duration

@@ -101,6 +101,7 @@ func (w *world) kubeletAlone(t *testing.T) {
 // collectorAlone: a collector that starts while the API server is away has the names from the log files, and no owners;
 // they come when the API server does.
 func (w *world) collectorAlone(t *testing.T, owners string) {
+	w.kubeletSettled(t)
 	// Without the API nothing tells a device that its CDI file does not.
 	w.remove(t, "dynamic", "main")
 	require.NoError(t, w.client.ResourceV1().ResourceClaims(w.namespace).Delete(t.Context(), "both", metav1.DeleteOptions{}))

@@ -6,6 +6,7 @@
 package agent
 
 import (
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -55,6 +56,15 @@ func (w *world) restartKubelet(t *testing.T) {
 	eventually(t, "the kubelet is started anew", func() bool {
 		now, err := w.cluster.Component(cluster.Kubelet)
 		return err == nil && now != before
+	})
+}
+
+// kubeletSettled waits until the kubelet is old enough for a collector that remembers nothing to believe all it says.
+func (w *world) kubeletSettled(t *testing.T) {
+	t.Helper()
+	eventually(t, "the kubelet has run for a while", func() bool {
+		info, err := os.Stat(w.cluster.Kubelet("pod-resources", "kubelet.sock"))
+		return err == nil && time.Since(info.ModTime()) > 11*time.Second
 	})
 }
 
@@ -108,6 +118,7 @@ func (w *world) kubeletHangs(t *testing.T) {
 
 // collectorRestarts: the first message has the names.
 func (w *world) collectorRestarts(t *testing.T, owners string) {
+	w.kubeletSettled(t)
 	w.stopCollector(t)
 	began := time.Now()
 	w.startCollector(t, askKubelet, processes, owners)

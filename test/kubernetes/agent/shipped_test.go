@@ -159,6 +159,7 @@ func (w *world) forward(t *testing.T, inner string) string {
 
 // agentRestarts: the agent's pod crashes, and the kubelet starts it anew.
 func (w *world) agentRestarts(t *testing.T) {
+	w.kubeletSettled(t)
 	pod := w.cluster.ReadyPod(t, shippedNamespace, shippedSelector)
 	require.NoError(t, syscall.Kill(w.cluster.ContainerPID(t, pod, "otelcol-gpu"), syscall.SIGKILL))
 	began := time.Now()
