@@ -22,8 +22,29 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// endable is a server that can be ended while clients watch it, and come again as soon as their watches end.
+type endable struct {
+	*httptest.Server
+	end context.CancelFunc
+}
+
+// start starts it; end is the end of all its requests, of those too that come between the closing of the connections and
+// that of the server, which would wait for them.
+func start(server *httptest.Server) endable {
+	ctx, cancel := context.WithCancel(context.Background())
+	server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+	server.Start()
+	return endable{server, cancel}
+}
+
+func (s endable) stop() {
+	s.end()
+	s.CloseClientConnections()
+	s.Close()
+}
+
 // podServer is an API server with one pod, on an address of its own.
-func podServer(t *testing.T, address string, busy *atomic.Bool) *httptest.Server {
+func podServer(t *testing.T, address string, busy *atomic.Bool) endable {
 	t.Helper()
 	pods := &corev1.PodList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"},
@@ -50,38 +71,31 @@ func podServer(t *testing.T, address string, busy *atomic.Bool) *httptest.Server
 	}))
 	require.NoError(t, server.Listener.Close())
 	server.Listener = listener
-	server.Start()
-	return server
-}
-
-// stop ends a server, with what is connected to it.
-func stop(server *httptest.Server) {
-	server.CloseClientConnections()
-	server.Close()
+	return start(server)
 }
 
 // An API server that goes away after the first list, and takes no connection: it is told, what was last known is kept, and
 // when it is back nothing is wrong any more. client-go says nothing of it.
 func TestViewServerGoesAway(t *testing.T) {
 	for name, away := range map[string]struct {
-		begin, end func(*testing.T, *httptest.Server, *atomic.Bool) *httptest.Server
+		begin, end func(*testing.T, endable, *atomic.Bool) endable
 		want       string
 	}{
 		"no connection": {
-			begin: func(_ *testing.T, s *httptest.Server, _ *atomic.Bool) *httptest.Server { stop(s); return s },
-			end: func(t *testing.T, s *httptest.Server, busy *atomic.Bool) *httptest.Server {
+			begin: func(_ *testing.T, s endable, _ *atomic.Bool) endable { s.stop(); return s },
+			end: func(t *testing.T, s endable, busy *atomic.Bool) endable {
 				t.Helper()
 				return podServer(t, s.Listener.Addr().String(), busy)
 			},
 			want: "connection refused",
 		},
 		"too busy": {
-			begin: func(_ *testing.T, s *httptest.Server, busy *atomic.Bool) *httptest.Server {
+			begin: func(_ *testing.T, s endable, busy *atomic.Bool) endable {
 				busy.Store(true)
 				s.CloseClientConnections()
 				return s
 			},
-			end: func(_ *testing.T, s *httptest.Server, busy *atomic.Bool) *httptest.Server {
+			end: func(_ *testing.T, s endable, busy *atomic.Bool) endable {
 				busy.Store(false)
 				return s
 			},
@@ -114,7 +128,7 @@ func TestViewServerGoesAway(t *testing.T) {
 			server = away.end(t, server, &busy)
 			require.Eventually(t, func() bool { return len(v.Problems()) == 0 }, 30*time.Second, 10*time.Millisecond)
 			assert.NotNil(t, v.Pods.ByUID("u1"))
-			stop(server)
+			server.stop()
 		})
 	}
 }
@@ -138,7 +152,7 @@ func TestInformerAnswered(t *testing.T) {
 func TestNoAnswer(t *testing.T) {
 	var silent atomic.Bool
 	silent.Store(true)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := start(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !silent.Load() {
 			_, _ = w.Write([]byte("first"))
 			w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's own
@@ -147,8 +161,8 @@ func TestNoAnswer(t *testing.T) {
 			return
 		}
 		<-r.Context().Done()
-	}))
-	defer stop(server)
+	})))
+	defer server.stop()
 	client := reporting(&http.Client{Transport: &http.Transport{}}, 300*time.Millisecond)
 	defer client.CloseIdleConnections()
 	i := &Informer{what: "pods", now: time.Now}
