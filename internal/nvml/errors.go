@@ -61,6 +61,20 @@ func (b *board) readECC(d *gpu.Device) {
 	}
 }
 
+// readECC reads the errors that the driver counts for an instance: the uncorrected ones outside DRAM since it was loaded.
+func (i *instance) readECC(d *gpu.Device) {
+	if !i.can(fnECCInstance) {
+		return
+	}
+	v, ret := i.handle.GetMemoryErrorCounter(gonvml.MEMORY_ERROR_TYPE_UNCORRECTED, gonvml.VOLATILE_ECC, gonvml.MEMORY_LOCATION_SRAM)
+	if !i.ok(fnECCInstance, code(ret)) {
+		return
+	}
+	if n, ok := bytes(v); ok {
+		d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorUncorrected, Count: gpu.Total(n)})
+	}
+}
+
 // readRemappedRows reads the rows that were replaced by spares, or on older boards the pages taken out of use, and says
 // what that means for the GPU's health.
 func (b *board) readRemappedRows(d *gpu.Device) {

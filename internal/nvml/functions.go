@@ -73,6 +73,7 @@ const (
 	fnECCUncorrected
 	fnECCLifetimeCorrected
 	fnECCLifetimeUncorrected
+	fnECCInstance
 	fnRemappedRows
 	fnFields
 	fnMIGMode
@@ -170,6 +171,7 @@ var symbols = [numFunctions][]string{
 	fnECCUncorrected:         {"ECC errors", "nvmlDeviceGetTotalEccErrors"},
 	fnECCLifetimeCorrected:   {"ECC errors", "nvmlDeviceGetTotalEccErrors"},
 	fnECCLifetimeUncorrected: {"ECC errors", "nvmlDeviceGetTotalEccErrors"},
+	fnECCInstance:            {"ECC errors", "nvmlDeviceGetMemoryErrorCounter"},
 	fnRemappedRows:           {"remapped rows", "nvmlDeviceGetRemappedRows"},
 	fnFields:                 {"fields", "nvmlDeviceGetFieldValues"},
 	fnMIGMode:                {"MIG mode", "nvmlDeviceGetMigMode"},

@@ -157,13 +157,17 @@ func (b *board) dropInstances(stay []*instance) {
 	b.family.Store(&family)
 }
 
-// readInstances reads what the driver tells of an instance: its memory, its processes and, on Hopper and later, its pipes.
+// readInstances reads what the driver tells of an instance: its memory and the errors in it, its processes and, on Hopper and
+// later, its pipes.
 func (b *board) readInstances(out *reading) {
 	for _, inst := range b.migs {
 		inst.begin()
 		d := out.device(inst.ident)
 		if b.src.want.Has(gpu.GroupMemory) {
 			d.Memory = inst.memory()
+		}
+		if b.src.want.Has(gpu.GroupECC) {
+			inst.readECC(d)
 		}
 		if b.src.want.Has(gpu.GroupPipes) && inst.alone {
 			inst.gpm.read(d, b.at, inst.handle, inst.device)

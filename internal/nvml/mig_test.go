@@ -30,6 +30,7 @@ gi = 2
 ci = 0
 gpm.graphics = 80
 gpm.occupancy = 30
+ecc.volatile.uncorrected.sram = 2
 [mig 0 1]
 profile = 1c.2g.20gb
 gi = 5
@@ -99,7 +100,10 @@ func TestMIG(t *testing.T) {
 	approx(t, 0.8, d.Pipes[gpu.PipeGraphics], "graphics pipe")
 	approx(t, 0.3, d.Occupancy, "occupancy")
 
+	assert.Equal(t, []gpu.ErrorCount{{Type: gpu.ErrorUncorrected, Count: gpu.Total[int64](2)}}, d.Errors)
+
 	shared := child(t, n, parent.ID, 1)
+	assert.Equal(t, []gpu.ErrorCount{{Type: gpu.ErrorUncorrected, Count: gpu.Total[int64](0)}}, shared.Errors)
 	assert.Equal(t, "1c.2g.20gb", shared.Info.Profile)
 	assert.False(t, shared.Pipes[gpu.PipeGraphics].Known(), "two compute instances share what is measured")
 
@@ -118,6 +122,27 @@ func TestMIG(t *testing.T) {
 	approx(t, 0.55, whole.Utilization[gpu.TaskGeneral], "utilization by process")
 
 	assert.Equal(t, [2]int64{2, 0}, presence(n), "instances are no GPUs")
+}
+
+// An instance of whose errors the driver tells nothing leaves the others alone.
+func TestInstanceWithoutErrors(t *testing.T) {
+	b := start(t, partitioned+"[mig 0 1]\necc.volatile.uncorrected.sram = unsupported\n")
+	n := b.read()
+	parent := device(t, n, 0).ID
+	assert.Len(t, child(t, n, parent, 0).Errors, 1)
+	assert.Empty(t, child(t, n, parent, 1).Errors)
+	assert.Len(t, child(t, n, parent, 3).Errors, 1)
+	assert.Empty(t, n.Problems)
+}
+
+// Where ECC is off nothing is counted, which is not 0.
+func TestInstancesWithoutECC(t *testing.T) {
+	b := start(t, partitioned+"[gpu 0]\necc = 0\n")
+	n := b.read()
+	for _, index := range []int{0, 1, 3} {
+		assert.Empty(t, child(t, n, device(t, n, 0).ID, index).Errors)
+	}
+	assert.Empty(t, n.Problems)
 }
 
 // The partitioning changes while running: it is followed at the next read.

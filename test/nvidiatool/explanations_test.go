@@ -26,7 +26,6 @@ var explanations = []differential.Explanation{
 
 	// What it prints otherwise.
 	differential.Because("geforce", every, ".* Utilization.general.", differential.Differs, "the mean of the driver's samples; it prints the last"),
-	differential.Because("mig", every, "MIG-.* Errors +uncorrected", differential.More, "the nvml scraper counts errors on the GPU alone"),
 
 	// What one of its queries has.
 	differential.Because(every, full, ".* Power.Instant", differential.Missing, "by -q -x since 545"),
