@@ -137,5 +137,5 @@ func TestViewRealClients(t *testing.T) {
 	query, _ := asked.Load("/api/v1/pods")
 	assert.Contains(t, query, "spec.nodeName=n1 application/vnd.kubernetes.protobuf")
 	query, _ = asked.Load("/apis/apps/v1/replicasets")
-	assert.Contains(t, query, "as=PartialObjectMetadata;", "metadata alone")
+	assert.Contains(t, query, "as=PartialObjectMetadata", "metadata alone, listed (…List) or watched")
 }
