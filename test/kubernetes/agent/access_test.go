@@ -24,7 +24,7 @@ func (w *world) noAPI(t *testing.T) {
 	w.told = fromLogs
 	w.startCollector(t, askKubelet, processes)
 	w.expect(t)
-	w.place(t, "dynamic", "main", gpu(nodeGPU), 4*gib, 15)
+	w.place(t, "lonely", "main", gpu(nodeGPU), 4*gib, 15)
 	w.expect(t)
 	device := w.want["train/main"][0].device
 	w.unuse(t, "train.main."+device)

@@ -106,8 +106,9 @@ func (w *world) collectorAlone(t *testing.T, owners string) {
 	w.remove(t, "dynamic", "main")
 	require.NoError(t, w.client.ResourceV1().ResourceClaims(w.namespace).Delete(t.Context(), "both", metav1.DeleteOptions{}))
 	w.claim(t, "by-node", gpu(nodeGPU))
-	w.runSpec(t, "dynamic", withClaim("by-node", idle("main")))
-	w.want["dynamic/main"] = claimed(gpu(nodeGPU))
+	// Under a name of its own: the logs of a pod that is gone stay for a while, and then a name stands for two pods.
+	w.runSpec(t, "lonely", withClaim("by-node", idle("main")))
+	w.want["lonely/main"] = claimed(gpu(nodeGPU))
 	w.expect(t)
 
 	w.told = fromLogs
