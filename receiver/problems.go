@@ -9,23 +9,23 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// problemLog explains each problem once for as long as it stays, not at every interval.
+// problemLog explains each problem once for as long as it stays, not at every interval; twice, where it was no warning at first.
 type problemLog struct {
 	logger *zap.Logger
-	known  map[problemKey]struct{}
+	known  map[problemKey]bool // whether it was a warning: something that should have been read
 }
 
 type problemKey struct{ device, what string }
 
 func newProblemLog(logger *zap.Logger) *problemLog {
-	return &problemLog{logger: logger, known: map[problemKey]struct{}{}}
+	return &problemLog{logger: logger, known: map[problemKey]bool{}}
 }
 
 // add logs a problem that is new. It tells nothing of the others: where the whole read has failed they are not gone.
 func (l *problemLog) add(p gpu.Problem) {
 	key := problemKey{p.Device, p.What}
-	if _, known := l.known[key]; !known {
-		l.known[key] = struct{}{}
+	if !l.known[key] {
+		l.known[key] = true
 		l.explain(true, append(key.fields(), zap.NamedError("reason", p.Err)))
 	}
 }
@@ -35,14 +35,15 @@ func (l *problemLog) update(problems []gpu.Problem, expected bool) {
 	if len(problems) == 0 && len(l.known) == 0 {
 		return
 	}
-	now := make(map[problemKey]struct{}, len(problems))
+	now := make(map[problemKey]bool, len(problems))
 	for _, p := range problems {
 		key := problemKey{p.Device, p.What}
 		if _, twice := now[key]; twice {
 			continue
 		}
-		now[key] = struct{}{}
-		if _, known := l.known[key]; !known {
+		warned, known := l.known[key]
+		now[key] = warned || expected
+		if !known || expected && !warned {
 			l.explain(expected, append(key.fields(), zap.NamedError("reason", p.Err)))
 		}
 	}
@@ -52,6 +53,17 @@ func (l *problemLog) update(problems []gpu.Problem, expected bool) {
 		}
 	}
 	l.known = now
+}
+
+// unreadable counts what should be readable and is not. A vendor of which there is nothing and nothing is expected has none.
+func (l *problemLog) unreadable() int {
+	n := 0
+	for _, warned := range l.known {
+		if warned {
+			n++
+		}
+	}
+	return n
 }
 
 func (l *problemLog) explain(expected bool, fields []zap.Field) {

@@ -6,6 +6,7 @@ package gpureceiver
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -121,12 +122,50 @@ func TestNoGPUOfAVendor(t *testing.T) {
 	}
 }
 
+// What was information becomes a warning once there is a GPU that it keeps from being read, and counts from then on.
+func TestGPUAppearsWithoutDriver(t *testing.T) {
+	var missing atomic.Int64
+	source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) {
+		node := nodeOf()
+		node.Presence[gpu.Missing] = gpu.Some(missing.Load())
+		node.Problems = []gpu.Problem{problem("", "library")}
+		return node, nil
+	}}
+	r, telemetry := telemetryRig(t, source)
+	r.cfg.scrapers = nil
+	unreadable := func() int64 {
+		m, err := telemetry.GetMetric("otelcol_gpu_unreadable")
+		require.NoError(t, err)
+		for _, p := range m.Data.(metricdata.Gauge[int64]).DataPoints {
+			if p.Attributes.Equals(&ofNVML) {
+				return p.Value
+			}
+		}
+		return -1
+	}
+	m := r.newMetrics()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	eventually(t, func() bool { return source.reads.Load() > 3 }, "it runs")
+	assert.Zero(t, unreadable(), "nothing of this vendor is there, and nothing is to be read")
+	missing.Store(1)
+	eventually(t, func() bool { return unreadable() == 1 }, "there is a GPU now")
+	seen := source.reads.Load()
+	eventually(t, func() bool { return source.reads.Load() > seen+3 }, "it runs on")
+	require.NoError(t, m.Shutdown(t.Context()))
+	var levels []zapcore.Level
+	for _, entry := range r.log.All() {
+		levels = append(levels, entry.Level)
+	}
+	assert.Equal(t, []zapcore.Level{zapcore.InfoLevel, zapcore.WarnLevel}, levels)
+}
+
 // telemetryRig counts what the receiver tells of itself.
 func telemetryRig(t *testing.T, source gpu.Source) (*rig, *componenttest.Telemetry) {
 	t.Helper()
 	telemetry := componenttest.NewTelemetry()
 	t.Cleanup(func() { require.NoError(t, telemetry.Shutdown(context.Background())) })
-	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always()})
+	delete(r.cfg.scrapers, "amdgpu") // it is there for a test in which no scraper is named
 	logger := r.set.Logger
 	r.set = metadatatest.NewSettings(telemetry)
 	r.set.Logger = logger

@@ -127,7 +127,7 @@ func anyGPU(node *gpu.Node) bool {
 }
 
 func (r *reading) countUnreadable(ctx context.Context) {
-	r.telemetry.GpuUnreadable.Record(ctx, int64(len(r.problems.known)), r.attributes())
+	r.telemetry.GpuUnreadable.Record(ctx, int64(r.problems.unreadable()), r.attributes())
 }
 
 // attributes are those of the receiver's own metrics.
