@@ -1399,7 +1399,7 @@ type metricHwErrors struct {
 // init fills hw.errors metric with initial data.
 func (m *metricHwErrors) init() {
 	m.data.SetName("hw.errors")
-	m.data.SetDescription("Errors: ECC since the driver was loaded, PCIe replays, and XIDs since the collector began to count.")
+	m.data.SetDescription("Errors: ECC since the driver was loaded, of links, PCIe replays, and XIDs since the collector began to count.")
 	m.data.SetUnit("{error}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -3251,7 +3251,7 @@ type metricHwGpuRecoveryAction struct {
 // init fills hw.gpu.recovery.action metric with initial data.
 func (m *metricHwGpuRecoveryAction) init() {
 	m.data.SetName("hw.gpu.recovery.action")
-	m.data.SetDescription("1 for the action that the driver asks for, 0 for the others. (extension)")
+	m.data.SetDescription("1 for the action that the driver asks for now; the others have no point. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)

@@ -597,7 +597,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.errors"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Errors: ECC since the driver was loaded, PCIe replays, and XIDs since the collector began to count.", mi.Description())
+					assert.Equal(t, "Errors: ECC since the driver was loaded, of links, PCIe replays, and XIDs since the collector began to count.", mi.Description())
 					assert.Equal(t, "{error}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1587,7 +1587,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.recovery.action"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 for the action that the driver asks for, 0 for the others. (extension)", mi.Description())
+					assert.Equal(t, "1 for the action that the driver asks for now; the others have no point. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())

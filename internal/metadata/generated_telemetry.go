@@ -207,7 +207,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuProcessesDropped, err = builder.meter.Int64Counter(
 		"otelcol_gpu_processes_dropped",
-		metric.WithDescription("Processes that were left out because there were more than max_processes on the node. [Development]"),
+		metric.WithDescription("Processes that were left out because there were more than max_processes on the node, added up over all reads. [Development]"),
 		metric.WithUnit("{process}"),
 	)
 	errs = errors.Join(errs, err)

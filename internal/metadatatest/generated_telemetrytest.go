@@ -56,7 +56,7 @@ func AssertEqualGpuExecsThrottled(t *testing.T, tt *componenttest.Telemetry, dps
 func AssertEqualGpuProcessesDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_processes_dropped",
-		Description: "Processes that were left out because there were more than max_processes on the node. [Development]",
+		Description: "Processes that were left out because there were more than max_processes on the node, added up over all reads. [Development]",
 		Unit:        "{process}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
