@@ -77,7 +77,7 @@ func startAMD(t *testing.T, sink *harness.Sink, host string) (process *harness.P
 	require.NoError(t, err)
 	config, address := string(text), freeAddress(t)
 	for shipped, replacement := range map[string]string{
-		"0.0.0.0:9400": address, "127.0.0.1:13133": freeAddress(t), "collection_interval: 30s": "collection_interval: 1s\n    initial_delay: 0s\n    timeout: 1s",
+		"0.0.0.0:9400": address, "127.0.0.1:9402": freeAddress(t), "amdgpu: {}": "amdgpu: {root_path: " + host + "}", "collection_interval: 30s": "collection_interval: 1s\n    initial_delay: 0s\n    timeout: 1s",
 	} {
 		require.Equal(t, 1, strings.Count(config, shipped), shipped)
 		config = strings.Replace(config, shipped, replacement, 1)
@@ -91,7 +91,7 @@ func startAMD(t *testing.T, sink *harness.Sink, host string) (process *harness.P
 	process, err = harness.Start(harness.Options{
 		Binary: binary(t), Dir: dir,
 		Args: []string{"--config", path, "--set=service::telemetry::metrics::level=none"}, // whose port is the same for all tests
-		Env:  []string{"HOST_ROOT=" + host, "OTLP_ENDPOINT=" + endpoint, "K8S_NODE_NAME=node-a"},
+		Env:  []string{"OTLP_ENDPOINT=" + endpoint, "K8S_NODE_NAME=node-a"},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
