@@ -21,7 +21,7 @@ func TestCombinationsAreValid(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ configs, env []string }{
 		"components/owners":      {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")}, nil},
-		"components/exec-shards": {[]string{"exec.yaml"}, []string{"GPU_SHARDS=3"}},
+		"components/exec-shards": {[]string{"exec.yaml"}, []string{"GPU_SHARDS=6"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -123,7 +123,7 @@ func TestComponents(t *testing.T) {
 		"exec-shards": {"exec", []string{"exec-shards"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
 			t.Helper()
 			configsAreMounted(t, pod, "exec.yaml")
-			assert.Contains(t, pod.Containers[0].Env, corev1.EnvVar{Name: "GPU_SHARDS", Value: "3"})
+			assert.Contains(t, pod.Containers[0].Env, corev1.EnvVar{Name: "GPU_SHARDS", Value: "6"})
 			for _, o := range objects {
 				if d, ok := o.typed.(*appsv1.Deployment); ok {
 					assert.EqualValues(t, 3, *d.Spec.Replicas)

@@ -1,0 +1,58 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+var documentedOverlay = regexp.MustCompile("(?s)```yaml\n([^`]*kind: Kustomization\n[^`]*)```")
+
+// The overlays of docs/kubernetes.md do what is said of them.
+func TestDocumentedOverlays(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "kubernetes.md"))
+	require.NoError(t, err)
+	var overlays []string
+	for _, m := range documentedOverlay.FindAllStringSubmatch(string(text), -1) {
+		overlays = append(overlays, m[1])
+	}
+	require.Len(t, overlays, 2)
+	base, err := filepath.Abs(filepath.Join("..", "..", "deploy"))
+	require.NoError(t, err)
+	base, err = filepath.EvalSymlinks(base)
+	require.NoError(t, err)
+	built := func(overlay string) []object {
+		folder, err := filepath.EvalSymlinks(t.TempDir())
+		require.NoError(t, err)
+		to, err := filepath.Rel(folder, base)
+		require.NoError(t, err)
+		require.Contains(t, overlay, "../deploy/")
+		overlay = strings.ReplaceAll(overlay, "../deploy/", to+"/")
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(overlay), 0o600))
+		return build(t, folder)
+	}
+
+	c := only(t, built(overlays[0])).Containers[0]
+	assert.Equal(t, "registry.example/otelcol-gpu:0.1.0", c.Image)
+	assert.Contains(t, c.Env, corev1.EnvVar{Name: "K8S_CLUSTER_NAME", Value: "prod"})
+	assert.Contains(t, c.Env, corev1.EnvVar{Name: "OTLP_ENDPOINT", Value: "gateway.example:4317"})
+	names := map[string]int{}
+	for _, e := range c.Env {
+		names[e.Name]++
+	}
+	assert.Equal(t, 1, names["K8S_CLUSTER_NAME"], "replaced, not added")
+	assert.Contains(t, names, "NVIDIA_VISIBLE_DEVICES", "what the base has stays")
+
+	for _, o := range built(overlays[1]) {
+		assert.True(t, strings.HasSuffix(o.GetName(), "-amd"), o.GetName())
+	}
+}
