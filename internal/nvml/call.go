@@ -122,8 +122,9 @@ type callBatch struct {
 	c      *C.struct_gpurecv_batch
 
 	fields    cList[gonvml.FieldValue]
-	processes [3]cList[gonvml.ProcessInfo] // compute, graphics, MPS
-	converted []gonvml.ProcessInfo
+	processes [3]cList[processEntry] // compute, graphics, MPS
+	entry     [3]int                 // bytes of an entry of theirs; 0: not known yet
+	listed    []processMemory
 	samples   [numEngines]cList[sample]
 	usages    cList[gonvml.ProcessUtilizationSample]
 }

@@ -26,8 +26,8 @@ import (
 
 // direct are the functions that are called without the binding; nil where the library lacks one.
 type direct struct {
-	functions    [numFunctions]unsafe.Pointer // those that have a shape
-	oldProcesses [3]bool                      // compute, graphics, MPS: whose entries are of the first version
+	functions [numFunctions]unsafe.Pointer // those that have a shape
+	entry     [3]int                       // bytes of an entry of compute, graphics, MPS, as its version says
 
 	gpmAlloc, gpmFree, gpmSample, gpmMetrics unsafe.Pointer
 }
@@ -55,7 +55,10 @@ func findDirect(name string) (d direct) {
 				continue
 			}
 			if shapes[f].shape == shapeList {
-				d.oldProcesses[f-fnComputeProcesses] = n == len(names)-1
+				d.entry[f-fnComputeProcesses] = entrySecond
+				if n == len(names)-1 {
+					d.entry[f-fnComputeProcesses] = entryFirst
+				}
 			}
 			break
 		}

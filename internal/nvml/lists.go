@@ -6,46 +6,11 @@
 package nvml
 
 import (
-	"unsafe"
-
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
 // attempts bounds how often a list is asked for that grows while it is read.
 const attempts = 4
-
-// processList reads one of the lists of processes. The result is valid until the next call.
-func (c *caller) processList(f function) ([]gonvml.ProcessInfo, code) {
-	which := f - fnComputeProcesses
-	room := &c.batch.processes[which]
-	for range attempts {
-		answer := c.call(f)
-		switch ret := answer.code(); ret {
-		case codeOK:
-			if c.batch.direct.oldProcesses[which] {
-				return c.batch.modern(room.p, min(int(answer.count), room.room)), ret
-			}
-			return room.first(int(answer.count)), ret
-		case codeInsufficientSize:
-			room.want = max(int(answer.count), room.room+1)
-		default:
-			return nil, ret
-		}
-	}
-	return nil, codeInsufficientSize
-}
-
-// modern makes entries of today out of those of the first version, which know nothing of instances.
-func (b *callBatch) modern(first *gonvml.ProcessInfo, n int) []gonvml.ProcessInfo {
-	b.converted = b.converted[:0]
-	for _, p := range unsafe.Slice((*gonvml.ProcessInfo_v1)(unsafe.Pointer(first)), n) { //nolint:gosec // the library filled in so many
-		b.converted = append(b.converted, gonvml.ProcessInfo{
-			Pid: p.Pid, UsedGpuMemory: p.UsedGpuMemory,
-			GpuInstanceId: notAvailableInstanceID, ComputeInstanceId: notAvailableInstanceID,
-		})
-	}
-	return b.converted
-}
 
 // sampleList reads the samples of an engine that are newer than a time, 0 for all. The result is valid until the next call.
 func (c *caller) sampleList(e engine, since uint64) (samples []sample, valueType uint32, ret code) {

@@ -32,9 +32,9 @@ func (c *caller) list(processes *roster) {
 			continue
 		}
 		for _, info := range infos {
-			p := listed{pid: info.Pid, kind: l.kind}
+			p := listed{pid: info.pid, kind: l.kind}
 			if !c.shares {
-				p.memory = byteCount(info.UsedGpuMemory)
+				p.memory = byteCount(info.memory)
 			}
 			processes.add(p)
 		}

@@ -58,6 +58,25 @@ static void write_v2(void *infos, unsigned i, unsigned pid, unsigned long long m
         (nvmlProcessInfo_v2_t){.pid = pid, .usedGpuMemory = memory, .gpuInstanceId = gi, .computeInstanceId = ci};
 }
 
+/*
+ * Drivers 535.43 to 535.86 write entries of 32 bytes under this version, for which callers have 24; entries of the first version's
+ * 16 bytes have been seen under it too. The scenario says which.
+ */
+static void write_wide(void *infos, unsigned i, unsigned pid, unsigned long long memory, unsigned gi, unsigned ci)
+{
+    struct { nvmlProcessInfo_v2_t info; unsigned long long protected_memory; } *wide = infos;
+    wide[i].info = (nvmlProcessInfo_v2_t){.pid = pid, .usedGpuMemory = memory, .gpuInstanceId = gi, .computeInstanceId = ci};
+    wide[i].protected_memory = 0;
+}
+
+#define LIST_V3(function, kind)                                                                              \
+    nvmlReturn_t function(nvmlDevice_t device, unsigned int *infoCount, nvmlProcessInfo_t *infos)            \
+    {                                                                                                        \
+        BEGIN_DEVICE(function, device);                                                                      \
+        int entry = call.gpu->process_entry;                                                                 \
+        END(list(&call, kind, infoCount, infos, entry == 32 ? write_wide : entry == 16 ? write_v1 : write_v2)); \
+    }
+
 #define LIST(function, kind, type, write)                                               \
     nvmlReturn_t function(nvmlDevice_t device, unsigned int *infoCount, type *infos)    \
     {                                                                                   \
@@ -66,13 +85,13 @@ static void write_v2(void *infos, unsigned i, unsigned pid, unsigned long long m
     }
 LIST(nvmlDeviceGetComputeRunningProcesses, 'C', nvmlProcessInfo_v1_t, write_v1)
 LIST(nvmlDeviceGetComputeRunningProcesses_v2, 'C', nvmlProcessInfo_v2_t, write_v2)
-LIST(nvmlDeviceGetComputeRunningProcesses_v3, 'C', nvmlProcessInfo_t, write_v2)
+LIST_V3(nvmlDeviceGetComputeRunningProcesses_v3, 'C')
 LIST(nvmlDeviceGetGraphicsRunningProcesses, 'G', nvmlProcessInfo_v1_t, write_v1)
 LIST(nvmlDeviceGetGraphicsRunningProcesses_v2, 'G', nvmlProcessInfo_v2_t, write_v2)
-LIST(nvmlDeviceGetGraphicsRunningProcesses_v3, 'G', nvmlProcessInfo_t, write_v2)
+LIST_V3(nvmlDeviceGetGraphicsRunningProcesses_v3, 'G')
 LIST(nvmlDeviceGetMPSComputeRunningProcesses, 'M', nvmlProcessInfo_v1_t, write_v1)
 LIST(nvmlDeviceGetMPSComputeRunningProcesses_v2, 'M', nvmlProcessInfo_v2_t, write_v2)
-LIST(nvmlDeviceGetMPSComputeRunningProcesses_v3, 'M', nvmlProcessInfo_t, write_v2)
+LIST_V3(nvmlDeviceGetMPSComputeRunningProcesses_v3, 'M')
 
 static void write_detail(void *infos, unsigned i, unsigned pid, unsigned long long memory, unsigned gi, unsigned ci)
 {

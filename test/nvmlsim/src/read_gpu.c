@@ -25,7 +25,7 @@ static const struct attribute {
     INT("cores", cores), INT("bus_width", bus_width), INT("fabric.state", fabric_state),
     INT("fabric.status", fabric_status), INT("fabric.clique", fabric_clique), INT("fabric.health", fabric_health),
     INT("fabric.summary", fabric_summary), INT("sample.count", sample_count), INT("sample.history", sample_history),
-    INT("process.samples", process_samples), INT("process.slack", process_slack),
+    INT("process.samples", process_samples), INT("process.slack", process_slack), INT("process.entry", process_entry),
 #undef TEXT
 #undef INT
 };

@@ -147,7 +147,7 @@ struct gpu {
     int fabric_state, fabric_status, fabric_clique, fabric_health, fabric_summary;
     char fabric_cluster[40];
     double sample_period;
-    int sample_count, sample_history, process_samples, process_slack;
+    int sample_count, sample_history, process_samples, process_slack, process_entry;
     struct field_override *fields;
     struct series v[V_COUNT];
     struct mig mig[MAX_MIGS];

@@ -1,0 +1,57 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// The name of the third version of the lists says nothing of how long its entries are: drivers 535.43 to 535.86 have longer ones.
+func TestProcessEntries(t *testing.T) {
+	for _, entry := range []int{16, 24, 32} {
+		for _, count := range []int{1, 2, 5, 64, 70} {
+			t.Run(fmt.Sprintf("%d of %d bytes", count, entry), func(t *testing.T) {
+				b := start(t, fmt.Sprintf("gpus = 1\n[gpu 0]\nboard = h100\nprocess.entry = %d\n"+
+					"[process p]\ngpu = 0\ncount = %d\npid = 51001\nmemory = 2Gi\n"+
+					"[process g]\ngpu = 0\ncount = 2\npid = 61001\ntype = graphics\nmemory = 1Gi", entry, count))
+				for range 3 {
+					n := b.read()
+					healthy(t, n, 1)
+					assert.Empty(t, n.Problems)
+					require.Len(t, n.Processes, count+2)
+					for i, p := range n.Processes {
+						pid, memory := int64(51001+i), int64(2<<30)
+						if i >= count {
+							pid, memory = int64(61001+i-count), 1<<30
+						}
+						assert.Equal(t, pid, p.PID)
+						assert.Equal(t, gpu.Some(memory), p.Memory, "of %d", pid)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestEntryLength(t *testing.T) {
+	const version = -1 // as the version says
+	for _, test := range []struct{ written, n, want int }{
+		{32, 2, 16}, {48, 2, 24}, {64, 2, 32},
+		{40, 2, 24}, // the ids of the last one are left as they were
+		{56, 2, 32},
+		{16 * 100, 100, 16}, {24 * 100, 100, 24}, {32 * 100, 100, 32},
+		{0, 2, version},
+		{64 * 32, 2, version}, // all the room is cleared first
+	} {
+		assert.Equal(t, test.want, entryLength(test.written, test.n, version), "%d bytes, %d entries", test.written, test.n)
+	}
+}
