@@ -155,6 +155,7 @@ func (b *board) read(at time.Time) *reading {
 	b.callAhead()
 	b.readPartitioning()
 	d := out.device(b.ident.Load())
+	d.ProcessesUnread = !b.mig // until they are; with MIG on the instances have them
 	for _, step := range steps {
 		if b.fatal != codeOK {
 			break

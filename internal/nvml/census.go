@@ -56,6 +56,7 @@ func (c *census) board(b *board) (letGo bool) {
 	n.Devices = append(n.Devices, gpu.Device{Epoch: b.epoch})
 	d := &n.Devices[at]
 	ident.describe(d)
+	d.ProcessesUnread = true
 	d.AddFault(fault, message)
 	d.Errors = c.xids.appendErrors(nil, b)
 	letGo = wantsReset(d)
@@ -64,6 +65,7 @@ func (c *census) board(b *board) (letGo bool) {
 			n.Devices = append(n.Devices, gpu.Device{Epoch: b.epoch})
 			d := &n.Devices[len(n.Devices)-1]
 			inst.describe(d)
+			d.ProcessesUnread = true
 			d.AddFault(fault, message)
 		}
 	}

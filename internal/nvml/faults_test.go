@@ -9,6 +9,7 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -295,4 +296,32 @@ func TestSameUUID(t *testing.T) {
 		require.Error(t, problem(t, n, "handle").Err)
 		require.NoError(t, b.Close())
 	}
+}
+
+// What the kernel's driver says of a GPU it may have to ask the GPU for: one that hangs is not waited for there either.
+func TestDriverFileHangs(t *testing.T) {
+	b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nkind = lost\nat_start = true")
+	b.pci("0000:0a:00.0", "nvidia", "")
+	b.pci("0000:0d:00.0", "nvidia", "")
+	b.information("0000:0d:00.0", "GPU UUID: \t GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01\n")
+	answer := make(chan struct{})
+	var asked, returned atomic.Int64
+	b.files.read = func(procRoot, address string) (information, bool) {
+		defer returned.Add(1)
+		asked.Add(1)
+		<-answer
+		return readInformation(procRoot, address)
+	}
+	for range 3 {
+		n := b.read()
+		healthy(t, n, 2, 1)
+		d := failed(t, n, 1, gpu.FaultLost)
+		assert.Empty(t, d.ID, "it is not known what it is")
+		assert.Equal(t, "0000:0d:00.0", d.Info.PCIAddress)
+	}
+	assert.EqualValues(t, 1, asked.Load(), "one read is outstanding")
+	close(answer)
+	require.Eventually(t, func() bool { return returned.Load() == 1 }, 10*time.Second, time.Millisecond)
+	d := failed(t, b.read(), 1, gpu.FaultLost)
+	assert.Equal(t, "GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01", d.ID)
 }

@@ -163,6 +163,7 @@ func (b *board) readInstances(out *reading) {
 	for _, inst := range b.migs {
 		inst.begin()
 		d := out.device(inst.ident)
+		d.ProcessesUnread = true // until they are
 		if b.src.want.Has(gpu.GroupMemory) {
 			d.Memory = inst.memory()
 		}
@@ -173,7 +174,7 @@ func (b *board) readInstances(out *reading) {
 			inst.gpm.read(d, b.at, inst.handle, inst.device)
 		}
 		if b.src.want.Has(gpu.GroupProcesses | gpu.GroupProcessUtilization) {
-			inst.list(&inst.roster)
+			d.ProcessesUnread = !inst.list(&inst.roster)
 			for _, p := range inst.roster.all {
 				out.processes = append(out.processes, gpu.Process{
 					PID: int64(p.pid), DeviceID: inst.ident.id, Type: p.kind, Memory: p.memory,

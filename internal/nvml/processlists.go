@@ -16,20 +16,19 @@ var processLists = [...]struct {
 	{fnMPSProcesses, gpu.ProcessMPS},
 }
 
-// list adds the processes of a GPU or an instance.
-func (c *caller) list(processes *roster) {
+// list adds the processes of a GPU or an instance, and tells whether these are all: what does not list those that compute tells
+// of none, and of the other kinds it has no list where it has no such processes.
+func (c *caller) list(processes *roster) (all bool) {
+	all = true
 	processes.clear()
 	if !c.memoryAsked {
 		c.memory() // to know whether what processes hold is the GPU's own
 	}
 	for i := range processLists {
 		l := &processLists[i]
-		if !c.can(l.fn) {
-			continue
-		}
-		infos, ret := c.processList(l.fn)
-		if !c.ok(l.fn, ret) {
-			continue
+		infos, ok := c.processesOf(l.fn)
+		if !ok && (l.kind == gpu.ProcessCompute || c.state[l.fn].noted) {
+			all = false
 		}
 		for _, info := range infos {
 			p := listed{pid: info.pid, kind: l.kind}
@@ -39,16 +38,25 @@ func (c *caller) list(processes *roster) {
 			processes.add(p)
 		}
 	}
+	return all
+}
+
+func (c *caller) processesOf(list function) ([]processMemory, bool) {
+	if !c.can(list) {
+		return nil, false
+	}
+	infos, ret := c.processList(list)
+	return infos, c.ok(list, ret)
 }
 
 // readProcesses reads who is on the GPU and how much each used of it since the last read. With MIG on, the instances are
 // asked instead, of which the driver does not tell who uses how much.
-func (b *board) readProcesses(*gpu.Device) {
+func (b *board) readProcesses(d *gpu.Device) {
 	b.roster.clear()
 	if b.mig {
 		return
 	}
-	b.list(&b.roster)
+	d.ProcessesUnread = !b.list(&b.roster)
 	if b.src.want.Has(gpu.GroupProcessUtilization) {
 		b.drainUsages()
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -52,6 +54,56 @@ func parseInformation(text string) information {
 		}
 	}
 	return info
+}
+
+// driverFiles reads what the kernel's driver says of GPUs. To say it the driver may ask the GPU, and it is asked of those that
+// do not answer: a read is waited for as long as one may take that works, and there is one at most for each GPU.
+type driverFiles struct {
+	read func(procRoot, address string) (information, bool) // a field, so that a test can have it hang
+
+	mu      sync.Mutex
+	known   map[string]informationOrNone // what a GPU's file said when it was last read
+	pending map[string]bool              // it is being read
+}
+
+type informationOrNone struct {
+	information
+	ok bool
+}
+
+// filePatience is much longer than the driver takes where it need not wait for a GPU.
+const filePatience = 100 * time.Millisecond
+
+func newDriverFiles() *driverFiles {
+	return &driverFiles{read: readInformation, known: map[string]informationOrNone{}, pending: map[string]bool{}}
+}
+
+// of tells what the driver says of the GPU at an address, or said when it last answered; false where it says nothing.
+func (d *driverFiles) of(procRoot, address string) (information, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.pending[address] {
+		d.pending[address] = true
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			info, ok := d.read(procRoot, address)
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.known[address] = informationOrNone{info, ok}
+			delete(d.pending, address)
+		}()
+		d.mu.Unlock()
+		patience := time.NewTimer(filePatience)
+		select {
+		case <-done:
+		case <-patience.C:
+		}
+		patience.Stop()
+		d.mu.Lock()
+	}
+	last, read := d.known[address]
+	return last.information, last.ok || !read // what does not answer is there
 }
 
 // readInformation tells what the driver says of the GPU at an address; false where it says nothing.

@@ -44,6 +44,7 @@ type source struct {
 	again   backoff // of opening anew, because NVML does not show GPUs that the driver has
 	crew    crew
 	bus     pciBus
+	files   *driverFiles
 	xids    xids
 	timer   *time.Timer // of the next drain
 	node    gpu.Node
@@ -55,7 +56,7 @@ type source struct {
 
 // New returns a source that reads what the groups need. It touches nothing until it is read.
 func New(cfg *Config, want gpu.Group, opts ...Option) gpu.Source {
-	s := &source{cfg: *cfg, want: want, opts: newOptions(opts)}
+	s := &source{cfg: *cfg, want: want, opts: newOptions(opts), files: newDriverFiles()}
 	s.bus.root = s.opts.sysRoot
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	s.crew.idle = s.late

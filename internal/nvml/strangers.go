@@ -35,7 +35,7 @@ func (c *census) strangers() (letGo bool) {
 		c.again.succeeded()
 	}
 	for i, address := range unknown {
-		info, ok := readInformation(c.opts.procRoot, address)
+		info, ok := c.files.of(c.opts.procRoot, address)
 		if (!ok && len(failing) != len(unknown)) || info.excluded {
 			continue // hidden from this container, or left out by the administrator
 		}
@@ -58,6 +58,7 @@ func (c *census) strangers() (letGo bool) {
 		c.node.Devices = append(c.node.Devices, gpu.Device{})
 		d := &c.node.Devices[len(c.node.Devices)-1]
 		ident.describe(d)
+		d.ProcessesUnread = true
 		d.AddFault(fault, message)
 		letGo = letGo || wantsReset(d) || c.anew(fault)
 	}
