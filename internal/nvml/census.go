@@ -22,6 +22,7 @@ type census struct {
 	visible int
 	seen    []string // addresses of GPUs that were put into the node
 	lost    int      // GPUs without an address that were not
+	unshown bool     // NVML does not show a GPU that the kernel's driver has
 }
 
 // board puts a known GPU and its instances into the node: as it was read, or as it was last known and why it was not read.
@@ -59,7 +60,8 @@ func (c *census) board(b *board) (letGo bool) {
 	d.ProcessesUnread = true
 	d.AddFault(fault, message)
 	d.Errors = c.xids.appendErrors(nil, b)
-	letGo = wantsReset(d)
+	// What is not there any more nobody can reset, and for it the others are not to do without what an open driver tells.
+	letGo = wantsReset(d) && !c.offBus(ident) || r == nil && c.anew(fault)
 	if family := b.family.Load(); family != nil {
 		for _, inst := range *family {
 			n.Devices = append(n.Devices, gpu.Device{Epoch: b.epoch})
@@ -102,11 +104,17 @@ func (c *census) why(b *board, r *result) (gpu.FaultType, string) {
 		if b.last == codeOK {
 			b.last = codeGPUNotFound
 		}
-		if _, there := c.bus.driver(b.ident.Load().info.PCIAddress); !there && c.bus.known {
+		if c.offBus(b.ident.Load()) {
 			return gpu.FaultLost, "it is not on the PCI bus any more"
 		}
 	}
 	return b.last.fault(), b.last.Error()
+}
+
+// offBus tells whether a GPU is not on the PCI bus any more.
+func (c *census) offBus(i *identity) bool {
+	_, there := c.bus.driver(i.info.PCIAddress)
+	return !there && c.bus.known && i.info.PCIAddress != ""
 }
 
 // presence counts physical GPUs.

@@ -51,6 +51,8 @@ func TestUnmanaged(t *testing.T) {
 
 // A GPU disappears from the PCI bus: it is still there, as lost.
 func TestFallenOffTheBus(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
 	b := start(t, "gpus = 2")
 	b.pci("0000:0a:00.0", "nvidia", "")
 	b.pci("0000:0d:00.0", "nvidia", "")
@@ -65,6 +67,18 @@ func TestFallenOffTheBus(t *testing.T) {
 		assert.Equal(t, [gpu.NumPresences]int64{1, 1, 0}, all(n))
 		assert.Equal(t, gpu.Some(1), device(t, n, 1).Index, "although NVML numbers it 0 now")
 	}
+	counters.Reset()
+	for range 20 {
+		healthy(t, b.read(), 2, 0)
+	}
+	assert.Zero(t, counters.Calls("nvmlInit_v2"), "nobody can reset it, and the other has its data between reads too")
+
+	b.set("[gpu 0]\npresent = true")
+	b.pci("0000:0a:00.0", "nvidia", "")
+	b.clock = b.clock.Add(rescanInterval)
+	b.read()
+	healthy(t, b.read(), 2)
+	assert.EqualValues(t, 1, counters.Calls("nvmlInit_v2"), "once, to see it")
 }
 
 // NVML does not show a GPU that the kernel's driver has: it is looked for anew, ever less often.

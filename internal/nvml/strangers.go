@@ -31,7 +31,7 @@ func (c *census) strangers() (letGo bool) {
 			unknown = append(unknown, f.address)
 		}
 	}
-	if len(unknown) == 0 {
+	if len(unknown) == 0 && !c.unshown {
 		c.again.succeeded()
 	}
 	for i, address := range unknown {
@@ -82,6 +82,7 @@ func (c *census) anew(fault gpu.FaultType) bool {
 	if fault != gpu.FaultUnreachable || c.session == nil {
 		return false
 	}
+	c.unshown = true
 	now := c.node.Time
 	due := c.again.due(now, "")
 	if due {
