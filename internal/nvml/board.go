@@ -60,8 +60,9 @@ type board struct {
 	anew   atomic.Bool                 // the driver's counters have started anew since the last read
 
 	caller
-	at   time.Time // of the present read
-	plan []function
+	at      time.Time // of the present read
+	horizon uint64    // at that time
+	plan    []function
 
 	fields     fieldSet
 	static     static
@@ -109,6 +110,19 @@ func (b *board) forget() {
 	b.gpm.drop()
 }
 
+// renew drops all that does not outlive the driver: besides what was learnt of it, where its counters and its clock stood and
+// which answers were forecast, for the calls say since when samples are wanted.
+func (b *board) renew() {
+	b.forget()
+	b.pcie = [2]wrapping{}
+	b.samples = [numEngines]mean{}
+	b.usages = usages{}
+	clear(b.wanted[:])
+	for _, inst := range b.migs {
+		inst.reset()
+	}
+}
+
 // steps are what a read of a GPU consists of. Each leaves what it does not get absent; a device that is gone ends them.
 var steps = [...]struct {
 	group gpu.Group
@@ -145,10 +159,9 @@ var steps = [...]struct {
 func (b *board) read(at time.Time) *reading {
 	out := &b.readings[1-b.shown]
 	out.clear()
-	b.at = at
+	b.at, b.horizon = at, horizon(at)
 	if b.anew.Swap(false) {
-		b.pcie = [2]wrapping{}
-		b.forget()
+		b.renew()
 	}
 	b.begin()
 	b.fields.begin()

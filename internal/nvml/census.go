@@ -92,12 +92,13 @@ func (c *census) resultOf(b *board, ident *identity) *result {
 
 // why says why a known board was not read.
 func (c *census) why(b *board, r *result) (gpu.FaultType, string) {
-	switch {
-	case r != nil && r.hung, r == nil && c.pending != nil:
+	if r != nil && r.hung || r == nil && c.pending != nil {
 		return gpu.FaultHung, errHung.Error()
+	}
+	b.anew.Store(true) // it has been away, and its epoch is another one when it is back
+	switch {
 	case r != nil:
 		b.last = r.ret
-		b.anew.Store(true)
 	case c.session == nil && c.failure.err != nil:
 		b.last = c.failure.ret
 	default: // NVML does not show it any more

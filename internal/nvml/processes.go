@@ -72,6 +72,8 @@ type usages struct {
 	clock  uint64 // the driver's time as seen elsewhere, so that a window may end after its last sample
 	period uint64 // between two samples of one process in one answer; 0: an answer has one of each
 	ended  time.Time
+	now    time.Time // of the present read
+	broken bool      // the machine's clock was set back in the present window: of it nothing can be told
 }
 
 type used struct {
@@ -82,11 +84,16 @@ type used struct {
 
 // start leaves out, before the first add, what is older than the window before now, in microseconds of the driver's clock.
 func (u *usages) start(now uint64, window time.Duration) {
-	if window <= 0 || window > firstWindow {
-		window = firstWindow
-	}
-	u.last = now - min(uint64(window.Microseconds()), now)
+	u.last = windowStart(now, window)
 	u.from = u.last
+}
+
+// restart begins anew on a clock that was set back. What is newer than the newest sample seen would not come before the
+// clock is there again, and every process would seem idle until then.
+func (u *usages) restart(now time.Time, window time.Duration) {
+	clear(u.byPID)
+	*u = usages{byPID: u.byPID, ended: u.ended, broken: true}
+	u.start(micros(now), window)
 }
 
 // add takes an answer of the driver: samples in any order, of which those newer than the newest seen count.
@@ -130,7 +137,11 @@ func (u *usages) weight(p *used) float64 {
 	if u.from == 0 || until <= u.from {
 		return n
 	}
-	return max(n, float64(until-u.from)/float64(u.period))
+	span := until - u.from
+	if elapsed := u.now.Sub(u.ended); !u.ended.IsZero() && elapsed >= 0 && span > uint64((elapsed+slowestSamples).Microseconds()) {
+		span = uint64(elapsed.Microseconds()) // the clock was set forward
+	}
+	return max(n, float64(span)/float64(u.period))
 }
 
 // of returns what a process used since the last read. A process without a sample used nothing.
@@ -144,17 +155,24 @@ func (u *usages) of(pid uint32) (sm, enc, decoder float64) {
 }
 
 // told tells whether the driver has taken samples in the present window: only then has a process without one used nothing.
-func (u *usages) told(now time.Time) bool {
-	if max(u.last, u.clock) > u.from {
+func (u *usages) told() bool {
+	switch {
+	case u.broken:
+		return false
+	case max(u.last, u.clock) > u.from:
 		return true
+	case u.ended.IsZero() || u.now.Sub(u.ended) < slowestSamples:
+		return false
 	}
-	return !u.ended.IsZero() && now.Sub(u.ended) >= slowestSamples
+	// Long enough for samples to be taken, unless they are taken on a clock that has been set back to before the window.
+	return u.from < firstEpoch || micros(u.now) >= u.from+uint64(slowestSamples.Microseconds())
 }
 
 // done ends the window. What was collected for processes that are not there any more goes with it.
-func (u *usages) done(now time.Time) {
+func (u *usages) done() {
 	clear(u.byPID)
 	u.asked = 0
 	u.from = max(u.last, u.clock)
-	u.ended = now
+	u.ended = u.now
+	u.broken = false
 }

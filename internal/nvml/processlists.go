@@ -68,12 +68,16 @@ func (b *board) drainUsages() {
 		return
 	}
 	u := &b.usages
-	if u.last == 0 {
+	switch {
+	case u.last == 0:
 		now := b.samples[engineGeneral].last // the driver's clock, which is the machine's
 		if now == 0 {
-			now = uint64(max(b.at.UnixMicro(), 0))
+			now = micros(b.at)
 		}
 		u.start(now, b.src.opts.interval)
+	case b.future(u.last):
+		u.restart(b.at, b.src.opts.interval)
+		b.ahead[fnProcessUtilization] = false // it was asked what is newer than what is yet to come
 	}
 	raw, ret := b.usageList(u.last)
 	if !b.ok(fnProcessUtilization, ret) && ret.answer() != nothing {
@@ -82,6 +86,10 @@ func (b *board) drainUsages() {
 	b.used = b.used[:0]
 	for i := range raw {
 		s := &raw[i]
+		if b.future(s.TimeStamp) { // taken before the clock was set back: no matter how much of it belongs here, some is missing
+			u.broken = true
+			continue
+		}
 		b.used = append(b.used, usage{pid: s.Pid, time: s.TimeStamp, sm: s.SmUtil, enc: s.EncUtil, decoder: s.DecUtil})
 	}
 	u.add(b.used)
@@ -90,9 +98,9 @@ func (b *board) drainUsages() {
 
 // appendProcesses hands out what readProcesses found.
 func (b *board) appendProcesses(out []gpu.Process, device string) []gpu.Process {
-	b.usages.clock = b.samples[engineGeneral].last
+	b.usages.clock, b.usages.now = b.samples[engineGeneral].last, b.at
 	utilization := b.src.want.Has(gpu.GroupProcessUtilization) && b.supported(fnProcessUtilization) &&
-		!b.state[fnProcessUtilization].noted && !b.mig && b.usages.told(b.at)
+		!b.state[fnProcessUtilization].noted && !b.mig && b.usages.told()
 	for _, p := range b.roster.all {
 		process := gpu.Process{PID: int64(p.pid), DeviceID: device, Type: p.kind, Memory: p.memory}
 		if utilization {
@@ -103,6 +111,6 @@ func (b *board) appendProcesses(out []gpu.Process, device string) []gpu.Process 
 		}
 		out = append(out, process)
 	}
-	b.usages.done(b.at)
+	b.usages.done()
 	return out
 }

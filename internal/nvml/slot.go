@@ -94,7 +94,7 @@ func (s *slot) find() (*board, code) {
 	ident := b.ident.Load()
 	if ident == nil || ident.info.DriverVersion != s.session.driver {
 		if ident != nil {
-			b.forget()
+			b.renew()
 		}
 		if fatal := b.identify(handle, s.index, uuid, s.session.driver); fatal != codeOK {
 			return nil, fatal
@@ -111,7 +111,7 @@ func (s *slot) drain(at time.Time) {
 	defer s.busy.Store(false)
 	defer func() { _ = recover() }()
 	if b := s.board.Load(); b != nil && !s.suspect {
-		b.at = at
+		b.at, b.horizon = at, horizon(at)
 		b.drainSamples()
 	}
 }

@@ -247,21 +247,25 @@ func TestUsages(t *testing.T) {
 		var u usages
 		u.start(20e6, time.Second)
 		u.add([]usage{{pid: 1, time: 18e6, sm: 90}, {pid: 1, time: 20e6, sm: 101}})
-		assert.False(t, u.told(time.Now()))
+		u.now = time.Now()
+		assert.False(t, u.told())
 		sm, _, _ := u.of(1)
 		assert.Zero(t, sm)
 	})
 	t.Run("a window without samples", func(t *testing.T) {
 		var u usages
 		now := time.Now()
+		u.now = now
 		u.add(nil)
-		assert.False(t, u.told(now), "nothing is known of when")
-		u.done(now)
+		assert.False(t, u.told(), "nothing is known of when")
+		u.done()
 		u.add(nil)
-		assert.False(t, u.told(now.Add(time.Second)))
-		assert.True(t, u.told(now.Add(slowestSamples)))
-		u.clock = 5
-		assert.True(t, u.told(now), "the GPU's own samples tell")
+		u.now = now.Add(time.Second)
+		assert.False(t, u.told())
+		u.now = now.Add(slowestSamples)
+		assert.True(t, u.told())
+		u.now, u.clock = now, 5
+		assert.True(t, u.told(), "the GPU's own samples tell")
 	})
 }
 

@@ -6,6 +6,8 @@
 package nvml
 
 import (
+	"slices"
+
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -41,6 +43,10 @@ var engines = [numEngines]struct {
 // drain fetches the samples that the driver took since they were last fetched.
 func (b *board) drain(e engine) {
 	spec, m := &engines[e], &b.samples[e]
+	if b.future(m.last) {
+		m.last = windowStart(micros(b.at), b.src.opts.interval)
+		b.ahead[spec.samples] = false // it was asked what is newer than what is yet to come
+	}
 	if !b.can(spec.samples) {
 		return
 	}
@@ -48,6 +54,7 @@ func (b *board) drain(e engine) {
 	if !b.ok(spec.samples, ret) {
 		return
 	}
+	samples = b.past(samples)
 	if m.last == 0 {
 		// The first time the whole ring is there. What is older than a reading interval is not of interest.
 		b.ring = span(samples)
@@ -56,6 +63,21 @@ func (b *board) drain(e engine) {
 	m.add(samples, kind)
 	b.batch.of(spec.samples).from(m.last)
 }
+
+// past leaves out the samples that were taken before the machine's clock was set back.
+func (b *board) past(samples []sample) []sample {
+	var newest uint64
+	for i := range samples {
+		newest = max(newest, samples[i].time)
+	}
+	if !b.future(newest) {
+		return samples
+	}
+	return slices.DeleteFunc(samples, func(s sample) bool { return b.future(s.time) })
+}
+
+// future tells whether a time of the driver's has yet to come. A read may take long: what was measured meanwhile has come.
+func (b *board) future(us uint64) bool { return us > b.horizon && us > horizon(b.src.opts.now()) }
 
 func (b *board) readUtilization(d *gpu.Device) {
 	b.drain(engineGeneral)
