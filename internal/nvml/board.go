@@ -77,6 +77,7 @@ type board struct {
 	gpmRequest gpmRequest
 	mig        bool // MIG mode is on
 	migs       []*instance
+	places     [mostInstances]trouble // with the instance of an index
 	readings   [2]reading
 	shown      int // which of the readings the last node has
 }
@@ -103,7 +104,19 @@ func newBoard(src *source, lib *library, uuid string) *board {
 
 // forget drops what was learnt of driver and partitioning.
 func (b *board) forget() {
+	b.places = [mostInstances]trouble{}
 	b.reset()
+	b.unlearn()
+}
+
+// repartitioned drops what was learnt of the GPU under another partitioning. What keeps us from seeing how it is partitioned
+// stays: it was met on the way.
+func (b *board) repartitioned() {
+	b.reset(fnMIGMode, fnMIGMax, fnMIGHandle)
+	b.unlearn()
+}
+
+func (b *board) unlearn() {
 	clear(b.ahead[:])
 	b.fields = newFieldSet(&b.calls, b.src.want)
 	b.static = static{}

@@ -5,6 +5,7 @@ package nvml
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -47,13 +48,23 @@ func (t *trouble) failed() {
 	t.skip = t.next + 1 // begin takes one away before the next read asks
 }
 
-// reset forgets everything: another driver, another partitioning.
-func (c *calls) reset() {
-	c.state = [numFunctions]trouble{}
+// reset forgets everything, because of another driver or another partitioning, but what is wrong with some functions.
+func (c *calls) reset(but ...function) {
+	for f := range numFunctions {
+		if !slices.Contains(but, f) {
+			c.state[f] = trouble{}
+		}
+	}
 	c.never = [numFunctions]bool{}
 	c.shares, c.memoryAsked = false, false
-	c.problems = c.problems[:0]
-	c.keys = c.keys[:0]
+	kept := 0
+	for i, key := range c.keys {
+		if key < int(numFunctions) && slices.Contains(but, function(key)) {
+			c.problems[kept], c.keys[kept] = c.problems[i], key
+			kept++
+		}
+	}
+	c.problems, c.keys = c.problems[:kept], c.keys[:kept]
 }
 
 // begin starts a read.
