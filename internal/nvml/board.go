@@ -6,11 +6,8 @@
 package nvml
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
-
-	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -177,6 +174,7 @@ func (b *board) read(at time.Time) *reading {
 		b.renew()
 	}
 	b.begin()
+	b.identifyFurther()
 	b.fields.begin()
 	b.callAhead()
 	b.readPartitioning()
@@ -196,50 +194,4 @@ func (b *board) read(at time.Time) *reading {
 	}
 	out.problems = append(out.problems, b.problems...)
 	return out
-}
-
-// identify reads what the GPU is. It keeps the index under which it was first seen.
-func (b *board) identify(handle gonvml.Device, index int, uuid, driver string) code {
-	ident := &identity{id: uuid, index: gpu.Some(index)}
-	if before := b.ident.Load(); before != nil {
-		ident.index = before.index
-	}
-	b.calls.device = uuid
-	b.begin()
-	if b.can(fnName) {
-		if name, ret := handle.GetName(); b.ok(fnName, code(ret)) {
-			ident.model = name
-		}
-	}
-	if b.can(fnMinor) {
-		if minor, ret := handle.GetMinorNumber(); b.ok(fnMinor, code(ret)) {
-			ident.name = deviceName(minor)
-		}
-	}
-	if b.can(fnSerial) {
-		if serial, ret := handle.GetSerial(); b.ok(fnSerial, code(ret)) {
-			ident.info.Serial = serial
-		}
-	}
-	if b.can(fnVBIOS) {
-		if vbios, ret := handle.GetVbiosVersion(); b.ok(fnVBIOS, code(ret)) {
-			ident.info.FirmwareVersion = vbios
-		}
-	}
-	if b.can(fnPCIInfo) {
-		if pci, ret := handle.GetPciInfo(); b.ok(fnPCIInfo, code(ret)) {
-			ident.info.PCIAddress = address(uint64(pci.Domain), uint64(pci.Bus), uint64(pci.Device), 0)
-			ident.info.NUMANode = numaNode(b.src.bus.numaNode(ident.info.PCIAddress))
-		}
-	}
-	if b.can(fnComputeCapability) {
-		if major, minor, ret := handle.GetCudaComputeCapability(); b.ok(fnComputeCapability, code(ret)) {
-			ident.info.ComputeCapability = fmt.Sprintf("%d.%d", major, minor)
-		}
-	}
-	ident.info.DriverVersion = driver
-	if b.fatal == codeOK {
-		b.ident.Store(ident)
-	}
-	return b.fatal
 }

@@ -23,6 +23,8 @@ type caller struct {
 
 	wanted [numFunctions]bool // in this read
 	ahead  [numFunctions]bool // the answer is there
+
+	unidentified [numFunctions]bool // what has yet to say what the device is
 }
 
 // ask calls a function, unless its answer is there, and tells whether it brought a value.

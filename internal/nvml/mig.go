@@ -46,6 +46,9 @@ func (b *board) dropInstances(stay []*instance) {
 func (b *board) readInstances(out *reading) {
 	for _, inst := range b.migs {
 		inst.begin()
+		if !inst.unread {
+			b.identifyInstance(inst)
+		}
 		d := out.device(inst.ident)
 		d.ProcessesUnread = true // until they are
 		if inst.unread {

@@ -82,6 +82,13 @@ func (b *board) instancesChanged() bool {
 	if !changed && len(found) == len(b.migs) {
 		return false
 	}
+	markAlone(found)
+	b.dropInstances(found)
+	return true
+}
+
+// markAlone finds out which instances share their GPU instance with none.
+func markAlone(found []*instance) {
 	perGI := map[gpu.Opt[int]]int{}
 	for _, inst := range found {
 		perGI[inst.ident.gi]++
@@ -89,8 +96,6 @@ func (b *board) instancesChanged() bool {
 	for _, inst := range found {
 		inst.alone = perGI[inst.ident.gi] == 1
 	}
-	b.dropInstances(found)
-	return true
 }
 
 // instanceLimit is how many indexes of instances there are; as long as that cannot be read, as many as are known to be used.
@@ -185,22 +190,7 @@ func (b *board) instance(handle gonvml.Device, uuid string, index int) (inst *in
 	inst.gpm = gpm{calls: &inst.calls, direct: b.gpm.direct, request: b.gpm.request}
 	inst.ident = &identity{model: parent.model, parent: parent.id, index: gpu.Some(index), info: parent.info}
 	inst.calls.device = uuid
-	if inst.can(fnGPUInstance) {
-		if gi, ret := handle.GetGpuInstanceId(); inst.ok(fnGPUInstance, code(ret)) {
-			inst.ident.gi = gpu.Some(gi)
-		}
-	}
-	if inst.can(fnComputeInstance) {
-		if ci, ret := handle.GetComputeInstanceId(); inst.ok(fnComputeInstance, code(ret)) {
-			inst.ident.ci = gpu.Some(ci)
-		}
-	}
-	if inst.can(fnName) {
-		if name, ret := handle.GetName(); inst.ok(fnName, code(ret)) {
-			inst.ident.info.Profile = profile(name)
-		}
-	}
-	inst.ident.place(uuid, parent)
-	inst.calls.device = inst.ident.id
+	inst.inquire(instanceInquiries[:])
+	inst.identify(parent)
 	return inst, true
 }

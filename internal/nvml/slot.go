@@ -92,11 +92,11 @@ func (s *slot) find() (*board, code) {
 		return nil, codeUnknown // what it is cannot be told
 	}
 	ident := b.ident.Load()
-	if ident == nil || ident.info.DriverVersion != s.session.driver {
+	if driver := s.session.driver; ident == nil || driver != "" && ident.info.DriverVersion != driver {
 		if ident != nil {
 			b.renew()
 		}
-		if fatal := b.identify(handle, s.index, uuid, s.session.driver); fatal != codeOK {
+		if fatal := b.identify(handle, s.index, driver); fatal != codeOK {
 			return nil, fatal
 		}
 	}

@@ -1,0 +1,143 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+// identifying are the functions that say what a GPU is, and how one that fails is told.
+var identifying = map[string]string{
+	"nvmlDeviceGetName":                  "model",
+	"nvmlDeviceGetMinorNumber":           "minor number",
+	"nvmlDeviceGetSerial":                "serial number",
+	"nvmlDeviceGetVbiosVersion":          "VBIOS version",
+	"nvmlDeviceGetPciInfo":               "PCI address",
+	"nvmlDeviceGetCudaComputeCapability": "compute capability",
+	"nvmlDeviceGetGpuInstanceId":         "GPU instance",
+	"nvmlDeviceGetComputeInstanceId":     "compute instance",
+	"nvmlSystemGetDriverVersion":         "driver version",
+}
+
+// is is what identifies a device.
+type is struct {
+	id, name, model, parent string
+	index                   gpu.Opt[int]
+	info                    gpu.Info
+	gi, ci                  gpu.Opt[int]
+}
+
+func whatTheyAre(n *gpu.Node) []is {
+	all := make([]is, len(n.Devices))
+	for i := range n.Devices {
+		d := &n.Devices[i]
+		all[i] = is{d.ID, d.Name, d.Model, d.Parent, d.Index, d.Info, d.GPUInstance, d.ComputeInstance}
+	}
+	return all
+}
+
+// What could not be told of what a GPU is, because a call failed once, is asked again at the next read, and its instances
+// have it as well; from then on nothing is asked.
+func TestIdentifiedAtTheNextRead(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	var want []is
+	t.Run("without a fault", func(t *testing.T) { want = whatTheyAre(start(t, partitioned).read()) })
+	for function, what := range identifying {
+		for _, ret := range []string{"UNKNOWN", "TIMEOUT", "NOT_READY"} {
+			for _, keep := range []bool{true, false} {
+				if function == "nvmlSystemGetDriverVersion" && !keep {
+					continue // asked for each session anyway
+				}
+				t.Run(fmt.Sprintf("%s %s %t", function, ret, keep), func(t *testing.T) {
+					b := start(t, partitioned+"[fault f]\nfunction = "+function+"\nreturn = "+ret,
+						func(c *Config) { c.KeepOpen = keep })
+					n := b.read()
+					require.NotEqual(t, want, whatTheyAre(n))
+					assert.Equal(t, gpu.StateOK, device(t, n, 0).State())
+					if ret == "NOT_READY" {
+						assert.Empty(t, n.Problems, "nothing is wrong")
+					} else {
+						require.ErrorContains(t, problem(t, n, what).Err, function)
+					}
+					b.at(10, "[fault f]\npresent = false")
+					n = b.read()
+					assert.Equal(t, want, whatTheyAre(n))
+					assert.Empty(t, n.Problems)
+					b.at(20, "[fault f]\npresent = false")
+					counters.Reset()
+					n = b.read()
+					assert.Equal(t, want, whatTheyAre(n))
+					if function != "nvmlSystemGetDriverVersion" {
+						assert.Zero(t, counters.Calls(function))
+						assert.Zero(t, counters.Calls(function+"_v3"))
+					}
+				})
+			}
+		}
+	}
+}
+
+// An instance whose place is told late has what only the sole one of its place can have.
+func TestInstanceIdentifiedLate(t *testing.T) {
+	b := start(t, partitioned+"[fault f]\nfunction = nvmlDeviceGetGpuInstanceId\nreturn = UNKNOWN")
+	n := b.read()
+	parent := device(t, n, 0).ID
+	for i := range 3 {
+		b.at(float64(10*(i+1)), "[fault f]\npresent = false")
+		n = b.read()
+	}
+	assert.True(t, child(t, n, parent, 0).Pipes[gpu.PipeGraphics].Known())
+	assert.False(t, child(t, n, parent, 1).Pipes[gpu.PipeGraphics].Known(), "it shares its place with another")
+	assert.Empty(t, n.Problems)
+}
+
+// What the driver refuses to tell is not asked again, and what keeps failing ever less often.
+func TestWhatCannotBeIdentifiedIsLeftAlone(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	tests := map[string]struct {
+		calls, problems int
+	}{
+		"NOT_SUPPORTED": {1, 0},
+		"NO_PERMISSION": {1, 1},
+		"UNKNOWN":       {5, 1}, // reads 0, 1, 5, 13 and 29
+		"NOT_READY":     {5, 0},
+	}
+	for ret, tt := range tests {
+		t.Run(ret, func(t *testing.T) {
+			b := start(t, "gpus = 1\n[fault f]\nfunction = nvmlDeviceGetPciInfo\nreturn = "+ret)
+			counters.Reset()
+			for range 40 {
+				n := b.read()
+				assert.Len(t, n.Problems, tt.problems)
+				assert.Empty(t, device(t, n, 0).Info.PCIAddress)
+			}
+			assert.Equal(t, uint64(tt.calls), counters.Calls("nvmlDeviceGetPciInfo_v3"))
+		})
+	}
+}
+
+// A GPU that is lost while more is asked of what it is suffers from that alone.
+func TestLostWhileIdentified(t *testing.T) {
+	b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nfunction = nvmlDeviceGetSerial\nreturn = UNKNOWN")
+	b.read()
+	b.set("[fault f]\ngpu = 1\nfunction = nvmlDeviceGetSerial\nreturn = GPU_IS_LOST")
+	n := b.read()
+	healthy(t, n, 2, 1)
+	failed(t, n, 1, gpu.FaultLost)
+	b.set("[fault f]\npresent = false")
+	n = b.read()
+	healthy(t, n, 2)
+	assert.NotEmpty(t, device(t, n, 1).Info.Serial)
+}
