@@ -125,12 +125,15 @@ func (c *census) presence() {
 		return
 	}
 	missing := len(c.seen) - c.visible + c.lost
-	unmanaged := 0
+	unmanaged, nameless := 0, c.nameless()
 	for _, f := range c.bus.functions {
 		switch {
 		case c.bus.foreign(f.address):
 			unmanaged++
-		case !slices.Contains(c.seen, f.address):
+		case slices.Contains(c.seen, f.address):
+		case nameless > 0 && f.driver == "nvidia":
+			nameless-- // it is one of those, which were counted
+		default:
 			missing++
 		}
 	}

@@ -8,6 +8,7 @@ package nvml
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -140,4 +141,56 @@ func TestLostWhileIdentified(t *testing.T) {
 	n = b.read()
 	healthy(t, n, 2)
 	assert.NotEmpty(t, device(t, n, 1).Info.Serial)
+}
+
+// A GPU whose address could not be read is not taken for another one that the kernel's driver has at that address.
+func TestWithoutAnAddressItIsThereOnce(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	for name, information := range map[string]string{
+		"driver tells the UUID": "Model: NVIDIA H100\nGPU UUID: \t GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01\n",
+		"driver tells no UUID":  "Model: NVIDIA H100\nGPU UUID: \t GPU-????????-????-????-????-????????????\n",
+		"driver tells nothing":  "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			const fault = "[fault f]\ngpu = 1\nfunction = nvmlDeviceGetPciInfo\nreturn = UNKNOWN"
+			b := start(t, "gpus = 2\n"+fault)
+			b.pci("0000:0a:00.0", "nvidia", "")
+			b.pci("0000:0d:00.0", "nvidia", "")
+			if information != "" {
+				b.information("0000:0d:00.0", information)
+			}
+			counters.Reset()
+			for range 4 {
+				n := b.read()
+				healthy(t, n, 2)
+				assert.Equal(t, [gpu.NumPresences]int64{2, 0, 0}, all(n))
+				b.clock = b.clock.Add(time.Hour)
+			}
+			assert.Equal(t, uint64(1), counters.Calls("nvmlInit_v2"), "there is nothing to look for anew")
+
+			b.set(fault + "\n[fault g]\ngpu = 1\nkind = lost")
+			n := b.read()
+			healthy(t, n, 2, 1)
+			failed(t, n, 1, gpu.FaultLost)
+			assert.Equal(t, [gpu.NumPresences]int64{1, 1, 0}, all(n), "counted once")
+		})
+	}
+}
+
+// A GPU without an address hides no other one that NVML does not show.
+func TestWithoutAnAddressNextToAStranger(t *testing.T) {
+	const stranger = "GPU-11111111-2222-3333-4444-555555555555"
+	b := start(t, "gpus = 1\n[fault f]\nfunction = nvmlDeviceGetPciInfo\nreturn = UNKNOWN")
+	for _, address := range []string{"0000:0a:00.0", "0000:0d:00.0", "0000:1b:00.0"} {
+		b.pci(address, "nvidia", "")
+	}
+	b.information("0000:0a:00.0", "GPU UUID: GPU-6f1c2a00-5eed-4a11-8c0d-0000c0ffee00\n")
+	b.information("0000:0d:00.0", "GPU UUID: "+stranger+"\n")
+	b.information("0000:1b:00.0", "GPU UUID: "+stranger+"\n") // which makes no sense, and no two devices of one id
+	n := b.read()
+	require.Equal(t, []string{"GPU-6f1c2a00-5eed-4a11-8c0d-0000c0ffee00", stranger}, ids(n))
+	assert.Equal(t, gpu.StateOK, n.Devices[0].State())
+	assert.Equal(t, gpu.FaultUnreachable, n.Devices[1].Faults[0].Type)
+	assert.Equal(t, [gpu.NumPresences]int64{1, 2, 0}, all(n))
 }

@@ -93,7 +93,20 @@ func (b *bench) readWithin(limit time.Duration) *gpu.Node {
 	defer cancel()
 	node, err := b.Read(ctx)
 	require.NoError(b.t, err)
+	once(b.t, node)
 	return node
+}
+
+// once demands that no device is in a node twice: whatever is recorded by hw.id would be in conflict with itself.
+func once(tb testing.TB, n *gpu.Node) {
+	tb.Helper()
+	seen := map[string]bool{}
+	for i := range n.Devices {
+		if id := n.Devices[i].ID; id != "" {
+			require.False(tb, seen[id], "%s is there twice", id)
+			seen[id] = true
+		}
+	}
 }
 
 // set puts faults and changes in place of those before.

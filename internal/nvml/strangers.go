@@ -7,7 +7,6 @@ package nvml
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -25,21 +24,18 @@ func (c *census) strangers() (letGo bool) {
 	if c.session == nil && !mismatch && len(failing) == 0 {
 		return false // nothing is known to be wrong with any of them
 	}
-	var unknown []string
-	for _, f := range c.bus.functions {
-		if f.driver == "nvidia" && !slices.Contains(c.seen, f.address) {
-			unknown = append(unknown, f.address)
-		}
-	}
+	unknown := c.unknown()
 	if len(unknown) == 0 && !c.unshown {
 		c.again.succeeded()
 	}
-	for i, address := range unknown {
-		info, ok := c.files.of(c.opts.procRoot, address)
-		if (!ok && len(failing) != len(unknown)) || info.excluded {
-			continue // hidden from this container, or left out by the administrator
+	elsewhere := c.nameless() > 0
+	for i, info := range unknown {
+		if info.excluded || c.find(info.uuid) >= 0 {
+			continue // left out by the administrator, or there twice
 		}
-		info.address = address
+		if len(failing) != len(unknown) && (!info.told || info.uuid == "" && elsewhere) {
+			continue // hidden from this container, or perhaps the one of which the address is not known
+		}
 		ident := info.identify()
 		ident.info.DriverVersion = c.driverVersion()
 		fault, message := gpu.FaultUnreachable, "the driver has it, but NVML does not show it"
