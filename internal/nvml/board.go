@@ -49,7 +49,7 @@ type board struct {
 	src    *source
 	lib    *library
 	uuid   string
-	slot   *slot  // that found it last; belongs to the source
+	slot   *slot  // that found it last; nil: it let go of it; belongs to the source, and boardsMu protects it
 	epoch  uint64 // belongs to the source, as does what the next line holds
 	last   code   // why it could not be read the last time; codeOK: it was
 	ident  atomic.Pointer[identity]

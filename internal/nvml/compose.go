@@ -25,6 +25,7 @@ func (s *source) compose(now time.Time) (letGo bool) {
 	n.Containers = n.Containers[:0]
 	s.addFailure(n, now)
 
+	s.supersede()
 	c := census{source: s, node: n}
 	boards := s.known()
 	s.renumber(boards)

@@ -118,10 +118,19 @@ func (x *xids) watch(b *board, now time.Time) {
 	}
 }
 
+func (x *xids) forget(b *board) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.counts, b)
+}
+
 func (x *xids) add(b *board, xid int64, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c := x.counts[b]
+	if c == nil {
+		return // it was superseded
+	}
 	i, found := slices.BinarySearchFunc(c.byXID, xid, func(have xidCount, want int64) int { return cmp.Compare(have.xid, want) })
 	switch {
 	case found:

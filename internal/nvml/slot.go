@@ -44,9 +44,10 @@ type slot struct {
 	busy    atomic.Bool
 	board   atomic.Pointer[board]
 
-	suspect bool     // it did not answer the last time: ask one thing before all others
-	out     *reading // of the last sweep; nil where it failed
-	ret     code     // why it failed
+	suspect bool      // it did not answer the last time: ask one thing before all others
+	asked   time.Time // when it last said which GPU it is
+	out     *reading  // of the last sweep; nil where it failed
+	ret     code      // why it failed
 }
 
 // sweep reads the GPU. Whatever comes out of the driver or the binding stays here.
@@ -59,14 +60,15 @@ func (s *slot) sweep(at time.Time) {
 	}()
 	s.out, s.ret = nil, codeOK
 	b := s.board.Load()
-	if b == nil {
-		if b, s.ret = s.find(); s.ret != codeOK {
+	if b != nil {
+		if s.ret = s.check(b, at); s.ret != codeOK {
 			return
 		}
+		b = s.board.Load()
 	}
-	if s.suspect {
-		if _, ret := b.handle.GetUUID(); code(ret) != codeOK {
-			s.ret = code(ret)
+	if b == nil {
+		s.asked = at
+		if b, s.ret = s.find(); s.ret != codeOK {
 			return
 		}
 	}

@@ -83,7 +83,7 @@ func (s *source) adopt(uuid string, sl *slot) *board {
 		if b.uuid != uuid {
 			continue
 		}
-		if b.slot != sl && b.slot.session == sl.session {
+		if b.slot != nil && b.slot != sl && b.slot.session == sl.session {
 			return nil
 		}
 		b.slot = sl
