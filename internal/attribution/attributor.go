@@ -45,6 +45,7 @@ type domain struct {
 	ledger     ledger
 	sharing    map[string]*seenSharing
 	certain    bool // all allocations are known, and of each which device is meant
+	stale      bool // the API could not be read of late
 
 	where             []whereabouts // of each process
 	users             users         // that have a process on any device
@@ -183,6 +184,7 @@ func (a *Attributor) Apply(ctx context.Context, node *gpu.Node) {
 	}
 	d.generation++
 	a.containers.begin()
+	d.stale = a.containers.stale
 	d.index.update(node.Devices)
 	a.attributeProcesses(node, d)
 	a.attributeAllocations(ctx, node, d, now)

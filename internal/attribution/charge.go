@@ -46,7 +46,7 @@ func (u *deviceUse) allocated(e *entry) gpu.Opt[bool] {
 		return gpu.Opt[bool]{}
 	}
 	for i := range u.entries {
-		if h := &u.entries[i]; h.holder != nil && h.processes == 0 && mayBe(h.container, e.container) {
+		if h := &u.entries[i]; h.holder != nil && h.processes == 0 && u.mayBe(h.container, e.container) {
 			return gpu.Opt[bool]{}
 		}
 	}

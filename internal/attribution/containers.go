@@ -43,11 +43,13 @@ type containers struct {
 	known      map[identity]*remembered     // one object for each container
 	fresh      bool                         // the logs have been looked at in this generation
 	logsErr    error
+	stale      bool // the API could not be read of late: what it told last may not be so any more
 }
 
 type remembered struct {
 	container  *gpu.Container
 	generation uint64
+	pod        *kube.Pod // of a holder: as the API told it last; nil where what is known is not from there
 }
 
 func newContainers(view *kube.View, logs *podlogs.Dirs) *containers {
@@ -63,6 +65,7 @@ func newContainers(view *kube.View, logs *podlogs.Dirs) *containers {
 func (c *containers) begin() {
 	c.generation++
 	c.fresh, c.logsErr = false, nil
+	c.stale = c.view != nil && c.view.Pods.Err() != nil
 	if c.generation%keepContainers == 0 {
 		prune(c.refs, c.generation)
 		prune(c.names, c.generation)
@@ -102,12 +105,13 @@ func (c *containers) user(ref cgroup.Ref) *gpu.Container {
 	return container
 }
 
-func remember[K comparable](m map[K]*remembered, key K, r *remembered, container *gpu.Container, generation uint64) {
+func remember[K comparable](m map[K]*remembered, key K, r *remembered, container *gpu.Container, generation uint64) *remembered {
 	if r == nil {
 		r = &remembered{}
 		m[key] = r
 	}
 	r.container, r.generation = container, generation
+	return r
 }
 
 func (c *containers) podOf(ref cgroup.Ref) *kube.Pod {
@@ -158,38 +162,6 @@ func (c *containers) lookAtLogs() bool {
 		c.logsErr = c.logs.Refresh()
 	}
 	return true
-}
-
-// holder returns the container that the kubelet has allocated a device to. users are the containers that use the node's
-// devices: where one of them is it, that one is returned.
-func (c *containers) holder(name podContainer, users *users) *gpu.Container {
-	r := c.names[name]
-	if r != nil && r.generation == c.generation {
-		return r.container
-	}
-	found := gpu.Container{Namespace: name.namespace, PodName: name.pod, Name: name.name}
-	var pod *kube.Pod
-	if c.view != nil {
-		pod = c.view.Pods.ByName(name.namespace, name.pod)
-	}
-	switch {
-	case pod != nil:
-		describe(&found, pod, c.view.Owners)
-		found.ID = pod.ContainerID(name.name)
-	case c.view != nil && r != nil:
-		found = *r.container // gone from the API, and the kubelet has not taken the device back yet
-	case c.lookAtLogs():
-		of := podlogs.Pod{Namespace: name.namespace, Name: name.pod}
-		container := podlogs.Container{Pod: of, Name: name.name}
-		found.PodUID, _ = c.logs.UIDOf(container)
-		found.ID, _ = c.logs.ID(container)
-	}
-	container := users.same(&found)
-	if container == nil {
-		container = c.intern(&found)
-	}
-	remember(c.names, name, r, container, c.generation)
-	return container
 }
 
 // intern returns the one object of a container. Containers are never changed after they were handed out, so one of which

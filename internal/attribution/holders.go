@@ -88,7 +88,7 @@ func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresource
 // hold adds a holder to a device, once however many slots of it the container has.
 func (a *Attributor) hold(node *gpu.Node, d *domain, i int, allocation *podresources.Allocation, holder gpu.Holder) {
 	name := podContainer{namespace: allocation.Namespace, pod: allocation.Pod, name: allocation.Container}
-	if a.ended(name) {
+	if a.ended(d, name) {
 		return
 	}
 	holder.Container = a.containers.holder(name, &d.users)
@@ -103,10 +103,7 @@ func (a *Attributor) hold(node *gpu.Node, d *domain, i int, allocation *podresou
 
 // ended tells whether the API knows that a pod has ended. Kubelets before 1.34 list pods that have ended with the devices
 // that they once had.
-func (a *Attributor) ended(name podContainer) bool {
-	if a.view == nil {
-		return false
-	}
-	pod := a.view.Pods.ByName(name.namespace, name.pod)
+func (a *Attributor) ended(d *domain, name podContainer) bool {
+	pod := a.containers.podNamed(name, &d.users)
 	return pod != nil && pod.Ended()
 }

@@ -213,15 +213,15 @@ func TestEndedPod(t *testing.T) {
 
 // A static pod has another UID in its control group than in the API.
 func TestStaticPod(t *testing.T) {
-	pod := podOf(train)
 	static := hash("file", 32)
-	pod.Annotations = map[string]string{"kubernetes.io/config.hash": static}
-	m := newMachine(t, nil, pod).start()
+	m := newMachine(t, nil, mirrorOf(podOf(train), static)).start()
 	node := holdAndRun(m, train)
 	node.Processes[0].Cgroup = "0::/kubepods/burstable/pod" + static + "/" + train.id() + "\n"
 	m.apply(node)
 	require.Len(t, node.Containers, 1)
-	use(t, node, train.joined(), uuid(0))
+	want := train.joined()
+	want.Owners = []gpu.Owner{{Kind: "Node", Name: "n1", UID: "n"}}
+	use(t, node, want, uuid(0))
 }
 
 // A path that is relative to the collector's own control group may hold the container's id alone.

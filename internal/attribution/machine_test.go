@@ -107,9 +107,15 @@ func (m *machine) apply(node *gpu.Node, seconds ...float64) *gpu.Node {
 // log adds the log files of a container.
 func (m *machine) log(c who) {
 	m.t.Helper()
-	target := filepath.Join(m.logs, "pods", "ml_"+c.pod+"_"+c.uid(), c.name, "0.log")
+	m.logFile(c, c.uid(), c.id())
+}
+
+// logFile adds the log files of a container, whatever its UID and id are.
+func (m *machine) logFile(c who, uid, id string) {
+	m.t.Helper()
+	target := filepath.Join(m.logs, "pods", "ml_"+c.pod+"_"+uid, c.name, "0.log")
 	require.NoError(m.t, os.MkdirAll(filepath.Dir(target), 0o755))
-	link := filepath.Join(m.logs, "containers", c.pod+"_ml_"+c.name+"-"+c.id()+".log")
+	link := filepath.Join(m.logs, "containers", c.pod+"_ml_"+c.name+"-"+id+".log")
 	require.NoError(m.t, os.MkdirAll(filepath.Dir(link), 0o755))
 	require.NoError(m.t, os.Symlink(target, link))
 }
@@ -171,6 +177,16 @@ func podOf(containers ...who) *corev1.Pod {
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		})
 	}
+	return pod
+}
+
+// mirrorOf makes a pod the one by which the API shows a static pod, which has another UID on its node.
+func mirrorOf(pod *corev1.Pod, static string) *corev1.Pod {
+	yes := true
+	pod.Annotations = map[string]string{
+		"kubernetes.io/config.hash": static, "kubernetes.io/config.mirror": static, "kubernetes.io/config.source": "file",
+	}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: pod.Spec.NodeName, UID: "n", Controller: &yes}}
 	return pod
 }
 

@@ -19,6 +19,8 @@ type deviceUse struct {
 	blurred bool
 	// outside: processes that are known to be in no container.
 	outside bool
+	// stale: the API could not be read of late, so a holder that it told of may be another pod of that name by now.
+	stale bool
 
 	seen        [gpu.NumTasks]bool    // some process tells its utilisation
 	utilization [gpu.NumTasks]float64 // of all processes, wherever they run
@@ -53,6 +55,7 @@ func (d *domain) gather(node *gpu.Node) {
 			holders: len(device.Holders),
 			certain: d.certain && device.HoldersKnown,
 			blurred: unread(node, device),
+			stale:   d.stale,
 		}
 		for j := range device.Holders {
 			u.entries = append(u.entries, entry{container: device.Holders[j].Container, holder: &device.Holders[j]})
@@ -116,6 +119,11 @@ func (e *entry) add(p *gpu.Process) {
 	e.memoryMissing = e.memoryMissing || !ok
 }
 
+// mayBe tells whether a user might be the holder. One that has no name may be in a pod that the API did not tell of any more.
+func (u *deviceUse) mayBe(holder, user *gpu.Container) bool {
+	return mayBe(holder, user) || (u.stale && user.PodName == "")
+}
+
 // tell finds out which holders may be users that could not be joined with them.
 func (u *deviceUse) tell() {
 	for i := range u.entries {
@@ -125,7 +133,7 @@ func (u *deviceUse) tell() {
 			continue
 		}
 		for j := range u.entries {
-			if user := &u.entries[j]; user.holder == nil && mayBe(e.container, user.container) {
+			if user := &u.entries[j]; user.holder == nil && u.mayBe(e.container, user.container) {
 				e.apart = false
 			}
 		}

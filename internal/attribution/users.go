@@ -56,6 +56,14 @@ func (u *users) same(holder *gpu.Container) *gpu.Container {
 	return nil
 }
 
+// only returns the user with a name; nil if there is none, or more than one.
+func (u *users) only(name podContainer) *gpu.Container {
+	if named := u.byName[name]; len(named) == 1 {
+		return named[0]
+	}
+	return nil
+}
+
 // mayBe tells whether a user might be the holder, for want of what would tell: then nothing is said of what the holder
 // uses. Both are known not to have been found the same.
 func mayBe(holder, user *gpu.Container) bool {
