@@ -258,3 +258,15 @@ func TestOwnersAndLabels(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	assert.Equal(t, "vision", first.Labels["k8s.pod.label.team"], "what was handed out is never changed")
 }
+
+// A pod that is annotated with another one's UID does not take what that one uses.
+func TestPodClaimsAnother(t *testing.T) {
+	evil := mirrorOf(podOf(infer), train.uid())
+	evil.Namespace = "evil"
+	m := newMachine(t, nil, podOf(train), evil).start()
+	for range 50 {
+		node := m.apply(holdAndRun(m, train), 10)
+		require.Len(t, node.Containers, 1)
+		use(t, node, train.joined(), uuid(0))
+	}
+}

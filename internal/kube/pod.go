@@ -11,9 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// staticHash is the annotation under which the API shows the UID that a static pod has on its node, in the names of its
-// control groups and log files. The pod object has another UID.
-const staticHash = "kubernetes.io/config.hash"
+// The annotations of the pod object by which a kubelet shows a static pod. In staticHash is the UID that the pod has on its
+// node, in the names of its control groups and log files; the pod object has another UID. In staticMirror is the same again.
+const (
+	staticHash   = "kubernetes.io/config.hash"
+	staticMirror = "kubernetes.io/config.mirror"
+)
 
 // Pod is what is kept of a pod. It is never changed after it was handed out.
 type Pod struct {
@@ -48,13 +51,27 @@ func storePod(pod *corev1.Pod, options *PodsOptions) *storedPod {
 			Name:       pod.Name,
 			UID:        string(pod.UID),
 			NodeName:   pod.Spec.NodeName,
-			StaticUID:  pod.Annotations[staticHash],
+			StaticUID:  staticUID(pod),
 			Phase:      pod.Status.Phase,
 			Owners:     owners(pod.OwnerReferences),
 			Attributes: attributes(pod, options),
 			Containers: containers(&pod.Status),
 		},
 	}
+}
+
+// staticUID returns the UID that a static pod has on its node; empty for any other pod. Whoever may create a pod may annotate
+// it, so it counts only where all else is as kubelets make it, and the API server demands of them: the pod is owned by its node.
+func staticUID(pod *corev1.Pod) string {
+	uid := pod.Annotations[staticHash]
+	if uid == "" || pod.Annotations[staticMirror] != uid || len(pod.OwnerReferences) != 1 {
+		return ""
+	}
+	owner := &pod.OwnerReferences[0]
+	if owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != pod.Spec.NodeName {
+		return ""
+	}
+	return uid
 }
 
 func attributes(pod *corev1.Pod, options *PodsOptions) map[string]string {

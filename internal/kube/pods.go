@@ -102,21 +102,45 @@ func (p *Pods) Synced() bool { return p.informer.HasSynced() }
 // Err tells why the pods could not be read of late.
 func (p *Pods) Err() error { return p.informer.Err() }
 
-// ByUID finds a pod by its UID, for a static pod also by the one that its node gave it; nil if it is not known.
-func (p *Pods) ByUID(uid string) *Pod { return p.first(uidIndex, uid) }
+// ByUID finds a pod by its UID, for a static pod also by the one that its node gave it; nil if it is not known. The API server
+// gives each pod its UID, but what a static pod's object says of the node's is taken from it on trust: so a pod that has the
+// UID goes before all that say so, and where several say so it is none of them.
+func (p *Pods) ByUID(uid string) *Pod {
+	pods := p.indexed(uidIndex, uid)
+	for _, pod := range pods {
+		if pod.UID == uid {
+			return pod
+		}
+	}
+	return only(pods)
+}
 
 // ByContainerID finds the pod that a container is in; nil if it is not known.
-func (p *Pods) ByContainerID(id string) *Pod { return p.first(containerIndex, id) }
+func (p *Pods) ByContainerID(id string) *Pod { return only(p.indexed(containerIndex, id)) }
 
-func (p *Pods) first(index, value string) *Pod {
-	objects, err := p.informer.GetIndexer().ByIndex(index, value)
-	if err != nil || len(objects) == 0 {
+func only(pods []*Pod) *Pod {
+	if len(pods) != 1 {
 		return nil
 	}
-	if stored, ok := objects[0].(*storedPod); ok {
-		return &stored.pod
+	return pods[0]
+}
+
+func (p *Pods) indexed(index, value string) []*Pod {
+	objects, err := p.informer.GetIndexer().ByIndex(index, value)
+	if err != nil {
+		return nil
 	}
-	return nil
+	return podsOf(objects)
+}
+
+func podsOf(objects []any) []*Pod {
+	pods := make([]*Pod, 0, len(objects))
+	for _, object := range objects {
+		if stored, ok := object.(*storedPod); ok {
+			pods = append(pods, &stored.pod)
+		}
+	}
+	return pods
 }
 
 // ByName finds a pod by its name; nil if it is not known.
@@ -132,13 +156,4 @@ func (p *Pods) ByName(namespace, name string) *Pod {
 }
 
 // All returns every pod that is known, in no order.
-func (p *Pods) All() []*Pod {
-	objects := p.informer.GetIndexer().List()
-	pods := make([]*Pod, 0, len(objects))
-	for _, object := range objects {
-		if stored, ok := object.(*storedPod); ok {
-			pods = append(pods, &stored.pod)
-		}
-	}
-	return pods
-}
+func (p *Pods) All() []*Pod { return podsOf(p.informer.GetIndexer().List()) }

@@ -100,14 +100,68 @@ func TestPodsChange(t *testing.T) {
 	eventually(t, func() bool { return pods.ByUID("u1") == nil })
 }
 
+// mirror is the pod by which a kubelet shows a static one.
+func mirror(name, uid, static string) *corev1.Pod {
+	pod := newPod(name, uid)
+	yes := true
+	pod.Annotations = map[string]string{
+		staticHash: static, staticMirror: static,
+		"kubernetes.io/config.seen": "2026-01-01T00:00:00Z", "kubernetes.io/config.source": "file",
+	}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "n", Controller: &yes}}
+	return pod
+}
+
 // A static pod has another UID on its node than in the API.
 func TestStaticPod(t *testing.T) {
-	pod := newPod("etcd-n1", "u1")
-	pod.Annotations = map[string]string{staticHash: "4f1a2b3c4d5e6f708192a3b4c5d6e7f8"}
-	pods := startPods(t, fake.NewClientset(pod), PodsOptions{})
+	const static = "4f1a2b3c4d5e6f708192a3b4c5d6e7f8"
+	pods := startPods(t, fake.NewClientset(mirror("etcd-n1", "u1", static)), PodsOptions{})
 	eventually(t, pods.Synced)
-	assert.Equal(t, pods.ByUID("u1"), pods.ByUID("4f1a2b3c4d5e6f708192a3b4c5d6e7f8"))
-	assert.Equal(t, "u1", pods.ByUID("4f1a2b3c4d5e6f708192a3b4c5d6e7f8").UID)
+	require.NotNil(t, pods.ByUID("u1"))
+	assert.Equal(t, pods.ByUID("u1"), pods.ByUID(static))
+	assert.Equal(t, "u1", pods.ByUID(static).UID)
+}
+
+// Whoever may create a pod may annotate it: none is taken for another one by that.
+func TestPodsClaimUIDs(t *testing.T) {
+	const static = "4f1a2b3c4d5e6f708192a3b4c5d6e7f8"
+	forge := func(change func(*corev1.Pod), uid string) *corev1.Pod {
+		pod := mirror("evil", "u9", uid)
+		pod.Namespace = "evil"
+		change(pod)
+		return pod
+	}
+	exact := func(*corev1.Pod) {}
+	tests := []struct {
+		name  string
+		evil  *corev1.Pod
+		found string // by the UID that is claimed; empty where nobody is
+	}{
+		{"another pod's UID", forge(exact, "u1"), "ml/train-0"},
+		{"a static pod's UID", forge(exact, static), ""},
+		{"a static pod's UID, not a mirror", forge(func(p *corev1.Pod) { delete(p.Annotations, staticMirror) }, static), "ml/etcd-n1"},
+		{"a static pod's UID, the mirror of another", forge(func(p *corev1.Pod) { p.Annotations[staticMirror] = "x" }, static), "ml/etcd-n1"},
+		{"a static pod's UID, owned by nobody", forge(func(p *corev1.Pod) { p.OwnerReferences = nil }, static), "ml/etcd-n1"},
+		{"a static pod's UID, owned by another kind", forge(func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "Job" }, static), "ml/etcd-n1"},
+		{"a static pod's UID, owned by another node", forge(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "n2" }, static), "ml/etcd-n1"},
+		{"nobody's UID, not a mirror", forge(func(p *corev1.Pod) { delete(p.Annotations, staticMirror) }, "gone"), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			pods := startPods(t, fake.NewClientset(newPod("train-0", "u1"), mirror("etcd-n1", "u2", static), tt.evil), PodsOptions{})
+			eventually(t, pods.Synced)
+			for range 50 { // what is found does not change from one time to the next
+				found := pods.ByUID(tt.evil.Annotations[staticHash])
+				if tt.found == "" {
+					require.Nil(t, found)
+					continue
+				}
+				require.NotNil(t, found)
+				require.Equal(t, tt.found, found.String())
+			}
+			assert.Equal(t, "evil/evil", pods.ByUID("u9").String())
+		})
+	}
 }
 
 // Only the pods that are needed are asked for.
