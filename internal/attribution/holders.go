@@ -54,6 +54,7 @@ func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresource
 	var single [1]string
 	var wanted bool // all devices of this resource or driver are GPUs
 	var vendor gpu.Vendor
+	told := !d.index.unnamed // one that is not found is none of those that were read
 	if dynamic := allocation.Dynamic; dynamic != nil {
 		holder.Resource, holder.DRA = dynamic.Driver, true
 		vendor, wanted = vendorOf(dynamic.Driver), isGPUDriver(dynamic)
@@ -63,10 +64,11 @@ func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresource
 		keys = a.allocations.resolver.resolve(dynamic, &d.index)
 	} else {
 		t := parseID(allocation.Resource, allocation.ID)
-		vendor, wanted, holder.Sharing = t.vendor, isGPUResource(allocation.Resource), t.sharing
+		vendor, wanted, holder.Sharing = t.vendor, isGPUResource(allocation.Resource) || t.extended, t.sharing
 		if vendor != "" && vendor != node.Vendor {
 			return
 		}
+		told = told && !t.extended
 		if t.key != "" {
 			single[0] = t.key
 			keys = single[:]
@@ -80,8 +82,7 @@ func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresource
 		}
 	}
 	if !found && wanted {
-		told := len(keys) > 0 && !d.index.unnamed
-		lost.add(allocation, told)
+		lost.add(allocation, told && len(keys) > 0)
 	}
 }
 

@@ -175,6 +175,10 @@ func TestUnresolved(t *testing.T) {
 		{"a lost GPU", resource, uuid(7), "is none of the GPUs that were read", true},
 		{"a lost GPU by its node", resource, "nvidia7", "is none of the GPUs that were read", true},
 		{"a form that is not known", resource, "weird-7", "cannot be told to be one of the GPUs", false},
+		{"a slot of a plugin that chooses the GPU itself", resource, uuid(1) + "-3", "cannot be told to be one of the GPUs", false},
+		{"such a slot by another's resource", "example.com/vgpu", uuid(0) + "-3", "cannot be told to be one of the GPUs", false},
+		{"a slot of a MIG instance", resource, migUUID(1) + "-0", "cannot be told to be one of the GPUs", false},
+		{"a lost MIG instance of an old driver", resource, "MIG-" + uuid(7) + "/1/0", "is none of the GPUs that were read", true},
 		{"GKE garbage", resource, "nvidia7/x", "cannot be told to be one of the GPUs", false},
 		{"not a GPU", "nvidia.com/hostdev", "weird-7", "", true},
 		{"another's lost GPU", "example.com/gpu", uuid(7), "", true},
@@ -211,6 +215,23 @@ func TestUnresolved(t *testing.T) {
 		require.Len(t, node.Problems, 1)
 		assert.False(t, node.Devices[1].HoldersKnown)
 	})
+}
+
+// A plugin that calls its slots by UUIDs and gives out other GPUs: who uses a GPU is told, and not that it is not allocated.
+func TestExtendedID(t *testing.T) {
+	m := newMachine(t, nil, podOf(train)).start()
+	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(1)+"-3")))
+	node := nodeOf(device(0), device(1))
+	run(node, 10, uuid(0), train, 4e9, 0.3)
+	m.apply(node)
+	require.Len(t, node.Containers, 1)
+	u := use(t, node, train.joined(), uuid(0))
+	assert.False(t, u.Allocated.Known())
+	inDelta(t, 0.3, general(u))
+	for i := range node.Devices {
+		assert.False(t, node.Devices[i].HoldersKnown)
+		assert.Empty(t, node.Devices[i].Holders)
+	}
 }
 
 const claimSpec = `cdiVersion: 0.6.0

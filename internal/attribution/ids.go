@@ -15,6 +15,9 @@ type target struct {
 	key     string     // by which a deviceIndex finds it; empty where the id is in no known form
 	vendor  gpu.Vendor // empty where the id does not tell
 	sharing gpu.Sharing
+	// extended: the id begins as that of an NVIDIA GPU does, and goes on in a form that is not known. It is of a GPU, and which
+	// one is only told if one that was read is called just so.
+	extended bool
 }
 
 // parseID reads the id of a device as its device plugin calls it:
@@ -28,6 +31,9 @@ type target struct {
 //	…-slice-<n>                                 AMD, a replica (time-slicing)
 //	<n>, <n>:<m>                                NVIDIA's own plugins' index of a GPU (of a MIG instance: not told)
 //
+// Some plugins that share GPUs call their slots by a UUID and a number, GPU-<uuid>-<n>, and give the container another GPU than
+// the kubelet chose: such an id is extended, and nothing is taken off it.
+//
 // resource is the name of the resource; its domain tells whose plugin an index is from.
 func parseID(resource, id string) target {
 	t := target{vendor: vendorOf(resource), sharing: gpu.SharingExclusive}
@@ -37,10 +43,11 @@ func parseID(resource, id string) target {
 		id, t.sharing = base, gpu.SharingTimeSlicing
 	}
 	switch {
-	case strings.HasPrefix(id, "MIG-GPU-"):
+	case isOldMIG(id):
 		t.key, t.vendor = strings.ToLower(strings.TrimPrefix(id, "MIG-")), gpu.NVIDIA
 	case strings.HasPrefix(id, "GPU-"), strings.HasPrefix(id, "MIG-"):
 		t.key, t.vendor = strings.ToLower(id), gpu.NVIDIA
+		t.extended = !isUUID(id[len("GPU-"):])
 	case isPCIAddress(id):
 		t.key = pciKey(id)
 	case strings.HasPrefix(id, "amdgpu_xcp_"):
@@ -57,6 +64,31 @@ func parseID(resource, id string) target {
 		t.key = indexKey(id)
 	}
 	return t
+}
+
+// isOldMIG tells MIG-GPU-<uuid>/<gi>/<ci>.
+func isOldMIG(id string) bool {
+	rest, ok := strings.CutPrefix(id, "MIG-GPU-")
+	parts := strings.Split(rest, "/")
+	return ok && len(parts) == 3 && isUUID(parts[0]) && isNumber(parts[1]) && isNumber(parts[2])
+}
+
+// isUUID tells a UUID in its usual form, of 36 characters.
+func isUUID(s string) bool {
+	if len(s) != len("01234567-89ab-cdef-0123-456789abcdef") {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case i == 8, i == 13, i == 18, i == 23:
+			if c != '-' {
+				return false
+			}
+		case (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F'):
+			return false
+		}
+	}
+	return true
 }
 
 // parseGKE reads nvidia<n>[/gi<m>][/vgpu<k>]; the numbers are those of the device node and of the GPU instance.

@@ -13,25 +13,36 @@ import (
 )
 
 func TestParseID(t *testing.T) {
+	const id = "01234567-89ab-cdef-0123-456789abcdef"
 	tests := []struct {
 		resource, id string
 		want         target
 	}{
-		{"nvidia.com/gpu", "GPU-ABC", target{"gpu-abc", gpu.NVIDIA, gpu.SharingExclusive}},
-		{"nvidia.com/gpu", "GPU-a::12", target{"gpu-a", gpu.NVIDIA, gpu.SharingReplicas}},
-		{"nvidia.com/gpu", "GPU-a::x", target{"gpu-a::x", gpu.NVIDIA, gpu.SharingExclusive}},
-		{"nvidia.com/gpu", "MIG-GPU-a/1/0", target{"gpu-a/1/0", gpu.NVIDIA, gpu.SharingExclusive}},
-		{"x.io/y", "nvidia3/gi1", target{"nvidia3/gi1", gpu.NVIDIA, gpu.SharingExclusive}},
-		{"nvidia.com/gpu", "nvidia3/gi1/vgpu2", target{"nvidia3/gi1", gpu.NVIDIA, gpu.SharingReplicas}},
-		{"nvidia.com/gpu", "nvidia3/vgpu2/gi1", target{"", gpu.NVIDIA, gpu.SharingExclusive}},
-		{"nvidia.com/gpu", "nvidia", target{"", gpu.NVIDIA, gpu.SharingExclusive}},
-		{"nvidia.com/gpu", "0:1", target{"", gpu.NVIDIA, gpu.SharingExclusive}},
-		{"nvidia.com/gpu", "2", target{"index:2", gpu.NVIDIA, gpu.SharingExclusive}},
-		{"amd.com/gpu", "2", target{"", gpu.AMD, gpu.SharingExclusive}},
-		{"amd.com/gpu", "0000:1B:00.0-slice-3", target{"pci:0000:1b:00.0", gpu.AMD, gpu.SharingTimeSlicing}},
-		{"x.io/y", "00010000:1b:00.0", target{"pci:00010000:1b:00.0", "", gpu.SharingExclusive}},
-		{"amd.com/gpu", "amdgpu_xcp_30", target{"amdgpu_xcp_30", gpu.AMD, gpu.SharingExclusive}},
-		{"vendor.io/fpga", "0", target{"", "", gpu.SharingExclusive}},
+		{"nvidia.com/gpu", "GPU-" + strings.ToUpper(id), target{key: "gpu-" + id, vendor: gpu.NVIDIA}},
+		{"nvidia.com/gpu", "GPU-" + id + "::12", target{key: "gpu-" + id, vendor: gpu.NVIDIA, sharing: gpu.SharingReplicas}},
+		{"nvidia.com/gpu", "GPU-" + id + "::x", target{key: "gpu-" + id + "::x", vendor: gpu.NVIDIA, extended: true}},
+		{"nvidia.com/gpu", "GPU-" + id + "-3", target{key: "gpu-" + id + "-3", vendor: gpu.NVIDIA, extended: true}},
+		{"nvidia.com/gpu", "GPU-" + id + "-3::1", target{key: "gpu-" + id + "-3", vendor: gpu.NVIDIA, sharing: gpu.SharingReplicas, extended: true}},
+		{"nvidia.com/gpu", "GPU-abc", target{key: "gpu-abc", vendor: gpu.NVIDIA, extended: true}},
+		{"nvidia.com/gpu", "GPU-" + id[:35] + "g", target{key: "gpu-" + id[:35] + "g", vendor: gpu.NVIDIA, extended: true}},
+		{"nvidia.com/gpu", "GPU-0" + id[:35], target{key: "gpu-0" + id[:35], vendor: gpu.NVIDIA, extended: true}},
+		{"nvidia.com/gpu", "MIG-" + id, target{key: "mig-" + id, vendor: gpu.NVIDIA}},
+		{"nvidia.com/gpu", "MIG-" + id + "-0", target{key: "mig-" + id + "-0", vendor: gpu.NVIDIA, extended: true}},
+		{"nvidia.com/gpu", "MIG-GPU-" + id + "/1/0", target{key: "gpu-" + id + "/1/0", vendor: gpu.NVIDIA}},
+		{"nvidia.com/gpu", "MIG-GPU-" + id + "/1", target{key: "mig-gpu-" + id + "/1", vendor: gpu.NVIDIA, extended: true}},
+		{"nvidia.com/gpu", "MIG-GPU-" + id + "/1/x", target{key: "mig-gpu-" + id + "/1/x", vendor: gpu.NVIDIA, extended: true}},
+		{"nvidia.com/gpu", "MIG-GPU-a/1/0", target{key: "mig-gpu-a/1/0", vendor: gpu.NVIDIA, extended: true}},
+		{"x.io/y", "nvidia3/gi1", target{key: "nvidia3/gi1", vendor: gpu.NVIDIA}},
+		{"nvidia.com/gpu", "nvidia3/gi1/vgpu2", target{key: "nvidia3/gi1", vendor: gpu.NVIDIA, sharing: gpu.SharingReplicas}},
+		{"nvidia.com/gpu", "nvidia3/vgpu2/gi1", target{vendor: gpu.NVIDIA}},
+		{"nvidia.com/gpu", "nvidia", target{vendor: gpu.NVIDIA}},
+		{"nvidia.com/gpu", "0:1", target{vendor: gpu.NVIDIA}},
+		{"nvidia.com/gpu", "2", target{key: "index:2", vendor: gpu.NVIDIA}},
+		{"amd.com/gpu", "2", target{vendor: gpu.AMD}},
+		{"amd.com/gpu", "0000:1B:00.0-slice-3", target{key: "pci:0000:1b:00.0", vendor: gpu.AMD, sharing: gpu.SharingTimeSlicing}},
+		{"x.io/y", "00010000:1b:00.0", target{key: "pci:00010000:1b:00.0"}},
+		{"amd.com/gpu", "amdgpu_xcp_30", target{key: "amdgpu_xcp_30", vendor: gpu.AMD}},
+		{"vendor.io/fpga", "0", target{}},
 		{"", "", target{}},
 	}
 	for _, tt := range tests {
@@ -60,7 +71,7 @@ func TestIsGPUResource(t *testing.T) {
 }
 
 func FuzzParseID(f *testing.F) {
-	for _, id := range []string{"GPU-a::1", "nvidia0/gi1/vgpu2", "0000:1b:00.0-slice-2", "amdgpu_xcp_1", "MIG-GPU-a/1/0", "7", "::", "-slice-"} {
+	for _, id := range []string{"GPU-a::1", "nvidia0/gi1/vgpu2", "0000:1b:00.0-slice-2", "amdgpu_xcp_1", "MIG-GPU-a/1/0", "GPU-01234567-89ab-cdef-0123-456789abcdef-3", "MIG-GPU-01234567-89ab-cdef-0123-456789abcdef/1/0", "7", "::", "-slice-"} {
 		f.Add("nvidia.com/gpu", id)
 	}
 	f.Fuzz(func(t *testing.T, resource, id string) {
@@ -68,6 +79,10 @@ func FuzzParseID(f *testing.F) {
 		if rest, ok := strings.CutPrefix(got.key, "index:"); ok {
 			assert.Equal(t, gpu.NVIDIA, got.vendor)
 			assert.True(t, isNumber(rest))
+		}
+		if got.extended {
+			assert.Equal(t, gpu.NVIDIA, got.vendor)
+			assert.NotEmpty(t, got.key)
 		}
 	})
 }

@@ -15,6 +15,8 @@ type unresolved struct {
 	count  int
 	untold int // of which it cannot be told which device is meant
 	first  string
+	// dynamic: one of the untold was allocated dynamically, for which there is more that would tell.
+	dynamic bool
 }
 
 func (u *unresolved) add(allocation *podresources.Allocation, told bool) {
@@ -24,13 +26,17 @@ func (u *unresolved) add(allocation *podresources.Allocation, told bool) {
 	u.count++
 	if !told {
 		u.untold++
+		u.dynamic = u.dynamic || allocation.Dynamic != nil
 	}
 }
 
 func (u *unresolved) err() error {
 	what := "is none of the GPUs that were read"
 	if u.untold > 0 {
-		what = "cannot be told to be one of the GPUs; for dynamic resource allocation, mount " +
+		what = "cannot be told to be one of the GPUs"
+	}
+	if u.dynamic {
+		what += "; for dynamic resource allocation, mount " +
 			fmt.Sprint(cdi.DefaultDirs()) + " or allow list and watch on resourceslices"
 	}
 	return fmt.Errorf("attribution: %s %s (%d allocations in all)", u.first, what, u.count)
