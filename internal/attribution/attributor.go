@@ -40,7 +40,7 @@ type Attributor struct {
 // domain is what is kept of one vendor's devices, and reused.
 type domain struct {
 	generation uint64
-	last       time.Time
+	cadence    cadence
 	index      deviceIndex
 	ledger     ledger
 	sharing    map[string]*seenSharing

@@ -11,17 +11,13 @@ import (
 
 // quantities sets node.Containers: what each container holds and uses of each device.
 func (d *domain) quantities(node *gpu.Node, now time.Time) {
-	interval := time.Duration(0)
-	if !d.last.IsZero() {
-		interval = now.Sub(d.last)
-	}
-	d.last = now
+	since := d.cadence.next(now)
 	d.gather(node)
 	d.containers = d.containers[:0]
 	d.ledger.begin()
 	for i := range node.Devices {
 		if d.index.isLeaf(i) {
-			d.charge(&node.Devices[i], &d.uses[i], interval, now)
+			d.charge(&node.Devices[i], &d.uses[i], since)
 		}
 	}
 	d.ledger.end()
@@ -54,7 +50,7 @@ func (u *deviceUse) allocated(e *entry) gpu.Opt[bool] {
 }
 
 // charge records what each container has of a device.
-func (d *domain) charge(device *gpu.Device, u *deviceUse, interval time.Duration, now time.Time) {
+func (d *domain) charge(device *gpu.Device, u *deviceUse, since span) {
 	meter := d.ledger.meter(device)
 	alone := u.exclusive()
 	for i := range u.entries {
@@ -69,6 +65,7 @@ func (d *domain) charge(device *gpu.Device, u *deviceUse, interval time.Duration
 		u.share(device, e, &use)
 		share := u.powerShare(device, e, &use)
 		account := d.ledger.account(device.ID, e.container)
+		observed := since.observed
 		if e == alone {
 			use.Utilization = device.Utilization
 			for t := range use.Utilization {
@@ -78,18 +75,23 @@ func (d *domain) charge(device *gpu.Device, u *deviceUse, interval time.Duration
 			// The interval's energy is its own if it had the device at the beginning, too.
 			if account.exclusive || !account.energy.running() {
 				share = gpu.Some(1.0)
+				observed = observed || undivided(e.holder)
 			}
 			use.Power = powerOf(device, gpu.Some(1.0))
 		} else {
 			use.Power = powerOf(device, share)
 		}
 		account.exclusive = e == alone
-		account.charge(meter, share, now)
-		account.rest(u.busy(e, &use), interval, now)
+		account.charge(meter, share, observed, since)
+		account.rest(u.busy(e, &use), since)
 		use.Energy, use.IdleTime = account.energy.counter(), account.idle.counter()
 		d.containers = append(d.containers, use)
 	}
 }
+
+// undivided tells whether nobody else can have held a device besides its holder for as long as that has held it. Replicas
+// and claims may have been others' in between.
+func undivided(h *gpu.Holder) bool { return h.Sharing == gpu.SharingExclusive && !h.DRA }
 
 // own is what a container's own processes use of a task, for a container alone on a device that does not tell itself.
 func (u *deviceUse) own(e *entry, task int) gpu.Opt[float64] {

@@ -113,28 +113,28 @@ func (t *tally) counter() gpu.Counter[float64] {
 	return gpu.TotalSince(t.total, t.since)
 }
 
-// charge adds a share of the interval's energy.
-func (a *account) charge(m *meter, share gpu.Opt[float64], now time.Time) {
+// charge adds a share of the interval's energy, if the interval was observed: what was used in one that was not is nobody's.
+func (a *account) charge(m *meter, share gpu.Opt[float64], observed bool, since span) {
 	fraction, ok := share.Get()
 	switch {
 	case !m.read || !ok:
 		a.energy.stop()
 	case !m.known || !a.energy.running():
-		a.energy.start(now)
-	default:
+		a.energy.start(since.end)
+	case observed:
 		a.energy.total += fraction * m.interval
 	}
 }
 
-// rest adds the part of the interval in which nothing ran.
-func (a *account) rest(busy gpu.Opt[float64], interval time.Duration, now time.Time) {
+// rest adds the part of the interval in which nothing ran, if the interval was observed.
+func (a *account) rest(busy gpu.Opt[float64], since span) {
 	fraction, ok := busy.Get()
 	switch {
 	case !ok:
 		a.idle.stop()
 	case !a.idle.running():
-		a.idle.start(now)
-	default:
-		a.idle.total += (1 - fraction) * max(interval.Seconds(), 0)
+		a.idle.start(since.end)
+	case since.observed:
+		a.idle.total += (1 - fraction) * since.length.Seconds()
 	}
 }

@@ -5,6 +5,7 @@ package attribution
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -148,4 +149,87 @@ func TestUtilizationOfProcesses(t *testing.T) {
 	u := use(t, m.apply(node), train.joined(), uuid(0))
 	inDelta(t, 0.8, general(u))
 	assert.Equal(t, gpu.Some(int64(2e9)), u.MemoryUsage)
+}
+
+// Reads have failed for hours: what the next one shows is not charged for all that time, and no total begins anew.
+func TestGap(t *testing.T) {
+	const gap = 7200
+	t.Run("shared", func(t *testing.T) {
+		m := newShared(t)
+		shared(m, 1000, 0.8, 0.5, 0.2)
+		before, _ := shared(m, 2000, 0.8, 0.5, 0.2)
+		m.now = m.now.Add(gap * time.Second)
+		a, b := shared(m, 1e6, 0, 0, 0)
+		total(t, 600, a.Energy)
+		total(t, 300, b.Energy)
+		total(t, 5, a.IdleTime)
+		total(t, 8, b.IdleTime)
+		assert.Equal(t, before.Energy.Since(), a.Energy.Since())
+		assert.Equal(t, before.IdleTime.Since(), a.IdleTime.Since())
+		a, b = shared(m, 1e6+1000, 0.8, 0.5, 0.2)
+		total(t, 600+600, a.Energy)
+		total(t, 300+300, b.Energy)
+		total(t, 5+5, a.IdleTime)
+		total(t, 8+8, b.IdleTime)
+	})
+	for _, tt := range []struct {
+		name, id string
+		energy   float64 // of the gap
+	}{
+		// The device has counted, and nobody else can have had it.
+		{"exclusive", uuid(0), 5000},
+		{"replica", uuid(0) + "::0", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMachine(t, nil, podOf(train)).start()
+			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, tt.id)))
+			read := func(joules, busy, seconds float64) gpu.ContainerUse {
+				d := device(0)
+				d.Energy = gpu.Total(joules)
+				d.Utilization[gpu.TaskGeneral] = gpu.Some(busy)
+				return use(t, m.apply(nodeOf(d), seconds), train.joined(), uuid(0))
+			}
+			read(1000, 0.8, 0)
+			read(1100, 0.8, 30)
+			u := read(1200, 0.8, 30)
+			total(t, 200, u.Energy)
+			total(t, 60*(1-0.8), u.IdleTime)
+			u = read(6200, 0, gap)
+			total(t, 200+tt.energy, u.Energy)
+			total(t, 60*(1-0.8), u.IdleTime)
+			u = read(6300, 0, 90) // two reads have failed
+			total(t, 300+tt.energy, u.Energy)
+			total(t, 90+60*(1-0.8), u.IdleTime)
+		})
+	}
+}
+
+func TestCadence(t *testing.T) {
+	tests := []struct {
+		name string
+		gaps []float64 // seconds; those below zero set the clock back
+		want []bool
+	}{
+		{"even", []float64{30, 30, 31, 29}, []bool{true, true, true, true}},
+		{"failed reads", []float64{30, 90, 30, 60, 91}, []bool{true, true, true, true, false}},
+		{"hours", []float64{30, 7200, 30, 7200, 30}, []bool{true, false, true, false, true}},
+		{"the first is too long", []float64{7200, 30, 30, 7200}, []bool{false, true, true, false}},
+		{"a long interval", []float64{600, 600, 600, 1200}, []bool{false, true, true, true}},
+		{"another interval", []float64{10, 10, 10, 120, 120, 120, 120}, []bool{true, true, true, false, false, false, true}},
+		{"hardly ever readable", []float64{7200, 7200, 7200, 7200}, []bool{false, false, false, false}},
+		{"clock set back", []float64{30, -5000, 30, 95}, []bool{true, true, true, false}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var c cadence
+			now := time.Unix(1_700_000_000, 0)
+			first := c.next(now)
+			assert.Equal(t, span{end: now, observed: true}, first)
+			for i, gap := range tt.gaps {
+				length := time.Duration(gap * float64(time.Second))
+				now = now.Add(length)
+				assert.Equal(t, span{end: now, length: max(length, 0), observed: tt.want[i]}, c.next(now), "gap %d", i)
+			}
+		})
+	}
 }
