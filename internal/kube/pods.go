@@ -106,41 +106,35 @@ func (p *Pods) Err() error { return p.informer.Err() }
 // gives each pod its UID, but what a static pod's object says of the node's is taken from it on trust: so a pod that has the
 // UID goes before all that say so, and where several say so it is none of them.
 func (p *Pods) ByUID(uid string) *Pod {
-	pods := p.indexed(uidIndex, uid)
-	for _, pod := range pods {
-		if pod.UID == uid {
-			return pod
+	objects := p.indexed(uidIndex, uid)
+	for _, object := range objects {
+		if stored, ok := object.(*storedPod); ok && stored.pod.UID == uid {
+			return &stored.pod
 		}
 	}
-	return only(pods)
+	return only(objects)
 }
 
 // ByContainerID finds the pod that a container is in; nil if it is not known.
 func (p *Pods) ByContainerID(id string) *Pod { return only(p.indexed(containerIndex, id)) }
 
-func only(pods []*Pod) *Pod {
-	if len(pods) != 1 {
-		return nil
-	}
-	return pods[0]
-}
-
-func (p *Pods) indexed(index, value string) []*Pod {
+func (p *Pods) indexed(index, value string) []any {
 	objects, err := p.informer.GetIndexer().ByIndex(index, value)
 	if err != nil {
 		return nil
 	}
-	return podsOf(objects)
+	return objects
 }
 
-func podsOf(objects []any) []*Pod {
-	pods := make([]*Pod, 0, len(objects))
-	for _, object := range objects {
-		if stored, ok := object.(*storedPod); ok {
-			pods = append(pods, &stored.pod)
-		}
+// only returns the pod that alone was found; nil where there is none, or more than one.
+func only(objects []any) *Pod {
+	if len(objects) != 1 {
+		return nil
 	}
-	return pods
+	if stored, ok := objects[0].(*storedPod); ok {
+		return &stored.pod
+	}
+	return nil
 }
 
 // ByName finds a pod by its name; nil if it is not known.
@@ -156,4 +150,13 @@ func (p *Pods) ByName(namespace, name string) *Pod {
 }
 
 // All returns every pod that is known, in no order.
-func (p *Pods) All() []*Pod { return podsOf(p.informer.GetIndexer().List()) }
+func (p *Pods) All() []*Pod {
+	objects := p.informer.GetIndexer().List()
+	pods := make([]*Pod, 0, len(objects))
+	for _, object := range objects {
+		if stored, ok := object.(*storedPod); ok {
+			pods = append(pods, &stored.pod)
+		}
+	}
+	return pods
+}
