@@ -40,7 +40,7 @@ type board struct {
 	reads    int
 	files    files
 	identity identity
-	known    bool // identity was read
+	known    bool // all of identity was read
 	buf      []byte
 	metrics  metrics
 	energy   accumulator
@@ -104,9 +104,7 @@ func (b *board) read() {
 	}
 	d := &b.out.device
 	b.out.asleep = !b.wake && b.sleeps()
-	if !b.out.asleep || !b.known {
-		b.identify()
-	}
+	b.identify()
 	b.describe(d)
 	if b.out.asleep {
 		d.Memory.Limit = b.identity.memory
@@ -155,7 +153,8 @@ func (b *board) open() error {
 	if !first || b.epoch > 0 {
 		b.epoch++
 	}
-	b.dir, b.stamp, b.known = d, now, false
+	b.dir, b.stamp = d, now
+	b.identity, b.known = identity{}, false
 	b.energy, b.throttle = accumulator{}, residency{}
 	b.link = b.openLink()
 	b.files = b.list()

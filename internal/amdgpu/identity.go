@@ -4,9 +4,11 @@
 package amdgpu
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -14,49 +16,77 @@ import (
 
 // identity is what does not change as long as the driver keeps the GPU. To read it does not wake the GPU.
 type identity struct {
-	unique  string // hw.id: 16 hexadecimal digits, or empty
-	model   string
-	info    gpu.Info
-	aliases []string
-	memory  gpu.Opt[int64]
-	profile string
+	unique   string // hw.id: 16 hexadecimal digits, or empty
+	product  string // the name that the board itself has (its FRU)
+	device   gpu.Opt[uint64]
+	revision gpu.Opt[uint64]
+	model    string
+	info     gpu.Info
+	aliases  []string
+	memory   gpu.Opt[int64]
+	profile  string
+	answered []string // the files that need not be asked again
 }
 
-// identify reads the identity.
+// identify reads what is not known yet of the identity.
 func (b *board) identify() {
 	if b.known {
 		return
 	}
 	b.known = true
-	b.identity = identity{info: gpu.Info{PCIAddress: b.address}}
 	id := &b.identity
+	id.info.PCIAddress = b.address
 	if v, ok := parseHex(b.small("unique_id")); ok && v != 0 && v != math.MaxUint64 {
 		id.unique = fmt.Sprintf("%016x", v)
 	}
-	id.info.Serial = label(b.small("serial_number"))
-	id.info.FirmwareVersion = label(b.small("vbios_version"))
+	id.info.Serial = cmp.Or(label(b.small("serial_number")), id.info.Serial)
+	id.info.FirmwareVersion = cmp.Or(label(b.small("vbios_version")), id.info.FirmwareVersion)
 	if v, ok := parseInt(b.small("numa_node")); ok && v >= 0 {
 		id.info.NUMANode = gpu.Some(v)
 	}
-	id.info.DriverVersion = b.driverVersion()
-	id.model = b.model()
-	id.memory = b.bytes(b.files.memoryTotal)
+	if id.info.DriverVersion == "" {
+		id.info.DriverVersion = b.driverVersion()
+	}
+	b.model()
+	if v, ok := parseInt(b.small(b.files.memoryTotal)); ok && v >= 0 && v <= mostBytes {
+		id.memory = gpu.Some(v)
+	}
 }
 
-// small reads a file that not every GPU has.
+// small reads a file of the identity, which not every GPU has, until the driver has answered for it, be it that there is
+// none: while it resets the GPU, or the machine is suspended, it refuses files that it gives afterwards. To ask for them is
+// to ask nothing of the GPU, so a refusal does not count among the readings that failed.
 func (b *board) small(name string) []byte {
-	text, err := b.dir.read(name, b.buf)
+	id := &b.identity
+	if name == "" || slices.Contains(id.answered, name) {
+		return nil
+	}
+	text, err := b.access(b.dir, name, b.buf)
+	if err != nil && !unsupported(err) {
+		b.unknown(name, err)
+		return nil
+	}
+	id.answered = append(id.answered, name)
 	if err != nil {
-		b.refuse("identity", name, err)
 		return nil
 	}
 	return text
+}
+
+// unknown notes that a part of the identity could not be read, and is to be read again.
+func (b *board) unknown(name string, err error) {
+	b.known = false
+	b.out.problems.add("identity", readError(b.title(), name, err))
 }
 
 // driverVersion is that of AMD's own driver, which has one; that of the kernel's is the kernel's.
 func (b *board) driverVersion() string {
 	for _, path := range [...]string{"sys/module/amdgpu/version", "proc/sys/kernel/osrelease"} {
 		text, err := readBelow(b.root, path, b.buf)
+		if err != nil && !unsupported(err) {
+			b.unknown("/"+path, err)
+			return ""
+		}
 		if v := label(text); err == nil && v != "" {
 			return v
 		}
@@ -64,20 +94,27 @@ func (b *board) driverVersion() string {
 	return ""
 }
 
-// model is the name that the board itself has (its FRU), else the one that libdrm knows for it, else that of the table.
-func (b *board) model() string {
-	if name := label(b.small("product_name")); name != "" {
-		return name
+// model finds the name that the board itself has, else the one that libdrm knows for it, else that of the table.
+func (b *board) model() {
+	id := &b.identity
+	id.product = cmp.Or(label(b.small("product_name")), id.product)
+	if v, ok := parseHex(b.small("device")); ok {
+		id.device = gpu.Some(v)
 	}
-	device, ok := parseHex(b.small("device"))
-	if !ok {
-		return ""
+	if v, ok := parseHex(b.small("revision")); ok {
+		id.revision = gpu.Some(v)
 	}
-	revision, _ := parseHex(b.small("revision"))
-	if name := marketingName(b.root, device, revision); name != "" {
-		return name
+	id.model = id.product
+	device, ok := id.device.Get()
+	if id.model != "" || !ok {
+		return
 	}
-	return accelerators[device]
+	// Boards of one device id and different revisions are different models.
+	if slices.Contains(id.answered, "revision") {
+		revision, _ := id.revision.Get()
+		id.model = marketingName(b.root, device, revision)
+	}
+	id.model = cmp.Or(id.model, accelerators[device])
 }
 
 // describe sets what is known of the GPU without reading it.

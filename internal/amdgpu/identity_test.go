@@ -1,0 +1,197 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+// refusals fail the reads of some files, and take note of all.
+type refusals struct {
+	touches
+
+	refuse sync.Map // name → error
+}
+
+func (r *refusals) read(d *dir, name string, buf []byte) ([]byte, error) {
+	text, err := r.touches.read(d, name, buf)
+	if refusal, ok := r.refuse.Load(name); ok {
+		return nil, refusal.(error)
+	}
+	return text, err
+}
+
+func (r *refusals) asked(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.names, name)
+}
+
+func (r *refusals) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.names = nil
+}
+
+// TestIdentityRefused: while the driver resets a GPU it refuses what tells which one it is. The placeholder that the GPU goes
+// by then ends with the reset, for its partitions and processes too.
+func TestIdentityRefused(t *testing.T) {
+	_, source, _ := simulate(t, amdgpusim.MI300XCPX(), gpu.GroupAll)
+	var files refusals
+	files.refuse.Store("unique_id", syscall.EPERM)
+	source.access = files.read
+	for range 3 {
+		node := read(t, source)
+		require.Len(t, node.Devices, 9)
+		assert.Empty(t, node.Devices[0].ID)
+		assert.Equal(t, "/3", node.Devices[4].ID)
+		assert.Empty(t, node.Devices[4].Parent)
+		assert.Equal(t, "0000:05:00.0/3", node.Processes[1].DeviceID)
+		assert.Empty(t, node.Devices[0].Faults)
+		assert.Equal(t, "692305000017", node.Devices[0].Info.Serial, "one file costs no other")
+		require.Equal(t, []string{"identity"}, whats(node, "0000:05:00.0"), "told for as long as it stays")
+		require.ErrorIs(t, node.Problems[0].Err, syscall.EPERM)
+		require.ErrorContains(t, node.Problems[0].Err, "amdgpu: 0000:05:00.0: read unique_id: operation not permitted")
+		require.ErrorContains(t, node.Problems[0].Err, "while it resets the GPU")
+	}
+	files.refuse.Clear()
+	for range 2 {
+		files.forget()
+		node := read(t, source)
+		require.Len(t, node.Devices, 9)
+		assert.Equal(t, "a1b2c3d4e5f60000", node.Devices[0].ID)
+		assert.Equal(t, "a1b2c3d4e5f60000/3", node.Devices[4].ID)
+		assert.Equal(t, "a1b2c3d4e5f60000", node.Devices[4].Parent)
+		assert.Equal(t, "a1b2c3d4e5f60000/3", node.Processes[1].DeviceID)
+		assert.Empty(t, node.Problems)
+		assert.False(t, files.asked("serial_number"), "which was told at first")
+	}
+	assert.False(t, files.asked("unique_id"), "which is known")
+}
+
+// TestIdentityInParts: each part of the identity is asked for until it is told, and what was told stays.
+func TestIdentityInParts(t *testing.T) {
+	m := amdgpusim.MI100()
+	m.Cards = m.Cards[:1]
+	m.Cards[0].Product = "A board of the test"
+	tree, source, _ := simulate(t, m, withoutProcesses)
+	require.NoError(t, os.MkdirAll(tree.Path("usr/share/libdrm"), 0o750))
+	require.NoError(t, os.WriteFile(tree.Path("usr/share/libdrm/amdgpu.ids"), []byte(
+		"738C,\t00,\tOf another revision\n738C,\t01,\tOf this revision\n"), 0o600))
+	var files refusals
+	source.access = files.read
+	all := []string{
+		"unique_id", "serial_number", "vbios_version", "numa_node", "product_name", "device", "revision", "mem_info_vram_total",
+	}
+	for _, name := range all {
+		files.refuse.Store(name, syscall.EIO)
+	}
+	d := read(t, source).Devices[0]
+	assert.Empty(t, d.ID)
+	assert.Empty(t, d.Model)
+	assert.Empty(t, d.Info.Serial+d.Info.FirmwareVersion)
+	assert.False(t, d.Info.NUMANode.Known())
+	for i, step := range []struct{ file, model string }{
+		{"device", "AMD Instinct MI100"},
+		{"revision", "Of this revision"},
+		{"product_name", "A board of the test"},
+		{"mem_info_vram_total", "A board of the test"},
+		{"numa_node", "A board of the test"},
+		{"vbios_version", "A board of the test"},
+		{"serial_number", "A board of the test"},
+		{"unique_id", "A board of the test"},
+	} {
+		files.refuse.Delete(step.file)
+		node := read(t, source)
+		d = node.Devices[0]
+		assert.Equal(t, step.model, d.Model, step.file)
+		assert.Equal(t, len(all)-1-i, count(whats(node, cmp.Or(d.ID, d.Info.PCIAddress)), "identity"), step.file)
+	}
+	assert.Equal(t, "3a51e0c2d4b70010", d.ID)
+	assert.Equal(t, "692201000140", d.Info.Serial)
+	assert.Equal(t, "113-D3431500-100", d.Info.FirmwareVersion)
+	assert.Equal(t, gpu.Some[int64](0), d.Info.NUMANode)
+	assert.Equal(t, gpu.Some[int64](34342961152), d.Memory.Limit)
+}
+
+func count(words []string, word string) int {
+	n := 0
+	for _, w := range words {
+		if w == word {
+			n++
+		}
+	}
+	return n
+}
+
+// TestNoIdentity: a board that has no such files is asked for them once.
+func TestNoIdentity(t *testing.T) {
+	for name, answer := range map[string]error{"no file": syscall.ENOENT, "not supported": syscall.EOPNOTSUPP} {
+		t.Run(name, func(t *testing.T) {
+			_, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
+			var files refusals
+			identity := []string{"unique_id", "serial_number", "vbios_version", "product_name"}
+			for _, name := range identity {
+				files.refuse.Store(name, answer)
+			}
+			source.access = files.read
+			for i := range 3 {
+				files.forget()
+				node := read(t, source)
+				assert.Empty(t, node.Devices[0].ID)
+				assert.Empty(t, node.Problems)
+				for _, name := range identity {
+					assert.Equal(t, i == 0, files.asked(name), name)
+				}
+			}
+		})
+	}
+}
+
+// TestIdentityOfAnother: what was known of a GPU is not taken for that of the one in its place.
+func TestIdentityOfAnother(t *testing.T) {
+	m := amdgpusim.MI100()
+	tree, source, _ := simulate(t, m, withoutProcesses)
+	assert.Equal(t, "3a51e0c2d4b70010", read(t, source).Devices[0].ID)
+	unplug(t, tree, m.Cards[0], true)
+	read(t, source)
+	other := amdgpusim.MI100().Cards[0]
+	other.UniqueID, other.Serial = 0x77, ""
+	plug(t, tree, other)
+	var files refusals
+	files.refuse.Store("unique_id", syscall.EPERM)
+	source.boards[0].access = files.read
+	d := &read(t, source).Devices[0]
+	assert.Empty(t, d.ID)
+	assert.Empty(t, d.Info.Serial)
+	files.refuse.Clear()
+	assert.Equal(t, "0000000000000077", read(t, source).Devices[0].ID)
+}
+
+// TestDriverVersionRefused: the kernel's release is the driver's version only where the driver has none of its own.
+func TestDriverVersionRefused(t *testing.T) {
+	tree, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
+	version := tree.Path("sys/module/amdgpu/version")
+	require.NoError(t, os.Remove(version))
+	require.NoError(t, os.Mkdir(version, 0o750)) // to read it is an error
+	node := read(t, source)
+	assert.Empty(t, node.Devices[0].Info.DriverVersion)
+	assert.Equal(t, []string{"identity"}, whats(node, node.Devices[0].ID))
+	require.NoError(t, os.Remove(version))
+	require.NoError(t, os.WriteFile(version, []byte("6.8.5\n"), 0o600))
+	node = read(t, source)
+	assert.Equal(t, "6.8.5", node.Devices[0].Info.DriverVersion)
+	assert.Empty(t, node.Problems)
+}
