@@ -17,6 +17,9 @@ const (
 	unlimited = 1500.0
 )
 
+// counts32 tells the revisions under which most firmware has an energy counter of 32 bits, whatever the size of the field.
+func (r revision) counts32() bool { return r.format == 1 && r.content <= 3 }
+
 // accumulator follows the firmware's energy counter. Up to revision 1.3 of the table most firmware has 32 bits of it, which
 // wrap after 65,536 J: within minutes. A wrap is counted where no second one can have happened unseen; else counting begins anew.
 type accumulator struct {
@@ -36,7 +39,7 @@ func (a *accumulator) read(m *metrics, capacity gpu.Opt[float64], now time.Time)
 	if !ok || units == 0 {
 		return gpu.Counter[float64]{}
 	}
-	narrow := m.revision.format == 1 && m.revision.content <= 3 && units < wrapUnits && a.last < wrapUnits
+	narrow := m.revision.counts32() && units < wrapUnits && a.last < wrapUnits
 	switch {
 	case a.at.IsZero():
 	case !narrow:

@@ -4,12 +4,16 @@
 package amdgpu
 
 import (
+	"math"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -85,4 +89,29 @@ func TestEnergyGrowsOutOf32Bits(t *testing.T) {
 	assert.True(t, c.Since().IsZero())
 	c = a.read(table13(7), capacity, start.Add(2*time.Second))
 	assert.InDelta(t, 7*energyUnit, joules(t, c), 1e-9)
+}
+
+// TestEnergyReadsAsNone: no total is made of what a driver writes whose firmware does not count, and a counter that passes
+// through that value loses nothing but the one read.
+func TestEnergyReadsAsNone(t *testing.T) {
+	m := amdgpusim.Radeon()
+	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
+	tree, source, clock := simulate(t, m, withoutProcesses)
+	energy := func(units uint64) gpu.Counter[float64] {
+		table.Energy = units
+		require.NoError(t, os.WriteFile(tree.Path(m.Cards[0].Dir()+"/gpu_metrics"), amdgpusim.Encode(table), 0o600))
+		clock.pass(10 * time.Second)
+		node := read(t, source)
+		assert.Empty(t, node.Problems)
+		assert.Equal(t, gpu.Some(287.0), node.Devices[0].Power.Draw)
+		return node.Devices[0].Energy
+	}
+	for range 3 {
+		assert.False(t, energy(math.MaxUint32).Known())
+	}
+	assert.InDelta(t, 65436, joules(t, energy(1<<32-100*65536)), 1e-3)
+	assert.False(t, energy(math.MaxUint32).Known())
+	c := energy(50 * 65536)
+	assert.InDelta(t, 65536+50, joules(t, c), 1e-3)
+	assert.True(t, c.Since().IsZero(), "nothing was missed")
 }

@@ -121,6 +121,11 @@ func (*decoder) sensors(m *metrics, c cursor) {
 
 func (*decoder) counters(m *metrics, c cursor) {
 	m.energy = c.uint(fieldEnergy, 0)
+	if units, ok := m.energy.Get(); ok && units == math.MaxUint32 && m.revision.counts32() {
+		// Of firmware that does not count, as on Radeon RX 7000 and 9000, the driver writes 32 ones, whatever the size of the
+		// field. Of a true counter of 32 bits that passes through this value a single read is lost.
+		m.energy = gpu.Opt[uint64]{}
+	}
 	m.clockCounter = c.uint(fieldClockCounter, 0)
 	m.throttle = c.uint(fieldThrottle, 0)
 	m.replays = c.uint(fieldReplays, 0)

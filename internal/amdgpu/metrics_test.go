@@ -6,6 +6,7 @@ package amdgpu
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -127,6 +128,28 @@ func TestDiscreteRevisions(t *testing.T) {
 		})
 	}
 	assert.Equal(t, gpu.Some[uint64](1<<34), decode(t, v3).throttle)
+}
+
+// TestEnergyNotCounted: where the firmware does not count, the driver writes 32 ones into the field of 64 bits.
+func TestEnergyNotCounted(t *testing.T) {
+	v1 := amdgpusim.Blank(&amdgpusim.MetricsV1x1{}, 1, 1)
+	v2 := amdgpusim.Blank(&amdgpusim.MetricsV1x2{}, 1, 2)
+	v3 := amdgpusim.Blank(&amdgpusim.MetricsV1x3{}, 1, 3)
+	v4 := amdgpusim.Blank(&amdgpusim.MetricsV1x4{}, 1, 4)
+	for _, test := range []struct {
+		table  any
+		energy *uint64
+		counts bool // 64 bits
+	}{{v1, &v1.Energy, false}, {v2, &v2.Energy, false}, {v3, &v3.Energy, false}, {v4, &v4.Energy, true}} {
+		for units, known := range map[uint64]bool{
+			math.MaxUint32 - 1: true, math.MaxUint32: test.counts, math.MaxUint32 + 1: true, math.MaxUint64: false,
+		} {
+			*test.energy = units
+			var m metrics
+			require.NoError(t, newDecoder().decode(&m, amdgpusim.Encode(test.table)))
+			assert.Equal(t, known, m.energy.Known(), "%T: %d", test.table, units)
+		}
+	}
 }
 
 // accelerator fills what 1.4 and later have in common.
