@@ -46,6 +46,8 @@ type board struct {
 	energy   accumulator
 	throttle residency
 	parts    []*partition
+	told     int    // partitions that the table told of
+	toldIn   string // this mode
 
 	out outcome
 
@@ -156,6 +158,7 @@ func (b *board) open() error {
 	b.dir, b.stamp = d, now
 	b.identity, b.known = identity{}, false
 	b.energy, b.throttle = accumulator{}, residency{}
+	b.told, b.toldIn = 0, ""
 	b.link = b.openLink()
 	b.files = b.list()
 	return nil

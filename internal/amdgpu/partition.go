@@ -57,7 +57,7 @@ func (b *board) divide() {
 		if b.identity.unique != "" {
 			d.ID, d.Parent = b.identity.unique+d.ID, b.identity.unique
 		}
-		p.names(&d, b)
+		p.names(&d, b, i)
 		if b.want.Has(gpu.GroupMemory) {
 			p.memory(&d, b)
 		}
@@ -68,25 +68,21 @@ func (b *board) divide() {
 	}
 }
 
-// count returns how many partitions the GPU is divided into; 0: it is whole. The topology says; a container that may not
-// read it has the table.
-func (b *board) count() int {
-	if len(b.nodes) > 1 {
-		return len(b.nodes)
-	}
-	if len(b.nodes) == 0 && b.identity.profile != "" && b.identity.profile != "SPX" {
-		if n, ok := b.metrics.partitions.Get(); ok && n > 1 && n <= maxPartitions {
-			return int(n)
+// node returns the node of a partition in the KFD topology; nil where it is not seen.
+func (b *board) node(partition int) *kfdNode {
+	for i := range b.nodes {
+		if b.nodes[i].partition == partition {
+			return &b.nodes[i]
 		}
 	}
-	return 0
+	return nil
 }
 
 // openPartitions opens the partitions anew where they are not those of the last read.
 func (b *board) openPartitions(n int) {
 	same := len(b.parts) == n
-	for i := range b.nodes {
-		same = same && b.parts[i].node.gpuID == b.nodes[i].gpuID && b.parts[i].node.path == b.nodes[i].path
+	for i := 0; same && i < n; i++ {
+		same = b.parts[i].isOf(b.node(i))
 	}
 	if same {
 		return
@@ -98,10 +94,11 @@ func (b *board) openPartitions(n int) {
 	for i := range b.parts {
 		p := &partition{}
 		b.parts[i] = p
-		if i >= len(b.nodes) {
+		node := b.node(i)
+		if node == nil {
 			continue
 		}
-		p.node = b.nodes[i]
+		p.node = *node
 		p.kfd, _ = openDir(p.node.path)
 		for _, node := range p.node.drm {
 			if p.xcp != nil {
@@ -114,10 +111,19 @@ func (b *board) openPartitions(n int) {
 	}
 }
 
-// names gives a partition the names of its own DRM device. The first has that of the GPU.
-func (p *partition) names(d *gpu.Device, b *board) {
+// isOf tells whether a partition was opened for a node, or for none.
+func (p *partition) isOf(node *kfdNode) bool {
+	if node == nil {
+		return p.node.path == ""
+	}
+	return p.node.gpuID == node.gpuID && p.node.path == node.path
+}
+
+// names gives a partition the names of its own DRM device. The first has that of the GPU. Of a partition whose node is not
+// seen they are not known.
+func (p *partition) names(d *gpu.Device, b *board, i int) {
 	if p.node.xcp == "" {
-		if len(b.nodes) > 0 {
+		if p.node.path != "" || i == 0 && len(b.nodes) > 0 {
 			d.Aliases = append(slices.Clone(b.alias), b.address)
 		}
 		return

@@ -6,6 +6,9 @@ package amdgpu
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -103,4 +106,146 @@ func TestOwnTable(t *testing.T) {
 	assert.Equal(t, gpu.Some(0.91), node.Devices[4].Utilization[gpu.TaskGeneral])
 	assert.Equal(t, gpu.Some(0.4), node.Devices[5].Utilization[gpu.TaskGeneral], "its share of the GPU's table")
 	assert.Equal(t, []string{"xcp_metrics"}, whats(node, "a1b2c3d4e5f60000"))
+}
+
+// hide takes the nodes of all but some partitions out of the topology, as for a container that may use only those, and returns
+// what shows them again.
+func hide(t *testing.T, tree *amdgpusim.Tree, partitions int, but ...int) (show func()) {
+	t.Helper()
+	file := func(i int) string {
+		return tree.Path("sys/devices/virtual/kfd/kfd/topology/nodes/" + strconv.Itoa(i+1) + "/gpu_id")
+	}
+	var hidden []int
+	for i := range partitions {
+		if !slices.Contains(but, i) {
+			require.NoError(t, os.Rename(file(i), file(i)+".hidden"))
+			hidden = append(hidden, i)
+		}
+	}
+	return func() {
+		for _, i := range hidden {
+			require.NoError(t, os.Rename(file(i)+".hidden", file(i)))
+		}
+	}
+}
+
+// TestSomePartitionsSeen: those partitions of which the kernel shows the nodes keep their numbers, and with them their ids,
+// readings and processes; of the others there is what the table tells.
+func TestSomePartitionsSeen(t *testing.T) {
+	for name, seen := range map[string][]int{"two": {3, 5}, "one": {3}, "the first": {0}} {
+		t.Run(name, func(t *testing.T) {
+			tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), gpu.GroupAll)
+			show := hide(t, tree, 8, seen...)
+			for range 2 {
+				node := read(t, source)
+				assert.Equal(t, []string{"topology"}, whats(node, ""))
+				require.Len(t, node.Devices, 9)
+				for i := range 8 {
+					p := &node.Devices[1+i]
+					assert.Equal(t, "a1b2c3d4e5f60000/"+strconv.Itoa(i), p.ID)
+					assert.Equal(t, gpu.Some(i), p.Index)
+					assert.Equal(t, gpu.Some(float64(i)/10), p.Utilization[gpu.TaskGeneral])
+					if !slices.Contains(seen, i) {
+						assert.False(t, p.Memory.Limit.Known())
+						assert.False(t, p.Memory.Usage.Known())
+						assert.Equal(t, i == 0, len(p.Aliases) > 0, "only that of the first is known: the GPU's own")
+						continue
+					}
+					assert.Equal(t, gpu.Some(1_000_000_000*int64(i+1)), p.Memory.Usage)
+					names := []string{"card1", "renderD129", "0000:05:00.0"}
+					if i > 0 {
+						names = []string{"card" + strconv.Itoa(1+i), "renderD" + strconv.Itoa(129+i), "amdgpu_xcp_" + strconv.Itoa(i)}
+					}
+					assert.Equal(t, names, p.Aliases)
+				}
+				for _, p := range node.Processes {
+					assert.Equal(t, map[int64]string{8000: "a1b2c3d4e5f60000/0", 8003: "a1b2c3d4e5f60000/3"}[p.PID], p.DeviceID)
+				}
+				assert.Equal(t, slices.Contains(seen, 3), slices.ContainsFunc(node.Processes, func(p gpu.Process) bool { return p.PID == 8003 }))
+			}
+			// Who may see which node is no matter of the topology's generation.
+			show()
+			node := read(t, source)
+			assert.Empty(t, node.Problems)
+			assert.Equal(t, gpu.Some[int64](8_000_000_000), node.Devices[8].Memory.Usage)
+			assert.Len(t, node.Processes, 2)
+		})
+	}
+}
+
+// TestTableUnread: that the table, which tells how many partitions there are, cannot be read for once takes none of them away.
+func TestTableUnread(t *testing.T) {
+	tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), withoutProcesses)
+	hide(t, tree, 8, 3)
+	require.Len(t, read(t, source).Devices, 9)
+	source.boards[0].access = func(d *dir, name string, buf []byte) ([]byte, error) {
+		if name == "gpu_metrics" {
+			return nil, syscall.EBUSY
+		}
+		return d.read(name, buf)
+	}
+	node := read(t, source)
+	require.Len(t, node.Devices, 9)
+	assert.Equal(t, "a1b2c3d4e5f60000/7", node.Devices[8].ID)
+	assert.False(t, node.Devices[8].Utilization[gpu.TaskGeneral].Known())
+
+	// In another mode there are as many as that has.
+	require.NoError(t, os.WriteFile(tree.Path(amdgpusim.MI300XCPX().Cards[0].Dir()+"/current_compute_partition"), []byte("QPX\n"), 0o600))
+	assert.Len(t, read(t, source).Devices, 5)
+}
+
+func TestCount(t *testing.T) {
+	for name, test := range map[string]struct {
+		profile string
+		nodes   []int // their partitions
+		table   uint64
+		want    int
+	}{
+		"whole":                     {"SPX", []int{0}, 1, 0},
+		"no mode":                   {"", []int{0}, 0, 0},
+		"another function":          {"", []int{3}, 0, 0},
+		"whole, whatever the table": {"SPX", []int{0}, 8, 0},
+		"all seen":                  {"CPX", []int{0, 1, 2, 3, 4, 5, 6, 7}, 8, 8},
+		"some seen":                 {"CPX", []int{3, 5}, 8, 8},
+		"no table":                  {"CPX", []int{3, 5}, 0, 6},
+		"one, no table":             {"CPX", []int{3}, 0, 4},
+		"mode alone":                {"QPX", []int{1}, 0, 4},
+		"nothing seen":              {"DPX", nil, 0, 2},
+		"three":                     {"TPX", []int{0}, 0, 3},
+		"mode unread":               {"", []int{3}, 8, 8},
+		"table not believable":      {"CPX", []int{1}, 200, 2},
+		"topology is ahead":         {"SPX", []int{0, 1}, 1, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &board{identity: identity{profile: test.profile}}
+			for _, n := range test.nodes {
+				b.nodes = append(b.nodes, kfdNode{partition: n})
+			}
+			if test.table > 0 {
+				b.metrics.partitions = gpu.Some(test.table)
+			}
+			assert.Equal(t, test.want, b.count())
+		})
+	}
+}
+
+// TestUnnumbered: the nodes of a driver that does not number them, or twice the same, are numbered in their order.
+func TestUnnumbered(t *testing.T) {
+	for name, numbers := range map[string][8]int{"none": {}, "one twice": {0, 1, 2, 2, 4, 5, 6, 7}} {
+		t.Run(name, func(t *testing.T) {
+			tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), withoutProcesses)
+			for i, number := range numbers {
+				file := tree.Path("sys/devices/virtual/kfd/kfd/topology/nodes/" + strconv.Itoa(i+1) + "/properties")
+				text, err := os.ReadFile(file)
+				require.NoError(t, err)
+				text = append(text, []byte("location_id "+strconv.Itoa(5<<8|number<<28)+"\n")...)
+				require.NoError(t, os.WriteFile(file, text, 0o600))
+			}
+			node := read(t, source)
+			require.Len(t, node.Devices, 9)
+			for i := range 8 {
+				assert.Equal(t, gpu.Some(1_000_000_000*int64(i+1)), node.Devices[1+i].Memory.Usage)
+			}
+		})
+	}
 }

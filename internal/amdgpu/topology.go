@@ -21,7 +21,6 @@ type kfdNode struct {
 	gpuID     uint64
 	address   string
 	partition int
-	partOf    int // how many partitions the GPU has
 	drm       []string
 	xcp       string // amdgpu_xcp_3; empty for what is the GPU's own DRM device
 	target    string // gfx942
@@ -42,7 +41,8 @@ func (s *scanner) topology(again bool) {
 	if text, err := d.read("generation_id", s.buf); err == nil {
 		generation, _ = parseUint(text)
 	}
-	if !again && generation == s.generation && generation != 0 {
+	// What could not be read may be readable now: who may see which node is no matter of the generation.
+	if !again && generation == s.generation && generation != 0 && s.nodesErr == nil {
 		return
 	}
 	s.generation = generation
@@ -179,10 +179,21 @@ func (s *scanner) arrange() {
 		for j < len(s.nodes) && s.nodes[j].address == s.nodes[i].address {
 			j++
 		}
-		for k := i; k < j; k++ {
-			s.nodes[k].partition, s.nodes[k].partOf = k-i, j-i
-		}
+		enumerate(s.nodes[i:j])
 		i = j
+	}
+}
+
+// enumerate numbers the nodes of a GPU in their order where they do not tell the numbers of their partitions themselves. Where
+// they do, these stay: a container may see some of the nodes only.
+func enumerate(nodes []kfdNode) {
+	for i := range nodes[1:] {
+		if nodes[i].partition == nodes[i+1].partition {
+			for k := range nodes {
+				nodes[k].partition = k
+			}
+			return
+		}
 	}
 }
 
