@@ -65,7 +65,8 @@ func NewAMD(_ *AMDConfig, runner command.Runner, want gpu.Group) *AMD {
 // Close implements gpu.Source. There is nothing to release.
 func (*AMD) Close() error { return nil }
 
-// Read implements gpu.Source. An error means that amd-smi did not end in time, or printed nothing that can be read.
+// Read implements gpu.Source. An error means that amd-smi could not be run or did not end in time and no GPU is known, or
+// that it printed nothing that can be read.
 func (s *AMD) Read(ctx context.Context) (*gpu.Node, error) {
 	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
 	if s.idle.skip() {
@@ -94,10 +95,12 @@ func (s *AMD) Read(ctx context.Context) (*gpu.Node, error) {
 	}
 	s.idle.succeeded()
 	metric, measured := answers[stepMetric]
-	if err != nil && !measured && amdArgs(stepMetric, s.want, s.refused) != nil {
+	unmeasured := err != nil && !measured && amdArgs(stepMetric, s.want, s.refused) != nil
+	if unmeasured && !hangs(err) {
 		return s.notRun(err)
 	}
-	if !due && !slices.EqualFunc(listed, s.listed, func(a, b amdListed) bool { return a.same(&b) }) {
+	changed := !slices.EqualFunc(listed, s.listed, func(a, b amdListed) bool { return a.same(&b) })
+	if changed && !due && !unmeasured {
 		again, _ := s.run(ctx, stepStatic)
 		if a, ran := again[stepStatic]; ran {
 			answers[stepStatic] = a
@@ -106,9 +109,15 @@ func (s *AMD) Read(ctx context.Context) (*gpu.Node, error) {
 		due = true
 	}
 	s.listed = listed
+	if changed {
+		s.static = nil // it is known by number, and a number may mean another device now
+	}
 	s.keep(due, answers)
 	s.complain(steps, answers, err)
 	s.fill(metric.records, answers, list.err == nil)
+	if unmeasured {
+		return s.notMeasured(err)
+	}
 	return &s.node, nil
 }
 

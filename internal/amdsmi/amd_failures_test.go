@@ -49,8 +49,11 @@ func TestAMDFailures(t *testing.T) {
 			},
 			problem: "no amd-smi in /opt/rocm/bin",
 		},
-		{name: "hangs", answer: func(string) (command.Result, error) { return command.Result{}, command.ErrTimeout }, err: "did not end in time"},
-		{name: "metric hangs", answer: on("metric", func() (command.Result, error) { return command.Result{}, command.ErrTimeout }), err: "did not end in time"},
+		{name: "hangs, and no GPU is known", answer: func(string) (command.Result, error) { return command.Result{}, command.ErrTimeout }, err: "did not end in time"},
+		{
+			name: "metric hangs", answer: on("metric", func() (command.Result, error) { return command.Result{}, command.ErrTimeout }),
+			problem: "later commands: amd_smi: tool did not end in time", devices: 2,
+		},
 		{
 			name: "process hangs", answer: on("process", func() (command.Result, error) { return command.Result{}, command.ErrTimeout }),
 			problem: "later commands: amd_smi: tool did not end in time", devices: 2, values: 2,

@@ -55,12 +55,23 @@ func (s *AMD) notRun(err error) (*gpu.Node, error) {
 	if err == nil {
 		err = errors.New("no result")
 	}
-	err = fmt.Errorf("amd_smi: %w", err)
-	if !errors.Is(err, command.ErrNotFound) {
-		return nil, err
+	return s.seen.notRun(&s.node, fmt.Errorf("amd_smi: %w", err))
+}
+
+// notMeasured completes a node of GPUs that were listed, for which metric did not end then.
+func (s *AMD) notMeasured(err error) (*gpu.Node, error) {
+	if len(s.node.Devices) == 0 {
+		return s.notRun(err) // which they are is not known
 	}
-	s.node.Problems = append(s.node.Problems, gpu.Problem{What: "amd-smi", Err: err})
-	s.seen.update(&s.node, 0, false)
+	message := fmt.Sprintf("amd_smi: amd-smi metric: %s", err)
+	for i := range s.node.Devices {
+		if d := &s.node.Devices[i]; d.State() != gpu.StateFailed { // one that is lost is lost
+			d.AddFault(gpu.FaultHung, message)
+		}
+	}
+	listed, _ := s.node.Presence[gpu.Visible].Get()
+	lost, _ := s.node.Presence[gpu.Missing].Get()
+	s.node.Presence[gpu.Visible], s.node.Presence[gpu.Missing] = gpu.Some(int64(0)), gpu.Some(listed+lost)
 	return &s.node, nil
 }
 
@@ -72,7 +83,13 @@ func (s *AMD) noDevices(err error) (*gpu.Node, error) {
 	err = fmt.Errorf("amd-smi list: %w", err)
 	absent := errors.Is(err, errNoDriver) || errors.Is(err, errNoDevice)
 	if !absent && !errors.Is(err, errAccess) {
-		return nil, fmt.Errorf("amd_smi: %w", err)
+		err = fmt.Errorf("amd_smi: %w", err)
+		var refused *toolError
+		if errors.As(err, &refused) && s.seen.away(&s.node, gpu.FaultUnreachable, err) {
+			s.node.Problems = append(s.node.Problems, gpu.Problem{What: "amd-smi", Err: err})
+			return &s.node, nil
+		}
+		return nil, err
 	}
 	s.static, s.listed = nil, nil
 	s.idle.failed(err, absent)
@@ -82,8 +99,7 @@ func (s *AMD) noDevices(err error) (*gpu.Node, error) {
 // nothing returns a node without devices that can be read.
 func (s *AMD) nothing() *gpu.Node {
 	s.problem("amd-smi", s.idle.reason)
-	s.seen.update(&s.node, 0, s.idle.absent)
-	return &s.node
+	return s.seen.nothing(&s.node, &s.idle)
 }
 
 func (s *AMD) problem(what string, err error) {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
@@ -55,8 +56,14 @@ func (s *AMD) run(ctx context.Context, steps ...step) (map[step]answer, error) {
 				}
 			}
 		}
+		if err != nil && slices.Contains(again, stepList) {
+			delete(answers, stepList) // the refusal is not why there is no list
+		}
 		if err != nil || len(again) == 0 || attempt == maxAMDAttempts {
 			return answers, err
+		}
+		for _, st := range again {
+			delete(answers, st) // where the next try does not end, there is none
 		}
 		steps = again
 	}

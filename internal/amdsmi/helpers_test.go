@@ -105,6 +105,8 @@ func amdTool(tb testing.TB, folder string, refuse ...string) *fakeTool {
 
 var testTime = time.Date(2025, 11, 21, 8, 0, 0, 0, time.UTC)
 
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
 func testROCm(runner command.Runner) *ROCm {
 	s := NewROCm(&ROCmConfig{}, runner, gpu.GroupAll)
 	at := testTime

@@ -49,7 +49,8 @@ func NewROCm(_ *ROCmConfig, runner command.Runner, want gpu.Group) *ROCm {
 // Close implements gpu.Source. There is nothing to release.
 func (*ROCm) Close() error { return nil }
 
-// Read implements gpu.Source. An error means that rocm-smi did not end in time, or printed nothing that can be read.
+// Read implements gpu.Source. An error means that rocm-smi could not be run or did not end in time and no GPU is known, or
+// that it printed nothing that can be read.
 func (s *ROCm) Read(ctx context.Context) (*gpu.Node, error) {
 	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
 	if s.idle.skip() {
@@ -108,6 +109,9 @@ func (s *ROCm) run(ctx context.Context) (out *rocmOutput, tables *rocmTables, er
 			tables = &t
 			again = !t.complete && s.lessText(r) || again
 		}
+		if wanted && err != nil {
+			return nil, tables, err // the refusal is not why there is no card
+		}
 		if err != nil || !again || attempt == maxAttempts {
 			return out, tables, err
 		}
@@ -131,13 +135,7 @@ func (s *ROCm) notRun(err error) (*gpu.Node, error) {
 	if err == nil {
 		err = errors.New("no result")
 	}
-	err = fmt.Errorf("rocm_smi: %w", err)
-	if !errors.Is(err, command.ErrNotFound) {
-		return nil, err
-	}
-	s.problem("rocm-smi", err)
-	s.seen.update(&s.node, 0, false)
-	return &s.node, nil
+	return s.seen.notRun(&s.node, fmt.Errorf("rocm_smi: %w", err))
 }
 
 // noCards returns what is known when rocm-smi ended without a card.
@@ -154,8 +152,7 @@ func (s *ROCm) noCards(out *rocmOutput) (*gpu.Node, error) {
 // nothing returns a node without devices that can be read.
 func (s *ROCm) nothing() *gpu.Node {
 	s.problem("rocm-smi", s.idle.reason)
-	s.seen.update(&s.node, 0, s.idle.absent)
-	return &s.node
+	return s.seen.nothing(&s.node, &s.idle)
 }
 
 // fill makes the node of the cards.

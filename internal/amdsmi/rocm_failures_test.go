@@ -34,7 +34,7 @@ func TestROCmFailures(t *testing.T) {
 			problem: "no rocm-smi in /opt/rocm/bin",
 		},
 		{
-			name:   "hangs",
+			name:   "hangs, and no GPU is known",
 			answer: func(string) (command.Result, error) { return command.Result{}, command.ErrTimeout },
 			err:    "did not end in time",
 		},
