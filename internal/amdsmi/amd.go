@@ -39,6 +39,7 @@ type AMD struct {
 	reads      int // since the static part was read
 	listed     []amdListed
 	static     map[int]amdStatic
+	stale      bool   // static could not be read again, and is tried again with the next read
 	version    string // of amd-smi's library
 	seen       seen
 	idle       idle
@@ -72,7 +73,7 @@ func (s *AMD) Read(ctx context.Context) (*gpu.Node, error) {
 	if s.idle.skip() {
 		return s.nothing(), nil
 	}
-	due := s.static == nil || s.reads >= staticEvery
+	due := s.static == nil || s.stale || s.reads >= staticEvery
 	if due {
 		for key := range s.passing {
 			delete(s.refused, key)
@@ -141,9 +142,18 @@ func (s *AMD) keep(due bool, answers map[step]answer) {
 		return
 	}
 	s.reads = 0
-	s.static = nil // tried again with the next read
-	if a, ran := answers[stepStatic]; ran && (a.err == nil || len(a.records) > 0) {
-		s.static = parseStatic(a.records)
+	a, ran := answers[stepStatic]
+	s.stale = !ran || a.err != nil && len(a.records) == 0
+	if !s.stale {
+		static := parseStatic(a.records)
+		if a.err != nil {
+			for n, before := range s.static {
+				if _, told := static[n]; !told { // the output ended before it
+					static[n] = before
+				}
+			}
+		}
+		s.static = static
 	}
 	if v := libraryVersion(answers[stepVersion].records); v != "" && v != s.version {
 		if s.version != "" {

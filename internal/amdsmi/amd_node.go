@@ -47,6 +47,7 @@ func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 	links := s.want.Has(gpu.GroupInterconnectLinks)
 	each(answers[stepXGMI].records, func(r record, e *entry) { amdXGMI(r, &e.device, links) })
 
+	s.seen.ids.complete(entries, complete)
 	a := arrange(entries)
 	s.node.Devices = a.devices
 	list, devices := parseProcesses(answers[stepProcess].records)

@@ -81,7 +81,7 @@ func TestAMDReadsStaticWhenDevicesChange(t *testing.T) {
 	lost := device(t, node, "8f1457e2c20f59d2")
 	assert.Equal(t, gpu.StateFailed, lost.State())
 
-	// Where static fails at that moment, nothing old is kept.
+	// Where static fails at that moment, nothing is kept of what was known under the numbers.
 	tool.answer = func(args string) (command.Result, error) {
 		if strings.HasPrefix(args, "static") {
 			return fails(1, "", "Traceback\nOSError: static\n")

@@ -173,6 +173,7 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 		e.device.Errors = append(e.device.Errors, tables.errors[e.index]...)
 		entries = append(entries, e)
 	}
+	s.seen.ids.complete(entries, complete)
 	a := arrange(entries)
 	s.node.Devices = a.devices
 	for _, id := range a.clashes {

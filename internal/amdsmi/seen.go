@@ -22,6 +22,7 @@ const maxSeen = 64
 type seen struct {
 	tool command.Tool
 	gpus map[string]sighting // by PCI address, else by ID
+	ids  identities
 }
 
 type sighting struct {
@@ -29,7 +30,9 @@ type sighting struct {
 	last    time.Time
 }
 
-func newSeen(tool command.Tool) seen { return seen{tool: tool, gpus: make(map[string]sighting)} }
+func newSeen(tool command.Tool) seen {
+	return seen{tool: tool, gpus: make(map[string]sighting), ids: make(identities)}
+}
 
 // update notes the GPUs of a node and counts them. Where the tool's list is known to be complete, GPUs of earlier reads that
 // are not in it are added to the node, failed; otherwise nothing can be said of them.
@@ -121,6 +124,9 @@ func (s *seen) notRun(node *gpu.Node, err error) (*gpu.Node, error) {
 
 // nothing completes a node for which the tool ended without a device.
 func (s *seen) nothing(node *gpu.Node, why *idle) *gpu.Node {
+	if why.absent {
+		clear(s.ids)
+	}
 	if why.absent || !s.away(node, gpu.FaultUnreachable, why.reason) {
 		s.update(node, 0, why.absent)
 	}
