@@ -42,6 +42,7 @@ type AMD struct {
 	stale      bool   // static could not be read again, and is tried again with the next read
 	version    string // of amd-smi's library
 	seen       seen
+	energy     accumulators
 	idle       idle
 	node       gpu.Node
 
@@ -60,6 +61,7 @@ func NewAMD(_ *AMDConfig, runner command.Runner, want gpu.Group) *AMD {
 		passing:    make(map[string]bool),
 		exceptions: make(map[step]error),
 		seen:       newSeen(command.AMDSMI),
+		energy:     make(accumulators),
 	}
 }
 

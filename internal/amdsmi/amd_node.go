@@ -50,6 +50,7 @@ func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 	s.seen.ids.complete(entries, complete)
 	a := arrange(entries)
 	s.node.Devices = a.devices
+	s.energy.unwrap(s.node.Devices, s.node.Time)
 	list, devices := parseProcesses(answers[stepProcess].records)
 	var repeated int
 	s.node.Processes, repeated = placeProcesses(list, devices, a.leaves, major(s.version) >= exactProcesses)

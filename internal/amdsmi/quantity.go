@@ -180,13 +180,3 @@ func generation(speed gpu.Opt[float64]) gpu.Opt[int64] {
 	}
 	return gpu.Opt[int64]{}
 }
-
-// energy is an energy counter. The tools print 0 for the second die of a package, whose first die counts for both; a
-// counter that runs is above 0 before any tool can ask it.
-func energy(j gpu.Opt[float64]) gpu.Counter[float64] {
-	v, ok := j.Get()
-	if !ok || v == 0 {
-		return gpu.Counter[float64]{}
-	}
-	return gpu.Total(v)
-}

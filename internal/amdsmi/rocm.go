@@ -29,6 +29,7 @@ type ROCm struct {
 	refused map[string]bool // options that this version does not know
 	reads   int             // since refused was last emptied
 	seen    seen
+	energy  accumulators
 	idle    idle
 	node    gpu.Node
 }
@@ -43,6 +44,7 @@ func NewROCm(_ *ROCmConfig, runner command.Runner, want gpu.Group) *ROCm {
 		now:     time.Now,
 		refused: make(map[string]bool),
 		seen:    newSeen(command.ROCmSMI),
+		energy:  make(accumulators),
 	}
 }
 
@@ -176,6 +178,7 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 	s.seen.ids.complete(entries, complete)
 	a := arrange(entries)
 	s.node.Devices = a.devices
+	s.energy.unwrap(s.node.Devices, s.node.Time)
 	for _, id := range a.clashes {
 		s.node.Problems = append(s.node.Problems, gpu.Problem{Device: id, What: "identity", Err: errClash})
 	}

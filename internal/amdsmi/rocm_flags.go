@@ -31,7 +31,7 @@ var rocmJSONFlags = []rocmFlag{
 	{flag: "--showmeminfo", args: []string{"vram", "vis_vram", "gtt"}, groups: gpu.GroupMemory},
 	{flag: "--showtemp", groups: gpu.GroupTemperature},
 	{flag: "--showpower", groups: gpu.GroupPower | gpu.GroupPowerDetail},
-	{flag: "--showmaxpower", groups: gpu.GroupPowerLimit},
+	{flag: "--showmaxpower", groups: gpu.GroupPowerLimit | gpu.GroupEnergy}, // how fast a counter may wrap
 	{flag: "--showclocks", groups: gpu.GroupClocks | gpu.GroupPCIeLink},
 	{flag: "--showfan", groups: gpu.GroupFans},
 	{flag: "--showreplaycount", groups: gpu.GroupPCIeReplay},

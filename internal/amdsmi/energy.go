@@ -1,0 +1,145 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// The tools multiply the firmware's count, which is in 2^-16 J, by what their version takes its unit for.
+const (
+	unitExact = 1.0 / 65536 // J
+	unitFine  = 15.259e-6
+	unitRough = 15.3e-6 // 0.27 % too much, as are the joules of these versions
+)
+
+const (
+	wrapUnits = 1 << 32 // of a counter of 32 bits
+	// narrowest is below what all counters of 32 bits stay, whatever the unit is taken for.
+	narrowest = wrapUnits * unitExact * 1.01
+	// surge is by how much a board may draw more than its cap over a while.
+	surge = 1.5
+	// unlimited is what is taken for the cap of a board that has none that can be read, in watts: more than any board with a
+	// counter of 32 bits has, and little enough for reads that are 30 s apart.
+	unlimited = 1000.0
+)
+
+// energy is an energy counter. The tools print 0 for the second die of a package, whose first die counts for both; a
+// counter that runs is above 0 before any tool can ask it.
+func energy(j gpu.Opt[float64]) gpu.Counter[float64] {
+	v, ok := j.Get()
+	if !ok || v == 0 || notCounted(v) {
+		return gpu.Counter[float64]{}
+	}
+	return gpu.Total(v)
+}
+
+// notCounted tells the largest number of 32 bits, with which the driver says that the firmware does not count any more
+// (RDNA 3 with later firmware, RDNA 4), and which the tools multiply like any other. They print three digits of a joule or fewer, and
+// calculate with 32 bits, which is another thousandth.
+func notCounted(joules float64) bool {
+	for _, unit := range [...]float64{unitExact, unitFine, unitRough} {
+		none := math.MaxUint32 * unit
+		if math.Abs(joules-none) < 0.01 || joules == math.Round(none) {
+			return true
+		}
+	}
+	return false
+}
+
+// accumulators follow the energy counters of the GPUs, by PCI address, else by ID.
+type accumulators map[string]*accumulator
+
+// unwrap replaces what the firmware's counters show by totals that do not fall where a counter wraps.
+func (m accumulators) unwrap(devices []gpu.Device, now time.Time) {
+	for i := range devices {
+		d := &devices[i]
+		joules, ok := d.Energy.Get()
+		if !ok {
+			continue
+		}
+		key := cmp.Or(d.Info.PCIAddress, d.ID)
+		a := m[key]
+		if a == nil || a.id != "" && d.ID != "" && a.id != d.ID {
+			a = &accumulator{}
+			m[key] = a
+		}
+		a.id = cmp.Or(d.ID, a.id)
+		d.Energy = a.read(joules, d.Power.Limit[gpu.LimitMax], now)
+	}
+	if len(m) > maxDevices {
+		for key, a := range m {
+			if !a.at.Equal(now) {
+				delete(m, key)
+			}
+		}
+	}
+}
+
+// accumulator follows one counter. Much firmware has 32 bits of it, which wrap after 65,536 J: within minutes. A wrap is counted
+// where no second one can have happened unseen; else counting begins anew. Which counters have 32 bits the tools do not tell:
+// one is taken for such as long as it shows no more than they can.
+type accumulator struct {
+	id      string // of the GPU
+	last    float64
+	at      time.Time
+	wrapped float64 // joules of the wraps
+	rough   bool    // the tool was seen to take the unit for unitRough
+	// capacity is the cap that was last told.
+	capacity gpu.Opt[float64]
+	// Where something was missed, counting has begun anew, from base on.
+	since time.Time
+	base  float64
+}
+
+// read returns the joules by what the counter shows. capacity is the most that the board may draw, in watts, where this
+// read tells it.
+func (a *accumulator) read(joules float64, capacity gpu.Opt[float64], now time.Time) gpu.Counter[float64] {
+	narrow := joules < narrowest && a.last < narrowest
+	a.rough = joules < narrowest && (a.rough || joules > wrapUnits*unitFine)
+	a.capacity = capacity.Or(a.capacity)
+	switch {
+	case a.at.IsZero():
+	case !narrow:
+		if joules < a.last {
+			*a = accumulator{id: a.id, rough: a.rough, capacity: a.capacity}
+		}
+	default:
+		watts, ok := a.capacity.Get()
+		if !ok || watts <= 0 {
+			watts = unlimited
+		}
+		most := watts * surge * now.Sub(a.at).Seconds()
+		wrapped := joules < a.last
+		passed := joules - a.last
+		if wrapped {
+			passed += a.turn()
+		}
+		switch {
+		case most > a.turn(), wrapped && passed > most:
+			// Wraps may have gone by unseen, or the counter was reset.
+			*a = accumulator{id: a.id, rough: a.rough, capacity: a.capacity, since: now, base: joules}
+		case wrapped:
+			a.wrapped += a.turn()
+		}
+	}
+	a.last, a.at = joules, now
+	total := a.wrapped + joules - a.base
+	if a.since.IsZero() {
+		return gpu.Total(total)
+	}
+	return gpu.TotalSince(total, a.since)
+}
+
+// turn is what a counter shows less after a wrap, in joules. It is never less than what the counter has shown.
+func (a *accumulator) turn() float64 {
+	if a.rough {
+		return wrapUnits * unitRough
+	}
+	return wrapUnits * unitFine
+}
