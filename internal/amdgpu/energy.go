@@ -13,8 +13,9 @@ const (
 	wrapUnits = 1 << 32 // of an accumulator of 32 bits
 	// surge is by how much a board may draw more than its cap over a while.
 	surge = 1.5
-	// unlimited is what is taken for the cap of a board that has none that can be read, in watts.
-	unlimited = 1500.0
+	// unlimited is what is taken for the cap of a board that has none that can be read, in watts: more than any board with a
+	// counter of 32 bits has, and little enough for reads that are 30 s apart.
+	unlimited = 1000.0
 )
 
 // counts32 tells the revisions under which most firmware has an energy counter of 32 bits, whatever the size of the field.

@@ -51,6 +51,17 @@ func TestEnergyWraps(t *testing.T) {
 	assert.True(t, c.Since().IsZero(), "nothing was missed")
 }
 
+func TestEnergyWrapsWithoutCap(t *testing.T) {
+	var a accumulator
+	now := start
+	for i := range 20 { // at the default interval, 400 W
+		c := a.read(table13(uint64(60000+i*12000)%65536*65536), gpu.Opt[float64]{}, now)
+		assert.InDelta(t, 60000+i*12000, joules(t, c), 1)
+		assert.True(t, c.Since().IsZero(), "nothing was missed")
+		now = now.Add(30 * time.Second)
+	}
+}
+
 func TestEnergyMissed(t *testing.T) {
 	var a accumulator
 	capacity := gpu.Some(300.0)
