@@ -64,7 +64,7 @@ func (c *caller) callAfresh(f function) *call {
 const untouched = 0xAA
 
 func (l *cList[T]) all() []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(l.p)), l.room*int(unsafe.Sizeof(*l.p)))
+	return unsafe.Slice((*byte)(unsafe.Pointer(l.p)), l.room*int(unsafe.Sizeof(*l.p))) //nolint:gosec // that is what was allocated
 }
 
 func (l *cList[T]) fill() {
@@ -97,7 +97,7 @@ func entryLength(written, n, byVersion int) int {
 func (b *callBatch) entries(which function, n int) []processMemory {
 	b.listed = b.listed[:0]
 	for i := range n {
-		p := unsafe.Add(unsafe.Pointer(b.processes[which].p), i*b.entry[which])
+		p := unsafe.Add(unsafe.Pointer(b.processes[which].p), i*b.entry[which]) //nolint:gosec // there is room for the longest
 		b.listed = append(b.listed, processMemory{pid: *(*uint32)(p), memory: *(*uint64)(unsafe.Add(p, 8))})
 	}
 	return b.listed
