@@ -63,6 +63,10 @@ func (remoteTool) Run(_ context.Context, commands ...command.Command) ([]command
 		case strings.HasPrefix(c.Args[0], "--query-compute-apps="):
 			out.WriteString("pid, gpu_uuid, used_gpu_memory [MiB], process_name\n" +
 				"4100, GPU-a, 60000 MiB, python3\n4200, GPU-a, 9000 MiB, /usr/bin/tritonserver\n4300, GPU-b, 400 MiB, nvidia-cuda-mps-server\n")
+		case c.Args[0] == "-q":
+			out.WriteString("<nvidia_smi_log><driver_version>570.86.15</driver_version>" +
+				"<gpu id=\"00000000:18:00.0\"><uuid>GPU-a</uuid><minor_number>0</minor_number></gpu>" +
+				"<gpu id=\"00000000:2A:00.0\"><uuid>GPU-b</uuid><minor_number>1</minor_number></gpu></nvidia_smi_log>\n")
 		case c.Args[0] == "pmon":
 			out.WriteString("# gpu        pid  type    sm   mem   enc   dec    fb   command\n# Idx          #   C/G     %     %     %     %    MB   name\n" +
 				"    0       4100     C    60    20     -     - 60000   python3\n" +

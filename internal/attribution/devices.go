@@ -17,7 +17,8 @@ type deviceIndex struct {
 	built  []deviceNames
 	byKey  map[string][]int
 	leaves [][]int // of each device: itself, or its partitions
-	// unnamed: the ids of some MIG instances are not known, so an id that is not found may be one of them.
+	// unnamed: the ids of some MIG instances, or the device nodes of some GPUs, are not known, so an id that is not found may be
+	// one of them.
 	unnamed bool
 }
 
@@ -100,7 +101,7 @@ func (x *deviceIndex) add(devices []gpu.Device, i int, byID map[string]int) {
 	if !ok || !known {
 		return
 	}
-	for _, name := range nodeNames(&devices[parent]) {
+	if name := nodeName(&devices[parent]); name != "" {
 		key := name + "/gi" + strconv.Itoa(gi)
 		x.key(key, i)
 		x.key(key+"/ci"+strconv.Itoa(ci), i)
@@ -112,8 +113,10 @@ func (x *deviceIndex) add(devices []gpu.Device, i int, byID map[string]int) {
 func (x *deviceIndex) addWhole(devices []gpu.Device, i int) {
 	d := &devices[i]
 	if d.Vendor == gpu.NVIDIA {
-		for _, name := range nodeNames(d) {
+		if name := nodeName(d); name != "" {
 			x.key(name, i)
+		} else if strings.HasPrefix(d.ID, "GPU-") { // of one that was never read nothing is known
+			x.unnamed = true
 		}
 		if n, ok := d.Index.Get(); ok {
 			x.key(indexKey(strconv.Itoa(n)), i)
@@ -142,15 +145,13 @@ func (x *deviceIndex) key(key string, i int) {
 	}
 }
 
-// nodeNames returns the name of an NVIDIA GPU's device node: its name, or from its index where it has none.
-func nodeNames(d *gpu.Device) []string {
+// nodeName returns the name of an NVIDIA GPU's device node, or nothing where it is not known. The index does not tell it: the
+// node of that number may be another GPU's.
+func nodeName(d *gpu.Device) string {
 	if hasNumber(d.Name, "nvidia") {
-		return []string{d.Name}
+		return d.Name
 	}
-	if n, ok := d.Index.Get(); ok {
-		return []string{"nvidia" + strconv.Itoa(n)}
-	}
-	return nil
+	return ""
 }
 
 // instanceNumbers returns the numbers of a MIG instance, also from an id of the form <parent>/<gi>/<ci>.

@@ -95,6 +95,9 @@ func (m *machine) smi(args []string) (string, int) {
 		return strings.Join(asked, ", ") + "\n" + strings.Join(row, ", ") + "\n", 0
 	case strings.HasPrefix(joined, "--query-compute-apps="):
 		return "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n" + strings.Join(m.processes, ""), 0
+	case joined == "-q -x":
+		return "<nvidia_smi_log><driver_version>570.1</driver_version><gpu id=\"00000000:0A:00.0\"><uuid>" + m.uuid +
+			"</uuid><minor_number>3</minor_number></gpu></nvidia_smi_log>\n", 0
 	case strings.HasPrefix(joined, "pmon"):
 		return "# gpu pid type sm mem enc dec fb command\n# Idx # C/G % % % % MB name\n", 0
 	default:

@@ -108,6 +108,7 @@ func TestFleet(t *testing.T) {
 	assert.Equal(t, gpu.Host{NodeName: "n1", ClusterName: "prod", Labels: map[string]string{"k8s.node.label.nvidia.com/gpu.product": "H100"}}, read.Host)
 	require.Len(t, read.Devices, 1)
 	assert.Equal(t, "GPU-1", read.Devices[0].ID)
+	assert.Equal(t, "nvidia3", read.Devices[0].Name, "its device node, and not its index")
 	assert.Equal(t, gpu.Some(0.42), read.Devices[0].Utilization[gpu.TaskGeneral])
 	require.Len(t, read.Processes, 2)
 	assert.Empty(t, read.Problems)
@@ -144,9 +145,10 @@ func TestFleet(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, strings.Count(strings.Join(calls, "\n"), "--help-query-gpu"))
+	assert.Equal(t, 1, strings.Count(strings.Join(calls, "\n"), "-q -x"))
 	assert.Len(t, m.lookups(), 1)
-	assert.GreaterOrEqual(t, s.count(s.requests, "GET"), reads+1, "the help and the lookup besides; some may be on their way")
-	assert.LessOrEqual(t, s.count(s.requests, "GET"), reads+3)
+	assert.GreaterOrEqual(t, s.count(s.requests, "GET"), reads+2, "the help, the XML and the lookup besides; some may be on their way")
+	assert.LessOrEqual(t, s.count(s.requests, "GET"), reads+4)
 	assert.Zero(t, s.count(s.requests, "POST"))
 
 	// A pod that is gone from the API while its process is not yet keeps its names.

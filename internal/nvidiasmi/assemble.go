@@ -92,16 +92,15 @@ func (r *Reader) number(s *sweep) {
 		index, _ := d.Index.Get()
 		next = index + 1
 		d.Info.ComputeCapability = firstOf(d.Info.ComputeCapability, r.listing.caps[d.ID])
-		d.Name = indexName(d.Index)
-		if minor, ok := g.Minor.Get(); ok {
-			d.Name = "nvidia" + strconv.FormatInt(minor, 10)
-		}
+		d.Name = r.minors.name(g)
 	}
 }
 
-func indexName(index gpu.Opt[int]) string {
+// placeName tells a GPU of which nothing but the index is known from others. It is none that a device node has: which one is the
+// GPU's is not known.
+func placeName(index gpu.Opt[int]) string {
 	if n, ok := index.Get(); ok {
-		return "nvidia" + strconv.Itoa(n)
+		return "gpu" + strconv.Itoa(n)
 	}
 	return ""
 }

@@ -13,8 +13,9 @@ import (
 const (
 	// QueryFull reads -q -x, pmon, and -L where the layout of GPUs and MIG devices has changed.
 	QueryFull = "full"
-	// QueryFast reads --query-gpu, --query-compute-apps and pmon. It has no temperature limits, no PCIe replays and no
-	// graphics processes where pmon has none. A node with MIG enabled is read in full all the same.
+	// QueryFast reads --query-gpu, --query-compute-apps and pmon, and -q -x once for GPUs that are new to it: for the numbers of
+	// their device nodes. It has no temperature limits, no PCIe replays and no graphics processes where pmon has none. A node with
+	// MIG enabled is read in full all the same.
 	QueryFast = "fast"
 )
 

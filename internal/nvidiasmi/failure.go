@@ -67,7 +67,7 @@ func refused(call string, d parse.Diagnosis) *failure {
 	return f
 }
 
-// The waiting between looks at a machine on which there is nothing to read.
+// The waiting between looks at a machine on which there is nothing to read, and between questions that had no answer.
 const (
 	firstRest = 10 * time.Second
 	lastRest  = 5 * time.Minute
@@ -75,9 +75,22 @@ const (
 
 // rest is a pause after a failure that will not pass quickly.
 type rest struct {
+	retry
+
 	failure *failure
-	until   time.Time
-	length  time.Duration
+}
+
+// retry spaces out what is tried again, each time twice as long as before.
+type retry struct {
+	until  time.Time
+	length time.Duration
+}
+
+func (t *retry) due(now time.Time) bool { return !now.Before(t.until) }
+
+func (t *retry) later(now time.Time) {
+	t.length = min(max(firstRest, 2*t.length), lastRest)
+	t.until = now.Add(t.length)
 }
 
 func (r *Reader) backOff(f *failure) {
@@ -85,8 +98,8 @@ func (r *Reader) backOff(f *failure) {
 		r.rest = rest{}
 		return
 	}
-	length := min(max(firstRest, 2*r.rest.length), lastRest)
-	r.rest = rest{failure: f, until: r.node.Time.Add(length), length: length}
+	r.rest.failure = f
+	r.rest.later(r.node.Time)
 }
 
 // fail fills the node for a read that has no listing.
@@ -94,6 +107,7 @@ func (r *Reader) fail(f *failure) {
 	r.problem("", "nvidia-smi", f.err)
 	if f.reload {
 		r.memory.reloaded = true
+		r.minors = minors{}
 	}
 	for _, k := range r.memory.gpus {
 		r.absent(k, f.fault, f.err.Error())

@@ -21,6 +21,7 @@ import (
 func tableTool(t *testing.T, known []string) *tool {
 	t.Helper()
 	f := &tool{
+		xml:  minorsXML("1", "0"),
 		apps: answer{stdout: "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n100, GPU-a, 500 MiB, /usr/bin/python3\n101, GPU-b, [N/A], [Not Found]\n"},
 		pmon: answer{stdout: "# gpu pid type sm mem enc dec fb command\n0 100 C 50 3 - - 498 python3\n0 102 G 1 - - - 20 Xorg\n1 101 C+G - - 7 - 30 tool\n3 9 C 1 1 1 1 1 none\n"},
 	}
@@ -51,6 +52,17 @@ func tableTool(t *testing.T, known []string) *tool {
 	return f
 }
 
+// minorsXML is a listing in XML of GPUs with the minor numbers of their device nodes.
+func minorsXML(minors ...string) answer {
+	var b strings.Builder
+	b.WriteString("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n\t<driver_version>550.1</driver_version>\n")
+	for i, minor := range minors {
+		fmt.Fprintf(&b, "\t<gpu id=\"00000000:%02X:00.0\">\n\t\t<product_name>A</product_name>\n\t\t<uuid>GPU-%c</uuid>\n\t\t<minor_number>%s</minor_number>\n\t</gpu>\n",
+			0x0a+i, 'a'+i, minor)
+	}
+	return answer{stdout: b.String() + "</nvidia_smi_log>\n"}
+}
+
 // allNames are the newest spellings of all fields.
 func allNames() (names []string) {
 	for _, f := range parse.Fields() {
@@ -67,7 +79,8 @@ func TestFastRead(t *testing.T) {
 	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(node))
 	assert.Equal(t, counts(2, 0), presence(node))
 	d := deviceOf(t, node, "GPU-a")
-	assert.Equal(t, "nvidia0", d.Name)
+	assert.Equal(t, "nvidia1", d.Name, "index 0 has minor number 1")
+	assert.Equal(t, gpu.Some(0), d.Index)
 	assert.Equal(t, "A, B", d.Model)
 	assert.Equal(t, gpu.Some(50.0), d.Temperature[gpu.SensorGPU])
 	assert.Equal(t, gpu.Some(400.0), d.Power.Limit[gpu.LimitMax])
@@ -85,7 +98,7 @@ func TestFastRead(t *testing.T) {
 	assert.Len(t, node.Processes, 3, "a process on a GPU that is not listed is on no device")
 
 	read(t, r)
-	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"table", "apps", "pmon"}}, f.batches, "one Run a read, the help once")
+	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"xml"}, {"table", "apps", "pmon"}}, f.batches, "one Run a read, the help and the XML once")
 }
 
 func TestTrapFieldsComeAndGo(t *testing.T) {
@@ -206,7 +219,7 @@ func TestFastReadsOnlyWhatIsWanted(t *testing.T) {
 	f := tableTool(t, allNames())
 	f.t = t
 	read(t, New(Config{Query: QueryFast}, f, gpu.GroupTemperature))
-	assert.Equal(t, [][]string{{"help"}, {"table"}}, f.batches)
+	assert.Equal(t, [][]string{{"help"}, {"table"}, {"xml"}}, f.batches)
 	assert.Contains(t, f.tables[0], "temperature.gpu")
 	assert.Contains(t, f.tables[0], "uuid")
 	assert.NotContains(t, f.tables[0], "power.draw")

@@ -46,8 +46,11 @@ func (r *Reader) addInstances(g *parse.GPU, k *known, away bool) {
 	}
 }
 
-// instanceName is a MIG device's name after its place on its GPU: nvidia0/gi3/ci0.
+// instanceName is a MIG device's name after its place on its GPU: nvidia0/gi3/ci0. Without the GPU's there is none.
 func instanceName(parent string, m *parse.Instance) string {
+	if parent == "" {
+		return ""
+	}
 	if !m.GI.Known() || !m.CI.Known() {
 		return parent + "/mig" + number(m.Index)
 	}

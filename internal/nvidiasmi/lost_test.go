@@ -88,7 +88,7 @@ func TestLostGPUThatWasNeverSeen(t *testing.T) {
 		assert.Empty(t, d.ID, "its id is not known")
 		assert.Equal(t, "0000:43:00.0", d.Info.PCIAddress)
 		assert.Equal(t, gpu.Some(1), d.Index)
-		assert.Equal(t, "nvidia1", d.Name)
+		assert.Empty(t, d.Name, "which device node it had is not known")
 		assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(&d))
 		assert.Equal(t, counts(1, 1), presence(node))
 	}
@@ -107,7 +107,7 @@ func TestLostGPUWithoutAddressOrPast(t *testing.T) {
 		require.Len(t, node.Devices, 2)
 		d := node.Devices[1]
 		assert.Empty(t, d.ID)
-		assert.Equal(t, "nvidia1", d.Name, "what it can be told from others by")
+		assert.Equal(t, "gpu1", d.Name, "what it can be told from others by, and no device node's name")
 		assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(&d))
 		assert.True(t, d.ProcessesUnread)
 		assert.Equal(t, counts(1, 1), presence(node))

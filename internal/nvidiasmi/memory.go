@@ -94,6 +94,9 @@ func (m *memory) learn(d *gpu.Device, away bool) *known {
 	if away {
 		d.Name = firstOf(k.device.Name, d.Name)
 		d.Info = mergeInfo(d.Info, k.device.Info)
+		if nameless(d) {
+			d.Name = firstOf(d.Name, placeName(d.Index))
+		}
 	}
 	d.Epoch = m.epoch + k.epoch
 	k.device = gpu.Device{ID: d.ID, Name: d.Name, Model: d.Model, Vendor: gpu.NVIDIA, Index: d.Index, Info: d.Info, Epoch: d.Epoch}
@@ -152,9 +155,11 @@ func (r *Reader) unreachable(told []parse.Unreachable) (rest []parse.Unreachable
 				continue
 			}
 			k = &known{device: gpu.Device{
-				Vendor: gpu.NVIDIA, Index: u.Index, Name: indexName(u.Index),
-				Info: gpu.Info{PCIAddress: u.PCI, DriverVersion: r.memory.driver},
+				Vendor: gpu.NVIDIA, Index: u.Index, Info: gpu.Info{PCIAddress: u.PCI, DriverVersion: r.memory.driver},
 			}}
+			if nameless(&k.device) {
+				k.device.Name = placeName(u.Index)
+			}
 			r.memory.gpus = append(r.memory.gpus, k)
 		}
 		if k.seen {

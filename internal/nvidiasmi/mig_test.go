@@ -73,7 +73,7 @@ func TestTrapMIGNodeIsReadInFullWhateverIsSet(t *testing.T) {
 	f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "535.129.03", 1)
 	f.list = answer{stdout: "GPU 0: a (UUID: " + h100First + ")\n"}
 	f.table = func([]string) answer {
-		return answer{stdout: "index, uuid, mig.mode.current\n0, " + a100Plain + ", Disabled\n"}
+		return answer{stdout: "index, uuid, mig.mode.current\n0, " + h100First + ", Disabled\n"}
 	}
 	read(t, r)
 	f.batches = nil

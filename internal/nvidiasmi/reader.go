@@ -21,6 +21,7 @@ type Reader struct {
 	node    gpu.Node
 	memory  memory
 	listing listing
+	minors  minors
 	fields  fields
 	pmon    pmonState
 	rest    rest
@@ -72,7 +73,7 @@ var _ gpu.Source = (*Reader)(nil)
 // printed something that is none of its outputs, and where the context was cancelled.
 func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 	r.node = gpu.Node{Vendor: gpu.NVIDIA, Time: r.now(), Devices: r.node.Devices[:0], Processes: r.node.Processes[:0]}
-	if f := r.rest.failure; f != nil && r.node.Time.Before(r.rest.until) {
+	if f := r.rest.failure; f != nil && !r.rest.due(r.node.Time) {
 		r.fail(f)
 		return &r.node, nil
 	}
@@ -93,7 +94,7 @@ func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 // Reset is for when the place in which the tool runs was replaced, and the driver with it: a driver pod that was started anew.
 // What was learnt of the version is forgotten, and the counters of the GPUs start anew. Which GPUs there are is remembered.
 func (r *Reader) Reset() {
-	r.fields, r.pmon, r.listing, r.rest = fields{}, pmonState{}, listing{}, rest{}
+	r.fields, r.pmon, r.listing, r.minors, r.rest = fields{}, pmonState{}, listing{}, minors{}, rest{}
 	r.mig, r.allMIG = false, false
 	r.selected, r.selectedOf = nil, nil
 	r.memory.reloaded = r.memory.reloaded || r.memory.driver != ""

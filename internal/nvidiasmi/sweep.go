@@ -52,6 +52,12 @@ func (r *Reader) sweep(ctx context.Context) (*sweep, *failure, error) {
 			if s.log == nil {
 				s.log = &parse.Log{Complete: s.allLost, DriverVersion: r.memory.driver}
 			}
+			if fast {
+				r.refreshMinors(ctx, s.log)
+			} else {
+				r.minors.follow(s.log)
+				r.minors.keep(s.log)
+			}
 			r.number(s)
 			r.askPmonAgain(ctx, s)
 			return s, nil, nil

@@ -166,6 +166,8 @@ func (t *Tool) Run(m *Machine, args []string, now time.Time) (stdout string, cod
 		return m.apps(now), 0
 	case strings.Join(args, " ") == "pmon -c 1 -s um":
 		return m.pmon(now), 0
+	case strings.Join(args, " ") == "-q -x":
+		return m.minors(), 0
 	}
 	return "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n", 2
 }
@@ -195,6 +197,16 @@ func (t *Tool) table(m *Machine, names []string, now time.Time) (string, int) {
 		b.WriteByte('\n')
 	}
 	return b.String(), 0
+}
+
+// minors is what is asked of XML: the numbers of the device nodes.
+func (m *Machine) minors() string {
+	var b strings.Builder
+	b.WriteString("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n\t<driver_version>" + driverVersion + "</driver_version>\n")
+	for g := range m.GPUs {
+		fmt.Fprintf(&b, "\t<gpu id=\"%s\">\n\t\t<uuid>%s</uuid>\n\t\t<minor_number>%d</minor_number>\n\t</gpu>\n", m.bus(g), m.uuid(g), g)
+	}
+	return b.String() + "</nvidia_smi_log>\n"
 }
 
 func (m *Machine) apps(now time.Time) string {

@@ -1,0 +1,203 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// names are the devices' names by their ids.
+func names(node *gpu.Node) map[string]string {
+	all := map[string]string{}
+	for _, d := range node.Devices {
+		all[d.ID] = d.Name
+	}
+	return all
+}
+
+// How often the reader asked for a listing in XML since the batches were last cleared.
+func (f *tool) askedXML() (n int) {
+	for _, b := range f.batches {
+		for _, kind := range b {
+			if strings.HasPrefix(kind, "xml") {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// The numbers of the device nodes are neither the indices nor in their order: as of a single GPU with minor number 6.
+func TestTrapMinorNumbersAreNoIndices(t *testing.T) {
+	for name, tt := range map[string]struct {
+		minors []string
+		want   map[string]string
+	}{
+		"swapped":            {[]string{"1", "0"}, map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}},
+		"high":               {[]string{"6", "2"}, map[string]string{"GPU-a": "nvidia6", "GPU-b": "nvidia2"}},
+		"no device nodes":    {[]string{"N/A", "N/A"}, map[string]string{"GPU-a": "nvidia0", "GPU-b": "nvidia1"}},
+		"one of them has it": {[]string{"1", "N/A"}, map[string]string{"GPU-a": "nvidia1", "GPU-b": ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := tableTool(t, allNames())
+			f.xml = minorsXML(tt.minors...)
+			f.list = answer{stdout: "GPU 0: A (UUID: GPU-a)\nGPU 1: A (UUID: GPU-b)\n"}
+			r := newReader(t, QueryFast, f, newClock())
+			for range 20 {
+				node := read(t, r)
+				assert.Equal(t, tt.want, names(node))
+				assert.Empty(t, problems(node))
+			}
+			assert.Equal(t, 1, f.askedXML(), "it is asked once")
+			assert.Equal(t, tt.want, names(read(t, newReader(t, QueryFull, f, newClock()))), "the other query names them otherwise")
+		})
+	}
+}
+
+func TestMinorNumbersAreAskedAgainWhenTheyMayBeOthers(t *testing.T) {
+	f := tableTool(t, allNames())
+	table := f.table
+	r := newReader(t, QueryFast, f, newClock())
+	read(t, r)
+	asks := func(want int, why string) {
+		t.Helper()
+		f.batches = nil
+		for range 3 {
+			read(t, r)
+		}
+		assert.Equal(t, want, f.askedXML(), why)
+	}
+	asks(0, "nothing has changed")
+
+	// A GPU is lost: the other's number is known. It comes back, and may have another.
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		rows := strings.SplitAfter(a.stdout, "\n")
+		return answer{stdout: "Unable to determine the device handle for GPU1: 0000:0B:00.0: Unknown Error\n" + rows[0] + rows[1], exit: 255}
+	}
+	asks(0, "a lost GPU has none")
+	assert.Equal(t, map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}, names(read(t, r)), "what a lost GPU was called is known")
+	f.table, f.xml = table, minorsXML("1", "7")
+	asks(1, "it came back")
+	assert.Equal(t, "nvidia7", deviceOf(t, read(t, r), "GPU-b").Name)
+
+	// Another version of the driver; then another place, and a driver that was away.
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		a.stdout = strings.ReplaceAll(a.stdout, "550.1", "560.2")
+		return a
+	}
+	f.xml = minorsXML("3", "4")
+	f.xml.stdout = strings.ReplaceAll(f.xml.stdout, "550.1", "560.2")
+	asks(1, "another version")
+	assert.Equal(t, map[string]string{"GPU-a": "nvidia3", "GPU-b": "nvidia4"}, names(read(t, r)))
+	r.Reset()
+	asks(1, "another place")
+	again := f.table
+	f.table = func([]string) answer {
+		return answer{stdout: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", exit: 9}
+	}
+	asks(0, "there is no driver to ask")
+	f.table = again
+	asks(1, "the driver was loaded anew")
+}
+
+// A row that was cut off does not make the GPU another.
+func TestMinorNumbersOutliveHalfAnOutput(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	read(t, r)
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		a.stdout, a.truncated = a.stdout[:len(a.stdout)-2], true
+		return a
+	}
+	read(t, r)
+	f.table = table
+	assert.Equal(t, map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}, names(read(t, r)))
+	assert.Equal(t, 1, f.askedXML())
+}
+
+// Until the numbers are known the GPUs have no name, as one after the index would be another's. Everything else is read, and the
+// question is repeated less and less often.
+func TestMinorNumbersThatAreNotTold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		xml  answer
+		says string
+		open string
+	}{
+		"hangs":     {answer{err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)}, "did not end in time", "2 of 2"},
+		"garbage":   {answer{stdout: "\x00"}, "no nvidia_smi_log", "2 of 2"},
+		"says no":   {answer{stdout: "Failed to initialize NVML: Unknown Error\n", exit: 255}, "Unknown Error", "2 of 2"},
+		"half":      {answer{stdout: minorsXML("1", "0").stdout[:300], truncated: true}, "the output ends early", "1 of 2"},
+		"other GPU": {minorsXML("1"), "it does not tell them", "1 of 2"},
+		"refused":   {minorsXML("1", "Unknown Error"), "it does not tell them", "1 of 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := tableTool(t, allNames())
+			f.xml = tt.xml
+			c := newClock()
+			r := newReader(t, QueryFast, f, c)
+			for range 120 { // 20 minutes
+				node := read(t, r)
+				require.Len(t, node.Devices, 2)
+				assert.Empty(t, deviceOf(t, node, "GPU-b").Name)
+				assert.Equal(t, gpu.Some(51.0), deviceOf(t, node, "GPU-b").Temperature[gpu.SensorGPU])
+				require.Len(t, node.Problems, 1)
+				require.ErrorContains(t, node.Problems[0].Err, tt.says)
+				require.ErrorContains(t, node.Problems[0].Err, "of "+tt.open+" GPUs")
+				c.pass(10 * time.Second)
+			}
+			assert.Equal(t, 8, f.askedXML(), "after 0, 10, 30, 70, 150, 310, 610 and 910 seconds")
+			f.xml = minorsXML("1", "0")
+			c.pass(lastRest)
+			node := read(t, r)
+			assert.Empty(t, problems(node))
+			assert.Equal(t, map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}, names(node))
+		})
+	}
+}
+
+// What the full query has read, which MIG makes necessary, is not asked for again, and the names stay.
+func TestMinorNumbersOfTheFullQueryAreKept(t *testing.T) {
+	f := tableTool(t, allNames())
+	f.list = answer{stdout: "GPU 0: A (UUID: GPU-a)\nGPU 1: A (UUID: GPU-b)\n"}
+	off, on := f.table, false
+	f.table = func(fields []string) answer {
+		a := off(fields)
+		if on {
+			a.stdout = strings.Replace(a.stdout, "Disabled", "Enabled", 1)
+		}
+		return a
+	}
+	r := newReader(t, QueryFast, f, newClock())
+	want := map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}
+	plain, mig := f.xml, f.xml
+	mig.stdout = strings.ReplaceAll(mig.stdout, "<minor", "<mig_mode>\n<current_mig>Enabled</current_mig>\n</mig_mode>\n<minor")
+	for range 2 {
+		f.xml, on = plain, false
+		for range 3 {
+			assert.Equal(t, want, names(read(t, r)))
+		}
+		f.xml, on = mig, true
+		for range 3 {
+			assert.Equal(t, want, names(read(t, r)))
+		}
+	}
+	f.xml, on = plain, false
+	read(t, r)
+	f.batches = nil
+	assert.Equal(t, want, names(read(t, r)))
+	assert.Equal(t, [][]string{{"table", "apps", "pmon"}}, f.batches)
+}
