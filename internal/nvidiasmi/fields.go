@@ -4,7 +4,11 @@
 package nvidiasmi
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
@@ -21,9 +25,60 @@ type fields struct {
 	refused int
 	basic   bool
 	useless bool // not even the basic ones were taken: read in full
+
+	// untold is why the help listed nothing. The basic fields then stand in for those that it will list when it is asked again.
+	untold error
+	again  retry
 }
 
-// choose takes the wanted fields that the tool advertises, in the spelling that it advertises. Without a help text the basic
+// learn asks the tool for its fields where they are not known. That the help lists nothing, for want of the driver's library say,
+// or was cut off, tells nothing of the version; that it does not know the switch does.
+func (r *Reader) learn(ctx context.Context) (*failure, error) {
+	known := r.fields.names != nil
+	if known && (r.fields.untold == nil || !r.fields.again.due(r.node.Time)) {
+		return nil, nil
+	}
+	results, err := r.runner.Run(ctx, queryHelp())
+	if len(results) == 0 && !known {
+		_, failed, err := none(err)
+		return failed, err
+	}
+	if len(results) > 0 {
+		help := &results[0]
+		advertised := parse.Help(help.Stdout)
+		d := parse.Diagnose(help.Stdout, help.Stderr, help.ExitCode)
+		switch {
+		case help.Truncated || help.ExitCode < 0:
+			err = errors.New("the output ends early")
+		case len(advertised) == 0 && d.Failure != parse.FailureUsage:
+			err = errors.New(firstOf(d.Message, "it lists no field"))
+		default:
+			r.fields = choose(r.want, advertised)
+			return nil, nil
+		}
+	}
+	if !known {
+		r.fields = choose(r.want, nil)
+	}
+	r.fields.untold = err
+	r.fields.again.later(r.node.Time)
+	return nil, nil
+}
+
+// givenUp tells whether there is no field to ask for. Of fields that were guessed that holds until the help is asked again.
+func (f *fields) givenUp(now time.Time) bool {
+	return f.useless && (f.untold == nil || !f.again.due(now))
+}
+
+// guessed tells of a read by the basic fields that they were not chosen.
+func (r *Reader) guessed() {
+	if r.fields.untold != nil {
+		r.problem("", "fields", fmt.Errorf("nvidia-smi --help-query-gpu: %w; it does not say what else can be read, so only the basic "+
+			"fields are, and a GPU on which MIG is turned on is not noticed; it is asked again", r.fields.untold))
+	}
+}
+
+// choose takes the wanted fields that the tool advertises, in the spelling that it advertises. Where it advertises none, the basic
 // ones are left.
 func choose(want gpu.Group, advertised map[string]bool) fields {
 	f := fields{basic: len(advertised) == 0}

@@ -33,7 +33,7 @@ func (r *Reader) sweep(ctx context.Context) (*sweep, *failure, error) {
 	for try := 1; ; try++ {
 		r.node.Problems = nil // those of a try that counts for nothing
 		read := r.full
-		fast := r.fast && !r.mig && !r.fields.useless
+		fast := r.fast && !r.mig && !r.fields.givenUp(r.node.Time)
 		if fast {
 			read = r.quick
 		}
@@ -102,12 +102,8 @@ func (r *Reader) full(ctx context.Context) (*sweep, *failure, error) {
 
 // quick runs --query-gpu, --query-compute-apps and pmon. A field that is refused is left out and the call repeated.
 func (r *Reader) quick(ctx context.Context) (*sweep, *failure, error) {
-	if r.fields.names == nil {
-		results, err := r.runner.Run(ctx, queryHelp())
-		if len(results) == 0 {
-			return none(err)
-		}
-		r.fields = choose(r.want, parse.Help(results[0].Stdout))
+	if failed, err := r.learn(ctx); failed != nil || err != nil {
+		return nil, failed, err
 	}
 	for {
 		b := batch{pmon: -1, list: -1, apps: -1}
@@ -145,6 +141,7 @@ func (r *Reader) quick(ctx context.Context) (*sweep, *failure, error) {
 			return s, failed, err
 		}
 		r.listed(s.log)
+		r.guessed()
 		r.readApps(s, results, b.apps, ranErr)
 		r.readPmon(s, results, b.pmon, ranErr)
 		return s, nil, nil

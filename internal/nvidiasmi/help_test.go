@@ -1,0 +1,195 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// asked counts the calls of a kind.
+func (f *tool) asked(kind string) (n int) {
+	for _, b := range f.batches {
+		for _, k := range b {
+			if strings.HasPrefix(k, kind) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// A driver pod that has just started has no library yet, or its output is cut off: a help text without a list says nothing of
+// what the version knows.
+func TestTrapHelpThatListsNothing(t *testing.T) {
+	noLibrary := "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display Driver is properly " +
+		"installed and present in your system.\n"
+	whole := tableTool(t, allNames()).help
+	for name, tt := range map[string]struct {
+		help answer
+		says string
+	}{
+		"no library": {answer{stdout: noLibrary, exit: 12}, "couldn't find libnvidia-ml.so"},
+		"nothing":    {answer{}, "it lists no field"},
+		"garbage":    {answer{stdout: "\x00", exit: 1}, "exit code 1"},
+		"cut off":    {answer{stdout: whole.stdout[:400], truncated: true}, "the output ends early"},
+		"killed":     {answer{stdout: whole.stdout[:400], exit: -1}, "the output ends early"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := tableTool(t, append(allNames(), choose(gpu.GroupAll, nil).names...))
+			f.help = tt.help
+			c := newClock()
+			r := newReader(t, QueryFast, f, c)
+			for i := range 60 { // 10 minutes
+				node := read(t, r)
+				require.Len(t, node.Devices, 2)
+				require.Len(t, node.Problems, 1, "read %d", i)
+				assert.Equal(t, "fields", node.Problems[0].What)
+				require.ErrorContains(t, node.Problems[0].Err, "nvidia-smi --help-query-gpu: ")
+				require.ErrorContains(t, node.Problems[0].Err, tt.says)
+				assert.Equal(t, gpu.Some(50.0), deviceOf(t, node, "GPU-a").Temperature[gpu.SensorGPU])
+				c.pass(10 * time.Second)
+			}
+			assert.Equal(t, 6, f.asked("help"), "after 0, 10, 30, 70, 150 and 310 seconds")
+			assert.NotContains(t, f.tables[0], "mig.mode.current")
+
+			// The driver is installed by now.
+			f.help = whole
+			c.pass(lastRest)
+			for range 3 {
+				assert.Empty(t, problems(read(t, r)))
+				c.pass(lastRest)
+			}
+			assert.Equal(t, 7, f.asked("help"), "what it told is kept")
+			assert.Contains(t, f.tables[len(f.tables)-1], "mig.mode.current")
+			assert.Contains(t, f.tables[len(f.tables)-1], "clocks_event_reasons.sw_power_cap")
+		})
+	}
+}
+
+// The next time that it is asked it hangs: what is known goes on being read.
+func TestHelpThatHangsLater(t *testing.T) {
+	f := tableTool(t, append(allNames(), choose(gpu.GroupAll, nil).names...))
+	whole := f.help
+	f.help = answer{}
+	c := newClock()
+	r := newReader(t, QueryFast, f, c)
+	read(t, r)
+	f.help = answer{err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)}
+	c.pass(firstRest)
+	node := read(t, r)
+	assert.Len(t, node.Devices, 2)
+	assert.Contains(t, problems(node), "did not end in time")
+	f.help = whole
+	c.pass(2 * firstRest)
+	assert.Empty(t, problems(read(t, r)))
+}
+
+// A version that does not take the guessed fields is read in full, until it tells its own.
+func TestGuessedFieldsThatAreRefused(t *testing.T) {
+	f := tableTool(t, []string{"index", "uuid", "driver_version", "temperature.gpu"})
+	f.list = answer{stdout: "GPU 0: A (UUID: GPU-a)\nGPU 1: A (UUID: GPU-b)\n"}
+	help := f.help
+	f.help = answer{}
+	c := newClock()
+	r := newReader(t, QueryFast, f, c)
+	for range 2 {
+		assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(read(t, r)))
+	}
+	assert.Equal(t, 1, f.asked("help"))
+	f.help = help
+	c.pass(firstRest)
+	f.batches = nil
+	for range 2 {
+		assert.Empty(t, problems(read(t, r)))
+	}
+	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"table", "apps", "pmon"}}, f.batches)
+}
+
+// The first call finds no driver, and neither does what follows it; then all is well.
+func TestDriverThatIsInstalledLater(t *testing.T) {
+	f := migTool(t)
+	help, table := f.help, f.table
+	missing := answer{stdout: "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n", exit: 12}
+	f.help, f.table = missing, func([]string) answer { return missing }
+	c := newClock()
+	r := newReader(t, QueryFast, f, c)
+	node := read(t, r)
+	assert.Empty(t, node.Devices)
+	require.Len(t, node.Problems, 1, "the failure says it all")
+	f.help, f.table = help, func(fields []string) answer {
+		if !slices.Contains(fields, "mig.mode.current") {
+			return answer{stdout: "index, uuid\n0, " + a100MIG + "\n1, " + a100Plain + "\n"}
+		}
+		return table(fields)
+	}
+	c.pass(firstRest)
+	node = read(t, r)
+	assert.Empty(t, problems(node))
+	assert.Contains(t, ids(node), migBig, "it is read in full")
+}
+
+// While the help lists nothing no column tells of MIG; the listing for the numbers of the device nodes does.
+func TestMIGIsSeenWithoutHelp(t *testing.T) {
+	f := migTool(t)
+	f.help = answer{}
+	f.table = func(fields []string) answer {
+		var rows strings.Builder
+		for i, id := range []string{a100MIG, a100Plain} {
+			row := slices.Repeat([]string{"[N/A]"}, len(fields))
+			row[slices.Index(fields, "index")] = fmt.Sprint(i)
+			for j, field := range fields {
+				if field == "uuid" || field == "gpu_uuid" {
+					row[j] = id
+				}
+			}
+			rows.WriteString(strings.Join(row, ", ") + "\n")
+		}
+		return answer{stdout: strings.Join(fields, ", ") + "\n" + rows.String()}
+	}
+	r := newReader(t, QueryFast, f, newClock())
+	assert.Contains(t, problems(read(t, r)), "--help-query-gpu")
+	for range 3 {
+		node := read(t, r)
+		assert.Contains(t, ids(node), migBig)
+		assert.Empty(t, problems(node))
+	}
+}
+
+// A version that lists few fields is not asked for more, nor is one that does not know the switch.
+func TestHelpOfAnOldVersionIsAskedOnce(t *testing.T) {
+	few := []string{"index", "gpu_uuid", "gpu_bus_id", "driver_version", "temperature.gpu"}
+	for name, help := range map[string]answer{
+		"few fields":              tableTool(t, few).help,
+		"few fields, and a code":  {stdout: tableTool(t, few).help.stdout, exit: 3},
+		"the switch is not known": {stdout: "Option --help-query-gpu is not recognized. Please run 'nvidia-smi -h'.\n", exit: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var basic []string
+			for _, names := range [][]string{few, choose(gpu.GroupAll, nil).names} {
+				basic = append(basic, names...)
+			}
+			f := tableTool(t, basic)
+			f.help = help
+			c := newClock()
+			r := newReader(t, QueryFast, f, c)
+			for range 30 {
+				node := read(t, r)
+				assert.Len(t, node.Devices, 2)
+				assert.Empty(t, problems(node))
+				c.pass(time.Minute)
+			}
+			assert.Equal(t, 1, f.asked("help"))
+		})
+	}
+}
