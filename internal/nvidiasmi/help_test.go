@@ -6,6 +6,7 @@ package nvidiasmi
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// asked counts the calls of a kind.
+// asked counts the calls of a kind since the batches were last cleared.
 func (f *tool) asked(kind string) (n int) {
 	for _, b := range f.batches {
 		for _, k := range b {
@@ -147,7 +148,7 @@ func TestMIGIsSeenWithoutHelp(t *testing.T) {
 		var rows strings.Builder
 		for i, id := range []string{a100MIG, a100Plain} {
 			row := slices.Repeat([]string{"[N/A]"}, len(fields))
-			row[slices.Index(fields, "index")] = fmt.Sprint(i)
+			row[slices.Index(fields, "index")] = strconv.Itoa(i)
 			for j, field := range fields {
 				if field == "uuid" || field == "gpu_uuid" {
 					row[j] = id

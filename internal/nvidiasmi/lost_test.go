@@ -186,11 +186,77 @@ func TestGPUThatVanishesWithoutAWord(t *testing.T) {
 		assert.Contains(t, d.Faults[0].Message, "seen before")
 		assert.Equal(t, counts(1, 1), presence(node))
 	}
-	// Another version of the driver lists the machine as it is now.
-	f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "581.01", 1)
+}
+
+// A driver pod is replaced in order to install another version: a GPU that does not come back after it is told, whether it was
+// lost over it or before, or the new version does not support it any more.
+func TestGPUThatAnotherDriverDoesNotList(t *testing.T) {
+	for name, before := range map[string]func(f *tool, r *Reader){
+		"lost over it":       func(*tool, *Reader) {},
+		"the pod is another": func(_ *tool, r *Reader) { r.Reset() },
+		"lost before":        func(f *tool, r *Reader) { f.xml.stdout = alone(f.xml.stdout); read(t, r) },
+		"and there was none a while": func(f *tool, r *Reader) {
+			healthy := f.xml
+			f.xml = answer{stdout: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", exit: 9}
+			read(t, r)
+			f.xml = healthy
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := h100Tool(t)
+			r := newReader(t, QueryFull, f, newClock())
+			first := deviceOf(t, read(t, r), h100First).Epoch
+			before(f, r)
+			f.xml.stdout = strings.Replace(alone(f.xml.stdout), "580.95.05", "581.01", 1)
+			for range 3 {
+				node := read(t, r)
+				assert.Equal(t, []string{h100First, h100Second}, ids(node))
+				assert.Equal(t, counts(1, 1), presence(node))
+				assert.Greater(t, deviceOf(t, node, h100First).Epoch, first, "its counters have started anew")
+				d := deviceOf(t, node, h100Second)
+				assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(d))
+				assert.Contains(t, d.Faults[0].Message, "was seen with driver 580.95.05, and driver 581.01 does not list it")
+				assert.Equal(t, "nvidia1", d.Name)
+			}
+			f.xml.stdout = strings.Replace(h100Tool(t).xml.stdout, "580.95.05", "581.01", 1)
+			node := read(t, r)
+			assert.Equal(t, counts(2, 0), presence(node))
+			assert.NotContains(t, faults(deviceOf(t, node, h100Second)), gpu.FaultUnreachable, "it is back")
+		})
+	}
+}
+
+// alone is the H100 tool's XML of a machine of which the driver knows no second GPU.
+func alone(xml string) string {
+	return strings.Replace(withoutSecond(xml), "<attached_gpus>2", "<attached_gpus>1", 1)
+}
+
+// The machine was down for the new driver, and without the first GPU the second has its address: the first is missing, the second
+// is not there twice.
+func TestGPUAtTheAddressOfOneThatIsGone(t *testing.T) {
+	f := h100Tool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	head, rest, _ := strings.Cut(f.xml.stdout, "\t<gpu id=\"00000000:1B:00.0\">")
+	_, second, _ := strings.Cut(rest, "\t<gpu id=\"00000000:43:00.0\">")
+	f.xml.stdout = strings.NewReplacer("580.95.05", "581.01", "<attached_gpus>2", "<attached_gpus>1", "00000000:43:00.0", "00000000:1B:00.0").
+		Replace(head + "\t<gpu id=\"00000000:43:00.0\">" + second)
+	f.list.stdout = "GPU 0: a (UUID: " + h100Second + ")\n"
+	for range 2 {
+		node := read(t, r)
+		assert.Equal(t, []string{h100Second, h100First}, ids(node))
+		assert.Equal(t, counts(1, 1), presence(node))
+		assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100First)))
+		assert.Equal(t, "0000:1b:00.0", deviceOf(t, node, h100Second).Info.PCIAddress)
+	}
+
+	// What is told of the address is told of the GPU that is there now.
+	head, _, _ = strings.Cut(f.xml.stdout, "\t<gpu id=")
+	f.xml.stdout = "Unable to determine the device handle for GPU0: 0000:1B:00.0: Unknown Error\n" + head + "</nvidia_smi_log>\n"
 	node := read(t, r)
-	assert.Equal(t, []string{h100First}, ids(node))
-	assert.Equal(t, counts(1, 0), presence(node))
+	assert.Equal(t, counts(0, 2), presence(node))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(deviceOf(t, node, h100Second)))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100First)))
 }
 
 func TestGPUThatTheToolLeavesOut(t *testing.T) {

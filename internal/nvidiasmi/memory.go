@@ -4,6 +4,8 @@
 package nvidiasmi
 
 import (
+	"fmt"
+
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
@@ -27,19 +29,18 @@ type known struct {
 	seen      bool // in the listing that is being read
 }
 
-// find returns a GPU by its PCI address, which stays the same as long as the machine is up, or else by its id.
-func (m *memory) find(pci, id string) *known {
-	for _, k := range m.gpus {
-		if pci != "" && k.device.Info.PCIAddress == pci {
-			return k
-		}
-	}
+// find returns a GPU by its id, or else by its PCI address. The id comes first: the machine may have been down for another driver,
+// and GPUs have other addresses when one of them is gone. Of two that had an address it is the one that has been read there since.
+func (m *memory) find(pci, id string) (found *known) {
 	for _, k := range m.gpus {
 		if id != "" && k.device.ID == id {
 			return k
 		}
+		if pci != "" && k.device.Info.PCIAddress == pci && (found == nil || found.away) {
+			found = k
+		}
 	}
-	return nil
+	return found
 }
 
 func (m *memory) byIndex(index gpu.Opt[int]) *known {
@@ -171,27 +172,25 @@ func (r *Reader) unreachable(told []parse.Unreachable) (rest []parse.Unreachable
 	return rest
 }
 
-// forgotten adds the GPUs that were seen before and are not in a complete listing. Those that were last seen with another
-// version of the driver are gone for good: a driver is not replaced under a GPU that is in use. What was told of GPUs without
-// saying which is told of them; it returns what is left of that.
+// forgotten adds the GPUs that were seen before and are not in a complete listing, also by a driver of another version: a GPU that
+// does not come back after it was replaced is one that is missed. What was told of GPUs without saying which is told of them; it
+// returns what is left of that.
 func (r *Reader) forgotten(told []parse.Unreachable) (rest []parse.Unreachable) {
-	kept := r.memory.gpus[:0]
 	for _, k := range r.memory.gpus {
-		if !k.seen {
-			if k.driver != r.memory.driver {
-				continue
-			}
-			k.away = true
-			fault, message := gpu.FaultUnreachable, "was seen before, and nvidia-smi lists it no more"
-			if len(told) > 0 {
-				fault, message = told[0].Fault(), told[0].Reason
-				told = told[1:]
-			}
-			r.absent(k, fault, message)
+		if k.seen {
+			continue
 		}
-		kept = append(kept, k)
+		k.away = true
+		fault, message := gpu.FaultUnreachable, "was seen before, and nvidia-smi lists it no more"
+		if now := r.memory.driver; k.driver != now && k.driver != "" {
+			message = fmt.Sprintf("was seen with driver %s, and driver %s does not list it: it failed over the change, was taken out, or is "+
+				"supported no more; see the kernel's log", k.driver, now)
+		}
+		if len(told) > 0 {
+			fault, message = told[0].Fault(), told[0].Reason
+			told = told[1:]
+		}
+		r.absent(k, fault, message)
 	}
-	clear(r.memory.gpus[len(kept):])
-	r.memory.gpus = kept
 	return told
 }

@@ -25,18 +25,6 @@ func names(node *gpu.Node) map[string]string {
 	return all
 }
 
-// How often the reader asked for a listing in XML since the batches were last cleared.
-func (f *tool) askedXML() (n int) {
-	for _, b := range f.batches {
-		for _, kind := range b {
-			if strings.HasPrefix(kind, "xml") {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // The numbers of the device nodes are neither the indices nor in their order: as of a single GPU with minor number 6.
 func TestTrapMinorNumbersAreNoIndices(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -58,7 +46,7 @@ func TestTrapMinorNumbersAreNoIndices(t *testing.T) {
 				assert.Equal(t, tt.want, names(node))
 				assert.Empty(t, problems(node))
 			}
-			assert.Equal(t, 1, f.askedXML(), "it is asked once")
+			assert.Equal(t, 1, f.asked("xml"), "it is asked once")
 			assert.Equal(t, tt.want, names(read(t, newReader(t, QueryFull, f, newClock()))), "the other query names them otherwise")
 		})
 	}
@@ -75,7 +63,7 @@ func TestMinorNumbersAreAskedAgainWhenTheyMayBeOthers(t *testing.T) {
 		for range 3 {
 			read(t, r)
 		}
-		assert.Equal(t, want, f.askedXML(), why)
+		assert.Equal(t, want, f.asked("xml"), why)
 	}
 	asks(0, "nothing has changed")
 
@@ -126,7 +114,7 @@ func TestMinorNumbersOutliveHalfAnOutput(t *testing.T) {
 	read(t, r)
 	f.table = table
 	assert.Equal(t, map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}, names(read(t, r)))
-	assert.Equal(t, 1, f.askedXML())
+	assert.Equal(t, 1, f.asked("xml"))
 }
 
 // Until the numbers are known the GPUs have no name, as one after the index would be another's. Everything else is read, and the
@@ -159,7 +147,7 @@ func TestMinorNumbersThatAreNotTold(t *testing.T) {
 				require.ErrorContains(t, node.Problems[0].Err, "of "+tt.open+" GPUs")
 				c.pass(10 * time.Second)
 			}
-			assert.Equal(t, 8, f.askedXML(), "after 0, 10, 30, 70, 150, 310, 610 and 910 seconds")
+			assert.Equal(t, 8, f.asked("xml"), "after 0, 10, 30, 70, 150, 310, 610 and 910 seconds")
 			f.xml = minorsXML("1", "0")
 			c.pass(lastRest)
 			node := read(t, r)
