@@ -107,8 +107,8 @@ func TestSnapshot(t *testing.T) {
 		pod("plain", "n1", container("main")),
 		pod("lost", "gone", container("main", nvidia, 3)),
 		unschedulable(pod("waits", "", container("main", nvidia, 8)),
-			"0/3 nodes are available: 1 Insufficient cpu, 2 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available"),
-		unschedulable(pod("cpu-bound", "", container("main", nvidia, 1)), "0/3 nodes are available: 3 Insufficient cpu."),
+			"0/3 nodes are available: 1 Insufficient cpu, 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available"),
+		unschedulable(pod("cpu-bound", "", container("main", mig, 1)), "0/3 nodes are available: 2 Insufficient "+mig+", 3 Insufficient cpu."),
 		pod("new", "", container("main", nvidia, 1)),
 	))
 	assert.Equal(t, Snapshot{
@@ -116,7 +116,7 @@ func TestSnapshot(t *testing.T) {
 			{"ml", "a", "uid-a", "one", "n1", nvidia, 1},
 			{"ml", "a", "uid-a", "two", "n1", nvidia, 1},
 			{"ml", "a", "uid-a", "two", "n1", mig, 1},
-			{"ml", "cpu-bound", "uid-cpu-bound", "main", "", nvidia, 1},
+			{"ml", "cpu-bound", "uid-cpu-bound", "main", "", mig, 1},
 			{"ml", "inits", "uid-inits", "main", "n1", nvidia, 1},
 			{"ml", "inits", "uid-inits", "sidecar", "n1", nvidia, 2},
 			{"ml", "limits", "uid-limits", "main", "n2", mig, 2},
@@ -136,14 +136,17 @@ func TestSnapshot(t *testing.T) {
 }
 
 func TestSnapshotChanges(t *testing.T) {
-	client := fake.NewClientset(node("n1", list(nvidia, 8), list(nvidia, 8)))
+	client := fake.NewClientset(node("n1", list(nvidia, 8), list(nvidia, 8)), pod("before", "n1", container("main", nvidia, 1)))
 	v := start(t, client)
-	assert.Equal(t, []NodeResource{{"n1", "uid-n1", nvidia, some(8), some(8), 0}}, v.Snapshot().Nodes)
+	assert.Equal(t, []NodeResource{{"n1", "uid-n1", nvidia, some(8), some(8), 1}}, v.Snapshot().Nodes)
 
 	waiting := unschedulable(pod("a", "", container("main", nvidia, 8)), "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
 	_, err := client.CoreV1().Pods("ml").Create(t.Context(), waiting, metav1.CreateOptions{})
 	require.NoError(t, err)
 	eventually(t, func() bool { return v.Snapshot().Pending[0].Pods == 1 })
+
+	require.NoError(t, client.CoreV1().Pods("ml").Delete(t.Context(), "before", metav1.DeleteOptions{}))
+	eventually(t, func() bool { s := v.Snapshot(); return s.Nodes[0].Requested == 0 && s.Pending[0].Pods == 0 })
 
 	_, err = client.CoreV1().Pods("ml").Update(t.Context(), pod("a", "n1", container("main", nvidia, 8)), metav1.UpdateOptions{})
 	require.NoError(t, err)
@@ -182,7 +185,7 @@ func TestInsufficient(t *testing.T) {
 func TestWants(t *testing.T) {
 	requested := []amount{{nvidia, 1}, {mig, 1}}
 	p := unschedulable(pod("a", ""), "1 Insufficient "+nvidia+", 1 Insufficient "+mig)
-	assert.Equal(t, []string{nvidia, mig}, wants(&p.Status, requested))
+	assert.Equal(t, requested, wants(&p.Status, requested))
 	p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated
 	assert.Empty(t, wants(&p.Status, requested), "held back by its own gates")
 	p.Status.Conditions[0].Reason = corev1.PodReasonUnschedulable

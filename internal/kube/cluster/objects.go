@@ -17,7 +17,8 @@ type storedPod struct {
 	node       string
 	containers []request // of containers that run together: all but init containers that end
 	total      []amount  // what the scheduler counts for the pod
-	wants      []string  // the resources for want of which it is not scheduled
+	wants      []amount  // those of the total that the scheduler misses on some node
+	placement  *placement
 }
 
 type request struct {
@@ -30,10 +31,12 @@ type amount struct {
 	count    int64
 }
 
-// storedNode is what is kept of a node.
+// storedNode is what is kept of a node. Of one that has none of the resources that is its name.
 type storedNode struct {
 	metav1.ObjectMeta
 	capacity, allocatable []amount
+	labels                map[string]string
+	taints                []corev1.Taint // that keep pods away
 }
 
 // requestIndex finds the pods that request GPUs, which are few among all.
@@ -81,7 +84,9 @@ func (m *matcher) pod(object any) (any, error) {
 	}
 	stored.total = largest(most, running)
 	if pod.Status.Phase == corev1.PodPending && pod.Spec.NodeName == "" {
-		stored.wants = wants(&pod.Status, stored.total)
+		if stored.wants = wants(&pod.Status, stored.total); stored.wants != nil {
+			stored.placement = placementOf(&pod.Spec)
+		}
 	}
 	return stored, nil
 }
@@ -138,9 +143,10 @@ func combine(a, b []amount, with func(x, y int64) int64) []amount {
 	return result
 }
 
-// wants reads from the scheduler's message which of the requested resources no node has enough of.
-func wants(status *corev1.PodStatus, requested []amount) []string {
-	var missing []string
+// wants reads from the scheduler's message which of the requested resources it misses on some node. The scheduler misses a
+// GPU on a node that never had one, too; which nodes matter is for waits to tell.
+func wants(status *corev1.PodStatus, requested []amount) []amount {
+	var missing []amount
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
 		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse || c.Reason != corev1.PodReasonUnschedulable {
@@ -148,7 +154,7 @@ func wants(status *corev1.PodStatus, requested []amount) []string {
 		}
 		for _, a := range requested {
 			if insufficient(c.Message, a.resource) {
-				missing = append(missing, a.resource)
+				missing = append(missing, a)
 			}
 		}
 	}
@@ -185,9 +191,23 @@ func (m *matcher) node(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	return &storedNode{
+	stored := &storedNode{
 		ObjectMeta:  names(&node.ObjectMeta),
 		capacity:    m.amounts(node.Status.Capacity),
 		allocatable: m.amounts(node.Status.Allocatable),
-	}, nil
+	}
+	if len(stored.capacity)+len(stored.allocatable) > 0 {
+		stored.labels, stored.taints = node.Labels, keeping(&node.Spec)
+	}
+	return stored, nil
+}
+
+// count is how many of a resource there are.
+func count(amounts []amount, resource string) int64 {
+	for _, a := range amounts {
+		if a.resource == resource {
+			return a.count
+		}
+	}
+	return 0
 }

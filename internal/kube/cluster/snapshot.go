@@ -36,8 +36,8 @@ type NodeResource struct {
 	Requested             int64 // by the pods that are scheduled to the node, as the scheduler counts
 }
 
-// Pending counts the pods that are not scheduled for want of a resource (k8s.cluster.gpu.pods.pending). Every resource
-// that some node has or some pod requests is told, also with 0.
+// Pending counts the pods that are not scheduled for want of a resource (k8s.cluster.gpu.pods.pending), as waits tells
+// them. Every resource that some node has or some pod requests is told, also with 0.
 type Pending struct {
 	Resource string
 	Pods     int64
@@ -51,6 +51,7 @@ func (v *View) Snapshot() Snapshot {
 	requested := make(map[nodeKey]int64)
 	pending := make(map[string]int64)
 	pods, _ := v.pods.GetIndexer().ByIndex(requestIndex, "") // the index is there
+	var waiting []*storedPod
 	for _, object := range pods {
 		pod, ok := object.(*storedPod)
 		if !ok {
@@ -68,11 +69,19 @@ func (v *View) Snapshot() Snapshot {
 				requested[nodeKey{pod.node, a.resource}] += a.count
 			}
 		}
-		for _, resource := range pod.wants {
-			pending[resource]++
+		if len(pod.wants) > 0 {
+			waiting = append(waiting, pod)
 		}
 	}
-	s.Nodes = v.nodeResources(requested, pending)
+	nodes := v.storedNodes()
+	for _, pod := range waiting {
+		for _, a := range pod.wants {
+			if waits(pod.placement, a, nodes, requested) {
+				pending[a.resource]++
+			}
+		}
+	}
+	s.Nodes = nodeResources(nodes, requested, pending)
 	for resource, count := range pending {
 		s.Pending = append(s.Pending, Pending{Resource: resource, Pods: count})
 	}
@@ -84,14 +93,40 @@ func (v *View) Snapshot() Snapshot {
 	return s
 }
 
-// nodeResources returns what the nodes have; requests on a node that is not known any more are left out.
-func (v *View) nodeResources(requested map[nodeKey]int64, pending map[string]int64) []NodeResource {
-	var all []NodeResource
-	for _, object := range v.nodes.GetIndexer().List() {
-		node, ok := object.(*storedNode)
-		if !ok {
+func (v *View) storedNodes() []*storedNode {
+	objects := v.nodes.GetIndexer().List()
+	nodes := make([]*storedNode, 0, len(objects))
+	for _, object := range objects {
+		if node, ok := object.(*storedNode); ok {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// waits tells whether it is for a resource that a pod waits of which the scheduler says that it misses it on some node. It
+// says so of each node that has none of it, as most nodes of a cluster may be made, whatever keeps the pod from those that
+// have it. So there must be a node that has the resource, and would take the pod but for having too few left; or none that
+// has it at all.
+func waits(p *placement, a amount, nodes []*storedNode, requested map[nodeKey]int64) bool {
+	none := true
+	for _, node := range nodes {
+		allocatable := count(node.allocatable, a.resource)
+		if allocatable == 0 && count(node.capacity, a.resource) == 0 {
 			continue
 		}
+		none = false
+		if allocatable-requested[nodeKey{node.Name, a.resource}] < a.count && p.fits(node) {
+			return true
+		}
+	}
+	return none
+}
+
+// nodeResources returns what the nodes have; requests on a node that is not known any more are left out.
+func nodeResources(nodes []*storedNode, requested map[nodeKey]int64, pending map[string]int64) []NodeResource {
+	var all []NodeResource
+	for _, node := range nodes {
 		begin := len(all)
 		find := func(resource string) *NodeResource {
 			for i := begin; i < len(all); i++ {

@@ -1,0 +1,157 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+const noToleration = "0/3 nodes are available: 1 Insufficient nvidia.com/gpu, 2 node(s) had untolerated taint(s). preemption: " +
+	"0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
+
+// with is a node with labels, name and value in turns, and taints of NoSchedule.
+func with(n *corev1.Node, labels []string, taints ...string) *corev1.Node {
+	n.Labels = map[string]string{}
+	for i := 0; i < len(labels); i += 2 {
+		n.Labels[labels[i]] = labels[i+1]
+	}
+	for _, key := range taints {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Value: "present", Effect: corev1.TaintEffectNoSchedule})
+	}
+	return n
+}
+
+func cordoned(n *corev1.Node) *corev1.Node {
+	n.Spec.Unschedulable = true
+	return n
+}
+
+func tolerating(p *corev1.Pod, key string) *corev1.Pod {
+	p.Spec.Tolerations = []corev1.Toleration{{Key: key, Operator: corev1.TolerationOpExists}}
+	return p
+}
+
+func selecting(p *corev1.Pod, key, value string) *corev1.Pod {
+	p.Spec.NodeSelector = map[string]string{key: value}
+	return p
+}
+
+func requiring(p *corev1.Pod, terms ...corev1.NodeSelectorTerm) *corev1.Pod {
+	p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms},
+	}}
+	return p
+}
+
+// What keeps a pod that requests a GPU from being scheduled is a GPU in some cases, and something else in others, although the
+// scheduler misses a GPU in all of them: on the nodes that have none.
+func TestPending(t *testing.T) {
+	full := func(n int) runtime.Object {
+		return pod(fmt.Sprint("full-", n), fmt.Sprint("gpu", n), container("main", nvidia, 8))
+	}
+	gpus := func(n int) *corev1.Node { return node(fmt.Sprint("gpu", n), list(nvidia, 8), list(nvidia, 8)) }
+	cpus := func(n int) *corev1.Node { return node(fmt.Sprint("cpu", n), list(), list()) }
+	says := func(message string) *corev1.Pod {
+		return unschedulable(pod("waits", "", container("main", nvidia, 1)), "0/3 nodes are available: "+message)
+	}
+	model := func(operator corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorTerm {
+		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "model", Operator: operator, Values: values}}}
+	}
+	pools := func(more ...runtime.Object) []runtime.Object {
+		return append(more, with(gpus(1), []string{"model", "a100"}), with(gpus(2), []string{"model", "h100"}), full(1), cpus(1), cpus(2))
+	}
+	const otherPool = "3 node(s) didn't match Pod's node affinity/selector, 1 Insufficient nvidia.com/gpu."
+	drained := gpus(1)
+	drained.Status.Allocatable = list(nvidia, 0)
+	idle := gpus(3)
+	idle.Status.Capacity, idle.Status.Allocatable = list(nvidia, 0), list(nvidia, 0)
+
+	for name, c := range map[string]struct {
+		objects []runtime.Object
+		want    int64
+	}{
+		"GPUs that are free, and tainted": {[]runtime.Object{
+			with(gpus(1), nil, nvidia), with(gpus(2), nil, nvidia), cpus(1),
+			unschedulable(pod("waits", "", container("main", nvidia, 1)), noToleration),
+		}, 0},
+		"GPUs that are taken, and tainted": {[]runtime.Object{
+			with(gpus(1), nil, nvidia), with(gpus(2), nil, nvidia), cpus(1), full(1), full(2),
+			unschedulable(pod("waits", "", container("main", nvidia, 1)), noToleration),
+		}, 0},
+		"tainted nodes that are full, and tolerated": {[]runtime.Object{
+			with(gpus(1), nil, nvidia), with(gpus(2), nil, nvidia), cpus(1), full(1), full(2),
+			tolerating(says("3 Insufficient nvidia.com/gpu."), nvidia),
+		}, 1},
+		"a full node beside control plane nodes": {[]runtime.Object{
+			gpus(1), full(1), with(cpus(1), nil, "control-plane"), cpus(2),
+			says("1 node(s) had untolerated taint(s), 2 Insufficient nvidia.com/gpu."),
+		}, 1},
+		"memory": {[]runtime.Object{gpus(1), gpus(2), cpus(1), says("1 Insufficient nvidia.com/gpu, 2 Insufficient memory.")}, 0},
+		"a volume of another zone": {[]runtime.Object{
+			gpus(1), gpus(2), cpus(1), says("1 Insufficient nvidia.com/gpu, 2 node(s) had volume node affinity conflict."),
+		}, 0},
+		"memory here, a GPU there": {[]runtime.Object{
+			gpus(1), gpus(2), full(2), cpus(1), says("1 Insufficient memory, 2 Insufficient nvidia.com/gpu."),
+		}, 1},
+		"every node is full": {[]runtime.Object{gpus(1), gpus(2), full(1), full(2), cpus(1), says("3 Insufficient nvidia.com/gpu.")}, 1},
+		"more than a node has": {[]runtime.Object{
+			gpus(1), gpus(2), cpus(1),
+			unschedulable(pod("waits", "", container("main", nvidia, 9)), "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."),
+		}, 1},
+		"no node has any":                    {[]runtime.Object{cpus(1), cpus(2), idle, says("3 Insufficient nvidia.com/gpu.")}, 1},
+		"no node at all":                     {[]runtime.Object{says("1 Insufficient nvidia.com/gpu.")}, 1},
+		"GPUs that the node may not give":    {[]runtime.Object{drained, gpus(2), full(2), cpus(1), says("3 Insufficient nvidia.com/gpu.")}, 1},
+		"cordoned":                           {[]runtime.Object{cordoned(gpus(1)), cpus(1), cpus(2), says("1 node(s) were unschedulable, 2 Insufficient nvidia.com/gpu.")}, 0},
+		"cordoned, and a full one":           {[]runtime.Object{cordoned(gpus(1)), gpus(2), full(2), cpus(1), says("1 node(s) were unschedulable, 2 Insufficient nvidia.com/gpu.")}, 1},
+		"the selector's pool is full":        {pools(selecting(says(otherPool), "model", "a100")), 1},
+		"the selector's pool has some":       {pools(selecting(says(otherPool), "model", "h100")), 0},
+		"the selector's pool is not there":   {pools(selecting(says(otherPool), "model", "b200")), 0},
+		"the affinity's pool is full":        {pools(requiring(says(otherPool), model(corev1.NodeSelectorOpIn, "a100"))), 1},
+		"the affinity's pool has some":       {pools(requiring(says(otherPool), model(corev1.NodeSelectorOpNotIn, "a100"))), 0},
+		"one of the affinity's pool is full": {pools(requiring(says(otherPool), model(corev1.NodeSelectorOpIn, "b200"), model(corev1.NodeSelectorOpExists))), 1},
+		"the affinity's node is full": {pools(requiring(says(otherPool), corev1.NodeSelectorTerm{
+			MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"gpu1"}}},
+		})), 1},
+		"an affinity that says nothing": {pools(requiring(says(otherPool), corev1.NodeSelectorTerm{})), 0},
+		"an affinity that is not known": {pools(requiring(says(otherPool), model("Like", "a100"))), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := start(t, fake.NewClientset(c.objects...))
+			assert.Equal(t, []Pending{{nvidia, c.want}}, v.Snapshot().Pending)
+		})
+	}
+}
+
+func TestTaints(t *testing.T) {
+	node := &storedNode{
+		ObjectMeta: metav1.ObjectMeta{Name: "n"},
+		taints: keeping(&corev1.NodeSpec{Taints: []corev1.Taint{
+			{Key: "a", Value: "5", Effect: corev1.TaintEffectNoSchedule},
+			{Key: "b", Effect: corev1.TaintEffectPreferNoSchedule}, // keeps nobody away
+		}}),
+	}
+	for name, c := range map[string]struct {
+		tolerations []corev1.Toleration
+		want        bool
+	}{
+		"none":           {nil, false},
+		"all":            {[]corev1.Toleration{{Operator: corev1.TolerationOpExists}}, true},
+		"key":            {[]corev1.Toleration{{Key: "b"}, {Key: "a", Operator: corev1.TolerationOpExists}}, true},
+		"value":          {[]corev1.Toleration{{Key: "a", Value: "5"}}, true},
+		"another value":  {[]corev1.Toleration{{Key: "a", Value: "6"}}, false},
+		"another effect": {[]corev1.Toleration{{Key: "a", Value: "5", Effect: corev1.TaintEffectNoExecute}}, false},
+		"no number":      {[]corev1.Toleration{{Key: "a", Value: "x", Operator: corev1.TolerationOpLt}}, false},
+		"a number":       {[]corev1.Toleration{{Key: "a", Value: "6", Operator: corev1.TolerationOpLt}}, true},
+	} {
+		p := &placement{tolerations: c.tolerations}
+		assert.Equal(t, c.want, p.fits(node), name)
+	}
+}
