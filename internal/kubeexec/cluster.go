@@ -187,6 +187,20 @@ func (c *cluster) admit(ctx context.Context) bool {
 
 func (c *cluster) leave() { <-c.tokens }
 
+// obedient has every exec's error looked at, whatever the exec is for: an error of a part of a read is only a problem of the node.
+type obedient struct {
+	executor
+	failed func(error)
+}
+
+func (o obedient) exec(ctx context.Context, in place, argv []string, out *output) (int, error) {
+	code, err := o.executor.exec(ctx, in, argv, out)
+	if err != nil {
+		o.failed(err)
+	}
+	return code, err
+}
+
 // pauseIfAsked has no node of the cluster read for as long as the API server asks for.
 func (c *cluster) pauseIfAsked(err error) {
 	wait, asked := throttled(err)

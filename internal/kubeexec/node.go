@@ -163,7 +163,6 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 		}
 	} else {
 		read = &gpu.Node{Host: host, Vendor: j.vendor(), Time: began}
-		c.pauseIfAsked(err)
 	}
 	n.note(j.vendor(), began, err)
 	c.sink(ctx, c.name, read, err)
@@ -199,7 +198,7 @@ func (n *node) reading(j *job) *reading {
 	r := n.readings[key]
 	if r == nil {
 		c := n.cluster
-		r = &reading{runner: &runner{executor: c.executor, tool: tools[j.target.Tool].command, now: c.now}}
+		r = &reading{runner: &runner{executor: obedient{c.executor, c.pauseIfAsked}, tool: tools[j.target.Tool].command, now: c.now}}
 		if c.view != nil {
 			r.processes = newProcesses(attribution.NewRemote(c.view), c.now)
 		}
