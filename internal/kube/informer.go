@@ -23,8 +23,9 @@ const failureKeep = 90*time.Second + longestWait
 // Informer keeps the objects of one kind, as they were last known, and remembers why it cannot.
 type Informer struct {
 	cache.SharedIndexInformer
-	what string // "pods of node n1"
-	now  func() time.Time
+	what      string // "pods of node n1"
+	transform cache.TransformFunc
+	now       func() time.Time
 
 	mu      sync.Mutex
 	failed  time.Time
@@ -34,9 +35,14 @@ type Informer struct {
 // NewInformer prepares an informer. What is kept of an object is what transform returns; it must still be an object with
 // metadata, of which only name, namespace and UID need be kept. what names the objects in messages.
 func NewInformer(informer cache.SharedIndexInformer, what string, transform cache.TransformFunc) (*Informer, error) {
-	i := &Informer{SharedIndexInformer: informer, what: what, now: time.Now}
+	i := &Informer{SharedIndexInformer: informer, what: what, transform: transform, now: time.Now}
 	if err := errors.Join(
-		informer.SetTransform(transform),
+		informer.SetTransform(func(object any) (any, error) {
+			if l, ok := object.(*listed); ok {
+				return l.Object, nil
+			}
+			return transform(object)
+		}),
 		informer.SetWatchErrorHandlerWithContext(i.watchFailed),
 	); err != nil {
 		return nil, fmt.Errorf("kube: watch %s: %w", what, err)
@@ -85,7 +91,7 @@ func (i *Informer) Err() error {
 	hint := "what was last known is shown until the API server answers"
 	switch {
 	case apierrors.IsForbidden(i.failure):
-		hint = "grant get, list and watch"
+		hint = "grant list and watch"
 	case apierrors.IsUnauthorized(i.failure):
 		hint = "check the credentials"
 	}

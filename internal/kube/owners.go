@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -137,8 +136,8 @@ func (o *Owners) informer(ctx context.Context, resource schema.GroupResource) (*
 	if err != nil {
 		return nil, fmt.Errorf("kube: look up the kind %s: %w; owners above it are not known", resource, err)
 	}
-	shared := metadatainformer.NewFilteredMetadataInformer(o.client, gvr, metav1.NamespaceAll, 0, cache.Indexers{}, nil)
-	informer, err := NewInformer(shared.Informer(), resource.String(), stripMetadata)
+	shared := Paged(o.client.Resource(gvr), &metav1.PartialObjectMetadata{}, cache.Indexers{}, nil)
+	informer, err := NewInformer(shared, resource.String(), stripMetadata)
 	if err != nil {
 		return nil, err
 	}

@@ -192,7 +192,7 @@ func TestPodsForbidden(t *testing.T) {
 	eventually(t, func() bool { return pods.Err() != nil })
 	require.ErrorContains(t, pods.Err(), "kube: watch pods of node n1")
 	require.ErrorContains(t, pods.Err(), "no rule allows it")
-	require.ErrorContains(t, pods.Err(), "grant get, list and watch")
+	require.ErrorContains(t, pods.Err(), "grant list and watch")
 	assert.False(t, pods.Synced())
 }
 

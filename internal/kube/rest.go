@@ -116,24 +116,19 @@ func NewClients(config *rest.Config) (*Clients, error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}
-	return &Clients{
-		Kubernetes: &listing{kubernetesClient}, Metadata: &listingMetadata{metadataClient}, Dynamic: &listingDynamic{dynamicClient},
-	}, nil
+	return &Clients{Kubernetes: &listing{kubernetesClient}, Metadata: metadataClient, Dynamic: &listingDynamic{dynamicClient}}, nil
 }
 
 // Informers of these clients list before they watch, rather than have the first list streamed: while an API server cannot
-// be reached, client-go's stream tells no error, and waits out its back-off, a minute at most, when it is stopped.
+// be reached, client-go's stream tells no error, and waits out its back-off, a minute at most, when it is stopped. Lists that
+// may be long are Paged.
 type (
-	listing         struct{ *kubernetes.Clientset }
-	listingMetadata struct{ metadata.Interface }
-	listingDynamic  struct{ dynamic.Interface }
+	listing        struct{ *kubernetes.Clientset }
+	listingDynamic struct{ dynamic.Interface }
 )
 
 // IsWatchListSemanticsUnSupported is what client-go asks.
 func (*listing) IsWatchListSemanticsUnSupported() bool { return true }
-
-// IsWatchListSemanticsUnSupported is what client-go asks.
-func (*listingMetadata) IsWatchListSemanticsUnSupported() bool { return true }
 
 // IsWatchListSemanticsUnSupported is what client-go asks.
 func (*listingDynamic) IsWatchListSemanticsUnSupported() bool { return true }

@@ -263,8 +263,8 @@ func TestFleetPermissions(t *testing.T) {
 	assert.Nil(t, node.Host.Labels)
 	assert.Equal(t, &gpu.Container{PodUID: podUID, ID: containerID}, node.Processes[0].Container)
 	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "nodes: ") }, "not told")
-	assert.Regexp(t, `(?m)^nodes: kubeexec: cluster prod: .*grant get, list and watch$`, problems.lines("prod"))
-	assert.Regexp(t, `(?m)^attribution: pods: kubeexec: cluster prod: .*grant get, list and watch$`, problems.lines("prod"))
+	assert.Regexp(t, `(?m)^nodes: kubeexec: cluster prod: .*grant list and watch$`, problems.lines("prod"))
+	assert.Regexp(t, `(?m)^attribution: pods: kubeexec: cluster prod: .*grant list and watch$`, problems.lines("prod"))
 
 	// With a node selector nothing can be read without nodes: those that run an agent are not known.
 	config.NodeSelector = "!agent"

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -25,7 +24,7 @@ type knownNode struct {
 
 // newNodes prepares the watching of the nodes that are to be read.
 func newNodes(client kubernetes.Interface, config *Config) (*kube.Informer, error) {
-	shared := coreinformers.NewFilteredNodeInformer(client, 0, cache.Indexers{}, func(list *metav1.ListOptions) {
+	shared := kube.Paged(client.CoreV1().Nodes(), &corev1.Node{}, cache.Indexers{}, func(list *metav1.ListOptions) {
 		list.LabelSelector = config.NodeSelector
 	})
 	return kube.NewInformer(shared, "nodes", func(object any) (any, error) {

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -38,7 +37,7 @@ type container struct {
 
 // newDriverPods prepares the watching of a target's pods.
 func newDriverPods(client kubernetes.Interface, t *TargetConfig) (*kube.Informer, error) {
-	shared := coreinformers.NewFilteredPodInformer(client, t.Namespace, 0, cache.Indexers{}, func(list *metav1.ListOptions) {
+	shared := kube.Paged(client.CoreV1().Pods(t.Namespace), &corev1.Pod{}, cache.Indexers{}, func(list *metav1.ListOptions) {
 		list.LabelSelector = t.LabelSelector
 	})
 	return kube.NewInformer(shared, fmt.Sprintf("pods with %s in namespace %s", t.LabelSelector, t.Namespace), storeDriverPod)

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	coreinformers "k8s.io/client-go/informers/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -54,8 +54,8 @@ func New(client kubernetes.Interface, patterns []string) (*View, error) {
 	}
 	m := &matcher{patterns: patterns, known: make(map[string]bool)}
 	pods, err1 := kube.NewInformer(
-		coreinformers.NewPodInformer(client, "", 0, cache.Indexers{requestIndex: indexRequests}), "pods", m.pod)
-	nodes, err2 := kube.NewInformer(coreinformers.NewNodeInformer(client, 0, cache.Indexers{}), "nodes", m.node)
+		kube.Paged(client.CoreV1().Pods(""), &corev1.Pod{}, cache.Indexers{requestIndex: indexRequests}, nil), "pods", m.pod)
+	nodes, err2 := kube.NewInformer(kube.Paged(client.CoreV1().Nodes(), &corev1.Node{}, cache.Indexers{}, nil), "nodes", m.node)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
