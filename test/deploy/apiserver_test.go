@@ -6,23 +6,29 @@
 package deploy
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -33,6 +39,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
 // realAPIServer starts an etcd and a kube-apiserver, those that the end-to-end test has built, and returns how to be its
@@ -161,7 +169,76 @@ func TestRealAPIServer(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.allowed, review.Status.Allowed, "%s: %s: %s", c.account, c.what, review.Status.Reason)
 	}
+	checkPages(t, config, client)
 }
+
+// checkPages tells whether an API server gives a long list in pages, and a watch that goes on from it.
+func checkPages(t *testing.T, config *rest.Config, client kubernetes.Interface) {
+	t.Helper()
+	const many = 1100
+	create := func(i int) {
+		name := fmt.Sprint("set-", i)
+		labels := map[string]string{"app": name}
+		_, err := client.AppsV1().ReplicaSets("gpu-operator").Create(t.Context(), &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "top", UID: "t"}}},
+			Spec: appsv1.ReplicaSetSpec{
+				Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}},
+				},
+			},
+		}, metav1.CreateOptions{})
+		assert.NoError(t, err)
+	}
+	var creating sync.WaitGroup
+	for worker := range 8 {
+		creating.Go(func() {
+			for i := worker; i < many; i += 8 {
+				create(i)
+			}
+		})
+	}
+	creating.Wait()
+
+	var lists atomic.Int64
+	counted := rest.CopyConfig(config)
+	counted.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return trip(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/replicasets") && r.URL.Query().Get("watch") == "" {
+				lists.Add(1)
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	clients, err := kube.NewClients(counted)
+	require.NoError(t, err)
+	owners := kube.NewOwners(clients, []string{"replicasets.apps"})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { owners.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	above := func(i int) int {
+		set, err := client.AppsV1().ReplicaSets("gpu-operator").Get(t.Context(), fmt.Sprint("set-", i), metav1.GetOptions{})
+		if err != nil {
+			return 0
+		}
+		return len(owners.Of(&kube.Pod{Namespace: "gpu-operator", Owners: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set.Name, UID: set.UID}}}))
+	}
+	require.Eventually(t, owners.Synced, time.Minute, 10*time.Millisecond, owners.Errs())
+	assert.Equal(t, int64(2), lists.Load())
+	for _, i := range []int{0, 500, many - 1} {
+		assert.Equal(t, 2, above(i), i)
+	}
+	create(many)
+	require.Eventually(t, func() bool { return above(many) == 2 }, time.Minute, 10*time.Millisecond, "the watch tells it")
+	assert.Empty(t, owners.Errs())
+	assert.Equal(t, int64(2), lists.Load())
+}
+
+type trip func(*http.Request) (*http.Response, error)
+
+func (t trip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // accesses are what accounts may and may not; without a namespace it is in all of them.
 var accesses = []struct {
@@ -186,7 +263,9 @@ var accesses = []struct {
 	{"gpureceiver-exec", "create pods/exec in kube-system", false},
 	{"gpureceiver-exec", "get pods/exec", false},
 	{"gpureceiver-exec", "create pods in gpu-operator", false},
+	{"gpureceiver-exec", "get pods in gpu-operator", false},
 	{"gpureceiver-exec", "watch nodes", true},
+	{"gpureceiver-exec", "get nodes", false},
 	{"gpureceiver-exec", "list jobs.batch", true},
 	{"gpureceiver-exec", "update leases.coordination.k8s.io in gpureceiver-exec", true},
 	{"gpureceiver-exec", "update leases.coordination.k8s.io in kube-system", false},

@@ -4,6 +4,7 @@
 package deploy
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -52,7 +53,11 @@ func TestRolesAreMinimal(t *testing.T) {
 					continue
 				}
 				assert.Contains(t, readable, resource, o.file)
-				assert.Subset(t, []string{"get", "list", "watch"}, rule.Verbs, "%s: %s", o.file, resource)
+				verbs := []string{"list", "watch"}
+				if strings.HasPrefix(o.file, filepath.Join("components", "k8s-attributes")) {
+					verbs = append(verbs, "get") // the processor's own demand
+				}
+				assert.ElementsMatch(t, verbs, rule.Verbs, "%s: %s", o.file, resource)
 			}
 		}
 		for _, part := range strings.Split(o.text, "  - apiGroups:")[:len(rules)] {

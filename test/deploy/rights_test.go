@@ -21,6 +21,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec"
 )
 
 // apiServer answers lists with nothing, keeps watches open, and notes who asks for what, as verb and resource. Discovery is
@@ -54,7 +55,7 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"resource.k8s.io/v1",
 			"resources":[{"name":"resourceslices","kind":"ResourceSlice","namespaced":false,"verbs":["list","watch"]}]}`))
 		return
-	case r.Method != http.MethodGet || !slices.Contains([]int{3, 4}, len(path)):
+	case r.Method != http.MethodGet || len(path) < 3 || len(path) > 5 || len(path) == 5 && path[2] != "namespaces":
 		s.mu.Lock()
 		s.wrong = append(s.wrong, r.Method+" "+r.URL.String())
 		s.mu.Unlock()
@@ -78,7 +79,10 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	}
-	kind, version := "List", strings.Join(path[1:len(path)-1], "/")
+	kind, version := "List", strings.Join(path[1:min(len(path)-1, 3)], "/")
+	if path[0] == "api" {
+		version = path[1]
+	}
 	if strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList") {
 		kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
 	}
@@ -91,26 +95,34 @@ func (s *apiServer) requests() (asked, wrong []string) {
 	return slices.Sorted(maps.Keys(s.asked)), slices.Clone(s.wrong)
 }
 
-// granted are the rights of ClusterRoles, as verb and resource.
+// granted are the rights of ClusterRoles and Roles, as verb and resource, but those on pods/exec, for which there must be a pod.
 func granted(t *testing.T, names ...string) []string {
 	t.Helper()
 	var rights []string
 	for _, o := range all(t) {
-		role, ok := o.typed.(*rbacv1.ClusterRole)
-		if !ok || !slices.Contains(names, role.Name) {
+		if !slices.Contains(names, o.GetName()) {
 			continue
 		}
-		for _, rule := range role.Rules {
+		var rules []rbacv1.PolicyRule
+		switch role := o.typed.(type) {
+		case *rbacv1.ClusterRole:
+			rules = role.Rules
+		case *rbacv1.Role:
+			rules = role.Rules
+		}
+		for _, rule := range rules {
 			for _, resource := range resources(rule) {
 				for _, verb := range rule.Verbs {
-					rights = append(rights, verb+" "+resource)
+					if resource != "pods/exec" {
+						rights = append(rights, verb+" "+resource)
+					}
 				}
 			}
 		}
 	}
 	require.NotEmpty(t, rights)
 	slices.Sort(rights)
-	return rights
+	return slices.Compact(rights)
 }
 
 // What the code asks an API server for is what the roles grant: no request without a right, no right without a request.
@@ -118,11 +130,11 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		roles []string
-		start func(t *testing.T, clients *kube.Clients)
+		start func(t *testing.T, clients *kube.Clients, url string)
 	}{
 		"agent with owners and claims": {
 			[]string{"gpureceiver-agent-owners", "gpureceiver-agent-dra"},
-			func(t *testing.T, clients *kube.Clients) {
+			func(t *testing.T, clients *kube.Clients, _ string) {
 				t.Helper()
 				view, err := kube.NewView(clients, kube.ViewOptions{
 					Pods: kube.PodsOptions{Node: "node-a"}, Kinds: []string{"replicasets.apps", "jobs.batch"}, Devices: true,
@@ -135,7 +147,7 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 		},
 		"attribution from outside": {
 			[]string{"gpureceiver-exec-attribution"},
-			func(t *testing.T, clients *kube.Clients) {
+			func(t *testing.T, clients *kube.Clients, _ string) {
 				t.Helper()
 				view, err := kube.NewView(clients, kube.ViewOptions{Kinds: []string{"replicasets.apps", "jobs.batch"}})
 				require.NoError(t, err)
@@ -143,9 +155,22 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 				t.Cleanup(view.Stop)
 			},
 		},
+		"from outside": {
+			[]string{"gpureceiver-exec", "gpureceiver-exec-nodes"},
+			func(t *testing.T, _ *kube.Clients, url string) {
+				t.Helper()
+				config := kubeexec.DefaultConfig()
+				config.AttributePods = false
+				config.Clusters = []kubeexec.ClusterConfig{{Name: "a", API: kube.Config{Endpoint: url, QPS: 1000, Burst: 1000}}}
+				fleet, err := kubeexec.New(&config, kubeexec.Options{Interval: time.Minute, Timeout: time.Second})
+				require.NoError(t, err)
+				fleet.Start()
+				t.Cleanup(func() { assert.NoError(t, fleet.Close()) })
+			},
+		},
 		"cluster": {
 			[]string{"gpureceiver-cluster"},
-			func(t *testing.T, clients *kube.Clients) {
+			func(t *testing.T, clients *kube.Clients, _ string) {
 				t.Helper()
 				view, err := cluster.New(clients.Kubernetes, cluster.DefaultResources())
 				require.NoError(t, err)
@@ -159,7 +184,7 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 			server := newAPIServer(t)
 			clients, err := kube.NewClients(&rest.Config{Host: server.url, QPS: -1})
 			require.NoError(t, err)
-			c.start(t, clients)
+			c.start(t, clients, server.url)
 			want := granted(t, c.roles...)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()

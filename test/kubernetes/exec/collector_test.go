@@ -125,7 +125,7 @@ type rights struct {
 
 // all is what deploy/kubernetes/exec gives.
 func all() rights {
-	return rights{pods: "get, list, watch", exec: "get, create", nodes: "get, list, watch", owners: "list, watch"}
+	return rights{pods: "list, watch", exec: "get, create", nodes: "list, watch", owners: "list, watch"}
 }
 
 // grant makes a service account with rights.

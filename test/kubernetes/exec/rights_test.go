@@ -77,7 +77,7 @@ func testRights(t *testing.T, s *stage) {
 			{"get-alone", func(r *rights) { r.exec = "get" }, false, []string{"403", "cannot create resource", "pods/exec", "grant get and create on pods/exec"}},
 			{"no-exec", func(r *rights) { r.exec = "" }, false, []string{"403", "pods/exec", "grant get and create on pods/exec"}},
 			{"no-pods", func(r *rights) { r.pods, r.owners = "", "" }, false, []string{"driver pods", "cannot list resource", "pods", gpuOperator}},
-			{"no-watch", func(r *rights) { r.pods, r.owners = "get, list", "" }, true, []string{"driver pods", "cannot watch resource", "pods"}},
+			{"no-watch", func(r *rights) { r.pods, r.owners = "list", "" }, true, []string{"driver pods", "cannot watch resource", "pods"}},
 			{"no-nodes", func(r *rights) { r.nodes = "" }, true, []string{"cannot list resource", "nodes", "cluster scope"}},
 			{"no-owners", func(r *rights) { r.owners = "" }, true, []string{"attribution", "cannot list resource", "pods"}},
 		} {
