@@ -5,7 +5,9 @@ package deploy
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -169,9 +171,25 @@ func checkContainer(t *testing.T, file string, c *corev1.Container, capabilities
 	assert.Contains(t, c.Args, "--feature-gates=+extension.healthcheck.useComponentStatus", file)
 	assert.NotEmpty(t, c.Resources.Requests, file)
 	assert.NotEmpty(t, c.Resources.Limits.Memory().String(), file)
+	checkMemory(t, file, c)
 	for _, mount := range c.VolumeMounts {
 		assert.True(t, mount.ReadOnly, "%s: %s", file, mount.MountPath)
 	}
+}
+
+var mebibytes = regexp.MustCompile(`^([0-9]+)MiB$`)
+
+// checkMemory tells whether Go knows that its memory is limited, with room below the limit for what is not Go's.
+func checkMemory(t *testing.T, file string, c *corev1.Container) {
+	t.Helper()
+	i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "GOMEMLIMIT" })
+	require.GreaterOrEqual(t, i, 0, file)
+	m := mebibytes.FindStringSubmatch(c.Env[i].Value)
+	require.NotNil(t, m, "%s: %s", file, c.Env[i].Value)
+	soft, err := strconv.ParseInt(m[1], 10, 64)
+	require.NoError(t, err)
+	hard := float64(c.Resources.Limits.Memory().Value())
+	assert.InDelta(t, 0.85*hard, soft<<20, 0.05*hard, file)
 }
 
 func checkVolumes(t *testing.T, file string, pod *corev1.PodSpec, agent bool) {
