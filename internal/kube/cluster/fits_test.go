@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -153,5 +154,25 @@ func TestTaints(t *testing.T) {
 	} {
 		p := &placement{tolerations: c.tolerations}
 		assert.Equal(t, c.want, p.fits(node), name)
+	}
+}
+
+// BenchmarkPending is of the worst: a thousand nodes, all full, and a thousand pods that none of them would take.
+func BenchmarkPending(b *testing.B) {
+	v, err := New(fake.NewClientset(), DefaultResources())
+	require.NoError(b, err)
+	m := &matcher{patterns: DefaultResources(), known: map[string]bool{}}
+	for i := range 1000 {
+		stored, _ := m.node(with(node(fmt.Sprint("n", i), list(nvidia, 0), list(nvidia, 8)), []string{"model", "a100"}, nvidia))
+		require.NoError(b, v.nodes.GetStore().Add(stored))
+		taken, _ := m.pod(pod(fmt.Sprint("taken", i), fmt.Sprint("n", i), container("main", nvidia, 8)))
+		require.NoError(b, v.pods.GetStore().Add(taken))
+		waits := tolerating(unschedulable(pod(fmt.Sprint("waits", i), "", container("main", nvidia, 8)), "1 Insufficient nvidia.com/gpu"), nvidia)
+		stored, _ = m.pod(selecting(waits, "model", "h100"))
+		require.NoError(b, v.pods.GetStore().Add(stored))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		v.Snapshot()
 	}
 }

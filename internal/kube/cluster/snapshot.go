@@ -74,9 +74,15 @@ func (v *View) Snapshot() Snapshot {
 		}
 	}
 	nodes := v.storedNodes()
+	offers := make(map[string][]offer)
 	for _, pod := range waiting {
 		for _, a := range pod.wants {
-			if waits(pod.placement, a, nodes, requested) {
+			offered, known := offers[a.resource]
+			if !known {
+				offered = offersOf(a.resource, nodes, requested)
+				offers[a.resource] = offered
+			}
+			if waits(pod.placement, a.count, offered) {
 				pending[a.resource]++
 			}
 		}
@@ -104,23 +110,29 @@ func (v *View) storedNodes() []*storedNode {
 	return nodes
 }
 
+// offer is a node that has a resource, and how many of it are left.
+type offer struct {
+	node *storedNode
+	left int64
+}
+
+func offersOf(resource string, nodes []*storedNode, requested map[nodeKey]int64) []offer {
+	var offers []offer
+	for _, node := range nodes {
+		allocatable := count(node.allocatable, resource)
+		if allocatable > 0 || count(node.capacity, resource) > 0 {
+			offers = append(offers, offer{node, allocatable - requested[nodeKey{node.Name, resource}]})
+		}
+	}
+	return offers
+}
+
 // waits tells whether it is for a resource that a pod waits of which the scheduler says that it misses it on some node. It
 // says so of each node that has none of it, as most nodes of a cluster may be made, whatever keeps the pod from those that
 // have it. So there must be a node that has the resource, and would take the pod but for having too few left; or none that
 // has it at all.
-func waits(p *placement, a amount, nodes []*storedNode, requested map[nodeKey]int64) bool {
-	none := true
-	for _, node := range nodes {
-		allocatable := count(node.allocatable, a.resource)
-		if allocatable == 0 && count(node.capacity, a.resource) == 0 {
-			continue
-		}
-		none = false
-		if allocatable-requested[nodeKey{node.Name, a.resource}] < a.count && p.fits(node) {
-			return true
-		}
-	}
-	return none
+func waits(p *placement, wanted int64, offers []offer) bool {
+	return len(offers) == 0 || slices.ContainsFunc(offers, func(o offer) bool { return o.left < wanted && p.fits(o.node) })
 }
 
 // nodeResources returns what the nodes have; requests on a node that is not known any more are left out.
