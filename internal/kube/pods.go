@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
@@ -54,7 +53,7 @@ func NewPods(client kubernetes.Interface, options PodsOptions) (*Pods, error) {
 		what += " in namespace " + options.Namespace
 	}
 	informer, err := NewInformer(
-		coreinformers.NewFilteredPodInformer(client, options.Namespace, 0, indexers, tweak), what,
+		Paged(client.CoreV1().Pods(options.Namespace), &corev1.Pod{}, indexers, tweak), what,
 		func(object any) (any, error) {
 			if pod, ok := object.(*corev1.Pod); ok {
 				return storePod(pod, &options), nil

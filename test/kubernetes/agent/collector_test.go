@@ -110,10 +110,10 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: NAMESPACE}
 rules:
-- {apiGroups: [""], resources: [pods], verbs: [get, list, watch]}
-- {apiGroups: [apps], resources: [replicasets], verbs: [get, list, watch]}
-- {apiGroups: [batch], resources: [jobs], verbs: [get, list, watch]}
-- {apiGroups: [resource.k8s.io], resources: [resourceslices], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [pods], verbs: [list, watch]}
+- {apiGroups: [apps], resources: [replicasets], verbs: [list, watch]}
+- {apiGroups: [batch], resources: [jobs], verbs: [list, watch]}
+- {apiGroups: [resource.k8s.io], resources: [resourceslices], verbs: [list, watch]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
