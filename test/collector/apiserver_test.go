@@ -140,13 +140,13 @@ func ownedBy(kind, apiVersion, name string) []metav1.OwnerReference {
 }
 
 // workloadObjects are the API objects behind the workloads: two servers of a Deployment, a notebook of a StatefulSet, training
-// of a Job, the others of nothing; each of a team. One pod more waits for a GPU.
+// of a Job, the others of nothing; each of a team. One pod more waits for all GPUs of a node.
 func workloadObjects() map[string][]any {
 	const gpus = corev1.ResourceName("nvidia.com/gpu")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a", UID: "uid-of-node-a", ResourceVersion: "1"}}
 	node.Status.Capacity = corev1.ResourceList{gpus: resource.MustParse("8"), "nvidia.com/mig-3g.40gb": resource.MustParse("2")}
 	node.Status.Allocatable = node.Status.Capacity
-	pod := func(w workload, team, node string, request corev1.ResourceName, owner []metav1.OwnerReference) *corev1.Pod {
+	pod := func(w workload, team, on string, request corev1.ResourceName, owner []metav1.OwnerReference) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ml", Name: w.pod, UID: types.UID(w.uid()), ResourceVersion: "1",
 			Labels: map[string]string{"team": team}, OwnerReferences: owner,
@@ -154,13 +154,15 @@ func workloadObjects() map[string][]any {
 		if len(owner) > 0 && owner[0].Kind == "ReplicaSet" {
 			p.Labels["pod-template-hash"] = owner[0].Name[strings.LastIndex(owner[0].Name, "-")+1:]
 		}
-		p.Spec.NodeName = node
+		p.Spec.NodeName = on
 		p.Spec.Containers = []corev1.Container{{Name: w.container, Image: "registry.example/" + w.pod + ":1.0"}}
 		if request != "" {
 			one := corev1.ResourceList{request: resource.MustParse("1")}
 			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
 		}
-		if node == "" {
+		if on == "" {
+			most := corev1.ResourceList{request: node.Status.Allocatable[request]} // some of which are in use
+			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: most, Limits: most}
 			p.Status.Phase = corev1.PodPending
 			p.Status.Conditions = []corev1.PodCondition{{
 				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,

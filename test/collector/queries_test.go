@@ -71,7 +71,7 @@ var expectations = map[string]struct {
 
 	"Free by resource name":              {"k8s_resource_name", map[string]float64{"nvidia.com/gpu": 4, "nvidia.com/mig-3g.40gb": 1}, 0},
 	"Pods that wait for a GPU":           {"k8s_resource_name", map[string]float64{"nvidia.com/gpu": 1}, 0},
-	"Requested but unused, by namespace": {"k8s_namespace_name", map[string]float64{"ml": 3}, 0},
+	"Requested but unused, by namespace": {"k8s_namespace_name", map[string]float64{"ml": 2 + 8}, 0}, // eight by the waiting pod
 }
 
 // whenLost are the answers once a GPU is lost.
