@@ -62,6 +62,9 @@ func newStage(t *testing.T) *stage {
 	require.NoError(t, os.MkdirAll(s.folder, 0o755))
 	log, err := os.ReadFile(filepath.Join("..", "..", "..", "internal", "nvidiasmi", "parse", "testdata", "xml", "v13-580.xml"))
 	require.NoError(t, err)
+	// The same GPUs as in the tables of the replay, by which the numbers of their device nodes are found.
+	log = []byte(strings.NewReplacer("GPU-58000000-0000-4000-8000-000000000001", "GPU-e2e00000-0000-4000-8000-000000000000",
+		"GPU-58000000-0000-4000-8000-000000000002", "GPU-e2e00000-0000-4000-8000-000000000001").Replace(string(log)))
 	require.NoError(t, os.WriteFile(filepath.Join(s.folder, "full.xml"), log, 0o644))
 	s.replay(t, state{Mode: "good"})
 	s.images(t)
