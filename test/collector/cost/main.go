@@ -32,7 +32,7 @@ type options struct {
 	only     string
 }
 
-// The goals, for the set of metrics that is on by default.
+// The goals.
 const (
 	goalCPU    = 2 * time.Millisecond // for each scrape, with OTLP as the shipped configuration sends it
 	goalMemory = 10 << 20             // bytes of anonymous memory above the empty receiver
@@ -121,7 +121,8 @@ func run(o options) error {
 		{name: "gpu, OTLP as in " + agentConfig + ", as systemd starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: systemd},
 		{name: "gpu, OTLP as in " + agentConfig + ", as the DaemonSet starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: daemonSet},
 		{name: "gpu, OTLP as in " + agentConfig + ", started by hand", receiver: gpuReceiver, exporter: overGRPC, compression: compression},
-		{name: "gpu, the same, memory_limiter and batch", receiver: gpuReceiver, exporter: overGRPC, compression: compression, processors: "memory_limiter, batch"},
+		{name: "gpu, the basic metrics, as systemd starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, metrics: basic(), launch: systemd},
+		{name: "gpu, by hand, memory_limiter and batch", receiver: gpuReceiver, exporter: overGRPC, compression: compression, processors: "memory_limiter, batch"},
 		{name: "gpu, OTLP over gRPC, gzip", receiver: gpuReceiver, exporter: overGRPC},
 		{name: "gpu, OTLP over HTTP", receiver: gpuReceiver, exporter: overHTTP, compression: "none"},
 		{name: "gpu, OTLP over HTTP, gzip", receiver: gpuReceiver, exporter: overHTTP},
@@ -177,7 +178,7 @@ func (e empties) startedAs(l launch) (usage, error) {
 }
 
 // judged is how many of the collectors, from the first, are compared with the goals.
-const judged = 3
+const judged = 4
 
 // verdict is what is compared with the goals.
 type verdict struct {

@@ -16,6 +16,15 @@ import (
 // withoutProcesses is the configuration in which nothing is read of processes.
 const withoutProcesses = "{process.gpu.memory.usage: {enabled: false}, process.gpu.utilization: {enabled: false}}"
 
+// basic is what the usual dashboards show: use, memory, temperature, power, clocks, the PCIe link, state, and processes. What it
+// leaves out of the default is errors, throttling, traffic, remapped memory and the driver's advice.
+func basic() string {
+	return only("hw.gpu.utilization", "hw.gpu.memory.usage", "hw.gpu.memory.limit", "hw.gpu.memory.controller.utilization",
+		"hw.temperature", "hw.temperature.limit", "hw.power", "hw.power.limit", "hw.energy", "hw.gpu.speed", "hw.gpu.performance_state",
+		"hw.fan.speed_ratio", "hw.gpu.pcie.generation", "hw.gpu.pcie.generation.limit", "hw.gpu.pcie.width", "hw.gpu.pcie.width.limit",
+		"hw.status", "hw.gpu.fault", "hw.gpu.count", "hw.gpu.info", "process.gpu.memory.usage", "process.gpu.utilization")
+}
+
 // only is the configuration in which no metric is on but these.
 func only(metrics ...string) string {
 	var off []string
