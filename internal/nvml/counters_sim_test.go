@@ -161,6 +161,28 @@ func TestXIDs(t *testing.T) {
 	assert.Empty(t, b.read().Events)
 }
 
+// That the driver once would not queue a GPU's XIDs is not for good.
+func TestXIDsWatchedLater(t *testing.T) {
+	for _, function := range []string{"nvmlDeviceGetSupportedEventTypes", "nvmlDeviceRegisterEvents"} {
+		t.Run(function, func(t *testing.T) {
+			b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nfunction = "+function+"\nreturn = UNKNOWN")
+			n := b.read()
+			healthy(t, n, 2)
+			n = b.read()
+			require.Len(t, n.Problems, 1)
+			assert.Contains(t, n.Problems[0].What, "events")
+			b.set("[fault f]\npresent = false")
+			require.Eventually(t, func() bool { return len(b.read().Problems) == 0 }, 10*time.Second, time.Millisecond)
+			b.set("[event a]\ngpu = 1\nxid = 48")
+			require.Eventually(t, func() bool { b.drain(); return b.queued() == 1 }, 5*time.Second, 5*time.Millisecond)
+			n = b.read()
+			require.Len(t, n.Events, 1)
+			assert.Equal(t, device(t, n, 1).ID, n.Events[0].DeviceID)
+			assert.EqualValues(t, 48, n.Events[0].XID)
+		})
+	}
+}
+
 func (b *bench) queued() int {
 	b.xids.mu.Lock()
 	defer b.xids.mu.Unlock()

@@ -49,20 +49,26 @@ func newEvents(src *source, lib *library) *events {
 	return &events{src: src, set: set, boards: map[gonvml.Device]*board{}}
 }
 
-// register has the driver queue a GPU's XIDs.
-func (e *events) register(handle gonvml.Device, b *board) {
-	if e == nil || !b.can(fnSupportedEvents) || !b.can(fnRegisterEvents) {
-		return
+// register has the driver queue a GPU's XIDs, and tells whether it does, or never will.
+func (e *events) register(handle gonvml.Device, b *board) (settled bool) {
+	if e == nil || !b.supported(fnSupportedEvents) || !b.supported(fnRegisterEvents) {
+		return true
+	}
+	if !b.can(fnSupportedEvents) || !b.can(fnRegisterEvents) {
+		return false // one of them failed, and is left alone for now
 	}
 	supported, ret := handle.GetSupportedEventTypes()
-	if !b.ok(fnSupportedEvents, code(ret)) || supported&eventXID == 0 {
-		return
+	if !b.ok(fnSupportedEvents, code(ret)) {
+		return !b.supported(fnSupportedEvents)
+	}
+	if supported&eventXID == 0 {
+		return true
 	}
 	e.src.xids.watch(b, e.src.opts.now())
 	e.mu.Lock()
 	e.boards[handle] = b
 	e.mu.Unlock()
-	b.ok(fnRegisterEvents, code(handle.RegisterEvents(eventXID, e.set)))
+	return b.ok(fnRegisterEvents, code(handle.RegisterEvents(eventXID, e.set))) || !b.supported(fnRegisterEvents)
 }
 
 // drain takes what has happened since the last drain.

@@ -44,6 +44,7 @@ type slot struct {
 	busy    atomic.Bool
 	board   atomic.Pointer[board]
 
+	watched bool      // its XIDs are queued, or never will be
 	suspect bool      // it did not answer the last time: ask one thing before all others
 	asked   time.Time // when it last said which GPU it is
 	out     *reading  // of the last sweep; nil where it failed
@@ -73,6 +74,9 @@ func (s *slot) sweep(at time.Time) {
 		}
 	}
 	out := b.read(at)
+	if !s.watched && b.fatal == codeOK {
+		s.watched = s.session.events.register(b.handle, b)
+	}
 	s.suspect = b.fatal != codeOK
 	if s.ret = b.fatal; s.ret == codeOK {
 		s.out = out
@@ -103,7 +107,7 @@ func (s *slot) find() (*board, code) {
 		}
 	}
 	b.handle, b.device, b.fatal = handle, pointer(handle), codeOK
-	s.session.events.register(handle, b)
+	s.watched = s.session.events.register(handle, b)
 	s.board.Store(b)
 	return b, codeOK
 }
