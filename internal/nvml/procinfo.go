@@ -72,7 +72,7 @@ type informationOrNone struct {
 }
 
 // filePatience is much longer than the driver takes where it need not wait for a GPU.
-const filePatience = 100 * time.Millisecond
+const filePatience = 500 * time.Millisecond
 
 func newDriverFiles() *driverFiles {
 	return &driverFiles{read: readInformation, known: map[string]informationOrNone{}, pending: map[string]bool{}}
