@@ -52,7 +52,9 @@ func TestDocumentedOverlays(t *testing.T) {
 	assert.Equal(t, 1, names["K8S_CLUSTER_NAME"], "replaced, not added")
 	assert.Contains(t, names, "NVIDIA_VISIBLE_DEVICES", "what the base has stays")
 
-	for _, o := range built(overlays[1]) {
+	renamed := built(overlays[1])
+	require.NotEmpty(t, renamed)
+	for _, o := range renamed {
 		assert.True(t, strings.HasSuffix(o.GetName(), "-amd"), o.GetName())
 	}
 }
