@@ -121,8 +121,12 @@ func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readEr
 		return
 	}
 	node.CompleteIDs()
+	changes := n.states.changes(node)
+	n.problems.states(changes)
 	if f.feedsLogs {
-		n.watch(node)
+		n.waiting.add(node.Events...)
+		n.waiting.add(changes...)
+		n.waiting.add(n.processed.changes(node)...)
 	}
 	if dropped := keepLargest(node, f.cfg.MaxProcesses); dropped > 0 {
 		f.telemetry.GpuProcessesDropped.Add(ctx, int64(dropped), metric.WithAttributes(attribute.String("scraper", fleetKey)))

@@ -35,13 +35,6 @@ type remoteNode struct {
 	processed *processWatch // nil where nobody wants to know of processes
 }
 
-// watch notes what has happened on the node.
-func (n *remoteNode) watch(node *gpu.Node) {
-	n.waiting.add(node.Events...)
-	n.waiting.add(n.states.changes(node)...)
-	n.waiting.add(n.processed.changes(node)...)
-}
-
 // fleetPipeline is the part of one signal's receiver in the fleet.
 type fleetPipeline struct {
 	fleet  *fleet

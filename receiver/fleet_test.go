@@ -139,9 +139,12 @@ func TestFleetSendsEvents(t *testing.T) {
 			if metrics != nil {
 				next = metrics
 			}
-			f := attachedFleet(t, cfg, zap.NewNop(), next, sink)
+			core, said := observer.New(zap.InfoLevel)
+			f := attachedFleet(t, cfg, zap.New(core), next, sink)
 			f.send(t.Context(), "prod", nodeRead("a", healthy("GPU-1")), nil)
 			f.send(t.Context(), "prod", nodeRead("b", lost("GPU-2")), nil)
+			require.Equal(t, 1, said.Len(), "the log says it, too")
+			assert.Equal(t, "b", said.All()[0].ContextMap()["k8s.node.name"])
 			f.send(t.Context(), "prod", nodeRead("a"), errors.New("exec: refused"))
 			f.send(t.Context(), "prod", nodeRead("a", lost("GPU-1")), nil)
 			f.send(t.Context(), "prod", nodeRead("b", healthy("GPU-2")), nil)

@@ -91,6 +91,26 @@ func TestFailedReadIsNoNewsOfTheRest(t *testing.T) {
 	assert.Equal(t, []string{"cannot power of GPU-1", "cannot read", "again read"}, r.lines())
 }
 
+// A GPU whose readings end for a fault is said in the log once, and when it is over, though nothing takes the events.
+func TestStatesAreExplainedOnce(t *testing.T) {
+	r := readTimes(t, 9, func(read int) (*gpu.Node, error) {
+		if read >= 3 && read < 6 {
+			return nodeOf(healthy("GPU-0"), lost("GPU-1")), nil
+		}
+		return nodeOf(healthy("GPU-0"), healthy("GPU-1")), nil
+	})
+	said := r.log.All()
+	require.Len(t, said, 2, "%v", said)
+	assert.Equal(t, zapcore.WarnLevel, said[0].Level)
+	assert.Equal(t, "A GPU is not well; this is not said again while its state stays", said[0].Message)
+	assert.Equal(t, map[string]any{
+		"scraper": "nvml", "hw.id": "GPU-1", "hw.name": "", "hw.state": "failed", "reason": "it fell off the bus",
+	}, said[0].ContextMap())
+	assert.Equal(t, zapcore.InfoLevel, said[1].Level)
+	assert.Equal(t, "A GPU is well again", said[1].Message)
+	assert.Equal(t, "GPU-1", said[1].ContextMap()["hw.id"])
+}
+
 // A vendor whose GPUs nobody asked for and nobody has is no warning; one that is configured is.
 func TestNoGPUOfAVendor(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -85,9 +85,11 @@ func (r *reading) complete(ctx context.Context, node *gpu.Node) {
 	if r.attributor != nil {
 		r.attributor.Apply(ctx, node)
 	}
+	changes := r.states.changes(node)
+	r.problems.states(changes)
 	if r.feedsLogs {
 		r.events.add(node.Events...)
-		r.events.add(r.states.changes(node)...)
+		r.events.add(changes...)
 		r.events.add(r.processed.changes(node)...)
 	}
 	r.limitProcesses(ctx, node)

@@ -129,3 +129,6 @@ var (
 		gpu.ProcessMPS:             metadata.WithProcessGpuTypeMetricAttribute("mps"),
 	}
 )
+
+// StateName is what hw.state calls a state.
+func StateName(s gpu.State) string { return states[s].String() }
