@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/cdi"
-	"github.com/otelgpu/gpureceiver/internal/attribution/cgroup"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -33,7 +32,6 @@ type Attributor struct {
 
 	mu         sync.Mutex
 	containers *containers
-	parsed     map[string]cgroup.Ref
 	domains    map[gpu.Vendor]*domain
 }
 
@@ -86,10 +84,7 @@ func New(config Config, opts ...Option) (*Attributor, error) {
 	for _, option := range opts {
 		option(&o)
 	}
-	a := &Attributor{
-		parsed:  make(map[string]cgroup.Ref),
-		domains: make(map[gpu.Vendor]*domain),
-	}
+	a := &Attributor{domains: make(map[gpu.Vendor]*domain)}
 	if config.Owners != nil {
 		a.connect = func() (*kube.View, error) { return newView(&config, o.clients) }
 	}
@@ -116,8 +111,7 @@ func New(config Config, opts ...Option) (*Attributor, error) {
 func NewRemote(view *kube.View) *Attributor {
 	return &Attributor{
 		processes: true, remote: true, view: view, containers: newContainers(view, nil),
-		parsed: make(map[string]cgroup.Ref), domains: make(map[gpu.Vendor]*domain),
-		ctx: context.Background(), cancel: func() {},
+		domains: make(map[gpu.Vendor]*domain), ctx: context.Background(), cancel: func() {},
 	}
 }
 

@@ -38,12 +38,19 @@ type containers struct {
 	logs *podlogs.Dirs // nil where processes are not attributed
 
 	generation uint64
+	groups     map[string]*group            // control groups, by what was read of them
 	refs       map[cgroup.Ref]*remembered   // users
 	names      map[podContainer]*remembered // holders
 	known      map[identity]*remembered     // one object for each container
 	fresh      bool                         // the logs have been looked at in this generation
 	logsErr    error
 	stale      bool // the API could not be read of late: what it told last may not be so any more
+}
+
+// group is what control groups tell.
+type group struct {
+	ref        cgroup.Ref
+	generation uint64
 }
 
 type remembered struct {
@@ -55,9 +62,10 @@ type remembered struct {
 func newContainers(view *kube.View, logs *podlogs.Dirs) *containers {
 	return &containers{
 		view: view, logs: logs,
-		refs:  make(map[cgroup.Ref]*remembered),
-		names: make(map[podContainer]*remembered),
-		known: make(map[identity]*remembered),
+		groups: make(map[string]*group),
+		refs:   make(map[cgroup.Ref]*remembered),
+		names:  make(map[podContainer]*remembered),
+		known:  make(map[identity]*remembered),
 	}
 }
 
@@ -67,18 +75,29 @@ func (c *containers) begin() {
 	c.fresh, c.logsErr = false, nil
 	c.stale = c.view != nil && c.view.Pods.Err() != nil
 	if c.generation%keepContainers == 0 {
-		prune(c.refs, c.generation)
-		prune(c.names, c.generation)
-		prune(c.known, c.generation)
+		maps.DeleteFunc(c.groups, func(_ string, g *group) bool { return c.old(g.generation) })
+		prune(c, c.refs)
+		prune(c, c.names)
+		prune(c, c.known)
 	}
 }
 
-func prune[K comparable](m map[K]*remembered, generation uint64) {
-	for key, r := range m {
-		if r.generation+keepContainers < generation {
-			delete(m, key)
-		}
+// old tells whether what was last asked for in a generation is to be forgotten.
+func (c *containers) old(generation uint64) bool { return generation+keepContainers < c.generation }
+
+func prune[K comparable](c *containers, m map[K]*remembered) {
+	maps.DeleteFunc(m, func(_ K, r *remembered) bool { return c.old(r.generation) })
+}
+
+// ref returns what control groups tell, which are parsed once.
+func (c *containers) ref(content string) cgroup.Ref {
+	g := c.groups[content]
+	if g == nil {
+		g = &group{ref: cgroup.Parse(content)}
+		c.groups[content] = g
 	}
+	g.generation = c.generation
+	return g.ref
 }
 
 // user returns the container of a process.

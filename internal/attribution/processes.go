@@ -21,9 +21,6 @@ const (
 	unknown
 )
 
-// maxRefs bounds the control groups that are kept parsed.
-const maxRefs = 4096
-
 // attributeProcesses sets the container of each process, and tells in d.where for each what is known of it.
 func (a *Attributor) attributeProcesses(node *gpu.Node, d *domain) {
 	d.where = d.where[:0]
@@ -55,14 +52,7 @@ func (a *Attributor) attributeProcesses(node *gpu.Node, d *domain) {
 }
 
 func (a *Attributor) fromCgroup(p *gpu.Process) whereabouts {
-	ref, ok := a.parsed[p.Cgroup]
-	if !ok {
-		if len(a.parsed) >= maxRefs {
-			clear(a.parsed)
-		}
-		ref = cgroup.Parse(p.Cgroup)
-		a.parsed[p.Cgroup] = ref
-	}
+	ref := a.containers.ref(p.Cgroup)
 	if ref == (cgroup.Ref{}) {
 		return outside
 	}

@@ -1,0 +1,72 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// kept is how much an Attributor remembers, by what.
+func kept(a *Attributor) map[string]int {
+	c := a.containers
+	sizes := map[string]int{"groups": len(c.groups), "refs": len(c.refs), "names": len(c.names), "known": len(c.known)}
+	for vendor, d := range a.domains {
+		for what, size := range map[string]int{
+			"accounts": len(d.ledger.accounts), "meters": len(d.ledger.meters), "sharing": len(d.sharing),
+			"current": len(d.current), "previous": len(d.previous),
+			"users": len(d.users.all) + len(d.users.byID) + len(d.users.byName),
+		} {
+			sizes[string(vendor)+" "+what] = size
+		}
+	}
+	return sizes
+}
+
+// Twenty thousand pods come and go. What is remembered is of those of the last reads, and nothing when all have gone: an
+// Attributor of each node of a fleet would hold it for good.
+func TestChurn(t *testing.T) {
+	const pods, reads = 20, 1000
+	for _, tt := range []struct {
+		name string
+		new  func(t *testing.T) *machine
+	}{
+		{"on the node", func(t *testing.T) *machine { t.Helper(); return newMachine(t, noAPI).start() }},
+		{"from outside", func(t *testing.T) *machine { t.Helper(); return remote(t) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := tt.new(t)
+			for i := range reads {
+				node := nodeOf(device(0), device(1))
+				var known []*podresourcesv1.PodResources
+				for j := range pods {
+					c := who{fmt.Sprintf("job-%d-%d", i, j), "main"}
+					run(node, int64(i*pods+j+1), uuid(j%2), c, 1e9, 0.01)
+					known = append(known, kubelettest.Pod(c.pod, kubelettest.Container(c.name, resource, fmt.Sprint(uuid(j%2), "::", j))))
+				}
+				m.kubelet.Set(known...)
+				m.apply(node, 10)
+				require.GreaterOrEqual(t, len(node.Containers), pods)
+			}
+			for what, size := range kept(m.attributor) {
+				assert.LessOrEqual(t, size, (2*keepContainers+1)*2*pods, what) // users and holders
+			}
+			m.kubelet.Set()
+			for range 2*keepContainers + 1 {
+				m.apply(nodeOf(), 10)
+			}
+			for what, size := range kept(m.attributor) {
+				assert.Zero(t, size, what)
+			}
+			assert.Contains(t, kept(m.attributor), string(gpu.NVIDIA)+" accounts")
+		})
+	}
+}
