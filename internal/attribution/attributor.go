@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/cdi"
+	"github.com/otelgpu/gpureceiver/internal/attribution/cgroup"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -45,9 +46,9 @@ type domain struct {
 	certain    bool // all allocations are known, and of each which device is meant
 	stale      bool // the API could not be read of late
 
-	where             []whereabouts // of each process
-	users             users         // that have a process on any device
-	current, previous map[int64]*gpu.Container
+	where             []whereabouts        // of each process
+	users             users                // that have a process on any device
+	current, previous map[int64]cgroup.Ref // the containers of processes, by PID
 	byID              map[string]int
 	uses              []deviceUse
 	containers        []gpu.ContainerUse
@@ -58,8 +59,8 @@ func newDomain() *domain {
 		ledger:   newLedger(),
 		users:    newUsers(),
 		sharing:  make(map[string]*seenSharing),
-		current:  make(map[int64]*gpu.Container),
-		previous: make(map[int64]*gpu.Container),
+		current:  make(map[int64]cgroup.Ref),
+		previous: make(map[int64]cgroup.Ref),
 		byID:     make(map[string]int),
 	}
 }

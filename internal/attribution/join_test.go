@@ -259,6 +259,37 @@ func TestOwnersAndLabels(t *testing.T) {
 	assert.Equal(t, "vision", first.Labels["k8s.pod.label.team"], "what was handed out is never changed")
 }
 
+// One of a container's processes has ended when more comes to be known of its pod: it is still one container, alone on its GPU.
+func TestProcessGoneWhileRenamed(t *testing.T) {
+	m := newMachine(t, func(c *Config) { c.Owners.Labels = []string{"team"} }, podOf(train)).start()
+	read := func(ended bool, joules float64) *gpu.Node {
+		node := holdAndRun(m, train)
+		run(node, 11, uuid(0), train, 1e9, 0.1)
+		if p := &node.Processes[0]; ended {
+			p.Created, p.Cgroup = time.Time{}, ""
+		}
+		node.Devices[0].Energy = gpu.Total(joules)
+		return m.apply(node, 10)
+	}
+	read(false, 1000)
+	total(t, 1000, use(t, read(false, 2000), train.joined(), uuid(0)).Energy)
+
+	pod := podOf(train)
+	pod.Labels = map[string]string{"team": "speech"}
+	_, err := m.client.CoreV1().Pods("ml").Update(t.Context(), pod, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return m.attributor.view.Pods.ByUID(train.uid()).Attributes != nil
+	}, 10*time.Second, time.Millisecond)
+	node := read(true, 3000)
+	require.Len(t, node.Containers, 1)
+	want := train.joined()
+	want.Labels = map[string]string{"k8s.pod.label.team": "speech"}
+	u := use(t, node, want, uuid(0))
+	assert.Equal(t, gpu.Some(400.0), u.Power)
+	total(t, 2000, u.Energy)
+}
+
 // A pod that is annotated with another one's UID does not take what that one uses.
 func TestPodClaimsAnother(t *testing.T) {
 	evil := mirrorOf(podOf(infer), train.uid())

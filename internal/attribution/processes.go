@@ -31,36 +31,26 @@ func (a *Attributor) attributeProcesses(node *gpu.Node, d *domain) {
 	for i := range node.Processes {
 		p := &node.Processes[i]
 		p.Container = nil
+		var ref cgroup.Ref
 		where := unknown
 		switch {
 		case !a.processes, p.Unread:
 		case p.Cgroup != "":
-			where = a.fromCgroup(p)
+			ref, where = a.containers.ref(p.Cgroup), outside
 		case readable && p.Created.IsZero():
 			// It has ended since the driver was asked. What it used was its container's, if that is known.
-			where = gone
-			if container := d.previous[p.PID]; container != nil {
-				p.Container, where = container, inContainer
-			}
+			ref, where = d.previous[p.PID], gone
+		}
+		if ref != (cgroup.Ref{}) {
+			p.Container = a.containers.user(ref)
+		}
+		if ref.InContainer() {
+			where = inContainer
+			d.users.add(p.Container)
+			d.current[p.PID] = ref
 		}
 		d.where = append(d.where, where)
-		if where == inContainer {
-			d.users.add(p.Container)
-			d.current[p.PID] = p.Container
-		}
 	}
-}
-
-func (a *Attributor) fromCgroup(p *gpu.Process) whereabouts {
-	ref := a.containers.ref(p.Cgroup)
-	if ref == (cgroup.Ref{}) {
-		return outside
-	}
-	p.Container = a.containers.user(ref)
-	if ref.InContainer() {
-		return inContainer
-	}
-	return outside
 }
 
 // hasProblem tells whether a step of the read is known to have failed.
