@@ -43,8 +43,8 @@ type domain struct {
 	index      deviceIndex
 	ledger     ledger
 	sharing    map[string]*seenSharing
-	certain    bool // all allocations are known, and of each which device is meant
-	stale      bool // the API could not be read of late
+	certain    []bool // of each device: all allocations are known, and of each whether this device is meant
+	stale      bool   // the API could not be read of late
 
 	where             []whereabouts        // of each process
 	users             users                // that have a process on any device

@@ -17,9 +17,9 @@ type deviceIndex struct {
 	built  []deviceNames
 	byKey  map[string][]int
 	leaves [][]int // of each device: itself, or its partitions
-	// unnamed: the ids of some MIG instances, or the device nodes of some GPUs, are not known, so an id that is not found may be
-	// one of them.
-	unnamed bool
+	// unnamed tells of each device that not all names are known by which an allocation may call it, so that an id which is not
+	// found may be its.
+	unnamed []bool
 }
 
 // deviceNames is what the index was built from.
@@ -54,7 +54,7 @@ func (x *deviceIndex) update(devices []gpu.Device) {
 	x.built = make([]deviceNames, len(devices))
 	x.byKey = make(map[string][]int, 6*len(devices))
 	x.leaves = make([][]int, len(devices))
-	x.unnamed = false
+	x.unnamed = make([]bool, len(devices))
 	byID := make(map[string]int, len(devices))
 	for i := range devices {
 		x.built[i] = namesOf(&devices[i])
@@ -95,12 +95,11 @@ func (x *deviceIndex) add(devices []gpu.Device, i int, byID map[string]int) {
 		return
 	}
 	gi, ci, known := instanceNumbers(d)
-	if !strings.HasPrefix(d.ID, "MIG-") {
-		x.unnamed = true
-	}
 	if !ok || !known {
+		x.unnamed[i] = true
 		return
 	}
+	x.unnamed[i] = !strings.HasPrefix(d.ID, "MIG-") || !named(&devices[parent])
 	if name := nodeName(&devices[parent]); name != "" {
 		key := name + "/gi" + strconv.Itoa(gi)
 		x.key(key, i)
@@ -115,9 +114,8 @@ func (x *deviceIndex) addWhole(devices []gpu.Device, i int) {
 	if d.Vendor == gpu.NVIDIA {
 		if name := nodeName(d); name != "" {
 			x.key(name, i)
-		} else if strings.HasPrefix(d.ID, "GPU-") { // of one that was never read nothing is known
-			x.unnamed = true
 		}
+		x.unnamed[i] = !named(d)
 		if n, ok := d.Index.Get(); ok {
 			x.key(indexKey(strconv.Itoa(n)), i)
 		}
@@ -153,6 +151,9 @@ func nodeName(d *gpu.Device) string {
 	}
 	return ""
 }
+
+// named tells whether an NVIDIA GPU is known by all its names. Of one that was never read it is neither.
+func named(d *gpu.Device) bool { return nodeName(d) != "" && strings.HasPrefix(d.ID, "GPU-") }
 
 // instanceNumbers returns the numbers of a MIG instance, also from an id of the form <parent>/<gi>/<ci>.
 func instanceNumbers(d *gpu.Device) (gi, ci int, ok bool) {

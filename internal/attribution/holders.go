@@ -18,7 +18,8 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 	for i := range node.Devices {
 		node.Devices[i].Holders, node.Devices[i].HoldersKnown = nil, false
 	}
-	d.certain = false
+	d.certain = slices.Grow(d.certain[:0], len(node.Devices))[:len(node.Devices)]
+	clear(d.certain)
 	if a.allocations == nil || len(node.Devices) == 0 {
 		return
 	}
@@ -36,6 +37,9 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 		}
 		a.allocations.resolver.prepare(ctx, list)
 	}
+	for i := range d.certain {
+		d.certain[i] = known == everything
+	}
 	lost := &unresolved{}
 	for i := range list {
 		a.allocate(node, d, &list[i], lost)
@@ -43,7 +47,6 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 	if lost.count > 0 {
 		node.Problems = append(node.Problems, gpu.Problem{What: "allocations", Err: lost.err()})
 	}
-	d.certain = known == everything && lost.untold == 0
 	settle(node, d)
 }
 
@@ -54,7 +57,7 @@ func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresource
 	var single [1]string
 	var wanted bool // all devices of this resource or driver are GPUs
 	var vendor gpu.Vendor
-	told := !d.index.unnamed // one that is not found is none of those that were read
+	extended := false
 	if dynamic := allocation.Dynamic; dynamic != nil {
 		holder.Resource, holder.DRA = dynamic.Driver, true
 		vendor, wanted = vendorOf(dynamic.Driver), isGPUDriver(dynamic)
@@ -68,7 +71,7 @@ func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresource
 		if vendor != "" && vendor != node.Vendor {
 			return
 		}
-		told = told && !t.extended
+		extended = t.extended
 		if t.key != "" {
 			single[0] = t.key
 			keys = single[:]
@@ -82,8 +85,20 @@ func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresource
 		}
 	}
 	if !found && wanted {
-		lost.add(allocation, told && len(keys) > 0)
+		lost.add(allocation, !d.doubt(len(keys) > 0 && !extended))
 	}
+}
+
+// doubt notes which devices may be allocated by an id that was not found, and tells whether there are any: where the id is in a
+// known form, those of which not all names are known, otherwise all.
+func (d *domain) doubt(known bool) bool {
+	doubted := false
+	for i, unnamed := range d.index.unnamed {
+		if unnamed || !known {
+			d.certain[i], doubted = false, true
+		}
+	}
+	return doubted
 }
 
 // hold adds a holder to a device, once however many slots of it the container has.

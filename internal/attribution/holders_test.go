@@ -217,6 +217,42 @@ func TestUnresolved(t *testing.T) {
 	})
 }
 
+// What one GPU is called is not all known, and an allocation is not found: it may be of that GPU, and takes nothing from what is
+// told of the others.
+func TestUnnamed(t *testing.T) {
+	lost := gpu.Device{ID: "n1/0000:12:00.0", Vendor: gpu.NVIDIA, Info: gpu.Info{PCIAddress: "0000:12:00.0"}}
+	noNode, noUUID := device(2), mig(2, 1)
+	noNode.Name, noUUID.ID = "", uuid(2)+"/1/0"
+	for name, tt := range map[string]struct {
+		devices []gpu.Device
+		id      string
+	}{
+		"lost before it was ever read":  {[]gpu.Device{lost}, uuid(2)},
+		"node":                          {[]gpu.Device{noNode}, "nvidia2"},
+		"UUID of a MIG instance":        {[]gpu.Device{device(2), noUUID}, migUUID(21)},
+		"node of a MIG instance's GPU":  {[]gpu.Device{noNode, mig(2, 1)}, "nvidia2/gi1"},
+		"number of a MIG instance":      {[]gpu.Device{device(2), {ID: migUUID(21), Parent: uuid(2), Vendor: gpu.NVIDIA}}, "nvidia2/gi1"},
+		"replica, and the node unknown": {[]gpu.Device{noNode}, "nvidia2/vgpu1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, nil, podOf(train), podOf(infer)).start()
+			m.kubelet.Set(
+				kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))),
+				kubelettest.Pod(infer.pod, kubelettest.Container(infer.name, resource, tt.id)))
+			node := m.apply(nodeOf(append([]gpu.Device{device(0), device(1)}, tt.devices...)...))
+			require.Len(t, node.Problems, 1)
+			require.ErrorContains(t, node.Problems[0].Err, "device "+tt.id+" cannot be told to be one of the GPUs")
+			assert.True(t, node.Devices[1].HoldersKnown, "no container has it")
+			for i := range tt.devices {
+				assert.False(t, node.Devices[2+i].HoldersKnown, "it may be allocated")
+			}
+			u := use(t, node, train.joined(), uuid(0))
+			inDelta(t, 0.8, general(u))
+			assert.True(t, u.MemoryLimit.Known())
+		})
+	}
+}
+
 // A plugin that calls its slots by UUIDs and gives out other GPUs: who uses a GPU is told, and not that it is not allocated.
 func TestExtendedID(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()

@@ -17,7 +17,7 @@ func settle(node *gpu.Node, d *domain) {
 		if !d.index.isLeaf(i) {
 			continue
 		}
-		device.HoldersKnown = d.certain || len(device.Holders) > 0
+		device.HoldersKnown = d.certain[i] || len(device.Holders) > 0
 		dynamic := 0
 		for j := range device.Holders {
 			if device.Holders[j].DRA {

@@ -53,7 +53,7 @@ func (d *domain) gather(node *gpu.Node) {
 		*u = deviceUse{
 			entries: u.entries[:0],
 			holders: len(device.Holders),
-			certain: d.certain && device.HoldersKnown,
+			certain: d.certain[i] && device.HoldersKnown,
 			blurred: unread(node, device),
 			stale:   d.stale,
 		}
