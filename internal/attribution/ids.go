@@ -34,7 +34,8 @@ type target struct {
 // Some plugins that share GPUs call their slots by a UUID and a number, GPU-<uuid>-<n>, and give the container another GPU than
 // the kubelet chose: such an id is extended, and nothing is taken off it.
 //
-// resource is the name of the resource; its domain tells whose plugin an index is from.
+// resource is the name of the resource, which tells whether a number is an index: KubeVirt's plugin for the GPUs that it hands to
+// virtual machines numbers IOMMU groups, nvidia.com/GA102GL_A10 and the like.
 func parseID(resource, id string) target {
 	t := target{vendor: vendorOf(resource), sharing: gpu.SharingExclusive}
 	if base, n, ok := cutLast(id, "::"); ok && isNumber(n) {
@@ -60,7 +61,7 @@ func parseID(resource, id string) target {
 		if replica {
 			t.sharing = gpu.SharingReplicas
 		}
-	case t.vendor == gpu.NVIDIA && isNumber(id):
+	case t.vendor == gpu.NVIDIA && isGPUResource(resource) && isNumber(id):
 		t.key = indexKey(id)
 	}
 	return t
