@@ -91,15 +91,15 @@ func (n *node) run(ctx context.Context) {
 			continue
 		case <-timer.C:
 		}
-		p := n.planned()
-		if len(p.jobs) == 0 {
+		if len(n.planned().jobs) == 0 {
 			last = c.now() // that nothing can be read is told in another way
 			continue
 		}
 		if !c.admit(ctx) {
 			return
 		}
-		if !c.mine(n.name) {
+		p := n.planned() // now: the wait may have been long
+		if len(p.jobs) == 0 || !c.mine(n.name) {
 			c.leave()
 			last = c.now()
 			continue

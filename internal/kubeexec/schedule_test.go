@@ -222,6 +222,27 @@ func TestFleetOverload(t *testing.T) {
 	})
 }
 
+// A driver pod is replaced, and another has gone, while their nodes wait for their turn: what is there when it comes is read.
+func TestPlanChangesWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, machines, s, plans := bare(1, 2)
+		c.pauseIfAsked(&refusal{code: 429, retryAfter: 2 * interval})
+		c.follow(ctx, plans, nil)
+		time.Sleep(interval + time.Second)
+		c.follow(ctx, map[string]*plan{"node-0": planOf(c, "younger", "second")}, []unread{{node: "node-1", vendor: gpu.NVIDIA, reason: errNoPod}})
+		time.Sleep(2 * interval)
+		assert.Empty(t, machines.times("node-0"))
+		assert.Empty(t, machines.times("node-1"))
+		assert.NotEmpty(t, machines.times("younger"))
+		good, failed, _, _ := s.of("c/node-0")
+		assert.Positive(t, good)
+		assert.Zero(t, failed)
+		cancel()
+		c.reading.Wait()
+	})
+}
+
 func TestFleetBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
