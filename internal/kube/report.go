@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -57,7 +58,7 @@ func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		_ = response.Body.Close() // of a request that is cancelled
 	}
-	if !inTime {
+	if !inTime && !errors.Is(err, ErrCredentials) {
 		err = fmt.Errorf("no answer in %s", t.longest)
 	}
 	return nil, err

@@ -101,7 +101,7 @@ type Clients struct {
 
 // NewClients returns clients that share one connection.
 func NewClients(config *rest.Config) (*Clients, error) {
-	connection, err := rest.HTTPClientFor(config)
+	connection, err := HTTPClient(config)
 	if err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}

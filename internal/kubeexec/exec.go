@@ -22,6 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/remotecommand"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+
+	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
 // place is a container in which commands are run.
@@ -58,6 +61,7 @@ type execer struct {
 	config *rest.Config
 	dialer *dialer
 	client rest.Interface // builds the URLs
+	leave  transport.WrapperFunc
 	now    func() time.Time
 
 	mu   sync.Mutex
@@ -68,7 +72,8 @@ var _ executor = (*execer)(nil)
 
 func newExecer(config *rest.Config, client rest.Interface) *execer {
 	return &execer{
-		config: config, dialer: newDialer(config), client: client, now: time.Now, spdy: make(map[string]time.Time),
+		config: config, dialer: newDialer(config), client: client, leave: kube.Leaving(config), now: time.Now,
+		spdy: make(map[string]time.Time),
 	}
 }
 
@@ -94,6 +99,8 @@ func (e *execer) exec(ctx context.Context, in place, argv []string, out *output)
 // cutOff words the error of a connection that the context has ended: "use of closed network connection", "i/o timeout".
 func cutOff(ctx context.Context, err error) error {
 	switch cause := ctx.Err(); {
+	case errors.Is(err, kube.ErrCredentials):
+		return err
 	case errors.Is(cause, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("no end within the timeout: %w; the API server, the kubelet or the tool hangs", context.DeadlineExceeded)
 	case cause != nil:
@@ -147,7 +154,7 @@ func (e *execer) preferSPDY(namespace string) {
 func (e *execer) upgrade(
 	ctx context.Context, method string, target *url.URL, header http.Header, base http.RoundTripper,
 ) (*http.Response, error) {
-	transport, err := rest.HTTPWrappersForConfig(e.config, base)
+	wrapped, err := rest.HTTPWrappersForConfig(e.config, base)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +163,7 @@ func (e *execer) upgrade(
 		return nil, err
 	}
 	maps.Copy(request.Header, header)
-	return transport.RoundTrip(request)
+	return e.leave(wrapped).RoundTrip(request)
 }
 
 // exitCode reads what the server says of the end of a command.

@@ -14,6 +14,7 @@ import (
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
 )
 
@@ -45,7 +46,11 @@ func (c *cluster) newElection(config *rest.Config, e *LeaderElectionConfig, shar
 	limited.ContentType = "application/vnd.kubernetes.protobuf"
 	limited.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	limited.QPS, limited.Burst = float32(10+shards), 2*(10+shards) // of its own: a renewal is not to wait for anything else
-	client, err := coordination.NewForConfig(limited)
+	connection, err := kube.HTTPClient(limited)
+	if err != nil {
+		return nil, err
+	}
+	client, err := coordination.NewForConfigAndClient(limited, connection)
 	if err != nil {
 		return nil, err
 	}

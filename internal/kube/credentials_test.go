@@ -1,0 +1,79 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+type roundTripFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type closed struct{ done chan struct{} }
+
+func (closed) Read([]byte) (int, error) { return 0, errors.New("nobody reads it") }
+func (c closed) Close() error           { close(c.done); return nil }
+
+// A request that waits for a program ends with its context, is told as what it is, and its late answer is closed. Requests that are
+// left behind are not without number.
+func TestLeaving(t *testing.T) {
+	program := make(chan struct{})
+	late := closed{make(chan struct{})}
+	leave := Leaving(&rest.Config{ExecProvider: &api.ExecConfig{Command: "hangs"}})
+	hangs := leave(roundTripFunc(func(*http.Request) (*http.Response, error) {
+		<-program
+		return &http.Response{StatusCode: http.StatusOK, Body: late}, nil
+	}))
+	send := func(client http.RoundTripper, longest time.Duration) error {
+		i := &Informer{what: "pods", now: time.Now}
+		request, err := http.NewRequestWithContext(context.WithValue(t.Context(), informerKey{}, i), http.MethodGet, "http://localhost/", http.NoBody)
+		require.NoError(t, err)
+		response, err := reporting(&http.Client{Transport: client}, longest).Do(request)
+		if err == nil {
+			_ = response.Body.Close()
+		} else {
+			require.ErrorIs(t, i.Err(), ErrCredentials)
+		}
+		return err
+	}
+	require.ErrorIs(t, send(hangs, 10*time.Millisecond), ErrCredentials)
+	waiting := hangs.(*leaving).waiting
+	require.Len(t, waiting, 1)
+	for range maxStuck - 1 {
+		waiting <- struct{}{}
+	}
+	require.ErrorIs(t, send(leave(roundTripFunc(nil)), 10*time.Millisecond), ErrCredentials, "another transport of the same program")
+	close(program)
+	<-late.done
+	eventually(t, func() bool { return len(waiting) == maxStuck-1 })
+
+	require.NoError(t, send(leave(roundTripFunc(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	})), time.Minute))
+	failed := errors.New("connection refused")
+	_, err := leave(roundTripFunc(func(*http.Request) (*http.Response, error) { return nil, failed })).RoundTrip(httpRequest(t))
+	require.ErrorIs(t, err, failed)
+}
+
+func httpRequest(t *testing.T) *http.Request {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", http.NoBody)
+	require.NoError(t, err)
+	return request
+}
+
+// Without a program nothing stands in between.
+func TestLeavingNothing(t *testing.T) {
+	assert.Same(t, http.DefaultTransport, Leaving(&rest.Config{})(http.DefaultTransport))
+}

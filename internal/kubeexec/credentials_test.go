@@ -1,0 +1,67 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+)
+
+const kubeconfig = `apiVersion: v1
+kind: Config
+current-context: c
+contexts:
+- {name: c, context: {cluster: c, user: u}}
+clusters:
+- {name: c, cluster: {server: %q, certificate-authority: %q}}
+users:
+- name: u
+  user:
+    exec:
+      apiVersion: client.authentication.k8s.io/v1
+      interactiveMode: Never
+      command: sh
+      args:
+      - -c
+      - |
+        cd %q || exit
+        if mkdir begun 2>/dev/null; then
+          echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+            "status": {"token": "first", "expirationTimestamp": "%s"}}'
+          exit
+        fi
+        while [ -e begun ]; do sleep 0.02; done
+`
+
+// The program that the kubeconfig names for credentials hangs when they have expired: the reads end and are told as failures, what
+// is wrong is told, and the end of all waits for none of it. The program ends with the test's folder.
+func TestCredentialsHang(t *testing.T) {
+	s := newAPIServer(t)
+	s.add("n1", &machine{uuid: "GPU-1"})
+	expires := time.Now().Add(3 * time.Second).UTC().Format(time.RFC3339)
+	s.write("kubeconfig", fmt.Sprintf(kubeconfig, s.URL, filepath.Join(s.dir, "ca.crt"), s.dir, expires))
+	t.Setenv("KUBECONFIG", filepath.Join(s.dir, "kubeconfig"))
+	config := configOf(ClusterConfig{Name: "prod", API: kube.Config{AuthType: kube.AuthKubeConfig, AllowExecCredentials: true, QPS: 1000, Burst: 1000}})
+	require.NoError(t, config.Validate())
+	got, problems := newSunk(), &told{problems: map[string][]gpu.Problem{}}
+	f, err := New(config, Options{
+		Interval: 300 * time.Millisecond, Timeout: 300 * time.Millisecond, Want: gpu.GroupAll, Sink: got.sink, Problems: problems.take,
+	})
+	require.NoError(t, err)
+	f.Start()
+	readTimes(t, got, "prod/n1", 1)
+	eventually(t, func() bool {
+		_, failed, _, err := got.of("prod/n1")
+		return failed > 0 && assert.ErrorIs(t, err, kube.ErrCredentials)
+	}, "the read has not ended")
+	require.NoError(t, f.Close())
+}
