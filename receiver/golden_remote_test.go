@@ -105,7 +105,7 @@ func TestGoldenRemote(t *testing.T) {
 	now := simEpoch
 	reader := nvidiasmi.New(nvidiasmi.Config{Query: nvidiasmi.QueryFast}, remoteTool{}, cfg.wanted(true, false, true),
 		nvidiasmi.WithClock(func() time.Time { return now }))
-	users := attribution.NewRemote(view)
+	users := attribution.NewRemote(view, time.Minute)
 	sink := &consumertest.MetricsSink{}
 	f := attachedFleet(t, cfg, zap.NewNop(), sink, nil)
 	for range 2 {

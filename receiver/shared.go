@@ -178,7 +178,7 @@ func (s *shared) attribute(ctx context.Context) error {
 	for _, warning := range cfg.Warnings() {
 		s.logger.Warn("attribution::owners: " + warning)
 	}
-	attributor, err := attribution.New(*cfg)
+	attributor, err := attribution.New(*cfg, s.cfg.ControllerConfig.CollectionInterval)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ const syncWait = 2 * time.Second
 
 // Attributor attributes the devices and processes of one machine. It may be shared by the sources of several vendors.
 type Attributor struct {
+	interval    time.Duration
 	processes   bool
 	remote      bool                       // the view is another's
 	connect     func() (*kube.View, error) // nil where the API may not be read
@@ -54,8 +55,9 @@ type domain struct {
 	containers        []gpu.ContainerUse
 }
 
-func newDomain() *domain {
+func newDomain(interval time.Duration) *domain {
 	return &domain{
+		cadence:  cadence{interval: interval},
 		ledger:   newLedger(),
 		users:    newUsers(),
 		sharing:  make(map[string]*seenSharing),
@@ -79,13 +81,14 @@ func WithClients(clients *kube.Clients) Option { return func(o *options) { o.cli
 // WithMIGMinors names the NVIDIA driver's table of the device nodes of MIG instances, if it is not the usual one.
 func WithMIGMinors(file string) Option { return func(o *options) { o.minors = file } }
 
-// New returns an Attributor. It reads no file yet, so that a configuration can be tried out anywhere.
-func New(config Config, opts ...Option) (*Attributor, error) {
+// New returns an Attributor of reads that take place once in an interval. It reads no file yet, so that a configuration can be
+// tried out anywhere.
+func New(config Config, interval time.Duration, opts ...Option) (*Attributor, error) {
 	o := options{minors: cdi.DefaultMinors}
 	for _, option := range opts {
 		option(&o)
 	}
-	a := &Attributor{domains: make(map[gpu.Vendor]*domain)}
+	a := &Attributor{interval: interval, domains: make(map[gpu.Vendor]*domain)}
 	if config.Owners != nil {
 		a.connect = func() (*kube.View, error) { return newView(&config, o.clients) }
 	}
@@ -106,12 +109,12 @@ func New(config Config, opts ...Option) (*Attributor, error) {
 	return a, nil
 }
 
-// NewRemote returns an Attributor of the processes of a node that is read from outside: by the control groups that were read
-// there, and by a view of the cluster's pods that is shared, and that whoever made it starts and stops. What the kubelet has
+// NewRemote returns an Attributor of the processes of a node that is read from outside, once in an interval: by the control groups
+// that were read there, and by a view of the cluster's pods that is shared, and that whoever made it starts and stops. What the kubelet has
 // allocated is not known from outside. The view may be nil; then there are no names.
-func NewRemote(view *kube.View) *Attributor {
+func NewRemote(view *kube.View, interval time.Duration) *Attributor {
 	return &Attributor{
-		processes: true, remote: true, view: view, containers: newContainers(view, nil),
+		interval: interval, processes: true, remote: true, view: view, containers: newContainers(view, nil),
 		domains: make(map[gpu.Vendor]*domain), ctx: context.Background(), cancel: func() {},
 	}
 }
@@ -174,7 +177,7 @@ func (a *Attributor) Apply(ctx context.Context, node *gpu.Node) {
 	}
 	d := a.domains[node.Vendor]
 	if d == nil {
-		d = newDomain()
+		d = newDomain(a.interval)
 		a.domains[node.Vendor] = d
 	}
 	d.generation++

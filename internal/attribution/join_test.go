@@ -187,7 +187,7 @@ func TestAPIAway(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // Start waits for the API server, but not in vain for this test
 	var err error
-	m.attributor, err = New(m.config, WithClients(m.clients))
+	m.attributor, err = New(m.config, interval, WithClients(m.clients))
 	require.NoError(t, err)
 	require.NoError(t, m.attributor.Start(ctx), "no error: it may come")
 	defer func() { require.NoError(t, m.attributor.Close()) }()

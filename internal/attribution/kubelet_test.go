@@ -180,7 +180,7 @@ func TestKubeletSlow(t *testing.T) {
 func TestCloseWhileAsking(t *testing.T) {
 	m := newMachine(t, noAPI)
 	m.kubelet.Hang(true)
-	a, err := New(m.config)
+	a, err := New(m.config, interval)
 	require.NoError(t, err)
 	done := make(chan struct{})
 	go func() {
@@ -234,6 +234,6 @@ func TestTwoVendors(t *testing.T) {
 }
 
 func TestNewFails(t *testing.T) {
-	_, err := New(Config{PodResources: &PodResourcesConfig{Endpoint: "tcp://x"}})
+	_, err := New(Config{PodResources: &PodResourcesConfig{Endpoint: "tcp://x"}}, interval)
 	require.ErrorContains(t, err, "attribution: pod_resources: ")
 }

@@ -71,6 +71,9 @@ func newMachine(t testing.TB, change func(*Config), objects ...runtime.Object) *
 	return m
 }
 
+// interval is in which reads take place.
+const interval = 10 * time.Second
+
 func noAPI(c *Config)     { c.Owners = nil }
 func noKubelet(c *Config) { c.PodResources = nil }
 
@@ -78,7 +81,7 @@ func noKubelet(c *Config) { c.PodResources = nil }
 func (m *machine) start() *machine {
 	m.t.Helper()
 	var err error
-	m.attributor, err = New(m.config, WithClients(m.clients), WithMIGMinors(m.minors))
+	m.attributor, err = New(m.config, interval, WithClients(m.clients), WithMIGMinors(m.minors))
 	require.NoError(m.t, err)
 	require.NoError(m.t, m.attributor.Start(context.Background()))
 	m.t.Cleanup(m.stop)

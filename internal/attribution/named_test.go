@@ -61,7 +61,7 @@ func (m *machine) startAway() {
 	ctx, cancel := context.WithCancel(m.t.Context())
 	cancel() // Start waits for the API server, but not in vain for this test
 	var err error
-	m.attributor, err = New(m.config, WithClients(m.clients))
+	m.attributor, err = New(m.config, interval, WithClients(m.clients))
 	require.NoError(m.t, err)
 	require.NoError(m.t, m.attributor.Start(ctx))
 	m.t.Cleanup(m.stop)

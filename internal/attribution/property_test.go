@@ -50,7 +50,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		config.Processes = &processes
 	}
 	var err error
-	w.a, err = New(config)
+	w.a, err = New(config, interval)
 	require.NoError(t, err)
 	w.a.allocations = &allocations{kubelet: w.kubelet}
 	if w.r.IntN(2) == 0 {

@@ -23,7 +23,7 @@ func remote(t *testing.T) *machine {
 	view.Start()
 	t.Cleanup(view.Stop)
 	require.True(t, view.WaitSynced(t.Context()))
-	m.attributor = NewRemote(view)
+	m.attributor = NewRemote(view, interval)
 	t.Cleanup(func() {
 		m.stop()
 		assert.NotNil(t, view.Pods.ByUID(train.uid()), "the view is another's")
@@ -82,7 +82,7 @@ func TestRemoteUnread(t *testing.T) {
 
 // Without the API a container has its id and its pod's UID.
 func TestRemoteWithoutView(t *testing.T) {
-	a := NewRemote(nil)
+	a := NewRemote(nil, interval)
 	require.NoError(t, a.Start(t.Context()))
 	node := nodeOf(device(0))
 	node.Time = time.Unix(1_700_000_000, 0)
@@ -96,7 +96,7 @@ func TestRemoteWithoutView(t *testing.T) {
 func TestCredentialsAtStart(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	owners := DefaultOwners()
-	a, err := New(Config{NodeName: "n1", Owners: &owners})
+	a, err := New(Config{NodeName: "n1", Owners: &owners}, interval)
 	require.NoError(t, err)
 	require.ErrorContains(t, a.Start(t.Context()), "attribution: owners: kube: auth_type serviceAccount: KUBERNETES_SERVICE_HOST")
 	require.NoError(t, a.Close())

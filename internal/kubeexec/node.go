@@ -200,7 +200,7 @@ func (n *node) reading(j *job) *reading {
 		c := n.cluster
 		r = &reading{runner: &runner{executor: obedient{c.executor, c.pauseIfAsked}, tool: tools[j.target.Tool].command, now: c.now}}
 		if c.view != nil {
-			r.processes = newProcesses(attribution.NewRemote(c.view), c.now)
+			r.processes = newProcesses(attribution.NewRemote(c.view, c.interval), c.now)
 		}
 		n.readings[key] = r
 	}

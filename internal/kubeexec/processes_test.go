@@ -65,7 +65,7 @@ func newFixture(t *testing.T) *fixture {
 		time:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 	}
 	f.runner, _ = newRunner(f.machine.box())
-	f.processes = newProcesses(attribution.NewRemote(nil), func() time.Time { return f.time })
+	f.processes = newProcesses(attribution.NewRemote(nil, interval), func() time.Time { return f.time })
 	return f
 }
 

@@ -69,7 +69,7 @@ func TestReadThrottledAtTheProcessTable(t *testing.T) {
 	p := planOf(c, "n1", "first")
 	p.jobs[0].hostPID = true
 	n := newNode(c, "n1", p)
-	n.reading(&p.jobs[0]).processes = newProcesses(attribution.NewRemote(nil), time.Now)
+	n.reading(&p.jobs[0]).processes = newProcesses(attribution.NewRemote(nil, interval), time.Now)
 	n.read(t.Context(), p, &p.jobs[0])
 
 	_, _, node, err := s.of("c/n1")
