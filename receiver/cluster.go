@@ -65,14 +65,17 @@ func clusterAlone(keys []string) error {
 	return errors.Join(errs...)
 }
 
-// newClusterController returns the controller of kubernetes_cluster.
-func newClusterController(cfg *Config, set receiver.Settings, next consumer.Metrics, connect connector) (component.Component, error) {
+// newClusterController returns the controller of kubernetes_cluster. How its reads go is noted in stats.
+func newClusterController(
+	cfg *Config, set receiver.Settings, next consumer.Metrics, connect connector, stats *readStats,
+) (component.Component, error) {
 	cs := &clusterScraper{
 		config:   cfg.scraperConfig(clusterKey).(*ClusterConfig),
 		connect:  connect,
 		logger:   set.Logger,
 		recorder: record.NewCluster(cfg.MetricsBuilderConfig, set, cfg.Attribution.ClusterName),
 		problems: newProblemLog(set.Logger.With(zap.String("scraper", clusterKey))),
+		stats:    stats,
 	}
 	sc, err := scraper.NewMetrics(cs.scrape, scraper.WithStart(cs.start), scraper.WithShutdown(cs.shutdown))
 	if err != nil {
@@ -89,8 +92,11 @@ type clusterScraper struct {
 	logger   *zap.Logger
 	recorder *record.ClusterRecorder
 	problems *problemLog
+	stats    *readStats
 	view     *cluster.View
 }
+
+var errNotListed = errors.New("the pods and nodes have not been listed yet")
 
 // connector reaches a cluster.
 type connector func(*ClusterConfig) (kubernetes.Interface, error)
@@ -124,11 +130,20 @@ func (s *clusterScraper) start(context.Context, component.Host) error {
 }
 
 func (s *clusterScraper) scrape(context.Context) (pmetric.Metrics, error) {
-	s.problems.update(s.view.Problems(), true)
+	began := time.Now()
+	problems := s.view.Problems()
+	s.problems.update(problems, true)
 	if !s.view.Synced() { // a part would look like the whole
+		s.stats.note(began, errNotListed)
 		return pmetric.NewMetrics(), nil
 	}
-	return s.recorder.Record(s.view.Snapshot(), time.Now()), nil
+	metrics := s.recorder.Record(s.view.Snapshot(), began)
+	var err error
+	if len(problems) > 0 {
+		err = problems[0].Err // what was last told is sent all the same
+	}
+	s.stats.note(began, err)
+	return metrics, nil
 }
 
 func (s *clusterScraper) shutdown(context.Context) error {

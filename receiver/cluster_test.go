@@ -4,6 +4,7 @@
 package gpureceiver
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -16,8 +17,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
@@ -48,15 +51,37 @@ func TestClusterView(t *testing.T) {
 	require.NoError(t, conf.Unmarshal(cfg))
 	require.NoError(t, cfg.Validate())
 
+	tel := componenttest.NewTelemetry()
+	t.Cleanup(func() { require.NoError(t, tel.Shutdown(context.Background())) })
+	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
+	require.NoError(t, err)
+	defer telemetry.Shutdown()
+	s := &shared{cfg: cfg, telemetry: telemetry, cluster: &readStats{}}
+	require.NoError(t, s.observe())
+	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
+	answer := make(chan struct{})
+	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		<-answer
+		return false, nil, nil
+	})
+
 	sink := &consumertest.MetricsSink{}
 	controller, err := newClusterController(cfg, receivertest.NewNopSettings(metadata.Type), sink,
 		func(c *ClusterConfig) (kubernetes.Interface, error) {
 			assert.Equal(t, []string{"nvidia.com/gpu", "nvidia.com/mig-*", "amd.com/gpu"}, c.ResourceNames)
 			return client, nil
-		})
+		}, s.cluster)
 	require.NoError(t, err)
 	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
+	const of = "scraper=kubernetes_cluster"
+	require.Eventually(t, func() bool { return s.cluster.get().read }, 10*time.Second, 5*time.Millisecond)
+	assert.Equal(t, map[string]float64{of: 0}, own(t, tel, "otelcol_gpu_read_success"), "the pods are not listed")
+	assert.Empty(t, own(t, tel, "otelcol_gpu_read_age"))
+	close(answer)
 	require.Eventually(t, func() bool { return sink.DataPointCount() > 0 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return own(t, tel, "otelcol_gpu_read_success")[of] == 1 }, 10*time.Second, 5*time.Millisecond)
+	assert.Contains(t, own(t, tel, "otelcol_gpu_read_age"), of)
+	assert.Contains(t, own(t, tel, "otelcol_gpu_read_duration"), of)
 	require.NoError(t, controller.Shutdown(t.Context()))
 
 	values := map[string]int64{}
@@ -89,7 +114,7 @@ func TestClusterViewConfig(t *testing.T) {
 	require.ErrorContains(t, cfg.Validate(), `scrapers::kubernetes_cluster::resource_names: "[x" is no name of a resource`)
 
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	controller, err := newClusterController(createDefaultConfig().(*Config), receivertest.NewNopSettings(metadata.Type), consumertest.NewNop(), connectCluster)
+	controller, err := newClusterController(createDefaultConfig().(*Config), receivertest.NewNopSettings(metadata.Type), consumertest.NewNop(), connectCluster, &readStats{})
 	require.NoError(t, err, "outside of a cluster the configuration can be validated all the same")
 	require.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
 	assert.NoError(t, controller.Shutdown(t.Context()))

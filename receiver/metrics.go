@@ -52,7 +52,8 @@ func newMetricsReceiver(s *shared, set receiver.Settings, next consumer.Metrics)
 		r.all = append(r.all, fleet)
 	}
 	if slices.Contains(s.cfg.scraperKeys(), clusterKey) {
-		controller, err := newClusterController(s.cfg, set, next, connectCluster)
+		s.cluster = &readStats{}
+		controller, err := newClusterController(s.cfg, set, next, connectCluster, s.cluster)
 		if err != nil {
 			return nil, err
 		}

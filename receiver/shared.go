@@ -62,6 +62,7 @@ type shared struct {
 	telemetry  *metadata.TelemetryBuilder
 	readings   []*reading
 	fleet      *fleet                  // nil where no node is read from outside
+	cluster    *readStats              // nil where the requests of a cluster are not shown
 	attributor *attribution.Attributor // nil before start, and where nothing is to be attributed
 	closing    context.Context         // cancelled as soon as one of the receivers is shut down for good
 	cancel     context.CancelFunc

@@ -90,11 +90,14 @@ func (s *shared) observe() error {
 	)
 }
 
-// eachRead tells of each source and each remote node how its reads go, and by what attributes it is known. There are no more
+// eachRead tells of each source, of the view of a cluster and of each remote node how its reads go, and by what attributes it is known. There are no more
 // of them than the clusters have nodes with GPUs.
 func (s *shared) eachRead(tell func(readStat, metric.MeasurementOption)) {
 	for _, r := range s.readings {
 		tell(r.stats.get(), r.attributes())
+	}
+	if s.cluster != nil {
+		tell(s.cluster.get(), metric.WithAttributes(attribute.String("scraper", clusterKey)))
 	}
 	if s.fleet == nil {
 		return
