@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
@@ -186,4 +187,25 @@ func TestNoAnswer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "first last", body)
 	require.NoError(t, i.Err())
+}
+
+// An API server, or a proxy before it, that begins a list and never ends it: the wait for it ends, and is told.
+func TestHalfAList(t *testing.T) {
+	server := start(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"apiVersion": "v1", "kind": "PodList", "items": [`))
+		w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's own
+		<-r.Context().Done()
+	})))
+	defer server.stop()
+	client := reporting(&http.Client{Transport: &http.Transport{}}, 300*time.Millisecond)
+	defer client.CloseIdleConnections()
+	typed, err := kubernetes.NewForConfigAndClient(&rest.Config{Host: server.URL, QPS: -1}, client)
+	require.NoError(t, err)
+	v, err := NewView(&Clients{Kubernetes: &listing{typed}}, ViewOptions{})
+	require.NoError(t, err)
+	v.Start()
+	defer v.Stop()
+	eventually(t, func() bool { return len(v.Problems()) == 1 })
+	require.ErrorContains(t, v.Problems()[0].Err, "the answer has begun and does not end")
 }

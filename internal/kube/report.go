@@ -17,8 +17,8 @@ import (
 // informerKey is under which the context of a request has the informer that makes it.
 type informerKey struct{}
 
-// longestWait is how long the API server may take to begin its answer. It takes at most a minute for its own part
-// (--request-timeout), and begins a watch at once.
+// longestWait is how long the API server may take for its answer: it takes at most a minute for its own part
+// (--request-timeout). A watch it begins at once.
 const longestWait = 70 * time.Second
 
 // reporting returns a client whose requests wait no longer than that for an answer, and tell the informers that make them how
@@ -32,8 +32,7 @@ func reporting(client *http.Client, longest time.Duration) *http.Client {
 	return &reports
 }
 
-// bounded gives up a request that is not answered. An answer that has begun may go on for as long as it likes, as that to a
-// watch does.
+// bounded gives up a request that is not answered to the end in time. The answer to a watch need only begin.
 type bounded struct {
 	next    http.RoundTripper
 	longest time.Duration
@@ -47,13 +46,14 @@ func (t bounded) WrappedRoundTripper() http.RoundTripper { return t.next }
 // RoundTrip implements http.RoundTripper.
 func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
-	timer := time.AfterFunc(t.longest, cancel)
+	late := make(chan struct{})
+	timer := time.AfterFunc(t.longest, func() { close(late); cancel() })
 	response, err := t.next.RoundTrip(r.WithContext(ctx))
-	inTime := timer.Stop()
-	if err == nil && inTime {
-		response.Body = &cancelling{response.Body, cancel}
+	if err == nil && (!isWatch(r) || timer.Stop()) {
+		response.Body = &cancelling{response.Body, cancel, timer, late}
 		return response, nil
 	}
+	inTime := timer.Stop()
 	cancel()
 	if err == nil {
 		_ = response.Body.Close() // of a request that is cancelled
@@ -64,15 +64,35 @@ func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
+func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
+
 // cancelling is the body of an answer, with which its request ends.
 type cancelling struct {
 	io.ReadCloser
 	cancel context.CancelFunc
+	timer  *time.Timer
+	late   chan struct{} // closed when it had to end
 }
+
+// Read implements io.Reader.
+func (b *cancelling) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		select {
+		case <-b.late:
+			err = errLate
+		default:
+		}
+	}
+	return n, err
+}
+
+var errLate = errors.New("the answer has begun and does not end")
 
 // Close implements io.Closer.
 func (b *cancelling) Close() error {
 	defer b.cancel()
+	b.timer.Stop()
 	return b.ReadCloser.Close()
 }
 
@@ -94,6 +114,6 @@ func (t reporter) RoundTrip(r *http.Request) (*http.Response, error) {
 	if response != nil {
 		status = response.StatusCode
 	}
-	informer.answered(r.URL.Query().Get("watch") != "", status, err)
+	informer.answered(isWatch(r), status, err)
 	return response, err
 }
