@@ -64,7 +64,13 @@ func keeping(spec *corev1.NodeSpec) []corev1.Taint {
 
 func (n *storedNode) meets(term corev1.NodeSelectorTerm) bool {
 	return len(term.MatchExpressions)+len(term.MatchFields) > 0 && // one that says nothing is no node
-		all(term.MatchExpressions, n.labels) && all(term.MatchFields, labels.Set{"metadata.name": n.Name})
+		all(term.MatchExpressions, n.labels) && !slices.ContainsFunc(term.MatchFields, n.isNot)
+}
+
+// isNot tells whether a requirement of fields leaves the node out. The API server takes none but In and NotIn of one
+// metadata.name, which may be longer than the value of a label.
+func (n *storedNode) isNot(r corev1.NodeSelectorRequirement) bool {
+	return slices.Contains(r.Values, n.Name) != (r.Operator == corev1.NodeSelectorOpIn)
 }
 
 var operators = map[corev1.NodeSelectorOperator]selection.Operator{

@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -69,6 +70,10 @@ func TestPending(t *testing.T) {
 	pools := func(more ...runtime.Object) []runtime.Object {
 		return append(more, with(gpus(1), []string{"model", "a100"}), with(gpus(2), []string{"model", "h100"}), full(1), cpus(1), cpus(2))
 	}
+	onNode := func(operator corev1.NodeSelectorOperator, name string) []corev1.NodeSelectorRequirement {
+		return []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: operator, Values: []string{name}}}
+	}
+	long := strings.Repeat("gpu-", 16) + "1" // of DaemonSets, whose pods are bound to nodes in this way
 	const otherPool = "3 node(s) didn't match Pod's node affinity/selector, 1 Insufficient nvidia.com/gpu."
 	drained := gpus(1)
 	drained.Status.Allocatable = list(nvidia, 0)
@@ -119,8 +124,15 @@ func TestPending(t *testing.T) {
 		"the affinity's pool has some":       {pools(requiring(says(otherPool), model(corev1.NodeSelectorOpNotIn, "a100"))), 0},
 		"one of the affinity's pool is full": {pools(requiring(says(otherPool), model(corev1.NodeSelectorOpIn, "b200"), model(corev1.NodeSelectorOpExists))), 1},
 		"the affinity's node is full": {pools(requiring(says(otherPool), corev1.NodeSelectorTerm{
-			MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"gpu1"}}},
+			MatchFields: onNode(corev1.NodeSelectorOpIn, "gpu1"),
 		})), 1},
+		"the affinity's node has a name that no label may have": {[]runtime.Object{
+			node(long, list(nvidia, 8), list(nvidia, 8)), pod("full", long, container("main", nvidia, 8)), gpus(2), cpus(1),
+			requiring(says(otherPool), corev1.NodeSelectorTerm{MatchFields: onNode(corev1.NodeSelectorOpIn, long)}),
+		}, 1},
+		"any node but the one that is full": {pools(requiring(says(otherPool), corev1.NodeSelectorTerm{
+			MatchFields: onNode(corev1.NodeSelectorOpNotIn, "gpu1"),
+		})), 0},
 		"an affinity that says nothing": {pools(requiring(says(otherPool), corev1.NodeSelectorTerm{})), 0},
 		"an affinity that is not known": {pools(requiring(says(otherPool), model("Like", "a100"))), 0},
 	} {
