@@ -77,10 +77,10 @@ func (a *allocations) list(ctx context.Context, now time.Time) ([]podresources.A
 	return a.last, everything, nil
 }
 
-// isNew tells whether the kubelet that answered has just started.
+// isNew tells whether the kubelet that answered has just started: also since the read began, as of which it is. Far below zero the
+// clock was set back, and tells nothing.
 func isNew(answer *podresources.Answer, now time.Time) bool {
-	age := now.Sub(answer.Started)
-	return age >= 0 && age < newKubelet // below zero the clock was set back, and tells nothing
+	return now.Sub(answer.Started).Abs() < newKubelet
 }
 
 // missing returns what a kubelet that was restarted does not know yet of what was allocated before. A node without any pod

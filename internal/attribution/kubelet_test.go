@@ -133,6 +133,11 @@ func TestNewKubelet(t *testing.T) {
 
 	m.stop()
 	m.start()
+	start(m.now.Add(2*time.Second), pod)
+	assert.Equal(t, [2]bool{true, false}, known(0), "it started while the GPUs were read")
+
+	m.stop()
+	m.start()
 	start(m.now.Add(time.Hour), pod)
 	assert.Equal(t, [2]bool{true, true}, known(0), "the clock was set back")
 }
