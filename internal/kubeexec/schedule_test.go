@@ -222,6 +222,35 @@ func TestFleetOverload(t *testing.T) {
 	})
 }
 
+// Nodes come and go: nothing is left of those that have gone.
+func TestNodesComeAndGo(t *testing.T) {
+	const nodes, times = 50, 40
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, _, s, _ := bare(16, 0)
+		for i := range times {
+			plans := map[string]*plan{}
+			for j := range nodes {
+				name := fmt.Sprintf("node-%d-%d", i, j)
+				plans[name] = planOf(c, name, "first")
+			}
+			c.follow(ctx, plans, []unread{{node: fmt.Sprintf("unread-%d", i), vendor: gpu.NVIDIA, reason: errNoPod}})
+			time.Sleep(interval + time.Second)
+			synctest.Wait()
+			assert.Len(t, running(c), nodes)
+			assert.Len(t, c.stats().Nodes, nodes+1)
+		}
+		c.follow(ctx, nil, nil)
+		synctest.Wait()
+		assert.Empty(t, running(c))
+		assert.Empty(t, c.stats().Nodes)
+		assert.Len(t, s.left(), nodes*times, "each once")
+		assert.Empty(t, c.tokens)
+		c.reading.Wait()
+		cancel()
+	})
+}
+
 // A driver pod is replaced, and another has gone, while their nodes wait for their turn: what is there when it comes is read.
 func TestPlanChangesWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
