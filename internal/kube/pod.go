@@ -4,7 +4,6 @@
 package kube
 
 import (
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +20,6 @@ const (
 // Pod is what is kept of a pod. It is never changed after it was handed out.
 type Pod struct {
 	Namespace, Name, UID string
-	NodeName             string
 	StaticUID            string // the UID on the node of a static pod, else empty
 	Phase                corev1.PodPhase
 	Owners               []metav1.OwnerReference // only APIVersion, Kind, Name, UID and Controller
@@ -31,9 +29,8 @@ type Pod struct {
 
 // Container is a container of a pod.
 type Container struct {
-	Name    string
-	ID      string // of the present or last instance, without the runtime's prefix; empty before the first
-	Running bool
+	Name string
+	ID   string // of the present or last instance, without the runtime's prefix; empty before the first
 }
 
 // Ended tells that no container of the pod runs any more, nor will again.
@@ -50,7 +47,6 @@ func storePod(pod *corev1.Pod, options *PodsOptions) *storedPod {
 			Namespace:  pod.Namespace,
 			Name:       pod.Name,
 			UID:        string(pod.UID),
-			NodeName:   pod.Spec.NodeName,
 			StaticUID:  staticUID(pod),
 			Phase:      pod.Status.Phase,
 			Owners:     owners(pod.OwnerReferences),
@@ -98,11 +94,7 @@ func containers(status *corev1.PodStatus) []Container {
 		status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses,
 	} {
 		for i := range statuses {
-			all = append(all, Container{
-				Name:    statuses[i].Name,
-				ID:      bareID(statuses[i].ContainerID),
-				Running: statuses[i].State.Running != nil,
-			})
+			all = append(all, Container{Name: statuses[i].Name, ID: bareID(statuses[i].ContainerID)})
 		}
 	}
 	return all
@@ -135,6 +127,3 @@ func (p *Pod) ContainerID(name string) string {
 	}
 	return ""
 }
-
-// String names the pod in messages.
-func (p *Pod) String() string { return fmt.Sprintf("%s/%s", p.Namespace, p.Name) }

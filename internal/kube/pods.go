@@ -14,11 +14,9 @@ import (
 
 // PodsOptions selects pods, and what is kept of them.
 type PodsOptions struct {
-	Node          string   // only the pods of this node; all if empty
-	Namespace     string   // only of this namespace; all if empty
-	LabelSelector string   // all if empty
-	Labels        []string // the labels to keep as k8s.pod.label.<key>
-	Annotations   []string // the annotations to keep as k8s.pod.annotation.<key>
+	Node        string   // only the pods of this node; all if empty
+	Labels      []string // the labels to keep as k8s.pod.label.<key>
+	Annotations []string // the annotations to keep as k8s.pod.annotation.<key>
 }
 
 // Pods watches pods.
@@ -42,18 +40,14 @@ func NewPods(client kubernetes.Interface, options PodsOptions) (*Pods, error) {
 		if options.Node != "" {
 			list.FieldSelector = "spec.nodeName=" + options.Node
 		}
-		list.LabelSelector = options.LabelSelector
 	}
 	indexers := cache.Indexers{uidIndex: indexUIDs, containerIndex: indexContainers}
 	what := "pods"
 	if options.Node != "" {
 		what += " of node " + options.Node
 	}
-	if options.Namespace != "" {
-		what += " in namespace " + options.Namespace
-	}
 	informer, err := NewInformer(
-		Paged(client.CoreV1().Pods(options.Namespace), &corev1.Pod{}, indexers, tweak), what,
+		Paged(client.CoreV1().Pods(metav1.NamespaceAll), &corev1.Pod{}, indexers, tweak), what,
 		func(object any) (any, error) {
 			if pod, ok := object.(*corev1.Pod); ok {
 				return storePod(pod, &options), nil
@@ -146,16 +140,4 @@ func (p *Pods) ByName(namespace, name string) *Pod {
 		return &stored.pod
 	}
 	return nil
-}
-
-// All returns every pod that is known, in no order.
-func (p *Pods) All() []*Pod {
-	objects := p.informer.GetIndexer().List()
-	pods := make([]*Pod, 0, len(objects))
-	for _, object := range objects {
-		if stored, ok := object.(*storedPod); ok {
-			pods = append(pods, &stored.pod)
-		}
-	}
-	return pods
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
 // closeWait bounds how long Close waits for what it has cancelled.
@@ -113,15 +112,4 @@ func (f *Fleet) Stats() []ClusterStats {
 		all = append(all, c.stats())
 	}
 	return all
-}
-
-// View returns what is known of a cluster's pods and their owners, for a further attribution of its nodes; nil where
-// attribute_pods is off or there is no such cluster.
-func (f *Fleet) View(cluster string) *kube.View {
-	for _, c := range f.clusters {
-		if c.name == cluster {
-			return c.view
-		}
-	}
-	return nil
 }

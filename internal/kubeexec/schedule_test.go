@@ -289,12 +289,10 @@ func TestFleetBackoff(t *testing.T) {
 		assert.Equal(t, "node-0", stats.Nodes[0].Node)
 		assert.Equal(t, failed, stats.Nodes[0].Failures)
 		assert.False(t, stats.Nodes[0].Success)
-		assert.False(t, stats.Nodes[0].Age(time.Now()).Known())
+		assert.Zero(t, stats.Nodes[0].LastGood)
 		assert.True(t, stats.Nodes[1].Success)
 		assert.Positive(t, stats.Nodes[1].Duration)
-		age, known := stats.Nodes[1].Age(time.Now()).Get()
-		assert.True(t, known)
-		assert.LessOrEqual(t, age, interval)
+		assert.LessOrEqual(t, time.Since(stats.Nodes[1].LastGood), interval)
 
 		// Another container ends the back-off.
 		machines.set(func() { delete(machines.failing, "node-0") })

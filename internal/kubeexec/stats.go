@@ -40,14 +40,6 @@ type NodeStats struct {
 	Failures int           // reads that failed in a row
 }
 
-// Age is how old the last good read is; absent if there was none.
-func (s *NodeStats) Age(now time.Time) gpu.Opt[time.Duration] {
-	if s.LastGood.IsZero() {
-		return gpu.Opt[time.Duration]{}
-	}
-	return gpu.Some(now.Sub(s.LastGood))
-}
-
 // reading notes the end of a read.
 func (s *NodeStats) reading(began time.Time, took time.Duration, err error) {
 	s.Read, s.Success, s.Duration = true, err == nil, took

@@ -80,7 +80,7 @@ func start(t *testing.T, client *fake.Clientset) *View {
 	require.NoError(t, err)
 	v.Start()
 	t.Cleanup(v.Stop)
-	require.True(t, v.WaitSynced(t.Context()))
+	require.Eventually(t, v.Synced, 10*time.Second, time.Millisecond)
 	return v
 }
 

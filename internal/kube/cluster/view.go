@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"path"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -80,20 +79,6 @@ func (v *View) Stop() {
 
 // Synced tells whether the first lists have been read. Before, a Snapshot would show a part as if it were the whole.
 func (v *View) Synced() bool { return v.pods.HasSynced() && v.nodes.HasSynced() }
-
-// WaitSynced waits until the first lists have been read, or the context ends.
-func (v *View) WaitSynced(ctx context.Context) bool {
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for !v.Synced() {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-ticker.C:
-		}
-	}
-	return true
-}
 
 // Problems tells what could not be read of late.
 func (v *View) Problems() []gpu.Problem {
