@@ -4,12 +4,12 @@
 package kubeexec
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -35,20 +35,18 @@ users:
       - |
         cd %q || exit
         if mkdir begun 2>/dev/null; then
-          echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
-            "status": {"token": "first", "expirationTimestamp": "%s"}}'
+          echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "first"}}'
           exit
         fi
         while [ -e begun ]; do sleep 0.02; done
 `
 
-// The program that the kubeconfig names for credentials hangs when they have expired: the reads end and are told as failures, what
+// The program that the kubeconfig names for credentials hangs when they are not taken any more: the reads end and are told as failures, what
 // is wrong is told, and the end of all waits for none of it. The program ends with the test's folder.
 func TestCredentialsHang(t *testing.T) {
 	s := newAPIServer(t)
 	s.add("n1", &machine{uuid: "GPU-1"})
-	expires := time.Now().Add(3 * time.Second).UTC().Format(time.RFC3339)
-	s.write("kubeconfig", fmt.Sprintf(kubeconfig, s.URL, filepath.Join(s.dir, "ca.crt"), s.dir, expires))
+	s.write("kubeconfig", fmt.Sprintf(kubeconfig, s.URL, filepath.Join(s.dir, "ca.crt"), s.dir))
 	t.Setenv("KUBECONFIG", filepath.Join(s.dir, "kubeconfig"))
 	config := configOf(ClusterConfig{Name: "prod", API: kube.Config{AuthType: kube.AuthKubeConfig, AllowExecCredentials: true, QPS: 1000, Burst: 1000}})
 	require.NoError(t, config.Validate())
@@ -59,9 +57,10 @@ func TestCredentialsHang(t *testing.T) {
 	require.NoError(t, err)
 	f.Start()
 	readTimes(t, got, "prod/n1", 1)
+	s.set(func() { s.token = "second" })
 	eventually(t, func() bool {
 		_, failed, _, err := got.of("prod/n1")
-		return failed > 0 && assert.ErrorIs(t, err, kube.ErrCredentials)
+		return failed > 0 && errors.Is(err, kube.ErrCredentials)
 	}, "the read has not ended")
 	require.NoError(t, f.Close())
 }
