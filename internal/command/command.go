@@ -5,6 +5,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
 )
@@ -53,6 +54,14 @@ type Result struct {
 	ExitCode int // -1 where a signal ended the tool
 	// Truncated tells that the tool wrote more than the bound; Stdout then holds the beginning.
 	Truncated bool
+}
+
+// Lines returns the lines that a tool has printed, and whether they are all. All of the tools end every line, but what they print
+// is kept back until it fills a block, of which a tool that crashes leaves the last one behind: what it has printed then ends in
+// the middle of a line, that may be a shorter number than was meant. Such a line is left out.
+func (r *Result) Lines() (lines []byte, whole bool) {
+	end := bytes.LastIndexByte(r.Stdout, '\n') + 1
+	return r.Stdout[:end], end == len(r.Stdout) && r.ExitCode >= 0 && !r.Truncated
 }
 
 // Runner runs commands somewhere: on this machine, or in a driver pod. Run runs them one after the other and returns one

@@ -4,6 +4,7 @@
 package nvidiasmi
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
@@ -35,25 +36,16 @@ func appColumns() []string { return []string{"pid", "gpu_uuid", "used_memory", "
 
 func identityColumns() []string { return []string{"index", "uuid", "compute_cap"} }
 
-// stdoutAt returns what the i-th command printed, without a last line that was cut off; nil where it was not run.
-func stdoutAt(results []command.Result, i int) []byte {
+// errEndsEarly: the tool did not come to the end of what it printed.
+var errEndsEarly = errors.New("the output ends early")
+
+// linesAt returns the lines that the i-th command printed; none where it was not run.
+func linesAt(results []command.Result, i int) []byte {
 	if i >= len(results) {
 		return nil
 	}
-	out := results[i].Stdout
-	if results[i].Truncated {
-		out = out[:lastLineEnd(out)]
-	}
-	return out
-}
-
-func lastLineEnd(b []byte) int {
-	for i := len(b); i > 0; i-- {
-		if b[i-1] == '\n' {
-			return i
-		}
-	}
-	return 0
+	lines, _ := results[i].Lines()
+	return lines
 }
 
 // batch is the commands of one Run, and which of them is which; -1 where one is not in it.

@@ -45,11 +45,12 @@ func (r *Reader) learn(ctx context.Context) (*failure, error) {
 	}
 	if len(results) > 0 {
 		help := &results[0]
-		advertised := parse.Help(help.Stdout)
+		lines, whole := help.Lines()
+		advertised := parse.Help(lines)
 		d := parse.Diagnose(help.Stdout, help.Stderr, help.ExitCode)
 		switch {
-		case help.Truncated || help.ExitCode < 0:
-			err = errors.New("the output ends early")
+		case len(advertised) > 0 && !whole:
+			err = errEndsEarly
 		case len(advertised) == 0 && d.Failure != parse.FailureUsage:
 			err = errors.New(firstOf(d.Message, "it lists no field"))
 		default:

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
@@ -57,8 +58,12 @@ func (l *listing) stale(log *parse.Log, now time.Time) bool {
 }
 
 // take keeps the outputs of the listing's commands for a log. It returns false, and keeps what it had, where they list
-// nothing although there are GPUs.
-func (l *listing) take(log *parse.Log, list, identity []byte, now time.Time) bool {
+// nothing although there are GPUs, or not all that there is: MIG devices are told apart by their order.
+func (l *listing) take(log *parse.Log, results []command.Result, now time.Time) bool {
+	list, whole := results[0].Lines()
+	if !whole {
+		return false
+	}
 	layout, _ := layoutOf(log)
 	n := listing{layout: layout, read: now, index: map[string]int{}, mig: map[string][]parse.ListedInstance{}, caps: map[string]string{}}
 	for _, g := range parse.List(list) {
@@ -68,7 +73,7 @@ func (l *listing) take(log *parse.Log, list, identity []byte, now time.Time) boo
 	if len(n.index) == 0 && len(log.GPUs) > 0 {
 		return false
 	}
-	table, _ := parse.QueryGPU(identity, identityColumns())
+	table, _ := parse.QueryGPU(linesAt(results, 1), identityColumns())
 	for i := range table.GPUs {
 		d := &table.GPUs[i].Device
 		n.caps[d.ID] = d.Info.ComputeCapability
@@ -99,7 +104,7 @@ func (r *Reader) refreshListing(ctx context.Context, log *parse.Log) {
 		return
 	}
 	results, err := r.runner.Run(ctx, listingCommands(r.selected)...)
-	if len(results) > 0 && r.listing.take(log, stdoutAt(results, 0), stdoutAt(results, 1), r.node.Time) {
+	if len(results) > 0 && r.listing.take(log, results, r.node.Time) {
 		return
 	}
 	if layout, _ := layoutOf(log); layout != r.listing.layout {
@@ -107,7 +112,7 @@ func (r *Reader) refreshListing(ctx context.Context, log *parse.Log) {
 	}
 	if len(results) > 0 {
 		d := parse.Diagnose(results[0].Stdout, results[0].Stderr, results[0].ExitCode)
-		err = fmt.Errorf("no GPU in its output: %s", firstOf(d.Message, "exit code 0"))
+		err = fmt.Errorf("no GPU in its output, or not all: %s", firstOf(d.Message, "exit code 0"))
 	}
 	r.problem("", "MIG devices", fmt.Errorf("nvidia-smi -L: UUIDs of MIG devices and the GPUs' indices: %w", err))
 }

@@ -125,7 +125,7 @@ func (r *Reader) askMinors(ctx context.Context) error {
 	r.minors.keep(log)
 	r.mig = r.mig || slices.ContainsFunc(log.GPUs, func(g parse.GPU) bool { return g.MIG == gpu.Some(true) })
 	if !log.Complete {
-		return errors.New("the output ends early")
+		return errEndsEarly
 	}
 	return nil
 }

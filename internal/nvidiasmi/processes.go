@@ -20,15 +20,19 @@ func (r *Reader) readApps(s *sweep, results []command.Result, i int, ranErr erro
 		r.problem("", "processes", fmt.Errorf("nvidia-smi --query-compute-apps: %w", ranErr))
 		return
 	}
-	apps, found, dropped := parse.Apps(stdoutAt(results, i), appColumns())
-	if !found {
+	lines, whole := results[i].Lines()
+	apps, found, dropped := parse.Apps(lines, appColumns())
+	switch {
+	case !found:
 		d := parse.Diagnose(results[i].Stdout, results[i].Stderr, results[i].ExitCode)
 		r.problem("", "processes", fmt.Errorf("nvidia-smi --query-compute-apps: %s", firstOf(d.Message, "no table in its output")))
+	case !whole:
+		r.problem("", "processes", fmt.Errorf("nvidia-smi --query-compute-apps: %w", errEndsEarly))
 	}
 	if dropped > 0 {
 		r.problem("", "process rows", fmt.Errorf("nvidia-smi --query-compute-apps: %d rows cannot be read or are too many", dropped))
 	}
-	s.apps, s.appsRead = apps, found
+	s.apps, s.appsRead = apps, found && whole
 }
 
 func (r *Reader) readPmon(s *sweep, results []command.Result, i int, ranErr error) {
@@ -39,8 +43,10 @@ func (r *Reader) readPmon(s *sweep, results []command.Result, i int, ranErr erro
 		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %w", ranErr))
 		return
 	}
-	m, err := parse.Pmon(stdoutAt(results, i))
-	if err != nil {
+	lines, whole := results[i].Lines()
+	m, err := parse.Pmon(lines)
+	switch {
+	case err != nil:
 		d := parse.Diagnose(results[i].Stdout, results[i].Stderr, results[i].ExitCode)
 		switch refused := d.Failure == parse.FailureUnsupported || d.Failure == parse.FailureUsage; {
 		case unwell(s) && !s.retryPmon: // one bad GPU makes it refuse all
@@ -51,6 +57,9 @@ func (r *Reader) readPmon(s *sweep, results []command.Result, i int, ranErr erro
 			return // told with every read, by assemble
 		}
 		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %s", firstOf(d.Message, err.Error())))
+	case !whole:
+		m.GPUs = nil // a process that is not there may have been cut off
+		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %w", errEndsEarly))
 	}
 	if m.Dropped > 0 {
 		r.problem("", "process rows", fmt.Errorf("nvidia-smi pmon: %d rows cannot be read or are too many", m.Dropped))

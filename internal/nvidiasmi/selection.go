@@ -46,7 +46,11 @@ func (r *Reader) reselect(ctx context.Context, s *sweep) bool {
 	if len(results) == 0 {
 		return cannot(err)
 	}
-	r.selectedOf = indicesOf(parse.List(stdoutAt(results, 0)))
+	lines, whole := results[0].Lines()
+	if !whole {
+		return cannot(errEndsEarly)
+	}
+	r.selectedOf = indicesOf(parse.List(lines))
 	for _, index := range r.selectedOf {
 		if !slices.ContainsFunc(s.diagnosis.Unreachable, func(u parse.Unreachable) bool { return u.Index == gpu.Some(index) }) {
 			r.selected = append(r.selected, index)
@@ -66,7 +70,8 @@ func indicesOf(listed []parse.Listed) (indices selection) {
 // holds tells whether -L lists the same GPUs as when some of them were selected; if not, the selection is given up. What -L
 // says of the others goes to the diagnosis.
 func (r *Reader) holds(s *sweep, list command.Result) bool {
-	if !slices.Equal(indicesOf(parse.List(list.Stdout)), r.selectedOf) {
+	lines, _ := list.Lines()
+	if !slices.Equal(indicesOf(parse.List(lines)), r.selectedOf) {
 		r.selected, r.selectedOf = nil, nil
 		return false
 	}

@@ -94,7 +94,7 @@ func (r *Reader) full(ctx context.Context) (*sweep, *failure, error) {
 	r.listed(s.log)
 	r.readPmon(s, results, b.pmon, ranErr)
 	if b.first >= 0 && len(results) > b.first {
-		r.listing.take(s.log, stdoutAt(results, b.first), stdoutAt(results, b.first+1), r.node.Time)
+		r.listing.take(s.log, results[b.first:], r.node.Time)
 	}
 	r.refreshListing(ctx, s.log)
 	return s, nil, nil
@@ -125,14 +125,15 @@ func (r *Reader) quick(ctx context.Context) (*sweep, *failure, error) {
 		if b.list >= 0 && !r.holds(s, results[b.list]) {
 			return nil, nil, nil
 		}
-		log, found := parse.QueryGPU(stdoutAt(results, data), r.fields.names)
+		lines, whole := results[data].Lines()
+		log, found := parse.QueryGPU(lines, r.fields.names)
 		if !found && s.diagnosis.Failure == parse.FailureUsage {
 			if r.fields.refuse(s.diagnosis.BadField, r.want); r.fields.useless {
 				return nil, nil, nil
 			}
 			continue
 		}
-		log.Complete = log.Complete && !results[data].Truncated
+		log.Complete = log.Complete && whole
 		var err error
 		if !found {
 			err = fmt.Errorf("no table in %d bytes of output", len(results[data].Stdout))

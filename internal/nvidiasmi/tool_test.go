@@ -23,6 +23,8 @@ type tool struct {
 	t *testing.T
 
 	xml, pmon, list, help, apps answer
+	// identity answers the table of three columns; a version without the third by default.
+	identity answer
 	// table answers --query-gpu, by the fields that are asked for.
 	table func(fields []string) answer
 	// selected answers a call for some GPUs alone; all is the answer for all.
@@ -89,6 +91,9 @@ func (f *tool) answerAll(args []string) (string, answer) {
 	case joined == "--query-compute-apps=pid,gpu_uuid,used_memory,process_name --format=csv":
 		return "apps", f.apps
 	case joined == "--query-gpu=index,uuid,compute_cap --format=csv":
+		if f.identity != (answer{}) {
+			return "identity", f.identity
+		}
 		return "identity", answer{stdout: "Field \"compute_cap\" is not a valid field to query.\n", exit: 2}
 	case len(args) == 2 && args[1] == "--format=csv" && strings.HasPrefix(args[0], "--query-gpu="):
 		fields := strings.Split(strings.TrimPrefix(args[0], "--query-gpu="), ",")

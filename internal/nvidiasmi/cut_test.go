@@ -1,0 +1,100 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/differential"
+)
+
+// A tool that crashes leaves of its output what was in the pipe by then, which ends anywhere, mostly in the middle of a number.
+// Whatever a call's output is cut down to, what is read of it is what the whole says, or nothing; and GPUs that were read before
+// are not lost for it.
+func TestNoPartOfAnOutputIsTakenForTheWhole(t *testing.T) {
+	fast := func(t *testing.T) *tool {
+		f := tableTool(t, allNames())
+		// Calls that tell of the same process tell the same, so that one may stand in for the other.
+		f.apps = answer{stdout: "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n100, GPU-a, 498 MiB, python3\n101, GPU-b, 30 MiB, tool\n"}
+		return f
+	}
+	for name, c := range map[string]struct {
+		query string
+		tool  func(*testing.T) *tool
+		call  func(*tool) *answer
+	}{
+		"XML":                     {QueryFull, h100Tool, func(f *tool) *answer { return &f.xml }},
+		"XML with MIG":            {QueryFull, migTool, func(f *tool) *answer { return &f.xml }},
+		"list with MIG":           {QueryFull, migTool, func(f *tool) *answer { return &f.list }},
+		"table of identities":     {QueryFull, h100Tool, func(f *tool) *answer { return &f.identity }},
+		"pmon":                    {QueryFull, h100Tool, func(f *tool) *answer { return &f.pmon }},
+		"table":                   {QueryFast, fast, nil},
+		"table of processes":      {QueryFast, fast, func(f *tool) *answer { return &f.apps }},
+		"pmon beside a table":     {QueryFast, fast, func(f *tool) *answer { return &f.pmon }},
+		"XML of the device nodes": {QueryFast, fast, func(f *tool) *answer { return &f.xml }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// cutTool returns a tool that prints all, a way to have it print less, and what it is that is cut.
+			cutTool := func() (f *tool, cut func(n, exit int), whole string) {
+				f = c.tool(t)
+				f.identity = answer{stdout: "index, uuid, compute_cap\n0, " + h100First + ", 9.0\n1, " + h100Second + ", 10.0\n"}
+				if c.call == nil {
+					table := f.table
+					return f, func(n, exit int) {
+						f.table = func(fields []string) answer {
+							return answer{stdout: table(fields).stdout[:n], exit: exit}
+						}
+					}, table(allNames()).stdout
+				}
+				a := c.call(f)
+				whole = a.stdout
+				return f, func(n, exit int) { a.stdout, a.exit = whole[:n], exit }, whole
+			}
+			f, _, text := cutTool()
+			whole := differential.Flatten(read(t, newReader(t, c.query, f, newClock())))
+			for n := range text {
+				if end := n > 0 && text[n-1] == '\n'; !end && len(text) > 500 && n%29 > 0 {
+					continue
+				}
+				for _, exit := range []int{0, -1} {
+					f, cut, _ := cutTool()
+					cut(n, exit)
+					if node, err := newReader(t, c.query, f, newClock()).Read(t.Context()); err == nil {
+						noOther(t, fmt.Sprintf("%d of %d bytes, exit code %d", n, len(text), exit), whole, node)
+					}
+				}
+				f, cut, _ := cutTool()
+				clock := newClock()
+				r := newReader(t, c.query, f, clock)
+				read(t, r)
+				cut(n, -1)
+				clock.pass(listingAge)
+				if node, err := r.Read(t.Context()); err == nil {
+					noOther(t, fmt.Sprintf("%d of %d bytes, after the whole", n, len(text)), whole, node)
+				}
+			}
+		})
+	}
+}
+
+// noOther fails the test where a node tells anything that the whole does not. That nothing could be read is no such thing.
+func noOther(t *testing.T, at string, whole differential.Values, node *gpu.Node) {
+	t.Helper()
+	if node.Presence[gpu.Visible] == gpu.Some(int64(0)) {
+		return
+	}
+	for name, v := range differential.Flatten(node) {
+		id, quantity, _ := strings.Cut(name, " ")
+		instance := strings.HasPrefix(id, a100MIG+"/") // one whose UUID is not known
+		if instance || quantity == "ProcessesUnread" || strings.HasPrefix(name, "node Presence") {
+			continue
+		}
+		require.Equal(t, whole[name], v, "%s: %s", at, name)
+	}
+}

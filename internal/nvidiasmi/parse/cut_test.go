@@ -1,0 +1,70 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+)
+
+// beginnings returns beginnings of a text: some that end anywhere, and some that end with a line.
+func beginnings(text []byte) (all [][]byte) {
+	random := rand.New(rand.NewPCG(1, uint64(len(text)))) //nolint:gosec // the same ones each time
+	for range 25 {
+		n := random.IntN(len(text))
+		all = append(all, text[:n], text[:bytes.LastIndexByte(text[:n], '\n')+1])
+	}
+	return all
+}
+
+// Of a recorded output that is cut anywhere all that is read is as it is in the whole.
+func TestRecordedOutputsCut(t *testing.T) {
+	check := func(folder string, read func(t *testing.T, text []byte) (*Log, []Process)) {
+		for _, path := range recordings(t, folder) {
+			t.Run(filepath.Base(path), func(t *testing.T) {
+				data := load(t, path)
+				if data[len(data)-1] != '\n' {
+					data = append(data, '\n') // it was taken off
+				}
+				log, processes := read(t, data)
+				for _, text := range beginnings(data) {
+					if folder != "nvidia-smi-xml" {
+						result := command.Result{Stdout: text}
+						text, _ = result.Lines()
+					}
+					cut, some := read(t, text)
+					require.LessOrEqual(t, len(cut.GPUs), len(log.GPUs))
+					for i := range cut.GPUs {
+						assert.Equal(t, log.GPUs[i], cut.GPUs[i], "%d of %d bytes", len(text), len(data))
+					}
+					require.LessOrEqual(t, len(some), len(processes))
+					assert.Equal(t, processes[:len(some)], some, "%d of %d bytes", len(text), len(data))
+				}
+			})
+		}
+	}
+	check("nvidia-smi-xml", func(_ *testing.T, text []byte) (*Log, []Process) {
+		log, err := XML(text)
+		if err != nil {
+			return &Log{}, []Process{}
+		}
+		return log, []Process{}
+	})
+	check("nvidia-smi-csv", func(_ *testing.T, text []byte) (*Log, []Process) {
+		log, _ := QueryGPU(text, nil)
+		processes, _, _ := Apps(text, nil)
+		return log, append([]Process{}, processes...)
+	})
+	check("nvidia-smi-pmon", func(_ *testing.T, text []byte) (*Log, []Process) {
+		m, _ := Pmon(text)
+		return &Log{}, append([]Process{}, m.Processes...)
+	})
+}
