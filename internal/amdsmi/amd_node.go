@@ -14,7 +14,7 @@ import (
 func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 	entries := make([]entry, 0, len(s.listed))
 	at := make(map[int]int, len(s.listed))
-	blind := 0
+	blind, short := 0, !complete
 	for i := range s.listed {
 		e := s.entry(&s.listed[i])
 		if e.address == (address{}) {
@@ -51,12 +51,16 @@ func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 	a := arrange(entries)
 	s.node.Devices = a.devices
 	s.energy.unwrap(s.node.Devices, s.node.Time)
-	list, devices := parseProcesses(answers[stepProcess].records)
+	if short && len(entries) > 0 {
+		// Where the list ended early, partitions of the last GPU may be missing in it, and it is not known whether it is divided.
+		delete(a.leaves, entries[len(entries)-1].index)
+	}
+	list, told := parseProcesses(answers[stepProcess].records)
 	var repeated int
-	s.node.Processes, repeated = placeProcesses(list, devices, a.leaves, major(s.version) >= exactProcesses)
+	s.node.Processes, repeated = placeProcesses(list, len(s.listed), told, a.leaves, major(s.version) >= exactProcesses)
 	process, ran := answers[stepProcess]
 	for i := range s.node.Devices {
-		s.node.Devices[i].ProcessesUnread = !ran || process.err != nil || repeated > 0
+		s.node.Devices[i].ProcessesUnread = !ran || process.err != nil || repeated > 0 || short
 	}
 	if repeated > 0 {
 		s.problem("processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory: "+

@@ -19,14 +19,14 @@ type amdProcess struct {
 }
 
 // parseProcesses reads the records of amd-smi process. A device without processes has the text "No running processes
-// detected" in place of one. It returns the numbers of the devices that were listed, too.
-func parseProcesses(records []record) (list []amdProcess, devices []int) {
+// detected" in place of one. It returns of how many devices the output tells, too.
+func parseProcesses(records []record) (list []amdProcess, told int) {
 	for _, r := range records {
 		index, ok := r.integer("gpu")
 		if !ok || index >= maxDevices {
 			continue
 		}
-		devices = append(devices, index)
+		told++
 		entries, _ := r["process_list"].([]any)
 		if entries == nil { // 5.7 and 6.0: one or several, called values
 			switch v := r["values"].(type) {
@@ -49,7 +49,7 @@ func parseProcesses(records []record) (list []amdProcess, devices []int) {
 		}
 	}
 	rescale(list)
-	return list, devices
+	return list, told
 }
 
 // vram returns the device memory of a process. mem_usage is its sum with memory of the system, yet all there is in outputs
@@ -94,10 +94,13 @@ func rescale(list []amdProcess) {
 // placeProcesses makes the processes of a node. Before 10.0 amd-smi lists a process under every device of which it has a
 // context, and a process that opens the driver has one of all, with the same numbers under each. Such a process is left
 // out: on which device its memory lies is not told, and under each it would count many times. It returns how many those are.
-func placeProcesses(list []amdProcess, devices []int, leaves map[int]string, exact bool) (result []gpu.Process, repeated int) {
+//
+// told is under how many devices it could have been listed. Where the output ended early those are fewer than there are; then
+// too much may be left out, and nothing is taken to be on the first device that is on all.
+func placeProcesses(list []amdProcess, devices, told int, leaves map[int]string, exact bool) (result []gpu.Process, repeated int) {
 	everywhere := make(map[int64]bool)
-	if len(devices) > 1 && !exact {
-		everywhere = repeatedProcesses(list, len(devices))
+	if max(devices, told) > 1 && !exact {
+		everywhere = repeatedProcesses(list, told)
 	}
 	seen := make(map[gpu.Process]bool, len(list))
 	for _, p := range list {

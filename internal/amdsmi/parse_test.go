@@ -196,8 +196,8 @@ func TestParseProcesses(t *testing.T) {
 		{"gpu": 1, "values": [{"process_info": {"name": "e", "pid": 5, "mem_usage": {"value": 1, "unit": "MB"}}}]},
 		{"gpu": 2, "values": {"process_info": "Not Found"}}, {"gpu": 3, "process_list": "N/A"}, {"x": 1}]`))
 	require.NoError(t, err)
-	processes, devices := parseProcesses(list)
-	assert.Equal(t, []int{0, 1, 2, 3}, devices)
+	processes, told := parseProcesses(list)
+	assert.Equal(t, 4, told)
 	assert.Equal(t, []amdProcess{
 		{pid: 1, name: "a", memory: gpu.Some[int64](8192)},
 		{pid: 2, name: "b", memory: gpu.Some[int64](4096)},
@@ -239,22 +239,25 @@ func TestPlaceProcesses(t *testing.T) {
 	everywhere := []amdProcess{{pid: 1, index: 0, memory: m}, {pid: 1, index: 1, memory: m}, {pid: 2, index: 1, memory: m}, {pid: 1, index: 1, memory: m}}
 	leaves := map[int]string{0: "a", 1: "b"}
 
-	list, repeated := placeProcesses(everywhere, []int{0, 1}, leaves, false)
+	list, repeated := placeProcesses(everywhere, 2, 2, leaves, false)
 	assert.Equal(t, 1, repeated)
 	require.Len(t, list, 1)
 	assert.Equal(t, int64(2), list[0].PID)
 
-	list, repeated = placeProcesses(everywhere, []int{0, 1}, leaves, true)
+	list, repeated = placeProcesses(everywhere, 2, 2, leaves, true)
 	assert.Zero(t, repeated)
 	assert.Len(t, list, 3, "since ROCm 10 it is where it is listed, once each")
 
-	list, repeated = placeProcesses([]amdProcess{{pid: 1, index: 0, memory: m}, {pid: 1, index: 1, memory: gpu.Some[int64](8192)}}, []int{0, 1}, leaves, false)
+	list, repeated = placeProcesses([]amdProcess{{pid: 1, index: 0, memory: m}, {pid: 1, index: 1, memory: gpu.Some[int64](8192)}}, 2, 2, leaves, false)
 	assert.Zero(t, repeated, "it differs")
 	assert.Len(t, list, 2)
 
-	list, _ = placeProcesses(everywhere[:1], []int{0}, leaves, false)
+	list, _ = placeProcesses(everywhere[:1], 1, 1, leaves, false)
 	assert.Len(t, list, 1, "one GPU")
-	list, _ = placeProcesses(everywhere[:1], []int{0}, nil, false)
+	list, repeated = placeProcesses(everywhere[:1], 2, 1, leaves, false)
+	assert.Equal(t, 1, repeated)
+	assert.Empty(t, list, "what is listed under the other GPU was cut off")
+	list, _ = placeProcesses(everywhere[:1], 1, 1, nil, false)
 	assert.Empty(t, list, "a device that was left out")
 }
 

@@ -107,7 +107,8 @@ func (s *ROCm) run(ctx context.Context) (out *rocmOutput, tables *rocmTables, er
 		}
 		if len(results) > 0 {
 			r := &results[0]
-			t := parseROCmTables(r.Stdout)
+			text, _ := r.Lines()
+			t := parseROCmTables(text)
 			tables = &t
 			again = !t.complete && s.lessText(r) || again
 		}
@@ -195,7 +196,7 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 // processes adds the processes to the node.
 func (s *ROCm) processes(out *rocmOutput, tables *rocmTables, leaves map[int]string) {
 	list := tables.processes
-	if len(list) == 0 {
+	if len(list) == 0 || !tables.processesRead {
 		list = out.processes()
 	}
 	var unplaced int

@@ -77,7 +77,7 @@ func (t *rocmTables) place(list []rocmProcess, leaves map[int]string) (processes
 			}
 			continue
 		}
-		if len(devices) > 1 {
+		if n, _ := p.cards.Get(); len(devices) > 1 || n > 1 { // one of the cards may not be listed
 			p.memory = gpu.Opt[int64]{} // the sum over the devices
 		}
 		for _, id := range devices {

@@ -69,7 +69,7 @@ func TestROCmProcesses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			node := read(t, testROCm(rocmTool(cards+tt.system+`}}`, tt.text)))
+			node := read(t, testROCm(rocmTool(cards+tt.system+`}}`, tt.text+"=====\n")))
 			for i := range tt.want {
 				tt.want[i].Type = gpu.ProcessCompute
 			}

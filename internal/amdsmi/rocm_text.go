@@ -17,8 +17,10 @@ type rocmTables struct {
 	processes    []rocmProcess
 	processCards map[int64][]int // by PID; a process that uses none is there with none
 	errors       map[int][]gpu.ErrorCount
-	cardsRead    bool // the section of processCards is there, however empty
-	complete     bool // the output has its end
+	cardsRead    bool // the section of processCards is there to its end, however empty
+	// processesRead: so is that of processes.
+	processesRead bool
+	complete      bool // the output has its end
 }
 
 // parseROCmTables reads the text of rocm-smi --showpids, --showpidgpus and --showrasinfo.
@@ -40,6 +42,7 @@ type tableReader struct {
 	tables  *rocmTables
 	pid     int64 // whose cards follow
 	missing int   // how many of them
+	placing bool  // in the section of the cards of processes
 	listing bool  // of processes
 	card    int   // whose RAS rows follow; -1: none's
 }
@@ -47,8 +50,9 @@ type tableReader struct {
 func (r *tableReader) line(text string) {
 	t := r.tables
 	if strings.HasPrefix(text, "=") {
+		t.cardsRead, t.processesRead = t.cardsRead || r.placing, t.processesRead || r.listing
 		r.card, r.missing, r.listing = -1, 0, false
-		t.cardsRead = t.cardsRead || strings.Contains(text, " GPUs Indexed by PID ")
+		r.placing = strings.Contains(text, " GPUs Indexed by PID ")
 		t.complete = t.complete || strings.Contains(text, " End of ROCm SMI Log ")
 		return
 	}
