@@ -63,7 +63,9 @@ func TestNoPartOfAnOutputIsTakenForTheWhole(t *testing.T) {
 					if end := n > 0 && text[n-1] == '\n'; !end && (call != "--show" && n%103 > 0 || n%3 > 0) {
 						continue // within a document of JSON one place is like another
 					}
-					cut := func(command.Result) command.Result { return command.Result{Stdout: []byte(text[:n]), ExitCode: -(n % 2)} }
+					cut := func(command.Result) command.Result {
+						return command.Result{Stdout: []byte(text[:n]), ExitCode: -(n % 2)}
+					}
 					tool, source := c.source(t)
 					intercept(tool, call, cut)
 					if node, err := source.Read(t.Context()); err == nil {
