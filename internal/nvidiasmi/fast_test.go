@@ -315,3 +315,27 @@ func TestEveryArgumentIsAConstant(t *testing.T) {
 		})
 	}
 }
+
+// A Jetson's GPU has a UUID without a prefix, no PCI address, and hardly a reading (nvidia-smi 540 on Orin).
+func TestTrapUUIDWithoutPrefix(t *testing.T) {
+	const uuid = "54d0709b-558d-5a59-9c65-0c5fc14a21a4"
+	f := tableTool(t, allNames())
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		heading, rows, _ := strings.Cut(a.stdout, "\n")
+		row, _, _ := strings.Cut(rows, "\n")
+		return answer{stdout: heading + "\n" + strings.NewReplacer("GPU-a", uuid, "00000000:0A:00.0", "[N/A]", "50 %", "[N/A]").Replace(row) + "\n"}
+	}
+	f.xml = answer{stdout: "<nvidia_smi_log>\n<driver_version>540.4.0</driver_version>\n<attached_gpus>1</attached_gpus>\n<gpu id=\"N/A\">\n" +
+		"<product_name>Orin (nvgpu)</product_name>\n<uuid>" + uuid + "</uuid>\n<minor_number>N/A</minor_number>\n</gpu>\n</nvidia_smi_log>\n"}
+	f.list = answer{stdout: "GPU 0: Orin (nvgpu) (UUID: " + uuid + ")\n"}
+	for _, query := range []string{QueryFull, QueryFast} {
+		node := read(t, newReader(t, query, f, newClock()))
+		assert.Equal(t, []string{uuid}, ids(node))
+		assert.Equal(t, gpu.StateOK, node.Devices[0].State())
+		assert.Equal(t, gpu.Some(int64(1)), node.Presence[gpu.Visible])
+		assert.Equal(t, "nvidia0", node.Devices[0].Name)
+		assert.NotContains(t, problems(node), "uuid")
+	}
+}

@@ -6,6 +6,7 @@ package parse
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -81,14 +82,17 @@ func isReason(b []byte) bool {
 	return false
 }
 
+// setID takes a GPU's UUID, which has GPU- before it, but for those of Jetson.
 func setID(b *build, printed []byte) {
 	printed = bytes.TrimSpace(printed)
-	if bytes.HasPrefix(printed, []byte("GPU-")) {
+	if bytes.HasPrefix(printed, []byte("GPU-")) || bareUUID.Match(printed) {
 		b.gpu.Device.ID = text(printed)
 		return
 	}
 	b.note("uuid", printed)
 }
+
+var bareUUID = regexp.MustCompile(`^[[:xdigit:]]{8}(-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}$`)
 
 func setPCI(b *build, printed []byte) {
 	if address := PCIAddress(string(bytes.TrimSpace(printed))); address != "" {
