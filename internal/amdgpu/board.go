@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/energy"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -43,7 +44,7 @@ type board struct {
 	known    bool // all of identity was read
 	buf      []byte
 	metrics  metrics
-	energy   accumulator
+	energy   energy.Meter
 	throttle residency
 	parts    []*partition
 	told     int    // partitions that the table told of
@@ -157,7 +158,7 @@ func (b *board) open() error {
 	}
 	b.dir, b.stamp = d, now
 	b.identity, b.known = identity{}, false
-	b.energy, b.throttle = accumulator{}, residency{}
+	b.energy, b.throttle = energy.Meter{}, residency{}
 	b.told, b.toldIn = 0, ""
 	b.link = b.openLink()
 	b.files = b.list()

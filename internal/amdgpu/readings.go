@@ -136,7 +136,7 @@ func (b *board) power(d *gpu.Device) {
 		return
 	}
 	capacity := d.Power.Limit[gpu.LimitMax].Or(b.scaled("power limit", b.files.most, micro, 1e-6, mostPower))
-	d.Energy = b.energy.read(&b.metrics, capacity, b.now)
+	d.Energy = b.accumulated(capacity)
 }
 
 // drawn takes a draw of nothing at all for what it is: that of the second die of an MI250, whose power the first one tells

@@ -26,7 +26,7 @@ func amdMetric(r record, d *gpu.Device) []share {
 
 	amdMemory(r, d)
 	amdTemperature(r.section("temperature"), d)
-	d.Energy = energy(quantity(r.at("energy", "total_energy_consumption"), joules, "J"))
+	d.Energy = counted(quantity(r.at("energy", "total_energy_consumption"), joules, "J"))
 	amdPower(r.section("power"), d)
 	clock := r.section("clock")
 	amdClock(clock, &d.Clocks[gpu.ClockGraphics], "gfx")

@@ -60,7 +60,8 @@ func TestNoPartOfAnOutputIsTakenForTheWhole(t *testing.T) {
 				second := differential.Flatten(read(t, source))
 				require.NotEmpty(t, text)
 				for n := range text {
-					if end := n > 0 && text[n-1] == '\n'; !end && (call != "--show" && n%103 > 0 || n%3 > 0) {
+					end := n > 0 && text[n-1] == '\n'
+					if lines := call == "--show"; lines && !end && n%4 > 0 || !lines && n%41 > 0 {
 						continue // within a document of JSON one place is like another
 					}
 					cut := func(command.Result) command.Result {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/energy"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -18,20 +19,11 @@ const (
 	unitRough = 15.3e-6 // 0.27 % too much, as are the joules of these versions
 )
 
-const (
-	wrapUnits = 1 << 32 // of a counter of 32 bits
-	// narrowest is below what all counters of 32 bits stay, whatever the unit is taken for.
-	narrowest = wrapUnits * unitExact * 1.01
-	// surge is by how much a board may draw more than its cap over a while.
-	surge = 1.5
-	// unlimited is what is taken for the cap of a board that has none that can be read, in watts: more than any board with a
-	// counter of 32 bits has, and little enough for reads that are 30 s apart.
-	unlimited = 1000.0
-)
+const wrapUnits = 1 << 32 // of a counter of 32 bits
 
-// energy is an energy counter. The tools print 0 for the second die of a package, whose first die counts for both; a
+// counted is an energy counter. The tools print 0 for the second die of a package, whose first die counts for both; a
 // counter that runs is above 0 before any tool can ask it.
-func energy(j gpu.Opt[float64]) gpu.Counter[float64] {
+func counted(j gpu.Opt[float64]) gpu.Counter[float64] {
 	v, ok := j.Get()
 	if !ok || v == 0 || notCounted(v) {
 		return gpu.Counter[float64]{}
@@ -81,65 +73,27 @@ func (m accumulators) unwrap(devices []gpu.Device, now time.Time) {
 	}
 }
 
-// accumulator follows one counter. Much firmware has 32 bits of it, which wrap after 65,536 J: within minutes. A wrap is counted
-// where no second one can have happened unseen; else counting begins anew. Which counters have 32 bits the tools do not tell:
-// one is taken for such as long as it shows no more than they can.
+// accumulator follows one counter. Much firmware has 32 bits of it, which wrap after 65,536 J: within minutes. Which counters have
+// 32 bits the tools do not tell: one is taken for such as long as it shows no more than they can.
 type accumulator struct {
-	id      string // of the GPU
-	last    float64
-	at      time.Time
-	wrapped float64 // joules of the wraps
-	rough   bool    // the tool was seen to take the unit for unitRough
+	id    string // of the GPU
+	at    time.Time
+	meter energy.Meter
+	rough bool // the tool was seen to take the unit for unitRough
 	// capacity is the cap that was last told.
 	capacity gpu.Opt[float64]
-	// Where something was missed, counting has begun anew, from base on.
-	since time.Time
-	base  float64
 }
 
 // read returns the joules by what the counter shows. capacity is the most that the board may draw, in watts, where this
 // read tells it.
 func (a *accumulator) read(joules float64, capacity gpu.Opt[float64], now time.Time) gpu.Counter[float64] {
-	narrow := joules < narrowest && a.last < narrowest
-	a.rough = joules < narrowest && (a.rough || joules > wrapUnits*unitFine)
+	const fine, rough = wrapUnits * unitFine, wrapUnits * unitRough
+	a.at = now
 	a.capacity = capacity.Or(a.capacity)
-	switch {
-	case a.at.IsZero():
-	case !narrow:
-		if joules < a.last {
-			*a = accumulator{id: a.id, rough: a.rough, capacity: a.capacity}
-		}
-	default:
-		watts, ok := a.capacity.Get()
-		if !ok || watts <= 0 {
-			watts = unlimited
-		}
-		most := watts * surge * now.Sub(a.at).Seconds()
-		wrapped := joules < a.last
-		passed := joules - a.last
-		if wrapped {
-			passed += a.turn()
-		}
-		switch {
-		case most > a.turn(), wrapped && passed > most:
-			// Wraps may have gone by unseen, or the counter was reset.
-			*a = accumulator{id: a.id, rough: a.rough, capacity: a.capacity, since: now, base: joules}
-		case wrapped:
-			a.wrapped += a.turn()
-		}
-	}
-	a.last, a.at = joules, now
-	total := a.wrapped + joules - a.base
-	if a.since.IsZero() {
-		return gpu.Total(total)
-	}
-	return gpu.TotalSince(total, a.since)
-}
-
-// turn is what a counter shows less after a wrap, in joules. It is never less than what the counter has shown.
-func (a *accumulator) turn() float64 {
+	a.rough = joules < rough && (a.rough || joules > fine)
+	turn := fine // no less than the counter has shown
 	if a.rough {
-		return wrapUnits * unitRough
+		turn = rough
 	}
-	return wrapUnits * unitFine
+	return a.meter.Read(joules, turn, a.capacity, now)
 }

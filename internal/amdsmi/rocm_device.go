@@ -74,7 +74,7 @@ func (c *rocmCard) readings(d *gpu.Device) {
 	current := quantity(c.value(keysCurrent...), watts, "W")
 	d.Power.Draw, d.Power.Instant = average.Or(current), current
 	d.Power.Limit[gpu.LimitMax] = powerCap(c.value(keyPowerCap))
-	d.Energy = energy(quantity(c.value("accumulated energy (uj)"), joules, "uJ"))
+	d.Energy = counted(quantity(c.value("accumulated energy (uj)"), joules, "uJ"))
 	drawn(&d.Power, d.Energy)
 
 	d.Clocks[gpu.ClockGraphics].Speed = c.clock("sclk")
