@@ -140,10 +140,13 @@ func (r *runner) batch(ctx context.Context, commands []command.Command) ([]comma
 		len(commands)-len(results), len(commands))
 }
 
+// lastSignal is the highest number of a signal in Linux.
+const lastSignal = 64
+
 func resultOf(s segment) command.Result {
 	result := command.Result{Stdout: s.stdout, Stderr: s.stderr, ExitCode: s.code}
-	if s.code > 128 {
-		result.ExitCode = -1 // a signal
+	if s.code > 128 && s.code <= 128+lastSignal {
+		result.ExitCode = -1 // the shell's word for a signal
 	}
 	return result
 }
