@@ -186,3 +186,31 @@ func TestAMDExceptions(t *testing.T) {
 	assert.Empty(t, problems(node))
 	assert.Contains(t, tool.runs[len(tool.runs)-1], "metric -u -m -p -t -c -k -f -E --json", "all that it knows, again")
 }
+
+// That a device is busy is no property of the tool's version: what could not be told on its account is asked again.
+func TestAMDPassingErrors(t *testing.T) {
+	t.Parallel()
+	for call, known := range map[string]func(d *gpu.Device) bool{
+		"xgmi":      func(d *gpu.Device) bool { return d.Interconnect.Received.Known() },
+		"metric -P": func(d *gpu.Device) bool { return d.PCIe.Width.Known() },
+	} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			tool := amdTool(t, "amd-smi-7.0-dpx")
+			answer, busy := tool.answer, true
+			tool.answer = func(args string) (command.Result, error) {
+				if busy && strings.HasPrefix(args, call) {
+					return prints(`{"error": "AMDSMI has returned error '-30' - 'AMDSMI_STATUS_BUSY - Device busy'", "code": -1030}`)
+				}
+				return answer(args)
+			}
+			s := testAMD(tool)
+			require.False(t, known(&read(t, s).Devices[0]))
+			busy = false
+			for range staticEvery {
+				read(t, s)
+			}
+			require.True(t, known(&read(t, s).Devices[0]))
+		})
+	}
+}

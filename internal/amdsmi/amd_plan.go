@@ -103,9 +103,10 @@ func wanted(want, groups gpu.Group, args ...string) []string {
 func metricRefusal(flag string) string { return "metric " + flag }
 
 // amdRefuse notes what a version of amd-smi does not know, from its error: "Parameter '-e' is invalid.", "Command 'xgmi' is
-// invalid." It tells whether the step can be tried again without.
-func amdRefuse(s step, message string, refused map[string]bool) bool {
-	named := quoted(message)
+// invalid." Another error, such as that a device is busy, is none of the version's, and what it costs is tried again with the next
+// static part. It tells whether the step can be tried again without.
+func amdRefuse(s step, message string, refused, passing map[string]bool) bool {
+	named, invalid := quoted(message), strings.Contains(message, "is invalid")
 	switch s {
 	case stepList:
 		if slices.Contains(named, "-e") && !refused["-e"] {
@@ -123,8 +124,11 @@ func amdRefuse(s step, message string, refused map[string]bool) bool {
 		return again
 	case stepXGMI, stepPCIe, stepVersion:
 		refused[string(s)] = true
+		if !invalid {
+			passing[string(s)] = true
+		}
 	case stepProcess:
-		refused[string(s)] = strings.Contains(message, "is invalid")
+		refused[string(s)] = invalid
 	}
 	return false
 }

@@ -47,7 +47,7 @@ func (s *AMD) run(ctx context.Context, steps ...step) (map[step]answer, error) {
 			answers[running[i]] = a
 			var refused *toolError
 			switch st := running[i]; {
-			case errors.As(a.err, &refused) && amdRefuse(st, refused.message, s.refused):
+			case errors.As(a.err, &refused) && amdRefuse(st, refused.message, s.refused, s.passing):
 				again = append(again, st)
 			case a.exception:
 				s.exceptions[st] = a.err
