@@ -18,7 +18,7 @@ const (
 	// staticEvery is after how many reads that which hardly changes is read again: names, versions, limits. It is read at
 	// once when the list of devices changes.
 	staticEvery = 10
-	// slowStrikes is how often the PCIe call may fail to end in time before it is left out.
+	// slowStrikes is how often the PCIe call may fail to end in time, one time after the other, before it is left out.
 	slowStrikes = 2
 	// exactProcesses is the version of the library, ROCm 10.0, since which a process is listed under those devices only
 	// that it uses.

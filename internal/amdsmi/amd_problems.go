@@ -28,6 +28,9 @@ func (s *AMD) complain(steps []step, answers map[step]answer, err error) {
 		}
 		s.problem(string(st), fmt.Errorf("amd-smi %s: %w", st, a.err))
 	}
+	if _, ran := answers[stepPCIe]; ran {
+		s.strikes = 0
+	}
 	for _, st := range [...]step{stepStatic, stepMetric} {
 		if e := s.exceptions[st]; e != nil && answers[st].err == nil {
 			s.problem(string(st), fmt.Errorf("amd-smi %s ends with an exception, and is asked for less: %w", st, e))

@@ -156,3 +156,23 @@ func TestAMDVersions(t *testing.T) {
 	assert.Zero(t, major(""))
 	assert.Empty(t, libraryVersion(nil))
 }
+
+// Two days on which the tool was slow do not make a slow board.
+func TestAMDPCIeSlowNowAndThen(t *testing.T) {
+	t.Parallel()
+	tool := amdTool(t, "amd-smi-7.0-dpx")
+	files, slow := tool.answer, false
+	tool.answer = func(args string) (command.Result, error) {
+		if slow && strings.HasPrefix(args, "metric -P") {
+			return command.Result{}, command.ErrTimeout
+		}
+		return files(args)
+	}
+	s := testAMD(tool)
+	for range 2 * slowStrikes {
+		slow = true
+		require.False(t, read(t, s).Devices[0].PCIe.Width.Known())
+		slow = false
+		require.True(t, read(t, s).Devices[0].PCIe.Width.Known())
+	}
+}
