@@ -98,3 +98,17 @@ func noOther(t *testing.T, at string, whole differential.Values, node *gpu.Node)
 		require.Equal(t, whole[name], v, "%s: %s", at, name)
 	}
 }
+
+// A tool that crashes after it has printed all has printed all, as far as that can be told.
+func TestCrashAtTheEnd(t *testing.T) {
+	f := tableTool(t, allNames())
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		a.exit = -1
+		return a
+	}
+	node := read(t, newReader(t, QueryFast, f, newClock()))
+	require.Equal(t, counts(2, 0), presence(node))
+	require.NotContains(t, problems(node), "ends early")
+}

@@ -133,7 +133,8 @@ func (r *Reader) quick(ctx context.Context) (*sweep, *failure, error) {
 			}
 			continue
 		}
-		log.Complete = log.Complete && whole
+		all := log.Attached == gpu.Some(int64(len(log.GPUs))) // that the driver counts
+		log.Complete = log.Complete && (whole || all)
 		var err error
 		if !found {
 			err = fmt.Errorf("no table in %d bytes of output", len(results[data].Stdout))
