@@ -29,7 +29,7 @@ func TestNoPartOfAnOutputIsTakenForTheWhole(t *testing.T) {
 			text = strings.Replace(text, "==== RAS Info ====", "==== KFD Processes ====\nKFD process information:\n"+
 				"PID 	PROCESS NAME	GPU(s)	VRAM USED 	SDMA USED	CU OCCUPANCY	\n"+
 				"31337	Both        	2     	1073741824	0        	76          	\n31338	One         	1     	2048000512	0        	12          	\n==========\n==== RAS Info ====", 1)
-			text = strings.Replace(text, "31                2", "31              257", 1)
+			text = strings.Replace(text, "31                2", "31           257125", 1)
 			tool := rocmTool(fixture(t, "rocm-smi-"+version+".json"), text)
 			return tool, testROCm(tool)
 		}
