@@ -18,7 +18,7 @@ func (r *Reader) assemble(s *sweep) {
 	lost := 0
 	for i := range s.log.GPUs {
 		g := &s.log.GPUs[i]
-		away := isAway(&g.Device)
+		away := isAway(g)
 		if away {
 			lost++
 		}

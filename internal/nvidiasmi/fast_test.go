@@ -251,7 +251,16 @@ func TestFastLostGPU(t *testing.T) {
 	d := deviceOf(t, node, "GPU-b")
 	assert.Equal(t, []gpu.FaultType{gpu.FaultResetRequired}, faults(d))
 	assert.Empty(t, problems(node), "the fault says why")
-	assert.Equal(t, gpu.Some(int64(31<<20)), d.Memory.Usage)
+	assert.Equal(t, gpu.Memory{}, d.Memory, "what is printed beside that is no reading")
+	assert.Equal(t, counts(1, 1), presence(node), "it is there, and not readable")
+	assert.True(t, d.ProcessesUnread)
+	assert.Equal(t, "nvidia0", d.Name)
+	before := d.Epoch
+
+	f.table = table
+	d = deviceOf(t, read(t, r), "GPU-b")
+	assert.Empty(t, d.Faults)
+	assert.Greater(t, d.Epoch, before, "it was reset")
 }
 
 func TestFastFailures(t *testing.T) {

@@ -38,7 +38,7 @@ func (m *minors) follow(log *parse.Log) {
 		return
 	}
 	for key := range m.of {
-		if !slices.ContainsFunc(log.GPUs, func(g parse.GPU) bool { return minorKey(&g.Device) == key && !isAway(&g.Device) }) {
+		if !slices.ContainsFunc(log.GPUs, func(g parse.GPU) bool { return minorKey(&g.Device) == key && !isAway(&g) }) {
 			delete(m.of, key)
 		}
 	}
@@ -52,7 +52,7 @@ func (m *minors) keep(log *parse.Log) {
 	for i := range log.GPUs {
 		g := &log.GPUs[i]
 		refused := slices.ContainsFunc(g.Refusals, func(r parse.Refusal) bool { return r.Quantity == "minor_number" })
-		if key := minorKey(&g.Device); key != "" && !refused && !isAway(&g.Device) {
+		if key := minorKey(&g.Device); key != "" && !refused && !isAway(g) {
 			m.of[key] = g.Minor
 		}
 	}
@@ -61,8 +61,8 @@ func (m *minors) keep(log *parse.Log) {
 // open counts the GPUs that can be read and whose number is not known.
 func (m *minors) open(log *parse.Log) (n int) {
 	for i := range log.GPUs {
-		d := &log.GPUs[i].Device
-		if _, told := m.of[minorKey(d)]; !told && !isAway(d) {
+		g := &log.GPUs[i]
+		if _, told := m.of[minorKey(&g.Device)]; !told && !isAway(g) {
 			n++
 		}
 	}

@@ -126,6 +126,13 @@ func (b *build) end() {
 	b.countErrors()
 	b.findFaults()
 	d.Info.DriverVersion = b.log.DriverVersion
+	if b.gpu.Refused || b.lost != "" || b.reset != "" {
+		// Numbers between such words are none that the driver has given: 0 MiB of memory in use.
+		b.gpu = GPU{
+			Device:  gpu.Device{ID: d.ID, Model: d.Model, Vendor: d.Vendor, Index: d.Index, Info: d.Info, Faults: d.Faults},
+			Refused: true, Minor: b.gpu.Minor, MIG: b.gpu.MIG,
+		}
+	}
 	b.log.GPUs = append(b.log.GPUs, b.gpu)
 }
 

@@ -27,9 +27,12 @@ type Log struct {
 // GPU is what a listing tells of one GPU.
 type GPU struct {
 	// Device has everything but a Name. Its Index is absent in XML, which does not print it.
-	Device    gpu.Device
-	Minor     gpu.Opt[int64] // number of the device node /dev/nvidia<minor>
-	MIG       gpu.Opt[bool]  // whether MIG mode is on
+	Device gpu.Device
+	Minor  gpu.Opt[int64] // number of the device node /dev/nvidia<minor>
+	// Refused: in the place of readings stands that the GPU cannot be reached, is lost or must be reset. It then has what it is, and that
+	// fault, and no readings.
+	Refused   bool
+	MIG       gpu.Opt[bool] // whether MIG mode is on
 	Instances []Instance
 	Processes []Process
 	// ProcessesRead: no process in Processes means that there is none. A table of GPUs says nothing of processes.

@@ -113,6 +113,7 @@ func setUnreachable(b *build, printed []byte) {
 	b.gpu.Device.Index = u.Index
 	b.gpu.Device.Info.PCIAddress = u.PCI
 	b.gpu.Device.AddFault(u.Fault(), u.Reason)
+	b.gpu.Refused = true
 	b.end()
 }
 

@@ -196,9 +196,10 @@ func TestTrapRowIndexIsNotTheGPUIndex(t *testing.T) {
 
 func TestTrapResetRowPrintsZeroMemory(t *testing.T) {
 	g := oneRow(t, "index, temperature.gpu, utilization.gpu [%], memory.used [MiB]", "0, [GPU requires reset], [GPU requires reset], 0 MiB")
-	assert.Equal(t, gpu.Some(int64(0)), g.Device.Memory.Usage)
-	assert.Equal(t, gpu.StateFailed, g.Device.State())
-	assert.False(t, g.Device.Temperature[gpu.SensorGPU].Known())
+	assert.True(t, g.Refused)
+	assert.Equal(t, gpu.Device{
+		Vendor: gpu.NVIDIA, Index: gpu.Some(0), Faults: []gpu.Fault{{Type: gpu.FaultResetRequired, Message: "GPU requires reset"}},
+	}, g.Device, "what is printed beside the reason is no reading")
 }
 
 func TestTrapPowerAverageAndInstant(t *testing.T) {

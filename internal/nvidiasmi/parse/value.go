@@ -130,7 +130,8 @@ func judge(b []byte) verdict {
 	switch {
 	case containsFold(b, "gpu is lost"), containsFold(b, "fallen off the bus"):
 		return verdictLost
-	case containsFold(b, "requires reset"), containsFold(b, "reset required"), containsFold(b, "needs reset"):
+	case containsFold(b, "requires reset"), containsFold(b, "reset required"), containsFold(b, "needs reset"),
+		containsFold(b, "reset must occur"):
 		return verdictReset
 	}
 	return verdictRefused

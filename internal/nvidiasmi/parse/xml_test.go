@@ -187,6 +187,7 @@ func TestTrapDeviceHandle(t *testing.T) {
 	assert.Equal(t, gpu.FaultUnreachable, Unreachable{Reason: "Unable to communicate with GPU because it is insufficiently powered."}.Fault())
 	assert.Equal(t, gpu.FaultUnreachable, Unreachable{}.Fault())
 	assert.Equal(t, gpu.FaultResetRequired, Unreachable{Reason: "GPU requires reset"}.Fault())
+	assert.Equal(t, gpu.FaultResetRequired, Unreachable{Reason: "A GPU reset must occur before this GPU can be used again."}.Fault())
 
 	inside := Diagnose([]byte("<nvidia_smi_log>\n\t<gpu>\nUnable to determine the device handle for GPU1: 0000:44:00.0: Unknown Error\n</gpu></nvidia_smi_log>"), nil, 0)
 	assert.Len(t, inside.Unreachable, 1)
