@@ -59,7 +59,7 @@ func heatFields() []Field {
 		}
 	}
 	watts := func(g gpu.Group, basic bool, to func(*parts) *gpu.Opt[float64], names ...string) Field {
-		return Field{names, g, basic, real(names[0], unitWatts, func(b *build) *gpu.Opt[float64] { return to(&b.parts) })}
+		return Field{names, g, basic, power(names[0], func(b *build) *gpu.Opt[float64] { return to(&b.parts) })}
 	}
 	const detail = gpu.GroupPowerDetail
 	return []Field{

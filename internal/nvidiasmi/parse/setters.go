@@ -27,6 +27,21 @@ func real(quantity string, units []unit, to func(*build) *gpu.Opt[float64]) sett
 	}
 }
 
+// mostPower is what is believed of a GPU or its module, in watts. Where the driver does not tell a limit, nvidia-smi 535 prints what
+// lies in its memory as one: half a megawatt, or three.
+const mostPower = 60_000
+
+// power is a setter of watts.
+func power(quantity string, to func(*build) *gpu.Opt[float64]) setter {
+	return func(b *build, printed []byte) {
+		if v, ok := number(printed, unitWatts); ok && v >= 0 && v <= mostPower {
+			*to(b) = gpu.Some(v)
+			return
+		}
+		b.note(quantity, printed)
+	}
+}
+
 func whole(quantity string, units []unit, to func(*build) *gpu.Opt[int64]) setter {
 	return func(b *build, printed []byte) {
 		if v, ok := integer(printed, units); ok {

@@ -383,3 +383,13 @@ func TestRecoveryActions(t *testing.T) {
 		assert.Equal(t, known && action != gpu.RecoveryNone, len(g.Device.Faults) == 1, printed)
 	}
 }
+
+// Where the driver does not tell a limit, nvidia-smi 535 prints what lies in its memory.
+func TestTrapPowerOfNoGPU(t *testing.T) {
+	g := oneRow(t, "index, power.draw [W], enforced.power.limit [W], power.limit [W]", "0, 300.00 W, 527699.31 W, 1631640.88 W")
+	assert.Equal(t, gpu.Some(300.0), g.Device.Power.Draw)
+	assert.False(t, g.Device.Power.Limit[gpu.LimitMax].Known())
+	assert.Equal(t, []Refusal{
+		{Quantity: "enforced.power.limit", Reason: "527699.31 W"}, {Quantity: "power.limit", Reason: "1631640.88 W"},
+	}, g.Refusals)
+}

@@ -146,13 +146,13 @@ func xmlHeat() map[string]*element {
 func xmlPower() map[string]*element {
 	drawOf := func(prefix string, d func(*build) *draw) map[string]*element {
 		return map[string]*element{
-			"power_draw":         leaf(real(prefix+"power.draw", unitWatts, func(b *build) *gpu.Opt[float64] { return &d(b).chosen })),
-			"average_power_draw": leaf(real(prefix+"power.draw.average", unitWatts, func(b *build) *gpu.Opt[float64] { return &d(b).average })),
-			"instant_power_draw": leaf(real(prefix+"power.draw.instant", unitWatts, func(b *build) *gpu.Opt[float64] { return &d(b).instant })),
+			"power_draw":         leaf(power(prefix+"power.draw", func(b *build) *gpu.Opt[float64] { return &d(b).chosen })),
+			"average_power_draw": leaf(power(prefix+"power.draw.average", func(b *build) *gpu.Opt[float64] { return &d(b).average })),
+			"instant_power_draw": leaf(power(prefix+"power.draw.instant", func(b *build) *gpu.Opt[float64] { return &d(b).instant })),
 		}
 	}
-	enforced := leaf(real("enforced.power.limit", unitWatts, func(b *build) *gpu.Opt[float64] { return &b.parts.enforced }))
-	requested := leaf(real("power.limit", unitWatts, func(b *build) *gpu.Opt[float64] { return &b.parts.requested }))
+	enforced := leaf(power("enforced.power.limit", func(b *build) *gpu.Opt[float64] { return &b.parts.enforced }))
+	requested := leaf(power("power.limit", func(b *build) *gpu.Opt[float64] { return &b.parts.requested }))
 	readings := join(drawOf("", func(b *build) *draw { return &b.parts.power }), map[string]*element{
 		"enforced_power_limit": enforced, "current_power_limit": enforced,
 		"power_limit": requested, "requested_power_limit": requested,
