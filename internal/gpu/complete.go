@@ -24,7 +24,7 @@ func (n *Node) CompleteIDs() {
 		if address == "" {
 			address = d.Name
 		}
-		if partition && d.Parent == "" {
+		if partition {
 			d.Parent = place + "/" + address
 		}
 		if completed == nil {
@@ -33,9 +33,6 @@ func (n *Node) CompleteIDs() {
 		id := place + "/" + address + d.ID
 		completed[address+d.ID] = id
 		d.ID = id
-	}
-	if completed == nil {
-		return
 	}
 	for i := range n.Processes {
 		if id, ok := completed[n.Processes[i].DeviceID]; ok {

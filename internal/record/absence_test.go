@@ -246,6 +246,15 @@ func TestEmptyNode(t *testing.T) {
 	assert.Zero(t, metrics.ResourceMetrics().Len(), "a resource without points")
 }
 
+// A size of 0 makes no fraction of it.
+func TestNoMemoryUtilizationWithoutSize(t *testing.T) {
+	points := recordAll(&gpu.Node{Time: readAt, Devices: []gpu.Device{{
+		ID: gpuID, Memory: gpu.Memory{Limit: gpu.Some[int64](0), Usage: gpu.Some[int64](0)},
+	}}})
+	assert.Len(t, otlptest.Of(points, "hw.gpu.memory.limit"), 1)
+	assert.Empty(t, otlptest.Of(points, "hw.gpu.memory.utilization"))
+}
+
 // What is not known has no attribute, rather than an empty one.
 func TestNoEmptyAttribute(t *testing.T) {
 	node := fullNode()

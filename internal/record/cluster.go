@@ -70,9 +70,7 @@ func (r *ClusterRecorder) pending(ts pcommon.Timestamp, all []cluster.Pending) {
 	for _, p := range all {
 		r.mb.RecordK8sClusterGpuPodsPendingDataPoint(ts, p.Pods, r.options(p.Resource)...)
 	}
-	if len(all) > 0 {
-		r.emit()
-	}
+	r.emit()
 }
 
 func (r *ClusterRecorder) node(ts pcommon.Timestamp, n *cluster.NodeResource) {

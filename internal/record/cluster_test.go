@@ -68,11 +68,40 @@ func TestRecordCluster(t *testing.T) {
 		"k8s.container.gpu.request train-1 main nvidia.com/gpu":         8,
 	}, flat(t, metrics), "node b has no capacity: absent, not 0")
 	assert.Empty(t, otlptest.Collisions(metrics))
-	require.Equal(t, 5, metrics.ResourceMetrics().Len(), "cluster, two nodes, two containers")
-	for _, resource := range metrics.ResourceMetrics().All() {
-		name, _ := resource.Resource().Attributes().Get("k8s.cluster.name")
-		assert.Equal(t, "prod", name.Str())
-		_, ok := resource.Resource().Attributes().Get("host.name")
-		assert.False(t, ok)
+	assert.Equal(t, []map[string]any{
+		of("k8s.cluster.name", "prod"),
+		of("k8s.cluster.name", "prod", "k8s.node.name", "a", "k8s.node.uid", "n"),
+		of("k8s.cluster.name", "prod", "k8s.node.name", "b"),
+		of("k8s.cluster.name", "prod", "k8s.namespace.name", "ml", "k8s.pod.name", "train-0", "k8s.pod.uid", "u0",
+			"k8s.container.name", "main", "k8s.node.name", "a"),
+		of("k8s.cluster.name", "prod", "k8s.namespace.name", "ml", "k8s.pod.name", "train-1", "k8s.pod.uid", "u1",
+			"k8s.container.name", "main"),
+	}, resourcesOf(metrics), "the cluster, two nodes, two containers")
+}
+
+func resourcesOf(metrics pmetric.Metrics) []map[string]any {
+	var all []map[string]any
+	for _, rm := range metrics.ResourceMetrics().All() {
+		all = append(all, rm.Resource().Attributes().AsRaw())
+	}
+	return all
+}
+
+// Containers that have all but one name in common are resources of their own.
+func TestClusterContainersApart(t *testing.T) {
+	first := cluster.Request{Namespace: "ml", Pod: "train-0", PodUID: "u0", Container: "main", Resource: "nvidia.com/gpu", Count: 1}
+	for name, change := range map[string]func(*cluster.Request){
+		"k8s.namespace.name": func(q *cluster.Request) { q.Namespace = "other" },
+		"k8s.pod.name":       func(q *cluster.Request) { q.Pod = "other" },
+		"k8s.pod.uid":        func(q *cluster.Request) { q.PodUID = "other" },
+		"k8s.container.name": func(q *cluster.Request) { q.Container = "other" },
+	} {
+		second := first
+		change(&second)
+		r := NewCluster(metadata.NewDefaultMetricsBuilderConfig(), receivertest.NewNopSettings(metadata.Type), "")
+		resources := resourcesOf(r.Record(cluster.Snapshot{Requests: []cluster.Request{first, second}}, time.Unix(1700000000, 0)))
+		if assert.Len(t, resources, 2, name) {
+			assert.Equal(t, with(resources[0], name, "other"), resources[1])
+		}
 	}
 }

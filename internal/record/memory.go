@@ -11,13 +11,13 @@ import (
 // memory records sizes, and rows and pages taken out of use. The fraction is computed only where it is wanted.
 func (p *point) memory(fraction bool) {
 	d, opts := p.device, p.id.gauge()
-	limit, limitKnown := d.Memory.Limit.Get()
-	if limitKnown {
+	limit, ok := d.Memory.Limit.Get()
+	if ok {
 		p.mb.RecordHwGpuMemoryLimitDataPoint(p.ts, limit, d.ID, opts...)
 	}
 	if usage, ok := d.Memory.Usage.Get(); ok {
 		p.mb.RecordHwGpuMemoryUsageDataPoint(p.ts, usage, d.ID, opts...)
-		if fraction && limitKnown && limit > 0 {
+		if fraction && limit > 0 {
 			p.mb.RecordHwGpuMemoryUtilizationDataPoint(p.ts, float64(usage)/float64(limit), d.ID, opts...)
 		}
 	}

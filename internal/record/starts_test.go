@@ -101,8 +101,9 @@ func TestSeriesAreForgottenAfterAnHour(t *testing.T) {
 	got := starting(r, at(3600), counters("a", 100, 5), counters("b", 100, 5))
 	assert.Equal(t, at(0), got["b hw.energy"], "an hour's absence is no reset")
 	starting(r, at(3600+1800), counters("a", 100, 5))
-	got = starting(r, at(3600+1801), counters("a", 100, 5), counters("c", 100, 5))
+	got = starting(r, at(3600+1801), counters("a", 100, 5), counters("b", 100, 5), counters("c", 100, 5))
 	assert.Equal(t, at(0), got["a hw.energy"])
+	assert.Equal(t, at(0), got["b hw.energy"], "nor is it to be missing from a read")
 	assert.Equal(t, at(3600+1801), got["c hw.energy"], "more than an hour's absence is, also before the next clearing up")
 
 	starting(r, at(4*3600), counters("a", 100, 5))

@@ -97,12 +97,15 @@ func TestTablesByHand(t *testing.T) {
 	assert.Equal(t, "thermal_external", throttleReasons[gpu.ThrottleThermalExtern].String())
 	assert.Equal(t, "xgmi", linkTypes[gpu.XGMI].String())
 	assert.Equal(t, "deferred", errorTypes[gpu.ErrorDeferred])
-	assert.Equal(t, "driver_mismatch", faultTypes[gpu.FaultDriverMismatch])
+	assert.Equal(t, [gpu.NumFaultTypes]string{
+		"lost", "reset_required", "hung", "driver_mismatch", "unreachable", "remap_pending", "remap_failed", "drain",
+	}, faultTypes)
 	assert.Equal(t, "predicted_failure", states[gpu.StatePredictedFailure].String())
 	assert.Equal(t, "fp16", pipes[gpu.PipeFP16].String())
 	assert.Equal(t, "drain_p2p", recoveryActions[gpu.RecoveryDrainP2P].String())
 	assert.Equal(t, "unmanaged", presences[gpu.Unmanaged].String())
 	assert.Equal(t, []word{"compute", "graphics", "compute_graphics", "mps"}, applied(processTypes[gpu.ProcessCompute:]))
+	assert.Equal(t, []string{"compute", "graphics", "compute_graphics", "mps"}, processTypeNames[gpu.ProcessCompute:])
 	assert.Equal(t, []word{"exclusive", "time_slicing", "mps", "shared_claim", "replicas"}, applied(sharings[:]))
 	assert.Equal(t, []word{"device_plugin", "dra"}, applied([]metadata.MetricAttributeOption{allocators[false], allocators[true]}))
 }

@@ -1,0 +1,55 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// A container's points are told apart by its names only where both are known.
+func TestContainerOnItsPoints(t *testing.T) {
+	for _, c := range []struct {
+		container gpu.Container
+		want      map[string]any
+	}{
+		{
+			gpu.Container{ID: "c1", Name: "main", PodName: "train-0", Namespace: "ml", SlurmJob: "1"},
+			of("k8s.container.name", "main", "k8s.pod.name", "train-0", "k8s.namespace.name", "ml"),
+		},
+		{gpu.Container{ID: "c1", PodName: "train-0"}, of("container.id", "c1", "k8s.pod.name", "train-0")},
+		{gpu.Container{ID: "c1", Name: "main"}, of("container.id", "c1", "k8s.container.name", "main")},
+		{gpu.Container{ID: "c1", SlurmJob: "1", SystemdUnit: "job.scope"}, of("container.id", "c1")},
+		{gpu.Container{SlurmJob: "1", SystemdUnit: "job.scope"}, of("slurm.job.id", "1", "systemd.unit", "job.scope")},
+	} {
+		points := recordAll(&gpu.Node{
+			Time: readAt, Containers: []gpu.ContainerUse{{Container: &c.container, DeviceID: gpuID, MemoryUsage: gpu.Some[int64](7)}},
+		})
+		require.Len(t, points, 1)
+		assert.Equal(t, with(c.want, "hw.id", gpuID), points[0].Attributes)
+	}
+}
+
+// Each kind of owner has attributes of its own; the last one, however many there are, is the workload.
+func TestOwners(t *testing.T) {
+	for kind, name := range map[string]string{
+		"ReplicaSet": "replicaset", "Deployment": "deployment", "StatefulSet": "statefulset", "DaemonSet": "daemonset",
+		"Job": "job", "CronJob": "cronjob", "RayCluster": "",
+	} {
+		container := &gpu.Container{Name: "main", Owners: []gpu.Owner{{Kind: kind, Name: "it", UID: "u1"}}}
+		points := recordAll(&gpu.Node{
+			Time: readAt, Containers: []gpu.ContainerUse{{Container: container, DeviceID: gpuID, MemoryUsage: gpu.Some[int64](7)}},
+		})
+		require.Len(t, points, 1)
+		want := of("k8s.container.name", "main", "k8s.workload.kind", kind, "k8s.workload.name", "it")
+		if name != "" {
+			want = join(want, of("k8s."+name+".name", "it", "k8s."+name+".uid", "u1"))
+		}
+		assert.Equal(t, want, points[0].Resource)
+	}
+}

@@ -1,0 +1,46 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+// What a device is may change from one read to the next, each part of it alone.
+func TestIdentityThatChanges(t *testing.T) {
+	r := newRecorder(everything())
+	d := gpu.Device{
+		ID: migID, Name: "nvidia0", Model: "H100", Parent: gpuID, Vendor: gpu.NVIDIA, Info: gpu.Info{DriverVersion: "570"},
+		Errors: []gpu.ErrorCount{{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](1, since)}},
+	}
+	info := func() map[string]any {
+		all := otlptest.Of(otlptest.Points(r.Record(&gpu.Node{Time: readAt, Devices: []gpu.Device{d}})), "hw.gpu.info")
+		require.Len(t, all, 1)
+		return all[0].Attributes
+	}
+	want := of("hw.id", migID, "hw.name", "nvidia0", "hw.model", "H100", "hw.parent", gpuID, "hw.vendor", "NVIDIA", "hw.driver_version", "570")
+	assert.Equal(t, want, info())
+	assert.Equal(t, want, info(), "what its errors have beside is not the device's")
+	d.Name = "nvidia1"
+	want["hw.name"] = "nvidia1"
+	assert.Equal(t, want, info())
+	d.Model = "H200"
+	want["hw.model"] = "H200"
+	assert.Equal(t, want, info())
+	d.Parent = "GPU-other"
+	want["hw.parent"] = "GPU-other"
+	assert.Equal(t, want, info())
+	d.Vendor = gpu.AMD
+	want["hw.vendor"] = "AMD"
+	assert.Equal(t, want, info())
+	d.Info.DriverVersion = "580"
+	want["hw.driver_version"] = "580"
+	assert.Equal(t, want, info())
+}
