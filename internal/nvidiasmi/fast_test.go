@@ -348,3 +348,55 @@ func TestTrapUUIDWithoutPrefix(t *testing.T) {
 		assert.NotContains(t, problems(node), "uuid")
 	}
 }
+
+// Each group is asked for by its own columns, besides those that tell which GPU it is.
+func TestColumnsOfEachGroup(t *testing.T) {
+	always := choose(0, everyName()).names
+	assert.Equal(t, []string{
+		"index", "uuid", "pci.bus_id", "serial", "driver_version", "kmd_version", "count", "vbios_version", "compute_cap", "mig.mode.current", "name",
+	}, always)
+	for group, want := range map[gpu.Group][]string{
+		gpu.GroupUtilization:       {"utilization.gpu", "utilization.memory"},
+		gpu.GroupMediaUtilization:  {"utilization.encoder", "utilization.decoder", "utilization.jpeg", "utilization.ofa"},
+		gpu.GroupMemory:            {"memory.total", "memory.used", "memory.reserved"},
+		gpu.GroupProtectedMemory:   {"protected_memory.used", "protected_memory.total"},
+		gpu.GroupTemperature:       {"temperature.gpu", "temperature.memory"},
+		gpu.GroupTemperatureLimits: {"temperature.gpu.tlimit"},
+		gpu.GroupPower:             {"power.draw", "power.draw.average", "power.draw.instant"},
+		gpu.GroupPowerDetail:       {"power.draw.instant", "module.power.draw.average", "module.power.draw.instant"},
+		gpu.GroupPowerLimit:        {"enforced.power.limit", "power.limit"},
+		gpu.GroupFans:              {"fan.speed"},
+		gpu.GroupPerformanceState:  {"pstate"},
+		gpu.GroupClocks:            {"clocks.current.graphics", "clocks.current.sm", "clocks.current.memory", "clocks.current.video"},
+		gpu.GroupClockLimits:       {"clocks.max.graphics", "clocks.max.sm", "clocks.max.memory"},
+		gpu.GroupThrottle: {
+			"clocks_event_reasons.sw_power_cap", "clocks_event_reasons.hw_slowdown", "clocks_event_reasons.sync_boost",
+			"clocks_event_reasons.sw_thermal_slowdown", "clocks_event_reasons.hw_thermal_slowdown", "clocks_event_reasons.hw_power_brake_slowdown",
+		},
+		gpu.GroupThrottleTime: {
+			"clocks_event_reasons_counters.sw_power_cap", "clocks_event_reasons_counters.sync_boost",
+			"clocks_event_reasons_counters.sw_thermal_slowdown", "clocks_event_reasons_counters.hw_thermal_slowdown",
+			"clocks_event_reasons_counters.hw_power_brake_slowdown",
+		},
+		gpu.GroupPCIeLink:    {"pcie.link.gen.current", "pcie.link.gen.max", "pcie.link.width.current", "pcie.link.width.max"},
+		gpu.GroupECC:         {"ecc.errors.corrected.volatile.total", "ecc.errors.uncorrected.volatile.total"},
+		gpu.GroupECCLifetime: {"ecc.errors.corrected.aggregate.total", "ecc.errors.uncorrected.aggregate.total"},
+		gpu.GroupRemappedRows: {
+			"retired_pages.single_bit_ecc.count", "retired_pages.double_bit.count", "retired_pages.pending", "remapped_rows.correctable",
+			"remapped_rows.uncorrectable", "remapped_rows.pending", "remapped_rows.failure",
+		},
+		gpu.GroupRecovery:  {"gpu_recovery_action"},
+		gpu.GroupProcesses: nil,
+	} {
+		got := slices.DeleteFunc(choose(group, everyName()).names, func(name string) bool { return slices.Contains(always, name) })
+		assert.ElementsMatch(t, want, got, "group %b", group)
+	}
+}
+
+func everyName() map[string]bool {
+	names := map[string]bool{}
+	for _, field := range parse.Fields() {
+		names[field.Names[0]] = true
+	}
+	return names
+}

@@ -64,6 +64,33 @@ func TestPmonExample(t *testing.T) {
 	assert.Equal(t, []Process{want}, m.Processes)
 }
 
+// Where a version tells instances, a process belongs to one.
+func TestPmonInstances(t *testing.T) {
+	m, err := Pmon([]byte("# gpu gi ci pid type sm jpg ofa name\n0 7 1 9 C 5 6 7 a b\n0 - - 10 C - - - a\n1 - - - - - - - -\n"))
+	require.NoError(t, err)
+	want := Process{Index: gpu.Some[int64](0), GI: gpu.Some[int64](7), CI: gpu.Some[int64](1), PID: 9, Type: gpu.ProcessCompute, Name: "a b"}
+	want.Utilization[gpu.TaskGeneral] = gpu.Some(0.05)
+	want.Utilization[gpu.TaskJPEG] = gpu.Some(0.06)
+	want.Utilization[gpu.TaskOpticalFlow] = gpu.Some(0.07)
+	assert.Equal(t, []Process{want, {Index: gpu.Some[int64](0), PID: 10, Type: gpu.ProcessCompute, Name: "a"}}, m.Processes)
+	assert.Equal(t, map[int64]bool{0: true, 1: true}, m.GPUs, "the GPUs that were listed, idle ones too")
+}
+
+// The columns of processes under each of their names.
+func TestAppColumns(t *testing.T) {
+	want := Process{PID: 7, UUID: "GPU-1", PCI: "0000:0a:00.0", Name: "/a", Memory: gpu.Some[int64](5 << 20)}
+	for _, heading := range []string{
+		"timestamp, gpu_name, gpu_serial, gpu_uuid, gpu_bus_id, pid, used_gpu_memory [MiB], process_name",
+		"timestamp, gpu_name, gpu_serial, gpu_uuid, gpu_bus_id, pid, used_memory [MiB], name",
+	} {
+		apps, found, dropped := Apps([]byte(heading+"\n2026, A, 1, GPU-1, 00000000:0A:00.0, 7, 5 MiB, /a\n"+
+			"2026, A, 1, [N/A], [N/A], 8, [N/A], [N/A]\n2026, A, 1, GPU-1, 00000000:0A:00.0, [N/A], 5 MiB, /a\n1, 2\n"), nil)
+		assert.True(t, found)
+		assert.Equal(t, 2, dropped, "a row without a PID, and one that was cut off")
+		assert.Equal(t, []Process{want, {PID: 8}}, apps)
+	}
+}
+
 func TestPmonGarbage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text    string
@@ -188,6 +215,7 @@ func TestTableEdges(t *testing.T) {
 			assert.Equal(t, tt.found, found)
 			assert.Len(t, log.GPUs, tt.gpus)
 			assert.Equal(t, tt.dropped, log.Dropped)
+			assert.Equal(t, tt.found && tt.dropped == 0, log.Complete)
 		})
 	}
 }

@@ -45,6 +45,8 @@ func TestTrapNoNumberIsAbsentNeverZero(t *testing.T) {
 	for printed, want := range map[string]verdict{
 		"N/A": verdictNone, "[N/A]": verdictNone, "[Not Supported]": verdictNone, "Not Supported": verdictNone,
 		"[Requested functionality has been deprecated]": verdictNone, "Requested functionality has been deprecated": verdictNone,
+		"--": verdictNone, "n/a": verdictNone, "Not supported": verdictNone, "Not Available": verdictNone, "No Data": verdictNone,
+		"Not Applicable": verdictNone, "GPU needs reset": verdictReset,
 		"[Function Not Found]": verdictNone, "Not Found": verdictNone, "": verdictNone, "-": verdictNone, "None": verdictNone,
 		"[GPU is lost]": verdictLost, "GPU is lost": verdictLost, "GPU has fallen off the bus": verdictLost,
 		"[GPU requires reset]": verdictReset, "GPU requires reset": verdictReset, "[Reset Required]": verdictReset,
@@ -370,17 +372,27 @@ func TestExecutable(t *testing.T) {
 }
 
 func TestRecoveryActions(t *testing.T) {
+	faults := map[gpu.RecoveryAction]gpu.FaultType{
+		gpu.RecoveryReset: gpu.FaultResetRequired, gpu.RecoveryBusReset: gpu.FaultResetRequired, gpu.RecoveryReboot: gpu.FaultResetRequired,
+		gpu.RecoveryDrainP2P: gpu.FaultDrain, gpu.RecoveryDrainAndReset: gpu.FaultDrain, gpu.RecoveryIMEXDomain: gpu.FaultDrain,
+	}
 	for printed, want := range map[string]gpu.Opt[gpu.RecoveryAction]{
 		"None": gpu.Some(gpu.RecoveryNone), "Reset": gpu.Some(gpu.RecoveryReset), "GPU Reset": gpu.Some(gpu.RecoveryReset),
 		"Reboot": gpu.Some(gpu.RecoveryReboot), "Node Reboot Required": gpu.Some(gpu.RecoveryReboot), "Drain P2P": gpu.Some(gpu.RecoveryDrainP2P),
 		"Drain and Reset": gpu.Some(gpu.RecoveryDrainAndReset), "GPU_RESET_BUS": gpu.Some(gpu.RecoveryBusReset), "Bus Reset": gpu.Some(gpu.RecoveryBusReset),
+		"Drain-Reset": gpu.Some(gpu.RecoveryDrainAndReset), "IMEX Domain Recovery": gpu.Some(gpu.RecoveryIMEXDomain),
+		"Recover IMEX Domain": gpu.Some(gpu.RecoveryIMEXDomain), "Drain (P2P)": gpu.Some(gpu.RecoveryDrainP2P),
 		"[None]": gpu.Some(gpu.RecoveryNone), "IMEX Domain": gpu.Some(gpu.RecoveryIMEXDomain), "N/A": {}, "[N/A]": {}, "Pray": {},
 	} {
 		g := oneGPU(t, "<gpu_recovery_action>"+printed+"</gpu_recovery_action>")
 		assert.Equal(t, want, g.Device.RecoveryAction, printed)
 		assert.Equal(t, printed == "Pray", len(g.Refusals) == 1, printed)
 		action, known := want.Get()
-		assert.Equal(t, known && action != gpu.RecoveryNone, len(g.Device.Faults) == 1, printed)
+		if !known || action == gpu.RecoveryNone {
+			assert.Empty(t, g.Device.Faults, printed)
+		} else if assert.Len(t, g.Device.Faults, 1, printed) {
+			assert.Equal(t, faults[action], g.Device.Faults[0].Type, printed)
+		}
 	}
 }
 
