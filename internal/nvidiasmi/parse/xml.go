@@ -208,7 +208,8 @@ func (s *scanner) leave(f frame, at int) {
 	}
 }
 
-// declaration passes over a comment, a processing instruction, or a document type, which may hold the whole DTD (--dtd).
+// declaration passes over a comment, a processing instruction, or what else begins with an exclamation mark. The document type,
+// which may hold the whole DTD (--dtd), stands before the root element, where reading begins.
 func (s *scanner) declaration(at int) {
 	rest := s.data[at:]
 	terminator := ">"
@@ -217,11 +218,6 @@ func (s *scanner) declaration(at int) {
 		terminator = "-->"
 	case bytes.HasPrefix(rest, []byte("<?")):
 		terminator = "?>"
-	case bytes.HasPrefix(rest, []byte("<!DOCTYPE")):
-		bracket, closing := bytes.IndexByte(rest, '['), bytes.IndexByte(rest, '>')
-		if bracket >= 0 && bracket < closing {
-			terminator = "]>"
-		}
 	}
 	end := bytes.Index(rest, []byte(terminator))
 	if end < 0 {

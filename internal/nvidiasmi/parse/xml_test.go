@@ -47,6 +47,8 @@ func TestXMLThatIsNotWellFormed(t *testing.T) {
 		"wrong order":          {"<temperature><gpu_temp>50 C</temperature></gpu_temp>", gpu.Opt[float64]{}},
 		"spaces in tags":       {"<temperature ><gpu_temp >50 C</gpu_temp ></temperature >", gpu.Some(50.0)},
 		"comment":              {"<temperature><!-- <gpu_temp>1 C</gpu_temp> --><gpu_temp>50 C</gpu_temp></temperature>", gpu.Some(50.0)},
+		"declaration":          {"<!x gpu_temp><temperature><gpu_temp>50 C</gpu_temp></temperature>", gpu.Some(50.0)},
+		"capitals":             {"<X><temperature><gpu_temp>1 C</gpu_temp></temperature></X><_x/><temperature><gpu_temp>50 C</gpu_temp></temperature>", gpu.Some(50.0)},
 		"instruction":          {"<?x <gpu_temp> ?><temperature><gpu_temp>50 C</gpu_temp></temperature>", gpu.Some(50.0)},
 		"text between":         {"warning: x < y<temperature>text<gpu_temp>50 C</gpu_temp></temperature>", gpu.Some(50.0)},
 		"unknown around":       {"<sensors><temperature><gpu_temp>1 C</gpu_temp></temperature></sensors>", gpu.Opt[float64]{}},
@@ -93,6 +95,40 @@ func TestXMLBounds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, many.GPUs, maxGPUs)
 	assert.Equal(t, 2, many.Dropped)
+}
+
+// What each message means where the exit code says nothing, and each exit code where no message does.
+func TestDiagnoseMessagesAndCodes(t *testing.T) {
+	for message, want := range map[string]Failure{
+		"Failed to initialize NVML: Driver Not Loaded":                 FailureDriverNotLoaded,
+		"Failed to initialize NVML: NVML Shared Library Not Found":     FailureLibraryMissing,
+		"Failed to initialize NVML: No Permission":                     FailureNoPermission,
+		"Failed to initialize NVML: No supported GPUs were found":      FailureNoDevices,
+		"Failed to initialize NVML: Not Found":                         FailureNoDevices,
+		"Mismatch in expected NVML version":                            FailureToolMismatch,
+		"NVIDIA-SMI has failed because of something":                   FailureInit,
+		"The feature is not supported in this configuration":           FailureUnsupported,
+		"Not supported on the device(s)":                               FailureUnsupported,
+		"Process monitoring is not supported":                          FailureUnsupported,
+		"Failed to process command line":                               FailureUsage,
+		"Invalid combination of input arguments. Please run again":     FailureUsage,
+		"Option \"--x\" is not recognized":                             FailureUsage,
+		"WARNING: something":                                           FailureOther,
+		"NVML library version: 535.104":                                FailureOther,
+		"GPU 0: problem with GPU 0, and the driver says nothing of it": FailureOther,
+	} {
+		assert.Equal(t, want, Diagnose([]byte(message+"\n"), nil, 255).Failure, message)
+		assert.True(t, isMessage([]byte("  "+message)), message)
+	}
+	for code, want := range map[int]Failure{
+		0: FailureNone, 1: FailureOther, 2: FailureUsage, 3: FailureUnsupported, 4: FailureNoPermission, 5: FailureOther, 6: FailureNoDevices,
+		9: FailureDriverNotLoaded, 12: FailureLibraryMissing, 18: FailureDriverMismatch, 255: FailureOther,
+	} {
+		assert.Equal(t, want, Diagnose(nil, nil, code).Failure, "exit code %d", code)
+	}
+	d := Diagnose([]byte("on stdout\n"), []byte("on stderr\n"), 1)
+	assert.Equal(t, "exit code 1: on stderr", d.Message)
+	assert.Equal(t, "exit code 1: on stdout", Diagnose([]byte("on stdout\n"), nil, 1).Message)
 }
 
 func TestDiagnose(t *testing.T) {
