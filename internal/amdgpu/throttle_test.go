@@ -67,6 +67,9 @@ func TestResidency(t *testing.T) {
 	assert.Equal(t, gpu.Some(false), power.Active)
 	spent, _ = power.Time.Get()
 	assert.InDelta(t, 10, spent, 1e-9)
+	power, _ = read(residencyTable(190, 80_000, 15_000), start.Add(90*time.Second))
+	spent, _ = power.Time.Get()
+	assert.InDelta(t, 10, spent, 1e-9, "the firmware has not looked since")
 }
 
 func TestResidencyWrapsAndResets(t *testing.T) {

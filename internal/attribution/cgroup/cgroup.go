@@ -25,14 +25,8 @@ func (r Ref) InContainer() bool { return r.PodUID != "" || r.ContainerID != "" }
 func Parse(content string) Ref {
 	var best Ref
 	for line := range strings.Lines(content) {
-		_, rest, ok := strings.Cut(line, ":")
-		if !ok {
-			continue
-		}
-		_, path, ok := strings.Cut(rest, ":")
-		if !ok {
-			continue
-		}
+		_, rest, _ := strings.Cut(line, ":")
+		_, path, _ := strings.Cut(rest, ":")
 		if ref := parsePath(strings.TrimRight(path, "\n")); ref.rank() > best.rank() {
 			best = ref
 		}
@@ -63,9 +57,6 @@ func parsePath(path string) Ref {
 	var ref Ref
 	slurm := false
 	for part := range strings.SplitSeq(path, "/") {
-		if part == "" || part == "." || part == ".." {
-			continue
-		}
 		// containerd that is not told of systemd joins the names with colons:
 		// system.slice:containerd.service:kubepods-pod….slice:cri-containerd:<id>.
 		for name := range strings.SplitSeq(part, ":") {
@@ -78,8 +69,8 @@ func parsePath(path string) Ref {
 				ref.ContainerID = id
 				continue
 			}
-			if job := slurmJob(name); job != "" && slurm && ref.SlurmJob == "" {
-				ref.SlurmJob = job
+			if slurm && ref.SlurmJob == "" {
+				ref.SlurmJob = slurmJob(name)
 			}
 			slurm = slurm || slurmRoot(name)
 			if ref.SystemdUnit == "" && isUnit(name) {

@@ -48,6 +48,16 @@ func TestParse(t *testing.T) {
 		{"mixed, version 2 unused", "3:memory:/kubepods/pod" + podID + "/" + id + "\n2:pids:/\n1:name=systemd:/system.slice/containerd.service\n0::/system.slice/containerd.service\n", inPod},
 		{"mixed, first lines tell nothing", "9:name=systemd:/\n8:pids:/\n5:devices:/kubepods/pod" + podID + "/" + id + "\n0::/\n", inPod},
 
+		// The line that tells most counts, wherever it stands.
+		{"container before the pod alone", "2:pids:/kubepods/pod" + podID + "/" + id + "\n1:cpu:/kubepods/pod" + pod2ID, inPod},
+		{"container after the pod alone", "2:pids:/kubepods/pod" + pod2ID + "\n1:cpu:/kubepods/pod" + podID + "/" + id, inPod},
+		{"pod before a container", "2:pids:/kubepods/pod" + podID + "\n1:cpu:/docker/" + other, Ref{PodUID: podID}},
+		{"pod after a container", "2:pids:/docker/" + other + "\n1:cpu:/kubepods/pod" + podID, Ref{PodUID: podID}},
+		{"container before a job", "2:pids:/docker/" + id + "\n1:cpu:/slurm/uid_1/job_7", Ref{ContainerID: id}},
+		{"container after a job", "2:pids:/slurm/uid_1/job_7\n1:cpu:/docker/" + id, Ref{ContainerID: id}},
+		{"job after the session", "1:name=systemd:/system.slice/slurmd.service\n5:devices:/slurm/uid_1/job_7", Ref{SlurmJob: "7"}},
+		{"the first of two that tell as much", "2:pids:/docker/" + id + "\n1:cpu:/docker/" + other, Ref{ContainerID: id}},
+
 		// Paths relative to the reader's own control group namespace.
 		{"relative, another pod", "0::/../../kubepods-besteffort.slice/kubepods-besteffort-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},
 		{"relative, another pod of the class", "0::/../../kubepods-burstable-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},
@@ -82,7 +92,10 @@ func TestParse(t *testing.T) {
 		{"container in a job", "0::/system.slice/slurmstepd.scope/job_4242/step_0/user/libpod-" + id, Ref{ContainerID: id}},
 		{"Slurm's own daemon", "0::/system.slice/slurmd.service", Ref{SystemdUnit: "slurmd.service"}},
 		{"job_ of something else", "0::/system.slice/farm.service/job_12", Ref{SystemdUnit: "farm.service"}},
-		{"no job number", "0::/slurm/uid_1/job_x1", Ref{}},
+		{"no job number", "0::/slurm/uid_1/job_x1/job_1x/job_/job_1:/job_/", Ref{SlurmJob: "1"}},
+		{"no job number at all", "0::/slurm/uid_1/job_", Ref{}},
+		{"too long a job number", "0::/slurm/uid_1/job_123456789012345678901", Ref{}},
+		{"a job of its own in a job", "0::/slurm/uid_1/job_90/step_0/job_2", Ref{SlurmJob: "90"}},
 
 		// systemd.
 		{"service", "0::/system.slice/ollama.service", Ref{SystemdUnit: "ollama.service"}},
@@ -95,6 +108,9 @@ func TestParse(t *testing.T) {
 
 		// Not what it seems.
 		{"too short an id", "0::/kubepods/pod" + podID + "/" + id[1:], Ref{PodUID: podID}},
+		{"no hexadecimal digits", "0::/docker/" + id[1:] + "g/" + id[1:] + "/" + id[1:] + ".", Ref{}},
+		{"no hexadecimal digits in a UID", "0::/kubepods/pod8b8b1f3c-6f9e-4b52-9c65-0a5b8e2f3d1g", Ref{}},
+		{"too many parts of a UID", "0::/kubepods/pod8b8b1f3c-6f9e-4b52-9c65-0a5b8e2f3d1-", Ref{}},
 		{"upper case", "0::/docker/" + strings.ToUpper(id), Ref{}},
 		{"a folder named pod", "0::/podman/pods/podium", Ref{}},
 		{"a slice of another kind", "0::/my-pod" + podIDU + ".slice", Ref{}},

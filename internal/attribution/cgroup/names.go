@@ -69,7 +69,7 @@ func slurmRoot(name string) bool {
 // slurmJob reads job_<number>.
 func slurmJob(name string) string {
 	job, ok := strings.CutPrefix(name, "job_")
-	if !ok || job == "" || len(job) > 20 {
+	if !ok || len(job) > 20 {
 		return ""
 	}
 	for i := range len(job) {

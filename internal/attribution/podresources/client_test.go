@@ -41,7 +41,10 @@ func TestList(t *testing.T) {
 		kubelettest.Pod("none", &podresourcesv1.ContainerResources{Name: "main"}),
 		kubelettest.Pod("plugin",
 			kubelettest.Container("a", "nvidia.com/gpu", "GPU-1", "GPU-2", "GPU-1"), // on two NUMA nodes
-			kubelettest.Container("b", "amd.com/gpu", "0000:1b:00.0")),
+			kubelettest.Container("b", "amd.com/gpu", "0000:1b:00.0"),
+			&podresourcesv1.ContainerResources{Name: "both", Devices: []*podresourcesv1.ContainerDevices{
+				{ResourceName: "nvidia.com/gpu", DeviceIds: []string{"0"}}, {ResourceName: "amd.com/gpu", DeviceIds: []string{"0"}},
+			}}),
 		&podresourcesv1.PodResources{Namespace: "ml", Name: "several", Containers: []*podresourcesv1.ContainerResources{{
 			Name:    "c",
 			Devices: []*podresourcesv1.ContainerDevices{{ResourceName: "nvidia.com/gpu", DeviceIds: []string{"GPU-3", "GPU-4"}}},
@@ -60,6 +63,8 @@ func TestList(t *testing.T) {
 		{Namespace: "ml", Pod: "plugin", Container: "a", Resource: "nvidia.com/gpu", ID: "GPU-1"},
 		{Namespace: "ml", Pod: "plugin", Container: "a", Resource: "nvidia.com/gpu", ID: "GPU-2"},
 		{Namespace: "ml", Pod: "plugin", Container: "b", Resource: "amd.com/gpu", ID: "0000:1b:00.0"},
+		{Namespace: "ml", Pod: "plugin", Container: "both", Resource: "nvidia.com/gpu", ID: "0"},
+		{Namespace: "ml", Pod: "plugin", Container: "both", Resource: "amd.com/gpu", ID: "0"},
 		{Namespace: "ml", Pod: "several", Container: "c", Resource: "nvidia.com/gpu", ID: "GPU-3"},
 		{Namespace: "ml", Pod: "several", Container: "c", Resource: "nvidia.com/gpu", ID: "GPU-4"},
 		{Namespace: "ml", Pod: "several", Container: "c", Dynamic: &Dynamic{
@@ -69,6 +74,11 @@ func TestList(t *testing.T) {
 	}, got.Allocations)
 	assert.Equal(t, 3, got.Pods)
 	assert.EqualValues(t, 1, got.Connection)
+	path, err := SocketPath(kubelet.Endpoint())
+	require.NoError(t, err)
+	socket, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, socket.ModTime(), got.Started)
 }
 
 // Kubelets tell with each device of a claim the CDI devices of those before it, too.
@@ -91,6 +101,7 @@ func TestListClaimOfSeveral(t *testing.T) {
 		{"each its own", []*podresourcesv1.ClaimResource{device("d", "a", "k=a"), device("d", "b", "k=b")}, [][]string{{"k=a"}, {"k=b"}}},
 		{"the claim's for all", []*podresourcesv1.ClaimResource{device("d", "a", "k=x"), device("d", "b", "k=x")}, [][]string{{"k=x"}, {"k=x"}}},
 		{"of another driver", []*podresourcesv1.ClaimResource{device("d", "a", "k=a"), device("e", "b", "k=a", "k=b")}, [][]string{{"k=a"}, {"k=a", "k=b"}}},
+		{"more, but others", []*podresourcesv1.ClaimResource{device("d", "a", "k=a"), device("d", "b", "k=b", "k=c")}, [][]string{{"k=a"}, {"k=b", "k=c"}}},
 		{"none before", []*podresourcesv1.ClaimResource{device("d", "a"), device("d", "b", "k=b")}, [][]string{nil, {"k=b"}}},
 	}
 	for _, tt := range tests {
