@@ -17,6 +17,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -403,6 +404,58 @@ func TestDynamicOddFile(t *testing.T) {
 	require.Len(t, node.Problems, 1)
 	assert.Equal(t, "CDI", node.Problems[0].What)
 	use(t, node, train.named(), uuid(1))
+}
+
+// What of a published device tells which GPU it is.
+func TestSliceKeys(t *testing.T) {
+	const pci = "resource.kubernetes.io/pciBusID"
+	for _, tt := range []struct {
+		name       string
+		attributes map[string]string
+		want       []string
+	}{
+		{"a GPU's UUID", map[string]string{"uuid": "GPU-AB", pci: "0000:1b:00.0"}, []string{"gpu-ab"}},
+		{"an instance's UUID", map[string]string{"uuid": "MIG-AB", "type": "mig", pci: "0000:1b:00.0"}, []string{"mig-ab"}},
+		{"a UUID of another kind", map[string]string{"uuid": "ab", pci: "0000:1B:00.0"}, []string{"pci:0000:1b:00.0"}},
+		{"the driver's own names", map[string]string{"pciBusID": "0000:1b:00.0", "type": "gpu"}, []string{"pci:0000:1b:00.0"}},
+		{"the driver's own names, express", map[string]string{"pcieBusID": "0000:1b:00.0", "type": "amdgpu"}, []string{"pci:0000:1b:00.0"}},
+		{"the driver's own names, short", map[string]string{"pciAddr": "0000:1b:00.0"}, []string{"pci:0000:1b:00.0"}},
+		{"the standard name first", map[string]string{"pciAddr": "0000:1c:00.0", pci: "0000:1b:00.0"}, []string{"pci:0000:1b:00.0"}},
+		{"no address", map[string]string{pci: "1b:00"}, nil},
+		{"a partition", map[string]string{pci: "0000:1b:00.0", "type": "amdgpu-partition"}, nil},
+		{"nothing", nil, nil},
+	} {
+		assert.Equal(t, tt.want, sliceKeys(tt.attributes), tt.name)
+	}
+}
+
+// What the name of a device tells where nothing else does.
+func TestNameKeys(t *testing.T) {
+	swapped := []gpu.Device{device(0), device(1), device(2), device(3)}
+	swapped[0].Name, swapped[1].Name = "nvidia1", "nvidia0"
+	swapped[3].Index = gpu.Opt[int]{}
+	var index deviceIndex
+	index.update(swapped)
+	for _, tt := range []struct {
+		driver, device string
+		want           []string
+	}{
+		{driverNVIDIA, "gpu-2", []string{"nvidia2"}},
+		{driverNVIDIA, "gpu-3", []string{"nvidia3"}},
+		{driverNVIDIA, "gpu-1", nil}, // by device node it is the first GPU, by index the second
+		{driverNVIDIA, "gpu-x", nil},
+		{driverNVIDIA, "2", nil},
+		{driverAMD, "gpu-1-129", []string{"renderD129", "card1"}},
+		{driverAMD, "gpu-1", nil},
+		{driverAMD, "gpu-x-129", nil},
+		{driverAMD, "gpu-1-x", nil},
+		{"gpu.example.com", "gpu-2", nil},
+	} {
+		assert.Equal(t, tt.want, nameKeys(&podresources.Dynamic{Driver: tt.driver, Device: tt.device}, &index), "%s %s", tt.driver, tt.device)
+	}
+	assert.True(t, isGPUDriver(&podresources.Dynamic{Driver: driverAMD, Device: "gpu-1"}))
+	assert.False(t, isGPUDriver(&podresources.Dynamic{Driver: driverNVIDIA, Device: "gpu-vfio-1"}), "passed through to a virtual machine")
+	assert.False(t, isGPUDriver(&podresources.Dynamic{Driver: "gpu.example.com", Device: "gpu-1"}))
 }
 
 var sliceResource = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}

@@ -53,6 +53,19 @@ func TestParseID(t *testing.T) {
 	}
 }
 
+func TestIsPCIAddress(t *testing.T) {
+	for address, want := range map[string]bool{
+		"0000:1b:00.0": true, "00010000:1B:0a.7": true,
+		"": false, "1b:00.0": false, "000:1b:00.0": false, "0000:1b:00:0": false, "0000:1b.00.0": false, "0000:1b:00.00": false,
+		"0000:1g:00.0": false, "0000:1b:0g.0": false, "0000:1b:00.g": false, "g000:1b:00.0": false,
+	} {
+		assert.Equal(t, want, isPCIAddress(address), address)
+	}
+	assert.True(t, hasNumber("nvidia12", "nvidia"))
+	assert.False(t, hasNumber("12", "nvidia"))
+	assert.False(t, hasNumber("nvidia1234567890", "nvidia"))
+}
+
 func TestVendorOf(t *testing.T) {
 	for name, want := range map[string]gpu.Vendor{
 		"nvidia.com/gpu": gpu.NVIDIA, "gpu.nvidia.com": gpu.NVIDIA, "amd.com/gpu": gpu.AMD, "gpu.amd.com": gpu.AMD,

@@ -124,6 +124,42 @@ func TestMayBe(t *testing.T) {
 	}
 }
 
+// A holder is found among those who use a device by its id, or by all of its names.
+func TestSame(t *testing.T) {
+	named := func(change func(*gpu.Container)) *gpu.Container {
+		c := train.joined()
+		c.ID = ""
+		change(c)
+		return c
+	}
+	tests := []struct {
+		name         string
+		holder, user *gpu.Container
+		want         bool
+	}{
+		{"id", &gpu.Container{ID: "x"}, &gpu.Container{ID: "x", PodName: "p"}, true},
+		{"names", train.named(), train.joined(), true},
+		{"names, and the UID of one", train.named(), named(func(*gpu.Container) {}), true},
+		{"another namespace", named(func(c *gpu.Container) { c.Namespace, c.PodUID = "other", "" }), train.joined(), false},
+		{"another pod", named(func(c *gpu.Container) { c.PodName, c.PodUID = "other", "" }), train.joined(), false},
+		{"another container", named(func(c *gpu.Container) { c.Name, c.PodUID = "other", "" }), train.joined(), false},
+		{"another pod of that name", named(func(c *gpu.Container) { c.PodUID = "other" }), train.joined(), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			u := newUsers()
+			u.add(tt.user)
+			if tt.want {
+				assert.Same(t, tt.user, u.same(tt.holder))
+			} else {
+				assert.Nil(t, u.same(tt.holder))
+			}
+			u.reset()
+			assert.Nil(t, u.same(tt.holder), "of the read before")
+		})
+	}
+}
+
 // A container restarts: its process is of a new instance, of which the API tells a little later.
 func TestContainerRestart(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -173,21 +174,23 @@ func TestGap(t *testing.T) {
 		total(t, 8+8, b.IdleTime)
 	})
 	for _, tt := range []struct {
-		name, id string
-		energy   float64 // of the gap
+		name   string
+		holder *podresourcesv1.ContainerResources
+		energy float64 // of the gap
 	}{
 		// The device has counted, and nobody else can have had it.
-		{"exclusive", uuid(0), 5000},
-		{"replica", uuid(0) + "::0", 0},
+		{"exclusive", kubelettest.Container(train.name, resource, uuid(0)), 5000},
+		{"replica", kubelettest.Container(train.name, resource, uuid(0)+"::0"), 0},
+		{"claim", kubelettest.Claimed(train.name, "own", driverNVIDIA, "gpu-0"), 0}, // it may have been another pod's in between
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := newMachine(t, nil, podOf(train)).start()
-			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, tt.id)))
+			m := newMachine(t, noAPI).start()
+			m.kubelet.Set(kubelettest.Pod(train.pod, tt.holder))
 			read := func(joules, busy, seconds float64) gpu.ContainerUse {
 				d := device(0)
 				d.Energy = gpu.Total(joules)
 				d.Utilization[gpu.TaskGeneral] = gpu.Some(busy)
-				return use(t, m.apply(nodeOf(d), seconds), train.joined(), uuid(0))
+				return use(t, m.apply(nodeOf(d), seconds), train.named(), uuid(0))
 			}
 			read(1000, 0.8, 0)
 			read(1100, 0.8, 30)
