@@ -105,6 +105,33 @@ func TestDescribingTable(t *testing.T) {
 	assert.Equal(t, gpu.Some[uint64](2), m.partitions)
 }
 
+// The stacks' own temperatures count, of which the highest, wherever they stand in the table.
+func TestDescribedMemoryTemperature(t *testing.T) {
+	for name, tt := range map[string]struct {
+		write func(w *tableWriter)
+		want  float64
+	}{
+		"stacks last": {func(w *tableWriter) {
+			w.add(attributeMemory, typeU16, 2, 44)
+			w.add(attributeHBM, typeU16, 2, 45, 49)
+		}, 49},
+		"stacks first": {func(w *tableWriter) {
+			w.add(attributeHBM, typeU16, 2, 45, 49)
+			w.add(attributeMemory, typeU16, 2, 44)
+		}, 49},
+		"stacks not told": {func(w *tableWriter) {
+			w.add(attributeMemory, typeU16, 2, 44)
+			w.add(attributeHBM, typeU16, 2, 0xffff, 0xffff)
+		}, 44},
+	} {
+		var w tableWriter
+		tt.write(&w)
+		var m metrics
+		require.NoError(t, newDecoder().decode(&m, w.table(1, 9)), name)
+		assert.Equal(t, gpu.Some(tt.want), m.temperature[gpu.SensorMemory], name)
+	}
+}
+
 func TestRefusedDescriptions(t *testing.T) {
 	good := describing(1, 9, attributePower, typeU16, 300)
 	rest := append(append([]byte{}, good...), 0, 0)
