@@ -76,8 +76,10 @@ func TestVendorOf(t *testing.T) {
 }
 
 func TestIsGPUResource(t *testing.T) {
-	for _, name := range []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "amd.com/cpx_nps4", "amd.com/spx_nps1", "amd.com/dpx_nps1",
-		"amd.com/tpx_nps1", "amd.com/qpx_nps1"} {
+	for _, name := range []string{
+		"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "amd.com/cpx_nps4", "amd.com/spx_nps1",
+		"amd.com/dpx_nps1", "amd.com/tpx_nps1", "amd.com/qpx_nps1",
+	} {
 		assert.True(t, isGPUResource(name), name)
 	}
 	for _, name := range []string{"nvidia.com/hostdev", "amd.com/nic", "example.com/gpu", "gpu", ""} {

@@ -60,7 +60,7 @@ func TestState(t *testing.T) {
 		FaultUnreachable: StateFailed, FaultRemapPending: StatePredictedFailure, FaultRemapFailed: StatePredictedFailure,
 		FaultDrain: StateDegraded,
 	} {
-		assert.Equal(t, want, state(FaultType(f)), "fault %d", f) //nolint:gosec // an index of the table
+		assert.Equal(t, want, state(FaultType(f)), "fault %d", f)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestUnits(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for printed, want := range map[string]float64{
-		"0": 0, " 12.5 W ": 12.5, "12,5": 12.5, "12,25": 12.25, "-3": -3, "1.0625W": 1.0625, "007": 7,
+		"0": 0, "12.5 W": 12.5, "12,5": 12.5, "12,25": 12.25, "-3": -3, "1.0625W": 1.0625, "007": 7,
 	} {
 		v, ok := number([]byte(printed), unitWatts)
 		assert.True(t, ok, printed)
@@ -115,7 +115,7 @@ func TestWordsThatAreReasons(t *testing.T) {
 
 func TestPerformanceStates(t *testing.T) {
 	for printed, want := range map[string]gpu.Opt[int64]{
-		"P0": gpu.Some[int64](0), " P15 ": gpu.Some[int64](15), "8": {}, "P": {}, "Px": {}, "N/A": {},
+		"P0": gpu.Some[int64](0), "P15": gpu.Some[int64](15), "8": {}, "P": {}, "Px": {}, "N/A": {},
 	} {
 		assert.Equal(t, want, oneRow(t, "index, uuid, pstate", "0, GPU-1, "+printed).Device.PerformanceState, printed)
 	}
