@@ -83,22 +83,14 @@ var (
 
 // Unmarshal reads the configuration. A part that is given is done, also where nothing stands below its key.
 func (c *Config) Unmarshal(conf *confmap.Conf) error {
-	parts := map[string]any{}
 	for key, begin := range map[string]func(){
 		"pod_resources": func() { d := DefaultPodResources(); c.PodResources = &d },
 		"processes":     func() { d := DefaultProcesses(); c.Processes = &d },
 		"owners":        func() { d := c.defaultOwners(conf); c.Owners = &d },
 	} {
-		if !conf.IsSet(key) {
-			continue
+		if conf.IsSet(key) {
+			begin()
 		}
-		begin()
-		if conf.Get(key) == nil {
-			parts[key] = map[string]any{}
-		}
-	}
-	if err := conf.Merge(confmap.NewFromStringMap(parts)); err != nil {
-		return err
 	}
 	return conf.Unmarshal(c)
 }

@@ -260,6 +260,40 @@ func TestStaticPod(t *testing.T) {
 	use(t, node, want, uuid(0))
 }
 
+// Of the API's pods those of the node alone are asked for.
+func TestOnlyTheNodesPods(t *testing.T) {
+	m := newMachine(t, nil, podOf(train)).start()
+	asked := 0
+	for _, action := range m.client.Actions() {
+		if list, ok := action.(clienttesting.ListAction); ok && action.GetResource().Resource == "pods" {
+			asked++
+			assert.Contains(t, list.GetListRestrictions().Fields.String(), "spec.nodeName=n1")
+		}
+	}
+	assert.Positive(t, asked)
+}
+
+// Containers that have all but one of their names in common are two.
+func TestIdentity(t *testing.T) {
+	c := newContainers(nil, nil)
+	first := gpu.Container{Namespace: "ml", PodName: "p", PodUID: "u", Name: "main", ID: "c", SystemdUnit: "s", SlurmJob: "1"}
+	same := first
+	assert.Same(t, c.intern(&first), c.intern(&same))
+	for name, change := range map[string]func(*gpu.Container){
+		"namespace": func(o *gpu.Container) { o.Namespace = "other" },
+		"pod":       func(o *gpu.Container) { o.PodName = "other" },
+		"UID":       func(o *gpu.Container) { o.PodUID = "other" },
+		"name":      func(o *gpu.Container) { o.Name = "other" },
+		"id":        func(o *gpu.Container) { o.ID = "other" },
+		"unit":      func(o *gpu.Container) { o.SystemdUnit = "other" },
+		"job":       func(o *gpu.Container) { o.SlurmJob = "other" },
+	} {
+		second := first
+		change(&second)
+		assert.NotSame(t, c.intern(&first), c.intern(&second), name)
+	}
+}
+
 // A path that is relative to the collector's own control group may hold the container's id alone.
 func TestOwnPod(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
@@ -24,11 +25,19 @@ func remote(t *testing.T) *machine {
 	t.Cleanup(view.Stop)
 	require.True(t, view.WaitSynced(t.Context()))
 	m.attributor = NewRemote(view, interval)
-	t.Cleanup(func() {
-		m.stop()
-		assert.NotNil(t, view.Pods.ByUID(train.uid()), "the view is another's")
-	})
+	t.Cleanup(m.stop)
 	return m
+}
+
+// The view is the cluster's: it goes on when the Attributor of one of the nodes ends.
+func TestRemoteLeavesTheView(t *testing.T) {
+	m := remote(t)
+	view := m.attributor.view
+	m.stop()
+	later := who{pod: "later-0", name: "main"}
+	_, err := m.client.CoreV1().Pods("ml").Create(t.Context(), podOf(later), metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return view.Pods.ByUID(later.uid()) != nil }, 10*time.Second, time.Millisecond)
 }
 
 // What the processes tell is told of their containers; nothing of what the kubelet has allocated, as nobody has asked it.
