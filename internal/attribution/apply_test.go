@@ -94,6 +94,15 @@ func TestUsedAndNotHeld(t *testing.T) {
 	assert.Empty(t, node.Devices[0].Holders)
 }
 
+// A process on a device that was not read is on none of those that were.
+func TestProcessOnAnotherDevice(t *testing.T) {
+	m := newMachine(t, nil, podOf(train)).start()
+	node := nodeOf(device(0))
+	run(node, 10, uuid(7), train, 9e9, 0.7)
+	m.apply(node)
+	assert.Empty(t, node.Containers)
+}
+
 // Several slots of one device count once; several containers on one device, and several devices in one, each by itself.
 func TestSlots(t *testing.T) {
 	m := newMachine(t, nil, podOf(train, helper), podOf(infer)).start()

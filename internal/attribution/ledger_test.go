@@ -137,6 +137,58 @@ func TestIdleByBusiestTask(t *testing.T) {
 	total(t, 4, read())
 }
 
+// Of a GPU that does not tell its own utilisation the processes tell how long nothing ran, if all of them tell.
+func TestPowerByProcesses(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		trains, infers  float64
+		general, watts  gpu.Opt[float64] // of train
+		others, theirs  gpu.Opt[float64] // of infer
+		idle, idleOther gpu.Opt[float64]
+	}{
+		{"both", 0.3, 0.2, gpu.Some(0.3), gpu.Some((0.3 + 0.25) * 400), gpu.Some(0.2), gpu.Some((0.2 + 0.25) * 400), gpu.Some(7.0), gpu.Some(8.0)},
+		{"more than there is", 0.9, 0.6, gpu.Some(0.6), gpu.Some(0.6 * 400), gpu.Some(0.4), gpu.Some(0.4 * 400), gpu.Some(4.0), gpu.Some(6.0)},
+		{"one alone", 0.3, 0, gpu.Some(0.3), gpu.Some((0.3 + 0.35) * 400), gpu.Some(0.0), gpu.Some(0.35 * 400), gpu.Some(7.0), gpu.Some(10.0)},
+		{"one does not tell", -1, 0.2, gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Some(0.2), gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Some(8.0)},
+		{"nobody", 0, 0, gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Some(10.0), gpu.Some(10.0)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newShared(t)
+			var a, b gpu.ContainerUse
+			for range 2 {
+				d := device(0)
+				d.Utilization = [gpu.NumTasks]gpu.Opt[float64]{}
+				node := nodeOf(d)
+				if tt.trains != 0 {
+					run(node, 10, uuid(0), train, 1e9, tt.trains)
+				}
+				if tt.infers != 0 {
+					run(node, 11, uuid(0), infer, 1e9, tt.infers)
+				}
+				m.apply(node, 10)
+				a, b = use(t, node, train.joined(), uuid(0)), use(t, node, infer.joined(), uuid(0))
+			}
+			for want, got := range map[*gpu.Opt[float64]]gpu.Opt[float64]{
+				&tt.general: general(a), &tt.watts: a.Power, &tt.others: general(b), &tt.theirs: b.Power,
+				&tt.idle: counted(a.IdleTime), &tt.idleOther: counted(b.IdleTime),
+			} {
+				if v, ok := want.Get(); ok {
+					inDelta(t, v, got)
+				} else {
+					assert.False(t, got.Known())
+				}
+			}
+		})
+	}
+}
+
+func counted(c gpu.Counter[float64]) gpu.Opt[float64] {
+	if v, ok := c.Get(); ok {
+		return gpu.Some(v)
+	}
+	return gpu.Opt[float64]{}
+}
+
 // A GPU that does not tell its own utilisation: the processes of the container alone on it do.
 func TestUtilizationOfProcesses(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
