@@ -140,6 +140,21 @@ func TestProblemsOfOneStepDoNotHideEachOther(t *testing.T) {
 	require.ErrorIs(t, c.problems[0].Err, codeNoPermission)
 }
 
+// A driver that has gone may be back within the same read: that its counters have started anew is noted when it goes.
+func TestLostDriverStartsCountersAnew(t *testing.T) {
+	s := &source{boards: []*board{{epoch: 3}, {}}}
+	for _, b := range s.boards {
+		b.ident.Store(&identity{})
+	}
+	s.lost(t.Context(), codeUninitialized)
+	assert.Equal(t, uint64(4), s.boards[0].epoch)
+	assert.Equal(t, uint64(1), s.boards[1].epoch)
+	for _, b := range s.boards {
+		assert.True(t, b.anew.Load(), "nor do its own sums go on from there")
+	}
+	require.ErrorIs(t, s.failure.err, codeUninitialized)
+}
+
 func TestBackoff(t *testing.T) {
 	var b backoff
 	now := time.Now()
