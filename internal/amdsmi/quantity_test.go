@@ -117,6 +117,40 @@ func TestLeadingNumber(t *testing.T) {
 	}
 }
 
+// Each unit that the tools print, as the number of SI units that 4 of it are.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	want := map[dimension]map[string]float64{
+		ratio:   {"%": 0.04},
+		watts:   {"W": 4, "mW": 0.004, "uW": 4e-6, "kW": 4000},
+		celsius: {"C": 4, "°C": 4, "mC": 0.004},
+		hertz: {
+			"Hz": 4, "kHz": 4000, "KHz": 4000, "MHz": 4e6, "Mhz": 4e6, "MHZ": 4e6, "GHz": 4e9, "Ghz": 4e9,
+		},
+		octets: {
+			"B": 4, "bytes": 4, "KB": 4096, "kB": 4096, "KiB": 4096, "MB": 4194304, "MiB": 4194304,
+			"GB": 4294967296, "GiB": 4294967296, "TB": 4398046511104, "TiB": 4398046511104,
+		},
+		joules:    {"J": 4, "mJ": 0.004, "uJ": 4e-6, "kJ": 4000},
+		transfers: {"GT/s": 4e9, "MT/s": 4e6},
+	}
+	known := 0
+	for d, names := range want {
+		known += len(names)
+		for name, si := range names {
+			v, ok := quantity("4 "+name, d, "").Get()
+			assert.True(t, ok, name)
+			assert.InEpsilon(t, si, v, 1e-12, name)
+			for other := range want {
+				if other != d {
+					assert.False(t, quantity("4 "+name, other, "").Known(), "%s as another quantity", name)
+				}
+			}
+		}
+	}
+	assert.Len(t, units, known)
+}
+
 func TestGenerations(t *testing.T) {
 	t.Parallel()
 	for speed, want := range map[float64]int64{2.5e9: 1, 5e9: 2, 8e9: 3, 16e9: 4, 32e9: 5, 64e9: 6} {

@@ -188,3 +188,48 @@ func BenchmarkPending(b *testing.B) {
 		v.Snapshot()
 	}
 }
+
+// Each of the operators that the API has, and each part of a taint that a toleration may name.
+func TestFits(t *testing.T) {
+	n := &storedNode{labels: map[string]string{"gpus": "8", "model": "h100"}}
+	for _, c := range []struct {
+		key      string
+		operator corev1.NodeSelectorOperator
+		values   []string
+		want     bool
+	}{
+		{"model", corev1.NodeSelectorOpIn, []string{"a100", "h100"}, true},
+		{"model", corev1.NodeSelectorOpIn, []string{"a100"}, false},
+		{"model", corev1.NodeSelectorOpNotIn, []string{"a100"}, true},
+		{"model", corev1.NodeSelectorOpNotIn, []string{"h100"}, false},
+		{"model", corev1.NodeSelectorOpExists, nil, true},
+		{"other", corev1.NodeSelectorOpExists, nil, false},
+		{"model", corev1.NodeSelectorOpDoesNotExist, nil, false},
+		{"other", corev1.NodeSelectorOpDoesNotExist, nil, true},
+		{"gpus", corev1.NodeSelectorOpGt, []string{"7"}, true},
+		{"gpus", corev1.NodeSelectorOpGt, []string{"8"}, false},
+		{"gpus", corev1.NodeSelectorOpLt, []string{"9"}, true},
+		{"gpus", corev1.NodeSelectorOpLt, []string{"8"}, false},
+	} {
+		term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: c.key, Operator: c.operator, Values: c.values}}}
+		assert.Equal(t, c.want, n.meets(term), "%s %s %v", c.key, c.operator, c.values)
+	}
+
+	n.taints = keeping(&corev1.NodeSpec{Taints: []corev1.Taint{
+		{Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoExecute}, {Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule},
+	}})
+	for _, c := range []struct {
+		toleration corev1.Toleration
+		want       bool
+	}{
+		{corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists}, true},
+		{corev1.Toleration{Key: "gpu", Value: "yes"}, true},
+		{corev1.Toleration{Key: "gpu", Value: "no"}, false},
+		{corev1.Toleration{Key: "other", Operator: corev1.TolerationOpExists}, false},
+		{corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}, true},
+		{corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}, false},
+	} {
+		p := placement{tolerations: []corev1.Toleration{c.toleration}}
+		assert.Equal(t, c.want, p.fits(n), "%v", c.toleration)
+	}
+}
