@@ -240,3 +240,16 @@ func TestCredentialsAreReadAtStart(t *testing.T) {
 		require.NoError(t, m.Shutdown(t.Context()))
 	}
 }
+
+// Each part of the attribution alone is a reason to attribute; names alone are none.
+func TestAttributes(t *testing.T) {
+	for part, want := range map[string]bool{"pod_resources": true, "processes": true, "owners": true, "cluster_name": false} {
+		value := any(map[string]any{})
+		if part == "cluster_name" {
+			value = "prod"
+		}
+		cfg, err := loadMap(map[string]any{"attribution": map[string]any{"node_name": "n1", part: value}})
+		require.NoError(t, err, part)
+		assert.Equal(t, want, attributes(&cfg.Attribution), part)
+	}
+}

@@ -92,8 +92,10 @@ func TestFleetSendsNodeByNode(t *testing.T) {
 	assert.Len(t, sink.AllMetrics(), 2)
 	assert.Equal(t, 1, logs.FilterLevelExact(zap.WarnLevel).Len(), "explained once")
 
+	f.send(t.Context(), "prod", &gpu.Node{Vendor: gpu.AMD, Host: gpu.Host{NodeName: "a"}}, nil)
+	require.Len(t, f.nodes, 3, "by vendor")
 	f.forget("prod", "a")
-	assert.Len(t, f.nodes, 1)
+	assert.Len(t, f.nodes, 1, "of both")
 }
 
 func TestFleetWithoutCluster(t *testing.T) {
