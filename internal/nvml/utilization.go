@@ -122,7 +122,7 @@ func (b *board) drainSamples() {
 			b.drain(e)
 		}
 	}
-	if b.src.want.Has(gpu.GroupProcessUtilization) {
+	if b.src.want.Has(gpu.GroupProcessUtilization) && !b.mig {
 		b.drainUsages()
 	}
 }
