@@ -128,6 +128,7 @@ func (b *board) renew() {
 	b.samples = [numEngines]mean{}
 	b.usages = usages{}
 	clear(b.wanted[:])
+	b.sampled.last = time.Time{}
 	for _, inst := range b.migs {
 		inst.reset()
 	}

@@ -57,6 +57,19 @@ func TestPCIeSampling(t *testing.T) {
 		assert.Equal(t, [2]int64{20e6, 30e6}, [2]int64{sent, received})
 		assert.Equal(t, manualEpoch, d.PCIe.Transmitted.Since(), "counted by ourselves")
 	})
+	t.Run("lost for an hour", func(t *testing.T) {
+		b := start(t, without+noCounters, sampling)
+		b.read()
+		b.at(10, "")
+		b.read()
+		b.at(20, "[fault f]\ngpu = 0\nkind = lost")
+		b.read()
+		for i, want := range []int64{20e6, 40e6} {
+			b.at(3620+10*float64(i), "")
+			sent, _ := device(t, b.read(), 0).PCIe.Transmitted.Get()
+			assert.Equal(t, want, sent, "nothing is known of the hour")
+		}
+	})
 }
 
 // NVLink 5 has other counters of errors, and where the older ones of bytes are missing others of bytes, none over all links.

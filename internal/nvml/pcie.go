@@ -15,8 +15,9 @@ import (
 
 // sampled integrates the rates that the driver measures on demand, where it has no byte counters and we were asked to.
 type sampled struct {
-	since, last time.Time
-	bytes       [2]float64
+	since time.Time
+	last  time.Time // zero where the GPU was away since
+	bytes [2]float64
 }
 
 func (b *board) readPCIeIO(d *gpu.Device) {
@@ -39,9 +40,12 @@ func (b *board) readPCIeIO(d *gpu.Device) {
 	}
 	s := &b.sampled
 	if s.since.IsZero() {
-		s.since, s.last = b.at, b.at
+		s.since = b.at
 	}
-	elapsed := max(b.at.Sub(s.last), 0).Seconds()
+	elapsed := 0.0
+	if !s.last.IsZero() {
+		elapsed = max(b.at.Sub(s.last), 0).Seconds()
+	}
 	s.last = b.at
 	for i, c := range counters {
 		if !b.can(fnPCIeThroughput) {
