@@ -61,7 +61,8 @@ func (c *census) board(b *board) (letGo bool) {
 	d.AddFault(fault, message)
 	d.Errors = c.xids.appendErrors(nil, b)
 	// What is not there any more nobody can reset, and for it the others are not to do without what an open driver tells.
-	letGo = wantsReset(d) && !c.offBus(ident) || r == nil && c.anew(fault)
+	shown := r != nil && r.slot.board.Load() != nil
+	letGo = wantsReset(d) && !c.offBus(ident) || !shown && c.anew(fault)
 	if family := b.family.Load(); family != nil {
 		for _, inst := range *family {
 			n.Devices = append(n.Devices, gpu.Device{Epoch: b.epoch})

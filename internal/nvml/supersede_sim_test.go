@@ -177,3 +177,18 @@ func TestXIDOfAReplacedGPU(t *testing.T) {
 	assert.Empty(t, x.take(nil))
 	assert.Empty(t, x.appendErrors(nil, gone))
 }
+
+// Where an index gives a GPU that another index gave before, the one that is left without an index is found when NVML is
+// opened anew.
+func TestIndicesMixedUp(t *testing.T) {
+	b := start(t, "gpus = 2\ntime = manual")
+	b.pci("0000:0a:00.0", "nvidia", "")
+	b.pci("0000:0d:00.0", "nvidia", "")
+	b.read()
+	b.at(uuidHolds.Seconds(), "order = 1,0\n"+others)
+	b.read()
+	n := b.read()
+	healthy(t, n, 2)
+	assert.ElementsMatch(t, []string{zero, other}, ids(n))
+	assert.Equal(t, [2]int64{2, 0}, presence(n))
+}
