@@ -325,3 +325,52 @@ func TestDriverFileHangs(t *testing.T) {
 	d := failed(t, b.read(), 1, gpu.FaultLost)
 	assert.Equal(t, "GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01", d.ID)
 }
+
+// A GPU of which a call does not return keeps NVML from being opened anew. That costs the others nothing, although NVML counts
+// other GPUs by then: neither what there is only since the last read, nor what is told between two.
+func TestHungWhileGPUsAppear(t *testing.T) {
+	const appears = "[gpu 2]\npresent = true\n"
+	b := start(t, "gpus = 3\ntime = manual\n[gpu 2]\npresent = false\n[process p]\ngpu = 0\npid = 51003\nmemory = 2Gi\nsm = 55")
+	b.at(10, "")
+	b.read()
+	for i := range 3 {
+		b.at(float64(20+10*i), appears+"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true")
+		n := b.readWithin(time.Second)
+		healthy(t, n, 2, 1)
+		failed(t, n, 1, gpu.FaultHung)
+		assert.True(t, device(t, n, 0).Pipes[gpu.PipeGraphics].Known())
+		require.Len(t, n.Processes, 1)
+		approx(t, 0.55, n.Processes[0].Utilization[gpu.TaskGeneral], "of the process")
+	}
+	b.unhang("now = 60\n" + appears)
+	healthy(t, b.read(), 3)
+}
+
+// All GPUs but one, of which a call does not return, say that the driver is gone: they are not there as long as they say so,
+// and nothing is said of the driver any more when they do not.
+func TestHungWhileTheDriverIsGone(t *testing.T) {
+	const hung = "[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true\n"
+	b := start(t, "gpus = 3")
+	b.read()
+	b.set(hung)
+	n := b.readWithin(time.Second)
+	healthy(t, n, 3, 1)
+	epoch := device(t, n, 0).Epoch
+	b.set(hung + "[fault g]\ngpu = 0,2\nreturn = UNINITIALIZED")
+	for range 3 {
+		n = b.readWithin(time.Second)
+		failed(t, n, 0, gpu.FaultUnreachable)
+		failed(t, n, 1, gpu.FaultHung)
+		assert.Contains(t, failed(t, n, 2, gpu.FaultUnreachable).Faults[0].Message, "not initialised")
+		assert.Equal(t, [2]int64{0, 3}, presence(n))
+	}
+	b.set(hung)
+	n = b.readWithin(time.Second)
+	healthy(t, n, 3, 1)
+	assert.Empty(t, n.Problems)
+	assert.NotEqual(t, epoch, device(t, n, 0).Epoch)
+	b.unhang("")
+	n = b.read()
+	healthy(t, n, 3)
+	assert.Empty(t, n.Problems)
+}

@@ -101,24 +101,24 @@ func (s *source) settle() {
 	}
 }
 
-// lost gives up a session whose driver has gone, and lets counters start anew.
-func (s *source) lost(ctx context.Context, ret code) {
+// lost takes note that the driver has gone, and lets counters start anew.
+func (s *source) lost(ret code) {
 	for _, b := range s.known() {
 		b.epoch++
 		b.anew.Store(true)
 	}
 	s.failure = failure{ret: ret, what: "driver", err: fmt.Errorf("nvml: the driver has gone: %w", ret)}
 	s.results = s.results[:0]
-	s.release(ctx)
 }
 
-// release shuts NVML down, unless a call on it has not returned.
-func (s *source) release(ctx context.Context) {
+// release shuts NVML down, unless a call on it has not returned. It tells whether it did.
+func (s *source) release(ctx context.Context) bool {
 	if s.session == nil || s.pending != nil || s.crew.outstanding.Load() > 0 {
-		return
+		return false
 	}
 	session := s.session
 	s.session = nil
+	return true
 	s.start(ctx, "nvmlShutdown", session.close, func() {})
 }
 

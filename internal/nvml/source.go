@@ -88,12 +88,12 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 			break
 		}
 		s.sweep(ctx, now)
-		if gone := s.gone(); gone != codeOK {
-			s.lost(ctx, gone)
-		} else if s.session.outdated() {
-			s.release(ctx)
-		} else {
-			break
+		gone := s.gone()
+		if gone == codeOK && !s.session.outdated() || !s.release(ctx) {
+			break // or a call has not returned: what was read is all there is
+		}
+		if gone != codeOK {
+			s.lost(gone)
 		}
 	}
 	if err := caller.Err(); errors.Is(err, context.Canceled) {
