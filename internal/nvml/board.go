@@ -50,11 +50,13 @@ type board struct {
 	lib    *library
 	uuid   string
 	slot   *slot  // that found it last; nil: it let go of it; belongs to the source, and boardsMu protects it
-	epoch  uint64 // belongs to the source, as does what the next line holds
+	epoch  uint64 // another one each time that the board was renewed; belongs to the source, as does what the next line holds
 	last   code   // why it could not be read the last time; codeOK: it was
 	ident  atomic.Pointer[identity]
 	family atomic.Pointer[[]*identity] // its MIG instances when it was last read
 	anew   atomic.Bool                 // the driver's counters have started anew since the last read
+
+	renewed bool // since it was last in a node as it was read
 
 	caller
 	at      time.Time // of the present read
@@ -91,7 +93,7 @@ type static struct {
 }
 
 func newBoard(src *source, lib *library, uuid string) *board {
-	b := &board{src: src, lib: lib, uuid: uuid}
+	b := &board{src: src, lib: lib, uuid: uuid, renewed: true}
 	b.has = &lib.has
 	b.batch = &callBatch{direct: &lib.direct}
 	b.fields = newFieldSet(&b.calls, src.want)
@@ -123,12 +125,13 @@ func (b *board) unlearn() {
 // renew drops all that does not outlive the driver: besides what was learnt of it, where its counters and its clock stood and
 // which answers were forecast, for the calls say since when samples are wanted.
 func (b *board) renew() {
+	b.renewed = true
 	b.forget()
 	b.pcie = [2]wrapping{}
+	b.sampled.last = time.Time{}
 	b.samples = [numEngines]mean{}
 	b.usages = usages{}
 	clear(b.wanted[:])
-	b.sampled.last = time.Time{}
 	for _, inst := range b.migs {
 		inst.reset()
 	}

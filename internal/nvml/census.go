@@ -32,9 +32,11 @@ func (c *census) board(b *board) (letGo bool) {
 	c.seen = append(c.seen, ident.info.PCIAddress)
 	r := c.resultOf(b, ident)
 	if r != nil && r.out != nil {
-		if b.last != codeOK {
-			b.last = codeOK
-			b.epoch++ // it has been reset, or at least away
+		b.last = codeOK
+		if b.renewed {
+			b.renewed = false
+			c.epochs++
+			b.epoch = c.epochs
 		}
 		b.shown = 1 - b.shown
 		c.visible++
@@ -96,7 +98,7 @@ func (c *census) why(b *board, r *result) (gpu.FaultType, string) {
 	if r != nil && r.hung || r == nil && c.pending != nil {
 		return gpu.FaultHung, errHung.Error()
 	}
-	b.anew.Store(true) // it has been away, and its epoch is another one when it is back
+	b.anew.Store(true) // it has been away, perhaps to be reset
 	switch {
 	case r != nil:
 		b.last = r.ret

@@ -349,3 +349,15 @@ func TestAbsentFunctions(t *testing.T) {
 		})
 	}
 }
+
+// A driver that was upgraded between two reads, in which nothing of ours kept it, counts from the beginning, whether or not a
+// total has fallen.
+func TestUpgradedBetweenReads(t *testing.T) {
+	b := start(t, "gpus = 1", func(c *Config) { c.KeepOpen = false })
+	before := device(t, b.read(), 0).Epoch
+	b.set("driver.version = 590.1")
+	d := device(t, b.read(), 0)
+	assert.Equal(t, "590.1", d.Info.DriverVersion)
+	assert.NotEqual(t, before, d.Epoch)
+	assert.Equal(t, d.Epoch, device(t, b.read(), 0).Epoch, "once")
+}

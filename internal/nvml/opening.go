@@ -104,7 +104,6 @@ func (s *source) settle() {
 // lost takes note that the driver has gone, and lets counters start anew.
 func (s *source) lost(ret code) {
 	for _, b := range s.known() {
-		b.epoch++
 		b.anew.Store(true)
 	}
 	s.failure = failure{ret: ret, what: "driver", err: fmt.Errorf("nvml: the driver has gone: %w", ret)}
@@ -118,8 +117,8 @@ func (s *source) release(ctx context.Context) bool {
 	}
 	session := s.session
 	s.session = nil
-	return true
 	s.start(ctx, "nvmlShutdown", session.close, func() {})
+	return true
 }
 
 func (s *source) hint() string { return hint(s.opts.procRoot, s.cfg.LibraryPath) }

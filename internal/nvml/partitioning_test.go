@@ -129,7 +129,7 @@ func TestInstanceUnreadable(t *testing.T) {
 			bad := child(t, n, before.devices[0], 0)
 			assert.Equal(t, before.without(bad.ID), layoutOf(n))
 			assert.Equal(t, gpu.Device{
-				ID: bad.ID, Name: "nvidia0/gi2/ci0", Model: bad.Model, Parent: before.devices[0], Vendor: gpu.NVIDIA,
+				ID: bad.ID, Name: "nvidia0/gi2/ci0", Model: bad.Model, Parent: before.devices[0], Vendor: gpu.NVIDIA, Epoch: bad.Epoch,
 				Index: gpu.Some(0), GPUInstance: gpu.Some(2), ComputeInstance: gpu.Some(0), Info: bad.Info,
 				ProcessesUnread: true,
 				Faults:          bad.Faults[:0], Fans: bad.Fans[:0], Errors: bad.Errors[:0],

@@ -49,6 +49,7 @@ type source struct {
 	timer   *time.Timer // of the next drain
 	node    gpu.Node
 	results []result
+	epochs  uint64 // so many were given out; none twice, so that a GPU that is forgotten and comes back does not go on where it was
 
 	boardsMu sync.Mutex
 	boards   []*board // every GPU ever seen

@@ -32,6 +32,7 @@ func TestReplaced(t *testing.T) {
 			b.pci("0000:0d:00.0", "nvidia", "")
 			require.Equal(t, []string{zero, one}, ids(b.read()))
 			old := b.boards[1]
+			epochs := []uint64{device(t, b.read(), 1).Epoch}
 
 			for i := range 3 {
 				b.at(float64(i+1)*uuidHolds.Seconds(), others)
@@ -42,6 +43,7 @@ func TestReplaced(t *testing.T) {
 				assert.Equal(t, [gpu.NumPresences]int64{2, 0, 0}, all(n))
 				assert.Empty(t, n.Problems)
 			}
+			epochs = append(epochs, device(t, b.read(), 1).Epoch)
 			assert.Len(t, b.boards, 2)
 			assert.NotContains(t, b.xids.counts, old)
 			assert.Nil(t, old.batch.c, "its memory is given back")
@@ -49,7 +51,9 @@ func TestReplaced(t *testing.T) {
 			assert.Nil(t, old.gpm.samples[0])
 
 			b.at(10*uuidHolds.Seconds(), "") // and back
-			assert.Equal(t, []string{zero, one}, ids(b.read()))
+			n := b.read()
+			assert.Equal(t, []string{zero, one}, ids(n))
+			assert.NotContains(t, epochs, device(t, n, 1).Epoch, "its counters may have started anew meanwhile")
 		})
 	}
 }
