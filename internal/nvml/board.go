@@ -75,6 +75,7 @@ type board struct {
 	gpm        gpm
 	gpmRequest gpmRequest
 	mig        bool // MIG mode is on
+	migTold    bool // and this was found out, not taken for granted
 	migs       []*instance
 	places     [mostInstances]trouble // with the instance of an index
 	readings   [2]reading

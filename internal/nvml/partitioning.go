@@ -47,12 +47,26 @@ func (b *board) partitioned() bool {
 	mode, ok := b.ask(fnMIGMode)
 	switch {
 	case ok:
+		b.migTold = true
 		return mode.number() == gonvml.DEVICE_MIG_ENABLE
-	case mode == nil: // it failed before and is left alone for now
-		return b.mig
+	case mode != nil && mode.code().answer() == never:
+		return false
+	case !b.migTold && (mode != nil || b.supported(fnMIGMode)):
+		b.migTold = b.anyInstance()
+		return b.migTold
 	default:
-		return b.mig && mode.code().answer() != never
+		return b.mig
 	}
+}
+
+// anyInstance tells whether there is an instance, which shows that MIG is on where nothing else does.
+func (b *board) anyInstance() bool {
+	for i := range b.instanceLimit() {
+		if _, ret := b.handle.GetMigDeviceHandleByIndex(i); code(ret) == codeOK {
+			return true
+		}
+	}
+	return false
 }
 
 // instancesChanged enumerates the instances and tells whether they are others than before.

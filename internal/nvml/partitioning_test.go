@@ -99,6 +99,25 @@ func TestMIGModeUnreadable(t *testing.T) {
 		}
 		assert.Empty(t, b.read().Problems)
 	})
+	for name, fault := range map[string]string{
+		"at the first read": "UNKNOWN\ncalls = 1", "from the first read on": "UNKNOWN", "never permitted": "NO_PERMISSION",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, partitioned+"[fault f]\ngpu = 0\nmig = none\nfunction = nvmlDeviceGetMigMode\nreturn = "+fault)
+			var layouts []layout
+			for i := range 6 {
+				layouts = append(layouts, layoutOf(b.read()))
+				b.at(float64(10*i), "")
+			}
+			assert.Equal(t, name == "at the first read", len(b.read().Problems) == 0)
+			b.at(70, "[fault f]\npresent = false")
+			want := layoutOf(b.read())
+			require.Len(t, want.devices, 5)
+			for i, got := range layouts {
+				assert.Equal(t, want, got, "at read %d: the instances show that it is on", i)
+			}
+		})
+	}
 	t.Run("not supported any more", func(t *testing.T) {
 		b, _ := steady(t)
 		b.at(20, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetMigMode\nreturn = NOT_SUPPORTED")
