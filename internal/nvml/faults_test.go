@@ -7,8 +7,11 @@ package nvml
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -326,6 +329,45 @@ func TestDriverFileHangs(t *testing.T) {
 	require.Eventually(t, func() bool { return returned.Load() == 1 }, 10*time.Second, time.Millisecond)
 	d := failed(t, b.read(), 1, gpu.FaultLost)
 	assert.Equal(t, "GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01", d.ID)
+}
+
+// Files that have to be waited for are waited for at the same time.
+func TestDriverFilesTakeLong(t *testing.T) {
+	b := start(t, "gpus = 3\n[fault f]\ngpu = 0-2\nkind = lost\nat_start = true")
+	var together sync.WaitGroup
+	together.Add(3)
+	for i, address := range []string{"0000:0a:00.0", "0000:0d:00.0", "0000:10:00.0"} {
+		b.pci(address, "nvidia", "")
+		b.information(address, fmt.Sprintf("GPU UUID: GPU-%d\n", i))
+	}
+	b.files.read = func(procRoot, address string) (information, bool) {
+		together.Done()
+		together.Wait()
+		return readInformation(procRoot, address)
+	}
+	assert.Equal(t, []string{"GPU-0", "GPU-1", "GPU-2"}, ids(b.read()))
+}
+
+// What the driver said of a GPU is not said of the one that comes to be there.
+func TestDriverFileOfAnotherGPU(t *testing.T) {
+	const address = "0000:0a:00.0"
+	b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nkind = lost\nat_start = true")
+	b.pci(address, "nvidia", "")
+	b.information(address, "GPU UUID: "+zero+"\n")
+	assert.Contains(t, ids(b.read()), zero)
+	require.NoError(t, os.RemoveAll(filepath.Join(b.sys, "bus/pci/devices", address)))
+	b.clock = b.clock.Add(rescanInterval)
+	assert.NotContains(t, ids(b.read()), zero)
+
+	b.pci(address, "nvidia", "")
+	b.clock = b.clock.Add(rescanInterval)
+	answer := make(chan struct{})
+	t.Cleanup(func() { close(answer) })
+	b.files.read = func(string, string) (information, bool) {
+		<-answer
+		return information{}, false
+	}
+	assert.NotContains(t, ids(b.read()), zero)
 }
 
 // A GPU of which a call does not return keeps NVML from being opened anew. That costs the others nothing, although NVML counts

@@ -4,7 +4,9 @@
 package nvml
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,7 +59,7 @@ func parseInformation(text string) information {
 }
 
 // driverFiles reads what the kernel's driver says of GPUs. To say it the driver may ask the GPU, and it is asked of those that
-// do not answer: a read is waited for as long as one may take that works, and there is one at most for each GPU.
+// do not answer: reads are waited for as long as one may take that works, and there is one at most for each GPU.
 type driverFiles struct {
 	read func(procRoot, address string) (information, bool) // a field, so that a test can have it hang
 
@@ -78,30 +80,48 @@ func newDriverFiles() *driverFiles {
 	return &driverFiles{read: readInformation, known: map[string]informationOrNone{}, pending: map[string]bool{}}
 }
 
-// of tells what the driver says of the GPU at an address, or said when it last answered; false where it says nothing.
-func (d *driverFiles) of(procRoot, address string) (information, bool) {
+// ask reads what the driver says of the GPUs at these addresses. What it said of others is forgotten: another GPU may come to
+// be there.
+func (d *driverFiles) ask(procRoot string, addresses []string) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.pending[address] {
+	maps.DeleteFunc(d.known, func(address string, _ informationOrNone) bool { return !slices.Contains(addresses, address) })
+	if len(addresses) == 0 {
+		d.mu.Unlock()
+		return
+	}
+	read := make(chan struct{}, len(addresses))
+	begun := 0
+	for _, address := range addresses {
+		if d.pending[address] {
+			continue
+		}
 		d.pending[address] = true
-		done := make(chan struct{})
+		begun++
 		go func() {
-			defer close(done)
 			info, ok := d.read(procRoot, address)
 			d.mu.Lock()
-			defer d.mu.Unlock()
 			d.known[address] = informationOrNone{info, ok}
 			delete(d.pending, address)
+			d.mu.Unlock()
+			read <- struct{}{}
 		}()
-		d.mu.Unlock()
-		patience := time.NewTimer(filePatience)
-		select {
-		case <-done:
-		case <-patience.C:
-		}
-		patience.Stop()
-		d.mu.Lock()
 	}
+	d.mu.Unlock()
+	patience := time.NewTimer(filePatience)
+	defer patience.Stop()
+	for range begun {
+		select {
+		case <-read:
+		case <-patience.C:
+			return
+		}
+	}
+}
+
+// of tells what the driver says of a GPU that it was asked for, or said when it last answered; false where it says nothing.
+func (d *driverFiles) of(address string) (information, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	last, read := d.known[address]
 	return last.information, last.ok || !read // what does not answer is there
 }

@@ -16,15 +16,19 @@ type stranger struct {
 // unknown finds the GPUs that the kernel's driver has and that are not in the node. One that is there without its address is
 // told by its UUID.
 func (c *census) unknown() (all []stranger) {
+	var addresses []string
 	for _, f := range c.bus.functions {
-		if f.driver != "nvidia" || slices.Contains(c.seen, f.address) {
+		if f.driver == "nvidia" && !slices.Contains(c.seen, f.address) {
+			addresses = append(addresses, f.address)
+		}
+	}
+	c.files.ask(c.opts.procRoot, addresses)
+	for _, address := range addresses {
+		info, told := c.files.of(address)
+		if c.recognise(info.uuid, address) {
 			continue
 		}
-		info, told := c.files.of(c.opts.procRoot, f.address)
-		if c.recognise(info.uuid, f.address) {
-			continue
-		}
-		info.address = f.address
+		info.address = address
 		all = append(all, stranger{info, told})
 	}
 	return all
