@@ -34,6 +34,7 @@ func (s *source) compose(now time.Time) (letGo bool) {
 	})
 	for _, b := range boards {
 		if address := b.ident.Load().info.PCIAddress; s.bus.foreign(address) {
+			b.anew.Store(true) // it is reset on its way
 			continue
 		}
 		letGo = c.board(b) || letGo

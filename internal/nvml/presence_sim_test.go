@@ -35,6 +35,7 @@ func TestUnmanaged(t *testing.T) {
 	n := b.read()
 	healthy(t, n, 2)
 	assert.Equal(t, [gpu.NumPresences]int64{2, 1, 0}, all(n), "one has no driver")
+	epochs := [2]uint64{device(t, n, 0).Epoch, device(t, n, 1).Epoch}
 
 	b.set("[gpu 1]\npresent = false")
 	b.pci("0000:0d:00.0", "vfio-pci", "")
@@ -47,6 +48,8 @@ func TestUnmanaged(t *testing.T) {
 	n = b.read()
 	healthy(t, n, 2)
 	assert.Equal(t, [gpu.NumPresences]int64{2, 1, 0}, all(n))
+	assert.Equal(t, epochs[0], device(t, n, 0).Epoch)
+	assert.NotEqual(t, epochs[1], device(t, n, 1).Epoch, "its counters have started anew")
 }
 
 // A GPU disappears from the PCI bus: it is still there, as lost.
