@@ -108,7 +108,12 @@ func markAlone(found []*instance) {
 		perGI[inst.ident.gi]++
 	}
 	for _, inst := range found {
-		inst.alone = perGI[inst.ident.gi] == 1
+		alone := perGI[inst.ident.gi] == 1
+		if inst.alone && !alone {
+			inst.reset()
+			inst.gpm.drop()
+		}
+		inst.alone = alone
 	}
 }
 

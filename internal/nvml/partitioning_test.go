@@ -258,3 +258,16 @@ func TestInstanceLimitUnreadable(t *testing.T) {
 		assert.Equal(t, want, layoutOf(n), "read %d", i)
 	}
 }
+
+// What failed of an instance is not told of any more when it is not asked for: with another instance beside it in its GPU
+// instance, what is measured is not its own.
+func TestInstanceNotAloneAnyMore(t *testing.T) {
+	b := start(t, partitioned+"[mig 0 3]\npresent = false")
+	b.read()
+	b.at(10, "[fault f]\ngpu = 0\nmig = 1\nfunction = nvmlGpmSampleGet\nreturn = UNKNOWN")
+	problem(t, b.read(), "GPM")
+	b.at(20, "[mig 0 3]\npresent = true")
+	assert.Empty(t, b.read().Problems)
+	b.at(300, "")
+	assert.False(t, piped(t, b.read(), 1), "there is nothing to compare with from when it was alone the last time")
+}
