@@ -123,6 +123,14 @@ func (c *calls) take(key int, what, symbol string, ret code, t *trouble, never *
 	return ret == codeOK
 }
 
+// needless has nothing told of a function that failed and is not needed at present, so that it is not asked again.
+func (c *calls) needless(f function) {
+	if c.state[f].noted && !c.never[f] {
+		c.forget(int(f))
+		c.state[f] = trouble{}
+	}
+}
+
 func (c *calls) forget(key int) {
 	for i, k := range c.keys {
 		if k == key {

@@ -94,6 +94,8 @@ func (b *board) readUtilization(d *gpu.Device) {
 				memory, haveMemory = fraction(now.Memory)
 			}
 		}
+	} else {
+		b.needless(fnUtilization)
 	}
 	d.Utilization[gpu.TaskGeneral] = known(general, haveGeneral)
 	d.MemoryController = known(memory, haveMemory)
@@ -104,10 +106,10 @@ func (b *board) readMediaUtilization(d *gpu.Device) {
 		spec := &engines[e]
 		b.drain(e)
 		v, ok := b.samples[e].take()
-		if !ok {
-			if now, answered := b.ask(spec.now); answered {
-				v, ok = fraction(now.number())
-			}
+		if ok {
+			b.needless(spec.now)
+		} else if now, answered := b.ask(spec.now); answered {
+			v, ok = fraction(now.number())
 		}
 		d.Utilization[spec.task] = known(v, ok)
 	}

@@ -57,6 +57,22 @@ func TestInstantaneousUtilization(t *testing.T) {
 	})
 }
 
+// The value of now that failed as there were no samples is not told of any more when there are: it is not asked for then.
+func TestInstantaneousUtilizationNotNeeded(t *testing.T) {
+	b := start(t, "gpus = 1\ntime = manual")
+	b.at(10, "")
+	b.read()
+	b.set("now = 10\n[fault f]\nfunction = nvmlDeviceGetUtilizationRates,nvmlDeviceGetEncoderUtilization\nreturn = UNKNOWN")
+	n := b.read()
+	problem(t, n, "utilization")
+	problem(t, n, "encoder utilization")
+	b.at(20, "")
+	for range 3 {
+		assert.Empty(t, b.read().Problems)
+		b.at(30, "")
+	}
+}
+
 // The driver's ring is shorter than the interval: what is fetched in between is not lost.
 func TestSamplesAreFetchedInBetween(t *testing.T) {
 	const scenario = "gpus = 2\ntime = manual\n[gpu *]\nsample.period = 0.2\nsample.count = 50\nutil.gpu = steps(0:0, 11:100, 17:0)\n" +
