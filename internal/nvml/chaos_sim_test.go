@@ -1,0 +1,335 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// chaotic is a machine of four GPUs, of which 0 is partitioned. GPU 2's PCIe counters wrap every minute or two.
+const chaotic = `
+gpus = 4
+time = manual
+[gpu *]
+board = h100
+util.gpu = 60
+power = 330
+violation.power = counter(12, 0.21)
+[gpu 0]
+mig = 1
+[mig 0 0]
+profile = 3g.40gb
+gi = 2
+ci = 0
+[mig 0 1]
+profile = 1c.2g.20gb
+gi = 5
+ci = 0
+[mig 0 2]
+profile = 1c.2g.20gb
+gi = 5
+ci = 1
+[gpu 1]
+ecc.volatile.corrected = counter(3, 0.1)
+[gpu 2]
+board = a100
+pcie.tx.bytes = counter(4000000000, 10M, wrap=4294967296)
+pcie.rx.bytes = counter(100, 9M, wrap=4294967296)
+[gpu 3]
+board = turing
+[process large]
+gpu = 0
+mig = 0
+pid = 51001
+memory = 30Gi
+[process small]
+gpu = 0
+mig = 2
+pid = 51002
+memory = 2Gi
+[process whole]
+gpu = 1
+pid = 51003
+memory = 22Gi
+sm = 55
+[process two]
+gpu = 1,2
+pid = 51004
+memory = 3Gi
+sm = 5
+[process fourth]
+gpu = 3
+pid = 51005
+memory = 1Gi
+`
+
+const chaoticGPUs = 4
+
+var chaoticAddresses = [chaoticGPUs]string{"0000:0a:00.0", "0000:0d:00.0", "0000:10:00.0", "0000:13:00.0"}
+
+// chaos is a machine, and what is wrong with it at present.
+type chaos struct {
+	*bench
+	rng     *rand.Rand
+	seconds float64
+	applied float64       // the driver's time
+	ours    atomic.Int64  // our clock, which a call that hangs reads as well
+	jump    time.Duration // by how much our clock is ahead of the driver's
+	uuids   [chaoticGPUs]int
+	faults  [chaoticGPUs]string
+	system  string // a fault of the whole driver
+	absent  [chaoticGPUs]bool
+	offBus  [chaoticGPUs]bool
+	lent    [chaoticGPUs]bool // to a virtual machine
+	gone    [3]bool           // instances of GPU 0
+	whole   bool              // MIG is off
+	order   string
+	driver  int
+	events  int
+	hang    atomic.Pointer[chan struct{}] // closed when the driver's files do not hang any more; nil: they do not
+
+	touched   [chaoticGPUs]bool // since all was well
+	exchanged bool              // one of them for another
+
+	counters map[string]lastTotal
+	log      []string
+}
+
+func (c *chaos) time() time.Time { return manualEpoch.Add(time.Duration(c.ours.Load())) }
+
+func (c *chaos) uuid(i int) string {
+	return fmt.Sprintf("GPU-6f1c2a%02x-5eed-4a11-8c0d-%012x", i, c.uuids[i])
+}
+
+func (c *chaos) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "now = %g\ndriver.version = 580.%d\n%s\n", c.seconds, c.driver, c.order)
+	for i := range chaoticGPUs {
+		fmt.Fprintf(&b, "[gpu %d]\nuuid = %s\npresent = %v\n", i, c.uuid(i), !c.absent[i])
+		if i == 0 && c.whole {
+			b.WriteString("mig = 0\n")
+		}
+		if c.faults[i] != "" {
+			fmt.Fprintf(&b, "[fault gpu%d]\ngpu = %d\n%s\n", i, i, c.faults[i])
+		}
+	}
+	for i, gone := range c.gone {
+		fmt.Fprintf(&b, "[mig 0 %d]\nuuid = MIG-3b7d9e%02x-5eed-5a11-9e0f-%012x\npresent = %v\n", i, i, c.uuids[0], !gone)
+	}
+	if c.system != "" {
+		fmt.Fprintf(&b, "[fault system]\n%s\n", c.system)
+	}
+	if c.events > 0 {
+		fmt.Fprintf(&b, "[event e%d]\ngpu = %d\nxid = %d\n", c.events, c.events%chaoticGPUs, 13+c.events%3)
+	}
+	return b.String()
+}
+
+// apply has the machine be as it is described.
+func (c *chaos) apply() {
+	c.ours.Store(int64(c.seconds*float64(time.Second)) + int64(c.jump))
+	for i, address := range chaoticAddresses {
+		path := filepath.Join(c.sys, "bus/pci/devices", address)
+		switch {
+		case c.offBus[i]:
+			require.NoError(c.t, os.RemoveAll(path))
+		case c.lent[i]:
+			c.pci(address, "vfio-pci", "0")
+		default:
+			c.pci(address, "nvidia", "0")
+		}
+		c.information(address, "Model: NVIDIA\nGPU UUID: "+c.uuid(i)+"\nDevice Minor: "+strconv.Itoa(i)+"\n")
+	}
+	c.set(c.text())
+	c.applied = c.seconds
+}
+
+func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
+
+var chaoticFunctions = []string{
+	"nvmlDeviceGetUUID", "nvmlDeviceGetName", "nvmlDeviceGetPciInfo", "nvmlDeviceGetSerial", "nvmlDeviceGetMinorNumber",
+	"nvmlDeviceGetHandleByIndex", "nvmlDeviceGetMigMode", "nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetMigDeviceHandleByIndex",
+	"nvmlDeviceGetGpuInstanceId", "nvmlDeviceGetComputeInstanceId", "nvmlDeviceGetFieldValues", "nvmlDeviceGetSamples",
+	"nvmlDeviceGetUtilizationRates", "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetTemperature", "nvmlDeviceGetComputeRunningProcesses",
+	"nvmlDeviceGetGraphicsRunningProcesses", "nvmlDeviceGetProcessUtilization", "nvmlGpm*", "nvmlDeviceRegisterEvents",
+	"nvmlDeviceGetSupportedEventTypes", "nvmlDeviceGetNumFans", "nvmlDeviceGetMemoryErrorCounter",
+}
+
+// breakSomething changes one thing, for the worse or the better.
+func (c *chaos) breakSomething() {
+	rng := c.rng
+	i := rng.IntN(chaoticGPUs)
+	what := rng.IntN(17)
+	switch {
+	case what == 9 || what == 14:
+		c.touched = [chaoticGPUs]bool{true, true, true, true}
+	case what == 11 || what == 12:
+		c.touched[0] = true
+	case what == 13:
+		c.touched[i], c.exchanged = true, true
+	case what < 9:
+		c.touched[i] = true
+	}
+	switch what {
+	case 0:
+		c.faults[i] = "kind = " + pick(rng, "lost", "reset")
+	case 1:
+		c.faults[i] = "kind = " + pick(rng, "lost", "reset") + "\nat_start = true"
+	case 2, 3, 4:
+		c.faults[i] = "function = " + pick(rng, chaoticFunctions...) +
+			"\nreturn = " + pick(rng, "UNKNOWN", "TIMEOUT", "MEMORY", "NOT_FOUND", "NOT_READY", "GPU_IS_LOST", "INSUFFICIENT_SIZE", "IN_USE")
+		if rng.IntN(2) == 0 {
+			c.faults[i] += "\ncalls = " + strconv.Itoa(1+rng.IntN(3))
+		}
+	case 5, 6:
+		c.faults[i] = "function = " + pick(rng, chaoticFunctions...) + "\nhang = true"
+		if rng.IntN(2) == 0 {
+			c.faults[i] += "\nreturn = " + pick(rng, "UNKNOWN", "GPU_IS_LOST")
+		}
+	case 7:
+		c.faults[i] = ""
+	case 8:
+		c.absent[i] = !c.absent[i]
+		c.offBus[i] = c.absent[i] && rng.IntN(3) == 0
+		c.lent[i] = c.absent[i] && !c.offBus[i] && rng.IntN(2) == 0
+	case 9:
+		c.system = pick(rng, "kind = driver", "function = nvmlInit\nreturn = LIB_RM_VERSION_MISMATCH", "function = nvmlInit\nreturn = UNKNOWN",
+			"function = nvmlDeviceGetCount\nreturn = UNKNOWN", "function = nvmlDeviceGet*\nreturn = UNINITIALIZED")
+	case 10:
+		c.system = ""
+	case 11:
+		c.whole = !c.whole
+	case 12:
+		j := rng.IntN(len(c.gone))
+		c.gone[j] = !c.gone[j]
+	case 13:
+		c.uuids[i] = rng.IntN(3)
+	case 14:
+		switch rng.IntN(3) {
+		case 0:
+			c.driver, c.system = c.driver+1, "kind = driver"
+		case 1:
+			c.order = "order = " + pick(rng, "0,1,2,3", "1,0,2,3", "3,2,1,0", "0,2,1,3")
+		default:
+			c.events++
+		}
+	case 15:
+		c.jump = pick(rng, 0, 5*time.Minute, -5*time.Minute, time.Minute, -time.Minute)
+	case 16:
+		hang := make(chan struct{})
+		c.hang.CompareAndSwap(nil, &hang)
+	}
+}
+
+// heal ends all that is wrong, waits until what hung has come back, and reads until all is well.
+func (c *chaos) heal() {
+	c.t.Helper()
+	c.faults, c.gone = [chaoticGPUs]string{}, [3]bool{}
+	c.absent, c.offBus, c.lent = [chaoticGPUs]bool{}, [chaoticGPUs]bool{}, [chaoticGPUs]bool{}
+	c.system, c.order, c.jump, c.whole = "", "", 0, false
+	c.unhangFiles()
+	c.apply()
+	require.Eventually(c.t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.settle()
+		return c.crew.outstanding.Load() == 0 && c.pending == nil
+	}, 10*time.Second, time.Millisecond, "something still hangs")
+	well := 0
+	for range 100 { // what failed often is left alone for up to mostSkipped reads, and opening for up to lastRetry
+		n := c.look(10 * time.Second)
+		why := c.unwell(n)
+		if why == "" {
+			if well++; well == 3 {
+				break
+			}
+		} else {
+			require.Zero(c.t, well, "%s; %s", why, c.story())
+		}
+		c.seconds += 10
+		c.apply()
+	}
+	require.Equal(c.t, 3, well, "%s; %s", c.unwell(&c.node), c.story())
+	c.touched, c.exchanged = [chaoticGPUs]bool{}, false
+}
+
+func (c *chaos) unhangFiles() {
+	if hang := c.hang.Swap(nil); hang != nil {
+		close(*hang)
+	}
+}
+
+func (c *chaos) story() string {
+	return "what happened last:\n" + strings.Join(c.log[max(0, len(c.log)-12):], "\n---\n")
+}
+
+func (c *chaos) note() {
+	c.log = append(c.log, c.text()+fmt.Sprintf("jump %v, off the bus %v, lent %v, files hang %v", c.jump, c.offBus, c.lent, c.hang.Load() != nil))
+	if len(c.log) > 100 {
+		c.log = slices.Clone(c.log[50:])
+	}
+}
+
+// Whatever goes wrong, in whatever order and at once, what is read makes sense; and when it is over, all is as it should be.
+//
+// GPURECEIVER_CHAOS=seed:changes has it go on for longer, or again as it went.
+func TestChaos(t *testing.T) {
+	seed, changes := rand.Uint64(), 25
+	if text := os.Getenv("GPURECEIVER_CHAOS"); text != "" {
+		_, err := fmt.Sscanf(text, "%d:%d", &seed, &changes)
+		require.NoError(t, err)
+	}
+	t.Logf("GPURECEIVER_CHAOS=%d:%d", seed, changes)
+	for _, keep := range []bool{true, false} {
+		t.Run(fmt.Sprintf("keep open %v", keep), func(t *testing.T) {
+			c := &chaos{rng: rand.New(rand.NewPCG(seed, 1)), counters: map[string]lastTotal{}}
+			c.bench = start(t, chaotic, WithClock(c.time), WithInterval(10*time.Second), func(cfg *Config) { cfg.KeepOpen = keep })
+			read := c.files.read
+			c.files.read = func(root, address string) (information, bool) {
+				if hang := c.hang.Load(); hang != nil {
+					<-*hang
+				}
+				return read(root, address)
+			}
+			t.Cleanup(c.unhangFiles)
+			c.heal()
+			routines, files := runtime.NumGoroutine(), openFiles(t)
+			for i := range changes {
+				for range 1 + c.rng.IntN(3) {
+					c.breakSomething()
+				}
+				c.seconds += c.rng.Float64() * 70
+				c.note()
+				c.apply()
+				for range 1 + c.rng.IntN(4) {
+					if c.rng.IntN(4) == 0 {
+						c.drain()
+					}
+					c.look(100 * time.Millisecond)
+					c.ours.Add(int64(c.rng.IntN(40)) * int64(time.Second))
+				}
+				if c.rng.IntN(8) == 0 || i == changes-1 {
+					c.heal()
+					require.LessOrEqual(t, openFiles(t), files)
+					require.Eventually(t, func() bool { return runtime.NumGoroutine() <= routines+2 }, 5*time.Second, time.Millisecond)
+					require.LessOrEqual(t, len(c.boards), chaoticGPUs)
+				}
+			}
+		})
+	}
+}
