@@ -196,6 +196,14 @@ func TestXIDsWatchedLater(t *testing.T) {
 	}
 }
 
+// Nor is that it once had no queue for them.
+func TestXIDQueueCreatedLater(t *testing.T) {
+	b := start(t, "gpus = 2\n[fault f]\nfunction = nvmlEventSetCreate\nreturn = UNKNOWN")
+	healthy(t, b.read(), 2)
+	b.set("[fault f]\npresent = false\n[event a]\ngpu = 1\nxid = 48")
+	require.Eventually(t, func() bool { return len(b.read().Events) == 1 }, 5*time.Second, 5*time.Millisecond)
+}
+
 func (b *bench) queued() int {
 	b.xids.mu.Lock()
 	defer b.xids.mu.Unlock()

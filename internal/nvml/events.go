@@ -26,13 +26,13 @@ const (
 // time is that of the read, or of the fetching of samples in between.
 type events struct {
 	src *source
-	set gonvml.EventSet
 
 	mu     sync.Mutex
+	set    gonvml.EventSet          // nil: there is none yet
 	boards map[gonvml.Device]*board // the GPU may be gone when its event comes
 }
 
-// newEvents returns nil where events are not wanted or cannot be had.
+// newEvents returns nil where events are not wanted, or never to be had.
 func newEvents(src *source, lib *library) *events {
 	for _, f := range [...]function{fnEventSetCreate, fnEventSetFree, fnEventSetWait, fnRegisterEvents, fnSupportedEvents} {
 		if !lib.has[f] {
@@ -42,11 +42,25 @@ func newEvents(src *source, lib *library) *events {
 	if !src.want.Has(gpu.GroupEvents) || !src.cfg.KeepOpen {
 		return nil
 	}
-	set, ret := gonvml.EventSetCreate()
-	if code(ret) != codeOK {
-		return nil
+	e := &events{src: src, boards: map[gonvml.Device]*board{}}
+	e.create()
+	return e
+}
+
+// create has the driver make the set, which may fail for now.
+func (e *events) create() {
+	if set, ret := gonvml.EventSetCreate(); code(ret) == codeOK {
+		e.mu.Lock()
+		e.set = set
+		e.mu.Unlock()
 	}
-	return &events{src: src, set: set, boards: map[gonvml.Device]*board{}}
+}
+
+// ready returns the set; nil where there is none yet.
+func (e *events) ready() gonvml.EventSet {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.set
 }
 
 // register has the driver queue a GPU's XIDs, and tells whether it does, or never will.
@@ -54,8 +68,9 @@ func (e *events) register(handle gonvml.Device, b *board) (settled bool) {
 	if e == nil || !b.supported(fnSupportedEvents) || !b.supported(fnRegisterEvents) {
 		return true
 	}
-	if !b.can(fnSupportedEvents) || !b.can(fnRegisterEvents) {
-		return false // one of them failed, and is left alone for now
+	set := e.ready()
+	if set == nil || !b.can(fnSupportedEvents) || !b.can(fnRegisterEvents) {
+		return false // something failed, and is left alone for now
 	}
 	supported, ret := handle.GetSupportedEventTypes()
 	if !b.ok(fnSupportedEvents, code(ret)) {
@@ -68,7 +83,7 @@ func (e *events) register(handle gonvml.Device, b *board) (settled bool) {
 	e.mu.Lock()
 	e.boards[handle] = b
 	e.mu.Unlock()
-	return b.ok(fnRegisterEvents, code(handle.RegisterEvents(eventXID, e.set))) || !b.supported(fnRegisterEvents)
+	return b.ok(fnRegisterEvents, code(handle.RegisterEvents(eventXID, set))) || !b.supported(fnRegisterEvents)
 }
 
 // drain takes what has happened since the last drain.
@@ -76,8 +91,13 @@ func (e *events) drain(at time.Time) {
 	if e == nil {
 		return
 	}
+	set := e.ready()
+	if set == nil {
+		e.create()
+		return
+	}
 	for range mostEvents {
-		data, ret := e.set.Wait(0)
+		data, ret := set.Wait(0)
 		if code(ret) != codeOK {
 			return
 		}
@@ -94,7 +114,7 @@ func (e *events) drain(at time.Time) {
 }
 
 func (e *events) free() {
-	if e != nil {
+	if e != nil && e.set != nil {
 		_ = e.set.Free()
 	}
 }
