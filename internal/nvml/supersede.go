@@ -42,7 +42,8 @@ func (s *source) abandon(b *board) {
 }
 
 // supersede forgets the GPUs in whose place another one was read: such as were exchanged while the machine runs, or got
-// another UUID from whoever lends them. All others that are not read stay: they are missing.
+// another UUID from whoever lends them; and those of which it is not known what they are. All others that are not read stay: they
+// are missing.
 func (s *source) supersede() {
 	s.boardsMu.Lock()
 	defer s.boardsMu.Unlock()
@@ -56,13 +57,13 @@ func (s *source) supersede() {
 	})
 }
 
-// superseded tells whether another GPU was read at the address of one that nothing uses.
+// superseded tells whether another GPU was read at the address of one that nothing uses, or nobody knows what it is.
 func (s *source) superseded(b *board) bool {
 	ident := b.ident.Load()
-	if ident == nil || ident.info.PCIAddress == "" {
+	if ident != nil && ident.info.PCIAddress == "" {
 		return false
 	}
-	another := false
+	another := ident == nil
 	for i := range s.results {
 		r := &s.results[i]
 		have := r.slot.board.Load()

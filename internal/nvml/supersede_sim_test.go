@@ -6,6 +6,7 @@
 package nvml
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -195,4 +196,17 @@ func TestIndicesMixedUp(t *testing.T) {
 	healthy(t, n, 2)
 	assert.ElementsMatch(t, []string{zero, other}, ids(n))
 	assert.Equal(t, [2]int64{2, 0}, presence(n))
+}
+
+// Of GPUs that are lost before it is known what they are nothing is kept.
+func TestLostBeforeItIsKnown(t *testing.T) {
+	b := start(t, "gpus = 2")
+	for i := range 5 {
+		b.set(fmt.Sprintf("[gpu 1]\nuuid = GPU-%d\n[fault f]\ngpu = 1\nfunction = nvmlDeviceGetName\nreturn = GPU_IS_LOST", i))
+		n := b.read()
+		assert.Equal(t, [2]int64{1, 1}, presence(n))
+		assert.Len(t, b.boards, 1)
+	}
+	b.set("")
+	healthy(t, b.read(), 2)
 }
