@@ -62,6 +62,9 @@ func (b *board) partitioned() bool {
 // anyInstance tells whether there is an instance, which shows that MIG is on where nothing else does.
 func (b *board) anyInstance() bool {
 	for i := range b.instanceLimit() {
+		if !b.can(fnMIGHandle) {
+			break
+		}
 		if _, ret := b.handle.GetMigDeviceHandleByIndex(i); code(ret) == codeOK {
 			return true
 		}
