@@ -33,9 +33,11 @@ func (s *slot) check(b *board, at time.Time) code {
 	return codeOK
 }
 
-// abandon takes a board from the slot that has it, so that another may find it.
+// abandon takes a board from the slot that has it, so that another may find it. The instances that were found by its handle may be
+// the other GPU's.
 func (s *source) abandon(b *board) {
 	b.release()
+	b.dropInstances(nil)
 	s.boardsMu.Lock()
 	defer s.boardsMu.Unlock()
 	b.slot = nil

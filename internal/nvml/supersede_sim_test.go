@@ -7,6 +7,7 @@ package nvml
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -209,4 +210,21 @@ func TestLostBeforeItIsKnown(t *testing.T) {
 	}
 	b.set("")
 	healthy(t, b.read(), 2)
+}
+
+// What was read through a handle before it was seen to be of another GPU may have been the other's: its instances are not said to
+// be on both.
+func TestInstancesOfAReplacedGPU(t *testing.T) {
+	const mig = "[mig 1 0]\nuuid = MIG-3b7d9e99-5eed-5a11-9e0f-decaf0000099\n"
+	b := start(t, "gpus = 2\ntime = manual\n[gpu 1]\nmig = 1\n[mig 1 0]\nprofile = 7g.80gb\ngi = 0\nci = 0")
+	require.Len(t, ids(b.read()), 3)
+	b.at(10, others+mig)
+	b.read()
+	b.at(uuidHolds.Seconds(), others+mig+"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetPciInfo\nreturn = UNKNOWN")
+	assert.Contains(t, ids(b.read()), other)
+	b.at(2*uuidHolds.Seconds(), "")
+	n := b.read()
+	at := slices.Index(ids(n), one)
+	require.GreaterOrEqual(t, at, 0)
+	assert.Equal(t, one, n.Devices[at+1].Parent, "it has its own again")
 }
