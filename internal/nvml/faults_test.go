@@ -418,3 +418,16 @@ func TestHungWhileTheDriverIsGone(t *testing.T) {
 	healthy(t, n, 3)
 	assert.Empty(t, n.Problems)
 }
+
+// A driver that has gone may be back within the same read: that its counters have started anew is noted when it goes.
+func TestLostDriverStartsCountersAnew(t *testing.T) {
+	s := &source{boards: []*board{{}, {}}}
+	for _, b := range s.boards {
+		b.ident.Store(&identity{})
+	}
+	s.lost(codeUninitialized)
+	for _, b := range s.boards {
+		assert.True(t, b.anew.Load())
+	}
+	require.ErrorIs(t, s.failure.err, codeUninitialized)
+}

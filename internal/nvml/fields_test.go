@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
-//go:build linux && cgo
 
+//go:build linux && cgo
 
 package nvml
 

@@ -140,19 +140,6 @@ func TestProblemsOfOneStepDoNotHideEachOther(t *testing.T) {
 	require.ErrorIs(t, c.problems[0].Err, codeNoPermission)
 }
 
-// A driver that has gone may be back within the same read: that its counters have started anew is noted when it goes.
-func TestLostDriverStartsCountersAnew(t *testing.T) {
-	s := &source{boards: []*board{{}, {}}}
-	for _, b := range s.boards {
-		b.ident.Store(&identity{})
-	}
-	s.lost(codeUninitialized)
-	for _, b := range s.boards {
-		assert.True(t, b.anew.Load())
-	}
-	require.ErrorIs(t, s.failure.err, codeUninitialized)
-}
-
 func TestBackoff(t *testing.T) {
 	var b backoff
 	now := time.Now()
