@@ -8,13 +8,14 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 )
 
 // known are the kinds that need not be looked up: they have had one version for years.
-func known(resource schema.GroupResource) (schema.GroupVersionResource, schema.GroupVersionKind, bool) {
+func known(resource schema.GroupResource) (*meta.RESTMapping, bool) {
 	var version, kind string
 	switch resource.String() {
 	case "replicasets.apps":
@@ -32,40 +33,47 @@ func known(resource schema.GroupResource) (schema.GroupVersionResource, schema.G
 	case "replicationcontrollers":
 		version, kind = "v1", "ReplicationController"
 	default:
-		return schema.GroupVersionResource{}, schema.GroupVersionKind{}, false
+		return nil, false
 	}
-	gv := schema.GroupVersion{Group: resource.Group, Version: version}
-	return gv.WithResource(resource.Resource), gv.WithKind(kind), true
+	return mapped(resource, version, kind, true), true
 }
 
-// resolveFunc looks up in which version, and as which kind, a resource is served.
-type resolveFunc func(context.Context, schema.GroupResource) (schema.GroupVersionResource, schema.GroupVersionKind, error)
+func mapped(resource schema.GroupResource, version, kind string, namespaced bool) *meta.RESTMapping {
+	scope := meta.RESTScopeRoot
+	if namespaced {
+		scope = meta.RESTScopeNamespace
+	}
+	gv := schema.GroupVersion{Group: resource.Group, Version: version}
+	return &meta.RESTMapping{Resource: gv.WithResource(resource.Resource), GroupVersionKind: gv.WithKind(kind), Scope: scope}
+}
+
+// resolveFunc looks up in which version, as which kind, and whether in namespaces, a resource is served.
+type resolveFunc func(context.Context, schema.GroupResource) (*meta.RESTMapping, error)
 
 // discoverer looks up in which version an API server serves a resource.
 type discoverer struct{ client discovery.DiscoveryInterface }
 
-// resolve returns the version and the kind of a resource.
-func (d *discoverer) resolve(ctx context.Context, resource schema.GroupResource) (schema.GroupVersionResource, schema.GroupVersionKind, error) {
-	if gvr, gvk, ok := known(resource); ok {
-		return gvr, gvk, nil
+// resolve returns the version, the kind and the scope of a resource.
+func (d *discoverer) resolve(ctx context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
+	if mapping, ok := known(resource); ok {
+		return mapping, nil
 	}
 	versions, err := d.versions(ctx, resource.Group)
 	if err != nil {
-		return schema.GroupVersionResource{}, schema.GroupVersionKind{}, err
+		return nil, err
 	}
 	for _, version := range versions {
 		var list metav1.APIResourceList
-		gv := schema.GroupVersion{Group: resource.Group, Version: version}
-		if err := d.get(ctx, groupPath(gv), &list); err != nil {
-			return schema.GroupVersionResource{}, schema.GroupVersionKind{}, err
+		if err := d.get(ctx, groupPath(schema.GroupVersion{Group: resource.Group, Version: version}), &list); err != nil {
+			return nil, err
 		}
 		for i := range list.APIResources {
-			if list.APIResources[i].Name == resource.Resource {
-				return gv.WithResource(resource.Resource), gv.WithKind(list.APIResources[i].Kind), nil
+			if served := &list.APIResources[i]; served.Name == resource.Resource {
+				return mapped(resource, version, served.Kind, served.Namespaced), nil
 			}
 		}
 	}
-	return schema.GroupVersionResource{}, schema.GroupVersionKind{}, fmt.Errorf("the API server does not serve %s", resource)
+	return nil, fmt.Errorf("the API server does not serve %s", resource)
 }
 
 // versions returns the versions of a group, the preferred one first.

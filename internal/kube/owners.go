@@ -9,14 +9,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -50,33 +46,47 @@ func controller(references []metav1.OwnerReference) *metav1.OwnerReference {
 	return nil
 }
 
-// Owners watches the metadata of the kinds of objects that own pods through others, such as ReplicaSets and Jobs.
-type Owners struct {
-	client  metadata.Interface
-	resolve func(context.Context, schema.GroupResource) (schema.GroupVersionResource, schema.GroupVersionKind, error)
-	wanted  []schema.GroupResource
-	retry   time.Duration
+// Owners knows what is above the immediate owners of pods: the objects that own them through others, such as ReplicaSets and Jobs.
+type Owners struct{ ownerSource }
 
-	mu        sync.RWMutex
-	informers map[schema.GroupKind]*Informer
-	failures  map[schema.GroupResource]error
+// ownerSource is where that is known from: WatchOwners or AskOwners.
+type ownerSource interface {
+	// Run reads until the context ends. A kind that the API server does not know yet is looked for again.
+	Run(ctx context.Context)
+	// Synced tells whether what is read ahead has been read.
+	Synced() bool
+	// Errs tells why kinds could not be read of late.
+	Errs() []error
+	// ownersOf returns the owners of an owner of something in a namespace, as far as they are known; it does not wait. An object of
+	// the same name with another UID is another object.
+	ownersOf(namespace string, reference *metav1.OwnerReference) []metav1.OwnerReference
 }
 
-// NewOwners prepares the watching of kinds, each resource.group as in replicasets.apps. It needs list and watch on each.
-func NewOwners(clients *Clients, kinds []string) *Owners {
-	o := &Owners{
-		client:    clients.Metadata,
-		resolve:   (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
-		retry:     time.Minute,
-		informers: make(map[schema.GroupKind]*Informer),
-		failures:  make(map[schema.GroupResource]error),
-	}
-	for _, kind := range kinds {
-		if resource := schema.ParseGroupResource(kind); !slices.Contains(o.wanted, resource) {
-			o.wanted = append(o.wanted, resource)
+// parseKinds parses the names of kinds, each resource.group as in replicasets.apps.
+func parseKinds(names []string) []schema.GroupResource {
+	var kinds []schema.GroupResource
+	for _, name := range names {
+		if kind := schema.ParseGroupResource(name); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
 		}
 	}
-	return o
+	return kinds
+}
+
+// kindOf returns the kind that a reference names; false where it names none.
+func kindOf(reference *metav1.OwnerReference) (schema.GroupKind, bool) {
+	version, err := schema.ParseGroupVersion(reference.APIVersion)
+	return schema.GroupKind{Group: version.Group, Kind: reference.Kind}, err == nil
+}
+
+// errLookUp is told where a kind cannot be looked up.
+func errLookUp(resource schema.GroupResource, err error) error {
+	return fmt.Errorf("kube: look up the kind %s: %w; owners above it are not known", resource, err)
+}
+
+func sortErrs(errs []error) []error {
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errs
 }
 
 // DefaultKinds are the kinds of owners that are read where nothing else is said: what most pods are owned through.
@@ -105,7 +115,7 @@ func CheckNames(kinds, labels, annotations []string) error {
 	return errors.Join(errs...)
 }
 
-// ValidateKind tells whether a kind is named as NewOwners takes it.
+// ValidateKind tells whether a kind is named as WatchOwners and AskOwners take it.
 func ValidateKind(kind string) error {
 	if kind == "" || strings.ContainsAny(kind, "*/ ") || strings.ToLower(kind) != kind || strings.HasPrefix(kind, ".") {
 		return fmt.Errorf("%q is no kind of objects; it is to look like replicasets.apps, plural and with its API group", kind)
@@ -113,90 +123,8 @@ func ValidateKind(kind string) error {
 	return nil
 }
 
-// Run watches until the context ends. A kind that the API server does not know yet is looked for again.
-func (o *Owners) Run(ctx context.Context) {
-	var running sync.WaitGroup
-	defer running.Wait()
-	for _, resource := range o.wanted {
-		running.Go(func() { o.watch(ctx, resource) })
-	}
-}
-
-func (o *Owners) watch(ctx context.Context, resource schema.GroupResource) {
-	prepare := func() (*Informer, error) { return o.informer(ctx, resource) }
-	runWhenServed(ctx, o.retry, prepare, func(err error) {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.failures[resource] = err
-	})
-}
-
-func (o *Owners) informer(ctx context.Context, resource schema.GroupResource) (*Informer, error) {
-	gvr, kind, err := o.resolve(ctx, resource)
-	if err != nil {
-		return nil, fmt.Errorf("kube: look up the kind %s: %w; owners above it are not known", resource, err)
-	}
-	shared := Paged(o.client.Resource(gvr), &metav1.PartialObjectMetadata{}, cache.Indexers{}, nil)
-	informer, err := NewInformer(shared, resource.String(), stripMetadata)
-	if err != nil {
-		return nil, err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.informers[kind.GroupKind()] = informer
-	return informer, nil
-}
-
-// stripMetadata keeps of an object's metadata its name and its owners.
-func stripMetadata(object any) (any, error) {
-	partial, ok := object.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return object, nil
-	}
-	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Namespace: partial.Namespace, Name: partial.Name, UID: partial.UID, ResourceVersion: partial.ResourceVersion,
-		OwnerReferences: owners(partial.OwnerReferences),
-	}}, nil
-}
-
-// Synced tells whether the first list of every kind that could be looked up has been read.
-func (o *Owners) Synced() bool {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	for _, resource := range o.wanted {
-		if _, tried := o.failures[resource]; !tried {
-			return false
-		}
-	}
-	for _, informer := range o.informers {
-		if !informer.HasSynced() {
-			return false
-		}
-	}
-	return true
-}
-
-// Errs tells why kinds could not be read of late.
-func (o *Owners) Errs() []error {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	var errs []error
-	for _, resource := range o.wanted {
-		if err := o.failures[resource]; err != nil {
-			errs = append(errs, err)
-		}
-	}
-	for _, informer := range o.informers {
-		if err := informer.Err(); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errs
-}
-
 // Of returns the owners of a pod, from the immediate one up. The immediate owner stands in the pod itself; further ones
-// are known as far as their kinds are watched and have been read. An owner that is missing ends the walk; it goes on when
+// are known as far as their kinds are read and they have been read. An owner that is missing ends the walk; it goes on when
 // the owner is there.
 func (o *Owners) Of(pod *Pod) []gpu.Owner {
 	reference := controller(pod.Owners)
@@ -206,8 +134,6 @@ func (o *Owners) Of(pod *Pod) []gpu.Owner {
 	if o == nil {
 		return []gpu.Owner{{Kind: reference.Kind, Name: reference.Name, UID: string(reference.UID)}}
 	}
-	o.mu.RLock()
-	defer o.mu.RUnlock()
 	found := make([]gpu.Owner, 0, 2)
 	for reference != nil && len(found) < maxDepth {
 		owner := gpu.Owner{Kind: reference.Kind, Name: reference.Name, UID: string(reference.UID)}
@@ -218,26 +144,4 @@ func (o *Owners) Of(pod *Pod) []gpu.Owner {
 		reference = controller(o.ownersOf(pod.Namespace, reference))
 	}
 	return found
-}
-
-// ownersOf returns the owners of an owner. An object of the same name with another UID is another object.
-func (o *Owners) ownersOf(namespace string, reference *metav1.OwnerReference) []metav1.OwnerReference {
-	version, err := schema.ParseGroupVersion(reference.APIVersion)
-	if err != nil {
-		return nil
-	}
-	informer := o.informers[schema.GroupKind{Group: version.Group, Kind: reference.Kind}]
-	if informer == nil {
-		return nil
-	}
-	for _, key := range [...]string{namespace + "/" + reference.Name, reference.Name} { // the latter has no namespace
-		object, ok, err := informer.GetIndexer().GetByKey(key)
-		if err != nil || !ok {
-			continue
-		}
-		if partial, ok := object.(*metav1.PartialObjectMetadata); ok && partial.UID == reference.UID {
-			return partial.OwnerReferences
-		}
-	}
-	return nil
 }

@@ -7,11 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,12 +34,12 @@ var served = map[string]schema.GroupVersionKind{
 	"clusterthings.ray.io":     {Group: "ray.io", Version: "v1", Kind: "ClusterThing"},
 }
 
-func resolveServed(_ context.Context, resource schema.GroupResource) (schema.GroupVersionResource, schema.GroupVersionKind, error) {
+func resolveServed(_ context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
 	gvk, ok := served[resource.String()]
 	if !ok {
-		return schema.GroupVersionResource{}, schema.GroupVersionKind{}, errors.New("not served")
+		return nil, errors.New("not served")
 	}
-	return gvk.GroupVersion().WithResource(resource.Resource), gvk, nil
+	return mapped(resource, gvk.Version, gvk.Kind, gvk.Kind != "ClusterThing"), nil
 }
 
 // reference is to an owner; its UID is "uid-" and its name.
@@ -60,22 +63,53 @@ func owner(kind, name string) gpu.Owner { return gpu.Owner{Kind: kind, Name: nam
 type cluster struct {
 	metadata *metadatafake.FakeMetadataClient
 	owners   *Owners
+	watched  *watchedOwners // if they are
+	asked    *askedOwners   // if they are
+	now      atomic.Int64   // seconds that have gone by, for asked
 }
 
-func newCluster(t *testing.T, kinds []string, objects ...runtime.Object) *cluster {
+func newMetadata(t *testing.T, objects ...runtime.Object) *metadatafake.FakeMetadataClient {
 	t.Helper()
 	scheme := metadatafake.NewTestScheme()
 	require.NoError(t, metav1.AddMetaToScheme(scheme))
-	c := &cluster{metadata: metadatafake.NewSimpleMetadataClient(scheme, objects...)}
-	c.owners = NewOwners(&Clients{Kubernetes: fake.NewClientset(), Metadata: c.metadata}, kinds)
-	c.owners.resolve = resolveServed
-	c.owners.retry = time.Millisecond
+	return metadatafake.NewSimpleMetadataClient(scheme, objects...)
+}
+
+func (c *cluster) run(t *testing.T) *cluster {
+	t.Helper()
 	pods, err := NewPods(fake.NewClientset(), PodsOptions{})
 	require.NoError(t, err)
 	v := &View{Pods: pods, Owners: c.owners}
 	v.Start()
 	t.Cleanup(v.Stop)
 	return c
+}
+
+// newCluster returns a cluster whose owners are watched.
+func newCluster(t *testing.T, kinds []string, objects ...runtime.Object) *cluster {
+	t.Helper()
+	c := &cluster{metadata: newMetadata(t, objects...)}
+	c.owners = WatchOwners(&Clients{Kubernetes: fake.NewClientset(), Metadata: c.metadata}, kinds)
+	c.watched = c.owners.ownerSource.(*watchedOwners) //nolint:forcetypeassert // it is
+	c.watched.resolve = resolveServed
+	c.watched.retry = time.Millisecond
+	c.run(t)
+	eventually(t, c.owners.Synced)
+	return c
+}
+
+// of returns the owners of a pod when there is nothing more to be found: read again and again, where they are asked for.
+func (c *cluster) of(t *testing.T, pod *Pod) []gpu.Owner {
+	t.Helper()
+	found := c.owners.Of(pod)
+	for range maxDepth {
+		if c.asked == nil {
+			break
+		}
+		eventually(t, c.asked.idle)
+		found = c.owners.Of(pod)
+	}
+	return found
 }
 
 func ownedBy(references ...metav1.OwnerReference) *Pod {
@@ -85,7 +119,17 @@ func ownedBy(references ...metav1.OwnerReference) *Pod {
 var defaultKinds = []string{"replicasets.apps", "jobs.batch"}
 
 func TestOwners(t *testing.T) {
-	c := newCluster(t, append(defaultKinds, "pytorchjobs.kubeflow.org", "clusterthings.ray.io"),
+	for name, begin := range clusters {
+		t.Run(name, func(t *testing.T) { testOwners(t, begin) })
+	}
+}
+
+// clusters are those whose owners are watched and those where they are asked for.
+var clusters = map[string]func(*testing.T, []string, ...runtime.Object) *cluster{"watched": newCluster, "asked": newAsked}
+
+func testOwners(t *testing.T, begin func(*testing.T, []string, ...runtime.Object) *cluster) {
+	t.Helper()
+	c := begin(t, append(slices.Clone(defaultKinds), "pytorchjobs.kubeflow.org", "clusterthings.ray.io"),
 		object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
 		object("batch/v1", "Job", "night-1", reference("batch/v1", "CronJob", "night")),
 		object("kubeflow.org/v1", "PyTorchJob", "train", reference("kueue.x-k8s.io/v1", "Workload", "w")),
@@ -96,7 +140,6 @@ func TestOwners(t *testing.T) {
 			},
 		},
 	)
-	eventually(t, c.owners.Synced)
 	no := false
 	tests := []struct {
 		name string
@@ -125,7 +168,7 @@ func TestOwners(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, c.owners.Of(tt.pod))
+			assert.Equal(t, tt.want, c.of(t, tt.pod))
 		})
 	}
 	assert.Empty(t, c.owners.Errs())
@@ -141,14 +184,17 @@ func TestOwnersWithoutKinds(t *testing.T) {
 }
 
 func TestOwnersCycle(t *testing.T) {
-	c := newCluster(t, defaultKinds,
-		object("batch/v1", "Job", "a", reference("batch/v1", "Job", "b")),
-		object("batch/v1", "Job", "b", reference("batch/v1", "Job", "a")),
-		object("batch/v1", "Job", "self", reference("batch/v1", "Job", "self")),
-	)
-	eventually(t, c.owners.Synced)
-	assert.Equal(t, []gpu.Owner{owner("Job", "a"), owner("Job", "b")}, c.owners.Of(ownedBy(reference("batch/v1", "Job", "a"))))
-	assert.Equal(t, []gpu.Owner{owner("Job", "self")}, c.owners.Of(ownedBy(reference("batch/v1", "Job", "self"))))
+	for name, begin := range clusters {
+		t.Run(name, func(t *testing.T) {
+			c := begin(t, defaultKinds,
+				object("batch/v1", "Job", "a", reference("batch/v1", "Job", "b")),
+				object("batch/v1", "Job", "b", reference("batch/v1", "Job", "a")),
+				object("batch/v1", "Job", "self", reference("batch/v1", "Job", "self")),
+			)
+			assert.Equal(t, []gpu.Owner{owner("Job", "a"), owner("Job", "b")}, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))))
+			assert.Equal(t, []gpu.Owner{owner("Job", "self")}, c.of(t, ownedBy(reference("batch/v1", "Job", "self"))))
+		})
+	}
 }
 
 func TestOwnersDepth(t *testing.T) {
@@ -156,15 +202,17 @@ func TestOwnersDepth(t *testing.T) {
 	for i := range 3 * maxDepth {
 		chain = append(chain, object("batch/v1", "Job", fmt.Sprint("j", i), reference("batch/v1", "Job", fmt.Sprint("j", i+1))))
 	}
-	c := newCluster(t, defaultKinds, chain...)
-	eventually(t, c.owners.Synced)
-	assert.Len(t, c.owners.Of(ownedBy(reference("batch/v1", "Job", "j0"))), maxDepth)
+	for name, begin := range clusters {
+		t.Run(name, func(t *testing.T) {
+			c := begin(t, defaultKinds, chain...)
+			assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "j0"))), maxDepth)
+		})
+	}
 }
 
-// A pod may be seen before its owner is, and an owner may be adopted later.
+// A pod may be seen before its owner is, and an owner may be adopted later: a watch tells it.
 func TestOwnersAppearLater(t *testing.T) {
 	c := newCluster(t, defaultKinds)
-	eventually(t, c.owners.Synced)
 	pod := ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))
 	assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1")}, c.owners.Of(pod))
 
@@ -182,8 +230,7 @@ func TestOwnersAppearLater(t *testing.T) {
 // Nothing but names and owners is kept.
 func TestOwnersStripped(t *testing.T) {
 	c := newCluster(t, defaultKinds, object("batch/v1", "Job", "a"))
-	eventually(t, c.owners.Synced)
-	stored, ok, err := c.owners.informers[schema.GroupKind{Group: "batch", Kind: "Job"}].GetIndexer().GetByKey("ml/a")
+	stored, ok, err := c.watched.informers[schema.GroupKind{Group: "batch", Kind: "Job"}].GetIndexer().GetByKey("ml/a")
 	require.NoError(t, err)
 	require.True(t, ok)
 	partial, ok := stored.(*metav1.PartialObjectMetadata)
@@ -193,12 +240,14 @@ func TestOwnersStripped(t *testing.T) {
 
 // One kind that is not served does not keep the others from being read; it is tried again.
 func TestOwnersNotServed(t *testing.T) {
-	c := newCluster(t, []string{"jobs.batch", "rayjobs.ray.io"}, object("batch/v1", "Job", "a", reference("b/v1", "B", "b")))
-	eventually(t, c.owners.Synced)
-	errs := c.owners.Errs()
-	require.Len(t, errs, 1)
-	require.ErrorContains(t, errs[0], "rayjobs.ray.io")
-	assert.Len(t, c.owners.Of(ownedBy(reference("batch/v1", "Job", "a"))), 2)
+	for name, begin := range clusters {
+		t.Run(name, func(t *testing.T) {
+			c := begin(t, []string{"jobs.batch", "rayjobs.ray.io"}, object("batch/v1", "Job", "a", reference("b/v1", "B", "b")))
+			eventually(t, func() bool { return len(c.owners.Errs()) == 1 })
+			require.EqualError(t, c.owners.Errs()[0], "kube: look up the kind rayjobs.ray.io: not served; owners above it are not known")
+			assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
+		})
+	}
 }
 
 func TestValidateKind(t *testing.T) {

@@ -182,7 +182,7 @@ func BenchmarkFirstList(b *testing.B) {
 			return list, "meta.k8s.io/v1", "PartialObjectMetadataList"
 		})
 		for b.Loop() {
-			owners := kube.NewOwners(served(b, folder), []string{"replicasets.apps"})
+			owners := kube.WatchOwners(served(b, folder), []string{"replicasets.apps"})
 			ctx, cancel := context.WithCancel(b.Context())
 			done := make(chan struct{})
 			run := func() {

@@ -33,7 +33,7 @@ func startPods(t *testing.T, client *fake.Clientset, options PodsOptions) *Pods 
 	t.Helper()
 	pods, err := NewPods(client, options)
 	require.NoError(t, err)
-	v := &View{Pods: pods, Owners: &Owners{}}
+	v := &View{Pods: pods, Owners: AskOwners(&Clients{Kubernetes: client}, nil)}
 	v.Start()
 	t.Cleanup(v.Stop)
 	return pods

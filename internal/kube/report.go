@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -16,6 +17,10 @@ import (
 
 // informerKey is under which the context of a request has the informer that makes it.
 type informerKey struct{}
+
+// onceKey is under which the context of a request that is made once has where to note for how long the API server asks to be
+// left alone (*time.Duration). client-go would wait for so long and ask again, ten times.
+type onceKey struct{}
 
 // longestWait is how long the API server may take for its answer: it takes at most a minute for its own part
 // (--request-timeout). A watch it begins at once.
@@ -106,6 +111,11 @@ func (t reporter) WrappedRoundTripper() http.RoundTripper { return t.next }
 // RoundTrip implements http.RoundTripper.
 func (t reporter) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(r)
+	if later, ok := r.Context().Value(onceKey{}).(*time.Duration); ok && response != nil {
+		seconds, _ := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 16)
+		*later = time.Duration(seconds) * time.Second
+		response.Header.Del("Retry-After")
+	}
 	informer, ok := r.Context().Value(informerKey{}).(*Informer)
 	if !ok || r.Context().Err() != nil {
 		return response, err

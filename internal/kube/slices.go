@@ -76,7 +76,7 @@ func (s *Slices) Run(ctx context.Context) {
 
 func (s *Slices) prepare(ctx context.Context) (*Informer, error) {
 	resource := schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceslices"}
-	gvr, _, err := s.resolve(ctx, resource)
+	mapping, err := s.resolve(ctx, resource)
 	if err != nil {
 		return nil, fmt.Errorf("kube: look up the kind %s: %w", resource, err)
 	}
@@ -86,7 +86,7 @@ func (s *Slices) prepare(ctx context.Context) (*Informer, error) {
 		}
 		return nil, nil
 	}}
-	shared := dynamicinformer.NewFilteredDynamicInformer(s.client, gvr, metav1.NamespaceAll, 0, indexers,
+	shared := dynamicinformer.NewFilteredDynamicInformer(s.client, mapping.Resource, metav1.NamespaceAll, 0, indexers,
 		func(list *metav1.ListOptions) { list.FieldSelector = "spec.nodeName=" + s.node })
 	informer, err := NewInformer(shared.Informer(), "resourceslices of node "+s.node, func(object any) (any, error) {
 		if slice, ok := object.(*unstructured.Unstructured); ok {

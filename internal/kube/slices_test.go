@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -70,8 +71,8 @@ func startSlices(t *testing.T, version string, objects ...runtime.Object) *Slice
 		map[schema.GroupVersionResource]string{gvr: "ResourceSliceList"}, objects...)
 	s := NewSlices(&Clients{Kubernetes: fake.NewClientset(), Dynamic: client}, "n1")
 	s.retry = time.Millisecond
-	s.resolve = func(_ context.Context, resource schema.GroupResource) (schema.GroupVersionResource, schema.GroupVersionKind, error) {
-		return resource.WithVersion(version), schema.GroupVersionKind{}, nil
+	s.resolve = func(_ context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
+		return mapped(resource, version, "ResourceSlice", false), nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

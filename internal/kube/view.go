@@ -14,7 +14,7 @@ import (
 // ViewOptions says what a View shows.
 type ViewOptions struct {
 	Pods  PodsOptions
-	Kinds []string // the kinds of owners that are read, as NewOwners takes them
+	Kinds []string // the kinds of owners that are read, as WatchOwners and AskOwners take them
 	// Devices has the devices of Pods.Node looked up that drivers publish for dynamic resource allocation, when asked for.
 	Devices bool
 }
@@ -35,7 +35,10 @@ func NewView(clients *Clients, options ViewOptions) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &View{Pods: pods, Owners: NewOwners(clients, options.Kinds)}
+	v := &View{Pods: pods, Owners: WatchOwners(clients, options.Kinds)}
+	if options.Pods.Node != "" { // few pods: their owners, one by one, are less than those of the whole cluster
+		v.Owners = AskOwners(clients, options.Kinds)
+	}
 	if options.Devices {
 		v.Slices = NewSlices(clients, options.Pods.Node)
 	}
@@ -61,7 +64,7 @@ func (v *View) Stop() {
 	}
 }
 
-// WaitSynced waits until the first lists have been read, or the context ends.
+// WaitSynced waits until the first lists have been read (there is none of owners that are asked for), or the context ends.
 func (v *View) WaitSynced(ctx context.Context) bool {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()

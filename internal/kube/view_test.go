@@ -84,7 +84,9 @@ func TestViewServerAway(t *testing.T) {
 	require.NoError(t, err)
 	v.Slices.Want()
 	v.Start()
-	eventually(t, func() bool { return len(v.Problems()) == 4 })
+	eventually(t, func() bool { return len(v.Problems()) == 2 })
+	v.Owners.Of(ownedBy(reference("apps/v1", "ReplicaSet", "web-1")))
+	eventually(t, func() bool { return len(v.Problems()) == 3 })
 	for _, problem := range v.Problems() {
 		require.ErrorContains(t, problem.Err, "connection refused")
 	}
@@ -93,49 +95,63 @@ func TestViewServerAway(t *testing.T) {
 	assert.Less(t, time.Since(began), 10*time.Second)
 }
 
-// The whole way with real clients: protobuf and JSON, lists and watches.
+// The whole way with real clients: protobuf and JSON, lists and watches; the owners of one node's pods one by one, those of all
+// nodes' as lists.
 func TestViewRealClients(t *testing.T) {
-	pod := newPod("a", "u1")
-	pod.OwnerReferences = []metav1.OwnerReference{reference("apps/v1", "ReplicaSet", "web-1")}
-	pods := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{*pod}}
-	replicaSet := object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web"))
-	sets := &metav1.PartialObjectMetadataList{
-		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
-		ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []metav1.PartialObjectMetadata{*replicaSet},
-	}
-	var asked sync.Map
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Store(r.URL.Path, r.URL.Query().Get("fieldSelector")+" "+r.Header.Get("Accept"))
-		w.Header().Set("Content-Type", "application/json")
-		switch {
-		case r.URL.Query().Get("watch") != "":
-			w.WriteHeader(http.StatusOK)
-			w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's own
-			<-r.Context().Done()
-		case r.URL.Path == "/api/v1/pods":
-			_ = json.NewEncoder(w).Encode(pods)
-		case r.URL.Path == "/apis/apps/v1/replicasets":
-			_ = json.NewEncoder(w).Encode(sets)
-		default:
-			w.WriteHeader(http.StatusNotFound)
-		}
-	}))
-	defer server.Close()
-	clients, err := NewClients(&rest.Config{Host: server.URL, QPS: -1})
-	require.NoError(t, err)
-	v, err := NewView(clients, ViewOptions{Pods: PodsOptions{Node: "n1"}, Kinds: []string{"replicasets.apps"}})
-	require.NoError(t, err)
-	v.Start()
-	defer v.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	require.True(t, v.WaitSynced(ctx), v.Problems())
-	found := v.Pods.ByUID("u1")
-	require.NotNil(t, found)
-	assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, v.Owners.Of(found))
+	const all, one = "/apis/apps/v1/replicasets", "/apis/apps/v1/namespaces/ml/replicasets/web-1"
+	for node, paths := range map[string]struct{ asked, not string }{"n1": {one, all}, "": {all, one}} {
+		t.Run("node "+node, func(t *testing.T) {
+			pod := newPod("a", "u1")
+			pod.OwnerReferences = []metav1.OwnerReference{reference("apps/v1", "ReplicaSet", "web-1")}
+			pods := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{*pod}}
+			replicaSet := object("meta.k8s.io/v1", "PartialObjectMetadata", "web-1", reference("apps/v1", "Deployment", "web"))
+			sets := &metav1.PartialObjectMetadataList{
+				TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
+				ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []metav1.PartialObjectMetadata{*replicaSet},
+			}
+			var asked sync.Map
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked.Store(r.URL.Path, r.URL.Query().Get("fieldSelector")+" "+r.Header.Get("Accept"))
+				w.Header().Set("Content-Type", "application/json")
+				switch {
+				case r.URL.Query().Get("watch") != "":
+					w.WriteHeader(http.StatusOK)
+					w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's own
+					<-r.Context().Done()
+				case r.URL.Path == "/api/v1/pods":
+					_ = json.NewEncoder(w).Encode(pods)
+				case r.URL.Path == all:
+					_ = json.NewEncoder(w).Encode(sets)
+				case r.URL.Path == one:
+					_ = json.NewEncoder(w).Encode(replicaSet)
+				default:
+					w.WriteHeader(http.StatusNotFound)
+				}
+			}))
+			defer server.Close()
+			clients, err := NewClients(&rest.Config{Host: server.URL, QPS: -1})
+			require.NoError(t, err)
+			v, err := NewView(clients, ViewOptions{Pods: PodsOptions{Node: node}, Kinds: []string{"replicasets.apps"}})
+			require.NoError(t, err)
+			v.Start()
+			defer v.Stop()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			require.True(t, v.WaitSynced(ctx), v.Problems())
+			found := v.Pods.ByUID("u1")
+			require.NotNil(t, found)
+			eventually(t, func() bool { return len(v.Owners.Of(found)) == 2 })
+			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, v.Owners.Of(found))
 
-	query, _ := asked.Load("/api/v1/pods")
-	assert.Contains(t, query, "spec.nodeName=n1 application/vnd.kubernetes.protobuf")
-	query, _ = asked.Load("/apis/apps/v1/replicasets")
-	assert.Contains(t, query, "as=PartialObjectMetadata", "metadata alone, listed (…List) or watched")
+			query, _ := asked.Load("/api/v1/pods")
+			if node != "" {
+				assert.Contains(t, query, "spec.nodeName=n1")
+			}
+			assert.Contains(t, query, " application/vnd.kubernetes.protobuf")
+			query, _ = asked.Load(paths.asked)
+			assert.Contains(t, query, "as=PartialObjectMetadata", "metadata alone, one, listed (…List) or watched")
+			_, ok := asked.Load(paths.not)
+			assert.False(t, ok)
+		})
+	}
 }

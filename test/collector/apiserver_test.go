@@ -32,8 +32,8 @@ var kinds = map[string]string{
 	"pods": "Pod", "nodes": "Node", "namespaces": "Namespace", "replicasets.apps": "ReplicaSet", "jobs.batch": "Job",
 }
 
-// apiServer is an API server as far as informers go: it lists what it has, with field selectors on the node, and watches
-// without ever a change. It notes what it was asked, as verb and resource.
+// apiServer is an API server as far as is needed here: it lists what it has, with field selectors on the node, gets what has a
+// name and a namespace, and watches without ever a change. It notes what it was asked, as verb and resource.
 type apiServer struct {
 	kubeconfig string
 
@@ -66,6 +66,10 @@ func (s *apiServer) requests() []string {
 
 func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	if i := slices.Index(path, "namespaces"); r.Method == http.MethodGet && i > 0 && len(path) == i+4 {
+		s.get(w, r, path[i+1], path[i+2], path[i+3])
+		return
+	}
 	if r.Method != http.MethodGet || len(path) < 3 || len(path) > 4 {
 		s.note(r.Method + " " + r.URL.Path)
 		http.NotFound(w, r)
@@ -103,6 +107,29 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.(http.Flusher).Flush()
 	<-r.Context().Done()
+}
+
+// get answers with the one object of a resource with a name.
+func (s *apiServer) get(w http.ResponseWriter, r *http.Request, namespace, resource, name string) {
+	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	version := path[1]
+	if path[0] == "apis" {
+		resource += "." + path[1]
+		version += "/" + path[2]
+	}
+	s.note("get " + resource)
+	w.Header().Set("Content-Type", "application/json")
+	for _, item := range s.items(resource, version, "", strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata")) {
+		if of, ok := item["metadata"].(map[string]any); ok && of["namespace"] == namespace && of["name"] == name {
+			_ = json.NewEncoder(w).Encode(item)
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNotFound)
+	_ = json.NewEncoder(w).Encode(metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusNotFound,
+		Reason: metav1.StatusReasonNotFound, Message: resource + " " + name + " not found",
+	})
 }
 
 func (s *apiServer) note(request string) {

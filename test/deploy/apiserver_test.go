@@ -170,6 +170,7 @@ func TestRealAPIServer(t *testing.T) {
 		assert.Equal(t, c.allowed, review.Status.Allowed, "%s: %s: %s", c.account, c.what, review.Status.Reason)
 	}
 	checkPages(t, config, client)
+	checkAsked(t, config, client)
 }
 
 // checkPages tells whether an API server gives a long list in pages, and a watch that goes on from it.
@@ -212,7 +213,7 @@ func checkPages(t *testing.T, config *rest.Config, client kubernetes.Interface) 
 	})
 	clients, err := kube.NewClients(counted)
 	require.NoError(t, err)
-	owners := kube.NewOwners(clients, []string{"replicasets.apps"})
+	owners := kube.WatchOwners(clients, []string{"replicasets.apps"})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { owners.Run(ctx) })
@@ -236,6 +237,52 @@ func checkPages(t *testing.T, config *rest.Config, client kubernetes.Interface) 
 	assert.Equal(t, int64(2), lists.Load())
 }
 
+// checkAsked tells whether the agent's account may ask for an owner, and what is told where another account may not.
+func checkAsked(t *testing.T, config *rest.Config, client kubernetes.Interface) {
+	t.Helper()
+	set, err := client.AppsV1().ReplicaSets("gpu-operator").Get(t.Context(), "set-0", metav1.GetOptions{})
+	require.NoError(t, err)
+	owned := func(name string) *kube.Pod {
+		return &kube.Pod{Namespace: "gpu-operator", Owners: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: set.UID}}}
+	}
+	ask := func(account string) (*kube.Owners, *atomic.Int64) {
+		var requests atomic.Int64
+		as := rest.CopyConfig(config)
+		as.Impersonate = rest.ImpersonationConfig{
+			UserName: "system:serviceaccount:" + account + ":" + account, Groups: []string{"system:serviceaccounts", "system:authenticated"},
+		}
+		as.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return trip(func(r *http.Request) (*http.Response, error) {
+				requests.Add(1)
+				return next.RoundTrip(r)
+			})
+		})
+		clients, err := kube.NewClients(as)
+		require.NoError(t, err)
+		owners := kube.AskOwners(clients, kube.DefaultKinds())
+		ctx, cancel := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { owners.Run(ctx) })
+		t.Cleanup(func() { cancel(); running.Wait() })
+		return owners, &requests
+	}
+	owners, requests := ask("gpureceiver-agent")
+	require.Eventually(t, func() bool { return len(owners.Of(owned("set-0"))) == 2 }, time.Minute, 10*time.Millisecond)
+	for _, name := range []string{"set-1", "set-none"} { // of another UID, and not there
+		require.Eventually(t, func() bool { owners.Of(owned(name)); return requests.Load() > 1 }, time.Minute, 10*time.Millisecond)
+		assert.Len(t, owners.Of(owned(name)), 1)
+	}
+	require.Eventually(t, func() bool { return requests.Load() == 3 }, time.Minute, 10*time.Millisecond)
+	assert.Never(t, func() bool { owners.Of(owned("set-1")); owners.Of(owned("set-none")); return requests.Load() > 3 }, 3*time.Second, 10*time.Millisecond)
+	assert.Len(t, owners.Of(owned("set-0")), 2)
+	assert.Empty(t, owners.Errs())
+
+	owners, _ = ask("gpureceiver-cluster")
+	require.Eventually(t, func() bool { owners.Of(owned("set-0")); return len(owners.Errs()) == 1 }, time.Minute, 10*time.Millisecond)
+	require.ErrorContains(t, owners.Errs()[0], `cannot get resource "replicasets" in API group "apps"`)
+	require.ErrorContains(t, owners.Errs()[0], "grant get on replicasets.apps")
+}
+
 type trip func(*http.Request) (*http.Response, error)
 
 func (t trip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
@@ -246,8 +293,12 @@ var accesses = []struct {
 	allowed       bool
 }{
 	{"gpureceiver-agent", "list pods", true},
-	{"gpureceiver-agent", "watch replicasets.apps", true},
-	{"gpureceiver-agent", "watch jobs.batch", true},
+	{"gpureceiver-agent", "get replicasets.apps", true},
+	{"gpureceiver-agent", "list replicasets.apps", false},
+	{"gpureceiver-agent", "watch replicasets.apps", false},
+	{"gpureceiver-agent", "get jobs.batch", true},
+	{"gpureceiver-agent", "list jobs.batch", false},
+	{"gpureceiver-agent", "get deployments.apps", false},
 	{"gpureceiver-agent", "list resourceslices.resource.k8s.io", true},
 	{"gpureceiver-agent", "list nodes", false},
 	{"gpureceiver-agent", "list secrets", false},

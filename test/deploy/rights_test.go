@@ -5,6 +5,7 @@ package deploy
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
@@ -24,7 +26,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
 )
 
-// apiServer answers lists with nothing, keeps watches open, and notes who asks for what, as verb and resource. Discovery is
+// apiServer answers lists with nothing, a single object with one that someone owns, keeps watches open, and notes who asks for what, as verb and resource. Discovery is
 // open to every account.
 type apiServer struct {
 	url string
@@ -54,6 +56,17 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/apis/resource.k8s.io/v1":
 		_, _ = w.Write([]byte(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"resource.k8s.io/v1",
 			"resources":[{"name":"resourceslices","kind":"ResourceSlice","namespaced":false,"verbs":["list","watch"]}]}`))
+		return
+	case r.Method == http.MethodGet && len(path) == 7 && path[0] == "apis" && path[3] == "namespaces" && r.URL.RawQuery == "":
+		s.mu.Lock()
+		s.asked["get "+path[5]+"."+path[1]] = true
+		s.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(&metav1.PartialObjectMetadata{
+			TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: path[4], Name: path[6], UID: "uid", OwnerReferences: []metav1.OwnerReference{{APIVersion: "a/v1", Kind: "Top", Name: "top", UID: "top"}},
+			},
+		})
 		return
 	case r.Method != http.MethodGet || len(path) < 3 || len(path) > 5 || len(path) == 5 && path[2] != "namespaces":
 		s.mu.Lock()
@@ -143,6 +156,12 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 				view.Start()
 				t.Cleanup(view.Stop)
 				view.Slices.Want()
+				for _, owner := range []metav1.OwnerReference{
+					{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "a", UID: "uid"}, {APIVersion: "batch/v1", Kind: "Job", Name: "b", UID: "uid"},
+				} {
+					pod := &kube.Pod{Namespace: "ml", Owners: []metav1.OwnerReference{owner}}
+					require.Eventually(t, func() bool { return len(view.Owners.Of(pod)) == 2 }, 10*time.Second, 10*time.Millisecond)
+				}
 			},
 		},
 		"attribution from outside": {

@@ -111,8 +111,8 @@ kind: ClusterRole
 metadata: {name: NAMESPACE}
 rules:
 - {apiGroups: [""], resources: [pods], verbs: [list, watch]}
-- {apiGroups: [apps], resources: [replicasets], verbs: [list, watch]}
-- {apiGroups: [batch], resources: [jobs], verbs: [list, watch]}
+- {apiGroups: [apps], resources: [replicasets], verbs: [get]}
+- {apiGroups: [batch], resources: [jobs], verbs: [get]}
 - {apiGroups: [resource.k8s.io], resources: [resourceslices], verbs: [list, watch]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1

@@ -1,0 +1,305 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// ask prepares the asking for owners, with a clock that stands.
+func (c *cluster) ask(clients *Clients, kinds []string) {
+	began := time.Now()
+	c.owners = AskOwners(clients, kinds)
+	c.asked = c.owners.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
+	c.asked.now = func() time.Time { return began.Add(time.Duration(c.now.Load()) * time.Second) }
+	c.asked.retry = time.Millisecond
+}
+
+// pass lets time go by.
+func (c *cluster) pass(d time.Duration) { c.now.Add(int64(d / time.Second)) }
+
+// idle tells whether every kind has been looked up, if it could be, and nothing is being asked for.
+func (a *askedOwners) idle() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.served)+len(a.failures) < len(a.wanted) {
+		return false
+	}
+	for _, owner := range a.known {
+		if owner.asking {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *askedOwners) size() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.known)
+}
+
+// newAsked returns a cluster whose owners are asked for.
+func newAsked(t *testing.T, kinds []string, objects ...runtime.Object) *cluster {
+	t.Helper()
+	c := prepareAsked(t, kinds, objects...).run(t)
+	eventually(t, c.asked.idle)
+	return c
+}
+
+// prepareAsked returns it before anything is asked.
+func prepareAsked(t *testing.T, kinds []string, objects ...runtime.Object) *cluster {
+	t.Helper()
+	c := &cluster{metadata: newMetadata(t, objects...)}
+	c.ask(&Clients{Kubernetes: fake.NewClientset(), Metadata: c.metadata}, kinds)
+	c.asked.resolve = resolveServed
+	return c
+}
+
+// requests are what the API server was asked so far.
+func (c *cluster) requests() []string {
+	var requests []string
+	for _, action := range c.metadata.Actions() {
+		get, ok := action.(clienttesting.GetAction)
+		if !ok {
+			requests = append(requests, action.GetVerb())
+			continue
+		}
+		requests = append(requests, strings.TrimSpace(fmt.Sprint(get.GetVerb(), " ", get.GetResource().Resource, " ", get.GetNamespace(), "/", get.GetName())))
+	}
+	slices.Sort(requests)
+	return requests
+}
+
+// What is above an owner is asked for once, however many pods it owns and however often they are read; and what is of no kind
+// that is to be read is not asked for.
+func TestAskedOnce(t *testing.T) {
+	c := newAsked(t, append(slices.Clone(defaultKinds), "clusterthings.ray.io"),
+		object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
+		object("batch/v1", "Job", "night-1", reference("batch/v1", "CronJob", "night")),
+		&metav1.PartialObjectMetadata{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "ray.io/v1", Kind: "ClusterThing"},
+			ObjectMeta: metav1.ObjectMeta{Name: "global", UID: "uid-global"},
+		},
+	)
+	web := reference("apps/v1", "ReplicaSet", "web-1")
+	global := []metav1.OwnerReference{reference("ray.io/v1", "ClusterThing", "global")}
+	pods := []*Pod{
+		ownedBy(web),
+		{Namespace: "ml", Name: "q", Owners: []metav1.OwnerReference{web}},
+		ownedBy(reference("batch/v1", "Job", "night-1")),
+		ownedBy(reference("apps/v1", "StatefulSet", "db")),
+		ownedBy(reference("apps/v1", "DaemonSet", "ds")),
+		ownedBy(),
+		ownedBy(global...),
+		{Namespace: "other", Owners: global},
+	}
+	assert.Empty(t, c.requests(), "nothing before a pod is looked up")
+	assert.True(t, c.owners.Synced())
+	for range 3 {
+		for _, pod := range pods {
+			c.of(t, pod)
+		}
+		c.pass(keepOwner - time.Second)
+	}
+	want := []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}
+	assert.Equal(t, want, c.owners.Of(pods[0]))
+	assert.Equal(t, want, c.owners.Of(pods[1]))
+	assert.Equal(t, []string{"get clusterthings /global", "get jobs ml/night-1", "get replicasets ml/web-1"}, c.requests())
+	assert.Empty(t, c.owners.Errs())
+}
+
+// An owner that is gone, or whose name another object has by now, ends the walk; it is asked for again, but not at each read.
+func TestAskedGone(t *testing.T) {
+	c := newAsked(t, defaultKinds, object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")))
+	old := reference("apps/v1", "ReplicaSet", "web-1")
+	old.UID = "old"
+	for what, pod := range map[string]*Pod{
+		"get replicasets ml/web-0": ownedBy(reference("apps/v1", "ReplicaSet", "web-0")), "get replicasets ml/web-1": ownedBy(old),
+	} {
+		c.metadata.ClearActions()
+		for range 3 {
+			assert.Len(t, c.of(t, pod), 1, what)
+		}
+		assert.Equal(t, []string{what}, c.requests())
+		c.pass(goneDelay)
+		assert.Len(t, c.of(t, pod), 1, what)
+		assert.Equal(t, []string{what, what}, c.requests())
+	}
+	assert.Empty(t, c.owners.Errs())
+	assert.Len(t, c.of(t, ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))), 2, "the one with that UID")
+}
+
+// What fails is told, with the right that is missing or what else is to be done, is asked for again less and less often, and is
+// over when it can be read.
+func TestAskedFails(t *testing.T) {
+	resource := schema.GroupResource{Group: "apps", Resource: "replicasets"}
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"not granted": {
+			apierrors.NewForbidden(resource, "web-1", errors.New("no right")),
+			`kube: get replicasets.apps ml/web-1: replicasets.apps "web-1" is forbidden: no right; grant get on replicasets.apps; until then what is above them is not known`,
+		},
+		"not known": {apierrors.NewUnauthorized("who"), "kube: get replicasets.apps ml/web-1: who; check the credentials"},
+		"away": {
+			errors.New("connection refused"),
+			"kube: get replicasets.apps ml/web-1: connection refused; what is above it is not known until the API server answers",
+		},
+		"broken": {
+			apierrors.NewInternalError(errors.New("etcd")),
+			"kube: get replicasets.apps ml/web-1: Internal error occurred: etcd; what is above it is not known until the API server answers",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newAsked(t, defaultKinds,
+				object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
+				object("batch/v1", "Job", "night-1", reference("batch/v1", "CronJob", "night")))
+			fails := true // read and written while nothing is asked
+			c.metadata.PrependReactor("get", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) { return fails, nil, tt.err })
+			pod := ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))
+			assert.Len(t, c.of(t, pod), 1)
+			require.Len(t, c.owners.Errs(), 1)
+			require.EqualError(t, c.owners.Errs()[0], tt.want)
+			assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "night-1"))), 2, "the other kind")
+			require.Len(t, c.owners.Errs(), 1)
+			c.metadata.ClearActions()
+			for range 3600 / 5 {
+				c.pass(5 * time.Second)
+				c.of(t, pod)
+			}
+			assert.InDelta(t, 3600/150, len(c.requests()), 10, "an hour, with two to three minutes in between")
+			c.metadata.ClearActions()
+			fails = false
+			c.pass(longestDelay + longestDelay/2)
+			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, c.of(t, pod))
+			assert.Empty(t, c.owners.Errs())
+			assert.Len(t, c.requests(), 1)
+		})
+	}
+}
+
+// Of what fails no more is said when nothing in use is owned by it any more.
+func TestAskedFailsForGood(t *testing.T) {
+	c := newAsked(t, defaultKinds)
+	c.metadata.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
+	for i := range 3 {
+		c.of(t, ownedBy(reference("apps/v1", "ReplicaSet", fmt.Sprint("web-", i))))
+		c.of(t, ownedBy(reference("batch/v1", "Job", fmt.Sprint("job-", i))))
+	}
+	require.Len(t, c.owners.Errs(), 2, "one of each kind")
+	require.ErrorContains(t, c.owners.Errs()[0], "jobs.batch ml/job-0")
+	require.ErrorContains(t, c.owners.Errs()[1], "replicasets.apps ml/web-0")
+	c.pass(keepOwner + time.Second)
+	assert.Empty(t, c.owners.Errs())
+}
+
+// What is not looked up any more is forgotten, and asked for again when it is.
+func TestAskedForgets(t *testing.T) {
+	c := newAsked(t, defaultKinds,
+		object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
+		object("apps/v1", "ReplicaSet", "web-2", reference("apps/v1", "Deployment", "web")))
+	first, second := ownedBy(reference("apps/v1", "ReplicaSet", "web-1")), ownedBy(reference("apps/v1", "ReplicaSet", "web-2"))
+	c.of(t, first)
+	c.of(t, second)
+	c.pass(keepOwner - time.Minute)
+	c.of(t, second)
+	c.pass(2 * time.Minute)
+	assert.Empty(t, c.owners.Errs(), "which is asked at each read, and forgets")
+	assert.Equal(t, 1, c.asked.size())
+	assert.Len(t, c.owners.Of(second), 2)
+	assert.Len(t, c.owners.Of(first), 1)
+	assert.Len(t, c.of(t, first), 2)
+	assert.Equal(t, []string{"get replicasets ml/web-1", "get replicasets ml/web-1", "get replicasets ml/web-2"}, c.requests())
+}
+
+// Neither what is kept nor what waits to be asked grows without bound; and what had no place finds one later.
+func TestAskedBound(t *testing.T) {
+	var objects []runtime.Object
+	for i := range 2 * cap(AskOwners(&Clients{Kubernetes: fake.NewClientset()}, nil).ownerSource.(*askedOwners).queue) { //nolint:forcetypeassert // it is
+		objects = append(objects, object("batch/v1", "Job", fmt.Sprint("j", i), reference("batch/v1", "CronJob", "c")))
+	}
+	c := prepareAsked(t, defaultKinds, objects...)
+	job := func(i int) *Pod { return ownedBy(reference("batch/v1", "Job", fmt.Sprint("j", i))) }
+	for i := range maxOwners {
+		c.owners.Of(job(i))
+	}
+	assert.Zero(t, c.asked.size(), "no kind is looked up yet")
+
+	mapping, err := resolveServed(t.Context(), schema.GroupResource{Group: "batch", Resource: "jobs"})
+	require.NoError(t, err)
+	c.asked.served[mapping.GroupVersionKind.GroupKind()] = mapping
+	for i := range 2 * maxOwners {
+		c.owners.Of(job(i))
+	}
+	assert.Equal(t, maxOwners, c.asked.size())
+	assert.Len(t, c.asked.queue, cap(c.asked.queue))
+	c.run(t)
+	for i := range objects {
+		assert.Len(t, c.of(t, job(i)), 2, i)
+	}
+	assert.Len(t, c.requests(), len(objects))
+
+	c.of(t, job(2*maxOwners))
+	assert.Len(t, c.requests(), len(objects), "there is no place for it")
+	c.pass(keepOwner + time.Second)
+	c.of(t, job(2*maxOwners))
+	assert.Len(t, c.requests(), len(objects)+1)
+	assert.Equal(t, 1, c.asked.size())
+}
+
+// What a pod says of its owner is whatever someone has written there. It gets nobody the owners of another namespace's object,
+// and no other request made.
+func TestAskedForged(t *testing.T) {
+	c := newAsked(t, defaultKinds, object("batch/v1", "Job", "a", reference("batch/v1", "CronJob", "secret")))
+	assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
+	assert.Len(t, c.of(t, &Pod{Namespace: "other", Owners: []metav1.OwnerReference{reference("batch/v1", "Job", "a")}}), 1, "of that UID")
+	c.metadata.ClearActions()
+	for _, name := range []string{"../../../../api/v1/secrets/s", "..", ".", "a/status", "a%2fstatus", "", strings.Repeat("a", 1000)} {
+		forged := reference("batch/v1", "Job", "a")
+		forged.Name = name
+		assert.Len(t, c.of(t, ownedBy(forged)), 1, name)
+	}
+	assert.Empty(t, c.requests())
+}
+
+// A kind that is not served yet is asked for when it is.
+func TestAskedServedLater(t *testing.T) {
+	c := prepareAsked(t, []string{"jobs.batch"}, object("batch/v1", "Job", "a", reference("b/v1", "B", "b")))
+	serve := make(chan struct{})
+	c.asked.resolve = func(ctx context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
+		select {
+		case <-serve:
+			return resolveServed(ctx, resource)
+		default:
+			return nil, errors.New("not served")
+		}
+	}
+	c.run(t)
+	eventually(t, func() bool { return len(c.owners.Errs()) == 1 })
+	pod := ownedBy(reference("batch/v1", "Job", "a"))
+	assert.Len(t, c.of(t, pod), 1)
+	close(serve)
+	eventually(t, func() bool { return len(c.owners.Of(pod)) == 2 })
+	assert.Empty(t, c.owners.Errs())
+}
