@@ -126,16 +126,34 @@ func (a *askedOwners) lookUp(ctx context.Context, resource schema.GroupResource)
 func (a *askedOwners) isToLookUp(resource schema.GroupResource) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.failures[resource] != nil || !a.isServed(resource)
+}
+
+func (a *askedOwners) isServed(resource schema.GroupResource) bool {
 	for _, mapping := range a.served {
 		if mapping.Resource.GroupResource() == resource {
-			return a.failures[resource] != nil
+			return true
+		}
+	}
+	return false
+}
+
+// Synced implements ownerSource: all kinds have been looked up, and what has been asked for was answered.
+func (a *askedOwners) Synced() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, resource := range a.wanted {
+		if a.failures[resource] == nil && !a.isServed(resource) {
+			return false
+		}
+	}
+	for _, owner := range a.known {
+		if owner.asking {
+			return false
 		}
 	}
 	return true
 }
-
-// Synced implements ownerSource: nothing is read before it is looked up, so there is nothing to wait for.
-func (*askedOwners) Synced() bool { return true }
 
 // Errs implements ownerSource: of each kind, why one of the owners in use could not be read.
 func (a *askedOwners) Errs() []error {

@@ -37,21 +37,6 @@ func (c *cluster) ask(clients *Clients, kinds []string) {
 // pass lets time go by.
 func (c *cluster) pass(d time.Duration) { c.now.Add(int64(d / time.Second)) }
 
-// idle tells whether every kind has been looked up, if it could be, and nothing is being asked for.
-func (a *askedOwners) idle() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.served)+len(a.failures) < len(a.wanted) {
-		return false
-	}
-	for _, owner := range a.known {
-		if owner.asking {
-			return false
-		}
-	}
-	return true
-}
-
 func (a *askedOwners) size() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +47,7 @@ func (a *askedOwners) size() int {
 func newAsked(t *testing.T, kinds []string, objects ...runtime.Object) *cluster {
 	t.Helper()
 	c := prepareAsked(t, kinds, objects...).run(t)
-	eventually(t, c.asked.idle)
+	eventually(t, c.asked.Synced)
 	return c
 }
 

@@ -34,7 +34,7 @@ func askServer(t *testing.T, kinds []string, prepare func(*askedOwners), handle 
 	c.ask(clients, kinds)
 	prepare(c.asked)
 	c.run(t)
-	eventually(t, c.asked.idle)
+	eventually(t, c.asked.Synced)
 	return c
 }
 

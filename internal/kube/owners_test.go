@@ -106,7 +106,7 @@ func (c *cluster) of(t *testing.T, pod *Pod) []gpu.Owner {
 		if c.asked == nil {
 			break
 		}
-		eventually(t, c.asked.idle)
+		eventually(t, c.asked.Synced)
 		found = c.owners.Of(pod)
 	}
 	return found

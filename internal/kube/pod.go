@@ -25,6 +25,7 @@ type Pod struct {
 	Owners               []metav1.OwnerReference // only APIVersion, Kind, Name, UID and Controller
 	Attributes           map[string]string       // the labels and annotations asked for, by the names of their resource attributes
 	Containers           []Container             // of all kinds, in the pod's order; those with a status
+	WantsDevices         bool                    // it asks for something that a device plugin or a driver hands out
 }
 
 // Container is a container of a pod.
@@ -52,8 +53,27 @@ func storePod(pod *corev1.Pod, options *PodsOptions) *storedPod {
 			Owners:     owners(pod.OwnerReferences),
 			Attributes: attributes(pod, options),
 			Containers: containers(&pod.Status),
+
+			WantsDevices: wantsDevices(&pod.Spec),
 		},
 	}
+}
+
+// wantsDevices tells whether a pod has a claim or asks for an extended resource, the only ones that are named after a domain.
+func wantsDevices(spec *corev1.PodSpec) bool {
+	if len(spec.ResourceClaims) > 0 {
+		return true
+	}
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			for resource := range containers[i].Resources.Limits {
+				if strings.Contains(string(resource), "/") {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // staticUID returns the UID that a static pod has on its node; empty for any other pod. Whoever may create a pod may annotate

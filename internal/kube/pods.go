@@ -92,6 +92,27 @@ func (p *Pods) Run(ctx context.Context) { p.informer.RunWithContext(ctx) }
 // Synced tells whether the first list has been read.
 func (p *Pods) Synced() bool { return p.informer.HasSynced() }
 
+// wantDevices returns the pods that ask for devices.
+func (p *Pods) wantDevices() []*Pod {
+	var pods []*Pod
+	for _, object := range p.informer.GetStore().List() {
+		if stored, ok := object.(*storedPod); ok && stored.pod.WantsDevices {
+			pods = append(pods, &stored.pod)
+		}
+	}
+	return pods
+}
+
+// onWanted has a pod that asks for devices told of when it is first known.
+func (p *Pods) onWanted(tell func(*Pod)) error {
+	_, err := p.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(object any) {
+		if stored, ok := object.(*storedPod); ok && stored.pod.WantsDevices {
+			tell(&stored.pod)
+		}
+	}})
+	return err
+}
+
 // Err tells why the pods could not be read of late.
 func (p *Pods) Err() error { return p.informer.Err() }
 

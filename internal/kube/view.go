@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type View struct {
 	Owners *Owners
 	Slices *Slices // nil if not wanted
 
+	ahead   bool // owners are asked for, those of pods that ask for devices before anyone looks them up
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -38,6 +40,10 @@ func NewView(clients *Clients, options ViewOptions) (*View, error) {
 	v := &View{Pods: pods, Owners: WatchOwners(clients, options.Kinds)}
 	if options.Pods.Node != "" { // few pods: their owners, one by one, are less than those of the whole cluster
 		v.Owners = AskOwners(clients, options.Kinds)
+		v.ahead = true
+		if err := pods.onWanted(func(pod *Pod) { v.Owners.Of(pod) }); err != nil {
+			return nil, fmt.Errorf("kube: watch pods: %w", err)
+		}
 	}
 	if options.Devices {
 		v.Slices = NewSlices(clients, options.Pods.Node)
@@ -64,11 +70,12 @@ func (v *View) Stop() {
 	}
 }
 
-// WaitSynced waits until the first lists have been read (there is none of owners that are asked for), or the context ends.
+// WaitSynced waits until the first lists have been read, and the owners of the pods of a node that ask for devices, or the
+// context ends.
 func (v *View) WaitSynced(ctx context.Context) bool {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
-	for !v.Pods.Synced() || !v.Owners.Synced() {
+	for !v.synced() {
 		select {
 		case <-ctx.Done():
 			return false
@@ -76,6 +83,18 @@ func (v *View) WaitSynced(ctx context.Context) bool {
 		}
 	}
 	return true
+}
+
+func (v *View) synced() bool {
+	if !v.Pods.Synced() || !v.Owners.Synced() {
+		return false
+	}
+	if v.ahead { // their kinds are known by now
+		for _, pod := range v.Pods.wantDevices() {
+			v.Owners.Of(pod)
+		}
+	}
+	return v.Owners.Synced()
 }
 
 // Problems tells what could not be read of late.

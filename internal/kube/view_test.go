@@ -17,8 +17,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
@@ -46,6 +49,58 @@ func TestView(t *testing.T) {
 	require.True(t, v.WaitSynced(t.Context()))
 	assert.NotNil(t, v.Pods.ByUID("u1"))
 	assert.Empty(t, v.Problems())
+}
+
+// Owners of the pods of a node are known when they are first looked up, where the pods ask for devices: of those that were there
+// before, and of one that comes. No other pod's are asked for.
+func TestOwnersAskedAhead(t *testing.T) {
+	owned := func(name, set string, spec corev1.PodSpec) *corev1.Pod {
+		pod := newPod(name, name)
+		spec.NodeName = "n1"
+		pod.Spec, pod.OwnerReferences = spec, []metav1.OwnerReference{reference("apps/v1", "ReplicaSet", set)}
+		return pod
+	}
+	limit := func(resource corev1.ResourceName) []corev1.Container {
+		return []corev1.Container{{}, {Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{resource: apiresource.MustParse("1")}}}}
+	}
+	client := fake.NewClientset(
+		owned("plugin", "a", corev1.PodSpec{Containers: limit("nvidia.com/gpu")}),
+		owned("init", "b", corev1.PodSpec{InitContainers: limit("amd.com/gpu")}),
+		owned("plain", "c", corev1.PodSpec{Containers: limit("memory")}),
+	)
+	set := func(name string) runtime.Object {
+		return object("apps/v1", "ReplicaSet", name, reference("apps/v1", "Deployment", name+"-top"))
+	}
+	objects := newMetadata(t, set("a"), set("b"), set("c"), set("d"))
+	v, err := NewView(&Clients{Kubernetes: client, Metadata: objects}, ViewOptions{Pods: PodsOptions{Node: "n1"}, Kinds: []string{"replicasets.apps"}})
+	require.NoError(t, err)
+	// The kinds are looked up when the pods have been told of: they were told of in vain.
+	v.Owners.ownerSource.(*askedOwners).resolve = func(ctx context.Context, kind schema.GroupResource) (*meta.RESTMapping, error) { //nolint:forcetypeassert // it is
+		for ; !v.Pods.Synced() && ctx.Err() == nil; time.Sleep(time.Millisecond) {
+		}
+		time.Sleep(20 * time.Millisecond)
+		return resolveServed(ctx, kind)
+	}
+	v.Start()
+	defer v.Stop()
+	require.True(t, v.WaitSynced(t.Context()))
+	for name, want := range map[string]int{"plugin": 2, "init": 2} {
+		assert.Len(t, v.Owners.Of(v.Pods.ByUID(name)), want, name)
+	}
+
+	asked := func() (names []string) {
+		for _, action := range objects.Actions() {
+			if get, ok := action.(clienttesting.GetAction); ok {
+				names = append(names, get.GetName())
+			}
+		}
+		return names
+	}
+	_, err = client.CoreV1().Pods("ml").Create(t.Context(),
+		owned("claim", "d", corev1.PodSpec{ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu"}}}), metav1.CreateOptions{})
+	require.NoError(t, err)
+	eventually(t, func() bool { return len(asked()) == 3 })
+	assert.ElementsMatch(t, []string{"a", "b", "d"}, asked())
 }
 
 func TestViewNeverSynced(t *testing.T) {
