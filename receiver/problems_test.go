@@ -95,20 +95,21 @@ func TestFailedReadIsNoNewsOfTheRest(t *testing.T) {
 func TestStatesAreExplainedOnce(t *testing.T) {
 	r := readTimes(t, 9, func(read int) (*gpu.Node, error) {
 		if read >= 3 && read < 6 {
-			return nodeOf(healthy("GPU-0"), lost("GPU-1")), nil
+			return nodeOf(healthy("GPU-0"), lost("GPU-1"), lost("GPU-2")), nil
 		}
-		return nodeOf(healthy("GPU-0"), healthy("GPU-1")), nil
+		return nodeOf(healthy("GPU-0"), healthy("GPU-1"), healthy("GPU-2")), nil
 	})
 	said := r.log.All()
 	require.Len(t, said, 2, "%v", said)
 	assert.Equal(t, zapcore.WarnLevel, said[0].Level)
 	assert.Equal(t, "A GPU is not well; this is not said again while its state stays", said[0].Message)
 	assert.Equal(t, map[string]any{
-		"scraper": "nvml", "hw.id": "GPU-1", "hw.name": "", "hw.state": "failed", "reason": "it fell off the bus",
+		"scraper": "nvml", "hw.id": []any{"GPU-1", "GPU-2"}, "hw.name": []any{"", ""}, "hw.state": "failed",
+		"reason": "it fell off the bus",
 	}, said[0].ContextMap())
 	assert.Equal(t, zapcore.InfoLevel, said[1].Level)
 	assert.Equal(t, "A GPU is well again", said[1].Message)
-	assert.Equal(t, "GPU-1", said[1].ContextMap()["hw.id"])
+	assert.Equal(t, []any{"GPU-1", "GPU-2"}, said[1].ContextMap()["hw.id"])
 }
 
 // A vendor whose GPUs nobody asked for and nobody has is no warning; one that is configured is.

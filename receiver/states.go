@@ -4,6 +4,7 @@
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -66,17 +67,32 @@ func explainState(d *gpu.Device) string {
 	return strings.Join(messages, "; ")
 }
 
-// states says in the collector's own log what has become of the GPUs. The events say it too, but a collector need not have a
-// logs pipeline.
+// states says in the collector's own log what has become of the GPUs, in one line of all that have the same reason. The events
+// say it too, but a collector need not have a logs pipeline.
 func (l *problemLog) states(changes []gpu.Event) {
+	type change struct {
+		state  gpu.State
+		reason string
+	}
+	var said []change
 	for i := range changes {
-		e := &changes[i]
-		fields := []zap.Field{zap.String("hw.id", e.DeviceID), zap.String("hw.name", e.Name)}
-		if e.State == gpu.StateOK {
+		what := change{changes[i].State, changes[i].Message}
+		if slices.Contains(said, what) {
+			continue
+		}
+		said = append(said, what)
+		var ids, names []string
+		for j := range changes[i:] {
+			if e := &changes[i+j]; e.State == what.state && e.Message == what.reason {
+				ids, names = append(ids, e.DeviceID), append(names, e.Name)
+			}
+		}
+		fields := []zap.Field{zap.Strings("hw.id", ids), zap.Strings("hw.name", names)}
+		if what.state == gpu.StateOK {
 			l.logger.Info("A GPU is well again", fields...)
 			continue
 		}
 		l.logger.Warn("A GPU is not well; this is not said again while its state stays",
-			append(fields, zap.String("hw.state", record.StateName(e.State)), zap.String("reason", e.Message))...)
+			append(fields, zap.String("hw.state", record.StateName(what.state)), zap.String("reason", what.reason))...)
 	}
 }
