@@ -25,7 +25,9 @@ func Flatten(n *gpu.Node) Values {
 		if id == "" || id[0] == '/' {
 			id = d.Info.PCIAddress + id
 		}
-		v.take(id, reflect.ValueOf(*d))
+		told := *d
+		told.Epoch = 0 // each source has numbers of its own
+		v.take(id, reflect.ValueOf(told))
 	}
 	for i := range n.Processes {
 		p := &n.Processes[i]
