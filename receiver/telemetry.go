@@ -90,8 +90,8 @@ func (s *shared) observe() error {
 	)
 }
 
-// eachRead tells of each source, of the view of a cluster and of each remote node how its reads go, and by what attributes it is known. There are no more
-// of them than the clusters have nodes with GPUs.
+// eachRead tells of each source, of the view of a cluster and of each remote node how its reads go, and by what attributes it
+// is known. There are no more of them than the clusters have nodes with GPUs.
 func (s *shared) eachRead(tell func(readStat, metric.MeasurementOption)) {
 	for _, r := range s.readings {
 		tell(r.stats.get(), r.attributes())
