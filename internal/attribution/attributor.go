@@ -46,6 +46,7 @@ type domain struct {
 	sharing    map[string]*seenSharing
 	certain    []bool // of each device: all allocations are known, and of each whether this device is meant
 	stale      bool   // the API could not be read of late
+	unlisted   bool   // the driver may list no process although some run
 
 	where             []whereabouts        // of each process
 	users             users                // that have a process on any device

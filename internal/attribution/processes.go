@@ -4,6 +4,7 @@
 package attribution
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/cgroup"
@@ -27,7 +28,10 @@ func (a *Attributor) attributeProcesses(node *gpu.Node, d *domain) {
 	d.users.reset()
 	d.previous, d.current = d.current, d.previous
 	clear(d.current)
-	readable := a.processes && !hasProblem(node, process.Table)
+	table := !hasProblem(node, process.Table)
+	readable := a.processes && table
+	// In another PID namespace than the machine's NVIDIA's driver tells of no process of the machine.
+	d.unlisted = !table && !slices.ContainsFunc(node.Processes, func(p gpu.Process) bool { return !p.Created.IsZero() })
 	for i := range node.Processes {
 		p := &node.Processes[i]
 		p.Container = nil

@@ -8,7 +8,7 @@ import "github.com/otelgpu/gpureceiver/internal/gpu"
 // share sets what the container's own processes use. The driver reads the processes and the device at different moments
 // and over different times, so their sum may be more than the device's reading: then all are scaled down to it.
 func (u *deviceUse) share(device *gpu.Device, e *entry, use *gpu.ContainerUse) {
-	if u.blurred || !e.apart {
+	if u.blurred || u.unlisted || !e.apart {
 		return // there may be processes of its own that are not known to be
 	}
 	for t := range use.Utilization {
@@ -87,7 +87,7 @@ func (u *deviceUse) busy(e *entry, use *gpu.ContainerUse) gpu.Opt[float64] {
 	}
 	general, ok := use.Utilization[gpu.TaskGeneral].Get()
 	if !ok {
-		if e.processes == 0 {
+		if e.processes == 0 && !u.unlisted {
 			return gpu.Some(0.0)
 		}
 		return gpu.Opt[float64]{}

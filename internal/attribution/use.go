@@ -17,6 +17,8 @@ type deviceUse struct {
 	certain bool
 	// blurred: there are processes of which it is not known where they run, or it is not known which there are.
 	blurred bool
+	// unlisted: processes that run may not be listed, so none is not to say that nothing runs.
+	unlisted bool
 	// outside: processes that are known to be in no container.
 	outside bool
 	// stale: the API could not be read of late, so a holder that it told of may be another pod of that name by now.
@@ -55,7 +57,7 @@ func (d *domain) gather(node *gpu.Node) {
 			holders: len(device.Holders),
 			certain: d.certain[i] && device.HoldersKnown,
 			blurred: unread(node, device),
-			stale:   d.stale,
+			stale:   d.stale, unlisted: d.unlisted,
 		}
 		for j := range device.Holders {
 			u.entries = append(u.entries, entry{container: device.Holders[j].Container, holder: &device.Holders[j]})

@@ -17,26 +17,30 @@ const firstNamespace = "pid:[4026531836]"
 // only.
 const kthreadd = 2
 
-var errNamespace = errors.New("it shows the processes of a container, not of the machine whose process ids the driver tells")
+var (
+	errNamespace = errors.New("it shows the processes of a container, not of the machine whose process ids the driver tells")
+	errUnlisted  = errors.New("process: the driver lists no process, and lists none of the machine's to a collector " +
+		"in a PID namespace of its own; run with hostPID: true")
+)
 
 // checkNamespace tells whether a process table is that of the first PID namespace: this process is in it and in the
 // table, or the table has the kernel's thread number 2, which is how the machine's table looks when it is mounted into a
-// container.
-func checkNamespace(root string) error {
+// container. first tells whether this process is in it.
+func checkNamespace(root string) (first bool, err error) {
 	link, linkErr := os.Readlink(root + "/self/ns/pid")
 	if linkErr == nil && link == firstNamespace {
-		return nil
+		return true, nil
 	}
 	buf := make([]byte, 2048)
 	n, err := readFile(fmt.Sprintf("%s/%d/stat", root, kthreadd), buf)
 	if err == nil {
 		if s, err := parseStat(buf[:n]); err == nil && s.flags&kernelThread != 0 {
-			return nil
+			return false, nil
 		}
 	}
 	if _, err := os.Lstat(root + "/stat"); err != nil {
-		return fmt.Errorf("process: read the process table at %s: %w; mount the machine's /proc there", root, err)
+		return false, fmt.Errorf("process: read the process table at %s: %w; mount the machine's /proc there", root, err)
 	}
-	return fmt.Errorf("process: read the process table at %s: %w; no process is described or attributed; "+
-		"run with hostPID: true, or mount the machine's /proc and name it as proc_path", root, errNamespace)
+	return false, fmt.Errorf("process: read the process table at %s: %w; no process is described or attributed; "+
+		"run with hostPID: true, or, for AMD GPUs, mount the machine's /proc and name it as proc_path", root, errNamespace)
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 const otherNamespace = "pid:[4026532468]"
@@ -39,6 +41,31 @@ func TestMountedProcessTable(t *testing.T) {
 	node := describe(New(p.root), 10)
 	assert.Empty(t, node.Problems)
 	assert.Equal(t, "a", node.Processes[0].Executable)
+}
+
+// NVIDIA's driver tells who asks of the processes in its own PID namespace, whatever process table is mounted there.
+func TestMountedProcessTableIsNotAll(t *testing.T) {
+	p := newTable(t)
+	p.namespace(otherNamespace)
+	p.write("2/stat", statLine(2, "kthreadd", kernelThread|0x40, 0))
+	p.process(10, "a", 1, "/bin/a", "a")
+	r := New(p.root)
+	read := func(vendor gpu.Vendor, pids ...int64) []gpu.Problem {
+		node := nodeOf(pids...)
+		node.Vendor = vendor
+		r.Describe(node)
+		return node.Problems
+	}
+	problems := read(gpu.NVIDIA)
+	require.Len(t, problems, 1)
+	assert.Equal(t, Table, problems[0].What)
+	require.ErrorContains(t, problems[0].Err, "hostPID: true")
+	assert.Empty(t, read(gpu.NVIDIA, 10), "an older driver, which lists them all")
+	assert.Empty(t, read(gpu.AMD), "KFD lists them all")
+
+	p.namespace(firstNamespace)
+	r = New(p.root)
+	assert.Empty(t, read(gpu.NVIDIA))
 }
 
 func TestNestedNamespace(t *testing.T) {

@@ -43,6 +43,7 @@ type Reader struct {
 
 	mu          sync.Mutex
 	trusted     bool // the process table was found to be the host's
+	apart       bool // and this process not to be in its PID namespace
 	processes   map[int64]*entry
 	generation  uint64
 	swept       time.Time
@@ -123,11 +124,16 @@ func (r *Reader) Describe(node *gpu.Node) {
 	defer r.mu.Unlock()
 
 	if !r.trusted && !r.anyNamespace {
-		if err := checkNamespace(r.root); err != nil {
+		first, err := checkNamespace(r.root)
+		if err != nil {
 			node.Problems = append(node.Problems, gpu.Problem{What: Table, Err: err})
 			return
 		}
-		r.trusted = true
+		r.trusted, r.apart = true, !first
+	}
+	if r.apart && node.Vendor == gpu.NVIDIA && len(node.Processes) == 0 {
+		// Older drivers list all, wherever they are asked; so does KFD.
+		node.Problems = append(node.Problems, gpu.Problem{What: Table, Err: errUnlisted})
 	}
 
 	r.generation++
