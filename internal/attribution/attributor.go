@@ -157,7 +157,7 @@ func (a *Attributor) Start(ctx context.Context) error {
 	defer a.mu.Unlock()
 	a.view, a.containers.view = view, view
 	if a.allocations != nil {
-		a.allocations.resolver.slices = view.Slices
+		a.allocations.resolver.slices, a.allocations.resolver.claims = view.Slices, view.Claims
 	}
 	return nil
 }

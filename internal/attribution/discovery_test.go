@@ -16,7 +16,7 @@ import (
 
 func (m *machine) minorsDir() string { return filepath.Dir(m.minors) }
 
-// discovering is a fake client whose API server tells in which version it serves ResourceSlices.
+// discovering is a fake client whose API server tells in which version it serves ResourceSlices and ResourceClaims.
 type discovering struct {
 	*fake.Clientset
 	discovery discovery.DiscoveryInterface
@@ -29,7 +29,7 @@ func (m *machine) serveSlices() {
 	m.t.Helper()
 	documents := map[string]string{
 		"/apis/resource.k8s.io":    `{"preferredVersion":{"version":"v1"},"versions":[{"version":"v1"}]}`,
-		"/apis/resource.k8s.io/v1": `{"resources":[{"name":"resourceslices","kind":"ResourceSlice"}]}`,
+		"/apis/resource.k8s.io/v1": `{"resources":[{"name":"resourceslices","kind":"ResourceSlice"},{"name":"resourceclaims","kind":"ResourceClaim","namespaced":true}]}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(documents[r.URL.Path]))

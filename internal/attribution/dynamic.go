@@ -24,6 +24,7 @@ const (
 type dynamicResolver struct {
 	cdi    *cdi.Registry
 	slices *kube.Slices // nil where the API may not be read
+	claims *kube.Claims // likewise
 
 	prepared bool // the slices have been waited for
 	// told is what the slices have told of devices that are still allocated. A kubelet that starts deletes the slices of its
@@ -38,8 +39,19 @@ func claimedOf(d *podresources.Dynamic) claimed {
 	return claimed{d.ClaimNamespace, d.Claim, d.Driver, d.Pool, d.Device}
 }
 
-// slicesWait bounds the wait for the ResourceSlices, and so does half of the time that the read has left.
-const slicesWait = time.Second
+// apiWait bounds the wait for ResourceSlices, and for ResourceClaims, and so does half of the time that the read has left.
+const apiWait = time.Second
+
+// maxClaims is how many claims are asked for in one read, fewer than client-go lets go at once.
+const maxClaims = 8
+
+func briefly(ctx context.Context) (context.Context, context.CancelFunc) {
+	wait := apiWait
+	if end, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(end)/2)
+	}
+	return context.WithTimeout(ctx, wait)
+}
 
 // prepare has the ResourceSlices read when there is the first allocation that needs them, and waits a moment for them, once:
 // so that it is told whose the device is from the first read on.
@@ -57,11 +69,7 @@ func (r *dynamicResolver) prepare(ctx context.Context, list []podresources.Alloc
 	}
 	r.prepared = true
 	r.slices.Want()
-	wait := slicesWait
-	if end, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(end)/2)
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := briefly(ctx)
 	defer cancel()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -72,6 +80,38 @@ func (r *dynamicResolver) prepare(ctx context.Context, list []podresources.Alloc
 		case <-ticker.C:
 		}
 	}
+}
+
+// lookUpClaims asks for the claims of GPUs that are not known yet, and forgets those that are not allocated any more.
+func (r *dynamicResolver) lookUpClaims(ctx context.Context, list []podresources.Allocation) {
+	if r.claims == nil {
+		return
+	}
+	r.claims.Keep(func(claim kube.Claim) bool {
+		return slices.ContainsFunc(list, func(a podresources.Allocation) bool { return a.Dynamic != nil && claimOf(a.Dynamic) == claim })
+	})
+	ctx, cancel := briefly(ctx)
+	defer cancel()
+	asked := 0
+	for i := range list {
+		d := list[i].Dynamic
+		if d == nil || !r.claims.Wants(claimOf(d)) || (!ofVendor(d) && len(r.fromCDI(d)) == 0) {
+			continue
+		}
+		if asked++; asked > maxClaims || ctx.Err() != nil {
+			return
+		}
+		r.claims.Ask(ctx, claimOf(d))
+	}
+}
+
+func claimOf(d *podresources.Dynamic) kube.Claim {
+	return kube.Claim{Namespace: d.ClaimNamespace, Name: d.Claim}
+}
+
+// forAdmin tells whether a device was given for administration, as far as it is known: then nobody holds it by that.
+func (r *dynamicResolver) forAdmin(d *podresources.Dynamic) bool {
+	return r.claims != nil && r.claims.ForAdmin(claimOf(d), kube.ClaimedDevice{Driver: d.Driver, Pool: d.Pool, Device: d.Device})
 }
 
 // resolve returns the keys of the devices that a claim was given; none where they cannot be told. It asks in turn: the

@@ -37,6 +37,7 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 		}
 		a.allocations.resolver.prepare(ctx, list)
 	}
+	a.allocations.resolver.lookUpClaims(ctx, list)
 	for i := range d.certain {
 		d.certain[i] = known == everything
 	}
@@ -63,6 +64,9 @@ func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresource
 		vendor, wanted = vendorOf(dynamic.Driver), isGPUDriver(dynamic)
 		if vendor != "" && vendor != node.Vendor {
 			return
+		}
+		if a.allocations.resolver.forAdmin(dynamic) {
+			return // to look after the device, which is others'
 		}
 		keys = a.allocations.resolver.resolve(dynamic, &d.index)
 	} else {

@@ -16,7 +16,8 @@ import (
 type ViewOptions struct {
 	Pods  PodsOptions
 	Kinds []string // the kinds of owners that are read, as WatchOwners and AskOwners take them
-	// Devices has the devices of Pods.Node looked up that drivers publish for dynamic resource allocation, when asked for.
+	// Devices has the devices of Pods.Node looked up that drivers publish for dynamic resource allocation, and the claims of them,
+	// when asked for.
 	Devices bool
 }
 
@@ -25,6 +26,7 @@ type View struct {
 	Pods   *Pods
 	Owners *Owners
 	Slices *Slices // nil if not wanted
+	Claims *Claims // likewise; for whoever calls Problems, too
 
 	ahead   bool // owners are asked for, those of pods that ask for devices before anyone looks them up
 	cancel  context.CancelFunc
@@ -47,6 +49,7 @@ func NewView(clients *Clients, options ViewOptions) (*View, error) {
 	}
 	if options.Devices {
 		v.Slices = NewSlices(clients, options.Pods.Node)
+		v.Claims = NewClaims(clients)
 	}
 	return v, nil
 }
@@ -109,6 +112,11 @@ func (v *View) Problems() []gpu.Problem {
 	if v.Slices != nil {
 		if err := v.Slices.Err(); err != nil {
 			problems = append(problems, gpu.Problem{What: "resource slices", Err: err})
+		}
+	}
+	if v.Claims != nil {
+		if err := v.Claims.Err(); err != nil {
+			problems = append(problems, gpu.Problem{What: "resource claims", Err: err})
 		}
 	}
 	return problems

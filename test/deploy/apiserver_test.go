@@ -300,6 +300,8 @@ var accesses = []struct {
 	{"gpureceiver-agent", "list jobs.batch", false},
 	{"gpureceiver-agent", "get deployments.apps", false},
 	{"gpureceiver-agent", "list resourceslices.resource.k8s.io", true},
+	{"gpureceiver-agent", "get resourceclaims.resource.k8s.io", true},
+	{"gpureceiver-agent", "list resourceclaims.resource.k8s.io", false},
 	{"gpureceiver-agent", "list nodes", false},
 	{"gpureceiver-agent", "list secrets", false},
 	{"gpureceiver-agent", "create pods/exec in gpu-operator", false},

@@ -55,7 +55,8 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.URL.Path == "/apis/resource.k8s.io/v1":
 		_, _ = w.Write([]byte(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"resource.k8s.io/v1",
-			"resources":[{"name":"resourceslices","kind":"ResourceSlice","namespaced":false,"verbs":["list","watch"]}]}`))
+			"resources":[{"name":"resourceslices","kind":"ResourceSlice","namespaced":false,"verbs":["list","watch"]},
+			{"name":"resourceclaims","kind":"ResourceClaim","namespaced":true,"verbs":["get"]}]}`))
 		return
 	case r.Method == http.MethodGet && len(path) == 7 && path[0] == "apis" && path[3] == "namespaces" && r.URL.RawQuery == "":
 		s.mu.Lock()
@@ -156,6 +157,8 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 				view.Start()
 				t.Cleanup(view.Stop)
 				view.Slices.Want()
+				view.Claims.Ask(t.Context(), kube.Claim{Namespace: "ml", Name: "c"})
+				require.NoError(t, view.Claims.Err())
 				for _, owner := range []metav1.OwnerReference{
 					{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "a", UID: "uid"}, {APIVersion: "batch/v1", Kind: "Job", Name: "b", UID: "uid"},
 				} {

@@ -114,6 +114,7 @@ rules:
 - {apiGroups: [apps], resources: [replicasets], verbs: [get]}
 - {apiGroups: [batch], resources: [jobs], verbs: [get]}
 - {apiGroups: [resource.k8s.io], resources: [resourceslices], verbs: [list, watch]}
+- {apiGroups: [resource.k8s.io], resources: [resourceclaims], verbs: [get]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

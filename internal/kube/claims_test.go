@@ -1,0 +1,124 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+const claimV1Beta1 = `
+apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaim
+metadata: {namespace: ml, name: c1}
+status:
+  allocation:
+    devices:
+      results:
+      - {request: look, driver: gpu.nvidia.com, pool: n1, device: gpu-0, adminAccess: true}
+      - {request: use, driver: gpu.nvidia.com, pool: n1, device: gpu-1}
+      - {request: look, driver: gpu.nvidia.com, pool: n1, device: gpu-2, adminAccess: true}
+      - {request: use, driver: gpu.nvidia.com, pool: n1, device: gpu-2, adminAccess: false}
+      - {request: use, driver: gpu.nvidia.com, pool: n1, device: gpu-3}
+      - {request: look, driver: gpu.nvidia.com, pool: n1, device: gpu-3, adminAccess: true}
+`
+
+func newTestClaims(t *testing.T, objects ...runtime.Object) (c *Claims, client *dynamicfake.FakeDynamicClient, now *time.Time) {
+	t.Helper()
+	client = dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), objects...)
+	c = NewClaims(&Clients{Kubernetes: fake.NewClientset(), Dynamic: client})
+	c.resolve = func(_ context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
+		return mapped(resource, "v1beta1", "ResourceClaim", true), nil
+	}
+	at := time.Unix(1_700_000_000, 0)
+	c.now = func() time.Time { return at }
+	return c, client, &at
+}
+
+func TestClaims(t *testing.T) {
+	c, client, _ := newTestClaims(t, slice(t, claimV1Beta1))
+	claim := Claim{"ml", "c1"}
+	device := func(name string) ClaimedDevice { return ClaimedDevice{"gpu.nvidia.com", "n1", name} }
+	assert.False(t, c.ForAdmin(claim, device("gpu-0")), "not known yet")
+	require.True(t, c.Wants(claim))
+	c.Ask(t.Context(), claim)
+	require.NoError(t, c.Err())
+	assert.False(t, c.Wants(claim), "for good")
+	assert.True(t, c.ForAdmin(claim, device("gpu-0")))
+	assert.False(t, c.ForAdmin(claim, device("gpu-1")))
+	assert.False(t, c.ForAdmin(claim, device("gpu-2")), "also to use it")
+	assert.False(t, c.ForAdmin(claim, device("gpu-3")), "also to use it")
+	assert.False(t, c.ForAdmin(claim, ClaimedDevice{"gpu.nvidia.com", "n2", "gpu-0"}))
+	assert.False(t, c.ForAdmin(Claim{"other", "c1"}, device("gpu-0")))
+
+	c.Ask(t.Context(), Claim{"ml", "gone"})
+	require.NoError(t, c.Err())
+	assert.False(t, c.Wants(Claim{"ml", "gone"}))
+
+	c.Keep(func(claim Claim) bool { return claim.Name == "gone" })
+	assert.True(t, c.Wants(claim))
+	assert.False(t, c.Wants(Claim{"ml", "gone"}))
+	assert.Len(t, client.Actions(), 2)
+}
+
+// An API server that refuses is left alone for a minute.
+func TestClaimsRefused(t *testing.T) {
+	c, client, now := newTestClaims(t, slice(t, claimV1Beta1))
+	resource := schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}
+	refuse := apierrors.NewForbidden(resource, "c1", errors.New("no"))
+	client.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return refuse != nil, nil, refuse
+	})
+	claim := Claim{"ml", "c1"}
+	c.Ask(t.Context(), claim)
+	require.ErrorContains(t, c.Err(), "kube: get resourceclaims.resource.k8s.io ml/c1")
+	require.ErrorContains(t, c.Err(), "grant get on resourceclaims.resource.k8s.io")
+	assert.False(t, c.Wants(claim))
+	assert.False(t, c.Wants(Claim{"ml", "another"}))
+	c.Keep(func(Claim) bool { return true })
+	require.Error(t, c.Err())
+	c.Keep(func(Claim) bool { return false })
+	require.NoError(t, c.Err(), "the claim is gone")
+	*now = now.Add(retryClaims)
+	require.True(t, c.Wants(claim))
+	refuse = nil
+	c.Ask(t.Context(), claim)
+	require.NoError(t, c.Err())
+	assert.True(t, c.ForAdmin(claim, ClaimedDevice{"gpu.nvidia.com", "n1", "gpu-0"}))
+}
+
+func TestClaimsNotServed(t *testing.T) {
+	c, _, _ := newTestClaims(t)
+	c.resolve = func(context.Context, schema.GroupResource) (*meta.RESTMapping, error) { return nil, assert.AnError }
+	c.Ask(t.Context(), Claim{"ml", "c1"})
+	require.ErrorIs(t, c.Err(), assert.AnError)
+	require.ErrorContains(t, c.Err(), "resourceclaims.resource.k8s.io")
+}
+
+// Whatever stands in a claim, reading it does not fail.
+func TestClaimOfAnyShape(t *testing.T) {
+	for _, status := range []any{
+		nil, "text",
+		map[string]any{"allocation": "text"},
+		map[string]any{"allocation": map[string]any{"devices": map[string]any{"results": "text"}}},
+		map[string]any{"allocation": map[string]any{"devices": map[string]any{"results": []any{"text", nil, map[string]any{"driver": true, "adminAccess": "true"}}}}},
+	} {
+		for _, admin := range forAdmin(&unstructured.Unstructured{Object: map[string]any{"status": status}}) {
+			assert.False(t, admin)
+		}
+	}
+}
