@@ -23,6 +23,15 @@ var (
 		"in a PID namespace of its own; run with hostPID: true")
 )
 
+// checkHidden tells that a process table does not show other users' processes: the first process cannot be looked at.
+func checkHidden(root string) error {
+	if _, err := readFile(root+"/1/stat", make([]byte, 1)); err != nil {
+		return fmt.Errorf("process: look at the first process: %w; where other users' processes are hidden (hidepid of the mount, ProtectProc of "+
+			"a systemd unit) they are not described or attributed; have them shown by the mount's option gid or CAP_SYS_PTRACE", err)
+	}
+	return nil
+}
+
 // checkNamespace tells whether a process table is that of the first PID namespace: this process is in it and in the
 // table, or the table has the kernel's thread number 2, which is how the machine's table looks when it is mounted into a
 // container. first tells whether this process is in it.

@@ -68,6 +68,22 @@ func TestMountedProcessTableIsNotAll(t *testing.T) {
 	assert.Empty(t, read(gpu.NVIDIA))
 }
 
+// The machine may hide the processes of other users: those that are seen are described, and it is said that there are more.
+func TestHiddenProcesses(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "a", 1, "/bin/a", "a")
+	require.Empty(t, describe(New(p.root), 10).Problems)
+	p.remove("1/stat")
+	r := New(p.root)
+	for range 2 {
+		node := describe(r, 10, 11)
+		require.Len(t, node.Problems, 1)
+		assert.Equal(t, Table, node.Problems[0].What)
+		require.ErrorContains(t, node.Problems[0].Err, "hidepid")
+		assert.Equal(t, "a", node.Processes[0].Executable)
+	}
+}
+
 func TestNestedNamespace(t *testing.T) {
 	p := newTable(t)
 	p.namespace(otherNamespace)

@@ -42,8 +42,9 @@ type Reader struct {
 	now          func() time.Time
 
 	mu          sync.Mutex
-	trusted     bool // the process table was found to be the host's
-	apart       bool // and this process not to be in its PID namespace
+	trusted     bool  // the process table was found to be the host's
+	apart       bool  // and this process not to be in its PID namespace
+	hidden      error // that it does not show other users' processes
 	processes   map[int64]*entry
 	generation  uint64
 	swept       time.Time
@@ -130,6 +131,12 @@ func (r *Reader) Describe(node *gpu.Node) {
 			return
 		}
 		r.trusted, r.apart = true, !first
+		if first {
+			r.hidden = checkHidden(r.root)
+		}
+	}
+	if r.hidden != nil {
+		node.Problems = append(node.Problems, gpu.Problem{What: Table, Err: r.hidden})
 	}
 	if r.apart && node.Vendor == gpu.NVIDIA && len(node.Processes) == 0 {
 		// Older drivers list all, wherever they are asked; so does KFD.

@@ -30,6 +30,7 @@ func newTable(t *testing.T) *table {
 	t.Helper()
 	p := &table{t: t, root: filepath.Join(t.TempDir(), "proc")}
 	p.write("stat", "cpu  1 2 3\nintr 7 8\nctxt 9\nbtime 1700000000\nprocesses 4\n")
+	p.write("1/stat", statLine(1, "systemd", 0x400100, 1))
 	p.namespace(firstNamespace)
 	return p
 }
