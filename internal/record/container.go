@@ -67,16 +67,16 @@ func (r *Recorder) recordUse(ts pcommon.Timestamp, use *gpu.ContainerUse, opts [
 		r.users.RecordContainerGpuPowerDataPoint(ts, v, use.DeviceID, opts...)
 	}
 	if v, ok := use.Energy.Get(); ok {
-		r.users.RecordContainerGpuEnergyDataPoint(ts, v, use.DeviceID, append(opts, startOf(use.Energy))...)
+		r.users.RecordContainerGpuEnergyDataPoint(ts, v, use.DeviceID, append(opts, startOf(use.Energy, ts))...)
 	}
 	if v, ok := use.IdleTime.Get(); ok {
-		r.users.RecordContainerGpuIdleTimeDataPoint(ts, v, use.DeviceID, append(opts, startOf(use.IdleTime))...)
+		r.users.RecordContainerGpuIdleTimeDataPoint(ts, v, use.DeviceID, append(opts, startOf(use.IdleTime, ts))...)
 	}
 }
 
-// startOf is the start of a counter that we keep ourselves.
-func startOf(c gpu.Counter[float64]) *metadata.StartTime {
-	return &metadata.StartTime{Timestamp: pcommon.NewTimestampFromTime(c.Since())}
+// startOf is the start of a counter that we keep ourselves. Where the clock was set back, no point may end before it starts.
+func startOf(c gpu.Counter[float64], ts pcommon.Timestamp) *metadata.StartTime {
+	return &metadata.StartTime{Timestamp: min(pcommon.NewTimestampFromTime(c.Since()), ts)}
 }
 
 // containerOptions tell a container apart on its points: by its names, by its id where they are not known, or by

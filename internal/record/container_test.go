@@ -5,6 +5,7 @@ package record
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,20 @@ func TestContainerOnItsPoints(t *testing.T) {
 		})
 		require.Len(t, points, 1)
 		assert.Equal(t, with(c.want, "hw.id", gpuID), points[0].Attributes)
+	}
+}
+
+// The clock was set back since a total was begun: no point ends before it starts.
+func TestContainerTotalsAfterClockWasSetBack(t *testing.T) {
+	for _, tt := range []struct{ since, want time.Time }{{readAt.Add(-time.Hour), readAt.Add(-time.Hour)}, {readAt.Add(time.Hour), readAt}} {
+		total := gpu.TotalSince(7.0, tt.since)
+		points := recordAll(&gpu.Node{Time: readAt, Containers: []gpu.ContainerUse{
+			{Container: &gpu.Container{ID: "c1"}, DeviceID: gpuID, Energy: total, IdleTime: total},
+		}})
+		require.Len(t, points, 2)
+		for _, p := range points {
+			assert.True(t, tt.want.Equal(p.Start.AsTime()), p.Metric)
+		}
 	}
 }
 
