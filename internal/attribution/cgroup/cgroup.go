@@ -27,7 +27,9 @@ func Parse(content string) Ref {
 	for line := range strings.Lines(content) {
 		_, rest, _ := strings.Cut(line, ":")
 		_, path, _ := strings.Cut(rest, ":")
-		if ref := parsePath(strings.TrimRight(path, "\n")); ref.rank() > best.rank() {
+		// cgroups(7) marks a control group so that is gone, of a process that has ended and was not waited for.
+		path = strings.TrimSuffix(strings.TrimRight(path, "\n"), " (deleted)")
+		if ref := parsePath(path); ref.rank() > best.rank() {
 			best = ref
 		}
 	}
@@ -56,6 +58,7 @@ func (r Ref) rank() int {
 func parsePath(path string) Ref {
 	var ref Ref
 	slurm := false
+	above := "" // the name before
 	for part := range strings.SplitSeq(path, "/") {
 		// containerd that is not told of systemd joins the names with colons:
 		// system.slice:containerd.service:kubepods-pod….slice:cri-containerd:<id>.
@@ -65,7 +68,9 @@ func parsePath(path string) Ref {
 				ref.PodUID, ref.ContainerID = uid, ""
 				continue
 			}
-			if id := containerID(name); id != "" && ref.ContainerID == "" {
+			podmanPod := above == "libpod_parent" && !strings.HasPrefix(name, "libpod-")
+			above = name
+			if id := containerID(name); id != "" && ref.ContainerID == "" && !podmanPod {
 				ref.ContainerID = id
 				continue
 			}

@@ -43,6 +43,12 @@ func TestParse(t *testing.T) {
 		{"pod without a container", "0::/kubepods/burstable/pod" + podID, Ref{PodUID: podID}},
 		{"conmon of a pod", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice/crio-conmon-" + id + ".scope", Ref{PodUID: podID}},
 
+		// Of a process that has ended and was not waited for, while its control group is gone (cgroups(7)).
+		{"removed, systemd", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope (deleted)", inPod},
+		{"removed, cgroupfs", "0::/kubepods/burstable/pod" + podID + "/" + id + " (deleted)", inPod},
+		{"removed, pod", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice (deleted)", Ref{PodUID: podID}},
+		{"removed, service", "0::/system.slice/ollama.service (deleted)", Ref{SystemdUnit: "ollama.service"}},
+
 		// Version 1 and the mixed hierarchy.
 		{"version 1", "12:memory:/kubepods/burstable/pod" + podID + "/" + id + "\n11:cpu,cpuacct:/kubepods/burstable/pod" + podID + "/" + id + "\n1:name=systemd:/kubepods/burstable/pod" + podID + "/" + id + "\n", inPod},
 		{"mixed, version 2 unused", "3:memory:/kubepods/pod" + podID + "/" + id + "\n2:pids:/\n1:name=systemd:/system.slice/containerd.service\n0::/system.slice/containerd.service\n", inPod},
@@ -80,6 +86,9 @@ func TestParse(t *testing.T) {
 		{"Podman", "0::/machine.slice/libpod-" + id + ".scope/container", Ref{ContainerID: id}},
 		{"Podman, of a user", "0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" + id + ".scope/container", Ref{ContainerID: id}},
 		{"Podman's monitor", "0::/machine.slice/libpod-conmon-" + id + ".scope", Ref{SystemdUnit: "libpod-conmon-" + id + ".scope"}},
+		{"Podman's pod, systemd", "0::/machine.slice/machine-libpod_pod_" + other + ".slice/libpod-" + id + ".scope/container", Ref{ContainerID: id}},
+		{"Podman's pod, cgroupfs", "5:devices:/libpod_parent/" + other + "/libpod-" + id, Ref{ContainerID: id}},
+		{"Podman without a pod, cgroupfs", "5:devices:/libpod_parent/libpod-" + id, Ref{ContainerID: id}},
 		{"containerd", "0::/default/" + id, Ref{ContainerID: id}},
 		{"ECS", "0::/ecs/11112222333344445555666677778888/" + id, Ref{ContainerID: id}},
 
