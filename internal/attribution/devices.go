@@ -115,6 +115,9 @@ func (x *deviceIndex) addWhole(devices []gpu.Device, i int) {
 		if name := nodeName(d); name != "" {
 			x.key(name, i)
 		}
+		if isUUID(d.ID) { // without GPU- before it: a Jetson's
+			x.key(tegra, i)
+		}
 		x.unnamed[i] = !named(d)
 		if n, ok := d.Index.Get(); ok {
 			x.key(indexKey(strconv.Itoa(n)), i)

@@ -46,6 +46,7 @@ func TestDialects(t *testing.T) {
 	split := []gpu.Device{device(0), mig(0, 1), mig(0, 2), device(1)}
 	amd := []gpu.Device{{ID: "0123456789abcdef", Name: "card1", Vendor: gpu.AMD, Info: gpu.Info{PCIAddress: "0000:1b:00.0"}}}
 	const gke = gpu.SharingReplicas
+	const jetson = "54d69484-da94-4413-ba60-17df9cf43bed"
 	tests := []struct {
 		name         string
 		devices      []gpu.Device
@@ -68,6 +69,7 @@ func TestDialects(t *testing.T) {
 		{"GKE MIG, unnamed", unnamedMIG(), resource, "nvidia0/gi2", []string{uuid(0) + "/2/0"}, gpu.SharingExclusive},
 		{"GKE MIG shared", split, resource, "nvidia0/gi2/vgpu3", []string{migUUID(2)}, gke},
 		{"GKE shared", whole, resource, "nvidia1/vgpu0", []string{uuid(1)}, gke},
+		{"Jetson", []gpu.Device{{ID: jetson, Name: "nvidia0", Vendor: gpu.NVIDIA}}, resource, "tegra", []string{jetson}, gpu.SharingExclusive},
 		{"index", whole, resource, "1", []string{uuid(1)}, gpu.SharingExclusive},
 		{"PCI address", whole, "nvidia.com/pgpu", "00000000:11:00.0", []string{uuid(1)}, gpu.SharingExclusive},
 		{"AMD", amd, "amd.com/gpu", "0000:1b:00.0", []string{"0123456789abcdef"}, gpu.SharingExclusive},

@@ -10,6 +10,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
+// tegra is what NVIDIA's device plugin calls the GPU of a Jetson.
+const tegra = "tegra"
+
 // target is what an allocation's id says of the device.
 type target struct {
 	key     string     // by which a deviceIndex finds it; empty where the id is in no known form
@@ -29,6 +32,7 @@ type target struct {
 //	0000:1b:00.0                                AMD, and plugins that hand out PCI functions
 //	amdgpu_xcp_<n>                              AMD, a partition
 //	…-slice-<n>                                 AMD, a replica (time-slicing)
+//	tegra                                       NVIDIA's own plugin's only GPU of a Jetson
 //	<n>, <n>:<m>                                NVIDIA's own plugins' index of a GPU (of a MIG instance: not told)
 //
 // Some plugins that share GPUs call their slots by a UUID and a number, GPU-<uuid>-<n>, and give the container another GPU than
@@ -61,6 +65,8 @@ func parseID(resource, id string) target {
 		if replica {
 			t.sharing = gpu.SharingReplicas
 		}
+	case t.vendor == gpu.NVIDIA && id == tegra:
+		t.key = id
 	case t.vendor == gpu.NVIDIA && isGPUResource(resource) && isNumber(id):
 		t.key = indexKey(id)
 	}

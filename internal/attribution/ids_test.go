@@ -39,6 +39,9 @@ func TestParseID(t *testing.T) {
 		{"nvidia.com/gpu", "0:1", target{vendor: gpu.NVIDIA}},
 		{"nvidia.com/gpu", "2", target{key: "index:2", vendor: gpu.NVIDIA}},
 		{"nvidia.com/GA102GL_A10", "2", target{vendor: gpu.NVIDIA}}, // an IOMMU group
+		{"nvidia.com/gpu", "tegra", target{key: "tegra", vendor: gpu.NVIDIA}},
+		{"nvidia.com/gpu.shared", "tegra::3", target{key: "tegra", vendor: gpu.NVIDIA, sharing: gpu.SharingReplicas}},
+		{"amd.com/gpu", "tegra", target{vendor: gpu.AMD}},
 		{"amd.com/gpu", "2", target{vendor: gpu.AMD}},
 		{"amd.com/gpu", "0000:1B:00.0-slice-3", target{key: "pci:0000:1b:00.0", vendor: gpu.AMD, sharing: gpu.SharingTimeSlicing}},
 		{"x.io/y", "00010000:1b:00.0", target{key: "pci:00010000:1b:00.0"}},
