@@ -25,8 +25,9 @@ var namespaced = map[string][]string{
 }
 
 // readable is what a ClusterRole may let a collector read. Neither Secrets nor ConfigMaps are among it.
-var readable = []string{"pods", "nodes", "namespaces", "replicasets.apps", "jobs.batch", "resourceslices.resource.k8s.io",
-	"resourceclaims.resource.k8s.io"}
+var readable = []string{
+	"pods", "nodes", "namespaces", "replicasets.apps", "jobs.batch", "resourceslices.resource.k8s.io", "resourceclaims.resource.k8s.io",
+}
 
 // Nothing may be read but what is listed here, nothing be changed but by an exec and in a Lease, and no rule has a wildcard.
 func TestRolesAreMinimal(t *testing.T) {
