@@ -28,7 +28,7 @@ func (r *Recorder) recordContainers(ts pcommon.Timestamp, node *gpu.Node) {
 			continue
 		}
 		done = append(done, c)
-		opts := containerOptions(c)
+		opts := containerOptions(c, named(node.Containers, c))
 		for j := i; j < len(node.Containers); j++ {
 			if use := &node.Containers[j]; use.Container == c {
 				r.recordUse(ts, use, opts)
@@ -79,11 +79,20 @@ func startOf(c gpu.Counter[float64], ts pcommon.Timestamp) *metadata.StartTime {
 	return &metadata.StartTime{Timestamp: min(pcommon.NewTimestampFromTime(c.Since()), ts)}
 }
 
-// containerOptions tell a container apart on its points: by its names, by its id where they are not known, or by
-// what stands in for a container where there is no Kubernetes.
-func containerOptions(c *gpu.Container) []metadata.MetricAttributeOption {
+// named tells whether a container's names are known, and no other's: one whose processes are stuck in the driver stays beside
+// the one that was made anew.
+func named(all []gpu.ContainerUse, c *gpu.Container) bool {
+	return c.Name != "" && c.PodName != "" && !slices.ContainsFunc(all, func(u gpu.ContainerUse) bool {
+		o := u.Container
+		return o != c && o.PodName == c.PodName && o.Name == c.Name && o.Namespace == c.Namespace
+	})
+}
+
+// containerOptions tell a container apart on its points: by its names, by its id where they do not, or by what stands in for a
+// container where there is no Kubernetes.
+func containerOptions(c *gpu.Container, named bool) []metadata.MetricAttributeOption {
 	var opts []metadata.MetricAttributeOption
-	if c.Name == "" || c.PodName == "" {
+	if !named {
 		opts = withText(opts, c.ID, metadata.WithContainerIDMetricAttribute)
 	}
 	opts = withText(opts, c.Name, metadata.WithK8sContainerNameMetricAttribute)

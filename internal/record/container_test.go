@@ -36,6 +36,24 @@ func TestContainerOnItsPoints(t *testing.T) {
 	}
 }
 
+// A container that is stuck in the driver may stay beside the one that was made anew under its names.
+func TestContainersOfOneName(t *testing.T) {
+	old := gpu.Container{ID: "c1", Name: "main", PodName: "train-0", PodUID: "u1", Namespace: "ml"}
+	anew, other, elsewhere := old, old, old
+	anew.ID, anew.PodUID = "c2", "u2"
+	other.ID, other.Name = "c3", "helper"
+	elsewhere.ID, elsewhere.Namespace = "c4", "dev"
+	node := gpu.Node{Time: readAt}
+	for _, c := range []*gpu.Container{&old, &anew, &other, &elsewhere} {
+		node.Containers = append(node.Containers, gpu.ContainerUse{Container: c, DeviceID: gpuID, MemoryUsage: gpu.Some[int64](7)})
+	}
+	var ids []any
+	for _, p := range recordAll(&node) {
+		ids = append(ids, p.Attributes["container.id"])
+	}
+	assert.Equal(t, []any{"c1", "c2", nil, nil}, ids)
+}
+
 // The clock was set back since a total was begun: no point ends before it starts.
 func TestContainerTotalsAfterClockWasSetBack(t *testing.T) {
 	for _, tt := range []struct{ since, want time.Time }{{readAt.Add(-time.Hour), readAt.Add(-time.Hour)}, {readAt.Add(time.Hour), readAt}} {
