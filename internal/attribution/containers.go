@@ -111,6 +111,13 @@ func (c *containers) user(ref cgroup.Ref) *gpu.Container {
 		if pod := c.podOf(ref); pod != nil {
 			describe(&found, pod, c.view.Owners)
 			found.Name = pod.ContainerByID(ref.ContainerID)
+			if found.Name == "" && len(pod.Containers) == 1 {
+				// It can be no other: a sandbox that runs all of the pod, or an instance that the API does not tell of yet.
+				found.Name = pod.Containers[0].Name
+				if found.ID == "" {
+					found.ID = pod.Containers[0].ID
+				}
+			}
 		}
 		if found.PodName == "" || found.Name == "" {
 			c.fromLogs(&found)

@@ -160,9 +160,9 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// A container restarts: its process is of a new instance, of which the API tells a little later.
+// A container restarts: its process is of a new instance, of which the API tells a little later. Of two it is not known which until then.
 func TestContainerRestart(t *testing.T) {
-	m := newMachine(t, nil, podOf(train)).start()
+	m := newMachine(t, nil, podOf(train, helper)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
 	again := func() *gpu.Node {
 		node := nodeOf(device(0))
@@ -175,7 +175,7 @@ func TestContainerRestart(t *testing.T) {
 	assert.False(t, general(use(t, node, train.joined(), uuid(0))).Known())
 	assert.Equal(t, "train-0", node.Processes[0].Container.PodName, "the pod is known all the same")
 
-	pod := podOf(train)
+	pod := podOf(train, helper)
 	pod.Status.ContainerStatuses[0].ContainerID = "containerd://" + hash("new", 64)
 	_, err := m.client.CoreV1().Pods("ml").UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
 	require.NoError(t, err)

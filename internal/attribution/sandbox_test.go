@@ -1,0 +1,51 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// A sandbox (gVisor) runs all of a pod in one process, in the pod's control group or in that of its sandbox. Where the pod has one
+// container, it is that one's.
+func TestSandbox(t *testing.T) {
+	sandbox := strings.Repeat("5", 64)
+	container := func(id string) *gpu.Container {
+		c := train.joined()
+		c.ID = id
+		return c
+	}
+	for _, tt := range []struct {
+		name   string
+		pod    *corev1.Pod
+		cgroup string
+		want   *gpu.Container // nil: not known which
+	}{
+		{"pod's group", podOf(train), strings.Replace(train.cgroup(), "/cri-containerd-"+train.id()+".scope", "", 1), train.joined()},
+		{"sandbox's group", podOf(train), strings.Replace(train.cgroup(), train.id(), sandbox, 1), container(sandbox)},
+		{"two containers", podOf(train, helper), strings.Replace(train.cgroup(), train.id(), sandbox, 1), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMachine(t, nil, tt.pod).start()
+			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
+			node := nodeOf(device(0))
+			run(node, 10, uuid(0), train, 4e9, 0.3)
+			node.Processes[0].Cgroup = tt.cgroup
+			m.apply(node)
+			if tt.want == nil {
+				assert.Len(t, node.Containers, 2)
+				return
+			}
+			inDelta(t, 0.8, general(use(t, node, tt.want, uuid(0))))
+			assert.Len(t, node.Containers, 1)
+		})
+	}
+}
