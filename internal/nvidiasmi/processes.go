@@ -6,6 +6,7 @@ package nvidiasmi
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -185,23 +186,42 @@ func (r *Reader) addProcesses(s *sweep) {
 	}
 }
 
-// unmonitored tells of GPUs that pmon leaves out although they are well: it has a limit.
+// unmonitored tells of GPUs that pmon leaves out although they are well: it has a limit; and of those of whose processes it tells nothing.
 func (r *Reader) unmonitored(s *sweep) {
 	if len(s.pmon.GPUs) == 0 {
 		return
 	}
-	left := 0
+	left, nameless := 0, 0
 	for i := range s.log.GPUs {
 		g := &s.log.GPUs[i]
 		index, known := g.Device.Index.Get()
-		if enabled, _ := g.MIG.Get(); known && !enabled && g.Device.State() != gpu.StateFailed && !s.pmon.GPUs[int64(index)] {
+		enabled, _ := g.MIG.Get()
+		switch {
+		case !known || enabled || g.Device.State() == gpu.StateFailed:
+		case !s.pmon.GPUs[int64(index)]:
 			left++
+		case r.unnamed(s, g):
+			nameless++
 		}
+	}
+	if nameless > 0 {
+		r.problem("", "process names", fmt.Errorf("nvidia-smi pmon: the name of a process cannot be read on %d of %d GPUs, and of no process there it "+
+			"tells the utilization; run it where the machine's processes can be seen (hostPID: true)", nameless, len(s.log.GPUs)))
 	}
 	if left > 0 {
 		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: it leaves out %d of %d GPUs; set NVSMI_SHOW_ALL_DEVICES=1 where it runs",
 			left, len(s.log.GPUs)))
 	}
+}
+
+// unnamed tells whether a GPU has a process without a name, and pmon has none of its processes.
+func (r *Reader) unnamed(s *sweep, g *parse.GPU) bool {
+	for i := range s.pmon.Processes {
+		if index, ok := s.pmon.Processes[i].Index.Get(); ok && g.Device.Index == gpu.Some(int(index)) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(r.node.Processes, func(p gpu.Process) bool { return p.DeviceID == g.Device.ID && p.Command == "" })
 }
 
 // leafOf returns the id of the MIG device with the instance ids, or the GPU's where it has none. Where MIG is on and the

@@ -211,6 +211,35 @@ func TestTrapPmonStopsAtAFewGPUs(t *testing.T) {
 	require.ErrorContains(t, node.Problems[0].Err, "it leaves out 1 of 2 GPUs; set NVSMI_SHOW_ALL_DEVICES=1")
 }
 
+// Of a GPU with a process whose name cannot be read pmon says that it is idle, of the first one before the heading.
+func TestTrapPmonWithoutTheNameOfAProcess(t *testing.T) {
+	for name, change := range map[string]func(f *tool){
+		"full": func(f *tool) {
+			f.xml.stdout = strings.Replace(f.xml.stdout, "<process_name>VLLM::EngineCore</process_name>", "<process_name></process_name>", 1)
+		},
+		"fast": func(f *tool) {
+			f.xml = minorsXML("1", "0")
+			f.help, f.table = tableTool(t, allNames()).help, tableTool(t, allNames()).table
+			f.apps = answer{stdout: "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n990001, GPU-a, 500 MiB, [Not Found]\n"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := h100Tool(t)
+			f.pmon = answer{stdout: "0 - - - - - - - - -\n# gpu pid type sm mem enc dec fb ccpm command\n1 12 G 1 2 3 4 5 6 x\n"}
+			change(f)
+			node := read(t, newReader(t, name, f, newClock()))
+			require.Len(t, node.Processes, 2)
+			assert.Empty(t, node.Processes[0].Executable)
+			require.Len(t, node.Problems, 1)
+			assert.Equal(t, "process names", node.Problems[0].What)
+			require.ErrorContains(t, node.Problems[0].Err, "the name of a process cannot be read on 1 of 2 GPUs")
+		})
+	}
+	f := h100Tool(t)
+	f.pmon = answer{stdout: "# gpu pid type sm mem enc dec fb ccpm command\n0 - - - - - - - - -\n1 - - - - - - - - -\n"}
+	assert.Empty(t, problems(read(t, newReader(t, QueryFull, f, newClock()))), "the process was started between the calls")
+}
+
 func TestProcessesUnread(t *testing.T) {
 	node := read(t, newReader(t, QueryFull, h100Tool(t), newClock()))
 	assert.False(t, node.Devices[0].ProcessesUnread)

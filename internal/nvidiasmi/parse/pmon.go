@@ -31,7 +31,13 @@ func Pmon(data []byte) (Monitored, error) {
 			}
 			continue // or the second line of a heading, which holds the units
 		}
-		if columns == nil || isMessage(line) {
+		if columns == nil {
+			if index, ok := idleRow(line); ok {
+				m.GPUs[index] = true
+			}
+			continue
+		}
+		if isMessage(line) {
 			continue
 		}
 		p, ok := pmonRow(line, columns)
@@ -45,10 +51,26 @@ func Pmon(data []byte) (Monitored, error) {
 			m.Processes = append(m.Processes, p)
 		}
 	}
-	if columns == nil {
+	if columns == nil && len(m.GPUs) == 0 {
 		return m, errors.New("no heading that begins with # gpu")
 	}
 	return m, nil
+}
+
+// idleRow reads a row without a heading. Where the name of a process cannot be read nvidia-smi 535 prints that its GPU is idle; of the
+// first GPU before the heading, which is left out where no GPU has another process.
+func idleRow(line []byte) (index int64, ok bool) {
+	cells := bytes.Fields(line)
+	if len(cells) < 4 {
+		return 0, false
+	}
+	for _, cell := range cells[1:] {
+		if !bytes.Equal(cell, []byte("-")) {
+			return 0, false
+		}
+	}
+	index, ok = integer(cells[0], unitCount)
+	return index, ok && index < maxGPUs
 }
 
 func isPmonHeading(names []string) bool {
@@ -127,7 +149,7 @@ func (p *Process) pmonCell(name string, cell []byte) bool {
 }
 
 func percent(cell []byte) gpu.Opt[float64] {
-	if v, ok := number(cell, unitFraction); ok && v >= 0 {
+	if v, ok := number(cell, unitFraction); ok && v >= 0 && v <= 1 {
 		return gpu.Some(v)
 	}
 	return gpu.Opt[float64]{}

@@ -31,6 +31,28 @@ func TestTrapPmonHeadingInTheMiddle(t *testing.T) {
 	assert.Len(t, m.Processes, 2, "the idle GPU's row has no process")
 }
 
+// Where a process's name cannot be read, as of one that has just ended, nvidia-smi 535 has an idle row for its GPU; for the first GPU
+// before the heading, and without one where all are such.
+func TestTrapPmonRowBeforeTheHeading(t *testing.T) {
+	m, err := Pmon([]byte("    0          -     -      -      -      -      -      -      -    -              \n" +
+		"# gpu         pid  type    sm    mem    enc    dec     fb   ccpm    command\n" +
+		"# Idx           #   C/G     %      %      %      %     MB     MB    name\n" +
+		"    1       4242     C      -      -      -      -    500      0    a              \n"))
+	require.NoError(t, err)
+	assert.Equal(t, map[int64]bool{0: true, 1: true}, m.GPUs)
+	assert.Len(t, m.Processes, 1)
+	assert.Zero(t, m.Dropped)
+
+	m, err = Pmon([]byte("    0          -     -      -      -      -      -      -      -    -              \n" +
+		"    1          -     -      -      -      -      -      -      -    -              \n"))
+	require.NoError(t, err)
+	assert.Equal(t, map[int64]bool{0: true, 1: true}, m.GPUs)
+
+	m, err = Pmon([]byte("0 of 8 GPUs\n12 -\n300 - - - - - - - - -\n- - - - - - - - - -\n# gpu pid type sm mem enc dec fb ccpm command\n"))
+	require.NoError(t, err)
+	assert.Empty(t, m.GPUs, "those are no rows")
+}
+
 func TestTrapPmonDashIsNoSample(t *testing.T) {
 	m, err := Pmon(testdata(t, "pmon/old-um.txt"))
 	require.NoError(t, err)
