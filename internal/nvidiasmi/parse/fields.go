@@ -22,7 +22,7 @@ func identityFields() []Field {
 
 func loadFields() []Field {
 	task := func(name string, g gpu.Group, basic bool, t gpu.Task) Field {
-		return Field{[]string{name}, g, basic, real(name, unitFraction, func(b *build) *gpu.Opt[float64] { return &device(b).Utilization[t] })}
+		return Field{[]string{name}, g, basic, share(name, func(b *build) *gpu.Opt[float64] { return &device(b).Utilization[t] })}
 	}
 	memory := func(name string, g gpu.Group, basic bool, to func(*gpu.Memory) *gpu.Opt[int64]) Field {
 		return Field{[]string{name}, g, basic, whole(name, unitBytes, func(b *build) *gpu.Opt[int64] { return to(&device(b).Memory) })}
@@ -32,7 +32,7 @@ func loadFields() []Field {
 		{
 			[]string{"utilization.memory"},
 			gpu.GroupUtilization, true,
-			real("utilization.memory", unitFraction, func(b *build) *gpu.Opt[float64] { return &device(b).MemoryController }),
+			share("utilization.memory", func(b *build) *gpu.Opt[float64] { return &device(b).MemoryController }),
 		},
 		task("utilization.encoder", gpu.GroupMediaUtilization, false, gpu.TaskEncoder),
 		task("utilization.decoder", gpu.GroupMediaUtilization, false, gpu.TaskDecoder),
@@ -55,7 +55,7 @@ func heatFields() []Field {
 		return Field{
 			[]string{name},
 			gpu.GroupTemperature, basic,
-			real(name, unitCelsius, func(b *build) *gpu.Opt[float64] { return &device(b).Temperature[s] }),
+			degrees(name, func(b *build) *gpu.Opt[float64] { return &device(b).Temperature[s] }),
 		}
 	}
 	watts := func(g gpu.Group, basic bool, to func(*parts) *gpu.Opt[float64], names ...string) Field {
@@ -65,7 +65,7 @@ func heatFields() []Field {
 	return []Field{
 		sensor("temperature.gpu", true, gpu.SensorGPU),
 		sensor("temperature.memory", false, gpu.SensorMemory),
-		{[]string{"temperature.gpu.tlimit"}, gpu.GroupTemperatureLimits, false, real("temperature.gpu.tlimit", unitCelsius,
+		{[]string{"temperature.gpu.tlimit"}, gpu.GroupTemperatureLimits, false, degrees("temperature.gpu.tlimit",
 			func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })},
 		watts(gpu.GroupPower, true, func(p *parts) *gpu.Opt[float64] { return &p.power.chosen }, "power.draw"),
 		watts(gpu.GroupPower, false, func(p *parts) *gpu.Opt[float64] { return &p.power.average }, "power.draw.average", "gpu.power.draw.average"),
@@ -80,7 +80,7 @@ func heatFields() []Field {
 
 func clockFields() []Field {
 	clock := func(g gpu.Group, c gpu.ClockDomain, to func(*gpu.Clock) *gpu.Opt[float64], names ...string) Field {
-		return Field{names, g, true, real(names[0], unitHertz, func(b *build) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) })}
+		return Field{names, g, true, hertz(names[0], func(b *build) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) })}
 	}
 	speed := func(c *gpu.Clock) *gpu.Opt[float64] { return &c.Speed }
 	limit := func(c *gpu.Clock) *gpu.Opt[float64] { return &c.Limit }
@@ -112,14 +112,14 @@ func clockFields() []Field {
 
 // linkFields read the link's state. The width has no unit in a table. There is no column of replays.
 func linkFields() []Field {
-	link := func(name string, to func(*gpu.PCIe) *gpu.Opt[int64]) Field {
-		return Field{[]string{name}, gpu.GroupPCIeLink, true, whole(name, unitLanes, func(b *build) *gpu.Opt[int64] { return to(&device(b).PCIe) })}
+	field := func(name string, to func(*gpu.PCIe) *gpu.Opt[int64]) Field {
+		return Field{[]string{name}, gpu.GroupPCIeLink, true, link(name, to)}
 	}
 	return []Field{
-		link("pcie.link.gen.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Generation }),
-		link("pcie.link.gen.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.GenerationLimit }),
-		link("pcie.link.width.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Width }),
-		link("pcie.link.width.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.WidthLimit }),
+		field("pcie.link.gen.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Generation }),
+		field("pcie.link.gen.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.GenerationLimit }),
+		field("pcie.link.width.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Width }),
+		field("pcie.link.width.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.WidthLimit }),
 	}
 }
 

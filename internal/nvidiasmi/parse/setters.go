@@ -16,32 +16,7 @@ import (
 // setter takes a printed text to where its value belongs.
 type setter func(b *build, printed []byte)
 
-// real, whole and truth are setters of a number, a whole number and a flag.
-func real(quantity string, units []unit, to func(*build) *gpu.Opt[float64]) setter {
-	return func(b *build, printed []byte) {
-		if v, ok := number(printed, units); ok {
-			*to(b) = gpu.Some(v)
-			return
-		}
-		b.note(quantity, printed)
-	}
-}
-
-// mostPower is what is believed of a GPU or its module, in watts. Where the driver does not tell a limit, nvidia-smi 535 prints what
-// lies in its memory as one: half a megawatt, or three.
-const mostPower = 60_000
-
-// power is a setter of watts.
-func power(quantity string, to func(*build) *gpu.Opt[float64]) setter {
-	return func(b *build, printed []byte) {
-		if v, ok := number(printed, unitWatts); ok && v >= 0 && v <= mostPower {
-			*to(b) = gpu.Some(v)
-			return
-		}
-		b.note(quantity, printed)
-	}
-}
-
+// whole and truth are setters of a whole number and a flag.
 func whole(quantity string, units []unit, to func(*build) *gpu.Opt[int64]) setter {
 	return func(b *build, printed []byte) {
 		if v, ok := integer(printed, units); ok {
@@ -162,11 +137,13 @@ func setPState(b *build, printed []byte) {
 			return
 		}
 	}
-	b.note("pstate", printed)
+	if string(bytes.TrimSpace(inBrackets(printed))) != "Unknown" {
+		b.note("pstate", printed)
+	}
 }
 
 func setFan(b *build, printed []byte) {
-	if v, ok := number(printed, unitFraction); ok {
+	if v, ok := number(printed, unitFraction); ok && v >= 0 {
 		b.gpu.Device.Fans = append(b.gpu.Device.Fans[:0], gpu.Fan{Location: "fan0", Ratio: gpu.Some(v)})
 		return
 	}

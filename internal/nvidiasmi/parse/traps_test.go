@@ -46,7 +46,7 @@ func TestTrapNoNumberIsAbsentNeverZero(t *testing.T) {
 		"N/A": verdictNone, "[N/A]": verdictNone, "[Not Supported]": verdictNone, "Not Supported": verdictNone,
 		"[Requested functionality has been deprecated]": verdictNone, "Requested functionality has been deprecated": verdictNone,
 		"--": verdictNone, "n/a": verdictNone, "Not supported": verdictNone, "Not Available": verdictNone, "No Data": verdictNone,
-		"Not Applicable": verdictNone, "GPU needs reset": verdictReset,
+		"[No data]": verdictNone, "System is not in ready state": verdictNone, "Not Applicable": verdictNone, "GPU needs reset": verdictReset,
 		"[Function Not Found]": verdictNone, "Not Found": verdictNone, "": verdictNone, "-": verdictNone, "None": verdictNone,
 		"[GPU is lost]": verdictLost, "GPU is lost": verdictLost, "GPU has fallen off the bus": verdictLost,
 		"[GPU requires reset]": verdictReset, "GPU requires reset": verdictReset, "[Reset Required]": verdictReset,

@@ -55,6 +55,9 @@ func number(b []byte, units []unit) (value float64, ok bool) {
 		scale = math.Pow10(n)
 		whole += 1 + n
 	}
+	if mantissa == noValue && scale == 1 {
+		return 0, false
+	}
 	name := bytes.TrimSpace(b[whole:])
 	if len(name) == 0 {
 		return inUnit(mantissa, scale, units[0], negative)
@@ -124,10 +127,12 @@ func judge(b []byte) verdict {
 	b = inBrackets(b)
 	switch string(b) {
 	case "", "-", "--", "N/A", "n/a", "None", "Not Supported", "Not supported", "Not Available", "Not Found", "Function Not Found",
-		"Requested functionality has been deprecated", "No Data", "Not Applicable":
+		"Requested functionality has been deprecated", "No Data", "No data", "System is not in ready state", "Not Applicable":
 		return verdictNone
 	}
 	switch {
+	case isMark(b):
+		return verdictNone
 	case containsFold(b, "gpu is lost"), containsFold(b, "fallen off the bus"):
 		return verdictLost
 	case containsFold(b, "requires reset"), containsFold(b, "reset required"), containsFold(b, "needs reset"),

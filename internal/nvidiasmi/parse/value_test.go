@@ -66,7 +66,7 @@ func TestWholeNumbers(t *testing.T) {
 			assert.Equal(t, want, v, printed)
 		}
 	}
-	for printed, want := range map[string]int64{"1": 1, "4294967295": 4294967295, "4294967296": 0, "0": 0, "-5": 0, "N/A": 0} {
+	for printed, want := range map[string]int64{"1": 1, "4294967294": 4294967294, "4294967295": 0, "4294967296": 0, "0": 0, "-5": 0, "N/A": 0} {
 		pid, ok := processID([]byte(printed))
 		if assert.Equal(t, want > 0, ok, printed) && ok {
 			assert.Equal(t, want, pid, printed)

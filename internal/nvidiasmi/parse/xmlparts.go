@@ -51,7 +51,7 @@ func xmlClocks() map[string]*element {
 
 func clocks(prefix string, to func(*gpu.Clock) *gpu.Opt[float64]) map[string]*element {
 	domain := func(name string, c gpu.ClockDomain) *element {
-		return leaf(real(prefix+name, unitHertz, func(b *build) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) }))
+		return leaf(hertz(prefix+name, func(b *build) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) }))
 	}
 	return map[string]*element{
 		"graphics_clock": domain("graphics", gpu.ClockGraphics),

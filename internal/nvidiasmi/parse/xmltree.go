@@ -75,12 +75,12 @@ func xmlIdentity() map[string]*element {
 			"replay_counter": leaf(setReplays),
 			"pci_gpu_link_info": branch(map[string]*element{
 				"pcie_gen": branch(map[string]*element{
-					"current_link_gen": leaf(whole("pcie.link.gen.current", unitCount, func(b *build) *gpu.Opt[int64] { return &device(b).PCIe.Generation })),
-					"max_link_gen":     leaf(whole("pcie.link.gen.max", unitCount, func(b *build) *gpu.Opt[int64] { return &device(b).PCIe.GenerationLimit })),
+					"current_link_gen": leaf(link("pcie.link.gen.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Generation })),
+					"max_link_gen":     leaf(link("pcie.link.gen.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.GenerationLimit })),
 				}),
 				"link_widths": branch(map[string]*element{
-					"current_link_width": leaf(whole("pcie.link.width.current", unitLanes, func(b *build) *gpu.Opt[int64] { return &device(b).PCIe.Width })),
-					"max_link_width":     leaf(whole("pcie.link.width.max", unitLanes, func(b *build) *gpu.Opt[int64] { return &device(b).PCIe.WidthLimit })),
+					"current_link_width": leaf(link("pcie.link.width.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Width })),
+					"max_link_width":     leaf(link("pcie.link.width.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.WidthLimit })),
 				}),
 			}),
 		}),
@@ -89,7 +89,7 @@ func xmlIdentity() map[string]*element {
 
 func xmlUtilization() map[string]*element {
 	task := func(quantity string, t gpu.Task) *element {
-		return leaf(real(quantity, unitFraction, func(b *build) *gpu.Opt[float64] { return &device(b).Utilization[t] }))
+		return leaf(share(quantity, func(b *build) *gpu.Opt[float64] { return &device(b).Utilization[t] }))
 	}
 	return map[string]*element{
 		"gpu_util":     task("utilization.gpu", gpu.TaskGeneral),
@@ -97,7 +97,7 @@ func xmlUtilization() map[string]*element {
 		"decoder_util": task("utilization.decoder", gpu.TaskDecoder),
 		"jpeg_util":    task("utilization.jpeg", gpu.TaskJPEG),
 		"ofa_util":     task("utilization.ofa", gpu.TaskOpticalFlow),
-		"memory_util":  leaf(real("utilization.memory", unitFraction, func(b *build) *gpu.Opt[float64] { return &device(b).MemoryController })),
+		"memory_util":  leaf(share("utilization.memory", func(b *build) *gpu.Opt[float64] { return &device(b).MemoryController })),
 	}
 }
 
@@ -125,10 +125,10 @@ func frameBuffer(m func(*build) *gpu.Memory) map[string]*element {
 // that same scale, most of them negative: no temperatures, and read nowhere.
 func xmlHeat() map[string]*element {
 	sensor := func(quantity string, s gpu.Sensor) *element {
-		return leaf(real(quantity, unitCelsius, func(b *build) *gpu.Opt[float64] { return &device(b).Temperature[s] }))
+		return leaf(degrees(quantity, func(b *build) *gpu.Opt[float64] { return &device(b).Temperature[s] }))
 	}
 	limit := func(quantity string, s gpu.Sensor, l gpu.Limit) *element {
-		return leaf(real(quantity, unitCelsius, func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureLimit[s][l] }))
+		return leaf(threshold(quantity, func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureLimit[s][l] }))
 	}
 	return map[string]*element{"temperature": branch(map[string]*element{
 		"gpu_temp":                   sensor("temperature.gpu", gpu.SensorGPU),
@@ -137,7 +137,7 @@ func xmlHeat() map[string]*element {
 		"gpu_temp_max_threshold":     limit("temperature.shutdown", gpu.SensorGPU, gpu.LimitCritical),
 		"gpu_temp_max_gpu_threshold": limit("temperature.max", gpu.SensorGPU, gpu.LimitMax),
 		"gpu_temp_max_mem_threshold": limit("temperature.memory.max", gpu.SensorMemory, gpu.LimitMax),
-		"gpu_temp_tlimit":            leaf(real("temperature.gpu.tlimit", unitCelsius, func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })),
+		"gpu_temp_tlimit":            leaf(degrees("temperature.gpu.tlimit", func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })),
 	})}
 }
 

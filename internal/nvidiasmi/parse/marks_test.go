@@ -1,0 +1,83 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// NVML says by a number with every bit set that it has no value. nvidia-smi prints some of them like any other number, of the signed
+// ones the sign as well.
+func TestTrapMarkOfNoValue(t *testing.T) {
+	const mark = "4294967295"
+	for name, g := range map[string]*GPU{
+		"XML": oneGPU(t, "<fan_speed>"+mark+" %</fan_speed><performance_state>Unknown</performance_state>"+
+			"<pci><replay_counter>-1</replay_counter><pci_gpu_link_info><pcie_gen><current_link_gen>-1</current_link_gen></pcie_gen>"+
+			"<link_widths><current_link_width>-1x</current_link_width></link_widths></pci_gpu_link_info></pci>"+
+			"<utilization><gpu_util>"+mark+" %</gpu_util><memory_util>"+mark+" %</memory_util></utilization>"+
+			"<temperature><gpu_temp>"+mark+" C</gpu_temp><gpu_temp_slow_threshold>"+mark+" C</gpu_temp_slow_threshold></temperature>"+
+			"<clocks><sm_clock>"+mark+" MHz</sm_clock></clocks>"+
+			"<ecc_errors><volatile><sram_correctable>"+mark+"</sram_correctable></volatile></ecc_errors>"+
+			"<retired_pages><double_bit_retirement><retired_count>"+mark+"</retired_count></double_bit_retirement></retired_pages>"+
+			"<remapped_rows><remapped_row_corr>"+mark+"</remapped_row_corr></remapped_rows>"),
+		"table": oneRow(t, "index, uuid, fan.speed [%], pstate, utilization.gpu [%], utilization.memory [%], temperature.gpu, temperature.memory, "+
+			"clocks.current.sm [MHz], pcie.link.gen.current, ecc.errors.corrected.volatile.total, retired_pages.double_bit.count, remapped_rows.correctable",
+			"0, GPU-1, "+mark+" %, Unknown, "+mark+" %, "+mark+" %, "+mark+", "+mark+", "+mark+" MHz, "+mark+", "+mark+", "+mark+", "+mark),
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Empty(t, g.Refusals, "it is no reason to look into the kernel's log")
+			g.Device.ID, g.Device.Index, g.Device.Info = "", gpu.Opt[int]{}, gpu.Info{}
+			assert.Equal(t, gpu.Device{Vendor: gpu.NVIDIA}, g.Device)
+		})
+	}
+}
+
+// What cannot be is told as a text in a number's place is, and never sent.
+func TestTrapNumbersThatCannotBe(t *testing.T) {
+	for name, printed := range map[string]string{
+		"<utilization><gpu_util>%</gpu_util></utilization>":                             "101 %",
+		"<utilization><encoder_util>%</encoder_util></utilization>":                     "255 %",
+		"<utilization><memory_util>%</memory_util></utilization>":                       "-2 %",
+		"<temperature><gpu_temp>%</gpu_temp></temperature>":                             "65535 C",
+		"<temperature><memory_temp>%</memory_temp></temperature>":                       "-200 C",
+		"<temperature><gpu_temp_max_threshold>%</gpu_temp_max_threshold></temperature>": "65535 C",
+		"<clocks><mem_clock>%</mem_clock></clocks>":                                     "4294967 MHz",
+		"<fan_speed>%</fan_speed>":                                                      "-2 %",
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after, _ := strings.Cut(name, "%")
+			g := oneGPU(t, before+printed+after)
+			require.Len(t, g.Refusals, 1)
+			assert.Equal(t, printed, g.Refusals[0].Reason)
+			g.Device.ID, g.Device.Info = "", gpu.Info{}
+			assert.Equal(t, gpu.Device{Vendor: gpu.NVIDIA}, g.Device)
+		})
+	}
+	m, err := Pmon([]byte("# gpu pid type sm mem enc dec fb command\n0 7 C 101 3 255 100 20 x\n"))
+	require.NoError(t, err)
+	require.Len(t, m.Processes, 1)
+	assert.Equal(t, [gpu.NumTasks]gpu.Opt[float64]{gpu.TaskDecoder: gpu.Some(1.0)}, m.Processes[0].Utilization)
+}
+
+// Boards without such a threshold, and links that are down, answer with 0.
+func TestTrapZeroThatIsNone(t *testing.T) {
+	g := oneGPU(t, "<temperature><gpu_temp>0 C</gpu_temp><gpu_temp_tlimit>0 C</gpu_temp_tlimit><gpu_temp_max_threshold>0 C</gpu_temp_max_threshold>"+
+		"<gpu_temp_slow_threshold>0 C</gpu_temp_slow_threshold><gpu_temp_max_gpu_threshold>0 C</gpu_temp_max_gpu_threshold>"+
+		"<gpu_temp_max_mem_threshold>0 C</gpu_temp_max_mem_threshold></temperature>"+
+		"<pci><pci_gpu_link_info><pcie_gen><max_link_gen>0</max_link_gen><current_link_gen>0</current_link_gen></pcie_gen>"+
+		"<link_widths><max_link_width>0x</max_link_width><current_link_width>0x</current_link_width></link_widths></pci_gpu_link_info></pci>")
+	assert.Empty(t, g.Refusals)
+	assert.Equal(t, [gpu.NumSensors][gpu.NumLimits]gpu.Opt[float64]{}, g.Device.TemperatureLimit)
+	assert.Equal(t, gpu.PCIe{}, g.Device.PCIe)
+	assert.Equal(t, gpu.Some(0.0), g.Device.Temperature[gpu.SensorGPU], "it may be cold")
+	assert.Equal(t, gpu.Some(0.0), g.Device.TemperatureMargin[gpu.LimitDegraded], "no degrees are left")
+	g = oneRow(t, "index, uuid, pcie.link.gen.current, pcie.link.gen.max, pcie.link.width.current, pcie.link.width.max", "0, GPU-1, 0, 0, 0, 0")
+	assert.Equal(t, gpu.PCIe{}, g.Device.PCIe)
+}
