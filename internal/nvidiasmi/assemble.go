@@ -48,10 +48,10 @@ func (r *Reader) assemble(s *sweep) {
 }
 
 // processesRead tells whether a GPU without a process has none: XML and the table of processes say so, and pmon, which has
-// a row for an idle GPU.
+// a row for an idle GPU. The table names a GPU by its id alone.
 func (r *Reader) processesRead(s *sweep, g *parse.GPU) bool {
 	index, known := g.Device.Index.Get()
-	return r.wantsProcesses() && (g.ProcessesRead || s.appsRead || known && s.pmon.GPUs[int64(index)])
+	return r.wantsProcesses() && (g.ProcessesRead || s.appsRead && g.Device.ID != "" || known && s.pmon.GPUs[int64(index)])
 }
 
 // count fills the presence: GPUs that are read, and GPUs that are there and cannot be read. Those that the driver counts and
@@ -128,7 +128,7 @@ func (r *Reader) refusals(g *parse.GPU) {
 			what = append(what[:mostQuantities:mostQuantities], fmt.Sprintf("%d more", more))
 		}
 		list := strings.Join(what, ", ")
-		r.problem(g.Device.ID, list, fmt.Errorf("nvidia-smi: %s: %s: %s%s", g.Device.ID, list, reason, remedyFor(reason)))
+		r.problem(g.Device.ID, list, fmt.Errorf("nvidia-smi: %s: %s: %s%s", placeOf(g), list, reason, remedyFor(reason)))
 	}
 }
 

@@ -177,11 +177,11 @@ func (r *Reader) addProcesses(s *sweep) {
 		p := &s.pmon.Processes[i]
 		index, _ := p.Index.Get()
 		g := byIndex[index]
-		if g == nil || g.Device.ID == "" {
+		if g == nil || placeOf(g) == "" {
 			continue
 		}
 		if enabled, _ := g.MIG.Get(); !enabled {
-			ps.add(g.Device.ID, p)
+			ps.add(placeOf(g), p)
 		}
 	}
 }
@@ -221,14 +221,17 @@ func (r *Reader) unnamed(s *sweep, g *parse.GPU) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc(r.node.Processes, func(p gpu.Process) bool { return p.DeviceID == g.Device.ID && p.Command == "" })
+	return slices.ContainsFunc(r.node.Processes, func(p gpu.Process) bool { return p.DeviceID == placeOf(g) && p.Command == "" })
 }
+
+// placeOf is by what a process names a GPU: its id, or its address where that cannot be read (gpu.Node.CompleteIDs).
+func placeOf(g *parse.GPU) string { return firstOf(g.Device.ID, g.Device.Info.PCIAddress) }
 
 // leafOf returns the id of the MIG device with the instance ids, or the GPU's where it has none. Where MIG is on and the
 // instance is not told, a GPU with a single MIG device leaves no doubt; else the process has no known device.
 func leafOf(g *parse.GPU, gi, ci gpu.Opt[int64]) string {
 	if enabled, _ := g.MIG.Get(); !enabled && len(g.Instances) == 0 {
-		return g.Device.ID
+		return placeOf(g)
 	}
 	if !gi.Known() && len(g.Instances) == 1 {
 		return g.Instances[0].UUID

@@ -1,0 +1,56 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// A GPU whose UUID cannot be read is read all the same, and its processes are on it: they name it by its address until it has an id.
+func TestProcessesOfAGPUWithoutAUUID(t *testing.T) {
+	f := h100Tool(t)
+	f.xml.stdout = strings.Replace(f.xml.stdout, "<uuid>"+h100First+"</uuid>", "<uuid>Unknown Error</uuid>", 1)
+	f.list.stdout = strings.Replace(f.list.stdout, h100First, "Unknown Error", 1)
+	node := read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Equal(t, []string{"", h100Second}, ids(node))
+	assert.Equal(t, counts(2, 0), presence(node))
+	assert.Contains(t, problems(node), "nvidia-smi: 0000:1b:00.0: uuid: Unknown Error")
+	assert.False(t, node.Devices[0].ProcessesUnread)
+	node.Host.Name = "host"
+	node.CompleteIDs()
+	p := processOf(t, node, "host/0000:1b:00.0", 990001)
+	assert.Equal(t, gpu.Some(int64(70990<<20)), p.Memory)
+	assert.Equal(t, gpu.Some(0.97), p.Utilization[gpu.TaskGeneral])
+	assert.Len(t, node.Processes, 2)
+}
+
+// The table of processes names a GPU by nothing but its UUID: only pmon tells of those that have none.
+func TestFastProcessesOfAGPUWithoutAUUID(t *testing.T) {
+	f := tableTool(t, allNames())
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		a.stdout = strings.Replace(a.stdout, "GPU-a", "[Unknown Error]", 1)
+		return a
+	}
+	f.apps.stdout = strings.Replace(f.apps.stdout, "GPU-a", "[Unknown Error]", 1)
+	r := newReader(t, QueryFast, f, newClock())
+	node := read(t, r)
+	require.Len(t, node.Devices, 2)
+	assert.False(t, node.Devices[0].ProcessesUnread)
+	processOf(t, node, "0000:0a:00.0", 100)
+	assert.Len(t, node.Processes, 3)
+
+	f.pmon = answer{stdout: "Not supported on the device(s)\n", exit: 3}
+	node = read(t, r)
+	assert.True(t, node.Devices[0].ProcessesUnread)
+	assert.False(t, node.Devices[1].ProcessesUnread)
+	assert.Len(t, node.Processes, 1)
+}
