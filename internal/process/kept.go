@@ -37,11 +37,13 @@ func (r *Reader) keep(pid int64) *kept {
 	return k
 }
 
-func (k *kept) close() {
+// drop closes the file of a process.
+func (r *Reader) drop(k *kept) {
 	closeFile(k.fd)
 	if k.life != noLife {
-		closeFile(k.life)
+		r.lives.forget(k.life)
 	}
+	r.open--
 }
 
 // name reads the name that the process has now into buf; false where the process is gone.
@@ -59,9 +61,8 @@ func (k *kept) name(buf []byte) ([]byte, bool) {
 // release closes the file of an entry, if it has one.
 func (r *Reader) release(e *entry) {
 	if e != nil && e.kept != nil {
-		e.kept.close()
+		r.drop(e.kept)
 		e.kept = nil
-		r.open--
 	}
 }
 

@@ -37,8 +37,15 @@ func (l *lives) open(pid int64) int {
 	return life
 }
 
-// ended calls gone with each process that has ended. It must have the descriptor closed, or will be called with it again. False:
-// nothing is known.
+// forget ends the watch and closes the descriptor. To close it would not be enough: a program that is just being started has a copy,
+// and by the time that the process ends the number may be that of another file.
+func (l *lives) forget(life int) {
+	_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, life, nil)
+	closeFile(life)
+}
+
+// ended calls gone with each process that has ended. It must forget the descriptor, or will be called with it again. False: nothing
+// is known.
 func (l *lives) ended(gone func(pid int64, life int)) bool {
 	if l.epoll == 0 {
 		return false

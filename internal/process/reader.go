@@ -185,8 +185,7 @@ func (r *Reader) look(pid int64, now time.Time) *entry {
 	s, err := r.readStat(pid, r.buf)
 	if _, alive := kept.name(make([]byte, longestName)); kept != nil && (err != nil || !alive) {
 		// Only a process that was there before and after its stat file was read is known to be the one of that file.
-		kept.close()
-		r.open--
+		r.drop(kept)
 		kept = nil
 	}
 	if err != nil {

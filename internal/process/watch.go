@@ -18,9 +18,7 @@ func (r *Reader) watch() {
 	r.watched = r.lives.ended(func(pid int64, life int) {
 		if e := r.processes[pid]; e != nil && e.kept != nil && e.kept.life == life {
 			r.release(e)
-			return
 		}
-		closeFile(life) // nobody's: not to be told of it for ever
 	})
 	r.turn.next()
 }
