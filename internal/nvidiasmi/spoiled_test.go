@@ -155,6 +155,7 @@ func TestTrapErrorInTheGPUsPlace(t *testing.T) {
 	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(d))
 	assert.Equal(t, before.Info, d.Info)
 	assert.Equal(t, before.Name, d.Name)
+	assert.Equal(t, before.Model, d.Model)
 	assert.Equal(t, counts(1, 1), presence(node))
 }
 

@@ -16,7 +16,7 @@ var explanations = []differential.Explanation{
 	differential.Because(every, every, ".* Interconnect.*", differential.Missing, "nvidia-smi nvlink is not read"),
 	differential.Because(every, every, ".* Errors +link_.*", differential.Missing, "nvidia-smi nvlink is not read"),
 	differential.Because(every, every, ".* PCIe.(Transmitted|Received)", differential.Missing, "it prints a rate of 20 ms, no count of bytes"),
-	differential.Because(every, every, ".* Energy", differential.Missing, "printed since 570"),
+	differential.Because(every, every, ".* Energy", differential.Missing, "it does not print it"),
 	differential.Because(every, every, ".* Throttle.*.Time", differential.Missing, "printed since 570"),
 	differential.Because(every, every, ".* RecoveryAction", differential.Missing, "printed since 565"),
 	differential.Because(every, every, ".* process .*Utilization.*", differential.Missing, "pmon has them from functions of the library that are in no header"),
