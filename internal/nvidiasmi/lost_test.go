@@ -275,6 +275,17 @@ func TestAnotherGPUInTheSameSlot(t *testing.T) {
 	node := read(t, r)
 	assert.Equal(t, []string{h100First, "GPU-new"}, ids(node))
 	assert.Equal(t, counts(2, 0), presence(node))
+
+	// It is lost before anything else was read of it: what the one before was is not what it is.
+	f.xml.stdout = strings.Replace(f.xml.stdout, "GPU-new", "GPU-newer", 1)
+	at := strings.LastIndex(f.xml.stdout, "<serial>")
+	end := at + strings.Index(f.xml.stdout[at:], "</serial>")
+	require.NotEmpty(t, deviceOf(t, node, "GPU-new").Info.Serial)
+	f.xml.stdout = f.xml.stdout[:at] + "<serial>GPU is lost" + f.xml.stdout[end:]
+	node = read(t, r)
+	assert.Equal(t, []string{h100First, "GPU-newer"}, ids(node))
+	assert.Equal(t, counts(1, 1), presence(node))
+	assert.Empty(t, deviceOf(t, node, "GPU-newer").Info.Serial)
 }
 
 func TestFailures(t *testing.T) {

@@ -142,8 +142,10 @@ func TestSelectionThatNeverHolds(t *testing.T) {
 
 func TestTrapErrorInTheGPUsPlace(t *testing.T) {
 	f := h100Tool(t)
+	f.identity = answer{stdout: "index, uuid, compute_cap\n0, " + h100First + ", 9.0\n1, " + h100Second + ", 9.0\n"}
 	r := newReader(t, QueryFull, f, newClock())
 	before := *deviceOf(t, read(t, r), h100Second)
+	require.Equal(t, "9.0", before.Info.ComputeCapability)
 	at := strings.Index(f.xml.stdout, "\t<gpu id=\"00000000:43:00.0\">")
 	f.xml.stdout = f.xml.stdout[:at] + "\t<error_string>Unable to determine the PCI bus id for the target device: GPU is lost</error_string>\n\n</nvidia_smi_log>\n"
 	f.xml.exit = 15
