@@ -51,6 +51,9 @@ func (r *Reader) reselect(ctx context.Context, s *sweep) bool {
 		return cannot(errEndsEarly)
 	}
 	r.selectedOf = indicesOf(parse.List(lines))
+	if d := parse.Diagnose(results[0].Stdout, results[0].Stderr, results[0].ExitCode); len(r.selectedOf)+len(d.Unreachable) == 0 {
+		return cannot(errors.New(firstOf(d.Message, "nvidia-smi -L lists no GPU"))) // not even those that are lost
+	}
 	for _, index := range r.selectedOf {
 		if !slices.ContainsFunc(s.diagnosis.Unreachable, func(u parse.Unreachable) bool { return u.Index == gpu.Some(index) }) {
 			r.selected = append(r.selected, index)

@@ -104,6 +104,8 @@ func TestSpoiledWhereTheOthersCannotBeAsked(t *testing.T) {
 		want   string
 	}{
 		"list hangs":         {func(f *tool) { f.list = answer{err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)} }, "did not end in time"},
+		"list says no":       {func(f *tool) { f.list = answer{stdout: "Failed to initialize NVML: Unknown Error\n", exit: 255} }, "NVML: Unknown Error"},
+		"list is empty":      {func(f *tool) { f.list = answer{} }, "nvidia-smi -L lists no GPU"},
 		"indices are spoilt": {func(f *tool) { f.selected = nil }, "-i with their indices is refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
