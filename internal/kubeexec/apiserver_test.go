@@ -46,7 +46,8 @@ type apiServer struct {
 	resumed  int // execs over a TLS session that was resumed
 	exec     execBehaviour
 	down     bool
-	forbid   map[string]bool // paths that may not be listed
+	forbid   map[string]bool          // paths that may not be listed
+	held     map[string]chan struct{} // paths that are not answered before it is closed
 }
 
 type execBehaviour struct {
@@ -142,8 +143,14 @@ func (s *apiServer) change(object runtime.Object, remove bool) {
 
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	down, token, forbidden := s.down, s.token, s.forbid[r.URL.Path]
+	down, token, forbidden, held := s.down, s.token, s.forbid[r.URL.Path], s.held[r.URL.Path]
 	s.mu.Unlock()
+	if held != nil {
+		select {
+		case <-held:
+		case <-r.Context().Done():
+		}
+	}
 	if down {
 		panic(http.ErrAbortHandler)
 	}

@@ -40,6 +40,7 @@ type cluster struct {
 	pods     []*kube.Informer // of each target
 	nodes    *kube.Informer
 	view     *kube.View      // nil where processes are not to be attributed
+	named    chan struct{}   // closed when there are names for what is read; nil where there never are
 	selected bool            // there is a node selector
 	election *shard.Election // nil where all nodes are read
 	ending   chan struct{}   // closed at the end of all, when the end of reads is not waited for any longer
@@ -80,6 +81,7 @@ func newCluster(config *Config, i int, options *Options) (*cluster, error) {
 		return nil, err
 	}
 	if config.AttributePods {
+		c.named = make(chan struct{})
 		c.view, err = kube.NewView(clients, kube.ViewOptions{
 			Pods:  kube.PodsOptions{Labels: config.Owners.Labels, Annotations: config.Owners.Annotations},
 			Kinds: config.Owners.Kinds,
@@ -128,6 +130,7 @@ func (c *cluster) run(ctx context.Context) {
 	if c.view != nil {
 		c.view.Start()
 		defer c.view.Stop()
+		watching.Go(func() { c.awaitNames(ctx) })
 	}
 	defer c.elect(ctx)()
 	ticker := time.NewTicker(c.interval)
@@ -162,6 +165,13 @@ func (c *cluster) changed() {
 
 // admit waits until another node may be read; false when the context has ended.
 func (c *cluster) admit(ctx context.Context) bool {
+	if c.named != nil {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-c.named:
+		}
+	}
 	for {
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,88 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// firstReads are the names of the pods of the first read of each node; empty where there was none.
+type firstReads struct {
+	mu   sync.Mutex
+	pods map[string]string
+}
+
+func (f *firstReads) sink(_ context.Context, _ string, node *gpu.Node, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, known := f.pods[node.Host.NodeName]; known || err != nil {
+		return
+	}
+	f.pods[node.Host.NodeName] = ""
+	if len(node.Processes) > 0 && node.Processes[0].Container != nil {
+		f.pods[node.Host.NodeName] = node.Processes[0].Container.PodName
+	}
+}
+
+func (f *firstReads) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.pods)
+}
+
+// readFirst starts a fleet whose API server holds back the list of all pods.
+func readFirst(t *testing.T, nodes int, interval time.Duration) (reads *firstReads, answer func()) {
+	t.Helper()
+	s := newAPIServer(t)
+	held := make(chan struct{})
+	answer = sync.OnceFunc(func() { close(held) })
+	t.Cleanup(answer)
+	s.held = map[string]chan struct{}{"/api/v1/pods": held}
+	s.put(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train-0", UID: podUID},
+		Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://" + containerID}}},
+	})
+	for i := range nodes {
+		s.add(fmt.Sprintf("n%d", i), &machine{uuid: "GPU-1", processes: []string{"41, GPU-1, 400 MiB, python3\n"}, table: map[int64]string{41: ofPod}})
+	}
+	reads = &firstReads{pods: map[string]string{}}
+	f, err := New(configOf(s.cluster("prod")), Options{Interval: interval, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: reads.sink})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, f.Close()) })
+	f.Start()
+	return reads, answer
+}
+
+// The pods of a large cluster are listed for seconds. What is read meanwhile would be of containers without names, and a
+// moment later of others.
+func TestFleetNamesFromTheStart(t *testing.T) {
+	const nodes = 24
+	reads, answer := readFirst(t, nodes, 4*time.Second)
+	time.Sleep(time.Second)
+	answer()
+	eventually(t, func() bool { return reads.count() == nodes }, "not all were read")
+	for node, pod := range reads.pods {
+		assert.Equal(t, "train-0", pod, node)
+	}
+}
+
+// Names that do not come are not waited for any longer than for an interval.
+func TestFleetWithoutNames(t *testing.T) {
+	reads, _ := readFirst(t, 2, 500*time.Millisecond)
+	eventually(t, func() bool { return reads.count() == 2 }, "no reads")
+	for node, pod := range reads.pods {
+		assert.Empty(t, pod, node)
+	}
+}
