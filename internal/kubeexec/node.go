@@ -32,8 +32,7 @@ type node struct {
 	readings map[readingKey]*reading // of the goroutine alone
 }
 
-// readingKey is what makes a reader another one. The pod is no part of it: the reader of nvidia-smi remembers a node's GPUs over
-// the pods.
+// readingKey is what makes a reader another one. The pod is no part of it: a reader remembers a node's GPUs over the pods.
 type readingKey struct{ tool, query string }
 
 // reading is one reader of a node's GPUs.
@@ -211,9 +210,9 @@ func (n *node) reading(j *job) *reading {
 	return r
 }
 
-// renew has a reader find out about its tool and its driver, which are others in another container.
+// renew has a reader find out about its tool and its driver, which are others in another container. The GPUs are the same.
 func (n *node) renew(r *reading, j *job) {
-	if reader, ok := r.source.(*nvidiasmi.Reader); ok {
+	if reader, ok := r.source.(interface{ Reset() }); ok {
 		reader.Reset()
 		return
 	}

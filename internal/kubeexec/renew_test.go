@@ -5,6 +5,8 @@ package kubeexec
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // In another container the tool and the driver may be others: they are asked anew, and counters start anew.
@@ -39,13 +42,64 @@ func TestReadInAnotherContainer(t *testing.T) {
 	assert.Equal(t, second, read("second"))
 	assert.Equal(t, 2, helps())
 	assert.Len(t, n.readings, 1)
+}
 
+// amdTool is a container with rocm-smi and amd-smi, which list so many GPUs.
+func amdTool(cards int) box {
+	return commands(func(argv []string, stdout, _ io.Writer, _ <-chan struct{}) int {
+		var entries []string
+		for i := range cards {
+			entry := fmt.Sprintf(`"card%d": {"Unique ID": "0x%x", "PCI Bus": "0000:0%d:00.0"}`, i, 12+i, 3+i)
+			if argv[0] == "amd-smi" {
+				entry = fmt.Sprintf(`{"gpu": %d, "bdf": "0000:0%d:00.0", "hip_uuid": "GPU-%016x"}`, i, 3+i, 12+i)
+			}
+			entries = append(entries, entry)
+		}
+		list := strings.Join(entries, ", ")
+		switch {
+		case argv[1] == "--json":
+			fmt.Fprintf(stdout, "{%s}", list)
+		case argv[1] == "list":
+			fmt.Fprintf(stdout, "[%s]", list)
+		case argv[0] == "amd-smi":
+			fmt.Fprint(stdout, "[]")
+		}
+		return 0
+	})
+}
+
+// The pod with AMD's tool is made anew: a GPU that is lost stays lost, and one that is lost meanwhile is told.
+func TestReadAMDInAnotherContainer(t *testing.T) {
 	for _, tool := range []string{ToolROCmSMI, ToolAMDSMI} {
-		j := job{target: &TargetConfig{Tool: tool}, instance: "first"}
-		before := n.reading(&j).source
-		assert.Same(t, before, n.reading(&j).source)
-		j.instance = "second"
-		assert.NotSame(t, before, n.reading(&j).source)
+		t.Run(tool, func(t *testing.T) {
+			c, _, s, _ := bare(1, 0)
+			pods := &direct{boxes: map[string]box{}}
+			c.executor = pods
+			c.targets[0] = TargetConfig{Tool: tool}
+			n := newNode(c, "n1", planOf(c, "n1", "first"))
+			read := func(instance string, cards int) []gpu.Device {
+				pods.boxes["n1"] = amdTool(cards)
+				p := planOf(c, "n1", instance)
+				n.read(t.Context(), p, &p.jobs[0])
+				_, _, node, err := s.of("c/n1")
+				require.NoError(t, err)
+				return node.Devices
+			}
+			require.Len(t, read("first", 3), 3)
+			require.Len(t, read("first", 2), 3)
+			for _, instance := range []string{"second", "second", "third"} {
+				devices := read(instance, 1)
+				require.Len(t, devices, 3, instance)
+				assert.Empty(t, devices[0].Faults)
+				for _, lost := range devices[1:] {
+					require.Len(t, lost.Faults, 1)
+					assert.Equal(t, gpu.FaultLost, lost.Faults[0].Type)
+				}
+			}
+			devices := read("fourth", 3)
+			require.Len(t, devices, 3)
+			assert.Empty(t, devices[2].Faults)
+		})
 	}
 }
 
