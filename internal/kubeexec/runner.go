@@ -120,7 +120,7 @@ func (r *runner) batch(ctx context.Context, commands []command.Command) ([]comma
 		if err := r.ended(commands[i].Tool, s.code, s.stderr, r.now().Sub(began) >= limit-time.Second); err != nil {
 			return results, err
 		}
-		results = append(results, resultOf(s))
+		results = append(results, command.Result{Stdout: s.stdout, Stderr: s.stderr, ExitCode: ownCode(s.code)})
 	}
 	if len(results) == len(commands) {
 		r.hung = 0
@@ -143,12 +143,13 @@ func (r *runner) batch(ctx context.Context, commands []command.Command) ([]comma
 // lastSignal is the highest number of a signal in Linux.
 const lastSignal = 64
 
-func resultOf(s segment) command.Result {
-	result := command.Result{Stdout: s.stdout, Stderr: s.stderr, ExitCode: s.code}
-	if s.code > 128 && s.code <= 128+lastSignal {
-		result.ExitCode = -1 // the shell's word for a signal
+// ownCode returns a tool's own exit code, -1 where a signal ended it: shells, timeout(1) and the runtimes of containers tell a signal
+// by 128 and its number.
+func ownCode(code int) int {
+	if code > 128 && code <= 128+lastSignal {
+		return -1
 	}
-	return result
+	return code
 }
 
 // ended tells what an exit code says that is not the tool's own.
@@ -188,7 +189,7 @@ func (r *runner) each(ctx context.Context, commands []command.Command) ([]comman
 		}
 		result := command.Result{
 			Stdout: slices.Clip(r.out.stdout.data[stdout:]), Stderr: slices.Clip(r.out.stderr.data[stderr:]),
-			ExitCode: code, Truncated: r.out.stdout.truncated,
+			ExitCode: ownCode(code), Truncated: r.out.stdout.truncated,
 		}
 		if err := r.ended(c.Tool, code, result.Stderr, late); err != nil {
 			return results, err

@@ -267,11 +267,3 @@ func TestRunnerFlood(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, results[1].Truncated, "the last command may be cut")
 }
-
-// A shell tells a signal by 128 and its number. The exit code 255 is nvidia-smi's own, with which it also ends after it has listed all
-// GPUs but one that is lost.
-func TestSignalsAreNoExitCodes(t *testing.T) {
-	for code, want := range map[int]int{0: 0, 18: 18, 128: 128, 128 + 6: -1, codeKilled: -1, 128 + 64: -1, 255: 255} {
-		assert.Equal(t, want, resultOf(segment{code: code}).ExitCode, "%d", code)
-	}
-}
