@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -94,6 +95,8 @@ func (i *Informer) Err() error {
 		hint = "grant list and watch"
 	case apierrors.IsUnauthorized(i.failure):
 		hint = "check the credentials"
+	case errors.As(i.failure, new(*tls.CertificateVerificationError)):
+		hint = "check the certificate authority, which is read when the collector starts"
 	}
 	return fmt.Errorf("kube: watch %s: %w; %s", i.what, i.failure, hint)
 }
