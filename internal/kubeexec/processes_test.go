@@ -119,6 +119,7 @@ func TestProcessesLookups(t *testing.T) {
 		{"none", nil, procs(), ""},
 		{"not a process id", nil, procs(0, -1, maxPID+1), ""},
 		{"another container", func() { f.job.instance = "second" }, procs(42), "1 42"},
+		{"another one with the same process", func() { f.job.instance = "third" }, procs(42), "1 42"},
 	}
 	asked := 0
 	for _, step := range steps {
@@ -190,6 +191,34 @@ func TestProcessesUnreadable(t *testing.T) {
 			assert.Empty(t, f.complete(t, procs()).Problems, "nothing to look up, nothing to complain of")
 		})
 	}
+}
+
+// A table that is cut off tells nothing of the processes that are missing in it: they are asked for again.
+func TestProcessesCutOff(t *testing.T) {
+	f := newFixture(t)
+	whole := f.machine.box()
+	f.runner, _ = newRunner(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+		code, err := whole(argv, stdout, stderr, gone)
+		if len(f.machine.lookups()) == 1 {
+			_, _ = io.WriteString(stdout, strings.Repeat("x", maxTable))
+		}
+		return code, err
+	})
+	node := f.complete(t, procs(41, 45))
+	require.Empty(t, node.Problems)
+	assert.Equal(t, ofPod, node.Processes[0].Cgroup)
+	assert.True(t, node.Processes[1].Unread, "it may be in what is missing")
+	node = f.complete(t, procs(41, 45))
+	assert.False(t, node.Processes[1].Unread)
+	assert.Equal(t, []string{"1 41.45", "0 45"}, f.machine.lookups())
+}
+
+// A tool that does not know a process's name leaves it to the machine.
+func TestProcessesNames(t *testing.T) {
+	f := newFixture(t)
+	node := f.complete(t, &gpu.Node{Processes: []gpu.Process{{PID: 41}, {PID: 42, Executable: "trainer"}}})
+	assert.Equal(t, "python3", node.Processes[0].Executable)
+	assert.Equal(t, "trainer", node.Processes[1].Executable)
 }
 
 func TestProcessesLate(t *testing.T) {
