@@ -151,6 +151,15 @@ func TestExitCode(t *testing.T) {
 		{name: "nothing", want: "the connection ended before the command did"},
 		{name: "garbage", data: []byte("hello"), want: `read the status "hello"`},
 		{name: "not started", data: status(0, notStarted("sh")), want: "executable file not found"},
+		{
+			name: "not started, as a kubelet says it", want: "executable file not found",
+			data: []byte(`{"status":"Failure","reason":"InternalError","message":"executable file not found","details":{"causes":[{"message":"x"}]},"code":500}`),
+		},
+		{name: "no details", data: []byte(`{"status":"Failure","reason":"NonZeroExitCode","message":"ended"}`), want: "could not be run: ended"},
+		{
+			name: "a code behind something else", code: 7,
+			data: []byte(`{"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"Other","message":"3"},{"reason":"ExitCode","message":"7"}]}}`),
+		},
 		{name: "no code", data: []byte(`{"status":"Failure","reason":"NonZeroExitCode","details":{}}`), want: "no exit code"},
 		{
 			name: "a code out of range", want: "no exit code",

@@ -56,6 +56,8 @@ func (s *apiServer) serveExec(w http.ResponseWriter, r *http.Request, pod string
 		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, `pods "driver" is forbidden: cannot get resource "pods/exec"`)
 	case r.Method == http.MethodPost && behaviour.denyCreate:
 		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, `pods "driver" is forbidden: cannot create resource "pods/exec"`)
+	case r.URL.Query().Get("stdout") != "true" || r.URL.Query().Get("stderr") != "true":
+		fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "one of them would not be sent")
 	case b == nil:
 		fail(w, http.StatusNotFound, metav1.StatusReasonNotFound, `pods "`+pod+`" not found`)
 	case r.Method == http.MethodGet && behaviour.noWebSocket:

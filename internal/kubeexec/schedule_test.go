@@ -290,6 +290,7 @@ func TestFleetBackoff(t *testing.T) {
 		assert.Equal(t, failed, stats.Nodes[0].Failures)
 		assert.False(t, stats.Nodes[0].Success)
 		assert.Zero(t, stats.Nodes[0].LastGood)
+		assert.True(t, stats.Nodes[0].Read)
 		assert.True(t, stats.Nodes[1].Success)
 		assert.Positive(t, stats.Nodes[1].Duration)
 		assert.LessOrEqual(t, time.Since(stats.Nodes[1].LastGood), interval)

@@ -1,0 +1,97 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard/shardtest"
+)
+
+// The pods of one target are listed late: those of the other are read, and nothing is said to be missing that may be on its way.
+func TestFleetListsCome(t *testing.T) {
+	s := newAPIServer(t)
+	held := make(chan struct{})
+	s.held = map[string]chan struct{}{"/api/v1/namespaces/amd/pods": held}
+	s.add("n1", &machine{})
+	_, other := driver("n2")
+	other.Status.Capacity = corev1.ResourceList{"amd.com/gpu": quantity("8")}
+	s.put(other)
+	config := configOf(s.cluster("prod"))
+	config.Targets = []TargetConfig{{LabelSelector: classicDriver}, {Namespace: "amd", LabelSelector: "app=amd", Container: "tool", Tool: ToolAMDSMI}}
+	config.AttributePods = false
+	_, got, problems := start(t, config)
+	readTimes(t, got, "prod/n1", 2)
+	assert.Empty(t, problems.lines("prod"))
+	close(held)
+	eventually(t, func() bool {
+		lines := problems.lines("prod")
+		return strings.Contains(lines, "node n2: none of the targets has a pod on it") && strings.Contains(lines, "no pod with app=amd in namespace amd")
+	}, "not told")
+}
+
+// A node gets another label.
+func TestFleetNodeChanges(t *testing.T) {
+	s := newAPIServer(t)
+	_, node := s.add("n1", &machine{})
+	config := configOf(s.cluster("prod"))
+	config.NodeLabels = []string{"zone"}
+	config.AttributePods = false
+	_, got, _ := startEvery(t, config, time.Second)
+	assert.Equal(t, map[string]string{"k8s.node.label.zone": "a"}, readTimes(t, got, "prod/n1", 1).Host.Labels)
+	node.Labels["zone"] = "b"
+	s.put(node)
+	eventually(t, func() bool {
+		return readTimes(t, got, "prod/n1", 1).Host.Labels["k8s.node.label.zone"] == "b"
+	}, "the former label")
+}
+
+// Leases that may not be written are told: nothing is read without them.
+func TestElectionTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, machines, _, _ := bare(1, 0)
+		r := collect(t, shardtest.New(), machines, 1)
+		clients, err := kube.NewClients(&rest.Config{Host: "https://127.0.0.1:1"})
+		require.NoError(t, err)
+		r.nodes, err = newNodes(clients.Kubernetes, &Config{})
+		require.NoError(t, err)
+		r.leases.Set(shardtest.Trouble{Fail: apierrors.NewForbidden(shardtest.Leases, "", nil)})
+		time.Sleep(2 * shard.RetryPeriod)
+		problems := r.explain(&state{}, false, nil)
+		require.Len(t, problems, 1)
+		assert.Equal(t, "leader election", problems[0].What)
+		require.ErrorContains(t, problems[0].Err, "kubeexec: cluster c: ")
+		require.ErrorContains(t, problems[0].Err, "grant list, create, update and delete on leases")
+		r.cancel()
+		<-r.ended
+	})
+}
+
+// A node with GPUs of two vendors is backed off when neither can be read.
+func TestFailuresOfTwoVendors(t *testing.T) {
+	c, _, _, _ := bare(1, 0)
+	p := planOf(c, "n1", "first")
+	p.jobs = append(p.jobs, job{target: &TargetConfig{Tool: ToolAMDSMI}})
+	n := newNode(c, "n1", p)
+	for _, tt := range []struct{ nvidia, amd, want int }{{0, 0, 0}, {3, 0, 0}, {0, 3, 0}, {3, 5, 3}, {5, 3, 3}} {
+		n.stats = map[gpu.Vendor]*NodeStats{gpu.NVIDIA: {Failures: tt.nvidia}, gpu.AMD: {Failures: tt.amd}}
+		assert.Equal(t, tt.want, n.failures(), "%+v", tt)
+	}
+	n.stats = map[gpu.Vendor]*NodeStats{gpu.NVIDIA: {Failures: 4}}
+	assert.Zero(t, n.failures(), "the other was not read yet")
+	n.plan = &plan{}
+	assert.Zero(t, n.failures())
+}
