@@ -146,6 +146,6 @@ func TestRunnerPlainFlood(t *testing.T) {
 	results, err := r.Run(soon(t), append(twoCommands, smiCommand("-h"))...)
 	require.ErrorContains(t, err, "bytes of output")
 	require.Len(t, results, 2)
-	assert.Len(t, results[0].Stdout, len(many)) //nolint:testifylint // the length alone
+	assert.Len(t, results[0].Stdout, len(many))
 	assert.True(t, results[1].Truncated)
 }
