@@ -1990,7 +1990,7 @@ type metricHwGpuIo struct {
 // init fills hw.gpu.io metric with initial data.
 func (m *metricHwGpuIo) init() {
 	m.data.SetName("hw.gpu.io")
-	m.data.SetDescription("Data over the PCIe link. NVML: the driver's byte counters (fields 197 and 198).")
+	m.data.SetDescription("Data over the PCIe link. NVML: where the driver's byte counters have more than 32 bits; else estimated, where pcie_sampling is on.")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)

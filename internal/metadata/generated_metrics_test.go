@@ -954,7 +954,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.io"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Data over the PCIe link. NVML: the driver's byte counters (fields 197 and 198).", mi.Description())
+					assert.Equal(t, "Data over the PCIe link. NVML: where the driver's byte counters have more than 32 bits; else estimated, where pcie_sampling is on.", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())

@@ -66,7 +66,7 @@ violation.sync_boost = 2.5
 violation.sw_thermal = 3.5
 violation.hw_thermal = 4.5
 violation.power_brake = 5.5
-pcie.tx.bytes = 1000001
+pcie.tx.bytes = 912345678901
 pcie.rx.bytes = 1000002
 pcie.replay = 7
 pcie.generation = 3
@@ -187,7 +187,7 @@ func TestQuantities(t *testing.T) {
 	total(t, 4.5, d.Throttle[gpu.ThrottleHWThermal].Time, "hardware thermal")
 	total(t, 5.5, d.Throttle[gpu.ThrottleHWPowerBrake].Time, "power brake")
 
-	total[int64](t, 1000001, d.PCIe.Transmitted, "PCIe transmitted")
+	total[int64](t, 912345678901, d.PCIe.Transmitted, "PCIe transmitted")
 	total[int64](t, 1000002, d.PCIe.Received, "PCIe received")
 	assert.Equal(t, gpu.Some[int64](3), d.PCIe.Generation)
 	assert.Equal(t, gpu.Some[int64](5), d.PCIe.GenerationLimit)

@@ -70,7 +70,7 @@ type board struct {
 	ring       uint64 // microseconds that the driver's samples cover, as far as seen
 	usages     usages
 	roster     roster
-	pcie       [2]wrapping
+	pcieWide   bool // its PCIe byte counters have more than 32 bits
 	sampled    sampled
 	gpm        gpm
 	gpmRequest gpmRequest
@@ -128,7 +128,7 @@ func (b *board) unlearn() {
 func (b *board) renew() {
 	b.renewed = true
 	b.forget()
-	b.pcie = [2]wrapping{}
+	b.pcieWide = false
 	b.sampled.last = time.Time{}
 	b.samples = [numEngines]mean{}
 	b.usages = usages{}

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chaotic is a machine of four GPUs, of which 0 is partitioned. GPU 2's PCIe counters wrap every minute or two.
+// chaotic is a machine of four GPUs, of which 0 is partitioned.
 const chaotic = `
 gpus = 4
 time = manual
@@ -48,8 +48,8 @@ ci = 1
 ecc.volatile.corrected = counter(3, 0.1)
 [gpu 2]
 board = a100
-pcie.tx.bytes = counter(4000000000, 10M, wrap=4294967296)
-pcie.rx.bytes = counter(100, 9M, wrap=4294967296)
+pcie.tx.bytes = counter(912345678901, 10M)
+pcie.rx.bytes = counter(100, 9M)
 [gpu 3]
 board = turing
 [process large]

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"math"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -200,32 +199,6 @@ func TestSpan(t *testing.T) {
 	assert.Zero(t, span(nil))
 	assert.Zero(t, span(samplesOf(10, 1)))
 	assert.Equal(t, uint64(30), span(samplesOf(30, 1, 20, 1, 40, 1, 0, 0)))
-}
-
-func TestWrapping(t *testing.T) {
-	for name, tt := range map[string]struct {
-		bits int
-		in   []uint64
-		want []uint64
-	}{
-		"grows":               {64, []uint64{5, 7, 7, 1 << 40}, []uint64{5, 7, 7, 1 << 40}},
-		"wraps at 32 bits":    {32, []uint64{1<<32 - 2, 3, 10}, []uint64{1<<32 - 2, 1<<32 + 3, 1<<32 + 10}},
-		"wraps, in 64 bits":   {64, []uint64{1<<32 - 2, 3}, []uint64{1<<32 - 2, 1<<32 + 3}},
-		"wraps at 64 bits":    {64, []uint64{math.MaxUint64 - 1, 3}, []uint64{math.MaxUint64 - 1, 3}},
-		"starts anew":         {64, []uint64{1 << 20, 3, 5}, []uint64{1 << 20, 3, 5}},
-		"starts anew, wide":   {64, []uint64{1 << 40, 3, 5}, []uint64{1 << 40, 3, 5}},
-		"wraps twice":         {32, []uint64{1<<32 - 1, 0, 1<<32 - 1, 0}, []uint64{1<<32 - 1, 1 << 32, 1<<33 - 1, 1 << 33}},
-		"is narrow when anew": {64, []uint64{1 << 40, 1 << 31, 1<<32 - 1, 1}, []uint64{1 << 40, 1 << 31, 1<<32 - 1, 1<<32 + 1}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var w wrapping
-			var got []uint64
-			for _, v := range tt.in {
-				got = append(got, w.add(v, tt.bits))
-			}
-			assert.Equal(t, tt.want, got)
-		})
-	}
 }
 
 func TestUsages(t *testing.T) {

@@ -23,7 +23,6 @@ const (
 type value struct {
 	unsigned uint64  // of the unsigned types
 	real     float64 // of all types
-	bits     int     // 64, or 32 and less
 	whole    bool    // not a float
 }
 
@@ -35,20 +34,20 @@ func decode(kind uint32, raw [8]byte) (value, bool) {
 	switch kind {
 	case typeDouble:
 		f := math.Float64frombits(u64)
-		return value{real: f, bits: 64}, !math.IsNaN(f) && !math.IsInf(f, 0)
+		return value{real: f}, !math.IsNaN(f) && !math.IsInf(f, 0)
 	case typeUnsignedInt:
-		return value{unsigned: uint64(u32), real: float64(u32), bits: 32, whole: true}, u32 != math.MaxUint32
+		return value{unsigned: uint64(u32), real: float64(u32), whole: true}, u32 != math.MaxUint32
 	case typeUnsignedLong, typeUnsignedLongLong:
-		return value{unsigned: u64, real: float64(u64), bits: 64, whole: true}, u64 != math.MaxUint64
+		return value{unsigned: u64, real: float64(u64), whole: true}, u64 != math.MaxUint64
 	case typeSignedLongLong:
 		i := int64(u64)
-		return value{unsigned: uint64(max(i, 0)), real: float64(i), bits: 64, whole: true}, true
+		return value{unsigned: uint64(max(i, 0)), real: float64(i), whole: true}, true
 	case typeSignedInt:
 		i := int32(u32)
-		return value{unsigned: uint64(max(i, 0)), real: float64(i), bits: 32, whole: true}, true
+		return value{unsigned: uint64(max(i, 0)), real: float64(i), whole: true}, true
 	case typeUnsignedShort:
 		u16 := binary.NativeEndian.Uint16(raw[:])
-		return value{unsigned: uint64(u16), real: float64(u16), bits: 16, whole: true}, u16 != math.MaxUint16
+		return value{unsigned: uint64(u16), real: float64(u16), whole: true}, u16 != math.MaxUint16
 	default:
 		return value{}, false
 	}

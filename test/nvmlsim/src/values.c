@@ -49,7 +49,11 @@ static nvmlReturn_t automatic(const struct gpu *gpu, const struct series *v, enu
         *out *= same[id].times;
         return ret;
     }
-    if (rate_of[id]) return value_integral(gpu, v, rate_of[id], t, out);
+    if (rate_of[id]) {
+        nvmlReturn_t ret = value_integral(gpu, v, rate_of[id], t, out);
+        if (id == V_PCIE_TX_BYTES || id == V_PCIE_RX_BYTES) *out = fmod(*out, 4294967296); /* the kernel's driver has 32 bits for them */
+        return ret;
+    }
     return NVML_ERROR_NOT_SUPPORTED;
 }
 
