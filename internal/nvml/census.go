@@ -6,6 +6,7 @@
 package nvml
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -18,6 +19,7 @@ var errHung = errors.New("a call to the driver has not returned; the GPU is aske
 // census counts the GPUs while their devices are put into the node.
 type census struct {
 	*source
+	caller  context.Context
 	node    *gpu.Node
 	visible int
 	seen    []string // addresses of GPUs that were put into the node

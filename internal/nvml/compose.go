@@ -7,6 +7,7 @@ package nvml
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -14,9 +15,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// compose makes the node of what was read and of what is known. It tells whether the driver has to be let go of, because
-// a GPU needs a reset.
-func (s *source) compose(now time.Time) (letGo bool) {
+// compose makes the node of what was read and of what is known, within the caller's deadline. It tells whether the driver has to be
+// let go of, because a GPU needs a reset.
+func (s *source) compose(caller context.Context, now time.Time) (letGo bool) {
 	n := &s.node
 	n.Vendor, n.Time = gpu.NVIDIA, now
 	n.Devices, n.Processes, n.Problems = n.Devices[:0], n.Processes[:0], n.Problems[:0]
@@ -26,7 +27,7 @@ func (s *source) compose(now time.Time) (letGo bool) {
 	s.addFailure(n, now)
 
 	s.supersede()
-	c := census{source: s, node: n}
+	c := census{source: s, node: n, caller: caller}
 	boards := s.known()
 	s.renumber(boards)
 	slices.SortStableFunc(boards, func(a, b *board) int {

@@ -56,7 +56,8 @@ func (s *source) drain() {
 	if s.closed || s.session == nil || s.pending != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(s.closing, drainBudget)
+	// A read that comes meanwhile waits, and needs most of its time for itself.
+	ctx, cancel := context.WithTimeout(s.closing, min(drainBudget, s.budget/4))
 	defer cancel()
 	var slots []*slot
 	for _, sl := range s.session.slots {

@@ -4,6 +4,7 @@
 package nvml
 
 import (
+	"context"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -80,9 +81,9 @@ func newDriverFiles() *driverFiles {
 	return &driverFiles{read: readInformation, known: map[string]informationOrNone{}, pending: map[string]bool{}}
 }
 
-// ask reads what the driver says of the GPUs at these addresses. What it said of others is forgotten: another GPU may come to
-// be there.
-func (d *driverFiles) ask(procRoot string, addresses []string) {
+// ask reads what the driver says of the GPUs at these addresses, in half of the time that is left at most. What it said of others is
+// forgotten: another GPU may come to be there.
+func (d *driverFiles) ask(ctx context.Context, procRoot string, addresses []string) {
 	d.mu.Lock()
 	maps.DeleteFunc(d.known, func(address string, _ informationOrNone) bool { return !slices.Contains(addresses, address) })
 	if len(addresses) == 0 {
@@ -107,7 +108,11 @@ func (d *driverFiles) ask(procRoot string, addresses []string) {
 		}()
 	}
 	d.mu.Unlock()
-	patience := time.NewTimer(filePatience)
+	wait := filePatience
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)/2)
+	}
+	patience := time.NewTimer(wait)
 	defer patience.Stop()
 	for range begun {
 		select {

@@ -22,7 +22,7 @@ func (c *census) unknown() (all []stranger) {
 			addresses = append(addresses, f.address)
 		}
 	}
-	c.files.ask(c.opts.procRoot, addresses)
+	c.files.ask(c.caller, c.opts.procRoot, addresses)
 	for _, address := range addresses {
 		info, told := c.files.of(address)
 		if c.recognise(info.uuid, address) {

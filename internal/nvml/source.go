@@ -17,7 +17,7 @@ import (
 const (
 	defaultBudget = 10 * time.Second // where a read is given no deadline
 	mostMargin    = 250 * time.Millisecond
-	drainBudget   = time.Second
+	drainBudget   = time.Second // at most; less where reads are to be quick
 	closeBudget   = time.Second
 )
 
@@ -49,7 +49,8 @@ type source struct {
 	timer   *time.Timer // of the next drain
 	node    gpu.Node
 	results []result
-	epochs  uint64 // so many were given out; none twice, so that a GPU that is forgotten and comes back does not go on where it was
+	budget  time.Duration // of the last read
+	epochs  uint64        // so many were given out; none twice, so that a GPU that is forgotten and comes back does not go on where it was
 
 	boardsMu sync.Mutex
 	boards   []*board // every GPU ever seen
@@ -69,8 +70,8 @@ var errClosed = errors.New("nvml: the source was closed")
 
 // Read reads all GPUs. See gpu.Source.
 func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
-	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, budget(ctx))
+	caller, allowed := ctx, budget(ctx)
+	ctx, cancel := context.WithTimeout(ctx, allowed)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
 
@@ -79,6 +80,7 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 	if s.closed {
 		return nil, errClosed
 	}
+	s.budget = allowed
 	s.stopDrain()
 	s.results = s.results[:0]
 	now := s.opts.now()
@@ -103,7 +105,7 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 	if s.closing.Err() != nil {
 		return nil, errClosed
 	}
-	if letGo := s.compose(now); letGo || !s.cfg.KeepOpen {
+	if letGo := s.compose(caller, now); letGo || !s.cfg.KeepOpen {
 		s.release(ctx)
 	}
 	s.scheduleDrain()

@@ -1,0 +1,55 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// A read that comes while samples are fetched waits for that, but not until it has no time left for the GPUs that answer.
+func TestReadWhileSamplesHang(t *testing.T) {
+	const limit = time.Second
+	b := start(t, "gpus = 3")
+	healthy(t, b.readWithin(limit), 3)
+	b.set("[fault f]\ngpu = 1\nfunction = nvmlDeviceGetSamples\nhang = true")
+	fetched := make(chan struct{})
+	go func() {
+		defer close(fetched)
+		b.drain()
+	}()
+	require.Eventually(t, func() bool { return b.crew.outstanding.Load() > 0 }, 5*time.Second, time.Millisecond)
+	n := b.readWithin(limit)
+	healthy(t, n, 3, 1)
+	failed(t, n, 1, gpu.FaultHung)
+	<-fetched
+}
+
+// What a GPU that hangs has left of a read's time is not used up by the driver's file of it, which hangs as well: what was read
+// has to be delivered.
+func TestDriverFileHangsAtTheEnd(t *testing.T) {
+	b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nfunction = nvmlDeviceGetUUID\nhang = true")
+	b.pci("0000:0a:00.0", "nvidia", "")
+	b.pci("0000:0d:00.0", "nvidia", "")
+	answer := make(chan struct{})
+	t.Cleanup(func() { close(answer) })
+	b.files.read = func(string, string) (information, bool) {
+		<-answer
+		return information{}, false
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	n, err := b.Read(ctx)
+	require.NoError(t, err)
+	require.NoError(t, ctx.Err(), "it is too late")
+	assert.Equal(t, [2]int64{1, 1}, presence(n))
+}
