@@ -58,7 +58,7 @@ func (d *domain) charge(device *gpu.Device, u *deviceUse, since span) {
 		use := gpu.ContainerUse{Container: e.container, DeviceID: device.ID, Allocated: u.allocated(e)}
 		if e.holder != nil {
 			use.Resource, use.DRA, use.Sharing = e.holder.Resource, e.holder.DRA, e.holder.Sharing
-			if u.certain && u.holders == 1 {
+			if u.certain && u.holders == 1 && !u.together {
 				use.MemoryLimit = device.Memory.Limit
 			}
 		}
@@ -71,7 +71,9 @@ func (d *domain) charge(device *gpu.Device, u *deviceUse, since span) {
 			for t := range use.Utilization {
 				use.Utilization[t] = use.Utilization[t].Or(u.own(e, t))
 			}
-			use.MemoryUsage = device.Memory.Usage.Or(use.MemoryUsage)
+			if !u.together {
+				use.MemoryUsage = device.Memory.Usage.Or(use.MemoryUsage)
+			}
 			// The interval's energy is its own if it had the device at the beginning, too.
 			if account.exclusive || !account.energy.running() {
 				share = gpu.Some(1.0)

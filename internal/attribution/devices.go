@@ -20,6 +20,8 @@ type deviceIndex struct {
 	// unnamed tells of each device that not all names are known by which an allocation may call it, so that an id which is not
 	// found may be its.
 	unnamed []bool
+	// together tells of each device that it is one of several compute instances of a GPU instance, which have one memory.
+	together []bool
 }
 
 // deviceNames is what the index was built from.
@@ -55,6 +57,7 @@ func (x *deviceIndex) update(devices []gpu.Device) {
 	x.byKey = make(map[string][]int, 6*len(devices))
 	x.leaves = make([][]int, len(devices))
 	x.unnamed = make([]bool, len(devices))
+	x.together = make([]bool, len(devices))
 	byID := make(map[string]int, len(devices))
 	for i := range devices {
 		x.built[i] = namesOf(&devices[i])
@@ -74,7 +77,13 @@ func (x *deviceIndex) update(devices []gpu.Device) {
 	}
 	for i := range devices {
 		x.add(devices, i, byID)
+		x.together[i] = slices.ContainsFunc(x.built, x.built[i].sibling)
 	}
+}
+
+// sibling tells whether another device is of the same GPU instance.
+func (n *deviceNames) sibling(o deviceNames) bool {
+	return n.parent != "" && n.parent == o.parent && n.gi.Known() && n.gi == o.gi && n.id != o.id
 }
 
 func (x *deviceIndex) add(devices []gpu.Device, i int, byID map[string]int) {

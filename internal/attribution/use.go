@@ -23,6 +23,8 @@ type deviceUse struct {
 	outside bool
 	// stale: the API could not be read of late, so a holder that it told of may be another pod of that name by now.
 	stale bool
+	// together: the device is one of several that have one memory.
+	together bool
 
 	seen        [gpu.NumTasks]bool    // some process tells its utilisation
 	utilization [gpu.NumTasks]float64 // of all processes, wherever they run
@@ -58,6 +60,8 @@ func (d *domain) gather(node *gpu.Node) {
 			certain: d.certain[i] && device.HoldersKnown,
 			blurred: unread(node, device),
 			stale:   d.stale, unlisted: d.unlisted,
+
+			together: d.index.together[i],
 		}
 		for j := range device.Holders {
 			u.entries = append(u.entries, entry{container: device.Holders[j].Container, holder: &device.Holders[j]})
