@@ -265,6 +265,8 @@ func TestHealth(t *testing.T) {
 		"drain P2P":       {"recovery_action = 3", gpu.StateDegraded, []gpu.FaultType{gpu.FaultDrain}, gpu.Some(gpu.RecoveryDrainP2P)},
 		"drain and reset": {"recovery_action = 4", gpu.StateDegraded, []gpu.FaultType{gpu.FaultDrain}, gpu.Some(gpu.RecoveryDrainAndReset)},
 		"IMEX":            {"recovery_action = 5", gpu.StateDegraded, []gpu.FaultType{gpu.FaultDrain}, gpu.Some(gpu.RecoveryIMEXDomain)},
+		"bus reset":       {"recovery_action = 6", gpu.StateFailed, []gpu.FaultType{gpu.FaultResetRequired}, gpu.Some(gpu.RecoveryBusReset)},
+		"system reboot":   {"recovery_action = 7", gpu.StateFailed, []gpu.FaultType{gpu.FaultResetRequired}, gpu.Some(gpu.RecoveryReboot)},
 		"not known yet":   {"recovery_action = 77", gpu.StateOK, nil, gpu.Opt[gpu.RecoveryAction]{}},
 		"retirement": {
 			"board = turing\nretired.pending = 1\nretired.sbe = 3\nretired.dbe = 2", gpu.StatePredictedFailure,

@@ -17,6 +17,9 @@ var recoveryActions = [...]struct {
 	{gpu.RecoveryDrainP2P, gpu.FaultDrain, "the driver asks for peer-to-peer traffic to be drained"},
 	{gpu.RecoveryDrainAndReset, gpu.FaultDrain, "the driver asks for the GPU to be drained and then reset"},
 	{gpu.RecoveryIMEXDomain, gpu.FaultDrain, "the driver asks for the IMEX domain to be recovered"},
+	// Since 615.
+	{gpu.RecoveryBusReset, gpu.FaultResetRequired, "the driver asks for a reset of the GPU by its bus"},
+	{gpu.RecoveryReboot, gpu.FaultResetRequired, "the driver asks for a reboot of the system"},
 }
 
 func addRecovery(d *gpu.Device, action uint64) {

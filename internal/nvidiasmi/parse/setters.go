@@ -167,7 +167,7 @@ func setRecovery(b *build, printed []byte) {
 		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryNone)
 	case "reset":
 		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryReset)
-	case "reboot", "nodereboot":
+	case "reboot", "nodereboot", "systemreboot":
 		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryReboot)
 	case "drainp2p":
 		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryDrainP2P)

@@ -378,7 +378,7 @@ func TestRecoveryActions(t *testing.T) {
 	}
 	for printed, want := range map[string]gpu.Opt[gpu.RecoveryAction]{
 		"None": gpu.Some(gpu.RecoveryNone), "Reset": gpu.Some(gpu.RecoveryReset), "GPU Reset": gpu.Some(gpu.RecoveryReset),
-		"Reboot": gpu.Some(gpu.RecoveryReboot), "Node Reboot Required": gpu.Some(gpu.RecoveryReboot), "Drain P2P": gpu.Some(gpu.RecoveryDrainP2P),
+		"Reboot": gpu.Some(gpu.RecoveryReboot), "Node Reboot Required": gpu.Some(gpu.RecoveryReboot), "System Reboot": gpu.Some(gpu.RecoveryReboot), "Drain P2P": gpu.Some(gpu.RecoveryDrainP2P),
 		"Drain and Reset": gpu.Some(gpu.RecoveryDrainAndReset), "GPU_RESET_BUS": gpu.Some(gpu.RecoveryBusReset), "Bus Reset": gpu.Some(gpu.RecoveryBusReset),
 		"Drain-Reset": gpu.Some(gpu.RecoveryDrainAndReset), "IMEX Domain Recovery": gpu.Some(gpu.RecoveryIMEXDomain),
 		"Recover IMEX Domain": gpu.Some(gpu.RecoveryIMEXDomain), "Drain (P2P)": gpu.Some(gpu.RecoveryDrainP2P),
