@@ -97,7 +97,7 @@ func newBoard(src *source, lib *library, uuid string) *board {
 	b := &board{src: src, lib: lib, uuid: uuid, renewed: true}
 	b.has = &lib.has
 	b.batch = &callBatch{direct: &lib.direct}
-	b.fields = newFieldSet(&b.calls, src.want)
+	b.fields = newFieldSet(&b.calls, src.want, "")
 	b.gpm = gpm{calls: &b.calls, direct: &lib.direct, request: &b.gpmRequest}
 	return b
 }
@@ -118,7 +118,7 @@ func (b *board) repartitioned() {
 
 func (b *board) unlearn() {
 	clear(b.ahead[:])
-	b.fields = newFieldSet(&b.calls, b.src.want)
+	b.fields = newFieldSet(&b.calls, b.src.want, b.ident.Load().info.DriverVersion)
 	b.static = static{}
 	b.gpm.drop()
 }

@@ -110,3 +110,11 @@ var fieldSpecs = [numFields]fieldSpec{
 	fieldNVLinkECC:         {"NVLink errors", gpu.GroupInterconnect, []ask{{160, 0}}, fieldNVLinkECC},
 	fieldLinkCount:         {"NVLink links", gpu.GroupInterconnect | gpu.GroupInterconnectLinks, []ask{{91, 0}}, fieldLinkCount},
 }
+
+// candidatesOf575 are the fields that have other numbers with drivers of branch 575 alone: those of the others are settings of power
+// smoothing there (NVIDIA's change log of NVML, v575 to v580).
+var candidatesOf575 = map[field][]ask{
+	fieldThrottleSWThermal:  {{251, 0}, {75, 0}},
+	fieldThrottleHWThermal:  {{252, 0}},
+	fieldThrottlePowerBrake: {{253, 0}},
+}

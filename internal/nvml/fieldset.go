@@ -5,6 +5,7 @@ package nvml
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -37,11 +38,14 @@ type fieldSet struct {
 	skipped int   // entries that are left alone for a while
 }
 
-func newFieldSet(c *calls, want gpu.Group) fieldSet {
+func newFieldSet(c *calls, want gpu.Group, driver string) fieldSet {
 	s := fieldSet{calls: c, want: want, entries: make([]entry, numFields), changed: true}
 	for i := range s.entries {
 		spec := &fieldSpecs[i]
 		s.entries[i] = entry{what: spec.what, candidates: spec.candidates, unless: -1, wanted: want.Has(spec.group)}
+		if other := candidatesOf575[field(i)]; other != nil && strings.HasPrefix(driver, "575.") {
+			s.entries[i].candidates = other
+		}
 		if spec.unless != field(i) {
 			s.entries[i].unless = int(spec.unless)
 		}

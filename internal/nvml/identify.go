@@ -122,6 +122,7 @@ func (b *board) identify(handle gonvml.Device, index int, driver string) code {
 	b.know(handle, &ident)
 	if b.fatal == codeOK {
 		b.ident.Store(&ident)
+		b.fields = newFieldSet(&b.calls, b.src.want, ident.info.DriverVersion)
 	}
 	return b.fatal
 }
