@@ -23,6 +23,7 @@ type inquiry struct {
 var boardInquiries = [...]inquiry{
 	{fnName, func(handle gonvml.Device, into *identity) (ret gonvml.Return) {
 		into.model, ret = handle.GetName()
+		into.model = text(into.model)
 		return ret
 	}},
 	{fnMinor, func(handle gonvml.Device, into *identity) gonvml.Return {
@@ -32,10 +33,12 @@ var boardInquiries = [...]inquiry{
 	}},
 	{fnSerial, func(handle gonvml.Device, into *identity) (ret gonvml.Return) {
 		into.info.Serial, ret = handle.GetSerial()
+		into.info.Serial = text(into.info.Serial)
 		return ret
 	}},
 	{fnVBIOS, func(handle gonvml.Device, into *identity) (ret gonvml.Return) {
 		into.info.FirmwareVersion, ret = handle.GetVbiosVersion()
+		into.info.FirmwareVersion = text(into.info.FirmwareVersion)
 		return ret
 	}},
 	{fnPCIInfo, func(handle gonvml.Device, into *identity) gonvml.Return {
@@ -49,7 +52,7 @@ var boardInquiries = [...]inquiry{
 		return ret
 	}},
 	{fnDriverVersion, func(_ gonvml.Device, into *identity) (ret gonvml.Return) {
-		into.info.DriverVersion, ret = gonvml.SystemGetDriverVersion()
+		into.info.DriverVersion, ret = driverVersion()
 		return ret
 	}},
 }
@@ -67,9 +70,20 @@ var instanceInquiries = [...]inquiry{
 	}},
 	{fnName, func(handle gonvml.Device, into *identity) gonvml.Return {
 		name, ret := handle.GetName()
-		into.info.Profile = profile(name)
+		into.info.Profile = profile(text(name))
 		return ret
 	}},
+}
+
+func driverVersion() (string, gonvml.Return) {
+	version, ret := gonvml.SystemGetDriverVersion()
+	return text(version), ret
+}
+
+// uuidOf asks for a device's UUID.
+func uuidOf(handle gonvml.Device) (string, gonvml.Return) {
+	uuid, ret := handle.GetUUID()
+	return text(uuid), ret
 }
 
 // inquire has what a device is asked anew, from the next learn on.

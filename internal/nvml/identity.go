@@ -36,6 +36,10 @@ func (i information) identify() *identity {
 	return ident
 }
 
+// text makes valid UTF-8 of what the driver says: OTLP takes nothing else, and a back end refuses the whole message for one byte.
+// Drivers have told what lay in their memory as a name (555.85 under WSL).
+func text(said string) string { return strings.ToValidUTF8(said, "\uFFFD") }
+
 func deviceName(minor int) string { return "nvidia" + strconv.Itoa(minor) }
 
 // place gives a MIG instance its id and its name, which is after its place on the GPU: nvidia0/gi3/ci0.
@@ -69,8 +73,8 @@ func profile(name string) string {
 	return p
 }
 
-func numaNode(text string) gpu.Opt[int64] {
-	n, err := strconv.ParseInt(text, 10, 64)
+func numaNode(written string) gpu.Opt[int64] {
+	n, err := strconv.ParseInt(written, 10, 64)
 	if err != nil || n < 0 { // -1: none
 		return gpu.Opt[int64]{}
 	}

@@ -149,7 +149,7 @@ func (b *board) instanceAt(index int) (inst *instance, fresh bool) {
 	var uuid string
 	if code(ret) == codeOK {
 		asked = fnUUID
-		uuid, ret = handle.GetUUID()
+		uuid, ret = uuidOf(handle)
 	}
 	c := code(ret)
 	switch a := c.answer(); {

@@ -29,9 +29,9 @@ type information struct {
 }
 
 // parseInformation reads lines of the form "GPU UUID: \t GPU-…". The driver writes question marks for what it does not know.
-func parseInformation(text string) information {
+func parseInformation(said string) information {
 	var info information
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(text(said)) {
 		key, value, ok := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
 		if !ok || value == "" || strings.Contains(value, "??") {
@@ -133,11 +133,11 @@ func (d *driverFiles) of(address string) (information, bool) {
 
 // readInformation tells what the driver says of the GPU at an address; false where it says nothing.
 func readInformation(procRoot, address string) (information, bool) {
-	text, err := readSmall(filepath.Join(procRoot, "driver/nvidia/gpus", address, "information"), informationBytes)
+	said, err := readSmall(filepath.Join(procRoot, "driver/nvidia/gpus", address, "information"), informationBytes)
 	if err != nil {
 		return information{}, false
 	}
-	info := parseInformation(text)
+	info := parseInformation(said)
 	info.address = address
 	return info, true
 }

@@ -89,7 +89,7 @@ func (s *slot) find() (*board, code) {
 	if code(ret) != codeOK {
 		return nil, code(ret)
 	}
-	uuid, ret := handle.GetUUID()
+	uuid, ret := uuidOf(handle)
 	if code(ret) != codeOK {
 		return nil, code(ret)
 	}
@@ -129,7 +129,7 @@ func openSession(src *source, lib *library) (*session, code) {
 	}
 	s := &session{lib: lib}
 	if lib.has[fnDriverVersion] {
-		if version, ret := gonvml.SystemGetDriverVersion(); code(ret) == codeOK {
+		if version, ret := driverVersion(); code(ret) == codeOK {
 			s.driver = version
 		}
 	}

@@ -21,7 +21,7 @@ func (s *slot) check(b *board, at time.Time) code {
 		return codeOK
 	}
 	s.asked = at
-	uuid, ret := b.handle.GetUUID()
+	uuid, ret := uuidOf(b.handle)
 	switch {
 	case code(ret) == codeOK && uuid != "" && uuid != b.uuid:
 		s.board.Store(nil)
