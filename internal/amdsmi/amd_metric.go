@@ -147,6 +147,7 @@ func amdErrors(r record, d *gpu.Device) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	names = names[:min(len(names), maxBlocks)]
 	before := len(d.Errors)
 	for _, name := range names {
 		appendErrors(d, blocks.section(name), strings.ToLower(label(name)))

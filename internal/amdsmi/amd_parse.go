@@ -125,7 +125,7 @@ func decodeEnvelope(decoder *json.Decoder, document []byte) ([]record, error) {
 		return nil
 	})
 	if message, ok := single["error"].(string); ok {
-		return nil, &toolError{message: strings.TrimSpace(message)}
+		return nil, &toolError{message: bounded(strings.TrimSpace(message))}
 	}
 	if err == nil && list == nil && len(single) > 0 {
 		list = []record{single}

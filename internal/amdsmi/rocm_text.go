@@ -76,7 +76,9 @@ func (r *tableReader) line(text string) {
 		r.missing -= len(cards)
 		t.processCards[r.pid] = append(t.processCards[r.pid], cards...)
 	case r.card >= 0:
-		t.errors[r.card] = append(t.errors[r.card], rasRow(text)...)
+		if len(t.errors[r.card]) < 2*maxBlocks {
+			t.errors[r.card] = append(t.errors[r.card], rasRow(text)...)
+		}
 	case strings.HasPrefix(text, "KFD process information"):
 		r.listing = true
 	case r.listing && len(t.processes) < maxProcesses:
@@ -141,6 +143,9 @@ func integers(line string) ([]int, bool) {
 	return result, len(result) > 0
 }
 
+// maxBlocks bounds the blocks of a device that count errors. There are some twenty.
+const maxBlocks = 64
+
 // rasRow reads "UMC        ENABLED                  7                    1". Blocks that count nothing have no numbers.
 func rasRow(line string) []gpu.ErrorCount {
 	fields := strings.Fields(line)
@@ -152,7 +157,7 @@ func rasRow(line string) []gpu.ErrorCount {
 	if err1 != nil || err2 != nil || corrected < 0 || uncorrected < 0 {
 		return nil
 	}
-	block := strings.ToLower(fields[0])
+	block := strings.ToLower(label(fields[0]))
 	return []gpu.ErrorCount{
 		{Type: gpu.ErrorCorrected, Block: block, Count: gpu.Total(corrected)},
 		{Type: gpu.ErrorUncorrected, Block: block, Count: gpu.Total(uncorrected)},

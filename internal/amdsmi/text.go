@@ -32,11 +32,13 @@ func label(s string) string {
 	if !meaningful(s) {
 		return ""
 	}
-	s = strings.TrimSpace(s)
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "")
-	}
-	return s
+	return bounded(strings.TrimSpace(s))
+}
+
+// bounded returns the beginning of a text, in valid UTF-8: OTLP takes nothing else, and a process may give itself any name.
+func bounded(s string) string {
+	s = strings.ToValidUTF8(s[:min(len(s), maxText)], "\uFFFD")
+	return strings.ToValidUTF8(s[:min(len(s), maxText)], "") // what was put in is longer than what it stands for
 }
 
 // model returns a device's name in words. Without the PCI id list the tools print the vendor's or the device's number
