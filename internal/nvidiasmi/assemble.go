@@ -29,6 +29,7 @@ func (r *Reader) assemble(s *sweep) {
 		r.refusals(g)
 	}
 	nameless := r.unreachable(s.diagnosis.Unreachable)
+	r.memory.trim()
 	if s.log.Complete {
 		nameless = r.forgotten(nameless)
 		r.count(s, lost, nameless)

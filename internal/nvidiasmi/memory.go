@@ -5,6 +5,7 @@ package nvidiasmi
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
@@ -50,6 +51,27 @@ func (m *memory) byIndex(index gpu.Opt[int]) *known {
 		}
 	}
 	return nil
+}
+
+// maxRemembered bounds the GPUs that are remembered and not listed. More come from a driver that tells what lies in its memory
+// as a UUID, and from a node that is not to be trusted.
+const maxRemembered = 64
+
+// trim forgets those that were not listed for longest.
+func (m *memory) trim() {
+	excess := -maxRemembered
+	for _, k := range m.gpus {
+		if !k.seen {
+			excess++
+		}
+	}
+	m.gpus = slices.DeleteFunc(m.gpus, func(k *known) bool {
+		if k.seen || excess <= 0 {
+			return false
+		}
+		excess--
+		return true
+	})
 }
 
 // begin prepares for a listing by the driver of a version.

@@ -44,9 +44,11 @@ func (m *minors) follow(log *parse.Log) {
 	}
 }
 
+const maxMinors = 1024
+
 // keep takes the numbers from a listing in XML.
 func (m *minors) keep(log *parse.Log) {
-	if m.of == nil {
+	if m.of == nil || len(m.of) > maxMinors { // follow forgets those that are gone, but by whole listings alone
 		m.of = make(map[string]gpu.Opt[int64], len(log.GPUs))
 	}
 	for i := range log.GPUs {

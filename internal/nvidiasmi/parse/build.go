@@ -5,6 +5,7 @@ package parse
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -77,6 +78,9 @@ func sum(a, b gpu.Opt[int64]) gpu.Opt[int64] {
 	x, ok := a.Get()
 	y, also := b.Get()
 	if ok && also {
+		if x > math.MaxInt64-y { // no counts, whatever they are
+			return gpu.Opt[int64]{}
+		}
 		return gpu.Some(x + y)
 	}
 	return a.Or(b)

@@ -209,7 +209,9 @@ func (d *Diagnosis) read(line []byte) {
 		return
 	}
 	if m := infoROM.FindSubmatch(line); m != nil {
-		d.CorruptInfoROM = append(d.CorruptInfoROM, PCIAddress(string(m[1])))
+		if len(d.CorruptInfoROM) < maxGPUs {
+			d.CorruptInfoROM = append(d.CorruptInfoROM, PCIAddress(string(m[1])))
+		}
 		return
 	}
 	if m := badField.FindSubmatch(line); m != nil && d.BadField == "" {

@@ -54,8 +54,15 @@ func lines(data []byte) iter.Seq[[]byte] {
 	}
 }
 
-// text copies printed text, made valid where the tool printed a name that is not UTF-8.
-func text(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+// text copies printed text up to a bound, made valid where the tool printed a name that is not UTF-8.
+func text(b []byte) string {
+	s := strings.ToValidUTF8(string(b[:min(len(b), maxText)]), "\uFFFD")
+	return strings.ToValidUTF8(s[:min(len(s), maxText)], "") // what was put in is longer than what it stands for
+}
+
+// maxText bounds what is taken over as text. The driver has room for 96 bytes of a name, the longest there are; a process's
+// path may be longer.
+const maxText = 1024
 
 // quoted is text shortened for a message.
 func quoted(b []byte) string {
