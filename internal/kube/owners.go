@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,15 +21,31 @@ import (
 // maxDepth bounds the walk from a pod to the controller at the top. The longest chains in use have four or five.
 const maxDepth = 10
 
+// maxName is how long the names, the kinds and the UIDs of objects may be.
+const maxName = 253
+
+// isOwner tells whether a reference can be one to an object. What a pod says of its owner is not checked by anyone.
+func isOwner(r *metav1.OwnerReference) bool {
+	for _, part := range [...]string{r.APIVersion, r.Kind, r.Name, string(r.UID)} {
+		if len(part) > maxName || !utf8.ValidString(part) {
+			return false
+		}
+	}
+	return true
+}
+
 // owners keeps of owner references what a walk needs.
 func owners(references []metav1.OwnerReference) []metav1.OwnerReference {
 	if len(references) == 0 {
 		return nil
 	}
-	kept := make([]metav1.OwnerReference, len(references))
+	kept := make([]metav1.OwnerReference, 0, len(references))
 	for i := range references {
-		r := &references[i]
-		kept[i] = metav1.OwnerReference{APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: r.UID, Controller: r.Controller}
+		if r := &references[i]; isOwner(r) {
+			kept = append(kept, metav1.OwnerReference{
+				APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: r.UID, Controller: r.Controller,
+			})
+		}
 	}
 	return kept
 }

@@ -21,7 +21,6 @@ import (
 const (
 	askers    = 4                // requests at a time
 	maxOwners = 4096             // that are kept; a node has a hundred pods or so
-	maxName   = 253              // of an object
 	keepOwner = 10 * time.Minute // after it was last looked up
 )
 
@@ -174,7 +173,7 @@ func (a *askedOwners) Errs() []error {
 func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReference) []metav1.OwnerReference {
 	kind, ok := kindOf(reference)
 	// A name becomes part of a request's path, and what a pod says of its owner is not checked by anyone.
-	if !ok || reference.Name == "" || len(reference.Name) > maxName || len(path.IsValidPathSegmentName(reference.Name)) > 0 {
+	if !ok || reference.Name == "" || !isOwner(reference) || len(path.IsValidPathSegmentName(reference.Name)) > 0 {
 		return nil
 	}
 	a.mu.Lock()

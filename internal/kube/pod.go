@@ -94,18 +94,30 @@ func attributes(pod *corev1.Pod, options *PodsOptions) map[string]string {
 	kept := make(map[string]string)
 	for _, key := range options.Labels {
 		if value, ok := pod.Labels[key]; ok {
-			kept["k8s.pod.label."+key] = value
+			kept["k8s.pod.label."+key] = beginning(value)
 		}
 	}
 	for _, key := range options.Annotations {
 		if value, ok := pod.Annotations[key]; ok {
-			kept["k8s.pod.annotation."+key] = value
+			kept["k8s.pod.annotation."+key] = beginning(value)
 		}
 	}
 	if len(kept) == 0 {
 		return nil
 	}
 	return kept
+}
+
+// maxValue bounds the value of an annotation. All of a pod's may have 256 KiB together, and are sent with each of its processes.
+const maxValue = 4096
+
+// beginning returns a value up to the bound, in valid UTF-8: OTLP takes nothing else, and the API server takes any bytes.
+func beginning(value string) string {
+	value = strings.ToValidUTF8(value, "\uFFFD")
+	if len(value) > maxValue {
+		value = strings.Clone(strings.ToValidUTF8(value[:maxValue], "")) // not to keep the rest in memory
+	}
+	return value
 }
 
 func containers(status *corev1.PodStatus) []Container {
