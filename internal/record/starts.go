@@ -120,14 +120,21 @@ func (s *startTimes) forgotten(known *series) bool {
 	return known.seen.Before(s.previous) && s.now.Sub(known.seen) > forgetAfter
 }
 
-// end forgets series that have not been seen for long; it looks at most once per forgetAfter.
+// mostDevices is of how many devices series are kept that were not seen at the last read. No machine has so many.
+const mostDevices = 1024
+
+// end forgets series that have not been seen for long; it looks at most once per forgetAfter. Where there are more devices than a
+// machine has, invented ones, it forgets all that are not seen now.
 func (s *startTimes) end(now time.Time) {
-	if now.Sub(s.swept) < forgetAfter {
+	crowded := len(s.devices) > mostDevices
+	if !crowded && now.Sub(s.swept) < forgetAfter {
 		return
 	}
 	s.swept = now
 	for id, d := range s.devices {
-		d.all = slices.DeleteFunc(d.all, func(known series) bool { return now.Sub(known.seen) > forgetAfter })
+		d.all = slices.DeleteFunc(d.all, func(known series) bool {
+			return now.Sub(known.seen) > forgetAfter || crowded && !known.seen.Equal(now)
+		})
 		if len(d.all) == 0 {
 			delete(s.devices, id)
 		}

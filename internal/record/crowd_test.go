@@ -1,0 +1,33 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// A node that is not to be trusted may invent other devices at each read. What is kept of them is no more than of an hour's
+// worth of a real node's.
+func TestStartsOfInventedDevicesAreBounded(t *testing.T) {
+	r := newRecorder(everything())
+	read := func(i int) *gpu.Node {
+		node := &gpu.Node{Time: at(i), Devices: []gpu.Device{
+			{ID: "GPU-real", Energy: gpu.Total(float64(i))},
+		}}
+		for d := range 256 {
+			node.Devices = append(node.Devices, gpu.Device{ID: fmt.Sprintf("GPU-%d-%d", i, d), Energy: gpu.Total(1.0)})
+		}
+		return node
+	}
+	for i := range 100 {
+		r.Record(read(i))
+	}
+	assert.LessOrEqual(t, len(r.starts.devices), mostDevices+257)
+	assert.Equal(t, at(0), r.starts.devices["GPU-real"].all[0].start.AsTime(), "the counters of what is there go on")
+}
