@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 )
 
 // AuthType is how the API server is found and how the receiver says who it is.
@@ -89,7 +90,7 @@ func (c *Config) validateEndpoint() error {
 	}
 	u, err := url.Parse(c.Endpoint)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil {
-		return fmt.Errorf("endpoint: %q is no address of an API server; it is to look like https://host:6443", c.Endpoint)
+		return fmt.Errorf("endpoint: %q is no address of an API server; it is to look like https://host:6443", withoutPassword(c.Endpoint))
 	}
 	switch {
 	case c.AuthType == AuthNone && c.TokenFile != "":
@@ -102,6 +103,17 @@ func (c *Config) validateEndpoint() error {
 		return errors.New("endpoint: must be https where a token is sent")
 	}
 	return nil
+}
+
+// withoutPassword is an address for the log.
+func withoutPassword(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Redacted()
+	}
+	if i := strings.LastIndexByte(address, '@'); i >= 0 {
+		return "…" + address[i:]
+	}
+	return address
 }
 
 func (c *Config) validateLimits() error {

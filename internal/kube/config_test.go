@@ -39,7 +39,8 @@ func TestCheck(t *testing.T) {
 		{"token and none", Config{AuthType: AuthNone, Endpoint: "https://a", TokenFile: "/t"}, "token_file: is not allowed"},
 		{"token in the clear", Config{Endpoint: "http://a", TokenFile: "/t"}, "endpoint: must be https"},
 		{"no address", Config{Endpoint: "a:6443", TokenFile: "/t"}, `endpoint: "a:6443" is no address`},
-		{"password", Config{Endpoint: "https://u:p@a", TokenFile: "/t"}, "is no address"},
+		{"password", Config{Endpoint: "https://u:p@a", TokenFile: "/t"}, `endpoint: "https://u:xxxxx@a" is no address`},
+		{"password, garbled", Config{Endpoint: "https://u:p%zz@a", TokenFile: "/t"}, `endpoint: "…@a" is no address`},
 		{"rate", Config{QPS: -1}, "kube_api_qps: -1 is negative"},
 		{"burst", Config{Burst: -1}, "kube_api_burst: -1 is negative"},
 	}
