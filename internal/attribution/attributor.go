@@ -182,7 +182,7 @@ func (a *Attributor) Apply(ctx context.Context, node *gpu.Node) {
 		a.domains[node.Vendor] = d
 	}
 	d.generation++
-	a.containers.begin()
+	a.containers.begin(node.Host.NodeName)
 	d.stale = a.containers.stale
 	d.index.update(node.Devices)
 	a.attributeProcesses(node, d)

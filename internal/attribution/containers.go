@@ -37,6 +37,7 @@ type containers struct {
 	view *kube.View    // nil where the API may not be read
 	logs *podlogs.Dirs // nil where processes are not attributed
 
+	node       string // the machine's name in Kubernetes; empty where it is not known
 	generation uint64
 	groups     map[string]*group            // control groups, by what was read of them
 	refs       map[cgroup.Ref]*remembered   // users
@@ -70,8 +71,9 @@ func newContainers(view *kube.View, logs *podlogs.Dirs) *containers {
 }
 
 // begin starts an attribution.
-func (c *containers) begin() {
+func (c *containers) begin(node string) {
 	c.generation++
+	c.node = node
 	c.fresh, c.logsErr = false, nil
 	c.stale = c.view != nil && c.view.Pods.Err() != nil
 	if c.generation%keepContainers == 0 {
@@ -100,7 +102,8 @@ func (c *containers) ref(content string) cgroup.Ref {
 	return g.ref
 }
 
-// user returns the container of a process.
+// user returns the container of a process; nil where it is said to be in a pod of another node. A node is believed of its own pods
+// alone: whoever has taken one could have what its processes use charged to any tenant.
 func (c *containers) user(ref cgroup.Ref) *gpu.Container {
 	r := c.refs[ref]
 	if r != nil && r.generation == c.generation {
@@ -108,7 +111,11 @@ func (c *containers) user(ref cgroup.Ref) *gpu.Container {
 	}
 	found := gpu.Container{PodUID: ref.PodUID, ID: ref.ContainerID, SystemdUnit: ref.SystemdUnit, SlurmJob: ref.SlurmJob}
 	if ref.InContainer() {
-		if pod := c.podOf(ref); pod != nil {
+		pod := c.podOf(ref)
+		if pod != nil && pod.Node != "" && c.node != "" && pod.Node != c.node {
+			return nil
+		}
+		if pod != nil {
 			describe(&found, pod, c.view.Owners)
 			found.Name = pod.ContainerByID(ref.ContainerID)
 			if found.Name == "" && len(pod.Containers) == 1 {

@@ -48,7 +48,10 @@ func (a *Attributor) attributeProcesses(node *gpu.Node, d *domain) {
 		if ref != (cgroup.Ref{}) {
 			p.Container = a.containers.user(ref)
 		}
-		if ref.InContainer() {
+		switch {
+		case ref.InContainer() && p.Container == nil:
+			where = unknown
+		case ref.InContainer():
 			where = inContainer
 			d.users.add(p.Container)
 			d.current[p.PID] = ref

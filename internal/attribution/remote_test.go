@@ -110,3 +110,23 @@ func TestCredentialsAtStart(t *testing.T) {
 	require.ErrorContains(t, a.Start(t.Context()), "attribution: owners: kube: auth_type serviceAccount: KUBERNETES_SERVICE_HOST")
 	require.NoError(t, a.Close())
 }
+
+// A node may say of a process that it runs in any pod of the cluster. It is believed of its own pods alone: what it says else would
+// be charged to a tenant who has never been there.
+func TestRemoteTellsOfItsOwnPodsAlone(t *testing.T) {
+	m := remote(t)
+	claim := func(name string) *gpu.Node {
+		node := nodeOf(device(0))
+		node.Host.NodeName = name
+		run(node, 10, uuid(0), train, 6e9, 0.5)
+		return m.apply(node)
+	}
+	node := claim("n1")
+	require.Len(t, node.Containers, 1)
+	assert.Equal(t, train.joined(), node.Containers[0].Container)
+	node = claim("n2")
+	assert.Empty(t, node.Containers)
+	assert.Nil(t, node.Processes[0].Container)
+	node = claim("n1")
+	require.Len(t, node.Containers, 1, "and the true one is not forgotten over it")
+}

@@ -20,6 +20,7 @@ const (
 // Pod is what is kept of a pod. It is never changed after it was handed out.
 type Pod struct {
 	Namespace, Name, UID string
+	Node                 string // that it runs on; empty before it is known
 	StaticUID            string // the UID on the node of a static pod, else empty
 	Phase                corev1.PodPhase
 	Owners               []metav1.OwnerReference // only APIVersion, Kind, Name, UID and Controller
@@ -48,6 +49,7 @@ func storePod(pod *corev1.Pod, options *PodsOptions) *storedPod {
 			Namespace:  pod.Namespace,
 			Name:       pod.Name,
 			UID:        string(pod.UID),
+			Node:       pod.Spec.NodeName,
 			StaticUID:  staticUID(pod),
 			Phase:      pod.Status.Phase,
 			Owners:     owners(pod.OwnerReferences),

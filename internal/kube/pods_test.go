@@ -59,6 +59,7 @@ func TestPods(t *testing.T) {
 	eventually(t, pods.Synced)
 
 	want := &Pod{
+		Node:      "n1",
 		Namespace: "ml", Name: "train-0", UID: "u1", Phase: corev1.PodRunning,
 		Owners:     []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "u0", Controller: &yes}},
 		Attributes: map[string]string{"k8s.pod.label.team": "vision", "k8s.pod.annotation.cost-center": "42"},
