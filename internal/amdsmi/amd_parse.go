@@ -31,6 +31,9 @@ func parseAMD(out []byte) ([]record, error) {
 		return nil, notJSON(out)
 	}
 	document := out[start:]
+	if err := fewValues(document); err != nil {
+		return nil, err
+	}
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.UseNumber()
 	var (

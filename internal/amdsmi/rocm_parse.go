@@ -67,6 +67,9 @@ func parseROCm(out []byte) (*rocmOutput, error) {
 	if start < 0 {
 		return nil, notJSON(out)
 	}
+	if err := fewValues(out[start:]); err != nil {
+		return nil, err
+	}
 	result := &rocmOutput{lowPower: bytes.Contains(out[:start], []byte("low-power state"))}
 	decoder := json.NewDecoder(bytes.NewReader(out[start:]))
 	err := decodeMembers(decoder, func(key string) error {
@@ -170,6 +173,24 @@ func endOf(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// maxValues bounds the values of a document, of which each takes a hundred bytes and more, while it has two or three in the
+// document. A machine of 64 partitions and hundreds of processes has some hundred thousand.
+const maxValues = 1 << 19
+
+// fewValues tells whether a document may be decoded.
+func fewValues(document []byte) error {
+	values := 0
+	for _, c := range document {
+		if c == ',' || c == '{' || c == '[' {
+			values++
+		}
+	}
+	if values > maxValues {
+		return fmt.Errorf("output has too many values: some %d, where no machine has more than %d", values, maxValues)
+	}
+	return nil
 }
 
 // objectStart returns where the first JSON object begins; -1 if there is none.

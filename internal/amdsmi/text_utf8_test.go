@@ -41,3 +41,23 @@ func TestBlocksAreBounded(t *testing.T) {
 		assert.LessOrEqual(t, len(e.Block), maxText)
 	}
 }
+
+// A document is small beside what is made of it: 16 MiB of {}, take half a gigabyte, of a collector that reads a thousand nodes
+// with less than that.
+func TestDocumentsOfTooManyValues(t *testing.T) {
+	for name, parse := range map[string]func([]byte) error{
+		"amd-smi":  func(out []byte) error { _, err := parseAMD(out); return err },
+		"rocm-smi": func(out []byte) error { _, err := parseROCm(out); return err },
+	} {
+		for _, document := range []string{
+			"[[{}" + strings.Repeat(",{}", maxValues) + "]]",
+			`{"gpu_data":[{"gpu":0,"process_list":[0` + strings.Repeat(",0", maxValues) + "]}]}",
+			`{"card0":{"a":""` + strings.Repeat(`,"b":""`, maxValues) + "}}",
+		} {
+			if name == "rocm-smi" && document[0] == '[' {
+				continue
+			}
+			require.ErrorContains(t, parse([]byte("WARNING: something\n"+document)), "too many values", name)
+		}
+	}
+}
