@@ -15,6 +15,9 @@ type problemLog struct {
 	known  map[problemKey]bool // whether it was a warning: something that should have been read
 }
 
+// mostSaid is how many problems one read has explained, and how many it has said to be over. A machine of sixteen GPUs has fewer.
+const mostSaid = 256
+
 type problemKey struct{ device, what string }
 
 func newProblemLog(logger *zap.Logger) *problemLog {
@@ -36,6 +39,7 @@ func (l *problemLog) update(problems []gpu.Problem, expected bool) {
 		return
 	}
 	now := make(map[problemKey]bool, len(problems))
+	said := 0
 	for _, p := range problems {
 		key := problemKey{p.Device, p.What}
 		if _, twice := now[key]; twice {
@@ -43,12 +47,22 @@ func (l *problemLog) update(problems []gpu.Problem, expected bool) {
 		}
 		warned, known := l.known[key]
 		now[key] = warned || expected
-		if !known || expected && !warned {
+		if known && (!expected || warned) {
+			continue
+		}
+		if said++; said <= mostSaid {
 			l.explain(expected, append(key.fields(), zap.NamedError("reason", p.Err)))
 		}
 	}
+	if more := said - mostSaid; more > 0 {
+		l.logger.Warn("More cannot be read than is said here", zap.Int("problems", more))
+	}
+	over := 0
 	for key := range l.known {
-		if _, still := now[key]; !still {
+		if _, still := now[key]; still {
+			continue
+		}
+		if over++; over <= mostSaid {
 			l.logger.Info("Can be read again, or is gone", key.fields()...)
 		}
 	}
