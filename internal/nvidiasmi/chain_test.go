@@ -56,6 +56,17 @@ func FuzzRead(f *testing.F) {
 			f.Add(data, data, data)
 		}
 	}
+	for _, twice := range []string{
+		// GPUs, instances and processes that are there twice, each as the other.
+		`<gpu id="00000000:07:00.0"><uuid>GPU-1</uuid></gpu><gpu id="00000000:08:00.0"><uuid>GPU-1</uuid></gpu>`,
+		`<gpu id="00000000:07:00.0"><minor_number>1</minor_number></gpu><gpu id="00000000:07:00.0"></gpu>`,
+		`<gpu id="00000000:07:00.0"><uuid>GPU-1</uuid><mig_mode><current_mig>Enabled</current_mig></mig_mode><mig_devices>` +
+			`<mig_device><uuid>MIG-1</uuid></mig_device><mig_device><uuid>MIG-1</uuid></mig_device></mig_devices></gpu>`,
+		`<gpu id="00000000:07:00.0"><uuid>GPU-1</uuid><pci><replay_counter>1</replay_counter><replay_counter>2</replay_counter></pci></gpu>`,
+	} {
+		document := []byte("<nvidia_smi_log><driver_version>580.1</driver_version>" + twice + "</nvidia_smi_log>")
+		f.Add(document, []byte("uuid, pci.bus_id\nGPU-1, 00000000:07:00.0\nGPU-1, 00000000:08:00.0\n"), []byte(nil))
+	}
 	config := metadata.NewDefaultMetricsBuilderConfig()
 	f.Fuzz(func(t *testing.T, listing, table, processes []byte) {
 		for _, query := range []string{nvidiasmi.QueryFull, nvidiasmi.QueryFast} {
@@ -75,6 +86,7 @@ func FuzzRead(f *testing.F) {
 					require.False(t, p.Kind == "counter" && p.Value < 0, "%+v", p)
 					require.LessOrEqual(t, p.Start, max(p.Time, pcommon.Timestamp(0)))
 				}
+				require.Empty(t, otlptest.Collisions(metrics))
 				for _, resource := range metrics.ResourceMetrics().All() {
 					sound(t, resource.Resource().Attributes())
 				}

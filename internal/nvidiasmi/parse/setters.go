@@ -152,7 +152,7 @@ func setFan(b *build, printed []byte) {
 
 func setReplays(b *build, printed []byte) {
 	if v, ok := integer(printed, unitCount); ok {
-		b.gpu.Device.Errors = append(b.gpu.Device.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(v)})
+		b.gpu.Device.Errors = append(b.gpu.Device.Errors[:0], gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(v)})
 		return
 	}
 	b.note("pcie.replay", printed)
