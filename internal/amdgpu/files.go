@@ -4,6 +4,7 @@
 package amdgpu
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,19 +56,25 @@ func (b *board) list() files {
 	}
 	if ras, err := b.dir.openBelow("ras"); err == nil {
 		for name := range ras.names(list) {
-			if block, ok := strings.CutSuffix(string(name), "_err_count"); ok && len(f.blocks) < maxBlocks {
-				f.blocks = append(f.blocks, newBlock(block))
+			if b, ok := newBlock(string(name)); ok && len(f.blocks) < maxBlocks {
+				f.blocks = append(f.blocks, b)
 			}
 		}
 		ras.close()
-		slices.SortFunc(f.blocks, func(a, b block) int { return strings.Compare(a.name, b.name) })
+		slices.SortFunc(f.blocks, func(a, b block) int { return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.file, b.file)) })
+		f.blocks = slices.CompactFunc(f.blocks, func(a, b block) bool { return a.name == b.name })
 	}
 	b.listSensors(&f, list)
 	return f
 }
 
-func newBlock(name string) block {
-	return block{name: strings.ToLower(name), file: "ras/" + name + "_err_count"}
+// newBlock tells umc_err_count, and aca_umc, which later drivers have in its place for MI300 and its successors.
+func newBlock(file string) (block, bool) {
+	name, ok := strings.CutSuffix(file, "_err_count")
+	if !ok {
+		name, ok = strings.CutPrefix(file, "aca_")
+	}
+	return block{name: strings.ToLower(name), file: "ras/" + file}, ok
 }
 
 // listSensors finds the sensors (hwmon). A sensor is known by its label.

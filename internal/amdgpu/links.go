@@ -5,6 +5,7 @@ package amdgpu
 
 import (
 	"bytes"
+	"syscall"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -92,6 +93,10 @@ func (b *board) errorCounts(d *gpu.Device) {
 	for _, block := range b.files.blocks {
 		text, ok := b.file("errors", block.file)
 		if !ok {
+			continue
+		}
+		if bytes.HasPrefix(text, []byte("Query currently inaccessible")) {
+			b.refuse("errors", block.file, syscall.EBUSY)
 			continue
 		}
 		before := len(d.Errors)
