@@ -130,7 +130,7 @@ func (s *scanner) drm(again bool) (changed bool) {
 		node := string(name)
 		parent := s.parent(d, node)
 		switch {
-		case strings.HasPrefix(parent, "amdgpu_xcp_"):
+		case isXCP(parent):
 			s.xcps[parent] = append(s.xcps[parent], node)
 		case !isPCIAddress(parent) || !s.driven(d, node):
 		default:
@@ -184,6 +184,11 @@ func (s *scanner) parent(d *dir, node string) string {
 		return ""
 	}
 	return parts[len(parts)-3]
+}
+
+// isXCP tells the platform device of a partition: amdgpu_xcp_3, of earlier kernels, 6.8 among them, amdgpu_xcp.3.
+func isXCP(device string) bool {
+	return strings.HasPrefix(device, "amdgpu_xcp_") || strings.HasPrefix(device, "amdgpu_xcp.")
 }
 
 // owners tells which GPU or partition each DRM node is of. A partition is known by the minor number of its render node,

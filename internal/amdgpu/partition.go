@@ -119,11 +119,11 @@ func (p *partition) isOf(node *kfdNode) bool {
 	return p.node.gpuID == node.gpuID && p.node.path == node.path
 }
 
-// names gives a partition the names of its own DRM device. The first has that of the GPU. Of a partition whose node is not
-// seen they are not known.
+// names gives a partition the names of its own DRM device. The first has that of the GPU. Of one whose node, or the device of
+// whose node, is not seen they are not known.
 func (p *partition) names(d *gpu.Device, b *board, i int) {
 	if p.node.xcp == "" {
-		if p.node.path != "" || i == 0 && len(b.nodes) > 0 {
+		if i == 0 && len(b.nodes) > 0 {
 			d.Aliases = append(slices.Clone(b.alias), b.address)
 		}
 		return

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -92,6 +93,21 @@ func TestOlderLocation(t *testing.T) {
 	require.Len(t, node.Devices, 9)
 	assert.Equal(t, gpu.Some[int64](8_000_000_000), node.Devices[8].Memory.Usage)
 	assert.Equal(t, []string{"card8", "renderD136", "amdgpu_xcp_7"}, node.Devices[8].Aliases)
+}
+
+// TestOlderNames: earlier kernels put a dot into the names of the partitions' devices.
+func TestOlderNames(t *testing.T) {
+	m := amdgpusim.MI300XCPX()
+	for i := range m.Cards[0].Partitions {
+		p := &m.Cards[0].Partitions[i]
+		p.XCP = strings.Replace(p.XCP, "xcp_", "xcp.", 1)
+	}
+	_, source, _ := simulate(t, m, withoutProcesses)
+	node := read(t, source)
+	require.Len(t, node.Devices, 9)
+	assert.Equal(t, []string{"card1", "renderD129", "0000:05:00.0"}, node.Devices[1].Aliases)
+	assert.Equal(t, []string{"card8", "renderD136", "amdgpu_xcp.7"}, node.Devices[8].Aliases)
+	assert.Equal(t, "card8", node.Devices[8].Name)
 }
 
 // TestOwnTable: newer drivers give each partition a table of its own.
