@@ -16,6 +16,7 @@ const (
 	engineDecode
 	engineEncode
 	engineJPEG
+	engineVideo // called enc, which from version 4 of VCN on decodes too
 	numEngines
 )
 
@@ -75,7 +76,9 @@ func (c *client) addEngine(name, text []byte) {
 		e = engineCompute
 	case "dec":
 		e = engineDecode
-	case "enc", "enc_1":
+	case "enc": // of VCE and VCN
+		e = engineVideo
+	case "enc_1": // of UVD
 		e = engineEncode
 	case "jpeg":
 		e = engineJPEG
@@ -89,6 +92,13 @@ func (c *client) addEngine(name, text []byte) {
 	}
 	c.engines[e] += ns
 	c.used[e] = true
+}
+
+// encodes takes what the video engine did for encoding.
+func (c *client) encodes() {
+	c.engines[engineEncode] += c.engines[engineVideo]
+	c.used[engineEncode] = c.used[engineEncode] || c.used[engineVideo]
+	c.engines[engineVideo], c.used[engineVideo] = 0, false
 }
 
 // parseSize reads "1024 KiB"; without a unit it is bytes.

@@ -27,6 +27,7 @@ type card struct {
 	name    string // card1
 	address string // 0000:03:00.0
 	render  string // renderD128; empty where there is none
+	decodes bool   // its engine for encoding video decodes, too
 }
 
 // function is a GPU on the PCI bus, whether or not its driver can read it.
@@ -136,7 +137,7 @@ func (s *scanner) drm(again bool) (changed bool) {
 		default:
 			c := byAddress[parent]
 			if c == nil {
-				c = &card{address: parent}
+				c = &card{address: parent, decodes: s.decodes(d, node)}
 				byAddress[parent] = c
 			}
 			if strings.HasPrefix(node, "card") {
@@ -170,6 +171,14 @@ func (s *scanner) driven(d *dir, node string) bool {
 	text, err := d.read(node+"/device/vendor", s.buf)
 	v, ok := parseHex(text)
 	return err == nil && ok && v == vendorAMD
+}
+
+// decodes tells whether encoding and decoding are done by one engine, as they are from version 4 of the video block (VCN, which is
+// number 12) on.
+func (s *scanner) decodes(d *dir, node string) bool {
+	text, err := d.read(node+"/device/ip_discovery/die/0/12/0/major", s.buf)
+	version, ok := parseUint(text)
+	return err == nil && ok && version >= 4
 }
 
 // parent returns the device to which a DRM node belongs, by where the link of the class leads:

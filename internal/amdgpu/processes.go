@@ -148,6 +148,9 @@ func (p *processReader) readProcess(proc *dir, pid int64) {
 			continue
 		}
 		if c := parseFDInfo(text); c.amdgpu {
+			if owning := p.inv.card(own.address); owning == nil || !owning.decodes {
+				c.encodes()
+			}
 			p.add(start, pid, own, &c)
 		}
 	}
