@@ -64,7 +64,7 @@ type outcome struct {
 	partitions []gpu.Device
 	gone       bool // there is no such card any more
 	asleep     bool
-	tried      int // files
+	tried      int // files for which the driver asks the GPU
 	failed     int // of them, that there are, and could not be read
 	lastErr    error
 }
@@ -115,11 +115,18 @@ func (b *board) read() {
 		b.out.problems.add("asleep", fmt.Errorf("amdgpu: %s: %w", b.title(), errAsleep))
 		return
 	}
+	before := len(b.out.problems.list)
 	b.readings(d)
 	b.divide()
-	if b.out.failed > 0 && b.out.failed == b.out.tried {
-		d.AddFault(gpu.FaultUnreachable, "none of its files can be read: "+b.out.lastErr.Error())
+	if b.out.failed == 0 || b.out.failed < b.out.tried {
+		return
 	}
+	if b.sleeps() {
+		b.out.problems.list = b.out.problems.list[:before]
+		b.out.problems.add("asleep", fmt.Errorf("amdgpu: %s: %w", b.title(), errRefuses))
+		return
+	}
+	d.AddFault(gpu.FaultUnreachable, "none of its readings can be had: "+b.out.lastErr.Error())
 }
 
 // title is the GPU's name in the text of an error.
@@ -212,8 +219,17 @@ func (b *board) fileOf(d *dir, what, name string) ([]byte, bool) {
 		b.refuse(what, name, err)
 		return nil, false
 	}
-	b.out.tried++
+	if asksGPU(name) {
+		b.out.tried++
+	}
 	return text, true
+}
+
+// asksGPU tells the files for which the driver asks the GPU's firmware. What it or the kernel knows by itself, such as the memory, the
+// cap or the link, says nothing of whether the GPU still answers.
+func asksGPU(name string) bool {
+	return name == "gpu_metrics" || strings.HasSuffix(name, "_busy_percent") || strings.HasSuffix(name, "_average") ||
+		strings.HasSuffix(name, "_input")
 }
 
 // refuse notes that a file could not be read, unless that is the driver's way to say that there is no such reading.
@@ -221,10 +237,13 @@ func (b *board) refuse(what, name string, err error) {
 	if unsupported(err) {
 		return
 	}
-	b.out.tried++
-	b.out.failed++
-	b.out.lastErr = readError(b.title(), name, err)
-	b.out.problems.add(what, b.out.lastErr)
+	err = readError(b.title(), name, err)
+	b.out.problems.add(what, err)
+	if asksGPU(name) {
+		b.out.tried++
+		b.out.failed++
+		b.out.lastErr = err
+	}
 }
 
 // garbled notes that a file was read and not understood.

@@ -19,6 +19,7 @@ var (
 	errEmpty   = errors.New("the file is empty")
 	errGarbage = errors.New("not of the form that the driver writes")
 	errAsleep  = errors.New("asleep (runtime power management), and not read so that it stays so; set wake_devices to read it all the same")
+	errRefuses = errors.New("asleep (runtime power management), and its driver does not wake it up to be read")
 )
 
 // unsupported tells the answers by which the driver says that a GPU does not have a reading.
