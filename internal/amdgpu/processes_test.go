@@ -4,11 +4,9 @@
 package amdgpu
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -163,37 +161,4 @@ func TestNoProcessTable(t *testing.T) {
 	assert.Equal(t, []string{"processes"}, whats(node, ""))
 	require.Len(t, node.Processes, 1, "as KFD tells")
 	assert.Equal(t, gpu.Some[int64](19_000_000_000), node.Processes[0].Memory)
-}
-
-// TestHungProcesses: reading a client's fdinfo takes a lock of its GPU's driver, and hangs where that does. What KFD tells is
-// reported all the same, and every other GPU.
-func TestHungProcesses(t *testing.T) {
-	m := amdgpusim.MI100()
-	tree, source, _ := simulate(t, m, gpu.GroupAll)
-	info := tree.Path("proc/4242/fdinfo/20")
-	require.NoError(t, os.Remove(info))
-	require.NoError(t, syscall.Mkfifo(info, 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	for _, ctx := range []context.Context{ctx, t.Context(), t.Context()} {
-		node, err := source.Read(ctx)
-		require.NoError(t, err)
-		require.Len(t, node.Devices, 2)
-		for i := range node.Devices {
-			assert.Empty(t, node.Devices[i].Faults)
-			assert.True(t, node.Devices[i].ProcessesUnread)
-		}
-		assert.Equal(t, []string{"processes"}, whats(node, ""))
-		require.Len(t, node.Processes, 1)
-		assert.Equal(t, gpu.Some[int64](19_000_000_000), node.Processes[0].Memory)
-	}
-	release(t, info)
-	require.Eventually(t, func() bool { return source.procs.task.state.Load() == idle }, time.Minute, time.Millisecond)
-	require.NoError(t, os.Remove(info))
-	rewrite(t, tree, 4242, 20, 17, amdgpusim.VRAM(20_000_000))
-	node := read(t, source)
-	assert.Empty(t, node.Problems)
-	require.Len(t, node.Processes, 1)
-	assert.Equal(t, gpu.Some[int64](20_000_000<<10), node.Processes[0].Memory)
-	assert.False(t, node.Devices[0].ProcessesUnread)
 }

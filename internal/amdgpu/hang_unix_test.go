@@ -1,0 +1,135 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package amdgpu
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+// What hangs is a FIFO that nobody writes to, in the place of a file of the driver.
+
+// TestHungRead: a read that never returns is waited for once, costs the other GPUs nothing, and leaves one goroutine behind,
+// however often the source is read.
+func TestHungRead(t *testing.T) {
+	m := amdgpusim.MI100()
+	tree, source, _ := simulate(t, m, gpu.GroupAll)
+	read(t, source)
+	busy := filepath.Join(tree.Root, "sys/class/drm/card0/device/gpu_busy_percent")
+	require.NoError(t, os.Remove(busy))
+	require.NoError(t, syscall.Mkfifo(busy, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	check := func(ctx context.Context) {
+		node, err := source.Read(ctx)
+		require.NoError(t, err)
+		require.Len(t, node.Devices, 2)
+		hung := &node.Devices[0]
+		require.Len(t, hung.Faults, 1)
+		assert.Equal(t, gpu.FaultHung, hung.Faults[0].Type)
+		assert.Equal(t, "3a51e0c2d4b70010", hung.ID)
+		assert.Equal(t, "card0", hung.Name)
+		assert.False(t, hung.Memory.Limit.Known())
+		assert.Equal(t, gpu.Some(0.81), node.Devices[1].Utilization[gpu.TaskGeneral])
+		assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Visible])
+		assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Missing])
+		assert.Len(t, node.Processes, 1)
+	}
+	check(ctx)
+	assert.Equal(t, running, source.boards[0].task.state.Load())
+	for range 20 {
+		check(t.Context()) // which has no deadline: nobody waits for what hung before
+	}
+	// When it returns at last, the GPU is read again.
+	release(t, busy)
+	require.Eventually(t, func() bool { return source.boards[0].task.state.Load() == idle }, time.Minute, time.Millisecond)
+	require.NoError(t, os.Remove(busy))
+	require.NoError(t, os.WriteFile(busy, []byte("7\n"), 0o600))
+	node := read(t, source)
+	assert.Equal(t, gpu.Some(0.07), node.Devices[0].Utilization[gpu.TaskGeneral])
+	assert.Equal(t, gpu.StateOK, node.Devices[0].State())
+}
+
+// release lets go of whoever waits to open a FIFO.
+func release(t *testing.T, fifo string) {
+	t.Helper()
+	f, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
+// TestCloseDoesNotWait: neither Close nor the Read that it interrupts waits for what hangs, and what hangs is freed when it
+// returns.
+func TestCloseDoesNotWait(t *testing.T) {
+	tree, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
+	busy := filepath.Join(tree.Root, "sys/class/drm/card0/device/gpu_busy_percent")
+	require.NoError(t, os.Remove(busy))
+	require.NoError(t, syscall.Mkfifo(busy, 0o600))
+	began := make(chan struct{}, 2)
+	done := make(chan error)
+	source.access = func(d *dir, name string, buf []byte) ([]byte, error) {
+		if name == "gpu_busy_percent" {
+			began <- struct{}{}
+		}
+		return d.read(name, buf)
+	}
+	go func() {
+		_, err := source.Read(context.WithoutCancel(t.Context()))
+		done <- err
+	}()
+	<-began // that of the first GPU, with which one goroutine begins
+	board := source.boards[0]
+	require.NoError(t, source.Close())
+	require.ErrorIs(t, <-done, errClosed)
+	assert.Equal(t, running, board.task.state.Load())
+	release(t, busy)
+	require.Eventually(t, func() bool { return board.task.state.Load() == dead }, time.Minute, time.Millisecond)
+	_, err := source.Read(t.Context())
+	require.ErrorIs(t, err, errClosed)
+}
+
+// TestHungProcesses: reading a client's fdinfo takes a lock of its GPU's driver, and hangs where that does. What KFD tells is
+// reported all the same, and every other GPU.
+func TestHungProcesses(t *testing.T) {
+	m := amdgpusim.MI100()
+	tree, source, _ := simulate(t, m, gpu.GroupAll)
+	info := tree.Path("proc/4242/fdinfo/20")
+	require.NoError(t, os.Remove(info))
+	require.NoError(t, syscall.Mkfifo(info, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	for _, ctx := range []context.Context{ctx, t.Context(), t.Context()} {
+		node, err := source.Read(ctx)
+		require.NoError(t, err)
+		require.Len(t, node.Devices, 2)
+		for i := range node.Devices {
+			assert.Empty(t, node.Devices[i].Faults)
+			assert.True(t, node.Devices[i].ProcessesUnread)
+		}
+		assert.Equal(t, []string{"processes"}, whats(node, ""))
+		require.Len(t, node.Processes, 1)
+		assert.Equal(t, gpu.Some[int64](19_000_000_000), node.Processes[0].Memory)
+	}
+	release(t, info)
+	require.Eventually(t, func() bool { return source.procs.task.state.Load() == idle }, time.Minute, time.Millisecond)
+	require.NoError(t, os.Remove(info))
+	rewrite(t, tree, 4242, 20, 17, amdgpusim.VRAM(20_000_000))
+	node := read(t, source)
+	assert.Empty(t, node.Problems)
+	require.Len(t, node.Processes, 1)
+	assert.Equal(t, gpu.Some[int64](20_000_000<<10), node.Processes[0].Memory)
+	assert.False(t, node.Devices[0].ProcessesUnread)
+}
