@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
@@ -189,7 +190,18 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 	if s.want.Has(gpu.GroupECC) && s.refused[flagRAS] {
 		s.problem("errors", errors.New("this rocm-smi does not tell the RAS counts, or aborts when it reads them"))
 	}
+	last := len(entries) - 1
+	// Where the list ended early, partitions of the last GPU may be missing in it; without a mode it is not known whether it is divided.
+	doubtful := out.err != nil && last >= 0 && entries[last].profile == "" && !strings.Contains(a.leaves[entries[last].index], "/")
+	if doubtful {
+		delete(a.leaves, entries[last].index)
+	}
 	s.processes(out, tables, a.leaves)
+	for i := range s.node.Devices {
+		if d := &s.node.Devices[i]; doubtful && d.Index == entries[last].device.Index {
+			d.ProcessesUnread = true
+		}
+	}
 	s.seen.update(&s.node, a.gpus, complete)
 }
 

@@ -4,6 +4,7 @@
 package amdsmi
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -135,4 +136,41 @@ func TestROCmGPUThatIsGone(t *testing.T) {
 	node = read(t, s)
 	assert.Len(t, node.Devices, 2)
 	requireValue(t, 0, node.Presence[gpu.Missing], "missing")
+}
+
+// Where the list of cards was cut off, further partitions of the last one may be missing in it: without a mode it is not known
+// whether that is a GPU or its first partition, on which a process then is.
+func TestROCmCutBetweenPartitions(t *testing.T) {
+	t.Parallel()
+	const text = "==== KFD Processes ====\nKFD process information:\n7\ta\t1\t4096\t0\t1\n8\tb\t1\t8192\t0\t1\n" +
+		"==== GPUs Indexed by PID ====\nPID 7 is using 1 DRM device(s):\n0 \nPID 8 is using 1 DRM device(s):\n1 \n====\n==== End of ROCm SMI Log ====\n"
+	const whole = `{"card0": {"Unique ID": "0xa", "PCI Bus": "0000:03:00.0"}, "card1": {"Unique ID": "0xb", "PCI Bus": "0000:05:00.0"%s}, ` +
+		`"card2": {"Unique ID": "0xb", "PCI Bus": "0000:05:00.0"%s}, "system": {"PID7": "a, 1, 4096, 0, 1", "PID8": "b, 1, 8192, 0, 1"}}`
+	for _, tt := range []struct {
+		name, mode string
+		places     []string // of the processes, where the output is cut
+	}{
+		{name: "no mode", places: []string{"000000000000000a"}},
+		{name: "a mode", mode: `, "Compute Partition": "CPX"`, places: []string{"000000000000000a", "000000000000000b/0"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			output := fmt.Sprintf(whole, tt.mode, tt.mode)
+			require.Equal(t, []string{"000000000000000a", "000000000000000b/0"}, places(read(t, testROCm(rocmTool(output, text)))))
+			part, _, _ := strings.Cut(output, `"card2"`)
+			node := read(t, testROCm(rocmTool(part, text)))
+			require.Equal(t, tt.places, places(node))
+			assert.False(t, node.Devices[0].ProcessesUnread)
+			assert.Equal(t, tt.mode == "", node.Devices[1].ProcessesUnread, "what is not known is not nothing")
+		})
+	}
+}
+
+// places returns the devices that the processes of a node are on.
+func places(node *gpu.Node) []string {
+	result := make([]string, 0, len(node.Processes))
+	for i := range node.Processes {
+		result = append(result, node.Processes[i].DeviceID)
+	}
+	return result
 }
