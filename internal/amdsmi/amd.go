@@ -41,6 +41,7 @@ type AMD struct {
 	static     map[int]amdStatic
 	stale      bool   // static could not be read again, and is tried again with the next read
 	version    string // of amd-smi's library
+	scale      memoryScale
 	seen       seen
 	energy     accumulators
 	idle       idle
@@ -161,6 +162,7 @@ func (s *AMD) keep(due bool, answers map[step]answer) {
 		if s.version != "" {
 			clear(s.refused) // another amd-smi
 			s.strikes = 0
+			s.scale = scaleUnknown
 		}
 		s.version = v
 	}

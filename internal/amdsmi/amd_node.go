@@ -56,6 +56,7 @@ func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 		delete(a.leaves, entries[len(entries)-1].index)
 	}
 	list, told := parseProcesses(answers[stepProcess].records)
+	s.learnScale(list)
 	var repeated int
 	s.node.Processes, repeated = placeProcesses(list, len(s.listed), told, a.leaves, major(s.version) >= exactProcesses)
 	process, ran := answers[stepProcess]

@@ -16,6 +16,7 @@ type amdProcess struct {
 	index  int // of the device
 	name   string
 	memory gpu.Opt[int64] // bytes of the device's own memory, as printed
+	bytes  bool           // printed as a number of bytes
 }
 
 // parseProcesses reads the records of amd-smi process. A device without processes has the text "No running processes
@@ -43,22 +44,23 @@ func parseProcesses(records []record) (list []amdProcess, told int) {
 			if !ok || pid == 0 || len(list) >= maxProcesses {
 				continue
 			}
-			list = append(list, amdProcess{
-				pid: int64(pid), index: index, name: executable(info.text("name")), memory: vram(info),
-			})
+			p := amdProcess{pid: int64(pid), index: index, name: executable(info.text("name"))}
+			p.memory, p.bytes = vram(info)
+			list = append(list, p)
 		}
 	}
-	rescale(list)
 	return list, told
 }
 
 // vram returns the device memory of a process. mem_usage is its sum with memory of the system, yet all there is in outputs
 // without the parts; without a unit it may be bytes or MB, and is then left alone.
-func vram(info record) gpu.Opt[int64] {
+func vram(info record) (memory gpu.Opt[int64], bytes bool) {
+	v, unitless := info["mem_usage"], ""
 	if parts := info.section("memory_usage"); parts != nil {
-		return whole(quantity(parts["vram_mem"], octets, "B"))
+		v, unitless = parts["vram_mem"], "B"
 	}
-	return whole(quantity(info["mem_usage"], octets, ""))
+	_, unit, _ := numberOf(v)
+	return whole(quantity(v, octets, unitless)), cmp.Or(unit, unitless) == "B"
 }
 
 // The driver counts a process's memory in pages of 4 KiB and prints KiB; several versions of amd-smi make bytes of them by
@@ -66,28 +68,52 @@ func vram(info record) gpu.Opt[int64] {
 const (
 	page         = 4096
 	decimalPages = 4000
+	firstDecimal = 24 // the version of the library, ROCm 6.1
 )
 
-// rescale undoes that. A number of bytes is a multiple of a page's; where one in the output cannot be, but is one of 4000,
-// all were made that way.
-func rescale(list []amdProcess) {
-	decimal := false
+// memoryScale is what a version of amd-smi makes bytes of KiB by.
+type memoryScale uint8
+
+const (
+	scaleUnknown memoryScale = iota
+	scaleExact               // 1024
+	scaleDecimal             // 1000
+)
+
+// scaleOf tells the scale by the numbers of bytes in an output. A true one is a multiple of a page's; where one cannot be, but is
+// one of 4000, all were made that way. Memory is mostly allocated in pieces of 2 MiB, and such numbers may be either.
+func scaleOf(list []amdProcess) memoryScale {
+	scale := scaleUnknown
 	for _, p := range list {
 		m, _ := p.memory.Get()
 		switch {
+		case !p.bytes:
 		case m%page == 0 && m%decimalPages != 0, m%page != 0 && m%decimalPages != 0:
-			return
+			return scaleExact
 		case m%page != 0:
-			decimal = true
+			scale = scaleDecimal
 		}
 	}
-	if !decimal {
-		return
-	}
+	return scale
+}
+
+// rescale brings numbers of bytes that were made by 1000 to what they are.
+func rescale(list []amdProcess) {
 	for i := range list {
-		if m, ok := list[i].memory.Get(); ok {
+		if m, ok := list[i].memory.Get(); ok && list[i].bytes {
 			list[i].memory = gpu.Some(m / 1000 * 1024)
 		}
+	}
+}
+
+// learnScale notes by what this version of amd-smi makes bytes: as the output tells, else as one did before, else as its version does.
+func (s *AMD) learnScale(list []amdProcess) {
+	told := scaleOf(list)
+	if told != scaleUnknown {
+		s.scale = told
+	}
+	if v := major(s.version); s.scale == scaleDecimal || s.scale == scaleUnknown && v >= firstDecimal && v < exactProcesses {
+		rescale(list)
 	}
 }
 

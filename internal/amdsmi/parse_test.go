@@ -199,38 +199,12 @@ func TestParseProcesses(t *testing.T) {
 	processes, told := parseProcesses(list)
 	assert.Equal(t, 4, told)
 	assert.Equal(t, []amdProcess{
-		{pid: 1, name: "a", memory: gpu.Some[int64](8192)},
-		{pid: 2, name: "b", memory: gpu.Some[int64](4096)},
+		{pid: 1, name: "a", memory: gpu.Some[int64](8192), bytes: true},
+		{pid: 2, name: "b", memory: gpu.Some[int64](4096), bytes: true},
 		{pid: 3, name: "c"},
 		{pid: 4, name: "d"},
 		{pid: 5, index: 1, name: "e", memory: gpu.Some[int64](1 << 20)},
 	}, processes)
-}
-
-func TestRescale(t *testing.T) {
-	t.Parallel()
-	of := func(values ...int64) []amdProcess {
-		list := make([]amdProcess, 0, len(values)+1)
-		for _, v := range values {
-			list = append(list, amdProcess{memory: gpu.Some(v)})
-		}
-		return append(list, amdProcess{})
-	}
-	for _, tt := range []struct {
-		name     string
-		in, want []amdProcess
-	}{
-		{"bytes", of(4096, 0, 1<<30), of(4096, 0, 1<<30)},
-		{"KiB times 1000", of(4000, 0, 1048576000), of(4096, 0, 1<<30)},
-		{"one tells of the others", of(512000, 4000), of(524288, 4096)},
-		{"which it is does not show", of(512000, 0), of(512000, 0)},
-		{"both", of(4096, 4000), of(4096, 4000)},
-		{"neither", of(4000, 7), of(4000, 7)},
-		{"nothing", of(), of()},
-	} {
-		rescale(tt.in)
-		assert.Equal(t, tt.want, tt.in, tt.name)
-	}
 }
 
 func TestPlaceProcesses(t *testing.T) {

@@ -1,0 +1,86 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// bytesOf are processes with so many bytes, as they are printed, and one without.
+func bytesOf(values ...int64) []amdProcess {
+	list := make([]amdProcess, 0, len(values)+1)
+	for _, v := range values {
+		list = append(list, amdProcess{memory: gpu.Some(v), bytes: true})
+	}
+	return append(list, amdProcess{})
+}
+
+func TestScaleOf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		list []amdProcess
+		want memoryScale
+	}{
+		{"bytes", bytesOf(4096, 0, 1<<30), scaleExact},
+		{"KiB times 1000", bytesOf(4000, 0, 1048576000), scaleDecimal},
+		{"one tells of the others", bytesOf(512000, 4000), scaleDecimal},
+		{"which it is does not show", bytesOf(512000, 0), scaleUnknown},
+		{"both", bytesOf(4096, 4000), scaleExact},
+		{"neither", bytesOf(4000, 7), scaleExact},
+		{"nothing", bytesOf(), scaleUnknown},
+		{"no number of bytes", []amdProcess{{memory: gpu.Some[int64](1 << 20)}}, scaleUnknown},
+	} {
+		assert.Equal(t, tt.want, scaleOf(tt.list), tt.name)
+	}
+}
+
+// Memory that is allocated in pieces of 2 MiB does not show how its number of bytes was made. What was learnt from other processes
+// holds on, and else the version tells: no memory changes because another process comes or goes.
+func TestScaleIsKept(t *testing.T) {
+	t.Parallel()
+	const piece = 2048 // KiB
+	for _, tt := range []struct {
+		name, version string
+		reads         [][]amdProcess
+		want          int64 // of the first process, in the last read
+	}{
+		{"after another one told", "26.0.2", [][]amdProcess{bytesOf(piece*1000, 4000), bytesOf(piece * 1000)}, piece * 1024},
+		{"by the version", "26.0.2", [][]amdProcess{bytesOf(piece * 1000)}, piece * 1024},
+		{"a version that was corrected", "26.0.2", [][]amdProcess{bytesOf(4096), bytesOf(512000)}, 512000},
+		{"a later version", "27.0.0", [][]amdProcess{bytesOf(512000)}, 512000},
+		{"an earlier version", "23.4.0.0", [][]amdProcess{bytesOf(512000)}, 512000},
+		{"a version that is not told", "", [][]amdProcess{bytesOf(512000)}, 512000},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := testAMD(&fakeTool{})
+			s.version = tt.version
+			for _, list := range tt.reads {
+				s.learnScale(list)
+			}
+			assert.Equal(t, gpu.Some(tt.want), tt.reads[len(tt.reads)-1][0].memory)
+		})
+	}
+}
+
+// Another amd-smi may make bytes otherwise.
+func TestScaleOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	s := testAMD(&fakeTool{})
+	version := func(v string) map[step]answer {
+		return map[step]answer{stepVersion: {records: []record{{"version": v}}}}
+	}
+	s.keep(true, version("26.0.2"))
+	s.learnScale(bytesOf(4000))
+	assert.Equal(t, scaleDecimal, s.scale)
+	s.keep(true, version("26.0.2"))
+	assert.Equal(t, scaleDecimal, s.scale)
+	s.keep(true, version("27.0.0"))
+	assert.Equal(t, scaleUnknown, s.scale)
+}
