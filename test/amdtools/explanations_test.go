@@ -53,7 +53,7 @@ var explanations = []differential.Explanation{
 	differential.Because("mi300x-cpx", every, ".*/[0-9] Memory.*", differential.Missing, "of a partition these versions print the GPU's"),
 	differential.Because("mi300x-cpx", rocm, ".*/0 Aliases.0.", differential.Differs, "the tools do not name DRM nodes, the PCI address apart"),
 	differential.Because("apu", amd, ".*", missingOrNone, "without a unique_id, amd-smi needs the DRM device to tell which GPU it prints"),
-	differential.Because(every, every, ".* Throttle.*Active", differential.Missing, "before ROCm 6.3 the tools tell no reasons"),
+	differential.Because(every, every, ".* Throttle.*(Active|Time)", differential.Missing, "before ROCm 6.3 the tools tell no reasons"),
 	differential.Because(every, every, ".* Clocks.*Limit", differential.Missing, "rocm-smi prints no limits; amd-smi asks the DRM device for them"),
 	differential.Because(every, rocm, ".* TemperatureLimit.*", differential.Missing, "rocm-smi prints no limits"),
 	differential.Because(every, rocm12, ".* Info.ComputeCapability", differential.Missing, "printed since 6.1"),
