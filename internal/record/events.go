@@ -7,48 +7,41 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/receiver"
-	conventions "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
 // EventRecorder records events as log records. The records are made here and not by the generated builder, which sets
-// neither severity, nor body, nor the time of observation, and orders records by kind instead of by time.
+// neither severity, nor body, nor the time of observation, and orders records by kind instead of by time. What is around them
+// is the builder's: the resource, and whether it passes the filters.
 type EventRecorder struct {
 	config    metadata.EventsConfig
+	lb        *metadata.LogsBuilder
 	resources *metadata.ResourceBuilder
-	version   string
 }
 
 // NewEvents returns a recorder of the events that the configuration enables. It is not safe for concurrent use.
 func NewEvents(config metadata.LogsBuilderConfig, settings receiver.Settings) *EventRecorder {
-	return &EventRecorder{
-		config:    config.Events,
-		resources: metadata.NewResourceBuilder(config.ResourceAttributes),
-		version:   settings.BuildInfo.Version,
-	}
+	lb := metadata.NewLogsBuilder(config, settings)
+	return &EventRecorder{config: config.Events, lb: lb, resources: lb.NewResourceBuilder()}
 }
 
 // Record returns the events of a host, observed now. Each record has the time of its event, a severity, and a body for a
 // person beside the attributes for machines.
 func (r *EventRecorder) Record(host *gpu.Host, events []gpu.Event, now pcommon.Timestamp) plog.Logs {
-	logs := plog.NewLogs()
-	var records plog.LogRecordSlice
 	for i := range events {
 		name, enabled := r.name(events[i].Type)
 		if !enabled {
 			continue
 		}
-		if logs.ResourceLogs().Len() == 0 {
-			records = r.scope(logs, host)
-		}
-		record := records.AppendEmpty()
+		record := plog.NewLogRecord()
 		record.SetEventName(name)
 		record.SetObservedTimestamp(now)
 		fill(record, &events[i])
+		r.lb.AppendLogRecord(record)
 	}
-	return logs
+	return r.lb.Emit(metadata.WithLogsResource(r.resource(host)))
 }
 
 func (r *EventRecorder) name(t gpu.EventType) (string, bool) {
@@ -66,20 +59,16 @@ func (r *EventRecorder) name(t gpu.EventType) (string, bool) {
 	}
 }
 
-func (r *EventRecorder) scope(logs plog.Logs, host *gpu.Host) plog.LogRecordSlice {
-	rl := logs.ResourceLogs().AppendEmpty()
-	rl.SetSchemaUrl(conventions.SchemaURL)
+// resource is that of the host's metrics.
+func (r *EventRecorder) resource(host *gpu.Host) pcommon.Resource {
 	setText(host.Name, r.resources.SetHostName)
 	setText(host.NodeName, r.resources.SetK8sNodeName)
 	setText(host.ClusterName, r.resources.SetK8sClusterName)
-	r.resources.Emit().MoveTo(rl.Resource())
+	res := r.resources.Emit()
 	for name, value := range host.Labels {
-		rl.Resource().Attributes().PutStr(name, value)
+		res.Attributes().PutStr(name, value)
 	}
-	scope := rl.ScopeLogs().AppendEmpty()
-	scope.Scope().SetName(metadata.ScopeName)
-	scope.Scope().SetVersion(r.version)
-	return scope.LogRecords()
+	return res
 }
 
 func fill(record plog.LogRecord, e *gpu.Event) {
