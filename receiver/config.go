@@ -86,13 +86,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 
 // Validate tells what is wrong, each with the full key below the receiver's own.
 func (c *Config) Validate() error {
-	var errs []error
-	if c.ControllerConfig.Timeout <= 0 {
-		errs = append(errs, errors.New("timeout: must be above 0, it bounds each read of a source"))
-	} else if interval := c.ControllerConfig.CollectionInterval; interval > 0 && c.ControllerConfig.Timeout > interval {
-		errs = append(errs, fmt.Errorf("timeout: %s is longer than collection_interval, %s; reads would overlap: shorten the timeout or lengthen the interval",
-			c.ControllerConfig.Timeout, interval))
-	}
+	errs := wrongDurations(&c.ControllerConfig)
 	if c.MaxProcesses < 0 {
 		errs = append(errs, fmt.Errorf("max_processes: must be 0 or more, got %d", c.MaxProcesses))
 	}
