@@ -47,7 +47,7 @@ func (s *screen) draw(v *view, now time.Time) {
 	if s.options.simulated {
 		b.WriteString("SIMULATED HARDWARE: these GPUs do not exist; the collector reads a simulated libnvidia-ml.so.1\n")
 	}
-	fmt.Fprintf(&b, "otelcol-gpu  %s  %d GPUs, %d points  Ctrl-C ends\n\n", now.Format("15:04:05"), len(v.gpus), v.points)
+	fmt.Fprintf(&b, "otelcol-gpu  %s  %d GPUs, %d points  Ctrl-C ends\n\n", now.Format("15:04:05"), len(v.gpus), v.points())
 	table(&b, v)
 	fmt.Fprintf(&b, "\nPrometheus %s   OTLP %s   log %s\n", s.options.endpoint, s.options.otlp, s.options.log)
 	_, _ = io.WriteString(s.out, b.String())
@@ -55,7 +55,7 @@ func (s *screen) draw(v *view, now time.Time) {
 
 // drawNothing says once that there is no GPU, and that the collector keeps looking.
 func (s *screen) drawNothing(v *view, now time.Time) {
-	if s.said || len(v.vendors) == 0 && now.Sub(s.started) < 5*time.Second {
+	if s.said || len(v.sent) == 0 && now.Sub(s.started) < 5*time.Second {
 		return
 	}
 	s.said = true

@@ -4,9 +4,9 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
@@ -14,9 +14,8 @@ import (
 
 // view is the last that was sent of each GPU.
 type view struct {
-	gpus    map[string]*gpu
-	vendors map[string]time.Time // when each vendor's source has last sent something
-	points  int                  // of the last message
+	gpus map[string]*gpu
+	sent map[string]int // how many points each vendor's last message had
 }
 
 // gpu is one device. A value that was not sent is nil.
@@ -27,27 +26,41 @@ type gpu struct {
 	processes                                     int
 }
 
-func newView() *view { return &view{gpus: map[string]*gpu{}, vendors: map[string]time.Time{}} }
+func newView() *view { return &view{gpus: map[string]*gpu{}, sent: map[string]int{}} }
 
-// update takes in one message, which holds all of one vendor.
+// update takes in one message, which holds all of one vendor, and nothing of another. One without a GPU has hw.gpu.count.
 func (v *view) update(metrics pmetric.Metrics) {
-	v.points = metrics.DataPointCount()
 	fresh := map[string]*gpu{}
+	vendors := map[string]bool{}
 	for _, resource := range metrics.ResourceMetrics().All() {
 		for _, scope := range resource.ScopeMetrics().All() {
 			for _, metric := range scope.Metrics().All() {
 				for _, p := range pointsOf(metric).All() {
+					if metric.Name() == "hw.gpu.count" {
+						vendors[text(p, "hw.vendor")] = true
+					}
 					v.point(fresh, metric.Name(), p)
 				}
 			}
 		}
 	}
-	vendors := map[string]bool{}
 	for _, g := range fresh {
 		vendors[g.vendor] = true
 	}
-	maps.DeleteFunc(v.gpus, func(_ string, g *gpu) bool { return vendors[g.vendor] || len(fresh) == 0 })
+	for vendor := range vendors {
+		v.sent[vendor] = metrics.DataPointCount()
+	}
+	maps.DeleteFunc(v.gpus, func(_ string, g *gpu) bool { return vendors[g.vendor] })
 	maps.Copy(v.gpus, fresh)
+}
+
+// points is how many there were in the last message of each vendor.
+func (v *view) points() int {
+	sum := 0
+	for _, points := range v.sent {
+		sum += points
+	}
+	return sum
 }
 
 func pointsOf(metric pmetric.Metric) pmetric.NumberDataPointSlice {
@@ -60,9 +73,6 @@ func pointsOf(metric pmetric.Metric) pmetric.NumberDataPointSlice {
 func (v *view) point(fresh map[string]*gpu, metric string, p pmetric.NumberDataPoint) {
 	id := text(p, "hw.id")
 	if id == "" {
-		if metric == "hw.gpu.count" {
-			v.vendors[text(p, "hw.vendor")] = p.Timestamp().AsTime()
-		}
 		return
 	}
 	g := fresh[id]
@@ -107,25 +117,15 @@ func (v *view) point(fresh map[string]*gpu, metric string, p pmetric.NumberDataP
 
 // sorted are the GPUs by vendor and name, partitions after their parents.
 func (v *view) sorted() []*gpu {
-	all := slices.Collect(maps.Values(v.gpus))
-	key := func(g *gpu) string {
-		if parent := v.gpus[g.parent]; parent != nil {
-			return parent.vendor + parent.name + "/" + g.name + g.id
-		}
-		return g.vendor + g.name
-	}
-	slices.SortFunc(all, func(a, b *gpu) int {
-		ka, kb := key(a), key(b)
-		switch {
-		case ka < kb:
-			return -1
-		case ka > kb:
-			return 1
-		}
-		return 0
+	whole := func(g *gpu) *gpu { return cmp.Or(v.gpus[g.parent], g) }
+	return slices.SortedFunc(maps.Values(v.gpus), func(a, b *gpu) int {
+		return cmp.Or(cmp.Compare(whole(a).vendor, whole(b).vendor), byNumber(whole(a).name, whole(b).name),
+			cmp.Compare(whole(a).id, whole(b).id), cmp.Compare(a.parent, b.parent), byNumber(a.name, b.name), cmp.Compare(a.id, b.id))
 	})
-	return all
 }
+
+// byNumber has nvidia9 before nvidia10.
+func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 func text(p pmetric.NumberDataPoint, name string) string {
 	v, ok := p.Attributes().Get(name)
