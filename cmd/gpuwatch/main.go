@@ -38,9 +38,14 @@ func main() {
 	}
 }
 
-// watch runs until Ctrl-C, or for the time that was given.
+// watch runs until Ctrl-C, or for the time that was given. The collector would go on without a terminal, or where nobody
+// reads what is printed: these end it, too. With nohup the first does not.
 func watch(o options) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	if o.duration > 0 {
 		var cancel context.CancelFunc
