@@ -1,0 +1,148 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rules tests what stands for Prometheus in the documentation, by promtool. The rules themselves have tests in files
+// beside this one, which run.sh runs.
+package rules
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sample is what a query answers.
+type sample struct {
+	Labels string  `json:"labels"`
+	Value  float64 `json:"value"`
+}
+
+const holder = `k8s_cluster_name="prod", k8s_namespace_name="ml", k8s_container_name="main", `
+
+// The queries of docs/queries.md where much is absent, zero or the same elsewhere. That they are right on a node on which all is
+// there is tested with a real collector in test/collector.
+func TestDocumentedQueriesWhereMuchIsAbsent(t *testing.T) {
+	for heading, c := range map[string]struct {
+		series  map[string]string
+		answers []sample
+	}{
+		// A GPU that waits for a reset works.
+		"Why they have failed": {
+			map[string]string{
+				`hw_gpu_fault{hw_id="GPU-1", error_type="lost"}`:          "1+0x2000",
+				`hw_status{hw_id="GPU-1", hw_state="failed"}`:             "1+0x2000",
+				`hw_gpu_fault{hw_id="GPU-2", error_type="remap_pending"}`: "1+0x2000",
+				`hw_status{hw_id="GPU-2", hw_state="failed"}`:             "0+0x2000",
+			},
+			[]sample{{`hw_gpu_fault{hw_id="GPU-1", error_type="lost"}`, 1}},
+		},
+		// An idle MIG instance has some MiB in use, and of one whose processes cannot be told apart nothing is known.
+		"Allocated but unused": {
+			map[string]string{
+				`container_gpu_allocated{` + holder + `k8s_pod_name="idle", hw_id="MIG-1"}`:          "1+0x2000",
+				`container_gpu_memory_usage_bytes{` + holder + `k8s_pod_name="idle", hw_id="MIG-1"}`: "23068672+0x2000",
+				`container_gpu_allocated{` + holder + `k8s_pod_name="busy", hw_id="GPU-2"}`:          "1+0x2000",
+				`container_gpu_memory_usage_bytes{` + holder + `k8s_pod_name="busy", hw_id="GPU-2"}`: "4e9+0x2000",
+				`container_gpu_allocated{` + holder + `k8s_pod_name="unknown", hw_id="GPU-3"}`:       "1+0x2000",
+			},
+			[]sample{{`container_gpu_allocated{` + holder + `k8s_pod_name="idle", hw_id="MIG-1"}`, 1}},
+		},
+		// The namespace that uses none of what it requests is the one that is looked for.
+		"Requested but unused, by namespace": {
+			map[string]string{
+				`k8s_container_gpu_request{` + holder + `k8s_pod_name="busy"}`:                                                    "3+0x2000",
+				`container_gpu_allocated{` + holder + `k8s_pod_name="busy", hw_id="GPU-1"}`:                                       "1+0x2000",
+				`container_gpu_memory_usage_bytes{` + holder + `k8s_pod_name="busy", hw_id="GPU-1"}`:                              "4e9+0x2000",
+				`container_gpu_allocated{` + holder + `k8s_pod_name="busy", hw_id="GPU-2"}`:                                       "1+0x2000",
+				`container_gpu_memory_usage_bytes{` + holder + `k8s_pod_name="busy", hw_id="GPU-2"}`:                              "1e6+0x2000",
+				`container_gpu_allocated{` + holder + `k8s_pod_name="busy", hw_id="GPU-3"}`:                                       "1+0x2000",
+				`k8s_container_gpu_request{k8s_cluster_name="prod", k8s_namespace_name="lab", k8s_pod_name="notebook"}`:           "8+0x2000",
+				`k8s_container_gpu_request{k8s_namespace_name="lab", k8s_pod_name="notebook", k8s_resource_name="other.com/gpu"}`: "1+0x2000",
+			},
+			[]sample{
+				{`{k8s_cluster_name="prod", k8s_namespace_name="ml"}`, 1},
+				{`{k8s_cluster_name="prod", k8s_namespace_name="lab"}`, 8},
+				{`{k8s_namespace_name="lab"}`, 1},
+			},
+		},
+		// Nobody holds a GPU in the cluster lab.
+		"Energy that no container accounts for": {
+			map[string]string{
+				`hw_energy_joules_total{k8s_cluster_name="prod", hw_id="GPU-1"}`:                   "0+60000x2000",
+				`hw_energy_joules_total{k8s_cluster_name="lab", hw_id="GPU-2"}`:                    "0+60000x2000",
+				`hw_energy_joules_total{k8s_cluster_name="lab", hw_id="MIG-1", hw_parent="GPU-2"}`: "0+60000x2000",
+				`container_gpu_energy_joules_total{k8s_cluster_name="prod", hw_id="GPU-1"}`:        "0+45000x2000",
+			},
+			[]sample{{`{k8s_cluster_name="prod"}`, 6}, {`{k8s_cluster_name="lab"}`, 24}},
+		},
+		// Two clusters have a workload of the same name.
+		"Idle by workload": {
+			map[string]string{
+				`container_gpu_idle_time_seconds_total{k8s_cluster_name="a", k8s_namespace_name="ml", k8s_workload_name="train", hw_id="GPU-1"}`: "0+60x2000",
+				`container_gpu_idle_time_seconds_total{k8s_cluster_name="b", k8s_namespace_name="ml", k8s_workload_name="train", hw_id="GPU-2"}`: "0+30x2000",
+			},
+			[]sample{
+				{`{k8s_cluster_name="a", k8s_namespace_name="ml", k8s_workload_name="train"}`, 1},
+				{`{k8s_cluster_name="b", k8s_namespace_name="ml", k8s_workload_name="train"}`, 0.5},
+			},
+		},
+		"Power by workload": {
+			map[string]string{
+				`container_gpu_power_watts{k8s_cluster_name="a", k8s_namespace_name="ml", k8s_workload_name="train", hw_id="GPU-1"}`: "700+0x2000",
+				`container_gpu_power_watts{k8s_cluster_name="b", k8s_namespace_name="ml", k8s_workload_name="train", hw_id="GPU-2"}`: "300+0x2000",
+			},
+			[]sample{
+				{`{k8s_cluster_name="a", k8s_namespace_name="ml", k8s_workload_name="train"}`, 700},
+				{`{k8s_cluster_name="b", k8s_namespace_name="ml", k8s_workload_name="train"}`, 300},
+			},
+		},
+	} {
+		t.Run(heading, func(t *testing.T) { answers(t, heading, c.series, c.answers) })
+	}
+}
+
+// answers requires that a documented query answers so, after a day.
+func answers(t *testing.T, heading string, series map[string]string, want []sample) {
+	t.Helper()
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool is not in PATH; on Debian: apt-get install --no-install-recommends prometheus")
+	}
+	type input struct {
+		Series string `json:"series"`
+		Values string `json:"values"`
+	}
+	var inputs []input
+	for name, values := range series {
+		inputs = append(inputs, input{name, values})
+	}
+	test, err := json.Marshal(map[string]any{
+		"evaluation_interval": "1m",
+		"tests": []any{map[string]any{
+			"interval": "1m", "input_series": inputs,
+			"promql_expr_test": []any{map[string]any{"expr": documented(t, heading), "eval_time": "1d", "exp_samples": want}},
+		}},
+	})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "test.yaml") // JSON is YAML
+	require.NoError(t, os.WriteFile(path, test, 0o600))
+	output, err := exec.CommandContext(t.Context(), promtool, "test", "rules", path).CombinedOutput()
+	require.NoError(t, err, string(output))
+}
+
+// documented is the query below a heading of docs/queries.md.
+func documented(t *testing.T, heading string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "queries.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "\n### "+heading+"\n")
+	require.True(t, found, heading)
+	_, query, _ := strings.Cut(section, "```promql\n")
+	query, _, _ = strings.Cut(query, "```")
+	return query
+}
