@@ -16,6 +16,10 @@ type StartTime struct{ Timestamp pcommon.Timestamp }
 
 func (s *StartTime) apply(dp pmetric.NumberDataPoint) { dp.SetStartTimestamp(s.Timestamp) }
 
+// StartBy has all points of this builder start at that time, if they would start later: where the clock was set back, a
+// builder was made in the future.
+func (mb *MetricsBuilder) StartBy(ts pcommon.Timestamp) { mb.startTime = min(mb.startTime, ts) }
+
 // attributesOf is how many attributes the options add. A start time is the first of them or none.
 func attributesOf(options []MetricAttributeOption) int {
 	if len(options) > 0 {

@@ -31,6 +31,7 @@ func NewCluster(config metadata.MetricsBuilderConfig, settings receiver.Settings
 // Record returns the metrics of a snapshot: one resource for each node and each container, and one for the cluster.
 func (r *ClusterRecorder) Record(s cluster.Snapshot, now time.Time) pmetric.Metrics {
 	ts := pcommon.NewTimestampFromTime(now)
+	r.mb.StartBy(ts)
 	r.pending(ts, s.Pending)
 	for start := 0; start < len(s.Nodes); {
 		end := start

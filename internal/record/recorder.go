@@ -63,6 +63,8 @@ func ofUsers(config metadata.MetricsBuilderConfig) metadata.MetricsBuilderConfig
 func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 	ts := pcommon.NewTimestampFromTime(node.Time)
 	r.starts.begin(node.Time)
+	r.devices.StartBy(ts)
+	r.users.StartBy(ts)
 	r.recordPresence(ts, node)
 	for i := range node.Devices {
 		r.recordDevice(ts, &node.Devices[i])
