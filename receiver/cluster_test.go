@@ -56,7 +56,7 @@ func TestClusterView(t *testing.T) {
 	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer telemetry.Shutdown()
-	s := &shared{cfg: cfg, telemetry: telemetry, cluster: &readStats{}}
+	s := &shared{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: &readStats{}}
 	require.NoError(t, s.observe())
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
 	answer := make(chan struct{})
@@ -73,7 +73,7 @@ func TestClusterView(t *testing.T) {
 		}, s.cluster)
 	require.NoError(t, err)
 	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
-	const of = "scraper=kubernetes_cluster"
+	const of = "receiver=gpu,scraper=kubernetes_cluster"
 	require.Eventually(t, func() bool { return s.cluster.get().read }, 10*time.Second, 5*time.Millisecond)
 	assert.Equal(t, map[string]float64{of: 0}, own(t, tel, "otelcol_gpu_read_success"), "the pods are not listed")
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_age"))

@@ -11,7 +11,6 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -26,6 +25,7 @@ func defaultFleetConfig() component.Config { cfg := kubeexec.DefaultConfig(); re
 
 // fleet hands on what kubernetes_exec reads, node by node. The pipelines of one receiver share it.
 type fleet struct {
+	receiver  string // its ID
 	cfg       *Config
 	logger    *zap.Logger
 	telemetry *metadata.TelemetryBuilder
@@ -50,12 +50,12 @@ type fleetReader interface {
 }
 
 // newFleet returns nil where the scraper is not configured.
-func newFleet(cfg *Config, logger *zap.Logger, telemetry *metadata.TelemetryBuilder) *fleet {
+func newFleet(cfg *Config, receiver string, logger *zap.Logger, telemetry *metadata.TelemetryBuilder) *fleet {
 	if !slices.Contains(cfg.scraperKeys(), fleetKey) {
 		return nil
 	}
 	return &fleet{
-		cfg: cfg, logger: logger.With(zap.String("scraper", fleetKey)), telemetry: telemetry,
+		receiver: receiver, cfg: cfg, logger: logger.With(zap.String("scraper", fleetKey)), telemetry: telemetry,
 		nodes: make(map[remoteKey]*remoteNode), clusters: make(map[string]*problemLog),
 	}
 }
@@ -129,7 +129,7 @@ func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readEr
 		n.waiting.add(n.processed.changes(node)...)
 	}
 	if dropped := keepLargest(node, f.cfg.MaxProcesses); dropped > 0 {
-		f.telemetry.GpuProcessesDropped.Add(ctx, int64(dropped), metric.WithAttributes(attribute.String("scraper", fleetKey)))
+		f.telemetry.GpuProcessesDropped.Add(ctx, int64(dropped), labels(f.receiver, attribute.String("scraper", fleetKey)))
 	}
 	n.problems.update(node.Problems, true)
 	if metrics != nil {

@@ -42,7 +42,7 @@ func attachedFleet(t *testing.T, cfg *Config, logger *zap.Logger, metrics consum
 	set := receivertest.NewNopSettings(metadata.Type)
 	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	require.NoError(t, err)
-	f := newFleet(cfg, logger, telemetry)
+	f := newFleet(cfg, "gpu", logger, telemetry)
 	var pipelines []component.Component
 	if metrics != nil {
 		p, err := newFleetMetrics(f, set, metrics)

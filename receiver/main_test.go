@@ -113,7 +113,7 @@ func newRigOf(t *testing.T, open opener) *rig {
 		t: t, cfg: createDefaultConfig().(*Config), set: receivertest.NewNopSettings(metadata.Type),
 		host: componenttest.NewNopHost(), metrics: new(consumertest.MetricsSink), logs: new(consumertest.LogsSink), log: log,
 	}
-	r.set.Logger = zap.New(core)
+	r.set.ID, r.set.Logger = component.NewID(metadata.Type), zap.New(core)
 	r.cfg.ControllerConfig.CollectionInterval = tick
 	r.cfg.ControllerConfig.InitialDelay = 0
 	r.cfg.ControllerConfig.Timeout = patience

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -18,6 +19,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/metadatatest"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
@@ -189,11 +191,11 @@ func telemetryRig(t *testing.T, source gpu.Source) (*rig, *componenttest.Telemet
 	delete(r.cfg.scrapers, "amdgpu") // it is there for a test in which no scraper is named
 	logger := r.set.Logger
 	r.set = metadatatest.NewSettings(telemetry)
-	r.set.Logger = logger
+	r.set.ID, r.set.Logger = component.NewID(metadata.Type), logger
 	return r, telemetry
 }
 
-var ofNVML = attribute.NewSet(attribute.String("scraper", "nvml"))
+var ofNVML = attribute.NewSet(attribute.String("receiver", "gpu"), attribute.String("scraper", "nvml"))
 
 func TestUnreadableIsCounted(t *testing.T) {
 	source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) {

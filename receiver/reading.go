@@ -22,6 +22,7 @@ import (
 // reading is one scraper at work: it reads the source and completes what was read until it can be recorded. The pipelines
 // of one receiver share it.
 type reading struct {
+	receiver     string // its ID
 	scraper      string
 	byDefault    bool // nobody asked for it: the vendor's GPUs need not be there
 	source       gpu.Source
@@ -134,7 +135,7 @@ func (r *reading) countUnreadable(ctx context.Context) {
 
 // attributes are those of the receiver's own metrics.
 func (r *reading) attributes() metric.MeasurementOption {
-	r.label.Do(func() { r.labels = metric.WithAttributeSet(attribute.NewSet(attribute.String("scraper", r.scraper))) })
+	r.label.Do(func() { r.labels = labels(r.receiver, attribute.String("scraper", r.scraper)) })
 	return r.labels
 }
 

@@ -56,6 +56,7 @@ func (r *registry) get(cfg *Config, set receiver.Settings) (*shared, error) {
 
 // shared is what the metrics and the logs pipeline of one receiver have in common: one reading for each scraper.
 type shared struct {
+	receiver   string // its ID
 	cfg        *Config
 	logger     *zap.Logger
 	open       opener
@@ -84,7 +85,8 @@ func newShared(cfg *Config, set receiver.Settings, open opener) (*shared, error)
 		return nil, err
 	}
 	s := &shared{
-		cfg: cfg, logger: set.Logger, open: open, telemetry: telemetry, fleet: newFleet(cfg, set.Logger, telemetry),
+		receiver: set.ID.String(), cfg: cfg, logger: set.Logger, open: open, telemetry: telemetry,
+		fleet: newFleet(cfg, set.ID.String(), set.Logger, telemetry),
 	}
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	host, hostProblem := localHost(cfg)
@@ -98,6 +100,7 @@ func newShared(cfg *Config, set receiver.Settings, open opener) (*shared, error)
 			hostProblem = nil
 		}
 		s.readings = append(s.readings, &reading{
+			receiver:     s.receiver,
 			scraper:      key,
 			byDefault:    len(cfg.scrapers) == 0,
 			host:         host,

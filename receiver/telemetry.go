@@ -97,7 +97,7 @@ func (s *shared) eachRead(tell func(readStat, metric.MeasurementOption)) {
 		tell(r.stats.get(), r.attributes())
 	}
 	if s.cluster != nil {
-		tell(s.cluster.get(), metric.WithAttributes(attribute.String("scraper", clusterKey)))
+		tell(s.cluster.get(), s.labels(attribute.String("scraper", clusterKey)))
 	}
 	if s.fleet == nil {
 		return
@@ -109,7 +109,7 @@ func (s *shared) eachRead(tell func(readStat, metric.MeasurementOption)) {
 			if n.Unreadable != "" {
 				stat.read, stat.success, stat.duration = true, false, 0 // of the last read, which is long ago
 			}
-			tell(stat, metric.WithAttributes(attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name),
+			tell(stat, s.labels(attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name),
 				attribute.String("k8s.node.name", n.Node), attribute.String("hw.vendor", string(n.Vendor))))
 		}
 	}
@@ -123,11 +123,20 @@ func (s *shared) eachCluster(of func(*kubeexec.ClusterStats) gpu.Opt[int64]) met
 		clusters := s.fleet.stats()
 		for i := range clusters {
 			if v, ok := of(&clusters[i]).Get(); ok {
-				o.Observe(v, metric.WithAttributes(attribute.String("k8s.cluster.name", clusters[i].Name)))
+				o.Observe(v, s.labels(attribute.String("k8s.cluster.name", clusters[i].Name)))
 			}
 		}
 		return nil
 	}
+}
+
+func (s *shared) labels(more ...attribute.KeyValue) metric.MeasurementOption {
+	return labels(s.receiver, more...)
+}
+
+// labels tell which receiver it is, too: a collector may have several with the same scraper.
+func labels(receiver string, more ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(append(more, attribute.String("receiver", receiver))...))
 }
 
 func asInt(b bool) int64 {

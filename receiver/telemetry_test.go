@@ -71,11 +71,11 @@ func TestOwnMetricsOfASource(t *testing.T) {
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"))
 	require.NoError(t, m.Start(t.Context(), r.host))
 	<-proceed
-	assert.Equal(t, map[string]float64{"scraper=nvml": 0}, own(t, tel, "otelcol_gpu_read_success"), "also while a read hangs")
-	assert.Contains(t, own(t, tel, "otelcol_gpu_read_duration"), "scraper=nvml")
-	first := own(t, tel, "otelcol_gpu_read_age")["scraper=nvml"]
+	assert.Equal(t, map[string]float64{"receiver=gpu,scraper=nvml": 0}, own(t, tel, "otelcol_gpu_read_success"), "also while a read hangs")
+	assert.Contains(t, own(t, tel, "otelcol_gpu_read_duration"), "receiver=gpu,scraper=nvml")
+	first := own(t, tel, "otelcol_gpu_read_age")["receiver=gpu,scraper=nvml"]
 	assert.Positive(t, first, "of the read that was good")
-	assert.Greater(t, own(t, tel, "otelcol_gpu_read_age")["scraper=nvml"], first)
+	assert.Greater(t, own(t, tel, "otelcol_gpu_read_age")["receiver=gpu,scraper=nvml"], first)
 	require.NoError(t, m.Shutdown(t.Context()))
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "nothing is left of it")
 }
@@ -93,7 +93,7 @@ func TestOwnMetricsOfAFleet(t *testing.T) {
 	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
 	require.NoError(t, err)
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
-	s := &shared{cfg: cfg, telemetry: telemetry, fleet: newFleet(cfg, zap.NewNop(), telemetry)}
+	s := &shared{cfg: cfg, telemetry: telemetry, receiver: "gpu", fleet: newFleet(cfg, "gpu", zap.NewNop(), telemetry)}
 	require.NoError(t, s.observe())
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "not started yet")
 
@@ -108,7 +108,7 @@ func TestOwnMetricsOfAFleet(t *testing.T) {
 		{Name: "other"},
 	}
 	key := func(vendor, node string) string {
-		return "hw.vendor=" + vendor + ",k8s.cluster.name=prod,k8s.node.name=" + node + ",scraper=kubernetes_exec"
+		return "hw.vendor=" + vendor + ",k8s.cluster.name=prod,k8s.node.name=" + node + ",receiver=gpu,scraper=kubernetes_exec"
 	}
 	assert.Equal(t, map[string]float64{key("NVIDIA", "good"): 1, key("AMD", "failing"): 0, key("NVIDIA", "gone"): 0},
 		own(t, tel, "otelcol_gpu_read_success"))
@@ -118,8 +118,8 @@ func TestOwnMetricsOfAFleet(t *testing.T) {
 	assert.InDelta(t, 3600, ages[key("NVIDIA", "gone")], 60)
 	assert.InDelta(t, 0, ages[key("NVIDIA", "good")], 60)
 
-	prod := attribute.NewSet(attribute.String("k8s.cluster.name", "prod"))
-	other := attribute.NewSet(attribute.String("k8s.cluster.name", "other"))
+	prod := attribute.NewSet(attribute.String("receiver", "gpu"), attribute.String("k8s.cluster.name", "prod"))
+	other := attribute.NewSet(attribute.String("receiver", "gpu"), attribute.String("k8s.cluster.name", "other"))
 	metadatatest.AssertEqualGpuExecsSkipped(t, tel, []metricdata.DataPoint[int64]{
 		{Attributes: prod, Value: 7}, {Attributes: other, Value: 0},
 	}, metricdatatest.IgnoreTimestamp())
