@@ -195,13 +195,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.GpuExecsSkipped, err = builder.meter.Int64ObservableCounter(
 		"otelcol_gpu_execs_skipped",
-		metric.WithDescription("Reads of nodes that kubernetes_exec left out of their interval, by k8s.cluster.name - the node was backed off, the API server had asked for a pause, or more nodes were due than max_concurrent and the timeout allow for. [Development]"),
+		metric.WithDescription("Reads of nodes that kubernetes_exec left out of their interval, by receiver and k8s.cluster.name - the node was backed off, the API server had asked for a pause, or more nodes were due than max_concurrent and the timeout allow for. [Development]"),
 		metric.WithUnit("{read}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuExecsThrottled, err = builder.meter.Int64ObservableCounter(
 		"otelcol_gpu_execs_throttled",
-		metric.WithDescription("How often an API server has asked kubernetes_exec for fewer requests, by k8s.cluster.name. [Development]"),
+		metric.WithDescription("How often an API server has asked kubernetes_exec for fewer requests, by receiver and k8s.cluster.name. [Development]"),
 		metric.WithUnit("{answer}"),
 	)
 	errs = errors.Join(errs, err)
@@ -213,7 +213,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuReadAge, err = builder.meter.Float64ObservableGauge(
 		"otelcol_gpu_read_age",
-		metric.WithDescription("How long ago the last read began that succeeded, by scraper; of kubernetes_exec by k8s.cluster.name, k8s.node.name and hw.vendor too. [Development]"),
+		metric.WithDescription("How long ago the last read began that succeeded, by receiver and scraper; of kubernetes_exec by k8s.cluster.name, k8s.node.name and hw.vendor too. [Development]"),
 		metric.WithUnit("s"),
 	)
 	errs = errors.Join(errs, err)
@@ -231,13 +231,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuShardReplicas, err = builder.meter.Int64ObservableGauge(
 		"otelcol_gpu_shard_replicas",
-		metric.WithDescription("Replicas of kubernetes_exec that are alive and share the cluster's nodes, this one included, by k8s.cluster.name. [Development]"),
+		metric.WithDescription("Replicas of kubernetes_exec that are alive and share the cluster's nodes, this one included, by receiver and k8s.cluster.name. [Development]"),
 		metric.WithUnit("{replica}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuShardsHeld, err = builder.meter.Int64ObservableGauge(
 		"otelcol_gpu_shards_held",
-		metric.WithDescription("Shards of the cluster's nodes that this replica of kubernetes_exec reads, by k8s.cluster.name. [Development]"),
+		metric.WithDescription("Shards of the cluster's nodes that this replica of kubernetes_exec reads, by receiver and k8s.cluster.name. [Development]"),
 		metric.WithUnit("{shard}"),
 	)
 	errs = errors.Join(errs, err)

@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) receiver.Settings {
 func AssertEqualGpuExecsSkipped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_execs_skipped",
-		Description: "Reads of nodes that kubernetes_exec left out of their interval, by k8s.cluster.name - the node was backed off, the API server had asked for a pause, or more nodes were due than max_concurrent and the timeout allow for. [Development]",
+		Description: "Reads of nodes that kubernetes_exec left out of their interval, by receiver and k8s.cluster.name - the node was backed off, the API server had asked for a pause, or more nodes were due than max_concurrent and the timeout allow for. [Development]",
 		Unit:        "{read}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -40,7 +40,7 @@ func AssertEqualGpuExecsSkipped(t *testing.T, tt *componenttest.Telemetry, dps [
 func AssertEqualGpuExecsThrottled(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_execs_throttled",
-		Description: "How often an API server has asked kubernetes_exec for fewer requests, by k8s.cluster.name. [Development]",
+		Description: "How often an API server has asked kubernetes_exec for fewer requests, by receiver and k8s.cluster.name. [Development]",
 		Unit:        "{answer}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -72,7 +72,7 @@ func AssertEqualGpuProcessesDropped(t *testing.T, tt *componenttest.Telemetry, d
 func AssertEqualGpuReadAge(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_read_age",
-		Description: "How long ago the last read began that succeeded, by scraper; of kubernetes_exec by k8s.cluster.name, k8s.node.name and hw.vendor too. [Development]",
+		Description: "How long ago the last read began that succeeded, by receiver and scraper; of kubernetes_exec by k8s.cluster.name, k8s.node.name and hw.vendor too. [Development]",
 		Unit:        "s",
 		Data: metricdata.Gauge[float64]{
 			DataPoints: dps,
@@ -114,7 +114,7 @@ func AssertEqualGpuReadSuccess(t *testing.T, tt *componenttest.Telemetry, dps []
 func AssertEqualGpuShardReplicas(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_shard_replicas",
-		Description: "Replicas of kubernetes_exec that are alive and share the cluster's nodes, this one included, by k8s.cluster.name. [Development]",
+		Description: "Replicas of kubernetes_exec that are alive and share the cluster's nodes, this one included, by receiver and k8s.cluster.name. [Development]",
 		Unit:        "{replica}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -128,7 +128,7 @@ func AssertEqualGpuShardReplicas(t *testing.T, tt *componenttest.Telemetry, dps 
 func AssertEqualGpuShardsHeld(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_shards_held",
-		Description: "Shards of the cluster's nodes that this replica of kubernetes_exec reads, by k8s.cluster.name. [Development]",
+		Description: "Shards of the cluster's nodes that this replica of kubernetes_exec reads, by receiver and k8s.cluster.name. [Development]",
 		Unit:        "{shard}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
