@@ -30,6 +30,9 @@ func NewEvents(config metadata.LogsBuilderConfig, settings receiver.Settings) *E
 // Record returns the events of a host, observed now. Each record has the time of its event, a severity, and a body for a
 // person beside the attributes for machines.
 func (r *EventRecorder) Record(host *gpu.Host, events []gpu.Event, now pcommon.Timestamp) plog.Logs {
+	if len(events) == 0 {
+		return plog.NewLogs() // as at most intervals
+	}
 	for i := range events {
 		name, enabled := r.name(events[i].Type)
 		if !enabled {
