@@ -5,7 +5,6 @@ package nvidiasmi
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -48,20 +47,6 @@ func (r *Reader) assemble(s *sweep) {
 	r.once()
 	r.addProcesses(s)
 	r.unmonitored(s)
-}
-
-// once leaves out devices that are told of twice: all that is recorded of the one would be in conflict with the other.
-func (r *Reader) once() {
-	seen := make(map[string]bool, len(r.node.Devices))
-	r.node.Devices = slices.DeleteFunc(r.node.Devices, func(d gpu.Device) bool {
-		id := firstOf(d.ID, firstOf(d.Info.PCIAddress, d.Name))
-		if !seen[id] {
-			seen[id] = true
-			return false
-		}
-		r.problem(id, "identity", fmt.Errorf("nvidia-smi: it lists two devices as %s: the second is left out", id))
-		return true
-	})
 }
 
 // processesRead tells whether a GPU without a process has none: XML and the table of processes say so, and pmon, which has

@@ -58,6 +58,7 @@ func (r *Reader) sweep(ctx context.Context) (*sweep, *failure, error) {
 				r.minors.follow(s.log)
 				r.minors.keep(s.log)
 			}
+			r.namesakes(s.log)
 			r.number(s)
 			r.askPmonAgain(ctx, s)
 			return s, nil, nil

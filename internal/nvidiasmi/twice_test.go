@@ -1,0 +1,27 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestTwoGPUsOfOneUUID: neither hides the other, and none has the other's readings.
+func TestTwoGPUsOfOneUUID(t *testing.T) {
+	f := h100Tool(t)
+	f.xml.stdout = strings.ReplaceAll(f.xml.stdout, h100Second, h100First)
+	r := newReader(t, QueryFull, f, newClock())
+	for range 2 {
+		node := read(t, r)
+		assert.Equal(t, []string{h100First, ""}, ids(node))
+		assert.Equal(t, "0000:43:00.0", node.Devices[1].Info.PCIAddress)
+		assert.NotEqual(t, node.Devices[0].Name, node.Devices[1].Name)
+		assert.NotEqual(t, node.Devices[0].Power.Draw, node.Devices[1].Power.Draw)
+		assert.Equal(t, counts(2, 0), presence(node))
+		assert.Contains(t, problems(node), "it lists two GPUs as "+h100First+": the one at 0000:43:00.0 is told by its address")
+	}
+}
