@@ -4,8 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=$1
-sources() { git ls-files -z --cached --others --exclude-standard -- '*.go' go.mod go.sum builder-config.yaml tools/go.mod ':!test' ':!cmd' ':!*_test.go'; }
-stamp=$(sources | xargs -0 sha256sum 2>/dev/null | sha256sum)-$(go version | sha256sum)
+# Not by git: the sources may have come as an archive.
+sources() {
+	find . \( -path ./test -o -path ./cmd -o -path ./dist -o -path './.*' \) -prune -o \
+		-type f \( -name '*.go' ! -name '*_test.go' -o -name go.mod -o -name go.sum -o -name builder-config.yaml \) -print0 | LC_ALL=C sort -z
+}
+stamp=$(sources | xargs -0 sha256sum | sha256sum)-$(go version | sha256sum)
 if [ -x "$binary" ] && [ "$(cat "$binary.stamp" 2>/dev/null)" = "$stamp" ]; then
 	exit 0
 fi
