@@ -84,3 +84,16 @@ func TestScaleOfAnotherVersion(t *testing.T) {
 	s.keep(true, version("27.0.0"))
 	assert.Equal(t, scaleUnknown, s.scale)
 }
+
+// In another container there may be another version, which is not told yet.
+func TestScaleInAnotherContainer(t *testing.T) {
+	t.Parallel()
+	s := testAMD(&fakeTool{})
+	s.version = "26.0.2"
+	s.learnScale(bytesOf(2048 * 1000))
+	s.learnScale(bytesOf(4000))
+	s.Reset()
+	list := bytesOf(512000)
+	s.learnScale(list)
+	assert.Equal(t, gpu.Some[int64](512000), list[0].memory)
+}

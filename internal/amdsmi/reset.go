@@ -9,7 +9,7 @@ func (s *AMD) Reset() {
 	clear(s.refused)
 	clear(s.passing)
 	clear(s.exceptions)
-	s.strikes, s.version, s.listed, s.static, s.idle = 0, "", nil, nil, idle{}
+	s.strikes, s.version, s.listed, s.static, s.idle, s.scale = 0, "", nil, nil, idle{}, scaleUnknown
 }
 
 // Reset is that of AMD.
