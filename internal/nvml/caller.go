@@ -36,6 +36,23 @@ func (c *caller) ask(f function) (*call, bool) {
 	return answer, c.ok(f, answer.code())
 }
 
+// number and long ask for a number, unsigned int or unsigned long long. One with every bit set is none.
+func (c *caller) number(f function) (value, bool) {
+	answer, ok := c.ask(f)
+	if !ok {
+		return value{}, false
+	}
+	return unsigned(answer.number())
+}
+
+func (c *caller) long(f function) (value, bool) {
+	answer, ok := c.ask(f)
+	if !ok {
+		return value{}, false
+	}
+	return long(answer.long())
+}
+
 // call calls a function, unless its answer is there.
 func (c *caller) call(f function) *call {
 	if c.foreseen(f) {

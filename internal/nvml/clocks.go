@@ -23,10 +23,7 @@ var clocks = [gpu.NumClockDomains]struct {
 
 func (b *board) readClocks(d *gpu.Device) {
 	for i := range clocks {
-		c := &clocks[i]
-		if mhz, ok := b.ask(c.now); ok {
-			d.Clocks[i].Speed = gpu.Some(float64(mhz.number()) * perMega)
-		}
+		d.Clocks[i].Speed = hertz(b.number(clocks[i].now))
 	}
 }
 
@@ -36,7 +33,7 @@ func (b *board) readClockLimits(d *gpu.Device) {
 		limit := &b.static.maxClocks[i]
 		if !limit.Known() && b.can(c.most) {
 			if mhz, ret := b.handle.GetMaxClockInfo(c.kind); b.ok(c.most, code(ret)) {
-				*limit = gpu.Some(float64(mhz) * perMega)
+				*limit = hertz(unsigned(mhz))
 			}
 		}
 		d.Clocks[i].Limit = *limit
@@ -56,8 +53,8 @@ func (b *board) readThrottle(d *gpu.Device) {
 			b.static.reasons = gpu.Some(mask)
 		}
 	}
-	if mask, ok := b.ask(now); ok {
-		throttled(&d.Throttle, mask.long(), b.static.reasons)
+	if mask, ok := b.long(now); ok {
+		throttled(&d.Throttle, mask.unsigned, b.static.reasons)
 	}
 }
 

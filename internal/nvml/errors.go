@@ -87,7 +87,7 @@ func (b *board) readRemappedRows(d *gpu.Device) {
 	if f.lacks(fieldRemappedCorrected) && b.can(fnRemappedRows) {
 		corrected, uncorrected, pending, failed, ret := b.handle.GetRemappedRows()
 		if b.ok(fnRemappedRows, code(ret)) {
-			r.Corrected, r.Uncorrected = gpu.Total(int64(corrected)), gpu.Total(int64(uncorrected))
+			r.Corrected, r.Uncorrected = rows(corrected), rows(uncorrected)
 			r.Pending, r.Failed = gpu.Some(pending), gpu.Some(failed)
 		}
 	}

@@ -58,8 +58,9 @@ func (b *board) readPCIeIO(d *gpu.Device) {
 			return
 		}
 		// KB/s over 20 ms, in which the call does not return.
-		if rate, ret := b.handle.GetPcieThroughput(c.kind); b.ok(fnPCIeThroughput, code(ret)) {
-			s.bytes[i] += float64(rate) * 1000 * elapsed
+		kilobytes, ret := b.handle.GetPcieThroughput(c.kind)
+		if rate, told := unsigned(kilobytes); b.ok(fnPCIeThroughput, code(ret)) && told {
+			s.bytes[i] += rate.real * 1000 * elapsed
 			*c.to = gpu.TotalSince(int64(s.bytes[i]), s.since)
 		}
 	}
@@ -67,20 +68,16 @@ func (b *board) readPCIeIO(d *gpu.Device) {
 
 // readPCIeLink reads generation and width as they are, and as they could be with this GPU in this machine.
 func (b *board) readPCIeLink(d *gpu.Device) {
-	if v, ok := b.ask(fnPCIeGeneration); ok {
-		d.PCIe.Generation = known(int64(v.number()), v.number() > 0)
-	}
-	if v, ok := b.ask(fnPCIeWidth); ok {
-		d.PCIe.Width = known(int64(v.number()), v.number() > 0)
-	}
+	d.PCIe.Generation = link(b.number(fnPCIeGeneration))
+	d.PCIe.Width = link(b.number(fnPCIeWidth))
 	if !b.static.generation.Known() && b.can(fnPCIeMaxGeneration) {
 		if v, ret := b.handle.GetMaxPcieLinkGeneration(); b.ok(fnPCIeMaxGeneration, code(ret)) {
-			b.static.generation = gpu.Some(int64(v))
+			b.static.generation = link(unsigned(uint32(v)))
 		}
 	}
 	if !b.static.width.Known() && b.can(fnPCIeMaxWidth) {
 		if v, ret := b.handle.GetMaxPcieLinkWidth(); b.ok(fnPCIeMaxWidth, code(ret)) {
-			b.static.width = gpu.Some(int64(v))
+			b.static.width = link(unsigned(uint32(v)))
 		}
 	}
 	d.PCIe.GenerationLimit, d.PCIe.WidthLimit = b.static.generation, b.static.width
@@ -89,9 +86,8 @@ func (b *board) readPCIeLink(d *gpu.Device) {
 func (b *board) readPCIeReplay(d *gpu.Device) {
 	n, ok := b.fields.total(fieldPCIeReplay)
 	if b.fields.lacks(fieldPCIeReplay) {
-		if v, answered := b.ask(fnPCIeReplay); answered {
-			n, ok = int64(v.number()), true
-		}
+		v, _ := b.number(fnPCIeReplay)
+		n, ok = v.total()
 	}
 	if ok {
 		d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(n)})

@@ -14,13 +14,9 @@ import (
 )
 
 func (b *board) readTemperature(d *gpu.Device) {
-	if t, ok := b.ask(fnTemperature); ok {
-		// NVML's type is unsigned, and a GPU in the cold is below zero.
-		d.Temperature[gpu.SensorGPU] = gpu.Some(float64(int32(t.number())))
-	}
-	if v, ok := b.fields.get(fieldMemoryTemperature); ok {
-		d.Temperature[gpu.SensorMemory] = gpu.Some(v.real)
-	}
+	// NVML's type is unsigned, and a GPU in the cold is below zero.
+	d.Temperature[gpu.SensorGPU] = celsius(signed(b.number(fnTemperature)))
+	d.Temperature[gpu.SensorMemory] = celsius(b.fields.get(fieldMemoryTemperature))
 }
 
 var thresholds = [...]struct {
@@ -43,14 +39,16 @@ func (b *board) readTemperatureLimits(d *gpu.Device) {
 		limit := &b.static.limits[t.sensor][t.limit]
 		if !limit.Known() && b.can(t.fn) {
 			if v, ret := b.handle.GetTemperatureThreshold(t.kind); b.ok(t.fn, code(ret)) {
-				*limit = known(float64(v), v > 0) // 0 is how boards without such a threshold answer
+				degrees, told := unsigned(v)
+				*limit = celsius(degrees, told && v > 0) // 0 is how boards without such a threshold answer
 				b.never[t.fn] = !limit.Known()
 			}
 		}
 		d.TemperatureLimit[t.sensor][t.limit] = *limit
 	}
 	if m, ok := b.ask(fnMargin); ok {
-		d.TemperatureMargin[gpu.LimitDegraded] = gpu.Some(float64(filled[gonvml.MarginTemperature](m).MarginTemperature))
+		margin := value{real: float64(filled[gonvml.MarginTemperature](m).MarginTemperature)}
+		d.TemperatureMargin[gpu.LimitDegraded] = celsius(margin, true)
 	}
 }
 
@@ -69,13 +67,20 @@ func (b *board) readFans(d *gpu.Device) {
 				return
 			}
 			if v, ok := b.askFor(fnFanSpeedV2, fan); ok {
-				d.Fans = append(d.Fans, gpu.Fan{Location: fanName(fan), Ratio: gpu.Some(float64(v.number()) / 100)})
+				addFan(d, fan, v)
 			}
 		}
 	case !b.has[fnFanCount]:
 		if v, ok := b.ask(fnFanSpeed); ok {
-			d.Fans = append(d.Fans, gpu.Fan{Location: fanName(0), Ratio: gpu.Some(float64(v.number()) / 100)})
+			addFan(d, 0, v)
 		}
+	}
+}
+
+// addFan adds a fan that told its speed; one may turn faster than it should be able to.
+func addFan(d *gpu.Device, fan int, answer *call) {
+	if percent, ok := unsigned(answer.number()); ok {
+		d.Fans = append(d.Fans, gpu.Fan{Location: fanName(fan), Ratio: gpu.Some(percent.real / 100)})
 	}
 }
 

@@ -36,9 +36,9 @@ func decode(kind uint32, raw [8]byte) (value, bool) {
 		f := math.Float64frombits(u64)
 		return value{real: f}, !math.IsNaN(f) && !math.IsInf(f, 0)
 	case typeUnsignedInt:
-		return value{unsigned: uint64(u32), real: float64(u32), whole: true}, u32 != math.MaxUint32
+		return unsigned(u32)
 	case typeUnsignedLong, typeUnsignedLongLong:
-		return value{unsigned: u64, real: float64(u64), whole: true}, u64 != math.MaxUint64
+		return long(u64)
 	case typeSignedLongLong:
 		i := int64(u64)
 		return value{unsigned: uint64(max(i, 0)), real: float64(i), whole: true}, true
@@ -51,6 +51,27 @@ func decode(kind uint32, raw [8]byte) (value, bool) {
 	default:
 		return value{}, false
 	}
+}
+
+// unsigned and long are numbers as NVML hands them out, by whichever function. One with every bit set is none; so is a long one with
+// every bit set of the 32 that the driver has for many.
+func unsigned(n uint32) (value, bool) {
+	if n == math.MaxUint32 {
+		return value{}, false
+	}
+	return value{unsigned: uint64(n), real: float64(n), whole: true}, true
+}
+
+func long(n uint64) (value, bool) {
+	if n == math.MaxUint64 || n == math.MaxUint32 {
+		return value{}, false
+	}
+	return value{unsigned: n, real: float64(n), whole: true}, true
+}
+
+// signed is an unsigned number that was meant to have a sign.
+func signed(v value, ok bool) (value, bool) {
+	return value{real: float64(int32(uint32(v.unsigned)))}, ok
 }
 
 // total returns a count that fits where counts are kept.

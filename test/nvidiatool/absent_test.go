@@ -14,11 +14,12 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
+	"github.com/otelgpu/gpureceiver/internal/nvml"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
 // readTool reads a simulated machine by the real tool, in both ways.
-func readTool(t *testing.T, scenario string, check func(t *testing.T, node *gpu.Node)) {
+func readTool(t *testing.T, scenario string, check func(t *testing.T, node *gpu.Node)) nvmlsim.Library {
 	t.Helper()
 	library, err := nvmlsim.Build()
 	if errors.Is(err, nvmlsim.ErrNoCompiler) {
@@ -36,12 +37,27 @@ func readTool(t *testing.T, scenario string, check func(t *testing.T, node *gpu.
 			check(t, node)
 		})
 	}
+	return library
 }
 
-// TestToolWithoutValues: where a driver says by its marks that it has no value there is none, however the tool prints them.
+// readBoth reads it by NVML as well.
+func readBoth(t *testing.T, scenario string, check func(t *testing.T, node *gpu.Node)) {
+	t.Helper()
+	config := nvml.DefaultConfig()
+	config.LibraryPath = readTool(t, scenario, check).Full
+	t.Run("nvml", func(t *testing.T) {
+		ours := nvml.New(&config, gpu.GroupAll, nvml.WithSysRoot(t.TempDir()), nvml.WithProcRoot(t.TempDir()))
+		t.Cleanup(func() { require.NoError(t, ours.Close()) })
+		node, err := ours.Read(t.Context())
+		require.NoError(t, err)
+		check(t, node)
+	})
+}
+
+// TestToolWithoutValues: where a driver says by its marks that it has no value there is none to either, however the tool prints them.
 func TestToolWithoutValues(t *testing.T) {
 	const mark = " = raw(0xFFFFFFFF)\n"
-	readTool(t, "gpus = 1\n[gpu *]\nboard = h100\npstate = raw(32)\n"+
+	readBoth(t, "gpus = 1\n[gpu *]\nboard = h100\npstate = raw(32)\n"+
 		"util.gpu"+mark+"util.memory"+mark+"util.encoder"+mark+"util.decoder"+mark+"util.jpeg"+mark+"util.ofa"+mark+
 		"temperature"+mark+"temperature.memory"+mark+"fan"+mark+"clock.sm"+mark+"clock.max.sm"+mark+
 		"remapped.corrected"+mark+"remapped.uncorrected"+mark+"retired.sbe"+mark+"retired.dbe"+mark+"pcie.replay"+mark+
