@@ -58,6 +58,8 @@ type board struct {
 
 	renewed bool // since it was last in a node as it was read
 
+	unknownAction gpu.Opt[int64] // that the driver asks for to get the GPU back to work, told as a problem
+
 	caller
 	at      time.Time // of the present read
 	horizon uint64    // at that time
@@ -120,6 +122,7 @@ func (b *board) unlearn() {
 	clear(b.ahead[:])
 	b.fields = newFieldSet(&b.calls, b.src.want, b.ident.Load().info.DriverVersion)
 	b.static = static{}
+	b.unknownAction = gpu.Opt[int64]{}
 	b.gpm.drop()
 }
 

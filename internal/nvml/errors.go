@@ -6,6 +6,8 @@
 package nvml
 
 import (
+	"fmt"
+
 	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -100,7 +102,26 @@ func (b *board) readRemappedRows(d *gpu.Device) {
 
 // readRecovery reads what the driver asks for to get the GPU back to work.
 func (b *board) readRecovery(d *gpu.Device) {
-	if v, ok := b.fields.get(fieldRecovery); ok {
-		addRecovery(d, v.unsigned)
+	var unknown gpu.Opt[int64]
+	if action, ok := b.fields.total(fieldRecovery); ok && !addRecovery(d, action) {
+		unknown = gpu.Some(action)
+	}
+	if unknown != b.unknownAction {
+		b.unknownAction = unknown
+		b.explainAction()
+	}
+}
+
+// explainAction has it told that the driver asks for something of which it is not known what it is, as long as it does.
+func (b *board) explainAction() {
+	const key = -1 // of no function and no field
+	b.calls.forget(key)
+	if action, ok := b.unknownAction.Get(); ok {
+		what := fieldSpecs[fieldRecovery].what
+		b.problems = append(b.problems, gpu.Problem{Device: b.calls.device, What: what, Err: fmt.Errorf(
+			"nvml: %s: read %s: the driver asks for action %d, which this version does not know; nvidia-smi -q may name it",
+			b.calls.device, what, action,
+		)})
+		b.keys = append(b.keys, key)
 	}
 }

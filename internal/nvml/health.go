@@ -22,15 +22,17 @@ var recoveryActions = [...]struct {
 	{gpu.RecoveryReboot, gpu.FaultResetRequired, "the driver asks for a reboot of the system"},
 }
 
-func addRecovery(d *gpu.Device, action uint64) {
-	if action >= uint64(len(recoveryActions)) {
-		return // one that this version does not know; nothing is made up for it
+// addRecovery tells whether the action is known. Nothing is made up for one that is not.
+func addRecovery(d *gpu.Device, action int64) bool {
+	if action >= int64(len(recoveryActions)) {
+		return false
 	}
 	a := &recoveryActions[action]
 	d.RecoveryAction = gpu.Some(a.action)
 	if a.fault < gpu.NumFaultTypes {
 		d.AddFault(a.fault, a.message)
 	}
+	return true
 }
 
 // wantsReset tells whether the device can only be helped by someone who needs us to let go of it.
