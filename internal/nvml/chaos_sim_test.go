@@ -32,18 +32,6 @@ power = 330
 violation.power = counter(12, 0.21)
 [gpu 0]
 mig = 1
-[mig 0 0]
-profile = 3g.40gb
-gi = 2
-ci = 0
-[mig 0 1]
-profile = 1c.2g.20gb
-gi = 5
-ci = 0
-[mig 0 2]
-profile = 1c.2g.20gb
-gi = 5
-ci = 1
 [gpu 1]
 ecc.volatile.corrected = counter(3, 0.1)
 [gpu 2]
@@ -80,6 +68,10 @@ memory = 1Gi
 
 const chaoticGPUs = 4
 
+var chaoticInstances = [3]string{
+	"profile = 3g.40gb\ngi = 2\nci = 0", "profile = 1c.2g.20gb\ngi = 5\nci = 0", "profile = 1c.2g.20gb\ngi = 5\nci = 1",
+}
+
 var chaoticAddresses = [chaoticGPUs]string{"0000:0a:00.0", "0000:0d:00.0", "0000:10:00.0", "0000:13:00.0"}
 
 // chaos is a machine, and what is wrong with it at present.
@@ -97,6 +89,7 @@ type chaos struct {
 	offBus  [chaoticGPUs]bool
 	lent    [chaoticGPUs]bool // to a virtual machine
 	gone    [3]bool           // instances of GPU 0
+	places  [3]int            // which of them has which index
 	whole   bool              // MIG is off
 	order   string
 	driver  int
@@ -128,9 +121,11 @@ func (c *chaos) text() string {
 			fmt.Fprintf(&b, "[fault gpu%d]\ngpu = %d\n%s\n", i, i, c.faults[i])
 		}
 	}
-	for i, gone := range c.gone {
-		fmt.Fprintf(&b, "[mig 0 %d]\nuuid = MIG-3b7d9e%02x-5eed-5a11-9e0f-%012x\npresent = %v\n", i, i, c.uuids[0], !gone)
+	for i, n := range c.places {
+		fmt.Fprintf(&b, "[mig 0 %d]\n%s\nuuid = MIG-3b7d9e%02x-5eed-5a11-9e0f-%012x\npresent = %v\n",
+			i, chaoticInstances[n], n, c.uuids[0], !c.gone[n])
 	}
+	fmt.Fprintf(&b, "[process large]\nmig = %d\n[process small]\nmig = %d\n", slices.Index(c.places[:], 0), slices.Index(c.places[:], 2))
 	if c.system != "" {
 		fmt.Fprintf(&b, "[fault system]\n%s\n", c.system)
 	}
@@ -174,15 +169,15 @@ var chaoticFunctions = []string{
 func (c *chaos) breakSomething() {
 	rng := c.rng
 	i := rng.IntN(chaoticGPUs)
-	what := rng.IntN(17)
+	what := rng.IntN(20)
 	switch {
-	case what == 9 || what == 14:
+	case what == 9 || what == 14 || what == 19:
 		c.touched = [chaoticGPUs]bool{true, true, true, true}
-	case what == 11 || what == 12:
+	case what == 11 || what == 12 || what == 18:
 		c.touched[0] = true
 	case what == 13:
 		c.touched[i], c.exchanged = true, true
-	case what < 9:
+	case what < 9 || what == 17:
 		c.touched[i] = true
 	}
 	switch what {
@@ -233,13 +228,20 @@ func (c *chaos) breakSomething() {
 	case 16:
 		hang := make(chan struct{})
 		c.hang.CompareAndSwap(nil, &hang)
+	case 17:
+		c.faults[i] = "function = " + pick(rng, chaoticFunctions...) + "\nhang = " + pick(rng, "20ms", "70ms", "150ms")
+	case 18:
+		copy(c.places[:], rng.Perm(len(c.places)))
+	case 19:
+		c.system = "function = " + pick(rng, "nvmlShutdown", "nvmlInit", "nvmlEventSetWait", "nvmlEventSetCreate", "nvmlEventSetFree") +
+			"\nhang = " + pick(rng, "20ms", "70ms", "150ms")
 	}
 }
 
 // heal ends all that is wrong, waits until what hung has come back, and reads until all is well.
 func (c *chaos) heal() {
 	c.t.Helper()
-	c.faults, c.gone = [chaoticGPUs]string{}, [3]bool{}
+	c.faults, c.gone, c.places = [chaoticGPUs]string{}, [3]bool{}, [3]int{0, 1, 2}
 	c.absent, c.offBus, c.lent = [chaoticGPUs]bool{}, [chaoticGPUs]bool{}, [chaoticGPUs]bool{}
 	c.system, c.order, c.jump, c.whole = "", "", 0, false
 	c.unhangFiles()
