@@ -14,7 +14,6 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
 // tableTool answers --query-gpu with a heading and rows for what is asked for, as a version does that knows the fields.
@@ -63,14 +62,6 @@ func minorsXML(minors ...string) answer {
 	return answer{stdout: b.String() + "</nvidia_smi_log>\n"}
 }
 
-// allNames are the newest spellings of all fields.
-func allNames() (names []string) {
-	for _, f := range parse.Fields() {
-		names = append(names, f.Names[0])
-	}
-	return names
-}
-
 func TestFastRead(t *testing.T) {
 	f := tableTool(t, allNames())
 	r := newReader(t, QueryFast, f, newClock())
@@ -99,130 +90,6 @@ func TestFastRead(t *testing.T) {
 
 	read(t, r)
 	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"xml"}, {"table", "apps", "pmon"}}, f.batches, "one Run a read, the help and the XML once")
-}
-
-func TestTrapFieldsComeAndGo(t *testing.T) {
-	old := []string{"clocks_throttle_reasons.sw_power_cap", "remapped_rows.sbe"}
-	known := append(slices.DeleteFunc(allNames(), func(n string) bool {
-		return strings.HasPrefix(n, "clocks_event_reasons") || strings.HasPrefix(n, "remapped_rows") || strings.HasPrefix(n, "module.")
-	}), old...)
-	f := tableTool(t, known)
-	r := newReader(t, QueryFast, f, newClock())
-	assert.Len(t, read(t, r).Devices, 2)
-	require.Len(t, f.tables, 1, "a field that is not advertised is not asked for")
-	assert.Subset(t, f.tables[0], old)
-	assert.Subset(t, known, f.tables[0])
-
-	// A new version has them under their new names: it is asked once more.
-	renamed := tableTool(t, allNames())
-	f.help = renamed.help
-	f.table = func(fields []string) answer {
-		a := renamed.table(fields)
-		a.stdout = strings.ReplaceAll(a.stdout, "550.1", "560.2")
-		return a
-	}
-	f.batches = nil
-	read(t, r) // refused by name, and read without it
-	read(t, r)
-	read(t, r)
-	helps := 0
-	for _, b := range f.batches {
-		if slices.Contains(b, "help") {
-			helps++
-		}
-	}
-	assert.Equal(t, 1, helps)
-	assert.Contains(t, f.tables[len(f.tables)-1], "clocks_event_reasons.sw_power_cap")
-}
-
-func TestTrapUnknownFieldFailsTheCall(t *testing.T) {
-	f := tableTool(t, allNames())
-	table := f.table
-	f.table = func(fields []string) answer {
-		if slices.Contains(fields, "temperature.memory") {
-			return answer{stdout: "Field \"temperature.memory\" is not a valid field to query.\n\n", exit: 2}
-		}
-		return table(fields)
-	}
-	r := newReader(t, QueryFast, f, newClock())
-	node := read(t, r)
-	assert.Len(t, node.Devices, 2)
-	assert.Empty(t, problems(node))
-	read(t, r)
-	assert.Len(t, f.tables, 3, "it is not asked for again")
-}
-
-func TestFieldsAreRefusedOneByOneOnlyAFewTimes(t *testing.T) {
-	var basic []string
-	for _, field := range parse.Fields() {
-		if field.Basic {
-			basic = append(basic, field.Names[len(field.Names)-1])
-		}
-	}
-	f := tableTool(t, basic)
-	var help strings.Builder
-	for _, n := range allNames() {
-		fmt.Fprintf(&help, "%q\n", n)
-	}
-	f.help = answer{stdout: help.String()} // it advertises what it does not take
-	r := newReader(t, QueryFast, f, newClock())
-	assert.Len(t, read(t, r).Devices, 2)
-	assert.Len(t, f.tables, maxRefusedFields+2)
-	assert.Equal(t, basic, f.tables[len(f.tables)-1])
-	read(t, r)
-	assert.Len(t, f.tables, maxRefusedFields+3, "what was found out is kept")
-}
-
-func TestToolThatTakesNoFieldsIsReadInFull(t *testing.T) {
-	for name, said := range map[string]string{
-		"fields":      "Field \"index\" is not a valid field to query.\n",
-		"other field": "Field \"whatever\" is not a valid field to query.\n",
-		"switch":      "Option --query-gpu=index is not recognized. Please run 'nvidia-smi -h'.\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := h100Tool(t)
-			f.help = answer{stdout: said, exit: 2}
-			f.table = func([]string) answer { return answer{stdout: said, exit: 2} }
-			r := newReader(t, QueryFast, f, newClock())
-			assert.Equal(t, []string{h100First, h100Second}, ids(read(t, r)))
-			assert.LessOrEqual(t, len(f.tables), 2*(maxRefusedFields+1))
-			n := len(f.tables)
-			f.batches = nil
-			node := read(t, r)
-			assert.Empty(t, problems(node))
-			assert.Equal(t, [][]string{{"xml", "pmon"}}, f.batches)
-			assert.Len(t, f.tables, n)
-
-			f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "581.01", 1)
-			good := tableTool(t, allNames())
-			f.help, f.table, f.apps = good.help, good.table, good.apps
-			read(t, r)
-			assert.Contains(t, ids(read(t, r)), "GPU-a", "another version is asked again")
-		})
-	}
-}
-
-func TestFastWithoutHelp(t *testing.T) {
-	f := tableTool(t, allNames())
-	f.help = answer{stdout: "\x00", exit: 1}
-	f.table = func(fields []string) answer {
-		row := strings.Repeat("[N/A], ", len(fields)-1) + "A"
-		return answer{stdout: strings.Join(fields, ", ") + "\n0" + strings.TrimPrefix(row, "[N/A]") + "\n"}
-	}
-	read(t, newReader(t, QueryFast, f, newClock()))
-	require.Len(t, f.tables, 1)
-	assert.NotContains(t, f.tables[0], "compute_cap")
-	assert.Contains(t, f.tables[0], "temperature.gpu")
-}
-
-func TestFastReadsOnlyWhatIsWanted(t *testing.T) {
-	f := tableTool(t, allNames())
-	f.t = t
-	read(t, New(Config{Query: QueryFast}, f, gpu.GroupTemperature))
-	assert.Equal(t, [][]string{{"help"}, {"table"}, {"xml"}}, f.batches)
-	assert.Contains(t, f.tables[0], "temperature.gpu")
-	assert.Contains(t, f.tables[0], "uuid")
-	assert.NotContains(t, f.tables[0], "power.draw")
 }
 
 func TestFastLostGPU(t *testing.T) {
@@ -347,56 +214,4 @@ func TestTrapUUIDWithoutPrefix(t *testing.T) {
 		assert.Equal(t, "nvidia0", node.Devices[0].Name)
 		assert.NotContains(t, problems(node), "uuid")
 	}
-}
-
-// Each group is asked for by its own columns, besides those that tell which GPU it is.
-func TestColumnsOfEachGroup(t *testing.T) {
-	always := choose(0, everyName()).names
-	assert.Equal(t, []string{
-		"index", "uuid", "pci.bus_id", "serial", "driver_version", "kmd_version", "count", "vbios_version", "compute_cap", "mig.mode.current", "name",
-	}, always)
-	for group, want := range map[gpu.Group][]string{
-		gpu.GroupUtilization:       {"utilization.gpu", "utilization.memory"},
-		gpu.GroupMediaUtilization:  {"utilization.encoder", "utilization.decoder", "utilization.jpeg", "utilization.ofa"},
-		gpu.GroupMemory:            {"memory.total", "memory.used", "memory.reserved"},
-		gpu.GroupProtectedMemory:   {"protected_memory.used", "protected_memory.total"},
-		gpu.GroupTemperature:       {"temperature.gpu", "temperature.memory"},
-		gpu.GroupTemperatureLimits: {"temperature.gpu.tlimit"},
-		gpu.GroupPower:             {"power.draw", "power.draw.average", "power.draw.instant"},
-		gpu.GroupPowerDetail:       {"power.draw.instant", "module.power.draw.average", "module.power.draw.instant"},
-		gpu.GroupPowerLimit:        {"enforced.power.limit", "power.limit"},
-		gpu.GroupFans:              {"fan.speed"},
-		gpu.GroupPerformanceState:  {"pstate"},
-		gpu.GroupClocks:            {"clocks.current.graphics", "clocks.current.sm", "clocks.current.memory", "clocks.current.video"},
-		gpu.GroupClockLimits:       {"clocks.max.graphics", "clocks.max.sm", "clocks.max.memory"},
-		gpu.GroupThrottle: {
-			"clocks_event_reasons.sw_power_cap", "clocks_event_reasons.hw_slowdown", "clocks_event_reasons.sync_boost",
-			"clocks_event_reasons.sw_thermal_slowdown", "clocks_event_reasons.hw_thermal_slowdown", "clocks_event_reasons.hw_power_brake_slowdown",
-		},
-		gpu.GroupThrottleTime: {
-			"clocks_event_reasons_counters.sw_power_cap", "clocks_event_reasons_counters.sync_boost",
-			"clocks_event_reasons_counters.sw_thermal_slowdown", "clocks_event_reasons_counters.hw_thermal_slowdown",
-			"clocks_event_reasons_counters.hw_power_brake_slowdown",
-		},
-		gpu.GroupPCIeLink:    {"pcie.link.gen.current", "pcie.link.gen.max", "pcie.link.width.current", "pcie.link.width.max"},
-		gpu.GroupECC:         {"ecc.errors.corrected.volatile.total", "ecc.errors.uncorrected.volatile.total"},
-		gpu.GroupECCLifetime: {"ecc.errors.corrected.aggregate.total", "ecc.errors.uncorrected.aggregate.total"},
-		gpu.GroupRemappedRows: {
-			"retired_pages.single_bit_ecc.count", "retired_pages.double_bit.count", "retired_pages.pending", "remapped_rows.correctable",
-			"remapped_rows.uncorrectable", "remapped_rows.pending", "remapped_rows.failure",
-		},
-		gpu.GroupRecovery:  {"gpu_recovery_action"},
-		gpu.GroupProcesses: nil,
-	} {
-		got := slices.DeleteFunc(choose(group, everyName()).names, func(name string) bool { return slices.Contains(always, name) })
-		assert.ElementsMatch(t, want, got, "group %b", group)
-	}
-}
-
-func everyName() map[string]bool {
-	names := map[string]bool{}
-	for _, field := range parse.Fields() {
-		names[field.Names[0]] = true
-	}
-	return names
 }

@@ -1,0 +1,160 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const interval = 30 * time.Second
+
+// counting is a fleet's machines, and how many are read at a time.
+type counting struct {
+	mu       sync.Mutex
+	busy     map[string]int
+	most     int
+	all      int
+	reads    map[string][]time.Time
+	takes    time.Duration
+	failing  map[string]error
+	overlaps int
+}
+
+func (c *counting) exec(ctx context.Context, in place, argv []string, out *output) (int, error) {
+	c.mu.Lock()
+	c.busy[in.pod]++
+	c.all++
+	c.most = max(c.most, c.all)
+	if c.busy[in.pod] > 1 {
+		c.overlaps++
+	}
+	if len(argv) < 10 || !slices.Contains([]string{"--help-query-gpu", "-x"}, argv[len(argv)-1]) { // what is asked once
+		c.reads[in.pod] = append(c.reads[in.pod], time.Now())
+	}
+	err, takes := c.failing[in.pod], c.takes
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.busy[in.pod]--
+		c.all--
+	}()
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-time.After(takes):
+	}
+	if err != nil {
+		return 0, err
+	}
+	m := machine{uuid: "GPU-" + in.pod}
+	return m.box()(argv, to{&out.stdout}, io.Discard, ctx.Done())
+}
+
+func (c *counting) times(pod string) []time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]time.Time(nil), c.reads[pod]...)
+}
+
+// sunk is what a Sink was given, by node.
+type sunk struct {
+	mu     sync.Mutex
+	good   map[string]int
+	failed map[string]int
+	nodes  map[string]gpu.Node
+	errs   map[string]error
+	gone   []string
+}
+
+func newSunk() *sunk {
+	return &sunk{good: map[string]int{}, failed: map[string]int{}, nodes: map[string]gpu.Node{}, errs: map[string]error{}}
+}
+
+func (s *sunk) sink(_ context.Context, cluster string, node *gpu.Node, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := cluster + "/" + node.Host.NodeName
+	s.errs[key] = err
+	if err != nil {
+		s.failed[key]++
+		return
+	}
+	s.good[key]++
+	copied := *node
+	copied.Devices = append([]gpu.Device(nil), node.Devices...)
+	copied.Processes = append([]gpu.Process(nil), node.Processes...)
+	copied.Containers = append([]gpu.ContainerUse(nil), node.Containers...)
+	copied.Problems = append([]gpu.Problem(nil), node.Problems...)
+	s.nodes[key] = copied
+}
+
+func (s *sunk) leave(cluster, node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = append(s.gone, cluster+"/"+node)
+}
+
+// left are the nodes of which it was told that they are gone.
+func (s *sunk) left() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.gone)
+}
+
+// of returns how many reads of a node were good and how many were not, and the last good one.
+func (s *sunk) of(key string) (good, failed int, node gpu.Node, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.good[key], s.failed[key], s.nodes[key], s.errs[key]
+}
+
+// bare returns a cluster without a network, and plans for its nodes.
+func bare(maxConcurrent, nodes int) (*cluster, *counting, *sunk, map[string]*plan) {
+	config := DefaultConfig()
+	config.MaxConcurrent = maxConcurrent
+	s := newSunk()
+	c := newBareCluster("c", &config, &Options{
+		Interval: interval, Timeout: 10 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave,
+		Problems: func(string, []gpu.Problem) {},
+	})
+	machines := &counting{busy: map[string]int{}, reads: map[string][]time.Time{}, failing: map[string]error{}, takes: 100 * time.Millisecond}
+	c.executor = machines
+	plans := map[string]*plan{}
+	for i := range nodes {
+		name := fmt.Sprintf("node-%d", i)
+		plans[name] = planOf(c, name, "first")
+	}
+	return c, machines, s, plans
+}
+
+func planOf(c *cluster, name, instance string) *plan {
+	return &plan{jobs: []job{{target: &c.targets[0], in: place{defaultNamespace, name, driverContainer}, instance: instance}}}
+}
+
+func running(c *cluster) map[string]*node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.running)
+}
+
+func (c *counting) now() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
+
+func (c *counting) set(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}

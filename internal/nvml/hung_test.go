@@ -1,0 +1,222 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+// unhang ends a fault, and waits until the call that hung has come back.
+func (b *bench) unhang(text string) {
+	b.t.Helper()
+	b.set(text)
+	require.Eventually(b.t, func() bool { return b.crew.outstanding.Load() == 0 }, 5*time.Second, time.Millisecond)
+}
+
+func TestHungCall(t *testing.T) {
+	for _, function := range []string{
+		"nvmlDeviceGetTemperature", "nvmlDeviceGetFieldValues", "nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetSamples",
+	} {
+		t.Run(function, func(t *testing.T) {
+			b := start(t, "gpus = 8")
+			before := b.read()
+			healthy(t, before, 8)
+			epoch := device(t, before, 5).Epoch
+			b.set("[fault f]\ngpu = 5\nfunction = " + function + "\nhang = true")
+
+			began := time.Now()
+			n := b.readWithin(time.Second)
+			assert.Less(t, time.Since(began), time.Second, "the read ends before its deadline")
+			healthy(t, n, 8, 5)
+			failed(t, n, 5, gpu.FaultHung)
+			assert.Equal(t, [2]int64{7, 1}, presence(n))
+
+			for range 3 {
+				n = b.read()
+				healthy(t, n, 8, 5)
+				failed(t, n, 5, gpu.FaultHung)
+			}
+			b.unhang("")
+			n = b.read()
+			healthy(t, n, 8)
+			assert.Equal(t, epoch, device(t, n, 5).Epoch, "a slow answer is no reset")
+		})
+	}
+}
+
+// A call that hangs is the only one on its device, and costs one goroutine and one thread, however often it is read.
+func TestHungCallDoesNotGrow(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	b := start(t, "gpus = 8")
+	b.read()
+	b.set("[fault f]\ngpu = 2\nfunction = nvmlDeviceGetPerformanceState\nhang = true")
+	b.readWithin(200 * time.Millisecond)
+	for range 20 {
+		b.read()
+	}
+	goroutines, threads := runtime.NumGoroutine(), threadCount(t)
+	for range 200 {
+		failed(t, b.read(), 2, gpu.FaultHung)
+		require.LessOrEqual(t, counters.Outstanding(), 1)
+	}
+	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, time.Second, time.Millisecond) // this one
+	assert.LessOrEqual(t, threadCount(t), threads+1)
+	b.unhang("")
+	healthy(t, b.read(), 8)
+}
+
+func TestEveryCallHangs(t *testing.T) {
+	b := start(t, "gpus = 4")
+	b.read()
+	b.set("[fault f]\ngpu = *\nfunction = nvmlDevice*\nhang = true")
+	for range 3 {
+		n := b.readWithin(300 * time.Millisecond)
+		for i := range 4 {
+			failed(t, n, i, gpu.FaultHung)
+		}
+	}
+	assert.Equal(t, int64(4), b.crew.outstanding.Load())
+	b.unhang("")
+	healthy(t, b.read(), 4)
+}
+
+func TestInitHangs(t *testing.T) {
+	b := start(t, "gpus = 2\n[fault f]\nfunction = nvmlInit\nhang = true")
+	n := b.readWithin(200 * time.Millisecond)
+	assert.Empty(t, ids(n))
+	require.ErrorContains(t, problem(t, n, "driver").Err, "nvmlInit has not returned since")
+	began := time.Now()
+	n = b.read()
+	assert.Less(t, time.Since(began), 5*time.Second, "it is not waited for again")
+	require.ErrorContains(t, problem(t, n, "driver").Err, "nvmlInit has not returned since")
+	require.NoError(t, b.control.Write("[fault f]\npresent = false"))
+	require.Eventually(t, func() bool { return len(b.read().Devices) == 2 }, 5*time.Second, 5*time.Millisecond)
+}
+
+// Close does not wait for a call that hangs; when it comes back after all, the driver is let go of.
+func TestCloseWhileHung(t *testing.T) {
+	for name, fault := range map[string]string{
+		"in a call":  "[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true",
+		"in an init": "[fault f]\nfunction = nvmlInit\nhang = true",
+	} {
+		t.Run(name, func(t *testing.T) {
+			counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+			require.NoError(t, err)
+			b := start(t, "gpus = 2\n"+fault)
+			b.readWithin(100 * time.Millisecond)
+			counters.Reset()
+			began := time.Now()
+			require.NoError(t, b.Close())
+			assert.Less(t, time.Since(began), 2*time.Second)
+			_, err = b.Read(t.Context())
+			require.ErrorIs(t, err, errClosed)
+			assert.Zero(t, counters.Calls("nvmlShutdown"))
+			require.NoError(t, b.control.Write("[fault f]\npresent = false"))
+			require.Eventually(t, func() bool { return counters.Calls("nvmlShutdown") == 1 }, 5*time.Second, time.Millisecond)
+		})
+	}
+}
+
+func TestCloseEndsARead(t *testing.T) {
+	b := start(t, "gpus = 2")
+	b.read()
+	b.set("[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.Read(context.Background())
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { return b.crew.outstanding.Load() == 1 }, 5*time.Second, time.Millisecond)
+	began := time.Now()
+	require.NoError(t, b.Close())
+	assert.Less(t, time.Since(began), 2*time.Second)
+	require.ErrorIs(t, <-ended, errClosed)
+	b.unhang("")
+}
+
+func TestCancelEndsARead(t *testing.T) {
+	b := start(t, "gpus = 2")
+	b.read()
+	b.set("[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.Read(ctx)
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { return b.crew.outstanding.Load() == 1 }, 5*time.Second, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	b.unhang("")
+	healthy(t, b.read(), 2)
+}
+
+func threadCount(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/task")
+	require.NoError(t, err)
+	return len(entries)
+}
+
+// A GPU of which a call does not return keeps NVML from being opened anew. That costs the others nothing, although NVML counts
+// other GPUs by then: neither what there is only since the last read, nor what is told between two.
+func TestHungWhileGPUsAppear(t *testing.T) {
+	const appears = "[gpu 2]\npresent = true\n"
+	b := start(t, "gpus = 3\ntime = manual\n[gpu 2]\npresent = false\n[process p]\ngpu = 0\npid = 51003\nmemory = 2Gi\nsm = 55")
+	b.at(10, "")
+	b.read()
+	for i := range 3 {
+		b.at(float64(20+10*i), appears+"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true")
+		n := b.readWithin(time.Second)
+		healthy(t, n, 2, 1)
+		failed(t, n, 1, gpu.FaultHung)
+		assert.True(t, device(t, n, 0).Pipes[gpu.PipeGraphics].Known())
+		require.Len(t, n.Processes, 1)
+		approx(t, 0.55, n.Processes[0].Utilization[gpu.TaskGeneral], "of the process")
+	}
+	b.unhang("now = 60\n" + appears)
+	healthy(t, b.read(), 3)
+}
+
+// All GPUs but one, of which a call does not return, say that the driver is gone: they are not there as long as they say so,
+// and nothing is said of the driver any more when they do not.
+func TestHungWhileTheDriverIsGone(t *testing.T) {
+	const hung = "[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true\n"
+	b := start(t, "gpus = 3")
+	b.read()
+	b.set(hung)
+	n := b.readWithin(time.Second)
+	healthy(t, n, 3, 1)
+	epoch := device(t, n, 0).Epoch
+	b.set(hung + "[fault g]\ngpu = 0,2\nreturn = UNINITIALIZED")
+	for range 3 {
+		n = b.readWithin(time.Second)
+		failed(t, n, 0, gpu.FaultUnreachable)
+		failed(t, n, 1, gpu.FaultHung)
+		assert.Contains(t, failed(t, n, 2, gpu.FaultUnreachable).Faults[0].Message, "not initialised")
+		assert.Equal(t, [2]int64{0, 3}, presence(n))
+	}
+	b.set(hung)
+	n = b.readWithin(time.Second)
+	healthy(t, n, 3, 1)
+	assert.Empty(t, n.Problems)
+	assert.NotEqual(t, epoch, device(t, n, 0).Epoch)
+	b.unhang("")
+	n = b.read()
+	healthy(t, n, 3)
+	assert.Empty(t, n.Problems)
+}
