@@ -55,13 +55,19 @@ func (m *mean) add(samples []sample, kind uint32) {
 	m.last = newest
 }
 
-// start leaves out, before the first add, what is older than the window before the newest sample; no window: nothing.
-func (m *mean) start(samples []sample, window time.Duration) {
+// start leaves out, before the first add, what is older than the window before the newest sample; no window: nothing. Where that
+// one is older than the window itself, all are left out: the driver may have stopped as the GPU fell idle.
+func (m *mean) start(samples []sample, now time.Time, window time.Duration) {
 	var newest uint64
 	for _, s := range samples {
 		newest = max(newest, s.time)
 	}
-	if us := uint64(max(window.Microseconds(), 0)); us > 0 && us < newest {
+	us := uint64(max(window.Microseconds(), 0))
+	switch {
+	case us == 0 || us >= newest:
+	case newest >= firstEpoch && newest+us < micros(now):
+		m.last = newest
+	default:
 		m.last = newest - us
 	}
 }

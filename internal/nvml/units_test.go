@@ -189,7 +189,7 @@ func TestMean(t *testing.T) {
 
 	var first mean
 	all := samplesOf(1_000_000, 100, 5_000_000, 0, 6_000_000, 50)
-	first.start(all, 2*time.Second)
+	first.start(all, time.Unix(0, 0), 2*time.Second)
 	first.add(all, typeUnsignedInt)
 	v, _ = first.take()
 	assert.InEpsilon(t, 0.25, v, 1e-9, "the last two seconds")

@@ -58,7 +58,7 @@ func (b *board) drain(e engine) {
 	if m.last == 0 {
 		// The first time the whole ring is there. What is older than a reading interval is not of interest.
 		b.ring = span(samples)
-		m.start(samples, b.src.opts.interval)
+		m.start(samples, b.at, b.src.opts.interval)
 	}
 	m.add(samples, kind)
 	b.batch.of(spec.samples).from(m.last)
