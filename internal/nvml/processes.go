@@ -88,6 +88,16 @@ func (u *usages) start(now uint64, window time.Duration) {
 	u.from = u.last
 }
 
+// begin is start where nothing but a sample shows the driver's clock. Before the first read it may be of long ago, which is only seen
+// where that clock is the machine's; later it is no older than the read before.
+func (u *usages) begin(newest uint64, now time.Time, window time.Duration) {
+	if u.ended.IsZero() && (newest < firstEpoch || newest < windowStart(micros(now), window)) {
+		u.last, u.from = newest, newest
+		return
+	}
+	u.start(newest, window)
+}
+
 // restart begins anew on a clock that was set back. What is newer than the newest sample seen would not come before the
 // clock is there again, and every process would seem idle until then.
 func (u *usages) restart(now time.Time, window time.Duration) {

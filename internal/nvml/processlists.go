@@ -5,7 +5,11 @@
 
 package nvml
 
-import "github.com/otelgpu/gpureceiver/internal/gpu"
+import (
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
 
 var processLists = [...]struct {
 	fn   function
@@ -68,19 +72,20 @@ func (b *board) drainUsages() {
 		return
 	}
 	u := &b.usages
-	switch {
-	case u.last == 0:
-		now := b.samples[engineGeneral].last // the driver's clock, which is the machine's
-		if now == 0 {
-			now = micros(b.at)
-		}
+	switch now := b.samples[engineGeneral].last; { // the driver's clock
+	case u.last == 0 && now != 0:
 		u.start(now, b.src.opts.interval)
+		b.ahead[fnProcessUtilization] = false // it was asked for all that there is
 	case b.future(u.last):
 		u.restart(b.at, b.src.opts.interval)
 		b.ahead[fnProcessUtilization] = false // it was asked what is newer than what is yet to come
 	}
-	raw, ret := b.usageList(u.last)
-	if !b.ok(fnProcessUtilization, ret) && ret.answer() != nothing {
+	raw, ok := b.usagesSince(u.last)
+	if newest := newestOf(raw); ok && u.last == 0 && newest > 0 {
+		u.begin(newest, b.at, b.src.opts.interval)
+		raw, ok = b.usagesSince(u.last)
+	}
+	if !ok {
 		return
 	}
 	b.used = b.used[:0]
@@ -94,6 +99,19 @@ func (b *board) drainUsages() {
 	}
 	u.add(b.used)
 	b.batch.of(fnProcessUtilization).from(u.last)
+}
+
+// usagesSince asks for samples. There may be none: false means that it is not known.
+func (b *board) usagesSince(since uint64) ([]gonvml.ProcessUtilizationSample, bool) {
+	raw, ret := b.usageList(since)
+	return raw, b.ok(fnProcessUtilization, ret) || ret.answer() == nothing
+}
+
+func newestOf(samples []gonvml.ProcessUtilizationSample) (newest uint64) {
+	for i := range samples {
+		newest = max(newest, samples[i].TimeStamp)
+	}
+	return newest
 }
 
 // appendProcesses hands out what readProcesses found.

@@ -202,7 +202,8 @@ static nvmlReturn_t start(void)
         return NVML_ERROR_UNKNOWN;
     }
     mono_start = seconds_of(CLOCK_MONOTONIC);
-    epoch_us = snap->manual ? 1700000000000000u : (unsigned long long)(seconds_of(CLOCK_REALTIME) * 1e6);
+    if (snap->since_boot) epoch_us = 86400000000u;
+    else epoch_us = snap->manual ? 1700000000000000u : (unsigned long long)(seconds_of(CLOCK_REALTIME) * 1e6);
     publish(snap);
     control_acknowledge();
     atomic_store(&stop, false);

@@ -100,6 +100,9 @@ static bool read_system(struct builder *b, const struct section *section)
         else if (IS("time")) {
             snap->manual = !strcmp(value, "manual");
             ok = snap->manual || !strcmp(value, "real");
+        } else if (IS("clock")) {
+            snap->since_boot = !strcmp(value, "boot");
+            ok = snap->since_boot || !strcmp(value, "epoch");
         } else if (IS("now")) ok = parse_duration(value, &snap->now);
         else if (IS("order")) ok = parse_order(b, e);
         else if (IS("driver.version")) snprintf(snap->driver_version, sizeof snap->driver_version, "%s", value);

@@ -203,6 +203,7 @@ struct snapshot {
     unsigned nevents;
     unsigned char hot[FN_COUNT]; /* some fault may concern this function */
     bool manual;                 /* time is what the files say, not the clock */
+    bool since_boot;             /* the driver's times are since the machine was booted */
     double now;
     char driver_version[32], nvml_version[64];
     int cuda_version;
