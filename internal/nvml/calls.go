@@ -20,8 +20,7 @@ type calls struct {
 	device string              // for messages: the UUID, else the PCI address or index
 	state  [numFunctions]trouble
 	never  [numFunctions]bool // refused for good
-	// shares: the device has no memory of its own but works in the system's; memoryAsked: whether that is so is known.
-	shares, memoryAsked bool
+	shares bool               // the device has no memory of its own but works in the system's
 
 	// fatal ends a read: the device, or the whole driver, is gone.
 	fatal code
@@ -56,7 +55,7 @@ func (c *calls) reset(but ...function) {
 		}
 	}
 	c.never = [numFunctions]bool{}
-	c.shares, c.memoryAsked = false, false
+	c.shares = false
 	kept := 0
 	for i, key := range c.keys {
 		if key < int(numFunctions) && slices.Contains(but, function(key)) {

@@ -19,7 +19,6 @@ func (b *board) readMemory(d *gpu.Device) { d.Memory = b.memory() }
 // the answer of GPUs that work in the system's memory, such as GB10: that is not theirs, so they have none, and the older
 // function is not asked for it.
 func (c *caller) memory() (m gpu.Memory) {
-	c.memoryAsked = true
 	switch {
 	case c.shares:
 	case c.can(fnMemoryV2):

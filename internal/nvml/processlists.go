@@ -25,9 +25,6 @@ var processLists = [...]struct {
 func (c *caller) list(processes *roster) (all bool) {
 	all = true
 	processes.clear()
-	if !c.memoryAsked {
-		c.memory() // to know whether what processes hold is the GPU's own
-	}
 	for i := range processLists {
 		l := &processLists[i]
 		infos, ok := c.processesOf(l.fn)
@@ -35,11 +32,7 @@ func (c *caller) list(processes *roster) (all bool) {
 			all = false
 		}
 		for _, info := range infos {
-			p := listed{pid: info.pid, kind: l.kind}
-			if !c.shares {
-				p.memory = byteCount(info.memory)
-			}
-			processes.add(p)
+			processes.add(listed{pid: info.pid, memory: byteCount(info.memory), kind: l.kind})
 		}
 	}
 	return all
