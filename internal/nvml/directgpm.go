@@ -71,7 +71,7 @@ func (r *gpmRequest) metrics(d *direct, earlier, later unsafe.Pointer) code {
 
 func (r *gpmRequest) value(i int) (float64, bool) {
 	m := &r.c.metrics[i]
-	return float64(m.value), m.ret == 0 && m.value >= 0
+	return float64(m.value), m.ret == 0
 }
 
 func (d *direct) allocSample() (unsafe.Pointer, code) {

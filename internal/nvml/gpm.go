@@ -98,14 +98,11 @@ func (g *gpm) alloc() bool {
 // put puts what the driver made of the samples into the device.
 func (g *gpm) put(d *gpu.Device) {
 	for i := range gpmPipes {
-		percent, ok := g.request.value(i)
-		if !ok {
-			continue
-		}
+		v := share(g.request.value(i))
 		if pipe := gpmPipes[i].pipe; pipe < gpu.NumPipes {
-			d.Pipes[pipe] = gpu.Some(percent / 100)
+			d.Pipes[pipe] = v
 		} else {
-			d.Occupancy = gpu.Some(percent / 100)
+			d.Occupancy = v
 		}
 	}
 }

@@ -18,6 +18,12 @@ func fraction(percent uint32) (float64, bool) {
 	return float64(percent) / 100, percent <= 100
 }
 
+// share turns percent of GPM's into a fraction. The counters of two samples are not read at one instant, so that what is busy all the time may
+// come out as a little more than that; what is far from it is no measurement.
+func share(percent float64, ok bool) gpu.Opt[float64] {
+	return known(min(percent/100, 1), ok && percent >= 0 && percent <= 105)
+}
+
 func known[T any](v T, ok bool) gpu.Opt[T] {
 	if !ok {
 		return gpu.Opt[T]{}
