@@ -136,7 +136,8 @@ func (r *Reader) refusals(g *parse.GPU) {
 
 func remedyFor(reason string) string {
 	if strings.Contains(strings.ToLower(reason), "permission") {
-		return "; run it as root, or outside of a container that hides them"
+		return "; run it as root, or outside of a container that hides them, " +
+			"or there, with MIG on, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN"
 	}
 	return "; see the kernel's log"
 }

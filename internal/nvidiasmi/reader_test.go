@@ -109,7 +109,8 @@ func TestRefusedQuantitiesAreProblems(t *testing.T) {
 	require.ErrorContains(t, node.Problems[0].Err, "Unknown Error; see the kernel's log")
 
 	node = read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/v11-470.xml"), list: answer{stdout: "GPU 0: a (UUID: GPU-a)\n"}}, newClock()))
-	assert.Contains(t, problems(node), "process.used_memory: Insufficient Permissions; run it as root")
+	assert.Contains(t, problems(node), "process.used_memory: Insufficient Permissions; run it as root, or outside of a container that hides them, "+
+		"or there, with MIG on, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN")
 }
 
 func TestProcessesThatNobodyWantsAreNotRead(t *testing.T) {

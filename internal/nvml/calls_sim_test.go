@@ -125,7 +125,8 @@ func TestSingleFunctionsRefused(t *testing.T) {
 			p := problem(t, n, "performance state")
 			assert.Equal(t, device(t, n, 1).ID, p.Device)
 			require.EqualError(t, p.Err, "nvml: "+p.Device+": read performance state (nvmlDeviceGetPerformanceState): not permitted; "+
-				"run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it")
+				"run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it; "+
+				"in a container, with MIG on, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN")
 			assert.False(t, device(t, n, 1).PerformanceState.Known())
 			assert.True(t, device(t, n, 0).PerformanceState.Known())
 		}

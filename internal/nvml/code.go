@@ -71,7 +71,8 @@ var codeTexts = map[code]string{
 }
 
 var codeRemedies = map[code]string{
-	codeNoPermission:    "run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it",
+	codeNoPermission: "run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it; " +
+		"in a container, with MIG on, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN",
 	codeDriverNotLoaded: "load the kernel module (nvidia-smi does), or wait until the driver container has",
 	codeGPUIsLost:       "reset the GPU or reboot the node",
 	codeResetRequired:   "reset the GPU (nvidia-smi --gpu-reset)",
