@@ -32,6 +32,9 @@ func (c *caller) list(processes *roster) (all bool) {
 			all = false
 		}
 		for _, info := range infos {
+			if pid, told := unsigned(info.pid); !told || pid.unsigned == 0 {
+				continue // no process, but what a driver has in the place of one
+			}
 			processes.add(listed{pid: info.pid, memory: byteCount(info.memory), kind: l.kind})
 		}
 	}

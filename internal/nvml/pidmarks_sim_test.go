@@ -1,0 +1,23 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Drivers have listed 0 and the largest number among the processes: neither is one.
+func TestProcessesThatAreNone(t *testing.T) {
+	b := start(t, "gpus = 1\ntime = manual\nnow = 10\n[process a]\ngpu = 0\npid = 7\nmemory = 1Gi\n[process none]\ngpu = 0\npid = 0\nmemory = 1Gi\n"+
+		"[process marked]\ngpu = 0\npid = 4294967295\nmemory = raw(0xFFFFFFFFFFFFFFFF)")
+	n := b.read()
+	require.Len(t, n.Processes, 1)
+	assert.Equal(t, int64(7), n.Processes[0].PID)
+	assert.False(t, device(t, n, 0).ProcessesUnread, "the list was read")
+}
