@@ -27,7 +27,8 @@ const (
 	GroupPCIeIO
 	GroupPCIeLink
 	GroupPCIeReplay
-	GroupInterconnect
+	GroupInterconnect // bytes over all links
+	GroupInterconnectErrors
 	GroupInterconnectLinks
 	GroupECC
 	GroupECCLifetime

@@ -165,7 +165,7 @@ var steps = [...]struct {
 	{gpu.GroupPCIeIO, (*board).readPCIeIO},
 	{gpu.GroupPCIeLink, (*board).readPCIeLink},
 	{gpu.GroupPCIeReplay, (*board).readPCIeReplay},
-	{gpu.GroupInterconnect | gpu.GroupInterconnectLinks, (*board).readInterconnect},
+	{linkGroups, (*board).readInterconnect},
 	{gpu.GroupECC | gpu.GroupECCLifetime, (*board).readECC},
 	{gpu.GroupRemappedRows, (*board).readRemappedRows},
 	{gpu.GroupRecovery, (*board).readRecovery},

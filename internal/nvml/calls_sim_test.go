@@ -88,6 +88,7 @@ func TestUnwantedGroupsCostNoCall(t *testing.T) {
 		gpu.GroupPCIeLink:           2,
 		gpu.GroupPCIeReplay:         1,
 		gpu.GroupInterconnect:       1,
+		gpu.GroupInterconnectErrors: 1,
 		gpu.GroupInterconnectLinks:  1,
 		gpu.GroupECC:                1,
 		gpu.GroupECCLifetime:        1,

@@ -103,12 +103,12 @@ var fieldSpecs = [numFields]fieldSpec{
 	// KiB of payload over all links; where it is not to be had, the links are added up.
 	fieldNVLinkTransmitted: {"NVLink bytes", gpu.GroupInterconnect, []ask{{138, allLinks}}, fieldNVLinkTransmitted},
 	fieldNVLinkReceived:    {"NVLink bytes", gpu.GroupInterconnect, []ask{{139, allLinks}}, fieldNVLinkReceived},
-	fieldNVLinkCRCFlit:     {"NVLink errors", gpu.GroupInterconnect, []ask{{38, 0}}, fieldNVLinkCRCFlit},
-	fieldNVLinkCRCData:     {"NVLink errors", gpu.GroupInterconnect, []ask{{45, 0}}, fieldNVLinkCRCData},
-	fieldNVLinkReplay:      {"NVLink errors", gpu.GroupInterconnect, []ask{{52, 0}}, fieldNVLinkReplay},
-	fieldNVLinkRecovery:    {"NVLink errors", gpu.GroupInterconnect, []ask{{59, 0}}, fieldNVLinkRecovery},
-	fieldNVLinkECC:         {"NVLink errors", gpu.GroupInterconnect, []ask{{160, 0}}, fieldNVLinkECC},
-	fieldLinkCount:         {"NVLink links", gpu.GroupInterconnect | gpu.GroupInterconnectLinks, []ask{{91, 0}}, fieldLinkCount},
+	fieldNVLinkCRCFlit:     {"NVLink errors", gpu.GroupInterconnectErrors, []ask{{38, 0}}, fieldNVLinkCRCFlit},
+	fieldNVLinkCRCData:     {"NVLink errors", gpu.GroupInterconnectErrors, []ask{{45, 0}}, fieldNVLinkCRCData},
+	fieldNVLinkReplay:      {"NVLink errors", gpu.GroupInterconnectErrors, []ask{{52, 0}}, fieldNVLinkReplay},
+	fieldNVLinkRecovery:    {"NVLink errors", gpu.GroupInterconnectErrors, []ask{{59, 0}}, fieldNVLinkRecovery},
+	fieldNVLinkECC:         {"NVLink errors", gpu.GroupInterconnectErrors, []ask{{160, 0}}, fieldNVLinkECC},
+	fieldLinkCount:         {"NVLink links", linkGroups, []ask{{91, 0}}, fieldLinkCount},
 }
 
 // candidatesOf575 are the fields that have other numbers with drivers of branch 575 alone: those of the others are settings of power

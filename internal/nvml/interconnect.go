@@ -18,6 +18,8 @@ func (b *board) readInterconnect(d *gpu.Device) {
 	if b.src.want.Has(gpu.GroupInterconnect) {
 		d.Interconnect.Transmitted = linkTotal(f, fieldNVLinkTransmitted, linkTransmittedKiB, linkTransmitted)
 		d.Interconnect.Received = linkTotal(f, fieldNVLinkReceived, linkReceivedKiB, linkReceived)
+	}
+	if b.src.want.Has(gpu.GroupInterconnectErrors) {
 		d.Errors = appendLinkErrors(d.Errors, f)
 	}
 	if b.src.want.Has(gpu.GroupInterconnectLinks) {

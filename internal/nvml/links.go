@@ -3,6 +3,8 @@
 
 package nvml
 
+import "github.com/otelgpu/gpureceiver/internal/gpu"
+
 // linkField is a quantity of one NVLink link.
 type linkField int
 
@@ -19,6 +21,9 @@ const (
 	linkECC
 	numLinkFields
 )
+
+// linkGroups need to know how many links there are.
+const linkGroups = gpu.GroupInterconnect | gpu.GroupInterconnectErrors | gpu.GroupInterconnectLinks
 
 // mostLinks bounds what a device may claim to have.
 const mostLinks = 64

@@ -42,6 +42,7 @@ func Wanted(m *metadata.MetricsConfig, e *metadata.EventsConfig, attributed bool
 	need(gpu.GroupPCIeReplay|gpu.GroupECC, m.HwErrors.Enabled)
 	need(gpu.GroupEvents, m.HwErrors.Enabled, e.HwGpuXid.Enabled)
 	need(gpu.GroupInterconnect, m.HwGpuInterconnectIo.Enabled)
+	need(gpu.GroupInterconnectErrors, m.HwErrors.Enabled)
 	need(gpu.GroupInterconnectLinks, m.HwGpuInterconnectLinkIo.Enabled, m.HwGpuInterconnectLinkErrors.Enabled)
 	need(gpu.GroupECCLifetime, m.HwGpuEccLifetime.Enabled)
 	need(gpu.GroupRemappedRows, m.HwGpuMemoryRowsRemapped.Enabled, m.HwGpuMemoryPagesRetired.Enabled, m.HwGpuMemoryRemapState.Enabled, health)
@@ -59,6 +60,9 @@ func Wanted(m *metadata.MetricsConfig, e *metadata.EventsConfig, attributed bool
 // containerNeeds is what the container metrics are computed from.
 func containerNeeds(m *metadata.MetricsConfig) gpu.Group {
 	var needs gpu.Group
+	if m.ContainerGpuAllocated.Enabled { // 0 of a container that has processes on a device which it does not hold
+		needs |= gpu.GroupProcesses
+	}
 	if m.ContainerGpuUtilization.Enabled {
 		needs |= gpu.GroupProcesses | gpu.GroupProcessUtilization | gpu.GroupUtilization | gpu.GroupMediaUtilization
 	}

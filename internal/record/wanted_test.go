@@ -39,19 +39,20 @@ var neededBy = map[gpu.Group][]string{
 	gpu.GroupPCIeLink:           {"hw.gpu.pcie.generation", "hw.gpu.pcie.generation.limit", "hw.gpu.pcie.width", "hw.gpu.pcie.width.limit"},
 	gpu.GroupPCIeReplay:         {"hw.errors"},
 	gpu.GroupInterconnect:       {"hw.gpu.interconnect.io"},
+	gpu.GroupInterconnectErrors: {"hw.errors"},
 	gpu.GroupInterconnectLinks:  {"hw.gpu.interconnect.link.io", "hw.gpu.interconnect.link.errors"},
 	gpu.GroupECC:                {"hw.errors"},
 	gpu.GroupECCLifetime:        {"hw.gpu.ecc.lifetime"},
 	gpu.GroupRemappedRows:       {"hw.gpu.memory.rows.remapped", "hw.gpu.memory.pages.retired", "hw.gpu.memory.remap.state", "hw.status", "hw.gpu.fault"},
 	gpu.GroupPipes:              {"hw.gpu.pipe.utilization", "hw.gpu.sm.occupancy"},
 	gpu.GroupRecovery:           {"hw.gpu.recovery.action", "hw.status", "hw.gpu.fault"},
-	gpu.GroupProcesses:          append([]string{"process.gpu.memory.usage", "process.gpu.utilization", "container.gpu.memory.usage", "container.gpu.memory.limit"}, use...),
+	gpu.GroupProcesses:          append([]string{"process.gpu.memory.usage", "process.gpu.utilization", "container.gpu.allocated", "container.gpu.memory.usage", "container.gpu.memory.limit"}, use...),
 	gpu.GroupProcessUtilization: append([]string{"process.gpu.utilization"}, use...),
 	gpu.GroupEvents:             {"hw.errors"},
 }
 
 // unread are the metrics that cost no reading: what is known anyhow, and what the kubelet tells.
-var unread = []string{"hw.gpu.info", "hw.gpu.count", "hw.gpu.allocated", "container.gpu.allocated"}
+var unread = []string{"hw.gpu.info", "hw.gpu.count", "hw.gpu.allocated"}
 
 // eventsNeed are the groups that events need.
 var eventsNeed = map[string]gpu.Group{

@@ -1,0 +1,113 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package gpureceiver
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/nvml"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+	"github.com/otelgpu/gpureceiver/internal/record"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
+)
+
+// A metric is the same whichever others are switched on: what it is made of is read for its own sake.
+func TestEachMetricAloneNVML(t *testing.T) {
+	lib := simulator(t)
+	control := nvmlsim.Use(t, "time = manual\n"+twoH100+`
+[gpu *]
+nvlink.replay = 3
+nvlink.recovery = 1
+nvlink.crc_flit = 5
+[process p]
+gpu = *
+pid = 51003
+memory = 22Gi
+sm = 55
+[event e]
+gpu = 0
+xid = 79
+at = 10
+`)
+	closed(t, lib)
+	now := simEpoch
+	settings := nvml.DefaultConfig()
+	settings.LibraryPath = lib.Full
+	eachAlone(t, func(want gpu.Group) gpu.Source {
+		return nvml.New(&settings, want, nvml.WithClock(func() time.Time { return now }), nvml.WithSysRoot(t.TempDir()), nvml.WithProcRoot(t.TempDir()))
+	}, func() {
+		now = now.Add(30 * time.Second)
+		require.NoError(t, control.Set("now = 30s"))
+	})
+}
+
+// The same of the other vendor's.
+func TestEachMetricAloneAMDGPU(t *testing.T) {
+	machine := amdgpusim.Machines()["mi300x-cpx"]()
+	settings := amdgpu.DefaultConfig()
+	settings.RootPath = t.TempDir()
+	_, err := amdgpusim.Write(settings.RootPath, machine)
+	require.NoError(t, err)
+	now := simEpoch
+	eachAlone(t, func(want gpu.Group) gpu.Source {
+		source, err := amdgpu.New(settings, want, amdgpu.WithClock(func() time.Time { return now }))
+		require.NoError(t, err)
+		return source
+	}, func() {
+		now = now.Add(halfAMinute * time.Second)
+		passHalfAMinute(machine)
+		_, err := amdgpusim.Write(settings.RootPath, machine)
+		require.NoError(t, err)
+	})
+}
+
+// eachAlone reads twice with each metric alone, and with all of them, and compares what is sent.
+func eachAlone(t *testing.T, open func(gpu.Group) gpu.Source, pass func()) {
+	t.Helper()
+	begin := func(cfg metadata.MetricsBuilderConfig) *stage {
+		source := open(record.Wanted(&cfg.Metrics, new(metadata.EventsConfig), false))
+		t.Cleanup(func() { require.NoError(t, source.Close()) })
+		s := newStage(t, source, cfg)
+		s.record()
+		return s
+	}
+	all := begin(everyMetric())
+	alone := map[string]*stage{}
+	for i := range reflect.TypeFor[metadata.MetricsConfig]().NumField() {
+		cfg := metadata.NewDefaultMetricsBuilderConfig()
+		var name string
+		for j, metrics := 0, reflect.ValueOf(&cfg.Metrics).Elem(); j < metrics.NumField(); j++ {
+			metrics.Field(j).FieldByName("Enabled").SetBool(i == j)
+			if i == j {
+				name = metrics.Type().Field(j).Tag.Get("mapstructure")
+			}
+		}
+		alone[name] = begin(cfg)
+	}
+	pass()
+	together := otlptest.Points(all.record())
+	for name, s := range alone {
+		assert.Equal(t, seen(otlptest.Of(together, name)), seen(otlptest.Points(s.record())), name)
+	}
+}
+
+// seen is what a back end shows of points.
+func seen(points []otlptest.Point) map[string]float64 {
+	values := make(map[string]float64, len(points))
+	for i := range points {
+		values[points[i].Series()] = points[i].Value
+	}
+	return values
+}
