@@ -81,7 +81,7 @@ func newClusterController(
 	if err != nil {
 		return nil, err
 	}
-	return scraperhelper.NewMetricsController(&cfg.ControllerConfig, set, next,
+	return scraperhelper.NewMetricsController(cfg.ControllerConfig.controller(), set, next,
 		scraperhelper.AddMetricsScraper(component.MustNewType(clusterKey), sc))
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/scraper/scraperhelper"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -22,7 +21,7 @@ import (
 
 // Config is the configuration of the gpu receiver.
 type Config struct {
-	ControllerConfig scraperhelper.ControllerConfig `mapstructure:",squash"`
+	ControllerConfig timing `mapstructure:",squash"`
 
 	metadata.MetricsBuilderConfig `mapstructure:",squash"`
 
@@ -98,7 +97,7 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys))...) // the interval has a Validate of its own
+	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys))...)
 }
 
 // keyed puts a key before an error, and before each of several that were joined.

@@ -167,7 +167,12 @@ func TestWrongConfig(t *testing.T) {
 		"interval without a unit":  {"collection_interval: 60\ntimeout: 10", []string{"collection_interval: 60ns", "timeout: 10ns", "unit, such as 30s"}},
 		"timeout without a unit":   {"timeout: 10", []string{"timeout: 10ns", "unit, such as 30s"}},
 		"delay without a unit":     {"initial_delay: 5", []string{"initial_delay: 5ns", "unit, such as 30s"}},
-		"interval 0":               {"collection_interval: 0s", []string{"collection_interval", "positive"}},
+		"interval 0":               {"collection_interval: 0s", []string{"collection_interval:", "above 0"}},
+		"interval negative":        {"collection_interval: -5s", []string{"collection_interval:", "above 0"}},
+		"number left empty":        {"max_processes:", []string{"max_processes:", "empty", "leave it out for the default"}},
+		"duration left empty":      {"timeout:", []string{"timeout:", "empty", "leave it out for the default"}},
+		"switch left empty":        {"scrapers: {nvml: {keep_open: }}", []string{"scrapers::nvml::keep_open:", "empty"}},
+		"metric left empty":        {"metrics: {hw.power: {enabled: }}", []string{"metrics::hw.power::enabled:", "empty"}},
 		"max_processes negative":   {"max_processes: -1", []string{"max_processes:", "0 or more", "-1"}},
 		"relative library":         {"scrapers: {nvml: {library_path: lib/libnvidia-ml.so.1}}", []string{"scrapers::nvml::library_path:", "absolute path", `"lib/libnvidia-ml.so.1"`}},
 		"unknown query":            {"scrapers: {nvidia_smi: {query: slow}}", []string{"scrapers::nvidia_smi::query:", "slow", "full or fast"}},
@@ -181,6 +186,7 @@ func TestWrongConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, test.text)
 			require.Error(t, err)
+			assert.NotContains(t, err.Error(), "controllerconfig", "no key of ours")
 			for _, want := range test.want {
 				require.ErrorContains(t, err, want)
 			}

@@ -36,7 +36,7 @@ func createDefaultConfig() component.Config {
 	controller.CollectionInterval = defaultInterval
 	controller.Timeout = defaultTimeout
 	return &Config{
-		ControllerConfig:     controller,
+		ControllerConfig:     timing(controller),
 		MetricsBuilderConfig: metadata.NewDefaultMetricsBuilderConfig(),
 		Events:               metadata.DefaultEventsConfig(),
 		MaxProcesses:         defaultMaxProcesses,

@@ -15,8 +15,8 @@ import (
 // mostKeys is how many allowed keys an error lists; there are many more metrics, which the documentation lists.
 const mostKeys = 12
 
-// unknownKeys refuses keys that a configuration does not have, with the whole path of each and what is allowed there. The
-// decoder that runs after it would refuse them too, but names the key alone. Keys in also are not the decoder's.
+// unknownKeys refuses keys that a configuration does not have, with the whole path of each and what is allowed there, and
+// those that may not be empty. The decoder that runs after it would refuse the first too, but names the key alone. Keys in also are not the decoder's.
 func unknownKeys(path string, settings map[string]any, config any, also ...string) error {
 	return unknownIn(path, settings, reflect.TypeOf(config), also...)
 }
@@ -40,12 +40,21 @@ func unknownIn(path string, settings map[string]any, t reflect.Type, also ...str
 			errs = append(errs, fmt.Errorf("%s%s: there is no such setting; %s", path, key, listed(allowed)))
 			continue
 		}
-		if below, ok := settings[key].(map[string]any); ok {
+		switch below := settings[key].(type) {
+		case nil:
+			if neverEmpty(field.Kind()) {
+				errs = append(errs, fmt.Errorf("%s%s: is empty; give a value, or leave it out for the default", path, key))
+			}
+		case map[string]any:
 			errs = append(errs, unknownIn(path+key+"::", below, field))
 		}
 	}
 	return errors.Join(errs...)
 }
+
+// neverEmpty tells whether a setting of the kind cannot be empty. The decoder would take it for 0 or false: a variable that is not
+// set would send no processes.
+func neverEmpty(kind reflect.Kind) bool { return kind >= reflect.Bool && kind <= reflect.Float64 }
 
 // collectKeys adds the keys of a struct, those of squashed fields too.
 func collectKeys(t reflect.Type, keys map[string]reflect.Type) {

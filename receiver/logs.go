@@ -41,7 +41,7 @@ func newLogsReceiver(s *shared, set receiver.Settings, next consumer.Logs) (rece
 			func(context.Context, scraper.Settings, component.Config) (scraper.Logs, error) {
 				return newEventScraper(s.cfg, set, reading)
 			}, metadata.LogsStability))
-		controller, err := scraperhelper.NewLogsController(&s.cfg.ControllerConfig, set, next,
+		controller, err := scraperhelper.NewLogsController(s.cfg.ControllerConfig.controller(), set, next,
 			scraperhelper.AddFactoryWithConfig(f, nil))
 		if err != nil {
 			return nil, err

@@ -37,7 +37,7 @@ func newMetricsReceiver(s *shared, set receiver.Settings, next consumer.Metrics)
 		if err != nil {
 			return nil, err
 		}
-		controller, err := scraperhelper.NewMetricsController(&s.cfg.ControllerConfig, set, next,
+		controller, err := scraperhelper.NewMetricsController(s.cfg.ControllerConfig.controller(), set, next,
 			scraperhelper.AddMetricsScraper(component.MustNewType(reading.scraper), sc))
 		if err != nil {
 			return nil, err

@@ -24,9 +24,9 @@ type Config struct {
 	// ClusterName is k8s.cluster.name.
 	ClusterName string `mapstructure:"cluster_name"`
 
-	PodResources *PodResourcesConfig `mapstructure:"pod_resources"`
-	Processes    *ProcessesConfig    `mapstructure:"processes"`
-	Owners       *OwnersConfig       `mapstructure:"owners"`
+	PodResources *PodResourcesConfig `mapstructure:"pod_resources,omitempty"`
+	Processes    *ProcessesConfig    `mapstructure:"processes,omitempty"`
+	Owners       *OwnersConfig       `mapstructure:"owners,omitempty"`
 }
 
 // PodResourcesConfig says how the kubelet is asked what it has allocated.

@@ -49,7 +49,7 @@ type Config struct {
 	Shards int `mapstructure:"shards"`
 	// LeaderElection has each shard read by one replica only. With one shard, one replica is active and the others wait. Nil:
 	// there is none, unless there are more shards.
-	LeaderElection *LeaderElectionConfig `mapstructure:"leader_election"`
+	LeaderElection *LeaderElectionConfig `mapstructure:"leader_election,omitempty"`
 	// AttributePods has processes joined to pods, by the process table of the driver pod and the cluster's API.
 	AttributePods bool `mapstructure:"attribute_pods"`
 	// Owners says what is read and sent of the pods that processes are joined to.
