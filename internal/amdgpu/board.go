@@ -67,6 +67,7 @@ type outcome struct {
 	tried      int // files for which the driver asks the GPU
 	failed     int // of them, that there are, and could not be read
 	lastErr    error
+	starved    error // why nothing of it is to be believed
 }
 
 // accessFunc reads a file; tests put failures in its place.
@@ -101,6 +102,7 @@ func (b *board) read() {
 		device:     gpu.Device{Errors: b.out.device.Errors[:0], Fans: b.out.device.Fans[:0]},
 	}
 	if err := b.open(); err != nil {
+		b.note(err)
 		b.out.gone = true
 		b.out.lastErr = err
 		return
@@ -234,6 +236,7 @@ func asksGPU(name string) bool {
 
 // refuse notes that a file could not be read, unless that is the driver's way to say that there is no such reading.
 func (b *board) refuse(what, name string, err error) {
+	b.note(err)
 	if unsupported(err) {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 func (s *scanner) bus(again bool) bool {
 	d, err := openDir(filepath.Join(s.root, "sys/bus/pci/devices"))
 	if err != nil {
+		s.note(err)
 		s.functions, s.busSum = nil, 0
 		return false
 	}
@@ -49,10 +50,12 @@ func (s *scanner) bus(again bool) bool {
 // virtual machines are no GPUs of this machine.
 func (s *scanner) isGPU(d *dir, address string) bool {
 	text, err := d.read(address+"/vendor", s.buf)
+	s.note(err)
 	if v, ok := parseHex(text); err != nil || !ok || v != vendorAMD {
 		return false
 	}
 	text, err = d.read(address+"/class", s.buf)
+	s.note(err)
 	class, ok := parseHex(text)
 	if err != nil || !ok || class>>16 != 0x03 && class>>8 != 0x1200 {
 		return false

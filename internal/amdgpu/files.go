@@ -54,7 +54,9 @@ func (b *board) list() files {
 			*to = string(name)
 		}
 	}
-	if ras, err := b.dir.openBelow("ras"); err == nil {
+	if ras, err := b.dir.openBelow("ras"); err != nil {
+		b.note(err)
+	} else {
 		for name := range ras.names(list) {
 			if b, ok := newBlock(string(name)); ok && len(f.blocks) < maxBlocks {
 				f.blocks = append(f.blocks, b)
@@ -85,6 +87,7 @@ func (b *board) listSensors(f *files, list []byte) {
 	}
 	d, err := b.dir.openBelow(hwmon)
 	if err != nil {
+		b.note(err)
 		return
 	}
 	defer d.close()
@@ -114,6 +117,7 @@ func (b *board) listSensors(f *files, list []byte) {
 func (b *board) findSensors(list []byte) string {
 	d, err := b.dir.openBelow("hwmon")
 	if err != nil {
+		b.note(err)
 		return ""
 	}
 	defer d.close()
@@ -129,6 +133,7 @@ func (b *board) findSensors(list []byte) string {
 func (b *board) labelOf(d *dir, name string, i int) string {
 	text, err := d.read(name, b.buf)
 	if err != nil {
+		b.note(err)
 		if i == 0 {
 			return "edge"
 		}

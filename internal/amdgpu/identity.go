@@ -63,6 +63,7 @@ func (b *board) small(name string) []byte {
 	}
 	text, err := b.access(b.dir, name, b.buf)
 	if err != nil && !unsupported(err) {
+		b.note(err)
 		b.unknown(name, err)
 		return nil
 	}

@@ -51,6 +51,7 @@ type inventory struct {
 	nodes     []kfdNode
 	nodesErr  error            // why the KFD topology could not be read whole
 	drm       map[string]owner // by the name of the node: renderD128, card1
+	starved   error            // why it is not to be believed
 }
 
 // scanner finds the GPUs. What did not change is not read again.
@@ -67,6 +68,7 @@ type scanner struct {
 	nodes                      []kfdNode
 	nodesErr                   error
 	again                      bool // look at everything
+	starved                    error
 }
 
 func newScanner(root string) *scanner {
@@ -77,7 +79,7 @@ func newScanner(root string) *scanner {
 func (s *scanner) scan() *inventory {
 	inv := &inventory{}
 	again := s.again
-	s.again = false
+	s.again, s.starved = false, nil
 	_, err := stampOf(filepath.Join(s.root, "sys/module", driverName))
 	inv.loaded = err == nil
 	inv.busKnown = s.bus(again)
@@ -87,6 +89,8 @@ func (s *scanner) scan() *inventory {
 	inv.cards = s.cards
 	inv.nodes, inv.nodesErr = s.nodes, s.nodesErr
 	inv.drm = s.owners()
+	inv.starved = s.starved
+	s.again = s.starved != nil
 	return inv
 }
 
@@ -108,6 +112,7 @@ func (s *scanner) sum(d *dir) (uint64, error) {
 func (s *scanner) drm(again bool) (changed bool) {
 	d, err := openDir(filepath.Join(s.root, "sys/class/drm"))
 	if err != nil {
+		s.note(err)
 		changed = s.drmSum != 0
 		s.cards, s.xcps, s.drmSum = nil, nil, 0
 		return changed
@@ -169,6 +174,7 @@ func (s *scanner) driven(d *dir, node string) bool {
 		return false
 	}
 	text, err := d.read(node+"/device/vendor", s.buf)
+	s.note(err)
 	v, ok := parseHex(text)
 	return err == nil && ok && v == vendorAMD
 }

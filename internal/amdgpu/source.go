@@ -92,6 +92,9 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	s.begin(began)
 	round := s.sweep.do(ctx.Done(), s.closed, limit, s.scanTask)
 	if s.scanTask.ended(round) {
+		if err := s.scanned.starved; err != nil {
+			return nil, err
+		}
 		s.inv = s.scanned
 	} else {
 		s.problem("", "inventory", errors.New("amdgpu: looking for GPUs has not ended in time; what was seen last is taken"))
@@ -104,11 +107,17 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	if s.astray(round) {
 		s.scanner.again = true
 		if again := s.sweep.do(ctx.Done(), s.closed, time.Until(end), s.scanTask); s.scanTask.ended(again) {
+			if err := s.scanned.starved; err != nil {
+				return nil, err
+			}
 			s.inv = s.scanned
 			s.muster(began)
 			s.tasks = slices.DeleteFunc(s.tasks, func(t *task) bool { return t.ended(round) && !s.gone(t) })
 			s.sweep.do(ctx.Done(), s.closed, time.Until(end), s.tasks...)
 		}
+	}
+	if err := s.starved(round); err != nil {
+		return nil, err
 	}
 	s.compose(round)
 	select {
