@@ -6,6 +6,7 @@
 package gpureceiver
 
 import (
+	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -110,4 +111,31 @@ func seen(points []otlptest.Point) map[string]float64 {
 		values[points[i].Series()] = points[i].Value
 	}
 	return values
+}
+
+// The same where a tool is read: what it is asked for leaves nothing out.
+func TestEachMetricAloneTools(t *testing.T) {
+	for name, scraper := range map[string]struct{ key, tool, query string }{
+		"nvidia_smi_full": {"nvidia_smi", "nvidia-smi", "full"},
+		"nvidia_smi_mig":  {"nvidia_smi", "nvidia-smi", "full"},
+		"nvidia_smi_fast": {"nvidia_smi", "nvidia-smi", "fast"},
+		"rocm_smi":        {"rocm_smi", "rocm-smi", ""},
+		"amd_smi":         {"amd_smi", "amd-smi", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, err := filepath.Abs(filepath.Join("..", "testdata", "tools", name, scraper.tool))
+			require.NoError(t, err)
+			settings := map[string]any{"path": path}
+			if scraper.query != "" {
+				settings["query"] = scraper.query
+			}
+			cfg, err := loadMap(map[string]any{"scrapers": map[string]any{scraper.key: settings}})
+			require.NoError(t, err)
+			eachAlone(t, func(want gpu.Group) gpu.Source {
+				source, err := openSource(scraper.key, cfg, want)
+				require.NoError(t, err)
+				return source
+			}, func() {})
+		})
+	}
 }
