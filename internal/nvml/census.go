@@ -16,6 +16,10 @@ import (
 // errHung is what a GPU suffers from of which a call has not come back.
 var errHung = errors.New("a call to the driver has not returned; the GPU is asked again when it has")
 
+// errLookHung is what the driver as a whole suffers from.
+var errLookHung = errors.New("nvml: counting the GPUs, or asking for what has happened to them, has not returned; XIDs and GPUs that are " +
+	"new are not seen until it does; look into the kernel's log (dmesg)")
+
 // census counts the GPUs while their devices are put into the node.
 type census struct {
 	*source

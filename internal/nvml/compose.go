@@ -100,6 +100,9 @@ func (s *source) addFailure(n *gpu.Node, now time.Time) {
 		)})
 		return
 	}
+	if s.session != nil && s.session.busy.Load() {
+		n.Problems = append(n.Problems, gpu.Problem{What: "events", Err: errLookHung})
+	}
 	if s.failure.err == nil {
 		return
 	}

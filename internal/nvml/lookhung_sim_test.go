@@ -1,0 +1,34 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A call that concerns all GPUs does not return: they are read, but XIDs and new GPUs are not seen, which is said.
+func TestCallOfNoGPUHangs(t *testing.T) {
+	for _, function := range []string{"nvmlEventSetWait", "nvmlDeviceGetCount"} {
+		t.Run(function, func(t *testing.T) {
+			b := start(t, "gpus = 2")
+			b.read()
+			b.set("[fault f]\nfunction = " + function + "\nhang = true")
+			for range 3 {
+				n := b.readWithin(200 * time.Millisecond)
+				healthy(t, n, 2)
+				require.ErrorContains(t, problem(t, n, "events").Err, "has not returned")
+			}
+			b.unhang("")
+			n := b.read()
+			healthy(t, n, 2)
+			assert.Empty(t, n.Problems)
+		})
+	}
+}
