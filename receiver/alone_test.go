@@ -77,10 +77,19 @@ func TestEachMetricAloneAMDGPU(t *testing.T) {
 // eachAlone reads twice with each metric alone, and with all of them, and compares what is sent.
 func eachAlone(t *testing.T, open func(gpu.Group) gpu.Source, pass func()) {
 	t.Helper()
+	eachAloneOf(t, open, nil, pass)
+}
+
+// eachAloneOf does so with an attribution, where there is one, and requires that some metrics are there.
+func eachAloneOf(t *testing.T, open func(gpu.Group) gpu.Source, attribute func(*stage), pass func(), there ...string) {
+	t.Helper()
 	begin := func(cfg metadata.MetricsBuilderConfig) *stage {
-		source := open(record.Wanted(&cfg.Metrics, new(metadata.EventsConfig), false))
+		source := open(record.Wanted(&cfg.Metrics, new(metadata.EventsConfig), attribute != nil))
 		t.Cleanup(func() { require.NoError(t, source.Close()) })
 		s := newStage(t, source, cfg)
+		if attribute != nil {
+			attribute(s)
+		}
 		s.record()
 		return s
 	}
@@ -99,6 +108,7 @@ func eachAlone(t *testing.T, open func(gpu.Group) gpu.Source, pass func()) {
 	}
 	pass()
 	together := otlptest.Points(all.record())
+	assert.Subset(t, otlptest.Names(together), there)
 	for name, s := range alone {
 		assert.Equal(t, seen(otlptest.Of(together, name)), seen(otlptest.Points(s.record())), name)
 	}
