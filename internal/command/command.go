@@ -32,7 +32,7 @@ func (t Tool) Environment() []string {
 // Why a tool gave no result. Every Runner wraps one of them where it applies; another error means that the place where the
 // tool runs could not be reached, which says nothing of the tool.
 var (
-	// ErrNotFound: there is no such tool, or it cannot be started.
+	// ErrNotFound: there is no such tool, or it is not one that can be started.
 	ErrNotFound = errors.New("tool not found")
 	// ErrTimeout: the tool ran, but did not end in time.
 	ErrTimeout = errors.New("tool did not end in time")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -147,7 +148,7 @@ func (l *Local) run(ctx context.Context, i int, c Command) (result Result, stuck
 
 	p, err := l.start(bounded, spec{path: path, args: c.Args, env: env, output: out})
 	if err != nil {
-		return Result{}, false, fmt.Errorf("%w: %s: start: %w", ErrNotFound, path, err)
+		return Result{}, false, notStarted(path, err)
 	}
 	gone := make(chan error)
 	abandoned := make(chan struct{})
@@ -181,6 +182,20 @@ func (l *Local) run(ctx context.Context, i int, c Command) (result Result, stuck
 	default:
 		return Result{}, false, l.ended(cause, "killed; a GPU or the driver may hang: see the kernel's log")
 	}
+}
+
+// shortages are why a process is not started that says nothing of the tool, and less of a GPU.
+var shortages = [...]error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM}
+
+// notStarted words why a process was not started.
+func notStarted(path string, err error) error {
+	for _, short := range shortages {
+		if errors.Is(err, short) {
+			return fmt.Errorf("%s: start: %w; the collector may open no further file, or start no further process: raise the limit "+
+				"(LimitNOFILE= and TasksMax= of a systemd unit, the container's pids), or find out what holds so many", path, err)
+		}
+	}
+	return fmt.Errorf("%w: %s: start: %w", ErrNotFound, path, err)
 }
 
 // ended words why a command gave no result.

@@ -1,0 +1,35 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A tool that is there and cannot be started because the collector may open no further file, or start no further process, is
+// not missing: its GPUs are not lost for that.
+func TestShortageIsNoMissingTool(t *testing.T) {
+	path := filepath.Join(t.TempDir(), executable(NvidiaSMI))
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700))
+	l, err := NewLocal(NvidiaSMI, path)
+	require.NoError(t, err)
+	for _, short := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
+		l.start = func(context.Context, spec) (process, error) {
+			return nil, &os.PathError{Op: "fork/exec", Path: path, Err: short}
+		}
+		_, err = l.Run(t.Context(), Command{Tool: NvidiaSMI})
+		require.ErrorIs(t, err, short)
+		require.NotErrorIs(t, err, ErrNotFound)
+		require.ErrorContains(t, err, "raise")
+	}
+	l.start = func(context.Context, spec) (process, error) { return nil, syscall.ENOEXEC }
+	_, err = l.Run(t.Context(), Command{Tool: NvidiaSMI})
+	require.ErrorIs(t, err, ErrNotFound)
+}
