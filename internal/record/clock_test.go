@@ -14,6 +14,25 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
+// A total that we keep starts anew once where the clock was set back to before it began, and not at each read until the clock is
+// there again: every such start would be a total counted once more. Nor does it when the clock is there.
+func TestKeptTotalStartsOnceWhereTheClockWasSetBack(t *testing.T) {
+	r := newRecorder(everything())
+	for _, read := range []struct{ now, start int }{{0, 0}, {30, 0}, {-7200, -7200}, {-7170, -7200}, {-7140, -7200}, {60, -7200}} {
+		device := gpu.Device{ID: "a", Errors: []gpu.ErrorCount{{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](3, at(0))}}}
+		assert.Equal(t, map[string]time.Time{"a hw.errors xid": at(read.start)}, starting(r, at(read.now), device), "at %d s", read.now)
+	}
+}
+
+// A total that we keep may begin while a node is read, a moment after the time of the read.
+func TestKeptTotalThatBeginsDuringTheRead(t *testing.T) {
+	r := newRecorder(everything())
+	device := gpu.Device{ID: "a", Errors: []gpu.ErrorCount{{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](1, at(1))}}}
+	want := map[string]time.Time{"a hw.errors xid": at(0)}
+	assert.Equal(t, want, starting(r, at(0), device))
+	assert.Equal(t, want, starting(r, at(30), device))
+}
+
 // A machine whose clock was ahead when the collector started, as until the first answer of a time server: what goes up and
 // down has a start time as well.
 func TestNoPointStartsAfterItEnds(t *testing.T) {

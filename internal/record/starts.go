@@ -45,11 +45,12 @@ type series struct {
 	start pcommon.Timestamp
 	last  float64
 	epoch uint64
+	since time.Time // when counting began, where the source knows it
 	seen  time.Time
 }
 
-// startTimes knows when each series of a counter started: at its first observation, and anew when its total has fallen,
-// the device's epoch has changed, or it was not seen for long.
+// startTimes knows when each series of a counter started: when its source says; else at its first observation, and anew when its
+// total has fallen, the device's epoch has changed, or it was not seen for long.
 type startTimes struct {
 	devices  map[string]*deviceSeries // by hw.id
 	now      time.Time
@@ -99,18 +100,18 @@ func (s *startTimes) device(id string) *deviceSeries {
 // of returns the start of a series that is observed now. since is when counting began, where the source knows it.
 func (s *startTimes) of(d *deviceSeries, key seriesKey, total float64, epoch uint64, since time.Time) pcommon.Timestamp {
 	now := pcommon.NewTimestampFromTime(s.now)
-	// Where the clock was set back, no point may end before it starts.
-	if !since.IsZero() {
-		return min(pcommon.NewTimestampFromTime(since), now)
-	}
 	known, ok := d.find(key)
 	switch {
-	case !ok:
-		known.start = now
-	case total < known.last || epoch != known.epoch || s.forgotten(known) || now < known.start:
+	case !since.IsZero():
+		if !ok || !since.Equal(known.since) {
+			known.start = pcommon.NewTimestampFromTime(since)
+		}
+	case !ok, !known.since.IsZero(), total < known.last, epoch != known.epoch, s.forgotten(known):
 		known.start = now
 	}
-	known.last, known.epoch, known.seen = total, epoch, s.now
+	// Where the clock was set back, no point may end before it starts; nor may the start move with each read.
+	known.start = min(known.start, now)
+	known.last, known.epoch, known.since, known.seen = total, epoch, since, s.now
 	return known.start
 }
 
