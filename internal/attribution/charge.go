@@ -75,7 +75,7 @@ func (d *domain) charge(device *gpu.Device, u *deviceUse, since span) {
 				use.MemoryUsage = device.Memory.Usage.Or(use.MemoryUsage)
 			}
 			// The interval's energy is its own if it had the device at the beginning, too.
-			if account.exclusive || !account.energy.running() {
+			if account.exclusive || !account.energy.running(since.end) {
 				share = gpu.Some(1.0)
 				observed = observed || undivided(e.holder)
 			}

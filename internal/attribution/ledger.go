@@ -103,11 +103,12 @@ func (t *tally) stop() { *t = tally{} }
 // start begins to count anew.
 func (t *tally) start(now time.Time) { *t = tally{since: now} }
 
-// running tells whether counting has begun before.
-func (t *tally) running() bool { return !t.since.IsZero() }
+// running tells whether counting has begun by now. Where the clock was set back to before it did, it begins anew: no total may
+// end before it starts.
+func (t *tally) running(now time.Time) bool { return !t.since.IsZero() && !t.since.After(now) }
 
 func (t *tally) counter() gpu.Counter[float64] {
-	if !t.running() {
+	if t.since.IsZero() {
 		return gpu.Counter[float64]{}
 	}
 	return gpu.TotalSince(t.total, t.since)
@@ -119,7 +120,7 @@ func (a *account) charge(m *meter, share gpu.Opt[float64], observed bool, since 
 	switch {
 	case !m.read || !ok:
 		a.energy.stop()
-	case !m.known || !a.energy.running():
+	case !m.known || !a.energy.running(since.end):
 		a.energy.start(since.end)
 	case observed:
 		a.energy.total += fraction * m.interval
@@ -132,7 +133,7 @@ func (a *account) rest(busy gpu.Opt[float64], since span) {
 	switch {
 	case !ok:
 		a.idle.stop()
-	case !a.idle.running():
+	case !a.idle.running(since.end):
 		a.idle.start(since.end)
 	case since.observed:
 		a.idle.total += (1 - fraction) * since.length.Seconds()

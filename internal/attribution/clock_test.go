@@ -1,0 +1,45 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Where the clock was set back to before a container's totals began, they begin anew, once: a start that is after the read would
+// have to be moved at each read, which a back end takes for a total that began anew each time.
+func TestTotalsBeginAnewWhereTheClockWasSetBack(t *testing.T) {
+	m := newMachine(t, nil, podOf(train)).start()
+	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
+	joules := 0.0
+	read := func(seconds float64) gpu.ContainerUse {
+		d := device(0)
+		joules += 100
+		d.Energy = gpu.Total(joules)
+		return use(t, m.apply(nodeOf(d), seconds), train.joined(), uuid(0))
+	}
+	read(10)
+	u := read(10)
+	total(t, 100, u.Energy)
+	total(t, 2, u.IdleTime)
+
+	u = read(-7200)
+	back := m.now
+	total(t, 0, u.Energy)
+	total(t, 0, u.IdleTime)
+	u = read(10)
+	total(t, 100, u.Energy)
+	total(t, 2, u.IdleTime)
+	assert.Equal(t, back, u.Energy.Since())
+	assert.Equal(t, back, u.IdleTime.Since())
+
+	u = read(-5)
+	total(t, 200, u.Energy)
+	assert.Equal(t, back, u.Energy.Since(), "they had begun by then")
+}
