@@ -125,23 +125,24 @@ func (c *caller) learn(all []inquiry, handle gonvml.Device, ident *identity) (mo
 // identify reads what the GPU is. It keeps the index under which it was first seen. The driver's version is not asked where
 // it is known.
 func (b *board) identify(handle gonvml.Device, index int, driver string) code {
-	ident := identity{id: b.uuid, index: gpu.Some(index), info: gpu.Info{DriverVersion: driver}}
+	ident := identity{id: b.uuid, index: gpu.Some(index)}
 	if before := b.ident.Load(); before != nil {
-		ident.index = before.index
+		ident = *before // what cannot be told at once is as it was
 	}
+	ident.info.DriverVersion = driver
 	b.calls.device = b.uuid
 	b.begin()
 	b.inquire(boardInquiries[:])
 	b.unidentified[fnDriverVersion] = driver == ""
 	b.know(handle, &ident)
 	if b.fatal == codeOK {
-		b.ident.Store(&ident)
+		b.become(&ident)
 		b.fields = newFieldSet(&b.calls, b.src.want, ident.info.DriverVersion)
 	}
 	return b.fatal
 }
 
-// identifyFurther asks again for what could not be told of what the GPU is. Its instances get what they have of it.
+// identifyFurther asks again for what could not be told of what the GPU is.
 func (b *board) identifyFurther() {
 	if b.identified() {
 		return
@@ -150,9 +151,14 @@ func (b *board) identifyFurther() {
 	if !b.know(b.handle, &ident) {
 		return
 	}
-	b.ident.Store(&ident)
+	b.become(&ident)
+}
+
+// become notes what the GPU is. Its instances get what they have of it.
+func (b *board) become(ident *identity) {
+	b.ident.Store(ident)
 	for _, inst := range b.migs {
-		inst.inherit(&ident)
+		inst.inherit(ident)
 	}
 	b.dropInstances(b.migs) // none: they are described anew
 }

@@ -129,6 +129,28 @@ func TestWhatCannotBeIdentifiedIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Another driver is asked anew what a GPU is. What it cannot tell at once is as it was: points without the GPU's name or model
+// would be of other series. Its instances have the other driver too.
+func TestWhatIsKnownStaysWithAnotherDriver(t *testing.T) {
+	b := start(t, partitioned)
+	want := whatTheyAre(b.read())
+	b.set("[fault f]\nkind = driver")
+	b.read()
+	text := "driver.version = 590.1\n"
+	for function := range identifying {
+		if function != "nvmlSystemGetDriverVersion" {
+			text += "[fault " + function + "]\nfunction = " + function + "\nreturn = TIMEOUT\n"
+		}
+	}
+	b.set(text)
+	b.clock = b.clock.Add(time.Hour)
+	n := b.read()
+	for i := range want {
+		want[i].info.DriverVersion = "590.1"
+	}
+	assert.Equal(t, want, whatTheyAre(n))
+}
+
 // A GPU that is lost while more is asked of what it is suffers from that alone.
 func TestLostWhileIdentified(t *testing.T) {
 	b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nfunction = nvmlDeviceGetSerial\nreturn = UNKNOWN")
