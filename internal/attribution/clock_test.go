@@ -5,6 +5,7 @@ package attribution
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -42,4 +43,13 @@ func TestTotalsBeginAnewWhereTheClockWasSetBack(t *testing.T) {
 	u = read(-5)
 	total(t, 200, u.Energy)
 	assert.Equal(t, back, u.Energy.Since(), "they had begun by then")
+}
+
+// A time of time.Now has a monotonic reading too, by which no time is after a later one whatever has become of the clock. What a
+// total's start is compared by, and what is sent of it, is the time of day.
+func TestTotalsBeginByTheTimeOfDay(t *testing.T) {
+	var total tally
+	now := time.Now()
+	total.start(now)
+	assert.Equal(t, now.Round(0), total.since)
 }

@@ -100,8 +100,9 @@ func (l *ledger) account(device string, container *gpu.Container) *account {
 // stop ends the counting.
 func (t *tally) stop() { *t = tally{} }
 
-// start begins to count anew.
-func (t *tally) start(now time.Time) { *t = tally{since: now} }
+// start begins to count anew. It is by the time of day, without the monotonic reading, that one time is after another where the
+// clock was set back.
+func (t *tally) start(now time.Time) { *t = tally{since: now.Round(0)} }
 
 // running tells whether counting has begun by now. Where the clock was set back to before it did, it begins anew: no total may
 // end before it starts.
