@@ -17,8 +17,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// Every golden file of the repository keeps its points apart where resources are dropped, alone and beside another node.
+// Every golden file of the repository keeps its points apart where resources are dropped, alone and beside another node; and
+// what it says is declared, and makes sense.
 func TestGoldenFilesDoNotCollide(t *testing.T) {
+	declared, err := ReadDeclared(filepath.Join("..", "..", "metadata.yaml"))
+	require.NoError(t, err)
 	files := goldenFiles(t, filepath.Join("..", ".."))
 	require.NotEmpty(t, files, "there must be golden files")
 	for _, file := range files {
@@ -28,6 +31,10 @@ func TestGoldenFilesDoNotCollide(t *testing.T) {
 			require.Positive(t, metrics.DataPointCount())
 			assert.Empty(t, Collisions(metrics))
 			assert.Empty(t, Collisions(TwoNodes(metrics)), "beside another node")
+			assert.Empty(t, declared.Violations(metrics))
+			if filepath.Base(file) != "full_node.yaml" { // whose readings are all different
+				assert.Empty(t, Nonsense(metrics))
+			}
 		})
 	}
 }

@@ -1,0 +1,141 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlptest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"sigs.k8s.io/yaml"
+)
+
+// Declared is what metadata.yaml says may be sent.
+type Declared struct {
+	Attributes         map[string]attribute     `json:"attributes"`
+	ResourceAttributes map[string]attribute     `json:"resource_attributes"`
+	Metrics            map[string]metric        `json:"metrics"`
+	Events             map[string]withAttribute `json:"events"`
+}
+
+type attribute struct {
+	Type     string   `json:"type"`
+	Enum     []string `json:"enum"`
+	Required string   `json:"requirement_level"`
+}
+
+type withAttribute struct {
+	Attributes []string `json:"attributes"`
+}
+
+type metric struct {
+	withAttribute
+	Unit  string     `json:"unit"`
+	Gauge *struct{}  `json:"gauge"`
+	Sum   *monotonic `json:"sum"`
+}
+
+type monotonic struct {
+	Monotonic bool `json:"monotonic"`
+}
+
+// ReadDeclared reads a metadata.yaml.
+func ReadDeclared(file string) (*Declared, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var d Declared
+	return &d, yaml.Unmarshal(content, &d)
+}
+
+func (m *metric) kind() string {
+	switch {
+	case m.Gauge != nil:
+		return "gauge"
+	case m.Sum != nil && m.Sum.Monotonic:
+		return "counter"
+	default:
+		return "updowncounter"
+	}
+}
+
+// Violations lists what is sent and not declared, and what is declared to be always there and is not.
+func (d *Declared) Violations(metrics pmetric.Metrics) []string {
+	var found violations
+	for _, rm := range metrics.ResourceMetrics().All() {
+		for name, value := range rm.Resource().Attributes().All() {
+			if strings.Contains(name, ".label.") || strings.Contains(name, ".annotation.") {
+				continue // as asked for
+			}
+			d.ResourceAttributes[name].check(&found, "resource: "+name, value)
+		}
+	}
+	for _, p := range Points(metrics) {
+		m, ok := d.Metrics[p.Metric]
+		if !ok {
+			found.add("%s is not declared", p.Metric)
+			continue
+		}
+		if m.Unit != p.Unit || m.kind() != p.Kind {
+			found.add("%s is a %s of %s, declared as a %s of %s", p.Metric, p.Kind, p.Unit, m.kind(), m.Unit)
+		}
+		d.attributes(&found, p.Series(), m.Attributes, p.Attributes)
+	}
+	return found
+}
+
+// EventViolations is the same of the attributes of an event.
+func (d *Declared) EventViolations(name string, attributes pcommon.Map) []string {
+	var found violations
+	e, ok := d.Events[name]
+	if !ok {
+		found.add("event %s is not declared", name)
+	}
+	d.attributes(&found, name, e.Attributes, attributes.AsRaw())
+	return found
+}
+
+func (d *Declared) attributes(found *violations, where string, declared []string, sent map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		if !slices.Contains(declared, name) {
+			found.add("%s: %s is not declared", where, name)
+			continue
+		}
+		value := pcommon.NewValueEmpty()
+		_ = value.FromRaw(sent[name])
+		d.Attributes[name].check(found, where+": "+name, value)
+	}
+	for _, name := range declared {
+		if _, ok := sent[name]; !ok && d.Attributes[name].Required == "required" {
+			found.add("%s: %s is required", where, name)
+		}
+	}
+}
+
+// check demands the declared type, and of a text that it says something.
+func (a attribute) check(found *violations, where string, value pcommon.Value) {
+	switch {
+	case a.Type == "string" && value.Type() == pcommon.ValueTypeStr && value.Str() != "":
+		if len(a.Enum) > 0 && !slices.Contains(a.Enum, value.Str()) {
+			found.add("%s is none of %v", where, a.Enum)
+		}
+	case a.Type == "int" && value.Type() == pcommon.ValueTypeInt:
+	default:
+		found.add("%s is %q, declared as %q", where, value.AsString(), a.Type)
+	}
+}
+
+// violations are told each once.
+type violations []string
+
+func (v *violations) add(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(*v, text) {
+		*v = append(*v, text)
+	}
+}

@@ -1,0 +1,114 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlptest
+
+import (
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pmetric"
+)
+
+// History is the messages of one source, one after the other, as a back end sees them that drops resources.
+type History struct {
+	// Restarted are the counters that the last message has begun anew, although it came after the one before.
+	Restarted []string
+	// States are the states of the devices in the last message, by hw.id, and Before those of the message before.
+	States, Before map[string]string
+
+	counters   map[string]Point
+	identities map[string]map[string]any // what is known of a device
+}
+
+// Add takes the next message and lists what is wrong with it after those before.
+func (h *History) Add(metrics pmetric.Metrics) []string {
+	if h.counters == nil {
+		h.counters, h.identities = map[string]Point{}, map[string]map[string]any{}
+	}
+	var found violations
+	points := Points(metrics)
+	h.Restarted, h.Before, h.States = nil, h.States, map[string]string{}
+	if len(points) == 0 {
+		return nil
+	}
+	grown := map[string]float64{}   // energy by device
+	charged := map[string]float64{} // of containers
+	for i := range points {
+		p := &points[i]
+		id, _ := p.Attributes["hw.id"].(string)
+		if p.Metric == "hw.status" && p.Value == 1 {
+			h.States[id] = p.Attributes["hw.state"].(string)
+		}
+		if p.Metric == "hw.gpu.info" {
+			h.identify(&found, id, p)
+		}
+		if p.Kind != "counter" {
+			continue
+		}
+		delta, elapsed := h.count(&found, p)
+		switch p.Metric {
+		case "hw.energy":
+			grown[id] = delta
+		case "container.gpu.energy":
+			charged[id] += delta
+		case "container.gpu.idle.time":
+			if !within(delta, elapsed) {
+				found.add("%s grew by %v in %v s", p.Series(), delta, elapsed)
+			}
+		}
+		if strings.HasPrefix(p.Metric, "container.") && p.Start == p.Time && p.Value != 0 {
+			found.add("%s begins with %v", p.Series(), p.Value)
+		}
+	}
+	for id, joules := range charged {
+		if !within(joules, grown[id]) {
+			found.add("%s: containers are charged %v joules of %v", id, joules, grown[id])
+		}
+	}
+	return found
+}
+
+// count compares a counter with the last time that it was seen, and returns by how much it has grown in how many seconds.
+func (h *History) count(found *violations, p *Point) (delta, elapsed float64) {
+	series := p.Series()
+	last, ok := h.counters[series]
+	h.counters[series] = *p
+	if !ok {
+		return 0, 0
+	}
+	switch {
+	case p.Start == last.Start && p.Value < last.Value:
+		found.add("%s fell from %v to %v", series, last.Value, p.Value)
+	case p.Start == last.Start:
+		return p.Value - last.Value, time.Duration(max(p.Time, last.Time) - last.Time).Seconds()
+	case p.Time < last.Time: // the clock was set back
+	case p.Start < last.Start:
+		found.add("%s started at %v, and then at %v", series, last.Start.AsTime(), p.Start.AsTime())
+	case p.Start < last.Time:
+		found.add("%s started anew at %v, before its last point of %v", series, p.Start.AsTime(), last.Time.AsTime())
+	default:
+		h.Restarted = append(h.Restarted, series)
+	}
+	return 0, 0
+}
+
+// identify demands that what was once known of a device stays known.
+func (h *History) identify(found *violations, id string, p *Point) {
+	known := h.identities[id]
+	if known == nil {
+		known = map[string]any{}
+		h.identities[id] = known
+	}
+	for name, value := range known {
+		now, ok := p.Attributes[name]
+		if !ok || now != value && name != "hw.driver_version" {
+			found.add("%s: %s was %v and is %v", id, name, value, now)
+		}
+	}
+	for name, value := range p.Attributes {
+		if strings.HasPrefix(name, "hw.") {
+			known[name] = value
+		}
+	}
+}

@@ -1,0 +1,97 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlptest
+
+import (
+	"math"
+
+	"go.opentelemetry.io/collector/pdata/pmetric"
+)
+
+// epsilon is by how much a sum of fractions may be off.
+const epsilon = 1e-6
+
+// Nonsense lists what makes no sense in one message, whatever was read: numbers that cannot be, devices of which not all is told
+// that always is, containers that have more of a device than there is.
+func Nonsense(metrics pmetric.Metrics) []string {
+	var found violations
+	for _, c := range Collisions(metrics) {
+		found.add("%s", c)
+	}
+	resources := map[string]bool{}
+	for _, rm := range metrics.ResourceMetrics().All() {
+		identity := text(rm.Resource().Attributes().AsRaw())
+		if resources[identity] {
+			found.add("two resources %s", identity)
+		}
+		resources[identity] = true
+	}
+	points := Points(metrics)
+	for i := range points {
+		points[i].sense(&found)
+	}
+	for id, d := range devicesOf(points, &found) {
+		d.sense(&found, id)
+	}
+	presence(&found, points)
+	return found
+}
+
+func (p *Point) sense(found *violations) {
+	switch v := p.Value; {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		found.add("%s is %v", p.Series(), v)
+	case v < 0 && p.Unit != "Cel":
+		found.add("%s is negative: %v", p.Series(), v)
+	case p.Unit == "1" && v > 1:
+		found.add("%s is more than 1: %v", p.Series(), v)
+	case p.Unit == "1" && p.Kind != "gauge" && v != 0 && v != 1:
+		found.add("%s is neither 0 nor 1: %v", p.Series(), v)
+	}
+	pid, ok := p.Attributes["process.pid"]
+	if ok && pid != p.Resource["process.pid"] {
+		found.add("%s is of the resource of process %v", p.Series(), p.Resource["process.pid"])
+	}
+	for _, name := range []string{"k8s.namespace.name", "k8s.pod.name", "k8s.container.name", "container.id"} {
+		if v, ok := p.Attributes[name]; ok && p.Resource[name] != v {
+			found.add("%s is of a resource with %s %v", p.Series(), name, p.Resource[name])
+		}
+	}
+}
+
+// Mistimed lists the points of one message of one source whose times cannot be.
+func Mistimed(metrics pmetric.Metrics) []string {
+	var found violations
+	points := Points(metrics)
+	for i := range points {
+		switch p := &points[i]; {
+		case p.Time != points[0].Time:
+			found.add("%s is of another time", p.Series())
+		case p.Start > p.Time:
+			found.add("%s starts after its time", p.Series())
+		case p.Kind != "gauge" && p.Start == 0:
+			found.add("%s has no start", p.Series())
+		}
+	}
+	return found
+}
+
+// within tells whether a sum is within a bound, but for rounding.
+func within(sum, bound float64) bool { return sum <= bound*(1+epsilon)+epsilon }
+
+func presence(found *violations, points []Point) {
+	counted, known := 0.0, false
+	for _, p := range Of(points, "hw.gpu.count") {
+		counted, known = counted+p.Value, true
+	}
+	whole := 0.0
+	for _, p := range Of(points, "hw.gpu.info") {
+		if p.Attributes["hw.parent"] == nil {
+			whole++
+		}
+	}
+	if known && counted < whole {
+		found.add("%v GPUs are counted, %v are told of", counted, whole)
+	}
+}

@@ -1,0 +1,90 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package gpureceiver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+)
+
+// soakProcess is a process on one leaf device.
+type soakProcess struct {
+	pid       int
+	started   int            // in ticks since boot
+	container *soakContainer // nil: a service of the machine
+	at        place
+	memory    int // MiB
+	sm        int
+	kind      string
+}
+
+func (c *soakCluster) write(name, content string) {
+	file := filepath.Join(c.proc, name)
+	require.NoError(c.t, os.MkdirAll(filepath.Dir(file), 0o750))
+	require.NoError(c.t, os.WriteFile(file, []byte(content), 0o600))
+}
+
+func (p *soakProcess) folder() string { return strconv.Itoa(p.pid) + "/" }
+
+// run starts a process, mostly on a device that its container holds; sometimes under the number of one that has ended.
+func (c *soakCluster) run(container *soakContainer) {
+	p := &soakProcess{
+		pid: 60000 + c.next(), started: 100 * c.next(), container: container, at: oneOf(c.rng, c.machine.places()...),
+		memory: 1 + c.rng.IntN(3000), sm: c.rng.IntN(60), kind: oneOf(c.rng, "compute", "compute", "graphics", "mps"),
+	}
+	if container != nil && len(container.held) > 0 && c.rng.IntN(8) > 0 {
+		for _, at := range c.machine.places() {
+			if strings.HasPrefix(container.held[0], c.machine.id(at)) {
+				p.at = at
+			}
+		}
+	}
+	if len(c.processes) > 0 && c.rng.IntN(4) == 0 {
+		i := c.rng.IntN(len(c.processes))
+		p.pid = c.processes[i].pid
+		c.end(func(o *soakProcess) bool { return o.pid == p.pid })
+	}
+	c.processes = append(c.processes, p)
+	group := "0::/system.slice/x.service\n"
+	if container != nil {
+		group = "0::/kubepods.slice/kubepods-pod" + strings.ReplaceAll(container.pod.uid, "-", "_") + ".slice/cri-containerd-" + container.id + ".scope\n"
+	}
+	c.write(p.folder()+"stat", fmt.Sprintf("%d (python) S 1 %d %d 0 -1 4194304 100 0 0 0 5 6 0 0 20 0 1 0 %d 1024 10 18446744073709551615 1 1 0 0\n",
+		p.pid, p.pid, p.pid, p.started))
+	c.write(p.folder()+"cgroup", group)
+}
+
+// end ends processes.
+func (c *soakCluster) end(which func(*soakProcess) bool) {
+	c.processes = slices.DeleteFunc(c.processes, func(p *soakProcess) bool {
+		if which(p) {
+			require.NoError(c.t, os.RemoveAll(filepath.Join(c.proc, p.folder())))
+			return true
+		}
+		return false
+	})
+}
+
+// text is the processes as the driver knows them.
+func (c *soakCluster) text() string {
+	c.end(func(p *soakProcess) bool { return c.machine.id(p.at) == "" })
+	var b strings.Builder
+	for _, p := range c.processes {
+		fmt.Fprintf(&b, "[process p%d]\ngpu = %d\npid = %d\nmemory = %dMi\ntype = %s\n", p.pid, p.at.gpu, p.pid, p.memory, p.kind)
+		if p.at.mig >= 0 {
+			fmt.Fprintf(&b, "mig = %d\n", p.at.mig)
+		} else {
+			fmt.Fprintf(&b, "sm = %d\n", p.sm)
+		}
+	}
+	return b.String()
+}
