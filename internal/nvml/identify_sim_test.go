@@ -7,6 +7,7 @@ package nvml
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,13 +137,14 @@ func TestWhatIsKnownStaysWithAnotherDriver(t *testing.T) {
 	want := whatTheyAre(b.read())
 	b.set("[fault f]\nkind = driver")
 	b.read()
-	text := "driver.version = 590.1\n"
+	var text strings.Builder
+	text.WriteString("driver.version = 590.1\n")
 	for function := range identifying {
 		if function != "nvmlSystemGetDriverVersion" {
-			text += "[fault " + function + "]\nfunction = " + function + "\nreturn = TIMEOUT\n"
+			text.WriteString("[fault " + function + "]\nfunction = " + function + "\nreturn = TIMEOUT\n")
 		}
 	}
-	b.set(text)
+	b.set(text.String())
 	b.clock = b.clock.Add(time.Hour)
 	n := b.read()
 	for i := range want {

@@ -4,6 +4,7 @@
 package otlptest
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ type History struct {
 	States, Before map[string]string
 
 	counters   map[string]Point
-	identities map[string]map[string]any // what is known of a device
+	identities map[string]map[string]any // what is known of a device that the last message told of
 }
 
 // Add takes the next message and lists what is wrong with it after those before.
@@ -61,6 +62,7 @@ func (h *History) Add(metrics pmetric.Metrics) []string {
 			found.add("%s begins with %v", p.Series(), p.Value)
 		}
 	}
+	maps.DeleteFunc(h.identities, func(id string, _ map[string]any) bool { return h.States[id] == "" })
 	for id, joules := range charged {
 		if !within(joules, grown[id]) {
 			found.add("%s: containers are charged %v joules of %v", id, joules, grown[id])
@@ -93,7 +95,7 @@ func (h *History) count(found *violations, p *Point) (delta, elapsed float64) {
 	return 0, 0
 }
 
-// identify demands that what was once known of a device stays known.
+// identify demands that what is known of a device stays known as long as it is told of.
 func (h *History) identify(found *violations, id string, p *Point) {
 	known := h.identities[id]
 	if known == nil {
