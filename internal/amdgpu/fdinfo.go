@@ -24,6 +24,7 @@ const (
 // a file, in the same process or in another, are the same client.
 type client struct {
 	amdgpu  bool
+	address string // of the GPU's PCI function
 	id      uint64
 	known   bool // id was there
 	memory  uint64
@@ -51,6 +52,8 @@ func parseFDInfo(text []byte) client {
 		switch string(key) {
 		case "drm-driver":
 			c.amdgpu = string(bytes.TrimSpace(rest)) == driverName
+		case "drm-pdev":
+			c.address = string(bytes.TrimSpace(rest))
 		case "drm-client-id":
 			c.id, c.known = parseUint(rest)
 		case "drm-resident-vram":

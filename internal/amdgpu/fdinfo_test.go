@@ -17,7 +17,7 @@ func TestParseFDInfo(t *testing.T) {
 		"drm-engine-gfx:\t1500 ns\ndrm-engine-compute:\t20 ns\ndrm-engine-dma:\t9 ns\ndrm-engine-dec:\t3 ns\n" +
 		"drm-engine-enc:\t4 ns\ndrm-engine-enc_1:\t5 ns\ndrm-engine-jpeg:\t6 ns\n"))
 	assert.Equal(t, client{
-		amdgpu: true, id: 17, known: true, memory: 4096 << 10, sized: true,
+		amdgpu: true, address: "0000:03:00.0", id: 17, known: true, memory: 4096 << 10, sized: true,
 		engines: [numEngines]uint64{engineGFX: 1500, engineCompute: 20, engineDecode: 3, engineEncode: 5, engineJPEG: 6, engineVideo: 4},
 		used:    [numEngines]bool{true, true, true, true, true, true},
 	}, c)

@@ -52,6 +52,7 @@ type inventory struct {
 	nodesErr  error            // why the KFD topology could not be read whole
 	drm       map[string]owner // by the name of the node: renderD128, card1
 	starved   error            // why it is not to be believed
+	divisible bool             // the driver has made DRM devices of partitions, be they in use or not
 }
 
 // scanner finds the GPUs. What did not change is not read again.
@@ -91,6 +92,7 @@ func (s *scanner) scan() *inventory {
 	inv.drm = s.owners()
 	inv.starved = s.starved
 	s.again = s.starved != nil
+	inv.divisible = len(s.xcps) > 0
 	return inv
 }
 

@@ -4,6 +4,7 @@
 package amdgpu
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -137,8 +138,8 @@ func (p *processReader) readProcess(proc *dir, pid int64) {
 			p.refused(err)
 			continue
 		}
-		own, ok := p.owner(target)
-		if !ok {
+		node := target[bytes.LastIndexByte(target, '/')+1:]
+		if !isDRMNode(node) {
 			continue
 		}
 		p.drmFiles++
@@ -147,7 +148,11 @@ func (p *processReader) readProcess(proc *dir, pid int64) {
 			p.refused(err)
 			continue
 		}
-		if c := parseFDInfo(text); c.amdgpu {
+		c := parseFDInfo(text)
+		if !c.amdgpu {
+			continue
+		}
+		if own, ok := p.owner(node, c.address); ok {
 			if owning := p.inv.card(own.address); owning == nil || !owning.decodes {
 				c.encodes()
 			}
@@ -165,14 +170,14 @@ func (p *processReader) refused(err error) {
 	}
 }
 
-// owner tells which GPU or partition an open file is of.
-func (p *processReader) owner(target []byte) (owner, bool) {
-	const nodes = "/dev/dri/"
-	if len(target) <= len(nodes) || string(target[:len(nodes)]) != nodes {
-		return owner{}, false
+// owner tells which GPU or partition an open file is of: the GPU as the driver says, for in a container a node may have the name of
+// another; the partition by the name, which nothing else tells.
+func (p *processReader) owner(node []byte, address string) (owner, bool) {
+	own, ok := p.inv.drm[string(node)]
+	if ok && (own.address == address || address == "") {
+		return own, true
 	}
-	own, ok := p.inv.drm[string(target[len(nodes):])]
-	return own, ok
+	return owner{address: address}, p.inv.card(address) != nil && !p.inv.divisible
 }
 
 // add adds a client to what its process does.

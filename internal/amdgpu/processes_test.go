@@ -22,7 +22,7 @@ const onlyProcesses = gpu.GroupProcesses | gpu.GroupProcessUtilization
 // rewrite writes what a client's fdinfo says now.
 func rewrite(t *testing.T, tree *amdgpusim.Tree, pid, fd int, client uint64, lines ...string) {
 	t.Helper()
-	text := fmt.Sprintf("drm-driver:\tamdgpu\ndrm-client-id:\t%d\ndrm-pdev:\t0000:03:00.0\n%s\n", client, strings.Join(lines, "\n"))
+	text := fmt.Sprintf("drm-driver:\tamdgpu\ndrm-client-id:\t%d\n%s\n", client, strings.Join(lines, "\n"))
 	require.NoError(t, os.WriteFile(tree.Path(fmt.Sprintf("proc/%d/fdinfo/%d", pid, fd)), []byte(text), 0o600))
 }
 
