@@ -77,7 +77,7 @@ type accessFunc func(d *dir, name string, buf []byte) ([]byte, error)
 func newBoard(s *Source, address string) *board {
 	b := &board{
 		root: s.cfg.RootPath, address: address, want: s.want, wake: s.cfg.WakeDevices, decode: s.decode, access: s.access,
-		buf: make([]byte, 8<<10),
+		buf: make([]byte, 16<<10),
 	}
 	b.task = &task{run: b.read, release: b.close}
 	return b

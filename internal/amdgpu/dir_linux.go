@@ -49,8 +49,11 @@ func (d *dir) close() {
 	}
 }
 
+// page is what sysfs gives of a binary file at a time, or a multiple of it.
+const page = 4096
+
 // read reads a file below the directory into buf, as far as it goes. The files of sysfs and procfs come in one piece,
-// so that a short read is the end.
+// so that a short read is the end; binary ones in pages.
 func (d *dir) read(name string, buf []byte) ([]byte, error) {
 	fd, err := unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	for errors.Is(err, unix.EINTR) {
@@ -59,15 +62,22 @@ func (d *dir) read(name string, buf []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := unix.Read(fd, buf)
-	for errors.Is(err, unix.EINTR) {
-		n, err = unix.Read(fd, buf)
+	total := 0
+	for {
+		n, err := unix.Read(fd, buf[total:])
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			_ = unix.Close(fd)
+			return nil, err
+		}
+		total += n
+		if n == 0 || total%page != 0 || total == len(buf) {
+			_ = unix.Close(fd)
+			return buf[:total], nil
+		}
 	}
-	_ = unix.Close(fd)
-	if err != nil {
-		return nil, err
-	}
-	return buf[:n], nil
 }
 
 // link reads where a symbolic link below the directory leads.
