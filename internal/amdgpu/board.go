@@ -112,6 +112,7 @@ func (b *board) read() {
 	b.identify()
 	b.describe(d)
 	if b.out.asleep {
+		b.energy.Doubt() // without power its counter starts from 0
 		d.Memory.Limit = b.identity.memory
 		b.divide()
 		b.out.problems.add("asleep", fmt.Errorf("amdgpu: %s: %w", b.title(), errAsleep))
@@ -124,6 +125,7 @@ func (b *board) read() {
 		return
 	}
 	if b.sleeps() {
+		b.energy.Doubt()
 		b.out.problems.list = b.out.problems.list[:before]
 		b.out.problems.add("asleep", fmt.Errorf("amdgpu: %s: %w", b.title(), errRefuses))
 		return

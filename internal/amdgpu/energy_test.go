@@ -83,3 +83,28 @@ func TestEnergyAtLongIntervals(t *testing.T) {
 		assert.Equal(t, i == 0, read(t, source).Devices[0].Energy.Known())
 	}
 }
+
+// TestEnergyAfterSleep: what slept had no power, and counts from 0 again. That is no turn of its counter.
+func TestEnergyAfterSleep(t *testing.T) {
+	m := amdgpusim.Radeon()
+	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
+	tree, source, clock := simulate(t, m, withoutProcesses)
+	energy := func(status string, joules uint64) gpu.Counter[float64] {
+		table.Energy = joules * 65536
+		dir := tree.Path(m.Cards[0].Dir())
+		require.NoError(t, os.WriteFile(dir+"/gpu_metrics", amdgpusim.Encode(table), 0o600))
+		require.NoError(t, os.WriteFile(dir+"/power/runtime_status", []byte(status+"\n"), 0o600))
+		clock.pass(10 * time.Second)
+		return read(t, source).Devices[0].Energy
+	}
+	assert.InDelta(t, 65000, joules(t, energy("active", 65000)), 1e-3)
+	assert.False(t, energy("suspended", 65001).Known())
+	assert.False(t, energy("active", 40).Known(), "counting begins anew")
+	c := energy("active", 90)
+	assert.InDelta(t, 50, joules(t, c), 1e-3)
+	assert.False(t, c.Since().IsZero())
+
+	assert.False(t, energy("suspended", 0).Known())
+	c = energy("active", 120)
+	assert.InDelta(t, 80, joules(t, c), 1e-3, "it has gone on")
+}

@@ -27,7 +27,12 @@ type Meter struct {
 	// Where something was missed, counting has begun anew, from base on.
 	since time.Time
 	base  float64
+
+	doubtful bool
 }
+
+// Doubt says that the counter may have been set to 0 since it was read: if it shows less at the next read, that is no wrap.
+func (m *Meter) Doubt() { m.doubtful = true }
 
 // Read returns the joules that were counted, by a counter that shows so many now and starts at 0 again at turn; one that shows more
 // than that, or whose turn is 0, does not wrap. capacity is the most that the board may draw, in watts.
@@ -36,7 +41,7 @@ type Meter struct {
 // be told, which is not 0.
 func (m *Meter) Read(shown, turn float64, capacity gpu.Opt[float64], now time.Time) gpu.Counter[float64] {
 	before := *m
-	m.last, m.at = shown, now
+	m.last, m.at, m.doubtful = shown, now, false
 	fell := shown < before.last
 	switch narrow := shown < turn && before.last < turn; {
 	case before.at.IsZero():
@@ -46,7 +51,7 @@ func (m *Meter) Read(shown, turn float64, capacity gpu.Opt[float64], now time.Ti
 			watts = unlimited
 		}
 		most := watts * surge * now.Sub(before.at).Seconds()
-		if most > turn || fell && shown-before.last+turn > most {
+		if most > turn || fell && (before.doubtful || shown-before.last+turn > most) {
 			// Wraps may have gone by unseen, or the counter was reset.
 			*m = Meter{last: shown, at: now, since: now, base: shown}
 			return gpu.Counter[float64]{}
