@@ -48,7 +48,7 @@ func (b *board) identify() {
 		id.info.DriverVersion = b.driverVersion()
 	}
 	b.model()
-	if v, ok := parseInt(b.small(b.files.memoryTotal)); ok && v >= 0 && v <= mostBytes {
+	if v, ok := parseInt(b.small(b.files.memoryTotal)); ok && v > 0 && v <= mostBytes {
 		id.memory = gpu.Some(v)
 	}
 }

@@ -97,6 +97,36 @@ func (b *board) memory(d *gpu.Device) {
 	m.VisibleUsage = b.bytes(b.files.visibleUsed)
 	m.SystemLimit = b.bytes(b.files.mappableTotal)
 	m.SystemUsage = b.bytes(b.files.mappableUsed)
+	if m.Limit == gpu.Some[int64](0) {
+		m.VisibleLimit, m.VisibleUsage = gpu.Opt[int64]{}, gpu.Opt[int64]{}
+		m.Limit, m.Usage = b.unified()
+	}
+}
+
+// unified returns the memory of an accelerator that has the machine's for its own (MI300A), of which the DRM driver says that it
+// has none: as the compute driver tells, where it tells of the whole GPU. What of it is in use AMD's own driver tells alone.
+func (b *board) unified() (limit, usage gpu.Opt[int64]) {
+	if len(b.nodes) != max(1, b.count()) {
+		return limit, usage
+	}
+	var total, used uint64
+	told := true
+	for i := range b.nodes {
+		n := &b.nodes[i]
+		if n.memory == 0 || n.memory > mostBytes {
+			return limit, usage
+		}
+		total += n.memory
+		text, err := readBelow(n.path, "mem_banks/0/used_memory", b.buf)
+		v, ok := parseUint(text)
+		if told = told && err == nil && ok && v <= n.memory; told {
+			used += v
+		}
+	}
+	if told {
+		usage = gpu.Some(int64(used))
+	}
+	return gpu.Some(int64(total)), usage
 }
 
 func (b *board) temperatures(d *gpu.Device) {
