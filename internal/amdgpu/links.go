@@ -5,6 +5,7 @@ package amdgpu
 
 import (
 	"bytes"
+	"math"
 	"syscall"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -23,7 +24,8 @@ func (b *board) pcie(d *gpu.Device) {
 		if v, ok := b.metrics.replays.Get(); ok && !replays.Known() {
 			replays = gpu.Some(int64(v & (1<<63 - 1)))
 		}
-		if v, ok := replays.Get(); ok && v >= 0 {
+		// Of a GPU that is off the bus both registers of 32 bits that the driver adds up read as ones.
+		if v, ok := replays.Get(); ok && v >= 0 && v < math.MaxUint32 {
 			d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(v)})
 		}
 	}

@@ -98,11 +98,12 @@ func nextLine(text []byte) (line, rest []byte) {
 	return line, rest
 }
 
-// The bounds within which a reading is believed. What lies outside is a firmware's way of saying that it has none.
+// The bounds within which a reading is believed. What lies outside is a firmware's way of saying that it has none: of temperatures
+// 255 and 511 °C, all bits of a register.
 const (
-	coldest, hottest = -100.0, 1000.0 // °C
-	mostPower        = 60_000.0       // W
-	fastest          = 60e9           // Hz
+	coldest, hottest = -100.0, 250.0 // °C
+	mostPower        = 60_000.0      // W
+	fastest          = 60e9          // Hz
 	mostBytes        = 1 << 50
 )
 

@@ -61,17 +61,14 @@ var units = map[string]unit{
 var plausible = [...]struct{ low, high float64 }{
 	ratio:     {0, 1},
 	watts:     {0, 60_000},
-	celsius:   {-100, 1_000},
+	celsius:   {-100, 250}, // 255 and 511 are all bits of a register
 	hertz:     {0, 60e9},
 	octets:    {0, 1 << 50},
 	traffic:   {0, 1 << 62},
 	joules:    {0, 1e14},
 	transfers: {0, 1e12},
-	count:     {0, 1 << 62},
+	count:     {0, math.MaxUint32 - 1}, // of replays the driver adds up two registers
 }
-
-// sentinel tells a counter's way of having no value.
-func sentinel(v float64) bool { return v == math.MaxUint32 || v >= math.MaxInt64 }
 
 // quantity returns a value in SI. unitless is the unit of values that are printed without: those of the versions before
 // units were printed are in the units that later versions print.
@@ -85,7 +82,7 @@ func quantity(v any, d dimension, unitless string) gpu.Opt[float64] {
 		name = unitless
 	}
 	if d == count {
-		ok = name == "" && !sentinel(number)
+		ok = name == ""
 	} else if u, ok = units[name]; u.dimension != d && (d != traffic || u.dimension != octets) {
 		ok = false
 	}

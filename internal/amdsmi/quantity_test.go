@@ -79,6 +79,8 @@ func TestQuantities(t *testing.T) {
 		{`4294967295`, watts, "W", -1},                            // 32 bits set
 		{`65535`, hertz, "MHz", -1},                               // 16 bits set
 		{`65535`, celsius, "C", -1},                               // 16 bits set
+		{`511`, celsius, "C", -1},                                 // 9 bits set
+		{`255.0`, celsius, "C", -1},                               // 8 bits set
 		{`18446744073709551615`, count, "", -1},                   // 64 bits set
 		{`4294967295`, count, "", -1},                             // 32 bits set
 		{`{"value": 4294967295, "unit": "MB"}`, octets, "MB", -1}, // 32 bits set

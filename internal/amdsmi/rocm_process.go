@@ -5,6 +5,7 @@ package amdsmi
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,7 +61,7 @@ func cardCount(s string) gpu.Opt[int] {
 // byte on it is rarer than they are.
 func processMemory(s string) gpu.Opt[int64] {
 	memory := whole(quantity(s, octets, "B"))
-	if b, ok := memory.Get(); !ok || b == 0 || sentinel(float64(b)) {
+	if b, ok := memory.Get(); !ok || b == 0 || b == math.MaxUint32 {
 		return gpu.Opt[int64]{}
 	}
 	return memory

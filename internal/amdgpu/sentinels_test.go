@@ -1,0 +1,60 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+// TestSensorOfOnes: 511 °C is a sensor of 9 bits that does not answer, as those of Polaris and Vega are read when the GPU is about to
+// be lost (https://github.com/lm-sensors/lm-sensors/issues/289).
+func TestSensorOfOnes(t *testing.T) {
+	m := amdgpusim.Radeon()
+	m.Cards[0].Metrics = nil
+	m.Cards[0].Readings.Edge, m.Cards[0].Readings.Junction, m.Cards[0].Readings.Memory = 511000, 255000, 119000
+	m.Cards[0].Readings.EdgeLimits.Critical = 511000
+	_, source, _ := simulate(t, m, withoutProcesses)
+	d := &read(t, source).Devices[0]
+	assert.False(t, d.Temperature[gpu.SensorEdge].Known())
+	assert.False(t, d.Temperature[gpu.SensorHotspot].Known())
+	assert.Equal(t, gpu.Some(119.0), d.Temperature[gpu.SensorMemory])
+	assert.False(t, d.TemperatureLimit[gpu.SensorEdge][gpu.LimitDegraded].Known())
+	assert.Equal(t, gpu.Some(105.0), d.TemperatureLimit[gpu.SensorEdge][gpu.LimitCritical])
+}
+
+// TestReplaysOfOnes: the driver adds up two registers of 32 bits, all of whose bits are set where the GPU is off the bus.
+func TestReplaysOfOnes(t *testing.T) {
+	for text, want := range map[string]bool{
+		"8589934590": false, "4294967295": false, "4294967302": false, "18446744073709551615": false, "7": true, "0": true,
+	} {
+		m := amdgpusim.MI100()
+		tree, source, _ := simulate(t, m, gpu.GroupPCIeReplay)
+		require.NoError(t, os.WriteFile(tree.Path(m.Cards[0].Dir()+"/pcie_replay_count"), []byte(text+"\n"), 0o600))
+		node := read(t, source)
+		if want {
+			assert.Len(t, node.Devices[0].Errors, 1, text)
+		} else {
+			assert.Empty(t, node.Devices[0].Errors, text)
+		}
+		assert.Len(t, node.Devices[1].Errors, 1)
+	}
+}
+
+// TestNoTable: older GPUs have the table's file with nothing in it. That is no failure, which it would be of a GPU of which only the
+// table is wanted.
+func TestNoTable(t *testing.T) {
+	m := amdgpusim.APU()
+	tree, source, _ := simulate(t, m, gpu.GroupThrottle|gpu.GroupEnergy)
+	require.NoError(t, os.WriteFile(tree.Path(m.Cards[0].Dir()+"/gpu_metrics"), nil, 0o600))
+	node := read(t, source)
+	assert.Empty(t, node.Problems)
+	assert.Equal(t, gpu.StateOK, node.Devices[0].State())
+}
