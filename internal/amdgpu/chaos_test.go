@@ -1,0 +1,170 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+// chaos is a machine whose files are spoiled at random.
+type chaos struct {
+	t       *testing.T
+	rnd     *rand.Rand
+	machine *amdgpusim.Machine
+	tree    *amdgpusim.Tree
+	source  *Source
+	clock   *clock
+	files   map[string]map[string][]byte // of each card, as they were written
+	others  map[string][]byte            // of the compute driver and of processes
+	whole   map[string]string            // what was told of each card when all was well
+	spoiled map[string]bool              // cards
+	story   []string
+}
+
+// TestChaos: whatever the files of a GPU hold, and whatever reading them answers, nothing is told that cannot be, and nothing of it
+// costs another GPU anything.
+func TestChaos(t *testing.T) {
+	names := slices.Sorted(maps.Keys(amdgpusim.Machines()))
+	for seed := range uint64(21) {
+		name := names[seed%uint64(len(names))]
+		t.Run(name+" "+strconv.FormatUint(seed, 10), func(t *testing.T) {
+			c := &chaos{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), machine: amdgpusim.Machines()[name]()} //nolint:gosec // the same each time
+			c.tree, c.source, c.clock = simulate(t, c.machine, gpu.GroupAll)
+			c.start()
+			for range 6 {
+				for range 1 + c.rnd.IntN(12) {
+					c.spoil()
+				}
+				c.look()
+			}
+			c.restore()
+			c.look()
+			for address := range c.whole {
+				assert.Equal(t, c.whole[address], c.told(read(t, c.source), address), "all is well again")
+			}
+		})
+	}
+}
+
+func (c *chaos) start() {
+	c.files, c.whole, c.spoiled = map[string]map[string][]byte{}, map[string]string{}, map[string]bool{}
+	node := read(c.t, c.source)
+	require.Empty(c.t, node.Problems)
+	for _, card := range c.machine.Cards {
+		c.files[card.Address] = c.under(card.Dir())
+		c.whole[card.Address] = c.told(node, card.Address)
+	}
+	c.others = c.under("sys/devices/virtual/kfd/kfd")
+	maps.Copy(c.others, c.under("proc"))
+}
+
+// under returns the files below a directory.
+func (c *chaos) under(dir string) map[string][]byte {
+	result := map[string][]byte{}
+	require.NoError(c.t, filepath.WalkDir(c.tree.Path(dir), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		result[path], err = os.ReadFile(path)
+		return err
+	}))
+	return result
+}
+
+// told is what a node tells of a card by its files alone: not what depends on earlier reads.
+func (*chaos) told(node *gpu.Node, address string) string {
+	only := gpu.Node{}
+	for i := range node.Devices {
+		if d := node.Devices[i]; d.Info.PCIAddress == address {
+			d.Throttle, d.Energy = [gpu.NumThrottleReasons]gpu.Throttle{}, gpu.Counter[float64]{}
+			only.Devices = append(only.Devices, d)
+		}
+	}
+	return dump(&only)
+}
+
+// spoil does something to one file.
+func (c *chaos) spoil() {
+	files := c.others
+	if card := c.machine.Cards[c.rnd.IntN(len(c.machine.Cards))]; c.rnd.IntN(5) > 0 {
+		files = c.files[card.Address]
+		c.spoiled[card.Address] = true
+		if c.rnd.IntN(3) == 0 {
+			c.refuse(card.Address)
+			return
+		}
+	}
+	paths := slices.Sorted(maps.Keys(files))
+	path := paths[c.rnd.IntN(len(paths))]
+	before := files[path]
+	text := slices.Clone(before)
+	switch c.rnd.IntN(7) {
+	case 0:
+		_ = os.Remove(path)
+		c.story = append(c.story, "removed "+path)
+		return
+	case 1:
+		text = text[:c.rnd.IntN(len(text)+1)]
+	case 2:
+		for i := range text {
+			text[i] = byte(c.rnd.UintN(256))
+		}
+	case 3:
+		for range min(3, len(text)) {
+			text[c.rnd.IntN(len(text))] ^= 1 << c.rnd.UintN(8)
+		}
+	case 4:
+		for i := range text {
+			text[i] = 0xff
+		}
+	case 5:
+		numbers := []string{"-1", "0", "65535", "4294967295", "9223372036854775807", "18446744073709551615", "1e300", "99999999999999999999999", "N/A"}
+		text = []byte(numbers[c.rnd.IntN(len(numbers))] + "\n")
+	default: // as it was
+	}
+	require.NoError(c.t, os.WriteFile(path, text, 0o600))
+	c.story = append(c.story, path+": "+strconv.Quote(string(text[:min(len(text), 60)])))
+}
+
+// refuse has a card answer some of its files with errors.
+func (c *chaos) refuse(address string) {
+	b := c.source.board(address)
+	own := rand.New(rand.NewPCG(c.rnd.Uint64(), 2)) //nolint:gosec // the same each time
+	answers := []error{syscall.EBUSY, syscall.EIO, syscall.EPERM, syscall.EINVAL, syscall.ENODEV, syscall.ETIME, syscall.ENODATA}
+	answer, one := answers[own.IntN(len(answers))], own.IntN(10)
+	c.story = append(c.story, address+" answers "+answer.Error()+" in "+strconv.Itoa(one)+" of 9")
+	b.access = func(d *dir, name string, buf []byte) ([]byte, error) {
+		if own.IntN(9) < one {
+			return nil, answer
+		}
+		return d.read(name, buf)
+	}
+}
+
+func (c *chaos) restore() {
+	for _, files := range append(slices.Collect(maps.Values(c.files)), c.others) {
+		for path, text := range files {
+			require.NoError(c.t, os.WriteFile(path, text, 0o600))
+		}
+	}
+	for _, b := range c.source.boards {
+		b.access = (*dir).read
+		b.reads = listAgain - 1
+	}
+	c.source.scanner.again = true
+}
