@@ -108,7 +108,8 @@ func (b *board) read() {
 		return
 	}
 	d := &b.out.device
-	b.out.asleep = !b.wake && b.sleeps()
+	power := b.powerState()
+	b.out.asleep = !b.wake && power == asleep
 	b.identify()
 	b.describe(d)
 	if b.out.asleep {
@@ -121,10 +122,17 @@ func (b *board) read() {
 	before := len(b.out.problems.list)
 	b.readings(d)
 	b.divide()
-	if b.out.failed == 0 || b.out.failed < b.out.tried {
+	if b.out.failed < b.out.tried {
 		return
 	}
-	if b.sleeps() {
+	if power == broken {
+		d.AddFault(gpu.FaultUnreachable, "the kernel could not wake it up (runtime power management), see its log")
+		return
+	}
+	if b.out.failed == 0 {
+		return
+	}
+	if b.powerState() == asleep {
 		b.energy.Doubt()
 		b.out.problems.list = b.out.problems.list[:before]
 		b.out.problems.add("asleep", fmt.Errorf("amdgpu: %s: %w", b.title(), errRefuses))
@@ -191,19 +199,6 @@ func (b *board) same() error {
 		return fmt.Errorf("%s is now the device of another GPU", b.name)
 	}
 	return nil
-}
-
-// sleeps tells whether the kernel has put the GPU to sleep. To read that does not wake it.
-func (b *board) sleeps() bool {
-	text, err := b.dir.read("power/runtime_status", b.buf)
-	if err != nil {
-		return false
-	}
-	switch status, _ := nextField(text); string(status) {
-	case "suspended", "suspending":
-		return true
-	}
-	return false
 }
 
 // file reads a file of the GPU that is listed; what is the quantity that it is read for.

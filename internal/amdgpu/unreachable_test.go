@@ -4,6 +4,7 @@
 package amdgpu
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -69,4 +70,45 @@ func TestFellAsleepMeanwhile(t *testing.T) {
 	assert.Empty(t, node.Devices[0].Faults)
 	require.Equal(t, []string{"asleep"}, whats(node, node.Devices[0].ID))
 	require.ErrorIs(t, node.Problems[0].Err, errRefuses)
+}
+
+// TestWakingUp: while the kernel wakes a GPU up, later drivers refuse its readings as if it slept.
+func TestWakingUp(t *testing.T) {
+	for name, wake := range map[string]bool{"left alone": false, "woken": true} {
+		t.Run(name, func(t *testing.T) {
+			m := amdgpusim.Radeon()
+			tree, source, _ := simulate(t, m, withoutProcesses, func(c *Config) { c.WakeDevices = wake })
+			read(t, source)
+			silent(source.boards[0], syscall.EPERM)
+			require.NoError(t, os.WriteFile(tree.Path(m.Cards[0].Dir()+"/power/runtime_status"), []byte("resuming\n"), 0o600))
+			node := read(t, source)
+			assert.Empty(t, node.Devices[0].Faults)
+			assert.Equal(t, []string{"asleep"}, whats(node, node.Devices[0].ID))
+		})
+	}
+}
+
+// TestNotWokenUp: of a GPU that the kernel failed to wake up every reading is an invalid argument (rpm_resume), which otherwise means
+// that there is no such reading. It is failed, and not one that tells little.
+func TestNotWokenUp(t *testing.T) {
+	for name, wake := range map[string]bool{"left alone": false, "woken": true} {
+		t.Run(name, func(t *testing.T) {
+			m := amdgpusim.Radeon()
+			m.Cards[0].Status = "error"
+			_, source, _ := simulate(t, m, withoutProcesses, func(c *Config) { c.WakeDevices = wake })
+			source.access = func(d *dir, name string, buf []byte) ([]byte, error) {
+				if asksGPU(name) || strings.HasPrefix(name, "pp_dpm_") {
+					return nil, syscall.EINVAL
+				}
+				return d.read(name, buf)
+			}
+			node := read(t, source)
+			d := &node.Devices[0]
+			require.Len(t, d.Faults, 1)
+			assert.Equal(t, gpu.FaultUnreachable, d.Faults[0].Type)
+			assert.Contains(t, d.Faults[0].Message, "could not wake it up")
+			assert.Equal(t, "0b7e4d2a91c60034", d.ID)
+			assert.Equal(t, [3]int64{0, 1, 0}, presence(node))
+		})
+	}
 }
