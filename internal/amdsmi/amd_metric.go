@@ -53,6 +53,21 @@ func amdMemory(r record, d *gpu.Device) {
 	m.Usage = of("used_vram", "vram_used", "fb_used")
 	m.VisibleLimit, m.VisibleUsage = of("total_visible_vram", "vis_vram"), of("used_visible_vram", "used_vis_vram")
 	m.SystemLimit, m.SystemUsage = of("total_gtt", "gtt"), of("used_gtt")
+	unified(m)
+}
+
+// unified takes the zeros off a GPU of which no memory can be visible, since it has none of its own but the machine's (MI300A): its
+// size is told by KFD, which not every version of the tools asks, and fewer ask it how much is in use.
+func unified(m *gpu.Memory) {
+	zero := gpu.Some[int64](0)
+	if m.VisibleLimit != zero {
+		return
+	}
+	for _, v := range [...]*gpu.Opt[int64]{&m.Limit, &m.Usage, &m.VisibleLimit, &m.VisibleUsage} {
+		if *v == zero {
+			*v = gpu.Opt[int64]{}
+		}
+	}
 }
 
 func amdTemperature(r record, d *gpu.Device) {

@@ -65,6 +65,7 @@ func (c *rocmCard) readings(d *gpu.Device) {
 	d.Memory.VisibleUsage = whole(quantity(c.value("vis_vram total used memory (b)"), octets, "B"))
 	d.Memory.SystemLimit = whole(quantity(c.value("gtt total memory (b)"), octets, "B"))
 	d.Memory.SystemUsage = whole(quantity(c.value("gtt total used memory (b)"), octets, "B"))
+	unified(&d.Memory)
 
 	d.Temperature[gpu.SensorEdge] = quantity(c.value("temperature (sensor edge) (c)"), celsius, "C")
 	d.Temperature[gpu.SensorHotspot] = quantity(c.value("temperature (sensor junction) (c)"), celsius, "C")
