@@ -43,7 +43,7 @@ func TestChaos(t *testing.T) {
 	for seed := range uint64(21) {
 		name := names[seed%uint64(len(names))]
 		t.Run(name+" "+strconv.FormatUint(seed, 10), func(t *testing.T) {
-			c := &chaos{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), machine: amdgpusim.Machines()[name]()} //nolint:gosec // the same each time
+			c := &chaos{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), machine: amdgpusim.Machines()[name]()}
 			c.tree, c.source, c.clock = simulate(t, c.machine, gpu.GroupAll)
 			c.start()
 			for range 6 {
@@ -144,7 +144,7 @@ func (c *chaos) spoil() {
 // refuse has a card answer some of its files with errors.
 func (c *chaos) refuse(address string) {
 	b := c.source.board(address)
-	own := rand.New(rand.NewPCG(c.rnd.Uint64(), 2)) //nolint:gosec // the same each time
+	own := rand.New(rand.NewPCG(c.rnd.Uint64(), 2))
 	answers := []error{syscall.EBUSY, syscall.EIO, syscall.EPERM, syscall.EINVAL, syscall.ENODEV, syscall.ETIME, syscall.ENODATA}
 	answer, one := answers[own.IntN(len(answers))], own.IntN(10)
 	c.story = append(c.story, address+" answers "+answer.Error()+" in "+strconv.Itoa(one)+" of 9")

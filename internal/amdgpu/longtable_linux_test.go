@@ -31,7 +31,7 @@ func TestReadInPages(t *testing.T) {
 			if !assert.NoError(t, err) {
 				return
 			}
-			defer f.Close() //nolint:errcheck // the reader tells
+			defer f.Close()
 			for left := want[:length]; len(left) > 0; {
 				n := min(len(left), 4096)
 				if _, err := f.Write(left[:n]); err != nil {
