@@ -28,11 +28,12 @@ func (s *Source) muster(now time.Time) {
 		// What hangs keeps what it was given.
 		if b.task.state.Load() == idle {
 			b.name, b.nodes, b.now = c.name, s.inv.of(c.address), now
-			if len(b.alias) == 0 || b.alias[0] != c.name {
-				b.alias = []string{c.name}
-				if c.render != "" && c.render != c.name {
-					b.alias = append(b.alias, c.render)
-				}
+			names := []string{c.name, c.render}
+			if c.render == "" || c.render == c.name {
+				names = names[:1]
+			}
+			if !slices.Equal(b.alias, names) {
+				b.alias = slices.Clone(names)
 			}
 		}
 		s.tasks = append(s.tasks, b.task)

@@ -111,12 +111,12 @@ func (b *board) openPartitions(n int) {
 	}
 }
 
-// isOf tells whether a partition was opened for a node, or for none.
+// isOf tells whether a partition was opened for a node as it is now, or for none. Its DRM device is made after it.
 func (p *partition) isOf(node *kfdNode) bool {
 	if node == nil {
 		return p.node.path == ""
 	}
-	return p.node.gpuID == node.gpuID && p.node.path == node.path
+	return p.node.gpuID == node.gpuID && p.node.path == node.path && p.node.xcp == node.xcp && slices.Equal(p.node.drm, node.drm)
 }
 
 // names gives a partition the names of its own DRM device. The first has that of the GPU. Of one whose node, or the device of
