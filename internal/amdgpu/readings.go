@@ -170,12 +170,12 @@ func (b *board) power(d *gpu.Device) {
 }
 
 // drawn takes a draw of nothing at all for what it is: that of the second die of an MI250, whose power the first one tells
-// for both, and which counts no energy either.
+// for both, and which counts no energy either. One of milliwatts is watts that the driver took for them.
 func (b *board) drawn(watts gpu.Opt[float64]) gpu.Opt[float64] {
-	if w, ok := watts.Get(); ok && w == 0 {
-		if units, counted := b.metrics.energy.Get(); !counted || units == 0 {
-			return gpu.Opt[float64]{}
-		}
+	w, ok := watts.Get()
+	units, counted := b.metrics.energy.Get()
+	if ok && (w == 0 && (!counted || units == 0) || w > 0 && w < leastPower) {
+		return gpu.Opt[float64]{}
 	}
 	return watts
 }

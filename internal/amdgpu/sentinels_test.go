@@ -58,3 +58,16 @@ func TestNoTable(t *testing.T) {
 	assert.Empty(t, node.Problems)
 	assert.Equal(t, gpu.StateOK, node.Devices[0].State())
 }
+
+// TestMilliwatts: the firmware of Granite Ridge tells watts where the driver takes them for milliwatts (12.00 mW of a processor at work,
+// https://github.com/flightlessmango/MangoHud/issues/1874).
+func TestMilliwatts(t *testing.T) {
+	for microwatts, want := range map[int64]gpu.Opt[float64]{12_000: {}, 230_000: {}, 1_200_000: gpu.Some(1.2)} {
+		m := amdgpusim.APU()
+		m.Cards[0].Readings.Instant = microwatts
+		_, source, _ := simulate(t, m, withoutProcesses)
+		d := &read(t, source).Devices[0]
+		assert.Equal(t, want, d.Power.Draw)
+		assert.Equal(t, want, d.Power.Instant)
+	}
+}

@@ -102,6 +102,7 @@ func nextLine(text []byte) (line, rest []byte) {
 // 255 and 511 °C, all bits of a register.
 const (
 	coldest, hottest = -100.0, 250.0 // °C
+	leastPower       = 0.3           // W, of a GPU that is awake
 	mostPower        = 60_000.0      // W
 	fastest          = 60e9          // Hz
 	mostBytes        = 1 << 50

@@ -90,15 +90,16 @@ func amdPower(r record, d *gpu.Device) {
 	drawn(&d.Power, d.Energy)
 }
 
+// leastPower is what a GPU that is awake draws at least, in watts.
+const leastPower = 0.3
+
 // drawn takes a draw of nothing at all for what it is: that of the second die of an MI250, whose power the first one tells
-// for both, and which counts no energy either.
+// for both, and which counts no energy either. One of milliwatts is watts that the driver took for them.
 func drawn(p *gpu.Power, energy gpu.Counter[float64]) {
-	if joules, counted := energy.Get(); counted && joules > 0 {
-		return
-	}
-	for _, w := range [...]*gpu.Opt[float64]{&p.Draw, &p.Instant} {
-		if *w == gpu.Some(0.0) {
-			*w = gpu.Opt[float64]{}
+	joules, _ := energy.Get()
+	for _, watts := range [...]*gpu.Opt[float64]{&p.Draw, &p.Instant} {
+		if w, ok := watts.Get(); ok && (w == 0 && joules == 0 || w > 0 && w < leastPower) {
+			*watts = gpu.Opt[float64]{}
 		}
 	}
 }
