@@ -5,6 +5,7 @@ package nvidiasmi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -22,10 +23,16 @@ func (r *Reader) addInstances(g *parse.GPU, k *known, away bool) {
 		}
 		return
 	}
+	if listed := len(r.listing.mig[parent.ID]); listed > len(g.Instances) {
+		r.problem(parent.ID, "MIG devices", fmt.Errorf("nvidia-smi -q -x: it leaves out %d of the %d MIG devices of %s that nvidia-smi -L lists, "+
+			"and their processes are not told; it does where one of their numbers cannot be read (ECC errors where ECC is off): use the nvml scraper",
+			listed-len(g.Instances), listed, parent.ID))
+	}
+	before := slices.Clone(k.instances)
 	k.instances = k.instances[:0]
 	for i := range g.Instances {
 		m := &g.Instances[i]
-		listed := r.listing.instance(g, i)
+		listed := r.listing.instance(g, i, before)
 		m.UUID = r.instanceID(parent, m, listed)
 		if m.UUID == "" {
 			continue

@@ -83,15 +83,19 @@ func (l *listing) take(log *parse.Log, results []command.Result, now time.Time) 
 }
 
 // instance returns what was listed of the i-th of a GPU's MIG devices. -L numbers them one after the other, while the index in
-// XML, NVML's, may leave numbers out; both go by NVML's order. Where they do not agree on how many there are, the number counts.
-func (l *listing) instance(g *parse.GPU, i int) parse.ListedInstance {
+// XML, NVML's, may leave numbers out; both go by NVML's order. Where they do not agree on how many there are, which one is which
+// cannot be told: it is what it was before, by its place on the GPU.
+func (l *listing) instance(g *parse.GPU, i int, before []gpu.Device) parse.ListedInstance {
 	listed := l.mig[g.Device.ID]
-	if len(listed) == len(g.Instances) {
+	switch m := &g.Instances[i]; {
+	case len(listed) == len(g.Instances):
 		return listed[i]
-	}
-	for _, m := range listed {
-		if g.Instances[i].Index == gpu.Some(int64(m.Index)) {
-			return m
+	case listed == nil || !m.GI.Known() || !m.CI.Known():
+	default:
+		for _, d := range before {
+			if d.GPUInstance == asInt(m.GI) && d.ComputeInstance == asInt(m.CI) {
+				return parse.ListedInstance{UUID: d.ID, Profile: d.Info.Profile}
+			}
 		}
 	}
 	return parse.ListedInstance{}
