@@ -51,7 +51,8 @@ func (r *Reader) reselect(ctx context.Context, s *sweep) bool {
 		return cannot(errEndsEarly)
 	}
 	r.selectedOf = indicesOf(parse.List(lines))
-	if d := parse.Diagnose(results[0].Stdout, results[0].Stderr, results[0].ExitCode); len(r.selectedOf)+len(d.Unreachable) == 0 {
+	d := parse.Diagnose(results[0].Stdout, results[0].Stderr, results[0].ExitCode)
+	if len(r.selectedOf)+len(d.Unreachable) == 0 {
 		return cannot(errors.New(firstOf(d.Message, "nvidia-smi -L lists no GPU"))) // not even those that are lost
 	}
 	for _, index := range r.selectedOf {
@@ -60,6 +61,9 @@ func (r *Reader) reselect(ctx context.Context, s *sweep) bool {
 		}
 	}
 	s.allLost = r.selected == nil
+	if s.allLost && len(d.Unreachable) > len(s.diagnosis.Unreachable) {
+		s.diagnosis.Unreachable = d.Unreachable // the query may have ended at the first of them
+	}
 	return r.selected != nil
 }
 
