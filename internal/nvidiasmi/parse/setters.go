@@ -60,13 +60,18 @@ func word(quantity string, to func(*build) *string) setter {
 	}
 }
 
-// isReason knows the reasons that are printed without brackets, in the place of a text that could be anything.
+// isReason knows the reasons that are printed without brackets, in the place of a text that could be anything: what nvmlErrorString
+// says of each error.
 func isReason(b []byte) bool {
 	if v := judge(b); v == verdictLost || v == verdictReset {
 		return true
 	}
 	switch string(b) {
-	case "Unknown Error", "Insufficient Permissions", "ERR!":
+	case "Unknown Error", "Insufficient Permissions", "ERR!", "Corrupted infoROM", "Timeout", "Uninitialized", "Invalid Argument",
+		"Insufficient Size", "Insufficient External Power", "Insufficient Memory", "Insufficient Resources", "Driver Not Loaded",
+		"Interrupt Request Issue", "NVML Shared Library Not Found", "GPU access blocked by the operating system",
+		"Driver/library version mismatch", "In use by another client", "Argument version mismatch", "No GPUs were found",
+		"Resource not in correct state":
 		return true
 	}
 	return false

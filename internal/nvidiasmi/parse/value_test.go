@@ -105,6 +105,7 @@ func TestWordsThatAreReasons(t *testing.T) {
 	for printed, want := range map[string]string{
 		"NVIDIA A100": "NVIDIA A100", " NVIDIA A100 ": "NVIDIA A100", "[N/A]": "", "[ Not Supported ]": "", "N/A": "", "[Foo]": "",
 		"Unknown Error": "", "Insufficient Permissions": "", "ERR!": "", "GPU is lost": "", "GPU requires reset": "",
+		"Corrupted infoROM": "", "Timeout": "", "Insufficient Size": "", "Interrupt Request Issue": "",
 	} {
 		g := oneRow(t, "index, uuid, name", "0, GPU-1, "+printed)
 		assert.Equal(t, want, g.Device.Model, printed)
