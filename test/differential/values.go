@@ -65,6 +65,9 @@ func (v Values) take(name string, x reflect.Value) {
 	switch value := x.Interface().(type) {
 	case time.Time:
 		return
+	case gpu.Fault:
+		v[name+".Type"], v[name+".Message"] = float64(value.Type), value.Message // also of the type that is 0
+		return
 	case gpu.ErrorCount:
 		block := value.Block
 		if value.Lifetime {
