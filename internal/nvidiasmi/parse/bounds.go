@@ -28,6 +28,11 @@ func power(quantity string, to func(*build) *gpu.Opt[float64]) setter {
 	return real(quantity, unitWatts, 0, 60_000, to)
 }
 
+// powerLimit is one of a limit. Zero is what lies in the tool's memory, too: no GPU runs within it.
+func powerLimit(quantity string, to func(*build) *gpu.Opt[float64]) setter {
+	return unlessZero(unitWatts, power(quantity, to))
+}
+
 // share is a setter of a fraction of the time. More than all of it is no measurement.
 func share(quantity string, to func(*build) *gpu.Opt[float64]) setter {
 	return real(quantity, unitFraction, 0, 1, to)

@@ -61,6 +61,9 @@ func heatFields() []Field {
 	watts := func(g gpu.Group, basic bool, to func(*parts) *gpu.Opt[float64], names ...string) Field {
 		return Field{names, g, basic, power(names[0], func(b *build) *gpu.Opt[float64] { return to(&b.parts) })}
 	}
+	limit := func(to func(*parts) *gpu.Opt[float64], names ...string) Field {
+		return Field{names, gpu.GroupPowerLimit, true, powerLimit(names[0], func(b *build) *gpu.Opt[float64] { return to(&b.parts) })}
+	}
 	const detail = gpu.GroupPowerDetail
 	return []Field{
 		sensor("temperature.gpu", true, gpu.SensorGPU),
@@ -72,8 +75,8 @@ func heatFields() []Field {
 		watts(gpu.GroupPower|detail, false, func(p *parts) *gpu.Opt[float64] { return &p.power.instant }, "power.draw.instant", "gpu.power.draw.instant"),
 		watts(detail, false, func(p *parts) *gpu.Opt[float64] { return &p.module.average }, "module.power.draw.average"),
 		watts(detail, false, func(p *parts) *gpu.Opt[float64] { return &p.module.instant }, "module.power.draw.instant"),
-		watts(gpu.GroupPowerLimit, true, func(p *parts) *gpu.Opt[float64] { return &p.enforced }, "enforced.power.limit", "gpu.power.current_limit"),
-		watts(gpu.GroupPowerLimit, true, func(p *parts) *gpu.Opt[float64] { return &p.requested }, "power.limit", "gpu.power.requested_limit"),
+		limit(func(p *parts) *gpu.Opt[float64] { return &p.enforced }, "enforced.power.limit", "gpu.power.current_limit"),
+		limit(func(p *parts) *gpu.Opt[float64] { return &p.requested }, "power.limit", "gpu.power.requested_limit"),
 		{[]string{"fan.speed"}, gpu.GroupFans, true, setFan},
 	}
 }

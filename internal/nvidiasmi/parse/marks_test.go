@@ -78,6 +78,11 @@ func TestTrapZeroThatIsNone(t *testing.T) {
 	assert.Equal(t, gpu.PCIe{}, g.Device.PCIe)
 	assert.Equal(t, gpu.Some(0.0), g.Device.Temperature[gpu.SensorGPU], "it may be cold")
 	assert.Equal(t, gpu.Some(0.0), g.Device.TemperatureMargin[gpu.LimitDegraded], "no degrees are left")
+	g = oneGPU(t, "<gpu_power_readings><power_draw>0.00 W</power_draw><current_power_limit>0.00 W</current_power_limit>"+
+		"<requested_power_limit>0.00 W</requested_power_limit></gpu_power_readings>")
+	assert.Equal(t, gpu.Power{Draw: gpu.Some(0.0)}, g.Device.Power, "no GPU runs within no watts")
+	g = oneRow(t, "index, uuid, power.draw [W], power.limit [W], enforced.power.limit [W]", "0, GPU-1, 0.00 W, 0.00 W, 0.00 W")
+	assert.Equal(t, gpu.Power{Draw: gpu.Some(0.0)}, g.Device.Power)
 	g = oneRow(t, "index, uuid, pcie.link.gen.current, pcie.link.gen.max, pcie.link.width.current, pcie.link.width.max", "0, GPU-1, 0, 0, 0, 0")
 	assert.Equal(t, gpu.PCIe{}, g.Device.PCIe)
 }

@@ -151,8 +151,8 @@ func xmlPower() map[string]*element {
 			"instant_power_draw": leaf(power(prefix+"power.draw.instant", func(b *build) *gpu.Opt[float64] { return &d(b).instant })),
 		}
 	}
-	enforced := leaf(power("enforced.power.limit", func(b *build) *gpu.Opt[float64] { return &b.parts.enforced }))
-	requested := leaf(power("power.limit", func(b *build) *gpu.Opt[float64] { return &b.parts.requested }))
+	enforced := leaf(powerLimit("enforced.power.limit", func(b *build) *gpu.Opt[float64] { return &b.parts.enforced }))
+	requested := leaf(powerLimit("power.limit", func(b *build) *gpu.Opt[float64] { return &b.parts.requested }))
 	readings := join(drawOf("", func(b *build) *draw { return &b.parts.power }), map[string]*element{
 		"enforced_power_limit": enforced, "current_power_limit": enforced,
 		"power_limit": requested, "requested_power_limit": requested,
