@@ -106,3 +106,11 @@ func TestMeter(t *testing.T) {
 		})
 	}
 }
+
+// A board whose cap reads as 0 has one that cannot be read.
+func TestMeterOfACapOfZero(t *testing.T) {
+	var m Meter
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	m.Read(65000, 65536, gpu.Some(0.0), now)
+	assert.Equal(t, gpu.Total(65536+464.0), m.Read(464, 65536, gpu.Some(0.0), now.Add(10*time.Second)))
+}

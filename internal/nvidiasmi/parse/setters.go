@@ -210,8 +210,8 @@ func ecc(quantity string, s scope, k kind, to func(*eccParts) *gpu.Opt[int64]) s
 			*to(p) = gpu.Some(v)
 			return
 		}
-		if b.note(quantity, printed) != verdictNone {
-			p.failed = true
+		if b.note(quantity, printed) != verdictNone || string(inBrackets(printed)) == "Function Not Found" {
+			p.failed = true // the memory may have errors that this driver does not tell
 		}
 	}
 }
