@@ -62,6 +62,9 @@ func (r *Reader) readPmon(s *sweep, results []command.Result, i int, ranErr erro
 		m.GPUs = nil // a process that is not there may have been cut off
 		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %w", errEndsEarly))
 	}
+	if d := parse.Diagnose(results[i].Stdout, results[i].Stderr, 0); d.Failure == parse.FailureUnsupported {
+		s.leftOut = d.Message
+	}
 	if m.Dropped > 0 {
 		r.problem("", "process rows", fmt.Errorf("nvidia-smi pmon: %d rows cannot be read or are too many", m.Dropped))
 	}
@@ -208,8 +211,8 @@ func (r *Reader) unmonitored(s *sweep) {
 			"tells the utilization; run it where the machine's processes can be seen (hostPID: true)", nameless, len(s.log.GPUs)))
 	}
 	if left > 0 {
-		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: it leaves out %d of %d GPUs; set NVSMI_SHOW_ALL_DEVICES=1 where it runs",
-			left, len(s.log.GPUs)))
+		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: it leaves out %d of %d GPUs; %s", left, len(s.log.GPUs),
+			firstOf(s.leftOut, "set NVSMI_SHOW_ALL_DEVICES=1 where it runs")))
 	}
 }
 

@@ -20,6 +20,9 @@ type sweep struct {
 	apps      []parse.Process // of --query-compute-apps
 	appsRead  bool
 	pmon      parse.Monitored
+	// leftOut is why pmon leaves out some GPUs, where it says so: a GPU that is divided among virtual machines.
+	leftOut string
+
 	retryPmon bool // pmon said no on account of a GPU that is not well
 	allLost   bool // not one GPU has a handle
 }
