@@ -77,6 +77,7 @@ func TestPending(t *testing.T) {
 	const otherPool = "3 node(s) didn't match Pod's node affinity/selector, 1 Insufficient nvidia.com/gpu."
 	drained := gpus(1)
 	drained.Status.Allocatable = list(nvidia, 0)
+	lost := node("gpu4", list(nvidia, 0), list(nvidia, 0)) // as kubelets leave it when a plugin that was there is gone
 	idle := gpus(3)
 	idle.Status.Capacity, idle.Status.Allocatable = list(nvidia, 0), list(nvidia, 0)
 
@@ -112,14 +113,17 @@ func TestPending(t *testing.T) {
 			gpus(1), gpus(2), cpus(1),
 			unschedulable(pod("waits", "", container("main", nvidia, 9)), "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."),
 		}, 1},
-		"no node has any":                    {[]runtime.Object{cpus(1), cpus(2), idle, says("3 Insufficient nvidia.com/gpu.")}, 1},
-		"no node at all":                     {[]runtime.Object{says("1 Insufficient nvidia.com/gpu.")}, 1},
-		"GPUs that the node may not give":    {[]runtime.Object{drained, gpus(2), full(2), cpus(1), says("3 Insufficient nvidia.com/gpu.")}, 1},
-		"cordoned":                           {[]runtime.Object{cordoned(gpus(1)), cpus(1), cpus(2), says("1 node(s) were unschedulable, 2 Insufficient nvidia.com/gpu.")}, 0},
-		"cordoned, and a full one":           {[]runtime.Object{cordoned(gpus(1)), gpus(2), full(2), cpus(1), says("1 node(s) were unschedulable, 2 Insufficient nvidia.com/gpu.")}, 1},
-		"the selector's pool is full":        {pools(selecting(says(otherPool), "model", "a100")), 1},
-		"the selector's pool has some":       {pools(selecting(says(otherPool), "model", "h100")), 0},
-		"the selector's pool is not there":   {pools(selecting(says(otherPool), "model", "b200")), 0},
+		"no node has any":                  {[]runtime.Object{cpus(1), cpus(2), idle, says("3 Insufficient nvidia.com/gpu.")}, 1},
+		"no node at all":                   {[]runtime.Object{says("1 Insufficient nvidia.com/gpu.")}, 1},
+		"GPUs that the node may not give":  {[]runtime.Object{drained, gpus(2), full(2), cpus(1), says("3 Insufficient nvidia.com/gpu.")}, 1},
+		"cordoned":                         {[]runtime.Object{cordoned(gpus(1)), cpus(1), cpus(2), says("1 node(s) were unschedulable, 2 Insufficient nvidia.com/gpu.")}, 0},
+		"cordoned, and a full one":         {[]runtime.Object{cordoned(gpus(1)), gpus(2), full(2), cpus(1), says("1 node(s) were unschedulable, 2 Insufficient nvidia.com/gpu.")}, 1},
+		"the selector's pool is full":      {pools(selecting(says(otherPool), "model", "a100")), 1},
+		"the selector's pool has some":     {pools(selecting(says(otherPool), "model", "h100")), 0},
+		"the selector's pool is not there": {pools(selecting(says(otherPool), "model", "b200")), 0},
+		"the selector's pool has lost its device plugin": {[]runtime.Object{
+			with(lost, []string{"model", "a100"}), with(gpus(2), []string{"model", "h100"}), cpus(1), selecting(says(otherPool), "model", "a100"),
+		}, 1},
 		"the affinity's pool is full":        {pools(requiring(says(otherPool), model(corev1.NodeSelectorOpIn, "a100"))), 1},
 		"the affinity's pool has some":       {pools(requiring(says(otherPool), model(corev1.NodeSelectorOpNotIn, "a100"))), 0},
 		"one of the affinity's pool is full": {pools(requiring(says(otherPool), model(corev1.NodeSelectorOpIn, "b200"), model(corev1.NodeSelectorOpExists))), 1},

@@ -202,6 +202,11 @@ func (m *matcher) node(object any) (any, error) {
 	return stored, nil
 }
 
+// tells tells whether a resource is among amounts, with 0 as well.
+func tells(amounts []amount, resource string) bool {
+	return slices.ContainsFunc(amounts, func(a amount) bool { return a.resource == resource })
+}
+
 // count is how many of a resource there are.
 func count(amounts []amount, resource string) int64 {
 	for _, a := range amounts {

@@ -110,7 +110,7 @@ func (v *View) storedNodes() []*storedNode {
 	return nodes
 }
 
-// offer is a node that has a resource, and how many of it are left.
+// offer is a node that has a resource, or had it, and how many of it are left.
 type offer struct {
 	node *storedNode
 	left int64
@@ -119,9 +119,9 @@ type offer struct {
 func offersOf(resource string, nodes []*storedNode, requested map[nodeKey]int64) []offer {
 	var offers []offer
 	for _, node := range nodes {
-		allocatable := count(node.allocatable, resource)
-		if allocatable > 0 || count(node.capacity, resource) > 0 {
-			offers = append(offers, offer{node, allocatable - requested[nodeKey{node.Name, resource}]})
+		// With a count of 0, too: so kubelets leave it when a device plugin that was there is gone.
+		if tells(node.allocatable, resource) || tells(node.capacity, resource) {
+			offers = append(offers, offer{node, count(node.allocatable, resource) - requested[nodeKey{node.Name, resource}]})
 		}
 	}
 	return offers
@@ -129,8 +129,8 @@ func offersOf(resource string, nodes []*storedNode, requested map[nodeKey]int64)
 
 // waits tells whether it is for a resource that a pod waits of which the scheduler says that it misses it on some node. It
 // says so of each node that has none of it, as most nodes of a cluster may be made, whatever keeps the pod from those that
-// have it. So there must be a node that has the resource, and would take the pod but for having too few left; or none that
-// has it at all.
+// have it. So there must be a node that has the resource, or has lost it, and would take the pod but for having too few left; or
+// none that ever had it.
 func waits(p *placement, wanted int64, offers []offer) bool {
 	return len(offers) == 0 || slices.ContainsFunc(offers, func(o offer) bool { return o.left < wanted && p.fits(o.node) })
 }
