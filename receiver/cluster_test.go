@@ -68,7 +68,7 @@ func TestClusterView(t *testing.T) {
 	sink := &consumertest.MetricsSink{}
 	controller, err := newClusterController(cfg, receivertest.NewNopSettings(metadata.Type), sink,
 		func(c *ClusterConfig) (kubernetes.Interface, error) {
-			assert.Equal(t, []string{"nvidia.com/gpu", "nvidia.com/mig-*", "amd.com/gpu"}, c.ResourceNames)
+			assert.Equal(t, []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu", "amd.com/?px_nps?"}, c.ResourceNames)
 			return client, nil
 		}, s.cluster)
 	require.NoError(t, err)

@@ -71,7 +71,7 @@ func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresource
 		keys = a.allocations.resolver.resolve(dynamic, &d.index)
 	} else {
 		t := parseID(allocation.Resource, allocation.ID)
-		vendor, wanted, holder.Sharing = t.vendor, isGPUResource(allocation.Resource) || t.extended, t.sharing
+		vendor, wanted, holder.Sharing = t.vendor, IsGPUResource(allocation.Resource) || t.extended, t.sharing
 		if vendor != "" && vendor != node.Vendor {
 			return
 		}

@@ -67,7 +67,7 @@ func parseID(resource, id string) target {
 		}
 	case t.vendor == gpu.NVIDIA && id == tegra:
 		t.key = id
-	case t.vendor == gpu.NVIDIA && isGPUResource(resource) && isNumber(id):
+	case t.vendor == gpu.NVIDIA && IsGPUResource(resource) && isNumber(id):
 		t.key = indexKey(id)
 	}
 	return t
@@ -129,9 +129,9 @@ func vendorOf(name string) gpu.Vendor {
 	return ""
 }
 
-// isGPUResource tells whether a resource stands for GPUs, whatever the ids of its devices look like. The vendors' plugins
+// IsGPUResource tells whether a resource stands for GPUs, whatever the ids of its devices look like. The vendors' plugins
 // also hand out network interfaces and the like.
-func isGPUResource(resource string) bool {
+func IsGPUResource(resource string) bool {
 	domain, name, _ := strings.Cut(resource, "/")
 	switch domain {
 	case "nvidia.com":

@@ -83,10 +83,10 @@ func TestIsGPUResource(t *testing.T) {
 		"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "amd.com/cpx_nps4", "amd.com/spx_nps1",
 		"amd.com/dpx_nps1", "amd.com/tpx_nps1", "amd.com/qpx_nps1",
 	} {
-		assert.True(t, isGPUResource(name), name)
+		assert.True(t, IsGPUResource(name), name)
 	}
 	for _, name := range []string{"nvidia.com/hostdev", "amd.com/nic", "example.com/gpu", "gpu", ""} {
-		assert.False(t, isGPUResource(name), name)
+		assert.False(t, IsGPUResource(name), name)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
@@ -49,8 +50,10 @@ func storeNode(node *corev1.Node, allowed []string) *knownNode {
 		if quantity.IsZero() {
 			continue
 		}
-		stored.nvidia = stored.nvidia || name == "nvidia.com/gpu" || strings.HasPrefix(string(name), "nvidia.com/gpu.") ||
-			strings.HasPrefix(string(name), "nvidia.com/mig-")
+		if !attribution.IsGPUResource(string(name)) {
+			continue
+		}
+		stored.nvidia = stored.nvidia || strings.HasPrefix(string(name), "nvidia.com/")
 		stored.amd = stored.amd || strings.HasPrefix(string(name), "amd.com/")
 	}
 	return stored

@@ -150,6 +150,12 @@ func TestStoreNode(t *testing.T) {
 		node.Status.Capacity = corev1.ResourceList{name: quantity("1")}
 		assert.Equal(t, want, storeNode(node, nil).nvidia, name)
 	}
+	for name, want := range map[corev1.ResourceName]bool{
+		"amd.com/gpu": true, "amd.com/cpx_nps4": true, "amd.com/nic": false, "amd.com/vnic": false,
+	} {
+		node.Status.Capacity = corev1.ResourceList{name: quantity("1")}
+		assert.Equal(t, want, storeNode(node, nil).amd, name)
+	}
 	node.Status.Capacity = corev1.ResourceList{"nvidia.com/gpu": quantity("0"), "amd.com/gpu": quantity("1")}
 	got = storeNode(node, nil)
 	assert.False(t, got.nvidia)

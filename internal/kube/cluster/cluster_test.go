@@ -196,10 +196,10 @@ func TestWants(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	m := &matcher{patterns: DefaultResources(), known: map[string]bool{}}
 	for range 2 { // asked again, the answer is the same
-		for _, name := range []string{nvidia, mig, amd} {
+		for _, name := range []string{nvidia, shared, mig, mig + ".shared", amd, "amd.com/cpx_nps4", "amd.com/spx_nps1"} {
 			assert.True(t, m.matches(name), name)
 		}
-		for _, name := range []string{"cpu", shared, "nvidia.com/hostdev", "intel.com/gpu"} {
+		for _, name := range []string{"cpu", "nvidia.com/hostdev", "intel.com/gpu", "amd.com/nic", "amd.com/vnic"} {
 			assert.False(t, m.matches(name), name)
 		}
 	}

@@ -20,13 +20,14 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// DefaultResources are the names of the resources that stand for GPUs.
+// DefaultResources are the names of the resources that stand for GPUs: also by NVIDIA's plugin where it renames those that are
+// shared (renameByDefault), and by AMD's where it names partitions by their modes (resource_naming_strategy mixed).
 func DefaultResources() []string {
-	return []string{"nvidia.com/gpu", "nvidia.com/mig-*", "amd.com/gpu"}
+	return []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu", "amd.com/?px_nps?"}
 }
 
 // CheckResources tells whether names of resources are right: each the name of one, or a pattern as of path.Match, in
-// which * stands for any characters but a slash.
+// which * stands for any characters but a slash, and ? for one.
 func CheckResources(patterns []string) error {
 	if len(patterns) == 0 {
 		return errors.New("at least one name must be given")
