@@ -35,6 +35,8 @@ type node struct {
 // readingKey is what makes a reader another one. The pod is no part of it: a reader remembers a node's GPUs over the pods.
 type readingKey struct{ tool, query string }
 
+func (j *job) reader() readingKey { return readingKey{tool: j.target.Tool, query: j.target.Query} }
+
 // reading is one reader of a node's GPUs.
 type reading struct {
 	runner    *runner
@@ -141,30 +143,42 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	began := c.now()
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	read, err := r.source.Read(bounded)
-	if err == nil {
-		err = toolMissing(read)
-	}
+	read, err := r.read(bounded, host, began, j)
 	if ctx.Err() != nil {
 		return // half a read is no news
 	}
-	if err == nil {
-		read.Host = host
-		if read.Time.IsZero() {
-			read.Time = began
-		}
-		read.CompleteIDs()
-		if r.processes != nil {
-			r.processes.complete(bounded, read, r.runner, j)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-	} else {
+	if err != nil {
 		read = &gpu.Node{Host: host, Vendor: j.vendor(), Time: began}
+	}
+	if errors.As(err, new(*fault)) {
+		delete(n.readings, j.reader()) // what it remembers may be half of something
 	}
 	n.note(j.vendor(), began, err)
 	c.sink(ctx, c.name, read, err)
+}
+
+// read reads the GPUs, and who uses them.
+func (r *reading) read(ctx context.Context, host gpu.Host, began time.Time, j *job) (read *gpu.Node, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = newFault(cause, host.NodeName, j.in)
+		}
+	}()
+	if read, err = r.source.Read(ctx); err != nil {
+		return nil, err
+	}
+	if err := toolMissing(read); err != nil {
+		return nil, err
+	}
+	read.Host = host
+	if read.Time.IsZero() {
+		read.Time = began
+	}
+	read.CompleteIDs()
+	if r.processes != nil {
+		r.processes.complete(ctx, read, r.runner, j)
+	}
+	return read, nil
 }
 
 // toolMissing is why a node tells nothing, not even that it has no GPU: the container that was chosen lacks the tool.
@@ -193,7 +207,7 @@ func (n *node) note(vendor gpu.Vendor, began time.Time, err error) {
 
 // reading returns the reader of a job, made at first use.
 func (n *node) reading(j *job) *reading {
-	key := readingKey{tool: j.target.Tool, query: j.target.Query}
+	key := j.reader()
 	r := n.readings[key]
 	if r == nil {
 		c := n.cluster

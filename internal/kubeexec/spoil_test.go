@@ -1,0 +1,64 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// spoiling is an executor whose output from one pod is more than what reads it can bear.
+type spoiling struct {
+	executor
+	pod string
+}
+
+func (s spoiling) exec(ctx context.Context, in place, argv []string, out *output) (int, error) {
+	if in.pod == s.pod {
+		var nowhere []byte
+		return int(nowhere[len(argv)]), nil
+	}
+	return s.executor.exec(ctx, in, argv, out)
+}
+
+// A fault of our own that one node's output brings to light is that node's error, and costs the others nothing.
+func TestPanicIsOfOneNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, machines, s, plans := bare(1, 3)
+		c.executor = spoiling{machines, "node-1"}
+		c.follow(ctx, plans, nil)
+		time.Sleep(3 * interval)
+		synctest.Wait()
+		for name := range plans {
+			good, failed, _, err := s.of("c/" + name)
+			if name == "node-1" {
+				assert.Zero(t, good)
+				assert.Positive(t, failed)
+				require.ErrorContains(t, err, "kubeexec: read node node-1 in container nvidia-driver-ctr of pod gpu-operator/node-1: "+
+					"a fault of this program, which its authors would like to know of: runtime error: index out of range")
+				assert.ErrorContains(t, err, "spoil_test.go", "where it was")
+				continue
+			}
+			assert.Greater(t, good, 1, name)
+			assert.Zero(t, failed, name)
+		}
+		for _, n := range c.stats().Nodes {
+			assert.Equal(t, n.Node != "node-1", n.Success, n.Node)
+		}
+		c.executor = machines // what is known of the node may be half of it: it is read anew
+		c.mu.Lock()
+		for _, n := range c.running {
+			assert.Equal(t, n.name != "node-1", len(n.readings) == 1, n.name)
+		}
+		c.mu.Unlock()
+		cancel()
+		c.reading.Wait()
+	})
+}
