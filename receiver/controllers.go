@@ -28,6 +28,7 @@ type controllers struct {
 	logger  *zap.Logger
 	gate    gate
 	all     []component.Component
+	last    []func(context.Context) error // what is still to be sent when all have ended
 	started int
 	once    sync.Once
 }
@@ -56,7 +57,7 @@ func (c *controllers) Shutdown(ctx context.Context) error {
 
 func (c *controllers) shutdown(ctx context.Context) error {
 	began := c.shared.stop()
-	err, ended := endBy(began.Add(readWait), func() error { return c.end(ctx) })
+	err, ended := endBy(began.Add(readWait), func() error { return errors.Join(c.end(ctx), c.sendLast(ctx)) })
 	if !ended {
 		c.gate.shut.Store(true)
 		c.logger.Warn("A read does not end and is left behind; the driver may be stuck")
@@ -79,6 +80,18 @@ func (c *controllers) end(ctx context.Context) error {
 		ending.Go(func() { errs[i] = controller.Shutdown(ctx) })
 	}
 	ending.Wait()
+	return errors.Join(errs...)
+}
+
+// sendLast sends the events of the last reads, which wait for a tick that does not come any more.
+func (c *controllers) sendLast(ctx context.Context) error {
+	if c.started == 0 {
+		return nil // nor has what is behind it
+	}
+	var errs []error
+	for _, send := range c.last {
+		errs = append(errs, send(ctx))
+	}
 	return errors.Join(errs...)
 }
 

@@ -110,14 +110,8 @@ func (p *logsPipeline) send(ctx context.Context, n *remoteNode, node *gpu.Node) 
 	if n.events == nil {
 		n.events = record.NewEvents(p.cfg, p.set)
 	}
-	logs := n.events.Record(&node.Host, events, pcommon.NewTimestampFromTime(time.Now()))
-	count := logs.LogRecordCount()
-	if count == 0 {
-		return
-	}
-	ctx = p.obs.StartLogsOp(ctx)
-	err := p.next.ConsumeLogs(ctx, logs)
-	p.obs.EndLogsOp(ctx, metadata.Type.String(), count, err)
+	// That it was not taken is counted and logged by whoever did not.
+	_ = sendLogs(ctx, p.obs, p.next, n.events.Record(&node.Host, events, pcommon.NewTimestampFromTime(time.Now())))
 }
 
 func newObsReport(set receiver.Settings) (*receiverhelper.ObsReport, error) {
