@@ -44,9 +44,10 @@ type domain struct {
 	index      deviceIndex
 	ledger     ledger
 	sharing    map[string]*seenSharing
-	certain    []bool // of each device: all allocations are known, and of each whether this device is meant
-	stale      bool   // the API could not be read of late
-	unlisted   bool   // the driver may list no process although some run
+	certain    []bool                    // of each device: all allocations are known, and of each whether this device is meant
+	stale      bool                      // the API could not be read of late
+	unlisted   bool                      // the driver may list no process although some run
+	early      map[podContainer]struct{} // of what is allocated to them the kubelet tells nothing
 
 	where             []whereabouts        // of each process
 	users             users                // that have a process on any device
@@ -65,6 +66,7 @@ func newDomain(interval time.Duration) *domain {
 		current:  make(map[int64]cgroup.Ref),
 		previous: make(map[int64]cgroup.Ref),
 		byID:     make(map[string]int),
+		early:    make(map[podContainer]struct{}),
 	}
 }
 

@@ -56,6 +56,9 @@ func (d *domain) charge(device *gpu.Device, u *deviceUse, since span) {
 	for i := range u.entries {
 		e := &u.entries[i]
 		use := gpu.ContainerUse{Container: e.container, DeviceID: device.ID, Allocated: u.allocated(e)}
+		if e.holder == nil && d.isEarly(e.container) {
+			use.Allocated = gpu.Opt[bool]{}
+		}
 		if e.holder != nil {
 			use.Resource, use.DRA, use.Sharing = e.holder.Resource, e.holder.DRA, e.holder.Sharing
 			if u.certain && u.holders == 1 && !u.together {

@@ -48,6 +48,7 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 	if lost.count > 0 {
 		node.Problems = append(node.Problems, gpu.Problem{What: "allocations", Err: lost.err()})
 	}
+	a.doubtEarly(node, d)
 	settle(node, d)
 }
 

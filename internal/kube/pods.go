@@ -31,6 +31,7 @@ type storedPod struct {
 const (
 	uidIndex       = "uid"
 	containerIndex = "container"
+	earlyIndex     = "early"
 )
 
 // NewPods prepares the watching of pods. It needs list and watch on pods; there is no informer of metadata alone here,
@@ -41,7 +42,7 @@ func NewPods(client kubernetes.Interface, options PodsOptions) (*Pods, error) {
 			list.FieldSelector = "spec.nodeName=" + options.Node
 		}
 	}
-	indexers := cache.Indexers{uidIndex: indexUIDs, containerIndex: indexContainers}
+	indexers := cache.Indexers{uidIndex: indexUIDs, containerIndex: indexContainers, earlyIndex: indexEarly}
 	what := "pods"
 	if options.Node != "" {
 		what += " of node " + options.Node
@@ -86,6 +87,13 @@ func indexContainers(object any) ([]string, error) {
 	return ids, nil
 }
 
+func indexEarly(object any) ([]string, error) {
+	if stored, ok := object.(*storedPod); ok && stored.pod.Early != nil && !stored.pod.Ended() {
+		return []string{""}, nil
+	}
+	return nil, nil
+}
+
 // Run watches until the context ends.
 func (p *Pods) Run(ctx context.Context) { p.informer.RunWithContext(ctx) }
 
@@ -97,6 +105,17 @@ func (p *Pods) wantDevices() []*Pod {
 	var pods []*Pod
 	for _, object := range p.informer.GetStore().List() {
 		if stored, ok := object.(*storedPod); ok && stored.pod.WantsDevices {
+			pods = append(pods, &stored.pod)
+		}
+	}
+	return pods
+}
+
+// Early returns the pods that have not ended, and whose init containers ask for devices.
+func (p *Pods) Early() []*Pod {
+	var pods []*Pod
+	for _, object := range p.indexed(earlyIndex, "") {
+		if stored, ok := object.(*storedPod); ok {
 			pods = append(pods, &stored.pod)
 		}
 	}

@@ -1,0 +1,84 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// earlyPod is a pod whose init container asks for GPUs.
+func earlyPod(of string, first, then string) *corev1.Pod {
+	pod := podOf(train)
+	asks := func(name, count string) corev1.Container {
+		return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{corev1.ResourceName(of): quantity.MustParse(count)},
+		}}
+	}
+	pod.Spec.InitContainers = []corev1.Container{asks(helper.name, first)}
+	pod.Spec.Containers = []corev1.Container{asks(train.name, then)}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: helper.name, ContainerID: "containerd://" + helper.id()}}
+	return pod
+}
+
+// The kubelet tells nothing of what it gives to init containers. One that uses the GPU that was given to it, and that its pod's
+// next container takes over, is no thief.
+func TestInitContainerUsesItsGPU(t *testing.T) {
+	m := newMachine(t, nil, earlyPod(resource, "1", "1"), podOf(infer)).start()
+	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
+	node := nodeOf(device(0), device(1))
+	run(node, 10, uuid(0), helper, 1e9, 0.2)
+	run(node, 11, uuid(1), infer, 1e9, 0.2)
+	m.apply(node)
+	assert.Empty(t, node.Problems)
+	assert.False(t, use(t, node, helper.joined(), uuid(0)).Allocated.Known())
+	assert.Equal(t, gpu.Some(true), use(t, node, train.joined(), uuid(0)).Allocated)
+	assert.Equal(t, gpu.Some(false), use(t, node, infer.joined(), uuid(1)).Allocated, "this one is")
+	assert.True(t, node.Devices[1].HoldersKnown)
+}
+
+// What an init container had for itself alone the kubelet keeps for as long as there is the pod, and tells nobody.
+func TestInitContainerKeepsAGPU(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pod   *corev1.Pod
+		known bool
+	}{
+		"more than the others": {earlyPod(resource, "2", "1"), false},
+		"as many":              {earlyPod(resource, "1", "1"), true},
+		"another vendor's":     {earlyPod("amd.com/gpu", "2", "1"), true},
+		"no GPU":               {earlyPod("rdma/hca", "2", "1"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, nil, tt.pod).start()
+			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
+			node := nodeOf(device(0), device(1))
+			run(node, 10, uuid(0), train, 1e9, 0.2)
+			m.apply(node)
+			assert.True(t, node.Devices[0].HoldersKnown)
+			assert.Equal(t, gpu.Some(int64(10e9)), use(t, node, train.joined(), uuid(0)).MemoryUsage, "it has the device to itself all the same")
+			assert.Equal(t, tt.known, node.Devices[1].HoldersKnown)
+			if tt.known {
+				assert.Empty(t, node.Problems)
+				return
+			}
+			require.Len(t, node.Problems, 1)
+			assert.EqualError(t, node.Problems[0].Err, "attribution: the kubelet does not tell which GPUs it keeps for init containers, "+
+				"1 in all, as those of pod ml/train-0; GPUs that it tells nobody to hold may be these")
+		})
+	}
+	t.Run("of a replica", func(t *testing.T) {
+		m := newMachine(t, nil, earlyPod("nvidia.com/gpu.shared", "2", "1")).start()
+		m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, "nvidia.com/gpu.shared", uuid(0)+"::1")))
+		node := m.apply(nodeOf(device(0)))
+		assert.True(t, node.Devices[0].HoldersKnown, "it is held, whoever else holds it")
+		assert.False(t, use(t, node, train.joined(), uuid(0)).MemoryLimit.Known())
+	})
+}
