@@ -58,3 +58,8 @@ func (d *domain) isEarly(c *gpu.Container) bool {
 	_, early := d.early[podContainer{namespace: c.Namespace, pod: c.PodName, name: c.Name}]
 	return early
 }
+
+// isEarlyOf tells whether one is such a container of the pod that the other is in.
+func (d *domain) isEarlyOf(c, other *gpu.Container) bool {
+	return c.Namespace == other.Namespace && c.PodName == other.PodName && d.isEarly(c)
+}

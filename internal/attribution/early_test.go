@@ -43,6 +43,14 @@ func TestInitContainerUsesItsGPU(t *testing.T) {
 	assert.Equal(t, gpu.Some(true), use(t, node, train.joined(), uuid(0)).Allocated)
 	assert.Equal(t, gpu.Some(false), use(t, node, infer.joined(), uuid(1)).Allocated, "this one is")
 	assert.True(t, node.Devices[1].HoldersKnown)
+
+	m.apply(node, 10)
+	assert.False(t, use(t, node, train.joined(), uuid(0)).IdleTime.Known(), "its pod does not let it idle")
+	node.Processes = node.Processes[1:]
+	m.apply(node, 10)
+	total(t, 0, use(t, node, train.joined(), uuid(0)).IdleTime)
+	m.apply(node, 10)
+	total(t, 10, use(t, node, train.joined(), uuid(0)).IdleTime)
 }
 
 // What an init container had for itself alone the kubelet keeps for as long as there is the pod, and tells nobody.

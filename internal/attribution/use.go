@@ -76,7 +76,7 @@ func (d *domain) gather(node *gpu.Node) {
 		d.uses[n].add(p, d.where[i])
 	}
 	for i := range d.uses {
-		d.uses[i].tell()
+		d.uses[i].tell(d)
 	}
 }
 
@@ -130,8 +130,9 @@ func (u *deviceUse) mayBe(holder, user *gpu.Container) bool {
 	return mayBe(holder, user) || (u.stale && user.PodName == "")
 }
 
-// tell finds out which holders may be users that could not be joined with them.
-func (u *deviceUse) tell() {
+// tell finds out which holders may be users that could not be joined with them. What init containers use that end before a holder
+// begins it has been given already.
+func (u *deviceUse) tell(d *domain) {
 	for i := range u.entries {
 		e := &u.entries[i]
 		e.apart = true
@@ -139,7 +140,7 @@ func (u *deviceUse) tell() {
 			continue
 		}
 		for j := range u.entries {
-			if user := &u.entries[j]; user.holder == nil && u.mayBe(e.container, user.container) {
+			if user := &u.entries[j]; user.holder == nil && (u.mayBe(e.container, user.container) || d.isEarlyOf(user.container, e.container)) {
 				e.apart = false
 			}
 		}
