@@ -126,11 +126,16 @@ func (c *containers) user(ref cgroup.Ref) *gpu.Container {
 				}
 			}
 		}
-		if found.PodName == "" || found.Name == "" {
+		// The pod may be gone from the API, and the process not yet: then it is what was last known. The log files may tell a part of it.
+		last := r != nil && pod == nil && r.container.PodName != ""
+		switch {
+		case last && r.container.Name != "":
+			found = *r.container
+		case found.PodName == "" || found.Name == "":
 			c.fromLogs(&found)
-		}
-		if r != nil && found.PodName == "" && r.container.PodName != "" {
-			found = *r.container // the pod is gone from the API, the process is not yet: what was last known
+			if last && found.PodName == "" {
+				found = *r.container
+			}
 		}
 	}
 	container := c.intern(&found)

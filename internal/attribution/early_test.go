@@ -46,7 +46,7 @@ func TestInitContainerUsesItsGPU(t *testing.T) {
 
 	m.apply(node, 10)
 	assert.False(t, use(t, node, train.joined(), uuid(0)).IdleTime.Known(), "its pod does not let it idle")
-	node.Processes = node.Processes[1:]
+	node.Processes, node.Devices[0].Utilization[gpu.TaskGeneral] = node.Processes[1:], gpu.Some(0.0)
 	m.apply(node, 10)
 	total(t, 0, use(t, node, train.joined(), uuid(0)).IdleTime)
 	m.apply(node, 10)
