@@ -117,7 +117,7 @@ func (r *runner) batch(ctx context.Context, commands []command.Command) ([]comma
 	}
 	results := make([]command.Result, 0, len(commands))
 	for i, s := range segments {
-		if err := r.ended(commands[i].Tool, s.code, s.stderr, r.now().Sub(began) >= limit-time.Second); err != nil {
+		if err := r.ended(commands[i].Tool, s, r.late(began, limit)); err != nil {
 			return results, err
 		}
 		results = append(results, command.Result{Stdout: s.stdout, Stderr: s.stderr, ExitCode: ownCode(s.code)})
@@ -136,8 +136,20 @@ func (r *runner) batch(ctx context.Context, commands []command.Command) ([]comma
 	if err != nil {
 		return results, r.unfinished(err, true)
 	}
+	if left := len(commands) - len(results); !r.late(began, limit) {
+		return results, fmt.Errorf("kubeexec: run a script in %s: exit code %d, and %d of %d commands did not end; %s", r.in, code, left,
+			len(commands), stopped)
+	}
 	return results, fmt.Errorf("kubeexec: %s in %s: %w: no time was left for %d of %d commands", r.tool, r.in, command.ErrTimeout,
 		len(commands)-len(results), len(commands))
+}
+
+// stopped is why something ends that had time left. It says nothing of the GPUs.
+const stopped = "its container was stopped, or is out of memory"
+
+// late tells whether what was given a limit has used it up: scripts and timeout(1) count whole seconds.
+func (r *runner) late(began time.Time, limit time.Duration) bool {
+	return r.now().Sub(began) >= limit.Truncate(time.Second)-time.Second
 }
 
 // lastSignal is the highest number of a signal in Linux.
@@ -153,15 +165,17 @@ func ownCode(code int) int {
 }
 
 // ended tells what an exit code says that is not the tool's own.
-func (r *runner) ended(tool command.Tool, code int, stderr []byte, late bool) error {
-	switch {
+func (r *runner) ended(tool command.Tool, s segment, late bool) error {
+	switch code := s.code; {
 	case code == codeNotFound, code == codeNotExecutable:
 		return fmt.Errorf("kubeexec: %w: %s in %s: %s; choose the container that carries it", command.ErrNotFound, tool, r.in,
-			excerpt(string(stderr)))
+			excerpt(string(s.stderr)))
 	case (code == codeTimedOut || code == codeKilled) && late:
 		r.hung = 0
 		return fmt.Errorf("kubeexec: %s in %s: %w and was killed; a GPU or the driver may hang: see the node's kernel log", tool, r.in,
 			command.ErrTimeout)
+	case code == codeKilled && len(s.stdout) == 0: // of a part of the output the tool's reader makes what can be made
+		return fmt.Errorf("kubeexec: %s in %s: it was killed; %s", tool, r.in, stopped)
 	}
 	return nil
 }
@@ -191,7 +205,7 @@ func (r *runner) each(ctx context.Context, commands []command.Command) ([]comman
 			Stdout: slices.Clip(r.out.stdout.data[stdout:]), Stderr: slices.Clip(r.out.stderr.data[stderr:]),
 			ExitCode: ownCode(code), Truncated: r.out.stdout.truncated,
 		}
-		if err := r.ended(c.Tool, code, result.Stderr, late); err != nil {
+		if err := r.ended(c.Tool, segment{result.Stdout, result.Stderr, code}, late); err != nil {
 			return results, err
 		}
 		r.hung = 0
@@ -228,7 +242,7 @@ func (r *runner) came(code int, began time.Time, limit time.Duration, err error)
 	if err != nil {
 		return 0, false, r.unfinished(err, r.out.began)
 	}
-	return code, r.now().Sub(began) >= limit-time.Second, nil
+	return code, r.late(began, limit), nil
 }
 
 // missing tells that a container has no such program, by the words of runc, crun and the container runtimes around them.

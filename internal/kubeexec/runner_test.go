@@ -163,8 +163,12 @@ func TestRunnerFailures(t *testing.T) {
 			}),
 		},
 		{
-			name: "the end is missing", is: command.ErrTimeout, want: "no time was left for 1 of 2 commands", results: 1,
-			box: script(func(s string) string { return s + " b\na\n" + s + " 0\nb" }, 0, nil),
+			name: "the container is stopped", want: "exit code 137, and 1 of 2 commands did not end", results: 1,
+			box: script(func(s string) string { return s + " b\na\n" + s + " 0\nb" }, codeKilled, nil),
+		},
+		{
+			name: "the tool is killed first", want: "it was killed; its container was stopped, or is out of memory", results: 1,
+			box: script(func(s string) string { return s + " b\na\n" + s + " 0\n\n" + s + " 137\n" }, codeKilled, nil),
 		},
 		{
 			name: "the connection ends", want: "broken", results: 1,
@@ -220,9 +224,39 @@ func TestRunnerKilled(t *testing.T) {
 					require.ErrorIs(t, err, command.ErrTimeout)
 					continue
 				}
+				require.NotErrorIs(t, err, command.ErrTimeout)
+				if code == codeKilled {
+					require.ErrorContains(t, err, "it was killed")
+					continue
+				}
 				require.NoError(t, err)
-				assert.Equal(t, map[int]int{codeKilled: -1, codeTimedOut: codeTimedOut}[code], results[0].ExitCode)
+				assert.Equal(t, codeTimedOut, results[0].ExitCode)
 			}
+		}
+	})
+}
+
+// That a script did not run all of its commands is only for want of time when it took that time. The pod of a driver that is replaced
+// is stopped in the middle of a read, and its GPUs are not to be told to hang.
+func TestRunnerOutOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for after, late := range map[time.Duration]bool{0: false, 6 * time.Second: false, 7 * time.Second: true, 8 * time.Second: true} {
+			r, _ := newRunner(func(argv []string, stdout, _ io.Writer, _ <-chan struct{}) (int, error) {
+				fmt.Fprintf(stdout, "%s b\na\n%s 0\n", argv[4], argv[4])
+				time.Sleep(after)
+				return 0, nil
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 10900*time.Millisecond) // 8.9 s, of which the script is given 8
+			results, err := r.Run(ctx, twoCommands...)
+			cancel()
+			assert.Len(t, results, 1)
+			if late {
+				require.ErrorIs(t, err, command.ErrTimeout)
+				require.ErrorContains(t, err, "no time was left for 1 of 2 commands")
+				continue
+			}
+			require.NotErrorIs(t, err, command.ErrTimeout)
+			require.ErrorContains(t, err, "exit code 0, and 1 of 2 commands did not end; its container was stopped, or is out of memory")
 		}
 	})
 }
