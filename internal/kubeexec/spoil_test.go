@@ -43,7 +43,7 @@ func TestPanicIsOfOneNode(t *testing.T) {
 				assert.Positive(t, failed)
 				require.ErrorContains(t, err, "kubeexec: read node node-1 in container nvidia-driver-ctr of pod gpu-operator/node-1: "+
 					"a fault of this program, which its authors would like to know of: runtime error: index out of range")
-				assert.ErrorContains(t, err, "spoil_test.go", "where it was")
+				require.ErrorContains(t, err, "spoil_test.go", "where it was")
 				continue
 			}
 			assert.Greater(t, good, 1, name)
