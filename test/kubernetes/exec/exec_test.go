@@ -40,6 +40,7 @@ func TestExec(t *testing.T) {
 	for _, p := range []part{
 		{"capacity without a pod", testCapacity},
 		{"driver pod restarts", testRestarts},
+		{"driver pod stopped in a read", testStopped},
 		{"spoiled output", testSpoiled},
 		{"hanging tool", testHanging},
 		{"frozen API server", testFrozenAPIServer},

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -79,4 +80,19 @@ func testDeleted(t *testing.T, s *stage) {
 	})
 	eventually(t, "it says so again", func() bool { return none() == 2 })
 	b.silent(t)
+}
+
+// testStopped takes the driver pod away while the tool runs in it: that read has failed, and the GPUs have not.
+func testStopped(t *testing.T, s *stage) {
+	b := s.start(t, shippedAccount, "")
+	b.next(t, twoGPUs)
+	s.replay(t, state{Mode: "hang"})
+	defer s.replay(t, state{Mode: "good"})
+	eventually(t, "the tool runs", func() bool { tools, _ := s.tools(t); return len(tools) > 0 })
+	pod, now := s.ReadyPod(t, gpuOperator, driverLabel), int64(0)
+	require.NoError(t, s.Client.CoreV1().Pods(gpuOperator).Delete(t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now}))
+	s.replay(t, state{Mode: "good"})
+	requireNode(t, b.next(t, twoGPUs))
+	b.says(t, `"what": "read"`, "its container was stopped")
+	assert.Zero(t, b.said("A GPU is not well"))
 }
