@@ -48,6 +48,7 @@ func TestAgent(t *testing.T) {
 	owners := w.ownersPart(t)
 	w.startCollector(t, askKubelet, processes, owners)
 	step(t, "nobody", func(t *testing.T) { w.expect(t) })
+	step(t, "init container", w.early)
 	step(t, "pods come and go", w.comeAndGo)
 	step(t, "idle", w.idle)
 	step(t, "several devices in a container", w.several)

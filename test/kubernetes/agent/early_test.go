@@ -1,0 +1,37 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package agent
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+// early: the kubelet does not tell what an init container holds. The API tells that it holds something: nothing is said of who holds
+// the GPUs, one of which is its, nor that it uses what it was not given.
+func (w *world) early(t *testing.T) {
+	of := spec(idle("main"))
+	of.InitContainers = []corev1.Container{box("init", wholeResource, 1)}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "early"}, Spec: of}
+	_, err := w.client.CoreV1().Pods(w.namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+	require.NoError(t, err)
+	device := devices(t, "early", "init")[0]
+	w.place(t, "early", "init", device, 3*gib, 10)
+	points := w.next(t, func(points harness.Points) bool {
+		return len(points.Select("container.gpu.memory.usage", "k8s.container.name", "init")) > 0
+	})
+	assert.Empty(t, w.kubelet.holds(t), "if it tells, it need not be guessed any more")
+	assert.Empty(t, points.Select("container.gpu.allocated"))
+	assert.Empty(t, points.Select("hw.gpu.allocated"))
+	w.remove(t, "early")
+	w.expect(t)
+}
