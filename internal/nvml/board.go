@@ -72,8 +72,7 @@ type board struct {
 	ring       uint64 // microseconds that the driver's samples cover, as far as seen
 	usages     usages
 	roster     roster
-	pcieWide   bool // its PCIe byte counters have more than 32 bits
-	sampled    sampled
+	traffic    traffic
 	gpm        gpm
 	gpmRequest gpmRequest
 	mig        bool // MIG mode is on
@@ -131,8 +130,7 @@ func (b *board) unlearn() {
 func (b *board) renew() {
 	b.renewed = true
 	b.forget()
-	b.pcieWide = false
-	b.sampled.last = time.Time{}
+	b.traffic.renew()
 	b.samples = [numEngines]mean{}
 	b.usages = usages{}
 	clear(b.wanted[:])
@@ -162,14 +160,14 @@ var steps = [...]struct {
 	{gpu.GroupThrottleTime, (*board).readThrottleTime},
 	{gpu.GroupPerformanceState, (*board).readPerformanceState},
 	{gpu.GroupFans, (*board).readFans},
-	{gpu.GroupPCIeIO, (*board).readPCIeIO},
+	{gpu.GroupPipes | gpu.GroupPCIeIO, (*board).readGPM},
+	{gpu.GroupPCIeIO, (*board).readPCIeIO}, // of what GPM has just told
 	{gpu.GroupPCIeLink, (*board).readPCIeLink},
 	{gpu.GroupPCIeReplay, (*board).readPCIeReplay},
 	{linkGroups, (*board).readInterconnect},
 	{gpu.GroupECC | gpu.GroupECCLifetime, (*board).readECC},
 	{gpu.GroupRemappedRows, (*board).readRemappedRows},
 	{gpu.GroupRecovery, (*board).readRecovery},
-	{gpu.GroupPipes, (*board).readPipes},
 	{gpu.GroupProcesses | gpu.GroupProcessUtilization, (*board).readProcesses},
 }
 

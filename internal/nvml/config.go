@@ -20,8 +20,9 @@ type Config struct {
 	// a reset.
 	KeepOpen bool `mapstructure:"keep_open"`
 
-	// PCIeSampling allows the call that measures PCIe traffic for 20 ms, twice per GPU and read, where the driver's byte
-	// counters are missing or have 32 bits. The counters are then an estimate: the rate seen times the time since the last read.
+	// PCIeSampling adds PCIe traffic up where the driver's byte counters are missing or have 32 bits. On Hopper and later GPM
+	// tells the mean since the last read. Elsewhere the driver measures for 20 ms, twice per GPU and read, and the counters are
+	// an estimate: the rate seen times the time since the last read.
 	PCIeSampling bool `mapstructure:"pcie_sampling"`
 }
 

@@ -43,11 +43,11 @@ func TestPCIeBytes(t *testing.T) {
 	}
 }
 
-// The call that takes 20 ms is made only where it was asked for and there is nothing better.
+// The call that takes 20 ms is made only where it was asked for and there is nothing better, as before Hopper.
 func TestPCIeSampling(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
-	const without = "gpus = 1\ntime = manual\npcie.measure = 0\n[gpu 0]\npcie.tx = 2M\npcie.rx = 3M\n"
+	const without = "gpus = 1\ntime = manual\npcie.measure = 0\n[gpu 0]\nboard = a100\npcie.tx = 2M\npcie.rx = 3M\n"
 	const noCounters = "pcie.tx.bytes = unsupported\npcie.rx.bytes = unsupported\n"
 	sampling := func(c *Config) { c.PCIeSampling = true }
 	t.Run("not asked for", func(t *testing.T) {

@@ -49,7 +49,7 @@ type gpmRequest struct{ c *C.struct_gpurecv_gpm }
 func newGPMRequest() gpmRequest {
 	r := gpmRequest{(*C.struct_gpurecv_gpm)(C.calloc(1, C.sizeof_struct_gpurecv_gpm))}
 	r.c.version = 1
-	r.c.count = C.uint(len(gpmPipes))
+	r.c.count = C.uint(len(gpmPipes) + len(gpmTraffic))
 	return r
 }
 
@@ -60,11 +60,15 @@ func (r *gpmRequest) free() {
 	}
 }
 
-// metrics has the driver compare two samples. The values are in the order of gpmPipes, in percent.
+// metrics has the driver compare two samples. The values are in the order of gpmPipes, in percent, and of
+// gpmTraffic.
 func (r *gpmRequest) metrics(d *direct, earlier, later unsafe.Pointer) code {
 	r.c.earlier, r.c.later = earlier, later
 	for i := range gpmPipes {
 		r.c.metrics[i].id = C.uint(gpmPipes[i].id)
+	}
+	for i, id := range gpmTraffic {
+		r.c.metrics[len(gpmPipes)+i].id = C.uint(id)
 	}
 	return code(C.gpurecv_gpm_metrics(d.gpmMetrics, r.c))
 }

@@ -33,6 +33,12 @@ var gpmPipes = [...]struct {
 	{3, gpu.NumPipes}, // occupancy of the SMs
 }
 
+// What went over the PCIe link, sent and received, with the headers of the packets, in MiB/s: the mean between the samples.
+var gpmTraffic = [...]uint32{20, 21}
+
+// mostTraffic is a rate in MiB/s that no link has.
+const mostTraffic = 1 << 20
+
 // gpm reads the counters of the compute engine as they were at the last read and as they are now, and has the driver make
 // fractions of the difference.
 type gpm struct {
@@ -41,6 +47,7 @@ type gpm struct {
 	request   *gpmRequest       // of the board
 	samples   [2]unsafe.Pointer // earlier, later
 	taken     time.Time         // the earlier one; zero: none
+	span      time.Duration     // between the samples that were compared in this read; 0: none were
 	supported gpu.Opt[bool]
 }
 
@@ -50,9 +57,10 @@ func (g *gpm) drop() {
 	g.supported = gpu.Opt[bool]{}
 }
 
-// read reads the pipes of the GPU, or of one instance of it.
-func (g *gpm) read(d *gpu.Device, at time.Time, handle gonvml.Device, device unsafe.Pointer) {
+// read has the driver compare the GPU, or one instance of it, with what it was at the last read.
+func (g *gpm) read(at time.Time, handle gonvml.Device, device unsafe.Pointer) {
 	c := g.calls
+	g.span = 0
 	if !g.supported.Known() && c.can(fnGPMSupport) {
 		if s, ret := handle.GpmQueryDeviceSupport(); c.ok(fnGPMSupport, code(ret)) {
 			g.supported = gpu.Some(s.IsSupportedDevice != 0)
@@ -61,14 +69,14 @@ func (g *gpm) read(d *gpu.Device, at time.Time, handle gonvml.Device, device uns
 	if yes, _ := g.supported.Get(); !yes || !c.can(fnGPMSample) || !c.can(fnGPMMetrics) || !g.alloc() {
 		return
 	}
-	if !g.taken.IsZero() && at.Sub(g.taken) < gpmGap {
-		return // the earlier sample stays, for the next read
+	if g.tooSoon(at) {
+		return
 	}
 	if !c.ok(fnGPMSample, g.direct.takeSample(device, g.samples[1])) {
 		return
 	}
 	if !g.taken.IsZero() && c.ok(fnGPMMetrics, g.request.metrics(g.direct, g.samples[0], g.samples[1])) {
-		g.put(d)
+		g.span = at.Sub(g.taken)
 	}
 	g.samples[0], g.samples[1] = g.samples[1], g.samples[0]
 	g.taken = at
@@ -95,8 +103,22 @@ func (g *gpm) alloc() bool {
 	return true
 }
 
+// tooSoon tells whether the last sample is so young that it stays for the next read.
+func (g *gpm) tooSoon(at time.Time) bool {
+	return !g.taken.IsZero() && !g.taken.Equal(at) && at.Sub(g.taken) < gpmGap
+}
+
+// awaited tells whether the metrics come, in this read or a later one.
+func (g *gpm) awaited() bool {
+	yes, _ := g.supported.Get()
+	return yes && g.calls.supported(fnGPMSample) && g.calls.supported(fnGPMMetrics)
+}
+
 // put puts what the driver made of the samples into the device.
 func (g *gpm) put(d *gpu.Device) {
+	if g.span == 0 {
+		return
+	}
 	for i := range gpmPipes {
 		v := share(g.request.value(i))
 		if pipe := gpmPipes[i].pipe; pipe < gpu.NumPipes {
@@ -105,6 +127,21 @@ func (g *gpm) put(d *gpu.Device) {
 			d.Occupancy = v
 		}
 	}
+}
+
+// traffic is what went over the PCIe link between the samples, in bytes a second, sent and received.
+func (g *gpm) traffic() (rates [len(gpmTraffic)]float64, ok bool) {
+	if g.span == 0 {
+		return rates, false
+	}
+	for i := range rates {
+		rate, told := g.request.value(len(gpmPipes) + i)
+		if !told || !(rate >= 0 && rate < mostTraffic) {
+			return rates, false
+		}
+		rates[i] = rate * bytesPerMiB
+	}
+	return rates, true
 }
 
 // free gives the samples back to the driver.
@@ -118,4 +155,14 @@ func (g *gpm) free() {
 	g.taken = time.Time{}
 }
 
-func (b *board) readPipes(d *gpu.Device) { b.gpm.read(d, b.at, b.handle, b.device) }
+// readGPM takes a sample for those who want something of it.
+func (b *board) readGPM(d *gpu.Device) {
+	b.gpm.span = 0
+	pipes := b.src.want.Has(gpu.GroupPipes)
+	if pipes || b.samplesTraffic() && !b.traffic.wide {
+		b.gpm.read(b.at, b.handle, b.device)
+	}
+	if pipes {
+		b.gpm.put(d)
+	}
+}

@@ -62,7 +62,8 @@ func (b *board) readInstances(out *reading) {
 			inst.readECC(d)
 		}
 		if b.src.want.Has(gpu.GroupPipes) && inst.alone {
-			inst.gpm.read(d, b.at, inst.handle, inst.device)
+			inst.gpm.read(b.at, inst.handle, inst.device)
+			inst.gpm.put(d)
 		}
 		if b.src.want.Has(gpu.GroupProcesses | gpu.GroupProcessUtilization) {
 			d.ProcessesUnread = !inst.list(&inst.roster)

@@ -11,6 +11,7 @@ const (
 	perMega     = 1e6  // megahertz
 	perNano     = 1e-9 // nanoseconds
 	bytesPerKiB = 1024
+	bytesPerMiB = 1024 * bytesPerKiB
 )
 
 // fraction turns percent into a fraction. More than all is no measurement.
