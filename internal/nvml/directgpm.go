@@ -49,7 +49,6 @@ type gpmRequest struct{ c *C.struct_gpurecv_gpm }
 func newGPMRequest() gpmRequest {
 	r := gpmRequest{(*C.struct_gpurecv_gpm)(C.calloc(1, C.sizeof_struct_gpurecv_gpm))}
 	r.c.version = 1
-	r.c.count = C.uint(len(gpmPipes) + len(gpmTraffic))
 	return r
 }
 
@@ -60,10 +59,14 @@ func (r *gpmRequest) free() {
 	}
 }
 
-// metrics has the driver compare two samples. The values are in the order of gpmPipes, in percent, and of
-// gpmTraffic.
-func (r *gpmRequest) metrics(d *direct, earlier, later unsafe.Pointer) code {
+// metrics has the driver compare two samples. The values are in the order of gpmPipes, in percent, and
+// of gpmTraffic where it is asked for.
+func (r *gpmRequest) metrics(d *direct, earlier, later unsafe.Pointer, traffic bool) code {
 	r.c.earlier, r.c.later = earlier, later
+	r.c.count = C.uint(len(gpmPipes))
+	if traffic {
+		r.c.count += C.uint(len(gpmTraffic))
+	}
 	for i := range gpmPipes {
 		r.c.metrics[i].id = C.uint(gpmPipes[i].id)
 	}

@@ -58,7 +58,7 @@ func (g *gpm) drop() {
 }
 
 // read has the driver compare the GPU, or one instance of it, with what it was at the last read.
-func (g *gpm) read(at time.Time, handle gonvml.Device, device unsafe.Pointer) {
+func (g *gpm) read(at time.Time, handle gonvml.Device, device unsafe.Pointer, traffic bool) {
 	c := g.calls
 	g.span = 0
 	if !g.supported.Known() && c.can(fnGPMSupport) {
@@ -75,7 +75,7 @@ func (g *gpm) read(at time.Time, handle gonvml.Device, device unsafe.Pointer) {
 	if !c.ok(fnGPMSample, g.direct.takeSample(device, g.samples[1])) {
 		return
 	}
-	if !g.taken.IsZero() && c.ok(fnGPMMetrics, g.request.metrics(g.direct, g.samples[0], g.samples[1])) {
+	if !g.taken.IsZero() && c.ok(fnGPMMetrics, g.request.metrics(g.direct, g.samples[0], g.samples[1], traffic)) {
 		g.span = at.Sub(g.taken)
 	}
 	g.samples[0], g.samples[1] = g.samples[1], g.samples[0]
@@ -158,9 +158,9 @@ func (g *gpm) free() {
 // readGPM takes a sample for those who want something of it.
 func (b *board) readGPM(d *gpu.Device) {
 	b.gpm.span = 0
-	pipes := b.src.want.Has(gpu.GroupPipes)
-	if pipes || b.samplesTraffic() && !b.traffic.wide {
-		b.gpm.read(b.at, b.handle, b.device)
+	pipes, traffic := b.src.want.Has(gpu.GroupPipes), b.addsTraffic()
+	if pipes || traffic {
+		b.gpm.read(b.at, b.handle, b.device, traffic)
 	}
 	if pipes {
 		b.gpm.put(d)

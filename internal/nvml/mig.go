@@ -62,7 +62,7 @@ func (b *board) readInstances(out *reading) {
 			inst.readECC(d)
 		}
 		if b.src.want.Has(gpu.GroupPipes) && inst.alone {
-			inst.gpm.read(b.at, inst.handle, inst.device)
+			inst.gpm.read(b.at, inst.handle, inst.device, false)
 			inst.gpm.put(d)
 		}
 		if b.src.want.Has(gpu.GroupProcesses | gpu.GroupProcessUtilization) {

@@ -48,14 +48,15 @@ func (b *board) readPCIeIO(d *gpu.Device) {
 			return // they could not be read this time
 		}
 	}
-	if b.samplesTraffic() {
+	if b.addsTraffic() {
 		b.addTraffic(d)
 	}
 }
 
-// samplesTraffic tells whether we were asked to add it up where the driver does not.
-func (b *board) samplesTraffic() bool {
-	return b.src.cfg.PCIeSampling && b.src.want.Has(gpu.GroupPCIeIO)
+// addsTraffic tells whether we were asked to add it up, and the driver does not. What has begun so stays so.
+func (b *board) addsTraffic() bool {
+	t := &b.traffic
+	return b.src.cfg.PCIeSampling && b.src.want.Has(gpu.GroupPCIeIO) && (!t.wide || !t.since.IsZero())
 }
 
 // addTraffic adds what went over the link since the last read: what GPM saw, on Hopper and later, which leaves nothing out; else

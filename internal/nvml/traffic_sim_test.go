@@ -52,6 +52,15 @@ func TestPCIeTrafficOfGPM(t *testing.T) {
 		b.at(10, "")
 		assert.False(t, device(t, b.read(), 0).PCIe.Transmitted.Known())
 	})
+	t.Run("counters of more bits that show later", func(t *testing.T) {
+		b := start(t, bursts, sampling, gpu.GroupPCIeIO|gpu.GroupPipes)
+		b.read()
+		for i, more := range []string{"", "[gpu 0]\npcie.tx.bytes = 912345678901", ""} {
+			b.at(20+10*float64(i), more)
+			sent := totals(device(t, b.read(), 0))[0]
+			assert.Equal(t, int64(400e6+38e6)+int64(20e6)*int64(i), sent, "one series, of one kind")
+		}
+	})
 	t.Run("without two reads of one session", func(t *testing.T) {
 		b := start(t, bursts, sampling, func(c *Config) { c.KeepOpen = false })
 		b.read()
