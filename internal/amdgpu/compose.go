@@ -125,14 +125,14 @@ func (s *Source) place(b *board, round uint64) {
 
 // reason says why a GPU could not be read.
 func (s *Source) reason(b *board, there bool, round uint64) (gpu.FaultType, string) {
-	switch {
-	case there && !b.task.ended(round):
+	if there && !b.task.ended(round) {
 		return gpu.FaultHung, "a read of the driver's files has not returned"
-	case !s.inv.loaded:
-		return gpu.FaultLost, "the amdgpu driver is not loaded any more"
 	}
 	if _, bound := s.inv.bound(b.address); s.inv.busKnown && !bound {
 		return gpu.FaultLost, "it is not on the PCI bus any more"
+	}
+	if !s.inv.loaded {
+		return gpu.FaultUnreachable, "the amdgpu driver is not loaded any more"
 	}
 	return gpu.FaultLost, "the amdgpu driver does not show it any more"
 }

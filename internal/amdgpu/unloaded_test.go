@@ -1,0 +1,36 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+// TestDriverUnloaded: a GPU whose driver was unloaded, for an update say, has not fallen off the bus.
+func TestDriverUnloaded(t *testing.T) {
+	m := amdgpusim.MI100()
+	tree, source, _ := simulate(t, m, withoutProcesses)
+	read(t, source)
+	require.NoError(t, os.RemoveAll(tree.Path("sys/module/amdgpu")))
+	require.NoError(t, os.RemoveAll(tree.Path("sys/class/drm")))
+	for _, c := range m.Cards {
+		require.NoError(t, os.RemoveAll(tree.Path(c.Dir()+"/drm")))
+		require.NoError(t, os.Remove(tree.Path(c.Dir()+"/driver")))
+	}
+	gone := tree.Path("sys/bus/pci/devices/" + m.Cards[1].Address)
+	require.NoError(t, os.Remove(gone))
+	node := read(t, source)
+	require.Len(t, node.Devices, 2)
+	assert.Equal(t, [3]int64{0, 2, 0}, presence(node))
+	assert.Equal(t, gpu.FaultUnreachable, node.Devices[0].Faults[0].Type, "it is on the bus")
+	assert.Contains(t, node.Devices[0].Faults[0].Message, "the amdgpu driver is not loaded any more")
+	assert.Equal(t, gpu.FaultLost, node.Devices[1].Faults[0].Type, "it is not")
+}
