@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -272,37 +273,43 @@ func TestCrew(t *testing.T) {
 		assert.Zero(t, begun)
 	})
 	t.Run("one hangs", func(t *testing.T) {
-		var c crew
-		var idle atomic.Int32
-		c.idle = func() { idle.Add(1) }
-		hang := make(chan struct{})
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		begun, ended := c.do(ctx, 8, func(i int) {
-			if i == 3 {
-				<-hang
+		synctest.Test(t, func(t *testing.T) { // time passes when nothing else is left to do
+			var c crew
+			var idle atomic.Int32
+			c.idle = func() { idle.Add(1) }
+			hang := make(chan struct{})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			begun, ended := c.do(ctx, 8, func(i int) {
+				if i == 3 {
+					<-hang
+				}
+			})
+			assert.Equal(t, 8, begun, "the others do not wait behind it")
+			for i := range ended {
+				assert.Equal(t, i != 3, ended[i].Load(), "%d", i)
 			}
+			assert.Equal(t, int64(1), c.outstanding.Load())
+			before := idle.Load()
+			close(hang)
+			synctest.Wait()
+			assert.Equal(t, before+1, idle.Load())
+			assert.Zero(t, c.outstanding.Load())
 		})
-		assert.Equal(t, 8, begun, "the others do not wait behind it")
-		for i := range ended {
-			assert.Equal(t, i != 3, ended[i].Load(), "%d", i)
-		}
-		assert.Equal(t, int64(1), c.outstanding.Load())
-		before := idle.Load()
-		close(hang)
-		require.Eventually(t, func() bool { return idle.Load() == before+1 }, 5*time.Second, time.Millisecond)
-		assert.Zero(t, c.outstanding.Load())
 	})
 	t.Run("not begun in time", func(t *testing.T) {
-		var c crew
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		release, finished := make(chan struct{}), make(chan struct{}, 8)
-		begun, _ := c.do(ctx, 8, func(int) { <-release; finished <- struct{}{} })
-		assert.LessOrEqual(t, begun, 1)
-		close(release)
-		require.Eventually(t, func() bool { return c.outstanding.Load() == 0 }, time.Second, time.Millisecond)
-		assert.Len(t, finished, begun)
+		synctest.Test(t, func(t *testing.T) {
+			var c crew
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			release, finished := make(chan struct{}), make(chan struct{}, 8)
+			begun, _ := c.do(ctx, 8, func(int) { <-release; finished <- struct{}{} })
+			assert.LessOrEqual(t, begun, 1)
+			close(release)
+			synctest.Wait()
+			assert.Zero(t, c.outstanding.Load())
+			assert.Len(t, finished, begun)
+		})
 	})
 }
 
