@@ -52,7 +52,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 		return fmt.Errorf("%s: must name the scrapers, each with its settings: %s", scrapersKey, allowedScrapers())
 	}
 	conf.Delete(scrapersKey)
-	if err := unknownKeys("", conf.ToStringMap(), c, scrapersKey); err != nil {
+	if err := wrongKeys("", conf.ToStringMap(), c, scrapersKey); err != nil {
 		return err
 	}
 	if err := conf.Unmarshal(c); err != nil {
@@ -69,7 +69,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 		}
 		cfg := kind.defaultConfig()
 		path := scrapersKey + "::" + key
-		if err := unknownKeys(path+"::", settings.ToStringMap(), cfg); err != nil {
+		if err := wrongKeys(path+"::", settings.ToStringMap(), cfg); err != nil {
 			return err
 		}
 		if err := settings.Unmarshal(cfg); err != nil {

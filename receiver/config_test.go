@@ -159,7 +159,7 @@ func TestWrongConfig(t *testing.T) {
 		"scrapers as text":         {"scrapers: nvml", []string{"scrapers:", "each with its settings", "nvml"}},
 		"scraper as text":          {"scrapers: {nvml: on}", []string{"scrapers::nvml:", "section of settings, or empty"}},
 		"scraper as a list":        {"scrapers: {nvml: [keep_open]}", []string{"scrapers::nvml:", "section of settings, or empty"}},
-		"wrong type":               {"scrapers: {nvml: {keep_open: maybe}}", []string{"scrapers::nvml:", "keep_open", "bool"}},
+		"wrong type":               {"scrapers: {nvml: {keep_open: maybe}}", []string{"scrapers::nvml::keep_open:", "true or false", `"maybe"`}},
 		"wrong duration":           {"timeout: soon", []string{"timeout", "invalid duration"}},
 		"timeout 0":                {"timeout: 0s", []string{"timeout:", "above 0"}},
 		"timeout negative":         {"timeout: -1s", []string{"timeout:", "above 0"}},

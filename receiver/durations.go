@@ -37,6 +37,9 @@ func wrongDurations(c *timing) []error {
 			errs = append(errs, fmt.Errorf("%s: %s is too short; give it a unit, such as 30s", d.key, d.value))
 		}
 	}
+	if c.InitialDelay < 0 {
+		errs = append(errs, fmt.Errorf("initial_delay: must be 0 or more, got %s", c.InitialDelay))
+	}
 	if c.Timeout <= 0 {
 		return append(errs, errors.New("timeout: must be above 0, it bounds each read of a source"))
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,7 +34,7 @@ func CheckResources(patterns []string) error {
 		return errors.New("at least one name must be given")
 	}
 	for _, pattern := range patterns {
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || strings.ContainsAny(pattern, " \t\n") {
 			return fmt.Errorf("%q is no name of a resource and no pattern of them, as nvidia.com/mig-* is", pattern)
 		}
 	}
