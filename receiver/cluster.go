@@ -96,8 +96,6 @@ type clusterScraper struct {
 	view     *cluster.View
 }
 
-var errNotListed = errors.New("the pods and nodes have not been listed yet")
-
 // connector reaches a cluster.
 type connector func(*ClusterConfig) (kubernetes.Interface, error)
 
@@ -134,15 +132,11 @@ func (s *clusterScraper) scrape(context.Context) (pmetric.Metrics, error) {
 	problems := s.view.Problems()
 	s.problems.update(problems, true)
 	if !s.view.Synced() { // a part would look like the whole
-		s.stats.note(began, errNotListed)
+		s.stats.note(began, false)
 		return pmetric.NewMetrics(), nil
 	}
 	metrics := s.recorder.Record(s.view.Snapshot(), began)
-	var err error
-	if len(problems) > 0 {
-		err = problems[0].Err // what was last told is sent all the same
-	}
-	s.stats.note(began, err)
+	s.stats.note(began, len(problems) == 0) // what was last told is sent all the same
 	return metrics, nil
 }
 

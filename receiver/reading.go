@@ -59,11 +59,12 @@ func (r *reading) read(ctx context.Context, use func(*gpu.Node)) {
 		return
 	}
 	began := time.Now()
+	r.stats.begin(ctx)
 	node, err := r.source.Read(ctx)
 	if r.closing.Err() != nil {
 		return // half a read is no news
 	}
-	r.stats.note(began, err)
+	r.stats.note(began, err == nil && !node.Unread)
 	if err != nil {
 		r.problems.add(gpu.Problem{What: "read", Err: err})
 		r.countUnreadable(ctx)

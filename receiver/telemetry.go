@@ -20,6 +20,7 @@ import (
 type readStats struct {
 	mu   sync.Mutex
 	last readStat
+	due  time.Time // by when the read that goes on should have ended; zero: there is none
 }
 
 type readStat struct {
@@ -29,20 +30,33 @@ type readStat struct {
 	good     time.Time // when the last read began that succeeded; zero if there was none
 }
 
-// note notes the end of a read.
-func (s *readStats) note(began time.Time, err error) {
+// begin notes that a read begins, which its context bounds.
+func (s *readStats) begin(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last.read, s.last.success, s.last.duration = true, err == nil, time.Since(began)
-	if err == nil {
+	s.due, _ = ctx.Deadline()
+}
+
+// note notes the end of a read.
+func (s *readStats) note(began time.Time, success bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due = time.Time{}
+	s.last.read, s.last.success, s.last.duration = true, success, time.Since(began)
+	if success {
 		s.last.good = began
 	}
 }
 
+// get tells of the last read, or of the one that goes on although its time is over.
 func (s *readStats) get() readStat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last
+	last := s.last
+	if !s.due.IsZero() && time.Now().After(s.due) {
+		last.read, last.success, last.duration = true, false, 0
+	}
+	return last
 }
 
 // observe has the receiver's own metrics tell how the reads go, of each source and of each remote node.

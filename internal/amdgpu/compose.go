@@ -54,6 +54,7 @@ func (s *Source) compose(round uint64) {
 		index = number(n.Devices[first:], index)
 	}
 	s.presence(visible)
+	n.Unread = s.unread(round)
 	if s.want.Has(gpu.GroupProcesses | gpu.GroupProcessUtilization) {
 		s.processes(round)
 	}
@@ -61,6 +62,23 @@ func (s *Source) compose(round uint64) {
 		d := &n.Devices[i]
 		d.ProcessesUnread = !s.want.Has(gpu.GroupProcesses) || !s.procs.task.ended(round) || !s.kfd.task.ended(round) || s.inv.card(d.Info.PCIAddress) == nil
 	}
+}
+
+// unread tells whether reads have not returned, and none that has brought a GPU's readings.
+func (s *Source) unread(round uint64) bool {
+	hung := false
+	for _, b := range s.boards {
+		if b.task.ended(round) && !b.out.gone {
+			return false
+		}
+		hung = hung || s.hangs(b, round)
+	}
+	return hung
+}
+
+// hangs tells whether a read of a GPU that is there has not returned.
+func (s *Source) hangs(b *board, round uint64) bool {
+	return s.inv.card(b.address) != nil && !b.task.ended(round)
 }
 
 // settle takes note of what was read, and forgets GPUs that are now found at another address.
@@ -114,7 +132,7 @@ func (s *Source) place(b *board, round uint64) {
 	}
 	n.Devices = append(n.Devices, known)
 	n.Devices = append(n.Devices, b.last.partitions...)
-	fault, message := s.reason(b, there, round)
+	fault, message := s.reason(b, round)
 	for i := range n.Devices[first:] {
 		// The faults of the last read are not those of this one.
 		d := &n.Devices[first+i]
@@ -124,8 +142,8 @@ func (s *Source) place(b *board, round uint64) {
 }
 
 // reason says why a GPU could not be read.
-func (s *Source) reason(b *board, there bool, round uint64) (gpu.FaultType, string) {
-	if there && !b.task.ended(round) {
+func (s *Source) reason(b *board, round uint64) (gpu.FaultType, string) {
+	if s.hangs(b, round) {
 		return gpu.FaultHung, "a read of the driver's files has not returned"
 	}
 	if _, bound := s.inv.bound(b.address); s.inv.busKnown && !bound {

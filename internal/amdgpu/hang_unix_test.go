@@ -47,6 +47,7 @@ func TestHungRead(t *testing.T) {
 		assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Visible])
 		assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Missing])
 		assert.Len(t, node.Processes, 1)
+		assert.False(t, node.Unread, "the other was read")
 	}
 	check(ctx)
 	assert.Equal(t, running, source.boards[0].task.state.Load())

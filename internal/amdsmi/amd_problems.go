@@ -66,6 +66,7 @@ func (s *AMD) notMeasured(err error) (*gpu.Node, error) {
 	if len(s.node.Devices) == 0 {
 		return s.notRun(err) // which they are is not known
 	}
+	s.node.Unread = true
 	message := fmt.Sprintf("amd_smi: amd-smi metric: %s", err)
 	for i := range s.node.Devices {
 		if d := &s.node.Devices[i]; d.State() != gpu.StateFailed { // one that is lost is lost

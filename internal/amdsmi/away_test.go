@@ -103,9 +103,11 @@ func TestToolThatDoesNotRun(t *testing.T) {
 					node := read(t, s)
 					requireAway(t, node, tt.fault, tt.err.Error())
 					assert.Len(t, node.Problems, 1)
+					assert.True(t, node.Unread)
 				}
 				tool.answer = answer
 				node := read(t, s)
+				assert.False(t, node.Unread)
 				require.Len(t, node.Devices, 2)
 				for i := range node.Devices {
 					assert.Empty(t, node.Devices[i].Faults)
@@ -151,7 +153,9 @@ func TestNotPermittedAnyMore(t *testing.T) {
 		read(t, s)
 		tool.answer = func(string) (command.Result, error) { return fails(8, "", "STATUS_NO_PERM: Permission denied\n") }
 		for range 4 {
-			requireAway(t, read(t, s), gpu.FaultUnreachable, "groups render and video")
+			node := read(t, s)
+			requireAway(t, node, gpu.FaultUnreachable, "groups render and video")
+			assert.False(t, node.Unread, "the tool has answered")
 		}
 	})
 }
@@ -215,7 +219,9 @@ func TestAMDMetricHangs(t *testing.T) {
 	}
 	tool.answer = hang
 	for range 3 { // the first read, too
-		requireAway(t, read(t, s), gpu.FaultHung, "did not end in time")
+		node := read(t, s)
+		requireAway(t, node, gpu.FaultHung, "did not end in time")
+		assert.True(t, node.Unread)
 	}
 	tool.answer = answer
 	require.Empty(t, read(t, s).Devices[1].Faults)

@@ -33,6 +33,10 @@ type Node struct {
 	Problems  []Problem
 	Events    []Event // newest last
 
+	// Unread tells that nothing was read: no call of the driver, or no tool, has come back, or there is no tool. GPUs that are known
+	// are in the node all the same, failed. That there is no driver is an answer.
+	Unread bool
+
 	// RestartNeeded says why this process cannot read the driver any more whatever it tries, and a new one could: the
 	// driver's library was replaced, and the old one cannot be unloaded. Nil as long as there is no such reason.
 	RestartNeeded error

@@ -153,7 +153,7 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	if errors.As(err, new(*fault)) {
 		delete(n.readings, j.reader()) // what it remembers may be half of something
 	}
-	n.note(j.vendor(), began, err)
+	n.note(j.vendor(), began, read.Unread, err)
 	c.sink(ctx, c.name, read, err)
 }
 
@@ -194,7 +194,7 @@ func toolMissing(read *gpu.Node) error {
 	return nil
 }
 
-func (n *node) note(vendor gpu.Vendor, began time.Time, err error) {
+func (n *node) note(vendor gpu.Vendor, began time.Time, unread bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.stats[vendor]
@@ -202,7 +202,7 @@ func (n *node) note(vendor gpu.Vendor, began time.Time, err error) {
 		s = &NodeStats{Node: n.name, Vendor: vendor}
 		n.stats[vendor] = s
 	}
-	s.reading(began, n.cluster.now().Sub(began), err)
+	s.reading(began, n.cluster.now().Sub(began), unread, err)
 }
 
 // reading returns the reader of a job, made at first use.

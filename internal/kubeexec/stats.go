@@ -40,14 +40,18 @@ type NodeStats struct {
 	Failures int           // reads that failed in a row
 }
 
-// reading notes the end of a read.
-func (s *NodeStats) reading(began time.Time, took time.Duration, err error) {
-	s.Read, s.Success, s.Duration = true, err == nil, took
+// reading notes the end of a read. One that had no answer is not a good one, and no reason to read the node less often: its GPUs
+// are sent, failed.
+func (s *NodeStats) reading(began time.Time, took time.Duration, unread bool, err error) {
+	s.Read, s.Success, s.Duration = true, err == nil && !unread, took
 	if err != nil {
 		s.Failures++
 		return
 	}
-	s.Failures, s.LastGood = 0, began
+	s.Failures = 0
+	if !unread {
+		s.LastGood = began
+	}
 }
 
 // unreadable returns how the reading of a node went before it could not be read any more. The caller holds c.mu.

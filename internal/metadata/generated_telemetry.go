@@ -225,7 +225,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuReadSuccess, err = builder.meter.Int64ObservableGauge(
 		"otelcol_gpu_read_success",
-		metric.WithDescription("Whether the last read succeeded, 1 or 0, by the same attributes as gpu_read_age; 0 also of a node whose driver pod cannot be used. [Development]"),
+		metric.WithDescription("Whether the last read succeeded, 1 or 0, by the same attributes as gpu_read_age; 0 also while a read goes on beyond the timeout, where no call of the driver has come back, where the tool is missing, and of a node whose driver pod cannot be used. [Development]"),
 		metric.WithUnit("1"),
 	)
 	errs = errors.Join(errs, err)

@@ -100,7 +100,7 @@ func AssertEqualGpuReadDuration(t *testing.T, tt *componenttest.Telemetry, dps [
 func AssertEqualGpuReadSuccess(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_read_success",
-		Description: "Whether the last read succeeded, 1 or 0, by the same attributes as gpu_read_age; 0 also of a node whose driver pod cannot be used. [Development]",
+		Description: "Whether the last read succeeded, 1 or 0, by the same attributes as gpu_read_age; 0 also while a read goes on beyond the timeout, where no call of the driver has come back, where the tool is missing, and of a node whose driver pod cannot be used. [Development]",
 		Unit:        "1",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,

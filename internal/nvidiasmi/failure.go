@@ -21,15 +21,16 @@ type failure struct {
 	always  bool // … and also where one is
 	reload  bool // the driver or its GPUs are away, and its counters start anew when they come back
 	unknown bool // it says nothing of how many GPUs can be seen
+	unread  bool // the tool has not answered
 }
 
 // notRun words the error of a Runner. A nil failure means that nothing can be said of the GPUs.
 func notRun(err error) *failure {
 	switch {
 	case errors.Is(err, command.ErrNotFound):
-		return &failure{err: err, fault: gpu.FaultUnreachable, rest: true, always: true}
+		return &failure{err: err, fault: gpu.FaultUnreachable, rest: true, always: true, unread: true}
 	case errors.Is(err, command.ErrTimeout), errors.Is(err, command.ErrBusy):
-		return &failure{err: err, fault: gpu.FaultHung, unknown: true}
+		return &failure{err: err, fault: gpu.FaultHung, unknown: true, unread: true}
 	}
 	return nil
 }
@@ -105,6 +106,7 @@ func (r *Reader) backOff(f *failure) {
 // fail fills the node for a read that has no listing.
 func (r *Reader) fail(f *failure) {
 	r.problem("", "nvidia-smi", f.err)
+	r.node.Unread = f.unread
 	if f.reload {
 		r.memory.reloaded = true
 		r.minors = minors{}

@@ -25,6 +25,7 @@ func (s *source) compose(caller context.Context, now time.Time) (letGo bool) {
 	n.RestartNeeded = nil
 	n.Containers = n.Containers[:0]
 	s.addFailure(n, now)
+	n.Unread = s.unread()
 
 	s.supersede()
 	c := census{source: s, node: n, caller: caller}
@@ -86,6 +87,19 @@ func (s *source) replaced(now time.Time) bool {
 		s.file.seen, s.file.replaced = now, s.lib.replaced()
 	}
 	return s.file.replaced
+}
+
+// unread tells whether calls have not returned, and none that has brought a GPU's readings.
+func (s *source) unread() bool {
+	hung := s.pending != nil
+	for i := range s.results {
+		r := &s.results[i]
+		if r.out != nil {
+			return false
+		}
+		hung = hung || r.hung
+	}
+	return hung
 }
 
 // addFailure says why NVML cannot be used, where it cannot.

@@ -1,0 +1,49 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A read from which nothing has come back is told as such, whichever call it is that hangs; one that brought anything, or the
+// answer that there is no driver, is not.
+func TestNothingComesBack(t *testing.T) {
+	hangs := func(function string) string { return "[fault f]\nfunction = " + function + "\nhang = true" }
+	for name, c := range map[string]struct {
+		begin, then string
+		unread      bool
+	}{
+		"init, at first":                {begin: hangs("nvmlInit"), unread: true},
+		"the count, at first":           {begin: hangs("nvmlDeviceGetCount"), unread: true},
+		"the version, at first":         {begin: hangs("nvmlSystemGetDriverVersion"), unread: true},
+		"each handle":                   {begin: hangs("nvmlDeviceGetHandleByIndex"), unread: true},
+		"each GPU's identity":           {begin: hangs("nvmlDeviceGetUUID"), unread: true},
+		"every call, later":             {then: "[fault f]\ngpu = *\nfunction = nvmlDevice*\nhang = true", unread: true},
+		"one GPU, the other is lost":    {then: "[fault f]\ngpu = 0\nfunction = nvmlDevice*\nhang = true\n[fault g]\ngpu = 1\nkind = lost", unread: true},
+		"one GPU, the other does not":   {then: "[fault f]\ngpu = 0\nfunction = nvmlDevice*\nhang = true"},
+		"what concerns all GPUs, later": {then: hangs("nvmlEventSetWait")},
+		"all are lost":                  {then: "[fault f]\ngpu = *\nkind = lost"},
+		"there is no driver":            {begin: "[fault f]\nfunction = nvmlInit\nreturn = DRIVER_NOT_LOADED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, "gpus = 2\n"+c.begin)
+			if c.begin == "" {
+				assert.False(t, b.read().Unread)
+				b.set(c.then)
+			}
+			for range 3 {
+				assert.Equal(t, c.unread, b.readWithin(200*time.Millisecond).Unread)
+			}
+			b.unhang("[fault f]\npresent = false")
+			assert.Eventually(t, func() bool { n := b.read(); return !n.Unread && (c.begin != hangs("nvmlInit") || len(n.Devices) == 2) },
+				5*time.Second, time.Millisecond)
+		})
+	}
+}
