@@ -142,7 +142,10 @@ func TestBadConfigurations(t *testing.T) {
 			"{max_processes: -1}", []string{"receivers::gpu", "max_processes"}, "must be 0 or more",
 		},
 		"not a switch": {
-			"{scrapers: {nvml: {keep_open: maybe}}}", []string{"receivers", "gpu", "scrapers::nvml", "keep_open"}, "expected type 'bool'",
+			"{scrapers: {nvml: {keep_open: maybe}}}", []string{"receivers", "gpu", "scrapers::nvml::keep_open"}, "must be true or false",
+		},
+		"half a process": {
+			"{max_processes: 1.5}", []string{"receivers", "gpu", "max_processes"}, "must be a whole number",
 		},
 		"two scrapers of one vendor": {
 			"{scrapers: {nvml: {}, nvidia_smi: {}}}",
