@@ -107,6 +107,11 @@ fleet: otelcol-gpu ## 1,000 simulated nodes on a real API server: one collector,
 cost: otelcol-gpu nvmlsim ## what the running collector costs, of docs/performance.md
 	go run ./test/collector/cost -collector $(DIST)
 
+.PHONY: cost-floor
+cost-floor: nvmlsim ## what it would cost to send the same points without reading them, in turn with reading them
+	scripts/build-floor.sh dist/floor
+	go run ./test/collector/cost -collector dist/floor/otelcol-gpu -floor
+
 .PHONY: bench
 bench: ## the benchmarks of docs/performance.md
 	go test -run '^$$' -bench . -benchmem ./...

@@ -29,6 +29,7 @@ type options struct {
 	rounds   int
 	check    bool
 	brief    bool
+	floor    bool
 	only     string
 }
 
@@ -45,6 +46,7 @@ func main() {
 	flag.DurationVar(&o.interval, "interval", 500*time.Millisecond, "the collection interval")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often; the medians of the rounds in which nothing else ran are shown, or where something always did, the least")
 	flag.BoolVar(&o.brief, "brief", false, "only what the goals are about")
+	flag.BoolVar(&o.floor, "floor", false, "only what the goals are about, in turn with a receiver that reads nothing and knows the same points; the collector is that of scripts/build-floor.sh")
 	flag.StringVar(&o.only, "only", "", "only the collectors whose name this regular expression matches")
 	flag.BoolVar(&o.check, "check", false, "fail where a goal is missed")
 	flag.Parse()
@@ -113,6 +115,9 @@ func run(o options) error {
 	}
 	fmt.Printf("%d scrapes at %v, %d rounds; empty receiver: %.2f ms of CPU a second, %s anonymous, %s resident; the simulated library's own memory: %s\n\n",
 		o.scrapes, o.interval, o.rounds, ms(byHand.cpuPerSecond), mib(byHand.anonymous), mib(byHand.resident), mib(library))
+	if o.floor {
+		return m.floor(setup{receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: systemd}, empty)
+	}
 	before := coldLine()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "collector\tpoints\tbytes on the wire\tCPU a scrape\tanonymous\tabove empty\twithout the library's\tresident\tother load")

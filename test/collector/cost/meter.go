@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/collector/pdata/pmetric"
+
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
@@ -61,6 +63,9 @@ service:
 	seldom = time.Hour
 )
 
+// scrapes tells whether the setup brings points in each interval.
+func (s *setup) scrapes() bool { return s.receiver != emptyReceiver && !s.rare }
+
 // sends tells whether the setup sends messages that the sink counts.
 func (s *setup) sends() bool { return s.exporter == overGRPC || s.exporter == overHTTP }
 
@@ -72,6 +77,7 @@ type usage struct {
 	cpuPerSecond        time.Duration
 	anonymous, resident int64
 	others              float64 // how many CPUs were busy with something else
+	message             pmetric.Metrics
 }
 
 // calm is how busy the machine may be with something else for a measurement to count.
@@ -169,12 +175,12 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink, p
 	// Until the heap has grown to where it is collected: what is measured before has neither that memory nor that work in it.
 	const settle = 40 // intervals
 	const toStart = 30 * time.Second
-	scraping := s.receiver == gpuReceiver && !s.rare
+	scraping := s.scrapes()
 	settled := 1 // intervals
 	if scraping {
 		settled = settle
 	}
-	if s.receiver == gpuReceiver && s.sends() {
+	if s.receiver != emptyReceiver && s.sends() {
 		ctx, cancel := context.WithTimeout(context.Background(), toStart+time.Duration(settled)*m.options.interval)
 		defer cancel()
 		for range settled {
@@ -232,7 +238,8 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink, p
 			return u, fmt.Errorf("nothing was sent in %v", u.wall)
 		}
 		u.bytes = (all - bytes) / int64(u.scrapes)
-		u.points = sink.Points()
+		u.message = sink.Last()
+		u.points = u.message.DataPointCount()
 	}
 	return u, nil
 }

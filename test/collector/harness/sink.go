@@ -63,11 +63,11 @@ func (s *Sink) Messages() (messages int, bytes int64) {
 	return s.messages, s.bytes
 }
 
-// Points is how many points the last message had.
-func (s *Sink) Points() int {
+// Last is the last message. It is not to be changed.
+func (s *Sink) Last() pmetric.Metrics {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last.DataPointCount()
+	return s.last
 }
 
 // Next returns the points of the first message from now on that the function accepts.
