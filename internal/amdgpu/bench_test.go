@@ -78,9 +78,10 @@ func benchmarkFloor(b *testing.B, m *amdgpusim.Machine, read func(string) ([]byt
 	require.NoError(b, err)
 	for _, board := range source.boards {
 		for _, p := range board.parts {
-			path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", p.kfd.fd))
+			d, err := openDir(p.node.path)
 			require.NoError(b, err)
-			files = append(files, file{p.kfd, "mem_banks/0/used_memory", filepath.Join(path, "mem_banks/0/used_memory")})
+			defer d.close()
+			files = append(files, file{d, "mem_banks/0/used_memory", filepath.Join(p.node.path, "mem_banks/0/used_memory")})
 		}
 	}
 	buf := make([]byte, 8<<10)

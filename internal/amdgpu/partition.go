@@ -14,12 +14,10 @@ import (
 // partition is a compute partition of a GPU. It belongs to the board.
 type partition struct {
 	node kfdNode
-	kfd  *dir // its node in the KFD topology; nil where it cannot be opened
 	xcp  *dir // of the device with its own table; nil where the kernel has none
 }
 
 func (p *partition) close() {
-	p.kfd.close()
 	p.xcp.close()
 }
 
@@ -99,7 +97,6 @@ func (b *board) openPartitions(n int) {
 			continue
 		}
 		p.node = *node
-		p.kfd, _ = openDir(p.node.path)
 		for _, node := range p.node.drm {
 			if p.xcp != nil {
 				break
@@ -141,10 +138,10 @@ func (p *partition) memory(d *gpu.Device, b *board) {
 	if p.node.memory > 0 && p.node.memory <= mostBytes {
 		d.Memory.Limit = gpu.Some(int64(p.node.memory))
 	}
-	if p.kfd == nil {
+	if p.node.path == "" {
 		return
 	}
-	used, err := usedMemory(p.kfd, b.buf)
+	used, err := p.node.usedMemory(b.buf)
 	if err != nil {
 		b.refuse("memory", "mem_banks/0/used_memory", err)
 		return

@@ -117,9 +117,8 @@ func (b *board) unified() (limit, usage gpu.Opt[int64]) {
 			return limit, usage
 		}
 		total += n.memory
-		text, err := readBelow(n.path, "mem_banks/0/used_memory", b.buf)
-		v, ok := parseUint(text)
-		if told = told && err == nil && ok && v <= n.memory; told {
+		v, err := n.usedMemory(b.buf)
+		if told = told && err == nil && v <= n.memory; told {
 			used += v
 		}
 	}

@@ -214,9 +214,10 @@ func (inv *inventory) of(address string) []kfdNode {
 	return inv.nodes[i:j]
 }
 
-// usedMemory reads what of a node's memory is in use, where the driver tells: AMD's own does, the kernel's does not.
-func usedMemory(d *dir, buf []byte) (uint64, error) {
-	text, err := d.read("mem_banks/0/used_memory", buf)
+// usedMemory reads what of a node's memory is in use, where the driver tells: AMD's own does, the kernel's does not. It goes by the
+// path: the driver makes all nodes anew when any GPU comes, goes or is divided.
+func (n *kfdNode) usedMemory(buf []byte) (uint64, error) {
+	text, err := readBelow(n.path, "mem_banks/0/used_memory", buf)
 	if err != nil {
 		return 0, err
 	}
