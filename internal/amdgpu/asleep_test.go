@@ -66,3 +66,22 @@ func TestAsleep(t *testing.T) {
 		})
 	}
 }
+
+// TestAsleepInAnotherMode: what was read of a GPU before its driver was loaded anew says nothing of how it is divided now, which it
+// is not asked while it sleeps.
+func TestAsleepInAnotherMode(t *testing.T) {
+	m := amdgpusim.MI300XCPX()
+	tree, source, _ := simulate(t, m, withoutProcesses)
+	require.Len(t, read(t, source).Devices, 9)
+	c := m.Cards[0]
+	require.NoError(t, os.Rename(tree.Path(c.Dir()), tree.Path("gone"))) // kept, for the next one to be another
+	for _, name := range []string{"sys/class/drm", "sys/devices/virtual/kfd", "sys/devices/platform"} {
+		require.NoError(t, os.RemoveAll(tree.Path(name)))
+	}
+	c.Status, c.Compute, c.Partitions = "suspended", "SPX", c.Partitions[:1]
+	_, err := amdgpusim.Write(tree.Root, m)
+	require.NoError(t, err)
+	node := read(t, source)
+	assert.Len(t, node.Devices, 1)
+	assert.Equal(t, []string{"asleep"}, whats(node, node.Devices[0].ID))
+}

@@ -45,6 +45,7 @@ type board struct {
 	buf      []byte
 	metrics  metrics
 	energy   energy.Meter
+	slept    int64 // ms
 	throttle residency
 	parts    []*partition
 	told     int    // partitions that the table told of
@@ -177,7 +178,7 @@ func (b *board) open() error {
 	}
 	b.dir, b.stamp = d, now
 	b.identity, b.known = identity{}, false
-	b.energy, b.throttle = energy.Meter{}, residency{}
+	b.metrics, b.energy, b.throttle = metrics{}, energy.Meter{}, residency{}
 	b.told, b.toldIn = 0, ""
 	b.link = b.openLink()
 	b.files = b.list()

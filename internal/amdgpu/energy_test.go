@@ -6,6 +6,8 @@ package amdgpu
 import (
 	"math"
 	"os"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -107,4 +109,51 @@ func TestEnergyAfterSleep(t *testing.T) {
 	assert.False(t, energy("suspended", 0).Known())
 	c = energy("active", 120)
 	assert.InDelta(t, 80, joules(t, c), 1e-3, "it has gone on")
+}
+
+// TestEnergyAfterShortSleep: what slept between two reads was never seen asleep, and its counter has begun from 0 all the same.
+func TestEnergyAfterShortSleep(t *testing.T) {
+	m := amdgpusim.Radeon()
+	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
+	tree, source, clock := simulate(t, m, withoutProcesses)
+	energy := func(slept int, joules uint64) gpu.Counter[float64] {
+		table.Energy = joules * 65536
+		dir := tree.Path(m.Cards[0].Dir())
+		require.NoError(t, os.WriteFile(dir+"/gpu_metrics", amdgpusim.Encode(table), 0o600))
+		require.NoError(t, os.WriteFile(dir+"/power/runtime_suspended_time", []byte(strconv.Itoa(slept)+"\n"), 0o600))
+		clock.pass(30 * time.Second)
+		return read(t, source).Devices[0].Energy
+	}
+	assert.InDelta(t, 65000, joules(t, energy(1234, 65000)), 1e-3)
+	assert.InDelta(t, 65536+40, joules(t, energy(1234, 40)), 1e-3, "it has not slept: its counter has wrapped")
+	assert.InDelta(t, 65536+65000, joules(t, energy(1234, 65000)), 1e-3)
+	assert.False(t, energy(9876, 40).Known(), "counting begins anew")
+	c := energy(9876, 90)
+	assert.InDelta(t, 50, joules(t, c), 1e-3)
+	assert.False(t, c.Since().IsZero())
+}
+
+// TestEnergyAfterReset: a driver that refuses the table may be resetting the GPU, whose counter then begins from 0.
+func TestEnergyAfterReset(t *testing.T) {
+	m := amdgpusim.Radeon()
+	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
+	tree, source, clock := simulate(t, m, withoutProcesses)
+	energy := func(joules uint64, refused error) gpu.Counter[float64] {
+		table.Energy = joules * 65536
+		require.NoError(t, os.WriteFile(tree.Path(m.Cards[0].Dir()+"/gpu_metrics"), amdgpusim.Encode(table), 0o600))
+		clock.pass(30 * time.Second)
+		for _, b := range source.boards {
+			b.access = func(d *dir, name string, buf []byte) ([]byte, error) {
+				if refused != nil && name == "gpu_metrics" {
+					return nil, refused
+				}
+				return d.read(name, buf)
+			}
+		}
+		return read(t, source).Devices[0].Energy
+	}
+	assert.InDelta(t, 60000, joules(t, energy(60000, nil)), 1e-3)
+	assert.False(t, energy(60001, syscall.EPERM).Known())
+	assert.False(t, energy(40, nil).Known(), "counting begins anew")
+	assert.InDelta(t, 50, joules(t, energy(90, nil)), 1e-3)
 }

@@ -61,6 +61,7 @@ func (b *board) table() {
 	}
 	text, ok := b.file("gpu_metrics", b.files.metrics)
 	if !ok {
+		b.energy.Doubt() // so the driver answers while it resets the GPU
 		return
 	}
 	if err := b.decode.decode(&b.metrics, text); err != nil {
@@ -165,6 +166,9 @@ func (b *board) power(d *gpu.Device) {
 		return
 	}
 	capacity := d.Power.Limit[gpu.LimitMax].Or(b.scaled("power limit", b.files.most, micro, 1e-6, mostPower))
+	if b.metrics.revision.counts32() {
+		b.noteSleep()
+	}
 	d.Energy = b.accumulated(capacity)
 }
 

@@ -26,3 +26,13 @@ func (b *board) powerState() powerState {
 	}
 	return awake
 }
+
+// noteSleep takes note of whether the GPU has slept since the last read, be it between the two: the kernel counts for how long it
+// sleeps in all. Without power its energy counter starts from 0, which is no wrap.
+func (b *board) noteSleep() {
+	text, err := b.dir.read("power/runtime_suspended_time", b.buf)
+	if ms, ok := parseInt(text); err == nil && ok && ms != b.slept {
+		b.slept = ms
+		b.energy.Doubt()
+	}
+}
