@@ -51,6 +51,7 @@ func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 	a := arrange(entries)
 	s.node.Devices = a.devices
 	s.energy.unwrap(s.node.Devices, s.node.Time)
+	s.energy.missed(s.node.Time)
 	if short && len(entries) > 0 {
 		// Where the list ended early, partitions of the last GPU may be missing in it, and it is not known whether it is divided.
 		delete(a.leaves, entries[len(entries)-1].index)

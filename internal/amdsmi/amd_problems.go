@@ -103,6 +103,7 @@ func (s *AMD) noDevices(err error) (*gpu.Node, error) {
 // nothing returns a node without devices that can be read.
 func (s *AMD) nothing() *gpu.Node {
 	s.problem("amd-smi", s.idle.reason)
+	s.energy.missed(s.node.Time)
 	return s.seen.nothing(&s.node, &s.idle)
 }
 

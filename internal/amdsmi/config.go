@@ -5,6 +5,7 @@ package amdsmi
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
@@ -39,3 +40,9 @@ func validatePath(tool command.Tool, path string) error {
 	}
 	return nil
 }
+
+// Option changes how a source works.
+type Option func(now *func() time.Time)
+
+// WithClock sets the clock.
+func WithClock(now func() time.Time) Option { return func(of *func() time.Time) { *of = now } }

@@ -51,12 +51,15 @@ type accumulators map[string]*accumulator
 func (m accumulators) unwrap(devices []gpu.Device, now time.Time) {
 	for i := range devices {
 		d := &devices[i]
-		joules, ok := d.Energy.Get()
-		if !ok {
-			continue
-		}
 		key := cmp.Or(d.Info.PCIAddress, d.ID)
 		a := m[key]
+		joules, ok := d.Energy.Get()
+		if !ok {
+			if a != nil && d.Power.Draw.Known() { // it has power
+				a.at = now
+			}
+			continue
+		}
 		if a == nil || a.id != "" && d.ID != "" && a.id != d.ID {
 			a = &accumulator{}
 			m[key] = a
@@ -73,11 +76,21 @@ func (m accumulators) unwrap(devices []gpu.Device, now time.Time) {
 	}
 }
 
+// missed takes note of the GPUs that the read of now told nothing of: they sleep, are lost or have no driver, and count from 0 when
+// they are back.
+func (m accumulators) missed(now time.Time) {
+	for _, a := range m {
+		if !a.at.Equal(now) {
+			a.meter.Doubt()
+		}
+	}
+}
+
 // accumulator follows one counter. Much firmware has 32 bits of it, which wrap after 65,536 J: within minutes. Which counters have
 // 32 bits the tools do not tell: one is taken for such as long as it shows no more than they can.
 type accumulator struct {
-	id    string // of the GPU
-	at    time.Time
+	id    string    // of the GPU
+	at    time.Time // of the last read that told of it
 	meter energy.Meter
 	rough bool // the tool was seen to take the unit for unitRough
 	// capacity is the cap that was last told.

@@ -38,8 +38,8 @@ type ROCm struct {
 var _ gpu.Source = (*ROCm)(nil)
 
 // NewROCm returns a source that reads what belongs to the wanted groups. A configured path is the runner's business.
-func NewROCm(_ *ROCmConfig, runner command.Runner, want gpu.Group) *ROCm {
-	return &ROCm{
+func NewROCm(_ *ROCmConfig, runner command.Runner, want gpu.Group, opts ...Option) *ROCm {
+	s := &ROCm{
 		runner:  runner,
 		want:    want,
 		now:     time.Now,
@@ -47,6 +47,10 @@ func NewROCm(_ *ROCmConfig, runner command.Runner, want gpu.Group) *ROCm {
 		seen:    newSeen(command.ROCmSMI),
 		energy:  make(accumulators),
 	}
+	for _, opt := range opts {
+		opt(&s.now)
+	}
+	return s
 }
 
 // Close implements gpu.Source. There is nothing to release.
@@ -156,6 +160,7 @@ func (s *ROCm) noCards(out *rocmOutput) (*gpu.Node, error) {
 // nothing returns a node without devices that can be read.
 func (s *ROCm) nothing() *gpu.Node {
 	s.problem("rocm-smi", s.idle.reason)
+	s.energy.missed(s.node.Time)
 	return s.seen.nothing(&s.node, &s.idle)
 }
 
@@ -181,6 +186,7 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 	a := arrange(entries)
 	s.node.Devices = a.devices
 	s.energy.unwrap(s.node.Devices, s.node.Time)
+	s.energy.missed(s.node.Time)
 	for _, id := range a.clashes {
 		s.node.Problems = append(s.node.Problems, gpu.Problem{Device: id, What: "identity", Err: errClash})
 	}
