@@ -53,8 +53,8 @@ type AMD struct {
 var _ gpu.Source = (*AMD)(nil)
 
 // NewAMD returns a source that reads what belongs to the wanted groups. A configured path is the runner's business.
-func NewAMD(_ *AMDConfig, runner command.Runner, want gpu.Group) *AMD {
-	return &AMD{
+func NewAMD(_ *AMDConfig, runner command.Runner, want gpu.Group, opts ...Option) *AMD {
+	s := &AMD{
 		runner:     runner,
 		want:       want,
 		now:        time.Now,
@@ -64,6 +64,10 @@ func NewAMD(_ *AMDConfig, runner command.Runner, want gpu.Group) *AMD {
 		seen:       newSeen(command.AMDSMI),
 		energy:     make(accumulators),
 	}
+	for _, opt := range opts {
+		opt(&s.now)
+	}
+	return s
 }
 
 // Close implements gpu.Source. There is nothing to release.
@@ -112,10 +116,10 @@ func (s *AMD) Read(ctx context.Context) (*gpu.Node, error) {
 		steps = append(steps, stepStatic)
 		due = true
 	}
-	s.listed = listed
 	if changed {
-		s.static = nil // it is known by number, and a number may mean another device now
+		s.renumber(listed)
 	}
+	s.listed = listed
 	s.keep(due, answers)
 	s.complain(steps, answers, err)
 	s.fill(metric.records, answers, list.err == nil)

@@ -117,6 +117,21 @@ func staticOf(r record) amdStatic {
 	return s
 }
 
+// renumber keeps of what is known by number that of the devices which are listed under any number now, until it is read again.
+func (s *AMD) renumber(listed []amdListed) {
+	before := s.static
+	s.static, s.stale = make(map[int]amdStatic, len(listed)), true
+	for i := range listed {
+		l := listed[i]
+		for _, old := range s.listed {
+			l.index = old.index
+			if known, ok := before[old.index]; ok && l.address != (address{}) && l.same(&old) {
+				s.static[listed[i].index] = known
+			}
+		}
+	}
+}
+
 // limits reads the section limit. The limit of power is the cap that holds now, not the highest that may be set. Until 6.0
 // the limits of temperature had no other name than the sensor's and were the ones at which the device slows down.
 func (s *amdStatic) limits(r record) {
