@@ -77,7 +77,7 @@ type accessFunc func(d *dir, name string, buf []byte) ([]byte, error)
 // newBoard returns a GPU whose task reads it.
 func newBoard(s *Source, address string) *board {
 	b := &board{
-		root: s.cfg.RootPath, address: address, want: s.want, wake: s.cfg.WakeDevices, decode: s.decode, access: s.access,
+		root: s.cfg.RootPath, address: address, want: s.want, wake: s.cfg.WakeDevices, decode: s.decode, access: s.access, epoch: s.epoch,
 		buf: make([]byte, 16<<10),
 	}
 	b.task = &task{run: b.read, release: b.close}

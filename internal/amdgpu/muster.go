@@ -17,6 +17,7 @@ func (s *Source) muster(now time.Time) {
 	s.boards = slices.DeleteFunc(s.boards, func(b *board) bool {
 		// A GPU that was handed to another driver is no loss.
 		if s.inv.card(b.address) == nil && (!b.seen || s.inv.foreign(b.address)) {
+			s.epoch = max(s.epoch, b.epoch+1)
 			b.task.retire()
 			return true
 		}

@@ -162,7 +162,7 @@ func TestFoundElsewhere(t *testing.T) {
 func TestHandedOver(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, withoutProcesses)
-	read(t, source)
+	before := read(t, source).Devices[0]
 	unplug(t, tree, m.Cards[0], false)
 	assert.Len(t, read(t, source).Devices, 2)
 	require.NoError(t, os.Symlink("../../../bus/pci/drivers/vfio-pci", tree.Path(m.Cards[0].Dir()+"/driver")))
@@ -170,6 +170,14 @@ func TestHandedOver(t *testing.T) {
 	require.Len(t, node.Devices, 1)
 	assert.Equal(t, "3a51e0c2d4b70011", node.Devices[0].ID)
 	assert.Equal(t, [3]int64{1, 0, 1}, presence(node))
+
+	// It comes back: its counters have begun anew meanwhile.
+	unbound := tree.Path(m.Cards[0].Dir() + "/driver")
+	require.NoError(t, os.Remove(unbound))
+	plug(t, tree, m.Cards[0])
+	after := read(t, source).Devices[0]
+	assert.Equal(t, before.ID, after.ID)
+	assert.Greater(t, after.Epoch, before.Epoch)
 }
 
 // TestReloadedBetweenReads: a driver that was loaded anew between two reads, and numbered the cards otherwise, mixes up nothing.

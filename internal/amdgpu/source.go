@@ -40,6 +40,7 @@ type Source struct {
 	scanned  *inventory // what the scan leaves
 	inv      *inventory // as of the last scan that ended
 	boards   []*board   // by address
+	epoch    uint64     // of GPUs that are found now: later than any of a GPU that was handed over
 	procs    *processReader
 	kfd      *kfdReader
 	uses     []use
