@@ -18,7 +18,8 @@ const (
 	// staticEvery is after how many reads that which hardly changes is read again: names, versions, limits. It is read at
 	// once when the list of devices changes.
 	staticEvery = 10
-	// slowStrikes is how often the PCIe call may fail to end in time, one time after the other, before it is left out.
+	// slowStrikes is how often the PCIe call may fail to end in time, one time after the other, before it is left out, for
+	// forgetAfter reads: it may have been the driver that hung for a while, and not this call.
 	slowStrikes = 2
 	// exactProcesses is the version of the library, ROCm 10.0, since which a process is listed under those devices only
 	// that it uses.
@@ -36,6 +37,7 @@ type AMD struct {
 	// exceptions are what commands ended with since then. They are run with fewer options.
 	exceptions map[step]error
 	strikes    int // against the PCIe call
+	spared     int // reads without it
 	reads      int // since the static part was read
 	listed     []amdListed
 	static     map[int]amdStatic
@@ -136,6 +138,11 @@ func (s *AMD) steps(due bool) []step {
 		steps = []step{stepVersion, stepList, stepStatic}
 	}
 	steps = append(steps, stepMetric, stepProcess, stepXGMI)
+	if s.strikes >= slowStrikes {
+		if s.spared++; s.spared > forgetAfter {
+			s.spared, s.strikes = 0, slowStrikes-1
+		}
+	}
 	if s.strikes < slowStrikes {
 		steps = append(steps, stepPCIe)
 	}
