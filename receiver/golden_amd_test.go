@@ -75,10 +75,10 @@ func passHalfAMinute(m *amdgpusim.Machine) {
 			table.Energy += uint64(table.SocketPower) * halfAMinute * perJoule
 		case *amdgpusim.MetricsV1x6:
 			table.Energy += uint64(table.SocketPower) * halfAMinute * perJoule
-			passLimits(&table.Residencies)
+			passLimits(&table.Residencies, halfAMinute)
 		case *amdgpusim.MetricsV1x8:
 			table.Energy += uint64(table.SocketPower) * halfAMinute * perJoule
-			passLimits(&table.Residencies)
+			passLimits(&table.Residencies, halfAMinute)
 		}
 	}
 	counted := map[*amdgpusim.Client]bool{}
@@ -103,8 +103,9 @@ func passHalfAMinute(m *amdgpusim.Machine) {
 // worked is for how many seconds of the half minute each engine worked.
 var worked = map[string]int64{"gfx": 15, "dma": 1, "dec": 3, "enc": 6}
 
-func passLimits(r *amdgpusim.Residencies) {
-	r.SystemClock += halfAMinute * perSecond
-	r.Accumulations += 15_000
-	r.PPT += 5_000
+// passLimits has time pass, in a third of which the power was limited.
+func passLimits(r *amdgpusim.Residencies, seconds float64) {
+	r.SystemClock += uint64(seconds * perSecond)
+	r.Accumulations += uint32(seconds * 500)
+	r.PPT += uint32(seconds * 500 / 3)
 }

@@ -21,7 +21,7 @@ import (
 // soakSeen is what is known from the messages before.
 type soakSeen struct {
 	well      map[string][]string // what is told of a device when all is well, by hw.id
-	slots     map[string]int      // which GPU it is
+	places    map[string]string   // at which PCI address it is
 	xids      map[string]otlptest.Point
 	waiting   map[string]float64 // XIDs by series, of which the metric has not told yet
 	processes map[string]bool    // that the events have told of

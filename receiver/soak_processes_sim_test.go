@@ -88,3 +88,12 @@ func (c *soakCluster) text() string {
 	}
 	return b.String()
 }
+
+// mend ends what is wrong with what runs: the API server tells all, and no process of a pod that has ended is left.
+func (c *soakCluster) mend() {
+	c.catchUp()
+	c.end(func(p *soakProcess) bool {
+		_, err := os.Stat(filepath.Join(c.proc, p.folder(), "stat"))
+		return err != nil || p.container != nil && !slices.Contains(c.pods, p.container.pod)
+	})
+}

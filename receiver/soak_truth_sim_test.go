@@ -7,22 +7,11 @@ package gpureceiver
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
-
-// mend ends what is wrong with what runs: the API server tells all, and no process of a pod that has ended is left.
-func (c *soakCluster) mend() {
-	c.catchUp()
-	c.end(func(p *soakProcess) bool {
-		_, err := os.Stat(filepath.Join(c.proc, p.folder(), "stat"))
-		return err != nil || p.container != nil && !slices.Contains(c.pods, p.container.pod)
-	})
-}
 
 // wrong tells what is not sent as it is.
 func (s *soak) wrong(points []otlptest.Point) string {
@@ -38,7 +27,7 @@ func (s *soak) wrong(points []otlptest.Point) string {
 			processes = append(processes, fmt.Sprint(id, " ", p.Attributes["process.pid"], " ", p.Value, " ", p.Resource["container.id"], " ", p.Resource["k8s.pod.name"]))
 		}
 	}
-	wantDevices, wantHolders, wantProcesses := s.truth()
+	wantDevices, wantHolders, wantProcesses := s.node.truth()
 	var b strings.Builder
 	for _, compare := range []struct {
 		what      string
@@ -51,41 +40,4 @@ func (s *soak) wrong(points []otlptest.Point) string {
 		}
 	}
 	return b.String()
-}
-
-func (s *soak) truth() (devices, holders, processes []string) {
-	for i := range soaked {
-		devices = append(devices, s.machine.uuid(i)+" ok")
-	}
-	ids := map[string]bool{}
-	for _, at := range s.machine.places() {
-		id := s.machine.id(at)
-		ids[id] = true
-		if at.mig >= 0 {
-			devices = append(devices, id+" ok")
-		}
-	}
-	for _, p := range s.cluster.pods {
-		for _, made := range p.containers {
-			for id := range ids {
-				if slices.ContainsFunc(made.held, func(name string) bool { return s.isOf(id, name) }) {
-					holders = append(holders, fmt.Sprint(id, " ", p.name, " ", made.name))
-				}
-			}
-		}
-	}
-	for _, p := range s.cluster.processes {
-		container, pod := any(nil), any(nil)
-		if p.container != nil {
-			container, pod = p.container.id, p.container.pod.name
-		}
-		processes = append(processes, fmt.Sprint(s.machine.id(p.at), " ", p.pid, " ", float64(p.memory<<20), " ", container, " ", pod))
-	}
-	return devices, holders, processes
-}
-
-// isOf tells whether the kubelet's name is of a leaf device. A GPU that was partitioned after it was allocated is all of its parts.
-func (s *soak) isOf(id, name string) bool {
-	name, _, _ = strings.Cut(name, "::")
-	return name == id || name == s.machine.uuid(0) && strings.HasPrefix(id, "MIG-")
 }

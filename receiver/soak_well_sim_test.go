@@ -33,7 +33,7 @@ func ofDevice(points []otlptest.Point, id string) []string {
 func (s *soak) checkUntouched(points []otlptest.Point) []string {
 	var found []string
 	for id, want := range s.seen.well {
-		if slot, there := s.seen.slots[id]; !there || s.machine.touched[slot] {
+		if at, there := s.seen.places[id]; !there || s.node.touched(at) {
 			continue
 		}
 		if slices.ContainsFunc(points, func(p otlptest.Point) bool {
@@ -60,21 +60,13 @@ func without(all, less []string) []string {
 // heal ends all that is wrong, and reads until what is sent is what is true.
 func (s *soak) heal() {
 	s.t.Helper()
-	if s.machine.away {
-		s.apply()
-		s.look(10 * time.Second)
-	}
 	s.note("all is mended")
-	s.machine.mend()
+	s.node.mend()
 	s.jump = 0
-	for s.kubelet != "" {
-		s.changeKubelet()
-	}
-	s.cluster.mend()
 	var wrong string
 	well := 0
 	for range 200 {
-		s.machine.pass(10)
+		s.pass(10)
 		s.apply()
 		points := s.look(10 * time.Second)
 		if wrong = s.wrong(points) + s.lacking(points); wrong == "" {
@@ -106,11 +98,12 @@ func (s *soak) remember(points []otlptest.Point) {
 	if s.seen.well == nil {
 		s.seen.well = map[string][]string{}
 	}
-	s.seen.slots = map[string]int{}
+	s.seen.places = map[string]string{}
 	for _, p := range otlptest.Of(points, "hw.gpu.info") {
 		id := p.Attributes["hw.id"].(string)
 		s.seen.well[id] = ofDevice(points, id)
-		s.seen.slots[id] = max(0, slices.IndexFunc(soakAddresses[:], func(a string) bool { return a == p.Attributes["hw.gpu.pci.address"] }))
+		s.seen.places[id], _ = p.Attributes["hw.gpu.pci.address"].(string)
 	}
-	s.machine.touched = [soaked]bool{}
+	s.history.ClockSet = false
+	s.node.settle()
 }

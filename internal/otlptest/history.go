@@ -5,6 +5,7 @@ package otlptest
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,10 @@ type History struct {
 	Restarted []string
 	// States are the states of the devices in the last message, by hw.id, and Before those of the message before.
 	States, Before map[string]string
+	// ClockSet: the clock was set back or ahead, so that what begins anew may do so before the last point.
+	ClockSet bool
+	// Changing are attributes of a device that may become others, beside the version of its driver.
+	Changing []string
 
 	counters   map[string]Point
 	identities map[string]map[string]any // what is known of a device that the last message told of
@@ -85,9 +90,9 @@ func (h *History) count(found *violations, p *Point) (delta, elapsed float64) {
 	case p.Start == last.Start:
 		return p.Value - last.Value, time.Duration(max(p.Time, last.Time) - last.Time).Seconds()
 	case p.Time < last.Time: // the clock was set back
-	case p.Start < last.Start:
+	case p.Start < last.Start && !h.ClockSet:
 		found.add("%s started at %v, and then at %v", series, last.Start.AsTime(), p.Start.AsTime())
-	case p.Start < last.Time:
+	case p.Start < last.Time && !h.ClockSet:
 		found.add("%s started anew at %v, before its last point of %v", series, p.Start.AsTime(), last.Time.AsTime())
 	default:
 		h.Restarted = append(h.Restarted, series)
@@ -104,7 +109,7 @@ func (h *History) identify(found *violations, id string, p *Point) {
 	}
 	for name, value := range known {
 		now, ok := p.Attributes[name]
-		if !ok || now != value && name != "hw.driver_version" {
+		if !ok || now != value && name != "hw.driver_version" && !slices.Contains(h.Changing, name) {
 			found.add("%s: %s was %v and is %v", id, name, value, now)
 		}
 	}

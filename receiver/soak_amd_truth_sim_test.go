@@ -1,0 +1,137 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package gpureceiver
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+// soakUse is a process on a GPU or a partition.
+type soakUse struct {
+	pid, client int
+	card        *soakCard
+	partition   int
+	memory      int64 // bytes
+}
+
+// run starts a process, sometimes under the number of one that has ended.
+func (n *soakAMD) run(c *soakCard) {
+	if c.fate != "" || n.unloaded || c.Status != "active" || n.tool != "" && c.XCCs == 0 {
+		return
+	}
+	n.serial++
+	u := soakUse{pid: 60000 + n.rng.IntN(8), client: n.serial, card: c, partition: n.rng.IntN(len(c.Partitions)), memory: int64(1+n.rng.IntN(3000)) << 20}
+	n.end(func(o *soakUse) bool { return o.pid == u.pid })
+	n.processes = append(n.processes, u)
+}
+
+func (n *soakAMD) end(which func(*soakUse) bool) {
+	n.processes = slices.DeleteFunc(n.processes, func(u soakUse) bool { return which(&u) })
+}
+
+func (u *soakUse) name() string { return fmt.Sprint("job-", u.client) }
+
+func (u *soakUse) process() amdgpusim.Process {
+	p := &u.card.Partitions[u.partition]
+	number := u.card.Number
+	if p.XCP != "" {
+		number = p.Number
+	}
+	made := amdgpusim.Process{PID: u.pid, Name: u.name(), Files: []amdgpusim.File{{
+		FD: 20, Target: fmt.Sprint("/dev/dri/renderD", 128+number),
+		Client: &amdgpusim.Client{ID: uint64(u.client), Address: u.card.Address, Keys: []string{amdgpusim.VRAM(u.memory >> 10)}},
+	}}}
+	if u.card.XCCs > 0 {
+		made.Compute = []amdgpusim.ComputeUse{{GPUID: p.GPUID, VRAM: u.memory, Occupied: 8}}
+	}
+	return made
+}
+
+func (n *soakAMD) truth() (devices, holders, processes []string) {
+	for _, c := range n.cards {
+		devices = append(devices, c.id()+" ok")
+		if ids := c.leaves(); len(ids) > 1 {
+			for _, id := range ids {
+				devices = append(devices, id+" ok")
+			}
+		}
+	}
+	for _, u := range n.processes {
+		processes = append(processes, fmt.Sprint(u.card.leaves()[u.partition], " ", u.pid, " ", float64(u.memory), " ", nil, " ", nil))
+	}
+	return devices, nil, processes
+}
+
+// soakEnergy is an energy counter that was sent.
+type soakEnergy struct {
+	point  otlptest.Point
+	joules float64 // that the GPU had drawn
+	resets int
+}
+
+// wrongReadings compares what is told with what is so: a reading may be absent, but it is never another.
+func (n *soakAMD) wrongReadings(points []otlptest.Point) []string {
+	var found []string
+	counted := 0.0
+	for _, p := range points {
+		id, _ := p.Attributes["hw.id"].(string)
+		if p.Metric == "hw.gpu.count" {
+			counted += p.Value
+		}
+		for _, c := range n.cards {
+			i := slices.Index(c.leaves(), id)
+			if want, ok := c.reading(&p, i); ok && (id == c.id() || i >= 0) && want != p.Value {
+				found = append(found, fmt.Sprintf("%s is %v, not %v", p.Series(), p.Value, want))
+			}
+			if p.Metric == "hw.energy" && id == c.id() {
+				found = append(found, n.wrongEnergy(c, p)...)
+			}
+		}
+	}
+	if counted != float64(len(n.cards)) && n.seen.well != nil && n.tool == "" {
+		found = append(found, fmt.Sprintf("%v GPUs are counted, of %d: %v", counted, len(n.cards), n.history.States))
+	}
+	return found
+}
+
+// reading is what a reading of a GPU, or of its partition, is.
+func (c *soakCard) reading(p *otlptest.Point, partition int) (float64, bool) {
+	divided := len(c.Partitions) > 1
+	switch {
+	case divided && partition >= 0:
+		return float64(c.Partitions[partition].Used), p.Metric == "hw.gpu.memory.usage"
+	case p.Metric == "hw.power":
+		return c.watts(), true
+	case p.Metric == "hw.gpu.memory.usage":
+		return float64(c.Readings.VRAMUsed), true
+	case p.Metric == "hw.gpu.utilization" && p.Attributes["hw.gpu.task"] == "general":
+		return float64(c.Readings.Busy) / 100, true
+	case p.Metric == "hw.temperature" && p.Attributes["hw.sensor_location"] == "hotspot":
+		return float64(c.Readings.Junction) / 1000, true
+	case p.Metric == "hw.errors" && p.Attributes["hw.gpu.error.block"] == "umc" && p.Attributes["error.type"] == "corrected":
+		return float64(c.errors), true
+	}
+	return 0, false
+}
+
+// wrongEnergy demands that a counter which goes on has grown by what the GPU has drawn.
+func (n *soakAMD) wrongEnergy(c *soakCard, p otlptest.Point) []string {
+	before, ok := n.energy[c.id()]
+	n.energy[c.id()] = soakEnergy{p, c.joules, c.resets}
+	if !ok || before.point.Start != p.Start {
+		return nil
+	}
+	grown, drawn := p.Value-before.point.Value, c.joules-before.joules
+	off := 2 + drawn/1e4 // the tools' unit is not exact
+	if grown > drawn+off || grown < drawn-off && c.resets == before.resets && !n.history.ClockSet {
+		return []string{fmt.Sprintf("%s grew by %v J, of %v that were drawn", p.Series(), grown, drawn)}
+	}
+	return nil
+}
