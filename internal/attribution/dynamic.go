@@ -109,9 +109,17 @@ func claimOf(d *podresources.Dynamic) kube.Claim {
 	return kube.Claim{Namespace: d.ClaimNamespace, Name: d.Claim}
 }
 
-// forAdmin tells whether a device was given for administration, as far as it is known: then nobody holds it by that.
-func (r *dynamicResolver) forAdmin(d *podresources.Dynamic) bool {
-	return r.claims != nil && r.claims.ForAdmin(claimOf(d), kube.ClaimedDevice{Driver: d.Driver, Pool: d.Pool, Device: d.Device})
+// holds tells whether a container of a pod holds a device of a claim that it has, as far as it is known: it may be there for
+// administration, or for another container. The pod is nil where it is not known.
+func (r *dynamicResolver) holds(pod *kube.Pod, container string, d *podresources.Dynamic) bool {
+	if r.claims == nil {
+		return true
+	}
+	var requests []string
+	if pod != nil {
+		requests = pod.Requests(container, d.Claim)
+	}
+	return r.claims.Holds(claimOf(d), kube.ClaimedDevice{Driver: d.Driver, Pool: d.Pool, Device: d.Device}, requests)
 }
 
 // resolve returns the keys of the devices that a claim was given; none where they cannot be told. It asks in turn: the

@@ -66,8 +66,9 @@ func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresource
 		if vendor != "" && vendor != node.Vendor {
 			return
 		}
-		if a.allocations.resolver.forAdmin(dynamic) {
-			return // to look after the device, which is others'
+		name := podContainer{namespace: allocation.Namespace, pod: allocation.Pod, name: allocation.Container}
+		if !a.allocations.resolver.holds(a.containers.podNamed(name, &d.users), allocation.Container, dynamic) {
+			return // the device is others'
 		}
 		keys = a.allocations.resolver.resolve(dynamic, &d.index)
 	} else {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,15 +18,15 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// Claims tells which devices ResourceClaims were given for administration (adminAccess): to look after them, beside whoever has
-// them. The kubelet does not tell. Each claim is asked for once, as what it was given does not change while a pod has it. It is not
-// safe for concurrent use.
+// Claims tells for which of their requests ResourceClaims were given devices, and which for administration (adminAccess): to look
+// after them, beside whoever has them. The kubelet does not tell. Each claim is asked for once, as what it was given does not change
+// while a pod has it. It is not safe for concurrent use.
 type Claims struct {
 	client   dynamic.Interface
 	resolve  resolveFunc
 	now      func() time.Time
 	resource schema.GroupVersionResource // as it is served; zero before it was looked up
-	known    map[Claim]map[ClaimedDevice]bool
+	known    map[Claim][]given
 	failure  error
 	failed   Claim     // of which
 	due      time.Time // when to ask again
@@ -36,6 +38,13 @@ type Claim struct{ Namespace, Name string }
 // ClaimedDevice names a device that a claim was given.
 type ClaimedDevice struct{ Driver, Pool, Device string }
 
+// given is a device that a claim was given for a request.
+type given struct {
+	device  ClaimedDevice
+	request string
+	admin   bool
+}
+
 // retryClaims is how long nothing is asked after a failure.
 const retryClaims = time.Minute
 
@@ -45,7 +54,7 @@ func NewClaims(clients *Clients) *Claims {
 		client:  clients.Dynamic,
 		resolve: (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
 		now:     time.Now,
-		known:   make(map[Claim]map[ClaimedDevice]bool),
+		known:   make(map[Claim][]given),
 	}
 }
 
@@ -57,20 +66,32 @@ func (c *Claims) Wants(claim Claim) bool {
 
 // Ask asks for a claim.
 func (c *Claims) Ask(ctx context.Context, claim Claim) {
-	admin, err := c.get(ctx, claim)
+	all, err := c.get(ctx, claim)
 	if err != nil {
 		c.failure, c.failed, c.due = err, claim, c.now().Add(retryClaims)
 		return
 	}
-	c.known[claim], c.failure = admin, nil
+	c.known[claim], c.failure = all, nil
 }
 
-// ForAdmin tells whether a claim is known to have been given a device for administration alone.
-func (c *Claims) ForAdmin(claim Claim, device ClaimedDevice) bool { return c.known[claim][device] }
+// Holds tells whether a container that is given these requests of a claim, or the whole where there are none, holds a device by
+// them: not what is there for administration alone, or for other requests. A device of which nothing is known it does.
+func (c *Claims) Holds(claim Claim, device ClaimedDevice, requests []string) bool {
+	known := false
+	for _, g := range c.known[claim] {
+		if g.device != device {
+			continue
+		}
+		if known = true; !g.admin && (len(requests) == 0 || slices.Contains(requests, g.request)) {
+			return true
+		}
+	}
+	return !known
+}
 
 // Keep forgets the claims that are not to be kept.
 func (c *Claims) Keep(kept func(Claim) bool) {
-	maps.DeleteFunc(c.known, func(claim Claim, _ map[ClaimedDevice]bool) bool { return !kept(claim) })
+	maps.DeleteFunc(c.known, func(claim Claim, _ []given) bool { return !kept(claim) })
 	if c.failure != nil && !kept(c.failed) {
 		c.failure = nil
 	}
@@ -79,7 +100,7 @@ func (c *Claims) Keep(kept func(Claim) bool) {
 // Err tells why claims could not be read of late.
 func (c *Claims) Err() error { return c.failure }
 
-func (c *Claims) get(ctx context.Context, claim Claim) (map[ClaimedDevice]bool, error) {
+func (c *Claims) get(ctx context.Context, claim Claim) ([]given, error) {
 	resource := schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}
 	if c.resource.Empty() {
 		mapping, err := c.resolve(ctx, resource)
@@ -93,37 +114,33 @@ func (c *Claims) get(ctx context.Context, claim Claim) (map[ClaimedDevice]bool, 
 		Get(context.WithValue(ctx, onceKey{}, &later), claim.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		return forAdmin(object), nil
+		return allGiven(object), nil
 	case notServed(err):
 		c.resource = schema.GroupVersionResource{} // it may be served in another version by now
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	}
-	hint := "until it is known, a claim with adminAccess counts as one that holds its devices"
+	hint := "until it is known, a claim with adminAccess counts as one that holds its devices, and one in parts as the whole"
 	if apierrors.IsForbidden(err) {
 		hint = "grant get on " + resource.String() + "; " + hint
 	}
 	return nil, fmt.Errorf("kube: get %s %s/%s: %w; %s", resource, claim.Namespace, claim.Name, err, hint)
 }
 
-// forAdmin returns the devices that a claim was given for administration, and not to use as well.
-func forAdmin(claim *unstructured.Unstructured) map[ClaimedDevice]bool {
+// allGiven returns the devices that a claim was given.
+func allGiven(claim *unstructured.Unstructured) []given {
 	results, _, _ := unstructured.NestedSlice(claim.Object, "status", "allocation", "devices", "results")
-	var devices map[ClaimedDevice]bool
+	all := make([]given, 0, len(results))
 	for _, object := range results {
 		result, _ := object.(map[string]any)
-		var device ClaimedDevice
-		device.Driver, _ = result["driver"].(string)
-		device.Pool, _ = result["pool"].(string)
-		device.Device, _ = result["device"].(string)
-		admin, _ := result["adminAccess"].(bool)
-		if before, ok := devices[device]; ok {
-			admin = admin && before
-		}
-		if devices == nil {
-			devices = make(map[ClaimedDevice]bool, len(results))
-		}
-		devices[device] = admin
+		var g given
+		g.device.Driver, _ = result["driver"].(string)
+		g.device.Pool, _ = result["pool"].(string)
+		g.device.Device, _ = result["device"].(string)
+		g.admin, _ = result["adminAccess"].(bool)
+		request, _ := result["request"].(string)
+		g.request, _, _ = strings.Cut(request, "/") // behind it is which of its alternatives was taken
+		all = append(all, g)
 	}
-	return devices
+	return all
 }

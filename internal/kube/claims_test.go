@@ -35,6 +35,7 @@ status:
       - {request: use, driver: gpu.nvidia.com, pool: n1, device: gpu-2, adminAccess: false}
       - {request: use, driver: gpu.nvidia.com, pool: n1, device: gpu-3}
       - {request: look, driver: gpu.nvidia.com, pool: n1, device: gpu-3, adminAccess: true}
+      - {request: any/first, driver: gpu.nvidia.com, pool: n1, device: gpu-4}
 `
 
 func newTestClaims(t *testing.T, objects ...runtime.Object) (c *Claims, client *dynamicfake.FakeDynamicClient, now *time.Time) {
@@ -53,17 +54,23 @@ func TestClaims(t *testing.T) {
 	c, client, _ := newTestClaims(t, slice(t, claimV1Beta1))
 	claim := Claim{"ml", "c1"}
 	device := func(name string) ClaimedDevice { return ClaimedDevice{"gpu.nvidia.com", "n1", name} }
-	assert.False(t, c.ForAdmin(claim, device("gpu-0")), "not known yet")
+	assert.True(t, c.Holds(claim, device("gpu-0"), nil), "not known yet")
 	require.True(t, c.Wants(claim))
 	c.Ask(t.Context(), claim)
 	require.NoError(t, c.Err())
 	assert.False(t, c.Wants(claim), "for good")
-	assert.True(t, c.ForAdmin(claim, device("gpu-0")))
-	assert.False(t, c.ForAdmin(claim, device("gpu-1")))
-	assert.False(t, c.ForAdmin(claim, device("gpu-2")), "also to use it")
-	assert.False(t, c.ForAdmin(claim, device("gpu-3")), "also to use it")
-	assert.False(t, c.ForAdmin(claim, ClaimedDevice{"gpu.nvidia.com", "n2", "gpu-0"}))
-	assert.False(t, c.ForAdmin(Claim{"other", "c1"}, device("gpu-0")))
+	assert.False(t, c.Holds(claim, device("gpu-0"), nil))
+	assert.True(t, c.Holds(claim, device("gpu-1"), nil))
+	assert.True(t, c.Holds(claim, device("gpu-2"), nil), "also to use it")
+	assert.True(t, c.Holds(claim, device("gpu-3"), nil), "also to use it")
+	assert.True(t, c.Holds(claim, ClaimedDevice{"gpu.nvidia.com", "n2", "gpu-0"}, nil))
+	assert.True(t, c.Holds(Claim{"other", "c1"}, device("gpu-0"), nil))
+
+	assert.True(t, c.Holds(claim, device("gpu-1"), []string{"other", "use"}))
+	assert.False(t, c.Holds(claim, device("gpu-1"), []string{"look"}), "of another request")
+	assert.False(t, c.Holds(claim, device("gpu-3"), []string{"look"}), "another container uses it")
+	assert.True(t, c.Holds(claim, device("gpu-4"), []string{"any"}), "the first of several that would do")
+	assert.False(t, c.Holds(claim, device("gpu-4"), []string{"use"}))
 
 	c.Ask(t.Context(), Claim{"ml", "gone"})
 	require.NoError(t, c.Err())
@@ -98,7 +105,7 @@ func TestClaimsRefused(t *testing.T) {
 	refuse = nil
 	c.Ask(t.Context(), claim)
 	require.NoError(t, c.Err())
-	assert.True(t, c.ForAdmin(claim, ClaimedDevice{"gpu.nvidia.com", "n1", "gpu-0"}))
+	assert.False(t, c.Holds(claim, ClaimedDevice{"gpu.nvidia.com", "n1", "gpu-0"}, nil))
 }
 
 func TestClaimsNotServed(t *testing.T) {
@@ -115,10 +122,10 @@ func TestClaimOfAnyShape(t *testing.T) {
 		nil, "text",
 		map[string]any{"allocation": "text"},
 		map[string]any{"allocation": map[string]any{"devices": map[string]any{"results": "text"}}},
-		map[string]any{"allocation": map[string]any{"devices": map[string]any{"results": []any{"text", nil, map[string]any{"driver": true, "adminAccess": "true"}}}}},
+		map[string]any{"allocation": map[string]any{"devices": map[string]any{"results": []any{"text", nil, map[string]any{"driver": true, "request": int64(1), "adminAccess": "true"}}}}},
 	} {
-		for _, admin := range forAdmin(&unstructured.Unstructured{Object: map[string]any{"status": status}}) {
-			assert.False(t, admin)
+		for _, g := range allGiven(&unstructured.Unstructured{Object: map[string]any{"status": status}}) {
+			assert.False(t, g.admin)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type Pod struct {
 	Containers           []Container             // of all kinds, in the pod's order; those with a status
 	WantsDevices         bool                    // it asks for something that a device plugin or a driver hands out
 	Early                *Early                  // nil where none of its init containers asks for devices to end with it
+	parts                map[part][]string       // of claims
 }
 
 // Container is a container of a pod.
@@ -59,6 +60,7 @@ func storePod(pod *corev1.Pod, options *PodsOptions) *storedPod {
 
 			WantsDevices: wantsDevices(&pod.Spec),
 			Early:        earlyOf(&pod.Spec),
+			parts:        partsOf(pod),
 		},
 	}
 }

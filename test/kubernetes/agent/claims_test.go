@@ -21,6 +21,12 @@ import (
 // claim makes a claim of the devices with these UUIDs, each a request of its own.
 func (w *world) claim(t *testing.T, name string, uuids ...string) {
 	t.Helper()
+	w.claimFor(t, false, name, uuids...)
+}
+
+// claimFor makes one that is for administration, or not.
+func (w *world) claimFor(t *testing.T, admin bool, name string, uuids ...string) {
+	t.Helper()
 	class := &resourcev1.DeviceClass{
 		ObjectMeta: metav1.ObjectMeta{Name: driverName},
 		Spec: resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{
@@ -38,7 +44,7 @@ func (w *world) claim(t *testing.T, name string, uuids ...string) {
 		of.Spec.Devices.Requests = append(of.Spec.Devices.Requests, resourcev1.DeviceRequest{
 			Name: fmt.Sprint("gpu-", i),
 			Exactly: &resourcev1.ExactDeviceRequest{
-				DeviceClassName: driverName,
+				DeviceClassName: driverName, AdminAccess: &admin,
 				Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{
 					Expression: fmt.Sprintf("device.attributes[%q].uuid == %q", driverName, uuid),
 				}}},

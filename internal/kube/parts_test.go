@@ -1,0 +1,48 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestRequests(t *testing.T) {
+	ready, made := "ready", "pod-made-x7k2p"
+	claims := func(of ...corev1.ResourceClaim) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Claims: of}
+	}
+	pod := &corev1.Pod{
+		Spec: corev1.PodSpec{
+			ResourceClaims: []corev1.PodResourceClaim{
+				{Name: "a", ResourceClaimName: &ready}, {Name: "b", ResourceClaimTemplateName: new(string)},
+			},
+			InitContainers: []corev1.Container{{Name: "init", Resources: claims(corev1.ResourceClaim{Name: "b", Request: "z"})}},
+			Containers: []corev1.Container{
+				{Name: "two", Resources: claims(corev1.ResourceClaim{Name: "a", Request: "x"}, corev1.ResourceClaim{Name: "a", Request: "y"})},
+				{Name: "whole", Resources: claims(corev1.ResourceClaim{Name: "a"}, corev1.ResourceClaim{Name: "b", Request: "x"})},
+			},
+		},
+		Status: corev1.PodStatus{
+			ResourceClaimStatuses: []corev1.PodResourceClaimStatus{{Name: "a"}, {Name: "b", ResourceClaimName: &made}},
+			ExtendedResourceClaimStatus: &corev1.PodExtendedResourceClaimStatus{
+				ResourceClaimName: "extended",
+				RequestMappings: []corev1.ContainerExtendedResourceRequest{
+					{ContainerName: "two", ResourceName: "nvidia.com/gpu", RequestName: "container-0-request-0"},
+				},
+			},
+		},
+	}
+	stored := &storePod(pod, &PodsOptions{}).pod
+	assert.Equal(t, []string{"z"}, stored.Requests("init", made))
+	assert.Equal(t, []string{"x", "y"}, stored.Requests("two", ready))
+	assert.Equal(t, []string{"container-0-request-0"}, stored.Requests("two", "extended"))
+	assert.Empty(t, stored.Requests("whole", ready))
+	assert.Equal(t, []string{"x"}, stored.Requests("whole", made))
+	assert.Empty(t, stored.Requests("whole", "extended"))
+
+	assert.Nil(t, partsOf(&corev1.Pod{}), "as most pods have none")
+}
