@@ -82,26 +82,32 @@ func (r *dynamicResolver) prepare(ctx context.Context, list []podresources.Alloc
 	}
 }
 
-// lookUpClaims asks for the claims of GPUs that are not known yet, and forgets those that are not allocated any more.
-func (r *dynamicResolver) lookUpClaims(ctx context.Context, list []podresources.Allocation) {
+// lookUpClaims asks for the claims of GPUs, and of init containers, that are not known yet, and forgets those that are not allocated
+// any more.
+func (r *dynamicResolver) lookUpClaims(ctx context.Context, list []podresources.Allocation, early []kube.Claim) {
 	if r.claims == nil {
 		return
 	}
 	r.claims.Keep(func(claim kube.Claim) bool {
-		return slices.ContainsFunc(list, func(a podresources.Allocation) bool { return a.Dynamic != nil && claimOf(a.Dynamic) == claim })
+		return slices.Contains(early, claim) ||
+			slices.ContainsFunc(list, func(a podresources.Allocation) bool { return a.Dynamic != nil && claimOf(a.Dynamic) == claim })
 	})
 	ctx, cancel := briefly(ctx)
 	defer cancel()
 	asked := 0
+	ask := func(claim kube.Claim) {
+		if asked < maxClaims && ctx.Err() == nil && r.claims.Wants(claim) {
+			asked++
+			r.claims.Ask(ctx, claim)
+		}
+	}
 	for i := range list {
-		d := list[i].Dynamic
-		if d == nil || !r.claims.Wants(claimOf(d)) || (!ofVendor(d) && len(r.fromCDI(d)) == 0) {
-			continue
+		if d := list[i].Dynamic; d != nil && (ofVendor(d) || len(r.fromCDI(d)) > 0) {
+			ask(claimOf(d))
 		}
-		if asked++; asked > maxClaims || ctx.Err() != nil {
-			return
-		}
-		r.claims.Ask(ctx, claimOf(d))
+	}
+	for _, claim := range early {
+		ask(claim)
 	}
 }
 

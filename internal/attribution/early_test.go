@@ -4,12 +4,17 @@
 package attribution
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -89,4 +94,63 @@ func TestInitContainerKeepsAGPU(t *testing.T) {
 		assert.True(t, node.Devices[0].HoldersKnown, "it is held, whoever else holds it")
 		assert.False(t, use(t, node, train.joined(), uuid(0)).MemoryLimit.Known())
 	})
+}
+
+// claimsEarly is a pod whose init container has the claim "both", and maybe its next container as well.
+func claimsEarly(taken bool) *corev1.Pod {
+	pod, claim := earlyPod(resource, "0", "0"), "both"
+	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpus", ResourceClaimName: &claim}}
+	has := corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpus", Request: "r"}}}
+	pod.Spec.InitContainers[0].Resources = has
+	if taken {
+		pod.Spec.Containers[0].Resources = has
+	}
+	return pod
+}
+
+// What an init container has by a claim is its next container's, or the pod keeps it for it alone.
+func TestInitContainerHasAClaim(t *testing.T) {
+	m := newMachine(t, nil, claimsEarly(true))
+	m.claims(resourceClaim("both", false, "gpu-0", "gpu-1"))
+	m.start()
+	m.kubelet.Set(kubelettest.Pod(train.pod, whole(train)))
+	node := nodeOf(device(0), device(1))
+	run(node, 10, uuid(0), helper, 1e9, 0.2)
+	require.Empty(t, m.apply(node).Problems)
+	assert.False(t, use(t, node, helper.joined(), uuid(0)).Allocated.Known())
+	assert.Equal(t, gpu.Some(true), use(t, node, train.joined(), uuid(0)).Allocated)
+	assert.Equal(t, gpu.SharingExclusive, use(t, node, train.joined(), uuid(0)).Sharing)
+	require.Len(t, node.Containers, 3)
+
+	m = newMachine(t, nil, claimsEarly(false))
+	m.clients.Dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{sliceResource: "ResourceSliceList"}, resourceSlice(driverNVIDIA),
+		resourceClaim("both", false, "gpu-pci")) // the second
+	m.serveSlices()
+	m.start()
+	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource)))
+	for range 2 {
+		node = nodeOf(device(0), device(1))
+		require.Empty(t, m.apply(node, 10).Problems)
+		require.Len(t, node.Containers, 1)
+		u := use(t, node, helper.joined(), uuid(1))
+		assert.Equal(t, gpu.Some(true), u.Allocated)
+		assert.True(t, u.DRA)
+		assert.True(t, node.Devices[0].HoldersKnown)
+	}
+}
+
+// Where claims may not be read, an init container that has one is not said to use what it was not given.
+func TestInitContainerHasAClaimUnreadable(t *testing.T) {
+	m := newMachine(t, nil, claimsEarly(false))
+	m.claims().PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("forbidden")
+	})
+	m.start()
+	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource)))
+	node := nodeOf(device(0))
+	run(node, 10, uuid(0), helper, 1e9, 0.2)
+	require.Len(t, m.apply(node).Problems, 1)
+	require.ErrorContains(t, node.Problems[0].Err, "ml/both: forbidden")
+	assert.False(t, use(t, node, helper.joined(), uuid(0)).Allocated.Known())
 }

@@ -30,14 +30,16 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 	if known == nothing {
 		return
 	}
+	early := a.earlyPods()
 	dynamic := slices.ContainsFunc(list, func(allocation podresources.Allocation) bool { return allocation.Dynamic != nil })
 	if dynamic {
 		if err := a.allocations.resolver.cdi.Refresh(); err != nil {
 			node.Problems = append(node.Problems, gpu.Problem{What: "CDI", Err: fmt.Errorf("attribution: %w", err)})
 		}
-		a.allocations.resolver.prepare(ctx, list)
 	}
-	a.allocations.resolver.lookUpClaims(ctx, list)
+	a.allocations.resolver.lookUpClaims(ctx, list, claimsOf(early))
+	list = a.allocations.resolver.withEarly(list, early)
+	a.allocations.resolver.prepare(ctx, list)
 	for i := range d.certain {
 		d.certain[i] = known == everything
 	}
@@ -48,7 +50,7 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 	if lost.count > 0 {
 		node.Problems = append(node.Problems, gpu.Problem{What: "allocations", Err: lost.err()})
 	}
-	a.doubtEarly(node, d)
+	a.doubtEarly(node, d, early)
 	settle(node, d)
 }
 

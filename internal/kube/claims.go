@@ -82,11 +82,26 @@ func (c *Claims) Holds(claim Claim, device ClaimedDevice, requests []string) boo
 		if g.device != device {
 			continue
 		}
-		if known = true; !g.admin && (len(requests) == 0 || slices.Contains(requests, g.request)) {
+		if known = true; g.holds(requests) {
 			return true
 		}
 	}
 	return !known
+}
+
+// Devices are those that a container holds that is given these requests of a claim, as far as they are known.
+func (c *Claims) Devices(claim Claim, requests []string) []ClaimedDevice {
+	var devices []ClaimedDevice
+	for _, g := range c.known[claim] {
+		if g.holds(requests) {
+			devices = append(devices, g.device)
+		}
+	}
+	return devices
+}
+
+func (g *given) holds(requests []string) bool {
+	return !g.admin && (len(requests) == 0 || slices.Contains(requests, g.request))
 }
 
 // Keep forgets the claims that are not to be kept.

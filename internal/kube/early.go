@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,14 +13,19 @@ import (
 // Early is what init containers ask for that end before the others begin. A kubelet allocates devices to them, and does not tell
 // it (PodResources lists all containers but these).
 type Early struct {
-	Containers []string // those that ask for devices of a plugin
+	Containers []string     // those that ask for devices of a plugin, or have a claim
+	Claims     []EarlyClaim // that they have
 	// Kept are the devices, by resource, that the pod has for them alone: the others' are taken from theirs. The kubelet keeps
 	// them for as long as there is the pod.
 	Kept map[string]int64
 }
 
-func earlyOf(spec *corev1.PodSpec) *Early {
-	var early *Early
+// EarlyClaim is a claim that an init container has.
+type EarlyClaim struct{ Container, Claim string }
+
+func earlyOf(pod *corev1.Pod) *Early {
+	spec := &pod.Spec
+	early := &Early{Claims: earlyClaims(pod)}
 	most, sidecars := make(map[string]int64), make(map[string]int64)
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
@@ -27,19 +33,19 @@ func earlyOf(spec *corev1.PodSpec) *Early {
 			eachDevice(c, func(resource string, count int64) { sidecars[resource] += count })
 			continue
 		}
-		asks := false
+		asks := slices.ContainsFunc(early.Claims, func(of EarlyClaim) bool { return of.Container == c.Name })
 		eachDevice(c, func(resource string, count int64) {
+			if byDriver(pod, resource) {
+				return
+			}
 			asks = true
 			most[resource] = max(most[resource], sidecars[resource]+count)
 		})
 		if asks {
-			if early == nil {
-				early = &Early{}
-			}
 			early.Containers = append(early.Containers, c.Name)
 		}
 	}
-	if early == nil {
+	if len(early.Containers) == 0 {
 		return nil
 	}
 	for i := range spec.Containers {
@@ -54,6 +60,41 @@ func earlyOf(spec *corev1.PodSpec) *Early {
 		}
 	}
 	return early
+}
+
+// earlyClaims are the claims of the init containers that end before the others begin.
+func earlyClaims(pod *corev1.Pod) []EarlyClaim {
+	var all []EarlyClaim
+	add := func(of EarlyClaim) {
+		if of.Claim != "" && !slices.Contains(all, of) {
+			all = append(all, of)
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			continue
+		}
+		for _, of := range c.Resources.Claims {
+			add(EarlyClaim{c.Name, claimName(pod, of.Name)})
+		}
+		if extended := pod.Status.ExtendedResourceClaimStatus; extended != nil {
+			for _, of := range extended.RequestMappings {
+				if of.ContainerName == c.Name {
+					add(EarlyClaim{c.Name, extended.ResourceClaimName})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// byDriver tells whether an extended resource that a pod's containers ask for is given by a driver, in a claim.
+func byDriver(pod *corev1.Pod, resource string) bool {
+	of := pod.Status.ExtendedResourceClaimStatus
+	return of != nil && slices.ContainsFunc(of.RequestMappings, func(m corev1.ContainerExtendedResourceRequest) bool {
+		return m.ResourceName == resource
+	})
 }
 
 // eachDevice goes through the extended resources that a container asks for, of which it may have no more than it requests.

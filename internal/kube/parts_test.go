@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 func TestRequests(t *testing.T) {
@@ -45,4 +46,24 @@ func TestRequests(t *testing.T) {
 	assert.Empty(t, stored.Requests("whole", "extended"))
 
 	assert.Nil(t, partsOf(&corev1.Pod{}), "as most pods have none")
+	assert.Equal(t, &Early{Containers: []string{"init"}, Claims: []EarlyClaim{{"init", made}}}, stored.Early)
+}
+
+// What an init container asks for as of a device plugin, and is given by a driver, is in the pod's claim.
+func TestEarlyOfDriver(t *testing.T) {
+	asks := corev1.ResourceRequirements{Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")}}
+	pod := &corev1.Pod{
+		Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{{Name: "init", Resources: asks}}, Containers: []corev1.Container{{Name: "main"}},
+		},
+		Status: corev1.PodStatus{ExtendedResourceClaimStatus: &corev1.PodExtendedResourceClaimStatus{
+			ResourceClaimName: "extended",
+			RequestMappings: []corev1.ContainerExtendedResourceRequest{
+				{ContainerName: "init", ResourceName: "nvidia.com/gpu", RequestName: "init-container-0-request-0"},
+			},
+		}},
+	}
+	assert.Equal(t, &Early{Containers: []string{"init"}, Claims: []EarlyClaim{{"init", "extended"}}}, earlyOf(pod))
+	pod.Status.ExtendedResourceClaimStatus = nil
+	assert.Equal(t, &Early{Containers: []string{"init"}, Kept: map[string]int64{"nvidia.com/gpu": 2}}, earlyOf(pod))
 }
