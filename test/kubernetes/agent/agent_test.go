@@ -59,6 +59,7 @@ func TestAgent(t *testing.T) {
 	step(t, "extended resource of a driver", w.extendedByDriver)
 	step(t, "claim for administration", w.looksAfter)
 	step(t, "claim of two pods", w.sharedByPods)
+	step(t, "claim of an init container", w.claimOfEarly)
 	step(t, "claim of several devices", w.claimOfSeveral)
 	step(t, "used, not allocated", w.notAllocated)
 	step(t, "container restarts", w.containerRestarts)

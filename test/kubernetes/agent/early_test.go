@@ -35,3 +35,23 @@ func (w *world) early(t *testing.T) {
 	w.remove(t, "early")
 	w.expect(t)
 }
+
+// claimOfEarly: the kubelet does not tell the claim of an init container either. The API tells which device that is.
+func (w *world) claimOfEarly(t *testing.T) {
+	w.claim(t, "early", gpu(nodeGPU))
+	of := withClaim("early", idle("main"))
+	of.InitContainers = []corev1.Container{idle("init")}
+	of.InitContainers[0].Resources.Claims, of.Containers[0].Resources.Claims = of.Containers[0].Resources.Claims, nil
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "early"}, Spec: of}
+	_, err := w.client.CoreV1().Pods(w.namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+	require.NoError(t, err)
+	w.want["early/init"] = claimed(gpu(nodeGPU))
+	w.place(t, "early", "init", gpu(nodeGPU), 3*gib, 10)
+	w.await(t)
+	for _, line := range w.kubelet.holds(t) {
+		assert.NotContains(t, line, " early ", "if it tells, the API need not be asked any more")
+	}
+	w.remove(t, "early", "init")
+	w.expect(t)
+	require.NoError(t, w.client.ResourceV1().ResourceClaims(w.namespace).Delete(t.Context(), "early", metav1.DeleteOptions{}))
+}
