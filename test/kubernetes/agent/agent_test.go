@@ -63,6 +63,7 @@ func TestAgent(t *testing.T) {
 	step(t, "claim of several devices", w.claimOfSeveral)
 	step(t, "used, not allocated", w.notAllocated)
 	step(t, "container restarts", w.containerRestarts)
+	step(t, "device plugin restarts", w.pluginRestarts)
 	step(t, "kubelet restarts", w.kubeletRestarts)
 	step(t, "kubelet hangs", w.kubeletHangs)
 	step(t, "collector restarts", func(t *testing.T) { w.collectorRestarts(t, owners) })

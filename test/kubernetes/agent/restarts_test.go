@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
@@ -76,6 +78,21 @@ func (w *world) containerRestarts(t *testing.T) {
 	w.expect(t)
 	w.place(t, "train", "main", device, 5*gib, 100)
 	w.expect(t)
+}
+
+// pluginRestarts: while the device plugin is away the node has none of its devices to give, and containers keep theirs.
+func (w *world) pluginRestarts(t *testing.T) {
+	began := time.Now()
+	w.plugin.Kill()
+	eventually(t, "the node has nothing to give", func() bool {
+		node, err := w.client.CoreV1().Nodes().Get(t.Context(), cluster.NodeName, metav1.GetOptions{})
+		return err == nil && node.Status.Allocatable.Name(wholeResource, resource.DecimalSI).IsZero()
+	})
+	w.expect(t)
+	w.startPlugin(t)
+	eventually(t, "the node has the devices", func() bool { return w.offered(t) })
+	w.expect(t)
+	w.steady(t, began)
 }
 
 func (w *world) kubeletRestarts(t *testing.T) {

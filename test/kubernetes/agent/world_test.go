@@ -136,20 +136,30 @@ func (w *world) makeNamespace(t *testing.T) {
 // startPlugins starts the device plugin and the driver, and waits until the node has all their devices.
 func (w *world) startPlugins(t *testing.T) {
 	t.Helper()
-	start := func(name string, args ...string) *harness.Process {
-		process, err := harness.Start(w.inNode(append([]string{w.build(t, name)}, args...)...))
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			process.Kill()
-			if t.Failed() {
-				t.Logf("%s:\n%s", name, process.Output())
-			}
-		})
-		return process
-	}
-	w.plugin = start("deviceplugin", resources()...)
-	start("dradriver", append([]string{"-node", cluster.NodeName, "-kubeconfig", w.cluster.Kubeconfig()}, offered()...)...)
+	w.build(t, "deviceplugin")
+	w.build(t, "dradriver")
+	w.startPlugin(t)
+	w.startInNode(t, "dradriver", append([]string{"-node", cluster.NodeName, "-kubeconfig", w.cluster.Kubeconfig()}, offered()...)...)
 	eventually(t, "the node has the devices", func() bool { return w.offered(t) })
+}
+
+func (w *world) startPlugin(t *testing.T) {
+	t.Helper()
+	w.plugin = w.startInNode(t, "deviceplugin", resources()...)
+}
+
+// startInNode starts a program of this module that was built before. It outlives the step that it was started in.
+func (w *world) startInNode(t *testing.T, name string, args ...string) *harness.Process {
+	t.Helper()
+	process, err := harness.Start(w.inNode(append([]string{filepath.Join(w.dir, name)}, args...)...))
+	require.NoError(t, err)
+	w.whole.Cleanup(func() {
+		process.Kill()
+		if w.whole.Failed() {
+			w.whole.Logf("%s:\n%s", name, process.Output())
+		}
+	})
+	return process
 }
 
 // offered tells whether the node has all devices of the plugin and of the driver.
