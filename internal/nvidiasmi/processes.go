@@ -54,13 +54,17 @@ func (r *Reader) readPmon(s *sweep, results []command.Result, i int, ranErr erro
 			s.retryPmon = true
 			return
 		case refused && !unwell(s):
-			r.pmon = pmonState{refused: d.Message, driver: s.log.DriverVersion}
+			r.pmon.refused, r.pmon.driver = d.Message, s.log.DriverVersion
+			r.pmon.again.later(r.node.Time)
 			return // told with every read, by assemble
 		}
 		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %s", firstOf(d.Message, err.Error())))
 	case !whole:
 		m.GPUs = nil // a process that is not there may have been cut off
 		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %w", errEndsEarly))
+	}
+	if err == nil {
+		r.pmon = pmonState{}
 	}
 	if d := parse.Diagnose(results[i].Stdout, results[i].Stderr, 0); d.Failure == parse.FailureUnsupported {
 		s.leftOut = d.Message

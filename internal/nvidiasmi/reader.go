@@ -29,14 +29,16 @@ type Reader struct {
 	allMIG  bool
 
 	// selected are the GPUs that are asked for, since one without a handle spoils the calls for all; selectedOf are those
-	// that -L listed then.
+	// that -L listed then; where it listed more of them, all are asked for again now and then.
 	selected, selectedOf selection
+	reselected           retry
 }
 
 // pmonState is what is known of pmon on this machine.
 type pmonState struct {
 	refused string // why the installed version does not have it on these GPUs; empty: it may
 	driver  string // for which version that holds
+	again   retry  // it may have been a GPU that was failing just then
 }
 
 // Option changes a Reader.
@@ -96,7 +98,7 @@ func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 func (r *Reader) Reset() {
 	r.fields, r.pmon, r.listing, r.minors, r.rest = fields{}, pmonState{}, listing{}, minors{}, rest{}
 	r.mig, r.allMIG = false, false
-	r.selected, r.selectedOf = nil, nil
+	r.selected, r.selectedOf, r.reselected = nil, nil, retry{}
 	r.memory.reloaded = r.memory.reloaded || r.memory.driver != ""
 }
 

@@ -122,7 +122,7 @@ func TestProcessesThatNobodyWantsAreNotRead(t *testing.T) {
 	assert.Equal(t, [][]string{{"xml", "list", "identity"}}, f.batches)
 }
 
-func TestPmonThatIsNotSupportedIsAskedOnce(t *testing.T) {
+func TestPmonThatIsNotSupportedIsNotAskedEachTime(t *testing.T) {
 	f := h100Tool(t)
 	f.pmon = answer{stdout: "The feature is not supported in this configuration\nNot supported on the device(s)\nFailed to process command line\n", exit: 255}
 	r := newReader(t, QueryFull, f, newClock())

@@ -60,6 +60,9 @@ func (r *Reader) reselect(ctx context.Context, s *sweep) bool {
 			r.selected = append(r.selected, index)
 		}
 	}
+	if len(r.selected) < len(r.selectedOf) {
+		r.reselected.later(r.node.Time)
+	}
 	s.allLost = r.selected == nil
 	if s.allLost && len(d.Unreachable) > len(s.diagnosis.Unreachable) {
 		s.diagnosis.Unreachable = d.Unreachable // the query may have ended at the first of them

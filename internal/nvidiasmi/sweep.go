@@ -33,6 +33,9 @@ const mostTries = 4
 // sweep reads by the configured query; what it finds of MIG makes it read in full, and a GPU without a handle makes it ask
 // for the others by their indices.
 func (r *Reader) sweep(ctx context.Context) (*sweep, *failure, error) {
+	if len(r.selected) < len(r.selectedOf) && r.reselected.due(r.node.Time) {
+		r.selected, r.selectedOf = nil, nil
+	}
 	for try := 1; ; try++ {
 		r.node.Problems = nil // those of a try that counts for nothing
 		read := r.full
@@ -60,6 +63,9 @@ func (r *Reader) sweep(ctx context.Context) (*sweep, *failure, error) {
 			} else {
 				r.minors.follow(s.log)
 				r.minors.keep(s.log)
+			}
+			if r.selected == nil {
+				r.reselected = retry{}
 			}
 			r.namesakes(s.log)
 			r.number(s)
@@ -224,6 +230,6 @@ func (r *Reader) wantsProcesses() bool {
 
 // wantsPmon: where every GPU has MIG on, pmon has nothing but dashes.
 func (r *Reader) wantsPmon() bool {
-	refused := r.pmon.refused != "" && r.pmon.driver == r.memory.driver
+	refused := r.pmon.refused != "" && r.pmon.driver == r.memory.driver && !r.pmon.again.due(r.node.Time)
 	return r.wantsProcesses() && !r.allMIG && !refused
 }
