@@ -15,7 +15,7 @@ import (
 // addInstances adds a GPU's MIG devices and gives each its id.
 func (r *Reader) addInstances(g *parse.GPU, k *known, away bool) {
 	parent := &g.Device
-	if away {
+	if away && g.MIG != gpu.Some(false) {
 		for _, d := range k.instances {
 			d.ProcessesUnread = true
 			r.inherit(&d, parent)

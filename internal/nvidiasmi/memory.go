@@ -114,6 +114,7 @@ func (m *memory) learn(d *gpu.Device, away bool) *known {
 	k.seen, k.away, k.driver = true, away, m.driver
 	d.ID = firstOf(d.ID, k.device.ID)
 	d.Model = firstOf(d.Model, k.device.Model)
+	d.Info.ComputeCapability = firstOf(d.Info.ComputeCapability, k.device.Info.ComputeCapability) // asked for by another call
 	if away {
 		d.Name = firstOf(k.device.Name, d.Name)
 		d.Info = mergeInfo(d.Info, k.device.Info)

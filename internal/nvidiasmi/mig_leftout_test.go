@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // nvidia-smi -q -x leaves out a MIG device of which a number cannot be read. The numbers of -L then say nothing of the others.
@@ -38,4 +40,18 @@ func TestMIGDeviceIsWhatItWasWhenAnotherIsLeftOut(t *testing.T) {
 	assert.Equal(t, []string{a100MIG, migSmall, a100Plain}, ids(node))
 	assert.Equal(t, "1g.20gb", deviceOf(t, node, migSmall).Info.Profile)
 	assert.Contains(t, problems(node), "leaves out 1 of the 2 MIG devices of "+a100MIG)
+}
+
+// A GPU is no more partitioned when it begins to fail: its processes are its own, and no MIG device is left beside them.
+func TestMIGIsOffOnAGPUThatFails(t *testing.T) {
+	f := migTool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	from, to := strings.Index(f.xml.stdout, "<mig_devices>"), strings.Index(f.xml.stdout, "</mig_devices>")
+	f.xml.stdout = f.xml.stdout[:from] + "<mig_devices>\nNone\n" + f.xml.stdout[to:]
+	f.xml.stdout = strings.Replace(strings.Replace(f.xml.stdout, "Enabled", "Disabled", 2), "95.11 W", "GPU is lost", 1)
+	f.list.stdout = "GPU 0: A100 (UUID: " + a100MIG + ")\nGPU 1: A100 (UUID: " + a100Plain + ")\n"
+	node := read(t, r)
+	assert.Equal(t, []string{a100MIG, a100Plain}, ids(node))
+	assert.Equal(t, gpu.StateFailed, node.Devices[0].State())
 }

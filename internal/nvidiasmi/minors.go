@@ -55,7 +55,7 @@ func (m *minors) keep(log *parse.Log) {
 		g := &log.GPUs[i]
 		refused := slices.ContainsFunc(g.Refusals, func(r parse.Refusal) bool { return r.Quantity == "minor_number" })
 		if key := minorKey(&g.Device); key != "" && !refused && !isAway(g) {
-			m.of[key] = g.Minor
+			m.of[key] = g.Minor.Or(m.of[key])
 		}
 	}
 }
