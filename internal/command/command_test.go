@@ -32,3 +32,10 @@ func TestLines(t *testing.T) {
 		})
 	}
 }
+
+// AMD's tools print numbers, too.
+func TestEveryToolSpeaksEnglish(t *testing.T) {
+	for _, tool := range []Tool{NvidiaSMI, ROCmSMI, AMDSMI} {
+		assert.Contains(t, tool.Environment(), "LC_ALL=C", tool)
+	}
+}

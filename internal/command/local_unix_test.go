@@ -52,6 +52,7 @@ func TestLocalFixedSurroundings(t *testing.T) {
 	require.NoError(t, err)
 	env := strings.Split(strings.TrimSpace(string(results[0].Stdout)), "\n")
 	assert.Contains(t, env, "LC_ALL=C")
+	assert.Contains(t, env, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 	assert.Contains(t, env, "NVSMI_SHOW_ALL_DEVICES=1")
 	assert.Contains(t, env, "EXTRA=1")
 	assert.NotContains(t, string(results[0].Stdout), "hunter2")

@@ -60,3 +60,16 @@ func TestPmonThatWasRefusedIsAskedAgain(t *testing.T) {
 	read(t, r)
 	assert.Equal(t, []string{"xml", "pmon"}, f.batches[2], "and from then on with every read")
 }
+
+// The GPUs come back: the read that sees -L list them has them all.
+func TestSelectionIsGivenUpAtOnceWhenTheListChanges(t *testing.T) {
+	healthy := h100Tool(t)
+	f := spoiled(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	read(t, r)
+	f.xml, f.pmon, f.list = healthy.xml, healthy.pmon, healthy.list
+	node := read(t, r)
+	assert.Equal(t, counts(2, 0), presence(node))
+	assert.NotEqual(t, gpu.StateFailed, deviceOf(t, node, h100Second).State())
+}

@@ -41,7 +41,7 @@ func (r *Reader) assemble(s *sweep) {
 		}
 		r.problem(id, "infoROM", fmt.Errorf("nvidia-smi: the infoROM of the GPU at %s is corrupt; its identity and its error counts may be wrong", pci))
 	}
-	if r.pmon.refused != "" && r.pmon.driver == s.log.DriverVersion && r.wantsProcesses() {
+	if r.pmon.refused != "" && r.pmon.driver == s.log.DriverVersion {
 		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %s; processes are reported without it", r.pmon.refused))
 	}
 	r.once()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // What does not change of a GPU stays known when one answer lacks it.
@@ -22,4 +24,51 @@ func TestIdentityOutlivesAnAnswerWithoutIt(t *testing.T) {
 	f.identity = answer{stdout: "Unknown Error\n", exit: 255}
 	f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "580.105.08", 1) // all is listed anew
 	assert.Equal(t, "9.0", deviceOf(t, read(t, r), h100Second).Info.ComputeCapability)
+}
+
+// The second GPU was taken out, and the first is at its address now: an address is that of the GPU which was read there last.
+func TestGPUThatHasMoved(t *testing.T) {
+	f := h100Tool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	f.xml.stdout = strings.ReplaceAll(withoutSecond(f.xml.stdout), "00000000:1B:00.0", "00000000:43:00.0")
+	f.list.stdout, _, _ = strings.Cut(f.list.stdout, "GPU 1")
+	node := read(t, r)
+	assert.Equal(t, []string{h100First, h100Second}, ids(node))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100Second)), "it is missed")
+
+	lost := strings.Replace(handle, "GPU1", "GPU0", 1)
+	f.xml, f.list = answer{stdout: lost, exit: 15}, answer{stdout: lost, exit: 15}
+	node = read(t, r)
+	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(deviceOf(t, node, h100First)))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100Second)))
+}
+
+// Another GPU, elsewhere, has the index of one that is gone.
+func TestIndexOfAGPUThatIsGone(t *testing.T) {
+	f := h100Tool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	other := strings.NewReplacer(h100Second, "GPU-other", "00000000:43:00.0", "00000000:99:00.0")
+	f.xml.stdout, f.list.stdout = other.Replace(f.xml.stdout), other.Replace(f.list.stdout)
+	node := read(t, r)
+	assert.Equal(t, []string{h100First, "GPU-other", h100Second}, ids(node))
+	assert.Equal(t, counts(2, 1), presence(node))
+}
+
+// A row that cannot be read is no GPU that is gone.
+func TestGPUWhoseRowCannotBeRead(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	read(t, r)
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		a.stdout = a.stdout[:strings.LastIndex(a.stdout, "1, GPU-b")] + "??\n"
+		return a
+	}
+	node := read(t, r)
+	assert.Equal(t, []string{"GPU-a"}, ids(node))
+	assert.Contains(t, problems(node), "has rows that cannot be read")
+	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 }

@@ -174,7 +174,7 @@ func (r *Reader) addProcesses(s *sweep) {
 		}
 	}
 	for i := range s.apps { // where there is no XML
-		if g := byUUID[s.apps[i].UUID]; g != nil && len(g.Instances) == 0 && g.Device.ID != "" {
+		if g := byUUID[s.apps[i].UUID]; g != nil && g.Device.ID != "" {
 			ps.add(g.Device.ID, &s.apps[i])
 		}
 	}

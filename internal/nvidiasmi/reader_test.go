@@ -34,7 +34,7 @@ func h100Tool(t *testing.T) *tool {
 		xml:  file(t, "xml/v13-580.xml"),
 		list: answer{stdout: "GPU 0: NVIDIA H100 80GB HBM3 (UUID: " + h100First + ")\nGPU 1: NVIDIA H100 80GB HBM3 (UUID: " + h100Second + ")\n"},
 		pmon: answer{stdout: "# gpu pid type sm mem enc dec jpg ofa fb ccpm command\n# Idx # C/G % % % % % % MB MB name\n" +
-			"0 990001 C 97 40 - 1 - - 70000 0 VLLM::EngineCor\n0 990002 G - - - - - - 12 0 Xorg\n1 - - - - - - - - - - -\n"},
+			"0 990001 C 97 40 - 1 - - 71000 0 VLLM::EngineCor\n0 990002 G - - - - - - 12 0 Xorg\n1 - - - - - - - - - - -\n"},
 	}
 }
 

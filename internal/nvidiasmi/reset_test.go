@@ -30,8 +30,9 @@ func TestReset(t *testing.T) {
 	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"xml"}}, f.batches)
 	d := deviceOf(t, node, "GPU-a")
 	assert.Equal(t, gpu.Some(400.0), d.Power.Limit[gpu.LimitMax])
-	assert.Greater(t, d.Epoch, before)
-	assert.Equal(t, d.Epoch, deviceOf(t, read(t, r), "GPU-a").Epoch, "once")
+	after := d.Epoch
+	assert.Greater(t, after, before)
+	assert.Equal(t, after, deviceOf(t, read(t, r), "GPU-a").Epoch, "once")
 
 	f.table = func(fields []string) answer {
 		a := other.table(fields)

@@ -98,7 +98,7 @@ func (r *Reader) full(ctx context.Context) (*sweep, *failure, error) {
 		return nil, nil, nil
 	}
 	log, err := parse.XML(results[data].Stdout)
-	if failed, err := r.judge("nvidia-smi -q -x", s, log, err); failed != nil || err != nil || s.log == nil {
+	if failed, err := r.judge("nvidia-smi -q -x", s, log, err); s.log == nil {
 		return s, failed, err
 	}
 	r.listed(s.log)
@@ -149,7 +149,7 @@ func (r *Reader) quick(ctx context.Context) (*sweep, *failure, error) {
 		if !found {
 			err = fmt.Errorf("no table in %d bytes of output", len(results[data].Stdout))
 		}
-		if failed, err := r.judge("nvidia-smi --query-gpu", s, log, err); failed != nil || err != nil || s.log == nil {
+		if failed, err := r.judge("nvidia-smi --query-gpu", s, log, err); s.log == nil {
 			return s, failed, err
 		}
 		r.listed(s.log)
@@ -181,7 +181,7 @@ func unwell(s *sweep) bool {
 }
 
 // judge decides whether a call that lists GPUs did so. Data count before messages and exit codes: the tool ends with a code
-// for one lost GPU after it has listed the others.
+// for one lost GPU after it has listed the others. The sweep has no log where not one GPU was listed.
 func (r *Reader) judge(call string, s *sweep, log *parse.Log, err error) (*failure, error) {
 	d := &s.diagnosis
 	switch {
@@ -220,7 +220,7 @@ func (r *Reader) listed(log *parse.Log) {
 		}
 	}
 	r.mig = on > 0
-	r.allMIG = on > 0 && on == len(log.GPUs)
+	r.allMIG = on == len(log.GPUs)
 	r.fields.follow(log.DriverVersion)
 }
 

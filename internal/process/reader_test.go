@@ -4,6 +4,7 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -92,6 +93,20 @@ func TestDescribeNoBootTime(t *testing.T) {
 	process := describe(New(p.root), 10).Processes[0]
 	assert.True(t, process.Created.IsZero())
 	assert.Equal(t, "a", process.Executable)
+}
+
+// A clock that is set moves the time at which the machine was started.
+func TestDescribeAfterTheClockWasSet(t *testing.T) {
+	p := newTable(t)
+	r := New(p.root)
+	now := time.Now()
+	r.now = func() time.Time { return now }
+	for i, want := range []time.Time{boot, boot, boot.Add(time.Hour)} {
+		p.write("stat", fmt.Sprintf("btime %d\n", boot.Unix()+int64(1800*i)))
+		p.process(10+i, "a", 100, "/bin/a", "a")
+		assert.Equal(t, want.Add(100*time.Second), describe(r, int64(10+i)).Processes[0].Created, "process %d", i)
+		now = now.Add(bootKeep / 2)
+	}
 }
 
 // A process that lives on costs its stat file alone.

@@ -1,0 +1,51 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// The XML tells no index: where the tool leaves out a GPU without a word, the place in the list is not the index by which pmon names a GPU.
+func TestIndexIsThatOfTheList(t *testing.T) {
+	f := h100Tool(t)
+	f.list.stdout = strings.Replace(f.list.stdout, "GPU 1:", "GPU 2:", 1)
+	f.pmon.stdout = strings.Replace(f.pmon.stdout, "1 - - - - - - - - - - -", "1 7 C 9 - - - - - 1 0 x\n2 8 C 50 - - - - - 1 0 y", 1)
+	node := read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Equal(t, gpu.Some(2), deviceOf(t, node, h100Second).Index)
+	assert.Equal(t, gpu.Some(0.5), processOf(t, node, h100Second, 8).Utilization[gpu.TaskGeneral])
+	assert.Len(t, node.Processes, 3, "of GPU 1 nothing is known")
+
+	// Another GPU takes its place: it is listed anew.
+	f.xml.stdout = strings.Replace(f.xml.stdout, h100Second, "GPU-other", 1)
+	f.list.stdout = strings.Replace(f.list.stdout, h100Second, "GPU-other", 1)
+	r := newReader(t, QueryFull, h100Tool(t), newClock())
+	read(t, r)
+	r.runner = f
+	assert.Equal(t, gpu.Some(2), deviceOf(t, read(t, r), "GPU-other").Index)
+}
+
+// A MIG device is made anew on the other half of the GPU, and -L does not say what it is called: it is not called what another was.
+func TestMIGDevicesOfAnotherLayoutAreNotNamedByTheOldOne(t *testing.T) {
+	for name, fail := range map[string]func(a *answer){
+		"says no": func(a *answer) { *a = answer{stdout: "Unknown Error\n", exit: 255} },
+		"cut off": func(a *answer) { a.stdout, a.exit = strings.Replace(a.stdout, migSmall, "MIG-new", 1), -1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := migTool(t)
+			r := newReader(t, QueryFull, f, newClock())
+			read(t, r)
+			f.xml.stdout = strings.Replace(f.xml.stdout, "<gpu_instance_id>5</gpu_instance_id>", "<gpu_instance_id>6</gpu_instance_id>", 1)
+			fail(&f.list)
+			node := read(t, r)
+			assert.Equal(t, []string{a100MIG, a100MIG + "/1/0", a100MIG + "/6/0", a100Plain}, ids(node))
+			assert.Contains(t, problems(node), "nvidia-smi -L: UUIDs of MIG devices")
+		})
+	}
+}
