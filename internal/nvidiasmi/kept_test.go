@@ -72,3 +72,20 @@ func TestGPUWhoseRowCannotBeRead(t *testing.T) {
 	assert.Contains(t, problems(node), "has rows that cannot be read")
 	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 }
+
+// While one GPU is off the bus, the others have other indices: one of which only its index is told is none of those that are back.
+func TestPlaceholderByIndexEnds(t *testing.T) {
+	f := h100Tool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	healthy, list := f.xml.stdout, f.list.stdout
+	head, gpus, _ := strings.Cut(healthy, "\t<gpu id")
+	_, others, _ := strings.Cut(gpus, "</gpu>\n")
+	f.xml.stdout = "Unable to determine the device handle for GPU1: GPU is lost\n" + head + others
+	f.list.stdout = "GPU 0: H100 (UUID: " + h100Second + ")\n"
+	assert.Len(t, read(t, r).Devices, 3, "the second, one of which only the index is told, and the first, which is missed")
+	f.xml.stdout, f.list.stdout = healthy, list
+	node := read(t, r)
+	assert.Equal(t, []string{h100First, h100Second}, ids(node))
+	assert.Equal(t, counts(2, 0), presence(node))
+}

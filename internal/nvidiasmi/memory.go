@@ -105,6 +105,9 @@ func (m *memory) learn(d *gpu.Device, away bool) *known {
 		k = &known{}
 		m.gpus = append(m.gpus, k)
 	}
+	m.gpus = slices.DeleteFunc(m.gpus, func(o *known) bool { // one of which only this index was told: it was another's then
+		return o != k && nameless(&o.device) && d.Index.Known() && o.device.Index == d.Index
+	})
 	if d.ID != "" && k.device.ID != "" && d.ID != k.device.ID {
 		*k = known{} // another GPU in the same slot
 	}
