@@ -192,7 +192,7 @@ func (m *soakMachine) change() string {
 		if m.away {
 			break
 		}
-		m.touched = [soaked]bool{true, true, true, true}
+		m.touchAll()
 		m.system = oneOf(m.rng, "kind = driver", "function = nvmlInit\nreturn = UNKNOWN", "function = nvmlDeviceGetCount\nreturn = UNKNOWN",
 			"function = nvmlDeviceGet*\nreturn = UNINITIALIZED", "function = nvmlInit\nreturn = LIB_RM_VERSION_MISMATCH")
 	case 10, 11:
@@ -214,7 +214,7 @@ func (m *soakMachine) change() string {
 			m.driver++
 			m.unload()
 		case 1:
-			m.touched = [soaked]bool{true, true, true, true}
+			m.touchAll()
 			m.order = "order = " + oneOf(m.rng, "0,1,2,3", "1,0,2,3", "3,2,1,0", "0,2,1,3")
 		case 2:
 			m.uuids[i] = m.rng.IntN(3)
@@ -230,10 +230,12 @@ func (m *soakMachine) change() string {
 
 // unload takes the driver away, which is seen before it is back, and with it all that it has counted.
 func (m *soakMachine) unload() {
-	m.touched = [soaked]bool{true, true, true, true}
+	m.touchAll()
 	m.system, m.away = "kind = driver", true
 	m.joules, m.slowed = [soaked]float64{}, [soaked]float64{}
 }
+
+func (m *soakMachine) touchAll() { m.touched = [soaked]bool{true, true, true, true} }
 
 // mend ends all that is wrong with the GPUs.
 func (m *soakMachine) mend() {

@@ -41,17 +41,15 @@ func newSoakNVML(t *testing.T, seed uint64, keepOpen bool) *soak {
 	t.Helper()
 	lib := simulator(t)
 	s := newSoak(t, seed)
-	n := &soakNVML{soak: s, control: nvmlsim.Use(t, soakGPUs), machine: newSoakMachine(t, s.rng)}
+	n := &soakNVML{soak: s, control: nvmlsim.Use(t, soakGPUs)}
 	s.node = n
 	closed(t, lib)
 	var err error
 	n.counters, err = nvmlsim.OpenCounters(lib.Full)
 	require.NoError(t, err)
-	n.cluster = newSoakCluster(t, s.rng, n.machine)
-	n.cluster.kubelet.StartAt(simEpoch.Add(-time.Hour))
 	settings := nvml.DefaultConfig()
 	settings.LibraryPath, settings.KeepOpen = lib.Full, keepOpen
-	s.begin(n.cluster.proc, func(want gpu.Group) gpu.Source {
+	n.start(func(want gpu.Group) gpu.Source {
 		source := nvml.New(&settings, want, nvml.WithClock(s.now),
 			nvml.WithInterval(soakInterval), nvml.WithSysRoot(n.machine.sys), nvml.WithProcRoot(t.TempDir()))
 		t.Cleanup(func() {
@@ -59,9 +57,17 @@ func newSoakNVML(t *testing.T, seed uint64, keepOpen bool) *soak {
 			require.NoError(t, source.Close())
 		})
 		return source
-	}, process.WithCgroup())
-	n.attribute()
+	})
 	return s
+}
+
+// start has a source read the node.
+func (n *soakNVML) start(source func(want gpu.Group) gpu.Source) {
+	n.machine = newSoakMachine(n.t, n.rng)
+	n.cluster = newSoakCluster(n.t, n.rng, n.machine)
+	n.cluster.kubelet.StartAt(simEpoch.Add(-time.Hour))
+	n.begin(n.cluster.proc, source, process.WithCgroup())
+	n.attribute()
 }
 
 // attribute has an Attributor take part, with what this node lets it read.
@@ -95,9 +101,7 @@ func (n *soakNVML) attribute() {
 func (n *soakNVML) pass(seconds float64) { n.machine.pass(seconds) }
 
 func (n *soakNVML) apply() {
-	n.machine.bus()
-	n.cluster.kubelet.Set(n.cluster.resources()...)
-	text := n.machine.text() + n.cluster.text()
+	text := n.describe()
 	if !n.initialised() {
 		require.NoError(n.t, n.control.Write(text)) // the library reads it when it is initialised
 		return
@@ -105,6 +109,13 @@ func (n *soakNVML) apply() {
 	if err := n.control.Set(text); err != nil && n.initialised() { // else a call that hung has come back just now, the last one
 		require.NoError(n.t, err)
 	}
+}
+
+// describe has the bus and the kubelet show what is there, and returns what the driver is to.
+func (n *soakNVML) describe() string {
+	n.machine.bus()
+	n.cluster.kubelet.Set(n.cluster.resources()...)
+	return n.machine.text() + n.cluster.text()
 }
 
 // initialised tells whether the library is at work.

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,6 +37,7 @@ type soak struct {
 	clock   atomic.Int64  // since simEpoch
 	seconds float64       // the driver's time
 	jump    time.Duration // by how much our clock is ahead of the driver's
+	limit   time.Duration // of a read
 	log     []string
 
 	declared *otlptest.Declared
@@ -54,7 +56,11 @@ type soakNode interface {
 	settle()
 	truth() (devices, holders, processes []string)
 	wrongReadings(points []otlptest.Point) []string
+	excuses(wrong string) bool
 }
+
+// excuses tells whether there is a reason for what was found to be wrong; for most nodes there is none.
+func (s *soak) excuses(string) bool { return false }
 
 // now is our time, which passes while something is read.
 func (s *soak) now() time.Time {
@@ -64,7 +70,7 @@ func (s *soak) now() time.Time {
 // newSoak is without a machine and its source.
 func newSoak(t *testing.T, seed uint64) *soak {
 	t.Helper()
-	s := &soak{t: t, rng: rand.New(rand.NewPCG(seed, 1))}
+	s := &soak{t: t, rng: rand.New(rand.NewPCG(seed, 1)), limit: 200 * time.Millisecond}
 	var err error
 	s.declared, err = otlptest.ReadDeclared(filepath.Join("..", "metadata.yaml"))
 	require.NoError(t, err)
@@ -109,18 +115,21 @@ func (s *soak) look(limit time.Duration) []otlptest.Point {
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	defer cancel()
 	var points []otlptest.Point
+	var found []string
 	s.read(ctx, func(node *gpu.Node) {
 		metrics := s.stage.recorder.Record(node)
 		points = otlptest.Points(metrics)
-		found := append(otlptest.Nonsense(metrics), otlptest.Mistimed(metrics)...)
+		found = append(otlptest.Nonsense(metrics), otlptest.Mistimed(metrics)...)
 		found = append(found, s.declared.Violations(metrics)...)
 		found = append(found, s.history.Add(metrics)...)
 		found = append(found, s.checkEvents(node, points)...)
 		found = append(found, s.checkUntouched(points)...)
 		found = append(found, s.node.wrongReadings(points)...)
-		require.Empty(s.t, found, s.story())
 	})
-	require.NotEmpty(s.t, points, s.story())
+	if len(points) == 0 {
+		found = append(found, "nothing is told")
+	}
+	require.Empty(s.t, slices.DeleteFunc(found, s.node.excuses), s.story())
 	return points
 }
 
@@ -158,7 +167,7 @@ func soakHistories(t *testing.T, begin func(t *testing.T, seed uint64) *soak) {
 				s.pass(1 + s.rng.Float64()*60)
 				s.apply()
 				for range 1 + s.rng.IntN(2) {
-					s.look(200 * time.Millisecond)
+					s.look(s.limit)
 					s.pass(float64(1 + s.rng.IntN(20)))
 					s.apply()
 				}
