@@ -89,3 +89,21 @@ func TestPlaceholderByIndexEnds(t *testing.T) {
 	assert.Equal(t, []string{h100First, h100Second}, ids(node))
 	assert.Equal(t, counts(2, 0), presence(node))
 }
+
+func TestAddressOutlivesATableWithoutIt(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	require.Equal(t, "0000:0b:00.0", deviceOf(t, read(t, r), "GPU-b").Info.PCIAddress)
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		a.stdout = strings.Replace(a.stdout, "00000000:0B:00.0", "[Unknown Error]", 1)
+		return a
+	}
+	assert.Equal(t, "0000:0b:00.0", deviceOf(t, read(t, r), "GPU-b").Info.PCIAddress)
+	f.table = func(fields []string) answer {
+		lines := strings.SplitAfter(table(fields).stdout, "\n")
+		return answer{stdout: lines[0] + lines[1] + "Unable to determine the device handle for GPU1: 0000:0B:00.0: GPU is lost.  Reboot the system to recover this GPU\n", exit: 15}
+	}
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(read(t, r)), "by which it is known when it is lost")
+}

@@ -117,10 +117,9 @@ func (m *memory) learn(d *gpu.Device, away bool) *known {
 	k.seen, k.away, k.driver = true, away, m.driver
 	d.ID = firstOf(d.ID, k.device.ID)
 	d.Model = firstOf(d.Model, k.device.Model)
-	d.Info.ComputeCapability = firstOf(d.Info.ComputeCapability, k.device.Info.ComputeCapability) // asked for by another call
+	d.Info = mergeInfo(d.Info, k.device.Info)
 	if away {
 		d.Name = firstOf(k.device.Name, d.Name)
-		d.Info = mergeInfo(d.Info, k.device.Info)
 		if nameless(d) {
 			d.Name = firstOf(d.Name, placeName(d.Index))
 		}
