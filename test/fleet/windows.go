@@ -17,9 +17,11 @@ type window struct {
 }
 
 // windows tells how often each node was read in each of the intervals after a time. Each node has a place in the
-// interval; so an interval of a node begins half of one before the place at which it was first read.
+// interval; so an interval of a node begins half of one before the place at which it was first read, which for the first of them
+// may be before that time: a node that is read just when the first begins, and then some milliseconds later, was not missed.
 func windows(times map[string][]time.Time, from time.Time, interval time.Duration, count int) []window {
 	all := make([]window, count)
+	from = from.Add(-interval / 2)
 	for _, reads := range times {
 		reads = slices.DeleteFunc(slices.Clone(reads), func(at time.Time) bool { return at.Before(from) })
 		if len(reads) == 0 {

@@ -31,8 +31,9 @@ func TestWindows(t *testing.T) {
 		"twice":       at(5, 35, 36, 65),
 		"first not":   at(40, 70),
 		"before":      at(-100),
+		"between two": at(-30.001, -0.003, 30.002, 60.001),
 	}
-	assert.Equal(t, []window{{read: 5}, {read: 5, twice: 1}, {read: 6}}, windows(all, from, every, 3))
+	assert.Equal(t, []window{{read: 6}, {read: 6, twice: 1}, {read: 7}}, windows(all, from, every, 3))
 }
 
 func TestGaps(t *testing.T) {
