@@ -1,0 +1,170 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package workers runs calls into drivers that may never return, and survives those that do not.
+//
+// A source has one Pool. Each thing that may hang on its own (a GPU, the driver as a whole, a scan of the PCI bus) has a Task, on which
+// at most one call is outstanding. A read calls Run with one Job for each task and looks at the outcomes:
+//
+//	pool.Run(ctx, jobs...)
+//	if task.Outcome() == workers.Done {
+//		// What the call wrote may be read until the next Run.
+//	}
+//
+// A call that hangs keeps its goroutine, its task and whatever it writes to until it returns. Task.Retire and Pool.Close therefore take
+// functions that free memory, descriptors and libraries: they run when nothing uses these any more, which may be never. Neither waits.
+//
+// The pool does not recover panics: only the owner of a task knows what a panic spoils, so the function of a Job recovers where the
+// code that it calls may panic.
+package workers
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// patience is how long one goroutine runs all jobs before each job that waits gets a goroutine of its own. So a driver that answers
+// quickly costs one thread, and devices that are slow are asked side by side.
+const patience = time.Millisecond
+
+// Pool runs the calls of one source. Run, Retire and Close are for one goroutine at a time. The zero Pool is ready for use.
+type Pool struct {
+	mu          sync.Mutex
+	outstanding int
+	closed      bool
+	free        func()
+	freed       chan struct{}
+}
+
+// Job is one call: Func runs on Task.
+type Job struct {
+	Task *Task
+	Func func()
+}
+
+// round is one Run. Its fields are guarded by the pool's mutex.
+type round struct {
+	queue []Job // not begun
+	left  int   // not ended
+	over  bool  // Run has returned: outcomes stay as they are
+	done  chan struct{}
+}
+
+// Run starts the jobs whose tasks have no call outstanding. It returns when all have ended or when the context ends. A job that has
+// not begun by then never does.
+func (p *Pool) Run(ctx context.Context, jobs ...Job) {
+	r := p.enqueue(ctx, jobs)
+	if r.left == 0 {
+		return
+	}
+	go p.work(r)
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.done:
+			return
+		case <-timer.C:
+			p.mu.Lock()
+			for range r.queue {
+				go p.work(r)
+			}
+			p.mu.Unlock()
+		case <-ctx.Done():
+			p.mu.Lock()
+			for _, j := range r.queue {
+				j.Task.busy = false
+			}
+			r.queue, r.over = nil, true
+			p.mu.Unlock()
+			return
+		}
+	}
+}
+
+func (p *Pool) enqueue(ctx context.Context, jobs []Job) *round {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := &round{done: make(chan struct{})}
+	for _, j := range jobs {
+		switch t := j.Task; {
+		case t.busy:
+			t.outcome = Hung
+		case t.retired || p.closed || ctx.Err() != nil:
+			t.outcome = NotBegun
+		default:
+			t.busy, t.outcome = true, NotBegun
+			r.queue = append(r.queue, j)
+		}
+	}
+	r.left = len(r.queue)
+	return r
+}
+
+// work runs jobs of a round until none waits.
+func (p *Pool) work(r *round) {
+	for {
+		p.mu.Lock()
+		if len(r.queue) == 0 {
+			p.mu.Unlock()
+			return
+		}
+		j := r.queue[0]
+		r.queue = r.queue[1:]
+		j.Task.outcome = Hung
+		p.outstanding++
+		p.mu.Unlock()
+
+		j.Func()
+		p.end(j.Task, r)
+	}
+}
+
+// end takes note that a call has returned. What the task holds is freed before what the pool holds.
+func (p *Pool) end(t *Task, r *round) {
+	p.mu.Lock()
+	t.busy = false
+	if !r.over {
+		t.outcome = Done
+	}
+	retired := t.retired
+	p.mu.Unlock()
+	if retired {
+		t.free()
+	}
+	p.mu.Lock()
+	p.outstanding--
+	if r.left--; r.left == 0 {
+		close(r.done)
+	}
+	last := p.closed && p.outstanding == 0
+	p.mu.Unlock()
+	if last {
+		p.finish()
+	}
+}
+
+// Outstanding returns the number of calls that have not returned.
+func (p *Pool) Outstanding() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.outstanding
+}
+
+// Close lets no further call begin, and runs free in a goroutine as soon as no call is outstanding. It does not wait. The channel is
+// closed when free has returned. Close must be called once.
+func (p *Pool) Close(free func()) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed, p.free, p.freed = true, free, make(chan struct{})
+	if p.outstanding == 0 {
+		go p.finish()
+	}
+	return p.freed
+}
+
+func (p *Pool) finish() {
+	p.free()
+	close(p.freed)
+}
