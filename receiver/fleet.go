@@ -117,7 +117,7 @@ func (f *fleet) stats() []kubeexec.ClusterStats {
 func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readErr error) {
 	n, metrics, logs := f.node(remoteKey{cluster, node.Host.NodeName, node.Vendor})
 	if readErr != nil {
-		n.problems.add(gpu.Problem{What: "read", Err: readErr})
+		n.problems.add(gpu.Problem{Kind: gpu.ProblemSource, What: "read", Err: readErr})
 		return
 	}
 	node.CompleteIDs()

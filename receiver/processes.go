@@ -67,7 +67,7 @@ func (w *processWatch) changes(node *gpu.Node) []gpu.Event {
 		if now[key] != nil {
 			continue
 		}
-		if p := w.last[key]; processesUnread(node, devices[key.device]) {
+		if p := w.last[key]; !node.ProcessesKnown(devices[key.device]) {
 			now[key] = p
 		} else {
 			tell(gpu.EventProcessExited, p, "does not use the GPU any more")
@@ -80,16 +80,6 @@ func (w *processWatch) changes(node *gpu.Node) []gpu.Event {
 // reused tells whether another process has got the id.
 func reused(before, now *gpu.Process) bool {
 	return !before.Created.IsZero() && !now.Created.IsZero() && !before.Created.Equal(now.Created)
-}
-
-// processesUnread tells whether a device's processes are not known. A device that is gone has none.
-func processesUnread(node *gpu.Node, d *gpu.Device) bool {
-	if d != nil && d.ProcessesUnread {
-		return true
-	}
-	return slices.ContainsFunc(node.Problems, func(p gpu.Problem) bool {
-		return strings.HasPrefix(p.What, "processes") && (p.Device == "" || d != nil && p.Device == d.ID)
-	})
 }
 
 func processEvent(kind gpu.EventType, node *gpu.Node, d *gpu.Device, p *gpu.Process, how string) gpu.Event {

@@ -48,7 +48,7 @@ func TestProcessWatch(t *testing.T) {
 	unread.Devices[0].ProcessesUnread = true
 	assert.Equal(t, []string{"exited 1 on GPU-2: python3 does not use the GPU any more"}, lines(w.changes(unread)))
 	failed := node()
-	failed.Problems = []gpu.Problem{{What: "processes", Err: errors.New("not permitted")}}
+	failed.Problems = []gpu.Problem{{Kind: gpu.ProblemProcesses, What: "processes", Err: errors.New("not permitted")}}
 	assert.Empty(t, lines(w.changes(failed)))
 	assert.Empty(t, lines(w.changes(running(node(), "GPU-1", 1, 3))), "they were there all the time")
 	assert.Len(t, w.changes(nodeOf(healthy("GPU-2"))), 2, "with the device")

@@ -66,7 +66,7 @@ func (r *reading) read(ctx context.Context, use func(*gpu.Node)) {
 	}
 	r.stats.note(began, err == nil && !node.Unread)
 	if err != nil {
-		r.problems.add(gpu.Problem{What: "read", Err: err})
+		r.problems.add(gpu.Problem{Kind: gpu.ProblemSource, What: "read", Err: err})
 		r.countUnreadable(ctx)
 		return
 	}

@@ -28,10 +28,10 @@ func bare(d *gpu.Device) gpu.Device {
 func (s *Source) compose(round uint64) {
 	n := &s.node
 	if !s.inv.loaded && len(s.inv.cards) == 0 {
-		s.problem("", "driver", errNoDriver(s.cfg.RootPath))
+		s.problem(gpu.ProblemSource, "", "driver", errNoDriver(s.cfg.RootPath))
 	}
 	if s.inv.nodesErr != nil && len(s.inv.cards) > 0 {
-		s.problem("", "topology", s.inv.nodesErr)
+		s.problem(gpu.ProblemQuantity, "", "topology", s.inv.nodesErr)
 	}
 	s.settle(round)
 	visible := make([]string, 0, len(s.boards))
@@ -43,7 +43,7 @@ func (s *Source) compose(round uint64) {
 		d := &n.Devices[first]
 		if other, clash := taken[d.ID]; clash && d.ID != "" {
 			// Two GPUs must never become one, whatever their firmware says.
-			s.problem(b.address, "unique_id", fmt.Errorf("amdgpu: %s has the unique_id %s of %s", b.address, d.ID, other))
+			s.problem(gpu.ProblemQuantity, b.address, "unique_id", fmt.Errorf("amdgpu: %s has the unique_id %s of %s", b.address, d.ID, other))
 			anonymous(n.Devices[first:])
 		} else {
 			taken[d.ID] = b.address

@@ -159,6 +159,7 @@ func TestNoProcessTable(t *testing.T) {
 	require.NoError(t, os.RemoveAll(tree.Path("proc")))
 	node := read(t, source)
 	assert.Equal(t, []string{"processes"}, whats(node, ""))
+	assert.True(t, node.HasProblem(gpu.ProblemProcesses))
 	require.Len(t, node.Processes, 1, "as KFD tells")
 	assert.Equal(t, gpu.Some[int64](19_000_000_000), node.Processes[0].Memory)
 }

@@ -98,7 +98,7 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 		}
 		s.inv = s.scanned
 	} else {
-		s.problem("", "inventory", errors.New("amdgpu: looking for GPUs has not ended in time; what was seen last is taken"))
+		s.problem(gpu.ProblemQuantity, "", "inventory", errors.New("amdgpu: looking for GPUs has not ended in time; what was seen last is taken"))
 	}
 	if s.inv == nil {
 		return nil, fmt.Errorf("amdgpu: %s: nothing could be read in time", filepath.Join(s.cfg.RootPath, "sys"))
@@ -152,6 +152,6 @@ func (s *Source) begin(now time.Time) {
 	}
 }
 
-func (s *Source) problem(device, what string, err error) {
-	s.node.Problems = append(s.node.Problems, gpu.Problem{Device: device, What: what, Err: err})
+func (s *Source) problem(kind gpu.ProblemKind, device, what string, err error) {
+	s.node.Problems = append(s.node.Problems, gpu.Problem{Kind: kind, Device: device, What: what, Err: err})
 }

@@ -40,19 +40,19 @@ func (s *Source) processes(round uint64) {
 	s.uses = s.uses[:0]
 	if s.procs.task.ended(round) {
 		for _, err := range s.procs.problems {
-			s.problem("", "processes", err)
+			s.problem(gpu.ProblemProcesses, "", "processes", err)
 		}
 		s.uses = append(s.uses, s.procs.uses...)
 	} else {
 		s.procs.stop.Store(true)
-		s.problem("", "processes", errors.New("amdgpu: processes: looking through their open files has not ended in time;"+
+		s.problem(gpu.ProblemProcesses, "", "processes", errors.New("amdgpu: processes: looking through their open files has not ended in time;"+
 			" those are reported that KFD tells"))
 	}
 	if s.kfd.task.ended(round) {
 		s.mergeKFD()
 	} else {
 		s.kfd.stop.Store(true)
-		s.problem("", "processes", errors.New("amdgpu: processes: reading those of KFD has not ended in time"))
+		s.problem(gpu.ProblemProcesses, "", "processes", errors.New("amdgpu: processes: reading those of KFD has not ended in time"))
 	}
 	for i := range s.uses {
 		u := &s.uses[i]

@@ -175,6 +175,7 @@ func TestAMDNamesOf72(t *testing.T) {
 	assert.Empty(t, node.Processes, "listed under every GPU with the same memory")
 	assert.True(t, d.ProcessesUnread)
 	assert.Contains(t, problems(node), "lists 2 processes under every GPU")
+	assert.True(t, node.HasProblem(gpu.ProblemProcesses))
 }
 
 func TestAMDPlainValuesOf60(t *testing.T) {

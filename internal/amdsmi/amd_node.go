@@ -21,7 +21,7 @@ func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 			blind++
 			if e.unique == "" {
 				complete = false
-				s.problem("identity", fmt.Errorf("amd-smi shows neither a unique id nor a PCI address of GPU %d: it is left out", e.index))
+				s.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("amd-smi shows neither a unique id nor a PCI address of GPU %d: it is left out", e.index))
 				continue
 			}
 		}
@@ -29,7 +29,7 @@ func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 		entries = append(entries, e)
 	}
 	if blind > 0 {
-		s.problem("PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
+		s.problem(gpu.ProblemQuantity, "PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
 			"run as a member of the groups render and video, with /dev/dri", errAccess, blind))
 	}
 	each := func(records []record, f func(record, *entry)) {
@@ -65,7 +65,7 @@ func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 		s.node.Devices[i].ProcessesUnread = !ran || process.err != nil || repeated > 0 || short
 	}
 	if repeated > 0 {
-		s.problem("processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory: "+
+		s.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory: "+
 			"they are left out; the amdgpu scraper tells which GPU they use", repeated))
 	}
 	for _, id := range a.clashes {

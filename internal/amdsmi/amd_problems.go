@@ -20,20 +20,20 @@ func (s *AMD) complain(steps []step, answers map[step]answer, err error) {
 			continue
 		}
 		if a.warning != "" && st == stepList {
-			s.problem("permissions", fmt.Errorf("%w: %s", errAccess, a.warning))
+			s.problem(gpu.ProblemQuantity, "permissions", fmt.Errorf("%w: %s", errAccess, a.warning))
 		}
 		var refused *toolError
 		if a.err == nil || optional(st) && (errors.As(a.err, &refused) || a.exception) {
 			continue // this version or this machine has none
 		}
-		s.problem(string(st), fmt.Errorf("amd-smi %s: %w", st, a.err))
+		s.problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s: %w", st, a.err))
 	}
 	if _, ran := answers[stepPCIe]; ran {
 		s.strikes = 0
 	}
 	for _, st := range [...]step{stepStatic, stepMetric} {
 		if e := s.exceptions[st]; e != nil && answers[st].err == nil {
-			s.problem(string(st), fmt.Errorf("amd-smi %s ends with an exception, and is asked for less: %w", st, e))
+			s.problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s ends with an exception, and is asked for less: %w", st, e))
 		}
 	}
 	if err == nil {
@@ -47,7 +47,7 @@ func (s *AMD) complain(steps []step, answers map[step]answer, err error) {
 		s.strikes++
 		err = fmt.Errorf("amd-smi metric --pcie measures traffic for a second per device on this board: %w", err)
 	}
-	s.problem("later commands", err)
+	s.problem(gpu.ProblemQuantity, "later commands", err)
 }
 
 // optional tells the steps that not every version and machine has.
@@ -90,7 +90,7 @@ func (s *AMD) noDevices(err error) (*gpu.Node, error) {
 		err = fmt.Errorf("amd_smi: %w", err)
 		var refused *toolError
 		if errors.As(err, &refused) && s.seen.away(&s.node, gpu.FaultUnreachable, err) {
-			s.node.Problems = append(s.node.Problems, gpu.Problem{What: "amd-smi", Err: err})
+			s.node.Problems = append(s.node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "amd-smi", Err: err})
 			return &s.node, nil
 		}
 		return nil, err
@@ -102,11 +102,11 @@ func (s *AMD) noDevices(err error) (*gpu.Node, error) {
 
 // nothing returns a node without devices that can be read.
 func (s *AMD) nothing() *gpu.Node {
-	s.problem("amd-smi", s.idle.reason)
+	s.problem(gpu.ProblemSource, "amd-smi", s.idle.reason)
 	s.energy.missed(s.node.Time)
 	return s.seen.nothing(&s.node, &s.idle)
 }
 
-func (s *AMD) problem(what string, err error) {
-	s.node.Problems = append(s.node.Problems, gpu.Problem{What: what, Err: fmt.Errorf("amd_smi: %w", err)})
+func (s *AMD) problem(kind gpu.ProblemKind, what string, err error) {
+	s.node.Problems = append(s.node.Problems, gpu.Problem{Kind: kind, What: what, Err: fmt.Errorf("amd_smi: %w", err)})
 }

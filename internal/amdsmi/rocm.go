@@ -76,10 +76,10 @@ func (s *ROCm) Read(ctx context.Context) (*gpu.Node, error) {
 	}
 	s.idle.succeeded()
 	if out.err != nil {
-		s.problem("output", fmt.Errorf("rocm-smi, exit code %d: %w; the cards before that were read", out.exitCode, out.err))
+		s.problem(gpu.ProblemQuantity, "output", fmt.Errorf("rocm-smi, exit code %d: %w; the cards before that were read", out.exitCode, out.err))
 	}
 	if err != nil {
-		s.problem("processes and errors", err)
+		s.problem(gpu.ProblemProcesses, "processes and errors", err)
 	}
 	s.fill(out, tables)
 	return &s.node, nil
@@ -159,7 +159,7 @@ func (s *ROCm) noCards(out *rocmOutput) (*gpu.Node, error) {
 
 // nothing returns a node without devices that can be read.
 func (s *ROCm) nothing() *gpu.Node {
-	s.problem("rocm-smi", s.idle.reason)
+	s.problem(gpu.ProblemSource, "rocm-smi", s.idle.reason)
 	s.energy.missed(s.node.Time)
 	return s.seen.nothing(&s.node, &s.idle)
 }
@@ -176,7 +176,7 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 		e := out.cards[i].entry(driver)
 		if e.unique == "" && e.address == (address{}) {
 			complete = false
-			s.problem("identity", fmt.Errorf("rocm-smi shows neither a unique id nor a PCI address of card%d: it is left out", e.index))
+			s.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("rocm-smi shows neither a unique id nor a PCI address of card%d: it is left out", e.index))
 			continue
 		}
 		e.device.Errors = append(e.device.Errors, tables.errors[e.index]...)
@@ -191,10 +191,10 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 		s.node.Problems = append(s.node.Problems, gpu.Problem{Device: id, What: "identity", Err: errClash})
 	}
 	if out.lowPower {
-		s.problem("low power", errors.New("a GPU is asleep, and rocm-smi shows no temperatures, power and clocks of it"))
+		s.problem(gpu.ProblemQuantity, "low power", errors.New("a GPU is asleep, and rocm-smi shows no temperatures, power and clocks of it"))
 	}
 	if s.want.Has(gpu.GroupECC) && s.refused[flagRAS] {
-		s.problem("errors", errors.New("this rocm-smi does not tell the RAS counts, or aborts when it reads them"))
+		s.problem(gpu.ProblemQuantity, "errors", errors.New("this rocm-smi does not tell the RAS counts, or aborts when it reads them"))
 	}
 	last := len(entries) - 1
 	// Where the list ended early, partitions of the last GPU may be missing in it; without a mode it is not known whether it is divided.
@@ -220,7 +220,7 @@ func (s *ROCm) processes(out *rocmOutput, tables *rocmTables, leaves map[int]str
 	var unplaced int
 	s.node.Processes, unplaced = tables.place(list, leaves)
 	if unplaced > 0 {
-		s.problem("processes", fmt.Errorf("rocm-smi does not tell which GPUs %d processes use: they are left out", unplaced))
+		s.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("rocm-smi does not tell which GPUs %d processes use: they are left out", unplaced))
 	}
 	unread := !s.want.Has(gpu.GroupProcesses) || !tables.cardsRead && len(s.node.Processes) == 0 || unplaced > 0
 	for i := range s.node.Devices {
@@ -228,6 +228,6 @@ func (s *ROCm) processes(out *rocmOutput, tables *rocmTables, leaves map[int]str
 	}
 }
 
-func (s *ROCm) problem(what string, err error) {
-	s.node.Problems = append(s.node.Problems, gpu.Problem{What: what, Err: fmt.Errorf("rocm_smi: %w", err)})
+func (s *ROCm) problem(kind gpu.ProblemKind, what string, err error) {
+	s.node.Problems = append(s.node.Problems, gpu.Problem{Kind: kind, What: what, Err: fmt.Errorf("rocm_smi: %w", err)})
 }

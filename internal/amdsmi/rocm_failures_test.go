@@ -132,6 +132,7 @@ func TestROCmFailures(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Len(t, node.Devices, tt.devices)
+			require.Equal(t, tt.name == "the text hangs", node.HasProblem(gpu.ProblemProcesses))
 			requireValue(t, int64(tt.devices), node.Presence[gpu.Visible], "visible")
 			if tt.devices == 0 {
 				assert.False(t, node.Presence[gpu.Missing].Known(), "whether one is missing it cannot tell")

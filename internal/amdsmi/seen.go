@@ -118,7 +118,7 @@ func (s *seen) notRun(node *gpu.Node, err error) (*gpu.Node, error) {
 		}
 		node.Presence[gpu.Visible] = gpu.Some(int64(0))
 	}
-	node.Problems = append(node.Problems, gpu.Problem{What: string(s.tool), Err: err})
+	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: string(s.tool), Err: err})
 	node.Unread = true
 	return node, nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
 // A container that has a GPU to itself has the GPU's readings.
@@ -222,7 +221,7 @@ func TestNoHostPIDs(t *testing.T) {
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0), uuid(1))))
 	node := nodeOf(device(0), device(1))
 	node.Processes = []gpu.Process{{PID: 10, DeviceID: uuid(0), Memory: gpu.Some(int64(1))}}
-	node.Problems = []gpu.Problem{{What: process.Table, Err: assert.AnError}}
+	node.Problems = []gpu.Problem{{Kind: gpu.ProblemProcessTable, Err: assert.AnError}}
 	m.apply(node)
 	u := use(t, node, train.joined(), uuid(0))
 	assert.Equal(t, gpu.Some(true), u.Allocated)
@@ -242,8 +241,8 @@ func TestProcessesUnread(t *testing.T) {
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
 	for name, change := range map[string]func(*gpu.Node){
 		"flag":           func(n *gpu.Node) { n.Devices[0].ProcessesUnread = true },
-		"device problem": func(n *gpu.Node) { n.Problems = []gpu.Problem{{Device: uuid(0), What: "processes"}} },
-		"node problem":   func(n *gpu.Node) { n.Problems = []gpu.Problem{{What: "processes and errors"}} },
+		"device problem": func(n *gpu.Node) { n.Problems = []gpu.Problem{{Kind: gpu.ProblemProcesses, Device: uuid(0)}} },
+		"node problem":   func(n *gpu.Node) { n.Problems = []gpu.Problem{{Kind: gpu.ProblemProcesses}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			node := nodeOf(device(0))
@@ -254,7 +253,7 @@ func TestProcessesUnread(t *testing.T) {
 		})
 	}
 	node := nodeOf(device(0))
-	node.Problems = []gpu.Problem{{Device: uuid(1), What: "processes"}}
+	node.Problems = []gpu.Problem{{Kind: gpu.ProblemProcesses, Device: uuid(1)}}
 	assert.True(t, general(use(t, m.apply(node), train.joined(), uuid(0))).Known(), "another device's problem")
 }
 

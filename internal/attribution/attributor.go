@@ -200,7 +200,7 @@ func (a *Attributor) Apply(ctx context.Context, node *gpu.Node) {
 
 func (a *Attributor) addProblems(node *gpu.Node) {
 	if a.containers.logsErr != nil {
-		node.Problems = append(node.Problems, gpu.Problem{What: "container logs", Err: a.containers.logsErr})
+		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "container logs", Err: a.containers.logsErr})
 	}
 	if a.view != nil && !a.remote { // what is wrong with it is told of the cluster, not of each node
 		node.Problems = append(node.Problems, a.view.Problems()...)

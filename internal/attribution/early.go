@@ -82,7 +82,7 @@ func (a *Attributor) doubtEarly(node *gpu.Node, d *domain, early []*kube.Pod) {
 			d.certain[i] = false
 		}
 	}
-	node.Problems = append(node.Problems, gpu.Problem{What: "allocations to init containers", Err: fmt.Errorf(
+	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "allocations to init containers", Err: fmt.Errorf(
 		"attribution: the kubelet does not tell which GPUs it keeps for init containers, %d in all, as those of pod %s; "+
 			"GPUs that it tells nobody to hold may be these", kept, of)})
 }

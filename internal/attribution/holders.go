@@ -25,7 +25,7 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 	}
 	list, known, err := a.allocations.list(ctx, now)
 	if err != nil {
-		node.Problems = append(node.Problems, gpu.Problem{What: "pod resources", Err: err})
+		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "pod resources", Err: err})
 	}
 	if known == nothing {
 		return
@@ -34,7 +34,7 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 	dynamic := slices.ContainsFunc(list, func(allocation podresources.Allocation) bool { return allocation.Dynamic != nil })
 	if dynamic {
 		if err := a.allocations.resolver.cdi.Refresh(); err != nil {
-			node.Problems = append(node.Problems, gpu.Problem{What: "CDI", Err: fmt.Errorf("attribution: %w", err)})
+			node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "CDI", Err: fmt.Errorf("attribution: %w", err)})
 		}
 	}
 	a.allocations.resolver.lookUpClaims(ctx, list, claimsOf(early))
@@ -48,7 +48,7 @@ func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d
 		a.allocate(node, d, &list[i], lost)
 	}
 	if lost.count > 0 {
-		node.Problems = append(node.Problems, gpu.Problem{What: "allocations", Err: lost.err()})
+		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "allocations", Err: lost.err()})
 	}
 	a.doubtEarly(node, d, early)
 	settle(node, d)

@@ -5,11 +5,9 @@ package attribution
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/cgroup"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
 // whereabouts is where a process runs.
@@ -28,7 +26,7 @@ func (a *Attributor) attributeProcesses(node *gpu.Node, d *domain) {
 	d.users.reset()
 	d.previous, d.current = d.current, d.previous
 	clear(d.current)
-	table := !hasProblem(node, process.Table)
+	table := !node.HasProblem(gpu.ProblemProcessTable)
 	readable := a.processes && table
 	// In another PID namespace than the machine's NVIDIA's driver tells of no process of the machine.
 	d.unlisted = !table && !slices.ContainsFunc(node.Processes, func(p gpu.Process) bool { return !p.Created.IsZero() })
@@ -58,28 +56,4 @@ func (a *Attributor) attributeProcesses(node *gpu.Node, d *domain) {
 		}
 		d.where = append(d.where, where)
 	}
-}
-
-// hasProblem tells whether a step of the read is known to have failed.
-func hasProblem(node *gpu.Node, what string) bool {
-	for i := range node.Problems {
-		if node.Problems[i].What == what && node.Problems[i].Device == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// unread tells whether the processes of a device are not known.
-func unread(node *gpu.Node, d *gpu.Device) bool {
-	if d.ProcessesUnread {
-		return true
-	}
-	for i := range node.Problems {
-		p := &node.Problems[i]
-		if (p.Device == "" || p.Device == d.ID) && strings.HasPrefix(p.What, "processes") {
-			return true
-		}
-	}
-	return false
 }

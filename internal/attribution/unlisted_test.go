@@ -10,25 +10,24 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
 // In a PID namespace of its own the collector is told of no process, whatever runs: containers that share a GPU are not idle
 // for that.
 func TestNoProcessIsListed(t *testing.T) {
 	instance := mig(2, 1)
-	read := func(t *testing.T, problem string) *gpu.Node {
+	read := func(t *testing.T, problem gpu.ProblemKind) *gpu.Node {
 		t.Helper()
 		m := newMachine(t, nil, podOf(train), podOf(infer)).start()
 		m.kubelet.Set(
 			kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0)+"::0", uuid(1), instance.ID)),
 			kubelettest.Pod(infer.pod, kubelettest.Container(infer.name, resource, uuid(0)+"::1")))
 		node := nodeOf(device(0), device(1), device(2), instance)
-		node.Problems = []gpu.Problem{{What: problem, Err: assert.AnError}}
+		node.Problems = []gpu.Problem{{Kind: problem, Err: assert.AnError}}
 		return m.apply(node)
 	}
 	t.Run("shared", func(t *testing.T) {
-		node := read(t, process.Table)
+		node := read(t, gpu.ProblemProcessTable)
 		for _, c := range []who{train, infer} {
 			u := use(t, node, c.joined(), uuid(0))
 			assert.Equal(t, gpu.Some(true), u.Allocated)
@@ -40,18 +39,18 @@ func TestNoProcessIsListed(t *testing.T) {
 		}
 	})
 	t.Run("alone", func(t *testing.T) {
-		u := use(t, read(t, process.Table), train.joined(), uuid(1))
+		u := use(t, read(t, gpu.ProblemProcessTable), train.joined(), uuid(1))
 		assert.Equal(t, gpu.Some(0.8), general(u), "the GPU's reading")
 		assert.Equal(t, gpu.Some(int64(10e9)), u.MemoryUsage)
 		assert.True(t, u.IdleTime.Known())
 	})
 	t.Run("an instance that tells no time", func(t *testing.T) {
-		u := use(t, read(t, process.Table), train.joined(), instance.ID)
+		u := use(t, read(t, gpu.ProblemProcessTable), train.joined(), instance.ID)
 		assert.Equal(t, gpu.Some(int64(4e9)), u.MemoryUsage)
 		assert.False(t, u.IdleTime.Known())
 	})
 	t.Run("none there", func(t *testing.T) {
-		node := read(t, "something else")
+		node := read(t, gpu.ProblemQuantity)
 		inDelta(t, 0, general(use(t, node, infer.joined(), uuid(0))))
 		assert.True(t, use(t, node, train.joined(), instance.ID).IdleTime.Known())
 	})

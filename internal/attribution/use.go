@@ -58,7 +58,7 @@ func (d *domain) gather(node *gpu.Node) {
 			entries: u.entries[:0],
 			holders: len(device.Holders),
 			certain: d.certain[i] && device.HoldersKnown,
-			blurred: unread(node, device),
+			blurred: !node.ProcessesKnown(device),
 			stale:   d.stale, unlisted: d.unlisted,
 
 			together: d.index.together[i],

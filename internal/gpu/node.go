@@ -56,10 +56,3 @@ const (
 	Unmanaged
 	NumPresences
 )
-
-// Problem is something that could not be read. It is logged once for as long as it stays, and counted.
-type Problem struct {
-	Device string // hw.id; empty where the whole node is meant
-	What   string // the quantity or step, such as "power" or "processes"
-	Err    error  // what was attempted, on what, and what to do
-}

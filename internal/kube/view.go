@@ -104,19 +104,19 @@ func (v *View) synced() bool {
 func (v *View) Problems() []gpu.Problem {
 	var problems []gpu.Problem
 	if err := v.Pods.Err(); err != nil {
-		problems = append(problems, gpu.Problem{What: "pods", Err: err})
+		problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "pods", Err: err})
 	}
 	for _, err := range v.Owners.Errs() {
-		problems = append(problems, gpu.Problem{What: "owners", Err: err})
+		problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "owners", Err: err})
 	}
 	if v.Slices != nil {
 		if err := v.Slices.Err(); err != nil {
-			problems = append(problems, gpu.Problem{What: "resource slices", Err: err})
+			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "resource slices", Err: err})
 		}
 	}
 	if v.Claims != nil {
 		if err := v.Claims.Err(); err != nil {
-			problems = append(problems, gpu.Problem{What: "resource claims", Err: err})
+			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "resource claims", Err: err})
 		}
 	}
 	return problems

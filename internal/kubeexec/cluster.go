@@ -123,7 +123,7 @@ func (c *cluster) run(ctx context.Context) {
 	}
 	for _, informer := range append(slices.Clone(c.pods), c.nodes) {
 		if _, err := informer.AddEventHandler(handler); err != nil {
-			c.problems(c.name, []gpu.Problem{{What: "informer", Err: c.wrap(err)}})
+			c.problems(c.name, []gpu.Problem{{Kind: gpu.ProblemKubernetes, What: "informer", Err: c.wrap(err)}})
 		}
 		watching.Go(func() { informer.RunWithContext(ctx) })
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
 const (
@@ -63,7 +62,7 @@ func (s *processes) complete(ctx context.Context, node *gpu.Node, r *runner, j *
 	s.round++
 	if len(node.Processes) > 0 {
 		if err := s.look(ctx, s.due(node), r, j); err != nil {
-			node.Problems = append(node.Problems, gpu.Problem{What: process.Table, Err: err})
+			node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
 		}
 	}
 	for i := range node.Processes {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
 const (
@@ -184,7 +183,7 @@ func TestProcessesUnreadable(t *testing.T) {
 			tt.change(f)
 			node := f.complete(t, procs(41))
 			require.Len(t, node.Problems, 1)
-			assert.Equal(t, process.Table, node.Problems[0].What)
+			assert.Equal(t, gpu.ProblemProcessTable, node.Problems[0].Kind)
 			require.ErrorContains(t, node.Problems[0].Err, tt.want)
 			assert.Nil(t, node.Processes[0].Container)
 			assert.True(t, node.Processes[0].Created.IsZero())

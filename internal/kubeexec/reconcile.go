@@ -107,21 +107,21 @@ func (c *cluster) explain(s *state, ready bool, cannot []unread) []gpu.Problem {
 	for i, informer := range c.pods {
 		if err := informer.Err(); err != nil {
 			failed = true
-			problems = append(problems, gpu.Problem{What: fmt.Sprintf("driver pods of target %d", i), Err: c.wrap(err)})
+			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: fmt.Sprintf("driver pods of target %d", i), Err: c.wrap(err)})
 		}
 		failed = failed || !informer.HasSynced()
 	}
 	if err := c.nodes.Err(); err != nil {
-		problems = append(problems, gpu.Problem{What: "nodes", Err: c.wrap(err)})
+		problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "nodes", Err: c.wrap(err)})
 	}
 	if c.election != nil {
 		if err := c.election.Err(); err != nil {
-			problems = append(problems, gpu.Problem{What: "leader election", Err: c.wrap(err)})
+			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "leader election", Err: c.wrap(err)})
 		}
 	}
 	if c.view != nil {
 		for _, p := range c.view.Problems() {
-			problems = append(problems, gpu.Problem{What: "attribution: " + p.What, Err: c.wrap(p.Err)})
+			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "attribution: " + p.What, Err: c.wrap(p.Err)})
 		}
 	}
 	if !ready {
@@ -129,12 +129,12 @@ func (c *cluster) explain(s *state, ready bool, cannot []unread) []gpu.Problem {
 	}
 	if !failed {
 		for _, err := range s.empty() {
-			problems = append(problems, gpu.Problem{What: "driver pods", Err: c.wrap(err)})
+			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "driver pods", Err: c.wrap(err)})
 		}
 	}
 	for _, u := range cannot {
 		problems = append(problems, gpu.Problem{
-			What: fmt.Sprintf("node %s, %s", u.node, u.vendor), Err: fmt.Errorf("kubeexec: cluster %s: node %s: %w", c.name, u.node, u.reason),
+			Kind: gpu.ProblemKubernetes, What: fmt.Sprintf("node %s, %s", u.node, u.vendor), Err: fmt.Errorf("kubeexec: cluster %s: node %s: %w", c.name, u.node, u.reason),
 		})
 	}
 	return problems

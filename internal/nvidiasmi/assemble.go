@@ -39,10 +39,10 @@ func (r *Reader) assemble(s *sweep) {
 		if k := r.memory.find(pci, ""); k != nil {
 			id = k.device.ID
 		}
-		r.problem(id, "infoROM", fmt.Errorf("nvidia-smi: the infoROM of the GPU at %s is corrupt; its identity and its error counts may be wrong", pci))
+		r.problem(gpu.ProblemQuantity, id, "infoROM", fmt.Errorf("nvidia-smi: the infoROM of the GPU at %s is corrupt; its identity and its error counts may be wrong", pci))
 	}
 	if r.pmon.refused != "" && r.pmon.driver == s.log.DriverVersion {
-		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %s; processes are reported without it", r.pmon.refused))
+		r.problem(gpu.ProblemQuantity, "", "process utilization", fmt.Errorf("nvidia-smi pmon: %s; processes are reported without it", r.pmon.refused))
 	}
 	r.once()
 	r.addProcesses(s)
@@ -130,7 +130,7 @@ func (r *Reader) refusals(g *parse.GPU) {
 			what = append(what[:mostQuantities:mostQuantities], fmt.Sprintf("%d more", more))
 		}
 		list := strings.Join(what, ", ")
-		r.problem(g.Device.ID, list, fmt.Errorf("nvidia-smi: %s: %s: %s%s", placeOf(g), list, reason, remedyFor(reason)))
+		r.problem(gpu.ProblemQuantity, g.Device.ID, list, fmt.Errorf("nvidia-smi: %s: %s: %s%s", placeOf(g), list, reason, remedyFor(reason)))
 	}
 }
 

@@ -105,7 +105,7 @@ func (r *Reader) backOff(f *failure) {
 
 // fail fills the node for a read that has no listing.
 func (r *Reader) fail(f *failure) {
-	r.problem("", "nvidia-smi", f.err)
+	r.problem(gpu.ProblemSource, "", "nvidia-smi", f.err)
 	r.node.Unread = f.unread
 	if f.reload {
 		r.memory.reloaded = true

@@ -165,6 +165,7 @@ func TestFastProcessesFailAlone(t *testing.T) {
 	assert.Len(t, node.Devices, 2)
 	assert.Contains(t, problems(node), "processes | nvidia-smi --query-compute-apps")
 	assert.Contains(t, problems(node), "process utilization | nvidia-smi pmon")
+	assert.True(t, node.HasProblem(gpu.ProblemProcesses))
 }
 
 func TestFastTruncated(t *testing.T) {

@@ -74,7 +74,7 @@ func (f *fields) givenUp(now time.Time) bool {
 // guessed tells of a read by the basic fields that they were not chosen.
 func (r *Reader) guessed() {
 	if r.fields.untold != nil {
-		r.problem("", "fields", fmt.Errorf("nvidia-smi --help-query-gpu: %w; it does not say what else can be read, so only the basic "+
+		r.problem(gpu.ProblemQuantity, "", "fields", fmt.Errorf("nvidia-smi --help-query-gpu: %w; it does not say what else can be read, so only the basic "+
 			"fields are, and a GPU on which MIG is turned on is not noticed; it is asked again", r.fields.untold))
 	}
 }

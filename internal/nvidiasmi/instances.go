@@ -24,7 +24,7 @@ func (r *Reader) addInstances(g *parse.GPU, k *known, away bool) {
 		return
 	}
 	if listed := len(r.listing.mig[parent.ID]); listed > len(g.Instances) {
-		r.problem(parent.ID, "MIG devices", fmt.Errorf("nvidia-smi -q -x: it leaves out %d of the %d MIG devices of %s that nvidia-smi -L lists, "+
+		r.problem(gpu.ProblemQuantity, parent.ID, "MIG devices", fmt.Errorf("nvidia-smi -q -x: it leaves out %d of the %d MIG devices of %s that nvidia-smi -L lists, "+
 			"and their processes are not told; it does where one of their numbers cannot be read (ECC errors where ECC is off): use the nvml scraper",
 			listed-len(g.Instances), listed, parent.ID))
 	}
@@ -91,7 +91,7 @@ func (r *Reader) instanceID(parent *gpu.Device, m *parse.Instance, listed parse.
 	gi, ok := m.GI.Get()
 	ci, also := m.CI.Get()
 	if !ok || !also || parent.ID == "" {
-		r.problem(parent.ID, "MIG devices", fmt.Errorf("nvidia-smi -q -x: MIG device %s of %s has neither a UUID nor the ids of its instances; it is left out",
+		r.problem(gpu.ProblemQuantity, parent.ID, "MIG devices", fmt.Errorf("nvidia-smi -q -x: MIG device %s of %s has neither a UUID nor the ids of its instances; it is left out",
 			number(m.Index), parent.ID))
 		return ""
 	}

@@ -118,5 +118,5 @@ func (r *Reader) refreshListing(ctx context.Context, log *parse.Log) {
 		d := parse.Diagnose(results[0].Stdout, results[0].Stderr, results[0].ExitCode)
 		err = fmt.Errorf("no GPU in its output, or not all: %s", firstOf(d.Message, "exit code 0"))
 	}
-	r.problem("", "MIG devices", fmt.Errorf("nvidia-smi -L: UUIDs of MIG devices and the GPUs' indices: %w", err))
+	r.problem(gpu.ProblemQuantity, "", "MIG devices", fmt.Errorf("nvidia-smi -L: UUIDs of MIG devices and the GPUs' indices: %w", err))
 }

@@ -108,7 +108,7 @@ func (r *Reader) refreshMinors(ctx context.Context, log *parse.Log) {
 		if why == nil {
 			why = errors.New("it does not tell them")
 		}
-		r.problem("", "names", fmt.Errorf("nvidia-smi -q -x: the numbers of the device nodes (/dev/nvidia*) of %d of %d GPUs, which have no name without: %w",
+		r.problem(gpu.ProblemQuantity, "", "names", fmt.Errorf("nvidia-smi -q -x: the numbers of the device nodes (/dev/nvidia*) of %d of %d GPUs, which have no name without: %w",
 			open, len(log.GPUs), why))
 	}
 }

@@ -18,7 +18,7 @@ func (r *Reader) readApps(s *sweep, results []command.Result, i int, ranErr erro
 		return
 	}
 	if i >= len(results) {
-		r.problem("", "processes", fmt.Errorf("nvidia-smi --query-compute-apps: %w", ranErr))
+		r.problem(gpu.ProblemProcesses, "", "processes", fmt.Errorf("nvidia-smi --query-compute-apps: %w", ranErr))
 		return
 	}
 	lines, whole := results[i].Lines()
@@ -26,12 +26,12 @@ func (r *Reader) readApps(s *sweep, results []command.Result, i int, ranErr erro
 	switch {
 	case !found:
 		d := parse.Diagnose(results[i].Stdout, results[i].Stderr, results[i].ExitCode)
-		r.problem("", "processes", fmt.Errorf("nvidia-smi --query-compute-apps: %s", firstOf(d.Message, "no table in its output")))
+		r.problem(gpu.ProblemProcesses, "", "processes", fmt.Errorf("nvidia-smi --query-compute-apps: %s", firstOf(d.Message, "no table in its output")))
 	case !whole:
-		r.problem("", "processes", fmt.Errorf("nvidia-smi --query-compute-apps: %w", errEndsEarly))
+		r.problem(gpu.ProblemProcesses, "", "processes", fmt.Errorf("nvidia-smi --query-compute-apps: %w", errEndsEarly))
 	}
 	if dropped > 0 {
-		r.problem("", "process rows", fmt.Errorf("nvidia-smi --query-compute-apps: %d rows cannot be read or are too many", dropped))
+		r.problem(gpu.ProblemQuantity, "", "process rows", fmt.Errorf("nvidia-smi --query-compute-apps: %d rows cannot be read or are too many", dropped))
 	}
 	s.apps, s.appsRead = apps, found && whole
 }
@@ -41,7 +41,7 @@ func (r *Reader) readPmon(s *sweep, results []command.Result, i int, ranErr erro
 		return
 	}
 	if i >= len(results) {
-		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %w", ranErr))
+		r.problem(gpu.ProblemQuantity, "", "process utilization", fmt.Errorf("nvidia-smi pmon: %w", ranErr))
 		return
 	}
 	lines, whole := results[i].Lines()
@@ -58,10 +58,10 @@ func (r *Reader) readPmon(s *sweep, results []command.Result, i int, ranErr erro
 			r.pmon.again.later(r.node.Time)
 			return // told with every read, by assemble
 		}
-		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %s", firstOf(d.Message, err.Error())))
+		r.problem(gpu.ProblemQuantity, "", "process utilization", fmt.Errorf("nvidia-smi pmon: %s", firstOf(d.Message, err.Error())))
 	case !whole:
 		m.GPUs = nil // a process that is not there may have been cut off
-		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: %w", errEndsEarly))
+		r.problem(gpu.ProblemQuantity, "", "process utilization", fmt.Errorf("nvidia-smi pmon: %w", errEndsEarly))
 	}
 	if err == nil {
 		r.pmon = pmonState{}
@@ -70,7 +70,7 @@ func (r *Reader) readPmon(s *sweep, results []command.Result, i int, ranErr erro
 		s.leftOut = d.Message
 	}
 	if m.Dropped > 0 {
-		r.problem("", "process rows", fmt.Errorf("nvidia-smi pmon: %d rows cannot be read or are too many", m.Dropped))
+		r.problem(gpu.ProblemQuantity, "", "process rows", fmt.Errorf("nvidia-smi pmon: %d rows cannot be read or are too many", m.Dropped))
 	}
 	s.pmon = m
 }
@@ -211,11 +211,11 @@ func (r *Reader) unmonitored(s *sweep) {
 		}
 	}
 	if nameless > 0 {
-		r.problem("", "process names", fmt.Errorf("nvidia-smi pmon: the name of a process cannot be read on %d of %d GPUs, and of no process there it "+
+		r.problem(gpu.ProblemQuantity, "", "process names", fmt.Errorf("nvidia-smi pmon: the name of a process cannot be read on %d of %d GPUs, and of no process there it "+
 			"tells the utilization; run it where the machine's processes can be seen (hostPID: true)", nameless, len(s.log.GPUs)))
 	}
 	if left > 0 {
-		r.problem("", "process utilization", fmt.Errorf("nvidia-smi pmon: it leaves out %d of %d GPUs; %s", left, len(s.log.GPUs),
+		r.problem(gpu.ProblemQuantity, "", "process utilization", fmt.Errorf("nvidia-smi pmon: it leaves out %d of %d GPUs; %s", left, len(s.log.GPUs),
 			firstOf(s.leftOut, "set NVSMI_SHOW_ALL_DEVICES=1 where it runs")))
 	}
 }

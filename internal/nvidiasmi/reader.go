@@ -105,6 +105,6 @@ func (r *Reader) Reset() {
 // Close implements gpu.Source. A tool that is running ends with the context of the Read that started it.
 func (r *Reader) Close() error { return nil }
 
-func (r *Reader) problem(device, what string, err error) {
-	r.node.Problems = append(r.node.Problems, gpu.Problem{Device: device, What: what, Err: err})
+func (r *Reader) problem(kind gpu.ProblemKind, device, what string, err error) {
+	r.node.Problems = append(r.node.Problems, gpu.Problem{Kind: kind, Device: device, What: what, Err: err})
 }

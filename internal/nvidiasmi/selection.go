@@ -35,7 +35,7 @@ func (of selection) call(args ...string) command.Command {
 // they cannot be found out.
 func (r *Reader) reselect(ctx context.Context, s *sweep) bool {
 	cannot := func(why error) bool {
-		r.problem("", "GPUs", fmt.Errorf("nvidia-smi: one GPU has no handle, and the others cannot be read without it: %w", why))
+		r.problem(gpu.ProblemQuantity, "", "GPUs", fmt.Errorf("nvidia-smi: one GPU has no handle, and the others cannot be read without it: %w", why))
 		return false
 	}
 	if r.selected != nil {

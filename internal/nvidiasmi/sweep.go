@@ -200,13 +200,13 @@ func (r *Reader) judge(call string, s *sweep, log *parse.Log, err error) (*failu
 		return nil, fmt.Errorf("%s: the output ends before the first GPU does", call)
 	}
 	if !s.log.Complete {
-		r.problem("", "output", fmt.Errorf("%s: the output ends early or has rows that cannot be read; GPUs may be left out", call))
+		r.problem(gpu.ProblemQuantity, "", "output", fmt.Errorf("%s: the output ends early or has rows that cannot be read; GPUs may be left out", call))
 	}
 	if s.log.Dropped > 0 {
-		r.problem("", "rows", fmt.Errorf("%s: %d GPUs, processes or rows cannot be read or are too many", call, s.log.Dropped))
+		r.problem(gpu.ProblemQuantity, "", "rows", fmt.Errorf("%s: %d GPUs, processes or rows cannot be read or are too many", call, s.log.Dropped))
 	}
 	if d.Failure != parse.FailureNone && len(d.CorruptInfoROM) == 0 && !unwell(s) {
-		r.problem("", "exit code", fmt.Errorf("%s: GPUs were listed, yet it says: %s", call, d.Message))
+		r.problem(gpu.ProblemQuantity, "", "exit code", fmt.Errorf("%s: GPUs were listed, yet it says: %s", call, d.Message))
 	}
 	return nil, nil
 }

@@ -18,7 +18,7 @@ func (r *Reader) namesakes(log *parse.Log) {
 	for i := range log.GPUs {
 		d := &log.GPUs[i].Device
 		if d.ID != "" && seen[d.ID] && d.Info.PCIAddress != "" {
-			r.problem(d.ID, "identity", fmt.Errorf("nvidia-smi: it lists two GPUs as %s: the one at %s is told by its address",
+			r.problem(gpu.ProblemQuantity, d.ID, "identity", fmt.Errorf("nvidia-smi: it lists two GPUs as %s: the one at %s is told by its address",
 				d.ID, d.Info.PCIAddress))
 			d.ID = ""
 		}
@@ -35,7 +35,7 @@ func (r *Reader) once() {
 			seen[id] = true
 			return false
 		}
-		r.problem(id, "identity", fmt.Errorf("nvidia-smi: it lists two devices as %s: the second is left out", id))
+		r.problem(gpu.ProblemQuantity, id, "identity", fmt.Errorf("nvidia-smi: it lists two devices as %s: the second is left out", id))
 		return true
 	})
 }

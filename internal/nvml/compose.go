@@ -105,11 +105,11 @@ func (s *source) unread() bool {
 // addFailure says why NVML cannot be used, where it cannot.
 func (s *source) addFailure(n *gpu.Node, now time.Time) {
 	if s.replaced(now) {
-		n.Problems = append(n.Problems, gpu.Problem{What: "library", Err: fmt.Errorf("nvml: %s was replaced or removed since it was "+
+		n.Problems = append(n.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "library", Err: fmt.Errorf("nvml: %s was replaced or removed since it was "+
 			"loaded; the old one is used as long as the kernel's driver takes it; restart the collector when it does not", s.lib.file)})
 	}
 	if op := s.pending; op != nil {
-		n.Problems = append(n.Problems, gpu.Problem{What: "driver", Err: fmt.Errorf(
+		n.Problems = append(n.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "driver", Err: fmt.Errorf(
 			"nvml: %s has not returned since %s; look into the kernel's log (dmesg)", op.what, op.began.Format(time.RFC3339),
 		)})
 		return
@@ -120,7 +120,7 @@ func (s *source) addFailure(n *gpu.Node, now time.Time) {
 	if s.failure.err == nil {
 		return
 	}
-	n.Problems = append(n.Problems, gpu.Problem{What: s.failure.what, Err: s.failure.err})
+	n.Problems = append(n.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: s.failure.what, Err: s.failure.err})
 	if s.failure.ret == codeVersionMismatch {
 		n.RestartNeeded = s.failure.err
 	}

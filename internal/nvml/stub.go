@@ -34,7 +34,7 @@ func (s *source) Read(context.Context) (*gpu.Node, error) {
 	s.node = gpu.Node{
 		Vendor:   gpu.NVIDIA,
 		Time:     now,
-		Problems: []gpu.Problem{{What: "library", Err: errNotCompiled}},
+		Problems: []gpu.Problem{{Kind: gpu.ProblemSource, What: "library", Err: errNotCompiled}},
 	}
 	s.node.Presence = s.bus.presence()
 	return &s.node, nil

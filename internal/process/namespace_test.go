@@ -25,7 +25,7 @@ func TestContainersProcessTable(t *testing.T) {
 	for range 2 {
 		node := describe(r, 10)
 		require.Len(t, node.Problems, 1, "told at every read, so that it is logged once for as long as it stays")
-		assert.Equal(t, Table, node.Problems[0].What)
+		assert.Equal(t, gpu.ProblemProcessTable, node.Problems[0].Kind)
 		require.ErrorIs(t, node.Problems[0].Err, errNamespace)
 		require.ErrorContains(t, node.Problems[0].Err, "hostPID: true")
 		assert.Equal(t, nodeOf(10).Processes, node.Processes)
@@ -58,7 +58,7 @@ func TestMountedProcessTableIsNotAll(t *testing.T) {
 	}
 	problems := read(gpu.NVIDIA)
 	require.Len(t, problems, 1)
-	assert.Equal(t, Table, problems[0].What)
+	assert.Equal(t, gpu.ProblemProcessTable, problems[0].Kind)
 	require.ErrorContains(t, problems[0].Err, "hostPID: true")
 	assert.Empty(t, read(gpu.NVIDIA, 10), "an older driver, which lists them all")
 	assert.Empty(t, read(gpu.AMD), "KFD lists them all")
@@ -78,7 +78,7 @@ func TestHiddenProcesses(t *testing.T) {
 	for range 2 {
 		node := describe(r, 10, 11)
 		require.Len(t, node.Problems, 1)
-		assert.Equal(t, Table, node.Problems[0].What)
+		assert.Equal(t, gpu.ProblemProcessTable, node.Problems[0].Kind)
 		require.ErrorContains(t, node.Problems[0].Err, "hidepid")
 		assert.Equal(t, "a", node.Processes[0].Executable)
 	}

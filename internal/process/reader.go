@@ -24,9 +24,6 @@ const (
 	maxEntries = 8192
 )
 
-// Table is what the Problems are about that Describe adds.
-const Table = "process table"
-
 // Reader describes processes. It may be shared by several sources.
 //
 // What is read of a process is kept for as long as its start time and its name stay, so a process that lives on costs at most
@@ -127,7 +124,7 @@ func (r *Reader) Describe(node *gpu.Node) {
 	if !r.trusted && !r.anyNamespace {
 		first, err := checkNamespace(r.root)
 		if err != nil {
-			node.Problems = append(node.Problems, gpu.Problem{What: Table, Err: err})
+			node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
 			return
 		}
 		r.trusted, r.apart = true, !first
@@ -136,11 +133,11 @@ func (r *Reader) Describe(node *gpu.Node) {
 		}
 	}
 	if r.hidden != nil {
-		node.Problems = append(node.Problems, gpu.Problem{What: Table, Err: r.hidden})
+		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: r.hidden})
 	}
 	if r.apart && node.Vendor == gpu.NVIDIA && len(node.Processes) == 0 {
 		// Older drivers list all, wherever they are asked; so does KFD.
-		node.Problems = append(node.Problems, gpu.Problem{What: Table, Err: errUnlisted})
+		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: errUnlisted})
 	}
 
 	r.generation++
@@ -156,7 +153,7 @@ func (r *Reader) Describe(node *gpu.Node) {
 	r.sweep(now)
 	if len(pending) > 0 {
 		if err := r.fill(pending, now); err != nil {
-			node.Problems = append(node.Problems, gpu.Problem{What: Table, Err: err})
+			node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
 		}
 	}
 	for i := range node.Processes {

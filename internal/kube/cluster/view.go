@@ -86,10 +86,10 @@ func (v *View) Synced() bool { return v.pods.HasSynced() && v.nodes.HasSynced() 
 func (v *View) Problems() []gpu.Problem {
 	var problems []gpu.Problem
 	if err := v.pods.Err(); err != nil {
-		problems = append(problems, gpu.Problem{What: "pods", Err: err})
+		problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "pods", Err: err})
 	}
 	if err := v.nodes.Err(); err != nil {
-		problems = append(problems, gpu.Problem{What: "nodes", Err: err})
+		problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "nodes", Err: err})
 	}
 	return problems
 }
