@@ -10,68 +10,53 @@ import (
 
 	"github.com/go-logr/logr"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
 )
 
-const (
-	// sayAgain is for how long the same words of client-go are said at debug level only.
-	sayAgain = 10 * time.Minute
-	// maxSaid bounds the words that are remembered.
-	maxSaid = 64
-)
+// repeatAfter is how long client-go's log keeps quiet about a message after it has been written once.
+const repeatAfter = 10 * time.Minute
 
-var logOnce sync.Once
+var redirectOnce sync.Once
 
-// LogTo has what client-go says by itself written by a logger rather than to the standard error: errors as warnings, the same
-// one once in a while, and all else for debugging. client-go has one logger for the whole process, so the first call counts,
-// also for other components of the process that use client-go.
+// LogTo writes what client-go logs by itself to a logger instead of the standard error: its errors as warnings, the rest at debug
+// level.
+//
+// client-go logs through klog, which has one logger for the whole process and does not allow it to be replaced while it is in use.
+// So only the first call has an effect, and it also redirects the klog output of other components of the process.
 func LogTo(logger *zap.Logger) {
-	logOnce.Do(func() { logTo(logger) })
+	redirectOnce.Do(func() { redirectKlog(logger) })
 }
 
-func logTo(logger *zap.Logger) {
-	sink := &logSink{logger: logger, said: &said{now: time.Now, last: make(map[string]time.Time)}}
-	klog.SetLoggerWithOptions(logr.New(sink), klog.ContextualLogger(true))
+func redirectKlog(logger *zap.Logger) {
+	once := zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(core, repeatAfter, 1, 0)
+	})
+	klog.SetLoggerWithOptions(logr.New(logSink{logger.WithOptions(once)}), klog.ContextualLogger(true))
 }
 
-// logSink writes to a zap logger. What client-go says at higher levels of verbosity, such as the headers of requests, it does
-// not take.
-type logSink struct {
-	logger *zap.Logger
-	said   *said
-}
+// logSink implements logr.LogSink on a zap logger. It drops messages above verbosity 0, such as the headers of requests.
+type logSink struct{ logger *zap.Logger }
 
-var _ logr.LogSink = (*logSink)(nil)
+var _ logr.LogSink = logSink{}
 
-// Init implements logr.LogSink.
-func (*logSink) Init(logr.RuntimeInfo) {}
+func (logSink) Init(logr.RuntimeInfo) {}
 
-// Enabled implements logr.LogSink.
-func (*logSink) Enabled(level int) bool { return level == 0 }
+func (logSink) Enabled(level int) bool { return level == 0 }
 
-// Info implements logr.LogSink.
-func (s *logSink) Info(_ int, message string, pairs ...any) {
+func (s logSink) Info(_ int, message string, pairs ...any) {
 	s.logger.Debug("client-go: "+message, fields(pairs)...)
 }
 
-// Error implements logr.LogSink.
-func (s *logSink) Error(err error, message string, pairs ...any) {
-	log := s.logger.Debug
-	if s.said.news(message) {
-		log = s.logger.Warn
-	}
-	log("client-go: "+message, append(fields(pairs), zap.Error(err))...)
+func (s logSink) Error(err error, message string, pairs ...any) {
+	s.logger.Warn("client-go: "+message, append(fields(pairs), zap.Error(err))...)
 }
 
-// WithValues implements logr.LogSink.
-func (s *logSink) WithValues(pairs ...any) logr.LogSink {
-	return &logSink{logger: s.logger.With(fields(pairs)...), said: s.said}
+func (s logSink) WithValues(pairs ...any) logr.LogSink {
+	return logSink{s.logger.With(fields(pairs)...)}
 }
 
-// WithName implements logr.LogSink.
-func (s *logSink) WithName(name string) logr.LogSink {
-	return &logSink{logger: s.logger.Named(name), said: s.said}
-}
+func (s logSink) WithName(name string) logr.LogSink { return logSink{s.logger.Named(name)} }
 
 func fields(pairs []any) []zap.Field {
 	all := make([]zap.Field, 0, len(pairs)/2+1)
@@ -79,26 +64,4 @@ func fields(pairs []any) []zap.Field {
 		all = append(all, zap.String(fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1])))
 	}
 	return all
-}
-
-// said is what was said of late.
-type said struct {
-	mu   sync.Mutex
-	now  func() time.Time
-	last map[string]time.Time
-}
-
-// news tells whether words were not said for a while, and notes that they are now.
-func (s *said) news(words string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	if last, ok := s.last[words]; ok && now.Sub(last) < sayAgain {
-		return false
-	}
-	if len(s.last) >= maxSaid {
-		clear(s.last)
-	}
-	s.last[words] = now
-	return true
 }
