@@ -937,7 +937,7 @@ type metricContainerGpuAllocated struct {
 // init fills container.gpu.allocated metric with initial data.
 func (m *metricContainerGpuAllocated) init() {
 	m.data.SetName("container.gpu.allocated")
-	m.data.SetDescription("1 where the container holds the device, however many slots of it; 0 where it only uses it. (extension)")
+	m.data.SetDescription("1 if the device is allocated to the container, whatever the number of replicas; 0 if the container only uses the device. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -995,7 +995,7 @@ type metricContainerGpuEnergy struct {
 // init fills container.gpu.energy metric with initial data.
 func (m *metricContainerGpuEnergy) init() {
 	m.data.SetName("container.gpu.energy")
-	m.data.SetDescription("Energy of the container's work, since it was first seen on the device; that of idle time belongs to the holder. (extension)")
+	m.data.SetDescription("Energy consumed by the work of the container, since the container was first seen on the device. The holder is charged with the energy of idle time. (extension)")
 	m.data.SetUnit("J")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1053,7 +1053,7 @@ type metricContainerGpuIdleTime struct {
 // init fills container.gpu.idle.time metric with initial data.
 func (m *metricContainerGpuIdleTime) init() {
 	m.data.SetName("container.gpu.idle.time")
-	m.data.SetDescription("Time in which the container held the device and ran nothing on it. (extension)")
+	m.data.SetDescription("Time during which the device was allocated to the container and the container ran nothing on it. (extension)")
 	m.data.SetUnit("s")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1111,7 +1111,7 @@ type metricContainerGpuMemoryLimit struct {
 // init fills container.gpu.memory.limit metric with initial data.
 func (m *metricContainerGpuMemoryLimit) init() {
 	m.data.SetName("container.gpu.memory.limit")
-	m.data.SetDescription("Device memory of a device that the container holds alone. (extension)")
+	m.data.SetDescription("Size of the device memory, if the device is allocated to this container alone. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -1169,7 +1169,7 @@ type metricContainerGpuMemoryUsage struct {
 // init fills container.gpu.memory.usage metric with initial data.
 func (m *metricContainerGpuMemoryUsage) init() {
 	m.data.SetName("container.gpu.memory.usage")
-	m.data.SetDescription("Device memory that the container uses. (extension)")
+	m.data.SetDescription("Device memory used by the container. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -1227,7 +1227,7 @@ type metricContainerGpuPower struct {
 // init fills container.gpu.power metric with initial data.
 func (m *metricContainerGpuPower) init() {
 	m.data.SetName("container.gpu.power")
-	m.data.SetDescription("Power that the container's work draws, by its share of SM time. (extension)")
+	m.data.SetDescription("Power drawn by the work of the container, in proportion to its share of SM time. (extension)")
 	m.data.SetUnit("W")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -1283,7 +1283,7 @@ type metricContainerGpuUtilization struct {
 // init fills container.gpu.utilization metric with initial data.
 func (m *metricContainerGpuUtilization) init() {
 	m.data.SetName("container.gpu.utilization")
-	m.data.SetDescription("Fraction of the device's time that the container had for a task. (extension)")
+	m.data.SetDescription("Fraction of time during which the container used the device for a task. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -1340,7 +1340,7 @@ type metricHwEnergy struct {
 // init fills hw.energy metric with initial data.
 func (m *metricHwEnergy) init() {
 	m.data.SetName("hw.energy")
-	m.data.SetDescription("Energy drawn since the driver was loaded.")
+	m.data.SetDescription("Energy consumed since the driver was loaded.")
 	m.data.SetUnit("J")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1399,7 +1399,7 @@ type metricHwErrors struct {
 // init fills hw.errors metric with initial data.
 func (m *metricHwErrors) init() {
 	m.data.SetName("hw.errors")
-	m.data.SetDescription("Errors: ECC since the driver was loaded, of links, PCIe replays, and XIDs since the collector began to count.")
+	m.data.SetDescription("Number of errors: ECC errors since the driver was loaded, link errors, PCIe replays, and XIDs since the collector started to count.")
 	m.data.SetUnit("{error}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1459,7 +1459,7 @@ type metricHwFanSpeedRatio struct {
 // init fills hw.fan.speed_ratio metric with initial data.
 func (m *metricHwFanSpeedRatio) init() {
 	m.data.SetName("hw.fan.speed_ratio")
-	m.data.SetDescription("Speed of a fan as a fraction of its maximum, as intended by the driver. Absent where there is no fan.")
+	m.data.SetDescription("Fan speed as a fraction of the maximum speed, as the driver requests it. Absent if the GPU has no fan.")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -1516,7 +1516,7 @@ type metricHwGpuAllocated struct {
 // init fills hw.gpu.allocated metric with initial data.
 func (m *metricHwGpuAllocated) init() {
 	m.data.SetName("hw.gpu.allocated")
-	m.data.SetDescription("1 where any container holds the device, else 0; it counts GPUs where slots would count twice. (extension)")
+	m.data.SetDescription("1 if the device is allocated to any container, otherwise 0. Its sum counts GPUs, where a sum of replicas would count a shared GPU several times. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -1574,7 +1574,7 @@ type metricHwGpuCount struct {
 // init fills hw.gpu.count metric with initial data.
 func (m *metricHwGpuCount) init() {
 	m.data.SetName("hw.gpu.count")
-	m.data.SetDescription("Physical GPUs of the node, by vendor and by whether they can be read. Partitions do not count. (extension)")
+	m.data.SetDescription("Number of physical GPUs of the node, by vendor and presence. Partitions are not counted. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -1632,7 +1632,7 @@ type metricHwGpuEccLifetime struct {
 // init fills hw.gpu.ecc.lifetime metric with initial data.
 func (m *metricHwGpuEccLifetime) init() {
 	m.data.SetName("hw.gpu.ecc.lifetime")
-	m.data.SetDescription("ECC errors since manufacture. (extension)")
+	m.data.SetDescription("Number of ECC errors since manufacture. (extension)")
 	m.data.SetUnit("{error}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1691,7 +1691,7 @@ type metricHwGpuFault struct {
 // init fills hw.gpu.fault metric with initial data.
 func (m *metricHwGpuFault) init() {
 	m.data.SetName("hw.gpu.fault")
-	m.data.SetDescription("1 while a fault holds: why hw.status is what it is. (extension)")
+	m.data.SetDescription("1 while the fault is present. Faults explain hw.status. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -1750,7 +1750,7 @@ type metricHwGpuInfo struct {
 // init fills hw.gpu.info metric with initial data.
 func (m *metricHwGpuInfo) init() {
 	m.data.SetName("hw.gpu.info")
-	m.data.SetDescription("Always 1: what describes the GPU, as attributes. (extension)")
+	m.data.SetDescription("Always 1. The attributes describe the GPU. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -1808,7 +1808,7 @@ type metricHwGpuInterconnectIo struct {
 // init fills hw.gpu.interconnect.io metric with initial data.
 func (m *metricHwGpuInterconnectIo) init() {
 	m.data.SetName("hw.gpu.interconnect.io")
-	m.data.SetDescription("Data over all links to other GPUs. (extension)")
+	m.data.SetDescription("Bytes sent and received over all links to other GPUs. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1868,7 +1868,7 @@ type metricHwGpuInterconnectLinkErrors struct {
 // init fills hw.gpu.interconnect.link.errors metric with initial data.
 func (m *metricHwGpuInterconnectLinkErrors) init() {
 	m.data.SetName("hw.gpu.interconnect.link.errors")
-	m.data.SetDescription("Errors of one link. (extension)")
+	m.data.SetDescription("Number of errors of one link. (extension)")
 	m.data.SetUnit("{error}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1929,7 +1929,7 @@ type metricHwGpuInterconnectLinkIo struct {
 // init fills hw.gpu.interconnect.link.io metric with initial data.
 func (m *metricHwGpuInterconnectLinkIo) init() {
 	m.data.SetName("hw.gpu.interconnect.link.io")
-	m.data.SetDescription("Data over one link. (extension)")
+	m.data.SetDescription("Bytes sent and received over one link. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1990,7 +1990,7 @@ type metricHwGpuIo struct {
 // init fills hw.gpu.io metric with initial data.
 func (m *metricHwGpuIo) init() {
 	m.data.SetName("hw.gpu.io")
-	m.data.SetDescription("Data over the PCIe link. NVML: where the driver's byte counters have more than 32 bits; else estimated, where pcie_sampling is on.")
+	m.data.SetDescription("Bytes sent and received over the PCIe link. NVML: read where the byte counters of the driver have more than 32 bits; otherwise estimated if pcie_sampling is on.")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -2049,7 +2049,7 @@ type metricHwGpuMemoryControllerUtilization struct {
 // init fills hw.gpu.memory.controller.utilization metric with initial data.
 func (m *metricHwGpuMemoryControllerUtilization) init() {
 	m.data.SetName("hw.gpu.memory.controller.utilization")
-	m.data.SetDescription("Fraction of time in which device memory was read or written. It is not hw.gpu.memory.utilization. (extension)")
+	m.data.SetDescription("Fraction of time during which device memory was read or written. Not the same as hw.gpu.memory.utilization. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -2105,7 +2105,7 @@ type metricHwGpuMemoryLimit struct {
 // init fills hw.gpu.memory.limit metric with initial data.
 func (m *metricHwGpuMemoryLimit) init() {
 	m.data.SetName("hw.gpu.memory.limit")
-	m.data.SetDescription("Size of the GPU's own memory.")
+	m.data.SetDescription("Size of the GPU memory.")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2163,7 +2163,7 @@ type metricHwGpuMemoryPagesRetired struct {
 // init fills hw.gpu.memory.pages.retired metric with initial data.
 func (m *metricHwGpuMemoryPagesRetired) init() {
 	m.data.SetName("hw.gpu.memory.pages.retired")
-	m.data.SetDescription("Memory pages taken out of use, on boards before Ampere. (extension)")
+	m.data.SetDescription("Number of retired memory pages, on boards before Ampere. (extension)")
 	m.data.SetUnit("{page}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -2280,7 +2280,7 @@ type metricHwGpuMemoryRemapState struct {
 // init fills hw.gpu.memory.remap.state metric with initial data.
 func (m *metricHwGpuMemoryRemapState) init() {
 	m.data.SetName("hw.gpu.memory.remap.state")
-	m.data.SetDescription("1 while rows wait to be remapped, or one could not be; else 0. (extension)")
+	m.data.SetDescription("1 while rows wait to be remapped (pending) or a row could not be remapped (failed), otherwise 0. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2339,7 +2339,7 @@ type metricHwGpuMemoryReserved struct {
 // init fills hw.gpu.memory.reserved metric with initial data.
 func (m *metricHwGpuMemoryReserved) init() {
 	m.data.SetName("hw.gpu.memory.reserved")
-	m.data.SetDescription("Memory that driver and firmware hold back. (extension)")
+	m.data.SetDescription("Memory reserved by driver and firmware. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2397,7 +2397,7 @@ type metricHwGpuMemoryRowsRemapped struct {
 // init fills hw.gpu.memory.rows.remapped metric with initial data.
 func (m *metricHwGpuMemoryRowsRemapped) init() {
 	m.data.SetName("hw.gpu.memory.rows.remapped")
-	m.data.SetDescription("Memory rows replaced by spares. (extension)")
+	m.data.SetDescription("Number of memory rows replaced by spare rows. (extension)")
 	m.data.SetUnit("{row}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -2456,7 +2456,7 @@ type metricHwGpuMemorySystemLimit struct {
 // init fills hw.gpu.memory.system.limit metric with initial data.
 func (m *metricHwGpuMemorySystemLimit) init() {
 	m.data.SetName("hw.gpu.memory.system.limit")
-	m.data.SetDescription("Memory of the machine that the GPU may map (AMD GTT). It is not the GPU's own and never to be added to hw.gpu.memory.limit. (extension)")
+	m.data.SetDescription("System memory that the GPU may map (AMD GTT). It is not GPU memory: never add it to hw.gpu.memory.limit. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2514,7 +2514,7 @@ type metricHwGpuMemorySystemUsage struct {
 // init fills hw.gpu.memory.system.usage metric with initial data.
 func (m *metricHwGpuMemorySystemUsage) init() {
 	m.data.SetName("hw.gpu.memory.system.usage")
-	m.data.SetDescription("Memory of the machine that the GPU has mapped (AMD GTT). It is not the GPU's own and never to be added to hw.gpu.memory.usage. (extension)")
+	m.data.SetDescription("System memory that the GPU has mapped (AMD GTT). It is not GPU memory: never add it to hw.gpu.memory.usage. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2572,7 +2572,7 @@ type metricHwGpuMemoryUsage struct {
 // init fills hw.gpu.memory.usage metric with initial data.
 func (m *metricHwGpuMemoryUsage) init() {
 	m.data.SetName("hw.gpu.memory.usage")
-	m.data.SetDescription("GPU memory allocated; what the driver reserves is not in it where the driver tells it apart.")
+	m.data.SetDescription("Used GPU memory, without the memory that the driver reserves if the driver reports that separately.")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2630,7 +2630,7 @@ type metricHwGpuMemoryUtilization struct {
 // init fills hw.gpu.memory.utilization metric with initial data.
 func (m *metricHwGpuMemoryUtilization) init() {
 	m.data.SetName("hw.gpu.memory.utilization")
-	m.data.SetDescription("Fraction of GPU memory used: usage by limit. Redundant with these.")
+	m.data.SetDescription("Fraction of GPU memory used: usage divided by limit. Redundant with these two.")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -2686,7 +2686,7 @@ type metricHwGpuMemoryVisibleLimit struct {
 // init fills hw.gpu.memory.visible.limit metric with initial data.
 func (m *metricHwGpuMemoryVisibleLimit) init() {
 	m.data.SetName("hw.gpu.memory.visible.limit")
-	m.data.SetDescription("That part of the GPU's memory which the CPU can reach (AMD visible VRAM); hw.gpu.memory.limit contains it. (extension)")
+	m.data.SetDescription("Size of the GPU memory that the CPU can access (AMD visible VRAM). Part of hw.gpu.memory.limit. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2744,7 +2744,7 @@ type metricHwGpuMemoryVisibleUsage struct {
 // init fills hw.gpu.memory.visible.usage metric with initial data.
 func (m *metricHwGpuMemoryVisibleUsage) init() {
 	m.data.SetName("hw.gpu.memory.visible.usage")
-	m.data.SetDescription("What is used of that part of the GPU's memory which the CPU can reach (AMD visible VRAM). (extension)")
+	m.data.SetDescription("Used GPU memory that the CPU can access (AMD visible VRAM). (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2802,7 +2802,7 @@ type metricHwGpuModulePower struct {
 // init fills hw.gpu.module.power metric with initial data.
 func (m *metricHwGpuModulePower) init() {
 	m.data.SetName("hw.gpu.module.power")
-	m.data.SetDescription("Power of the whole module, with its CPU and memory. (extension)")
+	m.data.SetDescription("Power drawn by the whole module, including its CPU and memory. (extension)")
 	m.data.SetUnit("W")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -2858,7 +2858,7 @@ type metricHwGpuPcieGeneration struct {
 // init fills hw.gpu.pcie.generation metric with initial data.
 func (m *metricHwGpuPcieGeneration) init() {
 	m.data.SetName("hw.gpu.pcie.generation")
-	m.data.SetDescription("PCIe generation of the link now; it falls when the GPU idles. (extension)")
+	m.data.SetDescription("Current PCIe generation of the link. It drops while the GPU is idle. (extension)")
 	m.data.SetUnit("{generation}")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -2914,7 +2914,7 @@ type metricHwGpuPcieGenerationLimit struct {
 // init fills hw.gpu.pcie.generation.limit metric with initial data.
 func (m *metricHwGpuPcieGenerationLimit) init() {
 	m.data.SetName("hw.gpu.pcie.generation.limit")
-	m.data.SetDescription("Highest PCIe generation that GPU and slot can have. (extension)")
+	m.data.SetDescription("Highest PCIe generation that GPU and slot support. (extension)")
 	m.data.SetUnit("{generation}")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -2970,7 +2970,7 @@ type metricHwGpuPcieWidth struct {
 // init fills hw.gpu.pcie.width metric with initial data.
 func (m *metricHwGpuPcieWidth) init() {
 	m.data.SetName("hw.gpu.pcie.width")
-	m.data.SetDescription("PCIe lanes in use now. (extension)")
+	m.data.SetDescription("PCIe lanes in use. (extension)")
 	m.data.SetUnit("{lane}")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3026,7 +3026,7 @@ type metricHwGpuPcieWidthLimit struct {
 // init fills hw.gpu.pcie.width.limit metric with initial data.
 func (m *metricHwGpuPcieWidthLimit) init() {
 	m.data.SetName("hw.gpu.pcie.width.limit")
-	m.data.SetDescription("Most PCIe lanes that GPU and slot can have. (extension)")
+	m.data.SetDescription("Highest number of PCIe lanes that GPU and slot support. (extension)")
 	m.data.SetUnit("{lane}")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3138,7 +3138,7 @@ type metricHwGpuPipeUtilization struct {
 // init fills hw.gpu.pipe.utilization metric with initial data.
 func (m *metricHwGpuPipeUtilization) init() {
 	m.data.SetName("hw.gpu.pipe.utilization")
-	m.data.SetDescription("Fraction of time, or of peak, in which a part of the compute engine worked (GPM; Hopper and later). (extension)")
+	m.data.SetDescription("Fraction of time, or of the peak rate, that a part of the compute engine was busy (GPM; Hopper and later). (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3195,7 +3195,7 @@ type metricHwGpuPowerInstant struct {
 // init fills hw.gpu.power.instant metric with initial data.
 func (m *metricHwGpuPowerInstant) init() {
 	m.data.SetName("hw.gpu.power.instant")
-	m.data.SetDescription("Power drawn at this instant, beside the average in hw.power. (extension)")
+	m.data.SetDescription("Instantaneous power, in addition to the average in hw.power. (extension)")
 	m.data.SetUnit("W")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3251,7 +3251,7 @@ type metricHwGpuRecoveryAction struct {
 // init fills hw.gpu.recovery.action metric with initial data.
 func (m *metricHwGpuRecoveryAction) init() {
 	m.data.SetName("hw.gpu.recovery.action")
-	m.data.SetDescription("1 for the action that the driver asks for now; the others have no point. (extension)")
+	m.data.SetDescription("1 for the action that the driver currently requests. Other actions have no point. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -3310,7 +3310,7 @@ type metricHwGpuSmOccupancy struct {
 // init fills hw.gpu.sm.occupancy metric with initial data.
 func (m *metricHwGpuSmOccupancy) init() {
 	m.data.SetName("hw.gpu.sm.occupancy")
-	m.data.SetDescription("Warps resident on the SMs by the most there can be (GPM; Hopper and later). (extension)")
+	m.data.SetDescription("Resident warps on the SMs divided by the maximum (GPM; Hopper and later). (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3366,7 +3366,7 @@ type metricHwGpuSpeed struct {
 // init fills hw.gpu.speed metric with initial data.
 func (m *metricHwGpuSpeed) init() {
 	m.data.SetName("hw.gpu.speed")
-	m.data.SetDescription("Frequency of a clock domain. (extension)")
+	m.data.SetDescription("Frequency of the clock domain. (extension)")
 	m.data.SetUnit("Hz")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3423,7 +3423,7 @@ type metricHwGpuSpeedLimit struct {
 // init fills hw.gpu.speed.limit metric with initial data.
 func (m *metricHwGpuSpeedLimit) init() {
 	m.data.SetName("hw.gpu.speed.limit")
-	m.data.SetDescription("Highest frequency of a clock domain. (extension)")
+	m.data.SetDescription("Highest frequency of the clock domain. (extension)")
 	m.data.SetUnit("Hz")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3481,7 +3481,7 @@ type metricHwGpuTemperatureMargin struct {
 // init fills hw.gpu.temperature.margin metric with initial data.
 func (m *metricHwGpuTemperatureMargin) init() {
 	m.data.SetName("hw.gpu.temperature.margin")
-	m.data.SetDescription("Degrees left until the limit (T.Limit of newer boards); never converted into a temperature. (extension)")
+	m.data.SetDescription("Degrees left until the limit (T.Limit of newer boards). Never converted into a temperature. (extension)")
 	m.data.SetUnit("Cel")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3538,7 +3538,7 @@ type metricHwGpuThrottleTime struct {
 // init fills hw.gpu.throttle.time metric with initial data.
 func (m *metricHwGpuThrottleTime) init() {
 	m.data.SetName("hw.gpu.throttle.time")
-	m.data.SetDescription("Time in which the clocks were held down. (extension)")
+	m.data.SetDescription("Time during which the clocks were throttled. (extension)")
 	m.data.SetUnit("s")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -3597,7 +3597,7 @@ type metricHwGpuThrottled struct {
 // init fills hw.gpu.throttled metric with initial data.
 func (m *metricHwGpuThrottled) init() {
 	m.data.SetName("hw.gpu.throttled")
-	m.data.SetDescription("1 while clocks are held down for the reason, else 0; only reasons that the GPU can report. (extension)")
+	m.data.SetDescription("1 while the clocks are throttled for the reason, otherwise 0. Only reasons that the GPU can report have a point. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -3656,7 +3656,7 @@ type metricHwGpuUtilization struct {
 // init fills hw.gpu.utilization metric with initial data.
 func (m *metricHwGpuUtilization) init() {
 	m.data.SetName("hw.gpu.utilization")
-	m.data.SetDescription("Fraction of time in which the GPU worked on a task; the mean since the last read where the driver keeps samples.")
+	m.data.SetDescription("Fraction of time during which the GPU worked on the task. The average since the last read, if the driver keeps samples.")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3713,7 +3713,7 @@ type metricHwPower struct {
 // init fills hw.power metric with initial data.
 func (m *metricHwPower) init() {
 	m.data.SetName("hw.power")
-	m.data.SetDescription("Power drawn: the driver's average where there is one, else instantaneous.")
+	m.data.SetDescription("Power drawn: the average that the driver reports, otherwise the instantaneous value.")
 	m.data.SetUnit("W")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3770,7 +3770,7 @@ type metricHwPowerLimit struct {
 // init fills hw.power.limit metric with initial data.
 func (m *metricHwPowerLimit) init() {
 	m.data.SetName("hw.power.limit")
-	m.data.SetDescription("Power limit now in force; above it the GPU slows down. (extension)")
+	m.data.SetDescription("Enforced power limit. The GPU slows down above it. (extension)")
 	m.data.SetUnit("W")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3828,7 +3828,7 @@ type metricHwStatus struct {
 // init fills hw.status metric with initial data.
 func (m *metricHwStatus) init() {
 	m.data.SetName("hw.status")
-	m.data.SetDescription("1 for the state that holds, 0 for the others. A lost or stuck GPU is failed, and still there.")
+	m.data.SetDescription("1 for the current state, 0 for the other states. A lost or hung GPU is failed and still reported.")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -3888,7 +3888,7 @@ type metricHwTemperature struct {
 // init fills hw.temperature metric with initial data.
 func (m *metricHwTemperature) init() {
 	m.data.SetName("hw.temperature")
-	m.data.SetDescription("Temperature.")
+	m.data.SetDescription("Temperature of the sensor.")
 	m.data.SetUnit("Cel")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3945,7 +3945,7 @@ type metricHwTemperatureLimit struct {
 // init fills hw.temperature.limit metric with initial data.
 func (m *metricHwTemperatureLimit) init() {
 	m.data.SetName("hw.temperature.limit")
-	m.data.SetDescription("Absolute temperature thresholds.")
+	m.data.SetDescription("Absolute temperature limit.")
 	m.data.SetUnit("Cel")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -4003,7 +4003,7 @@ type metricK8sClusterGpuPodsPending struct {
 // init fills k8s.cluster.gpu.pods.pending metric with initial data.
 func (m *metricK8sClusterGpuPodsPending) init() {
 	m.data.SetName("k8s.cluster.gpu.pods.pending")
-	m.data.SetDescription("Pods that are not scheduled for want of a resource. (extension)")
+	m.data.SetDescription("Number of pods that are not scheduled because the resource is not available. (extension)")
 	m.data.SetUnit("{pod}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4060,7 +4060,7 @@ type metricK8sContainerGpuRequest struct {
 // init fills k8s.container.gpu.request metric with initial data.
 func (m *metricK8sContainerGpuRequest) init() {
 	m.data.SetName("k8s.container.gpu.request")
-	m.data.SetDescription("GPUs, or partitions of a kind, that a container of a pod that has not ended requests. (extension)")
+	m.data.SetDescription("GPUs, or partitions of a profile, that the container requests. Containers of finished pods are not counted. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4117,7 +4117,7 @@ type metricK8sNodeGpuAllocatable struct {
 // init fills k8s.node.gpu.allocatable metric with initial data.
 func (m *metricK8sNodeGpuAllocatable) init() {
 	m.data.SetName("k8s.node.gpu.allocatable")
-	m.data.SetDescription("GPUs, or partitions of a kind, that the node offers to pods. (extension)")
+	m.data.SetDescription("GPUs, or partitions of a profile, that the node offers to pods. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4174,7 +4174,7 @@ type metricK8sNodeGpuCapacity struct {
 // init fills k8s.node.gpu.capacity metric with initial data.
 func (m *metricK8sNodeGpuCapacity) init() {
 	m.data.SetName("k8s.node.gpu.capacity")
-	m.data.SetDescription("GPUs, or partitions of a kind, that the node has. (extension)")
+	m.data.SetDescription("GPUs, or partitions of a profile, of the node. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4231,7 +4231,7 @@ type metricK8sNodeGpuRequested struct {
 // init fills k8s.node.gpu.requested metric with initial data.
 func (m *metricK8sNodeGpuRequested) init() {
 	m.data.SetName("k8s.node.gpu.requested")
-	m.data.SetDescription("GPUs, or partitions of a kind, that the pods scheduled to the node request. (extension)")
+	m.data.SetDescription("GPUs, or partitions of a profile, requested by the pods that are scheduled to the node. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4288,7 +4288,7 @@ type metricProcessGpuMemoryUsage struct {
 // init fills process.gpu.memory.usage metric with initial data.
 func (m *metricProcessGpuMemoryUsage) init() {
 	m.data.SetName("process.gpu.memory.usage")
-	m.data.SetDescription("GPU memory that the process uses on a device. (extension)")
+	m.data.SetDescription("GPU memory that the process uses on the device. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4347,7 +4347,7 @@ type metricProcessGpuUtilization struct {
 // init fills process.gpu.utilization metric with initial data.
 func (m *metricProcessGpuUtilization) init() {
 	m.data.SetName("process.gpu.utilization")
-	m.data.SetDescription("Fraction of the device's time that the process had for a task, since the last read. (extension)")
+	m.data.SetDescription("Fraction of time during which the process used the device for a task, since the last read. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)

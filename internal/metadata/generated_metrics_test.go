@@ -312,7 +312,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.allocated"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 where the container holds the device, however many slots of it; 0 where it only uses it. (extension)", mi.Description())
+					assert.Equal(t, "1 if the device is allocated to the container, whatever the number of replicas; 0 if the container only uses the device. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -356,7 +356,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.energy"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Energy of the container's work, since it was first seen on the device; that of idle time belongs to the holder. (extension)", mi.Description())
+					assert.Equal(t, "Energy consumed by the work of the container, since the container was first seen on the device. The holder is charged with the energy of idle time. (extension)", mi.Description())
 					assert.Equal(t, "J", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -391,7 +391,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.idle.time"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Time in which the container held the device and ran nothing on it. (extension)", mi.Description())
+					assert.Equal(t, "Time during which the device was allocated to the container and the container ran nothing on it. (extension)", mi.Description())
 					assert.Equal(t, "s", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -426,7 +426,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.memory.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Device memory of a device that the container holds alone. (extension)", mi.Description())
+					assert.Equal(t, "Size of the device memory, if the device is allocated to this container alone. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -461,7 +461,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.memory.usage"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Device memory that the container uses. (extension)", mi.Description())
+					assert.Equal(t, "Device memory used by the container. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -496,7 +496,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.power"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Power that the container's work draws, by its share of SM time. (extension)", mi.Description())
+					assert.Equal(t, "Power drawn by the work of the container, in proportion to its share of SM time. (extension)", mi.Description())
 					assert.Equal(t, "W", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -529,7 +529,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of the device's time that the container had for a task. (extension)", mi.Description())
+					assert.Equal(t, "Fraction of time during which the container used the device for a task. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -565,7 +565,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.energy"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Energy drawn since the driver was loaded.", mi.Description())
+					assert.Equal(t, "Energy consumed since the driver was loaded.", mi.Description())
 					assert.Equal(t, "J", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -597,7 +597,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.errors"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Errors: ECC since the driver was loaded, of links, PCIe replays, and XIDs since the collector began to count.", mi.Description())
+					assert.Equal(t, "Number of errors: ECC errors since the driver was loaded, link errors, PCIe replays, and XIDs since the collector started to count.", mi.Description())
 					assert.Equal(t, "{error}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -638,7 +638,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.fan.speed_ratio"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Speed of a fan as a fraction of its maximum, as intended by the driver. Absent where there is no fan.", mi.Description())
+					assert.Equal(t, "Fan speed as a fraction of the maximum speed, as the driver requests it. Absent if the GPU has no fan.", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -668,7 +668,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.allocated"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 where any container holds the device, else 0; it counts GPUs where slots would count twice. (extension)", mi.Description())
+					assert.Equal(t, "1 if the device is allocated to any container, otherwise 0. Its sum counts GPUs, where a sum of replicas would count a shared GPU several times. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -697,7 +697,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.count"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Physical GPUs of the node, by vendor and by whether they can be read. Partitions do not count. (extension)", mi.Description())
+					assert.Equal(t, "Number of physical GPUs of the node, by vendor and presence. Partitions are not counted. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -726,7 +726,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.ecc.lifetime"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "ECC errors since manufacture. (extension)", mi.Description())
+					assert.Equal(t, "Number of ECC errors since manufacture. (extension)", mi.Description())
 					assert.Equal(t, "{error}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -761,7 +761,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.fault"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 while a fault holds: why hw.status is what it is. (extension)", mi.Description())
+					assert.Equal(t, "1 while the fault is present. Faults explain hw.status. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -793,7 +793,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.info"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Always 1: what describes the GPU, as attributes. (extension)", mi.Description())
+					assert.Equal(t, "Always 1. The attributes describe the GPU. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -843,7 +843,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.interconnect.io"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Data over all links to other GPUs. (extension)", mi.Description())
+					assert.Equal(t, "Bytes sent and received over all links to other GPUs. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -878,7 +878,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.interconnect.link.errors"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Errors of one link. (extension)", mi.Description())
+					assert.Equal(t, "Number of errors of one link. (extension)", mi.Description())
 					assert.Equal(t, "{error}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -916,7 +916,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.interconnect.link.io"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Data over one link. (extension)", mi.Description())
+					assert.Equal(t, "Bytes sent and received over one link. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -954,7 +954,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.io"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Data over the PCIe link. NVML: where the driver's byte counters have more than 32 bits; else estimated, where pcie_sampling is on.", mi.Description())
+					assert.Equal(t, "Bytes sent and received over the PCIe link. NVML: read where the byte counters of the driver have more than 32 bits; otherwise estimated if pcie_sampling is on.", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -986,7 +986,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.controller.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of time in which device memory was read or written. It is not hw.gpu.memory.utilization. (extension)", mi.Description())
+					assert.Equal(t, "Fraction of time during which device memory was read or written. Not the same as hw.gpu.memory.utilization. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1013,7 +1013,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Size of the GPU's own memory.", mi.Description())
+					assert.Equal(t, "Size of the GPU memory.", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1042,7 +1042,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.pages.retired"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Memory pages taken out of use, on boards before Ampere. (extension)", mi.Description())
+					assert.Equal(t, "Number of retired memory pages, on boards before Ampere. (extension)", mi.Description())
 					assert.Equal(t, "{page}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1103,7 +1103,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.remap.state"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 while rows wait to be remapped, or one could not be; else 0. (extension)", mi.Description())
+					assert.Equal(t, "1 while rows wait to be remapped (pending) or a row could not be remapped (failed), otherwise 0. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1135,7 +1135,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.reserved"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Memory that driver and firmware hold back. (extension)", mi.Description())
+					assert.Equal(t, "Memory reserved by driver and firmware. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1164,7 +1164,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.rows.remapped"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Memory rows replaced by spares. (extension)", mi.Description())
+					assert.Equal(t, "Number of memory rows replaced by spare rows. (extension)", mi.Description())
 					assert.Equal(t, "{row}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1196,7 +1196,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.system.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Memory of the machine that the GPU may map (AMD GTT). It is not the GPU's own and never to be added to hw.gpu.memory.limit. (extension)", mi.Description())
+					assert.Equal(t, "System memory that the GPU may map (AMD GTT). It is not GPU memory: never add it to hw.gpu.memory.limit. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1225,7 +1225,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.system.usage"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Memory of the machine that the GPU has mapped (AMD GTT). It is not the GPU's own and never to be added to hw.gpu.memory.usage. (extension)", mi.Description())
+					assert.Equal(t, "System memory that the GPU has mapped (AMD GTT). It is not GPU memory: never add it to hw.gpu.memory.usage. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1254,7 +1254,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.usage"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "GPU memory allocated; what the driver reserves is not in it where the driver tells it apart.", mi.Description())
+					assert.Equal(t, "Used GPU memory, without the memory that the driver reserves if the driver reports that separately.", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1283,7 +1283,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of GPU memory used: usage by limit. Redundant with these.", mi.Description())
+					assert.Equal(t, "Fraction of GPU memory used: usage divided by limit. Redundant with these two.", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1310,7 +1310,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.visible.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "That part of the GPU's memory which the CPU can reach (AMD visible VRAM); hw.gpu.memory.limit contains it. (extension)", mi.Description())
+					assert.Equal(t, "Size of the GPU memory that the CPU can access (AMD visible VRAM). Part of hw.gpu.memory.limit. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1339,7 +1339,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.visible.usage"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "What is used of that part of the GPU's memory which the CPU can reach (AMD visible VRAM). (extension)", mi.Description())
+					assert.Equal(t, "Used GPU memory that the CPU can access (AMD visible VRAM). (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1368,7 +1368,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.module.power"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Power of the whole module, with its CPU and memory. (extension)", mi.Description())
+					assert.Equal(t, "Power drawn by the whole module, including its CPU and memory. (extension)", mi.Description())
 					assert.Equal(t, "W", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1395,7 +1395,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.pcie.generation"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "PCIe generation of the link now; it falls when the GPU idles. (extension)", mi.Description())
+					assert.Equal(t, "Current PCIe generation of the link. It drops while the GPU is idle. (extension)", mi.Description())
 					assert.Equal(t, "{generation}", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1422,7 +1422,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.pcie.generation.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Highest PCIe generation that GPU and slot can have. (extension)", mi.Description())
+					assert.Equal(t, "Highest PCIe generation that GPU and slot support. (extension)", mi.Description())
 					assert.Equal(t, "{generation}", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1449,7 +1449,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.pcie.width"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "PCIe lanes in use now. (extension)", mi.Description())
+					assert.Equal(t, "PCIe lanes in use. (extension)", mi.Description())
 					assert.Equal(t, "{lane}", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1476,7 +1476,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.pcie.width.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Most PCIe lanes that GPU and slot can have. (extension)", mi.Description())
+					assert.Equal(t, "Highest number of PCIe lanes that GPU and slot support. (extension)", mi.Description())
 					assert.Equal(t, "{lane}", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1530,7 +1530,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.pipe.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of time, or of peak, in which a part of the compute engine worked (GPM; Hopper and later). (extension)", mi.Description())
+					assert.Equal(t, "Fraction of time, or of the peak rate, that a part of the compute engine was busy (GPM; Hopper and later). (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1560,7 +1560,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.power.instant"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Power drawn at this instant, beside the average in hw.power. (extension)", mi.Description())
+					assert.Equal(t, "Instantaneous power, in addition to the average in hw.power. (extension)", mi.Description())
 					assert.Equal(t, "W", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1587,7 +1587,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.recovery.action"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 for the action that the driver asks for now; the others have no point. (extension)", mi.Description())
+					assert.Equal(t, "1 for the action that the driver currently requests. Other actions have no point. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1619,7 +1619,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.sm.occupancy"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Warps resident on the SMs by the most there can be (GPM; Hopper and later). (extension)", mi.Description())
+					assert.Equal(t, "Resident warps on the SMs divided by the maximum (GPM; Hopper and later). (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1646,7 +1646,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.speed"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Frequency of a clock domain. (extension)", mi.Description())
+					assert.Equal(t, "Frequency of the clock domain. (extension)", mi.Description())
 					assert.Equal(t, "Hz", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1676,7 +1676,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.speed.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Highest frequency of a clock domain. (extension)", mi.Description())
+					assert.Equal(t, "Highest frequency of the clock domain. (extension)", mi.Description())
 					assert.Equal(t, "Hz", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1709,7 +1709,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.temperature.margin"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Degrees left until the limit (T.Limit of newer boards); never converted into a temperature. (extension)", mi.Description())
+					assert.Equal(t, "Degrees left until the limit (T.Limit of newer boards). Never converted into a temperature. (extension)", mi.Description())
 					assert.Equal(t, "Cel", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1739,7 +1739,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.throttle.time"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Time in which the clocks were held down. (extension)", mi.Description())
+					assert.Equal(t, "Time during which the clocks were throttled. (extension)", mi.Description())
 					assert.Equal(t, "s", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1771,7 +1771,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.throttled"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 while clocks are held down for the reason, else 0; only reasons that the GPU can report. (extension)", mi.Description())
+					assert.Equal(t, "1 while the clocks are throttled for the reason, otherwise 0. Only reasons that the GPU can report have a point. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1803,7 +1803,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of time in which the GPU worked on a task; the mean since the last read where the driver keeps samples.", mi.Description())
+					assert.Equal(t, "Fraction of time during which the GPU worked on the task. The average since the last read, if the driver keeps samples.", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1833,7 +1833,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.power"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Power drawn: the driver's average where there is one, else instantaneous.", mi.Description())
+					assert.Equal(t, "Power drawn: the average that the driver reports, otherwise the instantaneous value.", mi.Description())
 					assert.Equal(t, "W", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1863,7 +1863,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.power.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Power limit now in force; above it the GPU slows down. (extension)", mi.Description())
+					assert.Equal(t, "Enforced power limit. The GPU slows down above it. (extension)", mi.Description())
 					assert.Equal(t, "W", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1896,7 +1896,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.status"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 for the state that holds, 0 for the others. A lost or stuck GPU is failed, and still there.", mi.Description())
+					assert.Equal(t, "1 for the current state, 0 for the other states. A lost or hung GPU is failed and still reported.", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1931,7 +1931,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.temperature"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Temperature.", mi.Description())
+					assert.Equal(t, "Temperature of the sensor.", mi.Description())
 					assert.Equal(t, "Cel", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1961,7 +1961,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.temperature.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Absolute temperature thresholds.", mi.Description())
+					assert.Equal(t, "Absolute temperature limit.", mi.Description())
 					assert.Equal(t, "Cel", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1994,7 +1994,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["k8s.cluster.gpu.pods.pending"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Pods that are not scheduled for want of a resource. (extension)", mi.Description())
+					assert.Equal(t, "Number of pods that are not scheduled because the resource is not available. (extension)", mi.Description())
 					assert.Equal(t, "{pod}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2014,7 +2014,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["k8s.container.gpu.request"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "GPUs, or partitions of a kind, that a container of a pod that has not ended requests. (extension)", mi.Description())
+					assert.Equal(t, "GPUs, or partitions of a profile, that the container requests. Containers of finished pods are not counted. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2043,7 +2043,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["k8s.node.gpu.allocatable"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "GPUs, or partitions of a kind, that the node offers to pods. (extension)", mi.Description())
+					assert.Equal(t, "GPUs, or partitions of a profile, that the node offers to pods. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2066,7 +2066,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["k8s.node.gpu.capacity"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "GPUs, or partitions of a kind, that the node has. (extension)", mi.Description())
+					assert.Equal(t, "GPUs, or partitions of a profile, of the node. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2089,7 +2089,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["k8s.node.gpu.requested"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "GPUs, or partitions of a kind, that the pods scheduled to the node request. (extension)", mi.Description())
+					assert.Equal(t, "GPUs, or partitions of a profile, requested by the pods that are scheduled to the node. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2112,7 +2112,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["process.gpu.memory.usage"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "GPU memory that the process uses on a device. (extension)", mi.Description())
+					assert.Equal(t, "GPU memory that the process uses on the device. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2135,7 +2135,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["process.gpu.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of the device's time that the process had for a task, since the last read. (extension)", mi.Description())
+					assert.Equal(t, "Fraction of time during which the process used the device for a task, since the last read. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())

@@ -195,55 +195,55 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.GpuExecsSkipped, err = builder.meter.Int64ObservableCounter(
 		"otelcol_gpu_execs_skipped",
-		metric.WithDescription("Reads of nodes that kubernetes_exec left out of their interval, by receiver and k8s.cluster.name - the node was backed off, the API server had asked for a pause, or more nodes were due than max_concurrent and the timeout allow for. [Development]"),
+		metric.WithDescription("Number of node reads that kubernetes_exec skipped, by receiver and k8s.cluster.name. Reasons are back-off of the node, a pause requested by the API server, and more due nodes than max_concurrent and the timeout allow. [Development]"),
 		metric.WithUnit("{read}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuExecsThrottled, err = builder.meter.Int64ObservableCounter(
 		"otelcol_gpu_execs_throttled",
-		metric.WithDescription("How often an API server has asked kubernetes_exec for fewer requests, by receiver and k8s.cluster.name. [Development]"),
+		metric.WithDescription("Number of times an API server requested fewer requests from kubernetes_exec, by receiver and k8s.cluster.name. [Development]"),
 		metric.WithUnit("{answer}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuProcessesDropped, err = builder.meter.Int64Counter(
 		"otelcol_gpu_processes_dropped",
-		metric.WithDescription("Processes that were left out because there were more than max_processes on the node, added up over all reads. [Development]"),
+		metric.WithDescription("Number of processes dropped because a node had more than max_processes, summed over all reads. [Development]"),
 		metric.WithUnit("{process}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuReadAge, err = builder.meter.Float64ObservableGauge(
 		"otelcol_gpu_read_age",
-		metric.WithDescription("How long ago the last read began that succeeded, by receiver and scraper; of kubernetes_exec by k8s.cluster.name, k8s.node.name and hw.vendor too. [Development]"),
+		metric.WithDescription("Time since the start of the last successful read, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name, k8s.node.name and hw.vendor. [Development]"),
 		metric.WithUnit("s"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuReadDuration, err = builder.meter.Float64ObservableGauge(
 		"otelcol_gpu_read_duration",
-		metric.WithDescription("How long the last read took, by the same attributes as gpu_read_age. [Development]"),
+		metric.WithDescription("Duration of the last read, with the same attributes as gpu_read_age. [Development]"),
 		metric.WithUnit("s"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuReadSuccess, err = builder.meter.Int64ObservableGauge(
 		"otelcol_gpu_read_success",
-		metric.WithDescription("Whether the last read succeeded, 1 or 0, by the same attributes as gpu_read_age; 0 also while a read goes on beyond the timeout, where no call of the driver has come back, where the tool is missing, and of a node whose driver pod cannot be used. [Development]"),
+		metric.WithDescription("Whether the last read succeeded, 1 or 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, if the tool is missing, and for a node whose driver pod is unusable. [Development]"),
 		metric.WithUnit("1"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuShardReplicas, err = builder.meter.Int64ObservableGauge(
 		"otelcol_gpu_shard_replicas",
-		metric.WithDescription("Replicas of kubernetes_exec that are alive and share the cluster's nodes, this one included, by receiver and k8s.cluster.name. [Development]"),
+		metric.WithDescription("Number of live replicas of kubernetes_exec that share the nodes of the cluster, including this one, by receiver and k8s.cluster.name. [Development]"),
 		metric.WithUnit("{replica}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuShardsHeld, err = builder.meter.Int64ObservableGauge(
 		"otelcol_gpu_shards_held",
-		metric.WithDescription("Shards of the cluster's nodes that this replica of kubernetes_exec reads, by receiver and k8s.cluster.name. [Development]"),
+		metric.WithDescription("Number of shards of the cluster's nodes that this replica of kubernetes_exec reads, by receiver and k8s.cluster.name. [Development]"),
 		metric.WithUnit("{shard}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuUnreadable, err = builder.meter.Int64Gauge(
 		"otelcol_gpu_unreadable",
-		metric.WithDescription("Quantities that could not be read in the last read. Each is explained once in the log. [Development]"),
+		metric.WithDescription("Number of quantities that the last read could not read. Each is logged once. [Development]"),
 		metric.WithUnit("{quantity}"),
 	)
 	errs = errors.Join(errs, err)

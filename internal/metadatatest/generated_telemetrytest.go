@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) receiver.Settings {
 func AssertEqualGpuExecsSkipped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_execs_skipped",
-		Description: "Reads of nodes that kubernetes_exec left out of their interval, by receiver and k8s.cluster.name - the node was backed off, the API server had asked for a pause, or more nodes were due than max_concurrent and the timeout allow for. [Development]",
+		Description: "Number of node reads that kubernetes_exec skipped, by receiver and k8s.cluster.name. Reasons are back-off of the node, a pause requested by the API server, and more due nodes than max_concurrent and the timeout allow. [Development]",
 		Unit:        "{read}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -40,7 +40,7 @@ func AssertEqualGpuExecsSkipped(t *testing.T, tt *componenttest.Telemetry, dps [
 func AssertEqualGpuExecsThrottled(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_execs_throttled",
-		Description: "How often an API server has asked kubernetes_exec for fewer requests, by receiver and k8s.cluster.name. [Development]",
+		Description: "Number of times an API server requested fewer requests from kubernetes_exec, by receiver and k8s.cluster.name. [Development]",
 		Unit:        "{answer}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -56,7 +56,7 @@ func AssertEqualGpuExecsThrottled(t *testing.T, tt *componenttest.Telemetry, dps
 func AssertEqualGpuProcessesDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_processes_dropped",
-		Description: "Processes that were left out because there were more than max_processes on the node, added up over all reads. [Development]",
+		Description: "Number of processes dropped because a node had more than max_processes, summed over all reads. [Development]",
 		Unit:        "{process}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -72,7 +72,7 @@ func AssertEqualGpuProcessesDropped(t *testing.T, tt *componenttest.Telemetry, d
 func AssertEqualGpuReadAge(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_read_age",
-		Description: "How long ago the last read began that succeeded, by receiver and scraper; of kubernetes_exec by k8s.cluster.name, k8s.node.name and hw.vendor too. [Development]",
+		Description: "Time since the start of the last successful read, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name, k8s.node.name and hw.vendor. [Development]",
 		Unit:        "s",
 		Data: metricdata.Gauge[float64]{
 			DataPoints: dps,
@@ -86,7 +86,7 @@ func AssertEqualGpuReadAge(t *testing.T, tt *componenttest.Telemetry, dps []metr
 func AssertEqualGpuReadDuration(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_read_duration",
-		Description: "How long the last read took, by the same attributes as gpu_read_age. [Development]",
+		Description: "Duration of the last read, with the same attributes as gpu_read_age. [Development]",
 		Unit:        "s",
 		Data: metricdata.Gauge[float64]{
 			DataPoints: dps,
@@ -100,7 +100,7 @@ func AssertEqualGpuReadDuration(t *testing.T, tt *componenttest.Telemetry, dps [
 func AssertEqualGpuReadSuccess(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_read_success",
-		Description: "Whether the last read succeeded, 1 or 0, by the same attributes as gpu_read_age; 0 also while a read goes on beyond the timeout, where no call of the driver has come back, where the tool is missing, and of a node whose driver pod cannot be used. [Development]",
+		Description: "Whether the last read succeeded, 1 or 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, if the tool is missing, and for a node whose driver pod is unusable. [Development]",
 		Unit:        "1",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -114,7 +114,7 @@ func AssertEqualGpuReadSuccess(t *testing.T, tt *componenttest.Telemetry, dps []
 func AssertEqualGpuShardReplicas(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_shard_replicas",
-		Description: "Replicas of kubernetes_exec that are alive and share the cluster's nodes, this one included, by receiver and k8s.cluster.name. [Development]",
+		Description: "Number of live replicas of kubernetes_exec that share the nodes of the cluster, including this one, by receiver and k8s.cluster.name. [Development]",
 		Unit:        "{replica}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -128,7 +128,7 @@ func AssertEqualGpuShardReplicas(t *testing.T, tt *componenttest.Telemetry, dps 
 func AssertEqualGpuShardsHeld(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_shards_held",
-		Description: "Shards of the cluster's nodes that this replica of kubernetes_exec reads, by receiver and k8s.cluster.name. [Development]",
+		Description: "Number of shards of the cluster's nodes that this replica of kubernetes_exec reads, by receiver and k8s.cluster.name. [Development]",
 		Unit:        "{shard}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -142,7 +142,7 @@ func AssertEqualGpuShardsHeld(t *testing.T, tt *componenttest.Telemetry, dps []m
 func AssertEqualGpuUnreadable(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_unreadable",
-		Description: "Quantities that could not be read in the last read. Each is explained once in the log. [Development]",
+		Description: "Number of quantities that the last read could not read. Each is logged once. [Development]",
 		Unit:        "{quantity}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
