@@ -126,7 +126,7 @@ func fullNode() *gpu.Node {
 		Devices:       []gpu.Device{fullGPU(pod), partition(), otherGPU()},
 		Processes:     processes(pod, job),
 		Containers:    []gpu.ContainerUse{fullUse(pod), {Container: bare, DeviceID: migID, MemoryUsage: gpu.Some[int64](881)}},
-		Problems:      []gpu.Problem{{Device: gpuID, What: "power", Err: errors.New("not permitted")}},
+		Problems:      []gpu.Problem{{Kind: gpu.ProblemProcesses, Device: gpuID, What: "processes", Err: errors.New("not permitted")}},
 		Events:        []gpu.Event{{Type: gpu.EventXID, Time: readAt, DeviceID: gpuID, XID: 79}},
 		RestartNeeded: errors.New("the library was replaced"),
 	}
