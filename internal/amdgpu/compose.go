@@ -20,7 +20,8 @@ type remembered struct {
 // bare returns what identifies a device, without readings.
 func bare(d *gpu.Device) gpu.Device {
 	return gpu.Device{
-		ID: d.ID, Name: d.Name, Model: d.Model, Vendor: d.Vendor, Parent: d.Parent, Epoch: d.Epoch, Info: d.Info, Aliases: d.Aliases,
+		ID: d.ID, Name: d.Name, Model: d.Model, Vendor: d.Vendor, Parent: d.Parent, Partition: d.Partition, Epoch: d.Epoch,
+		Info: d.Info, Aliases: d.Aliases,
 	}
 }
 
@@ -157,10 +158,8 @@ func (s *Source) reason(b *board, round uint64) (gpu.FaultType, string) {
 
 // anonymous takes the ids off the devices of a GPU, which then goes by its PCI address.
 func anonymous(devices []gpu.Device) {
-	parent := devices[0].ID
 	for i := range devices {
-		d := &devices[i]
-		d.ID, d.Parent = d.ID[len(parent):], ""
+		devices[i].ID, devices[i].Parent = "", ""
 	}
 }
 

@@ -9,7 +9,6 @@
 // supported", leaves its quantity absent. Any other failure does too, with a Problem.
 //
 // One GPU is one package: one PCI function with one unique_id. A package whose compute partition is not SPX has its
-// partitions as devices besides (Device.Parent). A package of which no unique_id can be read has the ID "", a partition of
-// one "/<n>" and no Parent; Process.DeviceID then is Info.PCIAddress, "/<n>" after it for a partition. Who knows the name
-// of the machine completes them.
+// partitions as devices besides (Device.Parent, Device.Partition). Where the unique_id of a package cannot be read, it and its
+// partitions have no ID and no Parent, and processes name them by their gpu.Location; gpu.Node.CompleteIDs completes them.
 package amdgpu

@@ -39,11 +39,11 @@ func (b *board) divide() {
 	b.out.partitions = slices.Grow(b.out.partitions[:0], n)
 	for i, p := range b.parts {
 		d := gpu.Device{
-			ID:     "/" + strconv.Itoa(i),
-			Name:   b.name,
-			Model:  b.identity.model,
-			Vendor: gpu.AMD,
-			Epoch:  b.epoch,
+			Name:      b.name,
+			Model:     b.identity.model,
+			Vendor:    gpu.AMD,
+			Epoch:     b.epoch,
+			Partition: gpu.Some(i),
 			Info: gpu.Info{
 				DriverVersion:     b.identity.info.DriverVersion,
 				PCIAddress:        b.address,
@@ -53,7 +53,7 @@ func (b *board) divide() {
 			},
 		}
 		if b.identity.unique != "" {
-			d.ID, d.Parent = b.identity.unique+d.ID, b.identity.unique
+			d.ID, d.Parent = partitionID(b.identity.unique, i), b.identity.unique
 		}
 		p.names(&d, b, i)
 		if b.want.Has(gpu.GroupMemory) {
@@ -65,6 +65,9 @@ func (b *board) divide() {
 		b.out.partitions = append(b.out.partitions, d)
 	}
 }
+
+// partitionID returns the hw.id of a partition of the GPU with this unique_id.
+func partitionID(unique string, partition int) string { return unique + "/" + strconv.Itoa(partition) }
 
 // node returns the node of a partition in the KFD topology; nil where it is not seen.
 func (b *board) node(partition int) *kfdNode {

@@ -137,7 +137,7 @@ func TestSystemMemoryIsNoVRAM(t *testing.T) {
 	node := read(t, source)
 	require.Len(t, node.Processes, 1)
 	assert.Equal(t, gpu.Some[int64](81_920<<10), node.Processes[0].Memory)
-	assert.Equal(t, "0000:c4:00.0", node.Processes[0].DeviceID)
+	assert.Equal(t, gpu.Location{PCIAddress: "0000:c4:00.0"}, node.Processes[0].Location)
 	assert.Equal(t, gpu.Some[int64](536870912), node.Devices[0].Memory.Limit)
 	assert.Equal(t, gpu.Some[int64](210_000_000), node.Devices[0].Memory.Usage)
 }

@@ -59,12 +59,14 @@ func (s *Source) processes(round uint64) {
 		if !u.real() {
 			continue
 		}
-		if id := s.leaf(u.address, u.partition); id != "" {
-			s.node.Processes = append(s.node.Processes, u.process(id, s.want))
+		if id, at, ok := s.leaf(u.address, u.partition); ok {
+			p := u.process(s.want)
+			p.DeviceID, p.Location = id, at
+			s.node.Processes = append(s.node.Processes, p)
 		}
 	}
 	slices.SortFunc(s.node.Processes, func(a, b gpu.Process) int {
-		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID))
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
 	})
 }
 
@@ -94,20 +96,27 @@ func (s *Source) mergeKFD() {
 	}
 }
 
-// leaf returns the device on which processes of a GPU or partition are.
-func (s *Source) leaf(address string, partition int) string {
+// leaf returns the device on which processes of a GPU or partition run: its ID, or its location where the ID could not be
+// read. It is not ok where the node has no such GPU.
+func (s *Source) leaf(address string, partition int) (id string, at gpu.Location, ok bool) {
 	for i := range s.node.Devices {
 		d := &s.node.Devices[i]
 		if d.Info.PCIAddress != address {
 			continue
 		}
-		id := cmp.Or(d.ID, address)
-		if i+1 < len(s.node.Devices) && s.node.Devices[i+1].Info.PCIAddress == address {
-			id += "/" + string(appendUint(nil, uint64(partition)))
+		divided := i+1 < len(s.node.Devices) && s.node.Devices[i+1].Info.PCIAddress == address
+		switch {
+		case d.ID != "" && divided:
+			return partitionID(d.ID, partition), gpu.Location{}, true
+		case d.ID != "":
+			return d.ID, gpu.Location{}, true
+		case divided:
+			return "", gpu.Location{PCIAddress: address, Partition: gpu.Some(partition)}, true
+		default:
+			return "", gpu.Location{PCIAddress: address}, true
 		}
-		return id
 	}
-	return ""
+	return "", gpu.Location{}, false
 }
 
 // real tells a use from a device that a process merely has open, as ROCm has all that it finds.
@@ -123,8 +132,8 @@ func (u *use) real() bool {
 	return false
 }
 
-func (u *use) process(device string, want gpu.Group) gpu.Process {
-	p := gpu.Process{PID: u.pid, DeviceID: device, Type: u.kind()}
+func (u *use) process(want gpu.Group) gpu.Process {
+	p := gpu.Process{PID: u.pid, Type: u.kind()}
 	if want.Has(gpu.GroupProcesses) {
 		p.Memory = u.memory
 	}

@@ -123,25 +123,29 @@ func (s *AMD) learnScale(list []amdProcess) {
 //
 // told is under how many devices it could have been listed. Where the output ended early those are fewer than there are; then
 // too much may be left out, and nothing is taken to be on the first device that is on all.
-func placeProcesses(list []amdProcess, devices, told int, leaves map[int]string, exact bool) (result []gpu.Process, repeated int) {
+func placeProcesses(list []amdProcess, devices, told int, leaves map[int]leaf, exact bool) (result []gpu.Process, repeated int) {
 	everywhere := make(map[int64]bool)
 	if max(devices, told) > 1 && !exact {
 		everywhere = repeatedProcesses(list, told)
 	}
-	seen := make(map[gpu.Process]bool, len(list))
+	type placed struct {
+		pid int64
+		on  leaf
+	}
+	seen := make(map[placed]bool, len(list))
 	for _, p := range list {
-		id := leaves[p.index]
-		key := gpu.Process{PID: p.pid, DeviceID: id}
-		if id == "" || everywhere[p.pid] || seen[key] {
+		on, ok := leaves[p.index]
+		key := placed{p.pid, on}
+		if !ok || everywhere[p.pid] || seen[key] {
 			continue
 		}
 		seen[key] = true
-		result = append(result, gpu.Process{
-			PID: p.pid, DeviceID: id, Type: gpu.ProcessCompute, Memory: p.memory, Executable: p.name,
-		})
+		process := on.process(p.pid)
+		process.Memory, process.Executable = p.memory, p.name
+		result = append(result, process)
 	}
 	slices.SortFunc(result, func(a, b gpu.Process) int {
-		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID))
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
 	})
 	return result, len(everywhere)
 }

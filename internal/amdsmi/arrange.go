@@ -14,21 +14,34 @@ import (
 // arrangement is the devices of a machine and which of them the tool's numbers mean.
 type arrangement struct {
 	devices []gpu.Device
-	leaves  map[int]string // by the tool's number: the device on which processes run, as Process.DeviceID
-	gpus    int64          // physical ones
-	clashes []string       // unique ids that a second GPU claims
+	leaves  map[int]leaf // by the tool's number: the device on which processes run
+	gpus    int64        // physical ones
+	clashes []string     // unique ids that a second GPU claims
+}
+
+// leaf is the device on which a process runs.
+type leaf struct {
+	id string // empty where it was not read
+	at gpu.Location
+}
+
+// process returns a process on the device.
+func (l leaf) process(pid int64) gpu.Process {
+	if l.id != "" {
+		return gpu.Process{PID: pid, DeviceID: l.id, Type: gpu.ProcessCompute}
+	}
+	return gpu.Process{PID: pid, Location: l.at, Type: gpu.ProcessCompute}
 }
 
 // arrange makes the devices of the entries. Entries of one GPU become that GPU, with the readings of the package, and a
 // device for each partition with what is its own.
 //
-// A GPU of which no unique id was read has the ID "", a partition of one "/<n>" and no Parent. Whoever knows the machine
-// completes them to <machine>/<Info.PCIAddress> and <machine>/<Info.PCIAddress>/<n>, and Process.DeviceID, which is the
-// PCI address here, "/<n>" after it for a partition, likewise.
+// Where the unique id of a GPU was not read, it and its partitions have no ID and no Parent; gpu.Node.CompleteIDs completes
+// them.
 func arrange(entries []entry) arrangement {
 	a := arrangement{
 		devices: make([]gpu.Device, 0, len(entries)),
-		leaves:  make(map[int]string, len(entries)),
+		leaves:  make(map[int]leaf, len(entries)),
 	}
 	taken := make(map[string]bool, len(entries))
 	for _, group := range groups(entries) {
@@ -57,7 +70,7 @@ func (a *arrangement) add(group []entry, n []int, unique string) {
 		first.device.Info.PCIAddress = place
 		if !divided {
 			first.device.Info.PCIAddress = first.address.String()
-			a.leaves[first.index] = cmp.Or(unique, first.address.String())
+			a.addLeaf(first.index, &first.device)
 		}
 		a.devices = append(a.devices, first.device)
 	}
@@ -65,10 +78,16 @@ func (a *arrangement) add(group []entry, n []int, unique string) {
 		return
 	}
 	for i := range group {
-		a.devices = append(a.devices, partition(first, &group[i], n[i], unique, place, n[0] == 0))
-		if id := cmp.Or(unique, place); id != "" {
-			a.leaves[group[i].index] = id + "/" + strconv.Itoa(n[i])
-		}
+		d := partition(first, &group[i], n[i], unique, place, n[0] == 0)
+		a.devices = append(a.devices, d)
+		a.addLeaf(group[i].index, &d)
+	}
+}
+
+// addLeaf adds the device on which processes run that the tool lists under a number.
+func (a *arrangement) addLeaf(index int, d *gpu.Device) {
+	if d.ID != "" || d.Info.PCIAddress != "" {
+		a.leaves[index] = leaf{id: d.ID, at: d.Location()}
 	}
 }
 
@@ -76,12 +95,12 @@ func (a *arrangement) add(group []entry, n []int, unique string) {
 // what others show of power, temperatures and the like is the package's too (until ROCm 6.4.0) or nothing.
 func partition(first, e *entry, n int, unique, place string, listed bool) gpu.Device {
 	d := gpu.Device{
-		ID:      "/" + strconv.Itoa(n),
-		Name:    e.device.Name,
-		Model:   e.device.Model,
-		Vendor:  gpu.AMD,
-		Index:   e.device.Index,
-		Aliases: e.device.Aliases,
+		Name:      e.device.Name,
+		Model:     e.device.Model,
+		Vendor:    gpu.AMD,
+		Index:     e.device.Index,
+		Aliases:   e.device.Aliases,
+		Partition: gpu.Some(n),
 		Info: gpu.Info{
 			DriverVersion:     e.device.Info.DriverVersion,
 			PCIAddress:        place,
@@ -91,7 +110,7 @@ func partition(first, e *entry, n int, unique, place string, listed bool) gpu.De
 		},
 	}
 	if unique != "" {
-		d.ID, d.Parent = unique+d.ID, unique
+		d.ID, d.Parent = unique+"/"+strconv.Itoa(n), unique
 	}
 	if d.Model == "" {
 		d.Model = first.device.Model

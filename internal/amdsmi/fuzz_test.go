@@ -4,6 +4,7 @@
 package amdsmi
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -40,8 +41,8 @@ func believable(t *testing.T, node *gpu.Node) {
 			t.Error("a device without identity")
 		}
 		key := d.ID
-		if d.ID == "" || d.ID[0] == '/' {
-			key = d.Info.PCIAddress + d.ID
+		if key == "" {
+			key = fmt.Sprint(d.Location())
 		}
 		if ids[key] {
 			t.Errorf("two devices %q", key)
@@ -70,7 +71,7 @@ func believable(t *testing.T, node *gpu.Node) {
 		}
 	}
 	for i := range node.Processes {
-		if p := &node.Processes[i]; p.PID <= 0 || p.DeviceID == "" {
+		if p := &node.Processes[i]; p.PID <= 0 || (p.DeviceID == "") == (p.Location == gpu.Location{}) {
 			t.Errorf("process %+v", p)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -139,7 +140,12 @@ func device(t *testing.T, node *gpu.Node, id string) *gpu.Device {
 func ids(node *gpu.Node) []string {
 	result := make([]string, 0, len(node.Devices))
 	for i := range node.Devices {
-		result = append(result, node.Devices[i].ID)
+		d := &node.Devices[i]
+		id := d.ID
+		if n, ok := d.Partition.Get(); ok && id == "" {
+			id = "/" + strconv.Itoa(n)
+		}
+		result = append(result, id)
 	}
 	return result
 }

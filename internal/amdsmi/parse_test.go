@@ -211,7 +211,7 @@ func TestPlaceProcesses(t *testing.T) {
 	t.Parallel()
 	m := gpu.Some[int64](4096)
 	everywhere := []amdProcess{{pid: 1, index: 0, memory: m}, {pid: 1, index: 1, memory: m}, {pid: 2, index: 1, memory: m}, {pid: 1, index: 1, memory: m}}
-	leaves := map[int]string{0: "a", 1: "b"}
+	leaves := map[int]leaf{0: {id: "a"}, 1: {id: "b"}}
 
 	list, repeated := placeProcesses(everywhere, 2, 2, leaves, false)
 	assert.Equal(t, 1, repeated)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
@@ -198,7 +197,7 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 	}
 	last := len(entries) - 1
 	// Where the list ended early, partitions of the last GPU may be missing in it; without a mode it is not known whether it is divided.
-	doubtful := out.err != nil && last >= 0 && entries[last].profile == "" && !strings.Contains(a.leaves[entries[last].index], "/")
+	doubtful := out.err != nil && last >= 0 && entries[last].profile == "" && !a.leaves[entries[last].index].at.Partition.Known()
 	if doubtful {
 		delete(a.leaves, entries[last].index)
 	}
@@ -212,7 +211,7 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 }
 
 // processes adds the processes to the node.
-func (s *ROCm) processes(out *rocmOutput, tables *rocmTables, leaves map[int]string) {
+func (s *ROCm) processes(out *rocmOutput, tables *rocmTables, leaves map[int]leaf) {
 	list := tables.processes
 	if len(list) == 0 || !tables.processesRead {
 		list = out.processes()

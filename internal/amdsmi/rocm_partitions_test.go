@@ -80,7 +80,8 @@ func TestROCmPartitions(t *testing.T) {
 			requireValue(t, tt.gpus, node.Presence[gpu.Visible], "visible")
 			for i := range node.Devices {
 				d := &node.Devices[i]
-				partition := strings.Contains(d.ID, "/")
+				number, partition := d.Partition.Get()
+				assert.Equal(t, partition && d.Parent != "", strings.HasSuffix(d.ID, "/"+strconv.Itoa(number)))
 				assert.Equal(t, !partition, d.Power.Draw.Known(), "power of %q", d.ID)
 				assert.Equal(t, !partition, d.Temperature[gpu.SensorHotspot].Known(), "temperature of %q", d.ID)
 				assert.Equal(t, !partition, d.Utilization[gpu.TaskGeneral].Known(), "utilization of %q", d.ID)

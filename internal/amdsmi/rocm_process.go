@@ -69,7 +69,7 @@ func processMemory(s string) gpu.Opt[int64] {
 
 // place makes the processes of a node. Which cards they use only the text of --showpidgpus tells; without it, a process is
 // known to be on a device where there is but one. It returns how many are on devices that are not told.
-func (t *rocmTables) place(list []rocmProcess, leaves map[int]string) (processes []gpu.Process, unplaced int) {
+func (t *rocmTables) place(list []rocmProcess, leaves map[int]leaf) (processes []gpu.Process, unplaced int) {
 	for _, p := range list {
 		devices := t.devices(&p, leaves)
 		if len(devices) == 0 {
@@ -81,35 +81,37 @@ func (t *rocmTables) place(list []rocmProcess, leaves map[int]string) (processes
 		if n, _ := p.cards.Get(); len(devices) > 1 || n > 1 { // one of the cards may not be listed
 			p.memory = gpu.Opt[int64]{} // the sum over the devices
 		}
-		for _, id := range devices {
-			processes = append(processes, gpu.Process{
-				PID: p.pid, DeviceID: id, Type: gpu.ProcessCompute, Memory: p.memory, Executable: p.name,
-			})
+		for _, on := range devices {
+			process := on.process(p.pid)
+			process.Memory, process.Executable = p.memory, p.name
+			processes = append(processes, process)
 		}
 	}
 	slices.SortFunc(processes, func(a, b gpu.Process) int {
-		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID))
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
 	})
 	return processes, unplaced
 }
 
 // devices returns the devices of a process.
-func (t *rocmTables) devices(p *rocmProcess, leaves map[int]string) []string {
-	var result []string
-	add := func(id string) {
-		if id != "" && !slices.Contains(result, id) {
-			result = append(result, id)
+func (t *rocmTables) devices(p *rocmProcess, leaves map[int]leaf) []leaf {
+	var result []leaf
+	add := func(on leaf) {
+		if !slices.Contains(result, on) {
+			result = append(result, on)
 		}
 	}
 	if t.cardsRead {
 		for _, card := range t.processCards[p.pid] {
-			add(leaves[card])
+			if on, ok := leaves[card]; ok {
+				add(on)
+			}
 		}
 		return result
 	}
 	if n, known := p.cards.Get(); len(leaves) == 1 && known && n > 0 {
-		for _, id := range leaves {
-			add(id)
+		for _, on := range leaves {
+			add(on)
 		}
 	}
 	return result

@@ -29,11 +29,11 @@ func TestROCmProcesses(t *testing.T) {
 		},
 		{
 			name: "a card without a unique id", system: `"PID12": "python3, 1, 4096, 0, 76"`, text: on + "PID 12 is using 1 DRM device(s):\n0 \n",
-			want: []gpu.Process{{PID: 12, DeviceID: "0000:03:00.0", Memory: gpu.Some[int64](4096), Executable: "python3"}},
+			want: []gpu.Process{{PID: 12, Location: gpu.Location{PCIAddress: "0000:03:00.0"}, Memory: gpu.Some[int64](4096), Executable: "python3"}},
 		},
 		{
 			name: "two cards", system: `"PID12": "python3, 2, 8192, 0, 76"`, text: on + "PID 12 is using 2 DRM device(s):\n0 1 \n",
-			want: []gpu.Process{{PID: 12, DeviceID: "000000000000000b", Executable: "python3"}, {PID: 12, DeviceID: "0000:03:00.0", Executable: "python3"}},
+			want: []gpu.Process{{PID: 12, Location: gpu.Location{PCIAddress: "0000:03:00.0"}, Executable: "python3"}, {PID: 12, DeviceID: "000000000000000b", Executable: "python3"}},
 		},
 		{
 			name: "none", system: `"PID12": "mlir-cpu-runner, 0, 0, 0, 0"`, text: on + "PID 12 is using 0 DRM device(s)\n",

@@ -49,7 +49,8 @@ func (s *seen) update(node *gpu.Node, gpus int64, complete bool) {
 			g = sighting{last: node.Time}
 		}
 		g.devices = append(g.devices, gpu.Device{
-			ID: d.ID, Name: d.Name, Model: d.Model, Vendor: d.Vendor, Parent: d.Parent, Index: d.Index, Info: d.Info, Aliases: d.Aliases,
+			ID: d.ID, Name: d.Name, Model: d.Model, Vendor: d.Vendor, Parent: d.Parent, Partition: d.Partition, Index: d.Index,
+			Info: d.Info, Aliases: d.Aliases,
 		})
 		s.gpus[key] = g
 	}
@@ -155,8 +156,5 @@ func byAddress(a, b sighting) int {
 
 // listed tells whether a node has a device of this ID.
 func listed(node *gpu.Node, id string) bool {
-	return named(id) && slices.ContainsFunc(node.Devices, func(d gpu.Device) bool { return d.ID == id })
+	return id != "" && slices.ContainsFunc(node.Devices, func(d gpu.Device) bool { return d.ID == id })
 }
-
-// named tells an ID from one that the machine's name is still to be put before.
-func named(id string) bool { return id != "" && id[0] != '/' }

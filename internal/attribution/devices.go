@@ -28,19 +28,20 @@ type deviceIndex struct {
 type deviceNames struct {
 	id, name, parent, pci string
 	index, gi, ci         gpu.Opt[int]
+	partition             gpu.Opt[int]
 	aliases               []string
 }
 
 func namesOf(d *gpu.Device) deviceNames {
 	return deviceNames{
 		id: d.ID, name: d.Name, parent: d.Parent, pci: d.Info.PCIAddress,
-		index: d.Index, gi: d.GPUInstance, ci: d.ComputeInstance, aliases: d.Aliases,
+		index: d.Index, gi: d.GPUInstance, ci: d.ComputeInstance, partition: d.Partition, aliases: d.Aliases,
 	}
 }
 
 func (n *deviceNames) equal(o *deviceNames) bool {
 	return n.id == o.id && n.name == o.name && n.parent == o.parent && n.pci == o.pci &&
-		n.index == o.index && n.gi == o.gi && n.ci == o.ci && slices.Equal(n.aliases, o.aliases)
+		n.index == o.index && n.gi == o.gi && n.ci == o.ci && n.partition == o.partition && slices.Equal(n.aliases, o.aliases)
 }
 
 // update makes the index one of these devices.
@@ -138,7 +139,7 @@ func (x *deviceIndex) addWhole(devices []gpu.Device, i int) {
 	// On AMD the PCI function of a partitioned GPU is its first partition; the others are platform devices.
 	if first := x.leaves[i][0]; d.Vendor == gpu.AMD && first != i {
 		for _, leaf := range x.leaves[i] {
-			if strings.HasSuffix(devices[leaf].ID, "/0") {
+			if devices[leaf].Partition == gpu.Some(0) {
 				first = leaf
 			}
 		}

@@ -17,8 +17,8 @@ import (
 func amdGPU() []gpu.Device {
 	return []gpu.Device{
 		{ID: "0123456789abcdef", Name: "card1", Vendor: gpu.AMD, Info: gpu.Info{PCIAddress: "0000:1b:00.0"}},
-		{ID: "0123456789abcdef/0", Name: "card1", Vendor: gpu.AMD, Parent: "0123456789abcdef", Info: gpu.Info{PCIAddress: "0000:1b:00.0"}, Aliases: []string{"renderD128"}},
-		{ID: "0123456789abcdef/1", Name: "card2", Vendor: gpu.AMD, Parent: "0123456789abcdef", Info: gpu.Info{PCIAddress: "0000:1b:00.0"}, Aliases: []string{"renderD129", "amdgpu_xcp_1"}},
+		{ID: "0123456789abcdef/0", Partition: gpu.Some(0), Name: "card1", Vendor: gpu.AMD, Parent: "0123456789abcdef", Info: gpu.Info{PCIAddress: "0000:1b:00.0"}, Aliases: []string{"renderD128"}},
+		{ID: "0123456789abcdef/1", Partition: gpu.Some(1), Name: "card2", Vendor: gpu.AMD, Parent: "0123456789abcdef", Info: gpu.Info{PCIAddress: "0000:1b:00.0"}, Aliases: []string{"renderD129", "amdgpu_xcp_1"}},
 	}
 }
 

@@ -3,40 +3,39 @@
 
 package gpu
 
-import "strings"
+import "strconv"
 
-// CompleteIDs gives devices whose true id could not be read a placeholder: <node>/<PCI address>, a partition /<n> after it.
-// A source leaves such an ID empty, or "/<n>" for a partition, with an empty Parent; its processes then name the device by
-// the PCI address, with the /<n>. Where there is no PCI address either, the device's name stands in for it.
+// CompleteIDs sets the IDs that the source could not read to placeholders: <node>/<PCI address> for a GPU, with /<n> after it
+// for partition n, whose Parent is then the placeholder of its GPU. Processes that name such a device by its Location get the
+// same ID. The GPU's name stands in for a PCI address that is not known.
 func (n *Node) CompleteIDs() {
-	place := n.Host.NodeName
-	if place == "" {
-		place = n.Host.Name
+	machine := n.Host.NodeName
+	if machine == "" {
+		machine = n.Host.Name
 	}
-	var completed map[string]string // by what the processes call them
+	var placeholders map[Location]string
 	for i := range n.Devices {
 		d := &n.Devices[i]
-		partition := strings.HasPrefix(d.ID, "/")
-		if d.ID != "" && !partition {
+		if d.ID != "" {
 			continue
 		}
-		address := d.Info.PCIAddress
-		if address == "" {
-			address = d.Name
+		at := d.Location()
+		d.ID = machine + "/" + at.PCIAddress
+		if number, ok := at.Partition.Get(); ok {
+			d.Parent = d.ID
+			d.ID += "/" + strconv.Itoa(number)
 		}
-		if partition {
-			d.Parent = place + "/" + address
+		if placeholders == nil {
+			placeholders = make(map[Location]string)
 		}
-		if completed == nil {
-			completed = make(map[string]string)
-		}
-		id := place + "/" + address + d.ID
-		completed[address+d.ID] = id
-		d.ID = id
+		placeholders[at] = d.ID
 	}
 	for i := range n.Processes {
-		if id, ok := completed[n.Processes[i].DeviceID]; ok {
-			n.Processes[i].DeviceID = id
+		p := &n.Processes[i]
+		if p.DeviceID != "" {
+			continue
 		}
+		p.DeviceID = placeholders[p.Location]
+		p.Location = Location{}
 	}
 }

@@ -10,12 +10,18 @@ import (
 )
 
 func TestCompleteIDs(t *testing.T) {
-	const address = "0000:c1:00.0"
-	at := func(id string) Device { return Device{ID: id, Name: "card1", Info: Info{PCIAddress: address}} }
+	const address, id = "0000:c1:00.0", "00112233445566aa"
+	at := func(id string, partition Opt[int]) Device {
+		return Device{ID: id, Name: "card1", Info: Info{PCIAddress: address}, Partition: partition}
+	}
+	whole, first := Opt[int]{}, Some(0)
 	n := Node{
-		Host:      Host{Name: "host", NodeName: "node"},
-		Devices:   []Device{at(""), at("/0"), at("00112233445566aa"), {Name: "nvidia3"}},
-		Processes: []Process{{DeviceID: address}, {DeviceID: address + "/0"}, {DeviceID: "00112233445566aa"}},
+		Host:    Host{Name: "host", NodeName: "node"},
+		Devices: []Device{at("", whole), at("", first), at(id, whole), at(id+"/0", first), {Name: "nvidia3"}},
+		Processes: []Process{
+			{Location: Location{PCIAddress: address}}, {Location: Location{PCIAddress: address, Partition: first}},
+			{DeviceID: id}, {DeviceID: id + "/0"},
+		},
 	}
 	n.CompleteIDs()
 	var ids, parents, users []string
@@ -24,13 +30,15 @@ func TestCompleteIDs(t *testing.T) {
 	}
 	for _, p := range n.Processes {
 		users = append(users, p.DeviceID)
+		assert.Zero(t, p.Location)
 	}
-	assert.Equal(t, []string{"node/" + address, "node/" + address + "/0", "00112233445566aa", "node/nvidia3"}, ids)
-	assert.Equal(t, []string{"", "node/" + address, "", ""}, parents)
-	assert.Equal(t, []string{"node/" + address, "node/" + address + "/0", "00112233445566aa"}, users)
+	assert.Equal(t, []string{"node/" + address, "node/" + address + "/0", id, id + "/0", "node/nvidia3"}, ids)
+	assert.Equal(t, []string{"", "node/" + address, "", "", ""}, parents)
+	assert.Equal(t, []string{"node/" + address, "node/" + address + "/0", id, id + "/0"}, users)
 
 	n.CompleteIDs()
-	assert.Equal(t, "node/"+address, n.Devices[0].ID, "what is complete stays")
+	assert.Equal(t, "node/"+address, n.Devices[0].ID, "complete IDs stay")
+	assert.Equal(t, "node/"+address, n.Processes[0].DeviceID, "complete IDs stay")
 }
 
 func TestCompleteIDsByHost(t *testing.T) {

@@ -3,9 +3,13 @@
 
 package gpu
 
+import "cmp"
+
 // Device is one GPU, or one partition of a GPU (a MIG instance, an AMD compute partition), at one instant.
 type Device struct {
-	ID     string // hw.id: see docs/design.md, the same from every source of a vendor
+	// ID is hw.id: see docs/design.md, the same from every source of a vendor. A source leaves it empty where it cannot read it;
+	// Node.CompleteIDs then makes one of the machine's name and the device's Location.
+	ID     string
 	Name   string // hw.name: nvidia0, card1
 	Model  string // hw.model
 	Vendor Vendor // hw.vendor
@@ -45,6 +49,8 @@ type Device struct {
 	Holders      []Holder
 	HoldersKnown bool
 
+	// Partition is the number of an AMD compute partition on its GPU; absent for a whole GPU and for a MIG instance.
+	Partition Opt[int]
 	// GPUInstance and ComputeInstance are the numbers of a MIG instance on its GPU.
 	GPUInstance, ComputeInstance Opt[int]
 	// Aliases are the other names that the device has on its machine, under which an allocation may name it: card1,
@@ -54,6 +60,28 @@ type Device struct {
 	// ProcessesUnread: which processes use the device could not be read, or was not asked for. Otherwise a device without
 	// a process in Node.Processes has none.
 	ProcessesUnread bool
+}
+
+// Location is where a device is in its machine. It identifies a device whose ID could not be read.
+type Location struct {
+	PCIAddress string   // of the GPU, as in Info
+	Partition  Opt[int] // as in Device; absent where the whole GPU is meant
+}
+
+// Location returns where the device is. The device's name stands in for a PCI address that is not known.
+func (d *Device) Location() Location {
+	return Location{PCIAddress: cmp.Or(d.Info.PCIAddress, d.Name), Partition: d.Partition}
+}
+
+// Compare orders locations by address, a GPU before its partitions.
+func (l Location) Compare(other Location) int {
+	number := func(l Location) int {
+		if n, ok := l.Partition.Get(); ok {
+			return n
+		}
+		return -1
+	}
+	return cmp.Or(cmp.Compare(l.PCIAddress, other.PCIAddress), cmp.Compare(number(l), number(other)))
 }
 
 // Info describes a device. What is not known is empty.

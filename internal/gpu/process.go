@@ -21,7 +21,10 @@ const (
 // Process is one process on one device. A process on two devices is two Processes.
 type Process struct {
 	PID      int64
-	DeviceID string // the leaf device: the MIG instance, not its GPU
+	DeviceID string // of the leaf device: the MIG instance, not its GPU
+	// Location is where the leaf device is, where the source could not read its ID and DeviceID is empty. Node.CompleteIDs
+	// sets DeviceID by it and clears it.
+	Location Location
 	Type     ProcessType
 
 	Memory      Opt[int64] // bytes of device memory

@@ -130,7 +130,7 @@ func (r *Reader) refusals(g *parse.GPU) {
 			what = append(what[:mostQuantities:mostQuantities], fmt.Sprintf("%d more", more))
 		}
 		list := strings.Join(what, ", ")
-		r.problem(gpu.ProblemQuantity, g.Device.ID, list, fmt.Errorf("nvidia-smi: %s: %s: %s%s", placeOf(g), list, reason, remedyFor(reason)))
+		r.problem(gpu.ProblemQuantity, g.Device.ID, list, fmt.Errorf("nvidia-smi: %s: %s: %s%s", firstOf(g.Device.ID, g.Device.Info.PCIAddress), list, reason, remedyFor(reason)))
 	}
 }
 

@@ -104,18 +104,24 @@ type processes struct {
 }
 
 type processKey struct {
-	device string
+	device deviceRef
 	pid    int64
 }
 
+// deviceRef is how a process names its device: by the ID, or by the location where the ID cannot be read.
+type deviceRef struct {
+	id string
+	at gpu.Location
+}
+
 // add takes a process on a device.
-func (ps *processes) add(device string, p *parse.Process) {
+func (ps *processes) add(device deviceRef, p *parse.Process) {
 	key := processKey{device, p.PID}
 	i, ok := ps.at[key]
 	if !ok {
 		i = len(ps.node.Processes)
 		ps.at[key], ps.from[i] = i, ps.round
-		ps.node.Processes = append(ps.node.Processes, gpu.Process{PID: p.PID, DeviceID: device})
+		ps.node.Processes = append(ps.node.Processes, gpu.Process{PID: p.PID, DeviceID: device.id, Location: device.at})
 	}
 	to := &ps.node.Processes[i]
 	to.Type = both(to.Type, p.Type)
@@ -168,14 +174,14 @@ func (r *Reader) addProcesses(s *sweep) {
 			byIndex[int64(index)] = g
 		}
 		for j := range g.Processes {
-			if leaf := leafOf(g, g.Processes[j].GI, g.Processes[j].CI); leaf != "" {
+			if leaf := leafOf(g, g.Processes[j].GI, g.Processes[j].CI); leaf != (deviceRef{}) {
 				ps.add(leaf, &g.Processes[j])
 			}
 		}
 	}
 	for i := range s.apps { // where there is no XML
 		if g := byUUID[s.apps[i].UUID]; g != nil && g.Device.ID != "" {
-			ps.add(g.Device.ID, &s.apps[i])
+			ps.add(deviceRef{id: g.Device.ID}, &s.apps[i])
 		}
 	}
 	ps.round++
@@ -183,11 +189,11 @@ func (r *Reader) addProcesses(s *sweep) {
 		p := &s.pmon.Processes[i]
 		index, _ := p.Index.Get()
 		g := byIndex[index]
-		if g == nil || placeOf(g) == "" {
+		if g == nil || refOf(g) == (deviceRef{}) {
 			continue
 		}
 		if enabled, _ := g.MIG.Get(); !enabled {
-			ps.add(placeOf(g), p)
+			ps.add(refOf(g), p)
 		}
 	}
 }
@@ -227,25 +233,32 @@ func (r *Reader) unnamed(s *sweep, g *parse.GPU) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc(r.node.Processes, func(p gpu.Process) bool { return p.DeviceID == placeOf(g) && p.Command == "" })
+	return slices.ContainsFunc(r.node.Processes, func(p gpu.Process) bool {
+		return deviceRef{p.DeviceID, p.Location} == refOf(g) && p.Command == ""
+	})
 }
 
-// placeOf is by what a process names a GPU: its id, or its address where that cannot be read (gpu.Node.CompleteIDs).
-func placeOf(g *parse.GPU) string { return firstOf(g.Device.ID, g.Device.Info.PCIAddress) }
+// refOf returns how a process names a GPU. It is zero where the GPU has neither an ID nor a PCI address.
+func refOf(g *parse.GPU) deviceRef {
+	if g.Device.ID != "" {
+		return deviceRef{id: g.Device.ID}
+	}
+	return deviceRef{at: gpu.Location{PCIAddress: g.Device.Info.PCIAddress}}
+}
 
-// leafOf returns the id of the MIG device with the instance ids, or the GPU's where it has none. Where MIG is on and the
+// leafOf returns the MIG device with the instance ids, or the GPU's where it has none. Where MIG is on and the
 // instance is not told, a GPU with a single MIG device leaves no doubt; else the process has no known device.
-func leafOf(g *parse.GPU, gi, ci gpu.Opt[int64]) string {
+func leafOf(g *parse.GPU, gi, ci gpu.Opt[int64]) deviceRef {
 	if enabled, _ := g.MIG.Get(); !enabled && len(g.Instances) == 0 {
-		return placeOf(g)
+		return refOf(g)
 	}
 	if !gi.Known() && len(g.Instances) == 1 {
-		return g.Instances[0].UUID
+		return deviceRef{id: g.Instances[0].UUID}
 	}
 	for i := range g.Instances {
 		if m := &g.Instances[i]; m.GI == gi && (m.CI == ci || !ci.Known()) {
-			return m.UUID
+			return deviceRef{id: m.UUID}
 		}
 	}
-	return ""
+	return deviceRef{}
 }

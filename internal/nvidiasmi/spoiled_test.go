@@ -285,7 +285,7 @@ func TestProcessListedMoreThanOnce(t *testing.T) {
 		if v, ok := sm.Get(); ok {
 			p.Utilization[gpu.TaskGeneral] = gpu.Some(float64(v) / 100)
 		}
-		ps.add("GPU-a", &p)
+		ps.add(deviceRef{id: "GPU-a"}, &p)
 	}
 	absent := gpu.Opt[int64]{}
 	add(gpu.ProcessGraphics, "", gpu.Some(int64(10)), absent)
@@ -307,13 +307,13 @@ func TestLeafOf(t *testing.T) {
 	one, two := gpu.Some(int64(1)), gpu.Some(int64(2))
 	absent := gpu.Opt[int64]{}
 	plain := &parse.GPU{Device: gpu.Device{ID: "GPU-a"}}
-	assert.Equal(t, "GPU-a", leafOf(plain, absent, absent))
+	assert.Equal(t, "GPU-a", leafOf(plain, absent, absent).id)
 	mig := &parse.GPU{Device: gpu.Device{ID: "GPU-a"}, MIG: gpu.Some(true), Instances: []parse.Instance{{GI: one, CI: one, UUID: "MIG-11"}}}
-	assert.Equal(t, "MIG-11", leafOf(mig, absent, absent), "there is only one")
-	assert.Equal(t, "MIG-11", leafOf(mig, one, absent))
+	assert.Equal(t, "MIG-11", leafOf(mig, absent, absent).id, "there is only one")
+	assert.Equal(t, "MIG-11", leafOf(mig, one, absent).id)
 	assert.Empty(t, leafOf(mig, two, one))
 	mig.Instances = append(mig.Instances, parse.Instance{GI: one, CI: two, UUID: "MIG-12"})
-	assert.Equal(t, "MIG-12", leafOf(mig, one, two))
+	assert.Equal(t, "MIG-12", leafOf(mig, one, two).id)
 	assert.Empty(t, leafOf(mig, absent, absent), "which one is not told")
 	mig.Instances = nil
 	assert.Empty(t, leafOf(mig, one, one), "a GPU with MIG on is no leaf")

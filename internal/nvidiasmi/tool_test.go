@@ -157,7 +157,7 @@ func processOf(t *testing.T, node *gpu.Node, device string, pid int64) *gpu.Proc
 	t.Helper()
 	var found *gpu.Process
 	for i := range node.Processes {
-		if p := &node.Processes[i]; p.DeviceID == device && p.PID == pid {
+		if p := &node.Processes[i]; (p.DeviceID == device || p.Location.PCIAddress == device) && p.PID == pid {
 			require.Nil(t, found, "process %d twice on %s", pid, device)
 			found = p
 		}
