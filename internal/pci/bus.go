@@ -1,0 +1,171 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pci finds a vendor's GPUs on the PCI bus, whether or not a driver can read them, from the files that the Linux kernel has
+// below /sys/bus/pci/devices. Elsewhere a scan fails, as these files do not exist.
+package pci
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// The vendors' numbers, as in the file vendor of a function.
+const (
+	VendorAMD    = 0x1002
+	VendorNVIDIA = 0x10de
+)
+
+const (
+	maxFunctions = 1 << 16 // of a bus; no more are listed
+	maxFile      = 64      // bytes of a file of sysfs; the rest is not read
+)
+
+// Function is a GPU on the bus.
+type Function struct {
+	Address  string         // domain:bus:device.function as the kernel writes it: 0000:03:00.0
+	Driver   string         // the kernel driver that it is bound to; empty: none
+	NUMANode gpu.Opt[int64] // of the nearest CPUs; absent where the kernel knows none
+}
+
+// Functions are GPUs in the order of their addresses.
+type Functions []Function
+
+// Find returns the function at an address, and whether there is one.
+func (all Functions) Find(address string) (Function, bool) {
+	i, ok := slices.BinarySearchFunc(all, address, func(f Function, a string) int { return strings.Compare(f.Address, a) })
+	if !ok {
+		return Function{}, false
+	}
+	return all[i], true
+}
+
+// Foreign reports whether the GPU at an address is bound to another driver than the named one, such as vfio-pci.
+func (all Functions) Foreign(address, driver string) bool {
+	f, ok := all.Find(address)
+	return ok && f.Driver != "" && f.Driver != driver
+}
+
+// Bus lists the GPUs of one vendor.
+type Bus struct {
+	sys    string
+	vendor uint32
+	isGPU  func(class uint32) bool
+
+	names     []string  // in the directory when the functions were found; nil: they are to be found again
+	functions Functions // without drivers
+}
+
+// NewBus returns a bus below sys, which is /sys or where that is mounted. A function of the vendor is a GPU if isGPU says so of its
+// class code: base class, subclass and programming interface in one number, 0x030000 for a VGA controller.
+func NewBus(sys string, vendor uint32, isGPU func(class uint32) bool) *Bus {
+	return &Bus{sys: sys, vendor: vendor, isGPU: isGPU}
+}
+
+// Scan returns the GPUs. Virtual functions are not among them: they are for the virtual machines that a GPU is divided for. Drivers are
+// read each time; vendors, classes and NUMA nodes only where the names of the bus have changed or again is set.
+//
+// An error means that the bus could not be listed, or that this process may open no more files (EMFILE, ENFILE), and so nothing is
+// known of the GPUs. The caller owns what is returned.
+func (b *Bus) Scan(again bool) (Functions, error) {
+	names, err := b.list()
+	if err != nil {
+		return nil, fmt.Errorf("pci: %w", err)
+	}
+	if again || !slices.Equal(names, b.names) {
+		if err := b.find(names); err != nil {
+			return nil, fmt.Errorf("pci: %w", err)
+		}
+	}
+	functions := slices.Clone(b.functions)
+	for i := range functions {
+		f := &functions[i]
+		if target, err := os.Readlink(b.path(f.Address, "driver")); err == nil {
+			f.Driver = filepath.Base(target)
+		}
+	}
+	return functions, nil
+}
+
+// list returns the addresses of all functions in order.
+func (b *Bus) list() ([]string, error) {
+	dir, err := os.Open(filepath.Join(b.sys, "bus/pci/devices"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	names, err := dir.Readdirnames(maxFunctions)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// find picks the GPUs among the functions.
+func (b *Bus) find(names []string) error {
+	b.names, b.functions = nil, nil
+	var unread bool
+	for _, name := range names {
+		function, ok, err := b.function(name)
+		switch {
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+			return err
+		case err != nil:
+			unread = true // it was just removed, or is read at the next scan
+		case ok:
+			b.functions = append(b.functions, function)
+		}
+	}
+	if !unread {
+		b.names = names
+	}
+	return nil
+}
+
+// function returns the function of this name, and whether it is a GPU.
+func (b *Bus) function(name string) (Function, bool, error) {
+	vendor, err := b.number(name, "vendor")
+	if err != nil || vendor != int64(b.vendor) {
+		return Function{}, false, err
+	}
+	class, err := b.number(name, "class")
+	if err != nil || !b.isGPU(uint32(class)) {
+		return Function{}, false, err
+	}
+	if _, err := os.Lstat(b.path(name, "physfn")); err == nil {
+		return Function{}, false, nil // a virtual function
+	}
+	f := Function{Address: name}
+	if node, err := b.number(name, "numa_node"); err == nil && node >= 0 {
+		f.NUMANode = gpu.Some(node)
+	}
+	return f, true, nil
+}
+
+// number reads a file that holds a number, decimal or with 0x.
+func (b *Bus) number(name, file string) (int64, error) {
+	f, err := os.Open(b.path(name, file))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(text)), 0, 64)
+}
+
+func (b *Bus) path(name, file string) string {
+	return filepath.Join(b.sys, "bus/pci/devices", name, file)
+}
