@@ -1,10 +1,24 @@
 #!/usr/bin/env bash
-# Runs each fuzz test for a while: fuzz.sh 20s
-# Go would make each input that is new smaller for up to a minute, which is longer than that: of documents it would try but a few.
+# Runs each fuzz test for a while: fuzz.sh 20s [package ...]
+# A failure does not end the run: the others still get their time, and the end lists what failed.
+# Minimization is off: Go would spend up to a minute on each new input, which is longer than the whole run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do
-	grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$dir"/*_test.go | sed 's/^func //' | while read -r name; do
-		go test -run '^$' -fuzz "^$name\$" -fuzztime "$1" -fuzzminimizetime 1x "$dir"
-	done
+time=$1
+shift
+failed=()
+passed=0
+while read -r dir; do
+	while read -r name; do
+		if go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 1x "$dir"; then
+			passed=$((passed + 1))
+		else
+			failed+=("$dir $name")
+		fi
+	done < <(grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$dir"/*_test.go | sed 's/^func //')
+done < <(grep -rlE '^func Fuzz' --include='*_test.go' "${@:-.}" | xargs -n1 dirname | sed "s|^[^./]|./&|" | sort -u)
+for f in "${failed[@]}"; do
+	echo "fuzz: FAILED: $f" >&2
 done
+echo "fuzz: $passed passed, ${#failed[@]} failed"
+[ ${#failed[@]} -eq 0 ]

@@ -8,6 +8,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -38,6 +39,9 @@ func TestMain(m *testing.M) {
 // The collector is in a process group of its own and does not end with the terminal: gpuwatch has to end it, also when the
 // terminal is closed, or when nobody reads any more what it prints (gpuwatch | head).
 func TestCollectorEndsWithGPUWatch(t *testing.T) {
+	// Under nohup this process ignores SIGHUP and its children would inherit that. A handled signal they get back as default.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })
 	for name, end := range map[string]func(*exec.Cmd, *os.File){
 		"Ctrl-C":              func(c *exec.Cmd, _ *os.File) { _ = c.Process.Signal(os.Interrupt) },
 		"terminated":          func(c *exec.Cmd, _ *os.File) { _ = c.Process.Signal(syscall.SIGTERM) },

@@ -46,42 +46,38 @@ const (
 
 // fleet is the control plane and its simulated nodes.
 type fleet struct {
-	layout  cluster.Layout
-	started bool // by us
-	client  kubernetes.Interface
-	nodes   *simulation.Nodes
-	execs   *simulation.Execs
-	server  *http.Server
-	end     func() // of the nodes
+	layout cluster.Layout
+	client kubernetes.Interface
+	nodes  *simulation.Nodes
+	execs  *simulation.Execs
+	server *http.Server
+	end    func() // of the nodes
 }
 
-// startControlPlane brings the control plane up, unless the environment names one that is.
+// startControlPlane starts a control plane of its own. It never writes to a cluster that it did not start: it refuses one that
+// the environment names, and `node up` refuses one that runs already.
 func startControlPlane(ctx context.Context) (*fleet, error) {
-	f := &fleet{}
-	var err error
-	if os.Getenv(cluster.EnvRun) != "" {
-		f.layout, err = cluster.FromEnv()
-	} else {
-		f.started = true
-		for name, usual := range map[string]string{cluster.EnvCache: usualCache, cluster.EnvIndex: usualIndex} {
-			if os.Getenv(name) == "" {
-				err = errors.Join(err, os.Setenv(name, usual))
+	if run := os.Getenv(cluster.EnvRun); run != "" {
+		return nil, fmt.Errorf("%s names the running cluster %s; unset it: the fleet writes thousands of objects, and only to a cluster of its own",
+			cluster.EnvRun, run)
+	}
+	for name, usual := range map[string]string{cluster.EnvCache: usualCache, cluster.EnvIndex: usualIndex} {
+		if os.Getenv(name) == "" {
+			if err := os.Setenv(name, usual); err != nil {
+				return nil, err
 			}
 		}
-		if err == nil {
-			f.layout, err = cluster.LayoutFromEnv()
-		}
 	}
+	layout, err := cluster.LayoutFromEnv()
 	if err != nil {
 		return nil, err
 	}
-	if f.started {
-		up := exec.CommandContext(ctx, f.layout.Bin("node"), "up", "-control-plane")
-		up.Stderr = os.Stderr
-		if err := up.Run(); err != nil {
-			return nil, fmt.Errorf("%s: %w; build it with test/kubernetes/build.sh", strings.Join(up.Args, " "), err)
-		}
+	up := exec.CommandContext(ctx, layout.Bin("node"), "up", "-control-plane")
+	up.Stderr = os.Stderr
+	if err := up.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w; build it with test/kubernetes/build.sh", strings.Join(up.Args, " "), err)
 	}
+	f := &fleet{layout: layout}
 	config, err := clientcmd.BuildConfigFromFlags("", f.layout.Kubeconfig())
 	if err != nil {
 		return f, err
@@ -229,11 +225,9 @@ func (f *fleet) stop() {
 	if f.end != nil {
 		f.end()
 	}
-	if f.started {
-		down := exec.Command(f.layout.Bin("node"), "down")
-		down.Stderr = os.Stderr
-		if err := down.Run(); err != nil {
-			fmt.Fprintln(os.Stderr, "fleet:", err)
-		}
+	down := exec.Command(f.layout.Bin("node"), "down")
+	down.Stderr = os.Stderr
+	if err := down.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "fleet:", err)
 	}
 }

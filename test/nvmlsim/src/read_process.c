@@ -54,10 +54,14 @@ static bool set_process(struct builder *b, struct process_section *s, const stru
 
 static void add_process(struct builder *b, struct gpu *gpu, const struct process *p)
 {
-    struct process *bigger = arena_alloc(b->snap->arena, (gpu->nprocesses + 1) * sizeof *bigger);
-    if (gpu->nprocesses) memcpy(bigger, gpu->processes, gpu->nprocesses * sizeof *bigger);
-    bigger[gpu->nprocesses++] = *p;
-    gpu->processes = bigger;
+    /* The arena frees nothing until the snapshot ends: the array doubles, so that the copies stay in proportion. */
+    if (!(gpu->nprocesses & (gpu->nprocesses - 1))) {
+        unsigned room = gpu->nprocesses ? 2 * gpu->nprocesses : 1;
+        struct process *bigger = arena_alloc(b->snap->arena, room * sizeof *bigger);
+        if (gpu->nprocesses) memcpy(bigger, gpu->processes, gpu->nprocesses * sizeof *bigger);
+        gpu->processes = bigger;
+    }
+    gpu->processes[gpu->nprocesses++] = *p;
 }
 
 /* A process is its section's name: naming it again, in the control file say, changes what stands there so far. */
