@@ -15,7 +15,7 @@ import (
 // addInstances adds a GPU's MIG devices and gives each its id.
 func (r *Reader) addInstances(g *parse.GPU, k *known, away bool) {
 	parent := &g.Device
-	if away && g.MIG != gpu.Some(false) {
+	if away && g.MIGEnabled != gpu.Some(false) {
 		for _, d := range k.instances {
 			d.ProcessesUnread = true
 			r.inherit(&d, parent)
@@ -23,15 +23,15 @@ func (r *Reader) addInstances(g *parse.GPU, k *known, away bool) {
 		}
 		return
 	}
-	if listed := len(r.listing.mig[parent.ID]); listed > len(g.Instances) {
+	if listed := len(r.listing.mig[parent.ID]); listed > len(g.MIGDevices) {
 		r.problem(gpu.ProblemQuantity, parent.ID, "MIG devices", fmt.Errorf("nvidia-smi -q -x: it leaves out %d of the %d MIG devices of %s that nvidia-smi -L lists, "+
 			"and their processes are not told; it does where one of their numbers cannot be read (ECC errors where ECC is off): use the nvml scraper",
-			listed-len(g.Instances), listed, parent.ID))
+			listed-len(g.MIGDevices), listed, parent.ID))
 	}
 	before := slices.Clone(k.instances)
 	k.instances = k.instances[:0]
-	for i := range g.Instances {
-		m := &g.Instances[i]
+	for i := range g.MIGDevices {
+		m := &g.MIGDevices[i]
 		listed := r.listing.instance(g, i, before)
 		m.UUID = r.instanceID(parent, m, listed)
 		if m.UUID == "" {
@@ -54,7 +54,7 @@ func (r *Reader) addInstances(g *parse.GPU, k *known, away bool) {
 }
 
 // instanceName is a MIG device's name after its place on its GPU: nvidia0/gi3/ci0. Without the GPU's there is none.
-func instanceName(parent string, m *parse.Instance) string {
+func instanceName(parent string, m *parse.MIGDevice) string {
 	if parent == "" {
 		return ""
 	}
@@ -81,7 +81,7 @@ func (r *Reader) inherit(d, parent *gpu.Device) {
 }
 
 // instanceID is a MIG device's UUID, or where none is told its place on its GPU.
-func (r *Reader) instanceID(parent *gpu.Device, m *parse.Instance, listed parse.ListedInstance) string {
+func (r *Reader) instanceID(parent *gpu.Device, m *parse.MIGDevice, listed parse.ListedMIGDevice) string {
 	if strings.HasPrefix(m.UUID, "MIG-") && !strings.HasPrefix(m.UUID, "MIG-GPU-") {
 		return m.UUID
 	}

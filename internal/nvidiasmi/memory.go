@@ -130,7 +130,7 @@ func (m *memory) learn(d *gpu.Device, away bool) *known {
 }
 
 // isAway tells whether a listed GPU is there by name alone, or not even by that.
-func isAway(g *parse.GPU) bool { return g.Refused || nameless(&g.Device) }
+func isAway(g *parse.GPU) bool { return g.Unreadable || nameless(&g.Device) }
 
 // nameless tells whether nothing of a GPU is known that would tell it from another, but its index.
 func nameless(d *gpu.Device) bool { return d.ID == "" && d.Info.PCIAddress == "" }

@@ -30,7 +30,7 @@ func minorKey(d *gpu.Device) string { return firstOf(d.ID, d.Info.PCIAddress) }
 
 // follow forgets what a listing shows to be over: the numbers of another driver, and those of GPUs that the driver has lost, which
 // may get others when they come back.
-func (m *minors) follow(log *parse.Log) {
+func (m *minors) follow(log *parse.Listing) {
 	if log.DriverVersion != "" && log.DriverVersion != m.driver {
 		*m = minors{driver: log.DriverVersion}
 	}
@@ -47,7 +47,7 @@ func (m *minors) follow(log *parse.Log) {
 const maxMinors = 1024
 
 // keep takes the numbers from a listing in XML.
-func (m *minors) keep(log *parse.Log) {
+func (m *minors) keep(log *parse.Listing) {
 	if m.of == nil || len(m.of) > maxMinors { // follow forgets those that are gone, but by whole listings alone
 		m.of = make(map[string]gpu.Opt[int64], len(log.GPUs))
 	}
@@ -61,7 +61,7 @@ func (m *minors) keep(log *parse.Log) {
 }
 
 // open counts the GPUs that can be read and whose number is not known.
-func (m *minors) open(log *parse.Log) (n int) {
+func (m *minors) open(log *parse.Listing) (n int) {
 	for i := range log.GPUs {
 		g := &log.GPUs[i]
 		if _, told := m.of[minorKey(&g.Device)]; !told && !isAway(g) {
@@ -92,7 +92,7 @@ func (m *minors) name(g *parse.GPU) string {
 
 // refreshMinors completes the numbers for a listing that has none. That it fails costs the GPUs their names, not their readings,
 // and is tried again less and less often.
-func (r *Reader) refreshMinors(ctx context.Context, log *parse.Log) {
+func (r *Reader) refreshMinors(ctx context.Context, log *parse.Listing) {
 	m := &r.minors
 	m.follow(log)
 	if m.open(log) == 0 {
@@ -125,7 +125,7 @@ func (r *Reader) askMinors(ctx context.Context) error {
 		return errors.New(firstOf(d.Message, err.Error()))
 	}
 	r.minors.keep(log)
-	r.mig = r.mig || slices.ContainsFunc(log.GPUs, func(g parse.GPU) bool { return g.MIG == gpu.Some(true) })
+	r.mig = r.mig || slices.ContainsFunc(log.GPUs, func(g parse.GPU) bool { return g.MIGEnabled == gpu.Some(true) })
 	if !log.Complete {
 		return errEndsEarly
 	}

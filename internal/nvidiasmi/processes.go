@@ -192,7 +192,7 @@ func (r *Reader) addProcesses(s *sweep) {
 		if g == nil || refOf(g) == (deviceRef{}) {
 			continue
 		}
-		if enabled, _ := g.MIG.Get(); !enabled {
+		if enabled, _ := g.MIGEnabled.Get(); !enabled {
 			ps.add(refOf(g), p)
 		}
 	}
@@ -207,7 +207,7 @@ func (r *Reader) unmonitored(s *sweep) {
 	for i := range s.log.GPUs {
 		g := &s.log.GPUs[i]
 		index, known := g.Device.Index.Get()
-		enabled, _ := g.MIG.Get()
+		enabled, _ := g.MIGEnabled.Get()
 		switch {
 		case !known || enabled || g.Device.State() == gpu.StateFailed:
 		case !s.pmon.GPUs[int64(index)]:
@@ -249,14 +249,14 @@ func refOf(g *parse.GPU) deviceRef {
 // leafOf returns the MIG device with the instance ids, or the GPU's where it has none. Where MIG is on and the
 // instance is not told, a GPU with a single MIG device leaves no doubt; else the process has no known device.
 func leafOf(g *parse.GPU, gi, ci gpu.Opt[int64]) deviceRef {
-	if enabled, _ := g.MIG.Get(); !enabled && len(g.Instances) == 0 {
+	if enabled, _ := g.MIGEnabled.Get(); !enabled && len(g.MIGDevices) == 0 {
 		return refOf(g)
 	}
-	if !gi.Known() && len(g.Instances) == 1 {
-		return deviceRef{id: g.Instances[0].UUID}
+	if !gi.Known() && len(g.MIGDevices) == 1 {
+		return deviceRef{id: g.MIGDevices[0].UUID}
 	}
-	for i := range g.Instances {
-		if m := &g.Instances[i]; m.GI == gi && (m.CI == ci || !ci.Known()) {
+	for i := range g.MIGDevices {
+		if m := &g.MIGDevices[i]; m.GI == gi && (m.CI == ci || !ci.Known()) {
 			return deviceRef{id: m.UUID}
 		}
 	}

@@ -50,7 +50,7 @@ func (r *Reader) reselect(ctx context.Context, s *sweep) bool {
 	if !whole {
 		return cannot(errEndsEarly)
 	}
-	r.selectedOf = indicesOf(parse.List(lines))
+	r.selectedOf = indicesOf(parse.DeviceList(lines))
 	d := parse.Diagnose(results[0].Stdout, results[0].Stderr, results[0].ExitCode)
 	if len(r.selectedOf)+len(d.Unreachable) == 0 {
 		return cannot(errors.New(firstOf(d.Message, "nvidia-smi -L lists no GPU"))) // not even those that are lost
@@ -70,7 +70,7 @@ func (r *Reader) reselect(ctx context.Context, s *sweep) bool {
 	return r.selected != nil
 }
 
-func indicesOf(listed []parse.Listed) (indices selection) {
+func indicesOf(listed []parse.ListedGPU) (indices selection) {
 	for _, g := range listed {
 		indices = append(indices, g.Index)
 	}
@@ -81,7 +81,7 @@ func indicesOf(listed []parse.Listed) (indices selection) {
 // says of the others goes to the diagnosis.
 func (r *Reader) holds(s *sweep, list command.Result) bool {
 	lines, _ := list.Lines()
-	if !slices.Equal(indicesOf(parse.List(lines)), r.selectedOf) {
+	if !slices.Equal(indicesOf(parse.DeviceList(lines)), r.selectedOf) {
 		r.selected, r.selectedOf = nil, nil
 		return false
 	}

@@ -308,13 +308,13 @@ func TestLeafOf(t *testing.T) {
 	absent := gpu.Opt[int64]{}
 	plain := &parse.GPU{Device: gpu.Device{ID: "GPU-a"}}
 	assert.Equal(t, "GPU-a", leafOf(plain, absent, absent).id)
-	mig := &parse.GPU{Device: gpu.Device{ID: "GPU-a"}, MIG: gpu.Some(true), Instances: []parse.Instance{{GI: one, CI: one, UUID: "MIG-11"}}}
+	mig := &parse.GPU{Device: gpu.Device{ID: "GPU-a"}, MIGEnabled: gpu.Some(true), MIGDevices: []parse.MIGDevice{{GI: one, CI: one, UUID: "MIG-11"}}}
 	assert.Equal(t, "MIG-11", leafOf(mig, absent, absent).id, "there is only one")
 	assert.Equal(t, "MIG-11", leafOf(mig, one, absent).id)
 	assert.Empty(t, leafOf(mig, two, one))
-	mig.Instances = append(mig.Instances, parse.Instance{GI: one, CI: two, UUID: "MIG-12"})
+	mig.MIGDevices = append(mig.MIGDevices, parse.MIGDevice{GI: one, CI: two, UUID: "MIG-12"})
 	assert.Equal(t, "MIG-12", leafOf(mig, one, two).id)
 	assert.Empty(t, leafOf(mig, absent, absent), "which one is not told")
-	mig.Instances = nil
+	mig.MIGDevices = nil
 	assert.Empty(t, leafOf(mig, one, one), "a GPU with MIG on is no leaf")
 }

@@ -15,11 +15,11 @@ import (
 
 // sweep is what the commands of one read printed.
 type sweep struct {
-	log       *parse.Log
+	log       *parse.Listing
 	diagnosis parse.Diagnosis
 	apps      []parse.Process // of --query-compute-apps
 	appsRead  bool
-	pmon      parse.Monitored
+	pmon      parse.PmonOutput
 	// leftOut is why pmon leaves out some GPUs, where it says so: a GPU that is divided among virtual machines.
 	leftOut string
 
@@ -56,7 +56,7 @@ func (r *Reader) sweep(ctx context.Context) (*sweep, *failure, error) {
 		case s.log != nil && fast && r.mig && !last:
 		default:
 			if s.log == nil {
-				s.log = &parse.Log{Complete: s.allLost, DriverVersion: r.memory.driver}
+				s.log = &parse.Listing{Complete: s.allLost, DriverVersion: r.memory.driver}
 			}
 			if fast {
 				r.refreshMinors(ctx, s.log)
@@ -182,7 +182,7 @@ func unwell(s *sweep) bool {
 
 // judge decides whether a call that lists GPUs did so. Data count before messages and exit codes: the tool ends with a code
 // for one lost GPU after it has listed the others. The sweep has no log where not one GPU was listed.
-func (r *Reader) judge(call string, s *sweep, log *parse.Log, err error) (*failure, error) {
+func (r *Reader) judge(call string, s *sweep, log *parse.Listing, err error) (*failure, error) {
 	d := &s.diagnosis
 	switch {
 	case err == nil && len(log.GPUs) > 0:
@@ -212,10 +212,10 @@ func (r *Reader) judge(call string, s *sweep, log *parse.Log, err error) (*failu
 }
 
 // listed notes what a listing says of MIG.
-func (r *Reader) listed(log *parse.Log) {
+func (r *Reader) listed(log *parse.Listing) {
 	on := 0
 	for i := range log.GPUs {
-		if enabled, _ := log.GPUs[i].MIG.Get(); enabled {
+		if enabled, _ := log.GPUs[i].MIGEnabled.Get(); enabled {
 			on++
 		}
 	}

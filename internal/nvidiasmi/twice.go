@@ -13,7 +13,7 @@ import (
 
 // namesakes takes the UUID away from a GPU that is listed with another's: it is told by its address, as one whose UUID cannot be
 // read.
-func (r *Reader) namesakes(log *parse.Log) {
+func (r *Reader) namesakes(log *parse.Listing) {
 	seen := make(map[string]bool, len(log.GPUs))
 	for i := range log.GPUs {
 		d := &log.GPUs[i].Device

@@ -27,13 +27,13 @@ func TestTextsAreBounded(t *testing.T) {
 	g := &log.GPUs[0]
 	for name, s := range map[string]string{
 		"driver": log.DriverVersion, "model": g.Device.Model, "id": g.Device.ID, "serial": g.Device.Info.Serial,
-		"firmware": g.Device.Info.FirmwareVersion, "instance": g.Instances[0].UUID, "process": g.Processes[0].Name,
+		"firmware": g.Device.Info.FirmwareVersion, "instance": g.MIGDevices[0].UUID, "process": g.Processes[0].Name,
 	} {
 		assert.NotEmpty(t, s, name)
 		assert.LessOrEqual(t, len(s), maxText, name)
 		assert.True(t, utf8.ValidString(s), name)
 	}
-	for _, l := range List([]byte("GPU 0: " + long + " (UUID: GPU-" + long + ")\n  MIG " + long + " Device 0: (UUID: MIG-" + long + ")\n")) {
+	for _, l := range DeviceList([]byte("GPU 0: " + long + " (UUID: GPU-" + long + ")\n  MIG " + long + " Device 0: (UUID: MIG-" + long + ")\n")) {
 		assert.LessOrEqual(t, len(l.Name)+len(l.UUID), maxText)
 	}
 	apps, _, _ := Apps([]byte("GPU-"+long+", 1, 5, "+long+"\n"), []string{"gpu_uuid", "pid", "used_gpu_memory", "process_name"})

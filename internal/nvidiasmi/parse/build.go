@@ -11,9 +11,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// build is a Log in the making: what was read so far, and the parts from which some quantities are put together.
-type build struct {
-	log       *Log
+// build is a Listing in the making: what was read so far, and the parts from which some quantities are put together.
+type builder struct {
+	listing   *Listing
 	processes int
 
 	gpu   GPU
@@ -21,7 +21,7 @@ type build struct {
 	lost  string // what was printed in numbers' places
 	reset string
 
-	instance Instance
+	instance MIGDevice
 	process  Process
 }
 
@@ -87,34 +87,34 @@ func sum(a, b gpu.Opt[int64]) gpu.Opt[int64] {
 }
 
 // note looks at the text that stands where a value was expected.
-func (b *build) note(quantity string, printed []byte) verdict {
-	v := judge(printed)
+func (b *builder) note(quantity string, printed []byte) reason {
+	v := reasonOf(printed)
 	switch v {
-	case verdictLost:
+	case reasonLost:
 		b.lost = cmp.Or(b.lost, quoted(inBrackets(printed)))
-	case verdictReset:
+	case reasonResetRequired:
 		b.reset = cmp.Or(b.reset, quoted(inBrackets(printed)))
-	case verdictRefused:
+	case reasonError:
 		refusal := Refusal{Quantity: quantity, Reason: quoted(inBrackets(printed))}
 		if len(b.gpu.Refusals) < maxRefusals && !slices.Contains(b.gpu.Refusals, refusal) {
 			b.gpu.Refusals = append(b.gpu.Refusals, refusal)
 		}
-	case verdictNone:
+	case reasonAbsent:
 	}
 	return v
 }
 
 // begin starts a GPU.
-func (b *build) begin() {
+func (b *builder) begin() {
 	b.gpu = GPU{Device: gpu.Device{Vendor: gpu.NVIDIA}}
 	b.parts = parts{}
 	b.lost, b.reset = "", ""
 }
 
 // end puts the parts of a GPU together and adds it to the log.
-func (b *build) end() {
-	if len(b.log.GPUs) >= maxGPUs {
-		b.log.Dropped++
+func (b *builder) end() {
+	if len(b.listing.GPUs) >= maxGPUs {
+		b.listing.Dropped++
 		return
 	}
 	d := &b.gpu.Device
@@ -129,18 +129,18 @@ func (b *build) end() {
 	d.RetiredPages.Pending = p.pendingRetirement.Or(p.pendingBlacklist)
 	b.countErrors()
 	b.findFaults()
-	d.Info.DriverVersion = b.log.DriverVersion
-	if b.gpu.Refused || b.lost != "" || b.reset != "" {
+	d.Info.DriverVersion = b.listing.DriverVersion
+	if b.gpu.Unreadable || b.lost != "" || b.reset != "" {
 		// Numbers between such words are none that the driver has given: 0 MiB of memory in use.
 		b.gpu = GPU{
-			Device:  gpu.Device{ID: d.ID, Model: d.Model, Vendor: d.Vendor, Index: d.Index, Info: d.Info, Faults: d.Faults},
-			Refused: true, Minor: b.gpu.Minor, MIG: b.gpu.MIG,
+			Device:     gpu.Device{ID: d.ID, Model: d.Model, Vendor: d.Vendor, Index: d.Index, Info: d.Info, Faults: d.Faults},
+			Unreadable: true, Minor: b.gpu.Minor, MIGEnabled: b.gpu.MIGEnabled,
 		}
 	}
-	b.log.GPUs = append(b.log.GPUs, b.gpu)
+	b.listing.GPUs = append(b.listing.GPUs, b.gpu)
 }
 
-func (b *build) countErrors() {
+func (b *builder) countErrors() {
 	d := &b.gpu.Device
 	// The replay number's rollovers are no higher digits of the replay counter: each stands for four replays in a row,
 	// which the counter has counted already (nvidia-smi's manual).
@@ -160,7 +160,7 @@ func (b *build) countErrors() {
 	}
 }
 
-func (b *build) findFaults() {
+func (b *builder) findFaults() {
 	d := &b.gpu.Device
 	p := &b.parts
 	if b.lost != "" {

@@ -25,7 +25,7 @@ type Field struct {
 // the only text in which a comma could stand.
 func Fields() []Field {
 	return slices.Concat(identityFields(), loadFields(), heatFields(), clockFields(), linkFields(), reliabilityFields(),
-		[]Field{{[]string{"name", "gpu_name"}, 0, true, word("name", func(b *build) *string { return &b.gpu.Device.Model })}})
+		[]Field{{[]string{"name", "gpu_name"}, 0, true, textOf("name", func(b *builder) *string { return &b.gpu.Device.Model })}})
 }
 
 // ignoredFields are columns that are known without being read: a heading is known by them, too.
@@ -50,8 +50,8 @@ var fieldsByName = func() map[string]setter {
 
 // QueryGPU reads the output of --query-gpu=… --format=csv, with or without heading and units. asked is what was asked for,
 // in order. Complete is false where a row could not be read; Dropped counts such rows.
-func QueryGPU(data []byte, asked []string) (*Log, bool) {
-	b := build{log: &Log{}}
+func QueryGPU(data []byte, asked []string) (*Listing, bool) {
+	b := builder{listing: &Listing{}}
 	t := table{
 		asked: asked,
 		known: func(name string) bool { _, ok := fieldsByName[name]; return ok },
@@ -66,9 +66,9 @@ func QueryGPU(data []byte, asked []string) (*Log, bool) {
 		}
 		b.end()
 	})
-	b.log.Dropped += bad
-	b.log.Complete = found && bad == 0
-	return b.log, found
+	b.listing.Dropped += bad
+	b.listing.Complete = found && bad == 0
+	return b.listing, found
 }
 
 // Apps reads the output of --query-compute-apps=… --format=csv. On Windows it lists graphics processes, too, so that the

@@ -27,7 +27,7 @@ func beginnings(text []byte) (all [][]byte) {
 
 // Of a recorded output that is cut anywhere all that is read is as it is in the whole.
 func TestRecordedOutputsCut(t *testing.T) {
-	check := func(folder string, read func(t *testing.T, text []byte) (*Log, []Process)) {
+	check := func(folder string, read func(t *testing.T, text []byte) (*Listing, []Process)) {
 		for _, path := range recordings(t, folder) {
 			t.Run(filepath.Base(path), func(t *testing.T) {
 				data := load(t, path)
@@ -51,20 +51,20 @@ func TestRecordedOutputsCut(t *testing.T) {
 			})
 		}
 	}
-	check("nvidia-smi-xml", func(_ *testing.T, text []byte) (*Log, []Process) {
+	check("nvidia-smi-xml", func(_ *testing.T, text []byte) (*Listing, []Process) {
 		log, err := XML(text)
 		if err != nil {
-			return &Log{}, []Process{}
+			return &Listing{}, []Process{}
 		}
 		return log, []Process{}
 	})
-	check("nvidia-smi-csv", func(_ *testing.T, text []byte) (*Log, []Process) {
+	check("nvidia-smi-csv", func(_ *testing.T, text []byte) (*Listing, []Process) {
 		log, _ := QueryGPU(text, nil)
 		processes, _, _ := Apps(text, nil)
 		return log, append([]Process{}, processes...)
 	})
-	check("nvidia-smi-pmon", func(_ *testing.T, text []byte) (*Log, []Process) {
+	check("nvidia-smi-pmon", func(_ *testing.T, text []byte) (*Listing, []Process) {
 		m, _ := Pmon(text)
-		return &Log{}, append([]Process{}, m.Processes...)
+		return &Listing{}, append([]Process{}, m.Processes...)
 	})
 }

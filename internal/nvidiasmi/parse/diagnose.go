@@ -51,12 +51,12 @@ type Unreachable struct {
 // Fault is what the reason says of the GPU. One that has fallen off the bus is told by that, or by an Unknown Error.
 func (u Unreachable) Fault() gpu.FaultType {
 	b := []byte(u.Reason)
-	switch judge(b) {
-	case verdictLost:
+	switch reasonOf(b) {
+	case reasonLost:
 		return gpu.FaultLost
-	case verdictReset:
+	case reasonResetRequired:
 		return gpu.FaultResetRequired
-	case verdictNone, verdictRefused:
+	case reasonAbsent, reasonError:
 	}
 	for _, phrase := range []string{"unknown error", "not found", "fallen off", "reboot"} {
 		if containsFold(b, phrase) {

@@ -22,8 +22,8 @@ type quantity struct {
 var (
 	mebibytes = map[string]float64{"MiB": 1 << 20}
 	percents  = map[string]float64{"%": 0.01}
-	celsius   = map[string]float64{"C": 1}
-	watts     = map[string]float64{"W": 1}
+	inCelsius = map[string]float64{"C": 1}
+	inWatts   = map[string]float64{"W": 1}
 	megahertz = map[string]float64{"MHz": 1e6}
 	micros    = map[string]float64{"us": 1e-6}
 	plain     = map[string]float64{"": 1}
@@ -72,7 +72,7 @@ func xmlWords() map[string]func(*GPU) string {
 // xmlFlags are the flags and where they come out.
 func xmlFlags() map[string]func(*GPU) gpu.Opt[bool] {
 	flags := map[string]func(*GPU) gpu.Opt[bool]{
-		"mig_mode/current_mig":               func(g *GPU) gpu.Opt[bool] { return g.MIG },
+		"mig_mode/current_mig":               func(g *GPU) gpu.Opt[bool] { return g.MIGEnabled },
 		"remapped_rows/remapped_row_pending": func(g *GPU) gpu.Opt[bool] { return g.Device.RemappedRows.Pending },
 		"remapped_rows/remapped_row_failure": func(g *GPU) gpu.Opt[bool] { return g.Device.RemappedRows.Failed },
 		"retired_pages/pending_retirement":   func(g *GPU) gpu.Opt[bool] { return g.Device.RetiredPages.Pending },
@@ -105,21 +105,21 @@ func xmlNumbers() map[string]quantity {
 		"fb_memory_usage/used":     {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Usage) }},
 		"fb_memory_usage/reserved": {units: mebibytes, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Memory.Reserved) }},
 
-		"temperature/gpu_temp":                   {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorGPU] }},
-		"temperature/memory_temp":                {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorMemory] }},
-		"temperature/gpu_temp_tlimit":            {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureMargin[gpu.LimitDegraded] }},
-		"temperature/gpu_temp_slow_threshold":    {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitDegraded] }},
-		"temperature/gpu_temp_max_threshold":     {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitCritical] }},
-		"temperature/gpu_temp_max_gpu_threshold": {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax] }},
-		"temperature/gpu_temp_max_mem_threshold": {units: celsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorMemory][gpu.LimitMax] }},
+		"temperature/gpu_temp":                   {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorGPU] }},
+		"temperature/memory_temp":                {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorMemory] }},
+		"temperature/gpu_temp_tlimit":            {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureMargin[gpu.LimitDegraded] }},
+		"temperature/gpu_temp_slow_threshold":    {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitDegraded] }},
+		"temperature/gpu_temp_max_threshold":     {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitCritical] }},
+		"temperature/gpu_temp_max_gpu_threshold": {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax] }},
+		"temperature/gpu_temp_max_mem_threshold": {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorMemory][gpu.LimitMax] }},
 
-		"power_readings/power_draw":                {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
-		"gpu_power_readings/power_draw":            {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
-		"gpu_power_readings/average_power_draw":    {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
-		"gpu_power_readings/instant_power_draw":    {units: watts, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Instant }},
-		"module_power_readings/average_power_draw": {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Module }},
-		"power_readings/enforced_power_limit":      {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
-		"gpu_power_readings/current_power_limit":   {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
+		"power_readings/power_draw":                {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
+		"gpu_power_readings/power_draw":            {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
+		"gpu_power_readings/average_power_draw":    {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
+		"gpu_power_readings/instant_power_draw":    {units: inWatts, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Instant }},
+		"module_power_readings/average_power_draw": {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Module }},
+		"power_readings/enforced_power_limit":      {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
+		"gpu_power_readings/current_power_limit":   {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
 
 		"fan_speed":         {units: percents, get: fanOf},
 		"performance_state": {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PerformanceState) }},

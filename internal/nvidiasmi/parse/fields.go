@@ -10,29 +10,29 @@ func identityFields() []Field {
 		{[]string{"index"}, 0, true, setIndex},
 		{[]string{"uuid", "gpu_uuid"}, 0, true, setID},
 		{[]string{"pci.bus_id", "gpu_bus_id"}, 0, true, setPCI},
-		{[]string{"serial", "gpu_serial"}, 0, true, word("serial", info(func(i *gpu.Info) *string { return &i.Serial }))},
+		{[]string{"serial", "gpu_serial"}, 0, true, textOf("serial", info(func(i *gpu.Info) *string { return &i.Serial }))},
 		{[]string{"driver_version"}, 0, true, setDriver},
 		{[]string{"kmd_version"}, 0, false, setKernelDriver},
-		{[]string{"count"}, 0, true, whole("count", unitCount, func(b *build) *gpu.Opt[int64] { return &b.log.Attached })},
-		{[]string{"vbios_version"}, 0, true, word("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))},
-		{[]string{"compute_cap"}, 0, false, word("compute_cap", info(func(i *gpu.Info) *string { return &i.ComputeCapability }))},
-		{[]string{"mig.mode.current"}, 0, false, truth("mig.mode", func(b *build) *gpu.Opt[bool] { return &b.gpu.MIG })},
+		{[]string{"count"}, 0, true, integerOf("count", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.listing.Attached })},
+		{[]string{"vbios_version"}, 0, true, textOf("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))},
+		{[]string{"compute_cap"}, 0, false, textOf("compute_cap", info(func(i *gpu.Info) *string { return &i.ComputeCapability }))},
+		{[]string{"mig.mode.current"}, 0, false, boolOf("mig.mode", func(b *builder) *gpu.Opt[bool] { return &b.gpu.MIGEnabled })},
 	}
 }
 
 func loadFields() []Field {
 	task := func(name string, g gpu.Group, basic bool, t gpu.Task) Field {
-		return Field{[]string{name}, g, basic, share(name, func(b *build) *gpu.Opt[float64] { return &device(b).Utilization[t] })}
+		return Field{[]string{name}, g, basic, fraction(name, func(b *builder) *gpu.Opt[float64] { return &device(b).Utilization[t] })}
 	}
 	memory := func(name string, g gpu.Group, basic bool, to func(*gpu.Memory) *gpu.Opt[int64]) Field {
-		return Field{[]string{name}, g, basic, whole(name, unitBytes, func(b *build) *gpu.Opt[int64] { return to(&device(b).Memory) })}
+		return Field{[]string{name}, g, basic, integerOf(name, unitBytes, func(b *builder) *gpu.Opt[int64] { return to(&device(b).Memory) })}
 	}
 	return []Field{
 		task("utilization.gpu", gpu.GroupUtilization, true, gpu.TaskGeneral),
 		{
 			[]string{"utilization.memory"},
 			gpu.GroupUtilization, true,
-			share("utilization.memory", func(b *build) *gpu.Opt[float64] { return &device(b).MemoryController }),
+			fraction("utilization.memory", func(b *builder) *gpu.Opt[float64] { return &device(b).MemoryController }),
 		},
 		task("utilization.encoder", gpu.GroupMediaUtilization, false, gpu.TaskEncoder),
 		task("utilization.decoder", gpu.GroupMediaUtilization, false, gpu.TaskDecoder),
@@ -45,7 +45,7 @@ func loadFields() []Field {
 		{
 			[]string{"protected_memory.total"},
 			gpu.GroupProtectedMemory, false,
-			whole("protected_memory.total", unitBytes, func(b *build) *gpu.Opt[int64] { return &b.parts.protectedTotal }),
+			integerOf("protected_memory.total", unitBytes, func(b *builder) *gpu.Opt[int64] { return &b.parts.protectedTotal }),
 		},
 	}
 }
@@ -55,21 +55,21 @@ func heatFields() []Field {
 		return Field{
 			[]string{name},
 			gpu.GroupTemperature, basic,
-			degrees(name, func(b *build) *gpu.Opt[float64] { return &device(b).Temperature[s] }),
+			celsius(name, func(b *builder) *gpu.Opt[float64] { return &device(b).Temperature[s] }),
 		}
 	}
 	watts := func(g gpu.Group, basic bool, to func(*parts) *gpu.Opt[float64], names ...string) Field {
-		return Field{names, g, basic, power(names[0], func(b *build) *gpu.Opt[float64] { return to(&b.parts) })}
+		return Field{names, g, basic, watts(names[0], func(b *builder) *gpu.Opt[float64] { return to(&b.parts) })}
 	}
 	limit := func(to func(*parts) *gpu.Opt[float64], names ...string) Field {
-		return Field{names, gpu.GroupPowerLimit, true, powerLimit(names[0], func(b *build) *gpu.Opt[float64] { return to(&b.parts) })}
+		return Field{names, gpu.GroupPowerLimit, true, powerLimit(names[0], func(b *builder) *gpu.Opt[float64] { return to(&b.parts) })}
 	}
 	const detail = gpu.GroupPowerDetail
 	return []Field{
 		sensor("temperature.gpu", true, gpu.SensorGPU),
 		sensor("temperature.memory", false, gpu.SensorMemory),
-		{[]string{"temperature.gpu.tlimit"}, gpu.GroupTemperatureLimits, false, degrees("temperature.gpu.tlimit",
-			func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })},
+		{[]string{"temperature.gpu.tlimit"}, gpu.GroupTemperatureLimits, false, celsius("temperature.gpu.tlimit",
+			func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })},
 		watts(gpu.GroupPower, true, func(p *parts) *gpu.Opt[float64] { return &p.power.chosen }, "power.draw"),
 		watts(gpu.GroupPower, false, func(p *parts) *gpu.Opt[float64] { return &p.power.average }, "power.draw.average", "gpu.power.draw.average"),
 		watts(gpu.GroupPower|detail, false, func(p *parts) *gpu.Opt[float64] { return &p.power.instant }, "power.draw.instant", "gpu.power.draw.instant"),
@@ -83,7 +83,7 @@ func heatFields() []Field {
 
 func clockFields() []Field {
 	clock := func(g gpu.Group, c gpu.ClockDomain, to func(*gpu.Clock) *gpu.Opt[float64], names ...string) Field {
-		return Field{names, g, true, hertz(names[0], func(b *build) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) })}
+		return Field{names, g, true, hertz(names[0], func(b *builder) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) })}
 	}
 	speed := func(c *gpu.Clock) *gpu.Opt[float64] { return &c.Speed }
 	limit := func(c *gpu.Clock) *gpu.Opt[float64] { return &c.Limit }
@@ -116,7 +116,7 @@ func clockFields() []Field {
 // linkFields read the link's state. The width has no unit in a table. There is no column of replays.
 func linkFields() []Field {
 	field := func(name string, to func(*gpu.PCIe) *gpu.Opt[int64]) Field {
-		return Field{[]string{name}, gpu.GroupPCIeLink, true, link(name, to)}
+		return Field{[]string{name}, gpu.GroupPCIeLink, true, pcieLink(name, to)}
 	}
 	return []Field{
 		field("pcie.link.gen.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Generation }),
@@ -131,10 +131,10 @@ func reliabilityFields() []Field {
 		return Field{[]string{name}, g, true, ecc(name, s, k, func(e *eccParts) *gpu.Opt[int64] { return &e.total })}
 	}
 	rows := func(to func(*gpu.Device) *gpu.Counter[int64], basic bool, names ...string) Field {
-		return Field{names, gpu.GroupRemappedRows, basic, count(names[0], func(b *build) *gpu.Counter[int64] { return to(device(b)) })}
+		return Field{names, gpu.GroupRemappedRows, basic, counterOf(names[0], func(b *builder) *gpu.Counter[int64] { return to(device(b)) })}
 	}
-	state := func(name string, basic bool, to func(*build) *gpu.Opt[bool]) Field {
-		return Field{[]string{name}, gpu.GroupRemappedRows, basic, truth(name, to)}
+	state := func(name string, basic bool, to func(*builder) *gpu.Opt[bool]) Field {
+		return Field{[]string{name}, gpu.GroupRemappedRows, basic, boolOf(name, to)}
 	}
 	return []Field{
 		errors("ecc.errors.corrected.volatile.total", gpu.GroupECC, volatile, corrected),
@@ -143,11 +143,11 @@ func reliabilityFields() []Field {
 		errors("ecc.errors.uncorrected.aggregate.total", gpu.GroupECCLifetime, aggregate, uncorrected),
 		rows(func(d *gpu.Device) *gpu.Counter[int64] { return &d.RetiredPages.Corrected }, true, "retired_pages.single_bit_ecc.count", "retired_pages.sbe"),
 		rows(func(d *gpu.Device) *gpu.Counter[int64] { return &d.RetiredPages.Uncorrected }, true, "retired_pages.double_bit.count", "retired_pages.dbe"),
-		state("retired_pages.pending", true, func(b *build) *gpu.Opt[bool] { return &b.parts.pendingRetirement }),
+		state("retired_pages.pending", true, func(b *builder) *gpu.Opt[bool] { return &b.parts.pendingRetirement }),
 		rows(func(d *gpu.Device) *gpu.Counter[int64] { return &d.RemappedRows.Corrected }, false, "remapped_rows.correctable", "remapped_rows.sbe"),
 		rows(func(d *gpu.Device) *gpu.Counter[int64] { return &d.RemappedRows.Uncorrected }, false, "remapped_rows.uncorrectable", "remapped_rows.dbe"),
-		state("remapped_rows.pending", false, func(b *build) *gpu.Opt[bool] { return &device(b).RemappedRows.Pending }),
-		state("remapped_rows.failure", false, func(b *build) *gpu.Opt[bool] { return &device(b).RemappedRows.Failed }),
+		state("remapped_rows.pending", false, func(b *builder) *gpu.Opt[bool] { return &device(b).RemappedRows.Pending }),
+		state("remapped_rows.failure", false, func(b *builder) *gpu.Opt[bool] { return &device(b).RemappedRows.Failed }),
 		{[]string{"gpu_recovery_action"}, gpu.GroupRecovery, false, setRecovery},
 	}
 }

@@ -28,13 +28,13 @@ func seed(f *testing.F, folder string) {
 }
 
 // sound checks what holds of any log: bounds kept, counts and sizes not negative, no value that is not a number.
-func sound(t *testing.T, log *Log) {
+func sound(t *testing.T, log *Listing) {
 	t.Helper()
 	require.LessOrEqual(t, len(log.GPUs), maxGPUs)
 	for i := range log.GPUs {
 		g := &log.GPUs[i]
 		d := &g.Device
-		assert.LessOrEqual(t, len(g.Instances), maxMIG)
+		assert.LessOrEqual(t, len(g.MIGDevices), maxMIG)
 		assert.LessOrEqual(t, len(g.Refusals), maxRefusals)
 		for _, v := range []gpu.Opt[int64]{d.Memory.Limit, d.Memory.Usage, d.Memory.Reserved, d.Memory.Protected, d.PerformanceState, d.PCIe.Width} {
 			n, _ := v.Get()
@@ -104,9 +104,9 @@ func FuzzPmon(f *testing.F) {
 func FuzzList(f *testing.F) {
 	seed(f, "list")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, l := range List(data) {
+		for _, l := range DeviceList(data) {
 			assert.GreaterOrEqual(t, l.Index, 0)
-			assert.LessOrEqual(t, len(l.Instances), maxMIG)
+			assert.LessOrEqual(t, len(l.MIGDevices), maxMIG)
 		}
 	})
 }

@@ -38,7 +38,7 @@ func total[N gpu.Number](d *description, name string, c gpu.Counter[N]) {
 	d.add(name, v, ok)
 }
 
-func describe(log *Log) string {
+func describe(log *Listing) string {
 	d := &description{}
 	d.add("driver", log.DriverVersion, true)
 	opt(d, "attached", log.Attached)
@@ -61,7 +61,7 @@ func describeGPU(d *description, g *GPU) {
 	d.add("capability", v.Info.ComputeCapability, true)
 	opt(d, "index", v.Index)
 	opt(d, "minor", g.Minor)
-	opt(d, "mig", g.MIG)
+	opt(d, "mig", g.MIGEnabled)
 	for i, u := range v.Utilization {
 		opt(d, fmt.Sprintf("utilization[%d]", i), u)
 	}
@@ -113,8 +113,8 @@ func describeGPU(d *description, g *GPU) {
 	for _, r := range g.Refusals {
 		d.add("refused "+r.Quantity, r.Reason, true)
 	}
-	for i := range g.Instances {
-		m := &g.Instances[i]
+	for i := range g.MIGDevices {
+		m := &g.MIGDevices[i]
 		opt(d, "instance", m.Index)
 		opt(d, "  gi", m.GI)
 		opt(d, "  ci", m.CI)

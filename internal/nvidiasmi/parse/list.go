@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Listed is a GPU of nvidia-smi -L, with its MIG devices.
-type Listed struct {
-	Index     int
-	Name      string
-	UUID      string
-	Instances []ListedInstance
+// ListedGPU is a GPU of nvidia-smi -L, with its MIG devices.
+type ListedGPU struct {
+	Index      int
+	Name       string
+	UUID       string
+	MIGDevices []ListedMIGDevice
 }
 
-// ListedInstance is a MIG device of -L. UUID is empty for the form of drivers before 470, MIG-GPU-<uuid>/<gi>/<ci>, which is
+// ListedMIGDevice is a MIG device of -L. UUID is empty for the form of drivers before 470, MIG-GPU-<uuid>/<gi>/<ci>, which is
 // no UUID of its own.
-type ListedInstance struct {
+type ListedMIGDevice struct {
 	Index   int
 	Profile string // 1c.3g.71gb
 	UUID    string
@@ -30,8 +30,8 @@ type ListedInstance struct {
 //
 //	GPU 0: NVIDIA H200 (UUID: GPU-…)
 //	  MIG 1c.3g.71gb  Device  0: (UUID: MIG-…)
-func List(data []byte) []Listed {
-	var listed []Listed
+func DeviceList(data []byte) []ListedGPU {
+	var listed []ListedGPU
 	for line := range lines(clean(data)) {
 		line := text(bytes.TrimSpace(line))
 		if isMessage([]byte(line)) {
@@ -46,33 +46,33 @@ func List(data []byte) []Listed {
 			number, name, _ := strings.Cut(rest, ":")
 			index, err := strconv.Atoi(strings.TrimSpace(number))
 			if err == nil && index >= 0 && len(listed) < maxGPUs {
-				listed = append(listed, Listed{Index: index, Name: strings.TrimSpace(name), UUID: id})
+				listed = append(listed, ListedGPU{Index: index, Name: strings.TrimSpace(name), UUID: id})
 			}
 			continue
 		}
 		if instance, isMIG := listedInstance(head, id); isMIG && len(listed) > 0 {
 			last := &listed[len(listed)-1]
-			if len(last.Instances) < maxMIG {
-				last.Instances = append(last.Instances, instance)
+			if len(last.MIGDevices) < maxMIG {
+				last.MIGDevices = append(last.MIGDevices, instance)
 			}
 		}
 	}
 	return listed
 }
 
-func listedInstance(head, id string) (ListedInstance, bool) {
+func listedInstance(head, id string) (ListedMIGDevice, bool) {
 	words := strings.Fields(head) // MIG 2g.35gb Device 2:
 	if len(words) < 4 || words[0] != "MIG" || words[len(words)-2] != "Device" {
-		return ListedInstance{}, false
+		return ListedMIGDevice{}, false
 	}
 	index, err := strconv.Atoi(strings.TrimSuffix(words[len(words)-1], ":"))
 	if err != nil || index < 0 {
-		return ListedInstance{}, false
+		return ListedMIGDevice{}, false
 	}
 	if !strings.HasPrefix(id, "MIG-") || strings.HasPrefix(id, "MIG-GPU-") {
 		id = ""
 	}
-	return ListedInstance{Index: index, Profile: strings.Join(words[1:len(words)-2], " "), UUID: id}, true
+	return ListedMIGDevice{Index: index, Profile: strings.Join(words[1:len(words)-2], " "), UUID: id}, true
 }
 
 func cutLast(s, separator string) (before, after string, found bool) {

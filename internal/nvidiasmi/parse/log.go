@@ -13,8 +13,8 @@ const (
 	maxRefusals  = 64 // per GPU
 )
 
-// Log is what one listing of GPUs tells, as XML or as a table.
-type Log struct {
+// Listing is what one listing of GPUs tells, as XML or as a table.
+type Listing struct {
 	DriverVersion string
 	Attached      gpu.Opt[int64] // GPUs that the driver counts, those included that the tool then leaves out
 	GPUs          []GPU
@@ -29,19 +29,19 @@ type GPU struct {
 	// Device has everything but a Name. Its Index is absent in XML, which does not print it.
 	Device gpu.Device
 	Minor  gpu.Opt[int64] // number of the device node /dev/nvidia<minor>
-	// Refused: in the place of readings stands that the GPU cannot be reached, is lost or must be reset. It then has what it is, and that
+	// Unreadable: in the place of readings stands that the GPU cannot be reached, is lost or must be reset. It then has what it is, and that
 	// fault, and no readings.
-	Refused   bool
-	MIG       gpu.Opt[bool] // whether MIG mode is on
-	Instances []Instance
-	Processes []Process
+	Unreadable bool
+	MIGEnabled gpu.Opt[bool] // whether MIG mode is on
+	MIGDevices []MIGDevice
+	Processes  []Process
 	// ProcessesRead: no process in Processes means that there is none. A table of GPUs says nothing of processes.
 	ProcessesRead bool
 	Refusals      []Refusal
 }
 
-// Instance is a MIG device.
-type Instance struct {
+// MIGDevice is a MIG device.
+type MIGDevice struct {
 	Index, GI, CI   gpu.Opt[int64]
 	UUID            string // empty in most versions' XML; -L tells it
 	Profile         string

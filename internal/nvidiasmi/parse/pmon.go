@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Monitored is the output of nvidia-smi pmon.
-type Monitored struct {
+// PmonOutput is the output of nvidia-smi pmon.
+type PmonOutput struct {
 	Processes []Process
 	GPUs      map[int64]bool // by index; an idle one has a row, too
 	Dropped   int            // rows that cannot be read or are too many
@@ -21,8 +21,8 @@ type Monitored struct {
 // Pmon reads the output of nvidia-smi pmon. The heading names the columns, which differ by driver and by the letters of -s,
 // and is repeated between rows. A dash is no sample. The command is the last column and may hold spaces. Rows are returned
 // as they stand; the same process may be there more than once.
-func Pmon(data []byte) (Monitored, error) {
-	m := Monitored{GPUs: map[int64]bool{}}
+func Pmon(data []byte) (PmonOutput, error) {
+	m := PmonOutput{GPUs: map[int64]bool{}}
 	var columns []string
 	for line := range lines(clean(data)) {
 		if heading, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#")); ok {

@@ -50,7 +50,7 @@ func processID(printed []byte) (pid int64, ok bool) {
 // processName reads a process's name; a reason in its place, as in a container that may not look into /proc, is none.
 func processName(printed []byte) string {
 	printed = bytes.TrimSpace(printed)
-	if reason := inBrackets(printed); len(reason) != len(printed) || judge(printed) == verdictNone || isReason(printed) {
+	if reason := inBrackets(printed); len(reason) != len(printed) || reasonOf(printed) == reasonAbsent || isErrorString(printed) {
 		return ""
 	}
 	return text(printed)

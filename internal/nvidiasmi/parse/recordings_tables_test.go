@@ -34,11 +34,11 @@ func csvNumbers() map[string]quantity {
 		"temperature.gpu":           {units: plain, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorGPU] }},
 		"temperature.memory":        {units: plain, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorMemory] }},
 		"temperature.gpu.tlimit":    {units: plain, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureMargin[gpu.LimitDegraded] }},
-		"power.draw":                {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
-		"power.draw.average":        {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
-		"power.draw.instant":        {units: watts, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Instant }},
-		"module.power.draw.average": {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Module }},
-		"enforced.power.limit":      {units: watts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
+		"power.draw":                {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
+		"power.draw.average":        {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
+		"power.draw.instant":        {units: inWatts, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Instant }},
+		"module.power.draw.average": {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Module }},
+		"enforced.power.limit":      {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
 		"pcie.link.gen.current":     {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PCIe.Generation) }},
 		"pcie.link.gen.max":         {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PCIe.GenerationLimit) }},
 		"pcie.link.width.current":   {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PCIe.Width) }},
@@ -266,11 +266,11 @@ func checkPart(t *testing.T, kind string, part []byte) {
 			assert.True(t, !f.Basic || names[last] || names[f.Names[0]], "the basic field %s is not advertised", last)
 		}
 	case "-L", "--list-gpus":
-		listed := List(part)
+		listed := DeviceList(part)
 		require.Len(t, listed, bytes.Count(part, []byte("GPU "))) // no name holds "GPU "
 		instances := 0
 		for _, l := range listed {
-			instances += len(l.Instances)
+			instances += len(l.MIGDevices)
 			assert.True(t, strings.HasPrefix(l.UUID, "GPU-"))
 		}
 		assert.Equal(t, bytes.Count(part, []byte("  MIG ")), instances)

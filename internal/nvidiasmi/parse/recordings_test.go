@@ -125,7 +125,7 @@ func TestRecordedXML(t *testing.T) {
 }
 
 // checkXML compares a log with the elements from which it was read.
-func checkXML(t *testing.T, root *node, log *Log) {
+func checkXML(t *testing.T, root *node, log *Listing) {
 	t.Helper()
 	assert.True(t, log.Complete)
 	assert.Zero(t, log.Dropped)

@@ -14,11 +14,11 @@ import (
 )
 
 // setter takes a printed text to where its value belongs.
-type setter func(b *build, printed []byte)
+type setter func(b *builder, printed []byte)
 
 // whole and truth are setters of a whole number and a flag.
-func whole(quantity string, units []unit, to func(*build) *gpu.Opt[int64]) setter {
-	return func(b *build, printed []byte) {
+func integerOf(quantity string, units []unit, to func(*builder) *gpu.Opt[int64]) setter {
+	return func(b *builder, printed []byte) {
 		if v, ok := integer(printed, units); ok {
 			*to(b) = gpu.Some(v)
 			return
@@ -27,8 +27,8 @@ func whole(quantity string, units []unit, to func(*build) *gpu.Opt[int64]) sette
 	}
 }
 
-func truth(quantity string, to func(*build) *gpu.Opt[bool]) setter {
-	return func(b *build, printed []byte) {
+func boolOf(quantity string, to func(*builder) *gpu.Opt[bool]) setter {
+	return func(b *builder, printed []byte) {
 		if v, ok := boolean(printed); ok {
 			*to(b) = gpu.Some(v)
 			return
@@ -38,8 +38,8 @@ func truth(quantity string, to func(*build) *gpu.Opt[bool]) setter {
 }
 
 // count is a setter of a total that the driver keeps.
-func count(quantity string, to func(*build) *gpu.Counter[int64]) setter {
-	return func(b *build, printed []byte) {
+func counterOf(quantity string, to func(*builder) *gpu.Counter[int64]) setter {
+	return func(b *builder, printed []byte) {
 		if v, ok := integer(printed, unitCount); ok {
 			*to(b) = gpu.Total(v)
 			return
@@ -49,10 +49,10 @@ func count(quantity string, to func(*build) *gpu.Counter[int64]) setter {
 }
 
 // word is a setter of a text; a reason in its place leaves it empty.
-func word(quantity string, to func(*build) *string) setter {
-	return func(b *build, printed []byte) {
+func textOf(quantity string, to func(*builder) *string) setter {
+	return func(b *builder, printed []byte) {
 		printed = bytes.TrimSpace(printed)
-		if reason := inBrackets(printed); len(reason) != len(printed) || judge(printed) == verdictNone || isReason(reason) {
+		if reason := inBrackets(printed); len(reason) != len(printed) || reasonOf(printed) == reasonAbsent || isErrorString(reason) {
 			b.note(quantity, printed)
 			return
 		}
@@ -62,8 +62,8 @@ func word(quantity string, to func(*build) *string) setter {
 
 // isReason knows the reasons that are printed without brackets, in the place of a text that could be anything: what nvmlErrorString
 // says of each error.
-func isReason(b []byte) bool {
-	if v := judge(b); v == verdictLost || v == verdictReset {
+func isErrorString(b []byte) bool {
+	if v := reasonOf(b); v == reasonLost || v == reasonResetRequired {
 		return true
 	}
 	switch string(b) {
@@ -78,7 +78,7 @@ func isReason(b []byte) bool {
 }
 
 // setID takes a GPU's UUID, which has GPU- before it, but for those of Jetson.
-func setID(b *build, printed []byte) {
+func setID(b *builder, printed []byte) {
 	printed = bytes.TrimSpace(printed)
 	if bytes.HasPrefix(printed, []byte("GPU-")) || bareUUID.Match(printed) {
 		b.gpu.Device.ID = text(printed)
@@ -89,7 +89,7 @@ func setID(b *build, printed []byte) {
 
 var bareUUID = regexp.MustCompile(`^[[:xdigit:]]{8}(-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}$`)
 
-func setPCI(b *build, printed []byte) {
+func setPCI(b *builder, printed []byte) {
 	if address := PCIAddress(string(bytes.TrimSpace(printed))); address != "" {
 		b.gpu.Device.Info.PCIAddress = address
 		return
@@ -99,7 +99,7 @@ func setPCI(b *build, printed []byte) {
 
 // setUnreachable reads what stands in the place of a GPU that cannot be reached. That it has a place, and often nothing else,
 // tells which one it is.
-func setUnreachable(b *build, printed []byte) {
+func setUnreachable(b *builder, printed []byte) {
 	u, ok := unreachable(printed)
 	if !ok {
 		return
@@ -108,25 +108,25 @@ func setUnreachable(b *build, printed []byte) {
 	b.gpu.Device.Index = u.Index
 	b.gpu.Device.Info.PCIAddress = u.PCI
 	b.gpu.Device.AddFault(u.Fault(), u.Reason)
-	b.gpu.Refused = true
+	b.gpu.Unreadable = true
 	b.end()
 }
 
 // setDriver takes a version only: from driver 610 on the old key may say that another is to be used.
-func setDriver(b *build, printed []byte) {
+func setDriver(b *builder, printed []byte) {
 	if printed = bytes.TrimSpace(printed); digits(printed) > 0 {
-		b.log.DriverVersion = text(printed)
+		b.listing.DriverVersion = text(printed)
 	}
 }
 
 // setKernelDriver takes the version under its newer name, where the old one has not told it.
-func setKernelDriver(b *build, printed []byte) {
-	if b.log.DriverVersion == "" {
+func setKernelDriver(b *builder, printed []byte) {
+	if b.listing.DriverVersion == "" {
 		setDriver(b, printed)
 	}
 }
 
-func setIndex(b *build, printed []byte) {
+func setIndex(b *builder, printed []byte) {
 	if v, ok := integer(printed, unitCount); ok && v < maxGPUs {
 		b.gpu.Device.Index = gpu.Some(int(v))
 		return
@@ -135,7 +135,7 @@ func setIndex(b *build, printed []byte) {
 }
 
 // setPState reads P0 to P15.
-func setPState(b *build, printed []byte) {
+func setPState(b *builder, printed []byte) {
 	if name, found := bytes.CutPrefix(bytes.TrimSpace(printed), []byte("P")); found {
 		if v, ok := integer(name, unitCount); ok {
 			b.gpu.Device.PerformanceState = gpu.Some(v)
@@ -147,7 +147,7 @@ func setPState(b *build, printed []byte) {
 	}
 }
 
-func setFan(b *build, printed []byte) {
+func setFan(b *builder, printed []byte) {
 	if v, ok := number(printed, unitFraction); ok && v >= 0 {
 		b.gpu.Device.Fans = append(b.gpu.Device.Fans[:0], gpu.Fan{Location: "fan0", Ratio: gpu.Some(v)})
 		return
@@ -155,7 +155,7 @@ func setFan(b *build, printed []byte) {
 	b.note("fan.speed", printed)
 }
 
-func setReplays(b *build, printed []byte) {
+func setReplays(b *builder, printed []byte) {
 	if v, ok := integer(printed, unitCount); ok {
 		b.gpu.Device.Errors = append(b.gpu.Device.Errors[:0], gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(v)})
 		return
@@ -164,7 +164,7 @@ func setReplays(b *build, printed []byte) {
 }
 
 // setRecovery reads the words of NVML's nvmlDeviceGpuRecoveryAction_t, in the spelling of the tool and of the header.
-func setRecovery(b *build, printed []byte) {
+func setRecovery(b *builder, printed []byte) {
 	name := strings.NewReplacer(" ", "", "_", "", "-", "", "(", "", ")", "").Replace(strings.ToLower(text(inBrackets(printed))))
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "gpu"), "required")
 	switch name {
@@ -189,11 +189,11 @@ func setRecovery(b *build, printed []byte) {
 
 // throttleActive and throttleTime are setters of one reason for which clocks are held down.
 func throttleActive(quantity string, r gpu.ThrottleReason) setter {
-	return truth(quantity, func(b *build) *gpu.Opt[bool] { return &b.gpu.Device.Throttle[r].Active })
+	return boolOf(quantity, func(b *builder) *gpu.Opt[bool] { return &b.gpu.Device.Throttle[r].Active })
 }
 
 func throttleTime(quantity string, r gpu.ThrottleReason) setter {
-	return func(b *build, printed []byte) {
+	return func(b *builder, printed []byte) {
 		if v, ok := number(printed, unitSeconds); ok && v >= 0 {
 			b.gpu.Device.Throttle[r].Time = gpu.Total(v)
 			return
@@ -204,13 +204,13 @@ func throttleTime(quantity string, r gpu.ThrottleReason) setter {
 
 // ecc is a setter of one part of an ECC count.
 func ecc(quantity string, s scope, k kind, to func(*eccParts) *gpu.Opt[int64]) setter {
-	return func(b *build, printed []byte) {
+	return func(b *builder, printed []byte) {
 		p := &b.parts.ecc[s][k]
 		if v, ok := integer(printed, unitCount); ok {
 			*to(p) = gpu.Some(v)
 			return
 		}
-		if b.note(quantity, printed) != verdictNone || string(inBrackets(printed)) == "Function Not Found" {
+		if b.note(quantity, printed) != reasonAbsent || string(inBrackets(printed)) == "Function Not Found" {
 			p.failed = true // the memory may have errors that this driver does not tell
 		}
 	}

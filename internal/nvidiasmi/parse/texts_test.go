@@ -141,27 +141,27 @@ func TestPmonGarbage(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	assert.Equal(t, []Listed{
-		{Index: 0, Name: "NVIDIA A100-SXM4-80GB", UUID: "GPU-53500000-0000-4000-8000-000000000001", Instances: []ListedInstance{
+	assert.Equal(t, []ListedGPU{
+		{Index: 0, Name: "NVIDIA A100-SXM4-80GB", UUID: "GPU-53500000-0000-4000-8000-000000000001", MIGDevices: []ListedMIGDevice{
 			{Index: 0, Profile: "3g.40gb", UUID: "MIG-53500000-aaaa-5000-8000-000000000001"},
 			{Index: 1, Profile: "1g.20gb", UUID: "MIG-53500000-aaaa-5000-8000-000000000002"},
 		}},
 		{Index: 1, Name: "NVIDIA A100-SXM4-80GB", UUID: "GPU-53500000-0000-4000-8000-000000000002"},
-	}, List(testdata(t, "list/mig.txt")))
-	compute := List(testdata(t, "list/compute-instances.txt"))
+	}, DeviceList(testdata(t, "list/mig.txt")))
+	compute := DeviceList(testdata(t, "list/compute-instances.txt"))
 	require.Len(t, compute, 1)
-	assert.Equal(t, "1c.3g.71gb", compute[0].Instances[0].Profile)
-	assert.Equal(t, "1g.18gb+me", compute[0].Instances[2].Profile)
+	assert.Equal(t, "1c.3g.71gb", compute[0].MIGDevices[0].Profile)
+	assert.Equal(t, "1g.18gb+me", compute[0].MIGDevices[2].Profile)
 }
 
 func TestTrapOldMIGIdentityIsNoUUID(t *testing.T) {
-	listed := List(testdata(t, "list/450-mig.txt"))
+	listed := DeviceList(testdata(t, "list/450-mig.txt"))
 	require.Len(t, listed, 1)
-	assert.Equal(t, []ListedInstance{{Index: 0, Profile: "1g.5gb"}}, listed[0].Instances)
+	assert.Equal(t, []ListedMIGDevice{{Index: 0, Profile: "1g.5gb"}}, listed[0].MIGDevices)
 }
 
 func TestTrapListWithALostGPU(t *testing.T) {
-	listed := List(testdata(t, "list/lost.txt"))
+	listed := DeviceList(testdata(t, "list/lost.txt"))
 	require.Len(t, listed, 2)
 	assert.Equal(t, 2, listed[1].Index)
 }
@@ -170,11 +170,11 @@ func TestListGarbage(t *testing.T) {
 	for _, s := range []string{
 		"", "GPU", "GPU 0", "GPU x: A (UUID: GPU-1)", "  MIG 1g.5gb Device 0: (UUID: MIG-1)", "GPU -1: A (UUID: GPU-1)", "No devices were found",
 	} {
-		assert.Empty(t, List([]byte(s)), s)
+		assert.Empty(t, DeviceList([]byte(s)), s)
 	}
-	listed := List([]byte("GPU 0: A (UUID: GPU-1)\n  MIG 1g.5gb Device x: (UUID: MIG-1)\n  MIG\n  MIG a b c: (UUID: MIG-2)\n"))
+	listed := DeviceList([]byte("GPU 0: A (UUID: GPU-1)\n  MIG 1g.5gb Device x: (UUID: MIG-1)\n  MIG\n  MIG a b c: (UUID: MIG-2)\n"))
 	require.Len(t, listed, 1)
-	assert.Empty(t, listed[0].Instances)
+	assert.Empty(t, listed[0].MIGDevices)
 }
 
 func TestHelp(t *testing.T) {

@@ -87,12 +87,12 @@ func TestTrapMIGModeHidesUtilization(t *testing.T) {
 	log, err := XML(testdata(t, "xml/v12-535-mig.xml"))
 	require.NoError(t, err)
 	g := log.GPUs[0]
-	assert.Equal(t, gpu.Some(true), g.MIG)
+	assert.Equal(t, gpu.Some(true), g.MIGEnabled)
 	assert.Equal(t, [gpu.NumTasks]gpu.Opt[float64]{}, g.Device.Utilization)
 	assert.True(t, g.Device.Memory.Usage.Known())
 	assert.True(t, g.Device.Power.Draw.Known())
-	require.Len(t, g.Instances, 2)
-	assert.Empty(t, g.Instances[0].UUID, "XML does not tell it")
+	require.Len(t, g.MIGDevices, 2)
+	assert.Empty(t, g.MIGDevices[0].UUID, "XML does not tell it")
 	require.Len(t, g.Processes, 1)
 	assert.Equal(t, gpu.Some(int64(1)), g.Processes[0].GI)
 }

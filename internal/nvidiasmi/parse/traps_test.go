@@ -41,17 +41,17 @@ func oneRow(t *testing.T, names, row string) *GPU {
 }
 
 func TestTrapNoNumberIsAbsentNeverZero(t *testing.T) {
-	for printed, want := range map[string]verdict{
-		"N/A": verdictNone, "[N/A]": verdictNone, "[Not Supported]": verdictNone, "Not Supported": verdictNone,
-		"[Requested functionality has been deprecated]": verdictNone, "Requested functionality has been deprecated": verdictNone,
-		"--": verdictNone, "n/a": verdictNone, "Not supported": verdictNone, "Not Available": verdictNone, "No Data": verdictNone,
-		"[No data]": verdictNone, "System is not in ready state": verdictNone, "Not Applicable": verdictNone, "GPU needs reset": verdictReset,
-		"[Function Not Found]": verdictNone, "Not Found": verdictNone, "": verdictNone, "-": verdictNone, "None": verdictNone,
-		"[GPU is lost]": verdictLost, "GPU is lost": verdictLost, "GPU has fallen off the bus": verdictLost,
-		"[GPU requires reset]": verdictReset, "GPU requires reset": verdictReset, "[Reset Required]": verdictReset,
-		"[Unknown Error]": verdictRefused, "Unknown Error": verdictRefused, "ERR!": verdictRefused,
-		"[Insufficient Permissions]": verdictRefused, "Insufficient Permissions": verdictRefused,
-		"nan": verdictRefused, "inf W": verdictRefused, "0x10": verdictRefused, "12 parsecs": verdictRefused,
+	for printed, want := range map[string]reason{
+		"N/A": reasonAbsent, "[N/A]": reasonAbsent, "[Not Supported]": reasonAbsent, "Not Supported": reasonAbsent,
+		"[Requested functionality has been deprecated]": reasonAbsent, "Requested functionality has been deprecated": reasonAbsent,
+		"--": reasonAbsent, "n/a": reasonAbsent, "Not supported": reasonAbsent, "Not Available": reasonAbsent, "No Data": reasonAbsent,
+		"[No data]": reasonAbsent, "System is not in ready state": reasonAbsent, "Not Applicable": reasonAbsent, "GPU needs reset": reasonResetRequired,
+		"[Function Not Found]": reasonAbsent, "Not Found": reasonAbsent, "": reasonAbsent, "-": reasonAbsent, "None": reasonAbsent,
+		"[GPU is lost]": reasonLost, "GPU is lost": reasonLost, "GPU has fallen off the bus": reasonLost,
+		"[GPU requires reset]": reasonResetRequired, "GPU requires reset": reasonResetRequired, "[Reset Required]": reasonResetRequired,
+		"[Unknown Error]": reasonError, "Unknown Error": reasonError, "ERR!": reasonError,
+		"[Insufficient Permissions]": reasonError, "Insufficient Permissions": reasonError,
+		"nan": reasonError, "inf W": reasonError, "0x10": reasonError, "12 parsecs": reasonError,
 	} {
 		t.Run(printed, func(t *testing.T) {
 			for _, g := range []*GPU{
@@ -63,16 +63,16 @@ func TestTrapNoNumberIsAbsentNeverZero(t *testing.T) {
 				assert.False(t, g.Device.Utilization[gpu.TaskGeneral].Known())
 				assert.False(t, g.Device.Memory.Usage.Known())
 				switch want {
-				case verdictNone:
+				case reasonAbsent:
 					assert.Empty(t, g.Refusals)
 					assert.Empty(t, g.Device.Faults)
-				case verdictLost:
+				case reasonLost:
 					require.Len(t, g.Device.Faults, 1)
 					assert.Equal(t, gpu.FaultLost, g.Device.Faults[0].Type)
-				case verdictReset:
+				case reasonResetRequired:
 					require.Len(t, g.Device.Faults, 1)
 					assert.Equal(t, gpu.FaultResetRequired, g.Device.Faults[0].Type)
-				case verdictRefused:
+				case reasonError:
 					require.Len(t, g.Refusals, 3)
 					assert.Equal(t, strings.Trim(printed, "[]"), g.Refusals[0].Reason)
 				}
@@ -197,7 +197,7 @@ func TestTrapRowIndexIsNotTheGPUIndex(t *testing.T) {
 
 func TestTrapResetRowPrintsZeroMemory(t *testing.T) {
 	g := oneRow(t, "index, temperature.gpu, utilization.gpu [%], memory.used [MiB]", "0, [GPU requires reset], [GPU requires reset], 0 MiB")
-	assert.True(t, g.Refused)
+	assert.True(t, g.Unreadable)
 	assert.Equal(t, gpu.Device{
 		Vendor: gpu.NVIDIA, Index: gpu.Some(0), Faults: []gpu.Fault{{Type: gpu.FaultResetRequired, Message: "GPU requires reset"}},
 	}, g.Device, "what is printed beside the reason is no reading")
@@ -237,7 +237,7 @@ func TestTrapTextInATreesPlace(t *testing.T) {
 	g := oneGPU(t, "<remapped_rows>N/A</remapped_rows><retired_pages>N/A</retired_pages><mig_devices>\n\t\tNone\n\t</mig_devices>"+
 		"<clocks_event_reasons_counters>N/A</clocks_event_reasons_counters><processes>N/A</processes><ecc_errors>Unknown Error</ecc_errors>")
 	assert.Equal(t, gpu.RemappedRows{}, g.Device.RemappedRows)
-	assert.Empty(t, g.Instances)
+	assert.Empty(t, g.MIGDevices)
 	assert.Equal(t, []Refusal{{Quantity: "ecc_errors", Reason: "Unknown Error"}}, g.Refusals)
 }
 

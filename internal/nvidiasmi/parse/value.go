@@ -112,34 +112,34 @@ func boolean(b []byte) (value, ok bool) {
 	return false, false
 }
 
-// verdict is why there is no number.
-type verdict uint8
+// reason is why there is no number.
+type reason uint8
 
 const (
-	verdictNone    verdict = iota // the board, the driver or the system has no such quantity
-	verdictLost                   // the GPU has fallen off the bus
-	verdictReset                  // the GPU must be reset
-	verdictRefused                // anything else: worth telling
+	reasonAbsent        reason = iota // the board, the driver or the system has no such quantity
+	reasonLost                        // the GPU has fallen off the bus
+	reasonResetRequired               // the GPU must be reset
+	reasonError                       // anything else: worth telling
 )
 
 // judge reads the reason that is printed in a number's place.
-func judge(b []byte) verdict {
+func reasonOf(b []byte) reason {
 	b = inBrackets(b)
 	switch string(b) {
 	case "", "-", "--", "N/A", "n/a", "None", "Not Supported", "Not supported", "Not Available", "Not Found", "Function Not Found",
 		"Requested functionality has been deprecated", "No Data", "No data", "System is not in ready state", "Not Applicable":
-		return verdictNone
+		return reasonAbsent
 	}
 	switch {
-	case isMark(b):
-		return verdictNone
+	case isNoValue(b):
+		return reasonAbsent
 	case containsFold(b, "gpu is lost"), containsFold(b, "fallen off the bus"):
-		return verdictLost
+		return reasonLost
 	case containsFold(b, "requires reset"), containsFold(b, "reset required"), containsFold(b, "needs reset"),
 		containsFold(b, "reset must occur"):
-		return verdictReset
+		return reasonResetRequired
 	}
-	return verdictRefused
+	return reasonError
 }
 
 // containsFold tells whether b contains the lower-case phrase, whatever the case of b's ASCII letters.

@@ -22,25 +22,25 @@ type element struct {
 
 // XML reads the output of nvidia-smi -q -x. An error means that there is no log in it; a log that ends early is returned
 // with Complete false and the GPUs that are whole.
-func XML(data []byte) (*Log, error) {
+func XML(data []byte) (*Listing, error) {
 	data = clean(data)
 	start := bytes.Index(data, []byte("<nvidia_smi_log"))
 	if start < 0 {
 		return nil, fmt.Errorf("no nvidia_smi_log in %d bytes of output, which begins with %q", len(data), quoted(data[:min(len(data), 200)]))
 	}
-	s := scanner{data: data, pos: start, build: build{log: &Log{}}}
+	s := scanner{data: data, pos: start, builder: builder{listing: &Listing{}}}
 	s.stack = append(s.stack, frame{element: xmlRoot})
 	s.run()
-	return s.build.log, nil
+	return s.builder.listing, nil
 }
 
 // scanner walks through XML by the simple shape that the tool gives it: no namespaces, no text beside elements. It takes
 // what is not well-formed, too, which a library's reader would refuse as a whole.
 type scanner struct {
-	data  []byte
-	pos   int
-	stack []frame
-	build build
+	data    []byte
+	pos     int
+	stack   []frame
+	builder builder
 }
 
 // frame is an element that is open.
@@ -68,7 +68,7 @@ func (s *scanner) run() {
 		default:
 			s.pos = at + 1 // text
 		}
-		if len(s.stack) == 1 && s.build.log.Complete {
+		if len(s.stack) == 1 && s.builder.listing.Complete {
 			return
 		}
 	}
@@ -101,15 +101,15 @@ func (s *scanner) openTag(at int) {
 		}
 		return
 	case e.open != nil:
-		e.open(&s.build, attributes)
+		e.open(&s.builder, attributes)
 	}
 	switch {
 	case empty:
 		if e.set != nil {
-			e.set(&s.build, nil)
+			e.set(&s.builder, nil)
 		}
 		if e.end != nil {
-			e.end(&s.build, nil)
+			e.end(&s.builder, nil)
 		}
 	case e.verbatim:
 		s.verbatim(e, name)
@@ -125,7 +125,7 @@ func (s *scanner) verbatim(e *element, name []byte) {
 		s.pos = len(s.data)
 		return
 	}
-	e.set(&s.build, unescape(s.data[s.pos:end]))
+	e.set(&s.builder, unescape(s.data[s.pos:end]))
 	s.pos = end + len(name) + 3
 }
 
@@ -198,13 +198,13 @@ func (s *scanner) leave(f frame, at int) {
 		printed := bytes.TrimSpace(unescape(s.data[f.text:at]))
 		switch {
 		case f.element.set != nil:
-			f.element.set(&s.build, printed)
+			f.element.set(&s.builder, printed)
 		case f.element.end == nil:
-			s.build.note(string(f.name), printed) // one reason for all that would be in it
+			s.builder.note(string(f.name), printed) // one reason for all that would be in it
 		}
 	}
 	if f.element.end != nil {
-		f.element.end(&s.build, nil)
+		f.element.end(&s.builder, nil)
 	}
 }
 

@@ -302,13 +302,13 @@ func TestXMLPartsApart(t *testing.T) {
 		"<processes><process_info><pid>1</pid><gpu_instance_id>2</gpu_instance_id><compute_instance_id>1</compute_instance_id><type>C</type>"+
 		"<process_name>a</process_name><used_memory>5 MiB</used_memory></process_info><process_info><pid>2</pid></process_info>"+
 		"<process_info><pid>N/A</pid></process_info></processes>")
-	assert.Equal(t, []Instance{
+	assert.Equal(t, []MIGDevice{
 		{
 			Index: gpu.Some[int64](0), GI: gpu.Some[int64](2), CI: gpu.Some[int64](1), UUID: "MIG-1",
 			Memory: gpu.Memory{Usage: gpu.Some[int64](5 << 20)},
 		},
 		{Index: gpu.Some[int64](1)},
-	}, g.Instances)
+	}, g.MIGDevices)
 	assert.Equal(t, []Process{
 		{PID: 1, GI: gpu.Some[int64](2), CI: gpu.Some[int64](1), Type: gpu.ProcessCompute, Name: "a", Memory: gpu.Some[int64](5 << 20)},
 		{PID: 2},

@@ -51,7 +51,7 @@ func xmlClocks() map[string]*element {
 
 func clocks(prefix string, to func(*gpu.Clock) *gpu.Opt[float64]) map[string]*element {
 	domain := func(name string, c gpu.ClockDomain) *element {
-		return leaf(hertz(prefix+name, func(b *build) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) }))
+		return leaf(hertz(prefix+name, func(b *builder) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) }))
 	}
 	return map[string]*element{
 		"graphics_clock": domain("graphics", gpu.ClockGraphics),
@@ -67,29 +67,29 @@ func xmlReliability() map[string]*element {
 		"ecc_errors": branch(map[string]*element{
 			"volatile":               branch(eccCounts("volatile", volatile)),
 			"aggregate":              branch(eccCounts("aggregate", aggregate)),
-			"channel_repair_pending": leaf(truth("channel_repair_pending", func(b *build) *gpu.Opt[bool] { return &b.parts.channelRepair })),
-			"unrepairable_memory":    leaf(truth("unrepairable_memory", func(b *build) *gpu.Opt[bool] { return &b.parts.unrepairable })),
+			"channel_repair_pending": leaf(boolOf("channel_repair_pending", func(b *builder) *gpu.Opt[bool] { return &b.parts.channelRepair })),
+			"unrepairable_memory":    leaf(boolOf("unrepairable_memory", func(b *builder) *gpu.Opt[bool] { return &b.parts.unrepairable })),
 		}),
 		"retired_pages": branch(map[string]*element{
 			"multiple_single_bit_retirement": branch(map[string]*element{
-				"retired_count": leaf(count("retired_pages.sbe", func(b *build) *gpu.Counter[int64] { return &device(b).RetiredPages.Corrected })),
+				"retired_count": leaf(counterOf("retired_pages.sbe", func(b *builder) *gpu.Counter[int64] { return &device(b).RetiredPages.Corrected })),
 			}),
 			"double_bit_retirement": branch(map[string]*element{
-				"retired_count": leaf(count("retired_pages.dbe", func(b *build) *gpu.Counter[int64] { return &device(b).RetiredPages.Uncorrected })),
+				"retired_count": leaf(counterOf("retired_pages.dbe", func(b *builder) *gpu.Counter[int64] { return &device(b).RetiredPages.Uncorrected })),
 			}),
-			"pending_retirement": leaf(truth("retired_pages.pending", func(b *build) *gpu.Opt[bool] { return &b.parts.pendingRetirement })),
-			"pending_blacklist":  leaf(truth("retired_pages.pending", func(b *build) *gpu.Opt[bool] { return &b.parts.pendingBlacklist })),
+			"pending_retirement": leaf(boolOf("retired_pages.pending", func(b *builder) *gpu.Opt[bool] { return &b.parts.pendingRetirement })),
+			"pending_blacklist":  leaf(boolOf("retired_pages.pending", func(b *builder) *gpu.Opt[bool] { return &b.parts.pendingBlacklist })),
 		}),
 		"remapped_rows": branch(map[string]*element{
-			"remapped_row_corr":    leaf(count("remapped_rows.correctable", func(b *build) *gpu.Counter[int64] { return &device(b).RemappedRows.Corrected })),
-			"remapped_row_unc":     leaf(count("remapped_rows.uncorrectable", func(b *build) *gpu.Counter[int64] { return &device(b).RemappedRows.Uncorrected })),
-			"remapped_row_pending": leaf(truth("remapped_rows.pending", func(b *build) *gpu.Opt[bool] { return &device(b).RemappedRows.Pending })),
-			"remapped_row_failure": leaf(truth("remapped_rows.failure", func(b *build) *gpu.Opt[bool] { return &device(b).RemappedRows.Failed })),
+			"remapped_row_corr":    leaf(counterOf("remapped_rows.correctable", func(b *builder) *gpu.Counter[int64] { return &device(b).RemappedRows.Corrected })),
+			"remapped_row_unc":     leaf(counterOf("remapped_rows.uncorrectable", func(b *builder) *gpu.Counter[int64] { return &device(b).RemappedRows.Uncorrected })),
+			"remapped_row_pending": leaf(boolOf("remapped_rows.pending", func(b *builder) *gpu.Opt[bool] { return &device(b).RemappedRows.Pending })),
+			"remapped_row_failure": leaf(boolOf("remapped_rows.failure", func(b *builder) *gpu.Opt[bool] { return &device(b).RemappedRows.Failed })),
 		}),
 		"gpu_recovery_action": leaf(setRecovery),
 		"gpu_reset_status": branch(map[string]*element{
-			"reset_required":              leaf(truth("reset_required", func(b *build) *gpu.Opt[bool] { return &b.parts.resetRequired })),
-			"drain_and_reset_recommended": leaf(truth("drain_and_reset_recommended", func(b *build) *gpu.Opt[bool] { return &b.parts.drainRecommended })),
+			"reset_required":              leaf(boolOf("reset_required", func(b *builder) *gpu.Opt[bool] { return &b.parts.resetRequired })),
+			"drain_and_reset_recommended": leaf(boolOf("drain_and_reset_recommended", func(b *builder) *gpu.Opt[bool] { return &b.parts.drainRecommended })),
 		}),
 	}
 }
@@ -120,25 +120,25 @@ func eccCounts(name string, s scope) map[string]*element {
 // xmlInstance reads a MIG device, which has memory and nothing that changes faster.
 func xmlInstance() *element {
 	e := branch(map[string]*element{
-		"index":               leaf(whole("mig.index", unitCount, func(b *build) *gpu.Opt[int64] { return &b.instance.Index })),
-		"gpu_instance_id":     leaf(whole("mig.gi", unitCount, func(b *build) *gpu.Opt[int64] { return &b.instance.GI })),
-		"compute_instance_id": leaf(whole("mig.ci", unitCount, func(b *build) *gpu.Opt[int64] { return &b.instance.CI })),
-		"uuid":                leaf(word("mig.uuid", func(b *build) *string { return &b.instance.UUID })),
-		"fb_memory_usage":     branch(frameBuffer(func(b *build) *gpu.Memory { return &b.instance.Memory })),
+		"index":               leaf(integerOf("mig.index", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.instance.Index })),
+		"gpu_instance_id":     leaf(integerOf("mig.gi", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.instance.GI })),
+		"compute_instance_id": leaf(integerOf("mig.ci", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.instance.CI })),
+		"uuid":                leaf(textOf("mig.uuid", func(b *builder) *string { return &b.instance.UUID })),
+		"fb_memory_usage":     branch(frameBuffer(func(b *builder) *gpu.Memory { return &b.instance.Memory })),
 		"device_attributes": branch(map[string]*element{"shared": branch(map[string]*element{
-			"multiprocessor_count": leaf(whole("mig.multiprocessors", unitCount, func(b *build) *gpu.Opt[int64] { return &b.instance.Multiprocessors })),
+			"multiprocessor_count": leaf(integerOf("mig.multiprocessors", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.instance.Multiprocessors })),
 		})}),
 		"ecc_error_count": branch(map[string]*element{"volatile_count": branch(map[string]*element{
-			"sram_uncorrectable": leaf(whole("mig.ecc", unitCount, func(b *build) *gpu.Opt[int64] { return &b.instance.Uncorrected })),
+			"sram_uncorrectable": leaf(integerOf("mig.ecc", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.instance.Uncorrected })),
 		})}),
 	})
-	e.open = func(b *build, _ []byte) { b.instance = Instance{} }
-	e.end = func(b *build, _ []byte) {
-		if len(b.gpu.Instances) >= maxMIG {
-			b.log.Dropped++
+	e.open = func(b *builder, _ []byte) { b.instance = MIGDevice{} }
+	e.end = func(b *builder, _ []byte) {
+		if len(b.gpu.MIGDevices) >= maxMIG {
+			b.listing.Dropped++
 			return
 		}
-		b.gpu.Instances = append(b.gpu.Instances, b.instance)
+		b.gpu.MIGDevices = append(b.gpu.MIGDevices, b.instance)
 	}
 	return e
 }
@@ -147,7 +147,7 @@ func xmlInstance() *element {
 func xmlProcesses() *element {
 	return &element{
 		children: map[string]*element{"process_info": xmlProcess()},
-		set: func(b *build, printed []byte) {
+		set: func(b *builder, printed []byte) {
 			if b.gpu.ProcessesRead = len(printed) == 0; !b.gpu.ProcessesRead {
 				b.note("processes", printed)
 			}
@@ -156,27 +156,27 @@ func xmlProcesses() *element {
 }
 
 func xmlProcess() *element {
-	name := leaf(func(b *build, printed []byte) { b.process.Name = processName(printed) })
+	name := leaf(func(b *builder, printed []byte) { b.process.Name = processName(printed) })
 	name.verbatim = true
 	e := branch(map[string]*element{
-		"pid": leaf(func(b *build, printed []byte) {
+		"pid": leaf(func(b *builder, printed []byte) {
 			if pid, ok := processID(printed); ok {
 				b.process.PID = pid
 			}
 		}),
-		"type":                leaf(func(b *build, printed []byte) { b.process.Type = processType(printed) }),
+		"type":                leaf(func(b *builder, printed []byte) { b.process.Type = processType(printed) }),
 		"process_name":        name,
-		"used_memory":         leaf(whole("process.used_memory", unitBytes, func(b *build) *gpu.Opt[int64] { return &b.process.Memory })),
-		"gpu_instance_id":     leaf(whole("process.gi", unitCount, func(b *build) *gpu.Opt[int64] { return &b.process.GI })),
-		"compute_instance_id": leaf(whole("process.ci", unitCount, func(b *build) *gpu.Opt[int64] { return &b.process.CI })),
+		"used_memory":         leaf(integerOf("process.used_memory", unitBytes, func(b *builder) *gpu.Opt[int64] { return &b.process.Memory })),
+		"gpu_instance_id":     leaf(integerOf("process.gi", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.process.GI })),
+		"compute_instance_id": leaf(integerOf("process.ci", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.process.CI })),
 	})
-	e.open = func(b *build, _ []byte) {
+	e.open = func(b *builder, _ []byte) {
 		b.process = Process{}
 		b.gpu.ProcessesRead = true
 	}
-	e.end = func(b *build, _ []byte) {
+	e.end = func(b *builder, _ []byte) {
 		if b.process.PID == 0 || b.processes >= maxProcesses {
-			b.log.Dropped++
+			b.listing.Dropped++
 			return
 		}
 		b.processes++

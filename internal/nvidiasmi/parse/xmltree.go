@@ -14,11 +14,11 @@ import (
 // Where drivers renamed an element (525 to 535: power_readings, clocks_throttle_reasons) both stand here.
 var xmlRoot = branch(map[string]*element{
 	"nvidia_smi_log": {
-		end: func(b *build, _ []byte) { b.log.Complete = true },
+		end: func(b *builder, _ []byte) { b.listing.Complete = true },
 		children: map[string]*element{
 			"driver_version": leaf(setDriver),
 			"kmd_version":    leaf(setKernelDriver),
-			"attached_gpus":  leaf(whole("attached_gpus", unitCount, func(b *build) *gpu.Opt[int64] { return &b.log.Attached })),
+			"attached_gpus":  leaf(integerOf("attached_gpus", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.listing.Attached })),
 			"gpu":            xmlGPU(),
 			"error_string":   leaf(setUnreachable),
 		},
@@ -28,9 +28,9 @@ var xmlRoot = branch(map[string]*element{
 func leaf(set setter) *element                     { return &element{set: set} }
 func branch(children map[string]*element) *element { return &element{children: children} }
 func join(parts ...map[string]*element) *element   { return branch(merge(parts...)) }
-func device(b *build) *gpu.Device                  { return &b.gpu.Device }
-func info(to func(*gpu.Info) *string) func(*build) *string {
-	return func(b *build) *string { return to(&b.gpu.Device.Info) }
+func device(b *builder) *gpu.Device                { return &b.gpu.Device }
+func info(to func(*gpu.Info) *string) func(*builder) *string {
+	return func(b *builder) *string { return to(&b.gpu.Device.Info) }
 }
 
 func merge(parts ...map[string]*element) map[string]*element {
@@ -46,41 +46,41 @@ func xmlGPU() *element {
 		"utilization":       branch(xmlUtilization()),
 		"performance_state": leaf(setPState),
 		"fan_speed":         leaf(setFan),
-		"mig_mode":          branch(map[string]*element{"current_mig": leaf(truth("mig.mode", func(b *build) *gpu.Opt[bool] { return &b.gpu.MIG }))}),
+		"mig_mode":          branch(map[string]*element{"current_mig": leaf(boolOf("mig.mode", func(b *builder) *gpu.Opt[bool] { return &b.gpu.MIGEnabled }))}),
 		"mig_devices":       branch(map[string]*element{"mig_device": xmlInstance()}),
 		"processes":         xmlProcesses(),
 	})
-	e.open = func(b *build, attributes []byte) {
+	e.open = func(b *builder, attributes []byte) {
 		b.begin()
 		if _, id, ok := bytes.Cut(attributes, []byte(`"`)); ok { // <gpu id="00000000:07:00.0">
 			id, _, _ = bytes.Cut(id, []byte(`"`))
 			b.gpu.Device.Info.PCIAddress = PCIAddress(string(id))
 		}
 	}
-	e.end = func(b *build, _ []byte) { b.end() }
+	e.end = func(b *builder, _ []byte) { b.end() }
 	return e
 }
 
 func xmlIdentity() map[string]*element {
-	model := leaf(word("name", func(b *build) *string { return &b.gpu.Device.Model }))
+	model := leaf(textOf("name", func(b *builder) *string { return &b.gpu.Device.Model }))
 	model.verbatim = true
 	return map[string]*element{
 		"product_name":  model,
 		"uuid":          leaf(setID),
-		"serial":        leaf(word("serial", info(func(i *gpu.Info) *string { return &i.Serial }))),
-		"vbios_version": leaf(word("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))),
-		"minor_number":  leaf(whole("minor_number", unitCount, func(b *build) *gpu.Opt[int64] { return &b.gpu.Minor })),
+		"serial":        leaf(textOf("serial", info(func(i *gpu.Info) *string { return &i.Serial }))),
+		"vbios_version": leaf(textOf("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))),
+		"minor_number":  leaf(integerOf("minor_number", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.gpu.Minor })),
 		"pci": branch(map[string]*element{
 			"pci_bus_id":     leaf(setPCI),
 			"replay_counter": leaf(setReplays),
 			"pci_gpu_link_info": branch(map[string]*element{
 				"pcie_gen": branch(map[string]*element{
-					"current_link_gen": leaf(link("pcie.link.gen.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Generation })),
-					"max_link_gen":     leaf(link("pcie.link.gen.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.GenerationLimit })),
+					"current_link_gen": leaf(pcieLink("pcie.link.gen.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Generation })),
+					"max_link_gen":     leaf(pcieLink("pcie.link.gen.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.GenerationLimit })),
 				}),
 				"link_widths": branch(map[string]*element{
-					"current_link_width": leaf(link("pcie.link.width.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Width })),
-					"max_link_width":     leaf(link("pcie.link.width.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.WidthLimit })),
+					"current_link_width": leaf(pcieLink("pcie.link.width.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Width })),
+					"max_link_width":     leaf(pcieLink("pcie.link.width.max", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.WidthLimit })),
 				}),
 			}),
 		}),
@@ -89,7 +89,7 @@ func xmlIdentity() map[string]*element {
 
 func xmlUtilization() map[string]*element {
 	task := func(quantity string, t gpu.Task) *element {
-		return leaf(share(quantity, func(b *build) *gpu.Opt[float64] { return &device(b).Utilization[t] }))
+		return leaf(fraction(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).Utilization[t] }))
 	}
 	return map[string]*element{
 		"gpu_util":     task("utilization.gpu", gpu.TaskGeneral),
@@ -97,26 +97,26 @@ func xmlUtilization() map[string]*element {
 		"decoder_util": task("utilization.decoder", gpu.TaskDecoder),
 		"jpeg_util":    task("utilization.jpeg", gpu.TaskJPEG),
 		"ofa_util":     task("utilization.ofa", gpu.TaskOpticalFlow),
-		"memory_util":  leaf(share("utilization.memory", func(b *build) *gpu.Opt[float64] { return &device(b).MemoryController })),
+		"memory_util":  leaf(fraction("utilization.memory", func(b *builder) *gpu.Opt[float64] { return &device(b).MemoryController })),
 	}
 }
 
 func xmlMemory() map[string]*element {
 	return map[string]*element{
-		"fb_memory_usage": branch(frameBuffer(func(b *build) *gpu.Memory { return &device(b).Memory })),
+		"fb_memory_usage": branch(frameBuffer(func(b *builder) *gpu.Memory { return &device(b).Memory })),
 		"cc_protected_memory_usage": branch(map[string]*element{
-			"total": leaf(whole("protected_memory.total", unitBytes, func(b *build) *gpu.Opt[int64] { return &b.parts.protectedTotal })),
-			"used":  leaf(whole("protected_memory.used", unitBytes, func(b *build) *gpu.Opt[int64] { return &device(b).Memory.Protected })),
+			"total": leaf(integerOf("protected_memory.total", unitBytes, func(b *builder) *gpu.Opt[int64] { return &b.parts.protectedTotal })),
+			"used":  leaf(integerOf("protected_memory.used", unitBytes, func(b *builder) *gpu.Opt[int64] { return &device(b).Memory.Protected })),
 		}),
 	}
 }
 
 // frameBuffer reads a device's own memory. Before driver 510 there is no reserved part, and used includes it.
-func frameBuffer(m func(*build) *gpu.Memory) map[string]*element {
+func frameBuffer(m func(*builder) *gpu.Memory) map[string]*element {
 	return map[string]*element{
-		"total":    leaf(whole("memory.total", unitBytes, func(b *build) *gpu.Opt[int64] { return &m(b).Limit })),
-		"used":     leaf(whole("memory.used", unitBytes, func(b *build) *gpu.Opt[int64] { return &m(b).Usage })),
-		"reserved": leaf(whole("memory.reserved", unitBytes, func(b *build) *gpu.Opt[int64] { return &m(b).Reserved })),
+		"total":    leaf(integerOf("memory.total", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Limit })),
+		"used":     leaf(integerOf("memory.used", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Usage })),
+		"reserved": leaf(integerOf("memory.reserved", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Reserved })),
 	}
 }
 
@@ -125,10 +125,10 @@ func frameBuffer(m func(*build) *gpu.Memory) map[string]*element {
 // that same scale, most of them negative: no temperatures, and read nowhere.
 func xmlHeat() map[string]*element {
 	sensor := func(quantity string, s gpu.Sensor) *element {
-		return leaf(degrees(quantity, func(b *build) *gpu.Opt[float64] { return &device(b).Temperature[s] }))
+		return leaf(celsius(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).Temperature[s] }))
 	}
 	limit := func(quantity string, s gpu.Sensor, l gpu.Limit) *element {
-		return leaf(threshold(quantity, func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureLimit[s][l] }))
+		return leaf(threshold(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureLimit[s][l] }))
 	}
 	return map[string]*element{"temperature": branch(map[string]*element{
 		"gpu_temp":                   sensor("temperature.gpu", gpu.SensorGPU),
@@ -137,29 +137,29 @@ func xmlHeat() map[string]*element {
 		"gpu_temp_max_threshold":     limit("temperature.shutdown", gpu.SensorGPU, gpu.LimitCritical),
 		"gpu_temp_max_gpu_threshold": limit("temperature.max", gpu.SensorGPU, gpu.LimitMax),
 		"gpu_temp_max_mem_threshold": limit("temperature.memory.max", gpu.SensorMemory, gpu.LimitMax),
-		"gpu_temp_tlimit":            leaf(degrees("temperature.gpu.tlimit", func(b *build) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })),
+		"gpu_temp_tlimit":            leaf(celsius("temperature.gpu.tlimit", func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })),
 	})}
 }
 
 // xmlPower reads the device's power and the module's. The same elements stand in gpu_memory_power_readings, too, which is
 // a part of the device's.
 func xmlPower() map[string]*element {
-	drawOf := func(prefix string, d func(*build) *draw) map[string]*element {
+	drawOf := func(prefix string, d func(*builder) *draw) map[string]*element {
 		return map[string]*element{
-			"power_draw":         leaf(power(prefix+"power.draw", func(b *build) *gpu.Opt[float64] { return &d(b).chosen })),
-			"average_power_draw": leaf(power(prefix+"power.draw.average", func(b *build) *gpu.Opt[float64] { return &d(b).average })),
-			"instant_power_draw": leaf(power(prefix+"power.draw.instant", func(b *build) *gpu.Opt[float64] { return &d(b).instant })),
+			"power_draw":         leaf(watts(prefix+"power.draw", func(b *builder) *gpu.Opt[float64] { return &d(b).chosen })),
+			"average_power_draw": leaf(watts(prefix+"power.draw.average", func(b *builder) *gpu.Opt[float64] { return &d(b).average })),
+			"instant_power_draw": leaf(watts(prefix+"power.draw.instant", func(b *builder) *gpu.Opt[float64] { return &d(b).instant })),
 		}
 	}
-	enforced := leaf(powerLimit("enforced.power.limit", func(b *build) *gpu.Opt[float64] { return &b.parts.enforced }))
-	requested := leaf(powerLimit("power.limit", func(b *build) *gpu.Opt[float64] { return &b.parts.requested }))
-	readings := join(drawOf("", func(b *build) *draw { return &b.parts.power }), map[string]*element{
+	enforced := leaf(powerLimit("enforced.power.limit", func(b *builder) *gpu.Opt[float64] { return &b.parts.enforced }))
+	requested := leaf(powerLimit("power.limit", func(b *builder) *gpu.Opt[float64] { return &b.parts.requested }))
+	readings := join(drawOf("", func(b *builder) *draw { return &b.parts.power }), map[string]*element{
 		"enforced_power_limit": enforced, "current_power_limit": enforced,
 		"power_limit": requested, "requested_power_limit": requested,
 	})
 	return map[string]*element{
 		"power_readings":        readings,
 		"gpu_power_readings":    readings,
-		"module_power_readings": branch(drawOf("module.", func(b *build) *draw { return &b.parts.module })),
+		"module_power_readings": branch(drawOf("module.", func(b *builder) *draw { return &b.parts.module })),
 	}
 }
