@@ -22,7 +22,7 @@ func (r *Reader) readApps(s *sweep, results []command.Result, i int, ranErr erro
 		return
 	}
 	lines, whole := results[i].Lines()
-	apps, found, dropped := parse.Apps(lines, appColumns())
+	apps, found, dropped := parse.ComputeApps(lines, appColumns())
 	switch {
 	case !found:
 		d := parse.Diagnose(results[i].Stdout, results[i].Stderr, results[i].ExitCode)

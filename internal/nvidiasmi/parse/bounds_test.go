@@ -36,7 +36,7 @@ func TestTextsAreBounded(t *testing.T) {
 	for _, l := range DeviceList([]byte("GPU 0: " + long + " (UUID: GPU-" + long + ")\n  MIG " + long + " Device 0: (UUID: MIG-" + long + ")\n")) {
 		assert.LessOrEqual(t, len(l.Name)+len(l.UUID), maxText)
 	}
-	apps, _, _ := Apps([]byte("GPU-"+long+", 1, 5, "+long+"\n"), []string{"gpu_uuid", "pid", "used_gpu_memory", "process_name"})
+	apps, _, _ := ComputeApps([]byte("GPU-"+long+", 1, 5, "+long+"\n"), []string{"gpu_uuid", "pid", "used_gpu_memory", "process_name"})
 	require.Len(t, apps, 1)
 	assert.LessOrEqual(t, len(apps[0].Name), maxText)
 	assert.LessOrEqual(t, len(apps[0].UUID), maxText)

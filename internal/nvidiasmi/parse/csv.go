@@ -4,125 +4,92 @@
 package parse
 
 import (
+	"bytes"
 	"slices"
-
-	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"strings"
 )
 
-// Field is a column of --query-gpu that is read.
-type Field struct {
-	// Names are the spellings by which it can be asked for, the newest first. The heading has the tool's own.
-	Names []string
-	// Groups are the quantities it belongs to; zero for what is always asked for.
-	Groups gpu.Group
-	// Basic tells that every version since driver 384 has the field, by its last name.
-	Basic bool
-
-	set setter
+// table reads rows of --format=csv: cells separated by a comma and a space, without any quoting. The heading names the
+// columns, in the tool's own spelling and with units. Without a heading (noheader) the columns are those that were asked
+// for, in that order.
+type table struct {
+	asked    []string
+	known    func(name string) bool // reports whether a column has this name
+	freeText []string               // columns whose text may contain commas; a table has one of them at most
 }
 
-// Fields returns the columns that are read, in the order in which they are to be asked for: the GPU's name last, as it is
-// the only text in which a comma could stand.
-func Fields() []Field {
-	return slices.Concat(identityFields(), loadFields(), heatFields(), clockFields(), linkFields(), reliabilityFields(),
-		[]Field{{[]string{"name", "gpu_name"}, 0, true, textOf("name", func(b *builder) *string { return &b.gpu.Device.Model })}})
+// read calls row with the columns' names and the cells of each row. It returns whether there was a heading or a row, and how
+// many lines were neither a row nor a message.
+func (t *table) read(data []byte, row func(names []string, cells [][]byte)) (found bool, bad int) {
+	names := t.asked
+	for line := range lines(clean(data)) {
+		if isMessage(line) {
+			continue
+		}
+		if heading, ok := t.heading(line); ok {
+			names, found = heading, true
+			continue
+		}
+		cells := split(line, len(names), t.freeColumn(names))
+		if len(names) == 0 || len(cells) != len(names) {
+			bad++
+			continue
+		}
+		found = true
+		row(names, cells)
+	}
+	return found, bad
 }
 
-// ignoredFields are columns that are known without being read: a heading is known by them, too.
-var ignoredFields = []string{
-	"timestamp", "pci.domain", "pci.bus", "pci.device", "pci.device_id", "memory.free", "compute_mode",
-	"display_mode", "display_active", "persistence_mode",
+// heading reads a line as a heading: every cell has the form of a name, and at least one is known. A column with an unknown
+// name gets the name under which it was asked for, where the numbers of columns agree.
+func (t *table) heading(line []byte) (names []string, ok bool) {
+	cells := split(line, 0, -1)
+	for i, c := range cells {
+		name, _, _ := strings.Cut(text(bytes.TrimSpace(c)), " [")
+		if !isName(name) {
+			return nil, false
+		}
+		if t.known(name) {
+			ok = true
+		} else if len(cells) == len(t.asked) {
+			name = t.asked[i]
+		}
+		names = append(names, name)
+	}
+	return names, ok
 }
 
-// fieldsByName holds every spelling of every column.
-var fieldsByName = func() map[string]setter {
-	all := map[string]setter{}
-	for _, f := range Fields() {
-		for _, n := range f.Names {
-			all[n] = f.set
+// isName reports whether a text has the form of a column's name: pcie.link.gen.current.
+func isName(s string) bool {
+	for i, c := range []byte(s) {
+		small := c >= 'a' && c <= 'z'
+		if !small && (i == 0 || (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_') {
+			return false
 		}
 	}
-	for _, n := range ignoredFields {
-		all[n] = nil
-	}
-	return all
-}()
-
-// QueryGPU reads the output of --query-gpu=… --format=csv, with or without heading and units. asked is what was asked for,
-// in order. Complete is false where a row could not be read; Dropped counts such rows.
-func QueryGPU(data []byte, asked []string) (*Listing, bool) {
-	b := builder{listing: &Listing{}}
-	t := table{
-		asked: asked,
-		known: func(name string) bool { _, ok := fieldsByName[name]; return ok },
-		free:  func(name string) bool { return name == "name" || name == "gpu_name" },
-	}
-	found, bad := t.read(data, func(names []string, cells [][]byte) {
-		b.begin()
-		for i, n := range names {
-			if set := fieldsByName[n]; set != nil {
-				set(&b, cells[i])
-			}
-		}
-		b.end()
-	})
-	b.listing.Dropped += bad
-	b.listing.Complete = found && bad == 0
-	return b.listing, found
+	return s != ""
 }
 
-// Apps reads the output of --query-compute-apps=… --format=csv. On Windows it lists graphics processes, too, so that the
-// type of a process is not known from it. A MIG device's process stands under its GPU.
-func Apps(data []byte, asked []string) (processes []Process, found bool, dropped int) {
-	t := table{
-		asked: asked,
-		known: func(name string) bool { _, ok := appColumns[name]; return ok },
-		free:  func(name string) bool { return name == "process_name" || name == "name" },
-	}
-	found, bad := t.read(data, func(names []string, cells [][]byte) {
-		if len(processes) >= maxProcesses {
-			dropped++
-			return
-		}
-		var p Process
-		for i, n := range names {
-			if set := appColumns[n]; set != nil {
-				set(&p, cells[i])
-			}
-		}
-		if p.PID == 0 {
-			dropped++
-			return
-		}
-		processes = append(processes, p)
-	})
-	return processes, found, dropped + bad
+// freeColumn returns the place of the column with free text, or -1.
+func (t *table) freeColumn(names []string) int {
+	return slices.IndexFunc(names, func(n string) bool { return slices.Contains(t.freeText, n) })
 }
 
-// appColumns are the columns of --query-compute-apps, under their names and aliases.
-var appColumns = map[string]func(p *Process, cell []byte){
-	"timestamp":  nil,
-	"gpu_name":   nil,
-	"gpu_serial": nil,
-	"gpu_uuid": func(p *Process, cell []byte) {
-		if id := processName(cell); id != "" {
-			p.UUID = id
-		}
-	},
-	"gpu_bus_id": func(p *Process, cell []byte) { p.PCI = PCIAddress(processName(cell)) },
-	"pid": func(p *Process, cell []byte) {
-		if pid, ok := processID(cell); ok {
-			p.PID = pid
-		}
-	},
-	"process_name":    func(p *Process, cell []byte) { p.Name = processName(cell) },
-	"name":            func(p *Process, cell []byte) { p.Name = processName(cell) },
-	"used_gpu_memory": appMemory,
-	"used_memory":     appMemory,
-}
-
-func appMemory(p *Process, cell []byte) {
-	if v, ok := integer(cell, unitBytes); ok {
-		p.Memory = gpu.Some(v)
+// split cuts a line into cells. Where there are more than want, the surplus commas belong to the free column.
+func split(line []byte, want, free int) [][]byte {
+	separator := []byte(", ")
+	switch {
+	case bytes.HasSuffix(line, []byte(",")): // an empty last cell whose space was cut off
+		line = append(bytes.Clone(line), ' ')
+	case !bytes.Contains(line, separator):
+		separator = []byte(",")
 	}
+	cells := bytes.Split(line, separator)
+	surplus := len(cells) - want
+	if want == 0 || surplus <= 0 || free < 0 {
+		return cells
+	}
+	joined := bytes.Join(cells[free:free+surplus+1], separator)
+	return slices.Concat(cells[:free], [][]byte{joined}, cells[free+surplus+1:])
 }

@@ -60,7 +60,7 @@ func TestRecordedOutputsCut(t *testing.T) {
 	})
 	check("nvidia-smi-csv", func(_ *testing.T, text []byte) (*Listing, []Process) {
 		log, _ := QueryGPU(text, nil)
-		processes, _, _ := Apps(text, nil)
+		processes, _, _ := ComputeApps(text, nil)
 		return log, append([]Process{}, processes...)
 	})
 	check("nvidia-smi-pmon", func(_ *testing.T, text []byte) (*Listing, []Process) {

@@ -84,7 +84,7 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		log, _ := QueryGPU(data, csvExample)
 		sound(t, log)
-		apps, _, _ := Apps(data, []string{"pid", "gpu_uuid", "used_gpu_memory", "process_name"})
+		apps, _, _ := ComputeApps(data, []string{"pid", "gpu_uuid", "used_gpu_memory", "process_name"})
 		soundProcesses(t, apps)
 		Diagnose(data, data, 1)
 	})

@@ -210,7 +210,7 @@ func TestTables(t *testing.T) {
 
 func TestProcessTables(t *testing.T) {
 	d := &description{}
-	apps, found, dropped := Apps(testdata(t, "csv/apps.csv"), nil)
+	apps, found, dropped := ComputeApps(testdata(t, "csv/apps.csv"), nil)
 	require.True(t, found)
 	assert.Zero(t, dropped)
 	for _, p := range apps {

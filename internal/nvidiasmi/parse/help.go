@@ -8,20 +8,21 @@ import (
 	"regexp"
 )
 
-// advertised is a line of the help that names a field: "uuid" or "gpu_uuid".
+// advertised matches a line of the help that names a field: "uuid" or "gpu_uuid".
 var advertised = regexp.MustCompile(`^"[^"\s]+"( or "[^"\s]+")*\s*$`)
 
 var quotedName = regexp.MustCompile(`"([^"\s]+)"`)
 
-// maxFields bounds how many names a help text may list; driver 610 has 241 fields.
+// maxFields bounds the names that a help text may list. Driver 610 has 241 fields.
 const maxFields = 4096
 
-// Help reads the output of --help-query-gpu or --help-query-compute-apps: the names by which fields can be asked for.
+// Help reads the output of --help-query-gpu or --help-query-compute-apps. It returns the names by which fields can be asked
+// for.
 func Help(data []byte) map[string]bool {
 	names := map[string]bool{}
 	for line := range lines(clean(data)) {
 		line = bytes.TrimSpace(line)
-		if line[0] != '"' || !advertised.Match(line) {
+		if !advertised.Match(line) {
 			continue
 		}
 		for _, m := range quotedName.FindAllSubmatch(line, -1) {

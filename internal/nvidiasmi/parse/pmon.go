@@ -6,6 +6,7 @@ package parse
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -14,13 +15,13 @@ import (
 // PmonOutput is the output of nvidia-smi pmon.
 type PmonOutput struct {
 	Processes []Process
-	GPUs      map[int64]bool // by index; an idle one has a row, too
+	GPUs      map[int64]bool // the GPUs that have a row, by index; an idle one has a row, too
 	Dropped   int            // rows that cannot be read or are too many
 }
 
-// Pmon reads the output of nvidia-smi pmon. The heading names the columns, which differ by driver and by the letters of -s,
-// and is repeated between rows. A dash is no sample. The command is the last column and may hold spaces. Rows are returned
-// as they stand; the same process may be there more than once.
+// Pmon reads the output of nvidia-smi pmon. The heading names the columns, which depend on the driver and on the letters of
+// -s, and is repeated between rows. A dash is no sample. The command is the last column and may contain spaces. Rows are
+// returned as printed; a process may have several.
 func Pmon(data []byte) (PmonOutput, error) {
 	m := PmonOutput{GPUs: map[int64]bool{}}
 	var columns []string
@@ -29,7 +30,7 @@ func Pmon(data []byte) (PmonOutput, error) {
 			if names := strings.Fields(strings.ToLower(text(heading))); isPmonHeading(names) {
 				columns = names
 			}
-			continue // or the second line of a heading, which holds the units
+			continue // the second line of a heading contains the units
 		}
 		if columns == nil {
 			if index, ok := idleRow(line); ok {
@@ -57,8 +58,9 @@ func Pmon(data []byte) (PmonOutput, error) {
 	return m, nil
 }
 
-// idleRow reads a row without a heading. Where the name of a process cannot be read nvidia-smi 535 prints that its GPU is idle; of the
-// first GPU before the heading, which is left out where no GPU has another process.
+// idleRow reads a row of an idle GPU that stands before the heading. Where the name of a process cannot be read, nvidia-smi
+// 535 prints that its GPU is idle. For the first GPU it does so before the heading, which is missing where no GPU has another
+// process.
 func idleRow(line []byte) (index int64, ok bool) {
 	cells := bytes.Fields(line)
 	if len(cells) < 4 {
@@ -74,22 +76,17 @@ func idleRow(line []byte) (index int64, ok bool) {
 }
 
 func isPmonHeading(names []string) bool {
-	var gpuColumn, pidColumn bool
-	for _, n := range names {
-		gpuColumn = gpuColumn || n == "gpu"
-		pidColumn = pidColumn || n == "pid"
-	}
-	return gpuColumn && pidColumn
+	return slices.Contains(names, "gpu") && slices.Contains(names, "pid")
 }
 
-// pmonRow reads one row. An idle GPU's has dashes alone, and yields a Process without a PID.
+// pmonRow reads one row. The row of an idle GPU has dashes only and yields a Process without a PID.
 func pmonRow(line []byte, columns []string) (p Process, ok bool) {
 	rest := line
 	for i, name := range columns {
 		rest = bytes.TrimLeft(rest, " \t")
 		if i == len(columns)-1 && (name == "command" || name == "name") {
 			if len(bytes.TrimSpace(rest)) == 0 {
-				return Process{}, false // cut off: the number before it may be, too
+				return Process{}, false // cut off, and the number before it may be, too
 			}
 			p.Name = processName(rest)
 			break
@@ -107,7 +104,7 @@ func pmonRow(line []byte, columns []string) (p Process, ok bool) {
 	return p, p.Index.Known()
 }
 
-// pmonCell takes one cell. It returns false where the row is none.
+// pmonCell takes one cell. It returns false where the row is not a row of pmon.
 func (p *Process) pmonCell(name string, cell []byte) bool {
 	dash := bytes.Equal(cell, []byte("-"))
 	switch name {
@@ -136,7 +133,7 @@ func (p *Process) pmonCell(name string, cell []byte) bool {
 	case "ofa":
 		p.Utilization[gpu.TaskOpticalFlow] = percent(cell)
 	case "fb":
-		// pmon 535 prints 0 where the driver does not tell; whoever has a context uses more than that.
+		// pmon 535 prints 0 where the driver does not return the memory. A process with a context uses more than that.
 		if v, ok := integer(cell, unitBytes); ok && v > 0 {
 			p.Memory = gpu.Some(v)
 		}

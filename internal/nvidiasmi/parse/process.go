@@ -10,7 +10,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// maxPID is the largest process id that Linux gives out (2²²); Windows' fit too.
+// maxPID is above any process id of Linux, which are at most 2²², and of Windows.
 const maxPID = 1 << 32
 
 // processType reads the letters of the type column: C, G, C+G, and M+C for a client of the MPS server.
@@ -47,18 +47,16 @@ func processID(printed []byte) (pid int64, ok bool) {
 	return pid, ok && pid > 0 && pid < maxPID
 }
 
-// processName reads a process's name; a reason in its place, as in a container that may not look into /proc, is none.
+// processName reads a process's name. It returns "" for a reason in its place, as printed in a container that may not read
+// /proc.
 func processName(printed []byte) string {
-	printed = bytes.TrimSpace(printed)
-	if reason := inBrackets(printed); len(reason) != len(printed) || reasonOf(printed) == reasonAbsent || isErrorString(printed) {
-		return ""
-	}
-	return text(printed)
+	name, _ := freeText(printed)
+	return name
 }
 
 // Executable splits a process's printed name into the executable's name and the command without its arguments. The tool
-// prints the zeroth argument, which a process may have overwritten with its whole command line; arguments may hold secrets
-// and are dropped. A Windows path has spaces and no arguments.
+// prints the zeroth argument, which a process may have overwritten with its whole command line. Arguments may hold secrets
+// and are dropped. A Windows path contains spaces and is printed without arguments.
 func Executable(name string) (executable, command string) {
 	if i := strings.LastIndexByte(name, '\\'); i >= 0 {
 		return name[i+1:], name

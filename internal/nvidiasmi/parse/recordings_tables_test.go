@@ -125,7 +125,7 @@ func checkQueryGPU(t *testing.T, data []byte) {
 
 func checkApps(t *testing.T, data []byte) {
 	t.Helper()
-	processes, found, dropped := Apps(data, nil)
+	processes, found, dropped := ComputeApps(data, nil)
 	require.True(t, found)
 	assert.Zero(t, dropped)
 	rows := strings.Split(strings.TrimSpace(string(data)), "\n")[1:]
@@ -206,7 +206,7 @@ func TestRecordedCSV(t *testing.T) {
 				checkApps(t, data)
 			default: // accounted-apps, retired-pages: never asked for
 				QueryGPU(data, nil)
-				Apps(data, nil)
+				ComputeApps(data, nil)
 			}
 		})
 	}

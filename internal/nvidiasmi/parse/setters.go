@@ -3,20 +3,18 @@
 
 package parse
 
-import (
-	"bytes"
-	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
+import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-	"github.com/otelgpu/gpureceiver/internal/gpu"
-)
-
-// setter takes a printed text to where its value belongs.
+// setter stores a printed text where its value belongs. A text that is not a value of the quantity goes to builder.note.
 type setter func(b *builder, printed []byte)
 
-// whole and truth are setters of a whole number and a flag.
+func device(b *builder) *gpu.Device { return &b.gpu.Device }
+
+func info(to func(*gpu.Info) *string) func(*builder) *string {
+	return func(b *builder) *string { return to(&b.gpu.Device.Info) }
+}
+
+// integerOf returns a setter of a whole number that is not negative.
 func integerOf(quantity string, units []unit, to func(*builder) *gpu.Opt[int64]) setter {
 	return func(b *builder, printed []byte) {
 		if v, ok := integer(printed, units); ok {
@@ -27,6 +25,7 @@ func integerOf(quantity string, units []unit, to func(*builder) *gpu.Opt[int64])
 	}
 }
 
+// boolOf returns a setter of a flag.
 func boolOf(quantity string, to func(*builder) *gpu.Opt[bool]) setter {
 	return func(b *builder, printed []byte) {
 		if v, ok := boolean(printed); ok {
@@ -37,7 +36,7 @@ func boolOf(quantity string, to func(*builder) *gpu.Opt[bool]) setter {
 	}
 }
 
-// count is a setter of a total that the driver keeps.
+// counterOf returns a setter of a total that the driver counts.
 func counterOf(quantity string, to func(*builder) *gpu.Counter[int64]) setter {
 	return func(b *builder, printed []byte) {
 		if v, ok := integer(printed, unitCount); ok {
@@ -48,161 +47,110 @@ func counterOf(quantity string, to func(*builder) *gpu.Counter[int64]) setter {
 	}
 }
 
-// word is a setter of a text; a reason in its place leaves it empty.
+// textOf returns a setter of a text. A reason in its place leaves the text empty.
 func textOf(quantity string, to func(*builder) *string) setter {
 	return func(b *builder, printed []byte) {
-		printed = bytes.TrimSpace(printed)
-		if reason := inBrackets(printed); len(reason) != len(printed) || reasonOf(printed) == reasonAbsent || isErrorString(reason) {
-			b.note(quantity, printed)
-			return
-		}
-		*to(b) = text(printed)
-	}
-}
-
-// isReason knows the reasons that are printed without brackets, in the place of a text that could be anything: what nvmlErrorString
-// says of each error.
-func isErrorString(b []byte) bool {
-	if v := reasonOf(b); v == reasonLost || v == reasonResetRequired {
-		return true
-	}
-	switch string(b) {
-	case "Unknown Error", "Insufficient Permissions", "ERR!", "Corrupted infoROM", "Timeout", "Uninitialized", "Invalid Argument",
-		"Insufficient Size", "Insufficient External Power", "Insufficient Memory", "Insufficient Resources", "Driver Not Loaded",
-		"Interrupt Request Issue", "NVML Shared Library Not Found", "GPU access blocked by the operating system",
-		"Driver/library version mismatch", "In use by another client", "Argument version mismatch", "No GPUs were found",
-		"Resource not in correct state":
-		return true
-	}
-	return false
-}
-
-// setID takes a GPU's UUID, which has GPU- before it, but for those of Jetson.
-func setID(b *builder, printed []byte) {
-	printed = bytes.TrimSpace(printed)
-	if bytes.HasPrefix(printed, []byte("GPU-")) || bareUUID.Match(printed) {
-		b.gpu.Device.ID = text(printed)
-		return
-	}
-	b.note("uuid", printed)
-}
-
-var bareUUID = regexp.MustCompile(`^[[:xdigit:]]{8}(-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}$`)
-
-func setPCI(b *builder, printed []byte) {
-	if address := PCIAddress(string(bytes.TrimSpace(printed))); address != "" {
-		b.gpu.Device.Info.PCIAddress = address
-		return
-	}
-	b.note("pci.bus_id", printed)
-}
-
-// setUnreachable reads what stands in the place of a GPU that cannot be reached. That it has a place, and often nothing else,
-// tells which one it is.
-func setUnreachable(b *builder, printed []byte) {
-	u, ok := unreachable(printed)
-	if !ok {
-		return
-	}
-	b.begin()
-	b.gpu.Device.Index = u.Index
-	b.gpu.Device.Info.PCIAddress = u.PCI
-	b.gpu.Device.AddFault(u.Fault(), u.Reason)
-	b.gpu.Unreadable = true
-	b.end()
-}
-
-// setDriver takes a version only: from driver 610 on the old key may say that another is to be used.
-func setDriver(b *builder, printed []byte) {
-	if printed = bytes.TrimSpace(printed); digits(printed) > 0 {
-		b.listing.DriverVersion = text(printed)
-	}
-}
-
-// setKernelDriver takes the version under its newer name, where the old one has not told it.
-func setKernelDriver(b *builder, printed []byte) {
-	if b.listing.DriverVersion == "" {
-		setDriver(b, printed)
-	}
-}
-
-func setIndex(b *builder, printed []byte) {
-	if v, ok := integer(printed, unitCount); ok && v < maxGPUs {
-		b.gpu.Device.Index = gpu.Some(int(v))
-		return
-	}
-	b.note("index", printed)
-}
-
-// setPState reads P0 to P15.
-func setPState(b *builder, printed []byte) {
-	if name, found := bytes.CutPrefix(bytes.TrimSpace(printed), []byte("P")); found {
-		if v, ok := integer(name, unitCount); ok {
-			b.gpu.Device.PerformanceState = gpu.Some(v)
-			return
-		}
-	}
-	if string(bytes.TrimSpace(inBrackets(printed))) != "Unknown" {
-		b.note("pstate", printed)
-	}
-}
-
-func setFan(b *builder, printed []byte) {
-	if v, ok := number(printed, unitFraction); ok && v >= 0 {
-		b.gpu.Device.Fans = append(b.gpu.Device.Fans[:0], gpu.Fan{Location: "fan0", Ratio: gpu.Some(v)})
-		return
-	}
-	b.note("fan.speed", printed)
-}
-
-func setReplays(b *builder, printed []byte) {
-	if v, ok := integer(printed, unitCount); ok {
-		b.gpu.Device.Errors = append(b.gpu.Device.Errors[:0], gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(v)})
-		return
-	}
-	b.note("pcie.replay", printed)
-}
-
-// setRecovery reads the words of NVML's nvmlDeviceGpuRecoveryAction_t, in the spelling of the tool and of the header.
-func setRecovery(b *builder, printed []byte) {
-	name := strings.NewReplacer(" ", "", "_", "", "-", "", "(", "", ")", "").Replace(strings.ToLower(text(inBrackets(printed))))
-	name = strings.TrimSuffix(strings.TrimPrefix(name, "gpu"), "required")
-	switch name {
-	case "none":
-		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryNone)
-	case "reset":
-		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryReset)
-	case "reboot", "nodereboot", "systemreboot":
-		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryReboot)
-	case "drainp2p":
-		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryDrainP2P)
-	case "drainandreset", "drainreset":
-		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryDrainAndReset)
-	case "busreset", "resetbus":
-		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryBusReset)
-	case "imexdomain", "imexdomainrecovery", "recoverimexdomain":
-		b.gpu.Device.RecoveryAction = gpu.Some(gpu.RecoveryIMEXDomain)
-	default:
-		b.note("gpu_recovery_action", printed)
-	}
-}
-
-// throttleActive and throttleTime are setters of one reason for which clocks are held down.
-func throttleActive(quantity string, r gpu.ThrottleReason) setter {
-	return boolOf(quantity, func(b *builder) *gpu.Opt[bool] { return &b.gpu.Device.Throttle[r].Active })
-}
-
-func throttleTime(quantity string, r gpu.ThrottleReason) setter {
-	return func(b *builder, printed []byte) {
-		if v, ok := number(printed, unitSeconds); ok && v >= 0 {
-			b.gpu.Device.Throttle[r].Time = gpu.Total(v)
+		if v, ok := freeText(printed); ok {
+			*to(b) = v
 			return
 		}
 		b.note(quantity, printed)
 	}
 }
 
-// ecc is a setter of one part of an ECC count.
+// boundedOf returns a setter of a number that is plausible from low to high only. A number outside of these bounds is what
+// a driver has in the place of a value, or uninitialised memory of the tool.
+func boundedOf(quantity string, units []unit, low, high float64, to func(*builder) *gpu.Opt[float64]) setter {
+	return func(b *builder, printed []byte) {
+		if v, ok := number(printed, units); ok && v >= low && v <= high {
+			*to(b) = gpu.Some(v)
+			return
+		}
+		b.note(quantity, printed)
+	}
+}
+
+// unlessZero returns a setter that ignores a zero.
+func unlessZero(units []unit, set setter) setter {
+	return func(b *builder, printed []byte) {
+		if v, ok := number(printed, units); !ok || v != 0 {
+			set(b, printed)
+		}
+	}
+}
+
+// watts returns a setter of the power of a GPU or its module. Where the driver has no power limit, nvidia-smi 535 prints
+// uninitialised memory, such as half a megawatt, or three.
+func watts(quantity string, to func(*builder) *gpu.Opt[float64]) setter {
+	return boundedOf(quantity, unitWatts, 0, 60_000, to)
+}
+
+// powerLimit returns a setter of a power limit. Zero is uninitialised memory of the tool, too: no GPU runs within it.
+func powerLimit(quantity string, to func(*builder) *gpu.Opt[float64]) setter {
+	return unlessZero(unitWatts, watts(quantity, to))
+}
+
+// fraction returns a setter of a fraction of the time. More than 1 is no measurement.
+func fraction(quantity string, to func(*builder) *gpu.Opt[float64]) setter {
+	return boundedOf(quantity, unitFraction, 0, 1, to)
+}
+
+func celsius(quantity string, to func(*builder) *gpu.Opt[float64]) setter {
+	return boundedOf(quantity, unitCelsius, -100, 1000, to)
+}
+
+// temperatureLimit returns a setter of a temperature limit. GPUs without the limit print 0.
+func temperatureLimit(quantity string, to func(*builder) *gpu.Opt[float64]) setter {
+	return unlessZero(unitCelsius, celsius(quantity, to))
+}
+
+func hertz(quantity string, to func(*builder) *gpu.Opt[float64]) setter {
+	return boundedOf(quantity, unitHertz, 0, 60e9, to)
+}
+
+// pcieLink returns a setter of the generation or width of a PCIe link. A link that is down prints 0.
+func pcieLink(quantity string, to func(*gpu.PCIe) *gpu.Opt[int64]) setter {
+	return unlessZero(unitLanes, integerOf(quantity, unitLanes, func(b *builder) *gpu.Opt[int64] { return to(&device(b).PCIe) }))
+}
+
+// throttleReasons returns the throttle reasons that the tool prints, by their names in XML and in tables. Idle, application
+// and display clocks do not throttle. XML shortens two names in its counters.
+func throttleReasons() []throttleReason {
+	return []throttleReason{
+		{gpu.ThrottleSWPowerCap, "sw_power_cap", "sw_power_cap", ""},
+		{gpu.ThrottleHWSlowdown, "hw_slowdown", "", ""},
+		{gpu.ThrottleSyncBoost, "sync_boost", "sync_boost", ""},
+		{gpu.ThrottleSWThermal, "sw_thermal_slowdown", "sw_thermal_slowdown", "sw_therm_slowdown"},
+		{gpu.ThrottleHWThermal, "hw_thermal_slowdown", "hw_thermal_slowdown", "hw_therm_slowdown"},
+		{gpu.ThrottleHWPowerBrake, "hw_power_brake_slowdown", "hw_power_brake_slowdown", "hw_power_brake"},
+	}
+}
+
+// throttleReason names a throttle reason and its counter, which is empty where there is none.
+type throttleReason struct {
+	reason  gpu.ThrottleReason
+	active  string
+	counter string
+	short   string // shortened name of the counter, where XML has one
+}
+
+// throttleActive returns a setter of whether a throttle reason is active.
+func throttleActive(quantity string, r gpu.ThrottleReason) setter {
+	return boolOf(quantity, func(b *builder) *gpu.Opt[bool] { return &device(b).Throttle[r].Active })
+}
+
+// throttleTime returns a setter of the time for which a throttle reason was active.
+func throttleTime(quantity string, r gpu.ThrottleReason) setter {
+	return func(b *builder, printed []byte) {
+		if v, ok := number(printed, unitSeconds); ok && v >= 0 {
+			device(b).Throttle[r].Time = gpu.Total(v)
+			return
+		}
+		b.note(quantity, printed)
+	}
+}
+
+// ecc returns a setter of one part of an ECC count.
 func ecc(quantity string, s scope, k kind, to func(*eccParts) *gpu.Opt[int64]) setter {
 	return func(b *builder, printed []byte) {
 		p := &b.parts.ecc[s][k]
@@ -210,31 +158,8 @@ func ecc(quantity string, s scope, k kind, to func(*eccParts) *gpu.Opt[int64]) s
 			*to(p) = gpu.Some(v)
 			return
 		}
-		if b.note(quantity, printed) != reasonAbsent || string(inBrackets(printed)) == "Function Not Found" {
-			p.failed = true // the memory may have errors that this driver does not tell
+		if b.note(quantity, printed) != reasonAbsent || string(inBrackets(printed)) == functionNotFound {
+			p.failed = true // the memory may have errors that this driver does not report
 		}
 	}
-}
-
-// PCIAddress brings a PCI address into the kernel's form, domain:bus:device.function in lower case with a domain of four
-// digits, or more where it needs them: nvidia-smi prints eight. It returns "" for anything else.
-func PCIAddress(printed string) string {
-	domain, rest, ok := strings.Cut(printed, ":")
-	if !ok || len(domain) == 0 || len(domain) > 8 || len(rest) != 7 || rest[2] != ':' || rest[5] != '.' {
-		return ""
-	}
-	number, err := strconv.ParseUint(domain, 16, 32)
-	if err != nil || !isHex(rest[:2]) || !isHex(rest[3:5]) || !isHex(rest[6:]) {
-		return ""
-	}
-	return fmt.Sprintf("%04x:%s", number, strings.ToLower(rest))
-}
-
-func isHex(s string) bool {
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
-			return false
-		}
-	}
-	return true
 }

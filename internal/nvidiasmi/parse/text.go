@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// clean removes a byte order mark and turns UTF-16, which PowerShell makes of redirected output, into UTF-8.
+// clean removes a byte order mark and converts UTF-16, which PowerShell writes when it redirects output, to UTF-8.
 func clean(data []byte) []byte {
 	var order binary.ByteOrder
 	switch {
@@ -25,28 +25,22 @@ func clean(data []byte) []byte {
 	default:
 		return data
 	}
-	units := make([]uint16, 0, len(data)/2)
+	var units []uint16
 	for data = data[2:]; len(data) >= 2; data = data[2:] {
 		units = append(units, order.Uint16(data))
 	}
-	text := make([]byte, 0, len(units))
+	var text []byte
 	for _, r := range utf16.Decode(units) {
 		text = utf8.AppendRune(text, r)
 	}
 	return text
 }
 
-// lines yields the lines that are not empty, without their ends and without the ends of Windows.
+// lines yields the lines that are not empty, without their line ends, which are CR LF on Windows.
 func lines(data []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		for len(data) > 0 {
-			line := data
-			if i := bytes.IndexByte(data, '\n'); i >= 0 {
-				line, data = data[:i], data[i+1:]
-			} else {
-				data = nil
-			}
-			line = bytes.TrimSuffix(line, []byte{'\r'})
+		for line := range bytes.Lines(data) {
+			line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})
 			if len(bytes.TrimSpace(line)) > 0 && !yield(line) {
 				return
 			}
@@ -54,15 +48,14 @@ func lines(data []byte) iter.Seq[[]byte] {
 	}
 }
 
-// text copies printed text up to a bound, made valid where the tool printed a name that is not UTF-8.
+// maxText bounds a text in bytes. The driver has room for 96 bytes of the longest name; the path of a process may be longer.
+const maxText = 1024
+
+// text copies printed text up to maxText. It makes valid UTF-8 of a name that is not.
 func text(b []byte) string {
 	s := strings.ToValidUTF8(string(b[:min(len(b), maxText)]), "\uFFFD")
-	return strings.ToValidUTF8(s[:min(len(s), maxText)], "") // what was put in is longer than what it stands for
+	return strings.ToValidUTF8(s[:min(len(s), maxText)], "") // a replacement is longer than the byte that it replaces
 }
-
-// maxText bounds what is taken over as text. The driver has room for 96 bytes of a name, the longest there are; a process's
-// path may be longer.
-const maxText = 1024
 
 // quoted is text shortened for a message.
 func quoted(b []byte) string {
@@ -81,4 +74,9 @@ func inBrackets(b []byte) []byte {
 		return bytes.TrimSpace(b[1 : len(b)-1])
 	}
 	return b
+}
+
+// containsFold reports whether b contains a phrase, which must be in lower case, whatever the case of b.
+func containsFold(b []byte, phrase string) bool {
+	return bytes.Contains(bytes.ToLower(b), []byte(phrase))
 }

@@ -124,7 +124,7 @@ func TestTrapNoQuotingInTables(t *testing.T) {
 	assert.Equal(t, gpu.Some(3), g.Device.Index)
 	assert.Equal(t, gpu.Some(61.2), g.Device.Power.Draw)
 
-	apps, _, dropped := Apps([]byte("pid, process_name, used_gpu_memory [MiB]\n7, /a, b, c/d, e, 5 MiB\n"), nil)
+	apps, _, dropped := ComputeApps([]byte("pid, process_name, used_gpu_memory [MiB]\n7, /a, b, c/d, e, 5 MiB\n"), nil)
 	assert.Zero(t, dropped)
 	require.Len(t, apps, 1)
 	assert.Equal(t, "/a, b, c/d, e", apps[0].Name)
@@ -137,7 +137,7 @@ func TestTrapHeadingHasTheCanonicalName(t *testing.T) {
 	assert.Equal(t, gpu.Some(1.5e9), log.GPUs[0].Device.Clocks[gpu.ClockSM].Speed)
 	assert.Equal(t, gpu.Some(1.6e9), log.GPUs[0].Device.Clocks[gpu.ClockGraphics].Speed)
 
-	apps, _, _ := Apps([]byte("pid, used_gpu_memory [MiB]\n7, 5 MiB\n"), []string{"pid", "used_memory"})
+	apps, _, _ := ComputeApps([]byte("pid, used_gpu_memory [MiB]\n7, 5 MiB\n"), []string{"pid", "used_memory"})
 	require.Len(t, apps, 1)
 	assert.Equal(t, gpu.Some(int64(5<<20)), apps[0].Memory)
 

@@ -9,19 +9,8 @@ import (
 	"strings"
 )
 
-// element is an element of the XML that is known. What is not known is passed over with all that is in it.
-type element struct {
-	children map[string]*element
-	set      setter // of an element that holds text
-	open     setter // is given the tag's attributes
-	end      setter
-	// verbatim: the text is whatever a process calls itself. Some versions do not escape it, so that it ends at the
-	// element's own closing tag and nowhere else.
-	verbatim bool
-}
-
-// XML reads the output of nvidia-smi -q -x. An error means that there is no log in it; a log that ends early is returned
-// with Complete false and the GPUs that are whole.
+// XML reads the output of nvidia-smi -q -x. It returns an error where the output contains no nvidia_smi_log. It returns a log
+// that ends early with Complete false and the GPUs that are whole.
 func XML(data []byte) (*Listing, error) {
 	data = clean(data)
 	start := bytes.Index(data, []byte("<nvidia_smi_log"))
@@ -34,8 +23,9 @@ func XML(data []byte) (*Listing, error) {
 	return s.builder.listing, nil
 }
 
-// scanner walks through XML by the simple shape that the tool gives it: no namespaces, no text beside elements. It takes
-// what is not well-formed, too, which a library's reader would refuse as a whole.
+// scanner reads XML of the simple form that the tool prints: no namespaces, no text beside elements. It is no encoding/xml
+// because the tool's XML is not always well-formed: some versions do not escape the names of processes, and a library would
+// refuse the whole document.
 type scanner struct {
 	data    []byte
 	pos     int
@@ -43,12 +33,12 @@ type scanner struct {
 	builder builder
 }
 
-// frame is an element that is open.
+// frame is an open element.
 type frame struct {
 	element *element
 	name    []byte
-	text    int  // where its text begins
-	parent  bool // an element was in it
+	text    int  // position at which its text begins
+	parent  bool // it contains an element
 }
 
 func (s *scanner) run() {
@@ -74,7 +64,7 @@ func (s *scanner) run() {
 	}
 }
 
-// openTag reads the tag that begins at at.
+// openTag reads the opening tag at a position.
 func (s *scanner) openTag(at int) {
 	end := bytes.IndexByte(s.data[at:], '>')
 	if end < 0 {
@@ -83,10 +73,7 @@ func (s *scanner) openTag(at int) {
 	}
 	tag := s.data[at+1 : at+end]
 	s.pos = at + end + 1
-	empty := tag[len(tag)-1] == '/'
-	if empty {
-		tag = tag[:len(tag)-1]
-	}
+	tag, empty := bytes.CutSuffix(tag, []byte{'/'})
 	name, attributes := tag, []byte(nil)
 	if i := bytes.IndexAny(tag, " \t\r\n"); i >= 0 {
 		name, attributes = tag[:i], tag[i+1:]
@@ -94,13 +81,13 @@ func (s *scanner) openTag(at int) {
 	top := &s.stack[len(s.stack)-1]
 	top.parent = true
 	e := top.element.children[string(name)]
-	switch {
-	case e == nil:
+	if e == nil {
 		if !empty {
 			s.skip(name)
 		}
 		return
-	case e.open != nil:
+	}
+	if e.open != nil {
 		e.open(&s.builder, attributes)
 	}
 	switch {
@@ -118,59 +105,34 @@ func (s *scanner) openTag(at int) {
 	}
 }
 
-// verbatim reads the text of the element that was just opened, whatever it holds.
+// verbatim reads the text of the element that was just opened, whatever it contains.
 func (s *scanner) verbatim(e *element, name []byte) {
-	end := s.find("</", name)
-	if end < 0 {
-		s.pos = len(s.data)
-		return
+	if text, ok := s.untilClosed(name); ok {
+		e.set(&s.builder, unescape(text))
 	}
-	e.set(&s.builder, unescape(s.data[s.pos:end]))
-	s.pos = end + len(name) + 3
 }
 
-// skip passes over the element that was just opened. One of the same name within it is counted.
+// skip skips the element that was just opened, including elements of the same name within it.
 func (s *scanner) skip(name []byte) {
 	for depth := 1; depth > 0; depth-- {
-		end := s.find("</", name)
-		if end < 0 {
-			s.pos = len(s.data)
+		inner, ok := s.untilClosed(name)
+		if !ok {
 			return
 		}
-		inner := s.data[s.pos:end]
-		for {
-			i := bytes.Index(inner, name)
-			if i < 0 {
-				break
-			}
-			after := i + len(name)
-			if i > 0 && inner[i-1] == '<' && after < len(inner) && (inner[after] == '>' || inner[after] == ' ') {
-				depth++
-			}
-			inner = inner[after:]
-		}
-		s.pos = end + len(name) + 3
+		depth += bytes.Count(inner, []byte("<"+string(name)+">")) + bytes.Count(inner, []byte("<"+string(name)+" "))
 	}
 }
 
-// find returns where prefix, name and > stand next.
-func (s *scanner) find(prefix string, name []byte) int {
-	from := s.pos
-	for {
-		i := bytes.Index(s.data[from:], name)
-		if i < 0 {
-			return -1
-		}
-		at, after := from+i, from+i+len(name)
-		if at-len(prefix) >= s.pos && after < len(s.data) && s.data[after] == '>' && string(s.data[at-len(prefix):at]) == prefix {
-			return at - len(prefix)
-		}
-		from = after
-	}
+// untilClosed returns what stands before the next closing tag of a name and continues after it. Without such a tag it
+// continues at the end of the data.
+func (s *scanner) untilClosed(name []byte) (inner []byte, ok bool) {
+	inner, rest, ok := bytes.Cut(s.data[s.pos:], []byte("</"+string(name)+">"))
+	s.pos = len(s.data) - len(rest)
+	return inner, ok
 }
 
-// closeTag reads the closing tag that begins at at. One that fits no open element is passed over; what it leaves open in
-// between was cut short and counts for nothing.
+// closeTag reads the closing tag at a position. It ignores one that belongs to no open element. Elements that are still open
+// within the closed one were cut short: they and the closed one do not count.
 func (s *scanner) closeTag(at int) {
 	end := bytes.IndexByte(s.data[at:], '>')
 	if end < 0 {
@@ -192,7 +154,7 @@ func (s *scanner) closeTag(at int) {
 	}
 }
 
-// leave ends an element that was closed properly; its text ends at at.
+// leave ends an element that was closed properly. Its text ends at a position.
 func (s *scanner) leave(f frame, at int) {
 	if !f.parent {
 		printed := bytes.TrimSpace(unescape(s.data[f.text:at]))
@@ -200,7 +162,7 @@ func (s *scanner) leave(f frame, at int) {
 		case f.element.set != nil:
 			f.element.set(&s.builder, printed)
 		case f.element.end == nil:
-			s.builder.note(string(f.name), printed) // one reason for all that would be in it
+			s.builder.note(string(f.name), printed) // one reason for all values that would be in the element
 		}
 	}
 	if f.element.end != nil {
@@ -208,18 +170,17 @@ func (s *scanner) leave(f frame, at int) {
 	}
 }
 
-// declaration passes over a comment, a processing instruction, or what else begins with an exclamation mark. The document type,
-// which may hold the whole DTD (--dtd), stands before the root element, where reading begins.
+// declaration skips a comment, a processing instruction, or anything else that begins with an exclamation mark. The document
+// type, which may contain the whole DTD (--dtd), stands before the root element and is not read.
 func (s *scanner) declaration(at int) {
-	rest := s.data[at:]
 	terminator := ">"
-	switch {
+	switch rest := s.data[at:]; {
 	case bytes.HasPrefix(rest, []byte("<!--")):
 		terminator = "-->"
 	case bytes.HasPrefix(rest, []byte("<?")):
 		terminator = "?>"
 	}
-	end := bytes.Index(rest, []byte(terminator))
+	end := bytes.Index(s.data[at:], []byte(terminator))
 	if end < 0 {
 		s.pos = len(s.data)
 		return
@@ -227,12 +188,7 @@ func (s *scanner) declaration(at int) {
 	s.pos = at + end + len(terminator)
 }
 
-// entities are those that XML predefines; the tool uses no others.
+// entities are those that XML predefines. The tool uses no others.
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&#34;", `"`, "&amp;", "&")
 
-func unescape(b []byte) []byte {
-	if bytes.IndexByte(b, '&') < 0 {
-		return b
-	}
-	return []byte(entities.Replace(string(b)))
-}
+func unescape(b []byte) []byte { return []byte(entities.Replace(string(b))) }

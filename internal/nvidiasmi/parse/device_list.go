@@ -25,8 +25,10 @@ type ListedMIGDevice struct {
 	UUID    string
 }
 
-// List reads the output of nvidia-smi -L, the only command that prints the UUIDs of MIG devices, and the GPUs' indices where
-// some are lost.
+const uuidLabel = "(UUID: "
+
+// DeviceList reads the output of nvidia-smi -L. No other command prints the UUIDs of MIG devices, and the indices of the GPUs
+// where some are lost.
 //
 //	GPU 0: NVIDIA H200 (UUID: GPU-…)
 //	  MIG 1c.3g.71gb  Device  0: (UUID: MIG-…)
@@ -37,10 +39,11 @@ func DeviceList(data []byte) []ListedGPU {
 		if isMessage([]byte(line)) {
 			continue
 		}
-		head, id, ok := cutLast(line, "(UUID: ")
-		if !ok {
+		i := strings.LastIndex(line, uuidLabel)
+		if i < 0 {
 			continue
 		}
+		head, id := line[:i], line[i+len(uuidLabel):]
 		id = strings.TrimSuffix(strings.TrimSpace(id), ")")
 		if rest, isGPU := strings.CutPrefix(head, "GPU "); isGPU {
 			number, name, _ := strings.Cut(rest, ":")
@@ -50,17 +53,17 @@ func DeviceList(data []byte) []ListedGPU {
 			}
 			continue
 		}
-		if instance, isMIG := listedInstance(head, id); isMIG && len(listed) > 0 {
+		if device, isMIG := listedMIGDevice(head, id); isMIG && len(listed) > 0 {
 			last := &listed[len(listed)-1]
 			if len(last.MIGDevices) < maxMIG {
-				last.MIGDevices = append(last.MIGDevices, instance)
+				last.MIGDevices = append(last.MIGDevices, device)
 			}
 		}
 	}
 	return listed
 }
 
-func listedInstance(head, id string) (ListedMIGDevice, bool) {
+func listedMIGDevice(head, id string) (ListedMIGDevice, bool) {
 	words := strings.Fields(head) // MIG 2g.35gb Device 2:
 	if len(words) < 4 || words[0] != "MIG" || words[len(words)-2] != "Device" {
 		return ListedMIGDevice{}, false
@@ -73,12 +76,4 @@ func listedInstance(head, id string) (ListedMIGDevice, bool) {
 		id = ""
 	}
 	return ListedMIGDevice{Index: index, Profile: strings.Join(words[1:len(words)-2], " "), UUID: id}, true
-}
-
-func cutLast(s, separator string) (before, after string, found bool) {
-	i := strings.LastIndex(s, separator)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(separator):], true
 }

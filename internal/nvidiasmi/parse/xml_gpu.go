@@ -5,13 +5,12 @@ package parse
 
 import (
 	"bytes"
-	"maps"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// xmlRoot holds every element that is read, by name and place: the same names mean different things in different places.
-// Where drivers renamed an element (525 to 535: power_readings, clocks_throttle_reasons) both stand here.
+// xmlRoot contains every element that is read, by name and place: the same name means different things in different places.
+// Where drivers renamed an element (525 to 535: power_readings, clocks_throttle_reasons), it has both names.
 var xmlRoot = branch(map[string]*element{
 	"nvidia_smi_log": {
 		end: func(b *builder, _ []byte) { b.listing.Complete = true },
@@ -25,31 +24,15 @@ var xmlRoot = branch(map[string]*element{
 	},
 })
 
-func leaf(set setter) *element                     { return &element{set: set} }
-func branch(children map[string]*element) *element { return &element{children: children} }
-func join(parts ...map[string]*element) *element   { return branch(merge(parts...)) }
-func device(b *builder) *gpu.Device                { return &b.gpu.Device }
-func info(to func(*gpu.Info) *string) func(*builder) *string {
-	return func(b *builder) *string { return to(&b.gpu.Device.Info) }
-}
-
-func merge(parts ...map[string]*element) map[string]*element {
-	all := map[string]*element{}
-	for _, m := range parts {
-		maps.Copy(all, m)
-	}
-	return all
-}
-
 func xmlGPU() *element {
-	e := join(xmlIdentity(), xmlMemory(), xmlReliability(), xmlHeat(), xmlPower(), xmlClocks(), map[string]*element{
+	e := branch(merge(xmlIdentity(), xmlMemory(), xmlHealth(), xmlTemperature(), xmlPower(), xmlClocks(), map[string]*element{
 		"utilization":       branch(xmlUtilization()),
 		"performance_state": leaf(setPState),
 		"fan_speed":         leaf(setFan),
 		"mig_mode":          branch(map[string]*element{"current_mig": leaf(boolOf("mig.mode", func(b *builder) *gpu.Opt[bool] { return &b.gpu.MIGEnabled }))}),
-		"mig_devices":       branch(map[string]*element{"mig_device": xmlInstance()}),
+		"mig_devices":       branch(map[string]*element{"mig_device": xmlMIGDevice()}),
 		"processes":         xmlProcesses(),
-	})
+	}))
 	e.open = func(b *builder, attributes []byte) {
 		b.begin()
 		if _, id, ok := bytes.Cut(attributes, []byte(`"`)); ok { // <gpu id="00000000:07:00.0">
@@ -69,7 +52,7 @@ func xmlIdentity() map[string]*element {
 		"uuid":          leaf(setID),
 		"serial":        leaf(textOf("serial", info(func(i *gpu.Info) *string { return &i.Serial }))),
 		"vbios_version": leaf(textOf("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))),
-		"minor_number":  leaf(integerOf("minor_number", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.gpu.Minor })),
+		"minor_number":  leaf(setMinor),
 		"pci": branch(map[string]*element{
 			"pci_bus_id":     leaf(setPCI),
 			"replay_counter": leaf(setReplays),
@@ -120,15 +103,15 @@ func frameBuffer(m func(*builder) *gpu.Memory) map[string]*element {
 	}
 }
 
-// xmlHeat reads temperatures and their absolute limits. gpu_temp_tlimit is how many degrees are left until the driver slows
-// the device down (NVML: the distance to the nearest slowdown threshold). The *_tlimit_threshold elements are points on
-// that same scale, most of them negative: no temperatures, and read nowhere.
-func xmlHeat() map[string]*element {
+// xmlTemperature reads temperatures and their absolute limits. gpu_temp_tlimit is how many degrees are left until the driver
+// slows the GPU down (NVML: the distance to the nearest slowdown threshold). The *_tlimit_threshold elements are points on
+// that same scale, most of them negative. They are no temperatures and are not read.
+func xmlTemperature() map[string]*element {
 	sensor := func(quantity string, s gpu.Sensor) *element {
 		return leaf(celsius(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).Temperature[s] }))
 	}
 	limit := func(quantity string, s gpu.Sensor, l gpu.Limit) *element {
-		return leaf(threshold(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureLimit[s][l] }))
+		return leaf(temperatureLimit(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureLimit[s][l] }))
 	}
 	return map[string]*element{"temperature": branch(map[string]*element{
 		"gpu_temp":                   sensor("temperature.gpu", gpu.SensorGPU),
@@ -141,8 +124,8 @@ func xmlHeat() map[string]*element {
 	})}
 }
 
-// xmlPower reads the device's power and the module's. The same elements stand in gpu_memory_power_readings, too, which is
-// a part of the device's.
+// xmlPower reads the power of the GPU and of its module. gpu_memory_power_readings, a part of the GPU's power, contains the
+// same elements and is not read.
 func xmlPower() map[string]*element {
 	drawOf := func(prefix string, d func(*builder) *draw) map[string]*element {
 		return map[string]*element{
@@ -153,13 +136,49 @@ func xmlPower() map[string]*element {
 	}
 	enforced := leaf(powerLimit("enforced.power.limit", func(b *builder) *gpu.Opt[float64] { return &b.parts.enforced }))
 	requested := leaf(powerLimit("power.limit", func(b *builder) *gpu.Opt[float64] { return &b.parts.requested }))
-	readings := join(drawOf("", func(b *builder) *draw { return &b.parts.power }), map[string]*element{
+	device := branch(merge(drawOf("", func(b *builder) *draw { return &b.parts.power }), map[string]*element{
 		"enforced_power_limit": enforced, "current_power_limit": enforced,
 		"power_limit": requested, "requested_power_limit": requested,
-	})
+	}))
 	return map[string]*element{
-		"power_readings":        readings,
-		"gpu_power_readings":    readings,
+		"power_readings":        device,
+		"gpu_power_readings":    device,
 		"module_power_readings": branch(drawOf("module.", func(b *builder) *draw { return &b.parts.module })),
+	}
+}
+
+func xmlClocks() map[string]*element {
+	event, throttle, counters := map[string]*element{}, map[string]*element{}, map[string]*element{}
+	for _, r := range throttleReasons() {
+		active := leaf(throttleActive("clocks_event_reasons."+r.active, r.reason))
+		event["clocks_event_reason_"+r.active] = active
+		throttle["clocks_throttle_reason_"+r.active] = active
+		if r.counter == "" {
+			continue
+		}
+		time := leaf(throttleTime("clocks_event_reasons_counters."+r.counter, r.reason))
+		counters["clocks_event_reasons_counters_"+r.counter] = time
+		if r.short != "" {
+			counters["clocks_event_reasons_counters_"+r.short] = time
+		}
+	}
+	return map[string]*element{
+		"clocks_event_reasons":          branch(event),
+		"clocks_throttle_reasons":       branch(throttle),
+		"clocks_event_reasons_counters": branch(counters),
+		"clocks":                        branch(clocks("clocks.current.", func(c *gpu.Clock) *gpu.Opt[float64] { return &c.Speed })),
+		"max_clocks":                    branch(clocks("clocks.max.", func(c *gpu.Clock) *gpu.Opt[float64] { return &c.Limit })),
+	}
+}
+
+func clocks(prefix string, to func(*gpu.Clock) *gpu.Opt[float64]) map[string]*element {
+	domain := func(name string, c gpu.ClockDomain) *element {
+		return leaf(hertz(prefix+name, func(b *builder) *gpu.Opt[float64] { return to(&device(b).Clocks[c]) }))
+	}
+	return map[string]*element{
+		"graphics_clock": domain("graphics", gpu.ClockGraphics),
+		"sm_clock":       domain("sm", gpu.ClockSM),
+		"mem_clock":      domain("memory", gpu.ClockMemory),
+		"video_clock":    domain("video", gpu.ClockVideo),
 	}
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// build is a Listing in the making: what was read so far, and the parts from which some quantities are put together.
+// builder builds a Listing: what was read so far, and the parts from which some quantities are composed.
 type builder struct {
 	listing   *Listing
 	processes int
 
 	gpu   GPU
 	parts parts
-	lost  string // what was printed in numbers' places
-	reset string
+	lost  string // text that stands in the place of numbers where the GPU is lost
+	reset string // text that stands in the place of numbers where the GPU needs a reset
 
-	instance MIGDevice
-	process  Process
+	migDevice MIGDevice
+	process   Process
 }
 
-// parts are readings of one GPU of which a preferred one is taken, or which are added up.
+// parts are values of one GPU of which one is preferred, or which are added up.
 type parts struct {
 	power, module       draw
 	enforced, requested gpu.Opt[float64]
@@ -38,20 +38,20 @@ type parts struct {
 	channelRepair, unrepairable         gpu.Opt[bool]
 }
 
-// draw is a power reading: averaged, instantaneous, or whichever of the two the driver chose.
+// draw is a power draw in watts: averaged, instantaneous, or whichever of the two the driver chose.
 type draw struct{ average, chosen, instant gpu.Opt[float64] }
 
-type (
-	scope uint8
-	kind  uint8
-)
+// scope is the period that an ECC count covers.
+type scope uint8
 
-// ECC errors since the driver was loaded and over the board's life; corrected and not.
 const (
-	volatile scope = iota
-	aggregate
+	volatile  scope = iota // since the driver was loaded
+	aggregate              // over the GPU's life
 	numScopes
 )
+
+// kind is the kind of an ECC error.
+type kind uint8
 
 const (
 	corrected kind = iota
@@ -59,11 +59,11 @@ const (
 	numKinds
 )
 
-// eccParts are the counts of one kind. Older boards print a total. Newer ones print SRAM and DRAM, and some split
-// uncorrected SRAM errors into parity and SEC-DED.
+// eccParts are the ECC counts of one scope and kind. Older GPUs print a total. Newer ones print SRAM and DRAM, and some
+// split uncorrected SRAM errors into parity and SEC-DED.
 type eccParts struct {
 	total, sram, parity, secded, dram gpu.Opt[int64]
-	failed                            bool // a part could not be read, so that the sum would be too small
+	failed                            bool // a part could not be read, so the sum would be too small
 }
 
 func (e eccParts) count() gpu.Opt[int64] {
@@ -73,12 +73,12 @@ func (e eccParts) count() gpu.Opt[int64] {
 	return sum(e.sram.Or(sum(e.parity, e.secded)), e.dram)
 }
 
-// sum adds what is known; a board without one of the memories prints N/A for it.
+// sum adds what is known: a GPU that lacks one of the memories prints N/A for it. A sum that overflows is absent.
 func sum(a, b gpu.Opt[int64]) gpu.Opt[int64] {
 	x, ok := a.Get()
 	y, also := b.Get()
 	if ok && also {
-		if x > math.MaxInt64-y { // no counts, whatever they are
+		if x > math.MaxInt64-y {
 			return gpu.Opt[int64]{}
 		}
 		return gpu.Some(x + y)
@@ -86,10 +86,10 @@ func sum(a, b gpu.Opt[int64]) gpu.Opt[int64] {
 	return a.Or(b)
 }
 
-// note looks at the text that stands where a value was expected.
+// note records the text that stands where a value was expected, and returns what it means.
 func (b *builder) note(quantity string, printed []byte) reason {
-	v := reasonOf(printed)
-	switch v {
+	r := reasonOf(printed)
+	switch r {
 	case reasonLost:
 		b.lost = cmp.Or(b.lost, quoted(inBrackets(printed)))
 	case reasonResetRequired:
@@ -101,7 +101,7 @@ func (b *builder) note(quantity string, printed []byte) reason {
 		}
 	case reasonAbsent:
 	}
-	return v
+	return r
 }
 
 // begin starts a GPU.
@@ -111,7 +111,7 @@ func (b *builder) begin() {
 	b.lost, b.reset = "", ""
 }
 
-// end puts the parts of a GPU together and adds it to the log.
+// end composes the parts of a GPU and adds it to the listing.
 func (b *builder) end() {
 	if len(b.listing.GPUs) >= maxGPUs {
 		b.listing.Dropped++
@@ -123,15 +123,15 @@ func (b *builder) end() {
 	d.Power.Instant = p.power.instant
 	d.Power.Module = p.module.average.Or(p.module.chosen).Or(p.module.instant)
 	d.Power.Limit[gpu.LimitMax] = p.enforced.Or(p.requested)
-	if total, ok := p.protectedTotal.Get(); ok && total == 0 { // there is none, as on a GPU that is not in that mode
+	if total, ok := p.protectedTotal.Get(); ok && total == 0 { // the GPU is not in confidential-computing mode
 		d.Memory.Protected = gpu.Opt[int64]{}
 	}
 	d.RetiredPages.Pending = p.pendingRetirement.Or(p.pendingBlacklist)
-	b.countErrors()
-	b.findFaults()
+	b.addErrors()
+	b.addFaults()
 	d.Info.DriverVersion = b.listing.DriverVersion
 	if b.gpu.Unreadable || b.lost != "" || b.reset != "" {
-		// Numbers between such words are none that the driver has given: 0 MiB of memory in use.
+		// Numbers between such texts did not come from the driver, such as 0 MiB of used memory.
 		b.gpu = GPU{
 			Device:     gpu.Device{ID: d.ID, Model: d.Model, Vendor: d.Vendor, Index: d.Index, Info: d.Info, Faults: d.Faults},
 			Unreadable: true, Minor: b.gpu.Minor, MIGEnabled: b.gpu.MIGEnabled,
@@ -140,10 +140,10 @@ func (b *builder) end() {
 	b.listing.GPUs = append(b.listing.GPUs, b.gpu)
 }
 
-func (b *builder) countErrors() {
+// addErrors adds the ECC counts. The rollovers of the PCIe replay number are not added to the replay counter: each stands
+// for four replays in a row, which the counter has counted already (manual of nvidia-smi).
+func (b *builder) addErrors() {
 	d := &b.gpu.Device
-	// The replay number's rollovers are no higher digits of the replay counter: each stands for four replays in a row,
-	// which the counter has counted already (nvidia-smi's manual).
 	for _, e := range []struct {
 		count    gpu.Opt[int64]
 		kind     gpu.ErrorType
@@ -160,7 +160,7 @@ func (b *builder) countErrors() {
 	}
 }
 
-func (b *builder) findFaults() {
+func (b *builder) addFaults() {
 	d := &b.gpu.Device
 	p := &b.parts
 	if b.lost != "" {
@@ -169,50 +169,50 @@ func (b *builder) findFaults() {
 	if b.reset != "" {
 		d.AddFault(gpu.FaultResetRequired, b.reset)
 	}
-	if on(p.resetRequired) {
-		d.AddFault(gpu.FaultResetRequired, "the driver says that a reset is required")
+	if isTrue(p.resetRequired) {
+		d.AddFault(gpu.FaultResetRequired, "the driver reports that a reset is required")
 	}
-	if on(p.drainRecommended) {
-		d.AddFault(gpu.FaultDrain, "the driver recommends to drain and reset")
+	if isTrue(p.drainRecommended) {
+		d.AddFault(gpu.FaultDrain, "the driver recommends to drain and reset the GPU")
 	}
 	if action, ok := d.RecoveryAction.Get(); ok {
-		recoveryFault(d, action)
+		addRecoveryFault(d, action)
 	}
-	if on(d.RemappedRows.Failed) {
-		d.AddFault(gpu.FaultRemapFailed, "a row could not be remapped")
+	if isTrue(d.RemappedRows.Failed) {
+		d.AddFault(gpu.FaultRemapFailed, "a memory row could not be remapped")
 	}
-	if on(p.unrepairable) {
+	if isTrue(p.unrepairable) {
 		d.AddFault(gpu.FaultRemapFailed, "memory is unrepairable")
 	}
-	if on(d.RemappedRows.Pending) {
-		d.AddFault(gpu.FaultRemapPending, "rows wait for a reset to be remapped")
+	if isTrue(d.RemappedRows.Pending) {
+		d.AddFault(gpu.FaultRemapPending, "memory rows will be remapped at the next reset")
 	}
-	if on(d.RetiredPages.Pending) {
-		d.AddFault(gpu.FaultRemapPending, "pages of memory are retired at the next reboot or reset of the GPU")
+	if isTrue(d.RetiredPages.Pending) {
+		d.AddFault(gpu.FaultRemapPending, "memory pages will be retired at the next reboot or reset of the GPU")
 	}
-	if on(p.channelRepair) {
-		d.AddFault(gpu.FaultRemapPending, "a memory channel waits for a reset to be repaired")
+	if isTrue(p.channelRepair) {
+		d.AddFault(gpu.FaultRemapPending, "a memory channel will be repaired at the next reset")
 	}
 }
 
-// recoveryFault notes what an action that the driver asks for says about the device.
-func recoveryFault(d *gpu.Device, action gpu.RecoveryAction) {
+// addRecoveryFault adds the fault that follows from a recovery action which the driver requests.
+func addRecoveryFault(d *gpu.Device, action gpu.RecoveryAction) {
 	switch action {
 	case gpu.RecoveryReset, gpu.RecoveryBusReset:
-		d.AddFault(gpu.FaultResetRequired, "the driver asks for a reset")
+		d.AddFault(gpu.FaultResetRequired, "the driver requests a reset")
 	case gpu.RecoveryReboot:
-		d.AddFault(gpu.FaultResetRequired, "the driver asks for a reboot of the node")
+		d.AddFault(gpu.FaultResetRequired, "the driver requests a reboot of the node")
 	case gpu.RecoveryDrainP2P:
-		d.AddFault(gpu.FaultDrain, "the driver asks to drain peer-to-peer traffic")
+		d.AddFault(gpu.FaultDrain, "the driver requests to drain peer-to-peer traffic")
 	case gpu.RecoveryDrainAndReset:
-		d.AddFault(gpu.FaultDrain, "the driver asks to drain and reset")
+		d.AddFault(gpu.FaultDrain, "the driver requests to drain and reset the GPU")
 	case gpu.RecoveryIMEXDomain:
-		d.AddFault(gpu.FaultDrain, "the driver asks to recover the IMEX domain")
+		d.AddFault(gpu.FaultDrain, "the driver requests to recover the IMEX domain")
 	default:
 	}
 }
 
-func on(o gpu.Opt[bool]) bool {
+func isTrue(o gpu.Opt[bool]) bool {
 	v, _ := o.Get()
 	return v
 }

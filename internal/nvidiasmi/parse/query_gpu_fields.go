@@ -3,7 +3,30 @@
 
 package parse
 
-import "github.com/otelgpu/gpureceiver/internal/gpu"
+import (
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Field is a column of --query-gpu that is read.
+type Field struct {
+	// Names are the spellings by which the column can be asked for, the newest first. The heading has the tool's own.
+	Names []string
+	// Groups are the quantities to which the column belongs. It is zero for a column that is always asked for.
+	Groups gpu.Group
+	// Basic is true where every version since driver 384 has the field, by its last name.
+	Basic bool
+
+	set setter
+}
+
+// Fields returns the columns that are read, in the order in which to ask for them. The GPU's name is the last one, as it is
+// the only text that may contain a comma.
+func Fields() []Field {
+	return slices.Concat(identityFields(), utilizationFields(), thermalFields(), clockFields(), pcieFields(), healthFields(),
+		[]Field{{[]string{"name", "gpu_name"}, 0, true, textOf("name", func(b *builder) *string { return &b.gpu.Device.Model })}})
+}
 
 func identityFields() []Field {
 	return []Field{
@@ -20,7 +43,8 @@ func identityFields() []Field {
 	}
 }
 
-func loadFields() []Field {
+// utilizationFields returns the columns of utilization and memory.
+func utilizationFields() []Field {
 	task := func(name string, g gpu.Group, basic bool, t gpu.Task) Field {
 		return Field{[]string{name}, g, basic, fraction(name, func(b *builder) *gpu.Opt[float64] { return &device(b).Utilization[t] })}
 	}
@@ -50,7 +74,8 @@ func loadFields() []Field {
 	}
 }
 
-func heatFields() []Field {
+// thermalFields returns the columns of temperature, power and fans.
+func thermalFields() []Field {
 	sensor := func(name string, basic bool, s gpu.Sensor) Field {
 		return Field{
 			[]string{name},
@@ -113,8 +138,8 @@ func clockFields() []Field {
 	return fields
 }
 
-// linkFields read the link's state. The width has no unit in a table. There is no column of replays.
-func linkFields() []Field {
+// pcieFields returns the columns of the PCIe link. The width has no unit in a table. There is no column of replays.
+func pcieFields() []Field {
 	field := func(name string, to func(*gpu.PCIe) *gpu.Opt[int64]) Field {
 		return Field{[]string{name}, gpu.GroupPCIeLink, true, pcieLink(name, to)}
 	}
@@ -126,7 +151,8 @@ func linkFields() []Field {
 	}
 }
 
-func reliabilityFields() []Field {
+// healthFields returns the columns of errors, retired pages, remapped rows and recovery.
+func healthFields() []Field {
 	errors := func(name string, g gpu.Group, s scope, k kind) Field {
 		return Field{[]string{name}, g, true, ecc(name, s, k, func(e *eccParts) *gpu.Opt[int64] { return &e.total })}
 	}

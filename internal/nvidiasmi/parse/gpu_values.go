@@ -1,0 +1,133 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+var bareUUID = regexp.MustCompile(`^[[:xdigit:]]{8}(-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}$`)
+
+// setID takes a GPU's UUID, which begins with GPU-, except on Jetson.
+func setID(b *builder, printed []byte) {
+	printed = bytes.TrimSpace(printed)
+	if bytes.HasPrefix(printed, []byte("GPU-")) || bareUUID.Match(printed) {
+		b.gpu.Device.ID = text(printed)
+		return
+	}
+	b.note("uuid", printed)
+}
+
+func setPCI(b *builder, printed []byte) {
+	if address := PCIAddress(string(bytes.TrimSpace(printed))); address != "" {
+		b.gpu.Device.Info.PCIAddress = address
+		return
+	}
+	b.note("pci.bus_id", printed)
+}
+
+// setDriver takes a version only: from driver 610 on the old name may print that another name is to be used.
+func setDriver(b *builder, printed []byte) {
+	if printed = bytes.TrimSpace(printed); digits(printed) > 0 {
+		b.listing.DriverVersion = text(printed)
+	}
+}
+
+// setKernelDriver takes the driver version from its newer name, where the old one did not print it.
+func setKernelDriver(b *builder, printed []byte) {
+	if b.listing.DriverVersion == "" {
+		setDriver(b, printed)
+	}
+}
+
+func setIndex(b *builder, printed []byte) {
+	if v, ok := integer(printed, unitCount); ok && v < maxGPUs {
+		b.gpu.Device.Index = gpu.Some(int(v))
+		return
+	}
+	b.note("index", printed)
+}
+
+// setMinor takes the number of the device node, which a GPU without a node does not have.
+func setMinor(b *builder, printed []byte) {
+	if v, ok := integer(printed, unitCount); ok {
+		b.gpu.Minor = gpu.Some(v)
+		return
+	}
+	b.gpu.MinorFailed = b.note("minor_number", printed) == reasonError
+}
+
+// setPState reads P0 to P15.
+func setPState(b *builder, printed []byte) {
+	if name, found := bytes.CutPrefix(bytes.TrimSpace(printed), []byte("P")); found {
+		if v, ok := integer(name, unitCount); ok {
+			b.gpu.Device.PerformanceState = gpu.Some(v)
+			return
+		}
+	}
+	if string(bytes.TrimSpace(inBrackets(printed))) != "Unknown" {
+		b.note("pstate", printed)
+	}
+}
+
+func setFan(b *builder, printed []byte) {
+	if v, ok := number(printed, unitFraction); ok && v >= 0 {
+		b.gpu.Device.Fans = []gpu.Fan{{Location: "fan0", Ratio: gpu.Some(v)}}
+		return
+	}
+	b.note("fan.speed", printed)
+}
+
+func setReplays(b *builder, printed []byte) {
+	if v, ok := integer(printed, unitCount); ok {
+		b.gpu.Device.Errors = []gpu.ErrorCount{{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(v)}}
+		return
+	}
+	b.note("pcie.replay", printed)
+}
+
+// setRecovery reads the names of NVML's nvmlDeviceGpuRecoveryAction_t, as the tool and the header spell them.
+func setRecovery(b *builder, printed []byte) {
+	name := strings.NewReplacer(" ", "", "_", "", "-", "", "(", "", ")", "").Replace(strings.ToLower(text(inBrackets(printed))))
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "gpu"), "required")
+	action := gpu.RecoveryNone
+	switch name {
+	case "none":
+	case "reset":
+		action = gpu.RecoveryReset
+	case "reboot", "nodereboot", "systemreboot":
+		action = gpu.RecoveryReboot
+	case "drainp2p":
+		action = gpu.RecoveryDrainP2P
+	case "drainandreset", "drainreset":
+		action = gpu.RecoveryDrainAndReset
+	case "busreset", "resetbus":
+		action = gpu.RecoveryBusReset
+	case "imexdomain", "imexdomainrecovery", "recoverimexdomain":
+		action = gpu.RecoveryIMEXDomain
+	default:
+		b.note("gpu_recovery_action", printed)
+		return
+	}
+	b.gpu.Device.RecoveryAction = gpu.Some(action)
+}
+
+// setUnreachable reads the message that stands in the place of a GPU that cannot be reached. The place, often all that is
+// known, identifies the GPU.
+func setUnreachable(b *builder, printed []byte) {
+	u, ok := unreachable(printed)
+	if !ok {
+		return
+	}
+	b.begin()
+	b.gpu.Device.Index = u.Index
+	b.gpu.Device.Info.PCIAddress = u.PCI
+	b.gpu.Device.AddFault(u.Fault(), u.Reason)
+	b.gpu.Unreadable = true
+	b.end()
+}

@@ -1,0 +1,32 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import "github.com/otelgpu/gpureceiver/internal/gpu"
+
+// xmlMIGDevice reads a MIG device. Of the values that change, the tool prints its memory and its errors only.
+func xmlMIGDevice() *element {
+	e := branch(map[string]*element{
+		"index":               leaf(integerOf("mig.index", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.migDevice.Index })),
+		"gpu_instance_id":     leaf(integerOf("mig.gi", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.migDevice.GI })),
+		"compute_instance_id": leaf(integerOf("mig.ci", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.migDevice.CI })),
+		"uuid":                leaf(textOf("mig.uuid", func(b *builder) *string { return &b.migDevice.UUID })),
+		"fb_memory_usage":     branch(frameBuffer(func(b *builder) *gpu.Memory { return &b.migDevice.Memory })),
+		"device_attributes": branch(map[string]*element{"shared": branch(map[string]*element{
+			"multiprocessor_count": leaf(integerOf("mig.multiprocessors", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.migDevice.Multiprocessors })),
+		})}),
+		"ecc_error_count": branch(map[string]*element{"volatile_count": branch(map[string]*element{
+			"sram_uncorrectable": leaf(integerOf("mig.ecc", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.migDevice.Uncorrected })),
+		})}),
+	})
+	e.open = func(b *builder, _ []byte) { b.migDevice = MIGDevice{} }
+	e.end = func(b *builder, _ []byte) {
+		if len(b.gpu.MIGDevices) >= maxMIG {
+			b.listing.Dropped++
+			return
+		}
+		b.gpu.MIGDevices = append(b.gpu.MIGDevices, b.migDevice)
+	}
+	return e
+}
