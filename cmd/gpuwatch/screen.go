@@ -19,7 +19,8 @@ type screen struct {
 	terminal bool
 	last     time.Time
 	started  time.Time
-	said     bool // that no GPU was found
+	said     bool   // that no GPU was found
+	why      string // as printed with it
 }
 
 // every is how often the view is drawn where it cannot be drawn in place.
@@ -53,13 +54,20 @@ func (s *screen) draw(v *view, now time.Time) {
 	_, _ = io.WriteString(s.out, b.String())
 }
 
-// drawNothing says once that there is no GPU, and that the collector keeps looking.
+// drawNothing prints, once for each set of reasons, that there is no GPU and why.
 func (s *screen) drawNothing(v *view, now time.Time) {
-	if s.said || len(v.sent) == 0 && now.Sub(s.started) < 5*time.Second {
+	if len(v.sent) == 0 && now.Sub(s.started) < 5*time.Second {
 		return
 	}
-	s.said = true
-	fmt.Fprintf(s.out, "No GPU found on this machine; looking again (why: %s). Ctrl-C ends.\n", s.options.log)
+	why := strings.Join(reasons(s.options.log), "\n  ")
+	if s.said && why == s.why {
+		return
+	}
+	s.said, s.why = true, why
+	fmt.Fprintf(s.out, "No GPU found on this machine; looking again. Ctrl-C ends. Log: %s\n", s.options.log)
+	if why != "" {
+		fmt.Fprintf(s.out, "  %s\n", why)
+	}
 }
 
 func table(out io.Writer, v *view) {
