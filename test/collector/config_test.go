@@ -82,7 +82,7 @@ func TestExamplesShowNothingStale(t *testing.T) {
 				require.NoError(t, err, "exporters::%s::metric_expiration: %q", key, set)
 				assert.LessOrEqual(t, expiration, 5*interval)
 				assert.Greater(t, expiration, interval)
-				assert.Equal(t, true, exporters.Get(key+"::resource_to_telemetry_conversion::enabled"))
+				assert.Equal(t, []any{"*"}, exporters.Get(key+"::resource_constant_labels::included"))
 			}
 		})
 	}

@@ -53,7 +53,7 @@ receivers:
   otlp: {protocols: {http: {endpoint: OTLP}}}
 exporters:
   prometheus/flat: {endpoint: FLAT}
-  prometheus/whole: {endpoint: WHOLE, resource_to_telemetry_conversion: {enabled: true}}
+  prometheus/whole: {endpoint: WHOLE, resource_constant_labels: {included: ["*"]}}
 service:
   telemetry: {metrics: {level: none}}
   pipelines:

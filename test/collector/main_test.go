@@ -98,7 +98,7 @@ exporters:
   prometheus:
     endpoint: PAGE
     metric_expiration: 2s
-    resource_to_telemetry_conversion: {enabled: true}
+    resource_constant_labels: {included: ["*"]}
 extensions:
   health_check:
     http: {endpoint: STATUS}

@@ -48,7 +48,7 @@ const (
 	gpuReceiver   = "gpu: {collection_interval: INTERVAL, timeout: INTERVAL, initial_delay: 0s, metrics: METRICS, attribution: {node_name: node-a}, scrapers: {nvml: {library_path: LIBRARY}}}"
 	overHTTP      = "otlp_http: {endpoint: HTTP, compression: COMPRESSION}"
 	overGRPC      = "otlp_grpc: {endpoint: GRPC, compression: COMPRESSION, tls: {insecure: true}}"
-	prometheus    = "prometheus: {endpoint: PAGE, metric_expiration: 90s, resource_to_telemetry_conversion: {enabled: true}}"
+	prometheus    = "prometheus: {endpoint: PAGE, metric_expiration: 90s, resource_constant_labels: {included: [\"*\"]}}"
 	nowhere       = "debug: {verbosity: basic, sampling_initial: 1, sampling_thereafter: 1000000}"
 
 	configuration = `
