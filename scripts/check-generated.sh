@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Regenerates into a copy and compares: what is generated must be what is committed.
+# Generates into a copy and fails if the result differs from what is committed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-# A name of another kind than gpureceiver, to show that the name of the checkout does not matter.
+# Not called gpureceiver: the name of the checkout must not matter.
 mkdir "$copy/checkout"
 git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy/checkout"
 "$copy/checkout/scripts/generate.sh"

@@ -953,7 +953,6 @@ func (m *metricContainerGpuAllocated) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1011,7 +1010,6 @@ func (m *metricContainerGpuEnergy) recordDataPoint(start pcommon.Timestamp, ts p
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1069,7 +1067,6 @@ func (m *metricContainerGpuIdleTime) recordDataPoint(start pcommon.Timestamp, ts
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1127,7 +1124,6 @@ func (m *metricContainerGpuMemoryLimit) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1185,7 +1181,6 @@ func (m *metricContainerGpuMemoryUsage) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1241,7 +1236,6 @@ func (m *metricContainerGpuPower) recordDataPoint(start pcommon.Timestamp, ts pc
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1297,7 +1291,6 @@ func (m *metricContainerGpuUtilization) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -1356,7 +1349,6 @@ func (m *metricHwEnergy) recordDataPoint(start pcommon.Timestamp, ts pcommon.Tim
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
 	for _, op := range options {
@@ -1415,7 +1407,6 @@ func (m *metricHwErrors) recordDataPoint(start pcommon.Timestamp, ts pcommon.Tim
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
@@ -1473,7 +1464,6 @@ func (m *metricHwFanSpeedRatio) recordDataPoint(start pcommon.Timestamp, ts pcom
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
 	for _, op := range options {
@@ -1532,7 +1522,6 @@ func (m *metricHwGpuAllocated) recordDataPoint(start pcommon.Timestamp, ts pcomm
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1590,7 +1579,6 @@ func (m *metricHwGpuCount) recordDataPoint(start pcommon.Timestamp, ts pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.presence", hwGpuPresenceAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1648,7 +1636,6 @@ func (m *metricHwGpuEccLifetime) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -1707,7 +1694,6 @@ func (m *metricHwGpuFault) recordDataPoint(start pcommon.Timestamp, ts pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -1766,7 +1752,6 @@ func (m *metricHwGpuInfo) recordDataPoint(start pcommon.Timestamp, ts pcommon.Ti
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -1824,7 +1809,6 @@ func (m *metricHwGpuInterconnectIo) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("network.io.direction", networkIoDirectionAttributeValue)
@@ -1884,7 +1868,6 @@ func (m *metricHwGpuInterconnectLinkErrors) recordDataPoint(start pcommon.Timest
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(4 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
 	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
@@ -1945,7 +1928,6 @@ func (m *metricHwGpuInterconnectLinkIo) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(4 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
 	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
@@ -2006,7 +1988,6 @@ func (m *metricHwGpuIo) recordDataPoint(start pcommon.Timestamp, ts pcommon.Time
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("network.io.direction", networkIoDirectionAttributeValue)
 	for _, op := range options {
@@ -2063,7 +2044,6 @@ func (m *metricHwGpuMemoryControllerUtilization) recordDataPoint(start pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2121,7 +2101,6 @@ func (m *metricHwGpuMemoryLimit) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2179,7 +2158,6 @@ func (m *metricHwGpuMemoryPagesRetired) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -2238,7 +2216,6 @@ func (m *metricHwGpuMemoryProtectedUsage) recordDataPoint(start pcommon.Timestam
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2296,7 +2273,6 @@ func (m *metricHwGpuMemoryRemapState) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.remap.state", hwGpuRemapStateAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -2355,7 +2331,6 @@ func (m *metricHwGpuMemoryReserved) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2413,7 +2388,6 @@ func (m *metricHwGpuMemoryRowsRemapped) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -2472,7 +2446,6 @@ func (m *metricHwGpuMemorySystemLimit) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2530,7 +2503,6 @@ func (m *metricHwGpuMemorySystemUsage) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2588,7 +2560,6 @@ func (m *metricHwGpuMemoryUsage) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2644,7 +2615,6 @@ func (m *metricHwGpuMemoryUtilization) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2702,7 +2672,6 @@ func (m *metricHwGpuMemoryVisibleLimit) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2760,7 +2729,6 @@ func (m *metricHwGpuMemoryVisibleUsage) recordDataPoint(start pcommon.Timestamp,
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2816,7 +2784,6 @@ func (m *metricHwGpuModulePower) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2872,7 +2839,6 @@ func (m *metricHwGpuPcieGeneration) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2928,7 +2894,6 @@ func (m *metricHwGpuPcieGenerationLimit) recordDataPoint(start pcommon.Timestamp
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -2984,7 +2949,6 @@ func (m *metricHwGpuPcieWidth) recordDataPoint(start pcommon.Timestamp, ts pcomm
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3040,7 +3004,6 @@ func (m *metricHwGpuPcieWidthLimit) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3096,7 +3059,6 @@ func (m *metricHwGpuPerformanceState) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3152,7 +3114,6 @@ func (m *metricHwGpuPipeUtilization) recordDataPoint(start pcommon.Timestamp, ts
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.pipe", hwGpuPipeAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3209,7 +3170,6 @@ func (m *metricHwGpuPowerInstant) recordDataPoint(start pcommon.Timestamp, ts pc
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3267,7 +3227,6 @@ func (m *metricHwGpuRecoveryAction) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.recovery.action", hwGpuRecoveryActionAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3324,7 +3283,6 @@ func (m *metricHwGpuSmOccupancy) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(1 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
 		op.apply(dp)
@@ -3380,7 +3338,6 @@ func (m *metricHwGpuSpeed) recordDataPoint(start pcommon.Timestamp, ts pcommon.T
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.clock_domain", hwGpuClockDomainAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3437,7 +3394,6 @@ func (m *metricHwGpuSpeedLimit) recordDataPoint(start pcommon.Timestamp, ts pcom
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.clock_domain", hwGpuClockDomainAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
@@ -3495,7 +3451,6 @@ func (m *metricHwGpuTemperatureMargin) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
 	for _, op := range options {
@@ -3554,7 +3509,6 @@ func (m *metricHwGpuThrottleTime) recordDataPoint(start pcommon.Timestamp, ts pc
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.throttle.reason", hwGpuThrottleReasonAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3613,7 +3567,6 @@ func (m *metricHwGpuThrottled) recordDataPoint(start pcommon.Timestamp, ts pcomm
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.throttle.reason", hwGpuThrottleReasonAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3670,7 +3623,6 @@ func (m *metricHwGpuUtilization) recordDataPoint(start pcommon.Timestamp, ts pco
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	for _, op := range options {
@@ -3727,7 +3679,6 @@ func (m *metricHwPower) recordDataPoint(start pcommon.Timestamp, ts pcommon.Time
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
 	for _, op := range options {
@@ -3784,7 +3735,6 @@ func (m *metricHwPowerLimit) recordDataPoint(start pcommon.Timestamp, ts pcommon
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
@@ -3844,7 +3794,6 @@ func (m *metricHwStatus) recordDataPoint(start pcommon.Timestamp, ts pcommon.Tim
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.state", hwStateAttributeValue)
 	dp.Attributes().PutStr("hw.type", hwTypeAttributeValue)
@@ -3902,7 +3851,6 @@ func (m *metricHwTemperature) recordDataPoint(start pcommon.Timestamp, ts pcommo
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
 	for _, op := range options {
@@ -3959,7 +3907,6 @@ func (m *metricHwTemperatureLimit) recordDataPoint(start pcommon.Timestamp, ts p
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
 	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
@@ -4019,7 +3966,6 @@ func (m *metricK8sClusterGpuPodsPending) recordDataPoint(start pcommon.Timestamp
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(attributesOf(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -4076,7 +4022,6 @@ func (m *metricK8sContainerGpuRequest) recordDataPoint(start pcommon.Timestamp, 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(attributesOf(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -4133,7 +4078,6 @@ func (m *metricK8sNodeGpuAllocatable) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(attributesOf(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -4190,7 +4134,6 @@ func (m *metricK8sNodeGpuCapacity) recordDataPoint(start pcommon.Timestamp, ts p
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(attributesOf(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -4247,7 +4190,6 @@ func (m *metricK8sNodeGpuRequested) recordDataPoint(start pcommon.Timestamp, ts 
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(attributesOf(options))
 	for _, op := range options {
 		op.apply(dp)
 	}
@@ -4304,7 +4246,6 @@ func (m *metricProcessGpuMemoryUsage) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetIntValue(val)
-	dp.Attributes().EnsureCapacity(2 + attributesOf(options))
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
 	for _, op := range options {
@@ -4361,7 +4302,6 @@ func (m *metricProcessGpuUtilization) recordDataPoint(start pcommon.Timestamp, t
 	dp.SetStartTimestamp(start)
 	dp.SetTimestamp(ts)
 	dp.SetDoubleValue(val)
-	dp.Attributes().EnsureCapacity(3 + attributesOf(options))
 	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutInt("process.pid", processPidAttributeValue)

@@ -8,24 +8,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// StartTime is an option that gives a point a start time of its own: the builder gives every point the same one, although
-// counters start at different times. Set it, then record with it; it may be set anew for the next point.
-//
-// It stands beside the generated code because options cannot be written outside this package.
-type StartTime struct{ Timestamp pcommon.Timestamp }
+// WithPointStartTime sets the start time of one point. The builder gives all points the same start time, but each counter
+// starts at a time of its own. The option is in this package because mdatagen does not export the method of options.
+func WithPointStartTime(start pcommon.Timestamp) MetricAttributeOption { return pointStartTime(start) }
 
-func (s *StartTime) apply(dp pmetric.NumberDataPoint) { dp.SetStartTimestamp(s.Timestamp) }
+type pointStartTime pcommon.Timestamp
 
-// StartBy has all points of this builder start at that time, if they would start later: where the clock was set back, a
-// builder was made in the future.
+func (s pointStartTime) apply(dp pmetric.NumberDataPoint) { dp.SetStartTimestamp(pcommon.Timestamp(s)) }
+
+// StartBy makes the points of this builder start at ts or earlier. A builder starts at the time when it was made, which is in the
+// future after the clock was set back.
 func (mb *MetricsBuilder) StartBy(ts pcommon.Timestamp) { mb.startTime = min(mb.startTime, ts) }
-
-// attributesOf is how many attributes the options add. A start time is the first of them or none.
-func attributesOf(options []MetricAttributeOption) int {
-	if len(options) > 0 {
-		if _, start := options[0].(*StartTime); start {
-			return len(options) - 1
-		}
-	}
-	return len(options)
-}

@@ -190,7 +190,7 @@ func mapKeys[V any](m map[string]V) func(func(string) bool) {
 }
 
 // notSent are readings that others need, or none yet.
-var notSent = regexp.MustCompile(`\.(Index|GPUInstance|ComputeInstance|NUMANode)$`)
+var notSent = regexp.MustCompile(`\.(Index|GPUInstance|ComputeInstance|Partition|NUMANode)$`)
 
 // Without a single reading exactly its own points are gone, and no other changes.
 func TestEachReadingAlone(t *testing.T) {

@@ -15,23 +15,23 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// ClusterRecorder records how a cluster's GPUs are requested. It is not safe for concurrent use.
+// ClusterRecorder records the requests for the GPUs of a cluster. It is not safe for concurrent use.
 type ClusterRecorder struct {
-	mb        *metadata.MetricsBuilder
+	builder   *metadata.MetricsBuilder
 	resources *metadata.ResourceBuilder
 	name      string
 }
 
-// NewCluster returns a recorder of the cluster of this name; the name may be empty.
+// NewCluster returns a recorder of a cluster. The name of the cluster may be empty.
 func NewCluster(config metadata.MetricsBuilderConfig, settings receiver.Settings, name string) *ClusterRecorder {
-	mb := metadata.NewMetricsBuilder(config, settings)
-	return &ClusterRecorder{mb: mb, resources: mb.NewResourceBuilder(), name: name}
+	builder := metadata.NewMetricsBuilder(config, settings)
+	return &ClusterRecorder{builder: builder, resources: builder.NewResourceBuilder(), name: name}
 }
 
 // Record returns the metrics of a snapshot: one resource for each node and each container, and one for the cluster.
 func (r *ClusterRecorder) Record(s cluster.Snapshot, now time.Time) pmetric.Metrics {
 	ts := pcommon.NewTimestampFromTime(now)
-	r.mb.StartBy(ts)
+	r.builder.StartBy(ts)
 	r.pending(ts, s.Pending)
 	for start := 0; start < len(s.Nodes); {
 		end := start
@@ -59,17 +59,17 @@ func (r *ClusterRecorder) Record(s cluster.Snapshot, now time.Time) pmetric.Metr
 		r.emit()
 		start = end
 	}
-	return r.mb.Emit()
+	return r.builder.Emit()
 }
 
 func (r *ClusterRecorder) emit() {
 	setText(r.name, r.resources.SetK8sClusterName)
-	r.mb.EmitForResource(metadata.WithResource(r.resources.Emit()))
+	r.builder.EmitForResource(metadata.WithResource(r.resources.Emit()))
 }
 
 func (r *ClusterRecorder) pending(ts pcommon.Timestamp, all []cluster.Pending) {
 	for _, p := range all {
-		r.mb.RecordK8sClusterGpuPodsPendingDataPoint(ts, p.Pods, r.options(p.Resource)...)
+		r.builder.RecordK8sClusterGpuPodsPendingDataPoint(ts, p.Pods, r.options(p.Resource)...)
 	}
 	r.emit()
 }
@@ -81,9 +81,9 @@ func (r *ClusterRecorder) node(ts pcommon.Timestamp, n *cluster.NodeResource) {
 			point(ts, v, opts...)
 		}
 	}
-	record(n.Capacity, r.mb.RecordK8sNodeGpuCapacityDataPoint)
-	record(n.Allocatable, r.mb.RecordK8sNodeGpuAllocatableDataPoint)
-	record(gpu.Some(n.Requested), r.mb.RecordK8sNodeGpuRequestedDataPoint)
+	record(n.Capacity, r.builder.RecordK8sNodeGpuCapacityDataPoint)
+	record(n.Allocatable, r.builder.RecordK8sNodeGpuAllocatableDataPoint)
+	record(gpu.Some(n.Requested), r.builder.RecordK8sNodeGpuRequestedDataPoint)
 }
 
 func (r *ClusterRecorder) request(ts pcommon.Timestamp, q *cluster.Request) {
@@ -91,10 +91,10 @@ func (r *ClusterRecorder) request(ts pcommon.Timestamp, q *cluster.Request) {
 		metadata.WithK8sNamespaceNameMetricAttribute(q.Namespace),
 		metadata.WithK8sPodNameMetricAttribute(q.Pod),
 		metadata.WithK8sContainerNameMetricAttribute(q.Container))
-	r.mb.RecordK8sContainerGpuRequestDataPoint(ts, q.Count, opts...)
+	r.builder.RecordK8sContainerGpuRequestDataPoint(ts, q.Count, opts...)
 }
 
-// options tell the resource's name, and the cluster's where it has one.
+// options returns the attributes for the requested resource and for the name of the cluster.
 func (r *ClusterRecorder) options(resource string) []metadata.MetricAttributeOption {
 	opts := []metadata.MetricAttributeOption{metadata.WithK8sResourceNameMetricAttribute(resource)}
 	return withText(opts, r.name, metadata.WithK8sClusterNameMetricAttribute)

@@ -12,148 +12,118 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// allocation records whether anyone holds the device, where that could be read.
-func (p *point) allocation() {
-	if p.device.HoldersKnown {
-		p.mb.RecordHwGpuAllocatedDataPoint(p.ts, flag(len(p.device.Holders) > 0), p.device.ID, p.id.gauge()...)
+// containerMetrics is the table of the metrics of containers. Attribution computes them from the groups.
+func containerMetrics(m *metadata.MetricsConfig) []metric[*containerPoints] {
+	const shares = gpu.GroupProcesses | gpu.GroupProcessUtilization | gpu.GroupUtilization
+	type use = gpu.ContainerUse
+	return []metric[*containerPoints]{
+		// 0 for a container that uses a device which it does not hold.
+		{m.ContainerGpuAllocated.Enabled, gpu.GroupProcesses, recordContainerAllocated},
+		{m.ContainerGpuEnergy.Enabled, shares | gpu.GroupEnergy, containerTotal(func(u *use) gpu.Counter[float64] { return u.Energy }, (*builder).RecordContainerGpuEnergyDataPoint)},
+		{m.ContainerGpuIdleTime.Enabled, shares, containerTotal(func(u *use) gpu.Counter[float64] { return u.IdleTime }, (*builder).RecordContainerGpuIdleTimeDataPoint)},
+		{m.ContainerGpuMemoryLimit.Enabled, gpu.GroupProcesses | gpu.GroupMemory, containerValue(func(u *use) gpu.Opt[int64] { return u.MemoryLimit }, (*builder).RecordContainerGpuMemoryLimitDataPoint)},
+		{m.ContainerGpuMemoryUsage.Enabled, gpu.GroupProcesses | gpu.GroupMemory, containerValue(func(u *use) gpu.Opt[int64] { return u.MemoryUsage }, (*builder).RecordContainerGpuMemoryUsageDataPoint)},
+		{m.ContainerGpuPower.Enabled, shares | gpu.GroupPower, containerValue(func(u *use) gpu.Opt[float64] { return u.Power }, (*builder).RecordContainerGpuPowerDataPoint)},
+		{m.ContainerGpuUtilization.Enabled, shares | gpu.GroupMediaUtilization, recordContainerUtilization},
 	}
 }
 
-// recordContainers emits one resource for each container, with the points of each device that it holds or uses.
+// containerPoints records the points of one container on one device.
+type containerPoints struct {
+	builder  *builder
+	ts       pcommon.Timestamp
+	use      *gpu.ContainerUse
+	identity []metadata.MetricAttributeOption // what identifies the container on its points
+}
+
+// recordContainers emits one resource for each container, with points for each device that it holds or uses.
 func (r *Recorder) recordContainers(ts pcommon.Timestamp, node *gpu.Node) {
-	done := r.done[:0]
+	var containers []*gpu.Container
+	uses := map[*gpu.Container][]*gpu.ContainerUse{}
 	for i := range node.Containers {
-		c := node.Containers[i].Container
-		if slices.Contains(done, c) {
-			continue
+		use := &node.Containers[i]
+		if uses[use.Container] == nil {
+			containers = append(containers, use.Container)
 		}
-		done = append(done, c)
-		opts := containerOptions(c, named(node.Containers, c))
-		for j := i; j < len(node.Containers); j++ {
-			if use := &node.Containers[j]; use.Container == c {
-				r.recordUse(ts, use, opts)
+		uses[use.Container] = append(uses[use.Container], use)
+	}
+	bearers := map[containerName]int{}
+	for _, c := range containers {
+		bearers[nameOf(c)]++
+	}
+	for _, c := range containers {
+		identity := containerIdentity(c, bearers[nameOf(c)] == 1)
+		for _, use := range uses[c] {
+			points := &containerPoints{builder: r.builder, ts: ts, use: use, identity: identity}
+			for _, m := range r.containers {
+				m.record(points)
 			}
 		}
-		r.resources.Reserve(ofContainer + len(c.Labels))
-		r.setHost(&node.Host)
-		setContainer(r.resources, c)
-		r.users.EmitForResource(metadata.TakeResource(withLabels(r.resources.Emit(), c)))
+		r.emit(containerResource(r.resources, &node.Host, c))
 	}
-	clear(done) // keep no container alive until the next node
-	r.done = done[:0]
 }
 
-func (r *Recorder) recordUse(ts pcommon.Timestamp, use *gpu.ContainerUse, opts []metadata.MetricAttributeOption) {
-	if held, ok := use.Allocated.Get(); ok {
-		how := opts
-		if held {
-			how = append(how, allocators[use.DRA], sharings[use.Sharing])
-			how = withText(how, use.Resource, metadata.WithK8sResourceNameMetricAttribute)
-		}
-		r.users.RecordContainerGpuAllocatedDataPoint(ts, flag(held), use.DeviceID, how...)
+// containerName is what Kubernetes tells containers apart by. A container whose processes are stuck in the driver can exist
+// at the same time as the new container with its names.
+type containerName struct{ namespace, pod, container string }
+
+func nameOf(c *gpu.Container) containerName { return containerName{c.Namespace, c.PodName, c.Name} }
+
+// containerIdentity returns the attributes that identify a container on its points: its names if they are known and no other
+// container has them, otherwise its ID; where there is no Kubernetes, what stands for a container.
+func containerIdentity(c *gpu.Container, unique bool) []metadata.MetricAttributeOption {
+	var options []metadata.MetricAttributeOption
+	if !unique || c.Name == "" || c.PodName == "" {
+		options = withText(options, c.ID, metadata.WithContainerIDMetricAttribute)
 	}
+	options = withText(options, c.Name, metadata.WithK8sContainerNameMetricAttribute)
+	options = withText(options, c.Namespace, metadata.WithK8sNamespaceNameMetricAttribute)
+	options = withText(options, c.PodName, metadata.WithK8sPodNameMetricAttribute)
+	if len(options) == 0 {
+		options = withText(options, c.SlurmJob, metadata.WithSlurmJobIDMetricAttribute)
+		options = withText(options, c.SystemdUnit, metadata.WithSystemdUnitMetricAttribute)
+	}
+	return slices.Clip(options) // appending copies it
+}
+
+// containerValue records a quantity of which a container has one value for each device.
+func containerValue[N gpu.Number](of func(*gpu.ContainerUse) gpu.Opt[N], record recordFunc[N]) func(*containerPoints) {
+	return func(p *containerPoints) {
+		if v, ok := of(p.use).Get(); ok {
+			record(p.builder, p.ts, v, p.use.DeviceID, p.identity...)
+		}
+	}
+}
+
+// containerTotal records a counter that attribution keeps, which knows when it started.
+func containerTotal[N gpu.Number](of func(*gpu.ContainerUse) gpu.Counter[N], record recordFunc[N]) func(*containerPoints) {
+	return func(p *containerPoints) {
+		counter := of(p.use)
+		if v, ok := counter.Get(); ok {
+			// After the clock was set back, no point may end before it starts.
+			start := min(pcommon.NewTimestampFromTime(counter.Since()), p.ts)
+			record(p.builder, p.ts, v, p.use.DeviceID, append(p.identity, metadata.WithPointStartTime(start))...)
+		}
+	}
+}
+
+func recordContainerAllocated(p *containerPoints) {
+	held, ok := p.use.Allocated.Get()
+	if !ok {
+		return
+	}
+	options := p.identity
+	if held {
+		options = append(options, allocators[p.use.DRA], sharings[p.use.Sharing])
+		options = withText(options, p.use.Resource, metadata.WithK8sResourceNameMetricAttribute)
+	}
+	p.builder.RecordContainerGpuAllocatedDataPoint(p.ts, flag(held), p.use.DeviceID, options...)
+}
+
+func recordContainerUtilization(p *containerPoints) {
 	for task, name := range tasks {
-		if v, ok := use.Utilization[task].Get(); ok {
-			r.users.RecordContainerGpuUtilizationDataPoint(ts, v, name, use.DeviceID, opts...)
+		if v, ok := p.use.Utilization[task].Get(); ok {
+			p.builder.RecordContainerGpuUtilizationDataPoint(p.ts, v, name, p.use.DeviceID, p.identity...)
 		}
 	}
-	if v, ok := use.MemoryUsage.Get(); ok {
-		r.users.RecordContainerGpuMemoryUsageDataPoint(ts, v, use.DeviceID, opts...)
-	}
-	if v, ok := use.MemoryLimit.Get(); ok {
-		r.users.RecordContainerGpuMemoryLimitDataPoint(ts, v, use.DeviceID, opts...)
-	}
-	if v, ok := use.Power.Get(); ok {
-		r.users.RecordContainerGpuPowerDataPoint(ts, v, use.DeviceID, opts...)
-	}
-	if v, ok := use.Energy.Get(); ok {
-		r.users.RecordContainerGpuEnergyDataPoint(ts, v, use.DeviceID, append(opts, startOf(use.Energy, ts))...)
-	}
-	if v, ok := use.IdleTime.Get(); ok {
-		r.users.RecordContainerGpuIdleTimeDataPoint(ts, v, use.DeviceID, append(opts, startOf(use.IdleTime, ts))...)
-	}
-}
-
-// startOf is the start of a counter that we keep ourselves. Where the clock was set back, no point may end before it starts.
-func startOf(c gpu.Counter[float64], ts pcommon.Timestamp) *metadata.StartTime {
-	return &metadata.StartTime{Timestamp: min(pcommon.NewTimestampFromTime(c.Since()), ts)}
-}
-
-// named tells whether a container's names are known, and no other's: one whose processes are stuck in the driver stays beside
-// the one that was made anew.
-func named(all []gpu.ContainerUse, c *gpu.Container) bool {
-	return c.Name != "" && c.PodName != "" && !slices.ContainsFunc(all, func(u gpu.ContainerUse) bool {
-		o := u.Container
-		return o != c && o.PodName == c.PodName && o.Name == c.Name && o.Namespace == c.Namespace
-	})
-}
-
-// containerOptions tell a container apart on its points: by its names, by its id where they do not, or by what stands in for a
-// container where there is no Kubernetes.
-func containerOptions(c *gpu.Container, named bool) []metadata.MetricAttributeOption {
-	var opts []metadata.MetricAttributeOption
-	if !named {
-		opts = withText(opts, c.ID, metadata.WithContainerIDMetricAttribute)
-	}
-	opts = withText(opts, c.Name, metadata.WithK8sContainerNameMetricAttribute)
-	opts = withText(opts, c.Namespace, metadata.WithK8sNamespaceNameMetricAttribute)
-	opts = withText(opts, c.PodName, metadata.WithK8sPodNameMetricAttribute)
-	if len(opts) == 0 {
-		opts = withText(opts, c.SlurmJob, metadata.WithSlurmJobIDMetricAttribute)
-		opts = withText(opts, c.SystemdUnit, metadata.WithSystemdUnitMetricAttribute)
-	}
-	return slices.Clip(opts)
-}
-
-// ofContainer is about how many attributes setContainer adds.
-const ofContainer = 12
-
-// setContainer puts what is known of a container on the resource being built.
-func setContainer(rb *metadata.ResourceBuilder, c *gpu.Container) {
-	setText(c.ID, rb.SetContainerID)
-	setText(c.Namespace, rb.SetK8sNamespaceName)
-	setText(c.PodName, rb.SetK8sPodName)
-	setText(c.PodUID, rb.SetK8sPodUID)
-	setText(c.Name, rb.SetK8sContainerName)
-	setText(c.SystemdUnit, rb.SetSystemdUnit)
-	setText(c.SlurmJob, rb.SetSlurmJobID)
-	for _, owner := range c.Owners {
-		setOwner(rb, owner)
-	}
-	if len(c.Owners) > 0 {
-		top := c.Owners[len(c.Owners)-1]
-		setText(top.Kind, rb.SetK8sWorkloadKind)
-		setText(top.Name, rb.SetK8sWorkloadName)
-	}
-}
-
-// setOwner sets the conventions' own attributes of an owner; an owner of another kind has none.
-func setOwner(rb *metadata.ResourceBuilder, owner gpu.Owner) {
-	name, uid := func(string) {}, func(string) {}
-	switch owner.Kind {
-	case "ReplicaSet":
-		name, uid = rb.SetK8sReplicasetName, rb.SetK8sReplicasetUID
-	case "Deployment":
-		name, uid = rb.SetK8sDeploymentName, rb.SetK8sDeploymentUID
-	case "StatefulSet":
-		name, uid = rb.SetK8sStatefulsetName, rb.SetK8sStatefulsetUID
-	case "DaemonSet":
-		name, uid = rb.SetK8sDaemonsetName, rb.SetK8sDaemonsetUID
-	case "Job":
-		name, uid = rb.SetK8sJobName, rb.SetK8sJobUID
-	case "CronJob":
-		name, uid = rb.SetK8sCronjobName, rb.SetK8sCronjobUID
-	}
-	setText(owner.Name, name)
-	setText(owner.UID, uid)
-}
-
-// withLabels adds the pod labels and annotations that were asked for.
-func withLabels(res pcommon.Resource, c *gpu.Container) pcommon.Resource {
-	if c != nil {
-		for name, value := range c.Labels {
-			res.Attributes().PutStr(name, value)
-		}
-	}
-	return res
 }

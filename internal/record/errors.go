@@ -8,31 +8,31 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-func (p *point) errors() {
+func recordErrors(p *devicePoints) {
 	for _, e := range p.device.Errors {
 		if e.Lifetime {
-			p.lifetimeErrors(e)
 			continue
 		}
-		key := seriesKey{metric: counterErrors, kind: uint8(e.Type), number: e.XID, name: e.Block}
-		recordTotal(p, key, e.Count, func(total int64) {
-			p.mb.RecordHwErrorsDataPoint(p.ts, total, errorTypes[e.Type], p.device.ID, isGPU, p.errorOptions(e)...)
+		key := seriesKey{counter: counterErrors, kind: uint8(e.Type), number: e.XID, name: e.Block}
+		recordTotal(p, key, e.Count, func(total int64, options ...metadata.MetricAttributeOption) {
+			if e.Type == gpu.ErrorXID {
+				options = append(options, metadata.WithHwGpuXidMetricAttribute(e.XID))
+			}
+			options = withText(options, e.Block, metadata.WithHwGpuErrorBlockMetricAttribute)
+			p.builder.RecordHwErrorsDataPoint(p.ts, total, errorTypes[e.Type], p.device.ID, hwTypeGPU, options...)
 		})
 	}
 }
 
-func (p *point) lifetimeErrors(e gpu.ErrorCount) {
-	key := seriesKey{metric: counterECCLifetime, kind: uint8(e.Type), name: e.Block}
-	recordTotal(p, key, e.Count, func(total int64) {
-		p.mb.RecordHwGpuEccLifetimeDataPoint(p.ts, total, errorTypes[e.Type], p.device.ID, p.errorOptions(e)...)
-	})
-}
-
-// errorOptions adds what tells errors of one type apart.
-func (p *point) errorOptions(e gpu.ErrorCount) []metadata.MetricAttributeOption {
-	opts := p.id.counter()
-	if e.Type == gpu.ErrorXID {
-		opts = append(opts, metadata.WithHwGpuXidMetricAttribute(e.XID))
+func recordLifetimeErrors(p *devicePoints) {
+	for _, e := range p.device.Errors {
+		if !e.Lifetime {
+			continue
+		}
+		key := seriesKey{counter: counterECCLifetime, kind: uint8(e.Type), name: e.Block}
+		recordTotal(p, key, e.Count, func(total int64, options ...metadata.MetricAttributeOption) {
+			options = withText(options, e.Block, metadata.WithHwGpuErrorBlockMetricAttribute)
+			p.builder.RecordHwGpuEccLifetimeDataPoint(p.ts, total, errorTypes[e.Type], p.device.ID, options...)
+		})
 	}
-	return withText(opts, e.Block, metadata.WithHwGpuErrorBlockMetricAttribute)
 }

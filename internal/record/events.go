@@ -12,122 +12,122 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// EventRecorder records events as log records. The records are made here and not by the generated builder, which sets
-// neither severity, nor body, nor the time of observation, and orders records by kind instead of by time. What is around them
-// is the builder's: the resource, and whether it passes the filters.
+// EventRecorder records events as log records. It builds the records itself, because the generated builder sets neither the
+// severity, nor the body, nor the observed time, and sorts records by event instead of time. The generated builder adds the
+// resource and applies its filters.
 type EventRecorder struct {
-	config    metadata.EventsConfig
-	lb        *metadata.LogsBuilder
+	events    [gpu.NumEventTypes]event
+	builder   *metadata.LogsBuilder
 	resources *metadata.ResourceBuilder
+}
+
+// event is one line of the table of events.
+type event struct {
+	name    string
+	enabled bool
+	needs   gpu.Group // what a source reads for it
+}
+
+// eventTable is the table of events.
+func eventTable(e *metadata.EventsConfig) [gpu.NumEventTypes]event {
+	return [gpu.NumEventTypes]event{
+		gpu.EventXID:            {"hw.gpu.xid", e.HwGpuXid.Enabled, gpu.GroupEvents},
+		gpu.EventStatus:         {"hw.gpu.status", e.HwGpuStatus.Enabled, gpu.GroupRemappedRows | gpu.GroupRecovery},
+		gpu.EventProcessStarted: {"process.gpu.started", e.ProcessGpuStarted.Enabled, gpu.GroupProcesses},
+		gpu.EventProcessExited:  {"process.gpu.exited", e.ProcessGpuExited.Enabled, gpu.GroupProcesses},
+	}
+}
+
+// eventNeeds returns what a source reads for the enabled events.
+func eventNeeds(e *metadata.EventsConfig) gpu.Group {
+	var needs gpu.Group
+	for _, event := range eventTable(e) {
+		if event.enabled {
+			needs |= event.needs
+		}
+	}
+	return needs
 }
 
 // NewEvents returns a recorder of the events that the configuration enables. It is not safe for concurrent use.
 func NewEvents(config metadata.LogsBuilderConfig, settings receiver.Settings) *EventRecorder {
-	lb := metadata.NewLogsBuilder(config, settings)
-	return &EventRecorder{config: config.Events, lb: lb, resources: lb.NewResourceBuilder()}
+	builder := metadata.NewLogsBuilder(config, settings)
+	return &EventRecorder{events: eventTable(&config.Events), builder: builder, resources: builder.NewResourceBuilder()}
 }
 
-// Record returns the events of a host, observed now. Each record has the time of its event, a severity, and a body for a
-// person beside the attributes for machines.
+// Record returns the events of a host, with now as the observed time. Each record has the time of its event, a severity, and a body
+// for people in addition to the attributes.
 func (r *EventRecorder) Record(host *gpu.Host, events []gpu.Event, now pcommon.Timestamp) plog.Logs {
 	if len(events) == 0 {
-		return plog.NewLogs() // as at most intervals
+		return plog.NewLogs()
 	}
 	for i := range events {
-		name, enabled := r.name(events[i].Type)
-		if !enabled {
+		kind := r.events[events[i].Type]
+		if !kind.enabled {
 			continue
 		}
 		record := plog.NewLogRecord()
-		record.SetEventName(name)
+		record.SetEventName(kind.name)
 		record.SetObservedTimestamp(now)
-		fill(record, &events[i])
-		r.lb.AppendLogRecord(record)
+		setEvent(record, &events[i])
+		r.builder.AppendLogRecord(record)
 	}
-	return r.lb.Emit(metadata.WithLogsResource(r.resource(host)))
+	return r.builder.Emit(metadata.WithLogsResource(hostResource(r.resources, host)))
 }
 
-func (r *EventRecorder) name(t gpu.EventType) (string, bool) {
-	switch t {
-	case gpu.EventXID:
-		return "hw.gpu.xid", r.config.HwGpuXid.Enabled
-	case gpu.EventStatus:
-		return "hw.gpu.status", r.config.HwGpuStatus.Enabled
-	case gpu.EventProcessStarted:
-		return "process.gpu.started", r.config.ProcessGpuStarted.Enabled
-	case gpu.EventProcessExited:
-		return "process.gpu.exited", r.config.ProcessGpuExited.Enabled
-	default:
-		return "", false
+// attributes sets attributes of a log record; absent ones stay unset.
+type attributes struct{ pcommon.Map }
+
+func (a attributes) text(name, value string) {
+	if value != "" {
+		a.PutStr(name, value)
 	}
 }
 
-// resource is that of the host's metrics.
-func (r *EventRecorder) resource(host *gpu.Host) pcommon.Resource {
-	setText(host.Name, r.resources.SetHostName)
-	setText(host.NodeName, r.resources.SetK8sNodeName)
-	setText(host.ClusterName, r.resources.SetK8sClusterName)
-	res := r.resources.Emit()
-	for name, value := range host.Labels {
-		res.Attributes().PutStr(name, value)
-	}
-	return res
-}
-
-func fill(record plog.LogRecord, e *gpu.Event) {
+func setEvent(record plog.LogRecord, e *gpu.Event) {
 	record.SetTimestamp(pcommon.NewTimestampFromTime(e.Time))
 	record.SetSeverityNumber(severity(e))
 	if e.Message != "" {
 		record.Body().SetStr(e.Message)
 	}
-	attrs := record.Attributes()
-	put := func(name, text string) {
-		if text != "" {
-			attrs.PutStr(name, text)
-		}
-	}
-	put("hw.id", e.DeviceID)
-	put("hw.name", e.Name)
-	put("hw.model", e.Model)
-	put("hw.vendor", string(e.Vendor))
+	a := attributes{record.Attributes()}
+	a.text("hw.id", e.DeviceID)
+	a.text("hw.name", e.Name)
+	a.text("hw.model", e.Model)
+	a.text("hw.vendor", string(e.Vendor))
 	switch e.Type {
 	case gpu.EventXID:
-		attrs.PutInt("hw.gpu.xid", e.XID)
+		a.PutInt("hw.gpu.xid", e.XID)
 	case gpu.EventStatus:
-		put("hw.state", states[e.State].String())
+		a.text("hw.state", states[e.State].String())
 		if previous, ok := e.Previous.Get(); ok {
-			put("hw.state.previous", states[previous].String())
+			a.text("hw.state.previous", states[previous].String())
 		}
 	case gpu.EventProcessStarted, gpu.EventProcessExited:
-		fillProcess(attrs, e.Process)
+		setProcess(a, e.Process)
 	}
 }
 
-// fillProcess puts on a record which process it is about, and in which container it runs.
-func fillProcess(attrs pcommon.Map, p *gpu.Process) {
-	put := func(name, text string) {
-		if text != "" {
-			attrs.PutStr(name, text)
-		}
-	}
-	attrs.PutInt("process.pid", p.PID)
-	put("process.executable.name", p.Executable)
-	put("process.command", p.Command)
+// setProcess sets the process of an event and the container that it runs in.
+func setProcess(a attributes, p *gpu.Process) {
+	a.PutInt("process.pid", p.PID)
+	a.text("process.executable.name", p.Executable)
+	a.text("process.command", p.Command)
 	if !p.Created.IsZero() {
-		put("process.creation.time", iso8601(p.Created))
+		a.text("process.creation.time", iso8601(p.Created))
 	}
-	put("process.gpu.type", processTypeNames[p.Type])
+	a.text("process.gpu.type", processTypeNames[p.Type])
 	if c := p.Container; c != nil {
-		put("container.id", c.ID)
-		put("k8s.container.name", c.Name)
-		put("k8s.namespace.name", c.Namespace)
-		put("k8s.pod.name", c.PodName)
-		put("k8s.pod.uid", c.PodUID)
+		a.text("container.id", c.ID)
+		a.text("k8s.container.name", c.Name)
+		a.text("k8s.namespace.name", c.Namespace)
+		a.text("k8s.pod.name", c.PodName)
+		a.text("k8s.pod.uid", c.PodUID)
 	}
 }
 
-// severity of a change of state is that of the new state. An XID is a warning: many mean a fault of the program that used
-// the GPU; the code tells.
+// severity returns the severity of the new state for a change of state. An XID is a warning: many XIDs report a fault of the program
+// that used the GPU, and only the code distinguishes them.
 func severity(e *gpu.Event) plog.SeverityNumber {
 	switch {
 	case e.Type == gpu.EventXID:

@@ -4,6 +4,7 @@
 package record
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -167,14 +168,16 @@ func TestDisabledEvents(t *testing.T) {
 	})
 }
 
-// Each type has a name and a switch: a new one has to be given both.
-func TestEachEventTypeHasAName(t *testing.T) {
-	all := newEvents(func(c *metadata.LogsBuilderConfig) { enable(&c.Events, true) })
-	for eventType := range gpu.NumEventTypes {
-		name, enabled := all.name(eventType)
-		assert.NotEmpty(t, name, "type %d", eventType)
-		assert.True(t, enabled, "type %d", eventType)
+// Each event of the vocabulary is in the table with its name and its switch.
+func TestEachEventTypeIsInTheTable(t *testing.T) {
+	var names []string
+	for _, event := range newEvents(func(c *metadata.LogsBuilderConfig) { enable(&c.Events, true) }).events {
+		assert.True(t, event.enabled, event.name)
+		names = append(names, event.name)
 	}
-	name, _ := newEvents(nil).name(gpu.NumEventTypes)
-	assert.Empty(t, name)
+	declared := reflect.TypeFor[metadata.EventsConfig]()
+	require.Len(t, names, declared.NumField())
+	for i := range names {
+		assert.Contains(t, names, declared.Field(i).Tag.Get("mapstructure"))
+	}
 }

@@ -89,9 +89,7 @@ func newSettings() receiver.Settings { return receivertest.NewNopSettings(metada
 // newRecorder is a Recorder that was made at a known time, a minute before the first read.
 func newRecorder(cfg metadata.MetricsBuilderConfig) *Recorder {
 	r := New(cfg, newSettings())
-	made := metadata.WithStartTime(pcommon.NewTimestampFromTime(readAt.Add(-time.Minute)))
-	r.devices.Reset(made)
-	r.users.Reset(made)
+	r.builder.Reset(metadata.WithStartTime(pcommon.NewTimestampFromTime(readAt.Add(-time.Minute))))
 	return r
 }
 
@@ -242,7 +240,7 @@ func partition() gpu.Device {
 // otherGPU has what fullGPU cannot have at the same time.
 func otherGPU() gpu.Device {
 	return gpu.Device{
-		ID: amdID, Name: "card1", Model: "AMD Instinct MI300X", Vendor: gpu.AMD, Index: gpu.Some(1),
+		ID: amdID, Name: "card1", Model: "AMD Instinct MI300X", Vendor: gpu.AMD, Index: gpu.Some(1), Partition: gpu.Some(3),
 		Memory: gpu.Memory{
 			VisibleLimit: gpu.Some[int64](401), VisibleUsage: gpu.Some[int64](402),
 			SystemLimit: gpu.Some[int64](403), SystemUsage: gpu.Some[int64](404),
@@ -323,8 +321,9 @@ func TestFullNodeIsFull(t *testing.T) {
 	// An event tells one thing, so the one of the node has no fields of another kind; events have tests of their own. An
 	// error of a link has neither a code, nor a block, nor a lifetime. Who holds a device is in Containers, in full. Whether
 	// the machine was asked of a process is for attribution alone, and whether anything was read for the receiver's own metrics.
+	// CompleteIDs clears the location of a process.
 	empty = slices.DeleteFunc(empty, func(path string) bool {
-		return path == "Processes[].Unread" || path == "Unread" || strings.HasPrefix(path, "Events[].") || strings.HasPrefix(path, "Devices[].Interconnect.Links[].Errors[].") ||
+		return strings.HasPrefix(path, "Processes[].Location") || path == "Processes[].Unread" || path == "Unread" || strings.HasPrefix(path, "Events[].") || strings.HasPrefix(path, "Devices[].Interconnect.Links[].Errors[].") ||
 			strings.HasPrefix(path, "Devices[].Holders[].Container.")
 	})
 	assert.Empty(t, empty)

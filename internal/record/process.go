@@ -13,76 +13,59 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// recordProcesses emits one resource for each process, with one point for each device that it uses.
+// processMetrics is the table of the metrics of processes.
+func processMetrics(m *metadata.MetricsConfig) []metric[*processPoints] {
+	return []metric[*processPoints]{
+		{m.ProcessGpuMemoryUsage.Enabled, gpu.GroupProcesses, recordProcessMemory},
+		{m.ProcessGpuUtilization.Enabled, gpu.GroupProcesses | gpu.GroupProcessUtilization, recordProcessUtilization},
+	}
+}
+
+// processPoints records the points of one process on one device.
+type processPoints struct {
+	builder *builder
+	ts      pcommon.Timestamp
+	process *gpu.Process
+	options []metadata.MetricAttributeOption
+}
+
+// recordProcesses emits one resource for each process, with points for each device that it uses.
 func (r *Recorder) recordProcesses(ts pcommon.Timestamp, node *gpu.Node) {
-	if !r.config.ProcessGpuMemoryUsage.Enabled && !r.config.ProcessGpuUtilization.Enabled {
+	if len(r.processes) == 0 {
 		return
 	}
-	r.order = r.order[:0]
+	// Sources sort processes by device.
+	processes := make([]*gpu.Process, len(node.Processes))
 	for i := range node.Processes {
-		r.order = append(r.order, i)
+		processes[i] = &node.Processes[i]
 	}
-	// A source lists processes by device; here they are wanted by PID.
-	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(node.Processes[a].PID, node.Processes[b].PID) })
-	for start := 0; start < len(r.order); {
-		first := &node.Processes[r.order[start]]
-		end := start
-		for end < len(r.order) && node.Processes[r.order[end]].PID == first.PID {
-			r.recordProcess(ts, &node.Processes[r.order[end]])
-			end++
+	slices.SortStableFunc(processes, func(a, b *gpu.Process) int { return cmp.Compare(a.PID, b.PID) })
+	first := 0 // of the current PID
+	for i, p := range processes {
+		points := &processPoints{builder: r.builder, ts: ts, process: p}
+		if p.Type != gpu.ProcessUnknown {
+			points.options = processTypes[p.Type : p.Type+1]
 		}
-		r.users.EmitProcess(r.processResource(&node.Host, first))
-		start = end
+		for _, m := range r.processes {
+			m.record(points)
+		}
+		if i+1 == len(processes) || processes[i+1].PID != p.PID {
+			r.emit(processResource(r.resources, &node.Host, processes[first]))
+			first = i + 1
+		}
 	}
 }
 
-func (r *Recorder) recordProcess(ts pcommon.Timestamp, p *gpu.Process) {
-	var opts []metadata.MetricAttributeOption
-	if p.Type != gpu.ProcessUnknown {
-		opts = processTypes[p.Type : p.Type+1]
+func recordProcessMemory(p *processPoints) {
+	if v, ok := p.process.Memory.Get(); ok {
+		p.builder.RecordProcessGpuMemoryUsageDataPoint(p.ts, v, p.process.DeviceID, p.process.PID, p.options...)
 	}
-	if v, ok := p.Memory.Get(); ok {
-		r.users.RecordProcessGpuMemoryUsageDataPoint(ts, v, p.DeviceID, p.PID, opts...)
-	}
+}
+
+func recordProcessUtilization(p *processPoints) {
 	for task, name := range tasks {
-		if v, ok := p.Utilization[task].Get(); ok {
-			r.users.RecordProcessGpuUtilizationDataPoint(ts, v, name, p.DeviceID, p.PID, opts...)
+		if v, ok := p.process.Utilization[task].Get(); ok {
+			p.builder.RecordProcessGpuUtilizationDataPoint(p.ts, v, name, p.process.DeviceID, p.process.PID, p.options...)
 		}
 	}
-}
-
-func (r *Recorder) processResource(host *gpu.Host, p *gpu.Process) pcommon.Resource {
-	rb := r.resources
-	rb.Reserve(attributesOf(host, p))
-	r.setHost(host)
-	rb.SetProcessPid(p.PID)
-	if !p.Created.IsZero() {
-		rb.SetProcessCreationTime(iso8601(p.Created))
-	}
-	setText(p.Executable, rb.SetProcessExecutableName)
-	setText(p.Command, rb.SetProcessCommand)
-	setText(p.CommandLine, rb.SetProcessCommandLine)
-	setText(p.Owner, rb.SetProcessOwner)
-	if p.Container != nil {
-		setContainer(rb, p.Container)
-	}
-	return withLabels(rb.Emit(), p.Container)
-}
-
-// attributesOf is how many attributes a process's resource will have; of its container's, the most that there may be. There are
-// many processes, and room for more would be a good part of all memory that recording takes.
-func attributesOf(host *gpu.Host, p *gpu.Process) int {
-	count := 1 // process.pid
-	for _, text := range []string{host.Name, host.NodeName, host.ClusterName, p.Executable, p.Command, p.CommandLine, p.Owner} {
-		if text != "" {
-			count++
-		}
-	}
-	if !p.Created.IsZero() {
-		count++
-	}
-	if p.Container != nil {
-		count += ofContainer + len(p.Container.Labels)
-	}
-	return count
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// The vocabulary's values as attribute values. A test holds each table to be complete.
+// The values of the vocabulary as attribute values. A test checks that each table is complete.
 var (
 	tasks = [gpu.NumTasks]metadata.AttributeHwGpuTask{
 		gpu.TaskGeneral:     metadata.AttributeHwGpuTaskGeneral,
@@ -111,11 +111,11 @@ var (
 		gpu.SharingClaim:       metadata.WithHwGpuSharingMetricAttribute("shared_claim"),
 		gpu.SharingReplicas:    metadata.WithHwGpuSharingMetricAttribute("replicas"),
 	}
-	allocators = map[bool]metadata.MetricAttributeOption{ // by dynamic resource allocation or not
+	allocators = map[bool]metadata.MetricAttributeOption{ // by gpu.ContainerUse.DRA
 		true:  metadata.WithHwGpuAllocatorMetricAttribute("dra"),
 		false: metadata.WithHwGpuAllocatorMetricAttribute("device_plugin"),
 	}
-	// A process of unknown type has no name, and no option.
+	// A process of unknown type has neither a name nor an option.
 	processTypeNames = [gpu.NumProcessTypes]string{
 		gpu.ProcessCompute:         "compute",
 		gpu.ProcessGraphics:        "graphics",
@@ -130,5 +130,5 @@ var (
 	}
 )
 
-// StateName is what hw.state calls a state.
+// StateName returns the value of hw.state for a state.
 func StateName(s gpu.State) string { return states[s].String() }

@@ -111,7 +111,7 @@ func TestSeriesAreForgottenAfterAnHour(t *testing.T) {
 	for id := range r.starts.devices {
 		assert.Equal(t, "a", id, "nothing is kept of the others")
 	}
-	assert.Len(t, r.starts.devices["a"].all, 3)
+	assert.Len(t, r.starts.devices["a"], 3)
 }
 
 // However rarely a node is read, what each read has is not forgotten in between.

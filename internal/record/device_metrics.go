@@ -1,0 +1,73 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+// deviceMetrics is the table of the metrics of devices, sorted by name.
+func deviceMetrics(m *metadata.MetricsConfig) []metric[*devicePoints] {
+	// These faults of a device come from remapped rows and from the recovery action.
+	const health = gpu.GroupRemappedRows | gpu.GroupRecovery
+	const errorCounts = gpu.GroupECC | gpu.GroupPCIeReplay | gpu.GroupInterconnectErrors | gpu.GroupEvents
+	type device = gpu.Device
+	return []metric[*devicePoints]{
+		{m.HwEnergy.Enabled, gpu.GroupEnergy, recordEnergy},
+		{m.HwErrors.Enabled, errorCounts, recordErrors},
+		{m.HwFanSpeedRatio.Enabled, gpu.GroupFans, recordFans},
+		{m.HwGpuAllocated.Enabled, 0, recordAllocated},
+		{m.HwGpuEccLifetime.Enabled, gpu.GroupECCLifetime, recordLifetimeErrors},
+		{m.HwGpuFault.Enabled, health, recordFaults},
+		{m.HwGpuInfo.Enabled, 0, recordInfo},
+		{m.HwGpuInterconnectIo.Enabled, gpu.GroupInterconnect, recordInterconnectIO},
+		{m.HwGpuInterconnectLinkErrors.Enabled, gpu.GroupInterconnectLinks, recordLinkErrors},
+		{m.HwGpuInterconnectLinkIo.Enabled, gpu.GroupInterconnectLinks, recordLinkIO},
+		{m.HwGpuIo.Enabled, gpu.GroupPCIeIO, recordPCIeIO},
+		{m.HwGpuMemoryControllerUtilization.Enabled, gpu.GroupUtilization, value(func(d *device) gpu.Opt[float64] { return d.MemoryController }, (*builder).RecordHwGpuMemoryControllerUtilizationDataPoint)},
+		{m.HwGpuMemoryLimit.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.Limit }, (*builder).RecordHwGpuMemoryLimitDataPoint)},
+		{m.HwGpuMemoryPagesRetired.Enabled, gpu.GroupRemappedRows, recordPagesRetired},
+		{m.HwGpuMemoryProtectedUsage.Enabled, gpu.GroupProtectedMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.Protected }, (*builder).RecordHwGpuMemoryProtectedUsageDataPoint)},
+		{m.HwGpuMemoryRemapState.Enabled, gpu.GroupRemappedRows, recordRemapState},
+		{m.HwGpuMemoryReserved.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.Reserved }, (*builder).RecordHwGpuMemoryReservedDataPoint)},
+		{m.HwGpuMemoryRowsRemapped.Enabled, gpu.GroupRemappedRows, recordRowsRemapped},
+		{m.HwGpuMemorySystemLimit.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.SystemLimit }, (*builder).RecordHwGpuMemorySystemLimitDataPoint)},
+		{m.HwGpuMemorySystemUsage.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.SystemUsage }, (*builder).RecordHwGpuMemorySystemUsageDataPoint)},
+		{m.HwGpuMemoryUsage.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.Usage }, (*builder).RecordHwGpuMemoryUsageDataPoint)},
+		{m.HwGpuMemoryUtilization.Enabled, gpu.GroupMemory, value(memoryUtilization, (*builder).RecordHwGpuMemoryUtilizationDataPoint)},
+		{m.HwGpuMemoryVisibleLimit.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.VisibleLimit }, (*builder).RecordHwGpuMemoryVisibleLimitDataPoint)},
+		{m.HwGpuMemoryVisibleUsage.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.VisibleUsage }, (*builder).RecordHwGpuMemoryVisibleUsageDataPoint)},
+		{m.HwGpuModulePower.Enabled, gpu.GroupPowerDetail, value(func(d *device) gpu.Opt[float64] { return d.Power.Module }, (*builder).RecordHwGpuModulePowerDataPoint)},
+		{m.HwGpuPcieGeneration.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.Generation }, (*builder).RecordHwGpuPcieGenerationDataPoint)},
+		{m.HwGpuPcieGenerationLimit.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.GenerationLimit }, (*builder).RecordHwGpuPcieGenerationLimitDataPoint)},
+		{m.HwGpuPcieWidth.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.Width }, (*builder).RecordHwGpuPcieWidthDataPoint)},
+		{m.HwGpuPcieWidthLimit.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.WidthLimit }, (*builder).RecordHwGpuPcieWidthLimitDataPoint)},
+		{m.HwGpuPerformanceState.Enabled, gpu.GroupPerformanceState, value(func(d *device) gpu.Opt[int64] { return d.PerformanceState }, (*builder).RecordHwGpuPerformanceStateDataPoint)},
+		{m.HwGpuPipeUtilization.Enabled, gpu.GroupPipes, recordPipeUtilization},
+		{m.HwGpuPowerInstant.Enabled, gpu.GroupPowerDetail, value(func(d *device) gpu.Opt[float64] { return d.Power.Instant }, (*builder).RecordHwGpuPowerInstantDataPoint)},
+		{m.HwGpuRecoveryAction.Enabled, gpu.GroupRecovery, recordRecoveryAction},
+		{m.HwGpuSmOccupancy.Enabled, gpu.GroupPipes, value(func(d *device) gpu.Opt[float64] { return d.Occupancy }, (*builder).RecordHwGpuSmOccupancyDataPoint)},
+		{m.HwGpuSpeed.Enabled, gpu.GroupClocks, recordClockSpeeds},
+		{m.HwGpuSpeedLimit.Enabled, gpu.GroupClockLimits, recordClockLimits},
+		{m.HwGpuTemperatureMargin.Enabled, gpu.GroupTemperatureLimits, recordTemperatureMargins},
+		{m.HwGpuThrottleTime.Enabled, gpu.GroupThrottleTime, recordThrottleTimes},
+		{m.HwGpuThrottled.Enabled, gpu.GroupThrottle, recordThrottled},
+		{m.HwGpuUtilization.Enabled, gpu.GroupUtilization | gpu.GroupMediaUtilization, recordUtilization},
+		{m.HwPower.Enabled, gpu.GroupPower, recordPower},
+		{m.HwPowerLimit.Enabled, gpu.GroupPowerLimit, recordPowerLimits},
+		{m.HwStatus.Enabled, health, recordStatus},
+		{m.HwTemperature.Enabled, gpu.GroupTemperature, recordTemperatures},
+		{m.HwTemperatureLimit.Enabled, gpu.GroupTemperatureLimits, recordTemperatureLimits},
+	}
+}
+
+// value records a quantity of which a device has one value: its only attributes are those that identify the device.
+func value[N gpu.Number](of func(*gpu.Device) gpu.Opt[N], record recordFunc[N]) func(*devicePoints) {
+	return func(p *devicePoints) {
+		if v, ok := of(p.device).Get(); ok {
+			record(p.builder, p.ts, v, p.device.ID, p.identity...)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+const hwTypeGPU = metadata.AttributeHwTypeGpu
+
+// devicePoints records the points of one device.
+type devicePoints struct {
+	builder  *builder
+	ts       pcommon.Timestamp
+	device   *gpu.Device
+	identity []metadata.MetricAttributeOption // what every point of the device has in addition to hw.id
+	starts   *startTimes
+	series   deviceSeries
+}
+
+func newDevicePoints(r *Recorder, ts pcommon.Timestamp, d *gpu.Device) *devicePoints {
+	return &devicePoints{builder: r.builder, ts: ts, device: d, identity: deviceIdentity(d), starts: &r.starts, series: r.starts.device(d.ID)}
+}
+
+// deviceIdentity returns the attributes that identify a device on its points.
+func deviceIdentity(d *gpu.Device) []metadata.MetricAttributeOption {
+	var options []metadata.MetricAttributeOption
+	options = withText(options, d.Model, metadata.WithHwModelMetricAttribute)
+	options = withText(options, d.Name, metadata.WithHwNameMetricAttribute)
+	options = withText(options, d.Parent, metadata.WithHwParentMetricAttribute)
+	options = withText(options, string(d.Vendor), metadata.WithHwVendorMetricAttribute)
+	return slices.Clip(options) // appending copies it
+}
+
+// recordTotal records a point of a counter that starts at its own time. key tells the point from the other points of the device.
+func recordTotal[N gpu.Number](p *devicePoints, key seriesKey, counter gpu.Counter[N], record func(total N, options ...metadata.MetricAttributeOption)) {
+	total, ok := counter.Get()
+	if !ok {
+		return
+	}
+	start := p.starts.of(p.series, key, float64(total), p.device.Epoch, counter.Since())
+	record(total, append(p.identity, metadata.WithPointStartTime(start))...)
+}
+
+// recordInfo records hw.gpu.info, whose attributes describe the device.
+func recordInfo(p *devicePoints) {
+	info, options := &p.device.Info, p.identity
+	options = withText(options, info.DriverVersion, metadata.WithHwDriverVersionMetricAttribute)
+	options = withText(options, info.FirmwareVersion, metadata.WithHwFirmwareVersionMetricAttribute)
+	options = withText(options, info.ComputeCapability, metadata.WithHwGpuComputeCapabilityMetricAttribute)
+	options = withText(options, info.Profile, metadata.WithHwGpuPartitionProfileMetricAttribute)
+	options = withText(options, info.PCIAddress, metadata.WithHwGpuPciAddressMetricAttribute)
+	options = withText(options, info.Serial, metadata.WithHwSerialNumberMetricAttribute)
+	if numa, ok := info.NUMANode.Get(); ok {
+		options = append(options, metadata.WithHwGpuNumaNodeMetricAttribute(numa))
+	}
+	p.builder.RecordHwGpuInfoDataPoint(p.ts, 1, p.device.ID, options...)
+}
+
+// recordAllocated records whether the device is allocated to any container, if that is known.
+func recordAllocated(p *devicePoints) {
+	if p.device.HoldersKnown {
+		p.builder.RecordHwGpuAllocatedDataPoint(p.ts, flag(len(p.device.Holders) > 0), p.device.ID, p.identity...)
+	}
+}

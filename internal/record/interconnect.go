@@ -1,0 +1,66 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+const (
+	transmit = metadata.AttributeNetworkIoDirectionTransmit
+	receive  = metadata.AttributeNetworkIoDirectionReceive
+)
+
+// recordPCIeIO records the bytes over the link to the host.
+func recordPCIeIO(p *devicePoints) {
+	record := func(direction metadata.AttributeNetworkIoDirection, bytes gpu.Counter[int64]) {
+		key := seriesKey{counter: counterPCIe, kind: uint8(direction)}
+		recordTotal(p, key, bytes, func(total int64, options ...metadata.MetricAttributeOption) {
+			p.builder.RecordHwGpuIoDataPoint(p.ts, total, p.device.ID, direction, options...)
+		})
+	}
+	record(transmit, p.device.PCIe.Transmitted)
+	record(receive, p.device.PCIe.Received)
+}
+
+// recordInterconnectIO records the bytes over all links to other GPUs.
+func recordInterconnectIO(p *devicePoints) {
+	technology := linkTypes[p.device.Interconnect.Type]
+	record := func(direction metadata.AttributeNetworkIoDirection, bytes gpu.Counter[int64]) {
+		key := seriesKey{counter: counterInterconnect, kind: uint8(direction)}
+		recordTotal(p, key, bytes, func(total int64, options ...metadata.MetricAttributeOption) {
+			p.builder.RecordHwGpuInterconnectIoDataPoint(p.ts, total, technology, p.device.ID, direction, options...)
+		})
+	}
+	record(transmit, p.device.Interconnect.Transmitted)
+	record(receive, p.device.Interconnect.Received)
+}
+
+func recordLinkIO(p *devicePoints) {
+	technology := linkTypes[p.device.Interconnect.Type]
+	record := func(link string, direction metadata.AttributeNetworkIoDirection, bytes gpu.Counter[int64]) {
+		key := seriesKey{counter: counterLink, kind: uint8(direction), name: link}
+		recordTotal(p, key, bytes, func(total int64, options ...metadata.MetricAttributeOption) {
+			p.builder.RecordHwGpuInterconnectLinkIoDataPoint(p.ts, total, link, technology, p.device.ID, direction, options...)
+		})
+	}
+	for i := range p.device.Interconnect.Links {
+		link := &p.device.Interconnect.Links[i]
+		record(link.Name, transmit, link.Transmitted)
+		record(link.Name, receive, link.Received)
+	}
+}
+
+func recordLinkErrors(p *devicePoints) {
+	technology := linkTypes[p.device.Interconnect.Type]
+	for _, link := range p.device.Interconnect.Links {
+		for _, e := range link.Errors {
+			key := seriesKey{counter: counterLinkErrors, kind: uint8(e.Type), name: link.Name}
+			recordTotal(p, key, e.Count, func(total int64, options ...metadata.MetricAttributeOption) {
+				p.builder.RecordHwGpuInterconnectLinkErrorsDataPoint(p.ts, total, errorTypes[e.Type], link.Name, technology, p.device.ID, options...)
+			})
+		}
+	}
+}

@@ -1,0 +1,107 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+// hostResource returns the resource of node-level and device-level points and of events.
+func hostResource(rb *metadata.ResourceBuilder, host *gpu.Host) pcommon.Resource {
+	setHost(rb, host)
+	return withLabels(rb.Emit(), host.Labels)
+}
+
+func setHost(rb *metadata.ResourceBuilder, host *gpu.Host) {
+	setText(host.Name, rb.SetHostName)
+	setText(host.NodeName, rb.SetK8sNodeName)
+	setText(host.ClusterName, rb.SetK8sClusterName)
+}
+
+// containerResource returns the resource of a container on the host.
+func containerResource(rb *metadata.ResourceBuilder, host *gpu.Host, c *gpu.Container) pcommon.Resource {
+	setHost(rb, host)
+	setContainer(rb, c)
+	return withLabels(rb.Emit(), c.Labels)
+}
+
+func setContainer(rb *metadata.ResourceBuilder, c *gpu.Container) {
+	setText(c.ID, rb.SetContainerID)
+	setText(c.Namespace, rb.SetK8sNamespaceName)
+	setText(c.PodName, rb.SetK8sPodName)
+	setText(c.PodUID, rb.SetK8sPodUID)
+	setText(c.Name, rb.SetK8sContainerName)
+	setText(c.SystemdUnit, rb.SetSystemdUnit)
+	setText(c.SlurmJob, rb.SetSlurmJobID)
+	for _, owner := range c.Owners {
+		setOwner(rb, owner)
+	}
+	if len(c.Owners) > 0 {
+		top := c.Owners[len(c.Owners)-1]
+		setText(top.Kind, rb.SetK8sWorkloadKind)
+		setText(top.Name, rb.SetK8sWorkloadName)
+	}
+}
+
+// setOwner sets the attributes that the conventions have for the owner's kind. They have none for other kinds.
+func setOwner(rb *metadata.ResourceBuilder, owner gpu.Owner) {
+	name, uid := func(string) {}, func(string) {}
+	switch owner.Kind {
+	case "ReplicaSet":
+		name, uid = rb.SetK8sReplicasetName, rb.SetK8sReplicasetUID
+	case "Deployment":
+		name, uid = rb.SetK8sDeploymentName, rb.SetK8sDeploymentUID
+	case "StatefulSet":
+		name, uid = rb.SetK8sStatefulsetName, rb.SetK8sStatefulsetUID
+	case "DaemonSet":
+		name, uid = rb.SetK8sDaemonsetName, rb.SetK8sDaemonsetUID
+	case "Job":
+		name, uid = rb.SetK8sJobName, rb.SetK8sJobUID
+	case "CronJob":
+		name, uid = rb.SetK8sCronjobName, rb.SetK8sCronjobUID
+	}
+	setText(owner.Name, name)
+	setText(owner.UID, uid)
+}
+
+// processResource returns the resource of a process on the host, with the attributes of its container if it has one.
+func processResource(rb *metadata.ResourceBuilder, host *gpu.Host, p *gpu.Process) pcommon.Resource {
+	setHost(rb, host)
+	rb.SetProcessPid(p.PID)
+	if !p.Created.IsZero() {
+		rb.SetProcessCreationTime(iso8601(p.Created))
+	}
+	setText(p.Executable, rb.SetProcessExecutableName)
+	setText(p.Command, rb.SetProcessCommand)
+	setText(p.CommandLine, rb.SetProcessCommandLine)
+	setText(p.Owner, rb.SetProcessOwner)
+	if p.Container == nil {
+		return rb.Emit()
+	}
+	setContainer(rb, p.Container)
+	return withLabels(rb.Emit(), p.Container.Labels)
+}
+
+// withLabels adds the configured labels and annotations, by their full attribute names.
+func withLabels(res pcommon.Resource, labels map[string]string) pcommon.Resource {
+	for name, value := range labels {
+		res.Attributes().PutStr(name, value)
+	}
+	return res
+}
+
+// setText sets a resource attribute unless its text is empty.
+func setText(text string, set func(string)) {
+	if text != "" {
+		set(text)
+	}
+}
+
+// iso8601 formats a time as the conventions do.
+func iso8601(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
