@@ -75,7 +75,7 @@ func NewBus(sys string, vendor uint32, isGPU func(class uint32) bool) *Bus {
 // read each time; vendors, classes and NUMA nodes only where the names of the bus have changed or again is set.
 //
 // An error means that the bus could not be listed, or that this process may open no more files (EMFILE, ENFILE), and so nothing is
-// known of the GPUs. The caller owns what is returned.
+// known of the GPUs. Without an error the result is not nil. The caller owns it.
 func (b *Bus) Scan(again bool) (Functions, error) {
 	names, err := b.list()
 	if err != nil {
@@ -86,7 +86,7 @@ func (b *Bus) Scan(again bool) (Functions, error) {
 			return nil, fmt.Errorf("pci: %w", err)
 		}
 	}
-	functions := slices.Clone(b.functions)
+	functions := append(Functions{}, b.functions...)
 	for i := range functions {
 		f := &functions[i]
 		if target, err := os.Readlink(b.path(f.Address, "driver")); err == nil {

@@ -1,0 +1,230 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inventory remembers the GPUs that a source has seen, so that one that is lost stays in the node, failed, and is not
+// forgotten.
+//
+// A source has one Inventory. A read that lists GPUs goes
+//
+//	inv.Begin(now)
+//	for each GPU that is listed:
+//		known, err := inv.Record(devices) // err: another GPU has its ID, or it is listed twice
+//		known.State = …                   // what the source itself keeps of a GPU
+//	for each GPU that is there and was not read (a call hangs):
+//		inv.Touch(known)
+//		known.AddTo(node, fault, message)
+//	absent, forgotten := inv.End()
+//	for each absent GPU, where the list is complete:
+//		known.AddTo(node, gpu.FaultLost, message)
+//	for each forgotten GPU: free what its State holds
+//	node.Presence = inventory.Count(…)
+//
+// A read that lists nothing, because the driver or the tool fails, adds inv.All() to the node and neither begins nor ends.
+//
+// A GPU is found again by its ID, wherever it is, and otherwise by its address. A GPU without an ID ends when one with an ID is listed
+// at its address: the placeholder made of the address was for that one. A GPU with another ID at the address is another GPU.
+//
+// What stays with the sources, since only one of them has it or needs it otherwise:
+//   - amdsmi keeps the IDs that a GPU in reset refuses to tell, by the address of the partition: it needs them before it knows which
+//     listed devices are one GPU.
+//   - nvidiasmi finds GPUs by their index where a tool tells nothing else. It looks through All and calls Touch or Update.
+//   - nvml and amdgpu read the driver's files for GPUs that were never read; they are not known GPUs, and Count takes them from the bus.
+//   - Which fault a GPU has, when its counters have begun again (Device.Epoch), and what hangs.
+package inventory
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Why Record does not take a GPU as it is listed.
+var (
+	// ErrSharedID means that another GPU of this read has the same ID. The ID was removed from the devices, which are then identified
+	// by their address: two GPUs never become one, whatever their firmware says.
+	ErrSharedID = errors.New("two GPUs have the same ID; the second is identified by its PCI address")
+	// ErrListedTwice means that this read has the GPU already. It is to be left out of the node.
+	ErrListedTwice = errors.New("a GPU is listed twice; the second is left out")
+)
+
+// maxAbsent is how many GPUs are remembered that are not listed any more. More come from a driver that reports random IDs, or from a
+// node that is not to be trusted.
+const maxAbsent = 64
+
+// Known is a GPU that was seen. S is what its source keeps of it.
+type Known[S any] struct {
+	Devices []gpu.Device // the GPU, its partitions, or both, as they were last recorded, without readings
+	Seen    time.Time    // the last read that recorded or touched it
+	State   S
+
+	read  uint64 // the number of that read
+	moved bool   // it has been at another address
+}
+
+// ID returns the ID of the physical GPU; empty where it is not known.
+func (k *Known[S]) ID() string { return idOf(k.Devices) }
+
+// Address returns the PCI address of the GPU; empty where it is not known.
+func (k *Known[S]) Address() string { return addressOf(k.Devices) }
+
+// AddTo adds the GPU and its partitions to a node as they were last known, with the reason why they could not be read.
+func (k *Known[S]) AddTo(node *gpu.Node, fault gpu.FaultType, message string) {
+	for _, d := range k.Devices {
+		d.ProcessesUnread = true
+		d.AddFault(fault, message)
+		node.Devices = append(node.Devices, d)
+	}
+}
+
+// Inventory is the GPUs of a machine that a source has seen. The zero Inventory knows none.
+type Inventory[S any] struct {
+	// KeepDisplaced keeps an absent GPU when one that was known at another address is found at its address: after a reboot without a
+	// broken GPU the others move up, and the broken one is missing. Otherwise the absent one is taken for replaced.
+	KeepDisplaced bool
+
+	known []*Known[S] // in the order in which they were first seen
+	read  uint64
+	now   time.Time
+}
+
+// Begin begins a read that lists GPUs.
+func (v *Inventory[S]) Begin(now time.Time) {
+	v.read++
+	v.now = now
+}
+
+// All returns every known GPU, in the order in which they were first seen.
+func (v *Inventory[S]) All() []*Known[S] { return slices.Clone(v.known) }
+
+// Find returns the GPU with this ID, or else the one that was last seen at this address and does not have another ID. Either may be
+// empty. It returns nil where there is none.
+func (v *Inventory[S]) Find(id, address string) *Known[S] {
+	var found *Known[S]
+	for _, k := range v.known {
+		known := k.ID()
+		if id != "" && known == id {
+			return k
+		}
+		if address == "" || k.Address() != address || id != "" && known != "" {
+			continue
+		}
+		if found == nil || k.Seen.After(found.Seen) {
+			found = k
+		}
+	}
+	return found
+}
+
+// Record takes note of a GPU that this read lists: the GPU itself, its partitions, or both. It returns what is known of it; nil where it
+// has neither an ID nor an address by which it could be found again, and with ErrListedTwice.
+func (v *Inventory[S]) Record(devices []gpu.Device) (*Known[S], error) {
+	id, address := idOf(devices), addressOf(devices)
+	if id == "" && address == "" {
+		return nil, nil
+	}
+	var err error
+	k := v.Find(id, address)
+	if k != nil && v.Present(k) && k.ID() == id && address != "" && address != k.Address() {
+		err = ErrSharedID
+		for i := range devices {
+			devices[i].ID, devices[i].Parent = "", ""
+		}
+		k = v.Find("", address)
+	}
+	if k != nil && v.Present(k) {
+		return nil, ErrListedTwice
+	}
+	if k == nil {
+		return v.Add(devices), err
+	}
+	v.Update(k, devices)
+	return k, err
+}
+
+// Update records devices as those of a known GPU, also where neither ID nor address would find it.
+func (v *Inventory[S]) Update(k *Known[S], devices []gpu.Device) {
+	before := k.Address()
+	k.moved = k.moved || before != "" && before != addressOf(devices)
+	k.Devices = make([]gpu.Device, len(devices))
+	for i := range devices {
+		k.Devices[i] = Identity(&devices[i])
+	}
+	v.Touch(k)
+}
+
+// Add makes a GPU known that this read lists, by whatever identifies it.
+func (v *Inventory[S]) Add(devices []gpu.Device) *Known[S] {
+	k := &Known[S]{}
+	v.known = append(v.known, k)
+	v.Update(k, devices)
+	return k
+}
+
+// Touch takes note that a known GPU is there, although it was not read.
+func (v *Inventory[S]) Touch(k *Known[S]) { k.Seen, k.read = v.now, v.read }
+
+// Present reports whether this read has recorded or touched a GPU.
+func (v *Inventory[S]) Present(k *Known[S]) bool { return k.read == v.read }
+
+// Forget removes a GPU: it was handed to another driver, say.
+func (v *Inventory[S]) Forget(k *Known[S]) {
+	v.known = slices.DeleteFunc(v.known, func(o *Known[S]) bool { return o == k })
+}
+
+// End returns the known GPUs that this read has neither recorded nor touched, and those that it forgets: GPUs that were replaced, and
+// where too many are absent, those that were not seen for longest.
+func (v *Inventory[S]) End() (absent, forgotten []*Known[S]) {
+	for _, k := range v.known {
+		switch {
+		case v.Present(k):
+		case v.replaced(k):
+			forgotten = append(forgotten, k)
+		default:
+			absent = append(absent, k)
+		}
+	}
+	if excess := len(absent) - maxAbsent; excess > 0 {
+		oldest := slices.Clone(absent)
+		slices.SortStableFunc(oldest, func(a, b *Known[S]) int { return a.Seen.Compare(b.Seen) })
+		forgotten = append(forgotten, oldest[:excess]...)
+	}
+	gone := func(k *Known[S]) bool { return slices.Contains(forgotten, k) }
+	v.known = slices.DeleteFunc(v.known, gone)
+	return slices.DeleteFunc(absent, gone), forgotten
+}
+
+// replaced reports whether another GPU was found at the address of one that is absent.
+func (v *Inventory[S]) replaced(absent *Known[S]) bool {
+	address := absent.Address()
+	return address != "" && slices.ContainsFunc(v.known, func(k *Known[S]) bool {
+		if !v.Present(k) || k.Address() != address {
+			return false
+		}
+		return !v.KeepDisplaced || absent.ID() == "" || !k.moved
+	})
+}
+
+// Identity returns what identifies a device, without readings.
+func Identity(d *gpu.Device) gpu.Device {
+	return gpu.Device{
+		ID: d.ID, Name: d.Name, Model: d.Model, Vendor: d.Vendor, Parent: d.Parent, Index: d.Index, Epoch: d.Epoch, Info: d.Info,
+		Partition: d.Partition, GPUInstance: d.GPUInstance, ComputeInstance: d.ComputeInstance, Aliases: d.Aliases,
+	}
+}
+
+func idOf(devices []gpu.Device) string {
+	if len(devices) == 0 {
+		return ""
+	}
+	return cmp.Or(devices[0].Parent, devices[0].ID)
+}
+
+func addressOf(devices []gpu.Device) string {
+	if len(devices) == 0 {
+		return ""
+	}
+	return devices[0].Info.PCIAddress
+}

@@ -1,0 +1,49 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/pci"
+)
+
+// Count counts physical GPUs for gpu.Node.Presence: those that a source reads, those that are missing, and those that are bound to
+// another driver than the one named.
+//
+// visible and absent are the addresses of the known GPUs that were read and that were not; empty where an address is not known. bus is
+// what the kernel lists; nil where it could not be listed, and then it is not known whether there are unmanaged GPUs. A GPU on the bus
+// that is not known is missing, unless it may be a known one without an address.
+func Count(visible, absent []string, bus pci.Functions, driver string) (p [gpu.NumPresences]gpu.Opt[int64]) {
+	var missing, unmanaged int64
+	for _, address := range absent {
+		if !bus.Foreign(address, driver) {
+			missing++
+		}
+	}
+	nowhere := 0 // known GPUs without an address
+	for _, address := range slices.Concat(visible, absent) {
+		if address == "" {
+			nowhere++
+		}
+	}
+	for _, f := range bus {
+		switch {
+		case slices.Contains(visible, f.Address):
+		case bus.Foreign(f.Address, driver):
+			unmanaged++
+		case slices.Contains(absent, f.Address):
+		case nowhere > 0 && f.Driver == driver:
+			nowhere--
+		default:
+			missing++
+		}
+	}
+	p[gpu.Visible], p[gpu.Missing] = gpu.Some(int64(len(visible))), gpu.Some(missing)
+	if bus != nil {
+		p[gpu.Unmanaged] = gpu.Some(unmanaged)
+	}
+	return p
+}
