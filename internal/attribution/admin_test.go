@@ -15,6 +15,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -23,7 +24,7 @@ import (
 func resourceClaim(name string, admin bool, devices ...string) *unstructured.Unstructured {
 	var results []any
 	for _, device := range devices {
-		result := map[string]any{"request": "r", "driver": driverNVIDIA, "pool": "n1", "device": device}
+		result := map[string]any{"request": "r", "driver": deviceid.DriverNVIDIA, "pool": "n1", "device": device}
 		if admin {
 			result["adminAccess"] = true
 		}
@@ -50,12 +51,12 @@ func TestAdminAccess(t *testing.T) {
 	m := newMachine(t, nil, podOf(train), podOf(infer))
 	m.claims(resourceClaim("own", false, "gpu-0"), resourceClaim("monitor", true, "gpu-0", "gpu-1"))
 	m.start()
-	monitor := kubelettest.Claimed(infer.name, "monitor", driverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))
+	monitor := kubelettest.Claimed(infer.name, "monitor", deviceid.DriverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))
 	monitor.DynamicResources = append(monitor.DynamicResources,
-		kubelettest.Claimed(infer.name, "monitor", driverNVIDIA, "gpu-1", "nvidia.com/gpu="+uuid(1)).DynamicResources...)
+		kubelettest.Claimed(infer.name, "monitor", deviceid.DriverNVIDIA, "gpu-1", "nvidia.com/gpu="+uuid(1)).DynamicResources...)
 	m.kubelet.Set(
 		kubelettest.Pod(infer.pod, monitor),
-		kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, "own", driverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))))
+		kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, "own", deviceid.DriverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))))
 	for range 2 {
 		node := m.apply(nodeOf(device(0), device(1)), 10)
 		require.Empty(t, node.Problems)
@@ -78,7 +79,7 @@ func TestClaimsUnreadable(t *testing.T) {
 		return true, nil, errors.New("forbidden")
 	})
 	m.start()
-	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, "monitor", driverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))))
+	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, "monitor", deviceid.DriverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))))
 	for range 2 {
 		node := m.apply(nodeOf(device(0)), 10)
 		require.Len(t, node.Problems, 1)
@@ -93,10 +94,10 @@ func TestManyClaims(t *testing.T) {
 	m := newMachine(t, nil, podOf(train))
 	client := m.claims()
 	m.start()
-	container := kubelettest.Claimed(train.name, "c", driverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))
+	container := kubelettest.Claimed(train.name, "c", deviceid.DriverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))
 	for i := range 2 * maxClaims {
 		container.DynamicResources = append(container.DynamicResources,
-			kubelettest.Claimed(train.name, fmt.Sprint("c", i), driverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0)).DynamicResources...)
+			kubelettest.Claimed(train.name, fmt.Sprint("c", i), deviceid.DriverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0)).DynamicResources...)
 	}
 	container.DynamicResources = append(container.DynamicResources,
 		kubelettest.Claimed(train.name, "network", "dra.net", "eth0").DynamicResources...)

@@ -5,108 +5,98 @@ package attribution
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution/cdi"
+	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-const (
-	// keepAllocations is for how long the last allocations are taken as they were while the kubelet does not answer:
-	// nothing is allocated without it, but what it takes back when it is there again is not seen.
-	keepAllocations = 5 * time.Minute
-	// settleAllocations is how long a kubelet that was restarted may take to know again what it had allocated. At first it
-	// answers as if there were no pods, until it has read them from the API server, and then as if they had no devices.
-	settleAllocations = 30 * time.Second
-	// newKubelet is how long one that has just started is not believed in what it does not say, where nothing is known from
-	// before: what it does not know again yet would be told as not allocated. It takes about a second.
-	newKubelet = 10 * time.Second
-)
-
-// extent is how much of what is allocated is known.
-type extent int
-
-const (
-	nothing extent = iota
-	some
-	everything
-)
-
-// lister is the kubelet's PodResources API.
-type lister interface {
-	List(ctx context.Context) (podresources.Answer, error)
-	Close() error
-}
-
-// allocations asks the kubelet, and remembers what it said last.
+// allocations finds the holders of devices: what the kubelet lists, and what the API knows besides.
 type allocations struct {
-	kubelet  lister
-	resolver dynamicResolver
-
-	last       []podresources.Allocation
-	read       time.Time // when the kubelet last knew all that it had said before
-	connection uint64
-	restarted  time.Time // when the kubelet was restarted; zero when it knows again what it knew before
+	kubelet *kubeletAllocations
+	dynamic *dynamicAllocations
 }
 
-// list returns what is allocated, and how much of it is known. The problem is told in either case.
-func (a *allocations) list(ctx context.Context, now time.Time) ([]podresources.Allocation, extent, error) {
-	remembered := !a.read.IsZero() && now.Sub(a.read) <= keepAllocations
-	answer, err := a.kubelet.List(ctx)
+func newAllocations(config *PodResourcesConfig, minors string) (*allocations, error) {
+	kubelet, err := podresources.New(config.Endpoint)
 	if err != nil {
-		if remembered {
-			return a.last, everything, err
-		}
-		a.last = nil
-		return nil, nothing, err
+		return nil, err
 	}
-	if a.connection != 0 && a.connection != answer.Connection {
-		a.restarted = now
-	}
-	a.connection = answer.Connection
-	if !remembered && isNew(&answer, now) {
-		a.last = nil
-		return answer.Allocations, some, nil
-	}
-	if missing := a.missing(&answer, now); len(missing) > 0 {
-		a.last = append(slices.Clip(answer.Allocations), missing...)
-		return a.last, everything, nil
-	}
-	a.restarted = time.Time{}
-	a.last, a.read = answer.Allocations, now
-	return a.last, everything, nil
+	return &allocations{
+		kubelet: &kubeletAllocations{client: kubelet},
+		dynamic: newDynamicAllocations(cdi.New(config.CDIDirs), deviceid.NewDeviceNodes(minors)),
+	}, nil
 }
 
-// isNew tells whether the kubelet that answered has just started: also since the read began, as of which it is. Far below zero the
-// clock was set back, and tells nothing.
-func isNew(answer *podresources.Answer, now time.Time) bool {
-	return now.Sub(answer.Started).Abs() < newKubelet
-}
-
-// missing returns what a kubelet that was restarted does not know yet of what was allocated before. A node without any pod
-// is believed later than one with some.
-func (a *allocations) missing(answer *podresources.Answer, now time.Time) []podresources.Allocation {
-	if a.restarted.IsZero() || now.Sub(a.read) > keepAllocations ||
-		(answer.Pods > 0 && now.Sub(a.restarted) > settleAllocations) {
-		return nil
+// findHolders adds to the devices of h's node those who hold them, and to the node's Problems what could not be found out.
+func (a *allocations) findHolders(ctx context.Context, h *holders, now time.Time) {
+	list, known, err := a.kubelet.list(ctx, now)
+	if err != nil {
+		h.addProblem("pod resources", err)
 	}
-	var missing []podresources.Allocation
-	for i := range a.last {
-		if !slices.ContainsFunc(answer.Allocations, func(b podresources.Allocation) bool { return supersedes(&b, &a.last[i]) }) {
-			missing = append(missing, a.last[i])
+	if known == noneKnown {
+		return
+	}
+	pods := h.containers.podsWithInitDevices()
+	if slices.ContainsFunc(list, func(a podresources.Allocation) bool { return a.Dynamic != nil }) {
+		if err := a.dynamic.cdi.Refresh(); err != nil {
+			h.addProblem("CDI", fmt.Errorf("attribution: %w", err))
 		}
 	}
-	return missing
+	a.dynamic.lookUpClaims(ctx, list, initClaims(pods))
+	list = append(slices.Clip(list), a.dynamic.ofInitContainers(list, pods)...)
+	a.dynamic.prepare(ctx, list)
+
+	for i := range h.complete {
+		h.complete[i] = known == allKnown
+	}
+	var unresolved unresolvedAllocations
+	for i := range list {
+		allocated := a.device(h, &list[i])
+		if allocated.ofOthers || h.add(allocated) || !allocated.isGPU {
+			continue
+		}
+		doubted := h.doubt(allocated.inKnownForm)
+		unresolved.add(&list[i], doubted)
+	}
+	if unresolved.count > 0 {
+		h.addProblem("allocations", unresolved.err())
+	}
+	h.initContainers = newInitContainers(pods)
+	if err := h.doubtKept(keptDevices(pods, h.node.Vendor)); err != nil {
+		h.addProblem("allocations to init containers", err)
+	}
 }
 
-// supersedes tells whether an allocation shows that the kubelet has come to know what it knew of an older one: it is of the
-// same pod, or of the same device. Devices of plugins and dynamic ones come to be known at different times.
-func supersedes(b, older *podresources.Allocation) bool {
-	if (b.Dynamic == nil) != (older.Dynamic == nil) {
-		return false
+// device returns what an allocation says about the device.
+func (a *allocations) device(h *holders, allocation *podresources.Allocation) allocatedDevice {
+	d := allocatedDevice{
+		container: podContainer{namespace: allocation.Namespace, pod: allocation.Pod, name: allocation.Container},
+		holder:    gpu.Holder{Resource: allocation.Resource},
 	}
-	if b.Namespace == older.Namespace && b.Pod == older.Pod {
-		return true
+	if dynamic := allocation.Dynamic; dynamic != nil {
+		d.holder.Resource, d.holder.DRA = dynamic.Driver, true
+		d.isGPU = deviceid.IsReadable(dynamic.Driver, dynamic.Device)
+		vendor := deviceid.VendorOf(dynamic.Driver)
+		d.ofOthers = (vendor != "" && vendor != h.node.Vendor) ||
+			!a.dynamic.holds(h.containers.podNamed(d.container, h.users), allocation.Container, dynamic)
+		if !d.ofOthers {
+			d.keys = a.dynamic.keys(dynamic, h.devices)
+		}
+		d.inKnownForm = len(d.keys) > 0
+		return d
 	}
-	return b.Dynamic == nil && b.Resource == older.Resource && b.ID == older.ID
+	id := deviceid.ParsePluginID(allocation.Resource, allocation.ID)
+	d.holder.Sharing = id.Sharing
+	d.isGPU = id.Extended || deviceid.IsGPUResource(allocation.Resource)
+	d.ofOthers = id.Vendor != "" && id.Vendor != h.node.Vendor
+	if id.Key != "" {
+		d.keys = []string{id.Key}
+	}
+	d.inKnownForm = id.Key != "" && !id.Extended
+	return d
 }

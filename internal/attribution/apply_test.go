@@ -32,8 +32,8 @@ func TestExclusive(t *testing.T) {
 	assert.Equal(t, gpu.Some(int64(10e9)), u.MemoryUsage)
 	assert.Equal(t, gpu.Some(int64(80e9)), u.MemoryLimit)
 	assert.Equal(t, gpu.Some(400.0), u.Power)
-	total(t, 0, u.Energy)
-	total(t, 0, u.IdleTime)
+	assertTotal(t, 0, u.Energy)
+	assertTotal(t, 0, u.IdleTime)
 
 	assert.Equal(t, []gpu.Holder{{Container: train.joined(), Resource: resource}}, node.Devices[0].Holders)
 	assert.True(t, node.Devices[0].HoldersKnown)
@@ -54,12 +54,12 @@ func TestHeldAndUnused(t *testing.T) {
 	}
 	read(1000, 0)
 	u := read(1500, 0)
-	total(t, 10, u.IdleTime)
-	total(t, 500, u.Energy)
+	assertTotal(t, 10, u.IdleTime)
+	assertTotal(t, 500, u.Energy)
 	assert.Equal(t, gpu.Some(int64(10e9)), u.MemoryUsage)
 	u = read(1700, 0.25)
-	total(t, 17.5, u.IdleTime)
-	total(t, 700, u.Energy)
+	assertTotal(t, 17.5, u.IdleTime)
+	assertTotal(t, 700, u.Energy)
 }
 
 // Used and not held: both facts stand by themselves.

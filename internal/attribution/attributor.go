@@ -9,65 +9,38 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelgpu/gpureceiver/internal/attribution/cdi"
 	"github.com/otelgpu/gpureceiver/internal/attribution/cgroup"
+	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
-	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// syncWait is how long Start waits for the API server, so that the first data have names. It is no error if it does not
+// syncWait is how long Start waits for the API server, so that the first data have names. It is no error if the API server does not
 // answer.
 const syncWait = 2 * time.Second
 
-// Attributor attributes the devices and processes of one machine. It may be shared by the sources of several vendors.
+// Attributor attributes the devices and processes of one machine. The sources of several vendors may share it.
 type Attributor struct {
 	interval    time.Duration
-	processes   bool
-	remote      bool                       // the view is another's
+	processes   bool                       // processes are attributed
+	remote      bool                       // the node is read from outside, and the view is another's
 	connect     func() (*kube.View, error) // nil where the API may not be read
-	view        *kube.View                 // nil before Start, and where the API may not be read
 	allocations *allocations               // nil where the kubelet is not asked
 	ctx         context.Context
 	cancel      context.CancelFunc
 
 	mu         sync.Mutex
+	view       *kube.View // nil before Start, and where the API may not be read
 	containers *containers
-	domains    map[gpu.Vendor]*domain
+	histories  map[gpu.Vendor]*history
 }
 
-// domain is what is kept of one vendor's devices, and reused.
-type domain struct {
-	generation uint64
-	cadence    cadence
-	index      deviceIndex
-	ledger     ledger
-	sharing    map[string]*seenSharing
-	certain    []bool                    // of each device: all allocations are known, and of each whether this device is meant
-	stale      bool                      // the API could not be read of late
-	unlisted   bool                      // the driver may list no process although some run
-	early      map[podContainer]struct{} // of what is allocated to them the kubelet tells nothing
-
-	where             []whereabouts        // of each process
-	users             users                // that have a process on any device
-	current, previous map[int64]cgroup.Ref // the containers of processes, by PID
-	byID              map[string]int
-	uses              []deviceUse
-	containers        []gpu.ContainerUse
-}
-
-func newDomain(interval time.Duration) *domain {
-	return &domain{
-		cadence:  cadence{interval: interval},
-		ledger:   newLedger(),
-		users:    newUsers(),
-		sharing:  make(map[string]*seenSharing),
-		current:  make(map[int64]cgroup.Ref),
-		previous: make(map[int64]cgroup.Ref),
-		byID:     make(map[string]int),
-		early:    make(map[podContainer]struct{}),
-	}
+// history is what is kept of one vendor's devices from read to read.
+type history struct {
+	accounting *accounting
+	sharing    map[string]gpu.Sharing // how the replicas of each device are shared
+	running    map[int64]cgroup.Ref   // the control groups of processes in containers, by PID
 }
 
 // Option changes an Attributor.
@@ -78,20 +51,20 @@ type options struct {
 	minors  string
 }
 
-// WithClients has the Kubernetes API read with these clients, whatever the configuration says of how to reach it.
+// WithClients reads the Kubernetes API with these clients, whatever the configuration says about how to reach it.
 func WithClients(clients *kube.Clients) Option { return func(o *options) { o.clients = clients } }
 
-// WithMIGMinors names the NVIDIA driver's table of the device nodes of MIG instances, if it is not the usual one.
+// WithMIGMinors replaces the path of the NVIDIA driver's list of MIG instances, deviceid.DefaultMIGMinors.
 func WithMIGMinors(file string) Option { return func(o *options) { o.minors = file } }
 
-// New returns an Attributor of reads that take place once in an interval. It reads no file yet, so that a configuration can be
-// tried out anywhere.
+// New returns an Attributor for reads that take place once per interval. It does not read any file yet, so that a configuration can be
+// checked anywhere.
 func New(config Config, interval time.Duration, opts ...Option) (*Attributor, error) {
-	o := options{minors: cdi.DefaultMinors}
+	o := options{minors: deviceid.DefaultMIGMinors}
 	for _, option := range opts {
 		option(&o)
 	}
-	a := &Attributor{interval: interval, domains: make(map[gpu.Vendor]*domain)}
+	a := &Attributor{interval: interval, histories: make(map[gpu.Vendor]*history)}
 	if config.Owners != nil {
 		a.connect = func() (*kube.View, error) { return newView(&config, o.clients) }
 	}
@@ -101,24 +74,23 @@ func New(config Config, interval time.Duration, opts ...Option) (*Attributor, er
 		logs = podlogs.New(p.LogPath)
 	}
 	if p := config.PodResources; p != nil {
-		kubelet, err := podresources.New(p.Endpoint)
-		if err != nil {
+		var err error
+		if a.allocations, err = newAllocations(p, o.minors); err != nil {
 			return nil, fmt.Errorf("attribution: pod_resources: %w", err)
 		}
-		a.allocations = &allocations{kubelet: kubelet, resolver: dynamicResolver{cdi: cdi.New(p.CDIDirs, o.minors)}}
 	}
 	a.containers = newContainers(nil, logs)
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
 }
 
-// NewRemote returns an Attributor of the processes of a node that is read from outside, once in an interval: by the control groups
-// that were read there, and by a view of the cluster's pods that is shared, and that whoever made it starts and stops. What the kubelet has
-// allocated is not known from outside. The view may be nil; then there are no names.
+// NewRemote returns an Attributor for the processes of a node that is read from outside, once per interval. It uses the control groups
+// that were read there, and a shared view of the cluster's pods that its creator starts and stops; without a view (nil) there are no
+// names. The kubelet's allocations are not known from outside.
 func NewRemote(view *kube.View, interval time.Duration) *Attributor {
 	return &Attributor{
 		interval: interval, processes: true, remote: true, view: view, containers: newContainers(view, nil),
-		domains: make(map[gpu.Vendor]*domain), ctx: context.Background(), cancel: func() {},
+		histories: make(map[gpu.Vendor]*history), ctx: context.Background(), cancel: func() {},
 	}
 }
 
@@ -141,8 +113,8 @@ func newView(config *Config, clients *kube.Clients) (*kube.View, error) {
 	})
 }
 
-// Start begins to watch the API server, where that is configured, and waits a moment for its first answer. It fails where a
-// file that the configuration names cannot be read; whether the API server answers shows later.
+// Start starts to watch the API server, where that is configured, and waits a moment for its first answer. It fails if a file that the
+// configuration names cannot be read. Whether the API server answers shows later, in Node.Problems.
 func (a *Attributor) Start(ctx context.Context) error {
 	if a.connect == nil {
 		return nil
@@ -159,18 +131,17 @@ func (a *Attributor) Start(ctx context.Context) error {
 	defer a.mu.Unlock()
 	a.view, a.containers.view = view, view
 	if a.allocations != nil {
-		a.allocations.resolver.slices, a.allocations.resolver.claims = view.Slices, view.Claims
+		a.allocations.dynamic.slices, a.allocations.dynamic.claims = view.Slices, view.Claims
 	}
 	return nil
 }
 
-// Apply completes a node that was read on this machine: Device.Holders and HoldersKnown, Process.Container (by the
-// control groups that process.Reader has read), and Node.Containers. What it cannot read it adds to Node.Problems. What
-// it adds to the node is valid until the next Apply of the same vendor's node.
+// Apply completes a node that was read on this machine: Device.Holders and HoldersKnown, Process.Container (by the control groups that
+// process.Reader has read), and Node.Containers. It adds to Node.Problems what it could not read.
 func (a *Attributor) Apply(ctx context.Context, node *gpu.Node) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(a.ctx, cancel)() // Close ends what is under way
+	defer context.AfterFunc(a.ctx, cancel)() // Close ends the requests of an Apply
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
@@ -178,36 +149,37 @@ func (a *Attributor) Apply(ctx context.Context, node *gpu.Node) {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	d := a.domains[node.Vendor]
-	if d == nil {
-		d = newDomain(a.interval)
-		a.domains[node.Vendor] = d
+	h := a.histories[node.Vendor]
+	if h == nil {
+		h = &history{accounting: newAccounting(a.interval)}
+		a.histories[node.Vendor] = h
 	}
-	d.generation++
+	devices := deviceid.NewIndex(node.Devices)
 	a.containers.begin(node.Host.NodeName)
-	d.stale = a.containers.stale
-	d.index.update(node.Devices)
-	a.attributeProcesses(node, d)
-	a.attributeAllocations(ctx, node, d, now)
-	d.quantities(node, now)
-	for id, s := range d.sharing {
-		if s.generation != d.generation {
-			delete(d.sharing, id)
-		}
+	placed := placeProcesses(node, a.containers, a.processes, h.running)
+	h.running = placed.running
+
+	held := newHolders(node, devices, a.containers, placed.users)
+	if a.allocations != nil && len(node.Devices) > 0 {
+		a.allocations.findHolders(ctx, held, now)
 	}
+	h.sharing = setSharing(node, devices, h.sharing)
+	held.finish()
+	node.Containers = h.accounting.containerUses(deviceUsages(node, devices, placed, held), now)
 	a.addProblems(node)
 }
 
+// addProblems adds what could not be read besides the allocations. The problems of a shared view are the cluster's, not each node's.
 func (a *Attributor) addProblems(node *gpu.Node) {
 	if a.containers.logsErr != nil {
 		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "container logs", Err: a.containers.logsErr})
 	}
-	if a.view != nil && !a.remote { // what is wrong with it is told of the cluster, not of each node
+	if a.view != nil && !a.remote {
 		node.Problems = append(node.Problems, a.view.Problems()...)
 	}
 }
 
-// Close ends everything that Start began. An Apply that is under way comes back soon.
+// Close ends everything that Start began. A running Apply returns soon.
 func (a *Attributor) Close() error {
 	a.cancel()
 	a.mu.Lock()
@@ -217,7 +189,7 @@ func (a *Attributor) Close() error {
 		view.Stop()
 	}
 	if a.allocations != nil {
-		return a.allocations.kubelet.Close()
+		return a.allocations.kubelet.client.Close()
 	}
 	return nil
 }

@@ -18,12 +18,10 @@ import (
 // kept is how much an Attributor remembers, by what.
 func kept(a *Attributor) map[string]int {
 	c := a.containers
-	sizes := map[string]int{"groups": len(c.groups), "refs": len(c.refs), "names": len(c.names), "known": len(c.known)}
-	for vendor, d := range a.domains {
+	sizes := map[string]int{"users": len(c.users), "holders": len(c.holders), "known": len(c.known)}
+	for vendor, h := range a.histories {
 		for what, size := range map[string]int{
-			"accounts": len(d.ledger.accounts), "meters": len(d.ledger.meters), "sharing": len(d.sharing),
-			"current": len(d.current), "previous": len(d.previous),
-			"users": len(d.users.all) + len(d.users.byID) + len(d.users.byName),
+			"totals": len(h.accounting.totals.containers), "meters": len(h.accounting.totals.meters), "sharing": len(h.sharing), "running": len(h.running),
 		} {
 			sizes[string(vendor)+" "+what] = size
 		}
@@ -66,7 +64,7 @@ func TestChurn(t *testing.T) {
 			for what, size := range kept(m.attributor) {
 				assert.Zero(t, size, what)
 			}
-			assert.Contains(t, kept(m.attributor), string(gpu.NVIDIA)+" accounts")
+			assert.Contains(t, kept(m.attributor), string(gpu.NVIDIA)+" totals")
 		})
 	}
 }

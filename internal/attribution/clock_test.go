@@ -27,29 +27,29 @@ func TestTotalsBeginAnewWhereTheClockWasSetBack(t *testing.T) {
 	}
 	read(10)
 	u := read(10)
-	total(t, 100, u.Energy)
-	total(t, 2, u.IdleTime)
+	assertTotal(t, 100, u.Energy)
+	assertTotal(t, 2, u.IdleTime)
 
 	u = read(-7200)
 	back := m.now
-	total(t, 0, u.Energy)
-	total(t, 0, u.IdleTime)
+	assertTotal(t, 0, u.Energy)
+	assertTotal(t, 0, u.IdleTime)
 	u = read(10)
-	total(t, 100, u.Energy)
-	total(t, 2, u.IdleTime)
+	assertTotal(t, 100, u.Energy)
+	assertTotal(t, 2, u.IdleTime)
 	assert.Equal(t, back, u.Energy.Since())
 	assert.Equal(t, back, u.IdleTime.Since())
 
 	u = read(-5)
-	total(t, 200, u.Energy)
+	assertTotal(t, 200, u.Energy)
 	assert.Equal(t, back, u.Energy.Since(), "they had begun by then")
 }
 
 // A time of time.Now has a monotonic reading too, by which no time is after a later one whatever has become of the clock. What a
 // total's start is compared by, and what is sent of it, is the time of day.
 func TestTotalsBeginByTheTimeOfDay(t *testing.T) {
-	var total tally
+	var idle total
 	now := time.Now()
-	total.start(now)
-	assert.Equal(t, now.Round(0), total.since)
+	idle.start(now)
+	assert.Equal(t, now.Round(0), idle.since)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
-// Config says by what devices and processes are attributed. A part that is not given is not done.
+// Config selects what devices and processes are attributed by. A part that is not given is not done.
 type Config struct {
 	// NodeName is the name that this node has in Kubernetes.
 	NodeName string `mapstructure:"node_name"`
@@ -29,46 +29,46 @@ type Config struct {
 	Owners       *OwnersConfig       `mapstructure:"owners,omitempty"`
 }
 
-// PodResourcesConfig says how the kubelet is asked what it has allocated.
+// PodResourcesConfig is how the kubelet is asked for its allocations.
 type PodResourcesConfig struct {
 	// Endpoint is the kubelet's socket.
 	Endpoint string `mapstructure:"endpoint"`
-	// CDIDirs are the folders of CDI specification files, by which devices of dynamic resource allocation are told.
+	// CDIDirs are the directories of CDI specification files, which identify the devices of dynamic resource allocation.
 	CDIDirs []string `mapstructure:"cdi_dirs"`
 }
 
-// ProcessesConfig says how a process's container is found.
+// ProcessesConfig is how a process's container is found.
 type ProcessesConfig struct {
 	// ProcPath is the machine's process table.
 	ProcPath string `mapstructure:"proc_path"`
-	// AnyPIDNamespace takes the process table as it is, although it is not the machine's: for clusters nested in a PID
-	// namespace, whose driver is simulated in it too.
+	// AnyPIDNamespace accepts a process table that is not the machine's. It is for clusters nested in a PID namespace in which the
+	// driver is simulated, too.
 	AnyPIDNamespace bool `mapstructure:"any_pid_namespace"`
-	// LogPath is where the kubelet's log files lie, whose names name the containers where the API may not be read.
+	// LogPath is where the kubelet's log files are. Their names identify the containers where the API may not be read.
 	LogPath string `mapstructure:"log_path"`
 }
 
-// OwnersConfig says how pods are looked up in the Kubernetes API.
+// OwnersConfig is how pods are looked up in the Kubernetes API.
 type OwnersConfig struct {
 	API kube.Config `mapstructure:",squash"`
-	// Kinds are the kinds of objects that are read to find the owners above a pod's immediate one.
+	// Kinds are the kinds of objects that are read to find the owners above a pod's immediate owner.
 	Kinds []string `mapstructure:"kinds"`
-	// Labels and Annotations are those of the pod that become resource attributes.
+	// Labels and Annotations are the keys of those that become resource attributes of the pod.
 	Labels      []string `mapstructure:"labels"`
 	Annotations []string `mapstructure:"annotations"`
 }
 
-// DefaultPodResources is what pod_resources is where it is given without more.
+// DefaultPodResources is the configuration of pod_resources without a value.
 func DefaultPodResources() PodResourcesConfig {
 	return PodResourcesConfig{Endpoint: podresources.DefaultEndpoint, CDIDirs: cdi.DefaultDirs()}
 }
 
-// DefaultProcesses is what processes is where it is given without more.
+// DefaultProcesses is the configuration of processes without a value.
 func DefaultProcesses() ProcessesConfig {
 	return ProcessesConfig{ProcPath: "/proc", LogPath: podlogs.DefaultPath}
 }
 
-// DefaultOwners is what owners is where it is given without more.
+// DefaultOwners is the configuration of owners without a value.
 func DefaultOwners() OwnersConfig {
 	return OwnersConfig{
 		API:   kube.Config{AuthType: kube.AuthServiceAccount},
@@ -81,7 +81,7 @@ var (
 	_ confmap.Validator   = (*Config)(nil)
 )
 
-// Unmarshal reads the configuration. A part that is given is done, also where nothing stands below its key.
+// Unmarshal implements confmap.Unmarshaler. A key without a value selects its part with the defaults.
 func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	for key, begin := range map[string]func(){
 		"pod_resources": func() { d := DefaultPodResources(); c.PodResources = &d },
@@ -95,7 +95,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	return conf.Unmarshal(c)
 }
 
-// defaultOwners leaves auth_type out where an endpoint is given instead of it.
+// defaultOwners leaves auth_type empty where an endpoint replaces it.
 func (c *Config) defaultOwners(conf *confmap.Conf) OwnersConfig {
 	d := DefaultOwners()
 	if conf.IsSet("owners::endpoint") {
@@ -104,7 +104,7 @@ func (c *Config) defaultOwners(conf *confmap.Conf) OwnersConfig {
 	return d
 }
 
-// Warnings tells what is allowed, but ought to be known; for the log, once, at start.
+// Warnings returns what is allowed but risky, for the log at start.
 func (c *Config) Warnings() []string {
 	if c.Owners == nil {
 		return nil
@@ -112,16 +112,16 @@ func (c *Config) Warnings() []string {
 	return c.Owners.API.Warnings()
 }
 
-// Validate tells what is wrong with the parts together; each part has a Validate of its own.
+// Validate checks the parts together. Each part has a Validate of its own.
 func (c *Config) Validate() error {
 	if c.Owners != nil && c.NodeName == "" {
-		return errors.New("node_name: must be set where owners is: only the pods of this node are asked for; " +
-			"in a pod set it to ${env:K8S_NODE_NAME}, and that variable to the field spec.nodeName")
+		return errors.New("node_name: must be set together with owners, because only the pods of this node are read; " +
+			"in a pod, set it to ${env:K8S_NODE_NAME}, and that variable to the field spec.nodeName")
 	}
 	return nil
 }
 
-// Validate tells what is wrong with the configuration.
+// Validate implements confmap.Validator.
 func (c *PodResourcesConfig) Validate() error {
 	var errs []error
 	if _, err := podresources.SocketPath(c.Endpoint); err != nil {
@@ -133,12 +133,12 @@ func (c *PodResourcesConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Validate tells what is wrong with the configuration.
+// Validate implements confmap.Validator.
 func (c *ProcessesConfig) Validate() error {
 	return errors.Join(absolute("proc_path", c.ProcPath), absolute("log_path", c.LogPath))
 }
 
-// Reader returns a reader of the process table, with what attribution needs.
+// Reader returns a reader of the process table that reads what attribution needs.
 func (c *ProcessesConfig) Reader(options ...process.Option) *process.Reader {
 	options = append(options, process.WithCgroup())
 	if c.AnyPIDNamespace {
@@ -147,14 +147,14 @@ func (c *ProcessesConfig) Reader(options ...process.Option) *process.Reader {
 	return process.New(c.ProcPath, options...)
 }
 
-// Validate tells what is wrong with the configuration.
+// Validate implements confmap.Validator.
 func (c *OwnersConfig) Validate() error {
 	return errors.Join(c.API.Check(), kube.CheckNames(c.Kinds, c.Labels, c.Annotations))
 }
 
 func absolute(key, path string) error {
 	if !filepath.IsAbs(path) {
-		return fmt.Errorf("%s: %q is no absolute path", key, path)
+		return fmt.Errorf("%s: %q is not an absolute path", key, path)
 	}
 	return nil
 }

@@ -13,101 +13,93 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// keepContainers is for how many attributions a container is remembered that was not asked for.
+// keepContainers is how many reads a container is remembered for after the last read that had it.
 const keepContainers = 16
 
-// identity is what a container is known by.
-type identity struct {
+// containerKey distinguishes containers.
+type containerKey struct {
 	namespace, pod, uid, name, id string
 	unit, job                     string
 }
 
-func identityOf(c *gpu.Container) identity {
-	return identity{
+func keyOf(c *gpu.Container) containerKey {
+	return containerKey{
 		namespace: c.Namespace, pod: c.PodName, uid: c.PodUID, name: c.Name, id: c.ID, unit: c.SystemdUnit, job: c.SlurmJob,
 	}
 }
 
-// podContainer is a container by its names, as the kubelet tells what it holds.
+// podContainer names a container as the kubelet does in its allocations.
 type podContainer struct{ namespace, pod, name string }
 
-// containers completes what is known of containers: what is told by UID and id gets names, what is told by names gets
-// UID and id.
+func podContainerOf(c *gpu.Container) podContainer {
+	return podContainer{namespace: c.Namespace, pod: c.PodName, name: c.Name}
+}
+
+// containers completes what is known about containers: those of processes, known by UID and ID, get names (user); those that hold
+// devices, known by names, get UID and ID (holder, in pod_names.go).
 type containers struct {
 	view *kube.View    // nil where the API may not be read
 	logs *podlogs.Dirs // nil where processes are not attributed
 
-	node       string // the machine's name in Kubernetes; empty where it is not known
-	generation uint64
-	groups     map[string]*group            // control groups, by what was read of them
-	refs       map[cgroup.Ref]*remembered   // users
-	names      map[podContainer]*remembered // holders
-	known      map[identity]*remembered     // one object for each container
-	fresh      bool                         // the logs have been looked at in this generation
-	logsErr    error
-	stale      bool // the API could not be read of late: what it told last may not be so any more
-}
+	node      string // the machine's name in Kubernetes; empty where it is not known
+	read      uint64 // number of the read
+	stale     bool   // the API could not be read lately, so what it said last may be out of date
+	refreshed bool   // the logs' directories have been read in this read
+	logsErr   error
 
-// group is what control groups tell.
-type group struct {
-	ref        cgroup.Ref
-	generation uint64
+	users   map[cgroup.Ref]*remembered
+	holders map[podContainer]*remembered
+	known   map[containerKey]*remembered // one object for each container
 }
 
 type remembered struct {
-	container  *gpu.Container
-	generation uint64
-	pod        *kube.Pod // of a holder: as the API told it last; nil where what is known is not from there
+	container *gpu.Container
+	read      uint64    // the last read that had it
+	pod       *kube.Pod // of a holder: what the API said last; nil where it said nothing
 }
 
 func newContainers(view *kube.View, logs *podlogs.Dirs) *containers {
 	return &containers{
 		view: view, logs: logs,
-		groups: make(map[string]*group),
-		refs:   make(map[cgroup.Ref]*remembered),
-		names:  make(map[podContainer]*remembered),
-		known:  make(map[identity]*remembered),
+		users:   make(map[cgroup.Ref]*remembered),
+		holders: make(map[podContainer]*remembered),
+		known:   make(map[containerKey]*remembered),
 	}
 }
 
-// begin starts an attribution.
+// begin starts a read.
 func (c *containers) begin(node string) {
-	c.generation++
+	c.read++
 	c.node = node
-	c.fresh, c.logsErr = false, nil
+	c.refreshed, c.logsErr = false, nil
 	c.stale = c.view != nil && c.view.Pods.Err() != nil
-	if c.generation%keepContainers == 0 {
-		maps.DeleteFunc(c.groups, func(_ string, g *group) bool { return c.old(g.generation) })
-		prune(c, c.refs)
-		prune(c, c.names)
-		prune(c, c.known)
+	if c.read%keepContainers == 0 {
+		forget(c.users, c.read)
+		forget(c.holders, c.read)
+		forget(c.known, c.read)
 	}
 }
 
-// old tells whether what was last asked for in a generation is to be forgotten.
-func (c *containers) old(generation uint64) bool { return generation+keepContainers < c.generation }
-
-func prune[K comparable](c *containers, m map[K]*remembered) {
-	maps.DeleteFunc(m, func(_ K, r *remembered) bool { return c.old(r.generation) })
+func forget[K comparable](m map[K]*remembered, read uint64) {
+	maps.DeleteFunc(m, func(_ K, r *remembered) bool { return r.read+keepContainers < read })
 }
 
-// ref returns what control groups tell, which are parsed once.
-func (c *containers) ref(content string) cgroup.Ref {
-	g := c.groups[content]
-	if g == nil {
-		g = &group{ref: cgroup.Parse(content)}
-		c.groups[content] = g
+func remember[K comparable](m map[K]*remembered, key K, container *gpu.Container, read uint64) *remembered {
+	r := m[key]
+	if r == nil {
+		r = &remembered{}
+		m[key] = r
 	}
-	g.generation = c.generation
-	return g.ref
+	r.container, r.read = container, read
+	return r
 }
 
-// user returns the container of a process; nil where it is said to be in a pod of another node. A node is believed of its own pods
-// alone: whoever has taken one could have what its processes use charged to any tenant.
+// user returns the container of a process; nil if the process claims to be in a pod of another node. A node is trusted with its own
+// pods only: whoever controls one node could otherwise attribute its processes' use to any tenant.
 func (c *containers) user(ref cgroup.Ref) *gpu.Container {
-	r := c.refs[ref]
-	if r != nil && r.generation == c.generation {
-		return r.container
+	last := c.users[ref]
+	if last != nil && last.read == c.read {
+		return last.container
 	}
 	found := gpu.Container{PodUID: ref.PodUID, ID: ref.ContainerID, SystemdUnit: ref.SystemdUnit, SlurmJob: ref.SlurmJob}
 	if ref.InContainer() {
@@ -117,39 +109,32 @@ func (c *containers) user(ref cgroup.Ref) *gpu.Container {
 		}
 		if pod != nil {
 			describe(&found, pod, c.view.Owners)
-			found.Name = pod.ContainerByID(ref.ContainerID)
-			if found.Name == "" && len(pod.Containers) == 1 {
-				// It can be no other: a sandbox that runs all of the pod, or an instance that the API does not tell of yet.
-				found.Name = pod.Containers[0].Name
-				if found.ID == "" {
-					found.ID = pod.Containers[0].ID
-				}
-			}
+			nameUser(&found, pod)
 		}
-		// The pod may be gone from the API, and the process not yet: then it is what was last known. The log files may tell a part of it.
-		last := r != nil && pod == nil && r.container.PodName != ""
+		// The API may have forgotten the pod before the process ends. Then the container keeps what was last known about it, which
+		// may be more than the log files say.
+		known := last != nil && pod == nil && last.container.PodName != ""
 		switch {
-		case last && r.container.Name != "":
-			found = *r.container
+		case known && last.container.Name != "":
+			found = *last.container
 		case found.PodName == "" || found.Name == "":
-			c.fromLogs(&found)
-			if last && found.PodName == "" {
-				found = *r.container
+			c.nameFromLogs(&found)
+			if known && found.PodName == "" {
+				found = *last.container
 			}
 		}
 	}
 	container := c.intern(&found)
-	remember(c.refs, ref, r, container, c.generation)
+	remember(c.users, ref, container, c.read)
 	return container
 }
 
-func remember[K comparable](m map[K]*remembered, key K, r *remembered, container *gpu.Container, generation uint64) *remembered {
-	if r == nil {
-		r = &remembered{}
-		m[key] = r
+// podsWithInitDevices returns the pods whose init containers have devices that the kubelet does not list, as far as the API says so.
+func (c *containers) podsWithInitDevices() []*kube.Pod {
+	if c.view == nil {
+		return nil
 	}
-	r.container, r.generation = container, generation
-	return r
+	return c.view.Pods.WithInitDevices()
 }
 
 func (c *containers) podOf(ref cgroup.Ref) *kube.Pod {
@@ -163,16 +148,28 @@ func (c *containers) podOf(ref cgroup.Ref) *kube.Pod {
 	}
 }
 
-// describe sets what the API tells of a pod.
+// describe sets what the API says about a container's pod.
 func describe(container *gpu.Container, pod *kube.Pod, owners *kube.Owners) {
 	container.Namespace, container.PodName, container.PodUID = pod.Namespace, pod.Name, pod.UID
 	container.Owners = owners.Of(pod)
 	container.Labels = pod.Attributes
 }
 
-// fromLogs names a container from the kubelet's log files.
-func (c *containers) fromLogs(container *gpu.Container) {
-	if !c.lookAtLogs() {
+// nameUser sets the name of a process's container from its pod. An unknown ID is that of the pod's only container, if the pod has one:
+// the ID is of a sandbox that runs the whole pod, or of an instance that the API does not list yet.
+func nameUser(container *gpu.Container, pod *kube.Pod) {
+	container.Name = pod.ContainerByID(container.ID)
+	if container.Name == "" && len(pod.Containers) == 1 {
+		container.Name = pod.Containers[0].Name
+		if container.ID == "" {
+			container.ID = pod.Containers[0].ID
+		}
+	}
+}
+
+// nameFromLogs sets the names of a container from the kubelet's log files.
+func (c *containers) nameFromLogs(container *gpu.Container) {
+	if !c.refreshLogs() {
 		return
 	}
 	if found, ok := c.logs.Container(container.ID); ok {
@@ -190,28 +187,27 @@ func (c *containers) fromLogs(container *gpu.Container) {
 	}
 }
 
-// lookAtLogs reads the logs' folders, once for each attribution that needs them.
-func (c *containers) lookAtLogs() bool {
+// refreshLogs reads the logs' directories, once in a read that needs them. It reports whether there are any.
+func (c *containers) refreshLogs() bool {
 	if c.logs == nil {
 		return false
 	}
-	if !c.fresh {
-		c.fresh = true
+	if !c.refreshed {
+		c.refreshed = true
 		c.logsErr = c.logs.Refresh()
 	}
 	return true
 }
 
-// intern returns the one object of a container. Containers are never changed after they were handed out, so one of which
-// more is known by now is a new one.
+// intern returns the one object of a container. A container never changes after it was handed out, so one with new owners or labels is
+// a new object.
 func (c *containers) intern(container *gpu.Container) *gpu.Container {
-	key := identityOf(container)
-	r := c.known[key]
-	if r == nil || !slices.Equal(r.container.Owners, container.Owners) || !maps.Equal(r.container.Labels, container.Labels) {
+	key := keyOf(container)
+	last := c.known[key]
+	if last == nil || !slices.Equal(last.container.Owners, container.Owners) || !maps.Equal(last.container.Labels, container.Labels) {
 		kept := *container
-		r = &remembered{container: &kept}
-		c.known[key] = r
+		return remember(c.known, key, &kept, c.read).container
 	}
-	r.generation = c.generation
-	return r.container
+	last.read = c.read
+	return last.container
 }

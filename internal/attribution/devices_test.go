@@ -52,15 +52,3 @@ func TestDeviceNodesThatAreNotKnown(t *testing.T) {
 		})
 	}
 }
-
-// A source may write the names of its devices into the slice that it gave before.
-func TestNamesChangedInPlace(t *testing.T) {
-	devices := []gpu.Device{device(0)}
-	devices[0].Aliases = []string{"card1"}
-	var index deviceIndex
-	index.update(devices)
-	devices[0].Aliases[0] = "card2"
-	index.update(devices)
-	assert.Equal(t, []int{0}, index.byKey["card2"])
-	assert.Empty(t, index.byKey["card1"])
-}

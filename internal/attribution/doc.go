@@ -1,11 +1,21 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attribution says who holds the GPUs of a node and who uses them: it joins devices with the kubelet's
-// allocations, and processes with their containers, pods and owners.
+// Package attribution finds out who holds the GPUs of a node and who uses them. It joins devices with the kubelet's allocations, and
+// processes with their containers, pods and owners.
 //
-// Holding and using are two facts. What is held is told by the kubelet, by the names of pods and containers; what is used
-// by the control groups of processes, by the UID of the pod and the id of the container. They are joined through the
-// Kubernetes API, or through the names of the kubelet's log files; where neither may be read they stay two containers.
-// Where there is no Kubernetes, control groups tell the systemd unit or the Slurm job instead.
+// Holding and using are two facts. The kubelet names a holder by the names of its pod and container. A process's control group
+// identifies a user by the UID of its pod and the ID of its container. The Kubernetes API joins the two, or the names of the kubelet's
+// log files; where neither can be read, they remain two containers. Without Kubernetes, control groups identify a systemd unit or a
+// Slurm job instead.
+//
+// One read passes through the files in this order:
+//
+//	attributor.go               one read: Apply
+//	processes.go                the container of each process
+//	containers.go, pod_names.go what is known about a container: by its IDs, by its names
+//	allocations.go, holders.go  the holders of each device
+//	usage_accounting.go         what each container holds and uses: gpu.Node.Containers
+//
+// The forms of device IDs are in package deviceid.
 package attribution

@@ -17,7 +17,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
-	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
+	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -46,32 +46,32 @@ func TestDynamic(t *testing.T) {
 		want           []string
 		known          bool
 	}{
-		{"UUID in the CDI name", nvidia, driverNVIDIA, "gpu-x", []string{"nvidia.com/gpu=" + uuid(1)}, []string{uuid(1)}, true},
-		{"CDI file, MIG", nvidia, driverNVIDIA, "gpu-0-mig-1g10gb-19-0", []string{"k8s.gpu.nvidia.com/device=gpu-0-mig-1g10gb-19-0"}, []string{migUUID(2)}, true},
-		{"CDI file, GPU and claim", nvidia, driverNVIDIA, "gpu-1", []string{"k8s.gpu.nvidia.com/device=gpu-1", "k8s.gpu.nvidia.com/claim=c-gpu-1"}, []string{uuid(1)}, true},
-		{"CDI file, AMD partition", amdGPU(), driverAMD, "gpu-2-129", []string{"k8s.gpu.amd.com/gpu=common", "k8s.gpu.amd.com/device=claim-gpu-2-129"}, []string{"0123456789abcdef/1"}, true},
-		{"ResourceSlice, UUID", nvidia, driverNVIDIA, "gpu-slice", nil, []string{migUUID(1)}, true},
-		{"ResourceSlice, PCI address", nvidia, driverNVIDIA, "gpu-pci", nil, []string{uuid(1)}, true},
-		{"ResourceSlice, partition at its GPU's address", amdGPU(), driverAMD, "partition", nil, nil, false},
-		{"name, NVIDIA", nvidia, driverNVIDIA, "gpu-1", nil, []string{uuid(1)}, true},
-		{"name, AMD", amdGPU(), driverAMD, "gpu-2-129", nil, []string{"0123456789abcdef/1"}, true},
-		{"name, index and node differ", swapped, driverNVIDIA, "gpu-1", nil, nil, false},
-		{"MIG by name alone", nvidia, driverNVIDIA, "gpu-0-mig-19-4-1", nil, nil, false},
-		{"a name of another form", nvidia, driverNVIDIA, "zero", nil, nil, false},
-		{"AMD name of another form", amdGPU(), driverAMD, "gpu-2", nil, nil, false},
+		{"UUID in the CDI name", nvidia, deviceid.DriverNVIDIA, "gpu-x", []string{"nvidia.com/gpu=" + uuid(1)}, []string{uuid(1)}, true},
+		{"CDI file, MIG", nvidia, deviceid.DriverNVIDIA, "gpu-0-mig-1g10gb-19-0", []string{"k8s.gpu.nvidia.com/device=gpu-0-mig-1g10gb-19-0"}, []string{migUUID(2)}, true},
+		{"CDI file, GPU and claim", nvidia, deviceid.DriverNVIDIA, "gpu-1", []string{"k8s.gpu.nvidia.com/device=gpu-1", "k8s.gpu.nvidia.com/claim=c-gpu-1"}, []string{uuid(1)}, true},
+		{"CDI file, AMD partition", amdGPU(), deviceid.DriverAMD, "gpu-2-129", []string{"k8s.gpu.amd.com/gpu=common", "k8s.gpu.amd.com/device=claim-gpu-2-129"}, []string{"0123456789abcdef/1"}, true},
+		{"ResourceSlice, UUID", nvidia, deviceid.DriverNVIDIA, "gpu-slice", nil, []string{migUUID(1)}, true},
+		{"ResourceSlice, PCI address", nvidia, deviceid.DriverNVIDIA, "gpu-pci", nil, []string{uuid(1)}, true},
+		{"ResourceSlice, partition at its GPU's address", amdGPU(), deviceid.DriverAMD, "partition", nil, nil, false},
+		{"name, NVIDIA", nvidia, deviceid.DriverNVIDIA, "gpu-1", nil, []string{uuid(1)}, true},
+		{"name, AMD", amdGPU(), deviceid.DriverAMD, "gpu-2-129", nil, []string{"0123456789abcdef/1"}, true},
+		{"name, index and node differ", swapped, deviceid.DriverNVIDIA, "gpu-1", nil, nil, false},
+		{"MIG by name alone", nvidia, deviceid.DriverNVIDIA, "gpu-0-mig-19-4-1", nil, nil, false},
+		{"a name of another form", nvidia, deviceid.DriverNVIDIA, "zero", nil, nil, false},
+		{"AMD name of another form", amdGPU(), deviceid.DriverAMD, "gpu-2", nil, nil, false},
 		{"another driver", nvidia, "dra.net", "gpu-1", nil, nil, true},
-		{"another vendor", nvidia, driverAMD, "gpu-2-129", nil, nil, true},
-		{"passed through", nvidia, driverNVIDIA, "gpu-vfio-0", nil, nil, true},
+		{"another vendor", nvidia, deviceid.DriverAMD, "gpu-2-129", nil, nil, true},
+		{"passed through", nvidia, deviceid.DriverNVIDIA, "gpu-vfio-0", nil, nil, true},
 		{"no GPU driver of the vendor", nvidia, "compute-domain.nvidia.com", "channel-0", nil, nil, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMachine(t, nil, podOf(train))
-			m.file(m.cdi, "nvidia.yaml", fmt.Sprintf(claimSpec, driverNVIDIA))
-			m.file(m.cdi, "amd.yaml", fmt.Sprintf(claimSpec, driverAMD))
+			m.file(m.cdi, "nvidia.yaml", fmt.Sprintf(claimSpec, deviceid.DriverNVIDIA))
+			m.file(m.cdi, "amd.yaml", fmt.Sprintf(claimSpec, deviceid.DriverAMD))
 			m.file(m.minorsDir(), "mig-minors", "gpu0/gi2/access 11\ngpu0/gi2/ci0/access 12\n")
 			m.clients.Dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-				map[schema.GroupVersionResource]string{sliceResource: "ResourceSliceList"}, resourceSlice(driverNVIDIA), resourceSlice(driverAMD))
+				map[schema.GroupVersionResource]string{sliceResource: "ResourceSliceList"}, resourceSlice(deviceid.DriverNVIDIA), resourceSlice(deviceid.DriverAMD))
 			m.serveSlices()
 			m.start()
 			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, "claim", tt.driver, tt.device, tt.cdi...)))
@@ -100,20 +100,20 @@ func TestDynamic(t *testing.T) {
 func TestDynamicSliceGone(t *testing.T) {
 	m := newMachine(t, nil, podOf(train))
 	slices := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{sliceResource: "ResourceSliceList"}, resourceSlice(driverNVIDIA))
+		map[schema.GroupVersionResource]string{sliceResource: "ResourceSliceList"}, resourceSlice(deviceid.DriverNVIDIA))
 	m.clients.Dynamic = slices
 	m.serveSlices()
 	m.start()
 	claim := func(name string) {
-		m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, name, driverNVIDIA, "gpu-pci")))
+		m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, name, deviceid.DriverNVIDIA, "gpu-pci")))
 	}
 	holders := func() int { return len(m.apply(nodeOf(device(0), device(1)), 10).Devices[1].Holders) }
 	claim("first")
 	require.Equal(t, 1, holders())
 
-	name := resourceSlice(driverNVIDIA).GetName()
+	name := resourceSlice(deviceid.DriverNVIDIA).GetName()
 	require.NoError(t, slices.Resource(sliceResource).Delete(t.Context(), name, metav1.DeleteOptions{}))
-	require.Eventually(t, func() bool { return m.attributor.view.Slices.Device(driverNVIDIA, "n1", "gpu-pci") == nil },
+	require.Eventually(t, func() bool { return m.attributor.view.Slices.Device(deviceid.DriverNVIDIA, "n1", "gpu-pci") == nil },
 		10*time.Second, time.Millisecond)
 	assert.Equal(t, 1, holders())
 	claim("second")
@@ -125,11 +125,11 @@ func TestDynamicSliceGone(t *testing.T) {
 // Device plugin and dynamic resource allocation side by side on one node; and one claim of several containers.
 func TestPluginAndDynamic(t *testing.T) {
 	m := newMachine(t, noAPI).start()
-	both := kubelettest.Claimed(helper.name, "shared", driverNVIDIA, "gpu-1")
+	both := kubelettest.Claimed(helper.name, "shared", deviceid.DriverNVIDIA, "gpu-1")
 	both.Devices = []*podresourcesv1.ContainerDevices{{ResourceName: resource, DeviceIds: []string{uuid(0)}}}
 	m.kubelet.Set(
-		kubelettest.Pod(train.pod, both, kubelettest.Claimed(train.name, "shared", driverNVIDIA, "gpu-1")),
-		kubelettest.Pod(infer.pod, kubelettest.Claimed(infer.name, "own", driverNVIDIA, "gpu-2")))
+		kubelettest.Pod(train.pod, both, kubelettest.Claimed(train.name, "shared", deviceid.DriverNVIDIA, "gpu-1")),
+		kubelettest.Pod(infer.pod, kubelettest.Claimed(infer.name, "own", deviceid.DriverNVIDIA, "gpu-2")))
 	node := m.apply(nodeOf(device(0), device(1), device(2)))
 	require.Empty(t, node.Problems)
 	require.Len(t, node.Containers, 4)
@@ -150,63 +150,11 @@ func TestPluginAndDynamic(t *testing.T) {
 func TestDynamicOddFile(t *testing.T) {
 	m := newMachine(t, noAPI).start()
 	m.file(m.cdi, "broken.json", "{")
-	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, "c", driverNVIDIA, "gpu-1")))
+	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, "c", deviceid.DriverNVIDIA, "gpu-1")))
 	node := m.apply(nodeOf(device(0), device(1)))
 	require.Len(t, node.Problems, 1)
 	assert.Equal(t, "CDI", node.Problems[0].What)
 	use(t, node, train.named(), uuid(1))
-}
-
-// What of a published device tells which GPU it is.
-func TestSliceKeys(t *testing.T) {
-	const pci = "resource.kubernetes.io/pciBusID"
-	for _, tt := range []struct {
-		name       string
-		attributes map[string]string
-		want       []string
-	}{
-		{"a GPU's UUID", map[string]string{"uuid": "GPU-AB", pci: "0000:1b:00.0"}, []string{"gpu-ab"}},
-		{"an instance's UUID", map[string]string{"uuid": "MIG-AB", "type": "mig", pci: "0000:1b:00.0"}, []string{"mig-ab"}},
-		{"a UUID of another kind", map[string]string{"uuid": "ab", pci: "0000:1B:00.0"}, []string{"pci:0000:1b:00.0"}},
-		{"the driver's own names", map[string]string{"pciBusID": "0000:1b:00.0", "type": "gpu"}, []string{"pci:0000:1b:00.0"}},
-		{"the driver's own names, express", map[string]string{"pcieBusID": "0000:1b:00.0", "type": "amdgpu"}, []string{"pci:0000:1b:00.0"}},
-		{"the driver's own names, short", map[string]string{"pciAddr": "0000:1b:00.0"}, []string{"pci:0000:1b:00.0"}},
-		{"the standard name first", map[string]string{"pciAddr": "0000:1c:00.0", pci: "0000:1b:00.0"}, []string{"pci:0000:1b:00.0"}},
-		{"no address", map[string]string{pci: "1b:00"}, nil},
-		{"a partition", map[string]string{pci: "0000:1b:00.0", "type": "amdgpu-partition"}, nil},
-		{"nothing", nil, nil},
-	} {
-		assert.Equal(t, tt.want, sliceKeys(tt.attributes), tt.name)
-	}
-}
-
-// What the name of a device tells where nothing else does.
-func TestNameKeys(t *testing.T) {
-	swapped := []gpu.Device{device(0), device(1), device(2), device(3)}
-	swapped[0].Name, swapped[1].Name = "nvidia1", "nvidia0"
-	swapped[3].Index = gpu.Opt[int]{}
-	var index deviceIndex
-	index.update(swapped)
-	for _, tt := range []struct {
-		driver, device string
-		want           []string
-	}{
-		{driverNVIDIA, "gpu-2", []string{"nvidia2"}},
-		{driverNVIDIA, "gpu-3", []string{"nvidia3"}},
-		{driverNVIDIA, "gpu-1", nil}, // by device node it is the first GPU, by index the second
-		{driverNVIDIA, "gpu-x", nil},
-		{driverNVIDIA, "2", nil},
-		{driverAMD, "gpu-1-129", []string{"renderD129", "card1"}},
-		{driverAMD, "gpu-1", nil},
-		{driverAMD, "gpu-x-129", nil},
-		{driverAMD, "gpu-1-x", nil},
-		{"gpu.example.com", "gpu-2", nil},
-	} {
-		assert.Equal(t, tt.want, nameKeys(&podresources.Dynamic{Driver: tt.driver, Device: tt.device}, &index), "%s %s", tt.driver, tt.device)
-	}
-	assert.True(t, isGPUDriver(&podresources.Dynamic{Driver: driverAMD, Device: "gpu-1"}))
-	assert.False(t, isGPUDriver(&podresources.Dynamic{Driver: driverNVIDIA, Device: "gpu-vfio-1"}), "passed through to a virtual machine")
-	assert.False(t, isGPUDriver(&podresources.Dynamic{Driver: "gpu.example.com", Device: "gpu-1"}))
 }
 
 var sliceResource = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}

@@ -16,6 +16,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -53,9 +54,9 @@ func TestInitContainerUsesItsGPU(t *testing.T) {
 	assert.False(t, use(t, node, train.joined(), uuid(0)).IdleTime.Known(), "its pod does not let it idle")
 	node.Processes, node.Devices[0].Utilization[gpu.TaskGeneral] = node.Processes[1:], gpu.Some(0.0)
 	m.apply(node, 10)
-	total(t, 0, use(t, node, train.joined(), uuid(0)).IdleTime)
+	assertTotal(t, 0, use(t, node, train.joined(), uuid(0)).IdleTime)
 	m.apply(node, 10)
-	total(t, 10, use(t, node, train.joined(), uuid(0)).IdleTime)
+	assertTotal(t, 10, use(t, node, train.joined(), uuid(0)).IdleTime)
 }
 
 // What an init container had for itself alone the kubelet keeps for as long as there is the pod, and tells nobody.
@@ -83,8 +84,8 @@ func TestInitContainerKeepsAGPU(t *testing.T) {
 				return
 			}
 			require.Len(t, node.Problems, 1)
-			assert.EqualError(t, node.Problems[0].Err, "attribution: the kubelet does not tell which GPUs it keeps for init containers, "+
-				"1 in all, as those of pod ml/train-0; GPUs that it tells nobody to hold may be these")
+			assert.EqualError(t, node.Problems[0].Err, "attribution: the kubelet keeps GPUs for init containers without listing them: 1 in all, "+
+				"among them those of pod ml/train-0; GPUs without a listed holder may be these")
 		})
 	}
 	t.Run("of a replica", func(t *testing.T) {
@@ -124,7 +125,7 @@ func TestInitContainerHasAClaim(t *testing.T) {
 
 	m = newMachine(t, nil, claimsEarly(false))
 	m.clients.Dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{sliceResource: "ResourceSliceList"}, resourceSlice(driverNVIDIA),
+		map[schema.GroupVersionResource]string{sliceResource: "ResourceSliceList"}, resourceSlice(deviceid.DriverNVIDIA),
 		resourceClaim("both", false, "gpu-pci")) // the second
 	m.serveSlices()
 	m.start()

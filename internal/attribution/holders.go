@@ -4,130 +4,120 @@
 package attribution
 
 import (
-	"context"
-	"fmt"
 	"slices"
-	"time"
 
-	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
+	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// attributeAllocations sets the holders of each device.
-func (a *Attributor) attributeAllocations(ctx context.Context, node *gpu.Node, d *domain, now time.Time) {
+// holders is who holds the devices of a node in one read. It sets Device.Holders and HoldersKnown.
+type holders struct {
+	node       *gpu.Node
+	devices    *deviceid.Index
+	containers *containers
+	users      *users
+
+	complete []bool // of each device: all its holders are known
+	// initContainers are containers whose allocations the kubelet does not list.
+	initContainers initContainers
+}
+
+func newHolders(node *gpu.Node, devices *deviceid.Index, containers *containers, users *users) *holders {
 	for i := range node.Devices {
 		node.Devices[i].Holders, node.Devices[i].HoldersKnown = nil, false
 	}
-	d.certain = slices.Grow(d.certain[:0], len(node.Devices))[:len(node.Devices)]
-	clear(d.certain)
-	if a.allocations == nil || len(node.Devices) == 0 {
-		return
-	}
-	list, known, err := a.allocations.list(ctx, now)
-	if err != nil {
-		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "pod resources", Err: err})
-	}
-	if known == nothing {
-		return
-	}
-	early := a.earlyPods()
-	dynamic := slices.ContainsFunc(list, func(allocation podresources.Allocation) bool { return allocation.Dynamic != nil })
-	if dynamic {
-		if err := a.allocations.resolver.cdi.Refresh(); err != nil {
-			node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "CDI", Err: fmt.Errorf("attribution: %w", err)})
-		}
-	}
-	a.allocations.resolver.lookUpClaims(ctx, list, claimsOf(early))
-	list = a.allocations.resolver.withEarly(list, early)
-	a.allocations.resolver.prepare(ctx, list)
-	for i := range d.certain {
-		d.certain[i] = known == everything
-	}
-	lost := &unresolved{}
-	for i := range list {
-		a.allocate(node, d, &list[i], lost)
-	}
-	if lost.count > 0 {
-		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "allocations", Err: lost.err()})
-	}
-	a.doubtEarly(node, d, early)
-	settle(node, d)
+	return &holders{node: node, devices: devices, containers: containers, users: users, complete: make([]bool, len(node.Devices))}
 }
 
-// allocate adds one allocation to the holders of its devices.
-func (a *Attributor) allocate(node *gpu.Node, d *domain, allocation *podresources.Allocation, lost *unresolved) {
-	holder := gpu.Holder{Resource: allocation.Resource}
-	var keys []string
-	var single [1]string
-	var wanted bool // all devices of this resource or driver are GPUs
-	var vendor gpu.Vendor
-	extended := false
-	if dynamic := allocation.Dynamic; dynamic != nil {
-		holder.Resource, holder.DRA = dynamic.Driver, true
-		vendor, wanted = vendorOf(dynamic.Driver), isGPUDriver(dynamic)
-		if vendor != "" && vendor != node.Vendor {
-			return
-		}
-		name := podContainer{namespace: allocation.Namespace, pod: allocation.Pod, name: allocation.Container}
-		if !a.allocations.resolver.holds(a.containers.podNamed(name, &d.users), allocation.Container, dynamic) {
-			return // the device is others'
-		}
-		keys = a.allocations.resolver.resolve(dynamic, &d.index)
-	} else {
-		t := parseID(allocation.Resource, allocation.ID)
-		vendor, wanted, holder.Sharing = t.vendor, IsGPUResource(allocation.Resource) || t.extended, t.sharing
-		if vendor != "" && vendor != node.Vendor {
-			return
-		}
-		extended = t.extended
-		if t.key != "" {
-			single[0] = t.key
-			keys = single[:]
-		}
-	}
-	found := false
-	for _, key := range keys {
-		for _, i := range d.index.find(key) {
+// allocatedDevice is what an allocation says about its device.
+type allocatedDevice struct {
+	container   podContainer
+	holder      gpu.Holder // without its Container
+	keys        []string   // of the device, in a deviceid.Index; none if the allocation does not identify it
+	inKnownForm bool       // the keys are names of the device in a known form
+	isGPU       bool       // the resource or driver hands out GPUs that a source reads
+	ofOthers    bool       // the device is another vendor's, or the container does not hold it
+}
+
+// add adds a container to the holders of the device that was allocated to it. It reports whether the device was found.
+func (h *holders) add(allocated allocatedDevice) (found bool) {
+	for _, key := range allocated.keys {
+		for _, i := range h.devices.Find(key) {
 			found = true
-			a.hold(node, d, i, allocation, holder)
+			h.hold(&h.node.Devices[i], allocated)
 		}
 	}
-	if !found && wanted {
-		lost.add(allocation, !d.doubt(len(keys) > 0 && !extended))
+	return found
+}
+
+// hold adds a holder to a device, once for all slots of the device that the container has. Kubelets before 1.34 list pods that have
+// ended with the devices that they had.
+func (h *holders) hold(device *gpu.Device, allocated allocatedDevice) {
+	if pod := h.containers.podNamed(allocated.container, h.users); pod != nil && pod.Ended() {
+		return
+	}
+	holder := allocated.holder
+	holder.Container = h.containers.holder(allocated.container, h.users)
+	if !isHeldBy(device, holder.Container) {
+		device.Holders = append(device.Holders, holder)
 	}
 }
 
-// doubt notes which devices may be allocated by an id that was not found, and tells whether there are any: where the id is in a
-// known form, those of which not all names are known, otherwise all.
-func (d *domain) doubt(known bool) bool {
+// doubt notes the devices that may be the one of an allocation that was not found, and reports whether there are any: those with
+// unknown names for an ID in a known form, all for any other ID.
+func (h *holders) doubt(inKnownForm bool) bool {
 	doubted := false
-	for i, unnamed := range d.index.unnamed {
-		if unnamed || !known {
-			d.certain[i], doubted = false, true
+	for i := range h.complete {
+		if !inKnownForm || !h.devices.IsNamed(i) {
+			h.complete[i], doubted = false, true
 		}
 	}
 	return doubted
 }
 
-// hold adds a holder to a device, once however many slots of it the container has.
-func (a *Attributor) hold(node *gpu.Node, d *domain, i int, allocation *podresources.Allocation, holder gpu.Holder) {
-	name := podContainer{namespace: allocation.Namespace, pod: allocation.Pod, name: allocation.Container}
-	if a.ended(d, name) {
-		return
+// doubtKept notes the devices that may be held for init containers as well, and returns which allocations are unknown; nil if none.
+func (h *holders) doubtKept(kept keptForInit) error {
+	if kept.count == 0 {
+		return nil
 	}
-	holder.Container = a.containers.holder(name, &d.users)
-	device := &node.Devices[i]
-	for j := range device.Holders {
-		if device.Holders[j].Container == holder.Container {
-			return
+	for i := range h.node.Devices {
+		exclusive := func(holder gpu.Holder) bool { return holder.Sharing == gpu.SharingExclusive }
+		if !slices.ContainsFunc(h.node.Devices[i].Holders, exclusive) {
+			h.complete[i] = false
 		}
 	}
-	device.Holders = append(device.Holders, holder)
+	return kept.err()
 }
 
-// ended tells whether the API knows that a pod has ended. Kubelets before 1.34 list pods that have ended with the devices
-// that they once had.
-func (a *Attributor) ended(d *domain, name podContainer) bool {
-	pod := a.containers.podNamed(name, &d.users)
-	return pod != nil && pod.Ended()
+// finish sets HoldersKnown, and the holders of GPUs with partitions: those who hold their partitions.
+func (h *holders) finish() {
+	for i := range h.node.Devices {
+		if device := &h.node.Devices[i]; h.devices.IsLeaf(i) {
+			device.HoldersKnown = h.complete[i] || len(device.Holders) > 0
+		}
+	}
+	for i := range h.node.Devices {
+		if h.devices.IsLeaf(i) {
+			continue
+		}
+		parent := &h.node.Devices[i]
+		parent.HoldersKnown = true
+		for _, leaf := range h.devices.Leaves(i) {
+			partition := &h.node.Devices[leaf]
+			parent.HoldersKnown = parent.HoldersKnown && partition.HoldersKnown
+			for _, holder := range partition.Holders {
+				if !isHeldBy(parent, holder.Container) {
+					parent.Holders = append(parent.Holders, holder)
+				}
+			}
+		}
+	}
+}
+
+func (h *holders) addProblem(what string, err error) {
+	h.node.Problems = append(h.node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: what, Err: err})
+}
+
+func isHeldBy(device *gpu.Device, container *gpu.Container) bool {
+	return slices.ContainsFunc(device.Holders, func(h gpu.Holder) bool { return h.Container == container })
 }

@@ -117,7 +117,7 @@ func TestParentIsHeld(t *testing.T) {
 	assert.False(t, u.IdleTime.Known(), "it runs, and how much is not known")
 	u = use(t, node, train.joined(), migUUID(2))
 	assert.Equal(t, gpu.Some(int64(0)), u.MemoryUsage)
-	total(t, 0, u.IdleTime)
+	assertTotal(t, 0, u.IdleTime)
 	for _, u := range node.Containers {
 		assert.NotEqual(t, uuid(0), u.DeviceID)
 	}
@@ -166,14 +166,14 @@ func TestUnresolved(t *testing.T) {
 		problem      string
 		known        bool // what the other devices' holders are
 	}{
-		{"a lost GPU", resource, uuid(7), "is none of the GPUs that were read", true},
-		{"a lost GPU by its node", resource, "nvidia7", "is none of the GPUs that were read", true},
-		{"a form that is not known", resource, "weird-7", "cannot be told to be one of the GPUs", false},
-		{"a slot of a plugin that chooses the GPU itself", resource, uuid(1) + "-3", "cannot be told to be one of the GPUs", false},
-		{"such a slot by another's resource", "example.com/vgpu", uuid(0) + "-3", "cannot be told to be one of the GPUs", false},
-		{"a slot of a MIG instance", resource, migUUID(1) + "-0", "cannot be told to be one of the GPUs", false},
-		{"a lost MIG instance of an old driver", resource, "MIG-" + uuid(7) + "/1/0", "is none of the GPUs that were read", true},
-		{"GKE garbage", resource, "nvidia7/x", "cannot be told to be one of the GPUs", false},
+		{"a lost GPU", resource, uuid(7), "is not one of the GPUs that were read", true},
+		{"a lost GPU by its node", resource, "nvidia7", "is not one of the GPUs that were read", true},
+		{"a form that is not known", resource, "weird-7", "does not identify one of the GPUs", false},
+		{"a slot of a plugin that chooses the GPU itself", resource, uuid(1) + "-3", "does not identify one of the GPUs", false},
+		{"such a slot by another's resource", "example.com/vgpu", uuid(0) + "-3", "does not identify one of the GPUs", false},
+		{"a slot of a MIG instance", resource, migUUID(1) + "-0", "does not identify one of the GPUs", false},
+		{"a lost MIG instance of an old driver", resource, "MIG-" + uuid(7) + "/1/0", "is not one of the GPUs that were read", true},
+		{"GKE garbage", resource, "nvidia7/x", "does not identify one of the GPUs", false},
 		{"not a GPU", "nvidia.com/hostdev", "weird-7", "", true},
 		{"another's lost GPU", "example.com/gpu", uuid(7), "", true},
 	}
@@ -235,7 +235,7 @@ func TestUnnamed(t *testing.T) {
 				kubelettest.Pod(infer.pod, kubelettest.Container(infer.name, resource, tt.id)))
 			node := m.apply(nodeOf(append([]gpu.Device{device(0), device(1)}, tt.devices...)...))
 			require.Len(t, node.Problems, 1)
-			require.ErrorContains(t, node.Problems[0].Err, "device "+tt.id+" cannot be told to be one of the GPUs")
+			require.ErrorContains(t, node.Problems[0].Err, "device "+tt.id+" does not identify one of the GPUs")
 			assert.True(t, node.Devices[1].HoldersKnown, "no container has it")
 			for i := range tt.devices {
 				assert.False(t, node.Devices[2+i].HoldersKnown, "it may be allocated")

@@ -147,15 +147,13 @@ func TestSame(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			u := newUsers()
+			u := newUsers(false)
 			u.add(tt.user)
 			if tt.want {
 				assert.Same(t, tt.user, u.same(tt.holder))
 			} else {
 				assert.Nil(t, u.same(tt.holder))
 			}
-			u.reset()
-			assert.Nil(t, u.same(tt.holder), "of the read before")
 		})
 	}
 }
@@ -202,15 +200,15 @@ func TestPodsComeAndGo(t *testing.T) {
 	node := holds(infer)
 	require.Len(t, node.Containers, 1)
 	u = use(t, node, infer.joined(), uuid(0))
-	total(t, 0, u.IdleTime)
+	assertTotal(t, 0, u.IdleTime)
 
 	for range 3 * keepContainers {
 		holds(infer)
 	}
 	assert.Len(t, m.attributor.containers.known, 1, "who is gone is forgotten")
-	assert.Len(t, m.attributor.containers.refs, 1)
-	assert.Len(t, m.attributor.containers.names, 1)
-	assert.Len(t, m.attributor.domains[gpu.NVIDIA].ledger.accounts, 1)
+	assert.Len(t, m.attributor.containers.users, 1)
+	assert.Len(t, m.attributor.containers.holders, 1)
+	assert.Len(t, m.attributor.histories[gpu.NVIDIA].accounting.totals.containers, 1)
 }
 
 // The API server is away from the start, or goes away later: what was last known stays.
@@ -342,7 +340,7 @@ func TestProcessGoneWhileRenamed(t *testing.T) {
 		return m.apply(node, 10)
 	}
 	read(false, 1000)
-	total(t, 1000, use(t, read(false, 2000), train.joined(), uuid(0)).Energy)
+	assertTotal(t, 1000, use(t, read(false, 2000), train.joined(), uuid(0)).Energy)
 
 	pod := podOf(train)
 	pod.Labels = map[string]string{"team": "speech"}
@@ -357,7 +355,7 @@ func TestProcessGoneWhileRenamed(t *testing.T) {
 	want.Labels = map[string]string{"k8s.pod.label.team": "speech"}
 	u := use(t, node, want, uuid(0))
 	assert.Equal(t, gpu.Some(400.0), u.Power)
-	total(t, 2000, u.Energy)
+	assertTotal(t, 2000, u.Energy)
 }
 
 // A pod that is annotated with another one's UID does not take what that one uses.

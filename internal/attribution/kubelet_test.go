@@ -31,12 +31,12 @@ func TestKubeletRestart(t *testing.T) {
 	require.ErrorIs(t, node.Problems[0].Err, syscall.ENOENT)
 	u := use(t, node, train.joined(), uuid(0))
 	assert.Equal(t, gpu.Some(true), u.Allocated)
-	total(t, 10*(1-0.8), u.IdleTime)
+	assertTotal(t, 10*(1-0.8), u.IdleTime)
 
 	m.kubelet.Start()
 	node = read()
 	require.Empty(t, node.Problems)
-	total(t, 20*(1-0.8), use(t, node, train.joined(), uuid(0)).IdleTime)
+	assertTotal(t, 20*(1-0.8), use(t, node, train.joined(), uuid(0)).IdleTime)
 
 	m.kubelet.Stop()
 	m.now = m.now.Add(keepAllocations)
@@ -91,7 +91,7 @@ func TestKubeletRestartForgets(t *testing.T) {
 	assert.Equal(t, map[string]string{"nvidia0": infer.pod}, holders(1), "the device is another's by now")
 	restart(bare(infer.pod))
 	assert.Equal(t, map[string]string{"nvidia0": infer.pod}, holders(1))
-	assert.Empty(t, holders((settleAllocations + time.Second).Seconds()), "it had the time to know")
+	assert.Empty(t, holders((restartTime + time.Second).Seconds()), "it had the time to know")
 	m.kubelet.Set(of(train, 0))
 	require.Len(t, holders(1), 1)
 	restart()
@@ -120,7 +120,7 @@ func TestNewKubelet(t *testing.T) {
 	assert.Equal(t, [2]bool{}, known(0))
 	m.kubelet.Set(pod)
 	assert.Equal(t, [2]bool{true, false}, known(1))
-	assert.Equal(t, [2]bool{true, true}, known((newKubelet - 2*time.Second).Seconds()))
+	assert.Equal(t, [2]bool{true, true}, known((startTime - 2*time.Second).Seconds()))
 
 	start(m.now)
 	assert.Equal(t, [2]bool{true, true}, known(1), "what the one before said is remembered")
@@ -164,7 +164,7 @@ func TestCollectorRestart(t *testing.T) {
 	m.stop()
 	m.start()
 	u := use(t, m.apply(holdAndRun(m, train), 10), train.joined(), uuid(0))
-	total(t, 0, u.IdleTime)
+	assertTotal(t, 0, u.IdleTime)
 	assert.Equal(t, m.now, u.IdleTime.Since(), "counting began anew")
 	assert.Equal(t, gpu.Some(true), u.Allocated)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -45,16 +46,16 @@ func TestEnergyByShare(t *testing.T) {
 	m := newShared(t)
 	shared(m, 1000, 0.8, 0.5, 0.2)
 	a, b := shared(m, 2000, 0.8, 0.5, 0.2)
-	total(t, 1000*(0.5+0.1), a.Energy)
-	total(t, 1000*(0.2+0.1), b.Energy)
-	total(t, 10*0.5, a.IdleTime)
-	total(t, 10*0.8, b.IdleTime)
+	assertTotal(t, 1000*(0.5+0.1), a.Energy)
+	assertTotal(t, 1000*(0.2+0.1), b.Energy)
+	assertTotal(t, 10*0.5, a.IdleTime)
+	assertTotal(t, 10*0.8, b.IdleTime)
 
 	a, b = shared(m, 2500, 0, 0, 0)
-	total(t, 600+250, a.Energy)
-	total(t, 300+250, b.Energy)
-	total(t, 5+10, a.IdleTime)
-	total(t, 8+10, b.IdleTime)
+	assertTotal(t, 600+250, a.Energy)
+	assertTotal(t, 300+250, b.Energy)
+	assertTotal(t, 5+10, a.IdleTime)
+	assertTotal(t, 8+10, b.IdleTime)
 }
 
 // Where a share is not known, counting begins anew when it is: a total is right from its start on.
@@ -64,13 +65,13 @@ func TestEnergyUnknownShare(t *testing.T) {
 	a, b := shared(m, 2000, 0.8, -1, 0.2)
 	assert.False(t, a.Energy.Known())
 	assert.False(t, a.IdleTime.Known())
-	total(t, 300, b.Energy)
+	assertTotal(t, 300, b.Energy)
 	a, b = shared(m, 3000, 0.8, 0.5, 0.2)
-	total(t, 0, a.Energy)
+	assertTotal(t, 0, a.Energy)
 	assert.Equal(t, m.now, a.Energy.Since())
-	total(t, 600, b.Energy)
+	assertTotal(t, 600, b.Energy)
 	a, _ = shared(m, 4000, 0.8, 0.5, 0.2)
-	total(t, 600, a.Energy)
+	assertTotal(t, 600, a.Energy)
 }
 
 // The driver's counter began anew, is not told, or is another driver's: no energy is made up.
@@ -82,15 +83,15 @@ func TestEnergyCounterBreaks(t *testing.T) {
 		d.Energy, d.Epoch = energy, epoch
 		return use(t, m.apply(nodeOf(d), 10), train.joined(), uuid(0)).Energy
 	}
-	total(t, 0, read(gpu.Total(1000.0), 0))
-	total(t, 500, read(gpu.Total(1500.0), 0))
-	total(t, 0, read(gpu.Total(100.0), 0))
-	total(t, 50, read(gpu.Total(150.0), 0))
-	total(t, 0, read(gpu.Total(5000.0), 1))
-	total(t, 10, read(gpu.Total(5010.0), 1))
+	assertTotal(t, 0, read(gpu.Total(1000.0), 0))
+	assertTotal(t, 500, read(gpu.Total(1500.0), 0))
+	assertTotal(t, 0, read(gpu.Total(100.0), 0))
+	assertTotal(t, 50, read(gpu.Total(150.0), 0))
+	assertTotal(t, 0, read(gpu.Total(5000.0), 1))
+	assertTotal(t, 10, read(gpu.Total(5010.0), 1))
 	assert.False(t, read(gpu.Counter[float64]{}, 1).Known())
-	total(t, 0, read(gpu.Total(5020.0), 1))
-	total(t, 5, read(gpu.Total(5025.0), 1))
+	assertTotal(t, 0, read(gpu.Total(5020.0), 1))
+	assertTotal(t, 5, read(gpu.Total(5025.0), 1))
 }
 
 // Of the interval in which a neighbour has left, the one who stays has what it used itself.
@@ -106,10 +107,10 @@ func TestEnergyNeighbourLeaves(t *testing.T) {
 		return use(t, m.apply(node, 10), train.joined(), uuid(0))
 	}
 	u := alone(2000)
-	total(t, 1000*(0.5+0.2), u.Energy)
+	assertTotal(t, 1000*(0.5+0.2), u.Energy)
 	assert.Equal(t, gpu.Some(400.0), u.Power)
 	u = alone(3000)
-	total(t, 700+1000, u.Energy)
+	assertTotal(t, 700+1000, u.Energy)
 }
 
 // A device that goes away takes its totals with it; when it is back they begin anew.
@@ -118,10 +119,10 @@ func TestLedgerForgets(t *testing.T) {
 	shared(m, 1000, 0.8, 0.5, 0.2)
 	shared(m, 2000, 0.8, 0.5, 0.2)
 	m.apply(nodeOf(device(1)), 10)
-	assert.Empty(t, m.attributor.domains[gpu.NVIDIA].ledger.accounts)
-	assert.Len(t, m.attributor.domains[gpu.NVIDIA].ledger.meters, 1)
+	assert.Empty(t, m.attributor.histories[gpu.NVIDIA].accounting.totals.containers)
+	assert.Len(t, m.attributor.histories[gpu.NVIDIA].accounting.totals.meters, 1)
 	a, _ := shared(m, 3000, 0.8, 0.5, 0.2)
-	total(t, 0, a.Energy)
+	assertTotal(t, 0, a.Energy)
 }
 
 // Encoding is work: such a holder is not idle.
@@ -134,7 +135,7 @@ func TestIdleByBusiestTask(t *testing.T) {
 		return use(t, m.apply(nodeOf(d), 10), train.joined(), uuid(0)).IdleTime
 	}
 	read()
-	total(t, 4, read())
+	assertTotal(t, 4, read())
 }
 
 // Of a GPU that does not tell its own utilisation the processes tell how long nothing ran, if all of them tell.
@@ -213,17 +214,17 @@ func TestGap(t *testing.T) {
 		before, _ := shared(m, 2000, 0.8, 0.5, 0.2)
 		m.now = m.now.Add(gap * time.Second)
 		a, b := shared(m, 1e6, 0, 0, 0)
-		total(t, 600, a.Energy)
-		total(t, 300, b.Energy)
-		total(t, 5, a.IdleTime)
-		total(t, 8, b.IdleTime)
+		assertTotal(t, 600, a.Energy)
+		assertTotal(t, 300, b.Energy)
+		assertTotal(t, 5, a.IdleTime)
+		assertTotal(t, 8, b.IdleTime)
 		assert.Equal(t, before.Energy.Since(), a.Energy.Since())
 		assert.Equal(t, before.IdleTime.Since(), a.IdleTime.Since())
 		a, b = shared(m, 1e6+1000, 0.8, 0.5, 0.2)
-		total(t, 600+600, a.Energy)
-		total(t, 300+300, b.Energy)
-		total(t, 5+5, a.IdleTime)
-		total(t, 8+8, b.IdleTime)
+		assertTotal(t, 600+600, a.Energy)
+		assertTotal(t, 300+300, b.Energy)
+		assertTotal(t, 5+5, a.IdleTime)
+		assertTotal(t, 8+8, b.IdleTime)
 	})
 	for _, tt := range []struct {
 		name   string
@@ -233,7 +234,7 @@ func TestGap(t *testing.T) {
 		// The device has counted, and nobody else can have had it.
 		{"exclusive", kubelettest.Container(train.name, resource, uuid(0)), 5000},
 		{"replica", kubelettest.Container(train.name, resource, uuid(0)+"::0"), 0},
-		{"claim", kubelettest.Claimed(train.name, "own", driverNVIDIA, "gpu-0"), 0}, // it may have been another pod's in between
+		{"claim", kubelettest.Claimed(train.name, "own", deviceid.DriverNVIDIA, "gpu-0"), 0}, // it may have been another pod's in between
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMachine(t, noAPI).start()
@@ -247,14 +248,14 @@ func TestGap(t *testing.T) {
 			read(1000, 0.8, 0)
 			read(1100, 0.8, 30)
 			u := read(1200, 0.8, 30)
-			total(t, 200, u.Energy)
-			total(t, 60*(1-0.8), u.IdleTime)
+			assertTotal(t, 200, u.Energy)
+			assertTotal(t, 60*(1-0.8), u.IdleTime)
 			u = read(6200, 0, gap)
-			total(t, 200+tt.energy, u.Energy)
-			total(t, 60*(1-0.8), u.IdleTime)
+			assertTotal(t, 200+tt.energy, u.Energy)
+			assertTotal(t, 60*(1-0.8), u.IdleTime)
 			u = read(6300, 0, 90) // two reads have failed
-			total(t, 300+tt.energy, u.Energy)
-			total(t, 90+60*(1-0.8), u.IdleTime)
+			assertTotal(t, 300+tt.energy, u.Energy)
+			assertTotal(t, 90+60*(1-0.8), u.IdleTime)
 		})
 	}
 }

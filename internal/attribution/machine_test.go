@@ -266,7 +266,7 @@ func inDelta(t testing.TB, want float64, got gpu.Opt[float64]) {
 	assert.InDelta(t, want, v, 1e-9)
 }
 
-func total(t testing.TB, want float64, got gpu.Counter[float64]) {
+func assertTotal(t testing.TB, want float64, got gpu.Counter[float64]) {
 	t.Helper()
 	v, ok := got.Get()
 	require.True(t, ok, "absent")

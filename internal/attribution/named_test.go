@@ -116,15 +116,15 @@ func TestMadeAnewWithoutAPI(t *testing.T) {
 			start(m)
 			one(t, m.apply(holdAndRun(m, train)), train.joined())
 			u := one(t, m.apply(holdAndRun(m, train), 10), train.joined())
-			total(t, 10*(1-0.8), u.IdleTime)
+			assertTotal(t, 10*(1-0.8), u.IdleTime)
 
 			m.recreate(again, false)
 			u = one(t, m.apply(m.runAnew(again), 10), again.joined())
-			total(t, 0, u.IdleTime)
+			assertTotal(t, 0, u.IdleTime)
 			for range 3 * keepContainers {
 				u = one(t, m.apply(m.runAnew(again), 10), again.joined())
 			}
-			total(t, 3*keepContainers*10*(1-0.8), u.IdleTime)
+			assertTotal(t, 3*keepContainers*10*(1-0.8), u.IdleTime)
 			u = one(t, m.apply(nodeOf(device(0)), 10), again.joined())
 			assert.True(t, u.IdleTime.Known(), "known by its log files when it runs nothing")
 		})

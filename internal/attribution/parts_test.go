@@ -14,6 +14,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -46,10 +47,10 @@ func extended() *corev1.Pod {
 
 // whole is a container of which the kubelet tells that it has all of the claim.
 func whole(c who) *podresourcesv1.ContainerResources {
-	container := kubelettest.Claimed(c.name, "both", driverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))
+	container := kubelettest.Claimed(c.name, "both", deviceid.DriverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))
 	of := container.DynamicResources[0]
 	of.ClaimResources = append(of.ClaimResources,
-		kubelettest.Claimed(c.name, "both", driverNVIDIA, "gpu-1", "nvidia.com/gpu="+uuid(1)).DynamicResources[0].ClaimResources...)
+		kubelettest.Claimed(c.name, "both", deviceid.DriverNVIDIA, "gpu-1", "nvidia.com/gpu="+uuid(1)).DynamicResources[0].ClaimResources...)
 	return container
 }
 

@@ -10,50 +10,68 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// whereabouts is where a process runs.
-type whereabouts uint8
+// placement is where a process runs, as far as it is known. A device has the last placement of this list that one of its processes
+// has.
+type placement uint8
 
 const (
-	inContainer whereabouts = iota
-	outside                 // known to be in no container
-	gone                    // not in the process table any more, and not seen before
+	// inContainer: the process runs in a known container. This is also the placement of a device without processes.
+	inContainer placement = iota
+	// ended: the process has ended since the driver was asked, and its container was not seen before.
+	ended
+	// outside: the process runs in no container.
+	outside
+	// unlisted: the driver may not list the processes that use the device.
+	unlisted
+	// unknown: it is not known where the process runs, or not known which processes use the device.
 	unknown
 )
 
-// attributeProcesses sets the container of each process, and tells in d.where for each what is known of it.
-func (a *Attributor) attributeProcesses(node *gpu.Node, d *domain) {
-	d.where = d.where[:0]
-	d.users.reset()
-	d.previous, d.current = d.current, d.previous
-	clear(d.current)
-	table := !node.HasProblem(gpu.ProblemProcessTable)
-	readable := a.processes && table
-	// In another PID namespace than the machine's NVIDIA's driver tells of no process of the machine.
-	d.unlisted = !table && !slices.ContainsFunc(node.Processes, func(p gpu.Process) bool { return !p.Created.IsZero() })
+// placedProcesses is where the processes of one read run.
+type placedProcesses struct {
+	placements []placement // of each process
+	users      *users
+	running    map[int64]cgroup.Ref // the control groups of processes in containers, by PID
+	// unlisted reports that the driver may list no process although some run: NVIDIA's driver lists none to a PID namespace that is
+	// not the machine's.
+	unlisted bool
+}
+
+// placeProcesses sets Process.Container of each process of a node; to nil where containers are not wanted. before is the last read's
+// running.
+func placeProcesses(node *gpu.Node, containers *containers, wanted bool, before map[int64]cgroup.Ref) *placedProcesses {
+	placed := &placedProcesses{
+		placements: make([]placement, len(node.Processes)),
+		users:      newUsers(containers.stale),
+		running:    make(map[int64]cgroup.Ref),
+	}
+	readable := !node.HasProblem(gpu.ProblemProcessTable)
+	placed.unlisted = !readable && !slices.ContainsFunc(node.Processes, func(p gpu.Process) bool { return !p.Created.IsZero() })
 	for i := range node.Processes {
 		p := &node.Processes[i]
 		p.Container = nil
 		var ref cgroup.Ref
 		where := unknown
 		switch {
-		case !a.processes, p.Unread:
+		case !wanted, p.Unread:
 		case p.Cgroup != "":
-			ref, where = a.containers.ref(p.Cgroup), outside
+			ref, where = cgroup.Parse(p.Cgroup), outside
 		case readable && p.Created.IsZero():
-			// It has ended since the driver was asked. What it used was its container's, if that is known.
-			ref, where = d.previous[p.PID], gone
+			// The process has ended since the driver was asked. It was in the container that the last read saw it in.
+			ref, where = before[p.PID], ended
 		}
 		if ref != (cgroup.Ref{}) {
-			p.Container = a.containers.user(ref)
+			p.Container = containers.user(ref)
 		}
 		switch {
 		case ref.InContainer() && p.Container == nil:
 			where = unknown
 		case ref.InContainer():
 			where = inContainer
-			d.users.add(p.Container)
-			d.current[p.PID] = ref
+			placed.users.add(p.Container)
+			placed.running[p.PID] = ref
 		}
-		d.where = append(d.where, where)
+		placed.placements[i] = where
 	}
+	return placed
 }

@@ -52,7 +52,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	var err error
 	w.a, err = New(config, interval)
 	require.NoError(t, err)
-	w.a.allocations = &allocations{kubelet: w.kubelet}
+	w.a.allocations = &allocations{kubelet: &kubeletAllocations{client: w.kubelet}, dynamic: newDynamicAllocations(nil, nil)}
 	if w.r.IntN(2) == 0 {
 		w.a.containers.logs = w.joinedByLogs()
 	}
@@ -162,7 +162,7 @@ func TestSumsNeverExceedTheDevice(t *testing.T) {
 	for seed := range uint64(150) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			w := newWorld(t, seed)
-			last := map[accountKey]seen{}
+			last := map[totalsKey]seen{}
 			var lastTime time.Time
 			lastJoules := map[string]gpu.Counter[float64]{}
 			for range 25 {
@@ -181,9 +181,9 @@ func TestSumsNeverExceedTheDevice(t *testing.T) {
 
 const epsilon = 1e-6
 
-func (w *world) check(node *gpu.Node, last map[accountKey]seen, joules map[string]gpu.Counter[float64], seconds float64) map[accountKey]seen {
+func (w *world) check(node *gpu.Node, last map[totalsKey]seen, joules map[string]gpu.Counter[float64], seconds float64) map[totalsKey]seen {
 	w.t.Helper()
-	next := map[accountKey]seen{}
+	next := map[totalsKey]seen{}
 	for i := range node.Devices {
 		d := &node.Devices[i]
 		var utilization [gpu.NumTasks]float64
@@ -194,7 +194,7 @@ func (w *world) check(node *gpu.Node, last map[accountKey]seen, joules map[strin
 			if u.DeviceID != d.ID {
 				continue
 			}
-			key := accountKey{device: d.ID, container: identityOf(u.Container)}
+			key := totalsKey{device: d.ID, container: keyOf(u.Container)}
 			require.NotContains(w.t, next, key, "told twice")
 			next[key] = seen{u.Energy, u.IdleTime}
 			for task := range u.Utilization {

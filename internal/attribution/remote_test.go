@@ -62,7 +62,7 @@ func TestRemote(t *testing.T) {
 	assert.Equal(t, gpu.Some(int64(7e9)), u.MemoryUsage)
 	assert.False(t, u.MemoryLimit.Known())
 	inDelta(t, 0.6*400, u.Power)
-	total(t, 600, u.Energy)
+	assertTotal(t, 600, u.Energy)
 	_, idle := u.IdleTime.Get()
 	assert.False(t, idle)
 	inDelta(t, 0.2, general(use(t, node, infer.joined(), uuid(0))))

@@ -3,29 +3,23 @@
 
 package attribution
 
-import (
-	"github.com/otelgpu/gpureceiver/internal/gpu"
-)
+import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-// users are the containers that use a node's devices, each once.
+// users are the containers that have a process on any device of a node, each once.
 type users struct {
-	all    map[*gpu.Container]struct{}
 	byID   map[string]*gpu.Container
 	byName map[podContainer][]*gpu.Container
+	all    map[*gpu.Container]struct{}
+	stale  bool // the API could not be read lately
 }
 
-func newUsers() users {
-	return users{
-		all:    make(map[*gpu.Container]struct{}),
+func newUsers(stale bool) *users {
+	return &users{
 		byID:   make(map[string]*gpu.Container),
 		byName: make(map[podContainer][]*gpu.Container),
+		all:    make(map[*gpu.Container]struct{}),
+		stale:  stale,
 	}
-}
-
-func (u *users) reset() {
-	clear(u.all)
-	clear(u.byID)
-	clear(u.byName)
 }
 
 func (u *users) add(container *gpu.Container) {
@@ -37,18 +31,18 @@ func (u *users) add(container *gpu.Container) {
 		u.byID[container.ID] = container
 	}
 	if container.PodName != "" && container.Name != "" {
-		name := podContainer{namespace: container.Namespace, pod: container.PodName, name: container.Name}
+		name := podContainerOf(container)
 		u.byName[name] = append(u.byName[name], container)
 	}
 }
 
-// same finds a holder among the users: by its id, or by its names. By names the ids may differ: the API tells a
-// container's new instance a little late.
+// same returns the user that is the same container as a holder, by its ID or by its names; nil if there is none. Containers with the
+// same names may have different IDs, because the API lists a new instance of a container a little late.
 func (u *users) same(holder *gpu.Container) *gpu.Container {
 	if user := u.byID[holder.ID]; user != nil {
 		return user
 	}
-	for _, user := range u.byName[podContainer{namespace: holder.Namespace, pod: holder.PodName, name: holder.Name}] {
+	for _, user := range u.byName[podContainerOf(holder)] {
 		if user.PodUID == holder.PodUID || holder.PodUID == "" || user.PodUID == "" {
 			return user
 		}
@@ -64,8 +58,13 @@ func (u *users) only(name podContainer) *gpu.Container {
 	return nil
 }
 
-// mayBe tells whether a user might be the holder, for want of what would tell: then nothing is said of what the holder
-// uses. Both are known not to have been found the same.
+// mayBe reports whether a user might be the same container as a holder, where same did not find them to be. A user without names may
+// be in a pod that the API could not list any more.
+func (u *users) mayBe(holder, user *gpu.Container) bool {
+	return mayBe(holder, user) || (u.stale && user.PodName == "")
+}
+
+// mayBe reports whether nothing that is known about a holder and a user contradicts that they are one container.
 func mayBe(holder, user *gpu.Container) bool {
 	if user.PodName != "" {
 		if user.PodName != holder.PodName || user.Namespace != holder.Namespace {
@@ -79,7 +78,7 @@ func mayBe(holder, user *gpu.Container) bool {
 		return user.PodUID == holder.PodUID
 	}
 	if user.PodUID == "" && user.ID != "" && holder.ID != "" {
-		return false // by ids alone, which would have been the same
+		return false // the IDs differ, or same had found them
 	}
 	return true
 }

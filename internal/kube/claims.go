@@ -64,9 +64,9 @@ func (c *Claims) Wants(claim Claim) bool {
 	return !known && !c.now().Before(c.due)
 }
 
-// Ask asks for a claim.
-func (c *Claims) Ask(ctx context.Context, claim Claim) {
-	all, err := c.get(ctx, claim)
+// Get requests a claim.
+func (c *Claims) Get(ctx context.Context, claim Claim) {
+	all, err := c.read(ctx, claim)
 	if err != nil {
 		c.failure, c.failed, c.due = err, claim, c.now().Add(retryClaims)
 		return
@@ -115,7 +115,7 @@ func (c *Claims) Keep(kept func(Claim) bool) {
 // Err tells why claims could not be read of late.
 func (c *Claims) Err() error { return c.failure }
 
-func (c *Claims) get(ctx context.Context, claim Claim) ([]given, error) {
+func (c *Claims) read(ctx context.Context, claim Claim) ([]given, error) {
 	resource := schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}
 	if c.resource.Empty() {
 		mapping, err := c.resolve(ctx, resource)

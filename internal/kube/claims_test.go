@@ -56,7 +56,7 @@ func TestClaims(t *testing.T) {
 	device := func(name string) ClaimedDevice { return ClaimedDevice{"gpu.nvidia.com", "n1", name} }
 	assert.True(t, c.Holds(claim, device("gpu-0"), nil), "not known yet")
 	require.True(t, c.Wants(claim))
-	c.Ask(t.Context(), claim)
+	c.Get(t.Context(), claim)
 	require.NoError(t, c.Err())
 	assert.False(t, c.Wants(claim), "for good")
 	assert.False(t, c.Holds(claim, device("gpu-0"), nil))
@@ -72,7 +72,7 @@ func TestClaims(t *testing.T) {
 	assert.True(t, c.Holds(claim, device("gpu-4"), []string{"any"}), "the first of several that would do")
 	assert.False(t, c.Holds(claim, device("gpu-4"), []string{"use"}))
 
-	c.Ask(t.Context(), Claim{"ml", "gone"})
+	c.Get(t.Context(), Claim{"ml", "gone"})
 	require.NoError(t, c.Err())
 	assert.False(t, c.Wants(Claim{"ml", "gone"}))
 
@@ -91,7 +91,7 @@ func TestClaimsRefused(t *testing.T) {
 		return refuse != nil, nil, refuse
 	})
 	claim := Claim{"ml", "c1"}
-	c.Ask(t.Context(), claim)
+	c.Get(t.Context(), claim)
 	require.ErrorContains(t, c.Err(), "kube: get resourceclaims.resource.k8s.io ml/c1")
 	require.ErrorContains(t, c.Err(), "grant get on resourceclaims.resource.k8s.io")
 	assert.False(t, c.Wants(claim))
@@ -103,7 +103,7 @@ func TestClaimsRefused(t *testing.T) {
 	*now = now.Add(retryClaims)
 	require.True(t, c.Wants(claim))
 	refuse = nil
-	c.Ask(t.Context(), claim)
+	c.Get(t.Context(), claim)
 	require.NoError(t, c.Err())
 	assert.False(t, c.Holds(claim, ClaimedDevice{"gpu.nvidia.com", "n1", "gpu-0"}, nil))
 }
@@ -111,7 +111,7 @@ func TestClaimsRefused(t *testing.T) {
 func TestClaimsNotServed(t *testing.T) {
 	c, _, _ := newTestClaims(t)
 	c.resolve = func(context.Context, schema.GroupResource) (*meta.RESTMapping, error) { return nil, assert.AnError }
-	c.Ask(t.Context(), Claim{"ml", "c1"})
+	c.Get(t.Context(), Claim{"ml", "c1"})
 	require.ErrorIs(t, c.Err(), assert.AnError)
 	require.ErrorContains(t, c.Err(), "resourceclaims.resource.k8s.io")
 }

@@ -27,7 +27,7 @@ type Pod struct {
 	Attributes           map[string]string       // the labels and annotations asked for, by the names of their resource attributes
 	Containers           []Container             // of all kinds, in the pod's order; those with a status
 	WantsDevices         bool                    // it asks for something that a device plugin or a driver hands out
-	Early                *Early                  // nil where none of its init containers has devices that are not told
+	Init                 *InitDevices            // nil where none of its init containers has devices that are not told
 	parts                map[part][]string       // of claims
 }
 
@@ -59,7 +59,7 @@ func storePod(pod *corev1.Pod, options *PodsOptions) *storedPod {
 			Containers: containers(&pod.Status),
 
 			WantsDevices: wantsDevices(&pod.Spec),
-			Early:        earlyOf(pod),
+			Init:         initDevices(pod),
 			parts:        partsOf(pod),
 		},
 	}

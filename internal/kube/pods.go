@@ -31,7 +31,7 @@ type storedPod struct {
 const (
 	uidIndex       = "uid"
 	containerIndex = "container"
-	earlyIndex     = "early"
+	initIndex      = "init"
 )
 
 // NewPods prepares the watching of pods. It needs list and watch on pods; there is no informer of metadata alone here,
@@ -42,7 +42,7 @@ func NewPods(client kubernetes.Interface, options PodsOptions) (*Pods, error) {
 			list.FieldSelector = "spec.nodeName=" + options.Node
 		}
 	}
-	indexers := cache.Indexers{uidIndex: indexUIDs, containerIndex: indexContainers, earlyIndex: indexEarly}
+	indexers := cache.Indexers{uidIndex: indexUIDs, containerIndex: indexContainers, initIndex: indexInit}
 	what := "pods"
 	if options.Node != "" {
 		what += " of node " + options.Node
@@ -87,8 +87,8 @@ func indexContainers(object any) ([]string, error) {
 	return ids, nil
 }
 
-func indexEarly(object any) ([]string, error) {
-	if stored, ok := object.(*storedPod); ok && stored.pod.Early != nil && !stored.pod.Ended() {
+func indexInit(object any) ([]string, error) {
+	if stored, ok := object.(*storedPod); ok && stored.pod.Init != nil && !stored.pod.Ended() {
 		return []string{""}, nil
 	}
 	return nil, nil
@@ -112,9 +112,9 @@ func (p *Pods) wantDevices() []*Pod {
 }
 
 // Early returns the pods that have not ended, and whose init containers ask for devices.
-func (p *Pods) Early() []*Pod {
+func (p *Pods) WithInitDevices() []*Pod {
 	var pods []*Pod
-	for _, object := range p.indexed(earlyIndex, "") {
+	for _, object := range p.indexed(initIndex, "") {
 		if stored, ok := object.(*storedPod); ok {
 			pods = append(pods, &stored.pod)
 		}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
@@ -50,7 +50,7 @@ func storeNode(node *corev1.Node, allowed []string) *knownNode {
 		if quantity.IsZero() {
 			continue
 		}
-		if !attribution.IsGPUResource(string(name)) {
+		if !deviceid.IsGPUResource(string(name)) {
 			continue
 		}
 		stored.nvidia = stored.nvidia || strings.HasPrefix(string(name), "nvidia.com/")

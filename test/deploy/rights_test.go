@@ -157,7 +157,7 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 				view.Start()
 				t.Cleanup(view.Stop)
 				view.Slices.Want()
-				view.Claims.Ask(t.Context(), kube.Claim{Namespace: "ml", Name: "c"})
+				view.Claims.Get(t.Context(), kube.Claim{Namespace: "ml", Name: "c"})
 				require.NoError(t, view.Claims.Err())
 				for _, owner := range []metav1.OwnerReference{
 					{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "a", UID: "uid"}, {APIVersion: "batch/v1", Kind: "Job", Name: "b", UID: "uid"},

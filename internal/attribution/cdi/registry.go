@@ -1,13 +1,13 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cdi tells which GPU is meant by the name of a Container Device Interface (CDI) device, from the specification
-// files that device plugins and drivers leave on the node: by the device nodes that they put into a container. It needs
-// no API.
+// Package cdi reads the Container Device Interface (CDI) specification files that device plugins and drivers leave on a node. They
+// say which device nodes a CDI device puts into a container. No API is needed for it.
 package cdi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,51 +16,45 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
 	specs "tags.cncf.io/container-device-interface/specs-go"
 )
 
-// DefaultDirs are the places that the CDI specification names; files in the second are of running containers, and go
-// before those in the first.
+// DefaultDirs returns the directories that the CDI specification names. Files in the second are those of running containers and
+// take precedence.
 func DefaultDirs() []string { return []string{"/etc/cdi", "/var/run/cdi"} }
 
-// DefaultMinors is where the NVIDIA driver tells the numbers of the device nodes that guard MIG instances.
-const DefaultMinors = "/proc/driver/nvidia-caps/mig-minors"
-
 const (
-	maxSpec  = 4 << 20
-	maxFiles = 2048 // of one folder: a file for each claim
+	maxSpec  = 4 << 20 // bytes of one file
+	maxFiles = 2048    // of one directory: there is a file for each claim
 )
 
-// Registry knows the CDI devices of the node. It is not safe for concurrent use.
+// Registry has the CDI devices of a node. It is not safe for concurrent use.
 type Registry struct {
-	dirs   []string
-	minors string
-
+	dirs    []string
 	files   map[string]*file
-	devices map[string][]node
-	table   map[int64]instance // MIG instances by minor number
+	devices map[string][]string // device nodes by the device's qualified name
 }
 
-// file is a specification file that was read.
+// file is a specification file that was read. It is read again when its time or size changes: parsing a driver's YAML for every GPU
+// and claim at every read costs more than the rest of attribution.
 type file struct {
 	mtime   time.Time
 	size    int64
-	devices map[string][]node // by qualified name
+	devices map[string][]string
 	err     error
 	seen    bool
 }
 
 // New returns a registry of the specification files in dirs.
-func New(dirs []string, minors string) *Registry {
-	return &Registry{dirs: dirs, minors: minors, files: make(map[string]*file)}
+func New(dirs []string) *Registry {
+	return &Registry{dirs: dirs, files: make(map[string]*file)}
 }
 
-// Refresh reads the files that have changed. A folder that is not there is no error. A file that cannot be read does not
-// keep the others from being read.
+// Refresh reads the files that have changed. A missing directory is no error. It reads the other files where one cannot be read, and
+// returns why that one could not.
 func (r *Registry) Refresh() error {
 	for _, f := range r.files {
 		f.seen = false
@@ -94,7 +88,7 @@ func (r *Registry) Refresh() error {
 		}
 	}
 	if changed {
-		r.devices = make(map[string][]node)
+		r.devices = make(map[string][]string)
 		for _, path := range order {
 			maps.Copy(r.devices, r.files[path].devices)
 		}
@@ -105,11 +99,10 @@ func (r *Registry) Refresh() error {
 	return nil
 }
 
-// Device returns by which names the GPUs are known on the node that a CDI device stands for: nvidia0, nvidia0/gi1/ci0 for
-// a MIG instance, card1 and renderD129 on AMD. It returns nothing for a device that is not known or has no GPU.
-func (r *Registry) Device(name string) []string { return r.names(r.devices[name]) }
+// DeviceNodes returns the paths on the host of the device nodes that a CDI device puts into a container; none for an unknown device.
+func (r *Registry) DeviceNodes(device string) []string { return r.devices[device] }
 
-// list returns the names of the specification files in a folder, in order.
+// list returns the names of the specification files in a directory, in order.
 func list(dir string) ([]string, error) {
 	f, err := os.Open(dir) //nolint:gosec // configured
 	if errors.Is(err, fs.ErrNotExist) {
@@ -133,7 +126,7 @@ func list(dir string) ([]string, error) {
 	return names, nil
 }
 
-// read reads a file if it has changed; nil if it is gone.
+// read reads a file if it has changed. It returns nil if the file is gone.
 func (r *Registry) read(path string) (f *file, fresh bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -146,10 +139,10 @@ func (r *Registry) read(path string) (f *file, fresh bool) {
 	f = &file{mtime: info.ModTime(), size: info.Size()}
 	r.files[path] = f
 	if info.Size() > maxSpec {
-		f.err = fmt.Errorf("%s: longer than %d bytes", path, maxSpec)
+		f.err = fmt.Errorf("read %s: longer than %d bytes", path, maxSpec)
 		return f, true
 	}
-	data, err := os.ReadFile(path) //nolint:gosec // in a configured folder
+	data, err := os.ReadFile(path) //nolint:gosec // in a configured directory
 	if err != nil {
 		f.err = err
 		return f, true
@@ -160,8 +153,8 @@ func (r *Registry) read(path string) (f *file, fresh bool) {
 	return f, true
 }
 
-// parse reads a specification in JSON or YAML.
-func parse(data []byte) (map[string][]node, error) {
+// parse parses a specification in JSON or YAML. It returns the device nodes of each device by its qualified name.
+func parse(data []byte) (map[string][]string, error) {
 	var spec specs.Spec
 	unmarshal := func(data []byte, into any) error { return yaml.Unmarshal(data, into) }
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
@@ -170,38 +163,16 @@ func parse(data []byte) (map[string][]node, error) {
 	if err := unmarshal(data, &spec); err != nil {
 		return nil, err
 	}
-	devices := make(map[string][]node, len(spec.Devices))
+	devices := make(map[string][]string, len(spec.Devices))
 	for i := range spec.Devices {
 		device := &spec.Devices[i]
-		var nodes []node
+		var nodes []string
 		for _, n := range device.ContainerEdits.DeviceNodes {
-			if n == nil {
-				continue
-			}
-			path := n.HostPath
-			if path == "" {
-				path = n.Path
-			}
-			if gpuNode, ok := parseNode(path); ok {
-				nodes = append(nodes, gpuNode)
+			if n != nil {
+				nodes = append(nodes, cmp.Or(n.HostPath, n.Path))
 			}
 		}
 		devices[spec.Kind+"="+device.Name] = nodes
 	}
 	return devices, nil
-}
-
-// UUID returns the UUID that stands in a CDI device's name (nvidia.com/gpu=GPU-…), as the NVIDIA device plugin and
-// container toolkit name them; nothing if there is none.
-func UUID(name string) string {
-	_, device, ok := strings.Cut(name, "=")
-	if !ok {
-		return ""
-	}
-	for _, prefix := range []string{"GPU-", "MIG-"} {
-		if i := strings.Index(device, prefix); i >= 0 && len(device)-i == len(prefix)+36 {
-			return device[i:]
-		}
-	}
-	return ""
 }

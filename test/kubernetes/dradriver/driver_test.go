@@ -22,6 +22,7 @@ import (
 	registrationv1 "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/cdi"
+	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 )
 
 func TestParseDevice(t *testing.T) {
@@ -88,10 +89,10 @@ func TestDriver(t *testing.T) {
 	assert.NotEmpty(t, prepared.Claims["older"].Error)
 	require.Len(t, prepared.Claims["u"].Devices, 2)
 
-	registry := cdi.New([]string{d.cdi}, filepath.Join(dir, "none"))
+	registry, nodes := cdi.New([]string{d.cdi}), deviceid.NewDeviceNodes(filepath.Join(dir, "none"))
 	require.NoError(t, registry.Refresh())
-	assert.Equal(t, []string{"nvidia6"}, registry.Device(prepared.Claims["u"].Devices[0].CdiDeviceIds[0]))
-	assert.Empty(t, registry.Device(prepared.Claims["u"].Devices[1].CdiDeviceIds[0]))
+	assert.Equal(t, []string{"nvidia6"}, nodes.Keys(registry.DeviceNodes(prepared.Claims["u"].Devices[0].CdiDeviceIds[0])))
+	assert.Empty(t, nodes.Keys(registry.DeviceNodes(prepared.Claims["u"].Devices[1].CdiDeviceIds[0])))
 
 	unprepared, err := plugin.NodeUnprepareResources(t.Context(), &drav1.NodeUnprepareResourcesRequest{Claims: claims})
 	require.NoError(t, err)

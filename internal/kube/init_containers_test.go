@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-func TestEarly(t *testing.T) {
+func TestInitDevices(t *testing.T) {
 	const gpu, other = "nvidia.com/gpu", "rdma/hca"
 	always := corev1.ContainerRestartPolicyAlways
 	box := func(name, of, count string) corev1.Container {
@@ -28,21 +28,21 @@ func TestEarly(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		init, main []corev1.Container
-		want       *Early
+		want       *InitDevices
 	}{
 		{"none", []corev1.Container{box("i", "memory", "1Gi"), box("j", gpu, "0")}, []corev1.Container{box("m", gpu, "4")}, nil},
 		{"a sidecar", []corev1.Container{sidecar("s", gpu, "2")}, []corev1.Container{box("m", gpu, "1")}, nil},
-		{"taken over", []corev1.Container{box("i", gpu, "2")}, []corev1.Container{box("m", gpu, "1"), box("n", gpu, "1")}, &Early{Containers: []string{"i"}}},
-		{"its own", []corev1.Container{box("i", gpu, "1")}, []corev1.Container{box("m", "memory", "1Gi")}, &Early{
+		{"taken over", []corev1.Container{box("i", gpu, "2")}, []corev1.Container{box("m", gpu, "1"), box("n", gpu, "1")}, &InitDevices{Containers: []string{"i"}}},
+		{"its own", []corev1.Container{box("i", gpu, "1")}, []corev1.Container{box("m", "memory", "1Gi")}, &InitDevices{
 			Containers: []string{"i"}, Kept: map[string]int64{gpu: 1},
 		}},
-		{"more", []corev1.Container{box("i", gpu, "3"), box("j", gpu, "4"), box("k", other, "1")}, []corev1.Container{box("m", gpu, "1")}, &Early{
+		{"more", []corev1.Container{box("i", gpu, "3"), box("j", gpu, "4"), box("k", other, "1")}, []corev1.Container{box("m", gpu, "1")}, &InitDevices{
 			Containers: []string{"i", "j", "k"}, Kept: map[string]int64{gpu: 3, other: 1},
 		}},
-		{"beside a sidecar", []corev1.Container{sidecar("s", gpu, "1"), box("i", gpu, "2")}, []corev1.Container{box("m", gpu, "1")}, &Early{
+		{"beside a sidecar", []corev1.Container{sidecar("s", gpu, "1"), box("i", gpu, "2")}, []corev1.Container{box("m", gpu, "1")}, &InitDevices{
 			Containers: []string{"i"}, Kept: map[string]int64{gpu: 1},
 		}},
-		{"before a sidecar", []corev1.Container{box("i", gpu, "2"), sidecar("s", gpu, "1")}, []corev1.Container{box("m", gpu, "1")}, &Early{
+		{"before a sidecar", []corev1.Container{box("i", gpu, "2"), sidecar("s", gpu, "1")}, []corev1.Container{box("m", gpu, "1")}, &InitDevices{
 			Containers: []string{"i"},
 		}},
 	} {
@@ -51,13 +51,13 @@ func TestEarly(t *testing.T) {
 			pod.Spec.InitContainers, pod.Spec.Containers = tt.init, tt.main
 			pods := startPods(t, fake.NewClientset(pod), PodsOptions{Node: "n1"})
 			eventually(t, pods.Synced)
-			assert.Equal(t, tt.want, pods.ByUID("u").Early)
-			assert.Len(t, pods.Early(), map[bool]int{true: 1}[tt.want != nil])
+			assert.Equal(t, tt.want, pods.ByUID("u").Init)
+			assert.Len(t, pods.WithInitDevices(), map[bool]int{true: 1}[tt.want != nil])
 		})
 	}
 	pod := newPod("p", "u")
 	pod.Spec.InitContainers, pod.Status.Phase = []corev1.Container{box("i", gpu, "2")}, corev1.PodSucceeded
 	pods := startPods(t, fake.NewClientset(pod), PodsOptions{Node: "n1"})
 	eventually(t, pods.Synced)
-	assert.Empty(t, pods.Early(), "one that has ended has nothing")
+	assert.Empty(t, pods.WithInitDevices(), "one that has ended has nothing")
 }

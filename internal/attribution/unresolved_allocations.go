@@ -10,34 +10,33 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
 )
 
-// unresolved counts the allocations of devices that are not among those that were read.
-type unresolved struct {
-	count  int
-	untold int // of which it cannot be told which device is meant
-	first  string
-	// dynamic: one of the untold was allocated dynamically, for which there is more that would tell.
-	dynamic bool
+// unresolvedAllocations counts the allocations of GPUs that are not among those that were read.
+type unresolvedAllocations struct {
+	count     int
+	first     string
+	ambiguous bool // one of them may be a GPU that was read
+	dynamic   bool // so may a dynamic one, which more sources of information would resolve
 }
 
-func (u *unresolved) add(allocation *podresources.Allocation, told bool) {
+func (u *unresolvedAllocations) add(allocation *podresources.Allocation, ambiguous bool) {
 	if u.count == 0 {
 		u.first = describeAllocation(allocation)
 	}
 	u.count++
-	if !told {
-		u.untold++
+	if ambiguous {
+		u.ambiguous = true
 		u.dynamic = u.dynamic || allocation.Dynamic != nil
 	}
 }
 
-func (u *unresolved) err() error {
-	what := "is none of the GPUs that were read"
-	if u.untold > 0 {
-		what = "cannot be told to be one of the GPUs"
+func (u *unresolvedAllocations) err() error {
+	what := "is not one of the GPUs that were read"
+	if u.ambiguous {
+		what = "does not identify one of the GPUs"
 	}
 	if u.dynamic {
 		what += "; for dynamic resource allocation, mount " +
-			fmt.Sprint(cdi.DefaultDirs()) + " or allow list and watch on resourceslices"
+			fmt.Sprint(cdi.DefaultDirs()) + " or grant list and watch on resourceslices"
 	}
 	return fmt.Errorf("attribution: %s %s (%d allocations in all)", u.first, what, u.count)
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// holder returns the container that the kubelet has allocated a device to. users are the containers that use the node's
-// devices: where one of them is it, that one is returned.
+// holder returns the container to which the kubelet has allocated a device. It is one of the users if one of them is the same
+// container.
 //
-// The kubelet tells a name, and a pod that is made anew has that of the one before. So what the API told is only taken as
-// long as nothing on the machine shows that the name is another pod's by now.
+// The kubelet gives a name, and a recreated pod has the name of the pod before. So what the API said counts only until the machine
+// shows that the name is another pod's.
 func (c *containers) holder(name podContainer, users *users) *gpu.Container {
-	r := c.names[name]
-	if r != nil && r.generation == c.generation {
-		return r.container
+	last := c.holders[name]
+	if last != nil && last.read == c.read {
+		return last.container
 	}
 	found := gpu.Container{Namespace: name.namespace, PodName: name.pod, Name: name.name}
 	pod := c.podNamed(name, users)
@@ -25,21 +25,21 @@ func (c *containers) holder(name podContainer, users *users) *gpu.Container {
 	case pod != nil:
 		describe(&found, pod, c.view.Owners)
 		found.ID = pod.ContainerID(name.name)
-	case r != nil && r.pod != nil && !c.replaced(name, r.pod, users):
-		found, pod = *r.container, r.pod // gone from the API, and the kubelet has not taken the device back yet
+	case last != nil && last.pod != nil && !c.replaced(name, last.pod, users):
+		found, pod = *last.container, last.pod // deleted from the API, and the kubelet has not taken the device back yet
 	default:
-		found.PodUID, found.ID = c.shown(name, users)
+		found.PodUID, found.ID = c.onMachine(name, users)
 	}
 	container := users.same(&found)
 	if container == nil {
 		container = c.intern(&found)
 	}
-	remember(c.names, name, r, container, c.generation).pod = pod
+	remember(c.holders, name, container, c.read).pod = pod
 	return container
 }
 
-// podNamed returns the pod that the API tells of under a name; nil where it tells of none, or of one that is another pod by
-// now, which is looked into while the API cannot be read.
+// podNamed returns the pod that has a name in the API; nil if there is none. While the API cannot be read, it is also nil if the
+// machine shows that the name is another pod's.
 func (c *containers) podNamed(name podContainer, users *users) *kube.Pod {
 	if c.view == nil {
 		return nil
@@ -51,19 +51,19 @@ func (c *containers) podNamed(name podContainer, users *users) *kube.Pod {
 	return pod
 }
 
-// replaced tells whether the machine shows that a name is not that of the pod any more which had it.
+// replaced reports whether the machine shows that a name is no longer that of a pod.
 func (c *containers) replaced(name podContainer, pod *kube.Pod, users *users) bool {
-	uid, _ := c.shown(name, users)
+	uid, _ := c.onMachine(name, users)
 	return uid != "" && uid != pod.UID && uid != pod.StaticUID
 }
 
-// shown is what the machine shows of the container with a name, as far as it does: the UID of its pod and its id. A
-// process that runs in it is surest; the log files may still be those of an earlier pod for a moment.
-func (c *containers) shown(name podContainer, users *users) (uid, id string) {
+// onMachine returns the UID of the pod and the ID of the container that the machine shows under a name; empty where it shows none. A
+// process in the container is the best evidence, because log files may be those of an earlier pod for a moment.
+func (c *containers) onMachine(name podContainer, users *users) (uid, id string) {
 	if user := users.only(name); user != nil && user.PodUID != "" {
 		return user.PodUID, user.ID
 	}
-	if !c.lookAtLogs() {
+	if !c.refreshLogs() {
 		return "", ""
 	}
 	container := podlogs.Container{Pod: podlogs.Pod{Namespace: name.namespace, Name: name.pod}, Name: name.name}

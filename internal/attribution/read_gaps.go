@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// gapFactor is how many times the interval two reads may be apart for the later one to stand for the time between them: one
-	// or two reads have failed.
+	// gapFactor is how many times the interval may be between two reads for the later one to stand for the time between them: one or
+	// two reads have failed.
 	gapFactor = 3
-	// longestGap is the most where reads are usually further apart than that. A source that answers now and then makes long
+	// longestGap bounds that time where reads are usually further apart. A source that answers only now and then makes long
 	// distances usual.
 	longestGap = time.Hour
 )
 
-// cadence knows how far reads are to be apart, and learns how far they are: where there are more nodes to read than there is time
-// for, no read has failed.
+// cadence knows the configured interval between reads and learns the actual one: where there are more nodes to read than there is time
+// for, reads are further apart although none has failed.
 type cadence struct {
 	interval time.Duration
 	last     time.Time
-	gaps     [5]time.Duration // the last distances, in a ring
+	gaps     [5]time.Duration // the last distances, a ring
 	n        int              // how many there have been
 }
 
@@ -30,12 +30,11 @@ type cadence struct {
 type span struct {
 	end    time.Time
 	length time.Duration // zero before the second read, and where the clock was set back
-	// observed: the reads are as close as they are to be, or usually are, so what the later one shows is taken for all of it.
-	// Otherwise most of it was not seen.
+	// observed reports that the reads are as close as configured or usual, so that what the later one shows counts for the whole span.
 	observed bool
 }
 
-// next returns the time from the last read to one that takes place now.
+// next returns the span from the last read to one that takes place now.
 func (c *cadence) next(now time.Time) span {
 	s := span{end: now}
 	if !c.last.IsZero() {
@@ -50,8 +49,8 @@ func (c *cadence) next(now time.Time) span {
 	return s
 }
 
-// longest is how long a span may be to be observed. What is usual is the median of the last ones: one that was too long does not
-// change it.
+// longest returns how long a span may be to count as observed. The usual distance is the median of the last ones, which a single long
+// one does not change.
 func (c *cadence) longest() time.Duration {
 	if c.n == 0 {
 		return gapFactor * c.interval

@@ -10,22 +10,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Early is what init containers ask for that end before the others begin. A kubelet allocates devices to them, and does not tell
+// InitDevices is what init containers ask for that end before the others begin. A kubelet allocates devices to them, and does not tell
 // it (PodResources lists all containers but these).
-type Early struct {
-	Containers []string     // those that ask for devices of a plugin, or have a claim
-	Claims     []EarlyClaim // that they have
+type InitDevices struct {
+	Containers []string    // those that ask for devices of a plugin, or have a claim
+	Claims     []InitClaim // that they have
 	// Kept are the devices, by resource, that the pod has for them alone: the others' are taken from theirs. The kubelet keeps
 	// them for as long as there is the pod.
 	Kept map[string]int64
 }
 
-// EarlyClaim is a claim that an init container has.
-type EarlyClaim struct{ Container, Claim string }
+// InitClaim is a claim that an init container has.
+type InitClaim struct{ Container, Claim string }
 
-func earlyOf(pod *corev1.Pod) *Early {
+func initDevices(pod *corev1.Pod) *InitDevices {
 	spec := &pod.Spec
-	early := &Early{Claims: earlyClaims(pod)}
+	early := &InitDevices{Claims: initClaims(pod)}
 	most, sidecars := make(map[string]int64), make(map[string]int64)
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
@@ -33,7 +33,7 @@ func earlyOf(pod *corev1.Pod) *Early {
 			eachDevice(c, func(resource string, count int64) { sidecars[resource] += count })
 			continue
 		}
-		asks := slices.ContainsFunc(early.Claims, func(of EarlyClaim) bool { return of.Container == c.Name })
+		asks := slices.ContainsFunc(early.Claims, func(of InitClaim) bool { return of.Container == c.Name })
 		eachDevice(c, func(resource string, count int64) {
 			if byDriver(pod, resource) {
 				return
@@ -63,9 +63,9 @@ func earlyOf(pod *corev1.Pod) *Early {
 }
 
 // earlyClaims are the claims of the init containers that end before the others begin.
-func earlyClaims(pod *corev1.Pod) []EarlyClaim {
-	var all []EarlyClaim
-	add := func(of EarlyClaim) {
+func initClaims(pod *corev1.Pod) []InitClaim {
+	var all []InitClaim
+	add := func(of InitClaim) {
 		if of.Claim != "" && !slices.Contains(all, of) {
 			all = append(all, of)
 		}
@@ -76,12 +76,12 @@ func earlyClaims(pod *corev1.Pod) []EarlyClaim {
 			continue
 		}
 		for _, of := range c.Resources.Claims {
-			add(EarlyClaim{c.Name, claimName(pod, of.Name)})
+			add(InitClaim{c.Name, claimName(pod, of.Name)})
 		}
 		if extended := pod.Status.ExtendedResourceClaimStatus; extended != nil {
 			for _, of := range extended.RequestMappings {
 				if of.ContainerName == c.Name {
-					add(EarlyClaim{c.Name, extended.ResourceClaimName})
+					add(InitClaim{c.Name, extended.ResourceClaimName})
 				}
 			}
 		}

@@ -46,11 +46,11 @@ func TestRequests(t *testing.T) {
 	assert.Empty(t, stored.Requests("whole", "extended"))
 
 	assert.Nil(t, partsOf(&corev1.Pod{}), "as most pods have none")
-	assert.Equal(t, &Early{Containers: []string{"init"}, Claims: []EarlyClaim{{"init", made}}}, stored.Early)
+	assert.Equal(t, &InitDevices{Containers: []string{"init"}, Claims: []InitClaim{{"init", made}}}, stored.Init)
 }
 
 // What an init container asks for as of a device plugin, and is given by a driver, is in the pod's claim.
-func TestEarlyOfDriver(t *testing.T) {
+func TestInitDevicesOfDriver(t *testing.T) {
 	asks := corev1.ResourceRequirements{Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")}}
 	pod := &corev1.Pod{
 		Spec: corev1.PodSpec{
@@ -63,7 +63,7 @@ func TestEarlyOfDriver(t *testing.T) {
 			},
 		}},
 	}
-	assert.Equal(t, &Early{Containers: []string{"init"}, Claims: []EarlyClaim{{"init", "extended"}}}, earlyOf(pod))
+	assert.Equal(t, &InitDevices{Containers: []string{"init"}, Claims: []InitClaim{{"init", "extended"}}}, initDevices(pod))
 	pod.Status.ExtendedResourceClaimStatus = nil
-	assert.Equal(t, &Early{Containers: []string{"init"}, Kept: map[string]int64{"nvidia.com/gpu": 2}}, earlyOf(pod))
+	assert.Equal(t, &InitDevices{Containers: []string{"init"}, Kept: map[string]int64{"nvidia.com/gpu": 2}}, initDevices(pod))
 }

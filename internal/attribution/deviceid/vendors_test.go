@@ -1,0 +1,33 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deviceid
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func TestVendorOf(t *testing.T) {
+	for name, want := range map[string]gpu.Vendor{
+		"nvidia.com/gpu": gpu.NVIDIA, "gpu.nvidia.com": gpu.NVIDIA, "amd.com/gpu": gpu.AMD, "gpu.amd.com": gpu.AMD,
+		"notnvidia.com/gpu": "", "nvidia.com.evil.io/x": "", "intel.com/gpu": "",
+	} {
+		assert.Equal(t, want, VendorOf(name), name)
+	}
+}
+
+func TestIsGPUResource(t *testing.T) {
+	for _, name := range []string{
+		"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "amd.com/cpx_nps4", "amd.com/spx_nps1",
+		"amd.com/dpx_nps1", "amd.com/tpx_nps1", "amd.com/qpx_nps1",
+	} {
+		assert.True(t, IsGPUResource(name), name)
+	}
+	for _, name := range []string{"nvidia.com/hostdev", "amd.com/nic", "example.com/gpu", "gpu", ""} {
+		assert.False(t, IsGPUResource(name), name)
+	}
+}

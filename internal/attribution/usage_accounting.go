@@ -1,0 +1,71 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// accounting counts what containers use of one vendor's devices, from read to read.
+type accounting struct {
+	cadence cadence
+	totals  totals
+}
+
+func newAccounting(interval time.Duration) *accounting {
+	return &accounting{cadence: cadence{interval: interval}, totals: newTotals()}
+}
+
+// containerUses returns what each container holds and uses of each device, for gpu.Node.Containers.
+func (a *accounting) containerUses(devices []deviceUsage, now time.Time) []gpu.ContainerUse {
+	since := a.cadence.next(now)
+	a.totals.begin()
+	var uses []gpu.ContainerUse
+	for i := range devices {
+		u := &devices[i]
+		meter := a.totals.meter(u.device)
+		for j := range u.containers {
+			c := &u.containers[j]
+			uses = append(uses, u.use(c, a.totals.of(u.device.ID, c.container), meter, since))
+		}
+	}
+	a.totals.end()
+	return uses
+}
+
+// use returns what a container holds and uses of a device, and adds to its totals.
+func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *energyMeter, since span) gpu.ContainerUse {
+	use := gpu.ContainerUse{Container: c.container, DeviceID: u.device.ID, Allocated: c.allocated}
+	if c.holder != nil {
+		use.Resource, use.DRA, use.Sharing = c.holder.Resource, c.holder.DRA, c.holder.Sharing
+		if u.holders == gpu.Some(1) && !u.sharesMemory {
+			use.MemoryLimit = u.device.Memory.Limit
+		}
+	}
+	u.setOwnUsage(c, &use)
+	share := u.powerShare(c, &use)
+	energyShare, observed := share, since.observed
+	alone := c.evidence.hasDevice()
+	if alone {
+		u.setDeviceUsage(c, &use)
+		share = gpu.Some(1.0)
+		// The interval's energy is the container's own if it also had the device alone at the beginning.
+		if totals.alone || !totals.energy.running(since.end) {
+			energyShare = share
+			observed = observed || isUndivided(c.holder)
+		}
+	}
+	use.Power = u.power(share)
+	totals.alone = alone
+	totals.addEnergy(meter, energyShare, observed, since)
+	totals.addIdle(u.busy(c, &use), since)
+	use.Energy, use.IdleTime = totals.energy.counter(), totals.idle.counter()
+	return use
+}
+
+// isUndivided reports whether nobody else can have held a device between two reads in which a container held it. Replicas and claims
+// may have been others' in between.
+func isUndivided(h *gpu.Holder) bool { return h.Sharing == gpu.SharingExclusive && !h.DRA }

@@ -1,0 +1,118 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import "github.com/otelgpu/gpureceiver/internal/gpu"
+
+// setOwnUsage sets the utilization and memory that the container's own processes use, where they are known. The driver reads processes
+// and device at different moments and over different periods, so the processes may use more in all than the device reports. Then all
+// are scaled down to that.
+func (u *deviceUsage) setOwnUsage(c *containerUsage, use *gpu.ContainerUse) {
+	if !c.evidence.hasProcesses() {
+		return
+	}
+	for t := range use.Utilization {
+		reported := u.device.Utilization[t]
+		if c.own.utilization[t].unknown > 0 || (u.all.utilization[t].known == 0 && !reported.Known()) {
+			continue
+		}
+		limit := 1.0
+		if v, ok := reported.Get(); ok {
+			limit = min(v, 1)
+		}
+		use.Utilization[t] = gpu.Some(c.own.utilization[t].total * scale(u.all.utilization[t].total, limit))
+	}
+	if c.own.memory.unknown > 0 {
+		return
+	}
+	bytes := c.own.memory.total
+	if limit, ok := u.device.Memory.Usage.Or(u.device.Memory.Limit).Get(); ok {
+		bytes *= scale(u.all.memory.total, float64(limit))
+	}
+	use.MemoryUsage = gpu.Some(int64(bytes))
+}
+
+// setDeviceUsage sets the device's utilization and memory, where the device reports them, for a container that has it alone.
+func (u *deviceUsage) setDeviceUsage(c *containerUsage, use *gpu.ContainerUse) {
+	own := c.own.utilization
+	use.Utilization = u.device.Utilization
+	for t := range use.Utilization {
+		if own[t].known > 0 && own[t].unknown == 0 {
+			use.Utilization[t] = use.Utilization[t].Or(gpu.Some(min(own[t].total, 1)))
+		}
+	}
+	if !u.sharesMemory {
+		use.MemoryUsage = u.device.Memory.Usage.Or(use.MemoryUsage)
+	}
+}
+
+// scale returns the factor that reduces a sum to a limit; 1 if the sum does not exceed it.
+func scale(sum, limit float64) float64 {
+	if sum <= limit || sum <= 0 {
+		return 1
+	}
+	return max(limit, 0) / sum
+}
+
+// powerShare returns the part of the device's power and energy that is a container's: the fraction of the time in which its own
+// processes ran and, for a holder, its part of the time in which nothing ran. It is absent where the container's time is unknown.
+func (u *deviceUsage) powerShare(c *containerUsage, use *gpu.ContainerUse) gpu.Opt[float64] {
+	ran, ok := use.Utilization[gpu.TaskGeneral].Get()
+	if !ok {
+		return gpu.Opt[float64]{}
+	}
+	if c.holder == nil {
+		return gpu.Some(ran)
+	}
+	idle, ok1 := u.idle().Get()
+	holders, ok2 := u.holders.Get()
+	if !ok1 || !ok2 {
+		return gpu.Opt[float64]{}
+	}
+	return gpu.Some(ran + idle/float64(holders))
+}
+
+// idle returns the fraction of the time in which nothing ran on the device. Its processes show it where the device does not report it
+// and all of them do.
+func (u *deviceUsage) idle() gpu.Opt[float64] {
+	if busy, ok := u.device.Utilization[gpu.TaskGeneral].Get(); ok {
+		return gpu.Some(1 - min(max(busy, 0), 1))
+	}
+	general := u.all.utilization[gpu.TaskGeneral]
+	if general.unknown > 0 || general.known == 0 {
+		return gpu.Opt[float64]{}
+	}
+	return gpu.Some(1 - min(general.total, 1))
+}
+
+// power returns a share of what the device draws, in watts.
+func (u *deviceUsage) power(share gpu.Opt[float64]) gpu.Opt[float64] {
+	watts, ok1 := u.device.Power.Draw.Or(u.device.Power.Instant).Get()
+	fraction, ok2 := share.Get()
+	if !ok1 || !ok2 {
+		return gpu.Opt[float64]{}
+	}
+	return gpu.Some(watts * fraction)
+}
+
+// busy returns the fraction of the time in which a holder ran anything on the device, by its busiest task; absent for a container that
+// does not hold the device.
+func (u *deviceUsage) busy(c *containerUsage, use *gpu.ContainerUse) gpu.Opt[float64] {
+	if c.holder == nil || c.evidence == ambiguous {
+		return gpu.Opt[float64]{}
+	}
+	busiest, ok := use.Utilization[gpu.TaskGeneral].Get()
+	if !ok {
+		if c.own.processes == 0 && c.evidence.hasProcesses() {
+			return gpu.Some(0.0)
+		}
+		return gpu.Opt[float64]{}
+	}
+	for _, task := range use.Utilization {
+		if v, ok := task.Get(); ok {
+			busiest = max(busiest, v)
+		}
+	}
+	return gpu.Some(min(max(busiest, 0), 1))
+}

@@ -1,0 +1,133 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attribution
+
+import (
+	"maps"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// totals keeps the energy and idle time of each container on each device, which nobody else counts.
+type totals struct {
+	read       uint64 // number of the read
+	meters     map[string]*energyMeter
+	containers map[totalsKey]*containerTotals
+}
+
+type totalsKey struct {
+	device    string
+	container containerKey
+}
+
+// energyMeter is a device's energy counter, from which the energy of an interval is read.
+type energyMeter struct {
+	lastRead uint64
+	joules   float64
+	epoch    uint64
+	known    bool             // joules was read in the last read
+	interval gpu.Opt[float64] // joules used in this interval; absent in the first one, and where the driver's counter started again
+}
+
+// containerTotals is what is kept of one container on one device.
+type containerTotals struct {
+	lastRead uint64
+	alone    bool // it had the device to itself
+	energy   total
+	idle     total
+}
+
+func newTotals() totals {
+	return totals{meters: make(map[string]*energyMeter), containers: make(map[totalsKey]*containerTotals)}
+}
+
+// begin starts a read.
+func (t *totals) begin() { t.read++ }
+
+// end forgets what this read did not have.
+func (t *totals) end() {
+	maps.DeleteFunc(t.meters, func(_ string, m *energyMeter) bool { return m.lastRead != t.read })
+	maps.DeleteFunc(t.containers, func(_ totalsKey, c *containerTotals) bool { return c.lastRead != t.read })
+}
+
+// meter reads a device's energy counter.
+func (t *totals) meter(d *gpu.Device) *energyMeter {
+	m := t.meters[d.ID]
+	if m == nil {
+		m = &energyMeter{}
+		t.meters[d.ID] = m
+	}
+	m.lastRead = t.read
+	joules, ok := d.Energy.Get()
+	m.interval = gpu.Opt[float64]{}
+	if ok && m.known && m.epoch == d.Epoch && joules >= m.joules {
+		m.interval = gpu.Some(joules - m.joules)
+	}
+	m.joules, m.epoch, m.known = joules, d.Epoch, ok
+	return m
+}
+
+// of returns the totals of a container on a device.
+func (t *totals) of(device string, container *gpu.Container) *containerTotals {
+	key := totalsKey{device: device, container: keyOf(container)}
+	c := t.containers[key]
+	if c == nil {
+		c = &containerTotals{}
+		t.containers[key] = c
+	}
+	c.lastRead = t.read
+	return c
+}
+
+// addEnergy adds a share of the interval's energy. The energy of an interval that was not observed is nobody's.
+func (c *containerTotals) addEnergy(m *energyMeter, share gpu.Opt[float64], observed bool, since span) {
+	fraction, ok := share.Get()
+	joules, metered := m.interval.Get()
+	switch {
+	case !m.known || !ok:
+		c.energy.stop()
+	case !metered || !c.energy.running(since.end):
+		c.energy.start(since.end)
+	case observed:
+		c.energy.value += fraction * joules
+	}
+}
+
+// addIdle adds the part of the interval in which nothing ran, if the interval was observed.
+func (c *containerTotals) addIdle(busy gpu.Opt[float64], since span) {
+	fraction, ok := busy.Get()
+	switch {
+	case !ok:
+		c.idle.stop()
+	case !c.idle.running(since.end):
+		c.idle.start(since.end)
+	case since.observed:
+		c.idle.value += (1 - fraction) * since.length.Seconds()
+	}
+}
+
+// total counts while what it needs is known. After a gap it starts again.
+type total struct {
+	value float64
+	since time.Time
+}
+
+// stop ends the counting.
+func (t *total) stop() { *t = total{} }
+
+// start starts the count again. It drops the time's monotonic reading, so that the time of day decides which of two times is later:
+// the clock may be set back.
+func (t *total) start(now time.Time) { *t = total{since: now.Round(0)} }
+
+// running reports whether counting has started by now. It starts again after the clock was set back to before its start, because no
+// total may end before it starts.
+func (t *total) running(now time.Time) bool { return !t.since.IsZero() && !t.since.After(now) }
+
+func (t *total) counter() gpu.Counter[float64] {
+	if t.since.IsZero() {
+		return gpu.Counter[float64]{}
+	}
+	return gpu.TotalSince(t.value, t.since)
+}
