@@ -80,7 +80,8 @@ func TestEachMetricAloneContainers(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, attributor.Start(t.Context()))
 		t.Cleanup(func() { require.NoError(t, attributor.Close()) })
-		s.attributor, s.processes = attributor, cfg.Processes.Reader()
+		s.reader.Attributor = attributor
+		s.describe(cfg.Processes.Reader())
 	}, func() {
 		now = now.Add(halfAMinute * time.Second)
 		require.NoError(t, control.Set("now = 30s"))

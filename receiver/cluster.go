@@ -21,17 +21,18 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
+	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
-// clusterKey is the scraper that shows how a cluster's GPUs are requested. It reads the Kubernetes API and no GPU, so it
-// runs once in a cluster and never beside the scrapers of a machine.
+// clusterKey is the scraper that reports how a cluster's GPUs are requested. It reads the Kubernetes API and no GPU, so it runs
+// once in a cluster and never beside the scrapers of a machine.
 const clusterKey = "kubernetes_cluster"
 
 // ClusterConfig is the configuration of kubernetes_cluster.
 type ClusterConfig struct {
 	API kube.Config `mapstructure:",squash"`
-	// ResourceNames are the resources that stand for GPUs; * stands for any characters but a slash.
+	// ResourceNames are the extended resources that count as GPUs; * matches any characters except a slash.
 	ResourceNames []string `mapstructure:"resource_names"`
 }
 
@@ -39,8 +40,8 @@ func defaultClusterConfig() component.Config {
 	return &ClusterConfig{ResourceNames: cluster.DefaultResources()}
 }
 
-// Validate tells what is wrong, by key.
-func (c *ClusterConfig) Validate() error {
+// Check returns what is wrong, by key.
+func (c *ClusterConfig) Check() error {
 	if err := c.API.Check(); err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func clusterAlone(keys []string) error {
 	return errors.Join(errs...)
 }
 
-// newClusterController returns the controller of kubernetes_cluster. How its reads go is noted in stats.
+// newClusterController returns the controller of kubernetes_cluster. stats gets the outcome of its reads.
 func newClusterController(
 	cfg *Config, set receiver.Settings, next consumer.Metrics, connect connector, stats *readStats,
 ) (component.Component, error) {
@@ -74,29 +75,29 @@ func newClusterController(
 		connect:  connect,
 		logger:   set.Logger,
 		recorder: record.NewCluster(cfg.MetricsBuilderConfig, set, cfg.Attribution.ClusterName),
-		problems: newProblemLog(set.Logger.With(zap.String("scraper", clusterKey))),
+		problems: pipeline.NewProblemLog(set.Logger.With(zap.String("scraper", clusterKey))),
 		stats:    stats,
 	}
 	sc, err := scraper.NewMetrics(cs.scrape, scraper.WithStart(cs.start), scraper.WithShutdown(cs.shutdown))
 	if err != nil {
 		return nil, err
 	}
-	return scraperhelper.NewMetricsController(cfg.ControllerConfig.controller(), set, next,
+	return scraperhelper.NewMetricsController(cfg.controller(), set, next,
 		scraperhelper.AddMetricsScraper(component.MustNewType(clusterKey), sc))
 }
 
-// clusterScraper shows what informers know; it asks the API for nothing itself.
+// clusterScraper reports what the informers of its view have; it sends no requests of its own.
 type clusterScraper struct {
 	config   *ClusterConfig
 	connect  connector
 	logger   *zap.Logger
 	recorder *record.ClusterRecorder
-	problems *problemLog
+	problems *pipeline.ProblemLog
 	stats    *readStats
 	view     *cluster.View
 }
 
-// connector reaches a cluster.
+// connector returns the client of a cluster.
 type connector func(*ClusterConfig) (kubernetes.Interface, error)
 
 func connectCluster(c *ClusterConfig) (kubernetes.Interface, error) {
@@ -111,7 +112,7 @@ func connectCluster(c *ClusterConfig) (kubernetes.Interface, error) {
 	return clients.Kubernetes, nil
 }
 
-// start begins to watch. Only credentials that cannot be read are an error, not an API server that does not answer.
+// start begins to watch. It fails only if credentials cannot be read, not if the API server does not answer.
 func (s *clusterScraper) start(context.Context, component.Host) error {
 	client, err := s.connect(s.config)
 	if err != nil {
@@ -130,13 +131,13 @@ func (s *clusterScraper) start(context.Context, component.Host) error {
 func (s *clusterScraper) scrape(context.Context) (pmetric.Metrics, error) {
 	began := time.Now()
 	problems := s.view.Problems()
-	s.problems.update(problems, true)
-	if !s.view.Synced() { // a part would look like the whole
-		s.stats.note(began, false)
+	s.problems.Update(problems, true)
+	if !s.view.Synced() { // an incomplete list would look like a smaller cluster
+		s.stats.end(began, false)
 		return pmetric.NewMetrics(), nil
 	}
 	metrics := s.recorder.Record(s.view.Snapshot(), began)
-	s.stats.note(began, len(problems) == 0) // what was last told is sent all the same
+	s.stats.end(began, len(problems) == 0) // the last known state is sent also during an outage
 	return metrics, nil
 }
 

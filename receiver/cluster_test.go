@@ -56,7 +56,7 @@ func TestClusterView(t *testing.T) {
 	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer telemetry.Shutdown()
-	s := &shared{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: &readStats{}}
+	s := &sources{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: &readStats{}}
 	require.NoError(t, s.observe())
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
 	answer := make(chan struct{})

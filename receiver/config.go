@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/scraper/scraperhelper"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -21,6 +22,7 @@ import (
 
 // Config is the configuration of the gpu receiver.
 type Config struct {
+	// ControllerConfig has collection_interval, initial_delay and timeout.
 	ControllerConfig timing `mapstructure:",squash"`
 
 	metadata.MetricsBuilderConfig `mapstructure:",squash"`
@@ -28,14 +30,15 @@ type Config struct {
 	// Events switches events of the logs pipeline on and off.
 	Events metadata.EventsConfig `mapstructure:"events"`
 
-	// MaxProcesses bounds the processes that are sent of one node, those with the most memory first. 0 sends none.
+	// MaxProcesses bounds the processes that are sent for one node, those with the most memory first. 0 sends none.
 	MaxProcesses int `mapstructure:"max_processes"`
 
-	// Attribution says which machine this is, and finds who uses its GPUs.
+	// Attribution names this machine and configures how the users of its GPUs are found.
 	Attribution attribution.Config `mapstructure:"attribution"`
 
-	// scrapers are the configured sources by key; filled by Unmarshal. None: the defaults.
-	scrapers map[string]component.Config
+	// Scrapers are the configured sources by key, each with its own type of configuration; see scraperKinds. Without any,
+	// the default scrapers run.
+	Scrapers map[string]component.Config `mapstructure:"scrapers"`
 }
 
 var (
@@ -45,54 +48,69 @@ var (
 
 const scrapersKey = "scrapers"
 
-// Unmarshal reads the configuration, and each scraper's part of it into that scraper's own type.
+// Unmarshal reads the configuration, and each section below scrapers into the type of that scraper.
 func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	section, err := conf.Sub(scrapersKey)
 	if err != nil {
 		return fmt.Errorf("%s: must name the scrapers, each with its settings: %s", scrapersKey, allowedScrapers())
 	}
 	conf.Delete(scrapersKey)
-	if err := wrongKeys("", conf.ToStringMap(), c, scrapersKey); err != nil {
+	if err := checkKeys("", conf.ToStringMap(), c); err != nil {
 		return err
 	}
 	if err := conf.Unmarshal(c); err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(section.ToStringMap())) {
-		kind, known := scraperKinds[key]
-		if !known {
-			return fmt.Errorf("%s::%s: there is no such scraper; allowed are %s", scrapersKey, key, allowedScrapers())
-		}
-		settings, err := section.Sub(key)
+		cfg, err := unmarshalScraper(section, key)
 		if err != nil {
-			return fmt.Errorf("%s::%s: must be a section of settings, or empty", scrapersKey, key)
-		}
-		cfg := kind.defaultConfig()
-		path := scrapersKey + "::" + key
-		if err := wrongKeys(path+"::", settings.ToStringMap(), cfg); err != nil {
 			return err
 		}
-		if err := settings.Unmarshal(cfg); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		if c.Scrapers == nil {
+			c.Scrapers = make(map[string]component.Config)
 		}
-		if c.scrapers == nil {
-			c.scrapers = make(map[string]component.Config)
-		}
-		c.scrapers[key] = cfg
+		c.Scrapers[key] = cfg
 	}
 	return nil
 }
 
-// Validate tells what is wrong, each with the full key below the receiver's own.
+// unmarshalScraper reads the section of one scraper. A key without a value switches the scraper on with its defaults, which
+// confmap would not do for an optional section.
+func unmarshalScraper(section *confmap.Conf, key string) (component.Config, error) {
+	kind, known := scraperKinds[key]
+	if !known {
+		return nil, fmt.Errorf("%s::%s: there is no such scraper; allowed are %s", scrapersKey, key, allowedScrapers())
+	}
+	settings, err := section.Sub(key)
+	if err != nil {
+		return nil, fmt.Errorf("%s::%s: must be a section of settings, or empty", scrapersKey, key)
+	}
+	cfg := kind.defaultConfig()
+	path := scrapersKey + "::" + key
+	if err := checkKeys(path+"::", settings.ToStringMap(), cfg); err != nil {
+		return nil, err
+	}
+	if err := settings.Unmarshal(cfg); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return cfg, nil
+}
+
+// scraperChecker is implemented by the configurations of scrapers. Check returns what is wrong, each error with its key below
+// the scraper's own. It is not called Validate because confmap.Validate would call it too, and print its errors a second time
+// without the full key.
+type scraperChecker interface{ Check() error }
+
+// Validate returns what is wrong, each error with the full key below the receiver's own.
 func (c *Config) Validate() error {
-	errs := wrongDurations(&c.ControllerConfig)
+	errs := c.ControllerConfig.check()
 	if c.MaxProcesses < 0 {
 		errs = append(errs, fmt.Errorf("max_processes: must be 0 or more, got %d", c.MaxProcesses))
 	}
 	keys := c.scraperKeys()
 	for _, key := range keys {
-		if v, ok := c.scrapers[key].(interface{ Validate() error }); ok {
-			if err := v.Validate(); err != nil {
+		if cfg, ok := c.Scrapers[key].(scraperChecker); ok {
+			if err := cfg.Check(); err != nil {
 				errs = append(errs, keyed(scrapersKey+"::"+key, err))
 			}
 		}
@@ -100,7 +118,7 @@ func (c *Config) Validate() error {
 	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys))...)
 }
 
-// keyed puts a key before an error, and before each of several that were joined.
+// keyed puts a key before an error, or before each of several joined errors.
 func keyed(key string, err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -113,7 +131,7 @@ func keyed(key string, err error) error {
 	return errors.Join(errs...)
 }
 
-// oneScraperPerVendor refuses scrapers that would report the same GPU twice.
+// oneScraperPerVendor refuses two scrapers that would report the same GPU.
 func oneScraperPerVendor(keys []string) error {
 	var errs []error
 	first := map[string]string{}
@@ -134,11 +152,11 @@ func oneScraperPerVendor(keys []string) error {
 
 // scraperKeys are the keys of the scrapers that run, in order.
 func (c *Config) scraperKeys() []string {
-	if len(c.scrapers) == 0 {
+	if len(c.Scrapers) == 0 {
 		return defaultScrapers
 	}
-	keys := make([]string, 0, len(c.scrapers))
-	for key := range c.scrapers {
+	keys := make([]string, 0, len(c.Scrapers))
+	for key := range c.Scrapers {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
@@ -147,25 +165,25 @@ func (c *Config) scraperKeys() []string {
 
 // scraperConfig is the configuration of a scraper, its default one where none was given.
 func (c *Config) scraperConfig(key string) component.Config {
-	if cfg, ok := c.scrapers[key]; ok {
+	if cfg, ok := c.Scrapers[key]; ok {
 		return cfg
 	}
 	return scraperKinds[key].defaultConfig()
 }
 
-// usesKubernetes tells whether the Kubernetes API is asked for anything.
+// usesKubernetes reports whether the receiver connects to a Kubernetes API.
 func (c *Config) usesKubernetes() bool {
 	keys := c.scraperKeys()
 	return c.Attribution.Owners != nil || slices.Contains(keys, clusterKey) || slices.Contains(keys, fleetKey)
 }
 
-// wanted tells what the pipelines that there are need to be read.
+// wanted returns the quantities that the receivers of these signals send.
 func (c *Config) wanted(metrics, logs, attributed bool) gpu.Group {
 	var m metadata.MetricsConfig
 	var e metadata.EventsConfig
 	if metrics {
 		m = c.Metrics
-		if c.MaxProcesses == 0 { // none of them is sent
+		if c.MaxProcesses == 0 {
 			m.ProcessGpuMemoryUsage.Enabled, m.ProcessGpuUtilization.Enabled = false, false
 		}
 	}
@@ -175,20 +193,27 @@ func (c *Config) wanted(metrics, logs, attributed bool) gpu.Group {
 	return record.Wanted(&m, &e, metrics && attributed)
 }
 
-// tellsProcesses tells whether the events of processes are sent.
-func (c *Config) tellsProcesses() bool {
+// attributes reports whether users of GPUs are looked for. node_name and cluster_name alone do not ask for it.
+func (c *Config) attributes() bool {
+	a := &c.Attribution
+	return a.PodResources != nil || a.Processes != nil || a.Owners != nil
+}
+
+// sendsProcessEvents reports whether events of processes are enabled.
+func (c *Config) sendsProcessEvents() bool {
 	return c.Events.ProcessGpuStarted.Enabled || c.Events.ProcessGpuExited.Enabled
 }
 
-// namesPods tells whether what the pipelines send has names of pods in it.
-func (c *Config) namesPods(metrics, logs bool) bool { return metrics || logs && c.tellsProcesses() }
+// sendsPods reports whether anything that these signals send names pods.
+func (c *Config) sendsPods(metrics, logs bool) bool { return metrics || logs && c.sendsProcessEvents() }
 
-// newProcessWatch returns nil where the events of processes are not sent.
-func (c *Config) newProcessWatch() *processWatch {
-	if !c.tellsProcesses() {
-		return nil
-	}
-	return &processWatch{}
+// controller returns the configuration of the Collector's controllers.
+func (c *Config) controller() *scraperhelper.ControllerConfig {
+	return (*scraperhelper.ControllerConfig)(&c.ControllerConfig)
+}
+
+func (c *Config) logsBuilderConfig() metadata.LogsBuilderConfig {
+	return metadata.LogsBuilderConfig{Events: c.Events, ResourceAttributes: c.ResourceAttributes}
 }
 
 func allowedScrapers() string {

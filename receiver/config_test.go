@@ -222,7 +222,7 @@ func TestScraperErrorsHaveTheirPath(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	wrong := nvidiasmi.DefaultConfig()
 	wrong.Query = ""
-	cfg.scrapers = map[string]component.Config{"nvidia_smi": &wrong}
+	cfg.Scrapers = map[string]component.Config{"nvidia_smi": &wrong}
 	err := cfg.Validate()
 	require.Error(t, err)
 	assert.True(t, strings.HasPrefix(err.Error(), "scrapers::nvidia_smi::query:"), err)
@@ -259,6 +259,6 @@ func TestAttributes(t *testing.T) {
 		}
 		cfg, err := loadMap(map[string]any{"attribution": map[string]any{"node_name": "n1", part: value}})
 		require.NoError(t, err, part)
-		assert.Equal(t, want, attributes(&cfg.Attribution), part)
+		assert.Equal(t, want, cfg.attributes(), part)
 	}
 }

@@ -13,29 +13,28 @@ import (
 	"go.uber.org/zap"
 )
 
-// What does not end although it was cancelled is left behind: a read that hangs in the driver after readWait, a driver that
-// cannot be released after shutdownWait, both counted from the shutdown of the first of the receivers that share them. The
-// rest of them are given leastWait.
+// A read that hangs in the driver is left behind after readWait, and a driver that cannot be released after shutdownWait. Both
+// count from the shutdown of the first receiver of a configuration; each later one waits at least leastWait.
 const (
 	readWait     = 1300 * time.Millisecond
 	shutdownWait = 1800 * time.Millisecond
 	leastWait    = 50 * time.Millisecond
 )
 
-// controllers is the receiver of one signal: one scraperhelper controller for each scraper, and what they share.
+// controllers is the receiver of one signal: one scraperhelper controller for each scraper, and the sources behind them.
 type controllers struct {
-	shared  *shared
+	sources *sources
 	logger  *zap.Logger
-	gate    gate
+	gate    consumerGate
 	all     []component.Component
-	last    []func(context.Context) error // what is still to be sent when all have ended
+	last    []func(context.Context) error // send what waits when all controllers have ended
 	started int
 	once    sync.Once
 }
 
 // Start starts the controllers. A machine without GPU or driver is no error.
 func (c *controllers) Start(ctx context.Context, host component.Host) error {
-	if err := c.shared.start(ctx, host); err != nil {
+	if err := c.sources.start(ctx, host); err != nil {
 		return err
 	}
 	for _, controller := range c.all {
@@ -47,8 +46,8 @@ func (c *controllers) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown cancels what runs. scraperhelper waits for the running scrape without cancelling it, and a scrape may hang in
-// the driver: so the reads are cancelled first, and waited for no longer than readWait.
+// Shutdown ends the controllers. scraperhelper waits for the running scrape without cancelling it, and a scrape may hang in
+// the driver: therefore reads are cancelled first, and waited for no longer than readWait.
 func (c *controllers) Shutdown(ctx context.Context) error {
 	var err error
 	c.once.Do(func() { err = c.shutdown(context.WithoutCancel(ctx)) })
@@ -56,23 +55,23 @@ func (c *controllers) Shutdown(ctx context.Context) error {
 }
 
 func (c *controllers) shutdown(ctx context.Context) error {
-	began := c.shared.stop()
+	began := c.sources.stop()
 	err, ended := endBy(began.Add(readWait), func() error { return errors.Join(c.end(ctx), c.sendLast(ctx)) })
 	if !ended {
 		c.gate.shut.Store(true)
-		c.logger.Warn("A read does not end and is left behind; the driver may be stuck")
+		c.logger.Warn("Read did not end before shutdown; the driver may hang")
 	}
-	if !c.shared.leave() {
+	if !c.sources.leave() {
 		return err
 	}
-	closeErr, ended := endBy(began.Add(shutdownWait), c.shared.close)
+	closeErr, ended := endBy(began.Add(shutdownWait), c.sources.close)
 	if !ended {
-		c.logger.Warn("The driver cannot be released and is left as it is; a call into it may be stuck")
+		c.logger.Warn("Driver not released before shutdown; a call into it may hang")
 	}
 	return errors.Join(err, closeErr)
 }
 
-// end ends all controllers at the same time.
+// end ends all controllers side by side.
 func (c *controllers) end(ctx context.Context) error {
 	errs := make([]error, c.started)
 	var ending sync.WaitGroup
@@ -83,10 +82,10 @@ func (c *controllers) end(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// sendLast sends the events of the last reads, which wait for a tick that does not come any more.
+// sendLast sends the events of the last reads, for which no further scrape will come.
 func (c *controllers) sendLast(ctx context.Context) error {
 	if c.started == 0 {
-		return nil // nor has what is behind it
+		return nil // nor has the consumer
 	}
 	var errs []error
 	for _, send := range c.last {
@@ -95,7 +94,7 @@ func (c *controllers) sendLast(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// endBy runs f and waits for it until the deadline; it tells whether f ended by then.
+// endBy runs f, waits for it until the deadline, and reports whether f has ended by then.
 func endBy(deadline time.Time, f func() error) (err error, ended bool) {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

@@ -11,20 +11,16 @@ import (
 	"go.opentelemetry.io/collector/scraper/scraperhelper"
 )
 
-// timing is when to read. It is not the type that it is made of, whose Validate would name a key that there is not.
+// timing has the settings of scraperhelper.ControllerConfig without its Validate, whose errors would name a key that does not
+// exist, controllerconfig.
 type timing scraperhelper.ControllerConfig
 
-// controller is what the controllers of the Collector take.
-func (t *timing) controller() *scraperhelper.ControllerConfig {
-	return (*scraperhelper.ControllerConfig)(t)
-}
-
-// leastDuration is far below any that makes sense. A number without a unit is nanoseconds to the Collector: a timeout of 10 ns
-// would fail every GPU, and an interval of 60 ns read without a pause.
+// leastDuration is far below any useful value. The Collector takes a number without a unit as nanoseconds: a timeout of 10 ns
+// would fail every read, and an interval of 60 ns would read without a pause.
 const leastDuration = time.Millisecond
 
-// wrongDurations tells what is wrong with the times of reads, by key.
-func wrongDurations(c *timing) []error {
+// check returns what is wrong with the times of reads, by key.
+func (c *timing) check() []error {
 	var errs []error
 	if c.CollectionInterval <= 0 {
 		errs = append(errs, errors.New("collection_interval: must be above 0, such as 30s"))

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/plog"
 
@@ -84,20 +83,7 @@ func TestNoEventsWithoutALogsPipeline(t *testing.T) {
 	r := newRig(t, map[string]gpu.Source{"nvml": source})
 	r.run(r.newMetrics())
 	eventually(t, func() bool { return source.reads.Load() > 3 }, "it runs")
-	for _, shared := range r.factory.receivers.shared {
-		assert.Empty(t, shared.readings[0].events.take())
+	for _, s := range r.factory.receivers.sources {
+		assert.Empty(t, s.local[0].pipeline.TakeEvents())
 	}
-}
-
-// Events that nobody takes do not grow without a bound: the oldest go.
-func TestEventQueueIsBounded(t *testing.T) {
-	var q eventQueue
-	for i := range maxEvents + 10 {
-		q.add(gpu.Event{XID: int64(i)})
-	}
-	events := q.take()
-	require.Len(t, events, maxEvents)
-	assert.EqualValues(t, 10, events[0].XID)
-	assert.EqualValues(t, maxEvents+9, events[maxEvents-1].XID)
-	assert.Empty(t, q.take())
 }

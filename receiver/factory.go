@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gpureceiver is the component: its configuration, one controller for each scraper, and what the metrics and the
-// logs pipeline of one receiver share.
+// Package gpureceiver is the component: its configuration, one controller for each scraper, and the sources that the metrics
+// and the logs receiver of one configuration share.
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
@@ -43,21 +43,21 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// factory makes receivers; those of one configuration share their sources.
+// factory makes receivers. Those of one configuration share their sources.
 type factory struct{ receivers *registry }
 
 func (f *factory) createMetrics(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Metrics) (receiver.Metrics, error) {
-	shared, err := f.receivers.get(cfg.(*Config), set)
+	s, err := f.receivers.get(cfg.(*Config), set)
 	if err != nil {
 		return nil, err
 	}
-	return newMetricsReceiver(shared, set, next)
+	return newMetricsReceiver(s, set, next)
 }
 
 func (f *factory) createLogs(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
-	shared, err := f.receivers.get(cfg.(*Config), set)
+	s, err := f.receivers.get(cfg.(*Config), set)
 	if err != nil {
 		return nil, err
 	}
-	return newLogsReceiver(shared, set, next)
+	return newLogsReceiver(s, set, next)
 }

@@ -16,51 +16,58 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/pipeline"
+	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
-// fleetKey is the scraper that reads nodes from outside of them, on its own schedule.
+// fleetKey is the scraper that reads nodes from outside, on a schedule of its own.
 const fleetKey = "kubernetes_exec"
 
 func defaultFleetConfig() component.Config { cfg := kubeexec.DefaultConfig(); return &cfg }
 
-// fleet hands on what kubernetes_exec reads, node by node. The pipelines of one receiver share it.
+// fleet sends what kubernetes_exec reads, one message for each node. The receivers of one configuration share it.
 type fleet struct {
 	receiver  string // its ID
 	cfg       *Config
 	logger    *zap.Logger
 	telemetry *metadata.TelemetryBuilder
 
-	feedsMetrics, feedsLogs bool // there is such a pipeline; set before start
+	// Set before the start. Nil where there is no receiver of the signal.
+	newRecorder      func() *record.Recorder
+	newEventRecorder func() *record.EventRecorder
 
 	mu       sync.Mutex // guards what follows
 	begun    bool
-	failed   error            // why it could not be started
-	reader   fleetReader      // nil before start
-	metrics  *metricsPipeline // nil until it has started
-	logs     *logsPipeline    // nil until it has started
-	nodes    map[remoteKey]*remoteNode
-	clusters map[string]*problemLog
+	failed   error          // why the start failed
+	reader   fleetReader    // nil before the start
+	metrics  *metricsOutput // nil until the metrics receiver has started
+	logs     *logsOutput    // nil until the logs receiver has started
+	nodes    map[remoteNode]map[gpu.Vendor]*pipeline.Pipeline
+	clusters map[string]*pipeline.ProblemLog
 }
 
-// fleetReader is a *kubeexec.Fleet but in tests.
+// remoteNode is a node of a cluster.
+type remoteNode struct{ cluster, name string }
+
+// fleetReader is a *kubeexec.Fleet, except in tests.
 type fleetReader interface {
 	Start()
 	Close() error
 	Stats() []kubeexec.ClusterStats
 }
 
-// newFleet returns nil where the scraper is not configured.
+// newFleet returns nil where kubernetes_exec is not configured.
 func newFleet(cfg *Config, receiver string, logger *zap.Logger, telemetry *metadata.TelemetryBuilder) *fleet {
 	if !slices.Contains(cfg.scraperKeys(), fleetKey) {
 		return nil
 	}
 	return &fleet{
 		receiver: receiver, cfg: cfg, logger: logger.With(zap.String("scraper", fleetKey)), telemetry: telemetry,
-		nodes: make(map[remoteKey]*remoteNode), clusters: make(map[string]*problemLog),
+		nodes: make(map[remoteNode]map[gpu.Vendor]*pipeline.Pipeline), clusters: make(map[string]*pipeline.ProblemLog),
 	}
 }
 
-// start begins to read, once. Only credentials that cannot be read are an error, not a cluster that does not answer.
+// start begins to read, once. It fails only if credentials cannot be read, not if a cluster does not answer.
 func (f *fleet) start() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,18 +75,19 @@ func (f *fleet) start() error {
 		return f.failed
 	}
 	f.begun = true
+	metrics, logs := f.newRecorder != nil, f.newEventRecorder != nil
 	config := *f.cfg.scraperConfig(fleetKey).(*kubeexec.Config)
 	for _, warning := range config.Warnings() {
 		f.logger.Warn(warning)
 	}
-	config.AttributePods = config.AttributePods && f.cfg.namesPods(f.feedsMetrics, f.feedsLogs)
+	config.AttributePods = config.AttributePods && f.cfg.sendsPods(metrics, logs)
 	reader, err := kubeexec.New(&config, kubeexec.Options{
 		Interval: f.cfg.ControllerConfig.CollectionInterval,
 		Timeout:  f.cfg.ControllerConfig.Timeout,
-		Want:     f.cfg.wanted(f.feedsMetrics, f.feedsLogs, config.AttributePods),
+		Want:     f.cfg.wanted(metrics, logs, config.AttributePods),
 		Sink:     f.send,
 		Gone:     f.forget,
-		Problems: f.explain,
+		Problems: f.logProblems,
 	})
 	if err != nil {
 		f.failed = fmt.Errorf("%s::%s::%w", scrapersKey, fleetKey, err)
@@ -90,7 +98,7 @@ func (f *fleet) start() error {
 	return nil
 }
 
-// close ends the reading for all pipelines: what is behind the one that is shut down first takes no more.
+// close ends the reads for all receivers: consumers behind the one that is shut down first accept nothing any more.
 func (f *fleet) close() error {
 	f.mu.Lock()
 	f.begun = true
@@ -102,7 +110,7 @@ func (f *fleet) close() error {
 	return reader.Close()
 }
 
-// stats tells how the reading goes; nothing before start.
+// stats returns how the reads of each cluster go; nothing before the start.
 func (f *fleet) stats() []kubeexec.ClusterStats {
 	f.mu.Lock()
 	reader := f.reader
@@ -113,66 +121,61 @@ func (f *fleet) stats() []kubeexec.ClusterStats {
 	return reader.Stats()
 }
 
-// send hands on what was read of one node: no message grows with the fleet.
+// send passes on one vendor's GPUs of one node. No message grows with the fleet.
 func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readErr error) {
-	n, metrics, logs := f.node(remoteKey{cluster, node.Host.NodeName, node.Vendor})
+	p, metrics, logs := f.pipeline(remoteNode{cluster, node.Host.NodeName}, node.Vendor)
 	if readErr != nil {
-		n.problems.add(gpu.Problem{Kind: gpu.ProblemSource, What: "read", Err: readErr})
+		p.Failed(readErr)
 		return
 	}
-	node.CompleteIDs()
-	changes := n.states.changes(node)
-	n.problems.states(changes)
-	if f.feedsLogs {
-		n.waiting.add(node.Events...)
-		n.waiting.add(changes...)
-		n.waiting.add(n.processed.changes(node)...)
-	}
-	if dropped := keepLargest(node, f.cfg.MaxProcesses); dropped > 0 {
-		f.telemetry.GpuProcessesDropped.Add(ctx, int64(dropped), labels(f.receiver, attribute.String("scraper", fleetKey)))
-	}
-	n.problems.update(node.Problems, true)
+	p.Take(ctx, node)
 	if metrics != nil {
-		metrics.send(ctx, n, node)
+		metrics.send(ctx, p.Metrics(node))
 	}
 	if logs != nil {
-		logs.send(ctx, n, node)
+		_ = logs.send(ctx, p.Logs(&node.Host)) // the consumer that refused them has logged it
 	}
 }
 
-// node returns what is kept of a node, and the pipelines that have started.
-func (f *fleet) node(key remoteKey) (*remoteNode, *metricsPipeline, *logsPipeline) {
+// pipeline returns the pipeline of a node's GPUs and the outputs of the receivers that have started.
+func (f *fleet) pipeline(node remoteNode, vendor gpu.Vendor) (*pipeline.Pipeline, *metricsOutput, *logsOutput) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := f.nodes[key]
-	if n == nil {
-		n = &remoteNode{
-			problems: newProblemLog(f.logger.With(
-				zap.String("k8s.cluster.name", key.cluster), zap.String("k8s.node.name", key.node))),
-			processed: f.cfg.newProcessWatch(),
-		}
-		f.nodes[key] = n
+	vendors := f.nodes[node]
+	if vendors == nil {
+		vendors = make(map[gpu.Vendor]*pipeline.Pipeline)
+		f.nodes[node] = vendors
 	}
-	return n, f.metrics, f.logs
+	p := vendors[vendor]
+	if p == nil {
+		p = pipeline.New(pipeline.Options{
+			Logger: f.logger.With(zap.String("k8s.cluster.name", node.cluster), zap.String("k8s.node.name", node.name)),
+			Events: f.newEventRecorder != nil, ProcessEvents: f.cfg.sendsProcessEvents(), MaxProcesses: f.cfg.MaxProcesses,
+			Dropped: func(ctx context.Context, processes int) {
+				f.telemetry.GpuProcessesDropped.Add(ctx, int64(processes), labels(f.receiver, attribute.String("scraper", fleetKey)))
+			},
+			NewRecorder: f.newRecorder, NewEventRecorder: f.newEventRecorder,
+		})
+		vendors[vendor] = p
+	}
+	return p, f.metrics, f.logs
 }
 
-// forget drops what is kept of a node that is gone.
+// forget drops the pipelines of a node that is not read any more.
 func (f *fleet) forget(cluster, node string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, vendor := range []gpu.Vendor{gpu.NVIDIA, gpu.AMD} {
-		delete(f.nodes, remoteKey{cluster, node, vendor})
-	}
+	delete(f.nodes, remoteNode{cluster, node})
 }
 
-// explain logs what is wrong with a cluster. Each cluster calls it from one goroutine.
-func (f *fleet) explain(cluster string, problems []gpu.Problem) {
+// logProblems logs what cannot be read in a cluster. Each cluster calls it from one goroutine.
+func (f *fleet) logProblems(cluster string, problems []gpu.Problem) {
 	f.mu.Lock()
 	log := f.clusters[cluster]
 	if log == nil {
-		log = newProblemLog(f.logger.With(zap.String("k8s.cluster.name", cluster)))
+		log = pipeline.NewProblemLog(f.logger.With(zap.String("k8s.cluster.name", cluster)))
 		f.clusters[cluster] = log
 	}
 	f.mu.Unlock()
-	log.update(problems, true)
+	log.Update(problems, true)
 }

@@ -55,7 +55,7 @@ func attachedFleet(t *testing.T, cfg *Config, logger *zap.Logger, metrics consum
 		pipelines = append(pipelines, p)
 	}
 	for _, p := range pipelines {
-		p.(*fleetPipeline).attach()
+		p.(*fleetReceiver).attach()
 	}
 	return f
 }
@@ -68,11 +68,13 @@ func TestFleetSendsNodeByNode(t *testing.T) {
 	f := attachedFleet(t, cfg, zap.New(core), sink, nil)
 
 	read := func(name string) {
-		f.send(t.Context(), "prod", &gpu.Node{
+		node := &gpu.Node{
 			Vendor: gpu.NVIDIA, Time: time.Now(), Host: gpu.Host{NodeName: name, ClusterName: "prod"},
 			Devices:   []gpu.Device{{Info: gpu.Info{PCIAddress: "0000:01:00.0"}, Vendor: gpu.NVIDIA}},
 			Processes: []gpu.Process{{PID: 1, Memory: gpu.Some[int64](1)}, {PID: 2, Memory: gpu.Some[int64](2)}},
-		}, nil)
+		}
+		node.CompleteIDs()
+		f.send(t.Context(), "prod", node, nil)
 	}
 	read("a")
 	read("b")
@@ -93,9 +95,10 @@ func TestFleetSendsNodeByNode(t *testing.T) {
 	assert.Equal(t, 1, logs.FilterLevelExact(zap.WarnLevel).Len(), "explained once")
 
 	f.send(t.Context(), "prod", &gpu.Node{Vendor: gpu.AMD, Host: gpu.Host{NodeName: "a"}}, nil)
-	require.Len(t, f.nodes, 3, "by vendor")
+	require.Len(t, f.nodes, 2)
+	require.Len(t, f.nodes[remoteNode{"prod", "a"}], 2, "by vendor")
 	f.forget("prod", "a")
-	assert.Len(t, f.nodes, 1, "of both")
+	assert.Len(t, f.nodes, 1)
 }
 
 func TestFleetWithoutCluster(t *testing.T) {
@@ -107,7 +110,7 @@ func TestFleetWithoutCluster(t *testing.T) {
 	r := newRigOf(t, openSource)
 	r.cfg = cfg
 	m, l := r.newMetrics(), r.newLogs()
-	fleet := r.factory.receivers.shared[cfg].fleet
+	fleet := r.factory.receivers.sources[cfg].fleet
 	require.NoError(t, m.Start(t.Context(), componenttest.NewNopHost()), "a cluster that does not answer is no error")
 	reader := fleet.reader
 	require.NotNil(t, reader)
@@ -180,11 +183,11 @@ func TestFleetWaitsForThePipelines(t *testing.T) {
 	require.NoError(t, err)
 	l, err := newFleetLogs(f, set, logs)
 	require.NoError(t, err)
-	m.(*fleetPipeline).attach()
+	m.(*fleetReceiver).attach()
 	f.send(t.Context(), "prod", nodeRead("a", lost("GPU-1")), nil)
 	assert.Len(t, metrics.AllMetrics(), 1)
 	assert.Zero(t, logs.LogRecordCount())
-	l.(*fleetPipeline).attach()
+	l.(*fleetReceiver).attach()
 	f.send(t.Context(), "prod", nodeRead("a", lost("GPU-1")), nil)
 	assert.Equal(t, 1, logs.LogRecordCount())
 }
@@ -196,10 +199,10 @@ func TestFleetIsShared(t *testing.T) {
 	r := newRigOf(t, openSource)
 	r.cfg = cfg
 	m, l := r.newMetrics(), r.newLogs()
-	require.Len(t, r.factory.receivers.shared, 1, "outside of a cluster it can be made all the same")
+	require.Len(t, r.factory.receivers.sources, 1, "outside of a cluster it can be made all the same")
 	for _, c := range []component.Component{m, l} {
 		require.ErrorContains(t, c.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_exec::clusters::0: kube: auth_type")
 		require.NoError(t, c.Shutdown(t.Context()))
 	}
-	assert.Empty(t, r.factory.receivers.shared)
+	assert.Empty(t, r.factory.receivers.sources)
 }

@@ -49,7 +49,7 @@ func amdgpuAfterHalfAMinute(t *testing.T, m *amdgpusim.Machine, cfg metadata.Met
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, source.Close()) })
 	s := newStage(t, source, cfg)
-	s.processes = process.New(tree.Path("proc"), process.WithAnyNamespace())
+	s.describe(process.New(tree.Path("proc"), process.WithAnyNamespace()))
 	s.record()
 	now = now.Add(halfAMinute * time.Second)
 	passHalfAMinute(m)

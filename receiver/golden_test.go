@@ -24,6 +24,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/nvml"
+	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/process"
 	"github.com/otelgpu/gpureceiver/internal/record"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
@@ -45,26 +46,32 @@ func compare(t *testing.T, name string, got pmetric.Metrics) {
 		pmetrictest.IgnoreMetricsOrder(), pmetrictest.IgnoreMetricDataPointsOrder(), pmetrictest.IgnoreDatapointAttributesOrder()))
 }
 
-// stage is a reading whose clock, host and process table are the test's, and the recorder behind it.
+// stage is a local scraper whose clock, host and process table are the test's.
 type stage struct {
-	*reading
-	t        testing.TB
-	recorder *record.Recorder
+	*localScraper
+	t testing.TB
 }
 
-func newStage(t testing.TB, source gpu.Source, cfg metadata.MetricsBuilderConfig) *stage {
+func newStage(t testing.TB, source gpu.Source, cfg metadata.MetricsBuilderConfig, options ...func(*pipeline.Options)) *stage {
 	t.Helper()
 	telemetry, err := metadata.NewTelemetryBuilder(componenttest.NewNopTelemetrySettings())
 	require.NoError(t, err)
-	return &stage{
-		t: t,
-		reading: &reading{
-			scraper: "test", source: source, host: gpu.Host{Name: "node-a", NodeName: "node-a", ClusterName: "prod"},
-			processes: process.New(t.TempDir()), maxProcesses: defaultMaxProcesses, problems: newProblemLog(zap.NewNop()),
-			telemetry: telemetry, health: new(health), closing: t.Context(),
-		},
-		recorder: record.New(cfg, receivertest.NewNopSettings(metadata.Type)),
+	s := newLocalScraper("test", "gpu", gpu.Host{Name: "node-a", NodeName: "node-a", ClusterName: "prod"}, process.New(t.TempDir()))
+	s.telemetry, s.status, s.closing = telemetry, new(componentStatus), t.Context()
+	o := pipeline.Options{
+		Logger: zap.NewNop(), MaxProcesses: defaultMaxProcesses,
+		NewRecorder: func() *record.Recorder { return record.New(cfg, receivertest.NewNopSettings(metadata.Type)) },
 	}
+	for _, option := range options {
+		option(&o)
+	}
+	s.begin(source, o)
+	return &stage{localScraper: s, t: t}
+}
+
+// describe has processes described by another process table.
+func (s *stage) describe(processes *process.Reader) {
+	s.processes, s.reader.Processes = processes, localProcesses{processes}
 }
 
 // record reads once and records what was read.
@@ -72,7 +79,7 @@ func (s *stage) record() pmetric.Metrics {
 	s.t.Helper()
 	var metrics pmetric.Metrics
 	read := false
-	s.read(s.t.Context(), func(node *gpu.Node) { metrics, read = s.recorder.Record(node), true })
+	s.read(s.t.Context(), func(node *gpu.Node) { metrics, read = s.pipeline.Metrics(node), true })
 	require.True(s.t, read)
 	return metrics
 }

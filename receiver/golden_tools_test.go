@@ -55,7 +55,7 @@ func TestGoldenTools(t *testing.T) {
 			eventually(t, func() bool { return r.metrics.DataPointCount() > 0 }, "metrics")
 			compareUntimed(t, name+".yaml", r.metrics.AllMetrics()[0])
 			var problems []string
-			for _, entry := range r.log.FilterMessageSnippet("Cannot read").All() {
+			for _, entry := range r.log.FilterMessageSnippet("Read failed").All() {
 				problems = append(problems, entry.ContextMap()["reason"].(string))
 			}
 			assert.Equal(t, scraper.problems, problems)

@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// localHost says which machine this is. In a pod the hostname is the pod's, which says nothing of the machine: there only
-// the configured node name counts.
+// localHost returns the names of this machine. The hostname of a pod is not the machine's, so in a pod only the configured
+// node name counts.
 func localHost(cfg *Config) (gpu.Host, error) {
 	host := gpu.Host{
 		Name:        cfg.Attribution.NodeName,
@@ -23,8 +23,8 @@ func localHost(cfg *Config) (gpu.Host, error) {
 		return host, nil
 	}
 	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
-		return host, errors.New("running in a pod without attribution::node_name: host.name and k8s.node.name are left out, " +
-			"so nodes cannot be told apart; set it to ${env:K8S_NODE_NAME}, from the downward API's spec.nodeName")
+		return host, errors.New("running in a pod without attribution::node_name: host.name and k8s.node.name are absent, " +
+			"so nodes cannot be distinguished; set it to ${env:K8S_NODE_NAME}, from the downward API's spec.nodeName")
 	}
 	name, err := os.Hostname()
 	if err != nil {

@@ -63,6 +63,6 @@ func TestPodWithoutNodeName(t *testing.T) {
 		assert.NotContains(t, p.Attributes, "k8s.node.name")
 	}
 	require.Len(t, r.log.All(), 1)
-	assert.Equal(t, "This machine has no name", r.log.All()[0].Message)
+	assert.Equal(t, "No host name", r.log.All()[0].Message)
 	assert.Contains(t, r.log.All()[0].ContextMap()["error"], "attribution::node_name")
 }

@@ -47,9 +47,9 @@ func TestLastEventsAreSent(t *testing.T) {
 // A receiver of logs that has nothing to send says so: it would be waited for in vain.
 func TestNoLogsComeOfClusterView(t *testing.T) {
 	r := newRigOf(t, openSource)
-	r.cfg.scrapers = map[string]component.Config{clusterKey: defaultClusterConfig()}
+	r.cfg.Scrapers = map[string]component.Config{clusterKey: defaultClusterConfig()}
 	l := r.newLogs()
-	require.Len(t, r.messages("No logs come of this receiver: scrapers::kubernetes_cluster has metrics alone"), 1)
+	require.Len(t, r.messages("Receiver has no logs: scrapers::kubernetes_cluster has metrics only"), 1)
 	r.run(l)
 	r = newRig(t, map[string]gpu.Source{"nvml": always()})
 	r.run(r.newLogs())

@@ -41,7 +41,7 @@ func TestMetricsArrive(t *testing.T) {
 	reads := source.reads.Load()
 	time.Sleep(5 * tick)
 	assert.Equal(t, reads, source.reads.Load(), "nothing runs after the shutdown")
-	assert.Empty(t, r.factory.receivers.shared, "nothing is kept of it")
+	assert.Empty(t, r.factory.receivers.sources, "nothing is kept of it")
 }
 
 // A receiver that was never started ends too; it has opened nothing, so that a configuration can be tried out anywhere.
@@ -50,11 +50,11 @@ func TestShutdownBeforeStart(t *testing.T) {
 	r := newRig(t, map[string]gpu.Source{"nvml": source})
 	m, l := r.newMetrics(), r.newLogs()
 	require.NoError(t, m.Shutdown(t.Context()))
-	assert.NotEmpty(t, r.factory.receivers.shared, "the logs pipeline still uses it")
+	assert.NotEmpty(t, r.factory.receivers.sources, "the logs pipeline still uses it")
 	require.NoError(t, l.Shutdown(t.Context()))
 	assert.Empty(t, r.opened)
 	assert.Zero(t, source.reads.Load())
-	assert.Empty(t, r.factory.receivers.shared)
+	assert.Empty(t, r.factory.receivers.sources)
 }
 
 // The pipelines of one receiver share its sources: these are read for the metrics, and the logs take what was found.
@@ -135,8 +135,8 @@ func TestNothingIsReadForNothing(t *testing.T) {
 	r.cfg.Attribution.PodResources = &attribution.PodResourcesConfig{Endpoint: "unix:///nonexistent/kubelet.sock"}
 	r.run(r.newLogs())
 	assert.False(t, r.want.Has(gpu.GroupPower))
-	for _, shared := range r.factory.receivers.shared {
-		assert.Nil(t, shared.attributor, "the kubelet is not asked for events")
+	for _, s := range r.factory.receivers.sources {
+		assert.Nil(t, s.attributor, "the kubelet is not asked for events")
 	}
 }
 
@@ -155,7 +155,7 @@ func TestSourceThatCannotBeMade(t *testing.T) {
 	require.NoError(t, m.Shutdown(t.Context()))
 	require.NoError(t, l.Shutdown(t.Context()))
 	assert.EqualValues(t, 1, first.closed.Load())
-	assert.Empty(t, r.factory.receivers.shared)
+	assert.Empty(t, r.factory.receivers.sources)
 }
 
 // hung is a source whose Read ends neither with its context nor with Close, but with the test.
@@ -182,8 +182,8 @@ func TestShutdownWhileAReadHangs(t *testing.T) {
 	require.NoError(t, l.Shutdown(t.Context()))
 	assert.Less(t, time.Since(began), 2*time.Second, "both together")
 	assert.EqualValues(t, 1, source.closed.Load())
-	assert.Len(t, r.messages("left behind"), 1)
-	assert.Empty(t, r.factory.receivers.shared)
+	assert.Len(t, r.messages("Read did not end"), 1)
+	assert.Empty(t, r.factory.receivers.sources)
 
 	sent := len(r.metrics.AllMetrics())
 	end()
@@ -203,7 +203,7 @@ func TestShutdownWhileTheDriverCannotBeReleased(t *testing.T) {
 	began := time.Now()
 	require.NoError(t, m.Shutdown(t.Context()))
 	assert.Less(t, time.Since(began), 2*time.Second+500*time.Millisecond)
-	assert.Len(t, r.messages("cannot be released"), 1)
+	assert.Len(t, r.messages("Driver not released"), 1)
 }
 
 // A cancelled read is cut short, not left behind, and is no news.
@@ -268,7 +268,7 @@ func TestNothingEmptyIsSent(t *testing.T) {
 
 // A consumer that changes what it gets says so through us.
 func TestCapabilitiesPass(t *testing.T) {
-	var g gate
+	var g consumerGate
 	mutating, err := consumer.NewMetrics(func(context.Context, pmetric.Metrics) error { return nil },
 		consumer.WithCapabilities(consumer.Capabilities{MutatesData: true}))
 	require.NoError(t, err)
@@ -328,18 +328,18 @@ func TestRestartNeeded(t *testing.T) {
 
 // One scraper that is well does not cover up that another is not, and a pipeline that starts later is told.
 func TestRestartNeededByOneOfTwo(t *testing.T) {
-	var h health
+	var s componentStatus
 	early, late := &statusHost{}, &statusHost{}
-	h.tell(early)
-	h.update("nvml", errors.New("a"))
-	h.update("amdgpu", nil)
-	h.update("amdgpu", errors.New("b"))
-	h.update("nvml", nil)
-	h.tell(late)
+	s.reportTo(early)
+	s.update("nvml", errors.New("a"))
+	s.update("amdgpu", nil)
+	s.update("amdgpu", errors.New("b"))
+	s.update("nvml", nil)
+	s.reportTo(late)
 	require.Len(t, early.seen(), 1)
 	require.Len(t, late.seen(), 1)
 	assert.Equal(t, componentstatus.StatusRecoverableError, late.seen()[0].Status())
-	h.update("amdgpu", nil)
+	s.update("amdgpu", nil)
 	require.Len(t, early.seen(), 2)
 	require.Len(t, late.seen(), 2)
 	assert.Equal(t, componentstatus.StatusOK, early.seen()[1].Status())

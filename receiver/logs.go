@@ -5,14 +5,11 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
 	"context"
-	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/receiver"
-	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.opentelemetry.io/collector/scraper"
 	"go.opentelemetry.io/collector/scraper/scraperhelper"
 
@@ -21,14 +18,14 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
-// newLogsReceiver sends the events that the reads have brought. Where no metrics pipeline reads, it reads itself.
-func newLogsReceiver(s *shared, set receiver.Settings, next consumer.Logs) (receiver.Logs, error) {
-	r := &controllers{shared: s, logger: set.Logger}
+// newLogsReceiver sends the events of the reads. Where no metrics receiver reads the sources, it reads them itself.
+func newLogsReceiver(s *sources, set receiver.Settings, next consumer.Logs) (receiver.Logs, error) {
+	r := &controllers{sources: s, logger: set.Logger}
 	next, err := r.gate.logs(next)
 	if err != nil {
 		return nil, err
 	}
-	s.feedsLogs = true
+	s.newEventRecorder = func() *record.EventRecorder { return record.NewEvents(s.cfg.logsBuilderConfig(), set) }
 	if s.fleet != nil {
 		fleet, err := newFleetLogs(s.fleet, set, next)
 		if err != nil {
@@ -40,16 +37,14 @@ func newLogsReceiver(s *shared, set receiver.Settings, next consumer.Logs) (rece
 	if err != nil {
 		return nil, err
 	}
-	for _, reading := range s.readings {
-		reading.feedsLogs = true
-		events := &eventScraper{reading: reading, recorder: record.NewEvents(
-			metadata.LogsBuilderConfig{Events: s.cfg.Events, ResourceAttributes: s.cfg.ResourceAttributes}, set)}
-		r.last = append(r.last, func(ctx context.Context) error { return sendLogs(ctx, obs, next, events.take()) })
-		f := scraper.NewFactory(component.MustNewType(reading.scraper), nil, scraper.WithLogs(
+	output := logsOutput{obs: obs, next: next}
+	for _, local := range s.local {
+		r.last = append(r.last, func(ctx context.Context) error { return output.send(ctx, local.pipeline.Logs(&local.host)) })
+		f := scraper.NewFactory(component.MustNewType(local.key), nil, scraper.WithLogs(
 			func(context.Context, scraper.Settings, component.Config) (scraper.Logs, error) {
-				return scraper.NewLogs(events.scrape)
+				return scraper.NewLogs(local.scrapeLogs)
 			}, metadata.LogsStability))
-		controller, err := scraperhelper.NewLogsController(s.cfg.ControllerConfig.controller(), set, next,
+		controller, err := scraperhelper.NewLogsController(s.cfg.controller(), set, next,
 			scraperhelper.AddFactoryWithConfig(f, nil))
 		if err != nil {
 			return nil, err
@@ -57,37 +52,15 @@ func newLogsReceiver(s *shared, set receiver.Settings, next consumer.Logs) (rece
 		r.all = append(r.all, controller)
 	}
 	if len(r.all) == 0 {
-		set.Logger.Warn("No logs come of this receiver: " + scrapersKey + "::" + clusterKey +
-			" has metrics alone; take it out of the logs pipelines, and put it into one of metrics")
+		set.Logger.Warn("Receiver has no logs: " + scrapersKey + "::" + clusterKey +
+			" has metrics only; remove the receiver from the logs pipelines and add it to a metrics pipeline")
 	}
 	return r, nil
 }
 
-// eventScraper takes the events of a reading.
-type eventScraper struct {
-	reading  *reading
-	recorder *record.EventRecorder
-}
-
-func (s *eventScraper) scrape(ctx context.Context) (plog.Logs, error) {
-	if !s.reading.feedsMetrics {
-		s.reading.read(ctx, func(*gpu.Node) {})
+func (s *localScraper) scrapeLogs(ctx context.Context) (plog.Logs, error) {
+	if !s.feedsMetrics {
+		s.read(ctx, func(*gpu.Node) {})
 	}
-	return s.take(), nil
-}
-
-func (s *eventScraper) take() plog.Logs {
-	return s.recorder.Record(&s.reading.host, s.reading.events.take(), pcommon.NewTimestampFromTime(time.Now()))
-}
-
-// sendLogs hands on what did not come through a controller.
-func sendLogs(ctx context.Context, obs *receiverhelper.ObsReport, next consumer.Logs, logs plog.Logs) error {
-	count := logs.LogRecordCount()
-	if count == 0 {
-		return nil
-	}
-	ctx = obs.StartLogsOp(ctx)
-	err := next.ConsumeLogs(ctx, logs)
-	obs.EndLogsOp(ctx, metadata.Type.String(), count, err)
-	return err
+	return s.pipeline.Logs(&s.host), nil
 }

@@ -99,9 +99,9 @@ func newRig(t *testing.T, sources map[string]gpu.Source) *rig {
 		}
 		return source, nil
 	})
-	r.cfg.scrapers = map[string]component.Config{}
+	r.cfg.Scrapers = map[string]component.Config{}
 	for key := range sources {
-		r.cfg.scrapers[key] = scraperKinds[key].defaultConfig()
+		r.cfg.Scrapers[key] = scraperKinds[key].defaultConfig()
 	}
 	return r
 }

@@ -28,7 +28,7 @@ func TestPrintedConfigIsTheSame(t *testing.T) {
 		first := printed(t, cfg)
 		again, err := loadMap(first)
 		require.NoError(t, err, text)
-		assert.Equal(t, cfg.scrapers, again.scrapers, text)
+		assert.Equal(t, cfg.Scrapers, again.Scrapers, text)
 		assert.Equal(t, cfg.Attribution, again.Attribution, text)
 		assert.Equal(t, first, printed(t, again), text)
 	}

@@ -18,27 +18,22 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
-// newMetricsReceiver gives each scraper a controller of its own: the scrapers of one controller run one after the other.
-func newMetricsReceiver(s *shared, set receiver.Settings, next consumer.Metrics) (receiver.Metrics, error) {
-	r := &controllers{shared: s, logger: set.Logger}
+// newMetricsReceiver gives each scraper a controller of its own, because one controller runs its scrapers one after the other.
+func newMetricsReceiver(s *sources, set receiver.Settings, next consumer.Metrics) (receiver.Metrics, error) {
+	r := &controllers{sources: s, logger: set.Logger}
 	next, err := r.gate.metrics(next)
 	if err != nil {
 		return nil, err
 	}
-	s.feedsMetrics = true
-	for _, reading := range s.readings {
-		reading.feedsMetrics = true
-		recorder := record.New(s.cfg.MetricsBuilderConfig, set)
-		sc, err := scraper.NewMetrics(func(ctx context.Context) (pmetric.Metrics, error) {
-			metrics := pmetric.NewMetrics()
-			reading.read(ctx, func(node *gpu.Node) { metrics = recorder.Record(node) })
-			return metrics, nil
-		})
+	s.newRecorder = func() *record.Recorder { return record.New(s.cfg.MetricsBuilderConfig, set) }
+	for _, local := range s.local {
+		local.feedsMetrics = true
+		sc, err := scraper.NewMetrics(local.scrapeMetrics)
 		if err != nil {
 			return nil, err
 		}
-		controller, err := scraperhelper.NewMetricsController(s.cfg.ControllerConfig.controller(), set, next,
-			scraperhelper.AddMetricsScraper(component.MustNewType(reading.scraper), sc))
+		controller, err := scraperhelper.NewMetricsController(s.cfg.controller(), set, next,
+			scraperhelper.AddMetricsScraper(component.MustNewType(local.key), sc))
 		if err != nil {
 			return nil, err
 		}
@@ -60,4 +55,10 @@ func newMetricsReceiver(s *shared, set receiver.Settings, next consumer.Metrics)
 		r.all = append(r.all, controller)
 	}
 	return r, nil
+}
+
+func (s *localScraper) scrapeMetrics(ctx context.Context) (pmetric.Metrics, error) {
+	metrics := pmetric.NewMetrics()
+	s.read(ctx, func(node *gpu.Node) { metrics = s.pipeline.Metrics(node) })
+	return metrics, nil
 }

@@ -104,13 +104,13 @@ func TestStatesAreExplainedOnce(t *testing.T) {
 	said := r.log.All()
 	require.Len(t, said, 2, "%v", said)
 	assert.Equal(t, zapcore.WarnLevel, said[0].Level)
-	assert.Equal(t, "A GPU is not well; this is not said again while its state stays", said[0].Message)
+	assert.Equal(t, "GPU unhealthy", said[0].Message)
 	assert.Equal(t, map[string]any{
 		"scraper": "nvml", "hw.id": []any{"GPU-1", "GPU-2"}, "hw.name": []any{"", ""}, "hw.state": "failed",
 		"reason": "it fell off the bus",
 	}, said[0].ContextMap())
 	assert.Equal(t, zapcore.InfoLevel, said[1].Level)
-	assert.Equal(t, "A GPU is well again", said[1].Message)
+	assert.Equal(t, "GPU healthy again", said[1].Message)
 	assert.Equal(t, []any{"GPU-1", "GPU-2"}, said[1].ContextMap()["hw.id"])
 }
 
@@ -134,7 +134,7 @@ func TestNoGPUOfAVendor(t *testing.T) {
 			}}
 			r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always()})
 			if !test.asked {
-				r.cfg.scrapers = nil
+				r.cfg.Scrapers = nil
 			}
 			r.run(r.newMetrics())
 			eventually(t, func() bool { return source.reads.Load() > 3 }, "it runs")
@@ -155,7 +155,7 @@ func TestGPUAppearsWithoutDriver(t *testing.T) {
 		return node, nil
 	}}
 	r, telemetry := telemetryRig(t, source)
-	r.cfg.scrapers = nil
+	r.cfg.Scrapers = nil
 	unreadable := func() int64 {
 		m, err := telemetry.GetMetric("otelcol_gpu_unreadable")
 		require.NoError(t, err)
@@ -188,7 +188,7 @@ func telemetryRig(t *testing.T, source gpu.Source) (*rig, *componenttest.Telemet
 	telemetry := componenttest.NewTelemetry()
 	t.Cleanup(func() { require.NoError(t, telemetry.Shutdown(context.Background())) })
 	r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always()})
-	delete(r.cfg.scrapers, "amdgpu") // it is there for a test in which no scraper is named
+	delete(r.cfg.Scrapers, "amdgpu") // it is there for a test in which no scraper is named
 	logger := r.set.Logger
 	r.set = metadatatest.NewSettings(telemetry)
 	r.set.ID, r.set.Logger = component.NewID(metadata.Type), logger

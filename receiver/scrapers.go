@@ -16,24 +16,27 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml"
 )
 
-// scraperKind is one way to read the GPUs of this machine.
+// scraperKind is a scraper that can be configured.
 type scraperKind struct {
-	vendor        gpu.Vendor
+	vendor        gpu.Vendor // whose GPUs of this machine it reads; empty: it reads none
 	defaultConfig func() component.Config
 	newSource     func(cfg component.Config, want gpu.Group, interval time.Duration) (gpu.Source, error)
 }
 
-// opener makes the source of a configured scraper. It is openSource but in tests.
+// local reports whether the scraper reads GPUs of this machine.
+func (k scraperKind) local() bool { return k.newSource != nil }
+
+// opener makes the source of a configured scraper. It is openSource, except in tests.
 type opener func(key string, cfg *Config, want gpu.Group) (gpu.Source, error)
 
 func openSource(key string, cfg *Config, want gpu.Group) (gpu.Source, error) {
 	return scraperKinds[key].newSource(cfg.scraperConfig(key), want, cfg.ControllerConfig.CollectionInterval)
 }
 
-// defaultScrapers run where none is configured: one for each vendor, as a machine without its GPUs is no error.
+// defaultScrapers run where none is configured: one for each vendor. A machine without the vendor's GPUs is no error.
 var defaultScrapers = []string{"amdgpu", "nvml"}
 
-// scraperKinds are the scrapers by the key under which they are configured.
+// scraperKinds are the scrapers by their key below scrapers. A new source is one entry.
 var scraperKinds = map[string]scraperKind{
 	"amdgpu": {
 		vendor:        gpu.AMD,
@@ -54,8 +57,8 @@ var scraperKinds = map[string]scraperKind{
 			return amdsmi.NewAMD(c, runner, want), nil
 		},
 	},
-	clusterKey: {defaultConfig: defaultClusterConfig}, // no source: see cluster.go
-	fleetKey:   {defaultConfig: defaultFleetConfig},   // no source: see fleet.go
+	clusterKey: {defaultConfig: defaultClusterConfig}, // reads the Kubernetes API, see cluster.go
+	fleetKey:   {defaultConfig: defaultFleetConfig},   // reads remote nodes, see fleet.go
 	"nvidia_smi": {
 		vendor:        gpu.NVIDIA,
 		defaultConfig: func() component.Config { cfg := nvidiasmi.DefaultConfig(); return &cfg },

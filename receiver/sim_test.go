@@ -72,7 +72,7 @@ func closed(t testing.TB, lib nvmlsim.Library) {
 func (s *simulated) use(library string) {
 	cfg := nvml.DefaultConfig()
 	cfg.LibraryPath = library
-	s.cfg.scrapers = map[string]component.Config{"nvml": &cfg}
+	s.cfg.Scrapers = map[string]component.Config{"nvml": &cfg}
 }
 
 // set puts faults in place of those before.

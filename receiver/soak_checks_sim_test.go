@@ -43,7 +43,7 @@ func (s *soak) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 			wanted = append(wanted, id+"  to "+state)
 		}
 	}
-	events := s.events.take()
+	events := s.pipeline.TakeEvents()
 	logs := s.recorder.Record(&s.host, events, pcommon.NewTimestampFromTime(s.now()))
 	if logs.LogRecordCount() != len(events) {
 		found = append(found, fmt.Sprintf("%d records of %d events", logs.LogRecordCount(), len(events)))

@@ -92,10 +92,10 @@ func (n *soakNVML) attribute() {
 		}))
 	}
 	var err error
-	s.attributor, err = attribution.New(cfg, soakInterval, options...)
+	s.reader.Attributor, err = attribution.New(cfg, soakInterval, options...)
 	require.NoError(s.t, err)
-	s.t.Cleanup(func() { require.NoError(s.t, s.attributor.Close()) })
-	require.NoError(s.t, s.attributor.Start(s.t.Context()))
+	s.t.Cleanup(func() { require.NoError(s.t, s.reader.Attributor.Close()) })
+	require.NoError(s.t, s.reader.Attributor.Start(s.t.Context()))
 }
 
 func (n *soakNVML) pass(seconds float64) { n.machine.pass(seconds) }

@@ -22,6 +22,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
+	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/process"
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
@@ -81,10 +82,11 @@ func newSoak(t *testing.T, seed uint64) *soak {
 func (s *soak) begin(proc string, source func(want gpu.Group) gpu.Source, options ...process.Option) {
 	cfg, events := everyMetric(), metadata.DefaultEventsConfig()
 	events.ProcessGpuStarted.Enabled, events.ProcessGpuExited.Enabled = true, true
-	s.stage = newStage(s.t, source(record.Wanted(&cfg.Metrics, &events, true)), cfg)
-	s.processes = process.New(proc, append(options, process.WithAnyNamespace())...)
+	s.stage = newStage(s.t, source(record.Wanted(&cfg.Metrics, &events, true)), cfg, func(o *pipeline.Options) {
+		o.Events, o.ProcessEvents = true, true
+	})
+	s.describe(process.New(proc, append(options, process.WithAnyNamespace())...))
 	s.t.Cleanup(s.processes.Close)
-	s.feedsLogs, s.processed = true, new(processWatch)
 	s.recorder = record.NewEvents(metadata.LogsBuilderConfig{Events: events, ResourceAttributes: cfg.ResourceAttributes}, s.settings())
 }
 
@@ -117,7 +119,7 @@ func (s *soak) look(limit time.Duration) []otlptest.Point {
 	var points []otlptest.Point
 	var found []string
 	s.read(ctx, func(node *gpu.Node) {
-		metrics := s.stage.recorder.Record(node)
+		metrics := s.pipeline.Metrics(node)
 		points = otlptest.Points(metrics)
 		found = append(otlptest.Nonsense(metrics), otlptest.Mistimed(metrics)...)
 		found = append(found, s.declared.Violations(metrics)...)

@@ -10,46 +10,46 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 )
 
-// health is the status of the component: recoverable as long as only a restart of the collector can help a scraper. Each
-// change is reported once, to each of the receivers of one configuration.
-type health struct {
+// componentStatus reports the component's status: StatusRecoverableError while a scraper needs a restart of the collector,
+// else StatusOK. Each change is reported once to the host of each receiver.
+type componentStatus struct {
 	mu      sync.Mutex
 	hosts   []component.Host
 	reasons map[string]error // by scraper
 }
 
-// tell adds a host to report to. It knows the component to be well so far.
-func (h *health) tell(host component.Host) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.hosts = append(h.hosts, host)
-	for _, reason := range h.reasons {
+// reportTo adds a host. A host assumes StatusOK until it gets a report.
+func (s *componentStatus) reportTo(host component.Host) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hosts = append(s.hosts, host)
+	for _, reason := range s.reasons {
 		componentstatus.ReportStatus(host, componentstatus.NewRecoverableErrorEvent(reason))
 		return
 	}
 }
 
-// update notes why a scraper needs a restart; nil where it needs none.
-func (h *health) update(scraper string, reason error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	before := len(h.reasons)
+// update sets why a scraper needs a restart; nil where it needs none.
+func (s *componentStatus) update(scraper string, reason error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.reasons)
 	if reason == nil {
-		delete(h.reasons, scraper)
+		delete(s.reasons, scraper)
 	} else {
-		if h.reasons == nil {
-			h.reasons = map[string]error{}
+		if s.reasons == nil {
+			s.reasons = map[string]error{}
 		}
-		h.reasons[scraper] = reason
+		s.reasons[scraper] = reason
 	}
-	if (len(h.reasons) > 0) == (before > 0) {
+	if (len(s.reasons) > 0) == (before > 0) {
 		return
 	}
 	event := componentstatus.NewEvent(componentstatus.StatusOK)
 	if reason != nil {
 		event = componentstatus.NewRecoverableErrorEvent(reason)
 	}
-	for _, host := range h.hosts {
+	for _, host := range s.hosts {
 		componentstatus.ReportStatus(host, event)
 	}
 }

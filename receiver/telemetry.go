@@ -16,18 +16,18 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
 )
 
-// readStats is how the reading of one source goes. It can be asked while a read hangs.
+// readStats has the outcome of the reads of one source. It can be asked while a read hangs.
 type readStats struct {
 	mu   sync.Mutex
 	last readStat
-	due  time.Time // by when the read that goes on should have ended; zero: there is none
+	due  time.Time // when the read in progress should have ended; zero without one
 }
 
 type readStat struct {
-	read     bool // there was a read yet; only then the others mean anything
+	read     bool // there was a read; the other fields mean nothing before
 	success  bool
 	duration time.Duration
-	good     time.Time // when the last read began that succeeded; zero if there was none
+	good     time.Time // when the last successful read began; zero without one
 }
 
 // begin notes that a read begins, which its context bounds.
@@ -37,8 +37,8 @@ func (s *readStats) begin(ctx context.Context) {
 	s.due, _ = ctx.Deadline()
 }
 
-// note notes the end of a read.
-func (s *readStats) note(began time.Time, success bool) {
+// end notes the end of a read.
+func (s *readStats) end(began time.Time, success bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.due = time.Time{}
@@ -48,7 +48,7 @@ func (s *readStats) note(began time.Time, success bool) {
 	}
 }
 
-// get tells of the last read, or of the one that goes on although its time is over.
+// get returns the outcome of the last read, or of the one in progress if it is overdue.
 func (s *readStats) get() readStat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +59,8 @@ func (s *readStats) get() readStat {
 	return last
 }
 
-// observe has the receiver's own metrics tell how the reads go, of each source and of each remote node.
-func (s *shared) observe() error {
+// observe registers the receiver's own metrics about the reads of each source and each remote node.
+func (s *sources) observe() error {
 	t := s.telemetry
 	return errors.Join(
 		t.RegisterGpuReadSuccessCallback(func(_ context.Context, o metric.Int64Observer) error {
@@ -104,14 +104,14 @@ func (s *shared) observe() error {
 	)
 }
 
-// eachRead tells of each source, of the view of a cluster and of each remote node how its reads go, and by what attributes it
-// is known. There are no more of them than the clusters have nodes with GPUs.
-func (s *shared) eachRead(tell func(readStat, metric.MeasurementOption)) {
-	for _, r := range s.readings {
-		tell(r.stats.get(), r.attributes())
+// eachRead calls observe with the outcome and the attributes of each local source, of the view of a cluster, and of each
+// remote node. There are no more of them than the clusters have nodes with GPUs.
+func (s *sources) eachRead(observe func(readStat, metric.MeasurementOption)) {
+	for _, l := range s.local {
+		observe(l.stats.get(), l.labels)
 	}
 	if s.cluster != nil {
-		tell(s.cluster.get(), s.labels(attribute.String("scraper", clusterKey)))
+		observe(s.cluster.get(), s.labels(attribute.String("scraper", clusterKey)))
 	}
 	if s.fleet == nil {
 		return
@@ -121,15 +121,15 @@ func (s *shared) eachRead(tell func(readStat, metric.MeasurementOption)) {
 			n := &cluster.Nodes[i]
 			stat := readStat{read: n.Read, success: n.Success, duration: n.Duration, good: n.LastGood}
 			if n.Unreadable != "" {
-				stat.read, stat.success, stat.duration = true, false, 0 // of the last read, which is long ago
+				stat.read, stat.success, stat.duration = true, false, 0 // the last read was long ago
 			}
-			tell(stat, s.labels(attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name),
+			observe(stat, s.labels(attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name),
 				attribute.String("k8s.node.name", n.Node), attribute.String("hw.vendor", string(n.Vendor))))
 		}
 	}
 }
 
-func (s *shared) eachCluster(of func(*kubeexec.ClusterStats) gpu.Opt[int64]) metric.Int64Callback {
+func (s *sources) eachCluster(of func(*kubeexec.ClusterStats) gpu.Opt[int64]) metric.Int64Callback {
 	return func(_ context.Context, o metric.Int64Observer) error {
 		if s.fleet == nil {
 			return nil
@@ -144,11 +144,11 @@ func (s *shared) eachCluster(of func(*kubeexec.ClusterStats) gpu.Opt[int64]) met
 	}
 }
 
-func (s *shared) labels(more ...attribute.KeyValue) metric.MeasurementOption {
+func (s *sources) labels(more ...attribute.KeyValue) metric.MeasurementOption {
 	return labels(s.receiver, more...)
 }
 
-// labels tell which receiver it is, too: a collector may have several with the same scraper.
+// labels returns attributes with the receiver among them: a collector may have several receivers with the same scraper.
 func labels(receiver string, more ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(append(more, attribute.String("receiver", receiver))...))
 }

@@ -93,7 +93,7 @@ func TestOwnMetricsOfAFleet(t *testing.T) {
 	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
 	require.NoError(t, err)
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
-	s := &shared{cfg: cfg, telemetry: telemetry, receiver: "gpu", fleet: newFleet(cfg, "gpu", zap.NewNop(), telemetry)}
+	s := &sources{cfg: cfg, telemetry: telemetry, receiver: "gpu", fleet: newFleet(cfg, "gpu", zap.NewNop(), telemetry)}
 	require.NoError(t, s.observe())
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "not started yet")
 

@@ -21,8 +21,8 @@ type Config struct {
 // DefaultConfig returns the configuration of a scraper of which nothing was said.
 func DefaultConfig() Config { return Config{RootPath: "/"} }
 
-// Validate tells what is wrong, by key.
-func (c *Config) Validate() error {
+// Check returns what is wrong, by key.
+func (c *Config) Check() error {
 	if c.RootPath == "" {
 		return errors.New("root_path: empty; give the directory in which the machine's sys and proc are, / for this machine")
 	}

@@ -56,7 +56,7 @@ var _ gpu.Source = (*Source)(nil)
 
 // New returns a source that reads the quantities that are wanted. It reads nothing yet.
 func New(cfg Config, want gpu.Group, opts ...Option) (*Source, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
 	cfg.RootPath = filepath.Clean(cfg.RootPath)

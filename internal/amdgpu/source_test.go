@@ -33,11 +33,11 @@ func TestWantedAlone(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	cfg := DefaultConfig()
-	require.NoError(t, cfg.Validate())
+	require.NoError(t, cfg.Check())
 	assert.Equal(t, Config{RootPath: "/"}, cfg)
 	for path, says := range map[string]string{"": "root_path: empty", "host": `root_path: "host" is no absolute path`} {
 		cfg := Config{RootPath: path}
-		require.ErrorContains(t, cfg.Validate(), says)
+		require.ErrorContains(t, cfg.Check(), says)
 		_, err := New(cfg, gpu.GroupAll)
 		require.Error(t, err)
 	}

@@ -19,8 +19,8 @@ type ROCmConfig struct {
 // DefaultROCmConfig returns the configuration of a scraper of which nothing was said.
 func DefaultROCmConfig() ROCmConfig { return ROCmConfig{} }
 
-// Validate tells what is wrong, by key.
-func (c *ROCmConfig) Validate() error { return validatePath(command.ROCmSMI, c.Path) }
+// Check returns what is wrong, by key.
+func (c *ROCmConfig) Check() error { return validatePath(command.ROCmSMI, c.Path) }
 
 // AMDConfig is the configuration of the amd_smi scraper.
 type AMDConfig struct {
@@ -31,8 +31,8 @@ type AMDConfig struct {
 // DefaultAMDConfig returns the configuration of a scraper of which nothing was said.
 func DefaultAMDConfig() AMDConfig { return AMDConfig{} }
 
-// Validate tells what is wrong, by key.
-func (c *AMDConfig) Validate() error { return validatePath(command.AMDSMI, c.Path) }
+// Check returns what is wrong, by key.
+func (c *AMDConfig) Check() error { return validatePath(command.AMDSMI, c.Path) }
 
 func validatePath(tool command.Tool, path string) error {
 	if err := command.ValidatePath(tool, path); err != nil {

@@ -247,12 +247,12 @@ func TestFailureWords(t *testing.T) {
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	r, a := DefaultROCmConfig(), DefaultAMDConfig()
-	require.NoError(t, r.Validate())
-	require.NoError(t, a.Validate())
+	require.NoError(t, r.Check())
+	require.NoError(t, a.Check())
 	r.Path, a.Path = "/opt/rocm/bin/rocm-smi", "/opt/rocm/bin/amd-smi"
-	require.NoError(t, r.Validate())
-	require.NoError(t, a.Validate())
+	require.NoError(t, r.Check())
+	require.NoError(t, a.Check())
 	r.Path, a.Path = "rocm-smi", "/bin/sh"
-	require.ErrorContains(t, r.Validate(), "path: ")
-	require.ErrorContains(t, a.Validate(), "path: ")
+	require.ErrorContains(t, r.Check(), "path: ")
+	require.ErrorContains(t, a.Check(), "path: ")
 }

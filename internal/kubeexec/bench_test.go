@@ -34,7 +34,7 @@ func BenchmarkNodeRead(b *testing.B) {
 	p.jobs[0].hostPID = true
 	c.executor = &direct{boxes: map[string]box{"n1": m.box()}}
 	n := newNode(c, "n1", p)
-	n.reading(&p.jobs[0]).processes = newProcesses(attribution.NewRemote(nil, interval), time.Now)
+	n.reader(&p.jobs[0]).attribute(attribution.NewRemote(nil, interval), time.Now)
 	b.ReportAllocs()
 	for b.Loop() {
 		n.read(b.Context(), p, &p.jobs[0])

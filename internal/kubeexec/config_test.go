@@ -32,7 +32,7 @@ func TestConfig(t *testing.T) {
 		},
 		"node_selector": "!agent", "max_concurrent": 4, "attribute_pods": false, "node_labels": []any{"zone", "nvidia.com/gpu.*"},
 	})
-	require.NoError(t, config.Validate())
+	require.NoError(t, config.Check())
 	assert.Equal(t, kube.Config{Endpoint: "https://far:6443", TokenFile: "/t", CAFile: "/c", InsecureSkipVerify: true}, config.Clusters[1].API)
 	assert.Equal(t, []TargetConfig{
 		{Namespace: "gpu-operator", LabelSelector: "app=driver", Container: "nvidia-driver-ctr", Tool: "nvidia_smi", Query: "full"},
@@ -44,7 +44,7 @@ func TestConfig(t *testing.T) {
 
 func TestDefaultConfig(t *testing.T) {
 	config := load(t, map[string]any{"clusters": []any{map[string]any{"name": "prod"}}})
-	require.NoError(t, config.Validate())
+	require.NoError(t, config.Check())
 	assert.Equal(t, []TargetConfig{
 		{Namespace: "gpu-operator", LabelSelector: "app=nvidia-driver-daemonset", Container: "nvidia-driver-ctr", Tool: "nvidia_smi", Query: "fast"},
 		{Namespace: "gpu-operator", LabelSelector: "app.kubernetes.io/component=nvidia-driver", Container: "nvidia-driver-ctr", Tool: "nvidia_smi", Query: "fast"},
@@ -118,7 +118,7 @@ func TestConfigErrors(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := load(t, tt.settings).Validate()
+			err := load(t, tt.settings).Check()
 			require.Error(t, err)
 			lines := err.(interface{ Unwrap() []error }).Unwrap()
 			require.Len(t, lines, len(tt.want))
@@ -133,7 +133,7 @@ func TestOwnersConfig(t *testing.T) {
 	config := load(t, map[string]any{"clusters": []any{map[string]any{"name": "prod"}}, "owners": map[string]any{
 		"kinds": []any{"pytorchjobs.kubeflow.org"}, "labels": []any{"team"}, "annotations": []any{"example.com/contact"},
 	}})
-	require.NoError(t, config.Validate())
+	require.NoError(t, config.Check())
 	assert.Equal(t, OwnersConfig{
 		Kinds: []string{"pytorchjobs.kubeflow.org"}, Labels: []string{"team"}, Annotations: []string{"example.com/contact"},
 	}, config.Owners, "in place of the defaults")

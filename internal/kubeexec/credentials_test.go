@@ -49,7 +49,7 @@ func TestCredentialsHang(t *testing.T) {
 	s.write("kubeconfig", fmt.Sprintf(kubeconfig, s.URL, filepath.Join(s.dir, "ca.crt"), s.dir))
 	t.Setenv("KUBECONFIG", filepath.Join(s.dir, "kubeconfig"))
 	config := configOf(ClusterConfig{Name: "prod", API: kube.Config{AuthType: kube.AuthKubeConfig, AllowExecCredentials: true, QPS: 1000, Burst: 1000}})
-	require.NoError(t, config.Validate())
+	require.NoError(t, config.Check())
 	got, problems := newSunk(), &told{problems: map[string][]gpu.Problem{}}
 	f, err := New(config, Options{
 		Interval: 300 * time.Millisecond, Timeout: 300 * time.Millisecond, Want: gpu.GroupAll, Sink: got.sink, Problems: problems.take,

@@ -49,7 +49,7 @@ func start(t *testing.T, config *Config) (*Fleet, *sunk, *told) {
 
 func startEvery(t *testing.T, config *Config, interval time.Duration) (*Fleet, *sunk, *told) {
 	t.Helper()
-	require.NoError(t, config.Validate())
+	require.NoError(t, config.Check())
 	s, p := newSunk(), &told{problems: map[string][]gpu.Problem{}}
 	f, err := New(config, Options{
 		Interval: interval, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave, Problems: p.take,

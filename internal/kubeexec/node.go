@@ -14,6 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
+	"github.com/otelgpu/gpureceiver/internal/pipeline"
 )
 
 // node reads one node, in a goroutine of its own: so it is never read twice at a time.
@@ -29,27 +30,28 @@ type node struct {
 	plan  *plan
 	stats map[gpu.Vendor]*NodeStats
 
-	readings map[readingKey]*reading // of the goroutine alone
+	readers map[readerKey]*reader // used by run only
 }
 
-// readingKey is what makes a reader another one. The pod is no part of it: a reader remembers a node's GPUs over the pods.
-type readingKey struct{ tool, query string }
+// readerKey tells readers apart. The pod is not part of it: a reader remembers the node's GPUs when the pod is replaced.
+type readerKey struct{ tool, query string }
 
-func (j *job) reader() readingKey { return readingKey{tool: j.target.Tool, query: j.target.Query} }
+func (j *job) reader() readerKey { return readerKey{tool: j.target.Tool, query: j.target.Query} }
 
-// reading is one reader of a node's GPUs.
-type reading struct {
+// reader reads a node's GPUs by one tool. It is the source of its own pipeline.Reader.
+type reader struct {
 	runner    *runner
-	source    gpu.Source
-	instance  string     // the container that it has read in
-	processes *processes // nil where processes are not to be attributed
+	source    gpu.Source     // the tool's
+	instance  string         // the container instance that was read last
+	processes *processLookup // nil where processes are not attributed
+	pipeline  pipeline.Reader
 }
 
 func newNode(c *cluster, name string, p *plan) *node {
 	return &node{
 		cluster: c, name: name, slots: newSlots(c.interval, c.name, name), changed: make(chan struct{}, 1), done: make(chan struct{}),
 		plan:  p,
-		stats: make(map[gpu.Vendor]*NodeStats), readings: make(map[readingKey]*reading),
+		stats: make(map[gpu.Vendor]*NodeStats), readers: make(map[readerKey]*reader),
 	}
 }
 
@@ -132,67 +134,60 @@ func (n *node) failures() int {
 	return max(least, 0)
 }
 
-// read reads one vendor's GPUs and hands them on.
+// read reads one vendor's GPUs and passes them on.
 func (n *node) read(ctx context.Context, p *plan, j *job) {
 	c := n.cluster
 	host := gpu.Host{NodeName: n.name, ClusterName: c.name, Labels: p.labels}
-	r := n.reading(j)
+	r := n.reader(j)
 	r.runner.use(j.in, j.instance, c.outputs.get())
 	defer func() { c.outputs.put(r.runner.release()) }()
 
 	began := c.now()
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	read, err := r.read(bounded, host, began, j)
+	read, err := r.read(bounded, host)
 	if ctx.Err() != nil {
-		return // half a read is no news
+		return // an interrupted read says nothing
 	}
 	if err != nil {
 		read = &gpu.Node{Host: host, Vendor: j.vendor(), Time: began}
 	}
 	if errors.As(err, new(*fault)) {
-		delete(n.readings, j.reader()) // what it remembers may be half of something
+		delete(n.readers, j.reader()) // its state may be inconsistent
 	}
 	n.note(j.vendor(), began, read.Unread, err)
 	c.sink(ctx, c.name, read, err)
 }
 
-// read reads the GPUs, and who uses them.
-func (r *reading) read(ctx context.Context, host gpu.Host, began time.Time, j *job) (read *gpu.Node, err error) {
+// read reads the GPUs and their users. A panic becomes an error of this node: see fault.
+func (r *reader) read(ctx context.Context, host gpu.Host) (read *gpu.Node, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = newFault(cause, host.NodeName, j.in)
+			err = newFault(cause, host.NodeName, r.runner.in)
 		}
 	}()
-	if read, err = r.source.Read(ctx); err != nil {
+	return r.pipeline.Read(ctx, host)
+}
+
+// Read implements gpu.Source: a container without the tool says nothing, not even that the node has no GPU.
+func (r *reader) Read(ctx context.Context) (*gpu.Node, error) {
+	read, err := r.source.Read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if err := toolMissing(read); err != nil {
-		return nil, err
+	if len(read.Devices) > 0 {
+		return read, nil
 	}
-	read.Host = host
-	if read.Time.IsZero() {
-		read.Time = began
-	}
-	read.CompleteIDs()
-	if r.processes != nil {
-		r.processes.complete(ctx, read, r.runner, j)
+	for i := range read.Problems {
+		if err := read.Problems[i].Err; errors.Is(err, command.ErrNotFound) {
+			return nil, err
+		}
 	}
 	return read, nil
 }
 
-// toolMissing is why a node tells nothing, not even that it has no GPU: the container that was chosen lacks the tool.
-func toolMissing(read *gpu.Node) error {
-	if len(read.Devices) > 0 {
-		return nil
-	}
-	for i := range read.Problems {
-		if err := read.Problems[i].Err; errors.Is(err, command.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
-}
+// Close implements gpu.Source.
+func (r *reader) Close() error { return r.source.Close() }
 
 func (n *node) note(vendor gpu.Vendor, began time.Time, unread bool, err error) {
 	n.mu.Lock()
@@ -205,32 +200,46 @@ func (n *node) note(vendor gpu.Vendor, began time.Time, unread bool, err error) 
 	s.reading(began, n.cluster.now().Sub(began), unread, err)
 }
 
-// reading returns the reader of a job, made at first use.
-func (n *node) reading(j *job) *reading {
+// reader returns the reader of a job, made at first use.
+func (n *node) reader(j *job) *reader {
 	key := j.reader()
-	r := n.readings[key]
+	r := n.readers[key]
 	if r == nil {
-		c := n.cluster
-		r = &reading{runner: &runner{executor: obedient{c.executor, c.pauseIfAsked}, tool: tools[j.target.Tool].command, now: c.now}}
-		if c.view != nil {
-			r.processes = newProcesses(attribution.NewRemote(c.view, c.interval), c.now)
-		}
-		n.readings[key] = r
+		r = newReader(n.cluster, tools[j.target.Tool].command)
+		n.readers[key] = r
 	}
 	if r.source == nil || r.instance != j.instance {
-		n.renew(r, j)
+		r.renew(j, n.cluster.want)
 		r.instance = j.instance
+	}
+	if r.processes != nil {
+		r.processes.hostPID = j.hostPID
 	}
 	return r
 }
 
-// renew has a reader find out about its tool and its driver, which are others in another container. The GPUs are the same.
-func (n *node) renew(r *reading, j *job) {
-	if reader, ok := r.source.(interface{ Reset() }); ok {
-		reader.Reset()
+func newReader(c *cluster, tool command.Tool) *reader {
+	r := &reader{runner: &runner{executor: obedient{c.executor, c.pauseIfAsked}, tool: tool, now: c.now}}
+	r.pipeline.Source = r
+	if c.view != nil {
+		r.attribute(attribution.NewRemote(c.view, c.interval), c.now)
+	}
+	return r
+}
+
+// attribute has processes looked up and attributed to containers.
+func (r *reader) attribute(users *attribution.Attributor, now func() time.Time) {
+	r.processes = newProcessLookup(r.runner, now)
+	r.pipeline.Processes, r.pipeline.Attributor = r.processes, users
+}
+
+// renew prepares the reader for another container, whose tool and driver may differ. The GPUs are the same.
+func (r *reader) renew(j *job, want gpu.Group) {
+	if source, ok := r.source.(interface{ Reset() }); ok {
+		source.Reset()
 		return
 	}
-	switch want := n.cluster.want; j.target.Tool {
+	switch j.target.Tool {
 	case ToolROCmSMI:
 		r.source = amdsmi.NewROCm(&amdsmi.ROCmConfig{}, r.runner, want)
 	case ToolAMDSMI:
@@ -240,9 +249,9 @@ func (n *node) renew(r *reading, j *job) {
 	}
 }
 
-// close releases the readers. Nothing of them runs any more.
+// close releases the readers after the last read.
 func (n *node) close() {
-	for _, r := range n.readings {
-		_ = r.source.Close() // they hold nothing
+	for _, r := range n.readers {
+		_ = r.Close() // tools hold nothing between reads
 	}
 }

@@ -41,7 +41,7 @@ func TestReadInAnotherContainer(t *testing.T) {
 	assert.Greater(t, second, first)
 	assert.Equal(t, second, read("second"))
 	assert.Equal(t, 2, helps())
-	assert.Len(t, n.readings, 1)
+	assert.Len(t, n.readers, 1)
 }
 
 // amdTool is a container with rocm-smi and amd-smi, which list so many GPUs.
@@ -123,7 +123,7 @@ func TestReadThrottledAtTheProcessTable(t *testing.T) {
 	p := planOf(c, "n1", "first")
 	p.jobs[0].hostPID = true
 	n := newNode(c, "n1", p)
-	n.reading(&p.jobs[0]).processes = newProcesses(attribution.NewRemote(nil, interval), time.Now)
+	n.reader(&p.jobs[0]).attribute(attribution.NewRemote(nil, interval), time.Now)
 	n.read(t.Context(), p, &p.jobs[0])
 
 	_, _, node, err := s.of("c/n1")

@@ -55,7 +55,7 @@ func TestPanicIsOfOneNode(t *testing.T) {
 		c.executor = machines // what is known of the node may be half of it: it is read anew
 		c.mu.Lock()
 		for _, n := range c.running {
-			assert.Equal(t, n.name != "node-1", len(n.readings) == 1, n.name)
+			assert.Equal(t, n.name != "node-1", len(n.readers) == 1, n.name)
 		}
 		c.mu.Unlock()
 		cancel()

@@ -26,8 +26,8 @@ const (
 	maxLeaseName = 40
 )
 
-// Validate tells what is wrong with the configuration, each with its key below the scraper's own.
-func (c *Config) Validate() error {
+// Check returns what is wrong with the configuration, each error with its key below the scraper's own.
+func (c *Config) Check() error {
 	errs := c.validateClusters()
 	for i := range c.Targets {
 		errs = append(errs, keyed(fmt.Sprintf("targets::%d", i), c.Targets[i].validate())...)

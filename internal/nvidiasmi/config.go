@@ -30,8 +30,8 @@ type Config struct {
 // DefaultConfig returns the defaults: the tool in its usual place, read in full.
 func DefaultConfig() Config { return Config{Query: QueryFull} }
 
-// Validate tells what is wrong with the configuration, by its key.
-func (c *Config) Validate() error {
+// Check returns what is wrong with the configuration, by its key.
+func (c *Config) Check() error {
 	if c.Query != QueryFull && c.Query != QueryFast {
 		return fmt.Errorf("query: %q must be %s or %s", c.Query, QueryFull, QueryFast)
 	}

@@ -59,7 +59,7 @@ func New(cfg Config, runner command.Runner, want gpu.Group, options ...Option) *
 
 // NewLocal returns a Reader of this machine's GPUs.
 func NewLocal(cfg Config, want gpu.Group, options ...Option) (*Reader, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
 	runner, err := command.NewLocal(command.NvidiaSMI, cfg.Path)

@@ -232,7 +232,7 @@ func TestNodeIsReused(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	cfg := DefaultConfig()
-	require.NoError(t, cfg.Validate())
+	require.NoError(t, cfg.Check())
 	assert.Equal(t, QueryFull, cfg.Query)
 	_, err := NewLocal(Config{Query: "quick"}, gpu.GroupAll)
 	require.ErrorContains(t, err, `query: "quick" must be full or fast`)

@@ -29,8 +29,8 @@ type Config struct {
 // DefaultConfig returns the configuration of a scraper of which nothing was said.
 func DefaultConfig() Config { return Config{KeepOpen: true} }
 
-// Validate tells what is wrong, by key.
-func (c *Config) Validate() error {
+// Check returns what is wrong, by key.
+func (c *Config) Check() error {
 	if c.LibraryPath != "" && !filepath.IsAbs(c.LibraryPath) {
 		return errors.New("library_path: must be an absolute path, or empty for the dynamic loader's search; got \"" +
 			c.LibraryPath + "\"")

@@ -175,7 +175,7 @@ func (w *world) agentRestarts(t *testing.T) {
 func (w *world) agentIsContent(t *testing.T) {
 	log := w.agentLog(t)
 	assert.Contains(t, log, "Everything is ready")
-	for _, complaint := range []string{"forbidden", "permission denied", "read-only file system", "Cannot read"} {
+	for _, complaint := range []string{"forbidden", "permission denied", "read-only file system", "Read failed"} {
 		assert.NotContains(t, log, complaint)
 	}
 }

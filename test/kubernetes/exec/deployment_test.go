@@ -91,7 +91,7 @@ func testDeployment(t *testing.T, s *stage) {
 	}
 	text := logs()
 	assert.NotContains(t, text, "forbidden", "what is shipped grants all that is asked for")
-	assert.NotContains(t, text, "Cannot read")
+	assert.NotContains(t, text, "Read failed")
 }
 
 // programFiles are a program and the libraries that it is linked with.

@@ -116,7 +116,7 @@ func testFrozenAPIServer(t *testing.T, s *stage) {
 	assert.True(t, b.Running())
 	thaw()
 	requireNode(t, b.next(t, twoGPUs))
-	b.says(t, "Can be read again", `"what": "read"`)
+	b.says(t, "Read works again", `"what": "read"`)
 }
 
 // testFrozenKubelet has the kubelet hang for a while: the API server answers, and the exec gets nowhere.

@@ -71,7 +71,7 @@ func testRestarts(t *testing.T, s *stage) {
 func testDeleted(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "targets: [{label_selector: app=brief, container: bare}]")
 	none := func() int {
-		return b.said(`"what": "driver pods"`, "no pod with app=brief", "install the GPU operator", "Cannot read")
+		return b.said(`"what": "driver pods"`, "no pod with app=brief", "install the GPU operator", "Read failed")
 	}
 	eventually(t, "it says that there are none", func() bool { return none() == 1 })
 	t.Run("there", func(t *testing.T) {
@@ -94,5 +94,5 @@ func testStopped(t *testing.T, s *stage) {
 	s.replay(t, state{Mode: "good"})
 	requireNode(t, b.next(t, twoGPUs))
 	b.says(t, `"what": "read"`, "its container was stopped")
-	assert.Zero(t, b.said("A GPU is not well"))
+	assert.Zero(t, b.said("GPU unhealthy"))
 }

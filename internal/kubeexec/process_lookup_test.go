@@ -49,7 +49,8 @@ func procs(pids ...int64) *gpu.Node {
 
 // fixture is a node whose processes are looked up.
 type fixture struct {
-	*processes
+	*processLookup
+	users   *attribution.Attributor
 	machine *machine
 	runner  *runner
 	job     job
@@ -64,14 +65,23 @@ func newFixture(t *testing.T) *fixture {
 		time:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 	}
 	f.runner, _ = newRunner(f.machine.box())
-	f.processes = newProcesses(attribution.NewRemote(nil, interval), func() time.Time { return f.time })
+	f.users = attribution.NewRemote(nil, interval)
+	f.processLookup = newProcessLookup(f.runner, func() time.Time { return f.time })
 	return f
 }
 
 func (f *fixture) complete(t *testing.T, node *gpu.Node) *gpu.Node {
 	t.Helper()
-	f.processes.complete(t.Context(), node, f.runner, &f.job)
+	f.describe(t.Context(), node)
 	return node
+}
+
+// describe is what the reader of the job does with a node.
+func (f *fixture) describe(ctx context.Context, node *gpu.Node) {
+	f.runner.in, f.runner.instance, f.hostPID = f.job.in, f.job.instance, f.job.hostPID
+	f.processLookup.runner = f.runner
+	f.Describe(ctx, node)
+	f.users.Apply(ctx, node)
 }
 
 func TestProcesses(t *testing.T) {
@@ -225,7 +235,7 @@ func TestProcessesLate(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), f.time.Add(time.Second))
 	defer cancel()
 	node := procs(41)
-	f.processes.complete(ctx, node, f.runner, &f.job)
+	f.describe(ctx, node)
 	assert.Empty(t, node.Problems)
 	assert.Empty(t, f.machine.lookups())
 	assert.True(t, node.Processes[0].Unread)

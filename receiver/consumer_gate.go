@@ -12,11 +12,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// gate is before the next consumer. It holds back what is empty, as events are at most intervals, and what a read brings
-// that was left behind at shutdown: the consumers behind it are shut down by then.
-type gate struct{ shut atomic.Bool }
+// consumerGate stands before the next consumer. It drops empty messages, which logs mostly are, and after shut is set
+// everything: a read that was left behind at shutdown may end when the consumers behind the gate are shut down already.
+type consumerGate struct{ shut atomic.Bool }
 
-func (g *gate) metrics(next consumer.Metrics) (consumer.Metrics, error) {
+func (g *consumerGate) metrics(next consumer.Metrics) (consumer.Metrics, error) {
 	return consumer.NewMetrics(func(ctx context.Context, md pmetric.Metrics) error {
 		if md.ResourceMetrics().Len() == 0 || g.shut.Load() {
 			return nil
@@ -25,7 +25,7 @@ func (g *gate) metrics(next consumer.Metrics) (consumer.Metrics, error) {
 	}, consumer.WithCapabilities(next.Capabilities()))
 }
 
-func (g *gate) logs(next consumer.Logs) (consumer.Logs, error) {
+func (g *consumerGate) logs(next consumer.Logs) (consumer.Logs, error) {
 	return consumer.NewLogs(func(ctx context.Context, ld plog.Logs) error {
 		if ld.ResourceLogs().Len() == 0 || g.shut.Load() {
 			return nil

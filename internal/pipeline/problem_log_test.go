@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package gpureceiver
+package pipeline
 
 import (
 	"errors"
@@ -16,11 +16,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A node that is not to be trusted can have something else go wrong with thousands of GPUs at each read. It does not fill the log of
-// the collector that reads the others.
+// A remote node may invent thousands of GPUs with other problems at each read. It must not fill the log of the collector.
 func TestLogOfManyProblems(t *testing.T) {
 	core, log := observer.New(zapcore.InfoLevel)
-	l := newProblemLog(zap.New(core))
+	l := NewProblemLog(zap.New(core))
 	many := func(round string) []gpu.Problem {
 		var problems []gpu.Problem
 		for i := range 10_000 {
@@ -28,14 +27,14 @@ func TestLogOfManyProblems(t *testing.T) {
 		}
 		return problems
 	}
-	l.update(many("a"), true)
-	assert.Equal(t, mostSaid+1, log.Len())
+	l.Update(many("a"), true)
+	assert.Equal(t, maxLogged+1, log.Len())
 	last := log.All()[log.Len()-1]
-	assert.Equal(t, int64(10_000-mostSaid), last.ContextMap()["problems"])
-	assert.Equal(t, 10_000, l.unreadable(), "they are counted all the same")
+	assert.Equal(t, int64(10_000-maxLogged), last.ContextMap()["problems"])
+	assert.Equal(t, 10_000, l.Unreadable(), "they are counted all the same")
 	log.TakeAll()
-	l.update(many("a"), true)
+	l.Update(many("a"), true)
 	assert.Zero(t, log.Len())
-	l.update(many("b"), true)
-	assert.LessOrEqual(t, log.Len(), 2*(mostSaid+1))
+	l.Update(many("b"), true)
+	assert.LessOrEqual(t, log.Len(), 2*(maxLogged+1))
 }

@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+package pipeline
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// processWatch notices when processes begin to use a device, and when they do not any more.
-type processWatch struct {
+// processChanges finds the processes that have begun to use a device, or do not use it any more, since the last node.
+type processChanges struct {
 	last map[processKey]*gpu.Process // nil before the first read
 }
 
@@ -23,10 +23,10 @@ type processKey struct {
 	pid    int64
 }
 
-// changes returns an event for each process that has come or gone since the last node. Those of the first node are no news,
-// and where the processes of a device could not be read, nothing is known of them.
-func (w *processWatch) changes(node *gpu.Node) []gpu.Event {
-	if w == nil {
+// next returns an event for each process that has come or gone. The processes of the first node make no events. The processes
+// of a device that could not be read are assumed to go on.
+func (c *processChanges) next(node *gpu.Node) []gpu.Event {
+	if c == nil {
 		return nil
 	}
 	devices := make(map[string]*gpu.Device, len(node.Devices))
@@ -35,8 +35,8 @@ func (w *processWatch) changes(node *gpu.Node) []gpu.Event {
 	}
 	now := make(map[processKey]*gpu.Process, len(node.Processes))
 	var events []gpu.Event
-	tell := func(kind gpu.EventType, p *gpu.Process, how string) {
-		if w.last != nil {
+	emit := func(kind gpu.EventType, p *gpu.Process, how string) {
+		if c.last != nil {
 			events = append(events, processEvent(kind, node, devices[p.DeviceID], p, how))
 		}
 	}
@@ -46,38 +46,38 @@ func (w *processWatch) changes(node *gpu.Node) []gpu.Event {
 		if now[key] != nil {
 			continue
 		}
-		before := w.last[key]
+		before := c.last[key]
 		switch {
 		case before == nil:
-			tell(gpu.EventProcessStarted, p, "uses the GPU")
+			emit(gpu.EventProcessStarted, p, "uses the GPU")
 		case reused(before, p):
-			tell(gpu.EventProcessExited, before, "does not use the GPU any more")
-			tell(gpu.EventProcessStarted, p, "uses the GPU")
+			emit(gpu.EventProcessExited, before, "does not use the GPU any more")
+			emit(gpu.EventProcessStarted, p, "uses the GPU")
 		}
-		kept := *p // the node is read anew
+		kept := *p // the source reuses the node
 		if before != nil && !reused(before, p) && kept.Container == nil {
 			kept.Container = before.Container
 		}
 		now[key] = &kept
 	}
-	gone := slices.SortedFunc(maps.Keys(w.last), func(a, b processKey) int {
+	gone := slices.SortedFunc(maps.Keys(c.last), func(a, b processKey) int {
 		return cmp.Or(strings.Compare(a.device, b.device), cmp.Compare(a.pid, b.pid))
 	})
 	for _, key := range gone {
 		if now[key] != nil {
 			continue
 		}
-		if p := w.last[key]; !node.ProcessesKnown(devices[key.device]) {
+		if p := c.last[key]; !node.ProcessesKnown(devices[key.device]) {
 			now[key] = p
 		} else {
-			tell(gpu.EventProcessExited, p, "does not use the GPU any more")
+			emit(gpu.EventProcessExited, p, "does not use the GPU any more")
 		}
 	}
-	w.last = now
+	c.last = now
 	return events
 }
 
-// reused tells whether another process has got the id.
+// reused reports whether another process has got the process id.
 func reused(before, now *gpu.Process) bool {
 	return !before.Created.IsZero() && !now.Created.IsZero() && !before.Created.Equal(now.Created)
 }

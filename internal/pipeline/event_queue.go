@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+package pipeline
 
 import (
 	"sync"
@@ -9,10 +9,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// maxEvents bounds what waits for a logs pipeline that does not take it; the oldest go first.
+// maxEvents bounds the events that wait for a logs pipeline which does not take them; the oldest are dropped first.
 const maxEvents = 1024
 
-// eventQueue is events on their way to the logs pipeline. Taking them never waits for a read that hangs.
+// eventQueue holds events for the logs pipeline. Taking them never waits for a read that hangs.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting []gpu.Event

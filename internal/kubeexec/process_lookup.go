@@ -1,0 +1,153 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const (
+	// lookupKeep is how long the details of a process are taken as known.
+	lookupKeep = 5 * time.Minute
+	// lookupTime is how much time of a read must be left for a lookup; with less the processes stay as the tool lists them.
+	lookupTime = 2 * time.Second
+	// maxTable bounds what one exec reads of the process table.
+	maxTable = 4 << 20
+)
+
+// processLookup describes the processes of one node: when they were started, and their control groups. It runs one exec for
+// the processes that are new, were absent for a read, have changed their name, or were last looked up a while ago.
+type processLookup struct {
+	runner  *runner // runs in the container that is read
+	hostPID bool    // the container's pod shares the machine's PID namespace
+	now     func() time.Time
+	read    uint64 // number of this read
+	known   map[int64]*knownProcess
+	boot    time.Time
+	// instance is the container whose table was read last. Another one may see the table of another machine.
+	instance string
+}
+
+type knownProcess struct {
+	name   string // as the tool prints it
+	read   uint64 // number of the last read that had it
+	looked time.Time
+	// What was found; empty where the machine does not know the process.
+	created time.Time
+	command string
+	cgroup  string
+}
+
+func newProcessLookup(r *runner, now func() time.Time) *processLookup {
+	return &processLookup{runner: r, now: now, known: make(map[int64]*knownProcess)}
+}
+
+var errPIDNamespace = errors.New("the pod does not share the machine's PID namespace (hostPID: true), so the process ids of " +
+	"the driver are not known in it; no process is attributed")
+
+// Describe implements pipeline.Describer.
+func (l *processLookup) Describe(ctx context.Context, node *gpu.Node) {
+	if l.instance != l.runner.instance {
+		l.instance, l.boot = l.runner.instance, time.Time{}
+		clear(l.known)
+	}
+	l.read++
+	if len(node.Processes) > 0 {
+		if err := l.lookUp(ctx, l.due(node)); err != nil {
+			node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
+		}
+	}
+	for i := range node.Processes {
+		p := &node.Processes[i]
+		known := l.known[p.PID]
+		if p.Unread = known == nil || known.looked.IsZero(); p.Unread || known.cgroup == "" && known.command == "" {
+			continue
+		}
+		p.Created, p.Cgroup = known.created, known.cgroup
+		if p.Executable == "" {
+			p.Executable = known.command
+		}
+	}
+	for pid, known := range l.known {
+		if known.read != l.read {
+			delete(l.known, pid)
+		}
+	}
+}
+
+// due notes the processes of this read and returns those that need a lookup.
+func (l *processLookup) due(node *gpu.Node) []int64 {
+	var due []int64
+	now := l.now()
+	for i := range node.Processes {
+		p := &node.Processes[i]
+		known := l.known[p.PID]
+		switch {
+		case p.PID < 1 || p.PID > maxPID:
+			continue
+		case known != nil && known.read == l.read:
+			continue // on several devices
+		case known == nil || known.name != p.Executable+"\x00"+p.Command:
+			known = &knownProcess{name: p.Executable + "\x00" + p.Command}
+			l.known[p.PID] = known
+		}
+		known.read = l.read
+		if now.Sub(known.looked) >= lookupKeep && len(due) < maxLookups {
+			due = append(due, p.PID)
+		}
+	}
+	return due
+}
+
+// lookUp reads the machine's process table by one exec.
+func (l *processLookup) lookUp(ctx context.Context, pids []int64) error {
+	r := l.runner
+	if !l.hostPID {
+		return fmt.Errorf("kubeexec: %s: %w", r.in, errPIDNamespace)
+	}
+	if len(pids) == 0 {
+		return nil
+	}
+	if deadline, bounded := ctx.Deadline(); bounded && deadline.Sub(l.now()) < lookupTime {
+		return nil // the next read has more time
+	}
+	separator := newSeparator()
+	r.out.reset()
+	r.out.stdout.limit = maxTable
+	code, err := r.executor.exec(ctx, r.in, processArgv(separator, l.boot.IsZero(), pids), r.out)
+	if missing(err) || err == nil && code == codeNotFound {
+		return fmt.Errorf("kubeexec: read the process table in %s: there is no sh in it; no process is attributed", r.in)
+	}
+	if err != nil {
+		return fmt.Errorf("read the process table: %w", err)
+	}
+	table, err := parseProcTable(separator, r.out.stdout.data)
+	if err != nil {
+		return fmt.Errorf("kubeexec: read the process table in %s: exit code %d: %w", r.in, code, err)
+	}
+	if !table.machine {
+		return fmt.Errorf("kubeexec: %s: %w", r.in, errPIDNamespace)
+	}
+	if !table.boot.IsZero() {
+		l.boot = table.boot
+	}
+	now := l.now()
+	for _, pid := range pids {
+		known := l.known[pid]
+		entry, found := table.entries[pid]
+		if !found && r.out.stdout.truncated {
+			continue // looked up again at the next read
+		}
+		known.looked, known.created, known.command, known.cgroup = now, time.Time{}, "", ""
+		if found {
+			known.created, known.command, known.cgroup = entry.stat.started(l.boot), entry.stat.name, entry.cgroup
+		}
+	}
+	return nil
+}

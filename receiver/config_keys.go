@@ -1,0 +1,153 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// mostKeys is the number of allowed keys that an error lists. There are more metrics; the documentation lists them.
+const mostKeys = 12
+
+// checkKeys refuses keys that a configuration does not have, keys that must not be empty, and values of another kind, each
+// with its full path and what is allowed. The decoder that runs after it would refuse most of them too, but names only the
+// last part of the key, and takes 1.5 for 1.
+func checkKeys(path string, settings map[string]any, config any) error {
+	return checkSection(path, settings, reflect.TypeOf(config))
+}
+
+func checkSection(path string, settings map[string]any, t reflect.Type) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	allowed := map[string]reflect.Type{}
+	collectKeys(t, allowed)
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		field, known := allowed[key]
+		if !known {
+			errs = append(errs, fmt.Errorf("%s%s: there is no such setting; %s", path, key, allowedKeys(allowed)))
+			continue
+		}
+		value := settings[key]
+		if value == nil {
+			if mustNotBeEmpty(field.Kind()) {
+				errs = append(errs, fmt.Errorf("%s%s: is empty; give a value, or leave it out for the default", path, key))
+			}
+			continue
+		}
+		errs = append(errs, checkValue(path+key, value, field))
+	}
+	return errors.Join(errs...)
+}
+
+// mustNotBeEmpty reports whether a setting of the kind needs a value. The decoder takes an empty one for 0 or false: a
+// max_processes from a variable that is not set would send no processes.
+func mustNotBeEmpty(kind reflect.Kind) bool { return kind >= reflect.Bool && kind <= reflect.Float64 }
+
+// collectKeys adds the keys of a struct and of its squashed fields.
+func collectKeys(t reflect.Type, keys map[string]reflect.Type) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, options, _ := strings.Cut(field.Tag.Get("mapstructure"), ",")
+		switch {
+		case strings.Contains(options, "squash"):
+			collectKeys(field.Type, keys)
+		case field.IsExported() && name != "" && name != "-":
+			keys[name] = field.Type
+		}
+	}
+}
+
+func allowedKeys(allowed map[string]reflect.Type) string {
+	if len(allowed) > mostKeys {
+		return "documentation.md lists what there is"
+	}
+	return "allowed are " + strings.Join(slices.Sorted(maps.Keys(allowed)), ", ")
+}
+
+// checkValue refuses a value of another kind than its setting, and what is wrong in the sections below it. Texts and durations
+// are left to the decoder, which knows how a variable was written.
+func checkValue(path string, value any, t reflect.Type) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	section, isSection := value.(map[string]any)
+	list, isList := value.([]any)
+	number := reflect.ValueOf(value)
+	want := ""
+	switch kind := t.Kind(); {
+	case t == reflect.TypeFor[time.Duration]():
+	case kind == reflect.Struct:
+		if isSection {
+			return checkSection(path+"::", section, t)
+		}
+		want = "a section of settings, or empty"
+	case kind == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		if isList {
+			return checkList(path, list, t.Elem())
+		}
+		want = "a list"
+	case kind == reflect.Slice:
+		if _, text := value.(string); !isList && !text { // a text is divided at its commas
+			want = "a list"
+		}
+	case kind == reflect.Bool:
+		if number.Kind() != reflect.Bool {
+			want = "true or false"
+		}
+	case kind >= reflect.Int && kind <= reflect.Uint64:
+		if !number.CanInt() && (!number.CanFloat() || number.Float() != math.Trunc(number.Float()) || math.Abs(number.Float()) > math.MaxInt32) {
+			want = "a whole number"
+		}
+	case kind == reflect.Float32 || kind == reflect.Float64:
+		if !number.CanInt() && (!number.CanFloat() || math.IsNaN(number.Float()) || math.Abs(number.Float()) > math.MaxFloat32) {
+			want = "a number"
+		}
+	}
+	if want == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: must be %s, got %s", path, want, quoted(value))
+}
+
+// checkList is checkValue for a list of sections.
+func checkList(path string, list []any, t reflect.Type) error {
+	var errs []error
+	for i, value := range list {
+		at := fmt.Sprintf("%s::%d", path, i)
+		switch section := value.(type) {
+		case nil: // Check misses what must be there
+		case map[string]any:
+			errs = append(errs, checkSection(at+"::", section, t))
+		default:
+			errs = append(errs, fmt.Errorf("%s: must be a section of settings, got %s", at, quoted(value)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// quoted returns a value as errors show it.
+func quoted(value any) string {
+	switch v := value.(type) {
+	case map[string]any:
+		return "a section of settings"
+	case []any:
+		return "a list"
+	case string:
+		return fmt.Sprintf("%q", v)
+	default:
+		return fmt.Sprint(v)
+	}
+}

@@ -1,0 +1,116 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/pipeline"
+	"github.com/otelgpu/gpureceiver/internal/process"
+)
+
+// localScraper reads one source on this machine. The metrics and the logs receiver of one configuration share it.
+type localScraper struct {
+	key       string // below scrapers, and the value of the attribute scraper
+	host      gpu.Host
+	processes *process.Reader
+	labels    metric.MeasurementOption
+	telemetry *metadata.TelemetryBuilder
+	status    *componentStatus
+	closing   context.Context // ends with the receiver
+	stats     readStats
+
+	feedsMetrics bool // a metrics receiver reads the source; the logs receiver then takes the events only
+
+	mu       sync.Mutex // one read at a time
+	reader   pipeline.Reader
+	pipeline *pipeline.Pipeline // nil before the start
+}
+
+func newLocalScraper(key, receiver string, host gpu.Host, processes *process.Reader) *localScraper {
+	return &localScraper{key: key, host: host, processes: processes, labels: labels(receiver, attribute.String("scraper", key))}
+}
+
+// begin gives the scraper its source and its pipeline. It is called once, before the first read.
+func (s *localScraper) begin(source gpu.Source, options pipeline.Options) {
+	s.reader.Source = timedSource{Source: source, stats: &s.stats, closing: s.closing}
+	s.reader.Processes = localProcesses{s.processes}
+	options.Dropped = func(ctx context.Context, processes int) {
+		s.telemetry.GpuProcessesDropped.Add(ctx, int64(processes), s.labels)
+	}
+	s.pipeline = pipeline.New(options)
+}
+
+// read reads the source and passes the complete node to use, which must not keep it. It ends early when the receiver is shut
+// down.
+func (s *localScraper) read(ctx context.Context, use func(*gpu.Node)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Err() != nil {
+		return
+	}
+	node, err := s.reader.Read(ctx, s.host)
+	if s.closing.Err() != nil {
+		return // an interrupted read says nothing
+	}
+	if err != nil {
+		s.pipeline.Failed(err)
+	} else {
+		s.pipeline.Take(ctx, node)
+		s.status.update(s.key, node.RestartNeeded)
+	}
+	s.telemetry.GpuUnreadable.Record(ctx, int64(s.pipeline.Unreadable()), s.labels)
+	if err == nil {
+		use(node)
+	}
+}
+
+// close releases the source. It does not wait for a read that hangs.
+func (s *localScraper) close() error {
+	if s.reader.Source == nil {
+		return nil // never started
+	}
+	s.processes.Close()
+	return s.reader.Source.Close()
+}
+
+// timedSource notes when the reads of a source begin and end.
+type timedSource struct {
+	gpu.Source
+	stats   *readStats
+	closing context.Context
+}
+
+// Read implements gpu.Source.
+func (s timedSource) Read(ctx context.Context) (*gpu.Node, error) {
+	began := time.Now()
+	s.stats.begin(ctx)
+	node, err := s.Source.Read(ctx)
+	if cause := s.closing.Err(); cause != nil {
+		return nil, cause // an interrupted read counts neither as good nor as failed
+	}
+	s.stats.end(began, err == nil && !node.Unread)
+	return node, err
+}
+
+// localProcesses describes processes by this machine's process table.
+type localProcesses struct{ *process.Reader }
+
+// Describe implements pipeline.Describer. A node with devices and without processes is described too: otherwise a problem of
+// the process table would come and go with the processes.
+func (p localProcesses) Describe(_ context.Context, node *gpu.Node) {
+	if len(node.Devices) > 0 {
+		p.Reader.Describe(node)
+	}
+}
