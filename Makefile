@@ -39,7 +39,7 @@ nvmlsim: ## build the simulated libnvidia-ml.so.1
 	@$(MAKE) --no-print-directory -s -C test/nvmlsim OUT=$(CURDIR)/$(SIM)
 
 .PHONY: generate
-generate: ## regenerate internal/metadata and documentation.md from metadata.yaml
+generate: ## regenerate internal/metadata, documentation.md and the status in README.md from metadata.yaml
 	@scripts/generate.sh
 
 # ---- check ----

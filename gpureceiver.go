@@ -1,8 +1,6 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gpureceiver is an OpenTelemetry Collector receiver, type gpu: the GPUs of a machine or a Kubernetes fleet, their
-// processes, and the pods that use them. This is the component's door; it lives in ./receiver.
 package gpureceiver // import "github.com/otelgpu/gpureceiver"
 
 import (
