@@ -37,7 +37,7 @@ func TestGPUWithoutAHandleForAMomentIsReadAgain(t *testing.T) {
 		assert.Equal(t, asked, strings.Count(strings.Join(f.batches[0], " ")+" ", "xml pmon "), "read %d: %v", i, f.batches)
 	}
 	f.xml = healthy
-	c.pass(lastRest)
+	c.pass(retryPolicy.Max)
 	node = read(t, r)
 	assert.NotEqual(t, gpu.StateFailed, deviceOf(t, node, h100Second).State())
 	assert.Equal(t, counts(2, 0), presence(node))
@@ -53,7 +53,7 @@ func TestPmonThatWasRefusedIsAskedAgain(t *testing.T) {
 	f.pmon = answer{stdout: "Not supported on the device(s)\nFailed to process command line\n", exit: 255}
 	assert.False(t, processOf(t, read(t, r), h100First, 990001).Utilization[gpu.TaskGeneral].Known())
 	f.pmon = supported
-	c.pass(firstRest)
+	c.pass(retryPolicy.First)
 	node := read(t, r)
 	assert.Equal(t, gpu.Some(0.97), processOf(t, node, h100First, 990001).Utilization[gpu.TaskGeneral])
 	assert.Empty(t, problems(node))

@@ -4,31 +4,43 @@
 package nvidiasmi
 
 import (
+	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
-// The commands. Every argument is a constant of this project, the name of one of parse.Fields, or a list of the GPUs' indices,
-// which are small numbers.
+// The commands. Every argument is a constant of this project, a name of parse.Fields, or a list of the indices of GPUs, which
+// are small numbers. gpus are the indices of the GPUs to query; nil queries all.
 
-func queryXML(of selection) command.Command  { return of.call("-q", "-x") }
-func queryPmon(of selection) command.Command { return of.call("pmon", "-c", "1", "-s", "um") }
-func queryHelp() command.Command             { return selection(nil).call("--help-query-gpu") }
-func queryList() command.Command             { return selection(nil).call("-L") }
+func queryXML(gpus []int) command.Command  { return nvidiaSMI(gpus, "-q", "-x") }
+func queryPmon(gpus []int) command.Command { return nvidiaSMI(gpus, "pmon", "-c", "1", "-s", "um") }
+func queryHelp() command.Command           { return nvidiaSMI(nil, "--help-query-gpu") }
+func queryList() command.Command           { return nvidiaSMI(nil, "-L") }
 
-func queryGPU(of selection, names []string) command.Command {
-	return of.call("--query-gpu="+strings.Join(names, ","), "--format=csv")
+func queryGPU(gpus []int, fields []string) command.Command {
+	return nvidiaSMI(gpus, "--query-gpu="+strings.Join(fields, ","), "--format=csv")
 }
 
-func queryApps(of selection) command.Command {
-	return of.call("--query-compute-apps="+strings.Join(appColumns(), ","), "--format=csv")
+func queryApps(gpus []int) command.Command {
+	return nvidiaSMI(gpus, "--query-compute-apps="+strings.Join(appColumns(), ","), "--format=csv")
 }
 
-// listingCommands are run where the layout has changed.
-func listingCommands(of selection) []command.Command {
-	return []command.Command{queryList(), queryGPU(of, identityColumns())}
+// queryIdentity queries what is read together with -L.
+func queryIdentity(gpus []int) command.Command { return queryGPU(gpus, identityColumns()) }
+
+func nvidiaSMI(gpus []int, args ...string) command.Command {
+	if gpus != nil {
+		var indices []string
+		for _, n := range gpus {
+			indices = append(indices, strconv.Itoa(n))
+		}
+		args = append(args, "-i", strings.Join(indices, ","))
+	}
+	return command.Command{Tool: command.NvidiaSMI, Args: args}
 }
 
 // appColumns begin with a number, so that no row looks like a message, and end with the only text.
@@ -36,26 +48,63 @@ func appColumns() []string { return []string{"pid", "gpu_uuid", "used_memory", "
 
 func identityColumns() []string { return []string{"index", "uuid", "compute_cap"} }
 
-// errEndsEarly: the tool did not come to the end of what it printed.
-var errEndsEarly = errors.New("the output ends early")
+// purpose is what a command of a batch is run for.
+type purpose uint8
 
-// linesAt returns the lines that the i-th command printed; none where it was not run.
-func linesAt(results []command.Result, i int) []byte {
-	if i >= len(results) {
-		return nil
-	}
-	lines, _ := results[i].Lines()
-	return lines
-}
+const (
+	forSelection purpose = iota // -L: whether the selection of GPUs still holds
+	forGPUs                     // -q -x or --query-gpu
+	forApps
+	forPmon
+	forList     // -L: indices and MIG devices
+	forIdentity // table of identityColumns
+)
 
-// batch is the commands of one Run, and which of them is which; -1 where one is not in it.
+// batch is the commands of one Run and their purposes.
 type batch struct {
-	commands                []command.Command
-	list, apps, pmon, first int
+	commands []command.Command
+	purposes []purpose
 }
 
-func (b *batch) add(commands ...command.Command) (first int) {
-	first = len(b.commands)
-	b.commands = append(b.commands, commands...)
-	return first
+func (b *batch) add(p purpose, c command.Command) {
+	b.commands = append(b.commands, c)
+	b.purposes = append(b.purposes, p)
+}
+
+func (b *batch) run(ctx context.Context, runner command.Runner) results {
+	all, err := runner.Run(ctx, b.commands...)
+	r := results{asked: b.purposes, err: err}
+	if err == nil && len(all) < len(b.commands) {
+		r.err = errNoResult
+	}
+	r.results = all[:min(len(all), len(b.commands))]
+	return r
+}
+
+// results are the results of a batch, up to the first command that could not be run.
+type results struct {
+	asked   []purpose
+	results []command.Result
+	err     error // why there is no result of the others
+}
+
+// of returns the result of the command with a purpose, or nil. asked reports whether the batch has such a command.
+func (r *results) of(p purpose) (result *command.Result, asked bool) {
+	for i := range r.asked {
+		if r.asked[i] == p && i < len(r.results) {
+			return &r.results[i], true
+		}
+		asked = asked || r.asked[i] == p
+	}
+	return nil, asked
+}
+
+var (
+	// errEndsEarly is reported where the tool did not print its output to the end.
+	errEndsEarly = errors.New("the output ends early")
+	errNoResult  = errors.New("nvidia-smi: the runner returned no result")
+)
+
+func diagnose(r *command.Result) parse.Diagnosis {
+	return parse.Diagnose(r.Stdout, r.Stderr, r.ExitCode)
 }

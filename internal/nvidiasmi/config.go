@@ -11,26 +11,26 @@ import (
 
 // The values of Config.Query.
 const (
-	// QueryFull reads -q -x, pmon, and -L where the layout of GPUs and MIG devices has changed.
+	// QueryFull runs -q -x, pmon, and -L where the layout of GPUs and MIG devices has changed.
 	QueryFull = "full"
-	// QueryFast reads --query-gpu, --query-compute-apps and pmon, and -q -x once for GPUs that are new to it: for the numbers of
-	// their device nodes. It has no temperature limits, no PCIe replays and no graphics processes where pmon has none. A node with
-	// MIG enabled is read in full all the same.
+	// QueryFast runs --query-gpu, --query-compute-apps and pmon. It runs -q -x once for new GPUs, to learn the numbers of their
+	// device nodes. It has no temperature limits, no PCIe replays, and no graphics processes where pmon has none. A node on which
+	// MIG is enabled is read in full all the same.
 	QueryFast = "fast"
 )
 
 // Config is the configuration of the nvidia_smi scraper.
 type Config struct {
-	// Path of the tool, absolute and ending with its name. Empty: it is looked for in fixed places.
+	// Path of the tool, absolute and ending with its name. An empty path selects the first of the usual places.
 	Path string `mapstructure:"path"`
 	// Query is full or fast.
 	Query string `mapstructure:"query"`
 }
 
-// DefaultConfig returns the defaults: the tool in its usual place, read in full.
+// DefaultConfig returns the defaults: the tool in its usual place, and the full query.
 func DefaultConfig() Config { return Config{Query: QueryFull} }
 
-// Check returns what is wrong with the configuration, by its key.
+// Check returns an error that names the wrong key.
 func (c *Config) Check() error {
 	if c.Query != QueryFull && c.Query != QueryFast {
 		return fmt.Errorf("query: %q must be %s or %s", c.Query, QueryFull, QueryFast)

@@ -74,7 +74,7 @@ func TestNoPartOfAnOutputIsTakenForTheWhole(t *testing.T) {
 				r := newReader(t, c.query, f, clock)
 				read(t, r)
 				cut(n, -1)
-				clock.pass(listingAge)
+				clock.pass(deviceListAge)
 				if node, err := r.Read(t.Context()); err == nil {
 					noOther(t, fmt.Sprintf("%d of %d bytes, after the whole", n, len(text)), whole, node)
 				}

@@ -48,7 +48,7 @@ func TestFailures(t *testing.T) {
 			answer{stdout: "<nvidia_smi_log><driver_version>580.95.05</driver_version><attached_gpus>0</attached_gpus></nvidia_smi_log>"},
 			gpu.FaultUnreachable, "it lists no GPU", true, true,
 		},
-		"unknown call":  {answer{stdout: "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n", exit: 2}, gpu.FaultUnreachable, "does not know the call", true, false},
+		"unknown call":  {answer{stdout: "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n", exit: 2}, gpu.FaultUnreachable, "does not support the call", true, false},
 		"another code":  {answer{stderr: "something else\n", exit: 255}, gpu.FaultUnreachable, "exit code 255: something else", true, false},
 		"tool missing":  {answer{err: fmt.Errorf("%w: no nvidia-smi in /usr/bin", command.ErrNotFound)}, gpu.FaultUnreachable, "no nvidia-smi in /usr/bin", true, false},
 		"hang":          {answer{err: fmt.Errorf("nvidia-smi: %w: killed", command.ErrTimeout)}, gpu.FaultHung, "did not end in time", false, false},
@@ -90,7 +90,7 @@ func TestFailures(t *testing.T) {
 				assert.False(t, d.Memory.Usage.Known())
 			}
 			f.xml = healthy
-			c.pass(lastRest)
+			c.pass(retryPolicy.Max)
 			after := deviceOf(t, read(t, r), h100First).Epoch
 			assert.Equal(t, tt.reload, after > before, "epoch %d, before %d", after, before)
 		})
@@ -118,12 +118,12 @@ func TestBackOff(t *testing.T) {
 
 	healthy := h100Tool(t)
 	f.xml, f.list = healthy.xml, healthy.list
-	c.pass(lastRest)
+	c.pass(retryPolicy.Max)
 	assert.Len(t, read(t, r).Devices, 2, "a tool that was installed later is found")
 	f.xml = answer{err: fmt.Errorf("%w: no nvidia-smi", command.ErrNotFound)}
 	n := len(f.batches)
 	read(t, r)
-	c.pass(firstRest)
+	c.pass(retryPolicy.First)
 	read(t, r)
 	assert.Len(t, f.batches, n+2, "the pauses begin short again")
 }

@@ -150,7 +150,7 @@ func TestFastReadsOnlyWhatIsWanted(t *testing.T) {
 
 // Each group is asked for by its own columns, besides those that tell which GPU it is.
 func TestColumnsOfEachGroup(t *testing.T) {
-	always := choose(0, everyName()).names
+	always := chooseFields(0, everyName()).names
 	assert.Equal(t, []string{
 		"index", "uuid", "pci.bus_id", "serial", "driver_version", "kmd_version", "count", "vbios_version", "compute_cap", "mig.mode.current", "name",
 	}, always)
@@ -187,7 +187,7 @@ func TestColumnsOfEachGroup(t *testing.T) {
 		gpu.GroupRecovery:  {"gpu_recovery_action"},
 		gpu.GroupProcesses: nil,
 	} {
-		got := slices.DeleteFunc(choose(group, everyName()).names, func(name string) bool { return slices.Contains(always, name) })
+		got := slices.DeleteFunc(chooseFields(group, everyName()).names, func(name string) bool { return slices.Contains(always, name) })
 		assert.ElementsMatch(t, want, got, "group %b", group)
 	}
 }

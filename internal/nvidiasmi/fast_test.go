@@ -188,7 +188,7 @@ func TestEveryArgumentIsAConstant(t *testing.T) {
 		"hostile": {"index": true, "uuid; rm -rf /": true, "--gpu-reset": true, "temperature.gpu": true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, []string{"index", "temperature.gpu"}, choose(gpu.GroupAll, advertised).names)
+			assert.Equal(t, []string{"index", "temperature.gpu"}, chooseFields(gpu.GroupAll, advertised).names)
 		})
 	}
 }

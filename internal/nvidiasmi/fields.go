@@ -4,84 +4,118 @@
 package nvidiasmi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/backoff"
+	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
-// maxRefusedFields is how many fields a version may refuse, one failing call each, before only those are asked for that
-// every version has.
+// maxRefusedFields is how many fields a version may refuse, at one failing call each. After that only the basic fields are
+// queried, which every version has.
 const maxRefusedFields = 4
 
-// fields are the columns that are asked for by query: fast, for one version of the driver.
+// fields are the columns of the fast query, for one version of the driver.
 type fields struct {
 	names   []string
 	driver  string // empty until the first table was read
 	refused int
-	basic   bool
-	useless bool // not even the basic ones were taken: read in full
+	basic   bool // names are the basic fields
+	useless bool // the version refuses even the basic fields: read in full
 
-	// untold is why the help listed nothing. The basic fields then stand in for those that it will list when it is asked again.
-	untold error
-	again  retry
+	// helpErr is why the help listed no field. The basic fields then stand in for those that it will list.
+	helpErr error
+	retry   backoff.Backoff
 }
 
-// learn asks the tool for its fields where they are not known. That the help lists nothing, for want of the driver's library say,
-// or was cut off, tells nothing of the version; that it does not know the switch does.
-func (r *Reader) learn(ctx context.Context) (*failure, error) {
-	known := r.fields.names != nil
-	if known && (r.fields.untold == nil || !r.fields.again.due(r.node.Time)) {
-		return nil, nil
+// learn queries the fields of the installed version where they are not known. A help text that lists nothing, because the
+// driver's library is missing for example, or that was cut off, says nothing about the version. A version that does not have
+// the switch has the basic fields.
+func (f *fields) learn(ctx context.Context, runner command.Runner, want gpu.Group, now time.Time) error {
+	known := f.names != nil
+	if known && (f.helpErr == nil || !f.retry.Due(now)) {
+		return nil
 	}
-	results, err := r.runner.Run(ctx, queryHelp())
-	if len(results) == 0 && !known {
-		_, failed, err := none(err)
-		return failed, err
-	}
-	if len(results) > 0 {
+	results, err := runner.Run(ctx, queryHelp())
+	if len(results) == 0 {
+		err = cmp.Or(err, errNoResult)
+		if !known {
+			return runError(err)
+		}
+	} else {
 		help := &results[0]
 		lines, whole := help.Lines()
 		advertised := parse.Help(lines)
-		d := parse.Diagnose(help.Stdout, help.Stderr, help.ExitCode)
+		d := diagnose(help)
 		switch {
 		case len(advertised) > 0 && !whole:
 			err = errEndsEarly
 		case len(advertised) == 0 && d.Failure != parse.FailureUsage:
-			err = errors.New(firstOf(d.Message, "it lists no field"))
+			err = errors.New(cmp.Or(d.Message, "it lists no field"))
 		default:
-			r.fields = choose(r.want, advertised)
-			return nil, nil
+			*f = chooseFields(want, advertised)
+			return nil
 		}
 	}
 	if !known {
-		r.fields = choose(r.want, nil)
+		*f = chooseFields(want, nil)
 	}
-	r.fields.untold = err
-	r.fields.again.later(r.node.Time)
-	return nil, nil
+	f.helpErr = err
+	f.retry.Failed(now, retryPolicy)
+	return nil
 }
 
-// givenUp tells whether there is no field to ask for. Of fields that were guessed that holds until the help is asked again.
-func (f *fields) givenUp(now time.Time) bool {
-	return f.useless && (f.untold == nil || !f.again.due(now))
+// exhausted reports whether there is no field to query. Where the help listed nothing that lasts until it is queried again.
+func (f *fields) exhausted(now time.Time) bool {
+	return f.useless && (f.helpErr == nil || !f.retry.Due(now))
 }
 
-// guessed tells of a read by the basic fields that they were not chosen.
-func (r *Reader) guessed() {
-	if r.fields.untold != nil {
-		r.problem(gpu.ProblemQuantity, "", "fields", fmt.Errorf("nvidia-smi --help-query-gpu: %w; it does not say what else can be read, so only the basic "+
-			"fields are, and a GPU on which MIG is turned on is not noticed; it is asked again", r.fields.untold))
+// report adds the problem that only the basic fields are read because the help lists nothing.
+func (f *fields) report(out *output) {
+	if f.helpErr != nil {
+		out.problem(gpu.ProblemQuantity, "", "fields", fmt.Errorf("nvidia-smi --help-query-gpu: %w; until it lists the fields of the installed version, "+
+			"only the basic fields are read, and it goes unnoticed when MIG is enabled on a GPU", f.helpErr))
 	}
 }
 
-// choose takes the wanted fields that the tool advertises, in the spelling that it advertises. Where it advertises none, the basic
-// ones are left.
-func choose(want gpu.Group, advertised map[string]bool) fields {
+// refuse removes a field that the tool does not have although it advertises it. A name that was not queried, or too many
+// refused fields, leave the basic fields. If those are refused, none is left.
+func (f *fields) refuse(name string, want gpu.Group) {
+	i := slices.Index(f.names, name)
+	f.refused++
+	switch {
+	case i >= 0 && f.refused <= maxRefusedFields:
+		f.names = slices.Delete(f.names, i, i+1)
+	case !f.basic:
+		driver := f.driver
+		*f = chooseFields(want, nil)
+		f.driver = driver
+	default:
+		f.useless = true
+	}
+}
+
+// follow forgets the fields when the driver has another version than the one they hold for. The next read then queries the
+// fields of that version.
+func (f *fields) follow(driver string) {
+	switch {
+	case driver == "" || driver == f.driver:
+	case f.driver == "":
+		f.driver = driver
+	default:
+		*f = fields{driver: driver}
+	}
+}
+
+// chooseFields returns the wanted fields that the tool advertises, in the advertised spelling. Where it advertises none it
+// returns the basic fields.
+func chooseFields(want gpu.Group, advertised map[string]bool) fields {
 	f := fields{basic: len(advertised) == 0}
 	for _, field := range parse.Fields() {
 		if field.Groups != 0 && !want.Has(field.Groups) {
@@ -98,33 +132,4 @@ func choose(want gpu.Group, advertised map[string]bool) fields {
 		}
 	}
 	return f
-}
-
-// refuse leaves out a field that the tool does not know after all. A name that was not asked for, or too many of them, leave
-// the basic fields; those being refused leave nothing.
-func (f *fields) refuse(name string, want gpu.Group) {
-	i := slices.Index(f.names, name)
-	f.refused++
-	switch {
-	case i >= 0 && f.refused <= maxRefusedFields:
-		f.names = slices.Delete(f.names, i, i+1)
-	case !f.basic:
-		driver := f.driver
-		*f = choose(want, nil)
-		f.driver = driver
-	default:
-		f.useless = true
-	}
-}
-
-// follow forgets the fields when the driver is of another version than the one they hold for: it is asked for its own at the
-// next read.
-func (f *fields) follow(driver string) {
-	switch {
-	case driver == "" || driver == f.driver:
-	case f.driver == "":
-		f.driver = driver
-	default:
-		*f = fields{driver: driver}
-	}
 }

@@ -47,7 +47,7 @@ func TestTrapHelpThatListsNothing(t *testing.T) {
 		"killed":     {answer{stdout: whole.stdout[:400], exit: -1}, "the output ends early"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := tableTool(t, append(allNames(), choose(gpu.GroupAll, nil).names...))
+			f := tableTool(t, append(allNames(), chooseFields(gpu.GroupAll, nil).names...))
 			f.help = tt.help
 			c := newClock()
 			r := newReader(t, QueryFast, f, c)
@@ -66,10 +66,10 @@ func TestTrapHelpThatListsNothing(t *testing.T) {
 
 			// The driver is installed by now.
 			f.help = whole
-			c.pass(lastRest)
+			c.pass(retryPolicy.Max)
 			for range 3 {
 				assert.Empty(t, problems(read(t, r)))
-				c.pass(lastRest)
+				c.pass(retryPolicy.Max)
 			}
 			assert.Equal(t, 7, f.asked("help"), "what it told is kept")
 			assert.Contains(t, f.tables[len(f.tables)-1], "mig.mode.current")
@@ -80,19 +80,19 @@ func TestTrapHelpThatListsNothing(t *testing.T) {
 
 // The next time that it is asked it hangs: what is known goes on being read.
 func TestHelpThatHangsLater(t *testing.T) {
-	f := tableTool(t, append(allNames(), choose(gpu.GroupAll, nil).names...))
+	f := tableTool(t, append(allNames(), chooseFields(gpu.GroupAll, nil).names...))
 	whole := f.help
 	f.help = answer{}
 	c := newClock()
 	r := newReader(t, QueryFast, f, c)
 	read(t, r)
 	f.help = answer{err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)}
-	c.pass(firstRest)
+	c.pass(retryPolicy.First)
 	node := read(t, r)
 	assert.Len(t, node.Devices, 2)
 	assert.Contains(t, problems(node), "did not end in time")
 	f.help = whole
-	c.pass(2 * firstRest)
+	c.pass(2 * retryPolicy.First)
 	assert.Empty(t, problems(read(t, r)))
 }
 
@@ -109,7 +109,7 @@ func TestGuessedFieldsThatAreRefused(t *testing.T) {
 	}
 	assert.Equal(t, 1, f.asked("help"))
 	f.help = help
-	c.pass(firstRest)
+	c.pass(retryPolicy.First)
 	f.batches = nil
 	for range 2 {
 		assert.Empty(t, problems(read(t, r)))
@@ -134,7 +134,7 @@ func TestDriverThatIsInstalledLater(t *testing.T) {
 		}
 		return table(fields)
 	}
-	c.pass(firstRest)
+	c.pass(retryPolicy.First)
 	node = read(t, r)
 	assert.Empty(t, problems(node))
 	assert.Contains(t, ids(node), migBig, "it is read in full")
@@ -177,7 +177,7 @@ func TestHelpOfAnOldVersionIsAskedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var basic []string
-			for _, names := range [][]string{few, choose(gpu.GroupAll, nil).names} {
+			for _, names := range [][]string{few, chooseFields(gpu.GroupAll, nil).names} {
 				basic = append(basic, names...)
 			}
 			f := tableTool(t, basic)

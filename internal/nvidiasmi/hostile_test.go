@@ -46,8 +46,8 @@ func TestGPUsThatAreRememberedAreBounded(t *testing.T) {
 		node, err = r.Read(t.Context())
 		require.NoError(t, err)
 	}
-	assert.LessOrEqual(t, len(node.Devices), 100+maxRemembered)
-	assert.LessOrEqual(t, len(r.memory.gpus), 100+maxRemembered)
+	assert.LessOrEqual(t, len(node.Devices), 100+maxUnlisted)
+	assert.LessOrEqual(t, len(r.known.gpus), 100+maxUnlisted)
 	var present int
 	for i := range node.Devices {
 		if node.Devices[i].State() == gpu.StateOK {

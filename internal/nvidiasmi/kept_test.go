@@ -69,7 +69,7 @@ func TestGPUWhoseRowCannotBeRead(t *testing.T) {
 	}
 	node := read(t, r)
 	assert.Equal(t, []string{"GPU-a"}, ids(node))
-	assert.Contains(t, problems(node), "has rows that cannot be read")
+	assert.Contains(t, problems(node), "contains unreadable rows")
 	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 }
 

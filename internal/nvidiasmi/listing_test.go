@@ -27,7 +27,7 @@ func TestIndexIsThatOfTheList(t *testing.T) {
 	f.list.stdout = strings.Replace(f.list.stdout, h100Second, "GPU-other", 1)
 	r := newReader(t, QueryFull, h100Tool(t), newClock())
 	read(t, r)
-	r.runner = f
+	r.queries.runner = f
 	assert.Equal(t, gpu.Some(2), deviceOf(t, read(t, r), "GPU-other").Index)
 }
 
@@ -45,7 +45,7 @@ func TestMIGDevicesOfAnotherLayoutAreNotNamedByTheOldOne(t *testing.T) {
 			fail(&f.list)
 			node := read(t, r)
 			assert.Equal(t, []string{a100MIG, a100MIG + "/1/0", a100MIG + "/6/0", a100Plain}, ids(node))
-			assert.Contains(t, problems(node), "nvidia-smi -L: UUIDs of MIG devices")
+			assert.Contains(t, problems(node), "nvidia-smi -L: the UUIDs of MIG devices")
 		})
 	}
 }

@@ -24,7 +24,7 @@ func TestMIGDeviceThatXMLLeavesOut(t *testing.T) {
 			f.xml.stdout = strings.Replace(all, "<index>2</index>", "<index>"+index+"</index>", 1)
 			node := read(t, newReader(t, QueryFull, f, newClock()))
 			assert.Equal(t, []string{a100MIG, a100MIG + "/1/0", a100MIG + "/5/0", a100Plain}, ids(node), "which one is left out cannot be told")
-			assert.Contains(t, problems(node), "leaves out 1 of the 3 MIG devices of "+a100MIG)
+			assert.Contains(t, problems(node), "1 of the 3 MIG devices of "+a100MIG)
 		})
 	}
 }
@@ -39,7 +39,7 @@ func TestMIGDeviceIsWhatItWasWhenAnotherIsLeftOut(t *testing.T) {
 	node := read(t, r)
 	assert.Equal(t, []string{a100MIG, migSmall, a100Plain}, ids(node))
 	assert.Equal(t, "1g.20gb", deviceOf(t, node, migSmall).Info.Profile)
-	assert.Contains(t, problems(node), "leaves out 1 of the 2 MIG devices of "+a100MIG)
+	assert.Contains(t, problems(node), "1 of the 2 MIG devices of "+a100MIG)
 }
 
 // A GPU is no more partitioned when it begins to fail: its processes are its own, and no MIG device is left beside them.

@@ -100,7 +100,7 @@ func TestMIGListingFollowsTheLayout(t *testing.T) {
 	// It is made anew and looks the same: found after a while.
 	f.list.stdout = strings.Replace(f.list.stdout, "MIG-new", "MIG-newer", 1)
 	assert.Contains(t, ids(read(t, r)), "MIG-new")
-	c.pass(listingAge)
+	c.pass(deviceListAge)
 	assert.Contains(t, ids(read(t, r)), "MIG-newer")
 	f.batches = nil
 	read(t, r)

@@ -129,8 +129,8 @@ func TestMinorNumbersThatAreNotTold(t *testing.T) {
 		"garbage":   {answer{stdout: "\x00"}, "no nvidia_smi_log", "2 of 2"},
 		"says no":   {answer{stdout: "Failed to initialize NVML: Unknown Error\n", exit: 255}, "Unknown Error", "2 of 2"},
 		"half":      {answer{stdout: minorsXML("1", "0").stdout[:300], truncated: true}, "the output ends early", "1 of 2"},
-		"other GPU": {minorsXML("1"), "it does not tell them", "1 of 2"},
-		"refused":   {minorsXML("1", "Unknown Error"), "it does not tell them", "1 of 2"},
+		"other GPU": {minorsXML("1"), "the output does not have them", "1 of 2"},
+		"refused":   {minorsXML("1", "Unknown Error"), "the output does not have them", "1 of 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := tableTool(t, allNames())
@@ -144,12 +144,12 @@ func TestMinorNumbersThatAreNotTold(t *testing.T) {
 				assert.Equal(t, gpu.Some(51.0), deviceOf(t, node, "GPU-b").Temperature[gpu.SensorGPU])
 				require.Len(t, node.Problems, 1)
 				require.ErrorContains(t, node.Problems[0].Err, tt.says)
-				require.ErrorContains(t, node.Problems[0].Err, "of "+tt.open+" GPUs")
+				require.ErrorContains(t, node.Problems[0].Err, tt.open+" GPUs")
 				c.pass(10 * time.Second)
 			}
 			assert.Equal(t, 8, f.asked("xml"), "after 0, 10, 30, 70, 150, 310, 610 and 910 seconds")
 			f.xml = minorsXML("1", "0")
-			c.pass(lastRest)
+			c.pass(retryPolicy.Max)
 			node := read(t, r)
 			assert.Empty(t, problems(node))
 			assert.Equal(t, map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}, names(node))

@@ -41,7 +41,7 @@ func TestTypeOfAProcessThatIsListedTwice(t *testing.T) {
 		{gpu.ProcessComputeGraphics, graphics, gpu.ProcessComputeGraphics},
 		{compute, mps, mps},
 	} {
-		assert.Equal(t, tt[2], both(tt[0], tt[1]), "%v", tt)
-		assert.Equal(t, tt[2], both(tt[1], tt[0]), "%v", tt)
+		assert.Equal(t, tt[2], bothTypes(tt[0], tt[1]), "%v", tt)
+		assert.Equal(t, tt[2], bothTypes(tt[1], tt[0]), "%v", tt)
 	}
 }

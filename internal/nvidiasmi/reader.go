@@ -5,40 +5,23 @@ package nvidiasmi
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Reader reads the GPUs of one machine. What it learns of the installed version and of the GPUs it keeps between reads: a
-// GPU that was seen once stays in the node when the tool no longer shows it.
+// Reader is the gpu.Source of the GPUs of one machine. It keeps the GPUs that it has seen: they stay in the node when the tool
+// does not list them any more.
 type Reader struct {
-	runner  command.Runner
-	fast    bool
-	want    gpu.Group
+	queries queries
+	known   knownGPUs
 	now     func() time.Time
-	node    gpu.Node
-	memory  memory
-	listing listing
-	minors  minors
-	fields  fields
-	pmon    pmonState
-	rest    rest
-	mig     bool // a GPU had MIG mode on at the last read
-	allMIG  bool
 
-	// selected are the GPUs that are asked for, since one without a handle spoils the calls for all; selectedOf are those
-	// that -L listed then; where it listed more of them, all are asked for again now and then.
-	selected, selectedOf selection
-	reselected           retry
-}
-
-// pmonState is what is known of pmon on this machine.
-type pmonState struct {
-	refused string // why the installed version does not have it on these GPUs; empty: it may
-	driver  string // for which version that holds
-	again   retry  // it may have been a GPU that was failing just then
+	lasting *failure // a failure that does not pass quickly; nil where there is none
+	retry   backoff.Backoff
 }
 
 // Option changes a Reader.
@@ -47,10 +30,10 @@ type Option func(*Reader)
 // WithClock replaces time.Now.
 func WithClock(now func() time.Time) Option { return func(r *Reader) { r.now = now } }
 
-// New returns a Reader that runs the tool through runner and reads what is wanted. The configuration must be valid; its path
-// is the runner's business.
+// New returns a Reader that runs the tool with runner and reads the wanted quantities. The configuration must be valid. Its
+// path is not used, as the runner knows where the tool is.
 func New(cfg Config, runner command.Runner, want gpu.Group, options ...Option) *Reader {
-	r := &Reader{runner: runner, fast: cfg.Query == QueryFast, want: want, now: time.Now}
+	r := &Reader{queries: queries{runner: runner, want: want, fast: cfg.Query == QueryFast}, now: time.Now}
 	for _, o := range options {
 		o(r)
 	}
@@ -71,40 +54,47 @@ func NewLocal(cfg Config, want gpu.Group, options ...Option) (*Reader, error) {
 
 var _ gpu.Source = (*Reader)(nil)
 
-// Read implements gpu.Source. It returns an error where the place in which the tool runs could not be reached, where the tool
-// printed something that is none of its outputs, and where the context was cancelled.
+// Read implements gpu.Source. It returns an error where the machine on which the tool runs could not be reached, where the
+// tool printed something that is not its output, and where the context was cancelled.
 func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
-	r.node = gpu.Node{Vendor: gpu.NVIDIA, Time: r.now(), Devices: r.node.Devices[:0], Processes: r.node.Processes[:0]}
-	if f := r.rest.failure; f != nil && !r.rest.due(r.node.Time) {
-		r.fail(f)
-		return &r.node, nil
+	now := r.now()
+	if r.lasting != nil && !r.retry.Due(now) {
+		return failedNode(now, r.lasting, &r.known), nil
 	}
-	s, failed, err := r.sweep(ctx)
-	if err != nil {
+	out, err := r.queries.run(ctx, now)
+	var failed *failure
+	switch {
+	case errors.As(err, &failed):
+		r.backOff(now, failed)
+		if failed.driverAway {
+			r.queries.driverAway()
+		}
+		return failedNode(now, failed, &r.known), nil
+	case err != nil:
 		return nil, err
 	}
-	if failed != nil {
-		r.backOff(failed)
-		r.fail(failed)
-		return &r.node, nil
-	}
-	r.rest = rest{}
-	r.assemble(s)
-	return &r.node, nil
+	r.lasting, r.retry = nil, backoff.Backoff{}
+	return newNode(now, out, &r.queries.deviceList, &r.known), nil
 }
 
-// Reset is for when the place in which the tool runs was replaced, and the driver with it: a driver pod that was started anew.
-// What was learnt of the version is forgotten, and the counters of the GPUs start anew. Which GPUs there are is remembered.
+// backOff spaces out the reads after a lasting failure. Where GPUs are known it does so for a missing tool only.
+func (r *Reader) backOff(now time.Time, f *failure) {
+	if !f.lasting || !f.toolMissing && len(r.known.gpus) > 0 {
+		r.lasting, r.retry = nil, backoff.Backoff{}
+		return
+	}
+	r.lasting = f
+	r.retry.Failed(now, retryPolicy)
+}
+
+// Reset is called where the place in which the tool runs was replaced, and the driver with it, as when a driver pod was
+// started again. The Reader forgets what it learnt about the version, and the counters of the GPUs start again. It keeps the
+// known GPUs.
 func (r *Reader) Reset() {
-	r.fields, r.pmon, r.listing, r.minors, r.rest = fields{}, pmonState{}, listing{}, minors{}, rest{}
-	r.mig, r.allMIG = false, false
-	r.selected, r.selectedOf, r.reselected = nil, nil, retry{}
-	r.memory.reloaded = r.memory.reloaded || r.memory.driver != ""
+	r.queries.reset()
+	r.lasting, r.retry = nil, backoff.Backoff{}
+	r.known.reloaded = r.known.reloaded || r.known.driver != ""
 }
 
 // Close implements gpu.Source. A tool that is running ends with the context of the Read that started it.
 func (r *Reader) Close() error { return nil }
-
-func (r *Reader) problem(kind gpu.ProblemKind, device, what string, err error) {
-	r.node.Problems = append(r.node.Problems, gpu.Problem{Kind: kind, Device: device, What: what, Err: err})
-}

@@ -106,11 +106,11 @@ func TestRefusedQuantitiesAreProblems(t *testing.T) {
 	require.Len(t, node.Problems, 1)
 	assert.Equal(t, "GPU-41800000-0000-4000-8000-000000000002", node.Problems[0].Device)
 	assert.Equal(t, "fan.speed, utilization.gpu, temperature.gpu", node.Problems[0].What)
-	require.ErrorContains(t, node.Problems[0].Err, "Unknown Error; see the kernel's log")
+	require.ErrorContains(t, node.Problems[0].Err, "Unknown Error; see the kernel log")
 
 	node = read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/v11-470.xml"), list: answer{stdout: "GPU 0: a (UUID: GPU-a)\n"}}, newClock()))
 	assert.Contains(t, problems(node), "process.used_memory: Insufficient Permissions; run it as root, or outside of a container that hides them, "+
-		"or there, with MIG on, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN")
+		"or there, with MIG enabled, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN")
 }
 
 func TestProcessesThatNobodyWantsAreNotRead(t *testing.T) {
@@ -169,7 +169,7 @@ func TestReadThatIsNoReading(t *testing.T) {
 		"garbage":     {answer{stdout: "<html>502</html>"}, "no nvidia_smi_log in 16 bytes"},
 		"empty":       {answer{}, "no nvidia_smi_log in 0 bytes"},
 		"unreachable": {answer{err: errors.New("dial tcp: connection refused")}, "connection refused"},
-		"cut off":     {answer{stdout: "<nvidia_smi_log><gpu id=\"00000000:1B:00.0\"><uuid>GPU-1</uu"}, "the output ends before the first GPU does"},
+		"cut off":     {answer{stdout: "<nvidia_smi_log><gpu id=\"00000000:1B:00.0\"><uuid>GPU-1</uu"}, "the output ends before the end of the first GPU"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newReader(t, QueryFull, &tool{xml: tt.xml}, newClock())
@@ -213,7 +213,7 @@ func TestExitCodeBesideData(t *testing.T) {
 	f.xml.exit = 255
 	node = read(t, newReader(t, QueryFull, f, newClock()))
 	assert.Len(t, node.Devices, 2)
-	assert.Contains(t, problems(node), "GPUs were listed, yet it says: exit code 255")
+	assert.Contains(t, problems(node), "it lists GPUs but reports: exit code 255")
 }
 
 func TestNodeIsReused(t *testing.T) {

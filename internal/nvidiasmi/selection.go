@@ -4,88 +4,96 @@
 package nvidiasmi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
+	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
-// selection is the indices of the GPUs of which a call is to tell; nil for all. A GPU without a handle makes a call for all
-// of them end without a word about the others.
-type selection []int
+// retryPolicy spaces out the queries that failed, and the reads of a machine on which there is nothing to read.
+var retryPolicy = backoff.Policy{First: 10 * time.Second, Max: 5 * time.Minute}
 
-func (of selection) call(args ...string) command.Command {
-	if of != nil {
-		indices := make([]string, len(of))
-		for i, n := range of {
-			indices[i] = strconv.Itoa(n)
-		}
-		args = append(args, "-i", strings.Join(indices, ","))
-	}
-	return command.Command{Tool: command.NvidiaSMI, Args: args}
+// selection restricts the queries to the GPUs that have a device handle. One GPU without a handle makes a query of all GPUs
+// end without any output about the others.
+type selection struct {
+	gpus   []int // indices; nil selects all GPUs
+	listed []int // the indices that -L listed when gpus was chosen
+	// retry spaces out the queries of all GPUs where -L listed more of them than have a handle.
+	retry backoff.Backoff
 }
 
-// reselect finds the GPUs that have a handle: -L goes on after one that has none. It returns false where there are none, or
-// they cannot be found out.
-func (r *Reader) reselect(ctx context.Context, s *sweep) bool {
-	cannot := func(why error) bool {
-		r.problem(gpu.ProblemQuantity, "", "GPUs", fmt.Errorf("nvidia-smi: one GPU has no handle, and the others cannot be read without it: %w", why))
+// release selects all GPUs again where it is time to look whether the others have a handle now.
+func (s *selection) release(now time.Time) {
+	if len(s.gpus) < len(s.listed) && s.retry.Due(now) {
+		s.gpus, s.listed = nil, nil
+	}
+}
+
+// choose selects the GPUs that have a handle, after a query of all GPUs listed none. -L does not stop at a GPU without a
+// handle. It returns false where no GPU has one, or where they cannot be determined.
+func (s *selection) choose(ctx context.Context, runner command.Runner, now time.Time, out *output) bool {
+	failed := func(err error) bool {
+		out.problem(gpu.ProblemQuantity, "", "GPUs",
+			fmt.Errorf("nvidia-smi: a GPU without a device handle makes the query of all GPUs fail, and the others cannot be selected: %w", err))
 		return false
 	}
-	if r.selected != nil {
-		r.selected, r.selectedOf = nil, nil
-		return cannot(errors.New("-i with their indices is refused, too"))
+	if s.gpus != nil {
+		s.gpus, s.listed = nil, nil
+		return failed(errors.New("-i with their indices fails, too"))
 	}
-	results, err := r.runner.Run(ctx, queryList())
-	if len(results) == 0 {
-		return cannot(err)
+	var b batch
+	b.add(forSelection, queryList())
+	res := b.run(ctx, runner)
+	list, _ := res.of(forSelection)
+	if list == nil {
+		return failed(res.err)
 	}
-	lines, whole := results[0].Lines()
+	lines, whole := list.Lines()
 	if !whole {
-		return cannot(errEndsEarly)
+		return failed(errEndsEarly)
 	}
-	r.selectedOf = indicesOf(parse.DeviceList(lines))
-	d := parse.Diagnose(results[0].Stdout, results[0].Stderr, results[0].ExitCode)
-	if len(r.selectedOf)+len(d.Unreachable) == 0 {
-		return cannot(errors.New(firstOf(d.Message, "nvidia-smi -L lists no GPU"))) // not even those that are lost
+	s.listed = indicesOf(parse.DeviceList(lines))
+	d := diagnose(list)
+	if len(s.listed)+len(d.Unreachable) == 0 {
+		return failed(errors.New(cmp.Or(d.Message, "nvidia-smi -L lists no GPU")))
 	}
-	for _, index := range r.selectedOf {
-		if !slices.ContainsFunc(s.diagnosis.Unreachable, func(u parse.Unreachable) bool { return u.Index == gpu.Some(index) }) {
-			r.selected = append(r.selected, index)
+	for _, index := range s.listed {
+		if !slices.ContainsFunc(out.diagnosis.Unreachable, func(u parse.Unreachable) bool { return u.Index == gpu.Some(index) }) {
+			s.gpus = append(s.gpus, index)
 		}
 	}
-	if len(r.selected) < len(r.selectedOf) {
-		r.reselected.later(r.node.Time)
+	if len(s.gpus) < len(s.listed) {
+		s.retry.Failed(now, retryPolicy)
 	}
-	s.allLost = r.selected == nil
-	if s.allLost && len(d.Unreachable) > len(s.diagnosis.Unreachable) {
-		s.diagnosis.Unreachable = d.Unreachable // the query may have ended at the first of them
+	out.allUnreachable = s.gpus == nil
+	if out.allUnreachable && len(d.Unreachable) > len(out.diagnosis.Unreachable) {
+		out.diagnosis.Unreachable = d.Unreachable // the query may have ended at the first of them
 	}
-	return r.selected != nil
+	return s.gpus != nil
 }
 
-func indicesOf(listed []parse.ListedGPU) (indices selection) {
+// holds reports whether -L still lists the GPUs among which some were selected. If not, all GPUs are selected again. It adds
+// the GPUs that -L reports as unreachable to the output.
+func (s *selection) holds(list *command.Result, out *output) bool {
+	lines, _ := list.Lines()
+	if !slices.Equal(indicesOf(parse.DeviceList(lines)), s.listed) {
+		s.gpus, s.listed = nil, nil
+		return false
+	}
+	out.diagnosis.Unreachable = append(out.diagnosis.Unreachable, diagnose(list).Unreachable...)
+	return true
+}
+
+func indicesOf(listed []parse.ListedGPU) (indices []int) {
 	for _, g := range listed {
 		indices = append(indices, g.Index)
 	}
 	return indices
-}
-
-// holds tells whether -L lists the same GPUs as when some of them were selected; if not, the selection is given up. What -L
-// says of the others goes to the diagnosis.
-func (r *Reader) holds(s *sweep, list command.Result) bool {
-	lines, _ := list.Lines()
-	if !slices.Equal(indicesOf(parse.DeviceList(lines)), r.selectedOf) {
-		r.selected, r.selectedOf = nil, nil
-		return false
-	}
-	d := parse.Diagnose(list.Stdout, list.Stderr, list.ExitCode)
-	s.diagnosis.Unreachable = append(s.diagnosis.Unreachable, d.Unreachable...)
-	return true
 }

@@ -106,7 +106,7 @@ func TestSpoiledWhereTheOthersCannotBeAsked(t *testing.T) {
 		"list hangs":         {func(f *tool) { f.list = answer{err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)} }, "did not end in time"},
 		"list says no":       {func(f *tool) { f.list = answer{stdout: "Failed to initialize NVML: Unknown Error\n", exit: 255} }, "NVML: Unknown Error"},
 		"list is empty":      {func(f *tool) { f.list = answer{} }, "nvidia-smi -L lists no GPU"},
-		"indices are spoilt": {func(f *tool) { f.selected = nil }, "-i with their indices is refused"},
+		"indices are spoilt": {func(f *tool) { f.selected = nil }, "-i with their indices fails"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := h100Tool(t)
@@ -139,7 +139,7 @@ func TestSelectionThatNeverHolds(t *testing.T) {
 	if err == nil {
 		t.Log("it settled")
 	}
-	assert.LessOrEqual(t, len(f.batches), 3*mostTries, "a read goes on for ever")
+	assert.LessOrEqual(t, len(f.batches), 3*maxAttempts, "a read goes on for ever")
 }
 
 func TestTrapErrorInTheGPUsPlace(t *testing.T) {
@@ -213,7 +213,7 @@ func TestTrapPmonStopsAtAFewGPUs(t *testing.T) {
 		"# gpu pid type sm mem enc dec fb command\n0 - - - - - - - -\n"}
 	node := read(t, newReader(t, QueryFull, f, newClock()))
 	require.Len(t, node.Problems, 1)
-	require.ErrorContains(t, node.Problems[0].Err, "it leaves out 1 of 2 GPUs; set NVSMI_SHOW_ALL_DEVICES=1")
+	require.ErrorContains(t, node.Problems[0].Err, "1 of 2 GPUs are missing in its output; set NVSMI_SHOW_ALL_DEVICES=1")
 }
 
 // Of a GPU with a process whose name cannot be read pmon says that it is idle, of the first one before the heading.
@@ -237,7 +237,7 @@ func TestTrapPmonWithoutTheNameOfAProcess(t *testing.T) {
 			assert.Empty(t, node.Processes[0].Executable)
 			require.Len(t, node.Problems, 1)
 			assert.Equal(t, "process names", node.Problems[0].What)
-			require.ErrorContains(t, node.Problems[0].Err, "the name of a process cannot be read on 1 of 2 GPUs")
+			require.ErrorContains(t, node.Problems[0].Err, "the name of a process is unreadable on 1 of 2 GPUs")
 		})
 	}
 	f := h100Tool(t)
@@ -278,29 +278,28 @@ func TestMIGDeviceOfAGPUThatNeedsAReset(t *testing.T) {
 }
 
 func TestProcessListedMoreThanOnce(t *testing.T) {
-	node := &gpu.Node{}
-	ps := &processes{node: node, at: map[processKey]int{}, from: map[int]int{}}
+	ps, pmon := &processes{index: map[processKey]int{}}, false
 	add := func(kind gpu.ProcessType, name string, memory, sm gpu.Opt[int64]) {
 		p := parse.Process{PID: 7, Type: kind, Name: name, Memory: memory}
 		if v, ok := sm.Get(); ok {
 			p.Utilization[gpu.TaskGeneral] = gpu.Some(float64(v) / 100)
 		}
-		ps.add(deviceRef{id: "GPU-a"}, &p)
+		ps.add(deviceRef{id: "GPU-a"}, &p, pmon)
 	}
 	absent := gpu.Opt[int64]{}
 	add(gpu.ProcessGraphics, "", gpu.Some(int64(10)), absent)
 	add(gpu.ProcessCompute, "/bin/x", gpu.Some(int64(30)), absent)
 	add(gpu.ProcessUnknown, "/bin/y", gpu.Some(int64(20)), absent)
-	ps.round++
+	pmon = true
 	add(gpu.ProcessComputeGraphics, "z", gpu.Some(int64(99)), gpu.Some(int64(5)))
 	add(gpu.ProcessCompute, "z", gpu.Some(int64(99)), gpu.Some(int64(4)))
-	require.Len(t, node.Processes, 1)
-	p := node.Processes[0]
+	require.Len(t, ps.all, 1)
+	p := ps.all[0]
 	assert.Equal(t, gpu.ProcessComputeGraphics, p.Type)
 	assert.Equal(t, "x", p.Executable)
 	assert.Equal(t, gpu.Some(int64(30)), p.Memory, "not added up, and not another source's")
 	assert.Equal(t, gpu.Some(0.05), p.Utilization[gpu.TaskGeneral])
-	assert.Equal(t, gpu.ProcessMPS, both(gpu.ProcessCompute, gpu.ProcessMPS))
+	assert.Equal(t, gpu.ProcessMPS, bothTypes(gpu.ProcessCompute, gpu.ProcessMPS))
 }
 
 func TestLeafOf(t *testing.T) {

@@ -15,14 +15,14 @@ import (
 // What is left out of the processes is told.
 func TestProcessesThatAreLeftOutAreTold(t *testing.T) {
 	for want, spoil := range map[string]func(f *tool){
-		"--query-compute-apps: 1 rows cannot be read": func(f *tool) { f.apps.stdout += "x, GPU-a, 1 MiB, python3\n" },
-		"pmon: 1 rows cannot be read":                 func(f *tool) { f.pmon.stdout += "0 x C 1 1 1 1 1 python3\n" },
+		"--query-compute-apps: 1 rows are unreadable": func(f *tool) { f.apps.stdout += "x, GPU-a, 1 MiB, python3\n" },
+		"pmon: 1 rows are unreadable":                 func(f *tool) { f.pmon.stdout += "0 x C 1 1 1 1 1 python3\n" },
 		"nvidia-smi pmon: the output ends early":      func(f *tool) { f.pmon.stdout = strings.TrimSuffix(f.pmon.stdout, "none\n") },
 		"--query-compute-apps: the output ends early": func(f *tool) { f.apps.stdout = strings.TrimSuffix(f.apps.stdout, "Found]\n") },
-		"it leaves out 1 of 2 GPUs; The feature is not supported in this configuration": func(f *tool) {
+		"1 of 2 GPUs are missing in its output; The feature is not supported in this configuration": func(f *tool) {
 			f.pmon.stdout = "The feature is not supported in this configuration\n" + strings.Replace(f.pmon.stdout, "\n1 101 C+G - - 7 - 30 tool\n", "\n", 1)
 		},
-		"the name of a process cannot be read on 1 of": func(f *tool) {
+		"the name of a process is unreadable on 1 of": func(f *tool) {
 			f.pmon.stdout = strings.Replace(f.pmon.stdout, "\n1 101 C+G - - 7 - 30 tool\n", "\n1 - - - - - - - -\n", 1)
 		},
 	} {

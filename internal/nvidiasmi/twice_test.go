@@ -22,6 +22,6 @@ func TestTwoGPUsOfOneUUID(t *testing.T) {
 		assert.NotEqual(t, node.Devices[0].Name, node.Devices[1].Name)
 		assert.NotEqual(t, node.Devices[0].Power.Draw, node.Devices[1].Power.Draw)
 		assert.Equal(t, counts(2, 0), presence(node))
-		assert.Contains(t, problems(node), "it lists two GPUs as "+h100First+": the one at 0000:43:00.0 is told by its address")
+		assert.Contains(t, problems(node), "lists two GPUs as "+h100First+": the one at 0000:43:00.0 is identified by its PCI address")
 	}
 }

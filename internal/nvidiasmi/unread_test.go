@@ -36,7 +36,7 @@ func TestNothingWasRead(t *testing.T) {
 				assert.Equal(t, c.unread, read(t, known).Unread)
 			}
 			f.xml = healthy
-			known.rest = rest{}
+			known.lasting = nil
 			assert.False(t, read(t, known).Unread)
 		})
 	}

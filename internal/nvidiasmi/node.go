@@ -1,0 +1,171 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
+)
+
+// newNode assembles the node of a read from what the tool printed and the known GPUs.
+func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gpu.Node {
+	n := &gpu.Node{Vendor: gpu.NVIDIA, Time: now}
+	known.begin(out.listing.DriverVersion)
+	unreadable := 0
+	for i := range out.listing.GPUs {
+		g := &out.listing.GPUs[i]
+		if g.Unreadable {
+			unreadable++
+		}
+		k := known.update(&g.Device, g.Unreadable)
+		g.Device.ProcessesUnread = g.Unreadable || !processesRead(out, g)
+		n.Devices = append(n.Devices, g.Device)
+		n.Devices = append(n.Devices, migDevices(g, k, list, out)...)
+		reportRefusals(g, out)
+	}
+	unidentified := addUnreachable(n, out.diagnosis.Unreachable, known)
+	known.trim()
+	if out.listing.Complete {
+		unidentified = addUnlisted(n, unidentified, known)
+		visible := int64(len(out.listing.GPUs) - unreadable)
+		all := int64(len(known.gpus) + len(unidentified))
+		if attached, ok := out.listing.Attached.Get(); ok { // with GPUs that the tool omits without a message
+			all = max(all, attached)
+		}
+		n.Presence[gpu.Visible] = gpu.Some(visible)
+		n.Presence[gpu.Missing] = gpu.Some(max(0, all-visible))
+	}
+	for _, pci := range out.diagnosis.CorruptInfoROM {
+		id := pci
+		if k := known.find(pci, ""); k != nil {
+			id = k.device.ID
+		}
+		out.problem(gpu.ProblemQuantity, id, "infoROM",
+			fmt.Errorf("nvidia-smi: the infoROM of the GPU at %s is corrupt; its identity and its error counts may be wrong", pci))
+	}
+	n.Processes = mergeProcesses(out)
+	n.Problems = slices.Concat(out.problems, dropDuplicates(n), pmonProblems(out, n.Processes))
+	return n
+}
+
+// failedNode returns the node of a read that listed no GPU: the known GPUs with the fault.
+func failedNode(now time.Time, f *failure, known *knownGPUs) *gpu.Node {
+	n := &gpu.Node{
+		Vendor: gpu.NVIDIA, Time: now, Unread: f.unread,
+		Problems: []gpu.Problem{{Kind: gpu.ProblemSource, What: "nvidia-smi", Err: f.error}},
+	}
+	known.reloaded = known.reloaded || f.driverAway
+	for _, k := range known.gpus {
+		addAbsent(n, k, f.fault, f.Error())
+	}
+	missing := len(known.gpus)
+	if missing > 0 || !f.countUnknown {
+		n.Presence[gpu.Visible] = gpu.Some(int64(0))
+	}
+	if missing > 0 { // the tool cannot say whether there is a GPU that was never seen
+		n.Presence[gpu.Missing] = gpu.Some(int64(missing))
+	}
+	return n
+}
+
+// addUnreachable adds the GPUs for which the driver returned no device handle. It returns those that nothing identifies.
+func addUnreachable(n *gpu.Node, unreachable []parse.Unreachable, known *knownGPUs) (unidentified []parse.Unreachable) {
+	for _, u := range unreachable {
+		k := known.find(u.PCI, "")
+		if k == nil && u.PCI == "" {
+			k = known.findIndex(u.Index)
+		}
+		switch {
+		case k == nil && u.PCI == "" && !u.Index.Known():
+			unidentified = append(unidentified, u)
+			continue
+		case k == nil:
+			k = known.addUnreachable(u.PCI, u.Index)
+		case k.seen:
+			continue // the listing has more about it
+		}
+		k.seen, k.unreadable, k.driver = true, true, known.driver
+		addAbsent(n, k, u.Fault(), "no device handle: "+u.Reason)
+	}
+	return unidentified
+}
+
+// addUnlisted adds the GPUs that were seen before and are not in a complete listing. That includes GPUs that were seen with
+// another driver version: a GPU that does not come back after an update is missing. Unreachable GPUs that nothing identifies
+// are taken to be among them; those that are left are returned.
+func addUnlisted(n *gpu.Node, unidentified []parse.Unreachable, known *knownGPUs) []parse.Unreachable {
+	for _, k := range known.gpus {
+		if k.seen {
+			continue
+		}
+		k.unreadable = true
+		fault, message := gpu.FaultUnreachable, "it was seen before, and nvidia-smi does not list it any more"
+		if k.driver != known.driver && k.driver != "" {
+			message = fmt.Sprintf("it was seen with driver %s, and driver %s does not list it: it failed during the change, was removed, or is "+
+				"not supported any more; see the kernel log", k.driver, known.driver)
+		}
+		if len(unidentified) > 0 {
+			fault, message = unidentified[0].Fault(), unidentified[0].Reason
+			unidentified = unidentified[1:]
+		}
+		addAbsent(n, k, fault, message)
+	}
+	return unidentified
+}
+
+// addAbsent adds a known GPU that was not read, and its MIG devices, with a fault.
+func addAbsent(n *gpu.Node, k *knownGPU, fault gpu.FaultType, message string) {
+	for _, d := range append([]gpu.Device{k.device}, k.migDevices...) {
+		d.ProcessesUnread = true
+		d.AddFault(fault, message)
+		n.Devices = append(n.Devices, d)
+	}
+}
+
+// processesRead reports whether a GPU without a process in the output has none. XML and the table of processes show that, and
+// so does pmon, which has a row for an idle GPU. The table identifies a GPU by its ID only.
+func processesRead(out *output, g *parse.GPU) bool {
+	index, known := g.Device.Index.Get()
+	return g.ProcessesRead || out.appsRead && g.Device.ID != "" || known && out.pmon.GPUs[int64(index)]
+}
+
+// maxQuantities is how many quantities a problem names.
+const maxQuantities = 6
+
+// reportRefusals adds one problem for each reason for which quantities of a GPU are refused. A failed GPU refuses all, and its
+// fault says why.
+func reportRefusals(g *parse.GPU, out *output) {
+	if g.Device.State() == gpu.StateFailed {
+		return
+	}
+	for i, refusal := range g.Refusals {
+		same := func(r parse.Refusal) bool { return r.Reason == refusal.Reason }
+		if slices.IndexFunc(g.Refusals, same) < i {
+			continue // reported with the first one
+		}
+		var quantities []string
+		for _, r := range g.Refusals {
+			if same(r) {
+				quantities = append(quantities, r.Quantity)
+			}
+		}
+		if more := len(quantities) - maxQuantities; more > 0 {
+			quantities = append(quantities[:maxQuantities], fmt.Sprintf("%d more", more))
+		}
+		list := strings.Join(quantities, ", ")
+		remedy := "see the kernel log"
+		if refusal.NoPermission() {
+			remedy = "run it as root, or outside of a container that hides them, " +
+				"or there, with MIG enabled, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN"
+		}
+		place := cmp.Or(g.Device.ID, g.Device.Info.PCIAddress)
+		out.problem(gpu.ProblemQuantity, g.Device.ID, list, fmt.Errorf("nvidia-smi: %s: %s: %s; %s", place, list, refusal.Reason, remedy))
+	}
+}

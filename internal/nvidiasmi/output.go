@@ -1,0 +1,108 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
+)
+
+// output is what the commands of one read printed.
+type output struct {
+	listing   *parse.Listing // nil where no GPU is listed because of GPUs without a device handle
+	diagnosis parse.Diagnosis
+	// allUnreachable is true where no GPU has a device handle.
+	allUnreachable bool
+
+	apps     []parse.Process // of --query-compute-apps
+	appsRead bool
+	pmon     parse.PmonOutput
+	// pmonOmits is the message by which pmon explains that it omits GPUs, such as a GPU that is shared among virtual machines.
+	pmonOmits string
+	// pmonFailed is true where pmon failed for all GPUs because of one that is unreachable.
+	pmonFailed bool
+
+	problems []gpu.Problem
+}
+
+func (o *output) problem(kind gpu.ProblemKind, device, what string, err error) {
+	o.problems = append(o.problems, gpu.Problem{Kind: kind, Device: device, What: what, Err: err})
+}
+
+// hasUnreachable reports whether a GPU cannot be reached. That explains an exit code, and the failure of other commands.
+func (o *output) hasUnreachable() bool {
+	attached, known := o.listing.Attached.Get()
+	if len(o.diagnosis.Unreachable) > 0 || known && attached > int64(len(o.listing.GPUs)) {
+		return true
+	}
+	return slices.ContainsFunc(o.listing.GPUs, func(g parse.GPU) bool { return g.Device.State() == gpu.StateFailed })
+}
+
+// accept takes the listing that a call printed, or explains why there is none. Data count before messages and exit codes: the
+// tool exits with a code for one lost GPU after it has listed the others. Without an error, the output has no listing only
+// where GPUs without a device handle are the reason. A GPU with nothing that identifies it counts as unreadable.
+func (o *output) accept(call string, listing *parse.Listing, err error) error {
+	d := &o.diagnosis
+	switch {
+	case err == nil && len(listing.GPUs) > 0:
+		o.listing = listing
+	case len(d.Unreachable) > 0: // each of them is lost, or one makes the call fail for the others
+		return nil
+	case d.Failure != parse.FailureNone:
+		return toolError(call, *d)
+	case err != nil:
+		return fmt.Errorf("%s: %w", call, err)
+	case listing.Complete:
+		d.Failure, d.Message = parse.FailureNoDevices, "it lists no GPU"
+		return toolError(call, *d)
+	default:
+		return fmt.Errorf("%s: the output ends before the end of the first GPU", call)
+	}
+	for i := range listing.GPUs {
+		g := &listing.GPUs[i]
+		g.Unreadable = g.Unreadable || !identified(&g.Device)
+	}
+	if !listing.Complete {
+		o.problem(gpu.ProblemQuantity, "", "output", fmt.Errorf("%s: the output ends early or contains unreadable rows; GPUs may be missing", call))
+	}
+	if listing.Dropped > 0 {
+		o.problem(gpu.ProblemQuantity, "", "rows", fmt.Errorf("%s: %d GPUs, processes or rows are unreadable or exceed the limit", call, listing.Dropped))
+	}
+	if d.Failure != parse.FailureNone && len(d.CorruptInfoROM) == 0 && !o.hasUnreachable() {
+		o.problem(gpu.ProblemQuantity, "", "exit code", fmt.Errorf("%s: it lists GPUs but reports: %s", call, d.Message))
+	}
+	return nil
+}
+
+// readApps reads the table of --query-compute-apps, where it was asked for.
+func (o *output) readApps(r results) {
+	const call = "nvidia-smi --query-compute-apps"
+	result, asked := r.of(forApps)
+	if !asked {
+		return
+	}
+	if result == nil {
+		o.problem(gpu.ProblemProcesses, "", "processes", fmt.Errorf("%s: %w", call, r.err))
+		return
+	}
+	lines, whole := result.Lines()
+	apps, found, dropped := parse.ComputeApps(lines, appColumns())
+	switch {
+	case !found:
+		o.problem(gpu.ProblemProcesses, "", "processes", fmt.Errorf("%s: %s", call, cmp.Or(diagnose(result).Message, "no table in its output")))
+	case !whole:
+		o.problem(gpu.ProblemProcesses, "", "processes", fmt.Errorf("%s: %w", call, errEndsEarly))
+	}
+	if dropped > 0 {
+		o.problem(gpu.ProblemQuantity, "", "process rows", fmt.Errorf("%s: %d rows are unreadable or exceed the limit", call, dropped))
+	}
+	o.apps, o.appsRead = apps, found && whole
+}
+
+// identified reports whether a GPU has an ID or a PCI address. An index alone does not tell it from another GPU.
+func identified(d *gpu.Device) bool { return d.ID != "" || d.Info.PCIAddress != "" }
