@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/counter"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -44,12 +45,12 @@ type AMD struct {
 	stale      bool   // static could not be read again, and is tried again with the next read
 	version    string // of amd-smi's library
 	scale      memoryScale
-	seen       seen
+	known      knownGPUs
 	energy     accumulators
-	idle       idle
+	retry      retry
 	node       gpu.Node
 
-	residencies map[string]residency // of throttling, by PCI address, else by unique id
+	residencies map[string]*counter.Residency // of throttling, by PCI address, else by unique id
 }
 
 var _ gpu.Source = (*AMD)(nil)
@@ -63,7 +64,7 @@ func NewAMD(_ *AMDConfig, runner command.Runner, want gpu.Group, opts ...Option)
 		refused:    make(map[string]bool),
 		passing:    make(map[string]bool),
 		exceptions: make(map[step]error),
-		seen:       newSeen(command.AMDSMI),
+		known:      newKnownGPUs(command.AMDSMI),
 		energy:     make(accumulators),
 	}
 	for _, opt := range opts {
@@ -79,7 +80,7 @@ func (*AMD) Close() error { return nil }
 // that it printed nothing that can be read.
 func (s *AMD) Read(ctx context.Context) (*gpu.Node, error) {
 	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
-	if s.idle.skip() {
+	if !s.retry.Due(s.node.Time) {
 		return s.nothing(), nil
 	}
 	due := s.static == nil || s.stale || s.reads >= staticEvery
@@ -103,7 +104,7 @@ func (s *AMD) Read(ctx context.Context) (*gpu.Node, error) {
 		}
 		return s.noDevices(list.err)
 	}
-	s.idle.succeeded()
+	s.retry = retry{}
 	metric, measured := answers[stepMetric]
 	unmeasured := err != nil && !measured && amdArgs(stepMetric, s.want, s.refused) != nil
 	if unmeasured && !hangs(err) {

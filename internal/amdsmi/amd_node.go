@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/otelgpu/gpureceiver/internal/counter"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -47,19 +48,18 @@ func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 	links := s.want.Has(gpu.GroupInterconnectLinks)
 	each(answers[stepXGMI].records, func(r record, e *entry) { amdXGMI(r, &e.device, links) })
 
-	s.seen.ids.complete(entries, complete)
-	a := arrange(entries)
-	s.node.Devices = a.devices
+	s.known.ids.complete(entries, complete)
+	leaves := s.known.list(&s.node, gpusOf(entries))
 	s.energy.unwrap(s.node.Devices, s.node.Time)
 	s.energy.missed(s.node.Time)
 	if short && len(entries) > 0 {
 		// Where the list ended early, partitions of the last GPU may be missing in it, and it is not known whether it is divided.
-		delete(a.leaves, entries[len(entries)-1].index)
+		delete(leaves, entries[len(entries)-1].index)
 	}
 	list, told := parseProcesses(answers[stepProcess].records)
 	s.learnScale(list)
 	var repeated int
-	s.node.Processes, repeated = placeProcesses(list, len(s.listed), told, a.leaves, major(s.version) >= exactProcesses)
+	s.node.Processes, repeated = placeProcesses(list, len(s.listed), told, leaves, major(s.version) >= exactProcesses)
 	process, ran := answers[stepProcess]
 	for i := range s.node.Devices {
 		s.node.Devices[i].ProcessesUnread = !ran || process.err != nil || repeated > 0 || short
@@ -68,26 +68,29 @@ func (s *AMD) fill(metrics []record, answers map[step]answer, complete bool) {
 		s.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory: "+
 			"they are left out; the amdgpu scraper tells which GPU they use", repeated))
 	}
-	for _, id := range a.clashes {
-		s.node.Problems = append(s.node.Problems, gpu.Problem{Device: id, What: "identity", Err: errClash})
+	if complete {
+		s.known.addLost(&s.node)
 	}
-	s.seen.update(&s.node, a.gpus, complete)
 }
 
 // throttleTime adds up the times for which the clocks were held down.
 func (s *AMD) throttleTime(metrics []record, each func([]record, func(record, *entry))) {
 	last := s.residencies
-	s.residencies = make(map[string]residency, len(last))
+	s.residencies = make(map[string]*counter.Residency, len(last))
 	each(metrics, func(r record, e *entry) {
-		now, ok := residencyOf(r.section("throttle"), s.node.Time)
+		looks, ok := looksOf(r.section("throttle"))
 		if !ok {
 			return
 		}
 		key := cmp.Or(e.address.String(), e.unique)
-		if before, known := last[key]; known {
-			now = now.since(before, &e.device)
+		residency := last[key]
+		if residency == nil {
+			residency = &counter.Residency{}
 		}
-		s.residencies[key] = now
+		s.residencies[key] = residency
+		for i, limiter := range residency.Read(looks, s.node.Time) {
+			e.device.Throttle[violations[i].reason].Time = limiter.Time
+		}
 	})
 }
 

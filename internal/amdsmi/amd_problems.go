@@ -58,7 +58,7 @@ func (s *AMD) notRun(err error) (*gpu.Node, error) {
 	if err == nil {
 		err = errors.New("no result")
 	}
-	return s.seen.notRun(&s.node, fmt.Errorf("amd_smi: %w", err))
+	return s.known.notRun(&s.node, fmt.Errorf("amd_smi: %w", err))
 }
 
 // notMeasured completes a node of GPUs that were listed, for which metric did not end then.
@@ -89,22 +89,22 @@ func (s *AMD) noDevices(err error) (*gpu.Node, error) {
 	if !absent && !errors.Is(err, errAccess) {
 		err = fmt.Errorf("amd_smi: %w", err)
 		var refused *toolError
-		if errors.As(err, &refused) && s.seen.away(&s.node, gpu.FaultUnreachable, err) {
+		if errors.As(err, &refused) && s.known.unreadable(&s.node, gpu.FaultUnreachable, err) {
 			s.node.Problems = append(s.node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "amd-smi", Err: err})
 			return &s.node, nil
 		}
 		return nil, err
 	}
 	s.static, s.listed = nil, nil
-	s.idle.failed(err, absent)
+	s.retry.failed(s.node.Time, err, absent)
 	return s.nothing(), nil
 }
 
 // nothing returns a node without devices that can be read.
 func (s *AMD) nothing() *gpu.Node {
-	s.problem(gpu.ProblemSource, "amd-smi", s.idle.reason)
+	s.problem(gpu.ProblemSource, "amd-smi", s.retry.reason)
 	s.energy.missed(s.node.Time)
-	return s.seen.nothing(&s.node, &s.idle)
+	return s.known.noDevices(&s.node, s.retry.reason, s.retry.absent)
 }
 
 func (s *AMD) problem(kind gpu.ProblemKind, what string, err error) {

@@ -5,8 +5,8 @@ package amdsmi
 
 import (
 	"strings"
-	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/counter"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -29,55 +29,22 @@ func amdThrottle(r record, d *gpu.Device) {
 	}
 }
 
-// residency makes times of the firmware's counts. The firmware looks at its limiters at a pace that is not documented, but
-// counts the looks too: of the time between two reads, the share in which a limiter was at work is its count by the looks.
-type residency struct {
-	began  time.Time // when the first counts were read
-	at     time.Time // when the last were
-	looks  int64
-	counts [len(violations)]gpu.Opt[int64]
-	spent  [len(violations)]float64 // s
-}
-
-// residencyOf reads the counts.
-func residencyOf(r record, at time.Time) (residency, bool) {
-	looks, ok := whole(quantity(r["accumulation_counter"], count, "")).Get()
-	next := residency{began: at, at: at, looks: looks}
+// looksOf reads how often the firmware found its limiters at work.
+func looksOf(r record) (counter.Looks, bool) {
+	total, ok := looks(r["accumulation_counter"]).Get()
+	result := counter.Looks{Total: total, Limiters: make([]gpu.Opt[uint32], len(violations))}
 	for i, v := range violations {
-		next.counts[i] = whole(quantity(r[v.counts], count, ""))
+		result.Limiters[i] = looks(r[v.counts])
 	}
-	return next, ok
+	return result, ok
 }
 
-// since continues with the counts of a later read and sets what both tell of a device. Counts that fell start anew.
-func (r residency) since(last residency, d *gpu.Device) residency {
-	looks := r.looks - last.looks
-	seconds := r.at.Sub(last.at).Seconds()
-	if looks < 0 {
-		return r
+func looks(v any) gpu.Opt[uint32] {
+	n, ok := whole(quantity(v, count, "")).Get()
+	if !ok {
+		return gpu.Opt[uint32]{}
 	}
-	next := r
-	next.began, next.spent = last.began, last.spent
-	for i, c := range r.counts {
-		now, ok := c.Get()
-		before, had := last.counts[i].Get()
-		if !ok || !had {
-			continue
-		}
-		at := now - before
-		if at < 0 || at > looks {
-			return r
-		}
-		if looks > 0 {
-			next.spent[i] += seconds * float64(at) / float64(looks)
-		}
-	}
-	for i, c := range r.counts {
-		if c.Known() && last.counts[i].Known() {
-			d.Throttle[violations[i].reason].Time = gpu.TotalSince(next.spent[i], next.began)
-		}
-	}
-	return next
+	return gpu.Some(uint32(n)) // count has no more than 32 bits
 }
 
 // active reads "ACTIVE" and "NOT ACTIVE", or lists and objects of them, one for each partition: active if any is.

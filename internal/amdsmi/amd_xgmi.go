@@ -28,13 +28,13 @@ func amdXGMI(r record, d *gpu.Device, links bool) {
 		received, sent = sum(received, read), sum(sent, written)
 		if links && (read.Known() || written.Known()) {
 			d.Interconnect.Links = append(d.Interconnect.Links, gpu.Link{
-				Name: strconv.Itoa(i), Received: counter(read), Transmitted: counter(written),
+				Name: strconv.Itoa(i), Received: totalOf(read), Transmitted: totalOf(written),
 			})
 		}
 	}
 	if received.Known() || sent.Known() {
 		d.Interconnect.Type = gpu.XGMI
-		d.Interconnect.Received, d.Interconnect.Transmitted = counter(received), counter(sent)
+		d.Interconnect.Received, d.Interconnect.Transmitted = totalOf(received), totalOf(sent)
 	}
 }
 
@@ -48,7 +48,7 @@ func sum(s, v gpu.Opt[int64]) gpu.Opt[int64] {
 	return gpu.Some(before + n)
 }
 
-func counter(v gpu.Opt[int64]) gpu.Counter[int64] {
+func totalOf(v gpu.Opt[int64]) gpu.Counter[int64] {
 	n, ok := v.Get()
 	if !ok {
 		return gpu.Counter[int64]{}

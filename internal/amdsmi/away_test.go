@@ -262,16 +262,16 @@ func TestAMDMetricHangsWhenDevicesChange(t *testing.T) {
 	assert.Empty(t, d.Info.Serial)
 }
 
-// The GPUs are told once each, wherever they sat.
-func TestAwayAfterMove(t *testing.T) {
+// Each GPU is in the node once, wherever it was.
+func TestUnreadableAfterMove(t *testing.T) {
 	t.Parallel()
-	s := newSeen(command.ROCmSMI)
+	k := newKnownGPUs(command.ROCmSMI)
 	for i, place := range []string{"0000:09:00.0", "0000:03:00.0"} {
-		node := gpu.Node{Time: testTime.Add(seconds(i)), Devices: []gpu.Device{{ID: "000000000000000c", Info: gpu.Info{PCIAddress: place}}}}
-		s.update(&node, 1, false)
+		node := gpu.Node{Time: testTime.Add(seconds(i))}
+		k.list(&node, []listedGPU{{devices: []gpu.Device{{ID: "000000000000000c", Info: gpu.Info{PCIAddress: place}}}, numbers: []int{0}}})
 	}
 	node := gpu.Node{Time: testTime.Add(seconds(3))}
-	require.True(t, s.away(&node, gpu.FaultHung, command.ErrTimeout))
+	require.True(t, k.unreadable(&node, gpu.FaultHung, command.ErrTimeout))
 	require.Len(t, node.Devices, 1)
 	assert.Equal(t, "0000:03:00.0", node.Devices[0].Info.PCIAddress)
 	requireValue(t, int64(1), node.Presence[gpu.Missing], "missing")

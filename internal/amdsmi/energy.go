@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/otelgpu/gpureceiver/internal/energy"
+	"github.com/otelgpu/gpureceiver/internal/counter"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -91,7 +91,7 @@ func (m accumulators) missed(now time.Time) {
 type accumulator struct {
 	id    string    // of the GPU
 	at    time.Time // of the last read that told of it
-	meter energy.Meter
+	meter counter.Wrapping
 	rough bool // the tool was seen to take the unit for unitRough
 	// capacity is the cap that was last told.
 	capacity gpu.Opt[float64]
@@ -108,5 +108,5 @@ func (a *accumulator) read(joules float64, capacity gpu.Opt[float64], now time.T
 	if a.rough {
 		turn = rough
 	}
-	return a.meter.Read(joules, turn, a.capacity, now)
+	return a.meter.Read(joules, turn, counter.MaxPower(a.capacity), now)
 }

@@ -6,7 +6,6 @@ package amdsmi
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -93,10 +92,10 @@ func TestAMDViolations(t *testing.T) {
 		want.Throttle[reason].Active = gpu.Some(true)
 		assert.Equal(t, want.Throttle, d.Throttle, name)
 
-		counted, ok := residencyOf(record{"accumulation_counter": json.Number("9"), name + "_accumulated": json.Number("4")}, time.Time{})
+		counted, ok := looksOf(record{"accumulation_counter": json.Number("9"), name + "_accumulated": json.Number("4")})
 		assert.True(t, ok)
 		for i, v := range violations {
-			assert.Equal(t, v.reason == reason, counted.counts[i].Known(), name)
+			assert.Equal(t, v.reason == reason, counted.Limiters[i].Known(), name)
 		}
 	}
 }

@@ -9,11 +9,11 @@ func (s *AMD) Reset() {
 	clear(s.refused)
 	clear(s.passing)
 	clear(s.exceptions)
-	s.strikes, s.version, s.listed, s.static, s.idle, s.scale = 0, "", nil, nil, idle{}, scaleUnknown
+	s.strikes, s.version, s.listed, s.static, s.retry, s.scale = 0, "", nil, nil, retry{}, scaleUnknown
 }
 
 // Reset is that of AMD.
 func (s *ROCm) Reset() {
 	clear(s.refused)
-	s.reads, s.idle = 0, idle{}
+	s.reads, s.retry = 0, retry{}
 }

@@ -28,9 +28,9 @@ type ROCm struct {
 
 	refused map[string]bool // options that this version does not know
 	reads   int             // since refused was last emptied
-	seen    seen
+	known   knownGPUs
 	energy  accumulators
-	idle    idle
+	retry   retry
 	node    gpu.Node
 }
 
@@ -43,7 +43,7 @@ func NewROCm(_ *ROCmConfig, runner command.Runner, want gpu.Group, opts ...Optio
 		want:    want,
 		now:     time.Now,
 		refused: make(map[string]bool),
-		seen:    newSeen(command.ROCmSMI),
+		known:   newKnownGPUs(command.ROCmSMI),
 		energy:  make(accumulators),
 	}
 	for _, opt := range opts {
@@ -59,7 +59,7 @@ func (*ROCm) Close() error { return nil }
 // that it printed nothing that can be read.
 func (s *ROCm) Read(ctx context.Context) (*gpu.Node, error) {
 	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
-	if s.idle.skip() {
+	if !s.retry.Due(s.node.Time) {
 		return s.nothing(), nil
 	}
 	if s.reads++; s.reads > forgetAfter {
@@ -73,7 +73,7 @@ func (s *ROCm) Read(ctx context.Context) (*gpu.Node, error) {
 	if len(out.cards) == 0 {
 		return s.noCards(out)
 	}
-	s.idle.succeeded()
+	s.retry = retry{}
 	if out.err != nil {
 		s.problem(gpu.ProblemQuantity, "output", fmt.Errorf("rocm-smi, exit code %d: %w; the cards before that were read", out.exitCode, out.err))
 	}
@@ -142,7 +142,7 @@ func (s *ROCm) notRun(err error) (*gpu.Node, error) {
 	if err == nil {
 		err = errors.New("no result")
 	}
-	return s.seen.notRun(&s.node, fmt.Errorf("rocm_smi: %w", err))
+	return s.known.notRun(&s.node, fmt.Errorf("rocm_smi: %w", err))
 }
 
 // noCards returns what is known when rocm-smi ended without a card.
@@ -152,15 +152,15 @@ func (s *ROCm) noCards(out *rocmOutput) (*gpu.Node, error) {
 	if !absent && !errors.Is(err, errAccess) {
 		return nil, fmt.Errorf("rocm_smi: %w", err)
 	}
-	s.idle.failed(err, absent)
+	s.retry.failed(s.node.Time, err, absent)
 	return s.nothing(), nil
 }
 
 // nothing returns a node without devices that can be read.
 func (s *ROCm) nothing() *gpu.Node {
-	s.problem(gpu.ProblemSource, "rocm-smi", s.idle.reason)
+	s.problem(gpu.ProblemSource, "rocm-smi", s.retry.reason)
 	s.energy.missed(s.node.Time)
-	return s.seen.nothing(&s.node, &s.idle)
+	return s.known.noDevices(&s.node, s.retry.reason, s.retry.absent)
 }
 
 // fill makes the node of the cards.
@@ -181,14 +181,10 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 		e.device.Errors = append(e.device.Errors, tables.errors[e.index]...)
 		entries = append(entries, e)
 	}
-	s.seen.ids.complete(entries, complete)
-	a := arrange(entries)
-	s.node.Devices = a.devices
+	s.known.ids.complete(entries, complete)
+	leaves := s.known.list(&s.node, gpusOf(entries))
 	s.energy.unwrap(s.node.Devices, s.node.Time)
 	s.energy.missed(s.node.Time)
-	for _, id := range a.clashes {
-		s.node.Problems = append(s.node.Problems, gpu.Problem{Device: id, What: "identity", Err: errClash})
-	}
 	if out.lowPower {
 		s.problem(gpu.ProblemQuantity, "low power", errors.New("a GPU is asleep, and rocm-smi shows no temperatures, power and clocks of it"))
 	}
@@ -197,17 +193,19 @@ func (s *ROCm) fill(out *rocmOutput, tables *rocmTables) {
 	}
 	last := len(entries) - 1
 	// Where the list ended early, partitions of the last GPU may be missing in it; without a mode it is not known whether it is divided.
-	doubtful := out.err != nil && last >= 0 && entries[last].profile == "" && !a.leaves[entries[last].index].at.Partition.Known()
+	doubtful := out.err != nil && last >= 0 && entries[last].profile == "" && !leaves[entries[last].index].at.Partition.Known()
 	if doubtful {
-		delete(a.leaves, entries[last].index)
+		delete(leaves, entries[last].index)
 	}
-	s.processes(out, tables, a.leaves)
+	s.processes(out, tables, leaves)
 	for i := range s.node.Devices {
 		if d := &s.node.Devices[i]; doubtful && d.Index == entries[last].device.Index {
 			d.ProcessesUnread = true
 		}
 	}
-	s.seen.update(&s.node, a.gpus, complete)
+	if complete {
+		s.known.addLost(&s.node)
+	}
 }
 
 // processes adds the processes to the node.

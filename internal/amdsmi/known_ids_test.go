@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-func TestIdentities(t *testing.T) {
+func TestKnownIDs(t *testing.T) {
 	t.Parallel()
 	at := func(bus, function uint32, unique string) entry {
 		return entry{address: address{bus: bus, function: function}, unique: unique}
@@ -37,7 +37,7 @@ func TestIdentities(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			ids := make(identities)
+			ids := make(knownIDs)
 			ids.complete(tt.before, true)
 			ids.complete(tt.after, true)
 			got := make([]string, 0, len(tt.after))
@@ -50,14 +50,14 @@ func TestIdentities(t *testing.T) {
 
 	// What is gone from a complete list is forgotten; from half a list it may not be gone.
 	for partly, want := range map[bool]string{false: "", true: "c"} {
-		ids := make(identities)
+		ids := make(knownIDs)
 		ids.complete([]entry{at(3, 0, "c")}, true)
 		ids.complete([]entry{at(4, 0, "d")}, !partly)
 		again := []entry{at(3, 0, "")}
 		ids.complete(again, true)
 		assert.Equal(t, want, again[0].unique)
 	}
-	ids := make(identities)
+	ids := make(knownIDs)
 	for i := range uint32(2 * maxDevices) {
 		ids.complete([]entry{at(i+1, 0, "c")}, false)
 		ids.complete([]entry{at(i+1, 0, formatUniqueID(uint64(i)))}, false)

@@ -11,12 +11,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// arrangement is the devices of a machine and which of them the tool's numbers mean.
-type arrangement struct {
-	devices []gpu.Device
-	leaves  map[int]leaf // by the tool's number: the device on which processes run
-	gpus    int64        // physical ones
-	clashes []string     // unique ids that a second GPU claims
+// listedGPU is one physical GPU as a tool lists it.
+type listedGPU struct {
+	devices []gpu.Device // the GPU, where its first partition is listed, and its partitions
+	numbers []int        // the tool's number of each device
 }
 
 // leaf is the device on which a process runs.
@@ -33,67 +31,61 @@ func (l leaf) process(pid int64) gpu.Process {
 	return gpu.Process{PID: pid, Location: l.at, Type: gpu.ProcessCompute}
 }
 
-// arrange makes the devices of the entries. Entries of one GPU become that GPU, with the readings of the package, and a
-// device for each partition with what is its own.
+// gpusOf makes the GPUs of the entries. Entries of one GPU become that GPU, with the readings of the package, and a device for each
+// partition with what is its own.
 //
 // Where the unique id of a GPU was not read, it and its partitions have no ID and no Parent; gpu.Node.CompleteIDs completes
 // them.
-func arrange(entries []entry) arrangement {
-	a := arrangement{
-		devices: make([]gpu.Device, 0, len(entries)),
-		leaves:  make(map[int]leaf, len(entries)),
+func gpusOf(entries []entry) []listedGPU {
+	all := groups(entries)
+	result := make([]listedGPU, 0, len(all))
+	for _, group := range all {
+		result = append(result, gpuOf(group))
 	}
-	taken := make(map[string]bool, len(entries))
-	for _, group := range groups(entries) {
-		n := numbers(group)
-		unique := group[0].unique
-		if unique != "" && taken[unique] {
-			// Two GPUs must never become one, whatever their firmware says.
-			a.clashes = append(a.clashes, unique)
-			unique = ""
-		}
-		taken[unique] = true
-		a.gpus++
-		a.add(group, n, unique)
-	}
-	return a
+	return result
 }
 
-// add adds one GPU.
-func (a *arrangement) add(group []entry, n []int, unique string) {
+// gpuOf makes one GPU of its entries.
+func gpuOf(group []entry) (g listedGPU) {
+	n := numbers(group)
 	first := &group[0]
 	place := board(group).String()
 	divided := len(group) > 1 || partitioned(first.profile)
 	if n[0] == 0 || !divided {
-		first.device.ID = unique
+		first.device.ID = first.unique
 		first.device.Info.Profile = first.profile
 		first.device.Info.PCIAddress = place
 		if !divided {
 			first.device.Info.PCIAddress = first.address.String()
-			a.addLeaf(first.index, &first.device)
 		}
-		a.devices = append(a.devices, first.device)
+		g.add(first.index, first.device)
 	}
 	if !divided {
-		return
+		return g
 	}
 	for i := range group {
-		d := partition(first, &group[i], n[i], unique, place, n[0] == 0)
-		a.devices = append(a.devices, d)
-		a.addLeaf(group[i].index, &d)
+		g.add(group[i].index, partition(first, &group[i], n[i], place, n[0] == 0))
 	}
+	return g
 }
 
-// addLeaf adds the device on which processes run that the tool lists under a number.
-func (a *arrangement) addLeaf(index int, d *gpu.Device) {
-	if d.ID != "" || d.Info.PCIAddress != "" {
-		a.leaves[index] = leaf{id: d.ID, at: d.Location()}
+func (g *listedGPU) add(number int, d gpu.Device) {
+	g.devices, g.numbers = append(g.devices, d), append(g.numbers, number)
+}
+
+// addLeaves adds the devices on which processes run, by the tool's numbers. A partition's number is its GPU's too where it is the first.
+func (g *listedGPU) addLeaves(leaves map[int]leaf) {
+	for i := range g.devices {
+		d := &g.devices[i]
+		if d.ID != "" || d.Info.PCIAddress != "" {
+			leaves[g.numbers[i]] = leaf{id: d.ID, at: d.Location()}
+		}
 	}
 }
 
 // partition makes the device of one partition. The entry of partition 0, where it is listed, speaks for the whole package;
 // what others show of power, temperatures and the like is the package's too (until ROCm 6.4.0) or nothing.
-func partition(first, e *entry, n int, unique, place string, listed bool) gpu.Device {
+func partition(first, e *entry, n int, place string, listed bool) gpu.Device {
 	d := gpu.Device{
 		Name:      e.device.Name,
 		Model:     e.device.Model,
@@ -109,7 +101,7 @@ func partition(first, e *entry, n int, unique, place string, listed bool) gpu.De
 			NUMANode:          first.device.Info.NUMANode,
 		},
 	}
-	if unique != "" {
+	if unique := first.unique; unique != "" {
 		d.ID, d.Parent = unique+"/"+strconv.Itoa(n), unique
 	}
 	if d.Model == "" {

@@ -3,13 +3,13 @@
 
 package amdsmi
 
-// identities are the unique ids that were read, by the PCI address of the device that told them. A GPU that is being reset
+// knownIDs are the unique ids that were read, by the PCI address of the device that told them. A GPU that is being reset
 // refuses to tell its own, and must not become another one for that read.
-type identities map[address]string
+type knownIDs map[address]string
 
 // complete gives the entries whose unique id was not read the one that was last told at their address, as long as the address
 // stays listed and no other device tells that id. listed: the entries are all that there are.
-func (m identities) complete(entries []entry, listed bool) {
+func (m knownIDs) complete(entries []entry, listed bool) {
 	told := make(map[string]address, len(entries))
 	present := make(map[address]bool, len(entries))
 	for i := range entries {

@@ -17,7 +17,6 @@ var (
 	errNoDriver = errors.New("the amdgpu driver is not loaded")
 	errNoDevice = errors.New("the driver has no GPU")
 	errAccess   = errors.New("not permitted")
-	errClash    = errors.New("two GPUs show the same unique id: the second is identified by its PCI address")
 )
 
 // failure words why a tool gave no devices, from what it printed.
