@@ -81,7 +81,7 @@ func TestAMDReadsStaticWhenDevicesChange(t *testing.T) {
 	lost := device(t, node, "8f1457e2c20f59d2")
 	assert.Equal(t, gpu.StateFailed, lost.State())
 
-	// Where static fails at that moment, nothing is kept of what was known under the numbers.
+	// Where static fails at that moment, nothing is kept of what was known under the numbers; the GPU's own identity is.
 	tool.answer = func(args string) (command.Result, error) {
 		if strings.HasPrefix(args, "static") {
 			return fails(1, "", "Traceback\nOSError: static\n")
@@ -90,7 +90,8 @@ func TestAMDReadsStaticWhenDevicesChange(t *testing.T) {
 	}
 	node = read(t, s)
 	d = device(t, node, "8f1457e2c20f59d2")
-	assert.Empty(t, d.Info.Serial)
+	assert.Equal(t, "692347006052", d.Info.Serial)
+	assert.False(t, d.Power.Limit[gpu.LimitMax].Known())
 	assert.Contains(t, problems(node), "amd-smi static: ")
 	tool.runs = nil
 	read(t, s)

@@ -35,6 +35,7 @@ func (k *knownGPUs) list(node *gpu.Node, listed []listedGPU) (leaves map[int]lea
 	for i := range listed {
 		g := &listed[i]
 		id := cmp.Or(g.devices[0].Parent, g.devices[0].ID)
+		k.gpus.Complete(g.devices)
 		_, err := k.gpus.Record(g.devices)
 		if err != nil {
 			node.Problems = append(node.Problems, gpu.Problem{Device: id, What: "identity", Err: fmt.Errorf("%s: %w", k.tool, err)})

@@ -8,6 +8,7 @@
 //
 //	inv.Begin(now)
 //	for each GPU that is listed:
+//		inv.Complete(devices) // where an answer may lack what an earlier one had
 //		known, err := inv.Record(devices) // err: another GPU has its ID, or it is listed twice
 //		known.State = …                   // what the source itself keeps of a GPU
 //	for each GPU that is there and was not read (a call hangs):
@@ -116,6 +117,32 @@ func (v *Inventory[S]) Find(id, address string) *Known[S] {
 		}
 	}
 	return found
+}
+
+// Complete fills in what a listed GPU and its partitions lack of what is known of them: an answer may leave out a name or a serial number
+// that an earlier one had. A partition profile is filled in where the GPU is divided into as many partitions as before.
+func (v *Inventory[S]) Complete(devices []gpu.Device) {
+	k := v.Find(idOf(devices), addressOf(devices))
+	if k == nil {
+		return
+	}
+	for i := range devices {
+		d := &devices[i]
+		at := slices.IndexFunc(k.Devices, func(o gpu.Device) bool { return o.ID == d.ID && o.Partition == d.Partition })
+		if at < 0 {
+			continue
+		}
+		known := &k.Devices[at]
+		d.Model = cmp.Or(d.Model, known.Model)
+		d.Info.Serial = cmp.Or(d.Info.Serial, known.Info.Serial)
+		d.Info.DriverVersion = cmp.Or(d.Info.DriverVersion, known.Info.DriverVersion)
+		d.Info.FirmwareVersion = cmp.Or(d.Info.FirmwareVersion, known.Info.FirmwareVersion)
+		d.Info.ComputeCapability = cmp.Or(d.Info.ComputeCapability, known.Info.ComputeCapability)
+		d.Info.NUMANode = d.Info.NUMANode.Or(known.Info.NUMANode)
+		if len(devices) == len(k.Devices) {
+			d.Info.Profile = cmp.Or(d.Info.Profile, known.Info.Profile)
+		}
+	}
 }
 
 // Record takes note of a GPU that this read lists: the GPU itself, its partitions, or both. It returns what is known of it; nil where it

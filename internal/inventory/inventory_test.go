@@ -126,6 +126,45 @@ func TestAddTo(t *testing.T) {
 	}
 }
 
+func TestComplete(t *testing.T) {
+	info := gpu.Info{
+		Serial: "7", DriverVersion: "6.8", FirmwareVersion: "113", PCIAddress: "03", Profile: "DPX", ComputeCapability: "gfx942", NUMANode: gpu.Some[int64](1),
+	}
+	whole := func() []gpu.Device {
+		return []gpu.Device{
+			{ID: "a", Model: "MI300X", Info: info},
+			{ID: "a/0", Parent: "a", Partition: gpu.Some(0), Model: "partition", Info: info},
+			{ID: "a/1", Parent: "a", Partition: gpu.Some(1), Model: "partition", Info: info},
+		}
+	}
+	bare := func(n int) []gpu.Device {
+		devices := whole()[:n]
+		for i := range devices {
+			devices[i].Model, devices[i].Info = "", gpu.Info{PCIAddress: "03"}
+		}
+		return devices
+	}
+	m := newMachine(t)
+	devices := bare(3)
+	m.Complete(devices)
+	assert.Equal(t, bare(3), devices, "nothing is known yet")
+	m.read(whole())
+	m.Complete(devices)
+	assert.Equal(t, whole(), devices)
+
+	alone := bare(1)
+	m.Complete(alone)
+	assert.Equal(t, "MI300X", alone[0].Model)
+	assert.Empty(t, alone[0].Info.Profile, "it is divided otherwise now")
+	other := []gpu.Device{{ID: "b", Model: "MI210", Info: gpu.Info{PCIAddress: "03", Serial: "8"}}}
+	m.Complete(other)
+	assert.Equal(t, gpu.Info{PCIAddress: "03", Serial: "8"}, other[0].Info, "another GPU at the address")
+	read := whole()
+	read[0].Info.Serial = "9"
+	m.Complete(read)
+	assert.Equal(t, "9", read[0].Info.Serial, "what is read holds")
+}
+
 // A container may see a partition without its GPU.
 func TestPartitionsAlone(t *testing.T) {
 	m := newMachine(t)
