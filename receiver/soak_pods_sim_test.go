@@ -239,7 +239,7 @@ func (c *soakCluster) change() string {
 		p := oneOf(c.rng, c.processes...)
 		c.end(func(o *soakProcess) bool { return o == p })
 	case what == 10 && len(c.processes) > 0: // nothing of it can be told
-		require.NoError(c.t, os.RemoveAll(filepath.Join(c.proc, oneOf(c.rng, c.processes...).folder())))
+		c.hide(oneOf(c.rng, c.processes...))
 	case what == 11:
 		c.catchUp()
 	}

@@ -63,11 +63,18 @@ func (c *soakCluster) run(container *soakContainer) {
 	c.write(p.folder()+"cgroup", group)
 }
 
+// hide removes the files of a process. An open stat file of a process that has ended cannot be read, so it is emptied.
+func (c *soakCluster) hide(p *soakProcess) {
+	folder := filepath.Join(c.proc, p.folder())
+	_ = os.Truncate(filepath.Join(folder, "stat"), 0) // it may be hidden already
+	require.NoError(c.t, os.RemoveAll(folder))
+}
+
 // end ends processes.
 func (c *soakCluster) end(which func(*soakProcess) bool) {
 	c.processes = slices.DeleteFunc(c.processes, func(p *soakProcess) bool {
 		if which(p) {
-			require.NoError(c.t, os.RemoveAll(filepath.Join(c.proc, p.folder())))
+			c.hide(p)
 			return true
 		}
 		return false

@@ -21,7 +21,7 @@ const (
 	maxStatus      = 8192
 )
 
-// details is what is kept of a process.
+// details is what the files of a process say, except the stat file.
 type details struct {
 	created     time.Time
 	executable  string
@@ -31,13 +31,13 @@ type details struct {
 	cgroup      string
 }
 
-// begin sets what the stat file tells alone.
-func (d *details) begin(e *entry, boot time.Time) {
-	d.created = startTime(boot, e.start)
-	d.executable = text([]byte(e.name))
+// begin sets the details that the stat file has.
+func (d *details) begin(p *process, boot time.Time) {
+	d.created = startTime(boot, p.start)
+	d.executable = text([]byte(p.name))
 }
 
-// apply completes p.
+// apply sets the details of a process of a node.
 func (d *details) apply(p *gpu.Process) {
 	p.Created = d.created
 	p.Executable = d.executable
@@ -47,38 +47,39 @@ func (d *details) apply(p *gpu.Process) {
 	p.Cgroup = d.cgroup
 }
 
-// readDetails reads what else the machine tells of a process. What cannot be read stays absent, often because the process
-// has another user. Where another process has the number by now, nothing is kept.
-func (r *Reader) readDetails(e *entry, d details) details {
+// readDetails reads the other files of a process. A detail that cannot be read stays empty; often the process belongs to another
+// user. If another process has the PID by now, the result is d.
+func (r *Reader) readDetails(p *process, d details) details {
 	begun := d
 	if r.cgroup {
-		if data, err := readBounded(r.path(e.pid, "cgroup"), maxCgroup); err == nil && len(data) < maxCgroup {
+		if data, err := readBounded(r.path(p.pid, "cgroup"), maxCgroup); err == nil && len(data) < maxCgroup {
 			d.cgroup = text(data)
 		}
 	}
-	if data, err := readBounded(r.path(e.pid, "status"), maxStatus); err == nil {
+	if data, err := readBounded(r.path(p.pid, "status"), maxStatus); err == nil {
 		if uid, ok := effectiveUser(data); ok {
-			d.owner = r.accounts.name(uid)
+			d.owner = r.users.name(uid)
 		}
 	}
-	if target, err := os.Readlink(r.path(e.pid, "exe")); err == nil {
+	if target, err := os.Readlink(r.path(p.pid, "exe")); err == nil {
 		d.executable = text([]byte(path.Base(strings.TrimSuffix(target, " (deleted)"))))
 	}
-	if data, err := readBounded(r.path(e.pid, "cmdline"), maxCommandLine); err == nil {
+	if data, err := readBounded(r.path(p.pid, "cmdline"), maxCommandLine); err == nil {
 		first, _, _ := bytes.Cut(data, []byte{0})
 		d.command = text(first[:min(len(first), maxCommand)])
 		if r.commandLine {
 			d.commandLine = text(bytes.ReplaceAll(bytes.TrimRight(data, "\x00"), []byte{0}, []byte{' '}))
 		}
 	}
-	// A buffer of its own: a read that comes back late must not write into the one of a later Describe.
-	if s, err := r.readStat(e.pid, make([]byte, len(r.buf))); err != nil || s.start != e.start {
-		return begun
+	if data, err := readBounded(r.path(p.pid, "stat"), maxStat); err == nil {
+		if s, err := parseStat(data); err == nil && s.start == p.start {
+			return d
+		}
 	}
-	return d
+	return begun
 }
 
-// effectiveUser reads the second of the four numbers of the line Uid of proc_pid_status(5).
+// effectiveUser returns the effective user ID: the second number of the line Uid of proc_pid_status(5).
 func effectiveUser(status []byte) (uint32, bool) {
 	for line := range bytes.Lines(status) {
 		if numbers, ok := bytes.CutPrefix(line, []byte("Uid:")); ok {
@@ -96,7 +97,7 @@ func effectiveUser(status []byte) (uint32, bool) {
 	return 0, false
 }
 
-// text makes valid UTF-8 of what a process can set to any bytes: OTLP takes nothing else.
+// text returns valid UTF-8. Processes can set their names to any bytes, and OTLP accepts only valid UTF-8.
 func text(b []byte) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }

@@ -1,9 +1,9 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process completes the processes of a node with what the machine's process table tells of them: when they were
-// started, by which executable, and who runs them.
+// Package process completes the processes of a node with details from the process table of the machine: the start time, the
+// executable and the owner.
 //
-// A driver tells process ids of the machine's first PID namespace. A process table that shows another namespace would
-// give the wrong process under the same number, so it is refused (see Reader).
+// Drivers report process IDs of the first PID namespace of the machine. A process table of another namespace has other processes
+// under the same IDs, so Reader refuses it.
 package process

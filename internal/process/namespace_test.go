@@ -14,17 +14,17 @@ import (
 
 const otherNamespace = "pid:[4026532468]"
 
-// A container's own process table has other processes under the numbers that the driver tells.
+// A container's own process table has other processes under the PIDs that the driver reports.
 func TestContainersProcessTable(t *testing.T) {
 	p := newTable(t)
 	p.namespace(otherNamespace)
-	p.process(2, "kthreadd", 1, "/bin/kthreadd", "kthreadd") // a name proves nothing
+	p.process(2, "kthreadd", 1, "/bin/kthreadd", "kthreadd") // its name proves nothing
 	p.process(10, "a", 1, "/bin/a", "a")
 	r := New(p.root)
 
 	for range 2 {
 		node := describe(r, 10)
-		require.Len(t, node.Problems, 1, "told at every read, so that it is logged once for as long as it stays")
+		require.Len(t, node.Problems, 1, "reported at each read, so that it is logged once while it lasts")
 		assert.Equal(t, gpu.ProblemProcessTable, node.Problems[0].Kind)
 		require.ErrorIs(t, node.Problems[0].Err, errNamespace)
 		require.ErrorContains(t, node.Problems[0].Err, "hostPID: true")
@@ -43,7 +43,7 @@ func TestMountedProcessTable(t *testing.T) {
 	assert.Equal(t, "a", node.Processes[0].Executable)
 }
 
-// NVIDIA's driver tells who asks of the processes in its own PID namespace, whatever process table is mounted there.
+// NVIDIA's driver lists the processes in the PID namespace of the caller, whatever process table is mounted there.
 func TestMountedProcessTableIsNotAll(t *testing.T) {
 	p := newTable(t)
 	p.namespace(otherNamespace)
@@ -60,15 +60,15 @@ func TestMountedProcessTableIsNotAll(t *testing.T) {
 	require.Len(t, problems, 1)
 	assert.Equal(t, gpu.ProblemProcessTable, problems[0].Kind)
 	require.ErrorContains(t, problems[0].Err, "hostPID: true")
-	assert.Empty(t, read(gpu.NVIDIA, 10), "an older driver, which lists them all")
-	assert.Empty(t, read(gpu.AMD), "KFD lists them all")
+	assert.Empty(t, read(gpu.NVIDIA, 10), "an older driver lists all processes")
+	assert.Empty(t, read(gpu.AMD), "KFD lists all processes")
 
 	p.namespace(firstNamespace)
 	r = New(p.root)
 	assert.Empty(t, read(gpu.NVIDIA))
 }
 
-// The machine may hide the processes of other users: those that are seen are described, and it is said that there are more.
+// The machine can hide processes of other users. Visible processes are described, and a problem reports that there are more.
 func TestHiddenProcesses(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")
@@ -100,7 +100,7 @@ func TestNoProcessTable(t *testing.T) {
 	assert.ErrorContains(t, node.Problems[0].Err, "mount the machine's /proc")
 }
 
-// The mount may come late.
+// The process table can be mounted late.
 func TestProcessTableAppears(t *testing.T) {
 	p := newTable(t)
 	p.namespace(otherNamespace)

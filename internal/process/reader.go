@@ -4,6 +4,8 @@
 package process
 
 import (
+	"maps"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -14,86 +16,71 @@ import (
 const (
 	defaultRoot = "/proc"
 
-	// detailsWait bounds how long Describe waits for what is read of new processes. Reading a command line takes the lock
-	// of the process's memory map, which a process that is stuck in the driver may hold for ever.
-	detailsWait = time.Second
-	// maxStuck is how many such reads may be outstanding; while they are, no further process is described.
-	maxStuck = 4
-
-	keepFor    = 5 * time.Minute // a process that is not seen for so long is forgotten
-	maxEntries = 8192
+	// keepFor is how long a process that no source reports is kept. Sources that share a Reader report different processes.
+	keepFor = 5 * time.Minute
+	// maxKept bounds the processes that are kept although the current node does not have them.
+	maxKept = 8192
 )
 
-// Reader describes processes. It may be shared by several sources.
+// Reader describes the processes of nodes. Several sources may share it.
 //
-// What is read of a process is kept for as long as its start time and its name stay, so a process that lives on costs at most
-// one small read per Describe, of a file that is kept open, and mostly less (see watch). A process that is not found stays as
-// it is: its fields are absent.
+// Each Describe reads the stat file of each process. The other files are read once, and again when the start time or the name in
+// the stat file has changed: then the PID has a new process, or the process executes another program.
 type Reader struct {
 	root         string
 	commandLine  bool
 	cgroup       bool
 	anyNamespace bool
-	accounts     *accounts
+	users        *passwd
 	wait         time.Duration
 	now          func() time.Time
 
 	mu          sync.Mutex
-	trusted     bool  // the process table was found to be the host's
-	apart       bool  // and this process not to be in its PID namespace
-	hidden      error // that it does not show other users' processes
-	processes   map[int64]*entry
-	generation  uint64
-	swept       time.Time
-	buf         []byte
+	trusted     bool  // the process table is the machine's
+	apart       bool  // this process is not in the PID namespace of the process table
+	hidden      error // the process table hides processes of other users
+	processes   map[int64]*process
 	boot        time.Time
 	bootRead    time.Time
-	outstanding int // reads of details that have not come back
-	open        int // processes with files kept
+	outstanding int // reads of details that have not returned
+	open        int // stat files
 	closed      bool
-
-	ownNamespace func() bool // asked once
-	lives        lives
-	watched      bool // what has ended is known, and the rest goes on
-	turn         turns
+	buf         []byte // of one stat file
 }
 
-// entry is one process, by its start time and its name. The name is part of it because a process that executes another
-// program keeps its start time.
-type entry struct {
-	pid        int64
-	start      uint64 // clock ticks since boot
-	name       string
-	generation uint64 // of the Describe that saw it last
-	seen       time.Time
-	found      bool
-	kept       *kept // nil: its stat file is read instead
+// process is what is known of one process.
+type process struct {
+	pid   int64
+	start uint64 // clock ticks since boot
+	name  string // the command name, which changes when the process executes another program
+	seen  time.Time
+	stat  *os.File // nil if it does not stay open
 
-	claimed bool // a read of its details has begun
+	claimed bool // a read of the details has begun
 	details details
 }
 
 // Option changes a Reader.
 type Option func(*Reader)
 
-// WithCommandLine has the whole command line read too. It may hold secrets.
+// WithCommandLine makes the Reader read the full command line. It may contain secrets.
 func WithCommandLine() Option { return func(r *Reader) { r.commandLine = true } }
 
-// WithCgroup has the control groups read too, by which attribution finds the container.
+// WithCgroup makes the Reader read the control groups. Attribution finds the container by them.
 func WithCgroup() Option { return func(r *Reader) { r.cgroup = true } }
 
-// WithAnyNamespace takes the process table as it is, although it is not that of the machine's first PID namespace: for
-// clusters that are nested in one, together with a driver (or a simulator of one) that tells process ids of the same.
+// WithAnyNamespace makes the Reader accept a process table that is not the one of the machine's first PID namespace. It is for
+// clusters nested in a PID namespace whose driver, or simulated driver, reports process IDs of that namespace.
 func WithAnyNamespace() Option { return func(r *Reader) { r.anyNamespace = true } }
 
-// WithPasswd names the file in which user ids are looked up; an empty name leaves them numbers. The default is the
-// machine's own, etc/passwd beside the process table; in a container, whose own file would give the wrong names, none,
-// unless the process table is mounted with the rest of the machine's files (/host/proc and /host/etc/passwd).
+// WithPasswd sets the file that maps user IDs to names. With an empty name, owners are numbers. The default is the machine's own
+// file: etc/passwd next to the process table (/host/etc/passwd for /host/proc). In a container without such a mount there is none,
+// because the container's own file has other users.
 func WithPasswd(file string) Option {
-	return func(r *Reader) { r.accounts = &accounts{file: file} }
+	return func(r *Reader) { r.users = &passwd{file: file} }
 }
 
-// New returns a Reader of the process table at root, /proc if it is empty.
+// New returns a Reader of the process table at root, or at /proc if root is empty.
 func New(root string, options ...Option) *Reader {
 	if root == "" {
 		root = defaultRoot
@@ -102,30 +89,60 @@ func New(root string, options ...Option) *Reader {
 		root:      filepath.Clean(root),
 		wait:      detailsWait,
 		now:       time.Now,
-		processes: make(map[int64]*entry),
-		buf:       make([]byte, 2048),
+		processes: make(map[int64]*process),
+		buf:       make([]byte, maxStat),
 	}
-	r.ownNamespace = sync.OnceValue(func() bool { return ownNamespace(r.root) })
 	for _, option := range options {
 		option(r)
 	}
-	if r.accounts == nil {
-		r.accounts = &accounts{file: defaultPasswd(r.root, inContainer)}
+	if r.users == nil {
+		r.users = &passwd{file: defaultPasswd(r.root, inContainer)}
 	}
 	return r
 }
 
-// Describe completes the node's processes. Where the process table is not the machine's, it describes none and adds a
-// Problem that says so.
+// Describe completes the processes of the node. The fields of a process that is not found stay empty. If the process table is not
+// the machine's, no process is described and the node gets a Problem.
 func (r *Reader) Describe(node *gpu.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.check(node); err != nil {
+		addProblem(node, err)
+		return
+	}
+	now := r.now()
+	found := make(map[int64]*process, len(node.Processes)) // nil for a process that has ended
+	var pending []*process
+	for i := range node.Processes {
+		pid := node.Processes[i].PID
+		if _, done := found[pid]; done {
+			continue // on several devices
+		}
+		p := r.look(pid, now)
+		found[pid] = p
+		if p != nil && !p.claimed {
+			pending = append(pending, p)
+		}
+	}
+	r.forget(now)
+	if len(pending) > 0 {
+		if err := r.readDetailsOf(pending, now); err != nil {
+			addProblem(node, err)
+		}
+	}
+	for i := range node.Processes {
+		if p := found[node.Processes[i].PID]; p != nil {
+			p.details.apply(&node.Processes[i])
+		}
+	}
+}
 
+// check returns an error if the process table must not be used, and adds a Problem if it does not have every process.
+func (r *Reader) check(node *gpu.Node) error {
 	if !r.trusted && !r.anyNamespace {
 		first, err := checkNamespace(r.root)
 		if err != nil {
-			node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
-			return
+			return err
 		}
 		r.trusted, r.apart = true, !first
 		if first {
@@ -133,101 +150,61 @@ func (r *Reader) Describe(node *gpu.Node) {
 		}
 	}
 	if r.hidden != nil {
-		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: r.hidden})
+		addProblem(node, r.hidden)
 	}
+	// Older NVIDIA drivers list all processes in any PID namespace, and so does KFD.
 	if r.apart && node.Vendor == gpu.NVIDIA && len(node.Processes) == 0 {
-		// Older drivers list all, wherever they are asked; so does KFD.
-		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: errUnlisted})
+		addProblem(node, errUnlisted)
 	}
-
-	r.generation++
-	now := r.now()
-	r.watch()
-	var pending []*entry
-	for i := range node.Processes {
-		e := r.look(node.Processes[i].PID, now)
-		if e.found && !e.claimed {
-			pending = append(pending, e)
-		}
-	}
-	r.sweep(now)
-	if len(pending) > 0 {
-		if err := r.fill(pending, now); err != nil {
-			node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
-		}
-	}
-	for i := range node.Processes {
-		p := &node.Processes[i]
-		if e := r.processes[p.PID]; e != nil && e.found {
-			e.details.apply(p)
-		}
-	}
+	return nil
 }
 
-// look finds a process and tells from its start time and name whether it is still the one that was described.
-func (r *Reader) look(pid int64, now time.Time) *entry {
-	e := r.processes[pid]
-	if e != nil && e.generation == r.generation {
-		return e // on several devices
+func addProblem(node *gpu.Node, err error) {
+	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
+}
+
+// look returns the process that has the PID now, or nil if there is none.
+func (r *Reader) look(pid int64, now time.Time) *process {
+	p := r.processes[pid]
+	var file *os.File
+	if p != nil {
+		file, p.stat = p.stat, nil
 	}
-	if e != nil && e.found && r.unchanged(e) {
-		e.generation, e.seen = r.generation, now
-		return e
-	}
-	r.release(e)
-	var kept *kept
-	if e == nil || e.found {
-		kept = r.keep(pid)
-	}
-	s, err := r.readStat(pid, r.buf)
-	if _, alive := kept.name(make([]byte, longestName)); kept != nil && (err != nil || !alive) {
-		// Only a process that was there before and after its stat file was read is known to be the one of that file.
-		r.drop(kept)
-		kept = nil
+	s, err := r.readStat(file)
+	if err != nil { // not open, or the process has ended
+		r.closeStat(file)
+		if file, err = r.openStat(pid); err == nil {
+			s, err = r.readStat(file)
+		}
 	}
 	if err != nil {
-		if e == nil {
-			e = &entry{pid: pid}
-			r.processes[pid] = e
-		}
-		*e = entry{pid: pid, generation: r.generation, seen: now}
-		return e
+		r.closeStat(file)
+		delete(r.processes, pid)
+		return nil
 	}
-	if e == nil || !e.found || e.start != s.start || e.name != string(s.name) {
-		// A new entry, never a changed one: a read that is late writes into the old one.
-		e = &entry{pid: pid, start: s.start, name: string(s.name), found: true}
-		r.processes[pid] = e
+	if p == nil || p.start != s.start || p.name != string(s.name) {
+		// A new one: a late read of details writes into the old one.
+		p = &process{pid: pid, start: s.start, name: string(s.name)}
+		r.processes[pid] = p
 	}
-	e.generation, e.seen, e.kept = r.generation, now, kept
-	return e
+	p.seen = now
+	if r.closed || r.open > maxOpen {
+		r.closeStat(file)
+	} else {
+		p.stat = file
+	}
+	return p
 }
 
-// unchanged tells whether a process is still the one that was described.
-func (r *Reader) unchanged(e *entry) bool {
-	if r.goesOn(e) {
-		return true
-	}
-	name, ok := e.kept.name(r.buf)
-	return ok && string(name) == e.name
-}
-
-// sweep forgets the processes that have not been asked for in a while.
-func (r *Reader) sweep(now time.Time) {
-	full := len(r.processes) > maxEntries
-	if !full && now.Sub(r.swept) < keepFor/4 {
-		return
-	}
-	r.swept = now
-	for pid, e := range r.processes {
-		if e.generation == r.generation {
-			continue
+// forget drops the processes that no source has reported for keepFor. If there are more than maxKept, it drops all that the
+// current node does not have.
+func (r *Reader) forget(now time.Time) {
+	tooMany := len(r.processes) > maxKept
+	maps.DeleteFunc(r.processes, func(_ int64, p *process) bool {
+		drop := now.Sub(p.seen) > keepFor || tooMany && !p.seen.Equal(now)
+		if drop {
+			r.closeStat(p.stat)
 		}
-		if now.Sub(e.seen) > keepFor/4 {
-			r.release(e)
-		}
-		if full || now.Sub(e.seen) > keepFor {
-			r.release(e)
-			delete(r.processes, pid)
-		}
-	}
+		return drop
+	})
 }

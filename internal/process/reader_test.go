@@ -5,8 +5,6 @@ package process
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -32,14 +30,14 @@ func TestDescribe(t *testing.T) {
 	}, node.Processes[0])
 }
 
-func TestDescribeWhatIsAskedFor(t *testing.T) {
+func TestDescribeOptions(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "python3", 100, "/usr/bin/python3.11", "python3", "train.py", "--fast")
 
 	node := describe(New(p.root, WithCommandLine(), WithCgroup()), 10)
 	assert.Equal(t, "python3 train.py --fast", node.Processes[0].CommandLine)
 	assert.Equal(t, "0::/system.slice/python3.service\n", node.Processes[0].Cgroup)
-	assert.Equal(t, "1000", node.Processes[0].Owner, "no passwd file: the number")
+	assert.Equal(t, "1000", node.Processes[0].Owner, "without a passwd file, the owner is a number")
 }
 
 func TestDescribeSeveralDevices(t *testing.T) {
@@ -50,7 +48,7 @@ func TestDescribeSeveralDevices(t *testing.T) {
 	assert.Equal(t, node.Processes[0], node.Processes[1])
 }
 
-// What cannot be read is absent, and does not keep the rest from being read.
+// A file that cannot be read makes its own details absent, and no others.
 func TestDescribeUnreadable(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -78,12 +76,12 @@ func TestDescribeNotFound(t *testing.T) {
 	p := newTable(t)
 	r := New(p.root)
 	node := describe(r, 10)
-	assert.Equal(t, nodeOf(10), node, "nothing is told of a process that is not there")
+	assert.Equal(t, nodeOf(10), node, "a process that does not exist")
 
 	p.process(10, "a", 1, "/bin/a", "a")
-	assert.Equal(t, "a", describe(r, 10).Processes[0].Executable, "it has come")
+	assert.Equal(t, "a", describe(r, 10).Processes[0].Executable, "it was started")
 	p.remove("10")
-	assert.Equal(t, nodeOf(10), describe(r, 10), "and gone: what was read is not shown again")
+	assert.Equal(t, nodeOf(10), describe(r, 10), "it has ended: nothing of it is reported again")
 }
 
 func TestDescribeNoBootTime(t *testing.T) {
@@ -95,7 +93,7 @@ func TestDescribeNoBootTime(t *testing.T) {
 	assert.Equal(t, "a", process.Executable)
 }
 
-// A clock that is set moves the time at which the machine was started.
+// Setting the clock moves the boot time.
 func TestDescribeAfterTheClockWasSet(t *testing.T) {
 	p := newTable(t)
 	r := New(p.root)
@@ -109,7 +107,7 @@ func TestDescribeAfterTheClockWasSet(t *testing.T) {
 	}
 }
 
-// A process that lives on costs its stat file alone.
+// Of a process that lives on, only the stat file is read again.
 func TestDescribeKeepsWhatWasRead(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")
@@ -121,7 +119,7 @@ func TestDescribeKeepsWhatWasRead(t *testing.T) {
 	assert.Equal(t, want, describe(r, 10))
 }
 
-// The number of a process is given to another one: only the start time tells.
+// Only the start time shows that another process has the PID.
 func TestDescribePIDReuse(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "python3", 100, "/bin/first", "first")
@@ -137,7 +135,7 @@ func TestDescribePIDReuse(t *testing.T) {
 	assert.Equal(t, "0::/another\n", process.Cgroup)
 }
 
-// Executing another program keeps number and start time.
+// Executing another program keeps the PID and the start time.
 func TestDescribeExec(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "sh", 100, "/bin/sh", "sh")
@@ -169,62 +167,36 @@ func TestDescribeLongCommandLine(t *testing.T) {
 	assert.Len(t, process.CommandLine, maxCommandLine)
 }
 
-func TestSweep(t *testing.T) {
+func TestForget(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")
 	r := New(p.root)
 	now := boot
 	r.now = func() time.Time { return now }
 	describe(r, 10)
-	require.Len(t, r.processes, 1)
 	now = now.Add(keepFor / 2)
-	describe(r)
-	assert.Len(t, r.processes, 1, "another source may still have it")
+	describe(r, 10)
 	now = now.Add(keepFor)
 	describe(r)
+	assert.Len(t, r.processes, 1, "another source may still report it")
+	assert.Equal(t, 1, r.open)
+	now = now.Add(time.Second)
+	describe(r)
 	assert.Empty(t, r.processes)
+	assert.Zero(t, r.open)
 }
 
-func TestSweepWhenFull(t *testing.T) {
+func TestForgetTooMany(t *testing.T) {
 	p := newTable(t)
-	r := New(p.root)
-	pids := make([]int64, maxEntries+1)
-	for i := range pids {
-		pids[i] = int64(i + 1000)
-	}
-	describe(r, pids...)
-	describe(r, 5)
-	assert.Len(t, r.processes, 1)
-}
-
-func TestOwnerNames(t *testing.T) {
-	p := newTable(t)
-	p.passwd("ada:x:1000:1000::/home/ada:/bin/sh\n")
 	p.process(10, "a", 1, "/bin/a", "a")
 	r := New(p.root)
-	assert.Equal(t, "ada", describe(r, 10).Processes[0].Owner)
-
-	p.passwd("grace:x:1000:1000::/home/grace:/bin/sh\n")
-	p.process(11, "b", 1, "/bin/b", "b")
-	assert.Equal(t, "grace", describe(r, 11).Processes[0].Owner, "the file has changed")
-
-	require.NoError(t, os.Remove(filepath.Join(filepath.Dir(p.root), "etc", "passwd")))
-	p.process(12, "c", 1, "/bin/c", "c")
-	assert.Equal(t, "1000", describe(r, 12).Processes[0].Owner, "the file is gone")
-
-	p.passwd("ada:x:1000:1000::/home/ada:/bin/sh\n")
-	p.process(13, "d", 1, "/bin/d", "d")
-	assert.Equal(t, "1000", describe(New(p.root, WithPasswd("")), 13).Processes[0].Owner, "not asked for")
-}
-
-func TestDefaultPasswd(t *testing.T) {
-	yes, no := func() bool { return true }, func() bool { return false }
-	assert.Equal(t, "/etc/passwd", defaultPasswd("/proc", no))
-	assert.Empty(t, defaultPasswd("/proc", yes), "the image's names are not the machine's")
-	assert.Equal(t, "/host/etc/passwd", defaultPasswd("/host/proc", yes))
-}
-
-func TestInContainer(t *testing.T) {
-	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-	assert.True(t, inContainer())
+	now := time.Now()
+	r.now = func() time.Time { return now }
+	for pid := range int64(maxKept) {
+		r.processes[1000+pid] = &process{pid: 1000 + pid, seen: now.Add(-time.Second)}
+	}
+	describe(r)
+	assert.Len(t, r.processes, maxKept)
+	describe(r, 10)
+	assert.Len(t, r.processes, 1, "those of the current node stay")
 }

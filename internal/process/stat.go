@@ -11,23 +11,26 @@ import (
 	"time"
 )
 
-// ticksPerSecond is USER_HZ, in which the kernel tells times to programs; it is 100 wherever the receiver runs.
-const ticksPerSecond = 100
+const (
+	// ticksPerSecond is USER_HZ, the unit of times in the process table. It is 100 on all platforms of the receiver.
+	ticksPerSecond = 100
+	// maxStat is more than a stat file is long.
+	maxStat = 2048
+)
 
 // kernelThread is the flag PF_KTHREAD of include/linux/sched.h. No program can set it.
 const kernelThread = 0x00200000
 
-var errStat = errors.New("not in the format of proc_pid_stat(5)")
+var errStat = errors.New("unexpected format, see proc_pid_stat(5)")
 
-// stat is what is needed of /proc/<pid>/stat.
+// stat is the part of /proc/<pid>/stat that the receiver uses.
 type stat struct {
-	name  []byte // the command name, at most 15 bytes; valid until the next read
+	name  []byte // the command name, at most 15 bytes
 	flags uint64
 	start uint64 // in clock ticks since boot
 }
 
-// parseStat reads a stat file. The name stands in parentheses and may hold anything, parentheses and spaces too, so it
-// ends at the last one.
+// parseStat parses a stat file. The name is in parentheses and ends at the last one: it may contain parentheses and spaces.
 func parseStat(data []byte) (stat, error) {
 	var s stat
 	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
@@ -63,33 +66,19 @@ func parseStat(data []byte) (stat, error) {
 	}
 }
 
-// readStat reads a process's stat file into buf.
-func (r *Reader) readStat(pid int64, buf []byte) (stat, error) {
-	n, err := readFile(r.path(pid, "stat"), buf)
-	if err != nil {
-		return stat{}, err
-	}
-	return parseStat(buf[:n])
-}
-
-func (r *Reader) path(pid int64, file string) string {
-	return r.root + "/" + strconv.FormatInt(pid, 10) + "/" + file
-}
-
-// startTime tells when a process was started that started so many ticks after boot.
+// startTime returns the time that is so many ticks after boot, or the zero time if that is not a start time.
 func startTime(boot time.Time, ticks uint64) time.Time {
-	// More than the age of any machine: not a start time.
+	// No machine is that old.
 	if boot.IsZero() || ticks > ticksPerSecond*3600*24*366*100 {
 		return time.Time{}
 	}
 	return boot.Add(time.Duration(ticks) * (time.Second / ticksPerSecond))
 }
 
-// bootKeep is how long the boot time is taken as read: a clock that is set moves it, and the file is long on a machine
-// with many processors.
+// bootKeep is how long the boot time is kept. It moves when the clock is set. The file is long on machines with many processors.
 const bootKeep = 10 * time.Minute
 
-// bootTime reads when the machine was started (btime of proc_stat(5)); zero if it cannot be read.
+// bootTime returns the time when the machine was started (btime of proc_stat(5)), or the zero time if it cannot be read.
 func (r *Reader) bootTime(now time.Time) time.Time {
 	if !r.boot.IsZero() && now.Sub(r.bootRead) < bootKeep {
 		return r.boot

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// table is a process table in a folder. The machine was started at boot.
+// table is a process table in a folder, of a machine that started at boot.
 type table struct {
 	t    *testing.T
 	root string
@@ -25,7 +25,7 @@ type table struct {
 
 var boot = time.Unix(1_700_000_000, 0)
 
-// newTable returns the process table of a machine, next to an etc folder.
+// newTable returns the process table of a machine.
 func newTable(t *testing.T) *table {
 	t.Helper()
 	p := &table{t: t, root: filepath.Join(t.TempDir(), "proc")}
@@ -50,7 +50,7 @@ func (p *table) link(name, target string) {
 	require.NoError(p.t, os.Symlink(target, file))
 }
 
-// namespace sets the PID namespace that this process seems to be in.
+// namespace sets the PID namespace of this process.
 func (p *table) namespace(link string) { p.link("self/ns/pid", link) }
 
 func (p *table) passwd(content string) {
@@ -65,7 +65,7 @@ func statLine(pid int, name string, flags uint64, start uint64) string {
 		pid, name, pid, pid, flags, start)
 }
 
-// process adds a process that was started so many seconds after boot.
+// process adds a process that started so many seconds after boot.
 func (p *table) process(pid int, name string, second uint64, exe string, args ...string) {
 	p.t.Helper()
 	folder := strconv.Itoa(pid) + "/"
@@ -76,8 +76,10 @@ func (p *table) process(pid int, name string, second uint64, exe string, args ..
 	p.link(folder+"exe", exe)
 }
 
+// remove removes a file, or a process with its files. An open stat file of a process that has ended cannot be read, so it is emptied.
 func (p *table) remove(name string) {
 	p.t.Helper()
+	_ = os.Truncate(filepath.Join(p.root, name, "stat"), 0)
 	require.NoError(p.t, os.RemoveAll(filepath.Join(p.root, name)))
 }
 

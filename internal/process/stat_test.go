@@ -49,34 +49,6 @@ func TestStartTime(t *testing.T) {
 	assert.True(t, startTime(boot, 1<<63).IsZero(), "no time overflows")
 }
 
-func TestEffectiveUser(t *testing.T) {
-	for in, want := range map[string]uint32{
-		"Name:\ta\nUid:\t1\t2\t3\t4\n": 2,
-		"Uid: 0 0 0 0":                 0,
-		"Uid:\t1\t4294967295\t3\t4":    4294967295,
-	} {
-		uid, ok := effectiveUser([]byte(in))
-		assert.True(t, ok, in)
-		assert.Equal(t, want, uid, in)
-	}
-	for _, in := range []string{"", "Uid:\t1", "Uid:\t1\tx", "Uid:\t1\t-1", "Gid:\t1\t2", "Uid:\t1\t4294967296"} {
-		_, ok := effectiveUser([]byte(in))
-		assert.False(t, ok, in)
-	}
-}
-
-func TestParsePasswd(t *testing.T) {
-	names := parsePasswd([]byte("# comment:x:9:9\n" +
-		"root:x:0:0:root:/root:/bin/sh\n" +
-		"toor:x:0:0::/root:/bin/sh\n" +
-		":x:5:5::/:/\n" +
-		"bad:x:minus:5::/:/\n" +
-		"+::::::\n" +
-		"short:x:7\n" +
-		"ada:x:1000:1000:Ada:/home/ada:/bin/sh"))
-	assert.Equal(t, map[uint32]string{0: "root", 1000: "ada"}, names)
-}
-
 func FuzzParseStat(f *testing.F) {
 	f.Add([]byte(statLine(1, "init", 0x400100, 42)))
 	f.Add([]byte("1 (a) S 1 1"))
@@ -85,26 +57,6 @@ func FuzzParseStat(f *testing.F) {
 		s, err := parseStat(data)
 		if err == nil {
 			assert.Contains(t, string(data), "("+string(s.name)+")")
-		}
-	})
-}
-
-func FuzzEffectiveUser(f *testing.F) {
-	f.Add([]byte("Name:\ta\nUid:\t1\t2\t3\t4\n"))
-	f.Add([]byte("Uid:\t1\t4294967296\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if uid, ok := effectiveUser(data); !ok {
-			assert.Zero(t, uid)
-		}
-	})
-}
-
-func FuzzParsePasswd(f *testing.F) {
-	f.Add([]byte("root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/:/\n"))
-	f.Add([]byte("::::\n\xff:x:1:1\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, name := range parsePasswd(data) {
-			assert.NotEmpty(t, name)
 		}
 	})
 }

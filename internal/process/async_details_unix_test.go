@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hang makes a process whose command line cannot be read, as happens to one that is stuck in the driver. The returned
-// function lets the read come back.
+// hang adds a process whose command line cannot be read, like that of a process that hangs in the driver. The returned
+// function makes the read return.
 func (p *table) hang(pid int) (release func()) {
 	p.t.Helper()
 	p.process(pid, "stuck", 1, "/bin/stuck")
@@ -28,7 +28,7 @@ func (p *table) hang(pid int) (release func()) {
 	return func() {
 		p.t.Helper()
 		require.Eventually(p.t, func() bool {
-			// Without a reader this fails; the reader may not have come to it yet.
+			// This fails until there is a reader.
 			f, err := os.OpenFile(pipe, os.O_WRONLY|unix.O_NONBLOCK, 0)
 			if err != nil {
 				return false
@@ -48,13 +48,13 @@ func TestDescribeHungRead(t *testing.T) {
 
 	node := describe(r, 10, 11)
 	require.Len(t, node.Problems, 1)
-	assert.Equal(t, "stuck", node.Processes[0].Executable, "what its stat file tells is there")
+	assert.Equal(t, "stuck", node.Processes[0].Executable, "the details of its stat file")
 	assert.Empty(t, node.Processes[0].Command)
 
 	node = describe(r, 10, 11)
 	assert.Empty(t, node.Problems)
-	assert.Equal(t, "b", node.Processes[1].Command, "the next process is read by the next Describe")
-	assert.Empty(t, node.Processes[0].Command, "the stuck one is not asked again")
+	assert.Equal(t, "b", node.Processes[1].Command, "the next Describe reads the next process")
+	assert.Empty(t, node.Processes[0].Command, "the stuck one is not read again")
 
 	release()
 	require.Eventually(t, func() bool { return describe(r, 10).Processes[0].Command == "late" },
@@ -72,8 +72,8 @@ func TestDescribeManyHungReads(t *testing.T) {
 	}
 	p.process(50, "b", 1, "/bin/b", "b")
 	node := describe(r, 50)
-	require.Len(t, node.Problems, 1, "no further reads are started")
-	require.ErrorContains(t, node.Problems[0].Err, "have not come back")
+	require.Len(t, node.Problems, 1, "no further read begins")
+	require.ErrorContains(t, node.Problems[0].Err, "have not returned")
 	assert.Empty(t, node.Processes[0].Command)
 
 	for _, release := range releases {

@@ -14,9 +14,9 @@ import (
 
 const maxPasswd = 1 << 20
 
-// accounts gives names to user ids from a passwd(5) file, which is read again when it changes. The C library is not
-// asked: it may ask a directory server, without a bound.
-type accounts struct {
+// passwd maps user IDs to names by a passwd(5) file, which is read again when it has changed. The C library would be able to ask a
+// directory server, for an unbounded time.
+type passwd struct {
 	file string
 
 	mu    sync.Mutex
@@ -25,37 +25,37 @@ type accounts struct {
 	names map[uint32]string
 }
 
-// name is the user's name, or its number where the file has none.
-func (a *accounts) name(uid uint32) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.refresh()
-	if name, ok := a.names[uid]; ok {
+// name returns the name of the user, or the user ID as text if the file has no name for it.
+func (p *passwd) name(uid uint32) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refresh()
+	if name, ok := p.names[uid]; ok {
 		return name
 	}
 	return strconv.FormatUint(uint64(uid), 10)
 }
 
-func (a *accounts) refresh() {
-	if a.file == "" {
+func (p *passwd) refresh() {
+	if p.file == "" {
 		return
 	}
-	info, err := os.Stat(a.file)
+	info, err := os.Stat(p.file)
 	if err != nil {
-		a.names, a.mtime = nil, time.Time{}
+		p.names, p.mtime = nil, time.Time{}
 		return
 	}
-	if a.names != nil && info.ModTime().Equal(a.mtime) && info.Size() == a.size {
+	if p.names != nil && info.ModTime().Equal(p.mtime) && info.Size() == p.size {
 		return
 	}
-	data, err := readBounded(a.file, maxPasswd)
+	data, err := readBounded(p.file, maxPasswd)
 	if err != nil {
 		return
 	}
-	a.names, a.mtime, a.size = parsePasswd(data), info.ModTime(), info.Size()
+	p.names, p.mtime, p.size = parsePasswd(data), info.ModTime(), info.Size()
 }
 
-// parsePasswd reads name:password:uid:… lines; the first name of a number counts, as it does for getpwuid(3).
+// parsePasswd parses lines of the form name:password:uid:…. The first name of a user ID counts, as for getpwuid(3).
 func parsePasswd(data []byte) map[uint32]string {
 	names := make(map[uint32]string)
 	for line := range bytes.Lines(data) {
@@ -74,7 +74,7 @@ func parsePasswd(data []byte) map[uint32]string {
 	return names
 }
 
-// defaultPasswd is the machine's passwd file beside its process table, if it is the machine's.
+// defaultPasswd returns the passwd file next to the process table, or none if that file is not the machine's.
 func defaultPasswd(root string, inContainer func() bool) string {
 	if root == defaultRoot && inContainer() {
 		return ""
@@ -82,8 +82,7 @@ func defaultPasswd(root string, inContainer func() bool) string {
 	return filepath.Join(filepath.Dir(root), "etc", "passwd")
 }
 
-// inContainer tells whether this process has other files than the machine, by what Kubernetes, Docker and Podman leave in
-// a container.
+// inContainer reports whether this process has other files than the machine: whether there are traces of Kubernetes, Docker or Podman.
 func inContainer() bool {
 	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
 		return true

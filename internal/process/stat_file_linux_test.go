@@ -1,0 +1,67 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
+}
+
+func TestStatFilesAreClosed(t *testing.T) {
+	r := New("", WithAnyNamespace(), WithCgroup())
+	all, pids := startShells(t, 4)
+	before := openFiles(t)
+	for range 3 {
+		assert.NotEmpty(t, describe(r, pids...).Processes[0].Executable)
+		assert.Equal(t, before+4, openFiles(t), "one for each process, however often it is described")
+	}
+	all[0].rename("another")
+	describe(r, pids...)
+	assert.Equal(t, before+4, openFiles(t), "a process with another name keeps its file")
+
+	all[1].kill()
+	killed := openFiles(t) // without the pipes to the process
+	node := describe(r, pids...)
+	assert.Empty(t, node.Processes[1].Executable)
+	assert.NotEmpty(t, node.Processes[2].Executable)
+	assert.Equal(t, killed-1, openFiles(t), "the file of an ended process is closed")
+	assert.Equal(t, 3, r.open)
+
+	r.Close()
+	assert.Zero(t, r.open)
+	assert.Equal(t, killed-4, openFiles(t))
+	assert.NotEmpty(t, describe(r, pids...).Processes[2].Executable, "a closed Reader still describes")
+	assert.Zero(t, r.open)
+}
+
+func TestStatFileBelongsToOneProcess(t *testing.T) {
+	r := New("", WithAnyNamespace())
+	all, pids := startShells(t, 1)
+	file, err := r.openStat(pids[0])
+	require.NoError(t, err)
+	defer r.closeStat(file)
+	s, err := r.readStat(file)
+	require.NoError(t, err)
+	assert.Equal(t, "before", string(s.name))
+	all[0].kill()
+	_, err = r.readStat(file)
+	require.Error(t, err, "whatever process has the PID now")
+}
+
+func TestNoMoreOpenStatFilesThanAllowed(t *testing.T) {
+	r := New("", WithAnyNamespace())
+	r.open = maxOpen
+	assert.NotEmpty(t, describe(r, int64(os.Getpid())).Processes[0].Executable)
+	assert.Equal(t, maxOpen, r.open)
+}
