@@ -15,14 +15,14 @@ help: ## list the targets
 
 .PHONY: demo
 demo: otelcol-gpu gpuwatch nvmlsim ## build otelcol-gpu and run it on a simulated node of 8 NVIDIA GPUs
-	@mkdir -p demo-output
-	@NVMLSIM_SCENARIO=$(CURDIR)/test/nvmlsim/scenarios/demo.scenario GPU_NVML_LIBRARY=$(CURDIR)/$(SIM)/libnvidia-ml.so.1 \
+	@umask 077; mkdir -p demo-output; \
+		NVMLSIM_SCENARIO=$(CURDIR)/test/nvmlsim/scenarios/demo.scenario GPU_NVML_LIBRARY=$(CURDIR)/$(SIM)/libnvidia-ml.so.1 \
 		bin/gpuwatch -simulated -run $(DIST) -config config/demo.yaml -log demo-output/collector.log
 
 .PHONY: run
 run: otelcol-gpu gpuwatch ## the same on this machine's own GPUs
-	@mkdir -p demo-output
-	@bin/gpuwatch -run $(DIST) -config config/run.yaml -log demo-output/collector.log
+	@umask 077; mkdir -p demo-output; \
+		bin/gpuwatch -run $(DIST) -config config/run.yaml -log demo-output/collector.log
 
 # ---- build ----
 
@@ -111,6 +111,10 @@ cost: otelcol-gpu nvmlsim ## what the running collector costs, of docs/performan
 cost-floor: nvmlsim ## what it would cost to send the same points without reading them, in turn with reading them
 	scripts/build-floor.sh dist/floor
 	go run ./test/collector/cost -collector dist/floor/otelcol-gpu -floor
+
+.PHONY: delivery
+delivery: otelcol-gpu nvmlsim ## an outage of ten minutes, a restart within it and a SIGTERM after it: no message is lost
+	GPURECEIVER_OUTAGE=10m OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 30m -run TestOutageLosesNothing -v ./test/collector
 
 .PHONY: bench
 bench: ## the benchmarks of docs/performance.md

@@ -10,10 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"go.opentelemetry.io/collector/pdata/pmetric"
@@ -30,6 +32,7 @@ type Sink struct {
 	mu       sync.Mutex
 	messages int
 	last     pmetric.Metrics
+	times    map[pcommon.Timestamp]int
 	bytes    int64
 	events   []plog.LogRecord
 	wrong    []error
@@ -38,7 +41,7 @@ type Sink struct {
 
 // NewSink starts a sink.
 func NewSink() *Sink {
-	s := &Sink{arrived: make(chan struct{}), last: pmetric.NewMetrics()}
+	s := &Sink{arrived: make(chan struct{}), last: pmetric.NewMetrics(), times: map[pcommon.Timestamp]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/metrics", s.takeMetrics)
 	mux.HandleFunc("POST /v1/logs", s.takeLogs)
@@ -61,6 +64,33 @@ func (s *Sink) Messages() (messages int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.messages, s.bytes
+}
+
+// Times counts the messages with metrics by the time of what they report: a message that came twice has 2.
+func (s *Sink) Times() map[pcommon.Timestamp]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.times)
+}
+
+// MessageTime returns the time of the first point of a message.
+func MessageTime(metrics pmetric.Metrics) (pcommon.Timestamp, bool) {
+	for _, resource := range metrics.ResourceMetrics().All() {
+		for _, scope := range resource.ScopeMetrics().All() {
+			for _, m := range scope.Metrics().All() {
+				var points pmetric.NumberDataPointSlice
+				if m.Type() == pmetric.MetricTypeSum {
+					points = m.Sum().DataPoints()
+				} else {
+					points = m.Gauge().DataPoints()
+				}
+				for _, p := range points.All() {
+					return p.Timestamp(), true
+				}
+			}
+		}
+	}
+	return 0, false
 }
 
 // Last is the last message. It is not to be changed.
@@ -113,6 +143,9 @@ func (s *Sink) accept(request pmetricotlp.ExportRequest, length int64) {
 	s.messages++
 	s.bytes += length
 	s.last = request.Metrics()
+	if t, ok := MessageTime(s.last); ok {
+		s.times[t]++
+	}
 	close(s.arrived)
 	s.arrived = make(chan struct{})
 }
@@ -122,16 +155,20 @@ func (s *Sink) takeLogs(w http.ResponseWriter, r *http.Request) {
 	if _, ok := s.read(w, r, request.UnmarshalProto); !ok {
 		return
 	}
+	s.acceptLogs(request.Logs())
+	s.answer(w, plogotlp.NewExportResponse().MarshalProto)
+}
+
+func (s *Sink) acceptLogs(logs plog.Logs) {
 	s.mu.Lock()
-	for _, resource := range request.Logs().ResourceLogs().All() {
+	defer s.mu.Unlock()
+	for _, resource := range logs.ResourceLogs().All() {
 		for _, scope := range resource.ScopeLogs().All() {
 			for _, record := range scope.LogRecords().All() {
 				s.events = append(s.events, record)
 			}
 		}
 	}
-	s.mu.Unlock()
-	s.answer(w, plogotlp.NewExportResponse().MarshalProto)
 }
 
 // read hands the body to unmarshal, and returns how long it was on the wire.

@@ -9,33 +9,51 @@ import (
 	"context"
 	"net"
 
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // the exporter's default compression
 	"google.golang.org/grpc/stats"
 )
 
-// ServeGRPC makes the sink receive metrics over gRPC too, and returns the endpoint for an otlp exporter and how to end it.
+// ServeGRPC makes the sink receive OTLP over gRPC too, and returns the endpoint for an otlp_grpc exporter and how to end it.
 func (s *Sink) ServeGRPC() (endpoint string, stop func(), err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return s.ServeGRPCAt("127.0.0.1:0")
+}
+
+// ServeGRPCAt is ServeGRPC at an address, so that a sink can go away and come back.
+func (s *Sink) ServeGRPCAt(address string) (endpoint string, stop func(), err error) {
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return "", nil, err
 	}
 	server := grpc.NewServer(grpc.StatsHandler(wire{s}))
-	pmetricotlp.RegisterGRPCServer(server, &grpcSink{sink: s})
+	pmetricotlp.RegisterGRPCServer(server, &grpcMetrics{sink: s})
+	plogotlp.RegisterGRPCServer(server, &grpcLogs{sink: s})
 	go func() { _ = server.Serve(listener) }() // until it is stopped
 	return listener.Addr().String(), server.Stop, nil
 }
 
-type grpcSink struct {
+type grpcMetrics struct {
 	pmetricotlp.UnimplementedGRPCServer
 	sink *Sink
 }
 
-// Export takes a message.
-func (g *grpcSink) Export(_ context.Context, request pmetricotlp.ExportRequest) (pmetricotlp.ExportResponse, error) {
+// Export takes a message with metrics.
+func (g *grpcMetrics) Export(_ context.Context, request pmetricotlp.ExportRequest) (pmetricotlp.ExportResponse, error) {
 	g.sink.accept(request, 0)
 	return pmetricotlp.NewExportResponse(), nil
+}
+
+type grpcLogs struct {
+	plogotlp.UnimplementedGRPCServer
+	sink *Sink
+}
+
+// Export takes a message with log records.
+func (g *grpcLogs) Export(_ context.Context, request plogotlp.ExportRequest) (plogotlp.ExportResponse, error) {
+	g.sink.acceptLogs(request.Logs())
+	return plogotlp.NewExportResponse(), nil
 }
 
 // wire counts what comes over gRPC, as it was on the wire.
