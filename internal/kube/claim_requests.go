@@ -5,53 +5,48 @@ package kube
 
 import corev1 "k8s.io/api/core/v1"
 
-// part is a claim of a pod, as one of its containers is given it.
-type part struct{ container, claim string }
+// containerClaim is a claim of a pod as one of its containers has it.
+type containerClaim struct{ container, claim string }
 
-// partsOf returns the requests of claims that containers are given, where that is not the whole claim. Of every container that
-// has a claim the kubelet tells the whole, up to 1.37 at least.
-func partsOf(pod *corev1.Pod) map[part][]string {
-	var parts map[part][]string
-	add := func(of part, request string) {
-		if parts == nil {
-			parts = make(map[part][]string)
+// claimRequests returns the requests of claims that a pod's containers have, where that is not the whole claim; nil if there are none.
+// For a container with a part of a claim, kubelets up to at least 1.37 list the devices of the whole claim.
+func claimRequests(pod *corev1.Pod) map[containerClaim][]string {
+	var requests map[containerClaim][]string
+	add := func(claim containerClaim, request string) {
+		if requests == nil {
+			requests = make(map[containerClaim][]string)
 		}
-		parts[of] = append(parts[of], request)
+		requests[claim] = append(requests[claim], request)
 	}
-	if len(pod.Spec.ResourceClaims) > 0 {
-		for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-			for i := range containers {
-				for _, of := range containers[i].Resources.Claims {
-					if of.Request != "" {
-						add(part{containers[i].Name, claimName(pod, of.Name)}, of.Request)
-					}
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			for _, claim := range containers[i].Resources.Claims {
+				if claim.Request != "" {
+					add(containerClaim{containers[i].Name, claimName(pod, claim.Name)}, claim.Request)
 				}
 			}
 		}
 	}
-	// What containers ask for as of a device plugin may be given by a driver, in one claim of the pod.
+	// A driver may give containers what they request as a device plugin's resource, in one claim of the pod.
 	if extended := pod.Status.ExtendedResourceClaimStatus; extended != nil {
-		for _, of := range extended.RequestMappings {
-			add(part{of.ContainerName, extended.ResourceClaimName}, of.RequestName)
+		for _, mapping := range extended.RequestMappings {
+			add(containerClaim{mapping.ContainerName, extended.ResourceClaimName}, mapping.RequestName)
 		}
 	}
-	return parts
+	return requests
 }
 
-// claimName is the name of the ResourceClaim that a pod calls by a name of its own.
-func claimName(pod *corev1.Pod, own string) string {
+// claimName returns the name of the ResourceClaim that has a local name in a pod; empty if it is not known yet.
+func claimName(pod *corev1.Pod, local string) string {
 	for i := range pod.Spec.ResourceClaims {
-		if of := &pod.Spec.ResourceClaims[i]; of.Name == own && of.ResourceClaimName != nil {
-			return *of.ResourceClaimName
+		if claim := &pod.Spec.ResourceClaims[i]; claim.Name == local && claim.ResourceClaimName != nil {
+			return *claim.ResourceClaimName
 		}
 	}
-	for i := range pod.Status.ResourceClaimStatuses { // it was made from a template
-		if of := &pod.Status.ResourceClaimStatuses[i]; of.Name == own && of.ResourceClaimName != nil {
-			return *of.ResourceClaimName
+	for i := range pod.Status.ResourceClaimStatuses { // made from a template
+		if claim := &pod.Status.ResourceClaimStatuses[i]; claim.Name == local && claim.ResourceClaimName != nil {
+			return *claim.ResourceClaimName
 		}
 	}
 	return ""
 }
-
-// Requests returns the requests of a claim that a container is given; none where it is given the whole claim.
-func (p *Pod) Requests(container, claim string) []string { return p.parts[part{container, claim}] }

@@ -45,7 +45,7 @@ func TestRequests(t *testing.T) {
 	assert.Equal(t, []string{"x"}, stored.Requests("whole", made))
 	assert.Empty(t, stored.Requests("whole", "extended"))
 
-	assert.Nil(t, partsOf(&corev1.Pod{}), "as most pods have none")
+	assert.Nil(t, claimRequests(&corev1.Pod{}), "as most pods have none")
 	assert.Equal(t, &InitDevices{Containers: []string{"init"}, Claims: []InitClaim{{"init", made}}}, stored.Init)
 }
 

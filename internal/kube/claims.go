@@ -12,24 +12,23 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 )
 
-// Claims tells for which of their requests ResourceClaims were given devices, and which for administration (adminAccess): to look
-// after them, beside whoever has them. The kubelet does not tell. Each claim is asked for once, as what it was given does not change
-// while a pod has it. It is not safe for concurrent use.
+// Claims knows for which request a ResourceClaim was given each device, and which devices it has for administration (adminAccess): to
+// look after them, beside those who hold them. The kubelet does not list either. Each claim is requested once, because its devices do
+// not change while a pod has it. Claims is not safe for concurrent use.
 type Claims struct {
 	client   dynamic.Interface
 	resolve  resolveFunc
 	now      func() time.Time
-	resource schema.GroupVersionResource // as it is served; zero before it was looked up
-	known    map[Claim][]given
+	resource schema.GroupVersionResource // resourceclaims as they are served; zero before they were looked up
+	known    map[Claim][]givenDevice
 	failure  error
-	failed   Claim     // of which
-	due      time.Time // when to ask again
+	failed   Claim     // the claim that could not be read
+	due      time.Time // when the next request may be made
 }
 
 // Claim names a ResourceClaim.
@@ -38,33 +37,33 @@ type Claim struct{ Namespace, Name string }
 // ClaimedDevice names a device that a claim was given.
 type ClaimedDevice struct{ Driver, Pool, Device string }
 
-// given is a device that a claim was given for a request.
-type given struct {
+// givenDevice is a device that a claim was given for a request.
+type givenDevice struct {
 	device  ClaimedDevice
 	request string
 	admin   bool
 }
 
-// retryClaims is how long nothing is asked after a failure.
+// retryClaims is how long no request is made after a failure.
 const retryClaims = time.Minute
 
-// NewClaims prepares the asking for claims. It needs get on resourceclaims.
+// NewClaims returns Claims without any claim. They need get on resourceclaims.
 func NewClaims(clients *Clients) *Claims {
 	return &Claims{
 		client:  clients.Dynamic,
 		resolve: (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
 		now:     time.Now,
-		known:   make(map[Claim][]given),
+		known:   make(map[Claim][]givenDevice),
 	}
 }
 
-// Wants tells whether a claim is to be asked for.
+// Wants reports whether a claim is to be requested: it is unknown, and the last failure is long enough ago.
 func (c *Claims) Wants(claim Claim) bool {
 	_, known := c.known[claim]
 	return !known && !c.now().Before(c.due)
 }
 
-// Get requests a claim.
+// Get requests a claim. Err returns why it could not be read.
 func (c *Claims) Get(ctx context.Context, claim Claim) {
 	all, err := c.read(ctx, claim)
 	if err != nil {
@@ -74,8 +73,8 @@ func (c *Claims) Get(ctx context.Context, claim Claim) {
 	c.known[claim], c.failure = all, nil
 }
 
-// Holds tells whether a container that is given these requests of a claim, or the whole where there are none, holds a device by
-// them: not what is there for administration alone, or for other requests. A device of which nothing is known it does.
+// Holds reports whether a container with these requests of a claim, or with the whole claim if there are none, holds a device by it. It
+// does not hold what the claim has for administration or for other requests. It holds a device that the claim is not known to have.
 func (c *Claims) Holds(claim Claim, device ClaimedDevice, requests []string) bool {
 	known := false
 	for _, g := range c.known[claim] {
@@ -89,7 +88,7 @@ func (c *Claims) Holds(claim Claim, device ClaimedDevice, requests []string) boo
 	return !known
 }
 
-// Devices are those that a container holds that is given these requests of a claim, as far as they are known.
+// Devices returns the devices that a container with these requests of a claim holds, as far as they are known.
 func (c *Claims) Devices(claim Claim, requests []string) []ClaimedDevice {
 	var devices []ClaimedDevice
 	for _, g := range c.known[claim] {
@@ -100,22 +99,22 @@ func (c *Claims) Devices(claim Claim, requests []string) []ClaimedDevice {
 	return devices
 }
 
-func (g *given) holds(requests []string) bool {
+func (g *givenDevice) holds(requests []string) bool {
 	return !g.admin && (len(requests) == 0 || slices.Contains(requests, g.request))
 }
 
-// Keep forgets the claims that are not to be kept.
+// Keep forgets the claims that are not kept.
 func (c *Claims) Keep(kept func(Claim) bool) {
-	maps.DeleteFunc(c.known, func(claim Claim, _ []given) bool { return !kept(claim) })
+	maps.DeleteFunc(c.known, func(claim Claim, _ []givenDevice) bool { return !kept(claim) })
 	if c.failure != nil && !kept(c.failed) {
 		c.failure = nil
 	}
 }
 
-// Err tells why claims could not be read of late.
+// Err returns why a claim could not be read lately; nil if all could.
 func (c *Claims) Err() error { return c.failure }
 
-func (c *Claims) read(ctx context.Context, claim Claim) ([]given, error) {
+func (c *Claims) read(ctx context.Context, claim Claim) ([]givenDevice, error) {
 	resource := schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}
 	if c.resource.Empty() {
 		mapping, err := c.resolve(ctx, resource)
@@ -124,37 +123,35 @@ func (c *Claims) read(ctx context.Context, claim Claim) ([]given, error) {
 		}
 		c.resource = mapping.Resource
 	}
-	var later time.Duration // an API server that asks to be left alone is not waited for
-	object, err := c.client.Resource(c.resource).Namespace(claim.Namespace).
-		Get(context.WithValue(ctx, onceKey{}, &later), claim.Name, metav1.GetOptions{})
+	object, _, err := getOnce(ctx, c.client.Resource(c.resource).Namespace(claim.Namespace), claim.Name)
 	switch {
 	case err == nil:
-		return allGiven(object), nil
+		return givenDevices(object), nil
 	case notServed(err):
-		c.resource = schema.GroupVersionResource{} // it may be served in another version by now
+		c.resource = schema.GroupVersionResource{} // it may be served in another version now
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	}
-	hint := "until it is known, a claim with adminAccess counts as one that holds its devices, and one in parts as the whole"
+	hint := "until then, a claim with adminAccess counts as one that holds its devices, and a part of a claim as the whole"
 	if apierrors.IsForbidden(err) {
 		hint = "grant get on " + resource.String() + "; " + hint
 	}
 	return nil, fmt.Errorf("kube: get %s %s/%s: %w; %s", resource, claim.Namespace, claim.Name, err, hint)
 }
 
-// allGiven returns the devices that a claim was given.
-func allGiven(claim *unstructured.Unstructured) []given {
+// givenDevices returns the devices that a claim was given.
+func givenDevices(claim *unstructured.Unstructured) []givenDevice {
 	results, _, _ := unstructured.NestedSlice(claim.Object, "status", "allocation", "devices", "results")
-	all := make([]given, 0, len(results))
+	all := make([]givenDevice, 0, len(results))
 	for _, object := range results {
 		result, _ := object.(map[string]any)
-		var g given
+		var g givenDevice
 		g.device.Driver, _ = result["driver"].(string)
 		g.device.Pool, _ = result["pool"].(string)
 		g.device.Device, _ = result["device"].(string)
 		g.admin, _ = result["adminAccess"].(bool)
 		request, _ := result["request"].(string)
-		g.request, _, _ = strings.Cut(request, "/") // behind it is which of its alternatives was taken
+		g.request, _, _ = strings.Cut(request, "/") // the alternative that was taken follows
 		all = append(all, g)
 	}
 	return all

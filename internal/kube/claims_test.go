@@ -124,7 +124,7 @@ func TestClaimOfAnyShape(t *testing.T) {
 		map[string]any{"allocation": map[string]any{"devices": map[string]any{"results": "text"}}},
 		map[string]any{"allocation": map[string]any{"devices": map[string]any{"results": []any{"text", nil, map[string]any{"driver": true, "request": int64(1), "adminAccess": "true"}}}}},
 	} {
-		for _, g := range allGiven(&unstructured.Unstructured{Object: map[string]any{"status": status}}) {
+		for _, g := range givenDevices(&unstructured.Unstructured{Object: map[string]any{"status": status}}) {
 			assert.False(t, g.admin)
 		}
 	}

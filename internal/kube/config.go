@@ -10,46 +10,45 @@ import (
 	"strings"
 )
 
-// AuthType is how the API server is found and how the receiver says who it is.
+// AuthType is how the API server is found and how the receiver authenticates.
 type AuthType string
 
-// The ways, as in the Collector's other Kubernetes components.
+// The types, as in the Collector's other Kubernetes components.
 const (
 	// AuthServiceAccount uses the service account of the pod that the Collector runs in. It is the default.
 	AuthServiceAccount AuthType = "serviceAccount"
 	// AuthKubeConfig uses the kubeconfig file of the user: $KUBECONFIG, or ~/.kube/config.
 	AuthKubeConfig AuthType = "kubeConfig"
-	// AuthNone says nothing of who is asking.
+	// AuthNone does not authenticate.
 	AuthNone AuthType = "none"
 )
 
-// Config says how a cluster's API is reached: by auth_type, or by endpoint, token_file and ca_file.
+// Config is how a cluster's API is reached: by auth_type, or by endpoint, token_file and ca_file.
 type Config struct {
-	// AuthType is serviceAccount (default), kubeConfig or none. It is left out where token_file is given.
+	// AuthType is serviceAccount (default), kubeConfig or none; empty with token_file.
 	AuthType AuthType `mapstructure:"auth_type"`
-	// Context is the context of the kubeconfig file; its current one by default.
+	// Context is a context of the kubeconfig file; the current one by default.
 	Context string `mapstructure:"context"`
 
 	// Endpoint is the API server's URL.
 	Endpoint string `mapstructure:"endpoint"`
 	// TokenFile holds the bearer token. It is read again, within a minute, when it changes.
 	TokenFile string `mapstructure:"token_file"`
-	// CAFile holds the certificates by which the API server's is checked; the system's by default.
+	// CAFile holds the certificate authorities for the API server's certificate; the system's by default.
 	CAFile string `mapstructure:"ca_file"`
-	// InsecureSkipVerify leaves the API server's certificate unchecked.
+	// InsecureSkipVerify does not verify the API server's certificate.
 	InsecureSkipVerify bool `mapstructure:"insecure_skip_verify"`
 
-	// AllowExecCredentials lets a kubeconfig file start the program that it names to get credentials.
+	// AllowExecCredentials allows a kubeconfig file to start the program that it names for credentials.
 	AllowExecCredentials bool `mapstructure:"allow_exec_credentials"`
 
-	// QPS and Burst bound the requests to the API server; client-go's defaults (5 and 10) where they are 0.
+	// QPS and Burst bound the requests to the API server, per second; 0 selects client-go's defaults (5 and 10).
 	QPS   float32 `mapstructure:"kube_api_qps"`
 	Burst int     `mapstructure:"kube_api_burst"`
 }
 
-// Check tells what is wrong with the configuration, each message with the key that it is about. It is for the Validate of
-// the configuration that this one is squashed into: as a Validate of its own, the Collector would call it by the name of
-// a Go field, which is no key.
+// Check checks the configuration. Each error has its key. It is for the Validate of the configuration that embeds this one: the
+// Collector would report the error of a Validate here with the name of a Go field, which is not a key.
 func (c *Config) Check() error {
 	return errors.Join(c.validateAuth(), c.validateEndpoint(), c.validateLimits())
 }
@@ -90,7 +89,7 @@ func (c *Config) validateEndpoint() error {
 	}
 	u, err := url.Parse(c.Endpoint)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil {
-		return fmt.Errorf("endpoint: %q is no address of an API server; it is to look like https://host:6443", withoutPassword(c.Endpoint))
+		return fmt.Errorf("endpoint: %q is not the address of an API server, such as https://host:6443", withoutPassword(c.Endpoint))
 	}
 	switch {
 	case c.AuthType == AuthNone && c.TokenFile != "":
@@ -98,14 +97,14 @@ func (c *Config) validateEndpoint() error {
 	case c.AuthType == AuthNone:
 		return nil
 	case c.TokenFile == "":
-		return fmt.Errorf("token_file: must be set with endpoint, or auth_type be %s", AuthNone)
+		return fmt.Errorf("token_file: must be set with endpoint, unless auth_type is %s", AuthNone)
 	case u.Scheme != "https":
-		return errors.New("endpoint: must be https where a token is sent")
+		return errors.New("endpoint: must be https if a token is sent")
 	}
 	return nil
 }
 
-// withoutPassword is an address for the log.
+// withoutPassword returns an address for the log.
 func withoutPassword(address string) string {
 	if u, err := url.Parse(address); err == nil {
 		return u.Redacted()
@@ -127,14 +126,14 @@ func (c *Config) validateLimits() error {
 	return errors.Join(errs...)
 }
 
-// Warnings tells what is allowed, but ought to be known; for the log, once, at start.
+// Warnings returns what is allowed but risky, for the log at start.
 func (c *Config) Warnings() []string {
 	var warnings []string
 	if c.InsecureSkipVerify || (c.AuthType == AuthNone && c.Endpoint == "") {
-		warnings = append(warnings, "the API server's certificate is not checked: whoever stands in between can read and change what is asked")
+		warnings = append(warnings, "the API server's certificate is not verified: anyone on the network path can read and change the traffic")
 	}
 	if c.AllowExecCredentials {
-		warnings = append(warnings, "the kubeconfig file may start any program that it names")
+		warnings = append(warnings, "the kubeconfig file can start any program that it names")
 	}
 	return warnings
 }

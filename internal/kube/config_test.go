@@ -38,9 +38,9 @@ func TestCheck(t *testing.T) {
 		{"no token", Config{Endpoint: "https://a"}, "token_file: must be set"},
 		{"token and none", Config{AuthType: AuthNone, Endpoint: "https://a", TokenFile: "/t"}, "token_file: is not allowed"},
 		{"token in the clear", Config{Endpoint: "http://a", TokenFile: "/t"}, "endpoint: must be https"},
-		{"no address", Config{Endpoint: "a:6443", TokenFile: "/t"}, `endpoint: "a:6443" is no address`},
-		{"password", Config{Endpoint: "https://u:p@a", TokenFile: "/t"}, `endpoint: "https://u:xxxxx@a" is no address`},
-		{"password, garbled", Config{Endpoint: "https://u:p%zz@a", TokenFile: "/t"}, `endpoint: "…@a" is no address`},
+		{"no address", Config{Endpoint: "a:6443", TokenFile: "/t"}, `endpoint: "a:6443" is not the address`},
+		{"password", Config{Endpoint: "https://u:p@a", TokenFile: "/t"}, `endpoint: "https://u:xxxxx@a" is not the address`},
+		{"password, garbled", Config{Endpoint: "https://u:p%zz@a", TokenFile: "/t"}, `endpoint: "…@a" is not the address`},
 		{"rate", Config{QPS: -1}, "kube_api_qps: -1 is negative"},
 		{"burst", Config{Burst: -1}, "kube_api_burst: -1 is negative"},
 	}

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// maxStuck bounds the requests that wait for a program at a time.
+	// maxStuck bounds the requests that wait for a credential program.
 	maxStuck = 1024
-	// stuckWait is how long a request may take to end after its context. One that waits for the API server takes no time.
+	// stuckWait is how long a request may take to end after its context. A request that waits for the API server ends immediately.
 	stuckWait = 200 * time.Millisecond
 )
 
-// ErrCredentials is that a program which was started for credentials has not ended.
-var ErrCredentials = errors.New("the program that the kubeconfig file has started for credentials does not end; " +
+// ErrCredentials is the error of a request that waited for a credential program which does not end.
+var ErrCredentials = errors.New("the credential program of the kubeconfig file does not end; " +
 	"run it by hand to see what it waits for, or use token_file")
 
-// HTTPClient returns what a cluster is asked with. It is rest.HTTPClientFor, but that a request ends with its context also where
-// the kubeconfig has a program started for credentials.
+// HTTPClient returns a client for a cluster: that of rest.HTTPClientFor, whose requests also end with their context where the kubeconfig
+// file names a credential program.
 func HTTPClient(config *rest.Config) (*http.Client, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -36,8 +36,8 @@ func HTTPClient(config *rest.Config) (*http.Client, error) {
 	return &http.Client{Transport: Leaving(config)(client.Transport), Timeout: client.Timeout}, nil
 }
 
-// Leaving returns what makes a transport leave a request behind that waits for a program which was started for credentials.
-// client-go waits for its end without a bound, whatever becomes of the request, and all others meanwhile wait with it.
+// Leaving returns a wrapper for a transport that gives up requests which wait for a credential program. client-go waits for the
+// program's end without a bound, whatever happens to the request, and all other requests wait as well.
 func Leaving(config *rest.Config) transport.WrapperFunc {
 	if config.ExecProvider == nil {
 		return func(next http.RoundTripper) http.RoundTripper { return next }
@@ -48,7 +48,7 @@ func Leaving(config *rest.Config) transport.WrapperFunc {
 
 type leaving struct {
 	next    http.RoundTripper
-	waiting chan struct{} // as many as may wait, those among them that were left behind
+	waiting chan struct{} // has room for maxStuck, including requests that were given up
 }
 
 var _ utilnet.RoundTripperWrapper = (*leaving)(nil)
@@ -69,7 +69,7 @@ func (l *leaving) RoundTrip(r *http.Request) (*http.Response, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("kube: %w", ErrCredentials)
 	}
-	answers := make(chan answer) // without room: what nobody takes is closed
+	answers := make(chan answer) // unbuffered: an answer that nobody receives is closed
 	left, leave := context.WithCancel(context.Background())
 	defer leave()
 	go func() {

@@ -4,7 +4,6 @@
 package kube
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -37,9 +36,9 @@ func TestLeaving(t *testing.T) {
 	}))
 	send := func(client http.RoundTripper, longest time.Duration) error {
 		i := &Informer{what: "pods", now: time.Now}
-		request, err := http.NewRequestWithContext(context.WithValue(t.Context(), informerKey{}, i), http.MethodGet, "http://localhost/", http.NoBody)
+		request, err := http.NewRequestWithContext(withObserver(t.Context(), i), http.MethodGet, "http://localhost/", http.NoBody)
 		require.NoError(t, err)
-		response, err := reporting(&http.Client{Transport: client}, longest).Do(request)
+		response, err := withStatus(&http.Client{Transport: client}, longest).Do(request)
 		if err == nil {
 			_ = response.Body.Close()
 		} else {

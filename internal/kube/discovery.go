@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// known are the kinds that need not be looked up: they have had one version for years.
+// known returns the mapping of kinds that need no lookup: they have had one version for years.
 func known(resource schema.GroupResource) (*meta.RESTMapping, bool) {
 	var version, kind string
 	switch resource.String() {
@@ -47,10 +47,10 @@ func mapped(resource schema.GroupResource, version, kind string, namespaced bool
 	return &meta.RESTMapping{Resource: gv.WithResource(resource.Resource), GroupVersionKind: gv.WithKind(kind), Scope: scope}
 }
 
-// resolveFunc looks up in which version, as which kind, and whether in namespaces, a resource is served.
+// resolveFunc looks up the version and the kind of a resource, and whether it has namespaces.
 type resolveFunc func(context.Context, schema.GroupResource) (*meta.RESTMapping, error)
 
-// discoverer looks up in which version an API server serves a resource.
+// discoverer looks up how an API server serves a resource.
 type discoverer struct{ client discovery.DiscoveryInterface }
 
 // resolve returns the version, the kind and the scope of a resource.
@@ -101,14 +101,14 @@ func groupPath(gv schema.GroupVersion) string {
 	return "/apis/" + gv.String()
 }
 
-// get asks the API server directly: the methods of the discovery client take no context.
+// get requests a document directly, because the methods of the discovery client take no context.
 func (d *discoverer) get(ctx context.Context, path string, into any) error {
 	data, err := d.client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return fmt.Errorf("parse %s: %w", path, err)
 	}
 	return nil
 }

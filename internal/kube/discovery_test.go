@@ -40,7 +40,7 @@ func TestResolve(t *testing.T) {
 		{"nodes", "v1", "Node", false, ""},
 		{"xgboostjobs.kubeflow.org", "", "", false, "does not serve xgboostjobs.kubeflow.org"},
 		{"rayclusters.ray.io", "", "", false, "could not find"},
-		{"a.broken.io", "", "", false, "read /apis/broken.io"},
+		{"a.broken.io", "", "", false, "parse /apis/broken.io"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.in, func(t *testing.T) {

@@ -17,11 +17,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// failureKeep is how long a failure counts after it was last seen. client-go tries again at the latest every minute, and then
-// waits for an answer.
+// failureKeep is how long a failure counts after it was last seen. client-go tries again within a minute, and then waits for an answer.
 const failureKeep = 90*time.Second + longestWait
 
-// Informer keeps the objects of one kind, as they were last known, and remembers why it cannot.
+// Informer has the objects of one kind as they were last known, and why they could not be read lately.
 type Informer struct {
 	cache.SharedIndexInformer
 	what      string // "pods of node n1"
@@ -33,14 +32,14 @@ type Informer struct {
 	failure error
 }
 
-// NewInformer prepares an informer. What is kept of an object is what transform returns; it must still be an object with
-// metadata, of which only name, namespace and UID need be kept. what names the objects in messages.
+// NewInformer returns an Informer that does not watch yet. It keeps what transform returns for an object, which must have metadata with
+// at least name, namespace and UID. what names the objects in messages.
 func NewInformer(informer cache.SharedIndexInformer, what string, transform cache.TransformFunc) (*Informer, error) {
 	i := &Informer{SharedIndexInformer: informer, what: what, transform: transform, now: time.Now}
 	if err := errors.Join(
 		informer.SetTransform(func(object any) (any, error) {
-			if l, ok := object.(*listed); ok {
-				return l.Object, nil
+			if kept, ok := transformed(object); ok {
+				return kept, nil
 			}
 			return transform(object)
 		}),
@@ -51,12 +50,12 @@ func NewInformer(informer cache.SharedIndexInformer, what string, transform cach
 	return i, nil
 }
 
-// watchFailed takes the place of client-go's own handler, which would log every attempt.
+// watchFailed replaces client-go's own handler, which logs every attempt.
 func (i *Informer) watchFailed(ctx context.Context, _ *cache.Reflector, err error) {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-		return // the watch has ended, as every watch does; the next one begins
+		return // a watch ends now and then, and the next one begins
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -65,31 +64,31 @@ func (i *Informer) watchFailed(ctx context.Context, _ *cache.Reflector, err erro
 
 // RunWithContext implements cache.SharedIndexInformer.
 func (i *Informer) RunWithContext(ctx context.Context) {
-	i.SharedIndexInformer.RunWithContext(context.WithValue(ctx, informerKey{}, i))
+	i.SharedIndexInformer.RunWithContext(withObserver(withTransform(ctx, i.transform), i))
 }
 
-// answered notes how a request fared. client-go tells of a list that fails, but not of a watch that the API server refuses
-// to take or is too busy for: it tries again, in silence, for as long as that lasts.
+// answered implements requestObserver. client-go reports a list that fails, but not a watch that the API server does not accept or is too busy
+// for: it silently tries again for as long as that lasts.
 func (i *Informer) answered(watch bool, status int, err error) {
 	switch {
 	case err == nil && (status == http.StatusTooManyRequests || status >= http.StatusInternalServerError):
 		err = fmt.Errorf("the API server answers %d %s", status, http.StatusText(status))
 	case err == nil && (status >= http.StatusBadRequest || !watch):
-		return // why it was refused is told to watchFailed; a list alone is half of what is needed
+		return // watchFailed learns why a request was refused, and a list without a watch is no success
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.failed, i.failure = i.now(), err
 }
 
-// Err tells why the objects could not be read of late; nil if they could.
+// Err returns why the objects could not be read lately; nil if they could.
 func (i *Informer) Err() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.failure == nil || i.now().Sub(i.failed) > failureKeep {
 		return nil
 	}
-	hint := "what was last known is shown until the API server answers"
+	hint := "the last known state counts until the API server answers"
 	switch {
 	case apierrors.IsForbidden(i.failure):
 		hint = "grant list and watch"
@@ -101,12 +100,12 @@ func (i *Informer) Err() error {
 	return fmt.Errorf("kube: watch %s: %w; %s", i.what, i.failure, hint)
 }
 
-// runWhenServed runs an informer until the context ends. Where it cannot be prepared, since the API server does not
-// answer or does not serve the kind, that is told, and it is tried again.
-func runWhenServed(ctx context.Context, retry time.Duration, prepare func() (*Informer, error), tell func(error)) {
+// runWhenServed runs an informer until the context ends. It reports why the informer could not be prepared, because the API server does
+// not answer or does not serve the kind, and tries again; it reports nil once it could.
+func runWhenServed(ctx context.Context, retry time.Duration, prepare func() (*Informer, error), report func(error)) {
 	for {
 		informer, err := prepare()
-		tell(err)
+		report(err)
 		if err == nil {
 			informer.RunWithContext(ctx)
 			return

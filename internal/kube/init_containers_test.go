@@ -47,7 +47,7 @@ func TestInitDevices(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			pod := newPod("p", "u")
+			pod := podObject("p", "u")
 			pod.Spec.InitContainers, pod.Spec.Containers = tt.init, tt.main
 			pods := startPods(t, fake.NewClientset(pod), PodsOptions{Node: "n1"})
 			eventually(t, pods.Synced)
@@ -55,7 +55,7 @@ func TestInitDevices(t *testing.T) {
 			assert.Len(t, pods.WithInitDevices(), map[bool]int{true: 1}[tt.want != nil])
 		})
 	}
-	pod := newPod("p", "u")
+	pod := podObject("p", "u")
 	pod.Spec.InitContainers, pod.Status.Phase = []corev1.Container{box("i", gpu, "2")}, corev1.PodSucceeded
 	pods := startPods(t, fake.NewClientset(pod), PodsOptions{Node: "n1"})
 	eventually(t, pods.Synced)

@@ -49,7 +49,7 @@ func podServer(t *testing.T, address string, busy *atomic.Bool) endable {
 	t.Helper()
 	pods := &corev1.PodList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"},
-		Items: []corev1.Pod{*newPod("a", "u1")},
+		Items: []corev1.Pod{*podObject("a", "u1")},
 	}
 	var listener net.Listener
 	require.Eventually(t, func() (ok bool) {
@@ -123,7 +123,7 @@ func TestViewServerGoesAway(t *testing.T) {
 			assert.Equal(t, "pods", problem.What)
 			require.ErrorContains(t, problem.Err, "kube: watch pods of node n1: ")
 			assert.Regexp(t, away.want, problem.Err.Error())
-			require.ErrorContains(t, problem.Err, "what was last known is shown until the API server answers")
+			require.ErrorContains(t, problem.Err, "the last known state counts until the API server answers")
 			assert.NotNil(t, v.Pods.ByUID("u1"))
 
 			server = away.end(t, server, &busy)
@@ -164,11 +164,11 @@ func TestNoAnswer(t *testing.T) {
 		<-r.Context().Done()
 	})))
 	defer server.stop()
-	client := reporting(&http.Client{Transport: &http.Transport{}}, 300*time.Millisecond)
+	client := withStatus(&http.Client{Transport: &http.Transport{}}, 300*time.Millisecond)
 	defer client.CloseIdleConnections()
 	i := &Informer{what: "pods", now: time.Now}
 	get := func() (string, error) {
-		request, err := http.NewRequestWithContext(context.WithValue(t.Context(), informerKey{}, i), http.MethodGet, server.URL+"?watch=1", http.NoBody)
+		request, err := http.NewRequestWithContext(withObserver(t.Context(), i), http.MethodGet, server.URL+"?watch=1", http.NoBody)
 		require.NoError(t, err)
 		response, err := client.Do(request)
 		if err != nil {
@@ -180,7 +180,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 	_, err := get()
 	require.ErrorContains(t, err, "no answer in 300ms")
-	require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 300ms; what was last known is shown until the API server answers")
+	require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 300ms; the last known state counts until the API server answers")
 
 	silent.Store(false)
 	body, err := get()
@@ -198,7 +198,7 @@ func TestHalfAList(t *testing.T) {
 		<-r.Context().Done()
 	})))
 	defer server.stop()
-	client := reporting(&http.Client{Transport: &http.Transport{}}, 300*time.Millisecond)
+	client := withStatus(&http.Client{Transport: &http.Transport{}}, 300*time.Millisecond)
 	defer client.CloseIdleConnections()
 	typed, err := kubernetes.NewForConfigAndClient(&rest.Config{Host: server.URL, QPS: -1}, client)
 	require.NoError(t, err)
@@ -207,5 +207,5 @@ func TestHalfAList(t *testing.T) {
 	v.Start()
 	defer v.Stop()
 	eventually(t, func() bool { return len(v.Problems()) == 1 })
-	require.ErrorContains(t, v.Problems()[0].Err, "the answer has begun and does not end")
+	require.ErrorContains(t, v.Problems()[0].Err, "the answer has begun but does not end")
 }

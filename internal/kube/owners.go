@@ -24,7 +24,7 @@ const maxDepth = 10
 // maxName is how long the names, the kinds and the UIDs of objects may be.
 const maxName = 253
 
-// isOwner tells whether a reference can be one to an object. What a pod says of its owner is not checked by anyone.
+// isOwner reports whether a reference can be one to an object. Nobody checks what a pod says about its owner.
 func isOwner(r *metav1.OwnerReference) bool {
 	for _, part := range [...]string{r.APIVersion, r.Kind, r.Name, string(r.UID)} {
 		if len(part) > maxName || !utf8.ValidString(part) {
@@ -34,7 +34,7 @@ func isOwner(r *metav1.OwnerReference) bool {
 	return true
 }
 
-// owners keeps of owner references what a walk needs.
+// owners returns what a walk needs of owner references.
 func owners(references []metav1.OwnerReference) []metav1.OwnerReference {
 	if len(references) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func owners(references []metav1.OwnerReference) []metav1.OwnerReference {
 	return kept
 }
 
-// controller is the owner that manages an object; where none is marked so, the first.
+// controller returns the owner that manages an object, or its first owner if none is marked as the controller; nil without owners.
 func controller(references []metav1.OwnerReference) *metav1.OwnerReference {
 	for i := range references {
 		if references[i].Controller != nil && *references[i].Controller {
@@ -63,19 +63,19 @@ func controller(references []metav1.OwnerReference) *metav1.OwnerReference {
 	return nil
 }
 
-// Owners knows what is above the immediate owners of pods: the objects that own them through others, such as ReplicaSets and Jobs.
+// Owners has the owners above the immediate owners of pods, such as the Deployment above a ReplicaSet.
 type Owners struct{ ownerSource }
 
-// ownerSource is where that is known from: WatchOwners or AskOwners.
+// ownerSource is where they are read from: WatchOwners or AskOwners.
 type ownerSource interface {
-	// Run reads until the context ends. A kind that the API server does not know yet is looked for again.
+	// Run reads until the context ends. It looks again for a kind that the API server does not serve yet.
 	Run(ctx context.Context)
-	// Synced tells whether what is read ahead has been read.
+	// Synced reports whether everything has been read that is read ahead.
 	Synced() bool
-	// Errs tells why kinds could not be read of late.
+	// Errs returns why kinds cannot be read.
 	Errs() []error
-	// ownersOf returns the owners of an owner of something in a namespace, as far as they are known; it does not wait. An object of
-	// the same name with another UID is another object.
+	// ownersOf returns the owners of the object that a reference from a namespace names, as far as they are known. It does not
+	// wait. An object with the same name and another UID is another object.
 	ownersOf(namespace string, reference *metav1.OwnerReference) []metav1.OwnerReference
 }
 
@@ -90,15 +90,14 @@ func parseKinds(names []string) []schema.GroupResource {
 	return kinds
 }
 
-// kindOf returns the kind that a reference names; false where it names none.
+// kindOf returns the kind that a reference names; false if it names none.
 func kindOf(reference *metav1.OwnerReference) (schema.GroupKind, bool) {
 	version, err := schema.ParseGroupVersion(reference.APIVersion)
 	return schema.GroupKind{Group: version.Group, Kind: reference.Kind}, err == nil
 }
 
-// errLookUp is told where a kind cannot be looked up.
 func errLookUp(resource schema.GroupResource, err error) error {
-	return fmt.Errorf("kube: look up the kind %s: %w; owners above it are not known", resource, err)
+	return fmt.Errorf("kube: look up the kind %s: %w; the owners above it are unknown", resource, err)
 }
 
 func sortErrs(errs []error) []error {
@@ -106,12 +105,12 @@ func sortErrs(errs []error) []error {
 	return errs
 }
 
-// DefaultKinds are the kinds of owners that are read where nothing else is said: what most pods are owned through.
+// DefaultKinds returns the default of the kinds of owners that are read: those between most pods and their workloads.
 func DefaultKinds() []string { return []string{"replicasets.apps", "jobs.batch"} }
 
-// CheckNames tells what is wrong with the kinds of owners that are to be read, and the labels and annotations of pods that are
-// to be sent, each message with its key. Each is named: all kinds would be all objects of the cluster, Secrets among them, and
-// all annotations whatever anyone has left there.
+// CheckNames checks the kinds of owners that are read, and the labels and annotations of pods that are sent. Each error has its key.
+// There are no wildcards: all kinds would be all objects of the cluster, including Secrets, and all annotations whatever anyone has
+// left there.
 func CheckNames(kinds, labels, annotations []string) error {
 	var errs []error
 	for i, kind := range kinds {
@@ -125,24 +124,23 @@ func CheckNames(kinds, labels, annotations []string) error {
 	}{{"labels", labels}, {"annotations", annotations}} {
 		for i, key := range list.keys {
 			if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-				errs = append(errs, fmt.Errorf("%s::%d: %q is no key of a label or an annotation, each is named in full: %s", list.key, i, key, problems[0]))
+				errs = append(errs, fmt.Errorf("%s::%d: %q is not the full key of a label or an annotation: %s", list.key, i, key, problems[0]))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// ValidateKind tells whether a kind is named as WatchOwners and AskOwners take it.
+// ValidateKind checks that a kind is named as WatchOwners and AskOwners take it.
 func ValidateKind(kind string) error {
 	if kind == "" || strings.ContainsAny(kind, "*/ ") || strings.ToLower(kind) != kind || strings.HasPrefix(kind, ".") {
-		return fmt.Errorf("%q is no kind of objects; it is to look like replicasets.apps, plural and with its API group", kind)
+		return fmt.Errorf("%q is not a kind of objects; name it like replicasets.apps, plural and with its API group", kind)
 	}
 	return nil
 }
 
-// Of returns the owners of a pod, from the immediate one up. The immediate owner stands in the pod itself; further ones
-// are known as far as their kinds are read and they have been read. An owner that is missing ends the walk; it goes on when
-// the owner is there.
+// Of returns the owners of a pod, from the immediate one up. The immediate owner is named by the pod itself; a further one is known if
+// its kind is read and it has been read. A missing owner ends the walk until it is known.
 func (o *Owners) Of(pod *Pod) []gpu.Owner {
 	reference := controller(pod.Owners)
 	if reference == nil {
@@ -155,7 +153,7 @@ func (o *Owners) Of(pod *Pod) []gpu.Owner {
 	for reference != nil && len(found) < maxDepth {
 		owner := gpu.Owner{Kind: reference.Kind, Name: reference.Name, UID: string(reference.UID)}
 		if slices.Contains(found, owner) {
-			break // an owner of itself
+			break // it owns itself
 		}
 		found = append(found, owner)
 		reference = controller(o.ownersOf(pod.Namespace, reference))

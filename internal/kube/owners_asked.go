@@ -10,63 +10,43 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 )
 
 const (
-	askers    = 4                // requests at a time
-	maxOwners = 4096             // that are kept; a node has a hundred pods or so
-	keepOwner = 10 * time.Minute // after it was last looked up
+	maxRequests = 4    // at a time
+	maxOwners   = 4096 // that are kept; a node has about a hundred pods
 )
 
-// askedOwners asks for the metadata of owners one by one, when they are looked up, for the pods of one node: if each node's
-// agent listed and watched the kinds, every change of any object of them would go to every node. The owners of an object are
-// read once: they are set when it is made.
+// askedOwners requests the metadata of owners one by one, when they are looked up, for the pods of one node. If each node's agent listed
+// and watched the kinds, every change of any of their objects would go to every node. The owners of an object are read once.
 type askedOwners struct {
 	client  metadata.Interface
 	resolve resolveFunc
-	wanted  []schema.GroupResource
+	kinds   []schema.GroupResource
 	retry   time.Duration
 	timeout time.Duration // of one request
 	now     func() time.Time
 	queue   chan ownerKey
 
 	mu       sync.Mutex
-	served   map[schema.GroupKind]*meta.RESTMapping // the wanted kinds that could be looked up
-	failures map[schema.GroupResource]error         // why one could not
+	served   map[schema.GroupKind]*meta.RESTMapping // the kinds that were looked up
+	failures map[schema.GroupResource]error         // why a kind could not be looked up
 	known    map[ownerKey]*knownOwner
 }
 
-// ownerKey is an owner as a reference names it. The UID alone would not do: what stands in a reference is whatever the one who
-// made the pod has put there, the UID of another namespace's object too.
-type ownerKey struct {
-	kind            schema.GroupKind
-	namespace, name string // without a namespace where the kind has none
-	uid             types.UID
-}
-
-// knownOwner is what is known of an owner.
-type knownOwner struct {
-	used     time.Time
-	asking   bool      // in the queue, or under way
-	answered bool      // for good
-	due      time.Time // when it may be asked for again, unless it is answered
-	delay    time.Duration
-	failure  error
-	owners   []metav1.OwnerReference
-}
-
-// AskOwners prepares the asking for owners of these kinds, each resource.group as in replicasets.apps. It needs get on each.
+// AskOwners returns the owners of pods by single requests, for a view of a few pods. It reads owners of these kinds, each
+// resource.group as in replicasets.apps, and needs get on them.
 func AskOwners(clients *Clients, kinds []string) *Owners {
 	return &Owners{&askedOwners{
 		client:   clients.Metadata,
 		resolve:  (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
-		wanted:   parseKinds(kinds),
+		kinds:    parseKinds(kinds),
 		retry:    time.Minute,
 		timeout:  10 * time.Second,
 		now:      time.Now,
@@ -81,29 +61,29 @@ func AskOwners(clients *Clients, kinds []string) *Owners {
 func (a *askedOwners) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	for _, resource := range a.wanted {
+	for _, resource := range a.kinds {
 		running.Go(func() { a.lookUp(ctx, resource) })
 	}
-	for range askers {
+	for range maxRequests {
 		running.Go(func() {
 			for {
 				select {
 				case <-ctx.Done():
 					return
 				case key := <-a.queue:
-					a.ask(ctx, key)
+					a.request(ctx, key)
 				}
 			}
 		})
 	}
 }
 
-// lookUp keeps a kind looked up: until it is served, and anew where it is not served any more as it was.
+// lookUp looks up in which version a kind is served, until it is, and again after that version is gone.
 func (a *askedOwners) lookUp(ctx context.Context, resource schema.GroupResource) {
 	ticker := time.NewTicker(a.retry)
 	defer ticker.Stop()
 	for {
-		if a.isToLookUp(resource) {
+		if a.needsLookUp(resource) {
 			mapping, err := a.resolve(ctx, resource)
 			a.mu.Lock()
 			if err != nil {
@@ -122,7 +102,7 @@ func (a *askedOwners) lookUp(ctx context.Context, resource schema.GroupResource)
 	}
 }
 
-func (a *askedOwners) isToLookUp(resource schema.GroupResource) bool {
+func (a *askedOwners) needsLookUp(resource schema.GroupResource) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.failures[resource] != nil || !a.isServed(resource)
@@ -137,24 +117,24 @@ func (a *askedOwners) isServed(resource schema.GroupResource) bool {
 	return false
 }
 
-// Synced implements ownerSource: all kinds have been looked up, and what has been asked for was answered.
+// Synced implements ownerSource: all kinds were looked up, and all requests have ended.
 func (a *askedOwners) Synced() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, resource := range a.wanted {
+	for _, resource := range a.kinds {
 		if a.failures[resource] == nil && !a.isServed(resource) {
 			return false
 		}
 	}
 	for _, owner := range a.known {
-		if owner.asking {
+		if owner.requested {
 			return false
 		}
 	}
 	return true
 }
 
-// Errs implements ownerSource: of each kind, why one of the owners in use could not be read.
+// Errs implements ownerSource: for each kind, why it could not be looked up and why one of its owners could not be read.
 func (a *askedOwners) Errs() []error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -169,10 +149,10 @@ func (a *askedOwners) Errs() []error {
 	return sortErrs(slices.AppendSeq(errs, maps.Values(failed)))
 }
 
-// ownersOf asks for an owner that is not known, or is to be asked for again, and returns what is known of it by now.
+// ownersOf implements ownerSource. It queues a request for an owner that is unknown or due again, and returns what is known.
 func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReference) []metav1.OwnerReference {
 	kind, ok := kindOf(reference)
-	// A name becomes part of a request's path, and what a pod says of its owner is not checked by anyone.
+	// The name becomes part of a request's path, and nobody checks what a pod says about its owner.
 	if !ok || reference.Name == "" || !isOwner(reference) || len(path.IsValidPathSegmentName(reference.Name)) > 0 {
 		return nil
 	}
@@ -195,18 +175,59 @@ func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReferenc
 		a.known[key] = owner
 	}
 	owner.used = a.now()
-	if !owner.answered && !owner.asking && !owner.used.Before(owner.due) {
+	if owner.wants(owner.used) {
 		select {
 		case a.queue <- key:
-			owner.asking = true
-		default: // at a later read
+			owner.requested = true
+		default: // the queue is full: at a later read
 		}
 	}
 	return owner.owners
 }
 
-// forget forgets the owners that are not looked up any more.
+// forget drops the owners that are not looked up any more.
 func (a *askedOwners) forget() {
 	oldest := a.now().Add(-keepOwner)
 	maps.DeleteFunc(a.known, func(_ ownerKey, owner *knownOwner) bool { return owner.used.Before(oldest) })
+}
+
+// request requests an owner and stores the answer.
+func (a *askedOwners) request(ctx context.Context, key ownerKey) {
+	a.mu.Lock()
+	mapping := a.served[key.kind]
+	a.mu.Unlock()
+	object, retryAfter, err := a.get(ctx, mapping.Resource, key)
+	if ctx.Err() != nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	owner := a.known[key]
+	if owner == nil {
+		return
+	}
+	switch {
+	case err == nil && object.UID == key.uid:
+		owner.found(object.OwnerReferences)
+	case err == nil, apierrors.IsNotFound(err) && !notServed(err):
+		owner.gone(a.now())
+	default:
+		resource := mapping.Resource.GroupResource()
+		if notServed(err) {
+			a.failures[resource] = errLookUp(resource, err) // until it was looked up again
+		}
+		owner.failed(a.now(), retryAfter, errGetOwner(resource, &key, err))
+	}
+}
+
+func (a *askedOwners) get(ctx context.Context, resource schema.GroupVersionResource, key ownerKey) (
+	*metav1.PartialObjectMetadata, time.Duration, error,
+) {
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	var from metadata.ResourceInterface = a.client.Resource(resource)
+	if key.namespace != "" {
+		from = a.client.Resource(resource).Namespace(key.namespace)
+	}
+	return getOnce(ctx, from, key.name)
 }

@@ -144,16 +144,16 @@ func TestAskedFails(t *testing.T) {
 	}{
 		"not granted": {
 			apierrors.NewForbidden(resource, "web-1", errors.New("no right")),
-			`kube: get replicasets.apps ml/web-1: replicasets.apps "web-1" is forbidden: no right; grant get on replicasets.apps; until then what is above them is not known`,
+			`kube: get replicasets.apps ml/web-1: replicasets.apps "web-1" is forbidden: no right; grant get on replicasets.apps, without which the owners above are unknown`,
 		},
 		"not known": {apierrors.NewUnauthorized("who"), "kube: get replicasets.apps ml/web-1: who; check the credentials"},
 		"away": {
 			errors.New("connection refused"),
-			"kube: get replicasets.apps ml/web-1: connection refused; what is above it is not known until the API server answers",
+			"kube: get replicasets.apps ml/web-1: connection refused; its owners are unknown until the API server answers",
 		},
 		"broken": {
 			apierrors.NewInternalError(errors.New("etcd")),
-			"kube: get replicasets.apps ml/web-1: Internal error occurred: etcd; what is above it is not known until the API server answers",
+			"kube: get replicasets.apps ml/web-1: Internal error occurred: etcd; its owners are unknown until the API server answers",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

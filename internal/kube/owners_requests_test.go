@@ -149,6 +149,6 @@ func TestAskedConcurrency(t *testing.T) {
 			assert.Len(t, c.owners.Of(ownedBy(reference("batch/v1", "Job", fmt.Sprint("j", i)))), 1)
 		}
 	}
-	eventually(t, func() bool { return now.Load() == askers && len(c.asked.queue) == many-askers })
-	assert.Never(t, func() bool { return now.Load() > askers }, 50*time.Millisecond, 5*time.Millisecond)
+	eventually(t, func() bool { return now.Load() == maxRequests && len(c.asked.queue) == many-maxRequests })
+	assert.Never(t, func() bool { return now.Load() > maxRequests }, 50*time.Millisecond, 5*time.Millisecond)
 }

@@ -244,7 +244,7 @@ func TestOwnersNotServed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := begin(t, []string{"jobs.batch", "rayjobs.ray.io"}, object("batch/v1", "Job", "a", reference("b/v1", "B", "b")))
 			eventually(t, func() bool { return len(c.owners.Errs()) == 1 })
-			require.EqualError(t, c.owners.Errs()[0], "kube: look up the kind rayjobs.ray.io: not served; owners above it are not known")
+			require.EqualError(t, c.owners.Errs()[0], "kube: look up the kind rayjobs.ray.io: not served; the owners above it are unknown")
 			assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
 		})
 	}

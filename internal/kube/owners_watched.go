@@ -14,11 +14,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watchedOwners watches the metadata of all objects of the kinds, for a view of the pods of all nodes.
+// watchedOwners watches the metadata of all objects of the kinds.
 type watchedOwners struct {
 	client  metadata.Interface
 	resolve resolveFunc
-	wanted  []schema.GroupResource
+	kinds   []schema.GroupResource
 	retry   time.Duration
 
 	mu        sync.RWMutex
@@ -26,12 +26,13 @@ type watchedOwners struct {
 	failures  map[schema.GroupResource]error
 }
 
-// WatchOwners prepares the watching of kinds, each resource.group as in replicasets.apps. It needs list and watch on each.
+// WatchOwners returns the owners of pods by watching all objects of these kinds, for a view of the pods of all nodes. Each kind is
+// resource.group as in replicasets.apps. It needs list and watch on them.
 func WatchOwners(clients *Clients, kinds []string) *Owners {
 	return &Owners{&watchedOwners{
 		client:    clients.Metadata,
 		resolve:   (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
-		wanted:    parseKinds(kinds),
+		kinds:     parseKinds(kinds),
 		retry:     time.Minute,
 		informers: make(map[schema.GroupKind]*Informer),
 		failures:  make(map[schema.GroupResource]error),
@@ -42,7 +43,7 @@ func WatchOwners(clients *Clients, kinds []string) *Owners {
 func (w *watchedOwners) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	for _, resource := range w.wanted {
+	for _, resource := range w.kinds {
 		running.Go(func() { w.watch(ctx, resource) })
 	}
 }
@@ -72,7 +73,7 @@ func (w *watchedOwners) informer(ctx context.Context, resource schema.GroupResou
 	return informer, nil
 }
 
-// stripMetadata keeps of an object's metadata its name and its owners.
+// stripMetadata drops an object's metadata but its names and its owners.
 func stripMetadata(object any) (any, error) {
 	partial, ok := object.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -84,11 +85,11 @@ func stripMetadata(object any) (any, error) {
 	}}, nil
 }
 
-// Synced tells whether the first list of every kind that could be looked up has been read.
+// Synced implements ownerSource: the first list of every kind that could be looked up has been read.
 func (w *watchedOwners) Synced() bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	for _, resource := range w.wanted {
+	for _, resource := range w.kinds {
 		if _, tried := w.failures[resource]; !tried {
 			return false
 		}
@@ -106,7 +107,7 @@ func (w *watchedOwners) Errs() []error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	var errs []error
-	for _, resource := range w.wanted {
+	for _, resource := range w.kinds {
 		if err := w.failures[resource]; err != nil {
 			errs = append(errs, err)
 		}
@@ -119,6 +120,7 @@ func (w *watchedOwners) Errs() []error {
 	return sortErrs(errs)
 }
 
+// ownersOf implements ownerSource.
 func (w *watchedOwners) ownersOf(namespace string, reference *metav1.OwnerReference) []metav1.OwnerReference {
 	kind, ok := kindOf(reference)
 	if !ok {
@@ -130,7 +132,7 @@ func (w *watchedOwners) ownersOf(namespace string, reference *metav1.OwnerRefere
 	if informer == nil {
 		return nil
 	}
-	for _, key := range [...]string{namespace + "/" + reference.Name, reference.Name} { // the latter has no namespace
+	for _, key := range [...]string{namespace + "/" + reference.Name, reference.Name} { // the second without a namespace
 		object, ok, err := informer.GetIndexer().GetByKey(key)
 		if err != nil || !ok {
 			continue

@@ -18,23 +18,22 @@ import (
 )
 
 const (
-	// pageSize is how many objects are in memory whole at a time. With fewer, a list of 200,000 at five requests a second would
-	// take longer than the API server keeps events for the watch that goes on from it, which is a minute or so.
+	// pageSize is how many objects are in memory as a whole at a time. With fewer, a list of 200,000 at five requests a second would
+	// take longer than the API server keeps the events for the watch that follows, which is about a minute.
 	pageSize = 1000
-	// maxExpired is how often a list may expire under the reading before that is an error. The API server keeps a list for
-	// five minutes or so.
+	// maxExpired is how many times a list may expire while it is read. The API server keeps a list for about five minutes.
 	maxExpired = 3
 )
 
-// Source lists and watches the objects of one kind, as the clients of client-go do.
+// Source lists and watches the objects of one kind. The clients of client-go implement it.
 type Source[L runtime.Object] interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
-// Paged returns an informer, for NewInformer, that reads lists page by page and keeps of each page what NewInformer's transform
-// leaves of it, so that the objects of a large cluster are never in memory whole. Those of client-go read a list in one piece:
-// the API server answers resourceVersion=0 from its cache without regard to a limit. tweak may be nil.
+// Paged returns an informer, for NewInformer, that reads lists page by page and transforms each page before it reads the next, so that
+// the objects of a large cluster are never in memory as a whole. client-go's informers read a list in one piece, because the API server
+// ignores the limit when it answers resourceVersion=0 from its cache. tweak may be nil.
 func Paged[L runtime.Object](
 	source Source[L], example runtime.Object, indexers cache.Indexers, tweak func(*metav1.ListOptions),
 ) cache.SharedIndexInformer {
@@ -44,13 +43,13 @@ func Paged[L runtime.Object](
 	return cache.NewSharedIndexInformer(&paged{&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			tweak(&options)
-			informer, ok := ctx.Value(informerKey{}).(*Informer)
+			transform, ok := ctx.Value(transformKey{}).(cache.TransformFunc)
 			if !ok || options.FieldSelector != "" {
-				// What is on one node is one page. The API server has an index of it in its cache, and would go through all
-				// objects for it otherwise.
+				// The objects of one node are one page. The API server has an index of them in its cache, and would go through
+				// all objects without it.
 				return source.List(ctx, options)
 			}
-			return pages(ctx, informer.transform, func(options metav1.ListOptions) (runtime.Object, error) {
+			return pages(ctx, transform, func(options metav1.ListOptions) (runtime.Object, error) {
 				tweak(&options)
 				return source.List(ctx, options)
 			})
@@ -62,13 +61,13 @@ func Paged[L runtime.Object](
 	}}, example, 0, indexers)
 }
 
-// paged lists before it watches, as the clients do; see listing.
+// paged lists before it watches; see listing in rest.go.
 type paged struct{ *cache.ListWatch }
 
-// IsWatchListSemanticsUnSupported is what client-go asks.
+// IsWatchListSemanticsUnSupported is called by client-go.
 func (*paged) IsWatchListSemanticsUnSupported() bool { return true }
 
-// pages reads a list to its end, of the API server's newest state: it has pages of no other.
+// pages reads a list to its end. It is of the API server's newest state, which is the only one with pages.
 func pages(
 	ctx context.Context, transform cache.TransformFunc, page func(metav1.ListOptions) (runtime.Object, error),
 ) (runtime.Object, error) {
@@ -80,14 +79,14 @@ func pages(
 		case err == nil:
 		case options.Continue != "" && apierrors.IsResourceExpired(err):
 			if expired++; expired == maxExpired {
-				return nil, fmt.Errorf("the list expired %d times before it was read to its end: %v", expired, err) //nolint:errorlint // client-go would take it for the end of a watch
+				return nil, fmt.Errorf("the list expired %d times before its end was read: %v", expired, err) //nolint:errorlint // client-go would take it for the end of a watch
 			}
 			whole, options.Continue = &metainternalversion.List{}, ""
 			continue
 		default:
 			return nil, err
 		}
-		if err := keep(whole, list, transform); err != nil {
+		if err := addPage(whole, list, transform); err != nil {
 			return nil, err
 		}
 		accessor, err := meta.ListAccessor(list)
@@ -104,8 +103,8 @@ func pages(
 	}
 }
 
-// keep adds to a list what is left of a page.
-func keep(whole *metainternalversion.List, page runtime.Object, transform cache.TransformFunc) error {
+// addPage adds the transformed objects of a page to a list.
+func addPage(whole *metainternalversion.List, page runtime.Object, transform cache.TransformFunc) error {
 	return meta.EachListItem(page, func(object runtime.Object) error {
 		kept, err := transform(object)
 		if err != nil {
@@ -113,18 +112,34 @@ func keep(whole *metainternalversion.List, page runtime.Object, transform cache.
 		}
 		item, ok := kept.(metav1.Object)
 		if !ok {
-			return fmt.Errorf("what is kept of a %T has no metadata: %T", object, kept)
+			return fmt.Errorf("%T was transformed to %T, which has no metadata", object, kept)
 		}
 		whole.Items = append(whole.Items, &listed{item})
 		return nil
 	})
 }
 
-// listed is what is kept of an object, on its way through the list.
+// listed is an object that has been transformed, on its way through the list.
 type listed struct{ metav1.Object }
+
+// transformed returns an object that was transformed while its list was read; false if it was not.
+func transformed(object any) (any, bool) {
+	l, ok := object.(*listed)
+	if !ok {
+		return nil, false
+	}
+	return l.Object, true
+}
+
+// transformKey is the key of the informer's transform in the context of its requests.
+type transformKey struct{}
+
+func withTransform(ctx context.Context, transform cache.TransformFunc) context.Context {
+	return context.WithValue(ctx, transformKey{}, transform)
+}
 
 // GetObjectKind implements runtime.Object.
 func (*listed) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// DeepCopyObject implements runtime.Object. What is kept is not changed.
+// DeepCopyObject implements runtime.Object. The object never changes.
 func (l *listed) DeepCopyObject() runtime.Object { return l }

@@ -162,14 +162,14 @@ func TestPagedExpired(t *testing.T) {
 	never := &pageServer{pods: 2200, expire: 1 << 30}
 	informer = never.informer(t, nil)
 	eventually(t, func() bool { return informer.Err() != nil })
-	require.ErrorContains(t, informer.Err(), "the list expired 3 times before it was read to its end: The provided continue parameter is too old")
+	require.ErrorContains(t, informer.Err(), "the list expired 3 times before its end was read: The provided continue parameter is too old")
 	assert.False(t, informer.HasSynced())
 }
 
 func TestPages(t *testing.T) {
 	page := func(more string) func(metav1.ListOptions) (runtime.Object, error) {
 		return func(metav1.ListOptions) (runtime.Object, error) {
-			return &corev1.PodList{ListMeta: metav1.ListMeta{Continue: more}, Items: []corev1.Pod{*newPod("a", "u1")}}, nil
+			return &corev1.PodList{ListMeta: metav1.ListMeta{Continue: more}, Items: []corev1.Pod{*podObject("a", "u1")}}, nil
 		}
 	}
 	same := func(object any) (any, error) { return object, nil }
@@ -179,7 +179,7 @@ func TestPages(t *testing.T) {
 		"no way": func() (runtime.Object, error) {
 			return pages(t.Context(), func(any) (any, error) { return nil, errors.New("no way") }, page(""))
 		},
-		"what is kept of a *v1.Pod has no metadata: string": func() (runtime.Object, error) {
+		"*v1.Pod was transformed to string, which has no metadata": func() (runtime.Object, error) {
 			return pages(t.Context(), func(any) (any, error) { return "a", nil }, page(""))
 		},
 		"context canceled": func() (runtime.Object, error) { return pages(ended, same, page("more")) },

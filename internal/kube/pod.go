@@ -10,62 +10,57 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The annotations of the pod object by which a kubelet shows a static pod. In staticHash is the UID that the pod has on its
-// node, in the names of its control groups and log files; the pod object has another UID. In staticMirror is the same again.
+// The annotations of the pod object by which a kubelet shows a static pod. staticHash is the UID that the pod has on its node, in the
+// names of its control groups and log files; the pod object has another UID. staticMirror has the same value.
 const (
 	staticHash   = "kubernetes.io/config.hash"
 	staticMirror = "kubernetes.io/config.mirror"
 )
 
-// Pod is what is kept of a pod. It is never changed after it was handed out.
+// Pod is what is kept of a pod. It never changes after it was handed out.
 type Pod struct {
 	Namespace, Name, UID string
-	Node                 string // that it runs on; empty before it is known
-	StaticUID            string // the UID on the node of a static pod, else empty
+	Node                 string // where it runs; empty before it is scheduled
+	StaticUID            string // the UID that a static pod has on its node; empty for any other pod
 	Phase                corev1.PodPhase
-	Owners               []metav1.OwnerReference // only APIVersion, Kind, Name, UID and Controller
-	Attributes           map[string]string       // the labels and annotations asked for, by the names of their resource attributes
-	Containers           []Container             // of all kinds, in the pod's order; those with a status
-	WantsDevices         bool                    // it asks for something that a device plugin or a driver hands out
-	Init                 *InitDevices            // nil where none of its init containers has devices that are not told
-	parts                map[part][]string       // of claims
+	Owners               []metav1.OwnerReference     // only APIVersion, Kind, Name, UID and Controller
+	Attributes           map[string]string           // the wanted labels and annotations, by the names of their resource attributes
+	Containers           []Container                 // of all kinds, in the pod's order, that have a status
+	WantsDevices         bool                        // it requests something that a device plugin or a driver hands out
+	Init                 *InitDevices                // nil if none of its init containers has devices that the kubelet does not list
+	requests             map[containerClaim][]string // of claims
 }
 
 // Container is a container of a pod.
 type Container struct {
 	Name string
-	ID   string // of the present or last instance, without the runtime's prefix; empty before the first
+	ID   string // of the current or last instance, without the runtime's prefix; empty before the first
 }
 
-// Ended tells that no container of the pod runs any more, nor will again.
+// Ended reports that no container of the pod runs any more or will run again.
 func (p *Pod) Ended() bool {
 	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
 }
 
-func storePod(pod *corev1.Pod, options *PodsOptions) *storedPod {
-	return &storedPod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-		},
-		pod: Pod{
-			Namespace:  pod.Namespace,
-			Name:       pod.Name,
-			UID:        string(pod.UID),
-			Node:       pod.Spec.NodeName,
-			StaticUID:  staticUID(pod),
-			Phase:      pod.Status.Phase,
-			Owners:     owners(pod.OwnerReferences),
-			Attributes: attributes(pod, options),
-			Containers: containers(&pod.Status),
-
-			WantsDevices: wantsDevices(&pod.Spec),
-			Init:         initDevices(pod),
-			parts:        partsOf(pod),
-		},
+// newPod returns what is kept of a pod, with the labels and annotations of these keys.
+func newPod(pod *corev1.Pod, labels, annotations []string) Pod {
+	return Pod{
+		Namespace:    pod.Namespace,
+		Name:         pod.Name,
+		UID:          string(pod.UID),
+		Node:         pod.Spec.NodeName,
+		StaticUID:    staticUID(pod),
+		Phase:        pod.Status.Phase,
+		Owners:       owners(pod.OwnerReferences),
+		Attributes:   attributes(pod, labels, annotations),
+		Containers:   containers(&pod.Status),
+		WantsDevices: wantsDevices(&pod.Spec),
+		Init:         initDevices(pod),
+		requests:     claimRequests(pod),
 	}
 }
 
-// wantsDevices tells whether a pod has a claim or asks for an extended resource, the only ones that are named after a domain.
+// wantsDevices reports whether a pod has a claim or requests an extended resource. Only their names have a domain.
 func wantsDevices(spec *corev1.PodSpec) bool {
 	if len(spec.ResourceClaims) > 0 {
 		return true
@@ -82,8 +77,8 @@ func wantsDevices(spec *corev1.PodSpec) bool {
 	return false
 }
 
-// staticUID returns the UID that a static pod has on its node; empty for any other pod. Whoever may create a pod may annotate
-// it, so it counts only where all else is as kubelets make it, and the API server demands of them: the pod is owned by its node.
+// staticUID returns the UID that a static pod has on its node; empty for any other pod. Whoever may create a pod may annotate it, so the
+// annotation counts only if the rest is as kubelets make it and the API server demands of them: the pod's node owns it.
 func staticUID(pod *corev1.Pod) string {
 	uid := pod.Annotations[staticHash]
 	if uid == "" || pod.Annotations[staticMirror] != uid || len(pod.OwnerReferences) != 1 {
@@ -96,16 +91,16 @@ func staticUID(pod *corev1.Pod) string {
 	return uid
 }
 
-func attributes(pod *corev1.Pod, options *PodsOptions) map[string]string {
+func attributes(pod *corev1.Pod, labels, annotations []string) map[string]string {
 	kept := make(map[string]string)
-	for _, key := range options.Labels {
+	for _, key := range labels {
 		if value, ok := pod.Labels[key]; ok {
-			kept["k8s.pod.label."+key] = beginning(value)
+			kept["k8s.pod.label."+key] = validText(value)
 		}
 	}
-	for _, key := range options.Annotations {
+	for _, key := range annotations {
 		if value, ok := pod.Annotations[key]; ok {
-			kept["k8s.pod.annotation."+key] = beginning(value)
+			kept["k8s.pod.annotation."+key] = validText(value)
 		}
 	}
 	if len(kept) == 0 {
@@ -114,18 +109,20 @@ func attributes(pod *corev1.Pod, options *PodsOptions) map[string]string {
 	return kept
 }
 
-// maxValue bounds the value of an annotation. All of a pod's may have 256 KiB together, and are sent with each of its processes.
+// maxValue bounds the value of an annotation, in bytes. All annotations of a pod may have 256 KiB, and are sent with each of its
+// processes.
 const maxValue = 4096
 
-// beginning returns a value up to the bound, in valid UTF-8: OTLP takes nothing else, and the API server takes any bytes.
-func beginning(value string) string {
+// validText returns a value up to the bound, in valid UTF-8: OTLP accepts nothing else, and the API server accepts any bytes.
+func validText(value string) string {
 	value = strings.ToValidUTF8(value, "\uFFFD")
 	if len(value) > maxValue {
-		value = strings.Clone(strings.ToValidUTF8(value[:maxValue], "")) // not to keep the rest in memory
+		value = strings.Clone(strings.ToValidUTF8(value[:maxValue], "")) // does not keep the rest in memory
 	}
 	return value
 }
 
+// containers returns the containers of all kinds that have a status.
 func containers(status *corev1.PodStatus) []Container {
 	all := make([]Container, 0, len(status.InitContainerStatuses)+len(status.ContainerStatuses)+len(status.EphemeralContainerStatuses))
 	for _, statuses := range [][]corev1.ContainerStatus{
@@ -138,7 +135,7 @@ func containers(status *corev1.PodStatus) []Container {
 	return all
 }
 
-// bareID takes the runtime's prefix off a container id: containerd://3f25….
+// bareID cuts the runtime's prefix off a container's ID: containerd://3f25….
 func bareID(id string) string {
 	if _, bare, ok := strings.Cut(id, "://"); ok {
 		return bare
@@ -146,7 +143,7 @@ func bareID(id string) string {
 	return id
 }
 
-// ContainerByID returns the name of the container with an id; empty if the pod has none with it.
+// ContainerByID returns the name of the container with an ID; empty if the pod has none.
 func (p *Pod) ContainerByID(id string) string {
 	for i := range p.Containers {
 		if p.Containers[i].ID == id && id != "" {
@@ -156,7 +153,7 @@ func (p *Pod) ContainerByID(id string) string {
 	return ""
 }
 
-// ContainerID returns the id of the container with a name; empty if it has none yet.
+// ContainerID returns the ID of the container with a name; empty if it has none yet.
 func (p *Pod) ContainerID(name string) string {
 	for i := range p.Containers {
 		if p.Containers[i].Name == name {
@@ -164,4 +161,9 @@ func (p *Pod) ContainerID(name string) string {
 		}
 	}
 	return ""
+}
+
+// Requests returns the requests of a claim that a container has; none if it has the whole claim.
+func (p *Pod) Requests(container, claim string) []string {
+	return p.requests[containerClaim{container, claim}]
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// PodsOptions selects pods, and what is kept of them.
+// PodsOptions selects pods and what is kept of them.
 type PodsOptions struct {
 	Node        string   // only the pods of this node; all if empty
 	Labels      []string // the labels to keep as k8s.pod.label.<key>
@@ -22,7 +22,7 @@ type PodsOptions struct {
 // Pods watches pods.
 type Pods struct{ informer *Informer }
 
-// storedPod is what the informer's store holds: a Pod, and the metadata by which the store knows it.
+// storedPod is what the informer stores: a Pod, and the metadata that the store needs.
 type storedPod struct {
 	metav1.ObjectMeta
 	pod Pod
@@ -34,8 +34,8 @@ const (
 	initIndex      = "init"
 )
 
-// NewPods prepares the watching of pods. It needs list and watch on pods; there is no informer of metadata alone here,
-// since the ids of the containers stand in a pod's status.
+// NewPods returns Pods that do not watch yet. They need list and watch on pods. Metadata alone would not do, because the IDs of
+// containers are in a pod's status.
 func NewPods(client kubernetes.Interface, options PodsOptions) (*Pods, error) {
 	tweak := func(list *metav1.ListOptions) {
 		if options.Node != "" {
@@ -59,6 +59,15 @@ func NewPods(client kubernetes.Interface, options PodsOptions) (*Pods, error) {
 		return nil, err
 	}
 	return &Pods{informer: informer}, nil
+}
+
+func storePod(pod *corev1.Pod, options *PodsOptions) *storedPod {
+	return &storedPod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+		},
+		pod: newPod(pod, options.Labels, options.Annotations),
+	}
 }
 
 func indexUIDs(object any) ([]string, error) {
@@ -97,11 +106,11 @@ func indexInit(object any) ([]string, error) {
 // Run watches until the context ends.
 func (p *Pods) Run(ctx context.Context) { p.informer.RunWithContext(ctx) }
 
-// Synced tells whether the first list has been read.
+// Synced reports whether the first list has been read.
 func (p *Pods) Synced() bool { return p.informer.HasSynced() }
 
-// wantDevices returns the pods that ask for devices.
-func (p *Pods) wantDevices() []*Pod {
+// withDevices returns the pods that request devices.
+func (p *Pods) withDevices() []*Pod {
 	var pods []*Pod
 	for _, object := range p.informer.GetStore().List() {
 		if stored, ok := object.(*storedPod); ok && stored.pod.WantsDevices {
@@ -111,7 +120,7 @@ func (p *Pods) wantDevices() []*Pod {
 	return pods
 }
 
-// Early returns the pods that have not ended, and whose init containers ask for devices.
+// WithInitDevices returns the pods that have not ended and whose init containers have devices.
 func (p *Pods) WithInitDevices() []*Pod {
 	var pods []*Pod
 	for _, object := range p.indexed(initIndex, "") {
@@ -122,22 +131,22 @@ func (p *Pods) WithInitDevices() []*Pod {
 	return pods
 }
 
-// onWanted has a pod that asks for devices told of when it is first known.
-func (p *Pods) onWanted(tell func(*Pod)) error {
+// onDevices calls a function for each pod that requests devices, when it is first known.
+func (p *Pods) onDevices(call func(*Pod)) error {
 	_, err := p.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(object any) {
 		if stored, ok := object.(*storedPod); ok && stored.pod.WantsDevices {
-			tell(&stored.pod)
+			call(&stored.pod)
 		}
 	}})
 	return err
 }
 
-// Err tells why the pods could not be read of late.
+// Err returns why the pods could not be read lately; nil if they could.
 func (p *Pods) Err() error { return p.informer.Err() }
 
-// ByUID finds a pod by its UID, for a static pod also by the one that its node gave it; nil if it is not known. The API server
-// gives each pod its UID, but what a static pod's object says of the node's is taken from it on trust: so a pod that has the
-// UID goes before all that say so, and where several say so it is none of them.
+// ByUID returns the pod with a UID, or the static pod that has it on its node; nil if there is none. The API server gives each pod its
+// UID, but a pod's object may claim any UID for the node. So a pod that has the UID takes precedence over those that claim it, and of
+// several that claim it none is returned.
 func (p *Pods) ByUID(uid string) *Pod {
 	objects := p.indexed(uidIndex, uid)
 	for _, object := range objects {
@@ -148,7 +157,7 @@ func (p *Pods) ByUID(uid string) *Pod {
 	return only(objects)
 }
 
-// ByContainerID finds the pod that a container is in; nil if it is not known.
+// ByContainerID returns the pod of a container; nil if it is not known.
 func (p *Pods) ByContainerID(id string) *Pod { return only(p.indexed(containerIndex, id)) }
 
 func (p *Pods) indexed(index, value string) []any {
@@ -159,7 +168,7 @@ func (p *Pods) indexed(index, value string) []any {
 	return objects
 }
 
-// only returns the pod that alone was found; nil where there is none, or more than one.
+// only returns the only pod that was found; nil if there are none or several.
 func only(objects []any) *Pod {
 	if len(objects) != 1 {
 		return nil
@@ -170,7 +179,7 @@ func only(objects []any) *Pod {
 	return nil
 }
 
-// ByName finds a pod by its name; nil if it is not known.
+// ByName returns the pod with a name; nil if there is none.
 func (p *Pods) ByName(namespace, name string) *Pod {
 	object, ok, err := p.informer.GetIndexer().GetByKey(namespace + "/" + name)
 	if err != nil || !ok {

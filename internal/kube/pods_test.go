@@ -21,7 +21,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-func newPod(name, uid string) *corev1.Pod {
+func podObject(name, uid string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name, UID: types.UID(uid)},
 		Spec:       corev1.PodSpec{NodeName: "n1"},
@@ -40,7 +40,7 @@ func startPods(t *testing.T, client *fake.Clientset, options PodsOptions) *Pods 
 }
 
 func TestPods(t *testing.T) {
-	pod := newPod("train-0", "u1")
+	pod := podObject("train-0", "u1")
 	pod.Labels = map[string]string{"team": "vision", "other": "x"}
 	pod.Annotations = map[string]string{"cost-center": "42", "other": "x"}
 	yes := true
@@ -84,7 +84,7 @@ func TestPodsChange(t *testing.T) {
 	client := fake.NewClientset()
 	pods := startPods(t, client, PodsOptions{})
 	eventually(t, pods.Synced)
-	pod := newPod("a", "u1")
+	pod := podObject("a", "u1")
 	_, err := client.CoreV1().Pods("ml").Create(t.Context(), pod, metav1.CreateOptions{})
 	require.NoError(t, err)
 	eventually(t, func() bool { return pods.ByUID("u1") != nil })
@@ -100,7 +100,7 @@ func TestPodsChange(t *testing.T) {
 
 // mirror is the pod by which a kubelet shows a static one.
 func mirror(name, uid, static string) *corev1.Pod {
-	pod := newPod(name, uid)
+	pod := podObject(name, uid)
 	yes := true
 	pod.Annotations = map[string]string{
 		staticHash: static, staticMirror: static,
@@ -146,7 +146,7 @@ func TestPodsClaimUIDs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pods := startPods(t, fake.NewClientset(newPod("train-0", "u1"), mirror("etcd-n1", "u2", static), tt.evil), PodsOptions{})
+			pods := startPods(t, fake.NewClientset(podObject("train-0", "u1"), mirror("etcd-n1", "u2", static), tt.evil), PodsOptions{})
 			eventually(t, pods.Synced)
 			for range 50 { // what is found does not change from one time to the next
 				found := pods.ByUID(tt.evil.Annotations[staticHash])
@@ -191,7 +191,7 @@ func TestPodsForbidden(t *testing.T) {
 
 // What was known stays while the API server is away; a failure that was not seen again is over.
 func TestPodsAPIAway(t *testing.T) {
-	client := fake.NewClientset(newPod("a", "u1"))
+	client := fake.NewClientset(podObject("a", "u1"))
 	pods := startPods(t, client, PodsOptions{})
 	eventually(t, pods.Synced)
 	now := time.Now()

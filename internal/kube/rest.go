@@ -20,8 +20,8 @@ import (
 
 const userAgent = "gpureceiver"
 
-// REST returns how to connect to the cluster. It fails where a file that the configuration names cannot be read; whether
-// the API server answers shows later.
+// REST returns how to connect to the cluster. It fails if a file that the configuration names cannot be read. Whether the API server
+// answers shows later.
 func (c *Config) REST() (*rest.Config, error) {
 	config, err := c.base()
 	if err != nil {
@@ -61,18 +61,18 @@ func (c *Config) base() (*rest.Config, error) {
 	}
 }
 
-// inCluster is the address of the API server as Kubernetes tells every pod.
+// inCluster returns the address of the API server from the environment that Kubernetes gives every pod.
 func inCluster() (string, error) {
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
-		return "", errors.New("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, as they are in a pod; " +
+		return "", errors.New("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, which Kubernetes sets in every pod; " +
 			"outside of a cluster use auth_type: kubeConfig, or endpoint and token_file")
 	}
 	return "https://" + net.JoinHostPort(host, port), nil
 }
 
-// noProxy keeps requests to the cluster's own API server off the proxy that the environment names.
-func noProxy(*http.Request) (*url.URL, error) { return nil, nil } //nolint:nilnil // what http.Transport.Proxy asks for
+// noProxy keeps requests to the cluster's own API server away from the proxy that the environment names.
+func noProxy(*http.Request) (*url.URL, error) { return nil, nil } //nolint:nilnil // as http.Transport.Proxy specifies
 
 func (c *Config) kubeConfig() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -86,8 +86,8 @@ func (c *Config) kubeConfig() (*rest.Config, error) {
 			AuthKubeConfig, config.AuthProvider.Name)
 	}
 	if config.ExecProvider != nil && !c.AllowExecCredentials {
-		return nil, fmt.Errorf("auth_type %s: the kubeconfig has the program %q started for credentials; "+
-			"set allow_exec_credentials: true to let it, or use token_file", AuthKubeConfig, config.ExecProvider.Command)
+		return nil, fmt.Errorf("auth_type %s: the kubeconfig file starts the program %q for credentials; "+
+			"set allow_exec_credentials: true to allow it, or use token_file", AuthKubeConfig, config.ExecProvider.Command)
 	}
 	return config, nil
 }
@@ -105,9 +105,9 @@ func NewClients(config *rest.Config) (*Clients, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}
-	transport := reporting(connection, longestWait)
+	transport := withStatus(connection, longestWait)
 	typed := rest.CopyConfig(config)
-	// Smaller and cheaper to read than JSON.
+	// Smaller than JSON.
 	typed.ContentType = "application/vnd.kubernetes.protobuf"
 	typed.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	kubernetesClient, err1 := kubernetes.NewForConfigAndClient(typed, transport)
@@ -119,16 +119,15 @@ func NewClients(config *rest.Config) (*Clients, error) {
 	return &Clients{Kubernetes: &listing{kubernetesClient}, Metadata: metadataClient, Dynamic: &listingDynamic{dynamicClient}}, nil
 }
 
-// Informers of these clients list before they watch, rather than have the first list streamed: while an API server cannot
-// be reached, client-go's stream tells no error, and waits out its back-off, a minute at most, when it is stopped. Lists that
-// may be long are Paged.
+// Informers of these clients list before they watch instead of streaming the first list. While an API server cannot be reached,
+// client-go's stream reports no error, and stopping it waits for its back-off, up to a minute. Long lists are Paged.
 type (
 	listing        struct{ *kubernetes.Clientset }
 	listingDynamic struct{ dynamic.Interface }
 )
 
-// IsWatchListSemanticsUnSupported is what client-go asks.
+// IsWatchListSemanticsUnSupported is called by client-go.
 func (*listing) IsWatchListSemanticsUnSupported() bool { return true }
 
-// IsWatchListSemanticsUnSupported is what client-go asks.
+// IsWatchListSemanticsUnSupported is called by client-go.
 func (*listingDynamic) IsWatchListSemanticsUnSupported() bool { return true }

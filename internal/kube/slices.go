@@ -19,9 +19,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Slices watches the ResourceSlices of a node, in which the drivers of dynamic resource allocation publish its devices.
-// It reads resource.k8s.io in the version that the API server prefers: v1, v1beta2 and v1beta1 differ in where a device's
-// attributes stand.
+// Slices watches the ResourceSlices of a node, in which the drivers of dynamic resource allocation publish its devices. It reads
+// resource.k8s.io in the version that the API server prefers. v1, v1beta2 and v1beta1 differ in where a device's attributes are.
 type Slices struct {
 	client  dynamic.Interface
 	resolve resolveFunc
@@ -45,8 +44,7 @@ type storedSlice struct {
 	devices      map[string]map[string]string // attributes by device name
 }
 
-// NewSlices prepares the watching of a node's ResourceSlices. It needs list and watch on resourceslices, and asks for
-// nothing before Want is called.
+// NewSlices returns Slices of a node. They need list and watch on resourceslices, and make no request before Want is called.
 func NewSlices(clients *Clients, node string) *Slices {
 	return &Slices{
 		client:  clients.Dynamic,
@@ -57,7 +55,7 @@ func NewSlices(clients *Clients, node string) *Slices {
 	}
 }
 
-// Want has the slices read from now on.
+// Want starts to read the slices.
 func (s *Slices) Want() { s.want.Do(func() { close(s.wanted) }) }
 
 // Run watches, from when Want was called until the context ends.
@@ -103,14 +101,14 @@ func (s *Slices) prepare(ctx context.Context) (*Informer, error) {
 	return informer, nil
 }
 
-// Synced tells whether the first list has been read.
+// Synced reports whether the first list has been read.
 func (s *Slices) Synced() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.informer != nil && s.informer.HasSynced()
 }
 
-// Err tells why the slices could not be read of late.
+// Err returns why the slices could not be read lately; nil if they could.
 func (s *Slices) Err() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -120,8 +118,8 @@ func (s *Slices) Err() error {
 	return s.informer.Err()
 }
 
-// Device returns the attributes of a device, by their names without the driver's domain; nil if it is not known. Of a
-// pool that is being replaced, the newer generation counts.
+// Device returns the attributes of a device, by their names without the driver's domain; nil if the device is not published. While a
+// pool is being replaced, its newer generation counts.
 func (s *Slices) Device(driver, pool, device string) map[string]string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -146,7 +144,7 @@ func (s *Slices) Device(driver, pool, device string) map[string]string {
 	return found
 }
 
-// maxAttribute bounds the values that are kept; a longer one is no identifier.
+// maxAttribute bounds the values that are kept, in bytes. A longer one is not an identifier.
 const maxAttribute = 128
 
 func storeSlice(slice *unstructured.Unstructured) *storedSlice {
@@ -171,7 +169,7 @@ func storeSlice(slice *unstructured.Unstructured) *storedSlice {
 	return stored
 }
 
-// deviceAttributes reads a device's attributes: beside its name since v1beta2, under basic before.
+// deviceAttributes returns a device's attributes: beside its name since v1beta2, under basic before.
 func deviceAttributes(device map[string]any, driver string) map[string]string {
 	attributes, ok := device["attributes"].(map[string]any)
 	if !ok {

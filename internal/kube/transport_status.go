@@ -15,29 +15,72 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// informerKey is under which the context of a request has the informer that makes it.
-type informerKey struct{}
-
-// onceKey is under which the context of a request that is made once has where to note for how long the API server asks to be
-// left alone (*time.Duration). client-go would wait for so long and ask again, ten times.
-type onceKey struct{}
-
-// longestWait is how long the API server may take for its answer: it takes at most a minute for its own part
-// (--request-timeout). A watch it begins at once.
+// longestWait is how long a request may take. The API server takes at most a minute for its own part (--request-timeout), and it
+// answers the start of a watch immediately.
 const longestWait = 70 * time.Second
 
-// reporting returns a client whose requests wait no longer than that for an answer, and tell the informers that make them how
-// they fare.
-func reporting(client *http.Client, longest time.Duration) *http.Client {
-	reports := *client
-	if reports.Transport == nil {
-		reports.Transport = http.DefaultTransport
-	}
-	reports.Transport = reporter{bounded{reports.Transport, longest}}
-	return &reports
+// requestObserver learns how the requests of an informer fare.
+type requestObserver interface {
+	// answered is called after each request: with the status of the answer, or an error without one.
+	answered(watch bool, status int, err error)
 }
 
-// bounded gives up a request that is not answered to the end in time. The answer to a watch need only begin.
+// Keys of the values in the context of a request.
+type (
+	observerKey   struct{} // a requestObserver
+	retryAfterKey struct{} // *time.Duration: where to store the Retry-After header of the answer
+)
+
+// withObserver returns a context whose requests report to an observer.
+func withObserver(ctx context.Context, o requestObserver) context.Context {
+	return context.WithValue(ctx, observerKey{}, o)
+}
+
+// withRetryAfter returns a context for a single request. It stores how long the API server asks to be left alone, and hides that from
+// client-go, which would wait as long and repeat the request, ten times.
+func withRetryAfter(ctx context.Context, retryAfter *time.Duration) context.Context {
+	return context.WithValue(ctx, retryAfterKey{}, retryAfter)
+}
+
+// withStatus returns a client whose requests take no longer than a bound and report to the observer in their context.
+func withStatus(client *http.Client, longest time.Duration) *http.Client {
+	reporting := *client
+	if reporting.Transport == nil {
+		reporting.Transport = http.DefaultTransport
+	}
+	reporting.Transport = statusReporter{bounded{reporting.Transport, longest}}
+	return &reporting
+}
+
+// statusReporter reports the status of answers.
+type statusReporter struct{ next http.RoundTripper }
+
+var _ utilnet.RoundTripperWrapper = statusReporter{}
+
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
+func (t statusReporter) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip implements http.RoundTripper.
+func (t statusReporter) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(r)
+	if retryAfter, ok := r.Context().Value(retryAfterKey{}).(*time.Duration); ok && response != nil {
+		seconds, _ := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 16)
+		*retryAfter = time.Duration(seconds) * time.Second
+		response.Header.Del("Retry-After")
+	}
+	observer, ok := r.Context().Value(observerKey{}).(requestObserver)
+	if !ok || r.Context().Err() != nil {
+		return response, err
+	}
+	status := 0
+	if response != nil {
+		status = response.StatusCode
+	}
+	observer.answered(isWatch(r), status, err)
+	return response, err
+}
+
+// bounded cancels a request whose answer is not complete in time. The answer to a watch only has to begin.
 type bounded struct {
 	next    http.RoundTripper
 	longest time.Duration
@@ -55,13 +98,13 @@ func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	timer := time.AfterFunc(t.longest, func() { close(late); cancel() })
 	response, err := t.next.RoundTrip(r.WithContext(ctx))
 	if err == nil && (!isWatch(r) || timer.Stop()) {
-		response.Body = &cancelling{response.Body, cancel, timer, late}
+		response.Body = &boundedBody{response.Body, cancel, timer, late}
 		return response, nil
 	}
 	inTime := timer.Stop()
 	cancel()
 	if err == nil {
-		_ = response.Body.Close() // of a request that is cancelled
+		_ = response.Body.Close() // the request was cancelled
 	}
 	if !inTime && !errors.Is(err, ErrCredentials) {
 		err = fmt.Errorf("no answer in %s", t.longest)
@@ -71,59 +114,32 @@ func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 
-// cancelling is the body of an answer, with which its request ends.
-type cancelling struct {
+// boundedBody is the body of an answer. Its request ends when it is closed.
+type boundedBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
 	timer  *time.Timer
-	late   chan struct{} // closed when it had to end
+	late   chan struct{} // closed when the time was up
 }
 
+var errIncomplete = errors.New("the answer has begun but does not end")
+
 // Read implements io.Reader.
-func (b *cancelling) Read(p []byte) (int, error) {
+func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		select {
 		case <-b.late:
-			err = errLate
+			err = errIncomplete
 		default:
 		}
 	}
 	return n, err
 }
 
-var errLate = errors.New("the answer has begun and does not end")
-
 // Close implements io.Closer.
-func (b *cancelling) Close() error {
+func (b *boundedBody) Close() error {
 	defer b.cancel()
 	b.timer.Stop()
 	return b.ReadCloser.Close()
-}
-
-type reporter struct{ next http.RoundTripper }
-
-var _ utilnet.RoundTripperWrapper = reporter{}
-
-// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
-func (t reporter) WrappedRoundTripper() http.RoundTripper { return t.next }
-
-// RoundTrip implements http.RoundTripper.
-func (t reporter) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := t.next.RoundTrip(r)
-	if later, ok := r.Context().Value(onceKey{}).(*time.Duration); ok && response != nil {
-		seconds, _ := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 16)
-		*later = time.Duration(seconds) * time.Second
-		response.Header.Del("Retry-After")
-	}
-	informer, ok := r.Context().Value(informerKey{}).(*Informer)
-	if !ok || r.Context().Err() != nil {
-		return response, err
-	}
-	status := 0
-	if response != nil {
-		status = response.StatusCode
-	}
-	informer.answered(isWatch(r), status, err)
-	return response, err
 }

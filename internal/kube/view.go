@@ -12,38 +12,37 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// ViewOptions says what a View shows.
+// ViewOptions selects what a View reads.
 type ViewOptions struct {
 	Pods  PodsOptions
 	Kinds []string // the kinds of owners that are read, as WatchOwners and AskOwners take them
-	// Devices has the devices of Pods.Node looked up that drivers publish for dynamic resource allocation, and the claims of them,
-	// when asked for.
+	// Devices adds what drivers publish about the devices of Pods.Node, and claims; both are read when first wanted.
 	Devices bool
 }
 
-// View is what is known of a cluster's pods, their owners and the devices of a node.
+// View has a cluster's pods, their owners and the devices of a node.
 type View struct {
 	Pods   *Pods
 	Owners *Owners
-	Slices *Slices // nil if not wanted
-	Claims *Claims // likewise; for whoever calls Problems, too
+	Slices *Slices // nil without ViewOptions.Devices
+	Claims *Claims // nil without ViewOptions.Devices; not safe for concurrent use, also with Problems
 
-	ahead   bool // owners are asked for, those of pods that ask for devices before anyone looks them up
+	ahead   bool // the owners of pods that request devices are requested before they are looked up
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
 
-// NewView prepares a View; nothing is asked of the API server before Start.
+// NewView returns a View that makes no request before Start.
 func NewView(clients *Clients, options ViewOptions) (*View, error) {
 	pods, err := NewPods(clients.Kubernetes, options.Pods)
 	if err != nil {
 		return nil, err
 	}
 	v := &View{Pods: pods, Owners: WatchOwners(clients, options.Kinds)}
-	if options.Pods.Node != "" { // few pods: their owners, one by one, are less than those of the whole cluster
+	if options.Pods.Node != "" { // requesting the owners of a few pods costs less than watching those of the whole cluster
 		v.Owners = AskOwners(clients, options.Kinds)
 		v.ahead = true
-		if err := pods.onWanted(func(pod *Pod) { v.Owners.Of(pod) }); err != nil {
+		if err := pods.onDevices(func(pod *Pod) { v.Owners.Of(pod) }); err != nil {
 			return nil, fmt.Errorf("kube: watch pods: %w", err)
 		}
 	}
@@ -54,7 +53,7 @@ func NewView(clients *Clients, options ViewOptions) (*View, error) {
 	return v, nil
 }
 
-// Start begins to watch. It returns at once.
+// Start starts to watch and returns immediately.
 func (v *View) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	v.cancel = cancel
@@ -65,7 +64,7 @@ func (v *View) Start() {
 	}
 }
 
-// Stop ends the watching and waits until it has ended.
+// Stop stops the watching and waits for its end.
 func (v *View) Stop() {
 	if v.cancel != nil {
 		v.cancel()
@@ -73,8 +72,8 @@ func (v *View) Stop() {
 	}
 }
 
-// WaitSynced waits until the first lists have been read, and the owners of the pods of a node that ask for devices, or the
-// context ends.
+// WaitSynced waits until the first lists have been read, and the owners of the pods of a node that request devices. It returns false if
+// the context ends first.
 func (v *View) WaitSynced(ctx context.Context) bool {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -92,15 +91,15 @@ func (v *View) synced() bool {
 	if !v.Pods.Synced() || !v.Owners.Synced() {
 		return false
 	}
-	if v.ahead { // their kinds are known by now
-		for _, pod := range v.Pods.wantDevices() {
+	if v.ahead { // their kinds are known now
+		for _, pod := range v.Pods.withDevices() {
 			v.Owners.Of(pod)
 		}
 	}
 	return v.Owners.Synced()
 }
 
-// Problems tells what could not be read of late.
+// Problems returns what could not be read lately.
 func (v *View) Problems() []gpu.Problem {
 	var problems []gpu.Problem
 	if err := v.Pods.Err(); err != nil {

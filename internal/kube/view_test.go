@@ -41,7 +41,7 @@ func fakeClients(objects ...runtime.Object) (*Clients, *fake.Clientset) {
 }
 
 func TestView(t *testing.T) {
-	clients, _ := fakeClients(newPod("a", "u1"))
+	clients, _ := fakeClients(podObject("a", "u1"))
 	v, err := NewView(clients, ViewOptions{Pods: PodsOptions{Node: "n1"}, Devices: true})
 	require.NoError(t, err)
 	v.Start()
@@ -55,7 +55,7 @@ func TestView(t *testing.T) {
 // before, and of one that comes. No other pod's are asked for.
 func TestOwnersAskedAhead(t *testing.T) {
 	owned := func(name, set string, spec corev1.PodSpec) *corev1.Pod {
-		pod := newPod(name, name)
+		pod := podObject(name, name)
 		spec.NodeName = "n1"
 		pod.Spec, pod.OwnerReferences = spec, []metav1.OwnerReference{reference("apps/v1", "ReplicaSet", set)}
 		return pod
@@ -156,7 +156,7 @@ func TestViewRealClients(t *testing.T) {
 	const all, one = "/apis/apps/v1/replicasets", "/apis/apps/v1/namespaces/ml/replicasets/web-1"
 	for node, paths := range map[string]struct{ asked, not string }{"n1": {one, all}, "": {all, one}} {
 		t.Run("node "+node, func(t *testing.T) {
-			pod := newPod("a", "u1")
+			pod := podObject("a", "u1")
 			pod.OwnerReferences = []metav1.OwnerReference{reference("apps/v1", "ReplicaSet", "web-1")}
 			pods := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{*pod}}
 			replicaSet := object("meta.k8s.io/v1", "PartialObjectMetadata", "web-1", reference("apps/v1", "Deployment", "web"))

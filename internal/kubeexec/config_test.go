@@ -38,7 +38,7 @@ func TestConfig(t *testing.T) {
 		{Namespace: "gpu-operator", LabelSelector: "app=driver", Container: "nvidia-driver-ctr", Tool: "nvidia_smi", Query: "full"},
 		{Namespace: "amd", LabelSelector: "app=amd", Container: "tool", Tool: "rocm_smi"},
 	}, config.targets())
-	assert.Equal(t, []string{"cluster far: the API server's certificate is not checked: whoever stands in between can read and change what is asked"},
+	assert.Equal(t, []string{"cluster far: the API server's certificate is not verified: anyone on the network path can read and change the traffic"},
 		config.Warnings())
 }
 
@@ -106,7 +106,7 @@ func TestConfigErrors(t *testing.T) {
 			map[string]any{"clusters": cluster, "owners": map[string]any{
 				"kinds": []any{"jobs.batch", "*"}, "labels": []any{"*"}, "annotations": []any{"a/b", "example.com/*"},
 			}},
-			[]string{`owners::kinds::1: "*" is no kind of objects`, `owners::labels::0: "*" is no key`, `owners::annotations::1: "example.com/*" is no key`},
+			[]string{`owners::kinds::1: "*" is not a kind of objects`, `owners::labels::0: "*" is not the full key`, `owners::annotations::1: "example.com/*" is not the full key`},
 		},
 		"owners of nobody": {
 			map[string]any{"clusters": cluster, "attribute_pods": false, "owners": map[string]any{"labels": []any{"team"}}},

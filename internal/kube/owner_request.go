@@ -1,0 +1,80 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/otelgpu/gpureceiver/internal/backoff"
+)
+
+const (
+	longestDelay = 150 * time.Second // after failures in a row
+	goneDelay    = 5 * time.Minute   // after which a missing object is requested again
+	keepOwner    = 10 * time.Minute
+)
+
+// ownerKey is an owner as a reference names it. Its UID alone does not identify it: whoever makes the pod decides what is in the
+// reference, such as the UID of an object in another namespace.
+type ownerKey struct {
+	kind            schema.GroupKind
+	namespace, name string // no namespace if the kind has none
+	uid             types.UID
+}
+
+// knownOwner is what is known about an owner.
+type knownOwner struct {
+	used      time.Time // when it was last looked up; it is forgotten keepOwner later
+	requested bool      // its request is queued or running
+	answered  bool      // its owners are known
+	due       time.Time // when it may be requested again, unless it is answered
+	failures  int       // in a row
+	failure   error
+	owners    []metav1.OwnerReference
+}
+
+// wants reports whether the owner is to be requested now.
+func (o *knownOwner) wants(now time.Time) bool {
+	return !o.answered && !o.requested && !now.Before(o.due)
+}
+
+// found stores the owner's owners. They never change: they are set when an object is made.
+func (o *knownOwner) found(references []metav1.OwnerReference) {
+	*o = knownOwner{used: o.used, answered: true, owners: owners(references)}
+}
+
+// gone notes that the API server does not have the owner.
+func (o *knownOwner) gone(now time.Time) {
+	*o = knownOwner{used: o.used, due: now.Add(goneDelay)}
+}
+
+// failed notes why a request failed. The next one is due when both the back-off and the API server allow it.
+func (o *knownOwner) failed(now time.Time, retryAfter time.Duration, err error) {
+	o.requested = false
+	o.failures++
+	wait := backoff.Jitter(backoff.Policy{First: time.Second, Max: longestDelay}.Wait(o.failures))
+	o.due = now.Add(max(wait, min(retryAfter, keepOwner)))
+	o.failure = err
+}
+
+func errGetOwner(resource schema.GroupResource, key *ownerKey, err error) error {
+	name := key.name
+	if key.namespace != "" {
+		name = key.namespace + "/" + name
+	}
+	hint := "its owners are unknown until the API server answers"
+	switch {
+	case apierrors.IsForbidden(err):
+		hint = fmt.Sprintf("grant get on %s, without which the owners above are unknown", resource)
+	case apierrors.IsUnauthorized(err):
+		hint = "check the credentials"
+	}
+	return fmt.Errorf("kube: get %s %s: %w; %s", resource, name, err, hint)
+}
