@@ -91,7 +91,7 @@ nvlink.ecc = 6
 
 func TestIdentity(t *testing.T) {
 	b := start(t, everything)
-	d := device(t, b.read(), 1)
+	d := gpuAt(t, b.read(), 1)
 	assert.Equal(t, "GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01", d.ID)
 	assert.Equal(t, "nvidia5", d.Name)
 	assert.Equal(t, "NVIDIA H100 80GB HBM3", d.Model)
@@ -109,7 +109,7 @@ func TestIdentity(t *testing.T) {
 func TestNUMANode(t *testing.T) {
 	b := start(t, everything)
 	b.pci("0000:9b:00.0", "nvidia", "1")
-	assert.Equal(t, gpu.Some[int64](1), device(t, b.read(), 1).Info.NUMANode)
+	assert.Equal(t, gpu.Some[int64](1), gpuAt(t, b.read(), 1).Info.NUMANode)
 }
 
 // approx compares values that went through a unit conversion.
@@ -132,7 +132,7 @@ func TestQuantities(t *testing.T) {
 	b := start(t, everything)
 	n := b.read()
 	assert.Empty(t, n.Problems)
-	d := device(t, n, 1)
+	d := gpuAt(t, n, 1)
 
 	approx(t, 0.11, d.Utilization[gpu.TaskGeneral], "utilization")
 	approx(t, 0.12, d.MemoryController, "memory controller")
@@ -296,7 +296,7 @@ func TestAbsence(t *testing.T) {
 			for range 2 { // what is remembered must not change what is reported
 				n := b.read()
 				assert.Empty(t, n.Problems)
-				tt.check(t, device(t, n, 0))
+				tt.check(t, gpuAt(t, n, 0))
 			}
 		})
 	}
@@ -305,10 +305,10 @@ func TestAbsence(t *testing.T) {
 // A GPU that was read stays as it was in the node until the source is read again, and the next node is another.
 func TestNodesDoNotMix(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = turing\npower = ramp(100, 200, 100)")
-	first := device(t, b.read(), 0)
+	first := gpuAt(t, b.read(), 0)
 	power, fans := first.Power.Draw, first.Fans
 	b.at(50, "")
-	second := device(t, b.read(), 0)
+	second := gpuAt(t, b.read(), 0)
 	assert.Equal(t, gpu.Some(100.0), power)
 	assert.Equal(t, gpu.Some(150.0), second.Power.Draw)
 	require.Len(t, fans, 1)

@@ -124,12 +124,12 @@ func TestSingleFunctionsRefused(t *testing.T) {
 			healthy(t, n, 2)
 			require.Len(t, n.Problems, 1)
 			p := problem(t, n, "performance state")
-			assert.Equal(t, device(t, n, 1).ID, p.Device)
+			assert.Equal(t, gpuAt(t, n, 1).ID, p.Device)
 			require.EqualError(t, p.Err, "nvml: "+p.Device+": read performance state (nvmlDeviceGetPerformanceState): not permitted; "+
 				"run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it; "+
 				"in a container, with MIG on, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN")
-			assert.False(t, device(t, n, 1).PerformanceState.Known())
-			assert.True(t, device(t, n, 0).PerformanceState.Known())
+			assert.False(t, gpuAt(t, n, 1).PerformanceState.Known())
+			assert.True(t, gpuAt(t, n, 0).PerformanceState.Known())
 		}
 		assert.Equal(t, uint64(5), asked(b, "nvmlDeviceGetPerformanceState", 5), "the other GPU alone")
 	})
@@ -137,8 +137,8 @@ func TestSingleFunctionsRefused(t *testing.T) {
 		b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nfunction = nvmlDeviceGetTemperature\nreturn = UNKNOWN")
 		for range 3 {
 			n := b.read()
-			assert.Equal(t, gpu.StateOK, device(t, n, 0).State())
-			require.ErrorContains(t, problem(t, n, "temperature").Err, "look into the kernel's log")
+			assert.Equal(t, gpu.StateOK, gpuAt(t, n, 0).State())
+			require.ErrorContains(t, problem(t, n, "temperature").Err, "see the kernel log")
 		}
 		assert.LessOrEqual(t, asked(b, "nvmlDeviceGetTemperature", 70), uint64(6))
 		b.set("[fault f]\npresent = false")
@@ -148,8 +148,8 @@ func TestSingleFunctionsRefused(t *testing.T) {
 	t.Run("a field", func(t *testing.T) {
 		b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nfield = 185\nreturn = UNKNOWN")
 		n := b.read()
-		assert.False(t, device(t, n, 0).Power.Draw.Known())
-		assert.True(t, device(t, n, 0).Power.Instant.Known())
+		assert.False(t, gpuAt(t, n, 0).Power.Draw.Known())
+		assert.True(t, gpuAt(t, n, 0).Power.Instant.Known())
 		require.ErrorContains(t, problem(t, n, "power").Err, "nvmlDeviceGetFieldValues")
 	})
 	t.Run("all fields", func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestSingleFunctionsRefused(t *testing.T) {
 		for range 2 {
 			n := b.read()
 			healthy(t, n, 1)
-			d := device(t, n, 0)
+			d := gpuAt(t, n, 0)
 			approx(t, 70, d.Power.Draw, "power, by the older function")
 			approx(t, 700, d.Power.Limit[gpu.LimitMax], "power limit, by the older function")
 			assert.True(t, d.RemappedRows.Pending.Known())

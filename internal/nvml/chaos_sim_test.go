@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // chaotic is a machine of four GPUs, of which 0 is partitioned.
@@ -249,12 +251,13 @@ func (c *chaos) heal() {
 	require.Eventually(c.t, func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.settle()
-		return c.crew.outstanding.Load() == 0 && c.pending == nil
+		c.source.driver.settle()
+		return c.pool.Outstanding() == 0 && c.source.driver.pending == nil
 	}, 10*time.Second, time.Millisecond, "something still hangs")
 	well := 0
+	var n *gpu.Node
 	for range 100 { // what failed often is left alone for up to mostSkipped reads, and opening for up to lastRetry
-		n := c.look(10 * time.Second)
+		n = c.look(10 * time.Second)
 		why := c.unwell(n)
 		if why == "" {
 			if well++; well == 3 {
@@ -266,7 +269,7 @@ func (c *chaos) heal() {
 		c.seconds += 10
 		c.apply()
 	}
-	require.Equal(c.t, 3, well, "%s; %s", c.unwell(&c.node), c.story())
+	require.Equal(c.t, 3, well, "%s; %s", c.unwell(n), c.story())
 	c.touched, c.exchanged = [chaoticGPUs]bool{}, false
 }
 
@@ -320,7 +323,7 @@ func TestChaos(t *testing.T) {
 				c.apply()
 				for range 1 + c.rng.IntN(4) {
 					if c.rng.IntN(4) == 0 {
-						c.drain()
+						c.fetchSamples()
 					}
 					c.look(100 * time.Millisecond)
 					c.ours.Add(int64(c.rng.IntN(40)) * int64(time.Second))
@@ -329,7 +332,7 @@ func TestChaos(t *testing.T) {
 					c.heal()
 					require.LessOrEqual(t, openFiles(t), files)
 					require.Eventually(t, func() bool { return runtime.NumGoroutine() <= routines+2 }, 5*time.Second, time.Millisecond)
-					require.LessOrEqual(t, len(c.boards), chaoticGPUs)
+					require.LessOrEqual(t, len(c.gpus.all), chaoticGPUs)
 				}
 			}
 		})

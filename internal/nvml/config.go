@@ -10,23 +10,22 @@ import (
 
 // Config is the configuration of the nvml scraper.
 type Config struct {
-	// LibraryPath is the absolute path of libnvidia-ml.so.1. Empty: the dynamic loader's own search, then the places
-	// where NVIDIA's container runtime, GKE and the GPU operator put it.
+	// LibraryPath is the absolute path of libnvidia-ml.so.1. Empty: the dynamic loader's own search, then the places where NVIDIA's
+	// container runtime, GKE and the GPU operator put it.
 	LibraryPath string `mapstructure:"library_path"`
 
-	// KeepOpen keeps NVML initialised between reads. Off, it is opened for each read and closed after, so that GPU
-	// reset, MIG reconfiguration, driver unload and VFIO binding are not blocked by the collector; events between two
-	// reads (XIDs) are then not seen. Kept open, NVML is nevertheless released between reads as long as a device needs
-	// a reset.
+	// KeepOpen keeps NVML initialised between reads. Off, it is initialised for each read, so that the collector does not block GPU
+	// reset, MIG reconfiguration, driver unload and VFIO binding; events between two reads (XIDs) are then not seen. Kept open, NVML
+	// is nevertheless shut down between reads while a device needs a reset.
 	KeepOpen bool `mapstructure:"keep_open"`
 
-	// PCIeSampling adds PCIe traffic up where the driver's byte counters are missing or have 32 bits. On Hopper and later GPM
-	// tells the mean since the last read. Elsewhere the driver measures for 20 ms, twice per GPU and read, and the counters are
-	// an estimate: the rate seen times the time since the last read.
+	// PCIeSampling adds PCIe traffic up where the driver's byte counters are missing or have 32 bits. On Hopper and later GPM has the
+	// mean since the last read. Elsewhere the driver measures for 20 ms, twice for each GPU and read, and the counters are an estimate:
+	// the measured rate times the time since the last read.
 	PCIeSampling bool `mapstructure:"pcie_sampling"`
 }
 
-// DefaultConfig returns the configuration of a scraper of which nothing was said.
+// DefaultConfig returns the default configuration.
 func DefaultConfig() Config { return Config{KeepOpen: true} }
 
 // Check returns what is wrong, by key.

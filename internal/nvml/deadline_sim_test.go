@@ -25,9 +25,9 @@ func TestReadWhileSamplesHang(t *testing.T) {
 	fetched := make(chan struct{})
 	go func() {
 		defer close(fetched)
-		b.drain()
+		b.fetchSamples()
 	}()
-	require.Eventually(t, func() bool { return b.crew.outstanding.Load() > 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return b.pool.Outstanding() > 0 }, 5*time.Second, time.Millisecond)
 	n := b.readWithin(limit)
 	healthy(t, n, 3, 1)
 	failed(t, n, 1, gpu.FaultHung)

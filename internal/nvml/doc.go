@@ -3,18 +3,17 @@
 
 // Package nvml reads NVIDIA GPUs through the driver's own library, libnvidia-ml.so.1.
 //
-// Nothing the driver does may hurt the collector. So a library is looked at before it is used; a function is looked up
-// before it is called; what a device cannot do is asked once; and every call that may not come back is made by a
-// goroutine of its own, of which a device has at most one. A device that does not answer is reported as it was last
-// known, with its fault, and costs the others nothing.
+// A driver must not hurt the collector. So the library is checked before it is used; a function is looked up before it is called; what a
+// device cannot do is asked once; and every call that may not return is made by a goroutine of its own, of which each device has at most one
+// (internal/workers). A device that does not answer is reported as it was last known, with its fault, and costs the others nothing.
 //
-// A source has a session from nvmlInit to nvmlShutdown. A session has a slot for each index under which NVML hands out a
-// GPU; a slot finds the board that it is of by its UUID. Boards outlive sessions: they remember what the GPU can do, where
-// its samples were read up to, and what it is. A crew of goroutines sweeps the slots, one goroutine as long as the driver
-// answers quickly. A census then makes the node: of what was read, of what is known of GPUs that were not, and of what the
-// PCI bus and the kernel's driver show of GPUs that NVML does not.
+// The packages below are library, which calls NVML, and device, which reads one GPU. This package has the rest:
 //
-// Most calls go through NVIDIA's Go binding; those of lists and GPM go straight to the library (direct.go says why).
+//   - driver.go opens and closes sessions, from nvmlInit to nvmlShutdown. session.go and handle.go are a session and the handles of its GPUs.
+//   - known_gpus.go has the GPUs that were seen. They outlive sessions, and are found again by UUID.
+//   - node.go makes the gpu.Node: of what was read, of known GPUs that were not, and of unlisted GPUs (unlisted_gpus.go), which only the
+//     PCI bus and the kernel's driver show.
+//   - sample_timer.go fetches samples between reads, and events.go takes XIDs.
 //
-// The package needs cgo and Linux. Built without, its source says so in the node, and counts what the PCI bus shows.
+// The package needs cgo and Linux. Built without them, its source reports so in the node, and counts what the PCI bus shows.
 package nvml

@@ -6,9 +6,11 @@
 package nvml
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +20,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
+
+const libraryName = "libnvidia-ml.so.1"
 
 func withLibrary(path string) func(*Config) { return func(c *Config) { c.LibraryPath = path } }
 
@@ -55,20 +60,6 @@ func TestUnusableLibraries(t *testing.T) {
 	}
 }
 
-func TestDefaultPlaces(t *testing.T) {
-	if !inItsOwnProcess(t, "yes") {
-		return
-	}
-	_, err := openLibrary("")
-	if err == nil {
-		t.Skip("this machine has a driver")
-	}
-	require.ErrorContains(t, err, "no usable libnvidia-ml.so.1")
-	for _, place := range places {
-		require.ErrorContains(t, err, place)
-	}
-}
-
 // A machine without a driver is asked again at the next read, then ever less often, and at once when there is a sign.
 func TestBackoffOfOpening(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
@@ -98,7 +89,7 @@ func TestBackoffOfOpening(t *testing.T) {
 		b.clock = b.clock.Add(step.after)
 		n := b.read()
 		require.Equal(t, step.inits, inits())
-		require.ErrorContains(t, problem(t, n, "driver").Err, "the NVIDIA driver is not loaded; load the kernel module")
+		require.ErrorContains(t, problem(t, n, "driver").Err, "NVIDIA driver not loaded; load the kernel module")
 	}
 	require.NoError(t, b.control.Write("[fault f]\npresent = false"))
 	require.Empty(t, ids(b.read()), "not yet")
@@ -127,13 +118,13 @@ func TestDriverGoneAndBack(t *testing.T) {
 				require.NoError(t, n.RestartNeeded)
 			}
 			require.NoError(t, b.control.Write(""))
-			b.clock = b.clock.Add(lastRetry)
+			b.clock = b.clock.Add(retryPolicy.Max)
 			n := b.read()
 			healthy(t, n, 3)
 			assert.Empty(t, n.Problems)
-			assert.NotZero(t, device(t, n, 0).Epoch)
-			epoch := device(t, n, 0).Epoch
-			assert.Equal(t, epoch, device(t, b.read(), 0).Epoch, "once")
+			assert.NotZero(t, gpuAt(t, n, 0).Epoch)
+			epoch := gpuAt(t, n, 0).Epoch
+			assert.Equal(t, epoch, gpuAt(t, b.read(), 0).Epoch, "once")
 		})
 	}
 }
@@ -160,7 +151,7 @@ func TestVersionMismatch(t *testing.T) {
 		t.Helper()
 		assert.Equal(t, [2]int64{0, 2}, presence(n))
 		require.Len(t, n.Problems, 1)
-		require.ErrorContains(t, n.RestartNeeded, "the library and the kernel's driver are of different versions; restart the collector")
+		require.ErrorContains(t, n.RestartNeeded, "versions of the library and the kernel driver differ; restart the collector")
 		require.ErrorIs(t, n.RestartNeeded, problem(t, n, "driver").Err, "one and the same, so that it is said once")
 	}
 	t.Run("while running", func(t *testing.T) {
@@ -180,7 +171,7 @@ func TestVersionMismatch(t *testing.T) {
 			b.clock = b.clock.Add(time.Minute)
 		}
 		require.NoError(t, b.control.Write("")) // the old driver is back
-		b.clock = b.clock.Add(lastRetry)
+		b.clock = b.clock.Add(retryPolicy.Max)
 		n := b.read()
 		healthy(t, n, 2)
 		require.NoError(t, n.RestartNeeded)
@@ -214,7 +205,7 @@ func TestLibraryReplaced(t *testing.T) {
 	require.NoError(t, exec.Command("cp", lib.Driver450, path+".new").Run())
 	require.NoError(t, os.Rename(path+".new", path))
 
-	b.clock = b.clock.Add(fileLooked)
+	b.clock = b.clock.Add(fileTrust)
 	n := b.read()
 	healthy(t, n, 2)
 	require.NoError(t, n.RestartNeeded, "what works needs no restart")
@@ -229,7 +220,7 @@ func TestLibraryReplaced(t *testing.T) {
 
 	// A source that begins now, after a change of the configuration, say.
 	n = start(t, "gpus = 2", withLibrary(path)).read()
-	require.ErrorIs(t, n.RestartNeeded, errAnother)
+	require.ErrorIs(t, n.RestartNeeded, library.ErrOtherLoaded)
 	assert.Equal(t, 1, mapped(t, libraryName))
 }
 
@@ -277,7 +268,7 @@ func TestDriver450(t *testing.T) {
 		n := b.read()
 		healthy(t, n, 2)
 		assert.Empty(t, n.Problems)
-		d := device(t, n, 0)
+		d := gpuAt(t, n, 0)
 		approx(t, 0.3, d.Utilization[gpu.TaskGeneral], "utilization")
 		approx(t, 62, d.Power.Draw, "power")
 		approx(t, 400, d.Power.Limit[gpu.LimitMax], "power limit")
@@ -323,12 +314,7 @@ func TestAbsentFunctions(t *testing.T) {
 	}
 	simulator(t)
 	// The essential ones are needed, and the newest version of a function is not all of it.
-	var optional [][]string
-	for f := range numFunctions {
-		if !slices.Contains(essential[:], f) && !slices.ContainsFunc(optional, func(s []string) bool { return s[0] == symbols[f][1] }) {
-			optional = append(optional, symbols[f][1:])
-		}
-	}
+	optional := optionalFunctions(t)
 	dir := t.TempDir()
 	for name, without := range map[string]func(i int) (from int){
 		"all":                func(int) int { return 0 },
@@ -350,14 +336,42 @@ func TestAbsentFunctions(t *testing.T) {
 	}
 }
 
+// optionalFunctions are the functions of the simulated library that need not be there, each with its versions, the newest first.
+func optionalFunctions(t *testing.T) (all [][]string) {
+	t.Helper()
+	dir, err := nvmlsim.SourceDir()
+	require.NoError(t, err)
+	definitions, err := os.ReadFile(filepath.Join(dir, "src/functions.def"))
+	require.NoError(t, err)
+	version := regexp.MustCompile(`_v\d$`)
+	versions := map[string][]string{}
+	for _, fn := range regexp.MustCompile(`(?m)^FN\((\w+),`).FindAllStringSubmatch(string(definitions), -1) {
+		name := version.ReplaceAllString(fn[1], "")
+		versions[name] = append(versions[name], fn[1])
+	}
+	for _, essential := range []string{
+		"nvmlInit", "nvmlShutdown", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex", "nvmlDeviceGetUUID",
+	} {
+		require.Contains(t, versions, essential)
+		delete(versions, essential)
+	}
+	for _, name := range slices.Sorted(maps.Keys(versions)) {
+		slices.Sort(versions[name])
+		slices.Reverse(versions[name])
+		all = append(all, versions[name])
+	}
+	require.Greater(t, len(all), 60)
+	return all
+}
+
 // A driver that was upgraded between two reads, in which nothing of ours kept it, counts from the beginning, whether or not a
 // total has fallen.
 func TestUpgradedBetweenReads(t *testing.T) {
 	b := start(t, "gpus = 1", func(c *Config) { c.KeepOpen = false })
-	before := device(t, b.read(), 0).Epoch
+	before := gpuAt(t, b.read(), 0).Epoch
 	b.set("driver.version = 590.1")
-	d := device(t, b.read(), 0)
+	d := gpuAt(t, b.read(), 0)
 	assert.Equal(t, "590.1", d.Info.DriverVersion)
 	assert.NotEqual(t, before, d.Epoch)
-	assert.Equal(t, d.Epoch, device(t, b.read(), 0).Epoch, "once")
+	assert.Equal(t, d.Epoch, gpuAt(t, b.read(), 0).Epoch, "once")
 }

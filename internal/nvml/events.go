@@ -6,50 +6,51 @@
 package nvml
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"time"
 
-	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
-
-	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-const (
-	eventXID   = 0x8
-	mostEvents = 256 // in one drain
-	mostXIDs   = 256 // kinds on one GPU
-)
+// maxEvents bounds how many events are taken at a time, and how many are kept for the next read.
+const maxEvents = 256
 
-// events is NVML's set of events of a session. Nothing waits for an event: the set is emptied at each read, so an event's
-// time is that of the read, or of the fetching of samples in between.
-type events struct {
-	src *source
-
-	mu     sync.Mutex
-	set    gonvml.EventSet          // nil: there is none yet
-	boards map[gonvml.Device]*board // the GPU may be gone when its event comes
+// eventFunctions are what events need, besides those that register GPUs.
+var eventFunctions = [...]*library.Function{
+	library.NewFunction("events", "nvmlEventSetCreate"),
+	library.NewFunction("events", "nvmlEventSetFree"),
+	library.NewFunction("events", "nvmlEventSetWait_v2", "nvmlEventSetWait"),
+	library.NewFunction("events", "nvmlDeviceRegisterEvents"),
+	library.NewFunction("events", "nvmlDeviceGetSupportedEventTypes"),
 }
 
-// newEvents returns nil where events are not wanted, or never to be had.
-func newEvents(src *source, lib *library) *events {
-	for _, f := range [...]function{fnEventSetCreate, fnEventSetFree, fnEventSetWait, fnRegisterEvents, fnSupportedEvents} {
-		if !lib.has[f] {
+// events is NVML's set of events of a session. Nothing waits for an event: the set is emptied at each read, so the time of an event is that
+// of the read, or of the fetching of samples in between.
+type events struct {
+	lib  *library.Library
+	xids *xids
+	now  func() time.Time
+
+	mu   sync.Mutex
+	set  library.EventSet                  // nil: there is none yet
+	gpus map[library.BoundDevice]*knownGPU // the GPU may be gone when its event comes
+}
+
+// newEvents returns nil where the library has no events.
+func newEvents(lib *library.Library, xids *xids, now func() time.Time) *events {
+	for _, f := range eventFunctions {
+		if !lib.Has(f) {
 			return nil
 		}
 	}
-	if !src.want.Has(gpu.GroupEvents) || !src.cfg.KeepOpen {
-		return nil
-	}
-	e := &events{src: src, boards: map[gonvml.Device]*board{}}
+	e := &events{lib: lib, xids: xids, now: now, gpus: map[library.BoundDevice]*knownGPU{}}
 	e.create()
 	return e
 }
 
 // create has the driver make the set, which may fail for now.
 func (e *events) create() {
-	if set, ret := gonvml.EventSetCreate(); code(ret) == codeOK {
+	if set, code := e.lib.NewEventSet(); code == library.OK {
 		e.mu.Lock()
 		e.set = set
 		e.mu.Unlock()
@@ -57,37 +58,27 @@ func (e *events) create() {
 }
 
 // ready returns the set; nil where there is none yet.
-func (e *events) ready() gonvml.EventSet {
+func (e *events) ready() library.EventSet {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.set
 }
 
-// register has the driver queue a GPU's XIDs, and tells whether it does, or never will.
-func (e *events) register(handle gonvml.Device, b *board) (settled bool) {
-	if e == nil || !b.supported(fnSupportedEvents) || !b.supported(fnRegisterEvents) {
+// register has the driver queue a GPU's XIDs, and reports whether it does, or never will.
+func (e *events) register(g *knownGPU) (settled bool) {
+	if e == nil {
 		return true
 	}
-	set := e.ready()
-	if set == nil || !b.can(fnSupportedEvents) || !b.can(fnRegisterEvents) {
-		return false // something failed, and is left alone for now
-	}
-	supported, ret := handle.GetSupportedEventTypes()
-	if !b.ok(fnSupportedEvents, code(ret)) {
-		return !b.supported(fnSupportedEvents)
-	}
-	if supported&eventXID == 0 {
-		return true
-	}
-	e.src.xids.watch(b, e.src.opts.now())
-	e.mu.Lock()
-	e.boards[handle] = b
-	e.mu.Unlock()
-	return b.ok(fnRegisterEvents, code(handle.RegisterEvents(eventXID, set))) || !b.supported(fnRegisterEvents)
+	return g.RegisterXIDs(e.ready(), func(d library.BoundDevice) {
+		e.xids.watch(g, e.now())
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.gpus[d] = g
+	})
 }
 
-// drain takes what has happened since the last drain.
-func (e *events) drain(at time.Time) {
+// take takes what has happened since the last call.
+func (e *events) take(at time.Time) {
 	if e == nil {
 		return
 	}
@@ -96,19 +87,19 @@ func (e *events) drain(at time.Time) {
 		e.create()
 		return
 	}
-	for range mostEvents {
-		data, ret := set.Wait(0)
-		if code(ret) != codeOK {
+	for range maxEvents {
+		event, ret := set.Wait(0)
+		if library.Code(ret) != library.OK {
 			return
 		}
-		if data.EventType != eventXID {
+		if event.EventType != library.EventXID {
 			continue
 		}
 		e.mu.Lock()
-		b := e.boards[data.Device]
+		g := e.gpus[event.Device]
 		e.mu.Unlock()
-		if b != nil {
-			e.src.xids.add(b, int64(data.EventData), at)
+		if g != nil {
+			e.xids.add(g, int64(event.EventData), at)
 		}
 	}
 }
@@ -117,78 +108,4 @@ func (e *events) free() {
 	if e != nil && e.set != nil {
 		_ = e.set.Free()
 	}
-}
-
-// xids counts the XIDs of each GPU from when it was first watched, and keeps those that were not handed out yet.
-type xids struct {
-	mu     sync.Mutex
-	counts map[*board]*xidCounts
-	queue  []gpu.Event
-}
-
-type xidCounts struct {
-	since time.Time
-	byXID []xidCount // in order
-}
-
-type xidCount struct{ xid, n int64 }
-
-func (x *xids) watch(b *board, now time.Time) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.counts == nil {
-		x.counts = map[*board]*xidCounts{}
-	}
-	if x.counts[b] == nil {
-		x.counts[b] = &xidCounts{since: now}
-	}
-}
-
-func (x *xids) forget(b *board) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.counts, b)
-}
-
-func (x *xids) add(b *board, xid int64, at time.Time) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	c := x.counts[b]
-	if c == nil {
-		return // it was superseded
-	}
-	i, found := slices.BinarySearchFunc(c.byXID, xid, func(have xidCount, want int64) int { return cmp.Compare(have.xid, want) })
-	switch {
-	case found:
-		c.byXID[i].n++
-	case len(c.byXID) < mostXIDs:
-		c.byXID = slices.Insert(c.byXID, i, xidCount{xid, 1})
-	}
-	if ident := b.ident.Load(); len(x.queue) < mostEvents {
-		x.queue = append(x.queue, gpu.Event{
-			Type: gpu.EventXID, Time: at, XID: xid,
-			DeviceID: ident.id, Name: ident.name, Model: ident.model, Vendor: gpu.NVIDIA,
-		})
-	}
-}
-
-// take hands out what has happened since the last take.
-func (x *xids) take(into []gpu.Event) []gpu.Event {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	into = append(into, x.queue...)
-	x.queue = x.queue[:0]
-	return into
-}
-
-// appendErrors adds a GPU's counts.
-func (x *xids) appendErrors(errors []gpu.ErrorCount, b *board) []gpu.ErrorCount {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if c := x.counts[b]; c != nil {
-		for _, e := range c.byXID {
-			errors = append(errors, gpu.ErrorCount{Type: gpu.ErrorXID, XID: e.xid, Count: gpu.TotalSince(e.n, c.since)})
-		}
-	}
-	return errors
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
 // One of eight goes bad while running, the others have all their data in the same read, and it recovers by itself.
@@ -39,8 +40,8 @@ func TestOneOfEight(t *testing.T) {
 			b := start(t, "gpus = 8")
 			before := b.read()
 			healthy(t, before, 8)
-			ident := *device(t, before, 3)
-			epochs := device(t, before, 4).Epoch
+			ident := *gpuAt(t, before, 3)
+			epochs := gpuAt(t, before, 4).Epoch
 
 			b.set("[fault f]\ngpu = 3\n" + tt.fault)
 			for range 3 {
@@ -50,13 +51,13 @@ func TestOneOfEight(t *testing.T) {
 				assert.Equal(t, [5]string{ident.ID, ident.Name, ident.Model, ident.Info.PCIAddress, ident.Info.Serial},
 					[5]string{d.ID, d.Name, d.Model, d.Info.PCIAddress, d.Info.Serial})
 				assert.Equal(t, [2]int64{7, 1}, presence(n))
-				assert.Equal(t, epochs, device(t, n, 4).Epoch, "of a GPU that is well")
+				assert.Equal(t, epochs, gpuAt(t, n, 4).Epoch, "of a GPU that is well")
 			}
 
 			b.set("")
 			n := b.read()
 			healthy(t, n, 8)
-			assert.NotEqual(t, ident.Epoch, device(t, n, 3).Epoch, "its counters have started anew")
+			assert.NotEqual(t, ident.Epoch, gpuAt(t, n, 3).Epoch, "its counters have started anew")
 			assert.Equal(t, [2]int64{8, 0}, presence(n))
 		})
 	}
@@ -91,7 +92,7 @@ func TestBadFromTheStart(t *testing.T) {
 		b.set("[fault f]\npresent = false")
 		n = b.read()
 		healthy(t, n, 8)
-		assert.Equal(t, "GPU-6f1c2a03-5eed-4a11-8c0d-0000c0ffee03", device(t, n, 3).ID)
+		assert.Equal(t, "GPU-6f1c2a03-5eed-4a11-8c0d-0000c0ffee03", gpuAt(t, n, 3).ID)
 	})
 	t.Run("known by its address alone", func(t *testing.T) {
 		b := start(t, "gpus = 8\n"+lost)
@@ -200,11 +201,11 @@ func TestDriverFileOfAnotherGPU(t *testing.T) {
 	b.information(address, "GPU UUID: "+zero+"\n")
 	assert.Contains(t, ids(b.read()), zero)
 	require.NoError(t, os.RemoveAll(filepath.Join(b.sys, "bus/pci/devices", address)))
-	b.clock = b.clock.Add(rescanInterval)
+	b.clock = b.clock.Add(time.Minute)
 	assert.NotContains(t, ids(b.read()), zero)
 
 	b.pci(address, "nvidia", "")
-	b.clock = b.clock.Add(rescanInterval)
+	b.clock = b.clock.Add(time.Minute)
 	answer := make(chan struct{})
 	t.Cleanup(func() { close(answer) })
 	b.files.read = func(string, string) (information, bool) {
@@ -214,15 +215,11 @@ func TestDriverFileOfAnotherGPU(t *testing.T) {
 	assert.NotContains(t, ids(b.read()), zero)
 }
 
-// A driver that has gone may be back within the same read: that its counters have started anew is noted when it goes.
-func TestLostDriverStartsCountersAnew(t *testing.T) {
-	s := &source{boards: []*board{{}, {}}}
-	for _, b := range s.boards {
-		b.ident.Store(&identity{})
-	}
-	s.lost(codeUninitialized)
-	for _, b := range s.boards {
-		assert.True(t, b.anew.Load())
-	}
-	require.ErrorIs(t, s.failure.err, codeUninitialized)
+// A driver that is gone may be back within the same read: that its counters have started again is noted when it goes.
+func TestCountersRestartWithTheDriver(t *testing.T) {
+	b := start(t, "gpus = 1")
+	epoch := gpuAt(t, b.read(), 0).Epoch
+	b.driverGone(library.Uninitialized)
+	require.ErrorIs(t, b.driver.failure.err, library.Uninitialized)
+	assert.NotEqual(t, epoch, gpuAt(t, b.read(), 0).Epoch)
 }

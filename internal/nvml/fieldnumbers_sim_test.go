@@ -25,13 +25,13 @@ func TestFieldNumbersOf575(t *testing.T) {
 	}
 	b := start(t, "gpus = 1\ndriver.version = 575.57.08\n"+numbers)
 	for range 2 {
-		assert.InDeltaSlice(t, []float64{4, 5, 6}, slice(times(device(t, b.read(), 0))), 1e-9)
+		assert.InDeltaSlice(t, []float64{4, 5, 6}, slice(times(gpuAt(t, b.read(), 0))), 1e-9)
 	}
 	b.set("[fault f]\nkind = driver") // it is exchanged for one of another branch
 	b.read()
 	b.set("driver.version = 580.95.05\n[gpu 0]\nfield.269 = 1000000000\nfield.270 = 2000000000\nfield.271 = 3000000000")
 	b.read()
-	assert.InDeltaSlice(t, []float64{1, 2, 3}, slice(times(device(t, b.read(), 0))), 1e-9)
+	assert.InDeltaSlice(t, []float64{1, 2, 3}, slice(times(gpuAt(t, b.read(), 0))), 1e-9)
 }
 
 func slice(a [3]float64) []float64 { return a[:] }

@@ -23,7 +23,7 @@ import (
 func (b *bench) unhang(text string) {
 	b.t.Helper()
 	b.set(text)
-	require.Eventually(b.t, func() bool { return b.crew.outstanding.Load() == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(b.t, func() bool { return b.pool.Outstanding() == 0 }, 5*time.Second, time.Millisecond)
 }
 
 func TestHungCall(t *testing.T) {
@@ -34,7 +34,7 @@ func TestHungCall(t *testing.T) {
 			b := start(t, "gpus = 8")
 			before := b.read()
 			healthy(t, before, 8)
-			epoch := device(t, before, 5).Epoch
+			epoch := gpuAt(t, before, 5).Epoch
 			b.set("[fault f]\ngpu = 5\nfunction = " + function + "\nhang = true")
 
 			began := time.Now()
@@ -52,7 +52,7 @@ func TestHungCall(t *testing.T) {
 			b.unhang("")
 			n = b.read()
 			healthy(t, n, 8)
-			assert.Equal(t, epoch, device(t, n, 5).Epoch, "a slow answer is no reset")
+			assert.Equal(t, epoch, gpuAt(t, n, 5).Epoch, "a slow answer is no reset")
 		})
 	}
 }
@@ -89,7 +89,7 @@ func TestEveryCallHangs(t *testing.T) {
 			failed(t, n, i, gpu.FaultHung)
 		}
 	}
-	assert.Equal(t, int64(4), b.crew.outstanding.Load())
+	assert.Equal(t, 4, b.pool.Outstanding())
 	b.unhang("")
 	healthy(t, b.read(), 4)
 }
@@ -140,7 +140,7 @@ func TestCloseEndsARead(t *testing.T) {
 		_, err := b.Read(context.Background())
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return b.crew.outstanding.Load() == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return b.pool.Outstanding() == 1 }, 5*time.Second, time.Millisecond)
 	began := time.Now()
 	require.NoError(t, b.Close())
 	assert.Less(t, time.Since(began), 2*time.Second)
@@ -158,7 +158,7 @@ func TestCancelEndsARead(t *testing.T) {
 		_, err := b.Read(ctx)
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return b.crew.outstanding.Load() == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return b.pool.Outstanding() == 1 }, 5*time.Second, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	b.unhang("")
@@ -184,7 +184,7 @@ func TestHungWhileGPUsAppear(t *testing.T) {
 		n := b.readWithin(time.Second)
 		healthy(t, n, 2, 1)
 		failed(t, n, 1, gpu.FaultHung)
-		assert.True(t, device(t, n, 0).Pipes[gpu.PipeGraphics].Known())
+		assert.True(t, gpuAt(t, n, 0).Pipes[gpu.PipeGraphics].Known())
 		require.Len(t, n.Processes, 1)
 		approx(t, 0.55, n.Processes[0].Utilization[gpu.TaskGeneral], "of the process")
 	}
@@ -201,7 +201,7 @@ func TestHungWhileTheDriverIsGone(t *testing.T) {
 	b.set(hung)
 	n := b.readWithin(time.Second)
 	healthy(t, n, 3, 1)
-	epoch := device(t, n, 0).Epoch
+	epoch := gpuAt(t, n, 0).Epoch
 	b.set(hung + "[fault g]\ngpu = 0,2\nreturn = UNINITIALIZED")
 	for range 3 {
 		n = b.readWithin(time.Second)
@@ -214,7 +214,7 @@ func TestHungWhileTheDriverIsGone(t *testing.T) {
 	n = b.readWithin(time.Second)
 	healthy(t, n, 3, 1)
 	assert.Empty(t, n.Problems)
-	assert.NotEqual(t, epoch, device(t, n, 0).Epoch)
+	assert.NotEqual(t, epoch, gpuAt(t, n, 0).Epoch)
 	b.unhang("")
 	n = b.read()
 	healthy(t, n, 3)

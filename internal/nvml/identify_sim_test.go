@@ -66,7 +66,7 @@ func TestIdentifiedAtTheNextRead(t *testing.T) {
 						func(c *Config) { c.KeepOpen = keep })
 					n := b.read()
 					require.NotEqual(t, want, whatTheyAre(n))
-					assert.Equal(t, gpu.StateOK, device(t, n, 0).State())
+					assert.Equal(t, gpu.StateOK, gpuAt(t, n, 0).State())
 					if ret == "NOT_READY" {
 						assert.Empty(t, n.Problems, "nothing is wrong")
 					} else {
@@ -94,7 +94,7 @@ func TestIdentifiedAtTheNextRead(t *testing.T) {
 func TestInstanceIdentifiedLate(t *testing.T) {
 	b := start(t, partitioned+"[fault f]\nfunction = nvmlDeviceGetGpuInstanceId\nreturn = UNKNOWN")
 	n := b.read()
-	parent := device(t, n, 0).ID
+	parent := gpuAt(t, n, 0).ID
 	for i := range 3 {
 		b.at(float64(10*(i+1)), "[fault f]\npresent = false")
 		n = b.read()
@@ -123,7 +123,7 @@ func TestWhatCannotBeIdentifiedIsLeftAlone(t *testing.T) {
 			for range 40 {
 				n := b.read()
 				assert.Len(t, n.Problems, tt.problems)
-				assert.Empty(t, device(t, n, 0).Info.PCIAddress)
+				assert.Empty(t, gpuAt(t, n, 0).Info.PCIAddress)
 			}
 			assert.Equal(t, uint64(tt.calls), counters.Calls("nvmlDeviceGetPciInfo_v3"))
 		})
@@ -164,7 +164,7 @@ func TestLostWhileIdentified(t *testing.T) {
 	b.set("[fault f]\npresent = false")
 	n = b.read()
 	healthy(t, n, 2)
-	assert.NotEmpty(t, device(t, n, 1).Info.Serial)
+	assert.NotEmpty(t, gpuAt(t, n, 1).Info.Serial)
 }
 
 // A GPU whose address could not be read is not taken for another one that the kernel's driver has at that address.

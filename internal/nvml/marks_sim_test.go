@@ -69,7 +69,7 @@ func TestMarksOfNoValue(t *testing.T) {
 func TestZeroThatIsNone(t *testing.T) {
 	n := start(t, "gpus = 1\n[gpu 0]\npcie.generation = 0\npcie.generation.max = 0\npcie.width = 0\npcie.width.max = 0\n"+
 		"threshold.shutdown = 0\nthreshold.slowdown = 0\nthreshold.memory_max = 0\nthreshold.gpu_max = 0\ntemperature = 0\n").read()
-	d := device(t, n, 0)
+	d := gpuAt(t, n, 0)
 	assert.Equal(t, gpu.Some(0.0), d.Temperature[gpu.SensorGPU], "it may be cold")
 	assert.Empty(t, d.TemperatureLimit)
 	d.PCIe.Transmitted, d.PCIe.Received = gpu.Counter[int64]{}, gpu.Counter[int64]{}
@@ -80,7 +80,7 @@ func TestZeroThatIsNone(t *testing.T) {
 func TestNumbersThatCannotBe(t *testing.T) {
 	n := start(t, "gpus = 1\n[gpu 0]\ntemperature = raw(65535)\ntemperature.memory = raw(65535)\nthreshold.gpu_max = raw(65535)\n"+
 		"clock.memory = raw(4294967)\npower.average = raw(600000000)\npower.limit.enforced = raw(3000000000)\nutil.encoder = raw(255)\n").read()
-	d := device(t, n, 0)
+	d := gpuAt(t, n, 0)
 	assert.Empty(t, d.Temperature)
 	assert.False(t, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax].Known())
 	assert.False(t, d.Clocks[gpu.ClockMemory].Speed.Known())

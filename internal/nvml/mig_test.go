@@ -78,7 +78,7 @@ func TestMIG(t *testing.T) {
 	assert.Empty(t, n.Problems)
 	require.Len(t, ids(n), 5)
 
-	parent := device(t, n, 0)
+	parent := gpuAt(t, n, 0)
 	assert.Same(t, &n.Devices[0], parent, "the GPU comes before its instances")
 	approx(t, 330, parent.Power.Draw, "power")
 	assert.False(t, parent.Utilization[gpu.TaskGeneral].Known(), "the driver does not tell")
@@ -118,7 +118,7 @@ func TestMIG(t *testing.T) {
 	assert.Equal(t, child(t, n, parent.ID, 3).ID, byPID[51002].DeviceID)
 	assert.False(t, byPID[51002].Memory.Known(), "the driver does not tell")
 	whole := byPID[51003]
-	assert.Equal(t, device(t, n, 1).ID, whole.DeviceID)
+	assert.Equal(t, gpuAt(t, n, 1).ID, whole.DeviceID)
 	approx(t, 0.55, whole.Utilization[gpu.TaskGeneral], "utilization by process")
 
 	assert.Equal(t, [2]int64{2, 0}, presence(n), "instances are no GPUs")
@@ -128,7 +128,7 @@ func TestMIG(t *testing.T) {
 func TestInstanceWithoutErrors(t *testing.T) {
 	b := start(t, partitioned+"[mig 0 1]\necc.volatile.uncorrected.sram = unsupported\n")
 	n := b.read()
-	parent := device(t, n, 0).ID
+	parent := gpuAt(t, n, 0).ID
 	assert.Len(t, child(t, n, parent, 0).Errors, 1)
 	assert.Empty(t, child(t, n, parent, 1).Errors)
 	assert.Len(t, child(t, n, parent, 3).Errors, 1)
@@ -140,7 +140,7 @@ func TestInstancesWithoutECC(t *testing.T) {
 	b := start(t, partitioned+"[gpu 0]\necc = 0\n")
 	n := b.read()
 	for _, index := range []int{0, 1, 3} {
-		assert.Empty(t, child(t, n, device(t, n, 0).ID, index).Errors)
+		assert.Empty(t, child(t, n, gpuAt(t, n, 0).ID, index).Errors)
 	}
 	assert.Empty(t, n.Problems)
 }
@@ -149,7 +149,7 @@ func TestInstancesWithoutECC(t *testing.T) {
 func TestRepartitioning(t *testing.T) {
 	b := start(t, partitioned)
 	first := b.read()
-	parent := device(t, first, 0).ID
+	parent := gpuAt(t, first, 0).ID
 	gone := child(t, first, parent, 3).ID
 
 	b.set("[mig 0 3]\npresent = false")
@@ -160,14 +160,14 @@ func TestRepartitioning(t *testing.T) {
 	b.at(10, "[gpu 0]\nmig = 0")
 	n = b.read()
 	require.Len(t, ids(n), 2)
-	approx(t, 0.6, device(t, n, 0).Utilization[gpu.TaskGeneral], "what the GPU could not tell before")
-	assert.True(t, device(t, n, 0).RemappedRows.Pending.Known())
+	approx(t, 0.6, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral], "what the GPU could not tell before")
+	assert.True(t, gpuAt(t, n, 0).RemappedRows.Pending.Known())
 
 	b.set("[gpu 1]\nmig = 1\n[mig 1 2]\nprofile = 7g.80gb\ngi = 0\nci = 0")
 	n = b.read()
 	require.Len(t, ids(n), 6)
-	assert.Equal(t, device(t, n, 1).ID, n.Devices[5].Parent)
-	assert.False(t, device(t, n, 1).Utilization[gpu.TaskGeneral].Known())
+	assert.Equal(t, gpuAt(t, n, 1).ID, n.Devices[5].Parent)
+	assert.False(t, gpuAt(t, n, 1).Utilization[gpu.TaskGeneral].Known())
 	assert.Empty(t, n.Problems)
 }
 
@@ -180,7 +180,7 @@ func TestLostGPUKeepsItsInstances(t *testing.T) {
 	for _, d := range n.Devices[:4] {
 		assert.Equal(t, gpu.StateFailed, d.State())
 	}
-	assert.Equal(t, gpu.StateOK, device(t, n, 1).State())
+	assert.Equal(t, gpu.StateOK, gpuAt(t, n, 1).State())
 }
 
 // An instance that is no more while it is read is nobody's trouble.
@@ -191,7 +191,7 @@ func TestInstanceVanishes(t *testing.T) {
 	n := b.read()
 	assert.Empty(t, n.Problems)
 	require.NotEmpty(t, ids(n))
-	assert.Equal(t, gpu.StateOK, device(t, n, 0).State())
+	assert.Equal(t, gpu.StateOK, gpuAt(t, n, 0).State())
 }
 
 func TestSteadyMIGMakesNoFailingCall(t *testing.T) {

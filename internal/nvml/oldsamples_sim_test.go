@@ -20,7 +20,7 @@ func TestSamplesFromLongAgo(t *testing.T) {
 		"util.encoder = steps(0:40, 10.05:0)", WithInterval(10*time.Second))
 	b.at(10.1, "")
 	b.clock = b.clock.Add(5 * time.Hour)
-	d := device(t, b.read(), 0)
+	d := gpuAt(t, b.read(), 0)
 	approx(t, 0.03, d.Utilization[gpu.TaskGeneral], "the value of now")
 	approx(t, 0.02, d.MemoryController, "the value of now")
 	assert.Equal(t, gpu.Some(0.0), d.Utilization[gpu.TaskEncoder])

@@ -5,7 +5,7 @@ package nvml
 
 import "time"
 
-// Option changes what a source takes for granted: the machine's clock and files, and how often it will be read.
+// Option changes what a source assumes: the machine's clock and files, and how often it is read.
 type Option func(*options)
 
 type options struct {
@@ -23,15 +23,15 @@ func newOptions(opts []Option) options {
 	return o
 }
 
-// WithInterval tells how often the source will be read. Where the driver keeps its samples for a shorter time than that,
-// they are fetched in between. Without it they never are.
+// WithInterval sets the interval at which the source is read. Where the driver keeps its samples for less, they are fetched in between.
+// Without an interval they never are.
 func WithInterval(d time.Duration) Option { return func(o *options) { o.interval = d } }
 
 // WithClock replaces the clock.
 func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
 
-// WithSysRoot replaces /sys, under which the PCI devices are looked for.
+// WithSysRoot replaces /sys, which has the PCI devices.
 func WithSysRoot(path string) Option { return func(o *options) { o.sysRoot = path } }
 
-// WithProcRoot replaces /proc, under which the driver describes its GPUs.
+// WithProcRoot replaces /proc, where the driver describes its GPUs.
 func WithProcRoot(path string) Option { return func(o *options) { o.procRoot = path } }

@@ -56,7 +56,7 @@ func steady(t *testing.T) (*bench, layout) {
 // piped tells whether an instance has pipes.
 func piped(t *testing.T, n *gpu.Node, index int) bool {
 	t.Helper()
-	return child(t, n, device(t, n, 0).ID, index).Pipes[gpu.PipeGraphics].Known()
+	return child(t, n, gpuAt(t, n, 0).ID, index).Pipes[gpu.PipeGraphics].Known()
 }
 
 // Whether MIG is on cannot be read: it is as it was, and so are the instances, which are followed all the same.
@@ -71,7 +71,7 @@ func TestMIGModeUnreadable(t *testing.T) {
 				n := b.read()
 				assert.Equal(t, before, layoutOf(n))
 				assert.True(t, piped(t, n, 0))
-				assert.False(t, device(t, n, 0).Utilization[gpu.TaskGeneral].Known(), "the driver does not tell of a GPU with MIG on")
+				assert.False(t, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral].Known(), "the driver does not tell of a GPU with MIG on")
 				require.Len(t, n.Problems, 1)
 				p := problem(t, n, "MIG mode")
 				require.ErrorContains(t, p.Err, before.devices[0]+": read MIG mode (nvmlDeviceGetMigMode): ")
@@ -159,7 +159,7 @@ func TestInstanceUnreadable(t *testing.T) {
 				assert.True(t, d.Memory.Usage.Known())
 				assert.False(t, d.ProcessesUnread)
 			}
-			approx(t, 330, device(t, n, 0).Power.Draw, "the GPU's power")
+			approx(t, 330, gpuAt(t, n, 0).Power.Draw, "the GPU's power")
 			if tt.what != "" {
 				require.Len(t, n.Problems, 1)
 				p := problem(t, n, "MIG instances")
@@ -231,7 +231,7 @@ func TestNoInstanceReadable(t *testing.T) {
 		n := b.read()
 		assert.Equal(t, before.devices, ids(n))
 		require.Len(t, n.Processes, 1, "on the other GPU")
-		assert.Equal(t, device(t, n, 1).ID, n.Processes[0].DeviceID)
+		assert.Equal(t, gpuAt(t, n, 1).ID, n.Processes[0].DeviceID)
 		require.Len(t, n.Problems, 1)
 		require.ErrorContains(t, problem(t, n, "MIG instances").Err, "index 0")
 	}

@@ -19,5 +19,5 @@ func TestProcessesThatAreNone(t *testing.T) {
 	n := b.read()
 	require.Len(t, n.Processes, 1)
 	assert.Equal(t, int64(7), n.Processes[0].PID)
-	assert.False(t, device(t, n, 0).ProcessesUnread, "the list was read")
+	assert.False(t, gpuAt(t, n, 0).ProcessesUnread, "the list was read")
 }

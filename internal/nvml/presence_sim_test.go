@@ -35,7 +35,7 @@ func TestUnmanaged(t *testing.T) {
 	n := b.read()
 	healthy(t, n, 2)
 	assert.Equal(t, [gpu.NumPresences]int64{2, 1, 0}, all(n), "one has no driver")
-	epochs := [2]uint64{device(t, n, 0).Epoch, device(t, n, 1).Epoch}
+	epochs := [2]uint64{gpuAt(t, n, 0).Epoch, gpuAt(t, n, 1).Epoch}
 
 	b.set("[gpu 1]\npresent = false")
 	b.pci("0000:0d:00.0", "vfio-pci", "")
@@ -48,8 +48,8 @@ func TestUnmanaged(t *testing.T) {
 	n = b.read()
 	healthy(t, n, 2)
 	assert.Equal(t, [gpu.NumPresences]int64{2, 1, 0}, all(n))
-	assert.Equal(t, epochs[0], device(t, n, 0).Epoch)
-	assert.NotEqual(t, epochs[1], device(t, n, 1).Epoch, "its counters have started anew")
+	assert.Equal(t, epochs[0], gpuAt(t, n, 0).Epoch)
+	assert.NotEqual(t, epochs[1], gpuAt(t, n, 1).Epoch, "its counters have started anew")
 }
 
 // A GPU disappears from the PCI bus: it is still there, as lost.
@@ -62,13 +62,13 @@ func TestFallenOffTheBus(t *testing.T) {
 	healthy(t, b.read(), 2)
 	b.set("[gpu 0]\npresent = false")
 	require.NoError(t, os.RemoveAll(filepath.Join(b.sys, "bus/pci/devices/0000:0a:00.0")))
-	b.clock = b.clock.Add(rescanInterval)
+	b.clock = b.clock.Add(time.Minute)
 	for range 2 {
 		n := b.read()
 		healthy(t, n, 2, 0)
 		assert.Contains(t, failed(t, n, 0, gpu.FaultLost).Faults[0].Message, "not on the PCI bus")
 		assert.Equal(t, [gpu.NumPresences]int64{1, 1, 0}, all(n))
-		assert.Equal(t, gpu.Some(1), device(t, n, 1).Index, "although NVML numbers it 0 now")
+		assert.Equal(t, gpu.Some(1), gpuAt(t, n, 1).Index, "although NVML numbers it 0 now")
 	}
 	counters.Reset()
 	for range 20 {
@@ -78,7 +78,7 @@ func TestFallenOffTheBus(t *testing.T) {
 
 	b.set("[gpu 0]\npresent = true")
 	b.pci("0000:0a:00.0", "nvidia", "")
-	b.clock = b.clock.Add(rescanInterval)
+	b.clock = b.clock.Add(time.Minute)
 	b.read()
 	healthy(t, b.read(), 2)
 	assert.EqualValues(t, 1, counters.Calls("nvmlInit_v2"), "once, to see it")
@@ -93,7 +93,7 @@ func TestLooksAnew(t *testing.T) {
 	healthy(t, b.read(), 1)
 	b.pci("0000:1b:00.0", "nvidia", "")
 	b.information("0000:1b:00.0", "Model: NVIDIA A2\n")
-	b.clock = b.clock.Add(rescanInterval)
+	b.clock = b.clock.Add(time.Minute)
 	counters.Reset()
 	for range 40 { // ten minutes
 		n := b.read()
@@ -106,7 +106,7 @@ func TestLooksAnew(t *testing.T) {
 	assert.Greater(t, inits, uint64(3))
 	assert.Less(t, inits, uint64(8))
 	require.NoError(t, os.RemoveAll(filepath.Join(b.sys, "bus/pci/devices/0000:1b:00.0")))
-	b.clock = b.clock.Add(rescanInterval)
+	b.clock = b.clock.Add(time.Minute)
 	assert.Len(t, ids(b.read()), 1)
 }
 
@@ -122,6 +122,6 @@ func TestGPUAppears(t *testing.T) {
 		assert.Contains(t, ids(n), id)
 	}
 	for i := range 4 {
-		device(t, n, i) // each index once
+		gpuAt(t, n, i) // each index once
 	}
 }

@@ -19,10 +19,10 @@ func TestUnknownRecoveryAction(t *testing.T) {
 	b := start(t, "gpus = 2\n[gpu 1]\nrecovery_action = 77")
 	n := b.read()
 	healthy(t, n, 2)
-	assert.False(t, device(t, n, 1).RecoveryAction.Known())
+	assert.False(t, gpuAt(t, n, 1).RecoveryAction.Known())
 	require.Len(t, n.Problems, 1)
 	p := problem(t, n, "recovery action")
-	assert.Equal(t, device(t, n, 1).ID, p.Device)
+	assert.Equal(t, gpuAt(t, n, 1).ID, p.Device)
 	require.ErrorContains(t, p.Err, "action 77")
 	n = b.read()
 	require.Len(t, n.Problems, 1)
@@ -33,7 +33,7 @@ func TestUnknownRecoveryAction(t *testing.T) {
 	b.set("[gpu 1]\nrecovery_action = 0")
 	n = b.read()
 	assert.Empty(t, n.Problems)
-	assert.Equal(t, gpu.Some(gpu.RecoveryNone), device(t, n, 1).RecoveryAction)
+	assert.Equal(t, gpu.Some(gpu.RecoveryNone), gpuAt(t, n, 1).RecoveryAction)
 }
 
 // TestUnknownRecoveryActionOutlivesAChange: what is learnt anew with MIG on is told all the same.

@@ -75,7 +75,12 @@ func start(tb testing.TB, scenario string, options ...any) *bench {
 		require.Eventually(tb, func() bool {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			return b.pending == nil && b.session == nil && b.crew.outstanding.Load() == 0
+			select {
+			case <-b.freed:
+				return true
+			default:
+				return false
+			}
 		}, 5*time.Second, time.Millisecond)
 	})
 	return b
@@ -113,7 +118,7 @@ func once(tb testing.TB, n *gpu.Node) {
 func (b *bench) set(text string) {
 	b.t.Helper()
 	b.mu.Lock()
-	initialised := b.session != nil
+	initialised := b.driver.session != nil
 	b.mu.Unlock()
 	if !initialised { // the library reads it when it is initialised
 		require.NoError(b.t, b.control.Write(text))
@@ -132,8 +137,8 @@ func (b *bench) at(seconds float64, text string) {
 	b.set(fmt.Sprintf("now = %g\n%s", seconds, text))
 }
 
-// device finds a device by its index among whole GPUs.
-func device(tb testing.TB, n *gpu.Node, index int) *gpu.Device {
+// gpuAt finds a GPU by its index among whole GPUs.
+func gpuAt(tb testing.TB, n *gpu.Node, index int) *gpu.Device {
 	tb.Helper()
 	for i := range n.Devices {
 		d := &n.Devices[i]
@@ -179,7 +184,7 @@ func healthy(tb testing.TB, n *gpu.Node, gpus int, but ...int) {
 	tb.Helper()
 	require.Len(tb, ids(n), gpus)
 	for i := range gpus {
-		d := device(tb, n, i)
+		d := gpuAt(tb, n, i)
 		if slices.Contains(but, i) {
 			continue
 		}
@@ -192,7 +197,7 @@ func healthy(tb testing.TB, n *gpu.Node, gpus int, but ...int) {
 // failed demands that a GPU is there, as what it is, without data, and with the fault alone.
 func failed(tb testing.TB, n *gpu.Node, index int, fault gpu.FaultType) *gpu.Device {
 	tb.Helper()
-	d := device(tb, n, index)
+	d := gpuAt(tb, n, index)
 	require.Equal(tb, gpu.StateFailed, d.State())
 	require.Len(tb, d.Faults, 1)
 	require.Equal(tb, fault, d.Faults[0].Type, d.Faults[0].Message)

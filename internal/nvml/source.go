@@ -11,13 +11,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/device"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
 const (
-	defaultBudget = 10 * time.Second // where a read is given no deadline
-	mostMargin    = 250 * time.Millisecond
-	drainBudget   = time.Second // at most; less where reads are to be quick
+	defaultBudget = 10 * time.Second // of a read without a deadline
+	maxMargin     = 250 * time.Millisecond
 	closeBudget   = time.Second
 )
 
@@ -30,42 +33,45 @@ type source struct {
 	closing context.Context // ends with Close
 	cancel  context.CancelFunc
 
-	mu      sync.Mutex // one Read, drain or Close at a time
-	closed  bool
-	lib     *library
-	session *session // nil: NVML is not initialised
-	pending *operation
-	backoff backoff // of opening
-	failure failure // why there is no session
-	file    struct {
-		seen     time.Time
-		replaced bool
-	}
-	again   backoff // of opening anew, because NVML does not show GPUs that the driver has
-	crew    crew
-	bus     pciBus
-	files   *driverFiles
-	xids    xids
-	timer   *time.Timer // of the next drain
-	node    gpu.Node
-	results []result
-	budget  time.Duration // of the last read
-	epochs  uint64        // so many were given out; none twice, so that a GPU that is forgotten and comes back does not go on where it was
-
-	boardsMu sync.Mutex
-	boards   []*board // every GPU ever seen
+	mu       sync.Mutex // one Read, fetching of samples or Close at a time
+	closed   bool
+	freed    <-chan struct{} // after Close: closed when the driver is
+	pool     workers.Pool
+	driver   *driver
+	gpus     knownGPUs
+	xids     xids
+	bus      *bus
+	files    *driverFiles
+	reopen   backoff.Backoff
+	outcomes []outcome     // of the last read
+	budget   time.Duration // of the last read
+	timer    *time.Timer   // of the next fetching of samples
 }
 
 // New returns a source that reads what the groups need. It touches nothing until it is read.
 func New(cfg *Config, want gpu.Group, opts ...Option) gpu.Source {
 	s := &source{cfg: *cfg, want: want, opts: newOptions(opts), files: newDriverFiles()}
-	s.bus.root = s.opts.sysRoot
+	s.bus = newBus(s.opts.sysRoot)
+	s.gpus.cfg = device.Config{
+		Want: want, Interval: s.opts.interval, PCIeSampling: cfg.PCIeSampling, Now: s.opts.now, NUMANode: s.bus.numaNode,
+	}
+	s.driver = &driver{
+		path: cfg.LibraryPath, procRoot: s.opts.procRoot, now: s.opts.now, pool: &s.pool, task: s.pool.NewTask(nil), begin: s.beginSession,
+	}
 	s.closing, s.cancel = context.WithCancel(context.Background())
-	s.crew.idle = s.late
 	return s
 }
 
-// errClosed is what a closed source says to whoever reads it.
+func (s *source) beginSession(lib *library.Library) (*session, library.Code) {
+	return openSession(lib, &s.pool, &s.gpus, func(lib *library.Library) *events {
+		if !s.want.Has(gpu.GroupEvents) || !s.cfg.KeepOpen {
+			return nil
+		}
+		return newEvents(lib, &s.xids, s.opts.now)
+	})
+}
+
+// errClosed is what a closed source returns.
 var errClosed = errors.New("nvml: the source was closed")
 
 // Read reads all GPUs. See gpu.Source.
@@ -81,22 +87,22 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 		return nil, errClosed
 	}
 	s.budget = allowed
-	s.stopDrain()
-	s.results = s.results[:0]
+	s.stopTimer()
+	s.outcomes = nil
 	now := s.opts.now()
-	s.bus.look(now, s.session == nil)
+	s.bus.scan(s.driver.session == nil)
 
 	for range 2 {
-		if !s.open(ctx, now) {
+		if !s.driver.open(ctx, now) {
 			break
 		}
-		s.sweep(ctx, now)
-		gone := s.gone()
-		if gone == codeOK && !s.session.outdated() || !s.release(ctx) {
+		s.readGPUs(ctx, now)
+		gone := driverGone(s.outcomes)
+		if gone == library.OK && !s.driver.session.outdated() || !s.driver.close(ctx) {
 			break // or a call has not returned: what was read is all there is
 		}
-		if gone != codeOK {
-			s.lost(gone)
+		if gone != library.OK {
+			s.driverGone(gone)
 		}
 	}
 	if err := caller.Err(); errors.Is(err, context.Canceled) {
@@ -105,11 +111,16 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 	if s.closing.Err() != nil {
 		return nil, errClosed
 	}
-	if letGo := s.compose(caller, now); letGo || !s.cfg.KeepOpen {
-		s.release(ctx)
+	node := &gpu.Node{Vendor: gpu.NVIDIA, Time: now}
+	m := nodeMaker{
+		ctx: caller, node: node, outcomes: s.outcomes, driver: s.driver, gpus: &s.gpus, xids: &s.xids, bus: s.bus, files: s.files,
+		procRoot: s.opts.procRoot, reopen: &s.reopen,
 	}
-	s.scheduleDrain()
-	return &s.node, nil
+	if m.make(now) || !s.cfg.KeepOpen {
+		s.driver.close(ctx)
+	}
+	s.startTimer()
+	return node, nil
 }
 
 // budget is how long a read may wait: until shortly before its deadline, so that what was read is still delivered.
@@ -119,60 +130,71 @@ func budget(ctx context.Context) time.Duration {
 		return defaultBudget
 	}
 	left := time.Until(deadline)
-	return left - min(left/10, mostMargin)
+	return left - min(left/10, maxMargin)
 }
 
-// Close releases the driver. It waits a moment for calls that are about to return, and not for one that hangs.
+// readGPUs reads every GPU on which no call of an earlier read is outstanding. What was not begun in time counts as hung.
+func (s *source) readGPUs(ctx context.Context, now time.Time) {
+	session := s.driver.session
+	s.pool.Run(ctx, session.jobs(now, (*handle).read)...)
+	s.outcomes = make([]outcome, len(session.handles))
+	for i, h := range session.handles {
+		s.outcomes[i] = outcome{handle: h, hung: true}
+		if h.task.Outcome() == workers.Done {
+			s.outcomes[i] = outcome{handle: h, result: h.result, code: h.code}
+		}
+	}
+}
+
+// driverGone returns why the whole driver is gone: a GPU found it so, and none was read. OK: it is not.
+func driverGone(outcomes []outcome) library.Code {
+	gone := library.OK
+	for i := range outcomes {
+		o := &outcomes[i]
+		if o.result != nil {
+			return library.OK
+		}
+		if !o.hung && o.code.Answer() == library.DriverGone {
+			gone = o.code
+		}
+	}
+	return gone
+}
+
+// driverGone notes that the driver is gone. It may be back within the same read, and then its counters have started again.
+func (s *source) driverGone(code library.Code) {
+	s.gpus.restarted()
+	s.driver.gone(code)
+	s.outcomes = nil
+}
+
+// Close closes the driver. It waits a moment for calls that are about to return, and not for one that hangs: the driver is closed when that
+// returns.
 func (s *source) Close() error {
 	s.cancel()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil
+	if !s.closed {
+		s.closed = true
+		s.stopTimer()
+		s.freed = s.pool.Close(s.free)
 	}
-	s.closed = true
-	s.stopDrain()
-	ctx, cancel := context.WithTimeout(context.Background(), closeBudget)
-	defer cancel()
-	if s.pending != nil {
-		select {
-		case <-s.pending.done:
-		case <-ctx.Done():
-		}
-		s.settle()
+	freed := s.freed
+	s.mu.Unlock()
+	patience := time.NewTimer(closeBudget)
+	defer patience.Stop()
+	select {
+	case <-freed:
+	case <-patience.C:
 	}
-	for s.crew.outstanding.Load() > 0 && ctx.Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-	s.release(ctx)
-	s.free()
 	return nil
 }
 
-// free gives back the memory of the calls, which outlives sessions, once the source is closed and no call may write to it.
+// free closes the driver when no call is outstanding any more.
 func (s *source) free() {
-	if !s.closed || s.pending != nil || s.crew.outstanding.Load() > 0 {
-		return
-	}
-	s.boardsMu.Lock()
-	defer s.boardsMu.Unlock()
-	for _, b := range s.boards {
-		b.batch.free()
-	}
-}
-
-// late runs when a call has come back, and makes up for what Close could not do as long as it had not.
-func (s *source) late() {
-	if s.closing.Err() == nil {
-		return
-	}
 	s.mu.Lock()
-	s.settle()
-	var session *session
-	if s.closed && s.pending == nil && s.crew.outstanding.Load() == 0 {
-		session, s.session = s.session, nil
-	}
-	s.free()
+	s.driver.settle()
+	session := s.driver.session
+	s.driver.session = nil
 	s.mu.Unlock()
 	if session != nil {
 		session.close()

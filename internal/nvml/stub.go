@@ -14,30 +14,27 @@ import (
 
 var errNotCompiled = errors.New("NVML support was not compiled in: build with cgo on linux")
 
-// source says what is missing, and counts what the PCI bus shows.
+// source reports that it was built without NVML, and counts what the PCI bus shows.
 type source struct {
 	opts options
-	bus  pciBus
-	node gpu.Node
+	bus  *bus
 }
 
-// New returns a source that says in each node that it was built without NVML.
+// New returns a source that reports in each node that it was built without NVML.
 func New(_ *Config, _ gpu.Group, opts ...Option) gpu.Source {
-	s := &source{opts: newOptions(opts)}
-	s.bus.root = s.opts.sysRoot
-	return s
+	o := newOptions(opts)
+	return &source{opts: o, bus: newBus(o.sysRoot)}
 }
 
 func (s *source) Read(context.Context) (*gpu.Node, error) {
-	now := s.opts.now()
-	s.bus.look(now, false)
-	s.node = gpu.Node{
+	s.bus.scan(false)
+	node := &gpu.Node{
 		Vendor:   gpu.NVIDIA,
-		Time:     now,
+		Time:     s.opts.now(),
 		Problems: []gpu.Problem{{Kind: gpu.ProblemSource, What: "library", Err: errNotCompiled}},
 	}
-	s.node.Presence = s.bus.presence()
-	return &s.node, nil
+	node.Presence = s.bus.presence()
+	return node, nil
 }
 
 func (s *source) Close() error { return nil }

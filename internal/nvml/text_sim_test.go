@@ -29,7 +29,7 @@ func TestWhatTheDriverSaysIsMadeText(t *testing.T) {
 				assert.True(t, utf8.ValidString(text), "%q", text)
 			}
 		}
-		assert.Equal(t, "NVIDIA \uFFFD H200", device(t, n, 0).Model)
+		assert.Equal(t, "NVIDIA \uFFFD H200", gpuAt(t, n, 0).Model)
 		assert.Equal(t, gpu.Some[int64](2), n.Presence[gpu.Visible])
 	}
 }

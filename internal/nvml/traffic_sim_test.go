@@ -34,13 +34,13 @@ func TestPCIeTrafficOfGPM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, bursts, sampling, want)
 			counters.Reset()
-			assert.False(t, device(t, b.read(), 0).PCIe.Transmitted.Known(), "it takes two reads")
+			assert.False(t, gpuAt(t, b.read(), 0).PCIe.Transmitted.Known(), "it takes two reads")
 			b.at(10, "")
-			assert.Equal(t, [2]int64{20e6, 30e6}, totals(device(t, b.read(), 0)))
+			assert.Equal(t, [2]int64{20e6, 30e6}, totals(gpuAt(t, b.read(), 0)))
 			b.at(10.05, "")
-			assert.False(t, device(t, b.read(), 0).PCIe.Transmitted.Known(), "too close to the last one")
+			assert.False(t, gpuAt(t, b.read(), 0).PCIe.Transmitted.Known(), "too close to the last one")
 			b.at(20, "")
-			d := device(t, b.read(), 0)
+			d := gpuAt(t, b.read(), 0)
 			assert.Equal(t, [2]int64{20e6 + 400e6 + 18e6, 60e6}, totals(d), "what was between the reads, too")
 			assert.Equal(t, manualEpoch, d.PCIe.Transmitted.Since(), "counted by ourselves")
 			assert.Zero(t, counters.Calls("nvmlDeviceGetPcieThroughput"))
@@ -50,14 +50,14 @@ func TestPCIeTrafficOfGPM(t *testing.T) {
 		b := start(t, bursts)
 		b.read()
 		b.at(10, "")
-		assert.False(t, device(t, b.read(), 0).PCIe.Transmitted.Known())
+		assert.False(t, gpuAt(t, b.read(), 0).PCIe.Transmitted.Known())
 	})
 	t.Run("counters of more bits that show later", func(t *testing.T) {
 		b := start(t, bursts, sampling, gpu.GroupPCIeIO|gpu.GroupPipes)
 		b.read()
 		for i, more := range []string{"", "[gpu 0]\npcie.tx.bytes = 912345678901", ""} {
 			b.at(20+10*float64(i), more)
-			sent := totals(device(t, b.read(), 0))[0]
+			sent := totals(gpuAt(t, b.read(), 0))[0]
 			assert.Equal(t, int64(400e6+38e6)+int64(20e6)*int64(i), sent, "one series, of one kind")
 		}
 	})
@@ -67,13 +67,13 @@ func TestPCIeTrafficOfGPM(t *testing.T) {
 		b.at(10, "")
 		b.read()
 		b.at(20, "")
-		assert.Equal(t, [2]int64{40e6, 60e6}, totals(device(t, b.read(), 0)), "measured, which misses the burst")
+		assert.Equal(t, [2]int64{40e6, 60e6}, totals(gpuAt(t, b.read(), 0)), "measured, which misses the burst")
 	})
 	t.Run("GPM does not tell", func(t *testing.T) {
 		b := start(t, board+"pcie.tx = unsupported\npcie.rx = unsupported\n", sampling)
 		for i := range 3 {
 			b.at(10*float64(i), "")
-			assert.False(t, device(t, b.read(), 0).PCIe.Transmitted.Known())
+			assert.False(t, gpuAt(t, b.read(), 0).PCIe.Transmitted.Known())
 		}
 	})
 	t.Run("GPM is refused", func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestPCIeTrafficOfGPM(t *testing.T) {
 		b.at(10, "")
 		b.read()
 		b.at(20, "")
-		assert.Equal(t, [2]int64{40e6, 60e6}, totals(device(t, b.read(), 0)), "measured")
+		assert.Equal(t, [2]int64{40e6, 60e6}, totals(gpuAt(t, b.read(), 0)), "measured")
 	})
 	t.Run("lost for an hour", func(t *testing.T) {
 		b := start(t, bursts, sampling)
@@ -92,9 +92,9 @@ func TestPCIeTrafficOfGPM(t *testing.T) {
 		b.at(20, "[fault f]\ngpu = 0\nkind = lost")
 		b.read()
 		b.at(3620, "")
-		assert.False(t, device(t, b.read(), 0).PCIe.Transmitted.Known())
+		assert.False(t, gpuAt(t, b.read(), 0).PCIe.Transmitted.Known())
 		b.at(3630, "")
-		d := device(t, b.read(), 0)
+		d := gpuAt(t, b.read(), 0)
 		assert.Equal(t, [2]int64{40e6, 60e6}, totals(d), "nothing is known of the hour")
 		assert.Equal(t, manualEpoch, d.PCIe.Transmitted.Since())
 	})

@@ -22,15 +22,15 @@ func TestBurstBetweenReads(t *testing.T) {
 		"util.memory = steps(0:0, 12:50, 15:0)\nutil.encoder = steps(0:0, 14:100, 15:0)"
 	b := start(t, burst, WithInterval(10*time.Second))
 	b.at(10, "")
-	approx0(t, device(t, b.read(), 0).Utilization[gpu.TaskGeneral])
+	approx0(t, gpuAt(t, b.read(), 0).Utilization[gpu.TaskGeneral])
 	b.at(20, "")
-	d := device(t, b.read(), 0)
+	d := gpuAt(t, b.read(), 0)
 	approx(t, 0.3, d.Utilization[gpu.TaskGeneral], "3 s of 10 s")
 	approx(t, 0.15, d.MemoryController, "half of the controller's time for 3 s of 10 s")
 	approx(t, 0.1, d.Utilization[gpu.TaskEncoder], "1 s of 10 s")
 	approx0(t, d.Utilization[gpu.TaskDecoder])
 	b.at(30, "")
-	approx0(t, device(t, b.read(), 0).Utilization[gpu.TaskGeneral])
+	approx0(t, gpuAt(t, b.read(), 0).Utilization[gpu.TaskGeneral])
 }
 
 // approx0 demands a value that was read and is 0.
@@ -44,16 +44,16 @@ func TestInstantaneousUtilization(t *testing.T) {
 	t.Run("no samples", func(t *testing.T) {
 		b := start(t, "gpus = 1\n[gpu 0]\nutil.gpu = 42\nutil.memory = 17\nutil.decoder = 33\n"+
 			"[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nreturn = NOT_SUPPORTED")
-		d := device(t, b.read(), 0)
+		d := gpuAt(t, b.read(), 0)
 		approx(t, 0.42, d.Utilization[gpu.TaskGeneral], "utilization")
 		approx(t, 0.17, d.MemoryController, "memory controller")
 		approx(t, 0.33, d.Utilization[gpu.TaskDecoder], "decoder")
-		assert.Equal(t, time.Duration(0), drainPeriod(0, time.Minute))
+		assert.Equal(t, time.Duration(0), samplePeriod(0, time.Minute))
 	})
 	t.Run("none since", func(t *testing.T) {
 		b := start(t, "gpus = 1\ntime = manual\nnow = 10\n[gpu 0]\nutil.gpu = 42")
 		b.read()
-		approx(t, 0.42, device(t, b.read(), 0).Utilization[gpu.TaskGeneral], "utilization")
+		approx(t, 0.42, gpuAt(t, b.read(), 0).Utilization[gpu.TaskGeneral], "utilization")
 	})
 }
 
@@ -85,18 +85,18 @@ func TestSamplesAreFetchedInBetween(t *testing.T) {
 		require.NotNil(t, b.timer, "samples of 10 s, read every 30 s")
 		for _, at := range between {
 			b.at(at, "")
-			b.drain()
+			b.fetchSamples()
 		}
 		b.at(40, "")
 		return b.read()
 	}
 	t.Run("without", func(t *testing.T) {
-		approx0(t, device(t, read(t), 0).Utilization[gpu.TaskGeneral])
+		approx0(t, gpuAt(t, read(t), 0).Utilization[gpu.TaskGeneral])
 	})
 	t.Run("with", func(t *testing.T) {
 		n := read(t, 16, 22, 28, 34)
-		approx(t, 0.2, device(t, n, 0).Utilization[gpu.TaskGeneral], "6 s of 30 s")
-		approx(t, 0.2, device(t, n, 1).Utilization[gpu.TaskGeneral], "6 s of 30 s")
+		approx(t, 0.2, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral], "6 s of 30 s")
+		approx(t, 0.2, gpuAt(t, n, 1).Utilization[gpu.TaskGeneral], "6 s of 30 s")
 		require.Len(t, n.Processes, 1)
 		u := value2(t, n.Processes[0].Utilization[gpu.TaskGeneral])
 		assert.InDelta(t, 0.2, u, 0.05, "of the process, one sample each time")
@@ -109,7 +109,7 @@ func TestSamplesAreFetchedInBetween(t *testing.T) {
 		b.read()
 		b.at(20, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetProcessUtilization\nreturn = UNKNOWN")
 		counters.Reset()
-		b.drain()
+		b.fetchSamples()
 		b.at(40, "")
 		assert.Empty(t, b.read().Problems, "what is not read does not fail")
 		assert.Zero(t, counters.TotalErrors())
@@ -126,25 +126,25 @@ func TestSamplesAreFetchedInBetween(t *testing.T) {
 		b := start(t, scenario, WithInterval(30*time.Second), func(c *Config) { c.KeepOpen = false })
 		b.read()
 		assert.Nil(t, b.timer)
-		b.drain()
+		b.fetchSamples()
 	})
 	t.Run("a GPU that hangs", func(t *testing.T) {
 		b := start(t, scenario, WithInterval(30*time.Second))
 		b.at(10, "")
 		b.read()
 		b.at(16, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nhang = true")
-		b.drain()
+		b.fetchSamples()
 		b.at(22, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nhang = true")
-		b.drain()
+		b.fetchSamples()
 		n := b.readWithin(time.Second)
 		failed(t, n, 0, gpu.FaultHung)
-		approx(t, 0.5, device(t, n, 1).Utilization[gpu.TaskGeneral], "6 s of 12 s")
+		approx(t, 0.5, gpuAt(t, n, 1).Utilization[gpu.TaskGeneral], "6 s of 12 s")
 		b.unhang("now = 23")
 		healthy(t, b.read(), 2)
 	})
 }
 
-func TestDrainPeriod(t *testing.T) {
+func TestSamplePeriod(t *testing.T) {
 	for _, tt := range []struct{ ring, interval, want time.Duration }{
 		{16 * time.Second, 10 * time.Second, 0},
 		{16 * time.Second, 30 * time.Second, 9600 * time.Millisecond},
@@ -152,7 +152,7 @@ func TestDrainPeriod(t *testing.T) {
 		{0, 30 * time.Second, 0},
 		{16 * time.Second, 0, 0},
 	} {
-		assert.Equal(t, tt.want, drainPeriod(tt.ring, tt.interval), "%v", tt)
+		assert.Equal(t, tt.want, samplePeriod(tt.ring, tt.interval), "%v", tt)
 	}
 }
 
@@ -204,7 +204,7 @@ sm = 90
 	b.at(20, "")
 	n := b.read()
 	assert.Empty(t, n.Problems)
-	id := []string{device(t, n, 0).ID, device(t, n, 1).ID}
+	id := []string{gpuAt(t, n, 0).ID, gpuAt(t, n, 1).ID}
 	util := func(general, encoder, decoder float64) (u [gpu.NumTasks]gpu.Opt[float64]) {
 		u[gpu.TaskGeneral], u[gpu.TaskEncoder], u[gpu.TaskDecoder] = gpu.Some(general), gpu.Some(encoder), gpu.Some(decoder)
 		return u
@@ -246,13 +246,13 @@ func TestUnifiedMemory(t *testing.T) {
 		b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = gb10\n[process p]\ngpu = 0\npid = 7\nmemory = 5Gi\nsm = 28", want)
 		b.at(10, "")
 		n := b.read()
-		assert.Equal(t, gpu.Memory{}, device(t, n, 0).Memory)
+		assert.Equal(t, gpu.Memory{}, gpuAt(t, n, 0).Memory)
 		require.Len(t, n.Processes, 1)
 		assert.Equal(t, gpu.Some[int64](5<<30), n.Processes[0].Memory, "the driver tells what a process has of the machine's memory")
 		require.NoError(t, b.Close())
 	}
 	b := start(t, "gpus = 1\n[gpu 0]\nboard = gh200\nmemory.used = 3Gi\npower.module = 610")
-	d := device(t, b.read(), 0)
+	d := gpuAt(t, b.read(), 0)
 	assert.Equal(t, gpu.Some[int64](3<<30), d.Memory.Usage, "that one has memory of its own")
 	approx(t, 610, d.Power.Module, "module power")
 }

@@ -1,0 +1,82 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// device is what the readers need of a GPU or a MIG instance.
+type device struct {
+	library.Calls
+	cfg    *Config
+	lib    *library.Library
+	handle library.Device
+
+	fields    *fieldValues // of a GPU
+	constants map[*library.Function]library.Value
+
+	at      time.Time // of the present read
+	horizon uint64    // the latest plausible time of a sample in it
+	mig     bool      // MIG is on: the instances have the processes
+}
+
+func newDevice(lib *library.Library, cfg *Config, name string) device {
+	return device{
+		Calls: library.NewCalls(lib.Has, name), cfg: cfg, lib: lib,
+		constants: map[*library.Function]library.Value{},
+	}
+}
+
+// begin starts a read.
+func (d *device) begin(at time.Time) {
+	d.at, d.horizon = at, horizon(at)
+	d.Begin()
+}
+
+// number32 calls a function that returns an unsigned int, unless it is known not to work.
+func (d *device) number32(f *library.Function, call func(library.Device) (uint32, library.Return)) (library.Value, bool) {
+	return d.value(f, number(call))
+}
+
+// number64 calls a function that returns an unsigned long long, unless it is known not to work.
+func (d *device) number64(f *library.Function, call func(library.Device) (uint64, library.Return)) (library.Value, bool) {
+	return d.value(f, func(h library.Device) (library.Value, bool, library.Return) {
+		n, ret := call(h)
+		v, ok := library.Uint64(n)
+		return v, ok, ret
+	})
+}
+
+// valueCall calls a function. It reports false where the answer is NVML's mark for no value.
+type valueCall func(library.Device) (library.Value, bool, library.Return)
+
+func (d *device) value(f *library.Function, call valueCall) (library.Value, bool) {
+	if !d.Can(f) {
+		return library.Value{}, false
+	}
+	v, ok, ret := call(d.handle)
+	return v, d.OK(f, library.Code(ret)) && ok
+}
+
+// number is the call of a function that returns an unsigned int, which the binding may give another type.
+func number[T ~int | ~int32 | ~uint32](call func(library.Device) (T, library.Return)) valueCall {
+	return func(h library.Device) (library.Value, bool, library.Return) {
+		n, ret := call(h)
+		v, ok := library.Uint32(uint32(n))
+		return v, ok, ret
+	}
+}
+
+// numberOf is number for a function with an argument.
+func numberOf[A any, T ~int | ~int32 | ~uint32](call func(library.Device, A) (T, library.Return), argument A) valueCall {
+	return number(func(h library.Device) (T, library.Return) { return call(h, argument) })
+}
+
+// future reports whether a time by the driver has yet to come. A read may take long: what was measured meanwhile has come.
+func (d *device) future(us uint64) bool { return us > d.horizon && us > horizon(d.cfg.Now()) }

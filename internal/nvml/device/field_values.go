@@ -1,0 +1,167 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// fieldValue is one field of one device: where to find it, whether to ask for it, and its value.
+type fieldValue struct {
+	what       string
+	candidates []fieldID
+	used       int  // the candidate in use
+	unless     int  // the field that makes this one useless where it is supported; -1: none
+	wanted     bool // a metric needs it
+	refused    bool // no candidate is supported
+	constant   bool // it is asked until it was answered
+	retry      library.Retry
+
+	asked bool // in this read
+	ok    bool // answered in this read
+	value library.Value
+}
+
+// fieldKey tells the problem of a field from those of others.
+type fieldKey int
+
+// fieldValues is what one call of nvmlDeviceGetFieldValues reads of a device. Which candidates a device supports is found out once.
+type fieldValues struct {
+	calls  *library.Calls
+	want   gpu.Group
+	fields []fieldValue // numFields, then numLinkFields for each link
+	links  int
+}
+
+func newFieldValues(c *library.Calls, want gpu.Group, driver string) *fieldValues {
+	s := &fieldValues{calls: c, want: want, fields: make([]fieldValue, numFields)}
+	for i := range s.fields {
+		spec := &fieldSpecs[i]
+		f := fieldValue{what: spec.what, candidates: spec.candidates, unless: -1, wanted: want.Has(spec.group)}
+		if other := candidatesOf575[field(i)]; other != nil && strings.HasPrefix(driver, "575.") {
+			f.candidates = other
+		}
+		if spec.unless != field(i) {
+			f.unless = int(spec.unless)
+		}
+		s.fields[i] = f
+	}
+	s.fields[fieldLinkCount].constant = true
+	return s
+}
+
+// begin starts a read.
+func (s *fieldValues) begin() {
+	for i := range s.fields {
+		f := &s.fields[i]
+		f.retry.Begin()
+		f.asked = false
+		f.ok = f.ok && f.constant
+	}
+}
+
+// request returns the fields to ask for that were not asked for in this read.
+func (s *fieldValues) request() (fields []int) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		if f.wanted && !f.refused && !f.asked && (!f.constant || !f.ok) && !f.retry.Skipped() &&
+			(f.unless < 0 || s.fields[f.unless].refused) {
+			fields = append(fields, i)
+		}
+	}
+	return fields
+}
+
+func (s *fieldValues) id(i int) fieldID {
+	f := &s.fields[i]
+	return f.candidates[f.used]
+}
+
+// set notes the answer for a field.
+func (s *fieldValues) set(i int, code library.Code, kind uint32, raw [8]byte) {
+	f := &s.fields[i]
+	if code.Answer() == library.Unsupported && f.used+1 < len(f.candidates) {
+		f.used++ // and asked again in this read
+		return
+	}
+	f.asked = true
+	if s.calls.Note(fieldKey(i), f.what, getFieldValues.Symbol(), code, &f.retry, &f.refused) {
+		f.value, f.ok = library.Decode(kind, raw)
+	}
+}
+
+var getFieldValues = library.NewFunction("fields", "nvmlDeviceGetFieldValues")
+
+// addLinks adds the fields of each link once the number of links is known and they are needed: where single links are wanted, or the
+// device has no total of something. A GPU with 18 links has 180 of them.
+func (s *fieldValues) addLinks() {
+	n, ok := s.get(fieldLinkCount)
+	single := s.want.Has(gpu.GroupInterconnectLinks)
+	if !ok || s.links > 0 || n.Unsigned == 0 || !single && !s.lacksTotal() {
+		return
+	}
+	s.links = int(min(n.Unsigned, maxLinks))
+	for link := range s.links {
+		base := len(s.fields)
+		for i := range linkSpecs {
+			spec := &linkSpecs[i]
+			f := fieldValue{what: spec.what, candidates: spec.candidates(link), unless: -1, wanted: true}
+			switch {
+			case spec.instead:
+				f.unless = base + int(spec.of)
+			case !single:
+				f.unless = int(spec.total)
+			}
+			f.refused = len(f.candidates) == 0
+			s.fields = append(s.fields, f)
+		}
+	}
+}
+
+// lacksTotal reports whether the device is known to have no total of something that its links may have.
+func (s *fieldValues) lacksTotal() bool {
+	return slices.ContainsFunc(linkSpecs[:], func(spec linkSpec) bool { return !spec.instead && s.lacks(spec.total) })
+}
+
+// get returns the value of a field in this read.
+func (s *fieldValues) get(f field) (library.Value, bool) {
+	return s.fields[f].value, s.fields[f].ok
+}
+
+// count is get for a count.
+func (s *fieldValues) count(f field) (int64, bool) {
+	if !s.fields[f].ok {
+		return 0, false
+	}
+	return s.fields[f].value.Count()
+}
+
+// lacks reports whether the device is known not to have a field, so that another way of reading it is worth a call.
+func (s *fieldValues) lacks(f field) bool {
+	return s.fields[f].refused || !s.calls.Supported(getFieldValues)
+}
+
+func (s *fieldValues) link(link int, f linkField) *fieldValue {
+	return &s.fields[int(numFields)+link*int(numLinkFields)+int(f)]
+}
+
+// sum adds a quantity up over the links. The sum is known where every link that has the quantity answered.
+func (s *fieldValues) sum(f linkField) (sum int64, ok bool) {
+	for link := range s.links {
+		e := s.link(link, f)
+		if e.refused {
+			continue
+		}
+		n, fits := e.value.Count()
+		if !e.ok || !fits {
+			return 0, false
+		}
+		sum, ok = sum+n, true
+	}
+	return sum, ok
+}

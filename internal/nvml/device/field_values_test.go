@@ -1,0 +1,39 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// The sum over the links is known where every link that has the quantity answered: one too small would look like a reset.
+func TestSumOverLinks(t *testing.T) {
+	answered := func(n uint64) fieldValue {
+		return fieldValue{ok: true, value: library.Value{Unsigned: n, Real: float64(n), Whole: true}}
+	}
+	for name, tt := range map[string]struct {
+		links []fieldValue
+		total int64
+		known bool
+	}{
+		"all":                   {[]fieldValue{answered(3), answered(4)}, 7, true},
+		"one has it not":        {[]fieldValue{answered(3), {refused: true}}, 3, true},
+		"one does not answer":   {[]fieldValue{answered(3), {value: answered(4).value}}, 0, false},
+		"one has an odd answer": {[]fieldValue{answered(3), {ok: true, value: library.Value{Real: -1}}}, 0, false},
+		"none has it":           {[]fieldValue{{refused: true}, {refused: true}}, 0, false},
+		"no links":              {nil, 0, false},
+	} {
+		s := fieldValues{links: len(tt.links), fields: make([]fieldValue, int(numFields)+len(tt.links)*int(numLinkFields))}
+		for link := range tt.links {
+			*s.link(link, linkCRC) = tt.links[link]
+		}
+		total, known := s.sum(linkCRC)
+		assert.Equal(t, tt.known, known, name)
+		assert.Equal(t, tt.total, total, name)
+	}
+}

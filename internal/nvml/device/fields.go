@@ -1,0 +1,120 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import "github.com/otelgpu/gpureceiver/internal/gpu"
+
+// field is a quantity that is read with all others in one call of nvmlDeviceGetFieldValues.
+type field int
+
+const (
+	fieldEnergy field = iota
+	fieldPowerAverage
+	fieldPowerInstant
+	fieldPowerModule
+	fieldPowerLimit
+	fieldMemoryTemperature
+	fieldPCIeTransmitted
+	fieldPCIeReceived
+	fieldPCIeReplay
+	fieldThrottlePower
+	fieldThrottleSyncBoost
+	fieldThrottleSWThermal
+	fieldThrottleHWThermal
+	fieldThrottlePowerBrake
+	fieldECCMode
+	fieldECCCorrected
+	fieldECCUncorrected
+	fieldECCLifetimeCorrected
+	fieldECCLifetimeUncorrected
+	fieldRemappedCorrected
+	fieldRemappedUncorrected
+	fieldRemappedPending
+	fieldRemappedFailure
+	fieldRetiredSBE
+	fieldRetiredDBE
+	fieldRetiredPending
+	fieldRecovery
+	fieldNVLinkTransmitted
+	fieldNVLinkReceived
+	fieldNVLinkCRCFlit
+	fieldNVLinkCRCData
+	fieldNVLinkReplay
+	fieldNVLinkRecovery
+	fieldNVLinkECC
+	fieldLinkCount
+	numFields
+)
+
+// allLinks is the scope of the sum of an NVLink counter over all links.
+const allLinks = 0xFFFFFFFF
+
+// fieldID is a field's number in nvml.h (NVML_FI_*) and its scope.
+type fieldID struct{ id, scope uint32 }
+
+// fieldSpec is what a quantity is called, which group needs it, and where to find it: the first of the candidates that the device
+// supports.
+type fieldSpec struct {
+	what       string
+	group      gpu.Group
+	candidates []fieldID
+	// unless is a field that makes this one useless where it is supported; the field itself for none.
+	unless field
+}
+
+var fieldSpecs = [numFields]fieldSpec{
+	fieldEnergy: {"energy", gpu.GroupEnergy, []fieldID{{83, 0}, {191, 0}}, fieldEnergy},
+	// Scope 0 is the GPU, 1 the module (CPU and memory with it). Ampere and later, except GA100, average over a second.
+	fieldPowerAverage:      {"power", gpu.GroupPower, []fieldID{{185, 0}}, fieldPowerAverage},
+	fieldPowerInstant:      {"instantaneous power", gpu.GroupPowerDetail, []fieldID{{186, 0}}, fieldPowerInstant},
+	fieldPowerModule:       {"module power", gpu.GroupPowerDetail, []fieldID{{185, 1}, {186, 1}}, fieldPowerModule},
+	fieldPowerLimit:        {"power limit", gpu.GroupPowerLimit, []fieldID{{190, 0}}, fieldPowerLimit},
+	fieldMemoryTemperature: {"memory temperature", gpu.GroupTemperature, []fieldID{{82, 0}}, fieldMemoryTemperature},
+	fieldPCIeTransmitted:   {"PCIe bytes", gpu.GroupPCIeIO, []fieldID{{197, 0}}, fieldPCIeTransmitted},
+	fieldPCIeReceived:      {"PCIe bytes", gpu.GroupPCIeIO, []fieldID{{198, 0}}, fieldPCIeReceived},
+	fieldPCIeReplay:        {"PCIe replays", gpu.GroupPCIeReplay, []fieldID{{94, 0}}, fieldPCIeReplay},
+
+	// Nanoseconds. Drivers without 269 count the same in the thermal policy (75).
+	fieldThrottlePower:      {"throttle time", gpu.GroupThrottleTime, []fieldID{{74, 0}}, fieldThrottlePower},
+	fieldThrottleSyncBoost:  {"throttle time", gpu.GroupThrottleTime, []fieldID{{76, 0}}, fieldThrottleSyncBoost},
+	fieldThrottleSWThermal:  {"throttle time", gpu.GroupThrottleTime, []fieldID{{269, 0}, {75, 0}}, fieldThrottleSWThermal},
+	fieldThrottleHWThermal:  {"throttle time", gpu.GroupThrottleTime, []fieldID{{270, 0}}, fieldThrottleHWThermal},
+	fieldThrottlePowerBrake: {"throttle time", gpu.GroupThrottleTime, []fieldID{{271, 0}}, fieldThrottlePowerBrake},
+
+	// Whether ECC is on. Where it is off, the counts mean nothing.
+	fieldECCMode:                {"ECC mode", gpu.GroupECC | gpu.GroupECCLifetime, []fieldID{{1, 0}}, fieldECCMode},
+	fieldECCCorrected:           {"ECC errors", gpu.GroupECC, []fieldID{{3, 0}}, fieldECCCorrected},
+	fieldECCUncorrected:         {"ECC errors", gpu.GroupECC, []fieldID{{4, 0}}, fieldECCUncorrected},
+	fieldECCLifetimeCorrected:   {"lifetime ECC errors", gpu.GroupECCLifetime, []fieldID{{5, 0}}, fieldECCLifetimeCorrected},
+	fieldECCLifetimeUncorrected: {"lifetime ECC errors", gpu.GroupECCLifetime, []fieldID{{6, 0}}, fieldECCLifetimeUncorrected},
+
+	// Rows are remapped on Ampere and later, pages retired before.
+	fieldRemappedCorrected:   {"remapped rows", gpu.GroupRemappedRows, []fieldID{{142, 0}}, fieldRemappedCorrected},
+	fieldRemappedUncorrected: {"remapped rows", gpu.GroupRemappedRows, []fieldID{{143, 0}}, fieldRemappedUncorrected},
+	fieldRemappedPending:     {"remapped rows", gpu.GroupRemappedRows, []fieldID{{144, 0}}, fieldRemappedPending},
+	fieldRemappedFailure:     {"remapped rows", gpu.GroupRemappedRows, []fieldID{{145, 0}}, fieldRemappedFailure},
+	fieldRetiredSBE:          {"retired pages", gpu.GroupRemappedRows, []fieldID{{29, 0}}, fieldRemappedCorrected},
+	fieldRetiredDBE:          {"retired pages", gpu.GroupRemappedRows, []fieldID{{30, 0}}, fieldRemappedCorrected},
+	fieldRetiredPending:      {"retired pages", gpu.GroupRemappedRows, []fieldID{{31, 0}}, fieldRemappedCorrected},
+
+	fieldRecovery: {"recovery action", gpu.GroupRecovery, []fieldID{{230, 0}}, fieldRecovery},
+
+	// KiB of payload over all links. Where there is none, the links are added up.
+	fieldNVLinkTransmitted: {"NVLink bytes", gpu.GroupInterconnect, []fieldID{{138, allLinks}}, fieldNVLinkTransmitted},
+	fieldNVLinkReceived:    {"NVLink bytes", gpu.GroupInterconnect, []fieldID{{139, allLinks}}, fieldNVLinkReceived},
+	fieldNVLinkCRCFlit:     {"NVLink errors", gpu.GroupInterconnectErrors, []fieldID{{38, 0}}, fieldNVLinkCRCFlit},
+	fieldNVLinkCRCData:     {"NVLink errors", gpu.GroupInterconnectErrors, []fieldID{{45, 0}}, fieldNVLinkCRCData},
+	fieldNVLinkReplay:      {"NVLink errors", gpu.GroupInterconnectErrors, []fieldID{{52, 0}}, fieldNVLinkReplay},
+	fieldNVLinkRecovery:    {"NVLink errors", gpu.GroupInterconnectErrors, []fieldID{{59, 0}}, fieldNVLinkRecovery},
+	fieldNVLinkECC:         {"NVLink errors", gpu.GroupInterconnectErrors, []fieldID{{160, 0}}, fieldNVLinkECC},
+	fieldLinkCount:         {"NVLink links", linkGroups, []fieldID{{91, 0}}, fieldLinkCount},
+}
+
+// candidatesOf575 are the fields that have other numbers with drivers of branch 575 only. The usual numbers are settings of power smoothing
+// there (NVIDIA's change log of NVML, v575 to v580).
+var candidatesOf575 = map[field][]fieldID{
+	fieldThrottleSWThermal:  {{251, 0}, {75, 0}},
+	fieldThrottleHWThermal:  {{252, 0}},
+	fieldThrottlePowerBrake: {{253, 0}},
+}

@@ -1,0 +1,250 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// Result is what one read of a GPU yields: the GPU first, then its MIG instances.
+type Result struct {
+	Devices   []gpu.Device
+	Processes []gpu.Process
+	Problems  []gpu.Problem
+}
+
+// GPU is one physical GPU.
+//
+// One goroutine at a time may call its methods. Identity, Instances and CountersRestarted may be called at any time.
+type GPU struct {
+	device
+	uuid           string
+	identity       atomic.Pointer[Identity]
+	identification identification
+	restarted      atomic.Bool // the driver's counters have started again since the last read
+	newEpoch       bool        // and this was not reported yet
+
+	quantities quantities
+	readers    []reader
+	partitions partitions
+}
+
+// New returns a GPU of which nothing is known but its UUID.
+func New(lib *library.Library, cfg *Config, uuid string) *GPU {
+	g := &GPU{device: newDevice(lib, cfg, uuid), uuid: uuid, newEpoch: true}
+	g.fields = newFieldValues(&g.Calls, cfg.Want, "")
+	g.quantities.pcieTraffic.gpm = &g.quantities.gpm
+	g.readers = g.quantities.readers()
+	g.identification.queries = gpuQueries[:]
+	return g
+}
+
+// UUID returns the UUID.
+func (g *GPU) UUID() string { return g.uuid }
+
+// Identity returns what the GPU is; nil: not known yet.
+func (g *GPU) Identity() *Identity { return g.identity.Load() }
+
+// Instances returns what the MIG instances are that the last read found.
+func (g *GPU) Instances() []*Identity {
+	if all := g.partitions.identities.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// CountersRestarted notes that the driver's counters have started again, because the GPU was away.
+func (g *GPU) CountersRestarted() { g.restarted.Store(true) }
+
+// TakeNewEpoch reports whether counters of the last read do not continue those of the reads before.
+func (g *GPU) TakeNewEpoch() bool {
+	was := g.newEpoch
+	g.newEpoch = false
+	return was
+}
+
+// Renumber changes the index.
+func (g *GPU) Renumber(index int) {
+	identity := *g.identity.Load()
+	identity.Index = gpu.Some(index)
+	g.identity.Store(&identity)
+}
+
+// SampleRing returns how much time the driver's samples cover; 0: not known.
+func (g *GPU) SampleRing() time.Duration {
+	return time.Duration(g.quantities.utilization.ring) * time.Microsecond
+}
+
+// Open takes the GPU's handle in a session, and asks what the GPU is where that is not known or the driver is another one. The GPU keeps the
+// index under which it was first seen. driver is the driver's version; empty: not known yet.
+func (g *GPU) Open(handle library.Device, index int, driver string) library.Code {
+	g.handle, g.Fatal = handle, library.OK
+	identity := g.identity.Load()
+	if identity != nil && (driver == "" || identity.Info.DriverVersion == driver) {
+		return library.OK
+	}
+	if identity != nil {
+		g.restart()
+	}
+	code := g.identify(index, driver)
+	if code != library.OK {
+		g.handle = library.Device{}
+	}
+	return code
+}
+
+// HandleUUID returns the UUID of the GPU that the handle is of now: whoever lends GPUs may have exchanged it.
+func (g *GPU) HandleUUID() (string, library.Code) { return g.handle.UUID() }
+
+// Close gives back what the GPU holds of a session.
+func (g *GPU) Close() {
+	g.quantities.gpm.free()
+	g.partitions.free()
+	g.handle = library.Device{}
+}
+
+// DropInstances forgets the instances: they were found by a handle that is another GPU's.
+func (g *GPU) DropInstances() { g.partitions.keep(nil) }
+
+// Read reads the GPU and its instances. The code is why it could not be read.
+func (g *GPU) Read(at time.Time) (*Result, library.Code) {
+	if g.restarted.Swap(false) {
+		g.restart()
+	}
+	g.begin(at)
+	g.identifyFurther()
+	g.fields.begin()
+	g.readPartitions()
+	d := g.identity.Load().Device()
+	d.ProcessesUnread = !g.mig // with MIG on the instances have the processes
+	for _, r := range g.readers {
+		if g.Fatal == library.OK && g.cfg.Want.Has(r.group) {
+			r.read(&g.device, &d)
+		}
+	}
+	out := &Result{Devices: []gpu.Device{d}}
+	if g.Fatal == library.OK {
+		out.Processes = g.quantities.listedProcesses(&g.device, d.ID)
+		g.readInstances(out)
+	}
+	out.Problems = append(out.Problems, g.Problems()...)
+	return out, g.Fatal
+}
+
+// FetchSamples fetches the driver's samples between two reads.
+func (g *GPU) FetchSamples(at time.Time) {
+	g.begin(at)
+	g.quantities.fetchSamples(&g.device)
+}
+
+func (g *GPU) readInstances(out *Result) {
+	for _, i := range g.partitions.instances {
+		i.begin(g.at)
+		if !i.unread {
+			g.partitions.identify(i, g.identity.Load())
+		}
+		d, processes := i.read()
+		if i.Fatal != library.OK {
+			g.Fatal = i.Fatal
+			return
+		}
+		out.Devices = append(out.Devices, d)
+		out.Processes = append(out.Processes, processes...)
+		out.Problems = append(out.Problems, i.Problems()...)
+	}
+}
+
+// readPartitions follows changes of the partitioning.
+func (g *GPU) readPartitions() {
+	on := g.partitions.enabled(&g.device)
+	if g.Fatal != library.OK {
+		return
+	}
+	if on != g.mig {
+		g.forget()
+		g.mig = on
+	}
+	if !on {
+		g.partitions.keep(nil)
+		return
+	}
+	if g.partitions.list(&g.device, g.identity.Load()) {
+		// What the GPU can report depends on which instances exist. What keeps us from seeing them stays: it was met on the way.
+		g.Reset(migMode, migMax, library.MIGHandle)
+		g.unlearn()
+	}
+}
+
+// restart forgets all that does not outlive the driver.
+func (g *GPU) restart() {
+	g.newEpoch = true
+	g.forget()
+	g.quantities.restart()
+	for _, i := range g.partitions.instances {
+		i.Reset()
+	}
+}
+
+// forget forgets what was learnt of the driver and the partitioning.
+func (g *GPU) forget() {
+	g.partitions.retries = [maxInstances]library.Retry{}
+	g.Reset()
+	g.unlearn()
+}
+
+func (g *GPU) unlearn() {
+	g.fields = newFieldValues(&g.Calls, g.cfg.Want, g.identity.Load().Info.DriverVersion)
+	g.constants = map[*library.Function]library.Value{}
+	g.partitions.limit = gpu.Opt[int]{}
+	g.quantities.unlearn()
+}
+
+// identify asks what the GPU is. What is not known immediately is as it was.
+func (g *GPU) identify(index int, driver string) library.Code {
+	identity := Identity{ID: g.uuid, Index: gpu.Some(index)}
+	if before := g.identity.Load(); before != nil {
+		identity = *before
+	}
+	identity.Info.DriverVersion = driver
+	g.Begin()
+	g.identification.restart()
+	if driver != "" {
+		delete(g.identification.open, library.DriverVersion)
+	}
+	g.ask(&identity)
+	if g.Fatal == library.OK {
+		g.become(&identity)
+		g.fields = newFieldValues(&g.Calls, g.cfg.Want, identity.Info.DriverVersion)
+	}
+	return g.Fatal
+}
+
+// identifyFurther asks again what is not known of the GPU.
+func (g *GPU) identifyFurther() {
+	if len(g.identification.open) == 0 {
+		return
+	}
+	if identity := *g.identity.Load(); g.ask(&identity) {
+		g.become(&identity)
+	}
+}
+
+func (g *GPU) ask(identity *Identity) (changed bool) {
+	changed = g.identification.run(&g.device, identity)
+	if identity.Info.PCIAddress != "" && !identity.Info.NUMANode.Known() {
+		identity.Info.NUMANode = g.cfg.NUMANode(identity.Info.PCIAddress)
+	}
+	return changed
+}
+
+func (g *GPU) become(identity *Identity) {
+	g.identity.Store(identity)
+	g.partitions.inherit(identity)
+}

@@ -1,0 +1,122 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	"fmt"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// identityQuery is a call that is made to know what a device is, besides its UUID. What the function sets is taken only where it succeeded.
+type identityQuery struct {
+	function *library.Function
+	call     func(dev *device, into *Identity) library.Code
+}
+
+// deviceName is asked of a GPU, whose name is its model, and of an instance, whose name ends in its profile.
+var deviceName = library.NewFunction("model", "nvmlDeviceGetName")
+
+var gpuQueries = [...]identityQuery{
+	{deviceName, func(dev *device, into *Identity) library.Code {
+		name, ret := dev.handle.GetName()
+		into.Model = library.Text(name)
+		return library.Code(ret)
+	}},
+	{library.NewFunction("minor number", "nvmlDeviceGetMinorNumber"), func(dev *device, into *Identity) library.Code {
+		minor, ret := dev.handle.GetMinorNumber()
+		into.Name = Name(minor)
+		return library.Code(ret)
+	}},
+	{library.NewFunction("serial number", "nvmlDeviceGetSerial"), func(dev *device, into *Identity) library.Code {
+		serial, ret := dev.handle.GetSerial()
+		into.Info.Serial = library.Text(serial)
+		return library.Code(ret)
+	}},
+	{library.NewFunction("VBIOS version", "nvmlDeviceGetVbiosVersion"), func(dev *device, into *Identity) library.Code {
+		version, ret := dev.handle.GetVbiosVersion()
+		into.Info.FirmwareVersion = library.Text(version)
+		return library.Code(ret)
+	}},
+	{
+		library.NewFunction("PCI address", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo"),
+		func(dev *device, into *Identity) library.Code {
+			pci, ret := dev.handle.GetPciInfo()
+			into.Info.PCIAddress = PCIAddress(uint64(pci.Domain), uint64(pci.Bus), uint64(pci.Device), 0)
+			return library.Code(ret)
+		},
+	},
+	{
+		library.NewFunction("compute capability", "nvmlDeviceGetCudaComputeCapability"),
+		func(dev *device, into *Identity) library.Code {
+			major, minor, ret := dev.handle.GetCudaComputeCapability()
+			into.Info.ComputeCapability = fmt.Sprintf("%d.%d", major, minor)
+			return library.Code(ret)
+		},
+	},
+	{library.DriverVersion, func(dev *device, into *Identity) (code library.Code) {
+		into.Info.DriverVersion, code = dev.lib.DriverVersion()
+		return code
+	}},
+}
+
+var instanceQueries = [...]identityQuery{
+	{library.NewFunction("GPU instance", "nvmlDeviceGetGpuInstanceId"), func(dev *device, into *Identity) library.Code {
+		gi, ret := dev.handle.GetGpuInstanceId()
+		into.GPUInstance = gpu.Some(gi)
+		return library.Code(ret)
+	}},
+	{library.NewFunction("compute instance", "nvmlDeviceGetComputeInstanceId"), func(dev *device, into *Identity) library.Code {
+		ci, ret := dev.handle.GetComputeInstanceId()
+		into.ComputeInstance = gpu.Some(ci)
+		return library.Code(ret)
+	}},
+	{deviceName, func(dev *device, into *Identity) library.Code {
+		name, ret := dev.handle.GetName()
+		into.Info.Profile = migProfile(library.Text(name))
+		return library.Code(ret)
+	}},
+}
+
+// identification is what has yet to be asked to know what a device is.
+type identification struct {
+	queries []identityQuery
+	open    map[*library.Function]bool
+}
+
+// restart asks everything again.
+func (i *identification) restart() {
+	i.open = map[*library.Function]bool{}
+	for _, q := range i.queries {
+		i.open[q.function] = true
+	}
+}
+
+// run asks what is not known yet, and reports whether something new is. What the device refuses is not asked again. What failed or has no
+// value yet is asked again ever less often.
+func (i *identification) run(dev *device, into *Identity) (changed bool) {
+	for _, q := range i.queries {
+		f := q.function
+		if !i.open[f] {
+			continue
+		}
+		if dev.Can(f) {
+			with := *into
+			code := q.call(dev, &with)
+			if dev.OK(f, code) {
+				*into, changed = with, true
+				delete(i.open, f)
+			} else if code.Answer() == library.NoValue {
+				dev.Postpone(f)
+			}
+		}
+		if !dev.Supported(f) {
+			delete(i.open, f)
+		}
+	}
+	return changed
+}

@@ -1,0 +1,75 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Identity is what a GPU or a MIG instance is, as opposed to how it fares. It never changes after it was handed out.
+type Identity struct {
+	ID, Name, Model, Parent      string
+	Index                        gpu.Opt[int]
+	Info                         gpu.Info
+	GPUInstance, ComputeInstance gpu.Opt[int] // of a MIG instance
+}
+
+// Device returns a device that has the identity and nothing else.
+func (i *Identity) Device() gpu.Device {
+	return gpu.Device{
+		ID: i.ID, Name: i.Name, Model: i.Model, Parent: i.Parent, Vendor: gpu.NVIDIA, Index: i.Index, Info: i.Info,
+		GPUInstance: i.GPUInstance, ComputeInstance: i.ComputeInstance,
+	}
+}
+
+// place sets a MIG instance's id and its name, which is its place on the GPU: nvidia0/gi3/ci0.
+//
+// The id is the instance's UUID. Before driver 470 the UUID consisted of the GPU's and the place on it, as
+// MIG-GPU-<uuid>/<gpu instance>/<compute instance>; without the prefix that is what hw.id is where no UUID is known.
+func (i *Identity) place(uuid string, parent *Identity) {
+	gi, known := i.GPUInstance.Get()
+	ci, knownToo := i.ComputeInstance.Get()
+	known = known && knownToo
+	if known && parent.Name != "" {
+		i.Name = parent.Name + "/gi" + strconv.Itoa(gi) + "/ci" + strconv.Itoa(ci)
+	}
+	old, isOld := strings.CutPrefix(uuid, "MIG-")
+	switch {
+	case isOld && strings.HasPrefix(old, "GPU-"):
+		i.ID = old
+	case uuid == "" && known:
+		i.ID = parent.ID + "/" + strconv.Itoa(gi) + "/" + strconv.Itoa(ci)
+	default:
+		i.ID = uuid
+	}
+}
+
+// inherit sets what an instance has of its GPU.
+func (i *Identity) inherit(parent *Identity) {
+	own := i.Info.Profile
+	i.Model, i.Parent, i.Info = parent.Model, parent.ID, parent.Info
+	i.Info.Profile = own
+}
+
+// Name is the name of the device file with that minor number.
+func Name(minor int) string { return "nvidia" + strconv.Itoa(minor) }
+
+// migProfile is the last part of a MIG instance's name: 3g.40gb of "NVIDIA H100 80GB HBM3 MIG 3g.40gb".
+func migProfile(name string) string {
+	_, profile, _ := strings.Cut(name, " MIG ")
+	return profile
+}
+
+// PCIAddress writes a PCI address as the kernel does: 0000:1b:00.0.
+func PCIAddress(domain, bus, device, function uint64) string {
+	return hex(domain, 4) + ":" + hex(bus, 2) + ":" + hex(device, 2) + "." + strconv.FormatUint(function, 16)
+}
+
+func hex(v uint64, digits int) string {
+	s := strconv.FormatUint(v, 16)
+	return strings.Repeat("0", max(digits-len(s), 0)) + s
+}

@@ -1,0 +1,49 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+var (
+	memoryInfo      = library.NewFunction("memory", "nvmlDeviceGetMemoryInfo")
+	memoryInfoV2    = library.NewFunction("memory", "nvmlDeviceGetMemoryInfo_v2")
+	protectedMemory = library.NewFunction("protected memory", "nvmlDeviceGetConfComputeProtectedMemoryUsage")
+)
+
+// readMemory reads the memory of a GPU or an instance in bytes.
+//
+// A driver before 510 does not distinguish what it reserves from what is allocated: usage is both. NOT_SUPPORTED is the answer of GPUs that
+// work in the system's memory, such as GB10. That memory is not theirs, so they have none, and the older function is not asked for it.
+func readMemory(dev *device, d *gpu.Device) {
+	if dev.Can(memoryInfoV2) {
+		m, ret := dev.handle.GetMemoryInfo_v2()
+		if dev.OK(memoryInfoV2, library.Code(ret)) {
+			d.Memory.Limit, d.Memory.Usage, d.Memory.Reserved = bytes(m.Total), bytes(m.Used), bytes(m.Reserved)
+		} else if library.Code(ret) == library.NotSupported {
+			dev.Refuse(memoryInfo)
+		}
+	}
+	if !dev.Supported(memoryInfoV2) && dev.Can(memoryInfo) {
+		m, ret := dev.handle.GetMemoryInfo()
+		if dev.OK(memoryInfo, library.Code(ret)) {
+			d.Memory.Limit, d.Memory.Usage = bytes(m.Total), bytes(m.Used)
+		}
+	}
+}
+
+// readProtectedMemory reads how much of the memory that confidential computing protects is used, in bytes.
+func readProtectedMemory(dev *device, d *gpu.Device) {
+	if !dev.Can(protectedMemory) {
+		return
+	}
+	m, ret := dev.handle.GetConfComputeProtectedMemoryUsage()
+	if dev.OK(protectedMemory, library.Code(ret)) && m.Total > 0 { // 0: the GPU is not in that mode
+		d.Memory.Protected = bytes(m.Used)
+	}
+}

@@ -1,0 +1,108 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	"strconv"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// readNVLink reads what went over NVLink, in bytes, and its errors: over all links, and over each where single links are wanted.
+func readNVLink(dev *device, d *gpu.Device) {
+	f := dev.fields
+	d.Interconnect.Type = gpu.NVLink
+	if dev.cfg.Want.Has(gpu.GroupInterconnect) {
+		d.Interconnect.Transmitted = linksTotal(f, fieldNVLinkTransmitted, linkTransmittedKiB, linkTransmitted)
+		d.Interconnect.Received = linksTotal(f, fieldNVLinkReceived, linkReceivedKiB, linkReceived)
+	}
+	if dev.cfg.Want.Has(gpu.GroupInterconnectErrors) {
+		d.Errors = appendLinkErrors(d.Errors, f)
+	}
+	if dev.cfg.Want.Has(gpu.GroupInterconnectLinks) {
+		for i := range f.links {
+			if link := readLink(f, i); link.Transmitted.Known() || link.Received.Known() || len(link.Errors) > 0 {
+				d.Interconnect.Links = append(d.Interconnect.Links, link)
+			}
+		}
+	}
+}
+
+// linksTotal returns a total in KiB, else the sum over the links, which have it in KiB or in bytes.
+func linksTotal(f *fieldValues, total field, kib, plain linkField) gpu.Counter[int64] {
+	if n, ok := f.count(total); ok {
+		return gpu.Total(n * bytesPerKiB)
+	}
+	if !f.lacks(total) {
+		return gpu.Counter[int64]{}
+	}
+	if n, ok := f.sum(kib); ok {
+		return gpu.Total(n * bytesPerKiB)
+	}
+	return count(f.sum(plain))
+}
+
+// linkErrors are the kinds of NVLink errors: totals, else sums over the links.
+var linkErrors = [...]struct {
+	kind   gpu.ErrorType
+	totals []field
+	links  []linkField
+}{
+	{gpu.ErrorLinkCRC, []field{fieldNVLinkCRCFlit, fieldNVLinkCRCData}, []linkField{linkCRC, linkCRCFlit, linkCRCData}},
+	{gpu.ErrorLinkReplay, []field{fieldNVLinkReplay}, []linkField{linkReplay}},
+	{gpu.ErrorLinkRecovery, []field{fieldNVLinkRecovery}, []linkField{linkRecovery}},
+	{gpu.ErrorLinkECC, []field{fieldNVLinkECC}, []linkField{linkECC}},
+}
+
+func appendLinkErrors(errors []gpu.ErrorCount, f *fieldValues) []gpu.ErrorCount {
+	for i := range linkErrors {
+		e := &linkErrors[i]
+		sum, found := addUp(e.totals, f.count)
+		if !found && f.lacks(e.totals[0]) {
+			sum, found = addUp(e.links, f.sum)
+		}
+		if found {
+			errors = append(errors, gpu.ErrorCount{Type: e.kind, Count: gpu.Total(sum)})
+		}
+	}
+	return errors
+}
+
+// addUp adds those up that are known.
+func addUp[F any](fields []F, read func(F) (int64, bool)) (sum int64, found bool) {
+	for _, f := range fields {
+		if n, ok := read(f); ok {
+			sum, found = sum+n, true
+		}
+	}
+	return sum, found
+}
+
+func readLink(f *fieldValues, link int) gpu.Link {
+	read := func(quantity linkField) (int64, bool) {
+		v := f.link(link, quantity)
+		n, ok := v.value.Count()
+		return n, ok && v.ok
+	}
+	bytesOf := func(kib, plain linkField) gpu.Counter[int64] {
+		if f.link(link, kib).ok {
+			n, ok := read(kib)
+			return count(n*bytesPerKiB, ok)
+		}
+		return count(read(plain))
+	}
+	l := gpu.Link{
+		Name:        strconv.Itoa(link),
+		Transmitted: bytesOf(linkTransmittedKiB, linkTransmitted),
+		Received:    bytesOf(linkReceivedKiB, linkReceived),
+	}
+	for i := range linkErrors {
+		if sum, found := addUp(linkErrors[i].links, read); found {
+			l.Errors = append(l.Errors, gpu.ErrorCount{Type: linkErrors[i].kind, Count: gpu.Total(sum)})
+		}
+	}
+	return l
+}

@@ -1,0 +1,27 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+var pcieReplay = library.NewFunction("PCIe replays", "nvmlDeviceGetPcieReplayCounter")
+
+// readPCIeReplay reads how many packets were sent again.
+func readPCIeReplay(dev *device, d *gpu.Device) {
+	n, ok := dev.fields.count(fieldPCIeReplay)
+	if dev.fields.lacks(fieldPCIeReplay) {
+		var v library.Value
+		if v, ok = dev.value(pcieReplay, number(library.Device.GetPcieReplayCounter)); ok {
+			n, ok = v.Count()
+		}
+	}
+	if ok {
+		d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(n)})
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// slowestSamples is more than the longest time between two samples of the driver, which is from 1/6 s to 1 s.
+const slowestSamples = 2 * time.Second
+
+// processUtilization collects the samples of what a GPU's processes used between two reads.
+type processUtilization struct {
+	byPID  map[uint32]*processSum
+	calls  uint64 // of the driver since the last read
+	last   uint64 // time of the newest sample seen
+	from   uint64 // where the present window begins: the driver's time at the read before
+	clock  uint64 // the driver's time by the samples of engines, so that a window may end after its last sample
+	period uint64 // between two samples of one process in one answer; 0: an answer has one of each
+	ended  time.Time
+	now    time.Time // of the present read
+	broken bool      // the machine's clock was set back in the present window, so it has no result
+}
+
+// processSum is the sum of a process's samples, in percent.
+type processSum struct {
+	sm, encoder, decoder, count uint64
+	newest                      uint64
+	call                        uint64 // that returned the newest sample
+}
+
+// start leaves out, before the first add, what is older than the window before now, in microseconds of the driver's clock.
+func (u *processUtilization) start(now uint64, window time.Duration) {
+	u.last = windowStart(now, window)
+	u.from = u.last
+}
+
+// startAt is start where only a sample shows the driver's clock. Before the first read the sample may be old, which is visible only where
+// that clock is the machine's. Later it is no older than the last read.
+func (u *processUtilization) startAt(newest uint64, now time.Time, window time.Duration) {
+	if u.ended.IsZero() && (newest < earliestEpoch || newest < windowStart(micros(now), window)) {
+		u.last, u.from = newest, newest
+		return
+	}
+	u.start(newest, window)
+}
+
+// restart begins again on a clock that was set back. Otherwise no sample would be newer than the newest seen until the clock is there
+// again, and every process would seem idle.
+func (u *processUtilization) restart(now time.Time, window time.Duration) {
+	*u = processUtilization{ended: u.ended, broken: true}
+	u.start(micros(now), window)
+}
+
+// add adds the samples of one call, which are in any order. Those newer than the newest seen count.
+func (u *processUtilization) add(samples []library.ProcessSample) {
+	if u.byPID == nil {
+		u.byPID = map[uint32]*processSum{}
+	}
+	u.calls++
+	slices.SortFunc(samples, func(a, b library.ProcessSample) int { return cmp.Compare(a.Time, b.Time) })
+	newest := u.last
+	for _, s := range samples {
+		if s.Time <= u.last || s.SM > 100 || s.Encoder > 100 || s.Decoder > 100 {
+			continue
+		}
+		p := u.byPID[s.PID]
+		if p == nil {
+			p = &processSum{}
+			u.byPID[s.PID] = p
+		}
+		if p.call == u.calls && s.Time > p.newest && (u.period == 0 || s.Time-p.newest < u.period) {
+			u.period = s.Time - p.newest
+		}
+		p.sm, p.encoder, p.decoder = p.sm+uint64(s.SM), p.encoder+uint64(s.Encoder), p.decoder+uint64(s.Decoder)
+		p.count++
+		p.newest, p.call = s.Time, u.calls
+		newest = max(newest, s.Time)
+	}
+	u.last = newest
+}
+
+// weight is the divisor of the sum of a process's samples. It counts times without a sample as idle.
+//
+// Some drivers return one sample for each process that used anything in the last sampling period: then a call without one means that the
+// process was idle. Others return several, one for each period in which the process used anything.
+func (u *processUtilization) weight(p *processSum) float64 {
+	n := float64(p.count)
+	if u.period == 0 {
+		return max(n, float64(u.calls))
+	}
+	until := max(u.last, u.clock)
+	if u.from == 0 || until <= u.from {
+		return n
+	}
+	span := until - u.from
+	if elapsed := u.now.Sub(u.ended); !u.ended.IsZero() && elapsed >= 0 && span > uint64((elapsed+slowestSamples).Microseconds()) {
+		span = uint64(elapsed.Microseconds()) // the clock was set forward
+	}
+	return max(n, float64(span)/float64(u.period))
+}
+
+// of returns what a process used since the last read, as fractions. A process without a sample used nothing.
+func (u *processUtilization) of(pid uint32) (sm, encoder, decoder float64) {
+	p := u.byPID[pid]
+	if p == nil || p.count == 0 {
+		return 0, 0, 0
+	}
+	w := u.weight(p) * 100
+	return float64(p.sm) / w, float64(p.encoder) / w, float64(p.decoder) / w
+}
+
+// complete reports whether the driver has taken samples in the present window: only then has a process without one used nothing.
+func (u *processUtilization) complete() bool {
+	switch {
+	case u.broken:
+		return false
+	case max(u.last, u.clock) > u.from:
+		return true
+	case u.ended.IsZero() || u.now.Sub(u.ended) < slowestSamples:
+		return false
+	}
+	// That is long enough for samples, unless the clock has been set back to before the window.
+	return u.from < earliestEpoch || micros(u.now) >= u.from+uint64(slowestSamples.Microseconds())
+}
+
+// end ends the window.
+func (u *processUtilization) end() {
+	u.byPID = nil
+	u.calls = 0
+	u.from = max(u.last, u.clock)
+	u.ended = u.now
+	u.broken = false
+}

@@ -1,0 +1,106 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import "github.com/otelgpu/gpureceiver/internal/gpu"
+
+// reader reads what the metrics of a group need. It leaves absent what it does not get.
+type reader struct {
+	group gpu.Group
+	read  func(*device, *gpu.Device)
+}
+
+// quantities are the readers that remember something from read to read.
+type quantities struct {
+	throttle    throttle
+	recovery    recovery
+	gpm         gpm
+	utilization utilization
+	pcieTraffic pcieTraffic
+	processes   processes
+	samples     processSamples
+}
+
+// readers are what a read of a GPU consists of, in order.
+func (q *quantities) readers() []reader {
+	return []reader{
+		{gpu.GroupAll, readFieldValues},
+		{gpu.GroupAll, readGauges},
+		{gpu.GroupMemory, readMemory},
+		{gpu.GroupProtectedMemory, readProtectedMemory},
+		{gpu.GroupUtilization, q.utilization.readGeneral},
+		{gpu.GroupMediaUtilization, q.utilization.readMedia},
+		{gpu.GroupTemperature, readMemoryTemperature},
+		{gpu.GroupTemperatureLimits, readTemperatureLimits},
+		{gpu.GroupPower | gpu.GroupPowerDetail, readPower},
+		{gpu.GroupPowerLimit, readPowerLimit},
+		{gpu.GroupEnergy, readEnergy},
+		{gpu.GroupThrottle, q.throttle.read},
+		{gpu.GroupThrottleTime, readThrottleTime},
+		{gpu.GroupFans, readFans},
+		{gpu.GroupPipes | gpu.GroupPCIeIO, q.readGPM},
+		{gpu.GroupPCIeIO, q.pcieTraffic.read}, // after GPM
+		{gpu.GroupPCIeReplay, readPCIeReplay},
+		{linkGroups, readNVLink},
+		{gpu.GroupECC | gpu.GroupECCLifetime, readECC},
+		{gpu.GroupRemappedRows, readRemappedRows},
+		{gpu.GroupRecovery, q.recovery.read},
+		{gpu.GroupProcesses | gpu.GroupProcessUtilization, q.readProcesses}, // after the utilization
+	}
+}
+
+// readGPM samples the GPU for the pipes and for the PCIe traffic.
+func (q *quantities) readGPM(dev *device, d *gpu.Device) {
+	q.gpm.span = 0
+	pipes, pcie := dev.cfg.Want.Has(gpu.GroupPipes), q.pcieTraffic.sampled(dev.cfg)
+	if pipes || pcie {
+		q.gpm.read(dev, pcie)
+	}
+	if pipes {
+		q.gpm.readPipes(d)
+	}
+}
+
+// readProcesses reads the processes of the GPU and how much each used since the last read. With MIG on the instances have the processes,
+// and the driver does not report what they use.
+func (q *quantities) readProcesses(dev *device, d *gpu.Device) {
+	q.processes.merged.clear()
+	if dev.mig {
+		return
+	}
+	d.ProcessesUnread = !q.processes.read(dev)
+	if dev.cfg.Want.Has(gpu.GroupProcessUtilization) {
+		q.samples.fetch(dev, q.utilization.clock())
+	}
+}
+
+// listedProcesses returns what readProcesses found. It ends the window of their utilization.
+func (q *quantities) listedProcesses(dev *device, id string) []gpu.Process {
+	processes := q.processes.of(id)
+	q.samples.set(dev, q.utilization.clock(), processes)
+	return processes
+}
+
+// fetchSamples fetches samples between two reads, before the driver overwrites them.
+func (q *quantities) fetchSamples(dev *device) {
+	q.utilization.fetchWanted(dev)
+	if dev.cfg.Want.Has(gpu.GroupProcessUtilization) && !dev.mig {
+		q.samples.fetch(dev, q.utilization.clock())
+	}
+}
+
+// unlearn forgets what was learnt of the GPU under another driver or partitioning.
+func (q *quantities) unlearn() {
+	q.throttle, q.recovery = throttle{}, recovery{}
+	q.gpm.drop()
+}
+
+// restart forgets where the driver's counters and its clock stood.
+func (q *quantities) restart() {
+	q.pcieTraffic.restart()
+	q.utilization.restart()
+	q.samples.restart()
+}

@@ -1,0 +1,54 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+var remappedRows = library.NewFunction("remapped rows", "nvmlDeviceGetRemappedRows")
+
+// readRemappedRows reads the rows that were replaced by spares, or on older boards the pages taken out of use, and adds the faults that
+// follow.
+func readRemappedRows(dev *device, d *gpu.Device) {
+	f := dev.fields
+	r := &d.RemappedRows
+	r.Corrected = count(f.count(fieldRemappedCorrected))
+	r.Uncorrected = count(f.count(fieldRemappedUncorrected))
+	r.Pending = flag(f.get(fieldRemappedPending))
+	r.Failed = flag(f.get(fieldRemappedFailure))
+	if f.lacks(fieldRemappedCorrected) && dev.Can(remappedRows) {
+		corrected, uncorrected, pending, failed, ret := dev.handle.GetRemappedRows()
+		if dev.OK(remappedRows, library.Code(ret)) {
+			r.Corrected, r.Uncorrected = rows(corrected), rows(uncorrected)
+			r.Pending, r.Failed = gpu.Some(pending), gpu.Some(failed)
+		}
+	}
+	p := &d.RetiredPages
+	p.Corrected = count(f.count(fieldRetiredSBE))
+	p.Uncorrected = count(f.count(fieldRetiredDBE))
+	p.Pending = flag(f.get(fieldRetiredPending))
+	addRemapFaults(d)
+}
+
+// rows is an unsigned count to which the binding gives a sign.
+func rows(n int) gpu.Counter[int64] {
+	v, _ := library.Uint32(uint32(n))
+	return count(v.Count())
+}
+
+func addRemapFaults(d *gpu.Device) {
+	if failed, _ := d.RemappedRows.Failed.Get(); failed {
+		d.AddFault(gpu.FaultRemapFailed, "a row of memory could not be remapped: no spare rows are left; have the GPU replaced")
+	}
+	if pending, _ := d.RemappedRows.Pending.Get(); pending {
+		d.AddFault(gpu.FaultRemapPending, "rows of memory are remapped at the next reset of the GPU")
+	}
+	if pending, _ := d.RetiredPages.Pending.Get(); pending {
+		d.AddFault(gpu.FaultRemapPending, "pages of memory are retired at the next reboot or reset of the GPU")
+	}
+}

@@ -1,0 +1,53 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+var thresholds = [...]struct {
+	function *library.Function
+	kind     library.Threshold
+	sensor   gpu.Sensor
+	limit    gpu.Limit
+}{
+	{newThreshold(), library.ThresholdSlowdown, gpu.SensorGPU, gpu.LimitDegraded},
+	{newThreshold(), library.ThresholdShutdown, gpu.SensorGPU, gpu.LimitCritical},
+	{newThreshold(), library.ThresholdGPUMax, gpu.SensorGPU, gpu.LimitMax},
+	{newThreshold(), library.ThresholdMemoryMax, gpu.SensorMemory, gpu.LimitMax},
+}
+
+func newThreshold() *library.Function {
+	return library.NewFunction("temperature limits", "nvmlDeviceGetTemperatureThreshold")
+}
+
+// readMemoryTemperature reads the memory's temperature in degrees Celsius.
+func readMemoryTemperature(dev *device, d *gpu.Device) {
+	d.Temperature[gpu.SensorMemory] = celsius(dev.fields.get(fieldMemoryTemperature))
+}
+
+// readTemperatureLimits reads the absolute limits in degrees Celsius, which do not change.
+func readTemperatureLimits(dev *device, d *gpu.Device) {
+	for i := range thresholds {
+		t := &thresholds[i]
+		v, ok := dev.constants[t.function]
+		if !ok && dev.Can(t.function) {
+			degrees, ret := dev.handle.GetTemperatureThreshold(t.kind)
+			if !dev.OK(t.function, library.Code(ret)) {
+				continue
+			}
+			v, ok = library.Uint32(degrees)
+			if ok = ok && degrees > 0 && celsius(v, ok).Known(); ok {
+				dev.constants[t.function] = v
+			} else {
+				dev.Refuse(t.function) // boards without the threshold answer 0
+			}
+		}
+		d.TemperatureLimit[t.sensor][t.limit] = celsius(v, ok)
+	}
+}

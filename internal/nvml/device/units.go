@@ -1,0 +1,80 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// NVML's units in SI.
+const (
+	perMilli    = 1e-3 // milliwatts, millijoules
+	perMega     = 1e6  // megahertz
+	perNano     = 1e-9 // nanoseconds
+	bytesPerKiB = 1024
+	bytesPerMiB = 1024 * bytesPerKiB
+)
+
+// fraction converts percent to a fraction. More than 100 % is not a measurement.
+func fraction(percent uint32) (float64, bool) {
+	return float64(percent) / 100, percent <= 100
+}
+
+// pipeFraction converts a percentage of GPM to a fraction. The counters of two samples are not read at one instant, so what is busy all the
+// time may come out as a little more than 100 %; what is far above is not a measurement.
+func pipeFraction(percent float64, ok bool) gpu.Opt[float64] {
+	return known(min(percent/100, 1), ok && percent >= 0 && percent <= 105)
+}
+
+func known[T any](v T, ok bool) gpu.Opt[T] {
+	if !ok {
+		return gpu.Opt[T]{}
+	}
+	return gpu.Some(v)
+}
+
+// bytes is a number of bytes. The largest numbers mean that NVML has none.
+func bytes(v uint64) gpu.Opt[int64] { return known(library.Bytes(v)) }
+
+// within is a number that is plausible within bounds. Outside of them is what a driver returns instead of a value, or what lies in its
+// memory.
+func within(v float64, ok bool, low, high float64) gpu.Opt[float64] {
+	return known(v, ok && v >= low && v <= high)
+}
+
+// watts converts milliwatts.
+func watts(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real*perMilli, ok, 0, 60_000) }
+
+// hertz converts megahertz.
+func hertz(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real*perMega, ok, 0, 60e9) }
+
+func celsius(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real, ok, -100, 1000) }
+
+// signedCelsius is a temperature that NVML returns as an unsigned int, although a GPU in the cold is below zero.
+func signedCelsius(v library.Value, ok bool) gpu.Opt[float64] { return celsius(v.Signed(), ok) }
+
+// pcieLink is a generation or a width. A link that is down has 0.
+func pcieLink(v library.Value, ok bool) gpu.Opt[int64] {
+	return known(int64(v.Unsigned), ok && v.Unsigned > 0)
+}
+
+// flag is 0 or 1.
+func flag(v library.Value, ok bool) gpu.Opt[bool] { return known(v.Real != 0, ok) }
+
+// count is a count that the driver keeps.
+func count(v int64, ok bool) gpu.Counter[int64] {
+	if !ok {
+		return gpu.Counter[int64]{}
+	}
+	return gpu.Total(v)
+}
+
+// total is a total that the driver keeps, in SI units.
+func total(v library.Value, ok bool, unit float64) gpu.Counter[float64] {
+	if !ok || v.Real < 0 {
+		return gpu.Counter[float64]{}
+	}
+	return gpu.Total(v.Real * unit)
+}

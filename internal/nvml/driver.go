@@ -1,0 +1,197 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/backoff"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+	"github.com/otelgpu/gpureceiver/internal/workers"
+)
+
+// retryPolicy is for opening the driver: the first failure is followed by an attempt at the next read.
+var retryPolicy = backoff.Policy{First: 30 * time.Second, Max: 5 * time.Minute, Free: 1}
+
+// failure is why NVML cannot be used at present.
+type failure struct {
+	code library.Code
+	what string
+	err  error
+}
+
+// operation is a call that concerns the whole driver: nvmlInit or nvmlShutdown. There is at most one, which may never return.
+type operation struct {
+	what  string
+	began time.Time
+	done  chan struct{}
+	take  func() // uses its result
+}
+
+// driver loads the library, and opens and closes sessions.
+type driver struct {
+	path     string // of the library, as configured
+	procRoot string
+	now      func() time.Time
+	pool     *workers.Pool
+	task     *workers.Task
+	begin    func(*library.Library) (*session, library.Code)
+
+	lib     *library.Library
+	session *session   // nil: NVML is not initialised
+	pending *operation // nil: none
+	failure failure    // why there is no session
+	retry   backoff.Backoff
+	hint    string // what the machine showed of the driver at the last failure
+
+	fileChecked  time.Time
+	fileReplaced bool
+}
+
+// open initialises NVML if it is time to try, and reports whether there is a session.
+func (d *driver) open(ctx context.Context, now time.Time) bool {
+	d.settle()
+	if d.pending != nil {
+		return false
+	}
+	if d.session != nil {
+		return true
+	}
+	hint := driverHint(d.procRoot, d.path)
+	if !d.retry.Due(now) && hint == d.hint {
+		return false
+	}
+	if d.lib == nil {
+		lib, err := library.Load(d.path)
+		if err != nil {
+			code := library.LibraryNotFound
+			if errors.Is(err, library.ErrOtherLoaded) {
+				code = library.VersionMismatch
+			}
+			d.failed(now, hint, failure{code, "library", err})
+			return false
+		}
+		d.lib = lib
+	}
+	var (
+		session *session
+		code    library.Code
+	)
+	d.run(ctx, "nvmlInit", func() { session, code = d.begin(d.lib) }, func() {
+		if code == library.OK {
+			d.session = session
+			d.retry, d.failure = backoff.Backoff{}, failure{}
+			return
+		}
+		d.failed(now, hint, failure{code, "driver", fmt.Errorf("nvml: initialise %s: %w", d.lib.Path, code)})
+	})
+	return d.session != nil
+}
+
+func (d *driver) failed(now time.Time, hint string, f failure) {
+	d.retry.Failed(now, retryPolicy)
+	d.hint = hint
+	d.failure = f
+}
+
+// run runs an operation, and waits for it until the context ends. It reports whether the operation began.
+func (d *driver) run(ctx context.Context, what string, call, take func()) bool {
+	op := &operation{what: what, began: d.now(), done: make(chan struct{}), take: take}
+	d.pool.Run(ctx, workers.Job{Task: d.task, Func: func() {
+		defer close(op.done)
+		call()
+	}})
+	if d.task.Outcome() == workers.NotBegun {
+		return false
+	}
+	d.pending = op
+	d.settle()
+	return true
+}
+
+// settle takes the result of the pending operation if it has one.
+func (d *driver) settle() {
+	if op := d.pending; op != nil {
+		select {
+		case <-op.done:
+			d.pending = nil
+			op.take()
+		default:
+		}
+	}
+}
+
+// close shuts NVML down unless a call is outstanding. It reports whether it did.
+func (d *driver) close(ctx context.Context) bool {
+	session := d.session
+	if session == nil || d.pending != nil || d.pool.Outstanding() > 0 {
+		return false
+	}
+	d.session = nil
+	if !d.run(ctx, "nvmlShutdown", session.close, func() {}) {
+		d.session = session
+		return false
+	}
+	return true
+}
+
+// gone notes that the driver is gone.
+func (d *driver) gone(code library.Code) {
+	d.failure = failure{code, "driver", fmt.Errorf("nvml: driver gone: %w", code)}
+}
+
+// version is the driver's version; empty: not known.
+func (d *driver) version() string {
+	if d.session == nil {
+		return ""
+	}
+	return d.session.driver
+}
+
+// fileTrust is for how long the library's file is not checked while the library can be used.
+const fileTrust = time.Minute
+
+// replaced reports whether the loaded library is not the installed one any more.
+func (d *driver) replaced(now time.Time) bool {
+	if d.lib == nil {
+		return false
+	}
+	if age := now.Sub(d.fileChecked); d.failure.err != nil || age < 0 || age >= fileTrust {
+		d.fileChecked, d.fileReplaced = now, d.lib.Replaced()
+	}
+	return d.fileReplaced
+}
+
+// report adds to the node why NVML cannot be used, where it cannot.
+func (d *driver) report(n *gpu.Node, now time.Time) {
+	add := func(kind gpu.ProblemKind, what string, err error) {
+		n.Problems = append(n.Problems, gpu.Problem{Kind: kind, What: what, Err: err})
+	}
+	if d.replaced(now) {
+		add(gpu.ProblemSource, "library", fmt.Errorf("nvml: %s was replaced or removed after it was loaded; the loaded one is used while "+
+			"the kernel driver accepts it; restart the collector when it does not", d.lib.File))
+	}
+	if op := d.pending; op != nil {
+		add(gpu.ProblemSource, "driver", fmt.Errorf(
+			"nvml: %s has not returned since %s; see the kernel log (dmesg)", op.what, op.began.Format(time.RFC3339),
+		))
+		return
+	}
+	if d.session != nil && d.session.task.Outcome() == workers.Hung {
+		add(gpu.ProblemQuantity, "events", errSessionHung)
+	}
+	if d.failure.err == nil {
+		return
+	}
+	add(gpu.ProblemSource, d.failure.what, d.failure.err)
+	if d.failure.code == library.VersionMismatch {
+		n.RestartNeeded = d.failure.err
+	}
+}

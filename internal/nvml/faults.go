@@ -1,0 +1,45 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvml
+
+import (
+	"errors"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// errHung is reported while a driver call on a GPU is outstanding.
+var errHung = errors.New("a call to the driver has not returned; the GPU is read again when it has")
+
+// errSessionHung is reported while a driver call that concerns no single GPU is outstanding.
+var errSessionHung = errors.New("nvml: counting the GPUs, or reading events, has not returned; XIDs and new GPUs are not seen until it does; " +
+	"see the kernel log (dmesg)")
+
+// faultOf is the fault of a GPU that NVML refuses to read.
+func faultOf(c library.Code) gpu.FaultType {
+	switch c {
+	case library.GPUIsLost:
+		return gpu.FaultLost
+	case library.ResetRequired:
+		return gpu.FaultResetRequired
+	case library.VersionMismatch:
+		return gpu.FaultDriverMismatch
+	default:
+		return gpu.FaultUnreachable
+	}
+}
+
+// needsReset reports whether only somebody can help the GPU who needs us to close the driver.
+func needsReset(d *gpu.Device) bool {
+	if action, ok := d.RecoveryAction.Get(); ok && (action == gpu.RecoveryReset || action == gpu.RecoveryDrainAndReset) {
+		return true
+	}
+	for _, f := range d.Faults {
+		if f.Type == gpu.FaultResetRequired || f.Type == gpu.FaultLost {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,126 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/nvml/device"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+	"github.com/otelgpu/gpureceiver/internal/workers"
+)
+
+// handleTrust is for how long a handle is assumed to be of the same GPU. After a failure it is checked immediately.
+const handleTrust = time.Minute
+
+// handle is an index under which NVML hands out a GPU in a session. While its task has a call outstanding, what it holds belongs to the
+// goroutine of that call.
+type handle struct {
+	session *session
+	gpus    *knownGPUs
+	index   int
+	task    *workers.Task
+	gpu     atomic.Pointer[knownGPU] // nil: not found yet
+
+	watched bool      // its XIDs are queued, or never will be
+	suspect bool      // it did not answer the last time: make one call before all others
+	checked time.Time // when the GPU last said which it is
+
+	result *device.Result // of the last read; nil where it failed
+	code   library.Code   // why it failed
+}
+
+// read reads the GPU. A panic of the binding ends here.
+func (h *handle) read(at time.Time) {
+	h.result, h.code = nil, library.Panicked
+	defer func() { _ = recover() }()
+	h.result, h.code = h.tryRead(at)
+}
+
+func (h *handle) tryRead(at time.Time) (*device.Result, library.Code) {
+	g := h.gpu.Load()
+	if g != nil {
+		if code := h.check(g, at); code != library.OK {
+			return nil, code
+		}
+		g = h.gpu.Load()
+	}
+	if g == nil {
+		h.checked = at
+		var code library.Code
+		if g, code = h.find(); code != library.OK {
+			return nil, code
+		}
+	}
+	result, code := g.Read(at)
+	h.suspect = code != library.OK
+	if code != library.OK {
+		return nil, code
+	}
+	h.watch(g)
+	if h.suspect = g.Fatal != library.OK; h.suspect {
+		return nil, g.Fatal
+	}
+	return result, library.OK
+}
+
+// check asks from time to time, and after a failure, which GPU the handle is of, and lets go of one that it is not of any more: whoever lends
+// GPUs may lend another one. A GPU that did not answer before and does not answer this is not read.
+func (h *handle) check(g *knownGPU, at time.Time) library.Code {
+	if age := at.Sub(h.checked); !h.suspect && age >= 0 && age < handleTrust {
+		return library.OK
+	}
+	h.checked = at
+	uuid, code := g.HandleUUID()
+	switch {
+	case code == library.OK && uuid != "" && uuid != g.UUID():
+		h.gpu.Store(nil)
+		h.suspect = false
+		h.gpus.letGo(g)
+	case code != library.OK && h.suspect:
+		return code
+	}
+	return library.OK
+}
+
+// find gets the handle, and the GPU that it is of.
+func (h *handle) find() (*knownGPU, library.Code) {
+	d, code := h.session.lib.Device(h.index)
+	if code != library.OK {
+		return nil, code
+	}
+	uuid, code := d.UUID()
+	if code != library.OK {
+		return nil, code
+	}
+	g := h.gpus.take(uuid, h)
+	if uuid == "" || g == nil {
+		return nil, library.Unknown // there is no telling which GPU it is
+	}
+	if code := g.Open(d, h.index, h.session.driver); code != library.OK {
+		return nil, code
+	}
+	h.watched = false
+	h.watch(g)
+	h.gpu.Store(g)
+	return g, library.OK
+}
+
+// watch has the GPU's XIDs queued.
+func (h *handle) watch(g *knownGPU) {
+	if !h.watched {
+		h.watched = h.session.events.register(g)
+	}
+}
+
+// fetchSamples fetches what the driver would overwrite before the next read.
+func (h *handle) fetchSamples(at time.Time) {
+	defer func() { _ = recover() }() // of the binding
+	if g := h.gpu.Load(); g != nil && !h.suspect {
+		g.FetchSamples(at)
+	}
+}

@@ -1,0 +1,154 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/device"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// knownGPU is a GPU that was seen.
+type knownGPU struct {
+	*device.GPU
+	handle *handle // that found it last; nil: it let go of it. Guarded by knownGPUs.mu.
+
+	// These belong to the source.
+	epoch uint64       // a new one whenever counters do not continue
+	last  library.Code // why the GPU could not be read the last time; OK: it was read
+}
+
+// address is the PCI address; empty: not known.
+func (g *knownGPU) address() string { return g.Identity().Info.PCIAddress }
+
+// index is the index under which the GPU was first seen, or which it got since.
+func (g *knownGPU) index() int {
+	n, _ := g.Identity().Index.Get()
+	return n
+}
+
+// knownGPUs is every GPU that was seen.
+type knownGPUs struct {
+	cfg device.Config
+
+	mu     sync.Mutex
+	all    []*knownGPU
+	epochs uint64 // the last one. None is used twice: a GPU that is forgotten and comes back does not continue.
+}
+
+// take returns the GPU of a UUID for a handle; nil where another handle of the session has it, for a GPU is read by one goroutine at a time.
+func (k *knownGPUs) take(uuid string, h *handle) *knownGPU {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, g := range k.all {
+		if g.UUID() != uuid {
+			continue
+		}
+		if g.handle != nil && g.handle != h && g.handle.session == h.session {
+			return nil
+		}
+		g.handle = h
+		return g
+	}
+	g := &knownGPU{GPU: device.New(h.session.lib, &k.cfg, uuid), handle: h}
+	k.all = append(k.all, g)
+	return g
+}
+
+// letGo takes a GPU from its handle, so that another one may find it. The instances that were found by its handle may be another GPU's.
+func (k *knownGPUs) letGo(g *knownGPU) {
+	g.Close()
+	g.DropInstances()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	g.handle = nil
+}
+
+// identified returns the GPUs of which it is known what they are, in the order of their indexes.
+func (k *knownGPUs) identified() []*knownGPU {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var all []*knownGPU
+	for _, g := range k.all {
+		if g.Identity() != nil {
+			all = append(all, g)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *knownGPU) int { return cmp.Compare(a.index(), b.index()) })
+	return all
+}
+
+// restarted notes that the counters of all GPUs have started again.
+func (k *knownGPUs) restarted() {
+	for _, g := range k.identified() {
+		g.CountersRestarted()
+	}
+}
+
+// newEpoch gives a GPU a new epoch where its counters do not continue.
+func (k *knownGPUs) newEpoch(g *knownGPU) {
+	if g.TakeNewEpoch() {
+		k.epochs++
+		g.epoch = k.epochs
+	}
+}
+
+// forgetReplaced forgets the GPUs in whose place another one was read, because they were exchanged while the machine runs or got another UUID
+// from whoever lends them, and those of which it is not known what they are. All others that are not read stay: they are missing.
+func (k *knownGPUs) forgetReplaced(outcomes []outcome, forget func(*knownGPU)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.all = slices.DeleteFunc(k.all, func(g *knownGPU) bool {
+		replaced := g.replaced(outcomes)
+		if replaced {
+			forget(g)
+		}
+		return replaced
+	})
+}
+
+// replaced reports whether another GPU was read at the address of one that no handle has, or it is not known what it is.
+func (g *knownGPU) replaced(outcomes []outcome) bool {
+	identity := g.Identity()
+	if identity != nil && identity.Info.PCIAddress == "" {
+		return false
+	}
+	replaced := identity == nil
+	for i := range outcomes {
+		o := &outcomes[i]
+		have := o.handle.gpu.Load()
+		if have == g || o.hung && o.handle == g.handle {
+			return false // it is there, or a call on it may not have returned
+		}
+		replaced = replaced || o.result != nil && have.address() == identity.Info.PCIAddress
+	}
+	return replaced
+}
+
+// renumber gives GPUs the index that NVML gives them, where that has changed and every known GPU was read. While one is missing the others keep
+// theirs, so that its index stays free.
+func (k *knownGPUs) renumber(outcomes []outcome) {
+	read := 0
+	for i := range outcomes {
+		if outcomes[i].result != nil {
+			read++
+		}
+	}
+	if read < len(outcomes) || read < len(k.identified()) {
+		return
+	}
+	for i := range outcomes {
+		o := &outcomes[i]
+		if g := o.handle.gpu.Load(); g.index() != o.handle.index {
+			g.Renumber(o.handle.index)
+			o.result.Devices[0].Index = gpu.Some(o.handle.index)
+		}
+	}
+}

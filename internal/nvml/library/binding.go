@@ -1,0 +1,98 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package library
+
+import gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+
+// Binding is what starts and ends NVML and hands out devices, event sets and GPM samples. go-nvml, which needs cgo, is behind it today.
+// A binding that needs no cgo implements it with types of its own for the aliases below; nothing outside this file knows go-nvml.
+type Binding interface {
+	Init() Return
+	Shutdown() Return
+	SystemGetDriverVersion() (string, Return)
+	DeviceGetCount() (int, Return)
+	DeviceGetHandleByIndex(index int) (BoundDevice, Return)
+	EventSetCreate() (EventSet, Return)
+	GpmSampleAlloc() (GPMSample, Return)
+	GpmMetricsGet(request *GPMMetrics) Return
+}
+
+// What the binding hands out.
+type (
+	// Return is nvmlReturn_t; see Code.
+	Return = gonvml.Return
+	// BoundDevice is a device handle with a method for each function of NVML.
+	BoundDevice = gonvml.Device
+	// EventSet is nvmlEventSet_t.
+	EventSet = gonvml.EventSet
+	// GPMSample is nvmlGpmSample_t.
+	GPMSample = gonvml.GpmSample
+	// GPMMetrics is nvmlGpmMetricsGet_t.
+	GPMMetrics = gonvml.GpmMetricsGetType
+	// FieldValue is nvmlFieldValue_t.
+	FieldValue = gonvml.FieldValue
+)
+
+// The arguments of functions, under nvml.h's names.
+const (
+	ClockGraphics = gonvml.CLOCK_GRAPHICS
+	ClockSM       = gonvml.CLOCK_SM
+	ClockMemory   = gonvml.CLOCK_MEM
+	ClockVideo    = gonvml.CLOCK_VIDEO
+
+	TemperatureGPU      = gonvml.TEMPERATURE_GPU
+	ThresholdShutdown   = gonvml.TEMPERATURE_THRESHOLD_SHUTDOWN
+	ThresholdSlowdown   = gonvml.TEMPERATURE_THRESHOLD_SLOWDOWN
+	ThresholdMemoryMax  = gonvml.TEMPERATURE_THRESHOLD_MEM_MAX
+	ThresholdGPUMax     = gonvml.TEMPERATURE_THRESHOLD_GPU_MAX
+	PerformanceStateMax = gonvml.PSTATE_15
+
+	ErrorCorrected   = gonvml.MEMORY_ERROR_TYPE_CORRECTED
+	ErrorUncorrected = gonvml.MEMORY_ERROR_TYPE_UNCORRECTED
+	ECCVolatile      = gonvml.VOLATILE_ECC
+	ECCAggregate     = gonvml.AGGREGATE_ECC
+	ECCInSRAM        = gonvml.MEMORY_LOCATION_SRAM
+
+	PCIeTransmitted = gonvml.PCIE_UTIL_TX_BYTES
+	PCIeReceived    = gonvml.PCIE_UTIL_RX_BYTES
+
+	MIGEnabled = gonvml.DEVICE_MIG_ENABLE
+	EventXID   = gonvml.EventTypeXidCriticalError
+)
+
+// The types of arguments that tables hold.
+type (
+	// ClockType is nvmlClockType_t.
+	ClockType = gonvml.ClockType
+	// Threshold is nvmlTemperatureThresholds_t.
+	Threshold = gonvml.TemperatureThresholds
+	// ErrorType is nvmlMemoryErrorType_t.
+	ErrorType = gonvml.MemoryErrorType
+	// ECCCounter is nvmlEccCounterType_t.
+	ECCCounter = gonvml.EccCounterType
+	// PCIeCounter is nvmlPcieUtilCounter_t.
+	PCIeCounter = gonvml.PcieUtilCounter
+)
+
+// goNVML is the process's one instance of go-nvml.
+type goNVML struct{}
+
+func newBinding(path string) Binding {
+	// go-nvml refuses options while it is initialised. Then it has the library already, for a process has only one.
+	_ = gonvml.SetLibraryOptions(gonvml.WithLibraryPath(path))
+	return goNVML{}
+}
+
+func (goNVML) Init() Return                             { return gonvml.Init() }
+func (goNVML) Shutdown() Return                         { return gonvml.Shutdown() }
+func (goNVML) SystemGetDriverVersion() (string, Return) { return gonvml.SystemGetDriverVersion() }
+func (goNVML) DeviceGetCount() (int, Return)            { return gonvml.DeviceGetCount() }
+func (goNVML) EventSetCreate() (EventSet, Return)       { return gonvml.EventSetCreate() }
+func (goNVML) GpmSampleAlloc() (GPMSample, Return)      { return gonvml.GpmSampleAlloc() }
+func (goNVML) GpmMetricsGet(request *GPMMetrics) Return { return gonvml.GpmMetricsGet(request) }
+func (goNVML) DeviceGetHandleByIndex(index int) (BoundDevice, Return) {
+	return gonvml.DeviceGetHandleByIndex(index)
+}

@@ -1,0 +1,206 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package library
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// maxSkipped bounds for how many reads a function that failed is not called.
+const maxSkipped = 32
+
+// Retry spaces out the attempts at a function that fails.
+type Retry struct {
+	noted bool // a problem stands
+	skip  int  // reads in which it is not called
+	next  int  // how many those will be if it fails again
+}
+
+// Begin starts a read, and reports whether the function may be called in it.
+func (r *Retry) Begin() bool {
+	if r.skip > 0 {
+		r.skip--
+	}
+	return r.skip == 0
+}
+
+// Fail notes a failure: the function is not called in the next reads, in more of them after each failure.
+func (r *Retry) Fail() {
+	r.RetrySoon()
+	r.skip++ // Begin subtracts one before the next read calls it
+}
+
+// RetrySoon is Fail for a function that is called at the next read, and less often only if it fails again.
+func (r *Retry) RetrySoon() {
+	r.next = min(2*r.next+1, maxSkipped)
+	r.skip = r.next
+}
+
+// Failing reports whether the last call failed.
+func (r *Retry) Failing() bool { return r.next > 0 }
+
+// Skipped reports whether the function is not called in this read.
+func (r *Retry) Skipped() bool { return r.skip > 0 }
+
+// functionState is what is known of a function on one device.
+type functionState struct {
+	retry   Retry
+	refused bool // for good
+}
+
+// Calls remembers the outcome of the calls on one device. So nothing is called again that is known not to work, and a problem that stands
+// is reported at each read without a call.
+type Calls struct {
+	// Device names the device in messages: by UUID, else by PCI address or index.
+	Device string
+	// Fatal is why the read ended early: the device or the driver is gone. OK: it did not.
+	Fatal Code
+
+	has      func(*Function) bool
+	state    map[*Function]*functionState
+	problems []gpu.Problem // that stand; each keeps its place and its error
+	keys     []any         // what each problem is about
+}
+
+// NewCalls returns the memory of the calls on a device. has reports which functions the library exports.
+func NewCalls(has func(*Function) bool, device string) Calls {
+	return Calls{Device: device, has: has, state: map[*Function]*functionState{}}
+}
+
+// Reset forgets everything, because the driver or the partitioning changed, except the failures of some functions.
+func (c *Calls) Reset(except ...*Function) {
+	for f, s := range c.state {
+		s.refused = false
+		if !slices.Contains(except, f) {
+			delete(c.state, f)
+		}
+	}
+	for i := len(c.keys) - 1; i >= 0; i-- {
+		if f, ok := c.keys[i].(*Function); !ok || !slices.Contains(except, f) {
+			c.removeProblem(i)
+		}
+	}
+}
+
+// Begin starts a read.
+func (c *Calls) Begin() {
+	c.Fatal = OK
+	for _, s := range c.state {
+		s.retry.Begin()
+	}
+}
+
+// Problems returns the problems that stand.
+func (c *Calls) Problems() []gpu.Problem { return c.problems }
+
+// Has reports whether the library exports the function.
+func (c *Calls) Has(f *Function) bool { return c.has(f) }
+
+// Supported reports whether the library exports the function and the device did not refuse it for good.
+func (c *Calls) Supported(f *Function) bool {
+	s := c.state[f]
+	return (s == nil || !s.refused) && c.has(f)
+}
+
+// Can reports whether to call the function now.
+func (c *Calls) Can(f *Function) bool {
+	s := c.state[f]
+	return c.Fatal == OK && c.Supported(f) && (s == nil || !s.retry.Skipped())
+}
+
+// Failing reports whether a problem with the function stands.
+func (c *Calls) Failing(f *Function) bool {
+	s := c.state[f]
+	return s != nil && s.retry.noted
+}
+
+// OK notes what a call returned, and reports whether it returned a value.
+func (c *Calls) OK(f *Function, code Code) bool { return c.note(f, f.Symbol(), code) }
+
+// OKAt is OK for a call with an index.
+func (c *Calls) OKAt(f *Function, index int, called *Function, code Code) bool {
+	return c.note(f, fmt.Sprintf("%s, index %d", called.Symbol(), index), code)
+}
+
+func (c *Calls) note(f *Function, symbol string, code Code) bool {
+	s := c.state[f]
+	if s == nil {
+		if code == OK {
+			return true
+		}
+		s = &functionState{}
+		c.state[f] = s
+	}
+	return c.Note(f, f.What, symbol, code, &s.retry, &s.refused)
+}
+
+// Refuse makes the function unsupported.
+func (c *Calls) Refuse(f *Function) { c.OK(f, NotSupported) }
+
+// RetryNext calls a function that failed again at the next read.
+func (c *Calls) RetryNext(f *Function) {
+	if s := c.state[f]; s != nil {
+		s.retry.skip, s.refused = 0, false
+	}
+}
+
+// Postpone retries a function that had no value ever less often.
+func (c *Calls) Postpone(f *Function) {
+	if c.state[f] == nil {
+		c.state[f] = &functionState{}
+	}
+	c.state[f].retry.Fail()
+}
+
+// NotNeeded drops the problem of a function that failed and is not needed at present, so that it is not called again.
+func (c *Calls) NotNeeded(f *Function) {
+	if s := c.state[f]; s != nil && s.retry.noted && !s.refused {
+		c.DropProblem(f)
+		delete(c.state, f)
+	}
+}
+
+// Note is OK for whatever is read: key tells it from everything else, and symbol is the function for the message.
+func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refused *bool) bool {
+	answer := code.Answer()
+	switch answer {
+	case DeviceGone, DriverGone:
+		c.Fatal = code
+		return false
+	case Answered, NoValue:
+	case Failed:
+		retry.Fail()
+	default:
+		*refused = true
+	}
+	switch bad := answer == Denied || answer == Failed; {
+	case bad && !retry.noted:
+		c.AddProblem(key, what, fmt.Errorf("read %s (%s): %w", what, symbol, code))
+	case !bad && retry.noted:
+		c.DropProblem(key)
+		retry.next = 0
+	}
+	retry.noted = answer == Denied || answer == Failed
+	return code == OK
+}
+
+// AddProblem adds a problem of the device, which stands until it is dropped by its key.
+func (c *Calls) AddProblem(key any, what string, err error) {
+	c.problems = append(c.problems, gpu.Problem{Device: c.Device, What: what, Err: fmt.Errorf("nvml: %s: %w", c.Device, err)})
+	c.keys = append(c.keys, key)
+}
+
+// DropProblem drops the problem of a key.
+func (c *Calls) DropProblem(key any) {
+	if i := slices.Index(c.keys, key); i >= 0 {
+		c.removeProblem(i)
+	}
+}
+
+func (c *Calls) removeProblem(i int) {
+	c.problems, c.keys = slices.Delete(c.problems, i, i+1), slices.Delete(c.keys, i, i+1)
+}

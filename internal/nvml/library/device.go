@@ -1,0 +1,39 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package library
+
+// Device is a GPU or a MIG instance in the present session. It has the binding's methods; for lists use ProcessList, SampleList and
+// ProcessSampleList.
+type Device struct {
+	BoundDevice
+	list listHandle
+}
+
+// Device returns the GPU of an index.
+func (l *Library) Device(index int) (Device, Code) {
+	d, ret := l.binding.DeviceGetHandleByIndex(index)
+	if Code(ret) != OK {
+		return Device{}, Code(ret)
+	}
+	list, code := l.gpuListHandle(index)
+	return Device{d, list}, code
+}
+
+// MIG returns the MIG instance of an index of the GPU (nvmlDeviceGetMigDeviceHandleByIndex).
+func (d Device) MIG(index int) (Device, Code) {
+	instance, ret := d.GetMigDeviceHandleByIndex(index)
+	if Code(ret) != OK {
+		return Device{}, Code(ret)
+	}
+	list, code := d.list.instance(index)
+	return Device{instance, list}, code
+}
+
+// UUID returns the UUID (nvmlDeviceGetUUID).
+func (d Device) UUID() (string, Code) {
+	uuid, ret := d.GetUUID()
+	return Text(uuid), Code(ret)
+}

@@ -1,0 +1,71 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package library
+
+import (
+	"os"
+)
+
+// Library is a loaded libnvidia-ml. It is never unloaded: functions of it stay bound in the process, and a call that hangs may return at
+// any time. A process has one, which all sources share.
+type Library struct {
+	// Path is the path by which the library was found.
+	Path string
+	// File is the file that was loaded, as the kernel names it.
+	File string
+
+	stamp   os.FileInfo // of the file when it was loaded
+	binding Binding
+	symbols *symbols
+}
+
+// Has reports whether the library exports the function.
+func (l *Library) Has(f *Function) bool { return l.symbols.find(f) != nil }
+
+// Replaced reports whether another file, or none, is now where the library was loaded from.
+func (l *Library) Replaced() bool {
+	if l.stamp == nil {
+		return false
+	}
+	now, err := os.Stat(l.File)
+	return err != nil || !os.SameFile(l.stamp, now)
+}
+
+// Init begins a session (nvmlInit).
+func (l *Library) Init() Code { return Code(l.binding.Init()) }
+
+// Shutdown ends the session (nvmlShutdown). Where that fails there is nothing left to end.
+func (l *Library) Shutdown() { _ = l.binding.Shutdown() }
+
+// DriverVersion returns the driver's version (nvmlSystemGetDriverVersion).
+func (l *Library) DriverVersion() (string, Code) {
+	if !l.Has(DriverVersion) {
+		return "", FunctionNotFound
+	}
+	version, ret := l.binding.SystemGetDriverVersion()
+	return Text(version), Code(ret)
+}
+
+// DeviceCount returns the number of GPUs (nvmlDeviceGetCount).
+func (l *Library) DeviceCount() (int, Code) {
+	n, ret := l.binding.DeviceGetCount()
+	return n, Code(ret)
+}
+
+// NewEventSet returns a new set of events (nvmlEventSetCreate). The library must have the function.
+func (l *Library) NewEventSet() (EventSet, Code) {
+	set, ret := l.binding.EventSetCreate()
+	return set, Code(ret)
+}
+
+// NewGPMSample allocates memory of the driver for a GPM sample (nvmlGpmSampleAlloc). The library must have the function.
+func (l *Library) NewGPMSample() (GPMSample, Code) {
+	sample, ret := l.binding.GpmSampleAlloc()
+	return sample, Code(ret)
+}
+
+// GPMMetrics has the driver compare two samples (nvmlGpmMetricsGet). The library must have the function.
+func (l *Library) GPMMetrics(request *GPMMetrics) Code { return Code(l.binding.GpmMetricsGet(request)) }

@@ -1,0 +1,153 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/backoff"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// unlistedGPU is a GPU that the kernel's driver has and that is not known by its address.
+type unlistedGPU struct {
+	information
+	described bool // the driver says something of it
+}
+
+// reopenPolicy is for opening NVML again to see a GPU that it does not show.
+var reopenPolicy = backoff.Policy{First: 30 * time.Second, Max: 5 * time.Minute, Free: 1}
+
+// addUnlisted adds GPUs that were never read: those for which NVML gives no handle, and those that only the kernel's driver knows. It reports
+// whether the driver has to be closed.
+func (m *nodeMaker) addUnlisted() (closeDriver bool) {
+	failing := m.withoutGPU()
+	mismatch := m.driver.session == nil && m.driver.failure.code == library.VersionMismatch
+	if m.driver.session == nil && !mismatch && len(failing) == 0 {
+		return false // nothing is known to be wrong with any of them
+	}
+	unlisted := m.unlisted()
+	if len(unlisted) == 0 && !m.unshown {
+		*m.reopen = backoff.Backoff{}
+	}
+	elsewhere := m.withoutAddress() > 0
+	for i, info := range unlisted {
+		if info.excluded || m.find(info.uuid) >= 0 {
+			continue // excluded by the administrator, or there twice
+		}
+		if len(failing) != len(unlisted) && (!info.described || info.uuid == "" && elsewhere) {
+			continue // hidden from this container, or perhaps the one whose address is not known
+		}
+		identity := info.identity()
+		identity.Info.DriverVersion = m.driver.version()
+		fault, message := gpu.FaultUnreachable, "the driver has the GPU, but NVML does not show it"
+		switch {
+		case mismatch:
+			fault, message = gpu.FaultDriverMismatch, library.VersionMismatch.Error()
+		case len(failing) == len(unlisted): // NVML numbers GPUs in the order of their addresses
+			identity.Index = gpu.Some(failing[i].handle.index)
+			fault, message = failing[i].fault()
+		}
+		d := m.addFailed(identity, 0, fault, message)
+		closeDriver = closeDriver || needsReset(d) || m.dueToReopen(fault)
+	}
+	if len(failing) > len(unlisted) {
+		m.unplaced = len(failing) - len(unlisted)
+		var reason error = failing[0].code
+		if failing[0].hung {
+			reason = errHung
+		}
+		m.node.Problems = append(m.node.Problems, gpu.Problem{What: "handle", Err: fmt.Errorf(
+			"nvml: %d GPUs give no handle, and it is not known which they are; the first has index %d: %w",
+			m.unplaced, failing[0].handle.index, reason)})
+	}
+	return closeDriver
+}
+
+// withoutGPU returns the outcomes of handles that found no GPU, except those that are taken for a known GPU's.
+func (m *nodeMaker) withoutGPU() (failing []*outcome) {
+	known := m.gpus.identified()
+	for i := range m.outcomes {
+		o := &m.outcomes[i]
+		taken := slices.ContainsFunc(known, func(g *knownGPU) bool { return g.index() == o.handle.index })
+		if o.handle.gpu.Load() == nil && !taken {
+			failing = append(failing, o)
+		}
+	}
+	return failing
+}
+
+// unlisted returns the GPUs that the kernel's driver has and that are not in the node. One that is there without its address is recognised by
+// its UUID.
+func (m *nodeMaker) unlisted() (all []unlistedGPU) {
+	var addresses []string
+	functions, _ := m.bus.functions()
+	for _, f := range functions {
+		if f.Driver == kernelDriver && !slices.Contains(m.addresses, f.Address) {
+			addresses = append(addresses, f.Address)
+		}
+	}
+	m.files.ask(m.ctx, m.procRoot, addresses)
+	for _, address := range addresses {
+		info, described := m.files.of(address)
+		if m.recognise(info.uuid, address) {
+			continue
+		}
+		info.address = address
+		all = append(all, unlistedGPU{info, described})
+	}
+	return all
+}
+
+// recognise reports whether the GPU with a UUID is in the node, and notes its address where that was not known.
+func (m *nodeMaker) recognise(uuid, address string) bool {
+	i := m.find(uuid)
+	if i < 0 {
+		return false
+	}
+	if i < len(m.addresses) {
+		functions, _ := m.bus.functions()
+		if _, onBus := functions.Find(m.addresses[i]); !onBus {
+			m.addresses[i] = address
+		}
+	}
+	return true
+}
+
+// find returns the place of a UUID among the GPUs of the node, which is its place in addresses if it is a known one; -1: it is not there.
+func (m *nodeMaker) find(uuid string) int {
+	if uuid == "" {
+		return -1
+	}
+	gpus := 0
+	for i := range m.node.Devices {
+		switch d := &m.node.Devices[i]; {
+		case d.Parent != "":
+		case d.ID == uuid:
+			return gpus
+		default:
+			gpus++
+		}
+	}
+	return -1
+}
+
+// dueToReopen reports whether to open NVML again to see a GPU that it does not show: one that a virtual machine gave back, say. That is tried
+// ever less often.
+func (m *nodeMaker) dueToReopen(fault gpu.FaultType) bool {
+	if fault != gpu.FaultUnreachable || m.driver.session == nil {
+		return false
+	}
+	m.unshown = true
+	due := m.reopen.Due(m.node.Time)
+	if due {
+		m.reopen.Failed(m.node.Time, reopenPolicy)
+	}
+	return due
+}
