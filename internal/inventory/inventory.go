@@ -112,7 +112,7 @@ func (v *Inventory[S]) Find(id, address string) *Known[S] {
 		if address == "" || k.Address() != address || id != "" && known != "" {
 			continue
 		}
-		if found == nil || k.Seen.After(found.Seen) {
+		if found == nil || k.read > found.read { // not by Seen: a clock may be set back
 			found = k
 		}
 	}

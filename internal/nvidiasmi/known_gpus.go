@@ -5,79 +5,36 @@ package nvidiasmi
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/inventory"
+	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
 // knownGPUs are the GPUs that were seen, or that the driver reported as unreachable.
 type knownGPUs struct {
-	gpus   []*knownGPU
-	driver string // the version that was last seen
+	inventory inventory.Inventory[gpuState]
+	driver    string // the version that was last seen
 	// reloaded is true where the driver was away or replaced since the last listing. epoch counts how often it came back.
 	reloaded bool
 	epoch    uint64
 }
 
-// knownGPU is one known GPU.
-type knownGPU struct {
-	device     gpu.Device // the identity only
-	migDevices []gpu.Device
+type knownGPU = inventory.Known[gpuState]
+
+// gpuState is what is kept about a known GPU besides its identity.
+type gpuState struct {
 	driver     string // the version with which it was last seen
-	epoch      uint64
-	unreadable bool // at the last read
-	seen       bool // in the present listing
-}
-
-// find returns the GPU with an ID, or else the one at a PCI address. The ID has precedence: the machine may have been down for
-// another driver, and GPUs get other addresses when one of them is removed. Of two GPUs that had an address it returns the one
-// that was read there last.
-func (m *knownGPUs) find(pci, id string) (found *knownGPU) {
-	for _, k := range m.gpus {
-		if id != "" && k.device.ID == id {
-			return k
-		}
-		if pci != "" && k.device.Info.PCIAddress == pci && (found == nil || found.unreadable) {
-			found = k
-		}
-	}
-	return found
-}
-
-// findIndex returns the GPU with an index, or nil.
-func (m *knownGPUs) findIndex(index gpu.Opt[int]) *knownGPU {
-	for _, k := range m.gpus {
-		if index.Known() && k.device.Index == index {
-			return k
-		}
-	}
-	return nil
-}
-
-// maxUnlisted bounds the GPUs that are kept although they are not listed. More come from a driver that prints uninitialised
-// memory as a UUID, or from a node that cannot be trusted.
-const maxUnlisted = 64
-
-// trim forgets the GPUs that have been unlisted for longest.
-func (m *knownGPUs) trim() {
-	excess := -maxUnlisted
-	for _, k := range m.gpus {
-		if !k.seen {
-			excess++
-		}
-	}
-	m.gpus = slices.DeleteFunc(m.gpus, func(k *knownGPU) bool {
-		if k.seen || excess <= 0 {
-			return false
-		}
-		excess--
-		return true
-	})
+	epoch      uint64 // counts how often it came back
+	unreadable bool   // at the last read
 }
 
 // begin prepares for a listing by a driver version, which is empty where it was not printed.
-func (m *knownGPUs) begin(driver string) {
+func (m *knownGPUs) begin(now time.Time, driver string) {
+	m.inventory.KeepDisplaced = true // GPUs get other addresses when one of them is removed, as their order determines the address
+	m.inventory.Begin(now)
 	if driver != "" && driver != m.driver {
 		m.reloaded = m.reloaded || m.driver != ""
 		m.driver = driver
@@ -86,66 +43,93 @@ func (m *knownGPUs) begin(driver string) {
 		m.reloaded = false
 		m.epoch++
 	}
-	for _, k := range m.gpus {
-		k.seen = false
-	}
 }
 
-// update remembers a listed GPU and completes it with what was known: an unreachable GPU may have an address only, or no more
-// than its place in the listing.
-func (m *knownGPUs) update(d *gpu.Device, unreadable bool) *knownGPU {
-	k := m.find(d.Info.PCIAddress, d.ID)
-	if k == nil {
-		k = m.findIndex(d.Index)
-		if k != nil && identified(d) && identified(&k.device) {
-			k = nil // the index belongs to another GPU now
-		}
+// find returns the GPU that the listing means. An unreachable GPU may have no more than an address or an index.
+func (m *knownGPUs) find(d *gpu.Device) *knownGPU {
+	if k := m.inventory.Find(d.ID, d.Info.PCIAddress); k != nil {
+		return k
 	}
-	if k == nil {
-		k = &knownGPU{}
-		m.gpus = append(m.gpus, k)
+	k := m.findIndex(d.Index)
+	if k != nil && identified(d) && identified(&k.Devices[0]) {
+		return nil // the index belongs to another GPU now
 	}
-	m.gpus = slices.DeleteFunc(m.gpus, func(o *knownGPU) bool { // known by this index only, which belonged to another GPU then
-		return o != k && !identified(&o.device) && d.Index.Known() && o.device.Index == d.Index
-	})
-	if d.ID != "" && k.device.ID != "" && d.ID != k.device.ID {
-		*k = knownGPU{} // another GPU in the same slot
-	}
-	if k.unreadable && !unreadable {
-		k.epoch++
-	}
-	k.seen, k.unreadable, k.driver = true, unreadable, m.driver
-	d.ID = cmp.Or(d.ID, k.device.ID)
-	d.Model = cmp.Or(d.Model, k.device.Model)
-	d.Info = mergeInfo(d.Info, k.device.Info)
-	if unreadable {
-		d.Name = cmp.Or(k.device.Name, d.Name)
-		if !identified(d) {
-			d.Name = cmp.Or(d.Name, placeholderName(d.Index))
-		}
-	}
-	d.Epoch = m.epoch + k.epoch
-	k.device = gpu.Device{ID: d.ID, Name: d.Name, Model: d.Model, Vendor: gpu.NVIDIA, Index: d.Index, Info: d.Info, Epoch: d.Epoch}
 	return k
 }
 
-// addUnreachable remembers a GPU that was never seen and has no device handle, by its address or its index.
-func (m *knownGPUs) addUnreachable(pci string, index gpu.Opt[int]) *knownGPU {
-	k := &knownGPU{device: gpu.Device{Vendor: gpu.NVIDIA, Index: index, Info: gpu.Info{PCIAddress: pci, DriverVersion: m.driver}}}
-	if pci == "" {
-		k.device.Name = placeholderName(index)
+// findIndex returns the GPU with an index, or nil.
+func (m *knownGPUs) findIndex(index gpu.Opt[int]) *knownGPU {
+	for _, k := range m.inventory.All() {
+		if index.Known() && k.Devices[0].Index == index {
+			return k
+		}
 	}
-	m.gpus = append(m.gpus, k)
-	return k
+	return nil
 }
 
-func mergeInfo(read, kept gpu.Info) gpu.Info {
-	read.Serial = cmp.Or(read.Serial, kept.Serial)
-	read.FirmwareVersion = cmp.Or(read.FirmwareVersion, kept.FirmwareVersion)
-	read.DriverVersion = cmp.Or(read.DriverVersion, kept.DriverVersion)
-	read.PCIAddress = cmp.Or(read.PCIAddress, kept.PCIAddress)
-	read.ComputeCapability = cmp.Or(read.ComputeCapability, kept.ComputeCapability)
-	return read
+// complete completes a listed GPU with what is known about it. k may be nil.
+func (m *knownGPUs) complete(g *parse.GPU, k *knownGPU) {
+	d := &g.Device
+	d.Epoch = m.epoch
+	if k != nil {
+		known := &k.Devices[0]
+		d.ID = cmp.Or(d.ID, known.ID)
+		d.Info.PCIAddress = cmp.Or(d.Info.PCIAddress, known.Info.PCIAddress)
+		devices := []gpu.Device{*d}
+		m.inventory.Complete(devices)
+		*d = devices[0]
+		if g.Unreadable {
+			d.Name = cmp.Or(known.Name, d.Name)
+		} else if k.State.unreadable {
+			k.State.epoch++
+		}
+		d.Epoch += k.State.epoch
+	}
+	if g.Unreadable && !identified(d) {
+		d.Name = cmp.Or(d.Name, placeholderName(d.Index))
+	}
+}
+
+// record remembers a listed GPU, which is the first of the devices, and its MIG devices. k is what was known about it, or nil.
+func (m *knownGPUs) record(k *knownGPU, devices []gpu.Device, unreadable bool) {
+	switch {
+	case k == nil:
+		k = m.inventory.Add(devices)
+	case m.inventory.Present(k):
+		return // it is listed twice
+	default:
+		m.inventory.Update(k, devices)
+	}
+	k.State = gpuState{driver: m.driver, epoch: k.State.epoch, unreadable: unreadable}
+	for _, o := range m.inventory.All() { // known by this index only, which belonged to another GPU then
+		if o != k && !identified(&o.Devices[0]) && devices[0].Index.Known() && o.Devices[0].Index == devices[0].Index {
+			m.inventory.Forget(o)
+		}
+	}
+}
+
+// unreachable returns the GPU for which the driver returned no device handle. It returns nil where nothing identifies it, and
+// false where the listing has more about it.
+func (m *knownGPUs) unreachable(u parse.Unreachable) (k *knownGPU, unlisted bool) {
+	k = m.inventory.Find("", u.PCI)
+	if k == nil && u.PCI == "" {
+		k = m.findIndex(u.Index)
+	}
+	switch {
+	case k == nil && u.PCI == "" && !u.Index.Known():
+		return nil, true
+	case k == nil:
+		d := gpu.Device{Vendor: gpu.NVIDIA, Index: u.Index, Info: gpu.Info{PCIAddress: u.PCI, DriverVersion: m.driver}}
+		if u.PCI == "" {
+			d.Name = placeholderName(u.Index)
+		}
+		k = m.inventory.Add([]gpu.Device{d})
+	case m.inventory.Present(k):
+		return k, false
+	}
+	m.inventory.Touch(k)
+	k.State = gpuState{driver: m.driver, epoch: k.State.epoch, unreadable: true}
+	return k, true
 }
 
 // placeholderName is the name of a GPU of which only the index is known. It differs from the names of device nodes, as it is

@@ -12,12 +12,16 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
-// migDevices returns the MIG devices of a GPU and remembers their identities. It sets the IDs in g. A GPU that is unreadable
-// has the devices that it had before.
+// migDevices returns the MIG devices of a GPU and sets their IDs in g. k is what is known about the GPU, or nil. A GPU that is
+// unreadable has the MIG devices that it had before.
 func migDevices(g *parse.GPU, k *knownGPU, list *deviceList, out *output) (devices []gpu.Device) {
 	parent := &g.Device
+	var before []gpu.Device
+	if k != nil {
+		before = k.Devices[1:]
+	}
 	if g.Unreadable && g.MIGEnabled != gpu.Some(false) {
-		for _, d := range k.migDevices {
+		for _, d := range before {
 			d.ProcessesUnread = true
 			inheritFaults(&d, parent)
 			devices = append(devices, d)
@@ -29,8 +33,6 @@ func migDevices(g *parse.GPU, k *knownGPU, list *deviceList, out *output) (devic
 			"and so are their processes; the tool omits a MIG device where it cannot read one of its values (ECC errors where ECC is off): use the nvml scraper",
 			listed-len(g.MIGDevices), listed, parent.ID))
 	}
-	before := k.migDevices
-	k.migDevices = nil
 	for i := range g.MIGDevices {
 		m := &g.MIGDevices[i]
 		listed := list.migDevice(g, i, before)
@@ -45,7 +47,6 @@ func migDevices(g *parse.GPU, k *knownGPU, list *deviceList, out *output) (devic
 			Index: asInt(m.Index), Epoch: parent.Epoch, Info: parent.Info, GPUInstance: asInt(m.GI), ComputeInstance: asInt(m.CI),
 		}
 		d.Info.Profile = cmp.Or(listed.Profile, m.Profile)
-		k.migDevices = append(k.migDevices, d)
 		d.Memory = m.Memory
 		d.ProcessesUnread = parent.ProcessesUnread
 		if n, ok := m.Uncorrected.Get(); ok {

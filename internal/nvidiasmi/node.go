@@ -17,35 +17,36 @@ import (
 // newNode assembles the node of a read from what the tool printed and the known GPUs.
 func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gpu.Node {
 	n := &gpu.Node{Vendor: gpu.NVIDIA, Time: now}
-	known.begin(out.listing.DriverVersion)
-	unreadable := 0
+	known.begin(now, out.listing.DriverVersion)
+	visible := 0
 	for i := range out.listing.GPUs {
 		g := &out.listing.GPUs[i]
-		if g.Unreadable {
-			unreadable++
+		if !g.Unreadable {
+			visible++
 		}
-		k := known.update(&g.Device, g.Unreadable)
+		k := known.find(&g.Device)
+		known.complete(g, k)
 		g.Device.ProcessesUnread = g.Unreadable || !processesRead(out, g)
-		n.Devices = append(n.Devices, g.Device)
-		n.Devices = append(n.Devices, migDevices(g, k, list, out)...)
+		devices := append([]gpu.Device{g.Device}, migDevices(g, k, list, out)...)
+		known.record(k, devices, g.Unreadable)
+		n.Devices = append(n.Devices, devices...)
 		reportRefusals(g, out)
 	}
 	unidentified := addUnreachable(n, out.diagnosis.Unreachable, known)
-	known.trim()
+	absent, _ := known.inventory.End()
 	if out.listing.Complete {
-		unidentified = addUnlisted(n, unidentified, known)
-		visible := int64(len(out.listing.GPUs) - unreadable)
-		all := int64(len(known.gpus) + len(unidentified))
+		unidentified = addUnlisted(n, absent, unidentified, known.driver)
+		all := int64(len(known.inventory.All()) + len(unidentified))
 		if attached, ok := out.listing.Attached.Get(); ok { // with GPUs that the tool omits without a message
 			all = max(all, attached)
 		}
-		n.Presence[gpu.Visible] = gpu.Some(visible)
-		n.Presence[gpu.Missing] = gpu.Some(max(0, all-visible))
+		n.Presence[gpu.Visible] = gpu.Some(int64(visible))
+		n.Presence[gpu.Missing] = gpu.Some(max(0, all-int64(visible)))
 	}
 	for _, pci := range out.diagnosis.CorruptInfoROM {
 		id := pci
-		if k := known.find(pci, ""); k != nil {
-			id = k.device.ID
+		if k := known.inventory.Find("", pci); k != nil {
+			id = k.ID()
 		}
 		out.problem(gpu.ProblemQuantity, id, "infoROM",
 			fmt.Errorf("nvidia-smi: the infoROM of the GPU at %s is corrupt; its identity and its error counts may be wrong", pci))
@@ -62,15 +63,15 @@ func failedNode(now time.Time, f *failure, known *knownGPUs) *gpu.Node {
 		Problems: []gpu.Problem{{Kind: gpu.ProblemSource, What: "nvidia-smi", Err: f.error}},
 	}
 	known.reloaded = known.reloaded || f.driverAway
-	for _, k := range known.gpus {
-		addAbsent(n, k, f.fault, f.Error())
+	missing := known.inventory.All()
+	for _, k := range missing {
+		k.AddTo(n, f.fault, f.Error())
 	}
-	missing := len(known.gpus)
-	if missing > 0 || !f.countUnknown {
+	if len(missing) > 0 || !f.countUnknown {
 		n.Presence[gpu.Visible] = gpu.Some(int64(0))
 	}
-	if missing > 0 { // the tool cannot say whether there is a GPU that was never seen
-		n.Presence[gpu.Missing] = gpu.Some(int64(missing))
+	if len(missing) > 0 { // the tool cannot say whether there is a GPU that was never seen
+		n.Presence[gpu.Missing] = gpu.Some(int64(len(missing)))
 	}
 	return n
 }
@@ -78,21 +79,12 @@ func failedNode(now time.Time, f *failure, known *knownGPUs) *gpu.Node {
 // addUnreachable adds the GPUs for which the driver returned no device handle. It returns those that nothing identifies.
 func addUnreachable(n *gpu.Node, unreachable []parse.Unreachable, known *knownGPUs) (unidentified []parse.Unreachable) {
 	for _, u := range unreachable {
-		k := known.find(u.PCI, "")
-		if k == nil && u.PCI == "" {
-			k = known.findIndex(u.Index)
-		}
-		switch {
-		case k == nil && u.PCI == "" && !u.Index.Known():
-			unidentified = append(unidentified, u)
-			continue
+		switch k, unlisted := known.unreachable(u); {
 		case k == nil:
-			k = known.addUnreachable(u.PCI, u.Index)
-		case k.seen:
-			continue // the listing has more about it
+			unidentified = append(unidentified, u)
+		case unlisted:
+			k.AddTo(n, u.Fault(), "no device handle: "+u.Reason)
 		}
-		k.seen, k.unreadable, k.driver = true, true, known.driver
-		addAbsent(n, k, u.Fault(), "no device handle: "+u.Reason)
 	}
 	return unidentified
 }
@@ -100,33 +92,21 @@ func addUnreachable(n *gpu.Node, unreachable []parse.Unreachable, known *knownGP
 // addUnlisted adds the GPUs that were seen before and are not in a complete listing. That includes GPUs that were seen with
 // another driver version: a GPU that does not come back after an update is missing. Unreachable GPUs that nothing identifies
 // are taken to be among them; those that are left are returned.
-func addUnlisted(n *gpu.Node, unidentified []parse.Unreachable, known *knownGPUs) []parse.Unreachable {
-	for _, k := range known.gpus {
-		if k.seen {
-			continue
-		}
-		k.unreadable = true
+func addUnlisted(n *gpu.Node, absent []*knownGPU, unidentified []parse.Unreachable, driver string) []parse.Unreachable {
+	for _, k := range absent {
+		k.State.unreadable = true
 		fault, message := gpu.FaultUnreachable, "it was seen before, and nvidia-smi does not list it any more"
-		if k.driver != known.driver && k.driver != "" {
+		if k.State.driver != driver && k.State.driver != "" {
 			message = fmt.Sprintf("it was seen with driver %s, and driver %s does not list it: it failed during the change, was removed, or is "+
-				"not supported any more; see the kernel log", k.driver, known.driver)
+				"not supported any more; see the kernel log", k.State.driver, driver)
 		}
 		if len(unidentified) > 0 {
 			fault, message = unidentified[0].Fault(), unidentified[0].Reason
 			unidentified = unidentified[1:]
 		}
-		addAbsent(n, k, fault, message)
+		k.AddTo(n, fault, message)
 	}
 	return unidentified
-}
-
-// addAbsent adds a known GPU that was not read, and its MIG devices, with a fault.
-func addAbsent(n *gpu.Node, k *knownGPU, fault gpu.FaultType, message string) {
-	for _, d := range append([]gpu.Device{k.device}, k.migDevices...) {
-		d.ProcessesUnread = true
-		d.AddFault(fault, message)
-		n.Devices = append(n.Devices, d)
-	}
 }
 
 // processesRead reports whether a GPU without a process in the output has none. XML and the table of processes show that, and

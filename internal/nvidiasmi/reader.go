@@ -79,7 +79,7 @@ func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 
 // backOff spaces out the reads after a lasting failure. Where GPUs are known it does so for a missing tool only.
 func (r *Reader) backOff(now time.Time, f *failure) {
-	if !f.lasting || !f.toolMissing && len(r.known.gpus) > 0 {
+	if !f.lasting || !f.toolMissing && len(r.known.inventory.All()) > 0 {
 		r.lasting, r.retry = nil, backoff.Backoff{}
 		return
 	}
