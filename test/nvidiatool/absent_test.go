@@ -92,7 +92,7 @@ func TestToolCannotNameProcesses(t *testing.T) {
 	readTool(t, "gpus = 2\n[gpu *]\nboard = h100\n[process a]\ngpu = *\npid = 4242\nmemory = 500Mi\n[fault names]\nfunction = nvmlSystemGetProcessName\nreturn = NOT_FOUND\n",
 		func(t *testing.T, node *gpu.Node) {
 			require.Len(t, node.Problems, 1)
-			require.ErrorContains(t, node.Problems[0].Err, "the name of a process cannot be read on 2 of 2 GPUs")
+			require.ErrorContains(t, node.Problems[0].Err, "the name of a process is unreadable on 2 of 2 GPUs")
 			require.Len(t, node.Processes, 2)
 			for _, p := range node.Processes {
 				assert.Equal(t, int64(4242), p.PID)

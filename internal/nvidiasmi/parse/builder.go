@@ -160,6 +160,7 @@ func (b *builder) addErrors() {
 	}
 }
 
+// addFaults adds the faults. Where NVML reports the same, their messages are those of the nvml scraper.
 func (b *builder) addFaults() {
 	d := &b.gpu.Device
 	p := &b.parts
@@ -179,35 +180,35 @@ func (b *builder) addFaults() {
 		addRecoveryFault(d, action)
 	}
 	if isTrue(d.RemappedRows.Failed) {
-		d.AddFault(gpu.FaultRemapFailed, "a memory row could not be remapped")
+		d.AddFault(gpu.FaultRemapFailed, "a row of memory could not be remapped")
 	}
 	if isTrue(p.unrepairable) {
 		d.AddFault(gpu.FaultRemapFailed, "memory is unrepairable")
 	}
 	if isTrue(d.RemappedRows.Pending) {
-		d.AddFault(gpu.FaultRemapPending, "memory rows will be remapped at the next reset")
+		d.AddFault(gpu.FaultRemapPending, "rows of memory are remapped at the next reset of the GPU")
 	}
 	if isTrue(d.RetiredPages.Pending) {
-		d.AddFault(gpu.FaultRemapPending, "memory pages will be retired at the next reboot or reset of the GPU")
+		d.AddFault(gpu.FaultRemapPending, "pages of memory are retired at the next reboot or reset of the GPU")
 	}
 	if isTrue(p.channelRepair) {
-		d.AddFault(gpu.FaultRemapPending, "a memory channel will be repaired at the next reset")
+		d.AddFault(gpu.FaultRemapPending, "a memory channel is repaired at the next reset of the GPU")
 	}
 }
 
-// addRecoveryFault adds the fault that follows from a recovery action which the driver requests.
+// addRecoveryFault adds the fault that follows from a recovery action which the driver asks for.
 func addRecoveryFault(d *gpu.Device, action gpu.RecoveryAction) {
 	switch action {
 	case gpu.RecoveryReset, gpu.RecoveryBusReset:
-		d.AddFault(gpu.FaultResetRequired, "the driver requests a reset")
+		d.AddFault(gpu.FaultResetRequired, "the driver asks for a reset of the GPU")
 	case gpu.RecoveryReboot:
-		d.AddFault(gpu.FaultResetRequired, "the driver requests a reboot of the node")
+		d.AddFault(gpu.FaultResetRequired, "the driver asks for a reboot of the node")
 	case gpu.RecoveryDrainP2P:
-		d.AddFault(gpu.FaultDrain, "the driver requests to drain peer-to-peer traffic")
+		d.AddFault(gpu.FaultDrain, "the driver asks for peer-to-peer traffic to be drained")
 	case gpu.RecoveryDrainAndReset:
-		d.AddFault(gpu.FaultDrain, "the driver requests to drain and reset the GPU")
+		d.AddFault(gpu.FaultDrain, "the driver asks for the GPU to be drained and then reset")
 	case gpu.RecoveryIMEXDomain:
-		d.AddFault(gpu.FaultDrain, "the driver requests to recover the IMEX domain")
+		d.AddFault(gpu.FaultDrain, "the driver asks for the IMEX domain to be recovered")
 	default:
 	}
 }
