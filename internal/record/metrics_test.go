@@ -1,0 +1,172 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// metricTest is what the tests know of one metric of a node, written down independently of the tables of the recorder.
+type metricTest struct {
+	name       string
+	needs      gpu.Group // what a source reads for it
+	kind, unit string
+	remove     func(*gpu.Node) // makes the values of the metric absent
+	samples    []sample        // points of fullNode, calculated by hand
+}
+
+// sample is one point: the attributes that tell it from the other points of the metric, and its value in the metric's unit.
+type sample struct {
+	attributes map[string]any
+	value      float64
+}
+
+// metricTests is the table of all metrics of a node, sorted by name.
+var metricTests = []metricTest{
+	{"container.gpu.allocated", gpu.GroupProcesses, "updowncounter", "{gpu}", onUses(func(u *gpu.ContainerUse) { u.Allocated = gpu.Opt[bool]{} }), []sample{{of("hw.id", gpuID, "k8s.pod.name", "train-0", "hw.gpu.sharing", "mps", "hw.gpu.allocator", "dra"), 1}}},
+	{"container.gpu.energy", gpu.GroupUtilization | gpu.GroupEnergy | gpu.GroupProcesses | gpu.GroupProcessUtilization, "counter", "J", onUses(func(u *gpu.ContainerUse) { u.Energy = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID, "k8s.container.name", "trainer"), 7001.25}}},
+	{"container.gpu.idle.time", gpu.GroupUtilization | gpu.GroupProcesses | gpu.GroupProcessUtilization, "counter", "s", onUses(func(u *gpu.ContainerUse) { u.IdleTime = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID, "k8s.namespace.name", "research"), 12.5}}},
+	{"container.gpu.memory.limit", gpu.GroupMemory | gpu.GroupProcesses, "updowncounter", "By", onUses(func(u *gpu.ContainerUse) { u.MemoryLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 85899345921}}},
+	{"container.gpu.memory.usage", gpu.GroupMemory | gpu.GroupProcesses, "updowncounter", "By", onUses(func(u *gpu.ContainerUse) { u.MemoryUsage = gpu.Opt[int64]{} }), []sample{{of("hw.id", migID, "container.id", "cafe02"), 881}}},
+	{"container.gpu.power", gpu.GroupUtilization | gpu.GroupPower | gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "W", onUses(func(u *gpu.ContainerUse) { u.Power = gpu.Opt[float64]{} }), []sample{{of("hw.id", amdID, "slurm.job.id", "8123"), 71.5}}},
+	{"container.gpu.utilization", gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onUses(func(u *gpu.ContainerUse) { clear(u.Utilization[:]) }), []sample{{of("hw.id", gpuID, "hw.gpu.task", "decoder"), 0.06}}},
+	{"hw.energy", gpu.GroupEnergy, "counter", "J", onDevices(func(d *gpu.Device) { d.Energy = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID), 123456.789}}},
+	{"hw.errors", gpu.GroupPCIeReplay | gpu.GroupInterconnectErrors | gpu.GroupECC | gpu.GroupEvents, "counter", "{error}", onDevices(dropErrors(false)), []sample{
+		{of("hw.id", gpuID, "error.type", "xid", "hw.gpu.xid", int64(79)), 305},
+		{of("hw.id", gpuID, "error.type", "pcie_replay"), 303},
+		{of("hw.id", amdID, "error.type", "deferred", "hw.gpu.error.block", "umc"), 423},
+	}},
+	{"hw.fan.speed_ratio", gpu.GroupFans, "gauge", "1", onDevices(func(d *gpu.Device) { d.Fans = nil }), []sample{{of("hw.id", gpuID, "hw.sensor_location", "fan1"), 0.61}}},
+	{"hw.gpu.allocated", 0, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.HoldersKnown = false }), []sample{{of("hw.id", migID), 0}}},
+	{"hw.gpu.count", 0, "updowncounter", "{gpu}", func(n *gpu.Node) { clear(n.Presence[:]) }, []sample{{of("hw.gpu.presence", "missing", "k8s.node.name", "node-a", "k8s.cluster.name", "prod"), 3}}},
+	{"hw.gpu.ecc.lifetime", gpu.GroupECCLifetime, "counter", "{error}", onDevices(dropErrors(true)), []sample{{of("hw.id", gpuID, "error.type", "uncorrected"), 307}}},
+	{"hw.gpu.fault", gpu.GroupRemappedRows | gpu.GroupRecovery, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.Faults = nil }), []sample{{of("hw.id", gpuID, "error.type", "drain"), 1}}},
+	{"hw.gpu.info", 0, "updowncounter", "1", func(n *gpu.Node) { n.Devices = nil }, []sample{
+		{of("hw.id", gpuID, "hw.gpu.numa.node", int64(1), "hw.serial_number", "1650123000001"), 1},
+		{of("hw.parent", gpuID, "hw.gpu.partition.profile", "3g.40gb"), 1},
+	}},
+	{"hw.gpu.interconnect.io", gpu.GroupInterconnect, "counter", "By", onDevices(func(d *gpu.Device) { d.Interconnect.Transmitted, d.Interconnect.Received = none, none }), []sample{
+		{of("hw.id", gpuID, "hw.gpu.interconnect.type", "nvlink", "network.io.direction", "receive"), 6000000002},
+		{of("hw.id", amdID, "hw.gpu.interconnect.type", "xgmi", "network.io.direction", "transmit"), 411},
+	}},
+	{"hw.gpu.interconnect.link.errors", gpu.GroupInterconnectLinks, "counter", "{error}", onLinks(func(l *gpu.Link) { l.Errors = nil }), []sample{{of("hw.id", gpuID, "hw.gpu.interconnect.link", "11", "error.type", "recovery"), 205}}},
+	{"hw.gpu.interconnect.link.io", gpu.GroupInterconnectLinks, "counter", "By", onLinks(func(l *gpu.Link) { l.Transmitted, l.Received = none, none }), []sample{{of("hw.id", gpuID, "hw.gpu.interconnect.link", "0", "network.io.direction", "transmit"), 101}}},
+	{"hw.gpu.io", gpu.GroupPCIeIO, "counter", "By", onDevices(func(d *gpu.Device) { d.PCIe.Transmitted, d.PCIe.Received = none, none }), []sample{{of("hw.id", gpuID, "network.io.direction", "transmit"), 912345678901}}},
+	{"hw.gpu.memory.controller.utilization", gpu.GroupUtilization, "gauge", "1", onDevices(func(d *gpu.Device) { d.MemoryController = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 0.41}}},
+	{"hw.gpu.memory.limit", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.Limit = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 85899345920}}},
+	{"hw.gpu.memory.pages.retired", gpu.GroupRemappedRows, "counter", "{page}", onDevices(func(d *gpu.Device) { d.RetiredPages.Corrected, d.RetiredPages.Uncorrected = none, none }), []sample{{of("hw.id", amdID, "error.type", "uncorrected"), 432}}},
+	{"hw.gpu.memory.protected.usage", gpu.GroupProtectedMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.Protected = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 4194304}}},
+	{"hw.gpu.memory.remap.state", gpu.GroupRemappedRows, "updowncounter", "1", onDevices(dropRemapState), []sample{
+		{of("hw.id", gpuID, "hw.gpu.remap.state", "pending"), 1},
+		{of("hw.id", gpuID, "hw.gpu.remap.state", "failed"), 0},
+	}},
+	{"hw.gpu.memory.reserved", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.Reserved = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 701497344}}},
+	{"hw.gpu.memory.rows.remapped", gpu.GroupRemappedRows, "counter", "{row}", onDevices(func(d *gpu.Device) { d.RemappedRows.Corrected, d.RemappedRows.Uncorrected = none, none }), []sample{{of("hw.id", gpuID, "error.type", "corrected"), 311}}},
+	{"hw.gpu.memory.system.limit", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.SystemLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 403}}},
+	{"hw.gpu.memory.system.usage", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.SystemUsage = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 404}}},
+	{"hw.gpu.memory.usage", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.Usage = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 21474836480}}},
+	{"hw.gpu.memory.utilization", gpu.GroupMemory, "gauge", "1", onDevices(func(d *gpu.Device) { d.Memory.Limit = gpu.Opt[int64]{} }), []sample{
+		{of("hw.id", gpuID), 0.25}, // 20 of 80 GiB
+		{of("hw.id", migID), 0.025},
+	}},
+	{"hw.gpu.memory.visible.limit", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.VisibleLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 401}}},
+	{"hw.gpu.memory.visible.usage", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.VisibleUsage = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 402}}},
+	{"hw.gpu.module.power", gpu.GroupPowerDetail, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Module = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 910.75}}},
+	{"hw.gpu.pcie.generation", gpu.GroupPCIeLink, "gauge", "{generation}", onDevices(func(d *gpu.Device) { d.PCIe.Generation = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 4}}},
+	{"hw.gpu.pcie.generation.limit", gpu.GroupPCIeLink, "gauge", "{generation}", onDevices(func(d *gpu.Device) { d.PCIe.GenerationLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 5}}},
+	{"hw.gpu.pcie.width", gpu.GroupPCIeLink, "gauge", "{lane}", onDevices(func(d *gpu.Device) { d.PCIe.Width = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 8}}},
+	{"hw.gpu.pcie.width.limit", gpu.GroupPCIeLink, "gauge", "{lane}", onDevices(func(d *gpu.Device) { d.PCIe.WidthLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 16}}},
+	{"hw.gpu.performance_state", gpu.GroupPerformanceState, "gauge", "{state}", onDevices(func(d *gpu.Device) { d.PerformanceState = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 2}}},
+	{"hw.gpu.pipe.utilization", gpu.GroupPipes, "gauge", "1", onDevices(func(d *gpu.Device) { clear(d.Pipes[:]) }), []sample{{of("hw.id", gpuID, "hw.gpu.pipe", "tensor"), 0.051}}},
+	{"hw.gpu.power.instant", gpu.GroupPowerDetail, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Instant = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 640.5}}},
+	{"hw.gpu.recovery.action", gpu.GroupRecovery, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.RecoveryAction = gpu.Opt[gpu.RecoveryAction]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.recovery.action", "drain_and_reset"), 1}}},
+	{"hw.gpu.sm.occupancy", gpu.GroupPipes, "gauge", "1", onDevices(func(d *gpu.Device) { d.Occupancy = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 0.385}}},
+	{"hw.gpu.speed", gpu.GroupClocks, "gauge", "Hz", onClocks(func(c *gpu.Clock) { c.Speed = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.clock_domain", "memory"), 32e6}}},
+	{"hw.gpu.speed.limit", gpu.GroupClockLimits, "gauge", "Hz", onClocks(func(c *gpu.Clock) { c.Limit = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.clock_domain", "video", "hw.limit_type", "max"), 35e6}}},
+	{"hw.gpu.temperature.margin", gpu.GroupTemperatureLimits, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.TemperatureMargin[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "high.critical"), 23.5}}},
+	{"hw.gpu.throttle.time", gpu.GroupThrottleTime, "counter", "s", onThrottles(func(t *gpu.Throttle) { t.Time = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.throttle.reason", "hw_thermal_slowdown"), 40.25}}},
+	{"hw.gpu.throttled", gpu.GroupThrottle, "updowncounter", "1", onThrottles(func(t *gpu.Throttle) { t.Active = gpu.Opt[bool]{} }), []sample{
+		{of("hw.id", gpuID, "hw.gpu.throttle.reason", "sync_boost"), 1},
+		{of("hw.id", gpuID, "hw.gpu.throttle.reason", "hw_slowdown"), 0},
+	}},
+	{"hw.gpu.utilization", gpu.GroupUtilization | gpu.GroupMediaUtilization, "gauge", "1", onDevices(func(d *gpu.Device) { clear(d.Utilization[:]) }), []sample{
+		{of("hw.id", gpuID, "hw.gpu.task", "encoder"), 0.002},
+		{of("hw.id", migID, "hw.gpu.task", "general", "hw.parent", gpuID), 0.71},
+	}},
+	{"hw.power", gpu.GroupPower, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Draw = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 612.25}}},
+	{"hw.power.limit", gpu.GroupPowerLimit, "gauge", "W", onDevices(func(d *gpu.Device) { clear(d.Power.Limit[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "max"), 27.5}}},
+	{"hw.status", gpu.GroupRemappedRows | gpu.GroupRecovery, "updowncounter", "1", func(n *gpu.Node) { n.Devices = nil }, []sample{
+		{of("hw.id", gpuID, "hw.state", "degraded"), 1},
+		{of("hw.id", gpuID, "hw.state", "ok"), 0},
+	}},
+	{"hw.temperature", gpu.GroupTemperature, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.Temperature[:]) }), []sample{{of("hw.id", gpuID, "hw.sensor_location", "hotspot"), 14.5}}},
+	{"hw.temperature.limit", gpu.GroupTemperatureLimits, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.TemperatureLimit[:]) }), []sample{{of("hw.id", gpuID, "hw.sensor_location", "memory", "hw.limit_type", "high.critical"), 12.5}}},
+	{"process.gpu.memory.usage", gpu.GroupProcesses, "updowncounter", "By", onProcesses(func(p *gpu.Process) { p.Memory = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "process.gpu.type", "compute"), 9663676416}}},
+	{"process.gpu.utilization", gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onProcesses(func(p *gpu.Process) { clear(p.Utilization[:]) }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "hw.gpu.task", "jpeg"), 0.04}}},
+}
+
+// onDevices makes a value of every device absent.
+func onDevices(remove func(d *gpu.Device)) func(*gpu.Node) {
+	return func(node *gpu.Node) {
+		for i := range node.Devices {
+			remove(&node.Devices[i])
+		}
+	}
+}
+
+// onUses makes a value of every use of a device by a container absent.
+func onUses(remove func(u *gpu.ContainerUse)) func(*gpu.Node) {
+	return func(node *gpu.Node) {
+		for i := range node.Containers {
+			remove(&node.Containers[i])
+		}
+	}
+}
+
+// onProcesses makes a value of every process absent.
+func onProcesses(remove func(p *gpu.Process)) func(*gpu.Node) {
+	return func(node *gpu.Node) {
+		for i := range node.Processes {
+			remove(&node.Processes[i])
+		}
+	}
+}
+
+func dropErrors(lifetime bool) func(*gpu.Device) {
+	return func(d *gpu.Device) {
+		d.Errors = slices.DeleteFunc(d.Errors, func(e gpu.ErrorCount) bool { return e.Lifetime == lifetime })
+	}
+}
+
+var none gpu.Counter[int64]
+
+func onLinks(remove func(l *gpu.Link)) func(*gpu.Node) {
+	return onDevices(func(d *gpu.Device) {
+		for i := range d.Interconnect.Links {
+			remove(&d.Interconnect.Links[i])
+		}
+	})
+}
+
+func onClocks(remove func(c *gpu.Clock)) func(*gpu.Node) {
+	return onDevices(func(d *gpu.Device) {
+		for i := range d.Clocks {
+			remove(&d.Clocks[i])
+		}
+	})
+}
+
+func onThrottles(remove func(t *gpu.Throttle)) func(*gpu.Node) {
+	return onDevices(func(d *gpu.Device) {
+		for i := range d.Throttle {
+			remove(&d.Throttle[i])
+		}
+	})
+}
+
+func dropRemapState(d *gpu.Device) {
+	d.RemappedRows.Pending, d.RemappedRows.Failed, d.RetiredPages.Pending = gpu.Opt[bool]{}, gpu.Opt[bool]{}, gpu.Opt[bool]{}
+}
