@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,50 +17,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// maxDepth bounds the walk from a pod to the controller at the top. The longest chains in use have four or five.
+// maxDepth bounds the walk from a pod up to its last owner. The longest chains in use have four or five owners.
 const maxDepth = 10
-
-// maxName is how long the names, the kinds and the UIDs of objects may be.
-const maxName = 253
-
-// isOwner reports whether a reference can be one to an object. Nobody checks what a pod says about its owner.
-func isOwner(r *metav1.OwnerReference) bool {
-	for _, part := range [...]string{r.APIVersion, r.Kind, r.Name, string(r.UID)} {
-		if len(part) > maxName || !utf8.ValidString(part) {
-			return false
-		}
-	}
-	return true
-}
-
-// owners returns what a walk needs of owner references.
-func owners(references []metav1.OwnerReference) []metav1.OwnerReference {
-	if len(references) == 0 {
-		return nil
-	}
-	kept := make([]metav1.OwnerReference, 0, len(references))
-	for i := range references {
-		if r := &references[i]; isOwner(r) {
-			kept = append(kept, metav1.OwnerReference{
-				APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: r.UID, Controller: r.Controller,
-			})
-		}
-	}
-	return kept
-}
-
-// controller returns the owner that manages an object, or its first owner if none is marked as the controller; nil without owners.
-func controller(references []metav1.OwnerReference) *metav1.OwnerReference {
-	for i := range references {
-		if references[i].Controller != nil && *references[i].Controller {
-			return &references[i]
-		}
-	}
-	if len(references) > 0 {
-		return &references[0]
-	}
-	return nil
-}
 
 // Owners has the owners above the immediate owners of pods, such as the Deployment above a ReplicaSet.
 type Owners struct{ ownerSource }
@@ -88,12 +45,6 @@ func parseKinds(names []string) []schema.GroupResource {
 		}
 	}
 	return kinds
-}
-
-// kindOf returns the kind that a reference names; false if it names none.
-func kindOf(reference *metav1.OwnerReference) (schema.GroupKind, bool) {
-	version, err := schema.ParseGroupVersion(reference.APIVersion)
-	return schema.GroupKind{Group: version.Group, Kind: reference.Kind}, err == nil
 }
 
 func errLookUp(resource schema.GroupResource, err error) error {

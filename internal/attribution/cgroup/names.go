@@ -5,7 +5,7 @@ package cgroup
 
 import "strings"
 
-// podUID reads the name of a pod's control group: pod<uid> with the cgroupfs driver, and with the systemd driver
+// podUID parses the name of a pod's control group: pod<uid> with the cgroupfs driver, and with the systemd driver
 // [prefix-]kubepods[-burstable|-besteffort]-pod<uid with _ for ->.slice, where prefix is the kubelet's own root.
 func podUID(name string) string {
 	if slice, ok := strings.CutSuffix(name, ".slice"); ok {
@@ -22,7 +22,7 @@ func podUID(name string) string {
 	return uid(rest)
 }
 
-// uid returns a pod's UID with dashes, or nothing if s is none: a UUID, or the 32 hex digits of a static pod's hash.
+// uid returns a pod's UID with dashes: a UUID, or the 32 hex digits of a static pod's hash. It is empty if s is neither.
 func uid(s string) string {
 	switch len(s) {
 	case 32:
@@ -44,9 +44,9 @@ func uid(s string) string {
 	return ""
 }
 
-// containerID reads the name of a container's control group: <id> with the cgroupfs driver, <runtime>-<id>.scope with the
-// systemd driver; the id is 64 hex digits with every runtime. The control group of a runtime's monitor process (conmon)
-// bears the container's id, but is not the container.
+// containerID parses the name of a container's control group: <id> with the cgroupfs driver, <runtime>-<id>.scope with the systemd driver.
+// The ID has 64 hex digits with every runtime. The control group of a runtime's monitor process (conmon) has the container's ID, but is
+// not the container.
 func containerID(name string) string {
 	name = strings.TrimSuffix(name, ".scope")
 	i := strings.LastIndexByte(name, '-')
@@ -60,13 +60,13 @@ func containerID(name string) string {
 	return id
 }
 
-// slurmRoot tells the control group under which Slurm keeps its jobs: slurm or slurm_<node> in version 1,
+// slurmRoot reports whether a name is that of the control group above Slurm's jobs: slurm or slurm_<node> in version 1,
 // slurmstepd.scope or <node>_slurmstepd.scope in version 2.
 func slurmRoot(name string) bool {
 	return name == "slurm" || strings.HasPrefix(name, "slurm_") || strings.HasSuffix(name, "slurmstepd.scope")
 }
 
-// slurmJob reads job_<number>.
+// slurmJob parses job_<number>.
 func slurmJob(name string) string {
 	job, ok := strings.CutPrefix(name, "job_")
 	if !ok || len(job) > 20 {
@@ -80,8 +80,8 @@ func slurmJob(name string) string {
 	return job
 }
 
-// isUnit tells a service or a scope from a slice or any other folder. The first in a path is the unit of the machine's
-// systemd; a user's own manager runs further ones in user@<uid>.service.
+// isUnit reports whether a name is that of a systemd service or scope. The first in a path is a unit of the machine's systemd; a user's
+// own manager runs others in user@<uid>.service.
 func isUnit(name string) bool {
 	return strings.HasSuffix(name, ".service") || strings.HasSuffix(name, ".scope")
 }

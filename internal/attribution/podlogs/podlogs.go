@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package podlogs tells names and ids of pods and containers from the names of the log files that the kubelet keeps on
-// its node. No log is opened.
+// Package podlogs reads the names and IDs of pods and containers from the names of the log files that the kubelet keeps on its node. It
+// opens no log.
 package podlogs
 
 import (
@@ -21,10 +21,10 @@ import (
 const DefaultPath = "/var/log"
 
 const (
-	// maxNames bounds how many names of one folder are read: some dozen containers for each of a node's pods.
+	// maxNames bounds how many names of one directory are read. A node has some dozen containers for each of its pods.
 	maxNames = 16384
-	// settle is for how long a folder is read again although its time of change is the same: clocks of file systems are
-	// coarse, and it may have been changed again within a tick.
+	// settle is how long after a change a directory is read again although its modification time is the same: clocks of file systems
+	// are coarse, and another change within a tick is invisible.
 	settle = 100 * time.Millisecond
 )
 
@@ -37,11 +37,11 @@ type Container struct {
 	Name string
 }
 
-// Dirs reads <path>/pods, of folders <namespace>_<pod>_<uid>, and <path>/containers, of links
-// <pod>_<namespace>_<container>-<id>.log to <uid's folder>/<container>/<restart>.log. It is not safe for concurrent use.
+// Dirs reads <path>/pods, with directories <namespace>_<pod>_<uid>, and <path>/containers, with links
+// <pod>_<namespace>_<container>-<id>.log to <directory of the pod>/<container>/<restart>.log. It is not safe for concurrent use.
 //
-// The kubelet keeps the last instance of a container beside the present one, and for a while pods that are gone. Where a
-// name therefore stands for two, it is not resolved.
+// The kubelet keeps the last instance of a container beside the current one, and for a while the pods that are gone. A name that stands
+// for two is therefore not resolved.
 type Dirs struct {
 	pods, containers folder
 
@@ -51,7 +51,7 @@ type Dirs struct {
 	ids   map[Container][]string // file names
 }
 
-// New returns a reader of the logs' folders below path.
+// New returns a reader of the logs' directories below path.
 func New(path string) *Dirs {
 	return &Dirs{
 		pods:       folder{path: filepath.Join(path, "pods"), now: time.Now},
@@ -59,8 +59,7 @@ func New(path string) *Dirs {
 	}
 }
 
-// Refresh reads the folders again where they have changed. A folder that is not there is no error: what it would tell
-// is not known.
+// Refresh reads the directories that have changed. A missing directory is no error; its names are unknown.
 func (d *Dirs) Refresh() error {
 	names, changed, err1 := d.pods.read()
 	if changed {
@@ -98,13 +97,13 @@ func (d *Dirs) setContainers(names []string) {
 	}
 }
 
-// Pod returns the name of the pod with a UID.
+// Pod returns the pod with a UID.
 func (d *Dirs) Pod(uid string) (Pod, bool) {
 	pod, ok := d.byUID[uid]
 	return pod, ok
 }
 
-// UID returns the UID of the pod with a name, if the name stands for one pod.
+// UID returns the UID of a pod, if its name stands for one pod only.
 func (d *Dirs) UID(pod Pod) (string, bool) {
 	if uids := d.uids[pod]; len(uids) == 1 {
 		return uids[0], true
@@ -112,13 +111,13 @@ func (d *Dirs) UID(pod Pod) (string, bool) {
 	return "", false
 }
 
-// Container returns the name of the container with an id.
+// Container returns the container with an ID.
 func (d *Dirs) Container(id string) (Container, bool) {
 	container, ok := d.byID[id]
 	return container, ok
 }
 
-// ID returns the id of the newest instance of the container with a name, if the name stands for one container.
+// ID returns the ID of the newest instance of a container, if its name stands for one container only.
 func (d *Dirs) ID(container Container) (string, bool) {
 	files := d.ids[container]
 	switch len(files) {
@@ -149,8 +148,8 @@ func (d *Dirs) ID(container Container) (string, bool) {
 	return newest, newest != ""
 }
 
-// UIDOf returns the UID of the pod that the container with a name is in, by where its log file lies: also while there are
-// files of an earlier pod of the same name, but not of its containers any more.
+// UIDOf returns the UID of a container's pod. If the pod's name stands for several pods, it is the one with the container's log file: an
+// earlier pod may still have a directory, but no files of its containers.
 func (d *Dirs) UIDOf(container Container) (string, bool) {
 	if uid, ok := d.UID(container.Pod); ok {
 		return uid, true
@@ -171,7 +170,7 @@ func (d *Dirs) UIDOf(container Container) (string, bool) {
 	return uid, ok && pod == container.Pod
 }
 
-// parsePodDir reads <namespace>_<pod>_<uid>; none of them can hold an underscore.
+// parsePodDir parses <namespace>_<pod>_<uid>. None of them can contain an underscore.
 func parsePodDir(name string) (Pod, string, bool) {
 	parts := strings.Split(name, "_")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
@@ -180,7 +179,7 @@ func parsePodDir(name string) (Pod, string, bool) {
 	return Pod{Namespace: parts[0], Name: parts[1]}, parts[2], true
 }
 
-// parseLink reads <pod>_<namespace>_<container>-<id>.log.
+// parseLink parses <pod>_<namespace>_<container>-<id>.log.
 func parseLink(name string) (Container, string, bool) {
 	base, ok := strings.CutSuffix(name, ".log")
 	if !ok {
@@ -197,7 +196,7 @@ func parseLink(name string) (Container, string, bool) {
 	return Container{Pod: Pod{Namespace: parts[1], Name: parts[0]}, Name: parts[2][:i]}, parts[2][i+1:], true
 }
 
-// parseTarget reads …/<pod's folder>/<container>/<restart>.log.
+// parseTarget parses …/<directory of the pod>/<container>/<restart>.log.
 func parseTarget(target string) (pod string, restart int, ok bool) {
 	number, ok := strings.CutSuffix(filepath.Base(target), ".log")
 	if !ok {
@@ -210,11 +209,11 @@ func parseTarget(target string) (pod string, restart int, ok bool) {
 	return filepath.Base(filepath.Dir(filepath.Dir(target))), restart, true
 }
 
-// folder reads the names in a folder when it has changed.
+// folder reads the names in a directory when the directory has changed: a full one has 16384 names.
 type folder struct {
 	path     string
 	now      func() time.Time
-	changed  time.Time // the folder's time of change when it was read
+	changed  time.Time // the modification time when it was read
 	lastRead time.Time
 	there    bool
 }

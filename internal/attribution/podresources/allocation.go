@@ -5,24 +5,24 @@ package podresources
 
 import podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
-// Allocation is one device that the kubelet has allocated to a container. Either ID or Dynamic is set.
+// Allocation is one device that the kubelet has allocated to a container. It has either an ID or Dynamic.
 type Allocation struct {
 	Namespace, Pod, Container string
 
-	Resource string // the resource's name; empty for a dynamic one
-	ID       string // the device's id, as its device plugin calls it
+	Resource string // the resource's name; empty if Dynamic is set
+	ID       string // the device's ID as its device plugin writes it
 	Dynamic  *Dynamic
 }
 
 // Dynamic is a device allocated by dynamic resource allocation (DRA).
 type Dynamic struct {
 	ClaimNamespace, Claim string
-	Driver, Pool, Device  string   // which device, as in a ResourceSlice
-	Share                 string   // the share of it, where the device is divided among claims
+	Driver, Pool, Device  string   // the device, as in a ResourceSlice
+	Share                 string   // the ID of a share of the device, if it is divided among claims
 	CDI                   []string // the qualified names of its CDI devices
 }
 
-// allocations reads a response. Ids are told once: the kubelet repeats a device for each NUMA node that it is on.
+// allocations returns the allocations in a response, each once: the kubelet repeats a device for each NUMA node of the device.
 func allocations(response *podresourcesv1.ListPodResourcesResponse) []Allocation {
 	var all []Allocation
 	for _, pod := range response.GetPodResources() {
@@ -66,7 +66,7 @@ func repeated(of []Allocation, a *Allocation) bool {
 	return false
 }
 
-// newDynamic reads a claim's device; before is the one before it in the same claim.
+// newDynamic returns a claim's device. before is the previous device of the same claim.
 func newDynamic(dynamic *podresourcesv1.DynamicResource, claimed, before *podresourcesv1.ClaimResource) *Dynamic {
 	d := &Dynamic{
 		ClaimNamespace: dynamic.GetClaimNamespace(), Claim: dynamic.GetClaimName(),
@@ -79,8 +79,8 @@ func newDynamic(dynamic *podresourcesv1.DynamicResource, claimed, before *podres
 	return d
 }
 
-// ownCDI returns the CDI devices of a claim's device alone: kubelets up to at least 1.37 tell with each device of a claim
-// those of all devices before it, too.
+// ownCDI returns the CDI devices of one device of a claim. Kubelets up to at least 1.37 list with each device of a claim those of all
+// previous devices as well.
 func ownCDI(claimed, before *podresourcesv1.ClaimResource) []*podresourcesv1.CDIDevice {
 	all, earlier := claimed.GetCdiDevices(), before.GetCdiDevices()
 	if claimed.GetDriverName() != before.GetDriverName() || len(all) <= len(earlier) {

@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package podresources asks the kubelet which devices it has allocated to which container, through its PodResources API.
+// Package podresources reads from the kubelet which devices it has allocated to which container, through its PodResources API.
 package podresources
 
 import (
@@ -23,32 +23,27 @@ import (
 // DefaultEndpoint is where the kubelet listens, unless its root directory was moved.
 const DefaultEndpoint = "unix:///var/lib/kubelet/pod-resources/kubelet.sock"
 
-const (
-	// maxMessage is the bound that the kubelet's own client has (16 MiB).
-	maxMessage = 16 << 20
-	// timeout bounds one call, within the caller's own bound.
-	timeout = 2 * time.Second
-)
+// timeout bounds one call, within the caller's own bound.
+const timeout = 2 * time.Second
 
-// Client keeps one connection to the kubelet, and makes a new one when the kubelet was restarted. List is for one caller
-// at a time.
+// Client keeps one connection to the kubelet and makes a new one when the kubelet was restarted. List must not be called concurrently.
 type Client struct {
 	path string
 
 	mu     sync.Mutex
-	conn   *connection // nil where there is none
-	made   uint64      // connections so far
+	conn   *connection // nil if there is none
+	made   uint64      // number of connections so far
 	closed bool
 }
 
-// Answer is what the kubelet says.
+// Answer is the kubelet's answer.
 type Answer struct {
 	Allocations []Allocation
-	// Pods is how many pods the kubelet knows of, with and without devices.
+	// Pods is how many pods the kubelet knows, with and without devices.
 	Pods int
-	// Connection numbers the connections from 1 on: where it is another one than before, so may be the kubelet.
+	// Connection is the number of the connection, from 1. A new connection may be to a restarted kubelet.
 	Connection uint64
-	// Started is when the kubelet made its socket, as it does when it starts; zero where that cannot be told.
+	// Started is when the kubelet made its socket, as it does when it starts; zero if that is unknown.
 	Started time.Time
 }
 
@@ -56,7 +51,7 @@ type Answer struct {
 func SocketPath(endpoint string) (string, error) {
 	path, ok := strings.CutPrefix(endpoint, "unix://")
 	if !ok || !strings.HasPrefix(path, "/") {
-		return "", fmt.Errorf("%q is no Unix socket; it is to look like %s", endpoint, DefaultEndpoint)
+		return "", fmt.Errorf("%q is not a Unix socket; name it like %s", endpoint, DefaultEndpoint)
 	}
 	return path, nil
 }
@@ -74,9 +69,9 @@ func New(endpoint string) (*Client, error) {
 func (c *Client) List(ctx context.Context) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	answer, err := c.ask(ctx)
+	answer, err := c.list(ctx)
 	if status.Code(err) == codes.Unavailable {
-		answer, err = c.ask(ctx) // the connection broke
+		answer, err = c.list(ctx) // the connection broke
 	}
 	if err != nil {
 		return Answer{}, c.explain(err)
@@ -84,7 +79,7 @@ func (c *Client) List(ctx context.Context) (Answer, error) {
 	return answer, nil
 }
 
-func (c *Client) ask(ctx context.Context) (Answer, error) {
+func (c *Client) list(ctx context.Context) (Answer, error) {
 	conn, number, err := c.connect(ctx)
 	if err != nil {
 		return Answer{}, err
@@ -99,7 +94,7 @@ func (c *Client) ask(ctx context.Context) (Answer, error) {
 	return Answer{Allocations: allocations(response), Pods: len(response.GetPodResources()), Connection: number, Started: conn.started}, nil
 }
 
-// connect returns the connection that is kept, or a new one where it is broken.
+// connect returns the connection and its number, a new one if the last is broken.
 func (c *Client) connect(ctx context.Context) (*connection, uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,22 +125,22 @@ func (c *Client) drop(conn *connection) {
 	}
 }
 
-// explain says what was attempted, on what, and what to do.
+// explain adds to an error what was attempted and what to do.
 func (c *Client) explain(err error) error {
 	var hint string
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		hint = "mount the kubelet's directory pod-resources there, or name its socket as pod_resources::endpoint"
+		hint = "mount the kubelet's directory pod-resources there, or set pod_resources::endpoint to its socket"
 	case errors.Is(err, fs.ErrPermission):
-		hint = "run as user 0, which needs no capability for it: the kubelet's directory is open to root alone"
+		hint = "run as user 0, without any capability: only root may read the kubelet's directory"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		hint = "the kubelet is not running"
 	case status.Code(err) == codes.DeadlineExceeded:
 		hint = "the kubelet did not answer in time"
 	case status.Code(err) == codes.Unimplemented:
-		hint = "the kubelet is too old to have v1 of the API, which came with Kubernetes 1.20"
+		hint = "the kubelet lacks v1 of the API, which Kubernetes 1.20 introduced"
 	case status.Code(err) == codes.ResourceExhausted:
-		hint = "the kubelet answers only so many calls a second, to all who ask; or its answer is longer than 16 MiB"
+		hint = "the kubelet limits the calls per second of all its clients, or its answer is longer than 16 MiB"
 	default:
 		return fmt.Errorf("podresources: list the allocated devices from %s: %w", c.path, err)
 	}

@@ -201,7 +201,7 @@ func TestListSlow(t *testing.T) {
 func TestListRefused(t *testing.T) {
 	tests := map[codes.Code]string{
 		codes.Unimplemented:     "Kubernetes 1.20",
-		codes.ResourceExhausted: "so many calls a second",
+		codes.ResourceExhausted: "calls per second",
 		codes.Internal:          "boom",
 		codes.Unavailable:       "boom",
 	}

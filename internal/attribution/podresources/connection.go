@@ -17,15 +17,18 @@ import (
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// connection is gRPC over a socket that was connected before: gRPC would log every attempt to connect that fails, and go on
-// trying by itself, every few seconds for as long as there is no kubelet.
+// maxMessage bounds an answer, in bytes, as the kubelet's own client does.
+const maxMessage = 16 << 20
+
+// connection is gRPC over a socket that is already connected. gRPC itself would log every failed attempt to connect and repeat it every
+// few seconds while there is no kubelet.
 type connection struct {
 	grpc    *grpc.ClientConn
 	api     podresourcesv1.PodResourcesListerClient
 	started time.Time // when the socket was made
 
 	mu     sync.Mutex
-	socket net.Conn // until gRPC has taken it
+	socket net.Conn // until gRPC takes it
 }
 
 // dial connects to the socket at path.
@@ -40,10 +43,10 @@ func dial(ctx context.Context, path string) (*connection, error) {
 	}
 	c.grpc, err = grpc.NewClient("passthrough:kubelet",
 		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return c.take() }),
-		grpc.WithTransportCredentials(insecure.NewCredentials()), // a Unix socket: its directory's permissions protect it
+		grpc.WithTransportCredentials(insecure.NewCredentials()), // the permissions of a Unix socket's directory protect it
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),
-		grpc.WithIdleTimeout(0), // it is kept
+		grpc.WithIdleTimeout(0), // never
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
 	)
 	if err != nil {
@@ -55,7 +58,7 @@ func dial(ctx context.Context, path string) (*connection, error) {
 	return c, nil
 }
 
-// take hands out the socket, once.
+// take returns the socket, once.
 func (c *connection) take() (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +70,7 @@ func (c *connection) take() (net.Conn, error) {
 	return socket, nil
 }
 
-// sound tells whether the connection stands, or is just being made.
+// sound reports whether the connection is established or being made.
 func (c *connection) sound() bool {
 	switch c.grpc.GetState() {
 	case connectivity.Ready:

@@ -11,18 +11,18 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Snapshot is what is requested at one instant. All of it is in the order of the names.
+// Snapshot is what is requested at one instant, in the order of the names.
 type Snapshot struct {
 	Requests []Request
 	Nodes    []NodeResource
 	Pending  []Pending
 }
 
-// Request is what a container of a pod that has not ended requests of a resource (k8s.container.gpu.request). Init
-// containers that end before the others begin are not in it.
+// Request is what a container of a pod that has not ended requests of a resource (k8s.container.gpu.request), without init containers
+// that end before the other containers start.
 type Request struct {
 	Namespace, Pod, PodUID, Container string
-	Node                              string // empty as long as the pod is not scheduled
+	Node                              string // empty while the pod is not scheduled
 	Resource                          string // k8s.resource.name
 	Count                             int64
 }
@@ -31,13 +31,13 @@ type Request struct {
 type NodeResource struct {
 	Node, NodeUID string
 	Resource      string // k8s.resource.name
-	// Capacity and Allocatable are absent where pods on the node request the resource and the node has never had it.
+	// Capacity and Allocatable are absent if pods on the node request the resource and the node has never had it.
 	Capacity, Allocatable gpu.Opt[int64]
 	Requested             int64 // by the pods that are scheduled to the node, as the scheduler counts
 }
 
-// Pending counts the pods that are not scheduled for want of a resource (k8s.cluster.gpu.pods.pending), as waits tells
-// them. Every resource that some node has or some pod requests is told, also with 0.
+// Pending counts the pods that are not scheduled for lack of a resource (k8s.cluster.gpu.pods.pending), as waits decides. There is one
+// for every resource that a node has or a pod requests, possibly with 0.
 type Pending struct {
 	Resource string
 	Pods     int64
@@ -50,7 +50,7 @@ func (v *View) Snapshot() Snapshot {
 	var s Snapshot
 	requested := make(map[nodeKey]int64)
 	pending := make(map[string]int64)
-	pods, _ := v.pods.GetIndexer().ByIndex(requestIndex, "") // the index is there
+	pods, _ := v.pods.GetIndexer().ByIndex(requestIndex, "") // the index exists
 	var waiting []*storedPod
 	for _, object := range pods {
 		pod, ok := object.(*storedPod)
@@ -69,14 +69,14 @@ func (v *View) Snapshot() Snapshot {
 				requested[nodeKey{pod.node, a.resource}] += a.count
 			}
 		}
-		if len(pod.wants) > 0 {
+		if len(pod.missing) > 0 {
 			waiting = append(waiting, pod)
 		}
 	}
 	nodes := v.storedNodes()
 	offers := make(map[string][]offer)
 	for _, pod := range waiting {
-		for _, a := range pod.wants {
+		for _, a := range pod.missing {
 			offered, known := offers[a.resource]
 			if !known {
 				offered = offersOf(a.resource, nodes, requested)
@@ -119,23 +119,22 @@ type offer struct {
 func offersOf(resource string, nodes []*storedNode, requested map[nodeKey]int64) []offer {
 	var offers []offer
 	for _, node := range nodes {
-		// With a count of 0, too: so kubelets leave it when a device plugin that was there is gone.
-		if tells(node.allocatable, resource) || tells(node.capacity, resource) {
+		// Also with 0: kubelets leave that when a device plugin is gone.
+		if has(node.allocatable, resource) || has(node.capacity, resource) {
 			offers = append(offers, offer{node, count(node.allocatable, resource) - requested[nodeKey{node.Name, resource}]})
 		}
 	}
 	return offers
 }
 
-// waits tells whether it is for a resource that a pod waits of which the scheduler says that it misses it on some node. It
-// says so of each node that has none of it, as most nodes of a cluster may be made, whatever keeps the pod from those that
-// have it. So there must be a node that has the resource, or has lost it, and would take the pod but for having too few left; or
-// none that ever had it.
+// waits reports whether a pod waits for a resource that the scheduler misses on some node. The scheduler misses it on each node without
+// any, and most nodes of a cluster may have none, whatever keeps the pod from those that have it. So either some node has or had the
+// resource, fits the pod and has too few left, or no node ever had it.
 func waits(p *placement, wanted int64, offers []offer) bool {
-	return len(offers) == 0 || slices.ContainsFunc(offers, func(o offer) bool { return o.left < wanted && p.fits(o.node) })
+	return len(offers) == 0 || slices.ContainsFunc(offers, func(o offer) bool { return o.left < wanted && p.fits(&o.node.site) })
 }
 
-// nodeResources returns what the nodes have; requests on a node that is not known any more are left out.
+// nodeResources returns what the nodes have, without requests on a node that is gone.
 func nodeResources(nodes []*storedNode, requested map[nodeKey]int64, pending map[string]int64) []NodeResource {
 	var all []NodeResource
 	for _, node := range nodes {

@@ -1,16 +1,14 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster shows how a cluster's GPUs are requested: by which containers, on which nodes, and by which pods in
-// vain. It watches pods and nodes and asks for nothing again.
+// Package cluster shows how a cluster's GPUs are requested: by which containers, on which nodes, and by which pods in vain. It watches
+// pods and nodes and makes no other requests.
 package cluster
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,26 +19,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// DefaultResources are the names of the resources that stand for GPUs: also by NVIDIA's plugin where it renames those that are
-// shared (renameByDefault), and by AMD's where it names partitions by their modes (resource_naming_strategy mixed).
-func DefaultResources() []string {
-	return []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu", "amd.com/?px_nps?"}
-}
-
-// CheckResources tells whether names of resources are right: each the name of one, or a pattern as of path.Match, in
-// which * stands for any characters but a slash, and ? for one.
-func CheckResources(patterns []string) error {
-	if len(patterns) == 0 {
-		return errors.New("at least one name must be given")
-	}
-	for _, pattern := range patterns {
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || strings.ContainsAny(pattern, " \t\n") {
-			return fmt.Errorf("%q is no name of a resource and no pattern of them, as nvidia.com/mig-* is", pattern)
-		}
-	}
-	return nil
-}
-
 // View watches the pods and nodes of a cluster.
 type View struct {
 	pods, nodes *kube.Informer
@@ -48,22 +26,22 @@ type View struct {
 	running     sync.WaitGroup
 }
 
-// New prepares a view of the resources whose names match a pattern. It needs list and watch on pods and nodes.
+// New returns a View, of the resources whose names match a pattern, that does not watch yet. It needs list and watch on pods and nodes.
 func New(client kubernetes.Interface, patterns []string) (*View, error) {
 	if err := CheckResources(patterns); err != nil {
 		return nil, fmt.Errorf("cluster: resource_names: %w", err)
 	}
-	m := &matcher{patterns: patterns, known: make(map[string]bool)}
+	names := resourceNames(patterns)
 	pods, err1 := kube.NewInformer(
-		kube.Paged(client.CoreV1().Pods(""), &corev1.Pod{}, cache.Indexers{requestIndex: indexRequests}, nil), "pods", m.pod)
-	nodes, err2 := kube.NewInformer(kube.Paged(client.CoreV1().Nodes(), &corev1.Node{}, cache.Indexers{}, nil), "nodes", m.node)
+		kube.Paged(client.CoreV1().Pods(""), &corev1.Pod{}, cache.Indexers{requestIndex: indexRequests}, nil), "pods", names.storePod)
+	nodes, err2 := kube.NewInformer(kube.Paged(client.CoreV1().Nodes(), &corev1.Node{}, cache.Indexers{}, nil), "nodes", names.storeNode)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	return &View{pods: pods, nodes: nodes}, nil
 }
 
-// Start begins to watch. It returns at once.
+// Start starts to watch and returns immediately.
 func (v *View) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	v.cancel = cancel
@@ -71,7 +49,7 @@ func (v *View) Start() {
 	v.running.Go(func() { v.nodes.RunWithContext(ctx) })
 }
 
-// Stop ends the watching and waits until it has ended.
+// Stop stops the watching and waits for its end.
 func (v *View) Stop() {
 	if v.cancel != nil {
 		v.cancel()
@@ -79,10 +57,10 @@ func (v *View) Stop() {
 	}
 }
 
-// Synced tells whether the first lists have been read. Before, a Snapshot would show a part as if it were the whole.
+// Synced reports whether the first lists have been read. Before that, a Snapshot would show a part as the whole.
 func (v *View) Synced() bool { return v.pods.HasSynced() && v.nodes.HasSynced() }
 
-// Problems tells what could not be read of late.
+// Problems returns what could not be read lately.
 func (v *View) Problems() []gpu.Problem {
 	var problems []gpu.Problem
 	if err := v.pods.Err(); err != nil {
@@ -92,32 +70,4 @@ func (v *View) Problems() []gpu.Problem {
 		problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "nodes", Err: err})
 	}
 	return problems
-}
-
-// matcher tells which resources are meant. Informers ask it from several goroutines.
-type matcher struct {
-	patterns []string
-	mu       sync.Mutex
-	known    map[string]bool
-}
-
-// maxNames bounds the names that are remembered: a cluster has a few dozen resources.
-const maxNames = 1024
-
-func (m *matcher) matches(resource string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	matches, ok := m.known[resource]
-	if ok {
-		return matches
-	}
-	for _, pattern := range m.patterns {
-		if matches, _ = path.Match(pattern, resource); matches {
-			break
-		}
-	}
-	if len(m.known) < maxNames {
-		m.known[resource] = matches
-	}
-	return matches
 }

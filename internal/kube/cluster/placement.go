@@ -12,26 +12,33 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// placement is where a pod may be scheduled to, resources aside.
+// site is what the scheduler knows about a node, apart from its resources.
+type site struct {
+	name   string
+	labels map[string]string
+	taints []corev1.Taint // that repel pods
+}
+
+// placement is what a pod demands of a node, apart from its resources.
 type placement struct {
 	tolerations []corev1.Toleration
 	selector    map[string]string
-	terms       []corev1.NodeSelectorTerm // one of them; any node where it is nil
+	terms       []corev1.NodeSelectorTerm // one of which must match; any node matches if it is nil
 }
 
 func placementOf(spec *corev1.PodSpec) *placement {
 	p := &placement{tolerations: spec.Tolerations, selector: spec.NodeSelector}
 	if spec.Affinity != nil && spec.Affinity.NodeAffinity != nil {
 		if required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
-			p.terms = required.NodeSelectorTerms // the API server takes no fewer than one
+			p.terms = required.NodeSelectorTerms // the API server accepts no fewer than one
 		}
 	}
 	return p
 }
 
-// fits tells whether the scheduler looks at a node's resources for the pod at all: it first sorts out the nodes that are
-// cordoned or tainted, and those that the pod's selectors leave out.
-func (p *placement) fits(n *storedNode) bool {
+// fits reports whether the scheduler considers a node's resources for the pod. It first drops the nodes that are cordoned or tainted, and
+// those that the pod's selectors exclude.
+func (p *placement) fits(n *site) bool {
 	for i := range n.taints {
 		tolerated := slices.ContainsFunc(p.tolerations, func(t corev1.Toleration) bool {
 			return t.ToleratesTaint(logr.Discard(), &n.taints[i], true)
@@ -48,8 +55,8 @@ func (p *placement) fits(n *storedNode) bool {
 	return p.terms == nil || slices.ContainsFunc(p.terms, n.meets)
 }
 
-// keeping are the taints that keep pods from being scheduled. A node may be cordoned before it is tainted for it.
-func keeping(spec *corev1.NodeSpec) []corev1.Taint {
+// repellingTaints returns the taints that keep pods from being scheduled, with that of a cordoned node, which may not have it yet.
+func repellingTaints(spec *corev1.NodeSpec) []corev1.Taint {
 	var taints []corev1.Taint
 	for i := range spec.Taints {
 		if t := &spec.Taints[i]; t.Effect != corev1.TaintEffectPreferNoSchedule {
@@ -62,15 +69,16 @@ func keeping(spec *corev1.NodeSpec) []corev1.Taint {
 	return taints
 }
 
-func (n *storedNode) meets(term corev1.NodeSelectorTerm) bool {
-	return len(term.MatchExpressions)+len(term.MatchFields) > 0 && // one that says nothing is no node
-		all(term.MatchExpressions, n.labels) && !slices.ContainsFunc(term.MatchFields, n.isNot)
+// meets reports whether the node matches a term.
+func (n *site) meets(term corev1.NodeSelectorTerm) bool {
+	return len(term.MatchExpressions)+len(term.MatchFields) > 0 && // an empty term matches no node
+		matchesAll(term.MatchExpressions, n.labels) && !slices.ContainsFunc(term.MatchFields, n.isNot)
 }
 
-// isNot tells whether a requirement of fields leaves the node out. The API server takes none but In and NotIn of one
-// metadata.name, which may be longer than the value of a label.
-func (n *storedNode) isNot(r corev1.NodeSelectorRequirement) bool {
-	return slices.Contains(r.Values, n.Name) != (r.Operator == corev1.NodeSelectorOpIn)
+// isNot reports whether a requirement of fields excludes the node. The API server accepts only In and NotIn with one metadata.name, which
+// may be longer than the value of a label.
+func (n *site) isNot(r corev1.NodeSelectorRequirement) bool {
+	return slices.Contains(r.Values, n.name) != (r.Operator == corev1.NodeSelectorOpIn)
 }
 
 var operators = map[corev1.NodeSelectorOperator]selection.Operator{
@@ -79,7 +87,7 @@ var operators = map[corev1.NodeSelectorOperator]selection.Operator{
 	corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
 }
 
-func all(requirements []corev1.NodeSelectorRequirement, of labels.Set) bool {
+func matchesAll(requirements []corev1.NodeSelectorRequirement, of labels.Set) bool {
 	for _, r := range requirements {
 		requirement, err := labels.NewRequirement(r.Key, operators[r.Operator], r.Values)
 		if err != nil || !requirement.Matches(of) {

@@ -185,35 +185,12 @@ func TestInsufficient(t *testing.T) {
 func TestWants(t *testing.T) {
 	requested := []amount{{nvidia, 1}, {mig, 1}}
 	p := unschedulable(pod("a", ""), "1 Insufficient "+nvidia+", 1 Insufficient "+mig)
-	assert.Equal(t, requested, wants(&p.Status, requested))
+	assert.Equal(t, requested, missing(&p.Status, requested))
 	p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated
-	assert.Empty(t, wants(&p.Status, requested), "held back by its own gates")
+	assert.Empty(t, missing(&p.Status, requested), "held back by its own gates")
 	p.Status.Conditions[0].Reason = corev1.PodReasonUnschedulable
 	p.Status.Conditions[0].Status = corev1.ConditionTrue
-	assert.Empty(t, wants(&p.Status, requested))
-}
-
-func TestPatterns(t *testing.T) {
-	m := &matcher{patterns: DefaultResources(), known: map[string]bool{}}
-	for range 2 { // asked again, the answer is the same
-		for _, name := range []string{nvidia, shared, mig, mig + ".shared", amd, "amd.com/cpx_nps4", "amd.com/spx_nps1"} {
-			assert.True(t, m.matches(name), name)
-		}
-		for _, name := range []string{"cpu", "nvidia.com/hostdev", "intel.com/gpu", "amd.com/nic", "amd.com/vnic"} {
-			assert.False(t, m.matches(name), name)
-		}
-	}
-	for i := range 2 * maxNames {
-		m.matches(fmt.Sprint("x", i))
-	}
-	assert.Len(t, m.known, maxNames)
-
-	require.NoError(t, CheckResources(DefaultResources()))
-	for _, patterns := range [][]string{nil, {""}, {"nvidia.com/[", nvidia}} {
-		require.Error(t, CheckResources(patterns))
-		_, err := New(fake.NewClientset(), patterns)
-		require.ErrorContains(t, err, "resource_names: ")
-	}
+	assert.Empty(t, missing(&p.Status, requested))
 }
 
 func TestForbidden(t *testing.T) {
@@ -237,18 +214,18 @@ func TestStopWithoutStart(t *testing.T) {
 	v.Stop()
 }
 
-// Of a pod that requests no GPU its name alone is kept.
+// Only the name is kept of a pod that requests no GPU.
 func TestKeptOfAPod(t *testing.T) {
-	m := &matcher{patterns: DefaultResources(), known: map[string]bool{}}
+	m := resourceNames(DefaultResources())
 	p := pod("plain", "n1", container("main"))
 	p.Labels = map[string]string{"a": "b"}
 	p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "SECRET", Value: "x"}}
-	kept, err := m.pod(p)
+	kept, err := m.storePod(p)
 	require.NoError(t, err)
 	assert.Equal(t, &storedPod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "plain", UID: "uid-plain"}, node: "n1",
 	}, kept)
-	again, err := m.pod(kept)
+	again, err := m.storePod(kept)
 	require.NoError(t, err)
 	assert.Same(t, kept, again)
 }
@@ -258,9 +235,9 @@ func BenchmarkSnapshot(b *testing.B) {
 	client := fake.NewClientset()
 	v, err := New(client, DefaultResources())
 	require.NoError(b, err)
-	m := &matcher{patterns: DefaultResources(), known: map[string]bool{}}
+	m := resourceNames(DefaultResources())
 	for n := range 1000 {
-		stored, _ := m.node(node(fmt.Sprint("n", n), list(nvidia, 8), list(nvidia, 8)))
+		stored, _ := m.storeNode(node(fmt.Sprint("n", n), list(nvidia, 8), list(nvidia, 8)))
 		require.NoError(b, v.nodes.GetStore().Add(stored))
 	}
 	for n := range 50000 {
@@ -268,7 +245,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		if n < 8000 {
 			p = pod(fmt.Sprint("p", n), fmt.Sprint("n", n%1000), container("main", nvidia, 1))
 		}
-		stored, _ := m.pod(p)
+		stored, _ := m.storePod(p)
 		require.NoError(b, v.pods.GetStore().Add(stored))
 	}
 	b.ReportAllocs()

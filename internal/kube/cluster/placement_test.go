@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 )
@@ -148,11 +147,11 @@ func TestPending(t *testing.T) {
 }
 
 func TestTaints(t *testing.T) {
-	node := &storedNode{
-		ObjectMeta: metav1.ObjectMeta{Name: "n"},
-		taints: keeping(&corev1.NodeSpec{Taints: []corev1.Taint{
+	node := &site{
+		name: "n",
+		taints: repellingTaints(&corev1.NodeSpec{Taints: []corev1.Taint{
 			{Key: "a", Value: "5", Effect: corev1.TaintEffectNoSchedule},
-			{Key: "b", Effect: corev1.TaintEffectPreferNoSchedule}, // keeps nobody away
+			{Key: "b", Effect: corev1.TaintEffectPreferNoSchedule}, // repels nobody
 		}}),
 	}
 	for name, c := range map[string]struct {
@@ -173,18 +172,18 @@ func TestTaints(t *testing.T) {
 	}
 }
 
-// BenchmarkPending is of the worst: a thousand nodes, all full, and a thousand pods that none of them would take.
+// BenchmarkPending has the worst case: a thousand full nodes and a thousand pods that fit none of them.
 func BenchmarkPending(b *testing.B) {
 	v, err := New(fake.NewClientset(), DefaultResources())
 	require.NoError(b, err)
-	m := &matcher{patterns: DefaultResources(), known: map[string]bool{}}
+	m := resourceNames(DefaultResources())
 	for i := range 1000 {
-		stored, _ := m.node(with(node(fmt.Sprint("n", i), list(nvidia, 0), list(nvidia, 8)), []string{"model", "a100"}, nvidia))
+		stored, _ := m.storeNode(with(node(fmt.Sprint("n", i), list(nvidia, 0), list(nvidia, 8)), []string{"model", "a100"}, nvidia))
 		require.NoError(b, v.nodes.GetStore().Add(stored))
-		taken, _ := m.pod(pod(fmt.Sprint("taken", i), fmt.Sprint("n", i), container("main", nvidia, 8)))
+		taken, _ := m.storePod(pod(fmt.Sprint("taken", i), fmt.Sprint("n", i), container("main", nvidia, 8)))
 		require.NoError(b, v.pods.GetStore().Add(taken))
 		waits := tolerating(unschedulable(pod(fmt.Sprint("waits", i), "", container("main", nvidia, 8)), "1 Insufficient nvidia.com/gpu"), nvidia)
-		stored, _ = m.pod(selecting(waits, "model", "h100"))
+		stored, _ = m.storePod(selecting(waits, "model", "h100"))
 		require.NoError(b, v.pods.GetStore().Add(stored))
 	}
 	b.ReportAllocs()
@@ -193,9 +192,9 @@ func BenchmarkPending(b *testing.B) {
 	}
 }
 
-// Each of the operators that the API has, and each part of a taint that a toleration may name.
+// All operators of the API, and all parts of a taint that a toleration may name.
 func TestFits(t *testing.T) {
-	n := &storedNode{labels: map[string]string{"gpus": "8", "model": "h100"}}
+	n := &site{labels: map[string]string{"gpus": "8", "model": "h100"}}
 	for _, c := range []struct {
 		key      string
 		operator corev1.NodeSelectorOperator
@@ -219,7 +218,7 @@ func TestFits(t *testing.T) {
 		assert.Equal(t, c.want, n.meets(term), "%s %s %v", c.key, c.operator, c.values)
 	}
 
-	n.taints = keeping(&corev1.NodeSpec{Taints: []corev1.Taint{
+	n.taints = repellingTaints(&corev1.NodeSpec{Taints: []corev1.Taint{
 		{Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoExecute}, {Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule},
 	}})
 	for _, c := range []struct {
