@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command runs the vendors' tools: a fixed name from fixed places, fixed arguments, bounded time and output.
+// Package command runs the vendors' tools: a fixed name in fixed places, fixed arguments, bounded time and bounded output.
 package command
 
 import (
@@ -10,18 +10,18 @@ import (
 	"errors"
 )
 
-// Tool is a known tool; there is no way to run another.
+// Tool is a known tool. There is no way to run another program.
 type Tool string
 
-// The tools, by the name of their executable.
+// The tools, by the names of their executables.
 const (
 	NvidiaSMI Tool = "nvidia-smi"
 	ROCmSMI   Tool = "rocm-smi"
 	AMDSMI    Tool = "amd-smi"
 )
 
-// Environment returns what a tool is to find in its environment wherever it runs: English and a point in numbers; and for
-// nvidia-smi all GPUs in pmon, which else stops at the first 4 or 16 of them, by version.
+// Environment returns the environment variables of a tool wherever it runs: English, and a point in numbers. For nvidia-smi it
+// makes pmon list all GPUs; by default pmon stops at the first 4 or 16 of them, depending on the version.
 func (t Tool) Environment() []string {
 	if t == NvidiaSMI {
 		return []string{"LC_ALL=C", "NVSMI_SHOW_ALL_DEVICES=1"}
@@ -29,44 +29,44 @@ func (t Tool) Environment() []string {
 	return []string{"LC_ALL=C"}
 }
 
-// Why a tool gave no result. Every Runner wraps one of them where it applies; another error means that the place where the
-// tool runs could not be reached, which says nothing of the tool.
+// The reasons why there is no result of a tool. Every Runner wraps one of them where it applies. Any other error means that the
+// machine on which the tool runs could not be reached, which says nothing about the tool.
 var (
-	// ErrNotFound: there is no such tool, or it is not one that can be started.
+	// ErrNotFound is returned where the tool is missing or cannot be started.
 	ErrNotFound = errors.New("tool not found")
-	// ErrTimeout: the tool ran, but did not end in time.
+	// ErrTimeout is returned where the tool did not end in time.
 	ErrTimeout = errors.New("tool did not end in time")
-	// ErrBusy: an earlier call has not ended, so that no other was started.
+	// ErrBusy is returned where an earlier call has not ended. No other is started beside it.
 	ErrBusy = errors.New("tool still running")
 )
 
-// Command is one call of a tool. Arguments are constants of this project or numbers that were checked to be in range,
-// never text from a configuration or from a tool's output.
+// Command is one call of a tool. Arguments are constants of this project or numbers whose range was checked. They are never text
+// from a configuration or from the output of a tool.
 type Command struct {
 	Tool Tool
 	Args []string
 }
 
-// Result is what a finished tool left.
+// Result is what a tool that ended has printed.
 type Result struct {
 	Stdout   []byte
 	Stderr   []byte
-	ExitCode int // -1 where a signal ended the tool
-	// Truncated tells that the tool wrote more than the bound; Stdout then holds the beginning.
+	ExitCode int // -1 where a signal terminated the tool
+	// Truncated is true where the tool printed more than the limit. Stdout then has the beginning.
 	Truncated bool
 }
 
-// Lines returns the lines that a tool has printed, and whether they are all. All of the tools end every line, but what they print
-// is kept back until it fills a block, of which a tool that crashes leaves the last one behind: what it has printed then ends in
-// the middle of a line, that may be a shorter number than was meant. Such a line is left out.
+// Lines returns the complete lines that a tool has printed, and whether they are all of its output. All the tools end every
+// line. Their output is buffered in blocks, and a tool that crashes does not print the last one: the output then ends in the
+// middle of a line, where a number may be shorter than it was meant to be. Such a line is omitted.
 func (r *Result) Lines() (lines []byte, whole bool) {
 	end := bytes.LastIndexByte(r.Stdout, '\n') + 1
 	return r.Stdout[:end], end == len(r.Stdout) && r.ExitCode >= 0 && !r.Truncated
 }
 
-// Runner runs commands somewhere: on this machine, or in a driver pod. Run runs them one after the other and returns one
-// result for each, in order. A tool that ends with an exit code is no error, its Result tells; an error means that a tool
-// could not be run or did not end in time, and the results before it are returned. Results are valid until the next Run.
+// Runner runs commands on a machine: on this one, or in a driver pod. Run runs them one after the other and returns a result for
+// each, in order. An exit code is no error, as the Result has it. An error means that a tool could not be run or did not end in
+// time; the results before it are returned. Results are valid until the next Run.
 type Runner interface {
 	Run(ctx context.Context, commands ...Command) ([]Result, error)
 }

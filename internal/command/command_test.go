@@ -33,8 +33,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// AMD's tools print numbers, too.
-func TestEveryToolSpeaksEnglish(t *testing.T) {
+// AMD's tools print numbers as well.
+func TestEnvironmentOfEveryTool(t *testing.T) {
 	for _, tool := range []Tool{NvidiaSMI, ROCmSMI, AMDSMI} {
 		assert.Contains(t, tool.Environment(), "LC_ALL=C", tool)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The bounds of one call, unless an option says otherwise.
+// The bounds of one call, unless an option sets others.
 const (
 	defaultStdoutLimit = 64 << 20
 	defaultStderrLimit = 64 << 10
@@ -20,15 +20,15 @@ const (
 	maxGrace           = 500 * time.Millisecond
 )
 
-// Local runs one tool on this machine. The executable has the tool's name and lies in one of the fixed places, or at the
-// absolute path that was configured. It runs in a process group of its own, which is killed as a whole at the deadline,
-// with a fixed environment and no input.
+// Local is a Runner of one tool on this machine. The executable has the tool's name and is in one of the fixed places, or at the
+// configured absolute path. It runs in a process group of its own, which is killed as a whole at the deadline, with a fixed
+// environment and no input.
 //
-// At most one process exists at a time. A process that a kill does not end, because it hangs in the kernel, keeps the
-// Local busy: Run returns ErrBusy at once until the kernel lets go of it.
+// At most one process exists at a time. While a process hangs in the kernel, where no kill ends it, Run returns ErrBusy
+// immediately.
 type Local struct {
 	tool        Tool
-	path        string // configured; empty: look in places
+	path        string // configured; empty where the tool is searched in places
 	places      []place
 	env         []string
 	stdoutLimit int
@@ -36,49 +36,25 @@ type Local struct {
 	now         func() time.Time
 	start       func(ctx context.Context, s spec) (process, error)
 
-	outputs []*output // kept between runs, one for each command of a batch
-
 	mu    sync.Mutex
-	since time.Time // when the process that is running was started; zero when there is none
+	since time.Time // when the running process was started; zero where there is none
 }
 
-// place is a directory in which a tool may lie, and where the libraries are that it needs when it lies there.
-type place struct {
-	dir       string
-	libraries string // LD_LIBRARY_PATH; empty: the system's own
-}
-
-// spec is what a process is started with.
-type spec struct {
-	path   string
-	args   []string
-	env    []string
-	output *output
-}
-
-// process is a started tool. Wait returns when it is gone and its output complete; exitCode is valid after that.
-type process interface {
-	wait() error
-	exitCode() int
-	pid() int
-}
-
-// LocalOption changes a bound or the surroundings of a Local.
+// LocalOption changes a bound or the environment of a Local.
 type LocalOption func(*Local)
 
-// WithOutputLimits bounds what is kept of a tool's output, in bytes. Defaults: 64 MiB and 64 KiB.
+// WithOutputLimits bounds what is kept of a tool's output, in bytes. The defaults are 64 MiB and 64 KiB.
 func WithOutputLimits(stdout, stderr int) LocalOption {
 	return func(l *Local) { l.stdoutLimit, l.stderrLimit = stdout, stderr }
 }
 
-// WithEnvironment adds NAME=value pairs to the fixed environment; a simulated driver library is put before a real tool in
-// this way.
+// WithEnvironment adds NAME=value pairs to the fixed environment, such as the path of a simulated driver library.
 func WithEnvironment(pairs ...string) LocalOption {
 	return func(l *Local) { l.env = append(l.env, pairs...) }
 }
 
-// NewLocal returns a Runner for the tool on this machine. An empty path looks in the fixed places, anew at every Run, as
-// drivers come and go. Any other must satisfy ValidatePath.
+// NewLocal returns a Runner of the tool on this machine. With an empty path every Run searches the fixed places, as drivers come
+// and go. Any other path must satisfy ValidatePath.
 func NewLocal(tool Tool, path string, options ...LocalOption) (*Local, error) {
 	if err := ValidatePath(tool, path); err != nil {
 		return nil, err
@@ -101,17 +77,17 @@ func NewLocal(tool Tool, path string, options ...LocalOption) (*Local, error) {
 
 var _ Runner = (*Local)(nil)
 
-// Run implements Runner. It returns before the context's deadline, also where the process cannot be killed.
+// Run implements Runner. It returns before the context's deadline, even where the process cannot be killed.
 func (l *Local) Run(ctx context.Context, commands ...Command) ([]Result, error) {
 	if since, ok := l.acquire(); !ok {
-		return nil, fmt.Errorf("%s: %w since %s; a process that no kill ends hangs in the driver: see the kernel's log",
+		return nil, fmt.Errorf("%s: %w since %s; a process that no kill ends hangs in the driver: see the kernel log",
 			l.tool, ErrBusy, since.Format(time.RFC3339))
 	}
-	results := make([]Result, 0, len(commands))
-	for i, c := range commands {
-		result, stuck, err := l.run(ctx, i, c)
+	var results []Result
+	for _, c := range commands {
+		result, stuck, err := l.run(ctx, c)
 		if stuck {
-			return results, err // what waits for the process releases it
+			return results, err // the goroutine that waits for the process releases the Local
 		}
 		if err != nil {
 			l.release()
@@ -123,32 +99,32 @@ func (l *Local) Run(ctx context.Context, commands ...Command) ([]Result, error) 
 	return results, nil
 }
 
-// run runs one command. Where stuck is true the process is still there, and its end releases the Local.
-func (l *Local) run(ctx context.Context, i int, c Command) (result Result, stuck bool, err error) {
+// run runs one command. Where stuck is true the process still exists, and the Local is released when it ends.
+func (l *Local) run(ctx context.Context, c Command) (result Result, stuck bool, err error) {
 	if c.Tool != l.tool {
 		return Result{}, false, fmt.Errorf("%s: asked to run %q", l.tool, c.Tool)
 	}
 	if err = ctx.Err(); err != nil {
-		return Result{}, false, l.ended(err, "not started")
+		return Result{}, false, l.aborted(err, "not started")
 	}
-	path, libraries, err := l.find()
+	path, libraries, err := find(l.tool, l.path, l.places)
 	if err != nil {
 		return Result{}, false, err
 	}
 	env := l.env
 	if libraries != "" {
-		env = append([]string{"LD_LIBRARY_PATH=" + libraries}, env...) // an option's value, coming later, wins
+		env = append([]string{"LD_LIBRARY_PATH=" + libraries}, env...) // the value of an option comes later and wins
 	}
 
 	limited, grace, stop := limit(ctx)
 	defer stop()
 	bounded, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
-	out := l.output(i, func() { cancel(errOutputLimit) })
+	out := newOutput(l.stdoutLimit, l.stderrLimit, func() { cancel(errOutputLimit) })
 
 	p, err := l.start(bounded, spec{path: path, args: c.Args, env: env, output: out})
 	if err != nil {
-		return Result{}, false, notStarted(path, err)
+		return Result{}, false, startError(path, err)
 	}
 	gone := make(chan error)
 	abandoned := make(chan struct{})
@@ -168,10 +144,9 @@ func (l *Local) run(ctx context.Context, i int, c Command) (result Result, stuck
 		select {
 		case err = <-gone:
 		case <-timer.C:
-			l.outputs = nil // the process may still write there
 			close(abandoned)
-			return Result{}, true, l.ended(context.Cause(bounded),
-				fmt.Sprintf("process %d was killed and is still there, hanging in the driver: see the kernel's log", p.pid()))
+			return Result{}, true, l.aborted(context.Cause(bounded),
+				fmt.Sprintf("process %d was killed and still exists, hanging in the driver: see the kernel log", p.pid()))
 		}
 	}
 
@@ -180,42 +155,16 @@ func (l *Local) run(ctx context.Context, i int, c Command) (result Result, stuck
 	case cause == nil || err == nil, errors.Is(cause, errOutputLimit):
 		return out.result(p.exitCode()), false, nil
 	default:
-		return Result{}, false, l.ended(cause, "killed; a GPU or the driver may hang: see the kernel's log")
+		return Result{}, false, l.aborted(cause, "killed; a GPU or the driver may hang: see the kernel log")
 	}
 }
 
-// shortages are why a process is not started that says nothing of the tool, and less of a GPU.
-var shortages = [...]error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM}
-
-// notStarted words why a process was not started.
-func notStarted(path string, err error) error {
-	for _, short := range shortages {
-		if errors.Is(err, short) {
-			return fmt.Errorf("%s: start: %w; the collector may open no further file, or start no further process: raise the limit "+
-				"(LimitNOFILE= and TasksMax= of a systemd unit, the container's pids), or find out what holds so many", path, err)
-		}
-	}
-	return fmt.Errorf("%w: %s: start: %w", ErrNotFound, path, err)
-}
-
-// ended words why a command gave no result.
-func (l *Local) ended(cause error, what string) error {
+// aborted returns the error of a command that has no result because of the context.
+func (l *Local) aborted(cause error, what string) error {
 	if errors.Is(cause, context.Canceled) {
 		return fmt.Errorf("%s: %s: %w", l.tool, what, cause)
 	}
 	return fmt.Errorf("%s: %w: %s", l.tool, ErrTimeout, what)
-}
-
-// limit sets the end of a process so far before the context's that it can be killed and waited for in between.
-func limit(ctx context.Context) (limited context.Context, grace time.Duration, stop context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		limited, stop = context.WithTimeout(ctx, defaultTimeout)
-		return limited, maxGrace, stop
-	}
-	grace = min(maxGrace, max(0, time.Until(deadline)/8))
-	limited, stop = context.WithDeadline(ctx, deadline.Add(-grace))
-	return limited, grace, stop
 }
 
 func (l *Local) acquire() (since time.Time, ok bool) {
@@ -232,4 +181,30 @@ func (l *Local) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.since = time.Time{}
+}
+
+// shortages are reasons why a process is not started that say nothing about the tool.
+var shortages = [...]error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM}
+
+// startError returns the error of a process that was not started.
+func startError(path string, err error) error {
+	for _, short := range shortages {
+		if errors.Is(err, short) {
+			return fmt.Errorf("%s: start: %w; the collector may not open another file or start another process: raise the limit "+
+				"(LimitNOFILE= and TasksMax= of a systemd unit, the pids limit of a container), or find out what uses so many", path, err)
+		}
+	}
+	return fmt.Errorf("%w: %s: start: %w", ErrNotFound, path, err)
+}
+
+// limit sets the end of a process before the context's deadline, so that there is time to kill it and wait for it.
+func limit(ctx context.Context) (limited context.Context, grace time.Duration, stop context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		limited, stop = context.WithTimeout(ctx, defaultTimeout)
+		return limited, maxGrace, stop
+	}
+	grace = min(maxGrace, max(0, time.Until(deadline)/8))
+	limited, stop = context.WithDeadline(ctx, deadline.Add(-grace))
+	return limited, grace, stop
 }

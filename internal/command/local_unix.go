@@ -18,14 +18,14 @@ func sameName(a, b string) bool { return a == b }
 
 func mayExecute(mode fs.FileMode) bool { return mode.Perm()&0o111 != 0 }
 
-// environment is what every tool gets besides: the system's own programs.
+// environment returns the variables that every tool gets in addition: where the system's programs are.
 func environment() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 }
 
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup kills a process and all of its descendants that have not left its group.
+// killGroup kills a process and all its descendants that have not left its group.
 func killGroup(p *os.Process) error {
 	err := syscall.Kill(-p.Pid, syscall.SIGKILL)
 	if errors.Is(err, syscall.ESRCH) {

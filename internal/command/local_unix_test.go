@@ -31,7 +31,7 @@ func script(t *testing.T, text string, options ...LocalOption) *Local {
 
 func TestLocalRunsABatchInOrder(t *testing.T) {
 	l := script(t, `echo "out $*"; echo "err $1" >&2; exit "$2"`)
-	for range 2 { // the second run uses the buffers of the first
+	for range 2 {
 		results, err := l.Run(t.Context(),
 			Command{Tool: NvidiaSMI, Args: []string{"a b", "0"}}, Command{Tool: NvidiaSMI, Args: []string{"c", "9"}})
 		require.NoError(t, err, "an exit code is no error")
@@ -69,7 +69,7 @@ func TestLocalLibrariesBesideTheTool(t *testing.T) {
 
 func TestLocalHangIsKilledAsAGroup(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
-	// A child and a child of a child, which hold the output open as well.
+	// A child and its child keep the output open as well.
 	l := script(t, `echo $$ >`+pids+`
 sh -c 'echo $$ >>`+pids+`; sleep 300 & echo $! >>`+pids+`; wait' &
 while [ "$(wc -l <`+pids+`)" -lt 3 ]; do :; done
@@ -89,13 +89,13 @@ wait`)
 	for _, line := range lines {
 		pid, err := strconv.Atoi(line)
 		require.NoError(t, err)
-		assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 5*time.Millisecond, "process %d lives on", pid)
+		assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 5*time.Millisecond, "process %d still runs", pid)
 	}
 	_, err = l.Run(t.Context(), Command{Tool: AMDSMI})
-	require.NotErrorIs(t, err, ErrBusy, "a process that could be killed leaves it free")
+	require.NotErrorIs(t, err, ErrBusy, "busy although the process was killed")
 }
 
-// gone tells whether a process is no more, or is dead and only waits for whoever adopted it to notice.
+// gone reports whether a process has ended. It may be a zombie until its new parent waits for it.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true
@@ -154,7 +154,7 @@ func TestLocalDescendantThatKeepsTheOutputOpen(t *testing.T) {
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	require.NoError(t, err)
-	assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 5*time.Millisecond, "what the tool left behind lives on")
+	assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 5*time.Millisecond, "a descendant of the tool still runs")
 }
 
 func TestLocalSignalledTool(t *testing.T) {

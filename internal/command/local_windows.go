@@ -17,12 +17,14 @@ func sameName(a, b string) bool { return strings.EqualFold(a, b) }
 
 func mayExecute(fs.FileMode) bool { return true }
 
-// environment is what every tool gets besides: without SystemRoot Windows programs cannot load the system's libraries.
+// environment returns the variables that every tool gets in addition. Without SystemRoot, Windows programs cannot load the
+// system's libraries.
 func environment() []string {
 	return []string{"SystemRoot=" + systemRoot(), "PATH=" + filepath.Join(systemRoot(), "System32")}
 }
 
-// places of nvidia-smi: System32 since driver 445, the NVSMI folder before. The other tools do not exist for Windows.
+// places returns the places of nvidia-smi: System32 since driver 445, the NVSMI folder before. The other tools do not exist for
+// Windows.
 func places(tool Tool) []place {
 	if tool != NvidiaSMI {
 		return nil
@@ -44,5 +46,5 @@ func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{HideWindow: true, CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// killGroup kills the process. Windows has no call that kills a process group; the tools start no others there.
+// killGroup kills the process. Windows has no call that kills a process group. The tools start no other process there.
 func killGroup(p *os.Process) error { return p.Kill() }

@@ -12,8 +12,14 @@ import (
 	"strings"
 )
 
-// ValidatePath checks a configured path of a tool: empty, or absolute and ending with the tool's own name, so that a
-// configuration cannot make the Collector run something else.
+// place is a directory in which a tool may be, and where its libraries are if it is there.
+type place struct {
+	dir       string
+	libraries string // LD_LIBRARY_PATH; empty where the loader knows them
+}
+
+// ValidatePath checks the configured path of a tool. It must be empty, or absolute and end with the tool's own name, so that a
+// configuration cannot make the Collector run another program.
 func ValidatePath(tool Tool, path string) error {
 	switch {
 	case path == "":
@@ -26,19 +32,19 @@ func ValidatePath(tool Tool, path string) error {
 	return nil
 }
 
-// find returns the tool's executable and the libraries it needs.
-func (l *Local) find() (path, libraries string, err error) {
-	if l.path != "" {
-		if err = runnable(l.path); err != nil {
+// find returns the tool's executable and the path of its libraries. An empty configured path searches the places.
+func find(tool Tool, configured string, places []place) (path, libraries string, err error) {
+	if configured != "" {
+		if err = checkExecutable(configured); err != nil {
 			return "", "", fmt.Errorf("%w: %w; install the driver's tools, or correct the configured path", ErrNotFound, err)
 		}
-		return l.path, "", nil
+		return configured, "", nil
 	}
 	var unusable error
-	dirs := make([]string, 0, len(l.places))
-	for _, p := range l.places {
-		path = filepath.Join(p.dir, executable(l.tool))
-		err = runnable(path)
+	var dirs []string
+	for _, p := range places {
+		path = filepath.Join(p.dir, executable(tool))
+		err = checkExecutable(path)
 		if err == nil {
 			return path, p.libraries, nil
 		}
@@ -51,14 +57,14 @@ func (l *Local) find() (path, libraries string, err error) {
 		return "", "", fmt.Errorf("%w: %w", ErrNotFound, unusable)
 	}
 	if len(dirs) == 0 {
-		return "", "", fmt.Errorf("%w: %s does not exist for this operating system; set path", ErrNotFound, l.tool)
+		return "", "", fmt.Errorf("%w: %s does not exist for this operating system; set path", ErrNotFound, tool)
 	}
 	return "", "", fmt.Errorf("%w: no %s in %s; install the driver's tools, or set path",
-		ErrNotFound, executable(l.tool), strings.Join(dirs, ", "))
+		ErrNotFound, executable(tool), strings.Join(dirs, ", "))
 }
 
-// runnable tells why a file cannot be executed.
-func runnable(path string) error {
+// checkExecutable returns an error where a file cannot be executed.
+func checkExecutable(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ownExecutable puts an executable file with the tool's name into a folder of its own.
+// ownExecutable creates an executable file with the tool's name in a folder of its own and returns its path.
 func ownExecutable(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), executable(NvidiaSMI))
@@ -55,29 +55,29 @@ func TestFind(t *testing.T) {
 	require.NoError(t, err)
 	l.places = []place{{dir: first}, {dir: second, libraries: "/driver/lib64"}}
 
-	_, _, err = l.find()
+	_, _, err = find(l.tool, l.path, l.places)
 	require.ErrorIs(t, err, ErrNotFound)
 	require.ErrorContains(t, err, first+", "+second, "the error names the places")
 
 	path := filepath.Join(second, executable(NvidiaSMI))
 	require.NoError(t, os.WriteFile(path, nil, 0o700))
-	found, libraries, err := l.find()
+	found, libraries, err := find(l.tool, l.path, l.places)
 	require.NoError(t, err, "a tool that was installed later is found")
 	assert.Equal(t, path, found)
 	assert.Equal(t, "/driver/lib64", libraries)
 
 	require.NoError(t, os.Mkdir(filepath.Join(first, executable(NvidiaSMI)), 0o700))
-	found, _, err = l.find()
+	found, _, err = find(l.tool, l.path, l.places)
 	require.NoError(t, err)
-	assert.Equal(t, path, found, "a folder of the tool's name is passed over")
+	assert.Equal(t, path, found, "a folder with the tool's name is skipped")
 
 	require.NoError(t, os.Remove(path))
-	_, _, err = l.find()
+	_, _, err = find(l.tool, l.path, l.places)
 	require.ErrorIs(t, err, ErrNotFound)
 	require.ErrorContains(t, err, "is not a regular file")
 
 	l.places = nil
-	_, _, err = l.find()
+	_, _, err = find(l.tool, l.path, l.places)
 	require.ErrorIs(t, err, ErrNotFound)
 	require.ErrorContains(t, err, "set path")
 }
@@ -88,7 +88,7 @@ func TestFindConfiguredPathOnly(t *testing.T) {
 	l, err := NewLocal(NvidiaSMI, path)
 	require.NoError(t, err)
 	l.places = []place{{dir: filepath.Dir(ownExecutable(t))}}
-	_, _, err = l.find()
+	_, _, err = find(l.tool, l.path, l.places)
 	require.ErrorIs(t, err, ErrNotFound)
 	require.ErrorContains(t, err, path)
 }

@@ -3,8 +3,8 @@
 
 package command
 
-// places of the tools: a distribution's packages and the vendors' installers, then what node images and driver containers
-// mount. There the libraries lie beside the tool and the loader does not know of them.
+// places returns the places of a tool: those of distributions' packages and the vendors' installers, then those that node images
+// and driver containers mount, where the loader does not know the libraries beside the tool.
 func places(tool Tool) []place {
 	system := []place{{dir: "/usr/bin"}, {dir: "/usr/local/bin"}, {dir: "/bin"}, {dir: "/usr/sbin"}}
 	if tool == NvidiaSMI {

@@ -5,5 +5,5 @@
 
 package command
 
-// places: no vendor ships its tools for this operating system; a configured path is still honoured.
+// places returns none: no vendor ships its tools for this operating system. A configured path works all the same.
 func places(Tool) []place { return nil }

@@ -9,6 +9,21 @@ import (
 	"os/exec"
 )
 
+// spec is what a process is started with.
+type spec struct {
+	path   string
+	args   []string
+	env    []string
+	output *output
+}
+
+// process is a started tool. wait returns when the process has ended and its output is complete. exitCode is valid after that.
+type process interface {
+	wait() error
+	exitCode() int
+	pid() int
+}
+
 // startProcess starts a process in a group of its own, which is killed when the context ends.
 func startProcess(ctx context.Context, s spec) (process, error) {
 	cmd := exec.CommandContext(ctx, s.path, s.args...) //nolint:gosec // a fixed name from fixed places, constant arguments
@@ -17,7 +32,7 @@ func startProcess(ctx context.Context, s spec) (process, error) {
 	cmd.Stderr = &s.output.stderr
 	cmd.SysProcAttr = ownGroup()
 	cmd.Cancel = func() error { return killGroup(cmd.Process) }
-	cmd.WaitDelay = maxGrace // for a descendant that keeps the output open
+	cmd.WaitDelay = maxGrace // a descendant may keep the output open
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -26,9 +41,9 @@ func startProcess(ctx context.Context, s spec) (process, error) {
 
 type osProcess struct{ cmd *exec.Cmd }
 
-// wait returns an error only where the context or a signal ended the process. What the tool left behind is killed: it may
-// hold the output open, and would pile up. Its group's number is free for others from now on, yet the kernel gives numbers
-// out in a circle, so that no other process can have it at once.
+// wait returns an error only where the context or a signal ended the process. It kills what the tool left behind, which may keep
+// the output open and would accumulate. The number of the group is free by then, but the kernel assigns numbers in a circle, so
+// no other process can have it so soon.
 func (p osProcess) wait() error {
 	err := p.cmd.Wait()
 	_ = killGroup(p.cmd.Process)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A tool that is there and cannot be started because the collector may open no further file, or start no further process, is
-// not missing: its GPUs are not lost for that.
+// A tool that cannot be started because the collector may not open another file or start another process is not missing, and its
+// GPUs are not lost.
 func TestShortageIsNoMissingTool(t *testing.T) {
 	path := filepath.Join(t.TempDir(), executable(NvidiaSMI))
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700))
