@@ -9,8 +9,10 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/inventory"
 	"github.com/otelgpu/gpureceiver/internal/nvml/device"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
@@ -34,13 +36,29 @@ func (g *knownGPU) index() int {
 	return n
 }
 
-// knownGPUs is every GPU that was seen.
+// devices are the GPU and its instances without values.
+func (g *knownGPU) devices() []gpu.Device {
+	devices := []gpu.Device{g.Identity().Device()}
+	for _, instance := range g.Instances() {
+		devices = append(devices, instance.Device())
+	}
+	for i := range devices {
+		devices[i].Epoch = g.epoch
+	}
+	return devices
+}
+
+// knownGPUs is every GPU that was seen: for the goroutines that find them by UUID while they are read, and, once it is known what they are,
+// in the inventory.
 type knownGPUs struct {
 	cfg device.Config
 
-	mu     sync.Mutex
-	all    []*knownGPU
-	epochs uint64 // the last one. None is used twice: a GPU that is forgotten and comes back does not continue.
+	mu  sync.Mutex
+	all []*knownGPU
+
+	// These belong to the source.
+	inventory inventory.Inventory[*knownGPU]
+	epochs    uint64 // the last one. None is used twice: a GPU that is forgotten and comes back does not continue.
 }
 
 // take returns the GPU of a UUID for a handle; nil where another handle of the session has it, for a GPU is read by one goroutine at a time.
@@ -71,16 +89,16 @@ func (k *knownGPUs) letGo(g *knownGPU) {
 	g.handle = nil
 }
 
-// identified returns the GPUs of which it is known what they are, in the order of their indexes.
-func (k *knownGPUs) identified() []*knownGPU {
+// snapshot returns all GPUs.
+func (k *knownGPUs) snapshot() []*knownGPU {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var all []*knownGPU
-	for _, g := range k.all {
-		if g.Identity() != nil {
-			all = append(all, g)
-		}
-	}
+	return slices.Clone(k.all)
+}
+
+// identified returns the GPUs of which it is known what they are, in the order of their indexes.
+func (k *knownGPUs) identified() []*knownGPU {
+	all := slices.DeleteFunc(k.snapshot(), func(g *knownGPU) bool { return g.Identity() == nil })
 	slices.SortStableFunc(all, func(a, b *knownGPU) int { return cmp.Compare(a.index(), b.index()) })
 	return all
 }
@@ -100,36 +118,41 @@ func (k *knownGPUs) newEpoch(g *knownGPU) {
 	}
 }
 
-// forgetReplaced forgets the GPUs in whose place another one was read, because they were exchanged while the machine runs or got another UUID
-// from whoever lends them, and those of which it is not known what they are. All others that are not read stay: they are missing.
-func (k *knownGPUs) forgetReplaced(outcomes []outcome, forget func(*knownGPU)) {
+// record brings the inventory up to date with what became of the handles in a read. It returns the GPUs that it forgets: those in whose place
+// another one was found, because they were exchanged while the machine runs or got another UUID from whoever lends them, and those of which
+// it is not known what they are. All others that are not read stay: they are missing.
+func (k *knownGPUs) record(now time.Time, outcomes []outcome) (forgotten []*knownGPU) {
+	k.inventory.Begin(now)
+	for _, g := range k.identified() {
+		devices := g.devices()
+		if known := k.inventory.Find(g.UUID(), ""); known != nil && !k.inUse(g, outcomes) {
+			known.Devices = devices
+		} else if known, err := k.inventory.Record(devices); err == nil { // UUIDs differ
+			known.State = g
+		}
+	}
+	_, replaced := k.inventory.End()
+	for _, known := range replaced {
+		forgotten = append(forgotten, known.State)
+	}
+	for _, g := range k.snapshot() {
+		if g.Identity() == nil && !k.inUse(g, outcomes) {
+			forgotten = append(forgotten, g)
+		}
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.all = slices.DeleteFunc(k.all, func(g *knownGPU) bool {
-		replaced := g.replaced(outcomes)
-		if replaced {
-			forget(g)
-		}
-		return replaced
-	})
+	k.all = slices.DeleteFunc(k.all, func(g *knownGPU) bool { return slices.Contains(forgotten, g) })
+	return forgotten
 }
 
-// replaced reports whether another GPU was read at the address of one that no handle has, or it is not known what it is.
-func (g *knownGPU) replaced(outcomes []outcome) bool {
-	identity := g.Identity()
-	if identity != nil && identity.Info.PCIAddress == "" {
-		return false
-	}
-	replaced := identity == nil
-	for i := range outcomes {
-		o := &outcomes[i]
-		have := o.handle.gpu.Load()
-		if have == g || o.hung && o.handle == g.handle {
-			return false // it is there, or a call on it may not have returned
-		}
-		replaced = replaced || o.result != nil && have.address() == identity.Info.PCIAddress
-	}
-	return replaced
+// inUse reports whether a handle has the GPU, or a call on it may be outstanding.
+func (k *knownGPUs) inUse(g *knownGPU, outcomes []outcome) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.ContainsFunc(outcomes, func(o outcome) bool {
+		return o.handle.gpu.Load() == g || o.hung && o.handle == g.handle
+	})
 }
 
 // renumber gives GPUs the index that NVML gives them, where that has changed and every known GPU was read. While one is missing the others keep

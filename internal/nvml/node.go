@@ -6,12 +6,14 @@
 package nvml
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/inventory"
 	"github.com/otelgpu/gpureceiver/internal/nvml/device"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
@@ -32,6 +34,9 @@ func (o *outcome) fault() (gpu.FaultType, string) {
 	return faultOf(o.code), o.code.Error()
 }
 
+// knownDevices is a known GPU in the inventory.
+type knownDevices = inventory.Known[*knownGPU]
+
 // nodeMaker makes the node of a read.
 type nodeMaker struct {
 	ctx      context.Context // of the caller of the read
@@ -46,8 +51,8 @@ type nodeMaker struct {
 	procRoot string
 	reopen   *backoff.Backoff // of sessions, because NVML does not show GPUs that the driver has
 
-	visible   int
 	addresses []string // of the known GPUs in the node
+	read      []bool   // which of them were read
 	unplaced  int      // GPUs that gave no handle and of which it is not known which they are
 	unshown   bool     // NVML does not show a GPU that the kernel's driver has
 }
@@ -59,14 +64,23 @@ func (m *nodeMaker) make(now time.Time) (closeDriver bool) {
 	m.driver.report(n, now)
 	n.Unread = m.unread()
 
-	m.gpus.forgetReplaced(m.outcomes, m.xids.forget)
+	for i := range m.outcomes {
+		if o := &m.outcomes[i]; o.result != nil {
+			m.gpus.newEpoch(o.handle.gpu.Load())
+		}
+	}
+	for _, g := range m.gpus.record(now, m.outcomes) {
+		m.xids.forget(g)
+	}
 	m.gpus.renumber(m.outcomes)
-	for _, g := range m.gpus.identified() {
-		if m.bus.foreign(g.address()) {
-			g.CountersRestarted() // whoever has it resets it
+	known := m.gpus.inventory.All()
+	slices.SortStableFunc(known, func(a, b *knownDevices) int { return cmp.Compare(a.State.index(), b.State.index()) })
+	for _, k := range known {
+		if m.bus.foreign(k.Address()) {
+			k.State.CountersRestarted() // whoever has it resets it
 			continue
 		}
-		closeDriver = m.addKnown(g) || closeDriver
+		closeDriver = m.addKnown(k) || closeDriver
 	}
 	closeDriver = m.addUnlisted() || closeDriver
 	m.countPresence()
@@ -87,30 +101,28 @@ func (m *nodeMaker) unread() bool {
 
 // addKnown adds a known GPU and its instances: as they were read, or as they were last known and why they were not read. It reports whether the
 // driver has to be closed.
-func (m *nodeMaker) addKnown(g *knownGPU) (closeDriver bool) {
-	m.addresses = append(m.addresses, g.address())
+func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
+	g := k.State
 	o := m.outcomeOf(g)
-	if o != nil && o.result != nil {
+	read := o != nil && o.result != nil
+	m.addresses = append(m.addresses, k.Address())
+	m.read = append(m.read, read)
+	if read {
 		m.addResult(g, o.result)
 		return needsReset(&o.result.Devices[0])
 	}
-
+	at := len(m.node.Devices)
 	fault, message := m.why(g, o)
-	d := m.addFailed(g.Identity(), g.epoch, fault, message)
+	k.AddTo(m.node, fault, message)
+	d := &m.node.Devices[at]
 	d.Errors = m.xids.appendErrors(nil, g)
 	// Nobody can reset what is not on the bus any more: for it the others need not do without what only an open driver reports.
 	shown := o != nil && o.handle.gpu.Load() != nil
-	closeDriver = needsReset(d) && !m.bus.lacks(g.address()) || !shown && m.dueToReopen(fault)
-	for _, instance := range g.Instances() {
-		m.addFailed(instance, g.epoch, fault, message)
-	}
-	return closeDriver
+	return needsReset(d) && !m.bus.lacks(k.Address()) || !shown && m.dueToReopen(fault)
 }
 
 func (m *nodeMaker) addResult(g *knownGPU, result *device.Result) {
 	g.last = library.OK
-	m.gpus.newEpoch(g)
-	m.visible++
 	for i := range result.Devices {
 		result.Devices[i].Epoch = g.epoch
 	}
@@ -119,16 +131,6 @@ func (m *nodeMaker) addResult(g *knownGPU, result *device.Result) {
 	m.node.Devices = append(m.node.Devices, result.Devices...)
 	m.node.Processes = append(m.node.Processes, result.Processes...)
 	m.node.Problems = append(m.node.Problems, result.Problems...)
-}
-
-// addFailed adds a device that was not read. The pointer is valid until the next device is added.
-func (m *nodeMaker) addFailed(identity *device.Identity, epoch uint64, fault gpu.FaultType, message string) *gpu.Device {
-	d := identity.Device()
-	d.Epoch = epoch
-	d.ProcessesUnread = true
-	d.AddFault(fault, message)
-	m.node.Devices = append(m.node.Devices, d)
-	return &m.node.Devices[len(m.node.Devices)-1]
 }
 
 // outcomeOf returns what became of a GPU in this read; nil: NVML does not show it. A handle that found no GPU is taken for that of the GPU
@@ -175,32 +177,15 @@ func (m *nodeMaker) countPresence() {
 	if m.driver.session == nil && !listed && len(m.addresses) == 0 {
 		return
 	}
-	missing := len(m.addresses) - m.visible + m.unplaced
-	unmanaged, nowhere := 0, m.withoutAddress()
-	for _, f := range functions {
-		switch {
-		case m.bus.foreign(f.Address):
-			unmanaged++
-		case slices.Contains(m.addresses, f.Address):
-		case nowhere > 0 && f.Driver == kernelDriver:
-			nowhere-- // it is one of those, which were counted
-		default:
-			missing++
+	var visible, absent []string
+	for i, address := range m.addresses {
+		if m.read[i] {
+			visible = append(visible, address)
+		} else {
+			absent = append(absent, address)
 		}
 	}
-	m.node.Presence[gpu.Visible] = gpu.Some(int64(m.visible))
-	m.node.Presence[gpu.Missing] = gpu.Some(int64(missing))
-	if listed {
-		m.node.Presence[gpu.Unmanaged] = gpu.Some(int64(unmanaged))
-	}
-}
-
-// withoutAddress counts the known GPUs in the node whose address is not known.
-func (m *nodeMaker) withoutAddress() (n int) {
-	for _, address := range m.addresses {
-		if address == "" {
-			n++
-		}
-	}
-	return n
+	m.node.Presence = inventory.Count(visible, absent, functions, kernelDriver)
+	missing, _ := m.node.Presence[gpu.Missing].Get()
+	m.node.Presence[gpu.Missing] = gpu.Some(missing + int64(m.unplaced))
 }

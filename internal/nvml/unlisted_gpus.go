@@ -37,7 +37,8 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 		*m.reopen = backoff.Backoff{}
 	}
 	elsewhere := m.withoutAddress() > 0
-	for i, info := range unlisted {
+	for i := range unlisted {
+		info := &unlisted[i]
 		if info.excluded || m.find(info.uuid) >= 0 {
 			continue // excluded by the administrator, or there twice
 		}
@@ -54,8 +55,11 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 			identity.Index = gpu.Some(failing[i].handle.index)
 			fault, message = failing[i].fault()
 		}
-		d := m.addFailed(identity, 0, fault, message)
-		closeDriver = closeDriver || needsReset(d) || m.dueToReopen(fault)
+		d := identity.Device()
+		d.ProcessesUnread = true
+		d.AddFault(fault, message)
+		m.node.Devices = append(m.node.Devices, d)
+		closeDriver = closeDriver || needsReset(&d) || m.dueToReopen(fault)
 	}
 	if len(failing) > len(unlisted) {
 		m.unplaced = len(failing) - len(unlisted)
@@ -150,4 +154,14 @@ func (m *nodeMaker) dueToReopen(fault gpu.FaultType) bool {
 		m.reopen.Failed(m.node.Time, reopenPolicy)
 	}
 	return due
+}
+
+// withoutAddress counts the known GPUs in the node whose address is not known.
+func (m *nodeMaker) withoutAddress() (n int) {
+	for _, address := range m.addresses {
+		if address == "" {
+			n++
+		}
+	}
+	return n
 }
