@@ -111,7 +111,7 @@ func TestClusterViewConfig(t *testing.T) {
 		"kubernetes_cluster": map[string]any{"resource_names": []any{"[x"}},
 	}})
 	require.NoError(t, conf.Unmarshal(cfg))
-	require.ErrorContains(t, cfg.Validate(), `scrapers::kubernetes_cluster::resource_names: "[x" is no name of a resource`)
+	require.ErrorContains(t, cfg.Validate(), `scrapers::kubernetes_cluster::resource_names: "[x" is not the name of a resource`)
 
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	controller, err := newClusterController(createDefaultConfig().(*Config), receivertest.NewNopSettings(metadata.Type), consumertest.NewNop(), connectCluster, &readStats{})

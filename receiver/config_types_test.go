@@ -56,7 +56,7 @@ func TestWrongKindOfValue(t *testing.T) {
 		"events: {hw.gpu.xid: {enabled: 'no'}}":                                                     `events::hw.gpu.xid::enabled: must be true or false, got "no"`,
 		"resource_attributes: {host.name: {metrics_include: [{strict: n1}, {regex: n2}]}}":          "resource_attributes::host.name::metrics_include::1::regex: there is no such setting",
 		"initial_delay: -5s":                                                                        "initial_delay: must be 0 or more, got -5s",
-		"scrapers: {kubernetes_cluster: {resource_names: 'nvidia.com/gpu, amd.com/gpu'}}":           `scrapers::kubernetes_cluster::resource_names: " amd.com/gpu" is no name of a resource`,
+		"scrapers: {kubernetes_cluster: {resource_names: 'nvidia.com/gpu, amd.com/gpu'}}":           `scrapers::kubernetes_cluster::resource_names: " amd.com/gpu" is not the name of a resource`,
 		"scrapers: {kubernetes_cluster: {kube_api_burst: 1.5, kube_api_qps: x}, nvml: {}}":          "scrapers::kubernetes_cluster::kube_api_burst: must be a whole number",
 		"max_processes: 2.5\nscrapers: {nvml: {}}\nattribution: {processes: {proc_path: /p}, x: 1}": "max_processes: must be a whole number",
 	} {
