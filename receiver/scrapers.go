@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu"
 	"github.com/otelgpu/gpureceiver/internal/amdsmi"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/rocmsmi"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
@@ -47,14 +48,14 @@ var scraperKinds = map[string]scraperKind{
 	},
 	"amd_smi": {
 		vendor:        gpu.AMD,
-		defaultConfig: func() component.Config { cfg := amdsmi.DefaultAMDConfig(); return &cfg },
+		defaultConfig: func() component.Config { cfg := amdsmi.DefaultConfig(); return &cfg },
 		newSource: func(cfg component.Config, want gpu.Group, _ time.Duration) (gpu.Source, error) {
-			c := cfg.(*amdsmi.AMDConfig)
+			c := cfg.(*amdsmi.Config)
 			runner, err := command.NewLocal(command.AMDSMI, c.Path)
 			if err != nil {
 				return nil, err
 			}
-			return amdsmi.NewAMD(c, runner, want), nil
+			return amdsmi.New(c, runner, want), nil
 		},
 	},
 	clusterKey: {defaultConfig: defaultClusterConfig}, // reads the Kubernetes API, see cluster.go
@@ -75,14 +76,14 @@ var scraperKinds = map[string]scraperKind{
 	},
 	"rocm_smi": {
 		vendor:        gpu.AMD,
-		defaultConfig: func() component.Config { cfg := amdsmi.DefaultROCmConfig(); return &cfg },
+		defaultConfig: func() component.Config { cfg := rocmsmi.DefaultConfig(); return &cfg },
 		newSource: func(cfg component.Config, want gpu.Group, _ time.Duration) (gpu.Source, error) {
-			c := cfg.(*amdsmi.ROCmConfig)
+			c := cfg.(*rocmsmi.Config)
 			runner, err := command.NewLocal(command.ROCmSMI, c.Path)
 			if err != nil {
 				return nil, err
 			}
-			return amdsmi.NewROCm(c, runner, want), nil
+			return rocmsmi.New(c, runner, want), nil
 		},
 	},
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/rocmsmi"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
@@ -25,9 +26,9 @@ func TestSoakAMDTools(t *testing.T) {
 		tool := []command.Tool{command.AMDSMI, command.ROCmSMI}[seed%2]
 		return newSoakAMD(t, seed, tool, func(n *soakAMD, want gpu.Group) gpu.Source {
 			if tool == command.ROCmSMI {
-				return amdsmi.NewROCm(new(amdsmi.ROCmConfig), n, want, amdsmi.WithClock(n.now))
+				return rocmsmi.New(new(rocmsmi.Config), n, want, rocmsmi.WithClock(n.now))
 			}
-			return amdsmi.NewAMD(new(amdsmi.AMDConfig), n, want, amdsmi.WithClock(n.now))
+			return amdsmi.New(new(amdsmi.Config), n, want, amdsmi.WithClock(n.now))
 		})
 	})
 }

@@ -4,220 +4,40 @@
 package amdsmi
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitest"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// recordings returns the files of a folder of recorded outputs, which are kept apart from the project.
-func recordings(t *testing.T, folder, pattern string) []string {
-	t.Helper()
-	root := os.Getenv("GPU_RECORDINGS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "recordings")
-	}
-	files, err := filepath.Glob(filepath.Join(root, folder, pattern))
-	require.NoError(t, err)
-	if len(files) == 0 {
-		t.Skipf("no recordings: GPU_RECORDINGS names no folder with %s/%s", folder, pattern)
-	}
-	return files
-}
-
-// quantityOf is where a line of rocm-smi is found in a device: by pattern, with the factor to SI.
-var quantityOf = []struct {
-	key    *regexp.Regexp
-	factor float64
-	value  func(d *gpu.Device) gpu.Opt[float64]
-}{
-	{regexp.MustCompile(`^GPU use \(%\)$`), 0.01, func(d *gpu.Device) gpu.Opt[float64] { return d.Utilization[gpu.TaskGeneral] }},
-	{regexp.MustCompile(`^GPU memory use \(%\)$`), 0.01, func(d *gpu.Device) gpu.Opt[float64] { return d.MemoryController }},
-	{regexp.MustCompile(`^(?i:vram) Total Memory \(B\)$`), 1, func(d *gpu.Device) gpu.Opt[float64] { return real(d.Memory.Limit) }},
-	{regexp.MustCompile(`^(?i:vram) Total Used Memory \(B\)$`), 1, func(d *gpu.Device) gpu.Opt[float64] { return real(d.Memory.Usage) }},
-	{regexp.MustCompile(`^(?i:vis_vram) Total Memory \(B\)$`), 1, func(d *gpu.Device) gpu.Opt[float64] { return real(d.Memory.VisibleLimit) }},
-	{regexp.MustCompile(`^(?i:vis_vram) Total Used Memory \(B\)$`), 1, func(d *gpu.Device) gpu.Opt[float64] { return real(d.Memory.VisibleUsage) }},
-	{regexp.MustCompile(`^(?i:gtt) Total Memory \(B\)$`), 1, func(d *gpu.Device) gpu.Opt[float64] { return real(d.Memory.SystemLimit) }},
-	{regexp.MustCompile(`^(?i:gtt) Total Used Memory \(B\)$`), 1, func(d *gpu.Device) gpu.Opt[float64] { return real(d.Memory.SystemUsage) }},
-	{regexp.MustCompile(`^Temperature \(Sensor edge\)`), 1, func(d *gpu.Device) gpu.Opt[float64] { return d.Temperature[gpu.SensorEdge] }},
-	{regexp.MustCompile(`^Temperature \(Sensor junction\)`), 1, func(d *gpu.Device) gpu.Opt[float64] { return d.Temperature[gpu.SensorHotspot] }},
-	{regexp.MustCompile(`^Temperature \(Sensor mem`), 1, func(d *gpu.Device) gpu.Opt[float64] { return d.Temperature[gpu.SensorMemory] }},
-	{regexp.MustCompile(`^Average Graphics Package Power`), 1, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Draw }},
-	{regexp.MustCompile(`^Max Graphics Package Power`), 1, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Limit[gpu.LimitMax] }},
-	{regexp.MustCompile(`^sclk clock speed`), 1e6, func(d *gpu.Device) gpu.Opt[float64] { return d.Clocks[gpu.ClockGraphics].Speed }},
-	{regexp.MustCompile(`^mclk clock speed`), 1e6, func(d *gpu.Device) gpu.Opt[float64] { return d.Clocks[gpu.ClockMemory].Speed }},
-	{regexp.MustCompile(`^(?i:fan speed) \(%\)$`), 0.01, func(d *gpu.Device) gpu.Opt[float64] {
-		if len(d.Fans) == 0 {
-			return gpu.Opt[float64]{}
-		}
-		return d.Fans[0].Ratio
-	}},
-	{regexp.MustCompile(`^PCIe Replay Count$`), 1, func(d *gpu.Device) gpu.Opt[float64] {
-		for _, e := range d.Errors {
-			if n, ok := e.Count.Get(); ok && e.Type == gpu.ErrorPCIeReplay {
-				return gpu.Some(float64(n))
-			}
-		}
-		return gpu.Opt[float64]{}
-	}},
-}
-
-// notTaken are lines with numbers that no metric of ours has.
-var notTaken = regexp.MustCompile(`^(\d+|.* firmware version|.* clock level:?|(dcefclk|fclk|socclk) clock speed:?|GPU (Memory )?OverDrive.*|` +
-	`Voltage \(mV\)|Avg\. Memory Bandwidth|\(Topology\) Numa Node|(?i:fan speed) \(level\)|Fan RPM|Serial Number|Card .*|` +
-	`(GPU|Device) (ID|Rev)|Unique ID|VBIOS version|PCI Bus|Memory Activity|\(Topology\) Numa Affinity)$`)
-
-var firstNumber = regexp.MustCompile(`-?\d+(\.\d+)?`)
-
-func real(v gpu.Opt[int64]) gpu.Opt[float64] {
-	n, ok := v.Get()
-	if !ok {
-		return gpu.Opt[float64]{}
-	}
-	return gpu.Some(float64(n))
-}
-
-// Every number that a recorded output shows is in the device, in the right unit; what shows none is absent.
-func TestROCmRecordings(t *testing.T) {
+func TestRecordings(t *testing.T) {
 	t.Parallel()
-	for _, file := range recordings(t, "rocm-smi", "*.json") {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			raw, err := os.ReadFile(file)
-			require.NoError(t, err)
-			node := read(t, testROCm(rocmTool(string(raw), "")))
-			require.Empty(t, node.Processes)
-
-			var printed map[string]map[string]string
-			require.NoError(t, json.Unmarshal(raw, &printed))
-			checked, cards := 0, 0
-			for name, card := range printed {
-				index, err := strconv.Atoi(strings.TrimPrefix(name, "card"))
-				if err != nil {
-					continue
-				}
-				cards++
-				d := byIndex(t, node, index)
-				assert.Equal(t, strings.ToLower(card["PCI Bus"]), d.Info.PCIAddress)
-				if id := card["Unique ID"]; id == "N/A" {
-					assert.Empty(t, d.ID)
-				} else {
-					id = strings.TrimPrefix(id, "0x")
-					assert.Equal(t, strings.Repeat("0", 16-len(id))+id, d.ID)
-				}
-				assert.Equal(t, card["VBIOS version"], d.Info.FirmwareVersion)
-				assert.Equal(t, printed["system"]["Driver version"], d.Info.DriverVersion)
-				for key, value := range card {
-					checked += checkLine(t, d, key, value)
-				}
-				if node, ok := d.Info.NUMANode.Get(); ok {
-					assert.Equal(t, card["(Topology) Numa Affinity"], strconv.FormatInt(node, 10))
-				}
-				if link := card["pcie clock level"]; link != "" {
-					require.Equal(t, link[2:], fmt.Sprintf("(%sGT/s x%d)", map[int64]string{3: "8.0", 4: "16.0"}[must(t, d.PCIe.Generation)], must(t, d.PCIe.Width)))
-				}
-			}
-			require.Len(t, node.Devices, cards)
-			require.GreaterOrEqual(t, checked, 14*cards)
-		})
-	}
-}
-
-// checkLine compares one printed line with the device, and tells how many numbers that were.
-func checkLine(t *testing.T, d *gpu.Device, key, value string) int {
-	t.Helper()
-	number, err := strconv.ParseFloat(firstNumber.FindString(value), 64)
-	shown := err == nil && !strings.HasPrefix(value, "N/A")
-	for _, q := range quantityOf {
-		if !q.key.MatchString(key) {
-			continue
-		}
-		got, ok := q.value(d).Get()
-		assert.Equal(t, shown, ok, "%s: %s", key, value)
-		if shown {
-			assert.InDelta(t, number*q.factor, got, 1e-9*math.Max(1, number*q.factor), key)
-			return 1
-		}
-		return 0
-	}
-	if shown {
-		assert.Regexp(t, notTaken, key, "a number that nobody takes: %s", value)
-	}
-	return 0
-}
-
-func byIndex(t *testing.T, node *gpu.Node, index int) *gpu.Device {
-	t.Helper()
-	for i := range node.Devices {
-		if n, ok := node.Devices[i].Index.Get(); ok && n == index {
-			return &node.Devices[i]
-		}
-	}
-	require.Fail(t, "no device", "%d", index)
-	return nil
-}
-
-func must[T any](t *testing.T, v gpu.Opt[T]) T {
-	t.Helper()
-	got, ok := v.Get()
-	require.True(t, ok)
-	return got
-}
-
-// The text for people says nothing of which card is which in a form that could be relied on: it is refused in words.
-func TestROCmRecordedTexts(t *testing.T) {
-	t.Parallel()
-	for _, file := range recordings(t, "rocm-smi", "*.txt") {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			raw, err := os.ReadFile(file)
-			require.NoError(t, err)
-			_, err = testROCm(rocmTool(string(raw), "")).Read(t.Context())
-			require.ErrorContains(t, err, `output is not JSON: it begins with "=`)
-			tables := parseROCmTables(raw)
-			if strings.HasSuffix(file, "all.txt") {
-				assert.Equal(t, map[int64][]int{1188185: nil}, tables.processCards, "a process that uses no card")
-			} else {
-				assert.Empty(t, tables.processCards)
-			}
-			assert.Empty(t, tables.errors)
-		})
-	}
-}
-
-func TestAMDRecordings(t *testing.T) {
-	t.Parallel()
-	for _, file := range recordings(t, "amd-smi", "*.json") {
+	for _, file := range smitest.Recordings(t, "amd-smi", "*.json") {
 		raw, err := os.ReadFile(file)
 		require.NoError(t, err)
 		name, _, _ := strings.Cut(filepath.Base(file)[strings.LastIndex(filepath.Base(file), "__")+2:], ".")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			verb, _, _ := strings.Cut(name, "_")
-			node := read(t, testAMD(&fakeTool{answer: func(args string) (command.Result, error) {
+			node := smitest.Read(t, newTestSource(&smitest.Tool{Answer: func(args string) (command.Result, error) {
 				switch {
 				case strings.HasPrefix(args, verb):
-					return prints(string(raw))
+					return smitest.Prints(string(raw))
 				case strings.HasPrefix(args, "list"):
-					return prints(`[{"gpu": 0, "bdf": "0000:01:00.0", "uuid": "32ff740f-0000-1000-80a4-d3d61bfc2208"}]`)
+					return smitest.Prints(`[{"gpu": 0, "bdf": "0000:01:00.0", "uuid": "32ff740f-0000-1000-80a4-d3d61bfc2208"}]`)
 				}
-				return prints("[]")
+				return smitest.Prints("[]")
 			}}))
 			require.Len(t, node.Devices, 1)
 			switch name {
 			case "metric_power":
-				requireNear(t, 10, node.Devices[0].Power.Draw, "power")
+				smitest.RequireNear(t, 10, node.Devices[0].Power.Draw, "power")
 			case "process":
 				require.Equal(t, []gpu.Process{
 					{PID: 420157, DeviceID: "32a4d3d61bfc2208", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](0), Executable: "TransferBench"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/rocmsmi"
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -241,9 +242,9 @@ func (r *reader) renew(j *job, want gpu.Group) {
 	}
 	switch j.target.Tool {
 	case ToolROCmSMI:
-		r.source = amdsmi.NewROCm(&amdsmi.ROCmConfig{}, r.runner, want)
+		r.source = rocmsmi.New(&rocmsmi.Config{}, r.runner, want)
 	case ToolAMDSMI:
-		r.source = amdsmi.NewAMD(&amdsmi.AMDConfig{}, r.runner, want)
+		r.source = amdsmi.New(&amdsmi.Config{}, r.runner, want)
 	default:
 		r.source = nvidiasmi.New(nvidiasmi.Config{Query: j.target.Query}, r.runner, want)
 	}

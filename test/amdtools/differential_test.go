@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu"
 	"github.com/otelgpu/gpureceiver/internal/amdsmi"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/rocmsmi"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
@@ -28,12 +29,12 @@ type tool struct {
 
 func tools() []tool {
 	rocm := func(r command.Runner) gpu.Source {
-		cfg := amdsmi.DefaultROCmConfig()
-		return amdsmi.NewROCm(&cfg, r, gpu.GroupAll)
+		cfg := rocmsmi.DefaultConfig()
+		return rocmsmi.New(&cfg, r, gpu.GroupAll)
 	}
 	amd := func(r command.Runner) gpu.Source {
-		cfg := amdsmi.DefaultAMDConfig()
-		return amdsmi.NewAMD(&cfg, r, gpu.GroupAll)
+		cfg := amdsmi.DefaultConfig()
+		return amdsmi.New(&cfg, r, gpu.GroupAll)
 	}
 	return []tool{
 		{"rocm-smi 5.2.3", "bookworm", rocm},

@@ -1,0 +1,81 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// step is one command of a read.
+type step string
+
+// The steps, in the order in which they are run: what may be slow comes last, since a command that does not end in time
+// takes those after it along.
+const (
+	stepVersion step = "version"
+	stepList    step = "list"
+	stepStatic  step = "static"
+	stepMetric  step = "metric"
+	stepProcess step = "process"
+	stepXGMI    step = "xgmi"
+	// stepPCIe is a metric call of its own: with the link and the replays it measures traffic, for a second per device on
+	// boards up to MI200.
+	stepPCIe step = "metric --pcie"
+)
+
+// arguments returns the arguments of a step, without --json; nil where there is nothing to ask for.
+func arguments(s step, want gpu.Group, refused map[string]bool) []string {
+	if refused[string(s)] {
+		return nil
+	}
+	switch s {
+	case stepList:
+		if refused["-e"] {
+			return []string{"list"}
+		}
+		return []string{"list", "-e"}
+	case stepMetric:
+		args := []string{"metric"}
+		for _, f := range metricOptions {
+			if want.Has(f.groups) && !refused[metricRefusal(f.flag)] {
+				args = append(args, f.flag)
+			}
+		}
+		if len(args) == 1 {
+			return nil
+		}
+		return args
+	case stepStatic:
+		if refused[staticLimits] {
+			return []string{"static", "-a", "-b", "-V", "-d", "-B", "-v", "-u"}
+		}
+		return []string{"static"}
+	case stepProcess:
+		return wanted(want, gpu.GroupProcesses, "process")
+	case stepXGMI:
+		return wanted(want, gpu.GroupInterconnect|gpu.GroupInterconnectLinks, "xgmi", "-m")
+	case stepPCIe:
+		return wanted(want, gpu.GroupPCIeLink|gpu.GroupPCIeReplay, "metric", "-P")
+	default:
+		return []string{string(s)}
+	}
+}
+
+// staticLimits is under what it is noted that static ends with an exception unless it is asked for single sections: that of
+// the limits does in ROCm 6.1 where a device has no cap of power.
+const staticLimits = "static -l"
+
+func wanted(want, groups gpu.Group, args ...string) []string {
+	if !want.Has(groups) {
+		return nil
+	}
+	return args
+}
+
+func newCommand(args []string) command.Command {
+	return command.Command{Tool: command.AMDSMI, Args: append(slices.Clone(args), "--json")}
+}

@@ -1,0 +1,208 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitest"
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// What the real tool of ROCm 6.1 printed of a simulated driver, without DRM devices: it cannot tell the PCI addresses, prints
+// what lies in memory there, and the unique id in decimal digits.
+func TestRealOutput(t *testing.T) {
+	t.Parallel()
+	tool := smitest.AMDTool(t, "amd-smi-24.5.2", "-e", "--throttle")
+	files := tool.Answer
+	tool.Answer = func(args string) (command.Result, error) {
+		switch {
+		case strings.HasPrefix(args, "process"):
+			return smitest.Fails(1, "", "Traceback (most recent call last):\nPermissionError: Command requires elevation\n")
+		case strings.HasPrefix(args, "list -e"):
+			return files(args)
+		}
+		return files(strings.Replace(args, " -e", "", 1)) // refused of list only
+	}
+	node := smitest.Read(t, newTestSource(tool))
+	// unique_id was 5d1f00aa77c3e9b4 and 02bb3344556677c1.
+	require.Equal(t, []string{"5d1f00aa77c3e9b4", "02bb3344556677c1"}, smitest.IDs(node))
+	d := &node.Devices[0]
+	assert.Empty(t, d.Info.PCIAddress)
+	assert.Equal(t, "gpu0", d.Name)
+	assert.Equal(t, "PCB034-0042", d.Info.Serial)
+	assert.Equal(t, "113-D67301-063", d.Info.FirmwareVersion)
+	assert.Empty(t, d.Info.DriverVersion)
+	assert.Equal(t, "SPX", d.Info.Profile)
+	smitest.RequireValue(t, int64(1), d.Info.NUMANode, "NUMA node")
+	smitest.RequireNear(t, 0.33, d.Utilization[gpu.TaskGeneral], "utilization")
+	smitest.RequireNear(t, 0.12, d.MemoryController, "controller")
+	smitest.RequireValue(t, int64(68702699520), d.Memory.Limit, "limit")
+	smitest.RequireValue(t, int64(51234567168/(1<<20))<<20, d.Memory.Usage, "usage, whole MiB")
+	smitest.RequireNear(t, 64, d.Temperature[gpu.SensorEdge], "edge")
+	smitest.RequireNear(t, 71, d.Temperature[gpu.SensorHotspot], "hotspot")
+	smitest.RequireNear(t, 58, d.Temperature[gpu.SensorMemory], "memory")
+	smitest.RequireNear(t, 100, d.TemperatureLimit[gpu.SensorEdge][gpu.LimitDegraded], "edge slowdown")
+	smitest.RequireNear(t, 105, d.TemperatureLimit[gpu.SensorEdge][gpu.LimitCritical], "edge shutdown")
+	smitest.RequireNear(t, 110, d.TemperatureLimit[gpu.SensorMemory][gpu.LimitCritical], "memory shutdown")
+	smitest.RequireNear(t, 560, d.Power.Limit[gpu.LimitMax], "cap")
+	assert.False(t, d.Power.Draw.Known())
+	assert.True(t, d.ProcessesUnread)
+	smitest.RequireValue(t, int64(196592<<20), d.Memory.VisibleLimit, "visible")
+	smitest.RequireValue(t, int64(15258<<20), d.Memory.SystemLimit, "GTT")
+	smitest.RequireValue(t, int64(0), d.Memory.SystemUsage, "GTT used")
+	smitest.RequireNear(t, 1501e6, d.Clocks[gpu.ClockGraphics].Speed, "graphics")
+	smitest.RequireNear(t, 901e6, d.Clocks[gpu.ClockMemory].Speed, "memory clock")
+	smitest.RequireNear(t, 801e6, d.Clocks[gpu.ClockVideo].Speed, "video")
+	require.Len(t, d.Fans, 1)
+	smitest.RequireNear(t, 0.502, d.Fans[0].Ratio, "fan")
+	joules, ok := d.Energy.Get()
+	require.True(t, ok)
+	require.InDelta(t, 78098901.324, joules, 1e-6)
+	assert.Empty(t, d.Errors)
+	for _, l := range d.Throttle {
+		assert.False(t, l.Active.Known())
+	}
+	all := smitest.Problems(node)
+	assert.Contains(t, all, "process: amd_smi: amd-smi process: not permitted; run as a member of the groups render and video")
+	assert.Contains(t, all, "shows no PCI address of 2 GPUs")
+	assert.Len(t, node.Problems, 2)
+}
+
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	node := smitest.Read(t, newTestSource(smitest.AMDTool(t, "amd-smi-7.0-dpx")))
+	const id = "8f1457e2c20f59d2"
+	require.Equal(t, []string{id, id + "/0", id + "/1"}, smitest.IDs(node))
+	smitest.RequireValue(t, int64(1), node.Presence[gpu.Visible], "visible")
+
+	d := smitest.Device(t, node, id)
+	assert.Equal(t, "card1", d.Name)
+	assert.Equal(t, []string{"card1", "renderD128"}, d.Aliases)
+	assert.Equal(t, []string{"card1", "renderD128", "0000:05:00.0"}, node.Devices[1].Aliases)
+	assert.Equal(t, []string{"card2", "renderD129"}, node.Devices[2].Aliases)
+	assert.Equal(t, "AMD Instinct MI300X", d.Model)
+	assert.False(t, d.ProcessesUnread)
+	assert.Equal(t, gpu.Info{
+		Serial: "692347006052", DriverVersion: "6.8.0-79-generic", FirmwareVersion: "113-M3000100-103",
+		PCIAddress: "0000:05:00.0", ComputeCapability: "gfx942", NUMANode: gpu.Some[int64](1),
+	}, d.Info)
+	smitest.RequireNear(t, 0.40, d.Utilization[gpu.TaskGeneral], "utilization")
+	smitest.RequireNear(t, 0.10, d.Utilization[gpu.TaskJPEG], "JPEG")
+	smitest.RequireNear(t, 0.21, d.MemoryController, "controller")
+	smitest.RequireValue(t, int64(196592<<20), d.Memory.Limit, "limit")
+	smitest.RequireValue(t, int64(98304<<20), d.Memory.Usage, "usage")
+	smitest.RequireNear(t, 71, d.Temperature[gpu.SensorHotspot], "hotspot")
+	assert.False(t, d.Temperature[gpu.SensorEdge].Known())
+	smitest.RequireNear(t, 100, d.TemperatureLimit[gpu.SensorHotspot][gpu.LimitDegraded], "slowdown")
+	smitest.RequireNear(t, 412, d.Power.Draw, "power")
+	smitest.RequireNear(t, 700, d.Power.Limit[gpu.LimitMax], "cap")
+	smitest.RequireNear(t, 2104e6, d.Clocks[gpu.ClockGraphics].Speed, "graphics")
+	smitest.RequireNear(t, 2100e6, d.Clocks[gpu.ClockGraphics].Limit, "graphics limit")
+	smitest.RequireValue(t, int64(5), d.PCIe.Generation, "generation")
+	smitest.RequireValue(t, int64(5), d.PCIe.GenerationLimit, "generation limit")
+	smitest.RequireValue(t, int64(16), d.PCIe.Width, "width")
+	smitest.RequireValue(t, int64(16), d.PCIe.WidthLimit, "width limit")
+	assert.Empty(t, d.Fans)
+	assert.Equal(t, map[string]int64{
+		"pcie_replay": 3, "umc corrected": 7, "umc uncorrected": 1, "umc deferred": 2,
+		"sdma corrected": 0, "sdma uncorrected": 0, "sdma deferred": 0,
+		"xgmi_wafl corrected": 2, "xgmi_wafl uncorrected": 0, "xgmi_wafl deferred": 0,
+	}, smitest.ErrorCounts(d), "by block, and no total beside them")
+	smitest.RequireValue(t, true, d.Throttle[gpu.ThrottlePowerPPT].Active, "PPT")
+	smitest.RequireValue(t, false, d.Throttle[gpu.ThrottleThermalVR].Active, "VR")
+	assert.False(t, d.Throttle[gpu.ThrottleThermalMemory].Active.Known())
+	assert.False(t, d.Throttle[gpu.ThrottleSWPowerCap].Active.Known())
+	assert.Equal(t, gpu.XGMI, d.Interconnect.Type)
+	received, _ := d.Interconnect.Received.Get()
+	sent, _ := d.Interconnect.Transmitted.Get()
+	assert.Equal(t, int64(1030<<10), received)
+	assert.Equal(t, int64(2004<<10), sent)
+	require.Len(t, d.Interconnect.Links, 2)
+	assert.Equal(t, "1", d.Interconnect.Links[0].Name)
+
+	for n, want := range []float64{0.80, 0.01} {
+		p := &node.Devices[n+1]
+		assert.Equal(t, id, p.Parent)
+		assert.Equal(t, "0000:05:00.0", p.Info.PCIAddress)
+		smitest.RequireNear(t, want, p.Utilization[gpu.TaskGeneral], "utilization")
+		assert.False(t, p.Power.Draw.Known())
+		assert.False(t, p.Temperature[gpu.SensorHotspot].Known())
+		assert.False(t, p.Energy.Known())
+		assert.Empty(t, p.Errors)
+		assert.Equal(t, n == 1, p.Memory.Limit.Known(), "the first shows the package's")
+	}
+	smitest.RequireValue(t, int64(98296<<20), node.Devices[2].Memory.Limit, "limit")
+	smitest.RequireValue(t, int64(492<<20), node.Devices[2].Memory.Usage, "usage")
+
+	require.Equal(t, []gpu.Process{
+		{PID: 4711, DeviceID: id + "/0", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](51543801856), Executable: "python3.12"},
+		{PID: 4712, DeviceID: id + "/0", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](1073741824), Executable: "python3"},
+		{PID: 4712, DeviceID: id + "/1", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](2147483648), Executable: "python3"},
+	}, node.Processes)
+	require.Len(t, node.Problems, 1)
+	assert.Contains(t, smitest.Problems(node), "missing the following required groups: render")
+}
+
+func TestNamesOf72(t *testing.T) {
+	t.Parallel()
+	node := smitest.Read(t, newTestSource(smitest.AMDTool(t, "amd-smi-7.2-spx")))
+	require.Equal(t, []string{"00a1b2c3d4e5f607", ""}, smitest.IDs(node), "0x0 is no unique id")
+	d := &node.Devices[0]
+	assert.Equal(t, "gpu0", d.Name)
+	assert.Equal(t, "113-D7670300-104", d.Info.FirmwareVersion)
+	assert.Equal(t, "6.16.13", d.Info.DriverVersion)
+	assert.False(t, d.Info.NUMANode.Known())
+	smitest.RequireNear(t, 300, d.Power.Limit[gpu.LimitMax], "cap")
+	smitest.RequireNear(t, 109, d.TemperatureLimit[gpu.SensorEdge][gpu.LimitDegraded], "slowdown")
+	smitest.RequireNear(t, 18, d.Power.Draw, "power")
+	smitest.RequireNear(t, 1, d.Utilization[gpu.TaskGeneral], "utilization")
+	smitest.RequireNear(t, 3e6, d.Clocks[gpu.ClockGraphics].Speed, "graphics, asleep")
+	smitest.RequireNear(t, 2350e6, d.Clocks[gpu.ClockGraphics].Limit, "graphics limit")
+	smitest.RequireNear(t, 0.2, d.Fans[0].Ratio, "fan")
+	assert.Equal(t, map[string]int64{"corrected": 4, "uncorrected": 0, "deferred": 0}, smitest.ErrorCounts(d), "totals, where there are no blocks")
+	assert.Empty(t, d.Faults)
+
+	o := &node.Devices[1]
+	assert.Equal(t, "0000:07:00.0", o.Info.PCIAddress)
+	assert.Equal(t, gpu.StatePredictedFailure, o.State(), "more bad pages than the threshold")
+
+	assert.Empty(t, node.Processes, "listed under every GPU with the same memory")
+	assert.True(t, d.ProcessesUnread)
+	assert.Contains(t, smitest.Problems(node), "lists 2 processes under every GPU")
+	assert.True(t, node.HasProblem(gpu.ProblemProcesses))
+}
+
+func TestPlainValuesOf60(t *testing.T) {
+	t.Parallel()
+	node := smitest.Read(t, newTestSource(smitest.AMDTool(t, "amd-smi-6.0", "--throttle")))
+	require.Empty(t, smitest.Problems(node))
+	require.Equal(t, []string{"32a4d3d61bfc2208"}, smitest.IDs(node))
+	d := &node.Devices[0]
+	assert.Equal(t, "MI210", d.Model)
+	assert.Equal(t, "PCB017", d.Info.Serial)
+	assert.Equal(t, "6.3.6", d.Info.DriverVersion)
+	smitest.RequireNear(t, 0.87, d.Utilization[gpu.TaskGeneral], "utilization")
+	smitest.RequireNear(t, 0.44, d.MemoryController, "controller")
+	smitest.RequireNear(t, 231, d.Power.Draw, "power")
+	smitest.RequireNear(t, 280, d.Power.Limit[gpu.LimitMax], "cap")
+	smitest.RequireNear(t, 110, d.TemperatureLimit[gpu.SensorHotspot][gpu.LimitDegraded], "junction")
+	assert.False(t, d.TemperatureLimit[gpu.SensorHotspot][gpu.LimitCritical].Known())
+	smitest.RequireNear(t, 1700e6, d.Clocks[gpu.ClockGraphics].Speed, "graphics")
+	smitest.RequireNear(t, 1600e6, d.Clocks[gpu.ClockMemory].Limit, "memory clock limit")
+	smitest.RequireValue(t, int64(32768<<20), d.Memory.Usage, "usage")
+	smitest.RequireValue(t, int64(4), d.PCIe.GenerationLimit, "16000 MT/s")
+	smitest.RequireValue(t, int64(16), d.PCIe.WidthLimit, "width limit")
+	smitest.RequireValue(t, int64(4), d.PCIe.Generation, "16000 MT/s")
+	joules, _ := d.Energy.Get()
+	require.InDelta(t, 8123.25, joules, 1e-9)
+	assert.Equal(t, map[string]int64{"pcie_replay": 0, "umc corrected": 1, "umc uncorrected": 0}, smitest.ErrorCounts(d))
+	assert.Empty(t, d.Fans)
+	assert.Empty(t, node.Processes)
+}

@@ -1,0 +1,147 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// readMetric fills a device with what a record of amd-smi metric says of it, and returns the shares of its partitions.
+// Sections that were not asked for are not in the record.
+func readMetric(r record, d *gpu.Device) []smidevice.Share {
+	usage := r.section("usage")
+	d.Utilization[gpu.TaskGeneral] = smitext.Quantity(usage.first("gfx_activity", "gfx_usage"), smitext.Ratio, "%")
+	d.Utilization[gpu.TaskJPEG] = engines(usage.first("jpeg_activity"))
+	d.MemoryController = smitext.Quantity(usage.first("umc_activity", "mem_usage"), smitext.Ratio, "%")
+	shares := readShares(usage)
+	if !d.Utilization[gpu.TaskJPEG].Known() {
+		// Since 7.0 the engines are listed by partition only, also where there is but one.
+		d.Utilization[gpu.TaskJPEG] = meanShare(shares, gpu.TaskJPEG)
+	}
+
+	readMemory(r, d)
+	readTemperature(r.section("temperature"), d)
+	d.Energy = smidevice.EnergyTotal(smitext.Quantity(r.at("energy", "total_energy_consumption"), smitext.Joules, "J"))
+	readPower(r.section("power"), d)
+	clock := r.section("clock")
+	readClock(clock, &d.Clocks[gpu.ClockGraphics], "gfx")
+	readClock(clock, &d.Clocks[gpu.ClockMemory], "mem")
+	readClock(clock, &d.Clocks[gpu.ClockVideo], "vclk")
+	readPCIe(r, d)
+	if fan := smitext.Quantity(r.section("fan").first("usage", "apu_fan_pwm"), smitext.Ratio, "%"); fan.Known() {
+		d.Fans = []gpu.Fan{{Location: "fan0", Ratio: fan}}
+	}
+	readErrors(r, d)
+	readThrottle(r.section("throttle"), d)
+	return shares
+}
+
+// readMemory reads the memory, which amd-smi prints in whole MiB.
+func readMemory(r record, d *gpu.Device) {
+	memory := r.section("mem_usage")
+	if memory == nil {
+		memory = r.section("fb_usage") // 5.7
+	}
+	of := func(keys ...string) gpu.Opt[int64] {
+		return smitext.Whole(smitext.Quantity(memory.first(keys...), smitext.Bytes, "MB"))
+	}
+	m := &d.Memory
+	m.Limit = of("total_vram", "vram", "vram_total", "fb_total").Or(m.Limit) // else as static tells
+	m.Usage = of("used_vram", "vram_used", "fb_used")
+	m.VisibleLimit, m.VisibleUsage = of("total_visible_vram", "vis_vram"), of("used_visible_vram", "used_vis_vram")
+	m.SystemLimit, m.SystemUsage = of("total_gtt", "gtt"), of("used_gtt")
+	smidevice.CorrectUnifiedMemory(m)
+}
+
+func readTemperature(r record, d *gpu.Device) {
+	d.Temperature[gpu.SensorEdge] = smitext.Quantity(r.first("edge", "edge_temperature"), smitext.Celsius, "C")
+	d.Temperature[gpu.SensorHotspot] = smitext.Quantity(r.first("hotspot", "hotspot_temperature"), smitext.Celsius, "C")
+	memory := smitext.Quantity(r.first("mem", "mem_temperature"), smitext.Celsius, "C")
+	if !memory.Known() {
+		stacks, _ := r["hbm_stacks"].([]any)
+		for _, s := range stacks {
+			memory = smitext.Higher(memory, smitext.Quantity(s, smitext.Celsius, "C"))
+		}
+	}
+	d.Temperature[gpu.SensorMemory] = memory
+}
+
+// readPower reads the power of the package. socket_power is the average or the present one, whichever the device has.
+func readPower(r record, d *gpu.Device) {
+	d.Power.Instant = smitext.Quantity(r.first("current_socket_power"), smitext.Watts, "W")
+	d.Power.Draw = smitext.Quantity(r.first("average_socket_power", "socket_power"), smitext.Watts, "W").Or(d.Power.Instant)
+	smidevice.CorrectPower(&d.Power, d.Energy)
+}
+
+// readClock reads a clock: gfx_0 to gfx_7 since 6.1, of which the first that runs stands for all, gfx before.
+func readClock(r record, clock *gpu.Clock, name string) {
+	for i := -1; i < 8; i++ {
+		key := name
+		if i >= 0 {
+			key += "_" + strconv.Itoa(i)
+		}
+		c := r.section(key)
+		if c == nil {
+			continue
+		}
+		speed := smitext.Quantity(c.first("clk", "cur_clk", "current_clk"), smitext.Hertz, "MHz")
+		if !speed.Known() {
+			continue
+		}
+		clock.Speed = speed
+		if limit := smitext.Quantity(c.first("max_clk"), smitext.Hertz, "MHz"); limit != gpu.Some(0.0) {
+			clock.Limit = limit
+		}
+		return
+	}
+}
+
+// readShares reads the utilization of each partition, which the first one's record has: {"xcp_0": [{"value": 7, …}, "N/A"]}.
+// A GPU that is not divided has one, which says nothing that the GPU's own utilization does not.
+func readShares(usage record) []smidevice.Share {
+	var shares []smidevice.Share
+	for task, key := range map[gpu.Task]string{gpu.TaskGeneral: "gfx_busy_inst", gpu.TaskJPEG: "jpeg_busy"} {
+		for name, v := range usage.section(key) {
+			digits, ok := strings.CutPrefix(strings.ToLower(name), "xcp_")
+			n, err := strconv.ParseUint(digits, 10, 8)
+			if !ok || err != nil || n >= 64 {
+				continue
+			}
+			for len(shares) <= int(n) {
+				shares = append(shares, smidevice.Share{})
+			}
+			shares[n].Utilization[task] = engines(v)
+		}
+	}
+	return shares
+}
+
+// meanShare returns the mean over the partitions.
+func meanShare(shares []smidevice.Share, task gpu.Task) gpu.Opt[float64] {
+	var sum float64
+	n := 0
+	for i := range shares {
+		if v, ok := shares[i].Utilization[task].Get(); ok {
+			sum += v
+			n++
+		}
+	}
+	if n == 0 {
+		return gpu.Opt[float64]{}
+	}
+	return gpu.Some(sum / float64(n))
+}
+
+// engines returns the mean over the engines of a kind: a list, or a single value.
+func engines(v any) gpu.Opt[float64] {
+	if list, ok := v.([]any); ok {
+		return smitext.Mean(list, smitext.Ratio, "%")
+	}
+	return smitext.Quantity(v, smitext.Ratio, "%")
+}

@@ -1,0 +1,122 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/counter"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// fill makes the node of the devices that were listed.
+func (s *Source) fill(metrics []record, answers map[step]answer, complete bool) {
+	entries := make([]smidevice.Listed, 0, len(s.listed))
+	at := make(map[int]int, len(s.listed))
+	blind, short := 0, !complete
+	for i := range s.listed {
+		e := s.listedDevice(&s.listed[i])
+		if e.Address == (smitext.Address{}) {
+			blind++
+			if e.UniqueID == "" {
+				complete = false
+				s.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("amd-smi shows neither a unique id nor a PCI address of GPU %d: it is left out", e.Number))
+				continue
+			}
+		}
+		at[e.Number] = len(entries)
+		entries = append(entries, e)
+	}
+	if blind > 0 {
+		s.problem(gpu.ProblemQuantity, "PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
+			"run as a member of the groups render and video, with /dev/dri", smitext.ErrAccess, blind))
+	}
+	each := func(records []record, f func(record, *smidevice.Listed)) {
+		for _, r := range records {
+			if index, ok := r.integer("gpu"); ok {
+				if i, known := at[index]; known {
+					f(r, &entries[i])
+				}
+			}
+		}
+	}
+	each(metrics, func(r record, e *smidevice.Listed) { e.Shares = readMetric(r, &e.Device) })
+	s.throttleTime(metrics, each)
+	each(answers[stepPCIe].records, func(r record, e *smidevice.Listed) { readPCIe(r, &e.Device) })
+	links := s.want.Has(gpu.GroupInterconnectLinks)
+	each(answers[stepXGMI].records, func(r record, e *smidevice.Listed) { readXGMI(r, &e.Device, links) })
+
+	s.known.IDs.Complete(entries, complete)
+	leaves := s.known.List(&s.node, smidevice.GPUs(entries))
+	s.energy.Unwrap(s.node.Devices, s.node.Time)
+	s.energy.Missed(s.node.Time)
+	if short && len(entries) > 0 {
+		// Where the list ended early, partitions of the last GPU may be missing in it, and it is not known whether it is divided.
+		delete(leaves, entries[len(entries)-1].Number)
+	}
+	list, told := parseProcesses(answers[stepProcess].records)
+	s.scale.correct(list, major(s.version))
+	var repeated int
+	s.node.Processes, repeated = placeProcesses(list, len(s.listed), told, leaves, major(s.version) >= exactProcesses)
+	process, ran := answers[stepProcess]
+	for i := range s.node.Devices {
+		s.node.Devices[i].ProcessesUnread = !ran || process.err != nil || repeated > 0 || short
+	}
+	if repeated > 0 {
+		s.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory: "+
+			"they are left out; the amdgpu scraper tells which GPU they use", repeated))
+	}
+	if complete {
+		s.known.AddLost(&s.node)
+	}
+}
+
+// throttleTime adds up the times for which the clocks were held down.
+func (s *Source) throttleTime(metrics []record, each func([]record, func(record, *smidevice.Listed))) {
+	last := s.residencies
+	s.residencies = make(map[string]*counter.Residency, len(last))
+	each(metrics, func(r record, e *smidevice.Listed) {
+		looks, ok := looksOf(r.section("throttle"))
+		if !ok {
+			return
+		}
+		key := cmp.Or(e.Address.String(), e.UniqueID)
+		residency := last[key]
+		if residency == nil {
+			residency = &counter.Residency{}
+		}
+		s.residencies[key] = residency
+		for i, limiter := range residency.Read(looks, s.node.Time) {
+			e.Device.Throttle[violations[i].reason].Time = limiter.Time
+		}
+	})
+}
+
+// listedDevice makes an entry of a listed device, with what is known of it from earlier.
+func (s *Source) listedDevice(l *listEntry) smidevice.Listed {
+	static := s.static[l.index]
+	e := smidevice.Listed{
+		Number:    l.index,
+		UniqueID:  cmp.Or(l.unique, static.unique),
+		Address:   l.address,
+		Partition: l.partition.Or(static.partition),
+		Order:     l.order,
+		Profile:   static.profile,
+		Device:    static.device,
+	}
+	if e.Address == (smitext.Address{}) {
+		e.Address = static.address
+	}
+	e.Device.Vendor = gpu.AMD
+	e.Device.Name = l.name
+	e.Device.Aliases = l.aliases
+	e.Device.Index = gpu.Some(l.index)
+	if static.exhausted {
+		e.Device.AddFault(gpu.FaultRemapFailed, "more bad memory pages than the driver's threshold: the board must be replaced")
+	}
+	return e
+}

@@ -1,0 +1,36 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// readPCIe reads the link as it is now, and the replays.
+func readPCIe(r record, d *gpu.Device) {
+	pcie := r.section("pcie")
+	d.PCIe.Generation = smitext.PCIeGeneration(pcieSpeed(pcie.first("speed", "pcie_speed", "current_speed"))).Or(d.PCIe.Generation)
+	d.PCIe.Width = smitext.LinkWidth(pcie.first("width", "pcie_lanes", "current_width")).Or(d.PCIe.Width)
+	replays := pcie.first("replay_count")
+	if replays == nil {
+		replays = r["replay_count"] // 5.7
+	}
+	counted := slices.ContainsFunc(d.Errors, func(e gpu.ErrorCount) bool { return e.Type == gpu.ErrorPCIeReplay })
+	if n := smitext.Quantity(replays, smitext.Count, ""); n.Known() && !counted {
+		d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: smitext.Total(n)})
+	}
+}
+
+// pcieSpeed returns the speed of a lane. Values without a unit are in MT/s until 6.0, in GT/s later; no link is as fast
+// as 1000 GT/s nor as slow as 1000 MT/s.
+func pcieSpeed(v any) gpu.Opt[float64] {
+	unitless := "GT/s"
+	if n, _, ok := smitext.NumberOf(v); ok && n >= 1000 {
+		unitless = "MT/s"
+	}
+	return smitext.Quantity(v, smitext.Transfers, unitless)
+}

@@ -1,0 +1,137 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// exactProcesses is the version of the library, ROCm 10.0, since which a process is listed only under the devices that it uses.
+const exactProcesses = 27
+
+// process is a process as amd-smi lists it under one device.
+type process struct {
+	pid    int64
+	index  int // of the device
+	name   string
+	memory gpu.Opt[int64] // bytes of the device's own memory, as printed
+	bytes  bool           // printed as a number of bytes
+}
+
+// parseProcesses reads the records of amd-smi process. A device without processes has the text "No running processes
+// detected" in place of one. It returns of how many devices the output tells, too.
+func parseProcesses(records []record) (list []process, told int) {
+	for _, r := range records {
+		index, ok := r.integer("gpu")
+		if !ok || index >= smidevice.MaxDevices {
+			continue
+		}
+		told++
+		entries, _ := r["process_list"].([]any)
+		if entries == nil { // 5.7 and 6.0: one or several, called values
+			switch v := r["values"].(type) {
+			case []any:
+				entries = v
+			case map[string]any:
+				entries = []any{v}
+			}
+		}
+		for _, e := range entries {
+			outer, _ := e.(map[string]any)
+			info := record(outer).section("process_info")
+			pid, ok := info.integer("pid")
+			if !ok || pid == 0 || len(list) >= smidevice.MaxProcesses {
+				continue
+			}
+			p := process{pid: int64(pid), index: index, name: executable(info.text("name"))}
+			p.memory, p.bytes = vram(info)
+			list = append(list, p)
+		}
+	}
+	return list, told
+}
+
+// vram returns the device memory of a process. mem_usage is its sum with memory of the system, yet all there is in outputs
+// without the parts; without a unit it may be bytes or MB, and is then left alone.
+func vram(info record) (memory gpu.Opt[int64], bytes bool) {
+	v, unitless := info["mem_usage"], ""
+	if parts := info.section("memory_usage"); parts != nil {
+		v, unitless = parts["vram_mem"], "B"
+	}
+	_, unit, _ := smitext.NumberOf(v)
+	return smitext.Whole(smitext.Quantity(v, smitext.Bytes, unitless)), cmp.Or(unit, unitless) == "B"
+}
+
+// executable returns the name of a program, of which amd-smi prints the path.
+func executable(name string) string {
+	name = smitext.Label(name)
+	if strings.HasPrefix(name, "/") {
+		return path.Base(strings.TrimSuffix(name, " (deleted)"))
+	}
+	return name
+}
+
+// placeProcesses makes the processes of a node. Before 10.0 amd-smi lists a process under every device of which it has a
+// context, and a process that opens the driver has one of all, with the same numbers under each. Such a process is left
+// out: on which device its memory lies is not told, and under each it would count many times. It returns how many those are.
+//
+// told is under how many devices it could have been listed. Where the output ended early those are fewer than there are; then
+// too much may be left out, and nothing is taken to be on the first device that is on all.
+func placeProcesses(list []process, devices, told int, leaves map[int]smidevice.Leaf, exact bool) (result []gpu.Process, repeated int) {
+	everywhere := make(map[int64]bool)
+	if max(devices, told) > 1 && !exact {
+		everywhere = repeatedProcesses(list, told)
+	}
+	type placed struct {
+		pid int64
+		on  smidevice.Leaf
+	}
+	seen := make(map[placed]bool, len(list))
+	for _, p := range list {
+		on, ok := leaves[p.index]
+		key := placed{p.pid, on}
+		if !ok || everywhere[p.pid] || seen[key] {
+			continue
+		}
+		seen[key] = true
+		process := on.Process(p.pid)
+		process.Memory, process.Executable = p.memory, p.name
+		result = append(result, process)
+	}
+	slices.SortFunc(result, func(a, b gpu.Process) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
+	})
+	return result, len(everywhere)
+}
+
+// repeatedProcesses returns the processes that are listed under every device with the same memory.
+func repeatedProcesses(list []process, devices int) map[int64]bool {
+	type listing struct {
+		times  int
+		memory gpu.Opt[int64]
+		differ bool
+	}
+	listings := make(map[int64]listing, len(list))
+	for _, p := range list {
+		l := listings[p.pid]
+		l.differ = l.differ || l.times > 0 && l.memory != p.memory
+		l.memory = p.memory
+		l.times++
+		listings[p.pid] = l
+	}
+	result := make(map[int64]bool)
+	for pid, l := range listings {
+		if l.times >= devices && !l.differ {
+			result[pid] = true
+		}
+	}
+	return result
+}

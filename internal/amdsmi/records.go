@@ -1,0 +1,202 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+)
+
+// record is what one command of amd-smi says of one device. Its sections are objects, or "N/A" as a whole.
+type record map[string]any
+
+// at returns what stands under a path of keys; nil where a section is missing or "N/A".
+func (r record) at(path ...string) any {
+	var v any = map[string]any(r)
+	for _, key := range path {
+		section, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = section[key]
+	}
+	return v
+}
+
+// section returns a section as a record; nil, which has nothing in it, where it is missing or "N/A".
+func (r record) section(path ...string) record {
+	section, _ := r.at(path...).(map[string]any)
+	return section
+}
+
+// first returns the value of the first of several keys that has one.
+func (r record) first(keys ...string) any {
+	for _, key := range keys {
+		switch v := r[key].(type) {
+		case nil:
+		case string:
+			if smitext.Meaningful(v) {
+				return v
+			}
+		case map[string]any:
+			if text, isText := v["value"].(string); !isText || smitext.Meaningful(text) {
+				return v
+			}
+		default:
+			return v
+		}
+	}
+	return nil
+}
+
+// text returns the text of the first of several keys that has one; numbers as they are written.
+func (r record) text(keys ...string) string {
+	for _, key := range keys {
+		switch v := r[key].(type) {
+		case string:
+			if smitext.Meaningful(v) {
+				return v
+			}
+		case json.Number:
+			return v.String()
+		}
+	}
+	return ""
+}
+
+// integer returns a number such as the index of a device.
+func (r record) integer(key string) (int, bool) {
+	n, _, ok := smitext.NumberOf(r[key])
+	i := int(n)
+	return i, ok && float64(i) == n && i >= 0
+}
+
+// envelopes are the keys under which later versions put the list of devices; until 6.3 the list was the whole output.
+var envelopes = map[string]bool{"gpu_data": true, "xgmi_metric": true}
+
+// toolError is what amd-smi prints in place of an answer: {"error": "Parameter '-e' is invalid. …", "code": -2}.
+type toolError struct{ message string }
+
+// Error implements error.
+func (e *toolError) Error() string { return e.message }
+
+// parseRecords reads the output of amd-smi … --json: a list of records, an object with a list in it, or a single record.
+// Warnings before it, and anything after it, are passed over. Where the output ends in the middle, the records before that
+// are returned with errTruncated.
+func parseRecords(out []byte) ([]record, error) {
+	start := documentStart(out)
+	if start < 0 {
+		return nil, smitext.NotJSON(out)
+	}
+	document := out[start:]
+	if err := smitext.CheckSize(document); err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	decoder.UseNumber()
+	var (
+		list []record
+		err  error
+	)
+	if document[0] == '[' {
+		list, err = decodeRecords(decoder, nil)
+	} else {
+		list, err = decodeEnvelope(decoder, document)
+	}
+	var refused *toolError
+	switch {
+	case err == nil, errors.As(err, &refused):
+		return list, err
+	default:
+		return list, fmt.Errorf("%w: %w", smitext.ErrTruncated, err)
+	}
+}
+
+// documentStart returns where the JSON begins: at a bracket that something follows which may stand there, since
+// warnings have brackets too. It returns -1 where there is none.
+func documentStart(out []byte) int {
+	for i := range out {
+		if out[i] != '{' && out[i] != '[' {
+			continue
+		}
+		next := bytes.TrimLeft(out[i+1:], " \t\r\n")
+		if len(next) == 0 {
+			continue
+		}
+		switch c := next[0]; {
+		case out[i] == '{' && (c == '"' || c == '}'), out[i] == '[' && (c == '{' || c == '[' || c == ']'):
+			return i
+		}
+	}
+	return -1
+}
+
+// maxNesting bounds the lists within lists: xgmi prints two.
+const maxNesting = 4
+
+// decodeRecords decodes a list of records, which may be in lists themselves.
+func decodeRecords(decoder *json.Decoder, list []record) ([]record, error) {
+	if err := smitext.Expect(decoder, '['); err != nil {
+		return list, err
+	}
+	for decoder.More() {
+		var element any
+		if err := decoder.Decode(&element); err != nil {
+			return list, smitext.EndOfInput(err)
+		}
+		list = appendRecords(list, element, 0)
+	}
+	return list, smitext.Expect(decoder, ']')
+}
+
+func appendRecords(list []record, element any, depth int) []record {
+	switch e := element.(type) {
+	case map[string]any:
+		if len(list) < smidevice.MaxDevices {
+			list = append(list, e)
+		}
+	case []any:
+		if depth < maxNesting {
+			for _, inner := range e {
+				list = appendRecords(list, inner, depth+1)
+			}
+		}
+	}
+	return list
+}
+
+// decodeEnvelope decodes an object: one that holds the list, an error, or a record by itself.
+func decodeEnvelope(decoder *json.Decoder, document []byte) ([]record, error) {
+	var list []record
+	single := make(record)
+	err := smitext.DecodeMembers(decoder, func(key string) error {
+		value := bytes.TrimLeft(document[decoder.InputOffset():], ": \t\r\n")
+		if envelopes[key] && len(value) > 0 && value[0] == '[' {
+			var err error
+			list, err = decodeRecords(decoder, list)
+			return err
+		}
+		var v any
+		if err := decoder.Decode(&v); err != nil {
+			return err
+		}
+		if !envelopes[key] {
+			single[key] = v
+		}
+		return nil
+	})
+	if message, ok := single["error"].(string); ok {
+		return nil, &toolError{message: smitext.Bounded(strings.TrimSpace(message))}
+	}
+	if err == nil && list == nil && len(single) > 0 {
+		list = []record{single}
+	}
+	return list, err
+}

@@ -1,0 +1,145 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rocmsmi
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// The keys by which a reading goes, newest first, in lower case.
+var (
+	keysController = []string{
+		// Until 6.1.1 the activity of the memory controller was called the use of memory; the share of memory that is
+		// allocated, "GPU Memory Allocated (VRAM%)", came beside it when it was renamed.
+		"gpu memory read/write activity (%)", "gpu memory use (%)",
+	}
+	keysModel = []string{"card series", "device name"}
+	// The cap that holds now: the highest that may be set is not printed.
+	keyPowerCap    = "max graphics package power (w)"
+	keysAverage    = []string{"average graphics package power (w)", "average socket graphics package power (w)"}
+	keysCurrent    = []string{"current socket graphics package power (w)", "current graphics package power (w)"}
+	keysMemoryTemp = []string{"temperature (sensor memory) (c)", "temperature (sensor mem) (c)"}
+	keysHBM        = []string{
+		"temperature (sensor hbm 0) (c)", "temperature (sensor hbm 1) (c)",
+		"temperature (sensor hbm 2) (c)", "temperature (sensor hbm 3) (c)",
+	}
+)
+
+// card is one card. Keys are in lower case, without the colon that clocks keep at their end.
+type card struct {
+	index  int
+	values map[string]string
+}
+
+// value returns the value of the first of several keys that has one.
+func (c *card) value(keys ...string) string {
+	for _, k := range keys {
+		if v := c.values[k]; smitext.Meaningful(v) {
+			return v
+		}
+	}
+	return ""
+}
+
+// listed makes an entry of a card.
+func (c *card) listed(driver string) smidevice.Listed {
+	e := smidevice.Listed{
+		Number:   c.index,
+		UniqueID: smitext.UniqueID(c.value("unique id")),
+		Profile:  strings.ToUpper(smitext.Label(c.value("compute partition"))),
+	}
+	e.Address, _ = smitext.ParseAddress(c.value("pci bus"))
+	if node, err := strconv.ParseUint(c.value("node id"), 10, 16); err == nil {
+		e.Order = int(node)
+	}
+	d := &e.Device
+	d.Vendor = gpu.AMD
+	d.Name = "gpu" + strconv.Itoa(c.index)
+	d.Index = gpu.Some(c.index)
+	d.Model = smitext.Model(c.value(keysModel[0]), c.value(keysModel[1]))
+	d.Info = gpu.Info{
+		Serial:            smitext.Serial(c.value("serial number")),
+		DriverVersion:     driver,
+		FirmwareVersion:   smitext.Label(c.value("vbios version")),
+		ComputeCapability: smitext.GFXTarget(c.value("gfx version")),
+		NUMANode:          smitext.NUMANode(c.value("(topology) numa affinity")),
+	}
+	c.readings(d)
+	return e
+}
+
+func (c *card) readings(d *gpu.Device) {
+	d.Utilization[gpu.TaskGeneral] = smitext.Quantity(c.value("gpu use (%)"), smitext.Ratio, "%")
+	d.MemoryController = smitext.Quantity(c.value(keysController...), smitext.Ratio, "%")
+	d.Memory.Limit = smitext.Whole(smitext.Quantity(c.value("vram total memory (b)"), smitext.Bytes, "B"))
+	d.Memory.Usage = smitext.Whole(smitext.Quantity(c.value("vram total used memory (b)"), smitext.Bytes, "B"))
+	d.Memory.VisibleLimit = smitext.Whole(smitext.Quantity(c.value("vis_vram total memory (b)"), smitext.Bytes, "B"))
+	d.Memory.VisibleUsage = smitext.Whole(smitext.Quantity(c.value("vis_vram total used memory (b)"), smitext.Bytes, "B"))
+	d.Memory.SystemLimit = smitext.Whole(smitext.Quantity(c.value("gtt total memory (b)"), smitext.Bytes, "B"))
+	d.Memory.SystemUsage = smitext.Whole(smitext.Quantity(c.value("gtt total used memory (b)"), smitext.Bytes, "B"))
+	smidevice.CorrectUnifiedMemory(&d.Memory)
+
+	d.Temperature[gpu.SensorEdge] = smitext.Quantity(c.value("temperature (sensor edge) (c)"), smitext.Celsius, "C")
+	d.Temperature[gpu.SensorHotspot] = smitext.Quantity(c.value("temperature (sensor junction) (c)"), smitext.Celsius, "C")
+	d.Temperature[gpu.SensorMemory] = smitext.Quantity(c.value(keysMemoryTemp...), smitext.Celsius, "C").Or(c.hottestHBM())
+
+	average := smitext.Quantity(c.value(keysAverage...), smitext.Watts, "W")
+	current := smitext.Quantity(c.value(keysCurrent...), smitext.Watts, "W")
+	d.Power.Draw, d.Power.Instant = average.Or(current), current
+	d.Power.Limit[gpu.LimitMax] = smitext.PowerCap(c.value(keyPowerCap))
+	d.Energy = smidevice.EnergyTotal(smitext.Quantity(c.value("accumulated energy (uj)"), smitext.Joules, "uJ"))
+	smidevice.CorrectPower(&d.Power, d.Energy)
+
+	d.Clocks[gpu.ClockGraphics].Speed = c.clock("sclk")
+	d.Clocks[gpu.ClockMemory].Speed = c.clock("mclk")
+	d.Clocks[gpu.ClockVideo].Speed = c.clock("vclk")
+	c.pcie(d)
+
+	// A fan that stands still is not printed, no more than one that is not there.
+	if fan := smitext.Quantity(c.value("fan speed (%)"), smitext.Ratio, "%"); fan.Known() {
+		d.Fans = []gpu.Fan{{Location: "fan0", Ratio: fan}}
+	}
+	if replays := smitext.Quantity(c.value("pcie replay count"), smitext.Count, ""); replays.Known() {
+		d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: smitext.Total(replays)})
+	}
+}
+
+// clock returns the speed of a clock from one of its forms: "(1500Mhz)", "550Mhz" (ROCm 3), "1 (500Mhz)", "S: (137Mhz)".
+func (c *card) clock(name string) gpu.Opt[float64] {
+	for _, key := range [...]string{name + " clock speed", name + " clock level"} {
+		text := c.value(key)
+		if open := strings.IndexByte(text, '('); open >= 0 {
+			text = strings.TrimSuffix(text[open+1:], ")")
+		}
+		if speed := smitext.Quantity(text, smitext.Hertz, ""); speed.Known() {
+			return speed
+		}
+	}
+	return gpu.Opt[float64]{}
+}
+
+// pcie reads the link from "1 (16.0GT/s x16)".
+func (c *card) pcie(d *gpu.Device) {
+	_, text, ok := strings.Cut(c.value("pcie clock level"), "(")
+	if !ok {
+		return
+	}
+	speed, lanes, _ := strings.Cut(strings.TrimSuffix(text, ")"), " x")
+	d.PCIe.Generation = smitext.PCIeGeneration(smitext.Quantity(speed, smitext.Transfers, ""))
+	d.PCIe.Width = smitext.LinkWidth(lanes)
+}
+
+// hottestHBM returns the temperature of the hottest stack, where the memory has no sensor of its own.
+func (c *card) hottestHBM() gpu.Opt[float64] {
+	var result gpu.Opt[float64]
+	for _, key := range keysHBM {
+		result = smitext.Higher(result, smitext.Quantity(c.value(key), smitext.Celsius, "C"))
+	}
+	return result
+}

@@ -1,0 +1,34 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rocmsmi
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+)
+
+// Config is the configuration of the rocm_smi scraper.
+type Config struct {
+	// Path is the absolute path of rocm-smi. Empty: the places where ROCm and the distributions put it.
+	Path string `mapstructure:"path"`
+}
+
+// Check returns what is wrong, by key.
+func (c *Config) Check() error {
+	if err := command.ValidatePath(command.ROCmSMI, c.Path); err != nil {
+		return fmt.Errorf("path: %w", err)
+	}
+	return nil
+}
+
+// DefaultConfig returns the configuration of a scraper of which nothing was said.
+func DefaultConfig() Config { return Config{} }
+
+// Option changes how a source works.
+type Option func(*Source)
+
+// WithClock sets the clock.
+func WithClock(now func() time.Time) Option { return func(s *Source) { s.now = now } }

@@ -1,0 +1,20 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rocmsmi
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	c := DefaultConfig()
+	require.NoError(t, c.Check())
+	c.Path = "/opt/rocm/bin/rocm-smi"
+	require.NoError(t, c.Check())
+	c.Path = "rocm-smi"
+	require.ErrorContains(t, c.Check(), "path: ")
+}

@@ -1,0 +1,164 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rocmsmi
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// textTables is what rocm-smi prints as text only: which process uses which cards, and the RAS table. The table of
+// processes is in the JSON too, but with all names in lower case.
+type textTables struct {
+	processes    []process
+	processCards map[int64][]int // by PID; a process that uses none is there with none
+	errors       map[int][]gpu.ErrorCount
+	cardsRead    bool // the section of processCards is there to its end, however empty
+	// processesRead: so is that of processes.
+	processesRead bool
+	complete      bool // the output has its end
+}
+
+// parseTables reads the text of rocm-smi --showpids, --showpidgpus and --showrasinfo.
+//
+// The RAS table's rows are the correctable count, then the uncorrectable one. The heading of 5.2.3 says the reverse
+// ("uncorrectable err  correctable err"): it is wrong, as the same version run over a file with "ue: 1, ce: 7" prints 7
+// below the former; 6.1 heads the same columns correctly. So the heading is not looked at.
+func parseTables(out []byte) textTables {
+	t := textTables{processCards: make(map[int64][]int), errors: make(map[int][]gpu.ErrorCount)}
+	section := tableReader{tables: &t, card: -1}
+	for line := range bytes.Lines(out) {
+		section.line(strings.TrimSpace(string(line)))
+	}
+	return t
+}
+
+// tableReader knows in which section a line is.
+type tableReader struct {
+	tables  *textTables
+	pid     int64 // whose cards follow
+	missing int   // how many of them
+	placing bool  // in the section of the cards of processes
+	listing bool  // of processes
+	card    int   // whose RAS rows follow; -1: none's
+}
+
+func (r *tableReader) line(text string) {
+	t := r.tables
+	if strings.HasPrefix(text, "=") {
+		t.cardsRead, t.processesRead = t.cardsRead || r.placing, t.processesRead || r.listing
+		r.card, r.missing, r.listing = -1, 0, false
+		r.placing = strings.Contains(text, " GPUs Indexed by PID ")
+		t.complete = t.complete || strings.Contains(text, " End of ROCm SMI Log ")
+		return
+	}
+	if card, ok := cardHeading(text); ok {
+		r.card = card
+		return
+	}
+	if pid, n, ok := processHeading(text); ok && len(t.processCards) < smidevice.MaxProcesses {
+		r.pid, r.missing = pid, n
+		t.processCards[pid] = nil
+		return
+	}
+	switch {
+	case r.missing > 0:
+		cards, ok := integers(text)
+		if !ok {
+			r.missing = 0
+			return
+		}
+		cards = cards[:min(len(cards), r.missing)]
+		r.missing -= len(cards)
+		t.processCards[r.pid] = append(t.processCards[r.pid], cards...)
+	case r.card >= 0:
+		if len(t.errors[r.card]) < 2*smidevice.MaxBlocks {
+			t.errors[r.card] = append(t.errors[r.card], rasRow(text)...)
+		}
+	case strings.HasPrefix(text, "KFD process information"):
+		r.listing = true
+	case r.listing && len(t.processes) < smidevice.MaxProcesses:
+		if p, ok := processRow(text); ok {
+			t.processes = append(t.processes, p)
+		}
+	}
+}
+
+// processRow reads "4242	python3     	1     	1073741824	0 	76 	".
+func processRow(line string) (process, bool) {
+	cells := strings.Split(line, "\t")
+	if len(cells) < 6 {
+		return process{}, false
+	}
+	pid, err := strconv.ParseInt(strings.TrimSpace(cells[0]), 10, 64)
+	if err != nil || pid <= 0 {
+		return process{}, false
+	}
+	return process{pid: pid, name: smitext.Label(cells[1]), cards: cardCount(cells[2]), memory: processMemory(cells[3])}, true
+}
+
+// cardHeading reads "GPU[0]: 	RAS INFO".
+func cardHeading(line string) (int, bool) {
+	rest, ok := strings.CutPrefix(line, "GPU[")
+	if !ok {
+		return 0, false
+	}
+	digits, rest, ok := strings.Cut(rest, "]")
+	if !ok || !strings.HasSuffix(rest, "RAS INFO") {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 16)
+	return int(n), err == nil && n < smidevice.MaxDevices
+}
+
+// processHeading reads "PID 28156 is using 2 DRM device(s):".
+func processHeading(line string) (pid int64, cards int, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 6 || fields[0] != "PID" || fields[3] != "using" {
+		return 0, 0, false
+	}
+	pid, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil || pid <= 0 {
+		return 0, 0, false
+	}
+	n, err := strconv.ParseUint(fields[4], 10, 16)
+	return pid, int(min(n, smidevice.MaxDevices)), err == nil
+}
+
+// integers reads a line of card numbers: "0 1 ".
+func integers(line string) ([]int, bool) {
+	fields := strings.Fields(line)
+	result := make([]int, 0, len(fields))
+	for _, f := range fields {
+		n, err := strconv.ParseUint(f, 10, 16)
+		if err != nil {
+			return nil, false
+		}
+		result = append(result, int(n))
+	}
+	return result, len(result) > 0
+}
+
+// rasRow reads "UMC        ENABLED                  7                    1". Blocks that count nothing have no numbers.
+func rasRow(line string) []gpu.ErrorCount {
+	fields := strings.Fields(line)
+	if len(fields) != 4 {
+		return nil
+	}
+	corrected, err1 := strconv.ParseInt(fields[2], 10, 64)
+	uncorrected, err2 := strconv.ParseInt(fields[3], 10, 64)
+	if err1 != nil || err2 != nil || corrected < 0 || uncorrected < 0 {
+		return nil
+	}
+	block := strings.ToLower(smitext.Label(fields[0]))
+	return []gpu.ErrorCount{
+		{Type: gpu.ErrorCorrected, Block: block, Count: gpu.Total(corrected)},
+		{Type: gpu.ErrorUncorrected, Block: block, Count: gpu.Total(uncorrected)},
+	}
+}

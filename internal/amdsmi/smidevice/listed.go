@@ -1,0 +1,106 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package smidevice
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Listed is one device as a tool lists it: a GPU, or one partition of it.
+type Listed struct {
+	Number    int             // the tool's number
+	UniqueID  string          // hw.id of the GPU, where it was read
+	Address   smitext.Address // its function is the number of the partition
+	Partition gpu.Opt[int]    // the number of the partition, where the tool says it
+	Order     int             // what the kernel numbers the devices by, where neither tells (KFD node)
+	Profile   string          // SPX, DPX, TPX, QPX, CPX; empty where it was not read
+	Device    gpu.Device      // what the entry itself says, not yet divided between GPU and partition
+	Shares    []Share         // of the partitions, by number, which the first one's entry tells
+}
+
+// Share is what is told of one partition.
+type Share struct {
+	Utilization [gpu.NumTasks]gpu.Opt[float64]
+}
+
+// byGPU returns the entries by GPU, in the order in which the GPUs first appear.
+func byGPU(entries []Listed) [][]Listed {
+	result := make([][]Listed, 0, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		at := slices.IndexFunc(result, func(group []Listed) bool { return sameGPU(group, e) })
+		if at < 0 {
+			at = len(result)
+			result = append(result, nil)
+		}
+		result[at] = append(result[at], *e)
+	}
+	return result
+}
+
+// sameGPU tells whether an entry is a further partition of a GPU, and not a GPU of its own that a virtual machine shows as
+// another function of one device.
+func sameGPU(group []Listed, e *Listed) bool {
+	return slices.ContainsFunc(group, func(g Listed) bool {
+		switch {
+		case g.Address == (smitext.Address{}) || e.Address == (smitext.Address{}):
+			return g.UniqueID != "" && g.UniqueID == e.UniqueID
+		case g.Address.GPU() != e.Address.GPU():
+			return false
+		default:
+			return g.Address == e.Address || g.UniqueID != "" && g.UniqueID == e.UniqueID ||
+				partitioned(g.Profile) || partitioned(e.Profile) ||
+				g.Partition.Known() && e.Partition.Known() && g.Partition != e.Partition
+		}
+	})
+}
+
+// gpuAddress returns the address of the GPU that the entries are of.
+func gpuAddress(group []Listed) smitext.Address {
+	for i := range group {
+		if a := group[i].Address; a != (smitext.Address{}) {
+			return a.GPU()
+		}
+	}
+	return smitext.Address{}
+}
+
+// partitioned tells whether a profile divides the GPU.
+func partitioned(profile string) bool { return profile != "" && profile != "SPX" }
+
+// partitionNumber returns the number of the partition that an entry stands for, as far as the entry itself tells.
+func (e *Listed) partitionNumber() gpu.Opt[int] {
+	if e.Partition.Known() || e.Address == (smitext.Address{}) {
+		return e.Partition
+	}
+	return gpu.Some(int(e.Address.Function))
+}
+
+// partitionNumbers sorts the entries of one GPU by partition and returns the partitions' numbers.
+func partitionNumbers(group []Listed) []int {
+	slices.SortStableFunc(group, func(a, b Listed) int {
+		x, _ := a.partitionNumber().Or(gpu.Some(math.MaxInt)).Get()
+		y, _ := b.partitionNumber().Or(gpu.Some(math.MaxInt)).Get()
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.Order, b.Order), cmp.Compare(a.Number, b.Number))
+	})
+	result := make([]int, len(group))
+	distinct := true
+	for i := range group {
+		n, known := group[i].partitionNumber().Get()
+		result[i] = n
+		distinct = distinct && known && (i == 0 || n != result[i-1])
+	}
+	if !distinct {
+		// All partitions bear the address of the first: they are listed in the order of their numbers.
+		for i := range result {
+			result[i] = i
+		}
+	}
+	return result
+}

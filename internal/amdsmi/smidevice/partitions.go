@@ -1,0 +1,123 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package smidevice
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// GPU is one physical GPU as a tool lists it.
+type GPU struct {
+	devices []gpu.Device // the GPU, where its first partition is listed, and its partitions
+	numbers []int        // the tool's number of each device
+}
+
+func (g *GPU) add(number int, d gpu.Device) {
+	g.devices, g.numbers = append(g.devices, d), append(g.numbers, number)
+}
+
+// addLeaves adds the devices on which processes run, by the tool's numbers. A partition's number is its GPU's too where it is the first.
+func (g *GPU) addLeaves(leaves map[int]Leaf) {
+	for i := range g.devices {
+		d := &g.devices[i]
+		if d.ID != "" || d.Info.PCIAddress != "" {
+			leaves[g.numbers[i]] = Leaf{ID: d.ID, At: d.Location()}
+		}
+	}
+}
+
+// Leaf is the device on which a process runs.
+type Leaf struct {
+	ID string // empty where it was not read
+	At gpu.Location
+}
+
+// Process returns a process on the device.
+func (l Leaf) Process(pid int64) gpu.Process {
+	if l.ID != "" {
+		return gpu.Process{PID: pid, DeviceID: l.ID, Type: gpu.ProcessCompute}
+	}
+	return gpu.Process{PID: pid, Location: l.At, Type: gpu.ProcessCompute}
+}
+
+// GPUs makes the GPUs of the entries. Entries of one GPU become that GPU, with the readings of the package, and a device for each
+// partition with what is its own.
+//
+// Where the unique id of a GPU was not read, it and its partitions have no ID and no Parent; gpu.Node.CompleteIDs completes
+// them.
+func GPUs(entries []Listed) []GPU {
+	all := byGPU(entries)
+	result := make([]GPU, 0, len(all))
+	for _, group := range all {
+		result = append(result, gpuOf(group))
+	}
+	return result
+}
+
+// gpuOf makes one GPU of its entries.
+func gpuOf(group []Listed) (g GPU) {
+	n := partitionNumbers(group)
+	first := &group[0]
+	place := gpuAddress(group).String()
+	divided := len(group) > 1 || partitioned(first.Profile)
+	if n[0] == 0 || !divided {
+		first.Device.ID = first.UniqueID
+		first.Device.Info.Profile = first.Profile
+		first.Device.Info.PCIAddress = place
+		if !divided {
+			first.Device.Info.PCIAddress = first.Address.String()
+		}
+		g.add(first.Number, first.Device)
+	}
+	if !divided {
+		return g
+	}
+	for i := range group {
+		g.add(group[i].Number, partition(first, &group[i], n[i], place, n[0] == 0))
+	}
+	return g
+}
+
+// partition makes the device of one partition. The entry of partition 0, where it is listed, speaks for the whole package;
+// what others show of power, temperatures and the like is the package's too (until ROCm 6.4.0) or nothing.
+func partition(first, e *Listed, n int, place string, listed bool) gpu.Device {
+	d := gpu.Device{
+		Name:      e.Device.Name,
+		Model:     e.Device.Model,
+		Vendor:    gpu.AMD,
+		Index:     e.Device.Index,
+		Aliases:   e.Device.Aliases,
+		Partition: gpu.Some(n),
+		Info: gpu.Info{
+			DriverVersion:     e.Device.Info.DriverVersion,
+			PCIAddress:        place,
+			Profile:           first.Profile,
+			ComputeCapability: cmp.Or(e.Device.Info.ComputeCapability, first.Device.Info.ComputeCapability),
+			NUMANode:          first.Device.Info.NUMANode,
+		},
+	}
+	if unique := first.UniqueID; unique != "" {
+		d.ID, d.Parent = unique+"/"+strconv.Itoa(n), unique
+	}
+	if d.Model == "" {
+		d.Model = first.Device.Model
+	}
+	if n == 0 && place != "" {
+		// What is allocated by the GPU's address is its first partition.
+		d.Aliases = append(slices.Clone(d.Aliases), place)
+	}
+	if n < len(first.Shares) {
+		d.Utilization = first.Shares[n].Utilization
+	}
+	// A partition's memory is told apart from the package's by its size; several versions print the package's for all.
+	whole, _ := first.Device.Memory.Limit.Get()
+	if own, ok := e.Device.Memory.Limit.Get(); ok && (own < whole || !listed) {
+		d.Memory.Limit, d.Memory.Usage = e.Device.Memory.Limit, e.Device.Memory.Usage
+	}
+	return d
+}

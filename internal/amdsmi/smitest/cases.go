@@ -1,0 +1,76 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package smitest
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// ReplaysOfOnes are the replays that the tools print, and how many counts they are: the driver adds up two registers of 32 bits, all
+// of whose bits are set where the GPU is off the bus.
+func ReplaysOfOnes() map[string]int {
+	return map[string]int{"8589934590": 0, "4294967295": 0, "7": 1, "0": 1}
+}
+
+// Milliwatts are draws that the tools print, and what they are: some firmware reports watts where the driver expects milliwatts.
+func Milliwatts() map[string]gpu.Opt[float64] {
+	return map[string]gpu.Opt[float64]{"0.012": {}, "0.23": {}, "1.2": gpu.Some(1.2)}
+}
+
+// printedMemory is what a tool prints of a GPU's memory, and what it has.
+type printedMemory struct {
+	Total, Used, Visible, VisibleUsed string
+	Want                              gpu.Memory
+}
+
+// UnifiedMemory is about an MI300A, which has no memory of its own: the tools print KFD's size, and as used and as visible 0 (rocm-smi
+// 6.1.2 and amd-smi 24.5.2 on the simulated driver's files).
+func UnifiedMemory() map[string]printedMemory {
+	return map[string]printedMemory{
+		"unified": {"103079215104", "0", "0", "0", gpu.Memory{Limit: gpu.Some[int64](96 << 30)}},
+		"unified, a later tool": {"103079215104", "3221225472", "0", "0", gpu.Memory{
+			Limit: gpu.Some[int64](96 << 30), Usage: gpu.Some[int64](3 << 30),
+		}},
+		"unified, KFD is not asked": {"0", "0", "0", "0", gpu.Memory{}},
+		"idle": {"103079215104", "0", "268435456", "0", gpu.Memory{
+			Limit: gpu.Some[int64](96 << 30), Usage: gpu.Some[int64](0),
+			VisibleLimit: gpu.Some[int64](256 << 20), VisibleUsage: gpu.Some[int64](0),
+		}},
+		"visible memory is not printed": {"103079215104", "0", "N/A", "N/A", gpu.Memory{
+			Limit: gpu.Some[int64](96 << 30), Usage: gpu.Some[int64](0),
+		}},
+	}
+}
+
+// TooManyValues are documents that are small beside what is made of them: 16 MiB of {}, take half a gigabyte, of a collector that
+// reads a thousand nodes with less than that.
+func TooManyValues() []string {
+	return []string{
+		`{"gpu_data":[{"gpu":0,"process_list":[0` + strings.Repeat(",0", (1<<19)) + "]}]}",
+		`{"card0":{"a":""` + strings.Repeat(`,"b":""`, (1<<19)) + "}}",
+	}
+}
+
+// EnergyWraps checks that a total does not fall, of a GPU whose counter does. show sets what the counter shows, in joules; the power limit is
+// 300 W.
+func EnergyWraps(t *testing.T, s gpu.Source, show func(joules float64)) {
+	t.Helper()
+	last := 0.0
+	for i := range 50 { // at 299 W, every 30 s
+		show(math.Mod(65000.1+float64(i)*299*30, 65536.905))
+		d := Read(t, s).Devices[0]
+		total, ok := d.Energy.Get()
+		require.True(t, ok)
+		require.InDelta(t, 65000.1+float64(i)*299*30, total, 0.05*float64(i+1), "read %d", i)
+		require.Greater(t, total, last)
+		require.Zero(t, d.Energy.Since())
+		last = total
+	}
+}

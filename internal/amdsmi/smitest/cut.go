@@ -1,0 +1,69 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package smitest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/differential"
+)
+
+// CutAnywhere cuts the output of each call. A tool that crashes leaves of its output what was in the pipe by then, which ends anywhere,
+// mostly in the middle of a number. Whatever the output is cut down to, what is read of it is what the whole says, or nothing; and GPUs
+// that were read before are not lost for it.
+func CutAnywhere(t *testing.T, newSource func(*testing.T) (*Tool, gpu.Source), calls ...string) {
+	t.Helper()
+	for _, call := range calls {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			var text string
+			tool, source := newSource(t)
+			intercept(tool, call, func(r command.Result) command.Result { text = string(r.Stdout); return r })
+			first := differential.Flatten(Read(t, source))
+			second := differential.Flatten(Read(t, source))
+			require.NotEmpty(t, text)
+			for n := range text {
+				end := n > 0 && text[n-1] == '\n'
+				if lines := call == "--show"; lines && !end && n%5 > 0 || !lines && n%97 > 0 {
+					continue // within a document of JSON one place is like another
+				}
+				cut := func(command.Result) command.Result {
+					return command.Result{Stdout: []byte(text[:n]), ExitCode: -(n % 2)}
+				}
+				tool, source := newSource(t)
+				intercept(tool, call, cut)
+				if node, err := source.Read(t.Context()); err == nil {
+					NoOther(t, fmt.Sprintf("%d of %d bytes", n, len(text)), first, node)
+				}
+				tool, source = newSource(t)
+				Read(t, source)
+				intercept(tool, call, cut)
+				if node, err := source.Read(t.Context()); err == nil {
+					NoOther(t, fmt.Sprintf("%d of %d bytes, after the whole", n, len(text)), second, node)
+				}
+			}
+		})
+	}
+}
+
+// NoOther fails the test where a node tells anything that the whole does not. That nothing could be read is no such thing.
+func NoOther(t *testing.T, at string, whole differential.Values, node *gpu.Node) {
+	t.Helper()
+	if node.Presence[gpu.Visible] == gpu.Some(int64(0)) {
+		return
+	}
+	for name, v := range differential.Flatten(node) {
+		id, quantity, _ := strings.Cut(name, " ")
+		if anonymous := strings.Contains(id, ":"); anonymous || quantity == "ProcessesUnread" || id == "node" {
+			continue
+		}
+		require.Equal(t, whole[name], v, "%s: %s", at, name)
+	}
+}

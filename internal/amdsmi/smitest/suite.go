@@ -1,0 +1,220 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package smitest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Suite is what every tool's source does when its tool fails. All tests are about two GPUs, 000000000000000c and 000000000000000d.
+type Suite struct {
+	New    func(command.Runner) gpu.Source // reads every 30 s, by the clock
+	Tool   func() *Tool                    // lists the two
+	Option string                          // an option of the tool …
+	Refuse func() (command.Result, error)  // … and how a version that does not know it refuses it
+	First  []string                        // what is asked once, and after a reset
+}
+
+// Run runs the tests.
+func (s *Suite) Run(t *testing.T) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T){
+		"tool does not run": s.toolThatDoesNotRun, "place is not reached": s.placeThatIsNotReached,
+		"not permitted any more": s.notPermittedAnyMore, "hangs after a refusal": s.hangsAfterRefusal, "reset": s.reset,
+	} {
+		t.Run(name, test)
+	}
+}
+
+// A driver that hangs must not take the GPUs out of the metrics by which it would be noticed.
+func (suite *Suite) toolThatDoesNotRun(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		err   error
+		fault gpu.FaultType
+	}{
+		{"hangs", fmt.Errorf("amd-smi: %w: killed", command.ErrTimeout), gpu.FaultHung},
+		{"is still running", fmt.Errorf("amd-smi: %w: since noon", command.ErrBusy), gpu.FaultHung},
+		{"is not there", fmt.Errorf("%w: no amd-smi", command.ErrNotFound), gpu.FaultUnreachable},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tool := suite.Tool()
+			s := suite.New(tool)
+			answer := tool.Answer
+			require.Empty(t, Read(t, s).Devices[0].Faults)
+			tool.Answer = func(string) (command.Result, error) { return command.Result{}, tt.err }
+			for range 3 {
+				node := Read(t, s)
+				RequireAway(t, node, tt.fault, tt.err.Error())
+				assert.Len(t, node.Problems, 1)
+				assert.True(t, node.Unread)
+			}
+			tool.Answer = answer
+			node := Read(t, s)
+			assert.False(t, node.Unread)
+			require.Len(t, node.Devices, 2)
+			for i := range node.Devices {
+				assert.Empty(t, node.Devices[i].Faults)
+				assert.True(t, node.Devices[i].Utilization[gpu.TaskGeneral].Known())
+			}
+			RequireValue(t, int64(2), node.Presence[gpu.Visible], "visible")
+			RequireValue(t, int64(0), node.Presence[gpu.Missing], "missing")
+		})
+	}
+}
+
+// What says nothing of the GPUs must not make them failed.
+func (suite *Suite) placeThatIsNotReached(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	for _, reason := range []error{errors.New("the API server is away"), context.Canceled} {
+		t.Run(reason.Error(), func(t *testing.T) {
+			t.Parallel()
+			tool := suite.Tool()
+			s := suite.New(tool)
+			Read(t, s)
+			answer := tool.Answer
+			tool.Answer = func(string) (command.Result, error) { return command.Result{}, reason }
+			_, err := s.Read(t.Context())
+			require.ErrorIs(t, err, reason)
+			tool.Answer = func(args string) (command.Result, error) { // in the middle
+				if strings.HasPrefix(args, "list") {
+					return answer(args)
+				}
+				return command.Result{}, reason
+			}
+			_, err = s.Read(t.Context())
+			require.ErrorIs(t, err, reason)
+		})
+	}
+}
+
+func (suite *Suite) notPermittedAnyMore(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	tool := suite.Tool()
+	s := suite.New(tool)
+	Read(t, s)
+	tool.Answer = func(string) (command.Result, error) { return Fails(8, "", "STATUS_NO_PERM: Permission denied\n") }
+	for range 4 {
+		node := Read(t, s)
+		RequireAway(t, node, gpu.FaultUnreachable, "groups render and video")
+		assert.False(t, node.Unread, "the tool has answered")
+	}
+}
+
+// An option that is refused is left out and the call repeated: where that one hangs, or what is called with it, the refusal is
+// not what to tell.
+func (suite *Suite) hangsAfterRefusal(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	for name, hang := range map[string]func(args string) bool{
+		"in the same call": func(string) bool { return true },
+		"in the next": func(args string) bool {
+			return strings.HasPrefix(args, "list --json") || strings.HasPrefix(args, "--json")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tool := suite.Tool()
+			s := suite.New(tool)
+			Read(t, s)
+			answer := tool.Answer
+			refused := false
+			tool.Answer = func(args string) (command.Result, error) {
+				switch {
+				case refused && hang(args):
+					return command.Result{}, command.ErrTimeout
+				case strings.Contains(args, "--showtoponuma"):
+					refused = true
+					return Fails(2, "", "error: unrecognized arguments: --showtoponuma\n")
+				case strings.HasPrefix(args, "list -e"):
+					refused = true
+					return Prints(`{"error": "Parameter '-e' is invalid.", "code": -2}`)
+				}
+				return answer(args)
+			}
+			RequireAway(t, Read(t, s), gpu.FaultHung, "did not end in time")
+		})
+	}
+}
+
+// Another container may have another version of the tool: what this one refuses, what it is and how its GPUs are numbered is found
+// out anew, and a tool that said there is no driver is asked at once.
+func (suite *Suite) reset(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	type resetter interface {
+		gpu.Source
+		Reset()
+	}
+	tool := suite.Tool()
+	s := suite.New(tool)
+	var asked []string
+	answer, refuse := tool.Answer, true
+	tool.Answer = func(args string) (command.Result, error) {
+		asked = append(asked, args)
+		switch {
+		case !refuse || !strings.Contains(args, suite.Option):
+			return answer(args)
+		default:
+			return suite.Refuse()
+		}
+	}
+	calls := func() string {
+		asked = nil
+		require.Len(t, Read(t, s).Devices, 2)
+		return strings.Join(asked, "\n")
+	}
+	_ = calls()
+	require.NotContains(t, calls(), suite.Option)
+	refuse = false
+	s.(resetter).Reset()
+	again := calls()
+	assert.Contains(t, again, suite.Option, "it may know the option")
+	for _, call := range suite.First {
+		assert.Contains(t, again, call)
+	}
+
+	tool.Answer = func(string) (command.Result, error) {
+		return Fails(255, "", "ERROR:root:Driver not initialized (amdgpu not found in modules)\n")
+	}
+	for range 4 {
+		_, _ = s.Read(t.Context())
+	}
+	tool.Answer = answer
+	s.(resetter).Reset()
+	assert.Empty(t, Read(t, s).Devices[0].Faults)
+}
+
+// RequireAway checks that both GPUs are in a node, with one fault and without a reading.
+func RequireAway(t *testing.T, node *gpu.Node, fault gpu.FaultType, message string) {
+	t.Helper()
+	require.Equal(t, []string{"000000000000000c", "000000000000000d"}, IDs(node))
+	RequireValue(t, int64(0), node.Presence[gpu.Visible], "visible")
+	RequireValue(t, int64(2), node.Presence[gpu.Missing], "missing")
+	for i := range node.Devices {
+		d := &node.Devices[i]
+		require.Equal(t, []gpu.FaultType{fault}, Faults(d))
+		assert.Equal(t, gpu.StateFailed, d.State())
+		assert.Contains(t, d.Faults[0].Message, message)
+		assert.True(t, d.ProcessesUnread, "whether it has any is not known")
+		assert.Equal(t, "MI210", d.Model)
+		assert.False(t, d.Utilization[gpu.TaskGeneral].Known())
+	}
+	assert.Contains(t, Problems(node), message)
+}

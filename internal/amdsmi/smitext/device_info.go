@@ -1,0 +1,86 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package smitext
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Model returns a device's name in words. Without the PCI id list the tools print the vendor's or the device's number
+// in its place.
+func Model(candidates ...string) string {
+	for _, c := range candidates {
+		if c = Label(c); c != "" && !strings.HasPrefix(c, "0x") {
+			return c
+		}
+	}
+	return ""
+}
+
+// Serial returns a serial number. All zeros is how an unwritten one reads.
+func Serial(s string) string {
+	s = Label(s)
+	if strings.Trim(strings.TrimPrefix(s, "0x"), "0") == "" {
+		return ""
+	}
+	return s
+}
+
+// DriverVersion returns the version of the amdgpu module. Where it is the kernel's own, amd-smi prints /proc/version with
+// the blanks removed: "Linuxversion6.8.0-79-generic(buildd@…".
+func DriverVersion(s string) string {
+	s = Label(s)
+	rest, ok := strings.CutPrefix(s, "Linux")
+	if !ok {
+		return s
+	}
+	rest = strings.TrimSpace(rest)
+	if rest, ok = strings.CutPrefix(rest, "version"); !ok {
+		return s
+	}
+	rest = strings.TrimSpace(rest)
+	if end := strings.IndexAny(rest, " ("); end >= 0 {
+		rest = rest[:end]
+	}
+	return rest
+}
+
+// GFXTarget returns the compute target, such as gfx942. Where the middle part of a version is 0, rocm-smi 6 prints the last
+// as two decimal digits: gfx9010 for gfx90a, gfx11003 for gfx1103.
+func GFXTarget(s string) string {
+	s = strings.ToLower(Label(s))
+	digits, ok := strings.CutPrefix(s, "gfx")
+	if !ok || len(digits) < 3 || len(digits) > 5 || strings.Trim(digits, "0123456789abcdef") != "" {
+		return ""
+	}
+	middle := len(digits) - 3
+	if digits[middle] == '0' && (middle == 2 || middle == 1 && digits[0] == '9') {
+		if n, err := strconv.ParseUint(digits[middle+1:], 10, 8); err == nil && n < 16 {
+			return "gfx" + digits[:middle+1] + strconv.FormatUint(n, 16)
+		}
+	}
+	return s
+}
+
+// NUMANode returns the node that a device is attached to. -1, also as 32 or 16 bits without a sign, is how the kernel says that there is
+// none. rocm-smi's "Numa Node" is not it, but the nearest node with a processor.
+func NUMANode(v any) gpu.Opt[int64] {
+	node := Whole(Quantity(v, Count, ""))
+	if n, ok := node.Get(); !ok || n >= 1<<15-1 {
+		return gpu.Opt[int64]{}
+	}
+	return node
+}
+
+// PowerCap returns the cap of power. 0 is how a device without one of its own says so: an APU, the second die of an MI250.
+func PowerCap(v any) gpu.Opt[float64] {
+	limit := Quantity(v, Watts, "W")
+	if limit == gpu.Some(0.0) {
+		return gpu.Opt[float64]{}
+	}
+	return limit
+}

@@ -1,0 +1,36 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package smitext
+
+import (
+	"math"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// pcieGenerations are the speeds of a lane in GT/s.
+var pcieGenerations = [...]float64{2.5, 5, 8, 16, 32, 64, 128}
+
+// PCIeGeneration returns the PCIe generation that has a lane of this speed in transfers per second.
+func PCIeGeneration(speed gpu.Opt[float64]) gpu.Opt[int64] {
+	f, ok := speed.Get()
+	if !ok {
+		return gpu.Opt[int64]{}
+	}
+	for i, g := range pcieGenerations {
+		if math.Abs(f/1e9-g) < 0.05*g {
+			return gpu.Some(int64(i + 1))
+		}
+	}
+	return gpu.Opt[int64]{}
+}
+
+// LinkWidth returns a number of lanes.
+func LinkWidth(v any) gpu.Opt[int64] {
+	lanes := Whole(Quantity(v, Count, ""))
+	if n, ok := lanes.Get(); !ok || n < 1 || n > 32 {
+		return gpu.Opt[int64]{}
+	}
+	return lanes
+}

@@ -1,0 +1,208 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/counter"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const (
+	// staticEvery is the number of reads after which names, versions and limits are read again, which hardly change. They are read
+	// immediately when the list of devices changes.
+	staticEvery = 10
+	// slowStrikes is how often in a row the PCIe call may fail to end in time before it is left out, for restPCIe reads: it may have been
+	// the driver that hung for a while, and not this call.
+	slowStrikes = 2
+	restPCIe    = 120
+)
+
+// Source reads GPUs with amd-smi.
+type Source struct {
+	runner command.Runner
+	want   gpu.Group
+	now    func() time.Time
+
+	refused map[string]bool // options and commands that this version does not know
+	passing map[string]bool // those of them that are tried again with the static part
+	// exceptions are what commands ended with since then. They are run with fewer options.
+	exceptions map[step]error
+	strikes    int // against the PCIe call
+	spared     int // reads without it
+	reads      int // since the static part was read
+	listed     []listEntry
+	static     map[int]staticInfo
+	stale      bool   // static could not be read again, and is tried again with the next read
+	version    string // of amd-smi's library
+	scale      memoryScale
+	known      smidevice.KnownGPUs
+	energy     smidevice.EnergyCounters
+	retry      smidevice.Retry
+	node       gpu.Node
+
+	residencies map[string]*counter.Residency // of throttling, by PCI address, else by unique id
+}
+
+var _ gpu.Source = (*Source)(nil)
+
+// New returns a source that reads what belongs to the wanted groups. A configured path is the runner's business.
+func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Source {
+	s := &Source{
+		runner:     runner,
+		want:       want,
+		now:        time.Now,
+		refused:    make(map[string]bool),
+		passing:    make(map[string]bool),
+		exceptions: make(map[step]error),
+		known:      smidevice.NewKnownGPUs(command.AMDSMI),
+		energy:     make(smidevice.EnergyCounters),
+	}
+	for _, opt := range opts {
+		opt(s)
+	}
+	return s
+}
+
+// Close implements gpu.Source. There is nothing to release.
+func (*Source) Close() error { return nil }
+
+// Read implements gpu.Source. An error means that amd-smi could not be run or did not end in time and no GPU is known, or
+// that it printed nothing that can be read.
+func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
+	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
+	if !s.retry.Due(s.node.Time) {
+		return s.noGPUs(), nil
+	}
+	due := s.static == nil || s.stale || s.reads >= staticEvery
+	if due {
+		for key := range s.passing {
+			delete(s.refused, key)
+		}
+		clear(s.passing)
+		clear(s.exceptions)
+	}
+	steps := s.steps(due)
+	answers, err := s.run(ctx, steps...)
+	if len(answers) == 0 {
+		return s.notRun(err)
+	}
+	list := answers[stepList]
+	listed := parseList(list.records)
+	if len(listed) == 0 {
+		if _, ran := answers[stepList]; !ran {
+			return s.notRun(err)
+		}
+		return s.noDevices(list.err)
+	}
+	s.retry = smidevice.Retry{}
+	metric, measured := answers[stepMetric]
+	unmeasured := err != nil && !measured && arguments(stepMetric, s.want, s.refused) != nil
+	if unmeasured && !smidevice.Hangs(err) {
+		return s.notRun(err)
+	}
+	changed := !slices.EqualFunc(listed, s.listed, func(a, b listEntry) bool { return a.same(&b) })
+	if changed && !due && !unmeasured {
+		again, _ := s.run(ctx, stepStatic)
+		if a, ran := again[stepStatic]; ran {
+			answers[stepStatic] = a
+		}
+		steps = append(steps, stepStatic)
+		due = true
+	}
+	if changed {
+		s.static, s.stale = renumbered(s.static, s.listed, listed), true
+	}
+	s.listed = listed
+	s.keep(due, answers)
+	s.complain(steps, answers, err)
+	s.fill(metric.records, answers, list.err == nil)
+	if unmeasured {
+		return s.notMeasured(err)
+	}
+	return &s.node, nil
+}
+
+// Reset has the source find out about its tool anew, which may be of another version, as in another container. What is known of the
+// GPUs is kept: one that is not listed any more is lost, whoever lists them.
+func (s *Source) Reset() {
+	clear(s.refused)
+	clear(s.passing)
+	clear(s.exceptions)
+	s.strikes, s.version, s.listed, s.static, s.retry, s.scale = 0, "", nil, nil, smidevice.Retry{}, scaleUnknown
+}
+
+// steps returns what is to be run.
+func (s *Source) steps(due bool) []step {
+	steps := []step{stepList}
+	if due {
+		steps = []step{stepVersion, stepList, stepStatic}
+	}
+	steps = append(steps, stepMetric, stepProcess, stepXGMI)
+	if s.strikes >= slowStrikes {
+		if s.spared++; s.spared > restPCIe {
+			s.spared, s.strikes = 0, slowStrikes-1
+		}
+	}
+	if s.strikes < slowStrikes {
+		steps = append(steps, stepPCIe)
+	}
+	return steps
+}
+
+// keep keeps what is not read every time.
+func (s *Source) keep(due bool, answers map[step]answer) {
+	s.reads++
+	if !due {
+		return
+	}
+	s.reads = 0
+	a, ran := answers[stepStatic]
+	s.stale = !ran || a.err != nil && len(a.records) == 0
+	if !s.stale {
+		static := parseStatic(a.records)
+		if a.err != nil {
+			for n, before := range s.static {
+				if _, told := static[n]; !told { // the output ended before it
+					static[n] = before
+				}
+			}
+		}
+		s.static = static
+	}
+	if v := libraryVersion(answers[stepVersion].records); v != "" && v != s.version {
+		if s.version != "" {
+			clear(s.refused) // another amd-smi
+			s.strikes = 0
+			s.scale = scaleUnknown
+		}
+		s.version = v
+	}
+}
+
+// libraryVersion returns the version of the library: "25.5.1". It is the tool's own since 6.4.
+func libraryVersion(records []record) string {
+	if len(records) == 0 {
+		return ""
+	}
+	return smitext.Label(records[0].text("amdsmi_library_version", "version"))
+}
+
+// major returns the first number of a version; 0 if it is not known.
+func major(version string) int {
+	first, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(first)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,109 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// staticInfo is what amd-smi static says of one device and that does not change with every read.
+type staticInfo struct {
+	unique    string
+	address   smitext.Address
+	partition gpu.Opt[int]
+	profile   string
+	device    gpu.Device // model, info, limits
+	exhausted bool       // more bad pages than the threshold
+}
+
+// limits reads the section limit. The limit of power is the cap that holds now, not the highest that may be set. Until 6.0
+// the limits of temperature had no other name than the sensor's and were the ones at which the device slows down.
+func (s *staticInfo) limits(r record) {
+	power := r.first("socket_power", "current_power", "power")
+	if ppt := r.section("ppt0"); ppt != nil { // since 7.2
+		power = ppt["socket_power_limit"]
+	}
+	s.device.Power.Limit[gpu.LimitMax] = smitext.PowerCap(power)
+	for _, t := range [...]struct {
+		sensor gpu.Sensor
+		limit  gpu.Limit
+		keys   []string
+	}{
+		{gpu.SensorEdge, gpu.LimitDegraded, []string{"slowdown_edge_temperature", "temperature_edge"}},
+		{gpu.SensorHotspot, gpu.LimitDegraded, []string{"slowdown_hotspot_temperature", "temperature_junction"}},
+		{gpu.SensorMemory, gpu.LimitDegraded, []string{"slowdown_vram_temperature", "temperature_vram"}},
+		{gpu.SensorEdge, gpu.LimitCritical, []string{"shutdown_edge_temperature"}},
+		{gpu.SensorHotspot, gpu.LimitCritical, []string{"shutdown_hotspot_temperature"}},
+		{gpu.SensorMemory, gpu.LimitCritical, []string{"shutdown_vram_temperature"}},
+	} {
+		limit := smitext.Quantity(r.first(t.keys...), smitext.Celsius, "C")
+		if c, ok := limit.Get(); ok && c > 0 { // 0 is a sensor that is not there
+			s.device.TemperatureLimit[t.sensor][t.limit] = limit
+		}
+	}
+}
+
+// parseStatic reads the records of amd-smi static, by device number.
+func parseStatic(records []record) map[int]staticInfo {
+	result := make(map[int]staticInfo, len(records))
+	for _, r := range records {
+		if index, ok := r.integer("gpu"); ok && index < smidevice.MaxDevices {
+			result[index] = staticOf(r)
+		}
+	}
+	return result
+}
+
+func staticOf(r record) staticInfo {
+	asic, board, bus := r.section("asic"), r.section("board"), r.section("bus")
+	firmware, driver, partition := r.section("ifwi"), r.section("driver"), r.section("partition")
+	if firmware == nil {
+		firmware = r.section("vbios") // until 7.0
+	}
+	s := staticInfo{
+		unique:    smitext.ASICSerial(asic.text("asic_serial")),
+		profile:   strings.ToUpper(smitext.Label(partition.text("accelerator_partition", "compute_partition"))),
+		exhausted: strings.EqualFold(r.section("ras").text("bad_page_threshold_exceeded"), "true"),
+	}
+	if !smitext.DecimalSerial(asic.text("asic_serial")) {
+		s.address, _ = smitext.ParseAddress(bus.text("bdf"))
+	}
+	if n, ok := partition.integer("partition_id"); ok && n < smidevice.MaxDevices {
+		s.partition = gpu.Some(n)
+	}
+	s.device.Model = smitext.Model(asic.text("market_name"), board.text("product_name"))
+	s.device.Info = gpu.Info{
+		Serial:        smitext.Serial(board.text("product_serial")),
+		DriverVersion: smitext.DriverVersion(driver.text("version", "driver_version")),
+		// The part number is what the driver calls the version of the VBIOS.
+		FirmwareVersion:   smitext.Label(cmp.Or(firmware.text("part_number"), firmware.text("version"))),
+		ComputeCapability: smitext.GFXTarget(asic.text("target_graphics_version")),
+		NUMANode:          smitext.NUMANode(r.at("numa", "affinity")),
+	}
+	s.device.PCIe.GenerationLimit = smitext.PCIeGeneration(pcieSpeed(bus.first("max_pcie_speed", "pcie_speed")))
+	s.device.PCIe.WidthLimit = smitext.LinkWidth(bus.first("max_pcie_width", "max_pcie_lanes", "pcie_lanes"))
+	s.device.Memory.Limit = smitext.Whole(smitext.Quantity(r.at("vram", "size"), smitext.Bytes, "MB"))
+	s.limits(r.section("limit"))
+	return s
+}
+
+// renumbered returns what static told, by the numbers that the same devices have in a later list.
+func renumbered(before map[int]staticInfo, listed, later []listEntry) map[int]staticInfo {
+	result := make(map[int]staticInfo, len(later))
+	for i := range later {
+		l := later[i]
+		for _, old := range listed {
+			l.index = old.index
+			if known, ok := before[old.index]; ok && l.address != (smitext.Address{}) && l.same(&old) {
+				result[later[i].index] = known
+			}
+		}
+	}
+	return result
+}

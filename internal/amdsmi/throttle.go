@@ -1,0 +1,79 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/counter"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// violations are the limiters of the driver's violation status, since 6.3 on MI300 and later: whether they are at work, and
+// how often the firmware found them so.
+var violations = [...]struct {
+	reason         gpu.ThrottleReason
+	active, counts string
+}{
+	{gpu.ThrottlePowerPPT, "ppt_violation_status", "ppt_accumulated"},
+	{gpu.ThrottleThermalGPU, "socket_thermal_violation_status", "socket_thermal_accumulated"},
+	{gpu.ThrottleThermalMemory, "hbm_thermal_violation_status", "hbm_thermal_accumulated"},
+	{gpu.ThrottleThermalVR, "vr_thermal_violation_status", "vr_thermal_accumulated"},
+	{gpu.ThrottleThermalExtern, "prochot_violation_status", "prochot_accumulated"},
+}
+
+func readThrottle(r record, d *gpu.Device) {
+	for _, v := range violations {
+		d.Throttle[v.reason].Active = active(r[v.active])
+	}
+}
+
+// looksOf reads how often the firmware found its limiters at work.
+func looksOf(r record) (counter.Looks, bool) {
+	total, ok := looks(r["accumulation_counter"]).Get()
+	result := counter.Looks{Total: total, Limiters: make([]gpu.Opt[uint32], len(violations))}
+	for i, v := range violations {
+		result.Limiters[i] = looks(r[v.counts])
+	}
+	return result, ok
+}
+
+func looks(v any) gpu.Opt[uint32] {
+	n, ok := smitext.Whole(smitext.Quantity(v, smitext.Count, "")).Get()
+	if !ok {
+		return gpu.Opt[uint32]{}
+	}
+	return gpu.Some(uint32(n)) // count has no more than 32 bits
+}
+
+// active reads "ACTIVE" and "NOT ACTIVE", or lists and objects of them, one for each partition: active if any is.
+func active(v any) gpu.Opt[bool] {
+	var result gpu.Opt[bool]
+	merge := func(inner any) {
+		if a, ok := active(inner).Get(); ok && (a || !result.Known()) {
+			result = gpu.Some(a)
+		}
+	}
+	switch v := v.(type) {
+	case bool:
+		return gpu.Some(v)
+	case string:
+		switch strings.ToUpper(strings.TrimSpace(v)) {
+		case "ACTIVE", "TRUE":
+			return gpu.Some(true)
+		case "NOT ACTIVE", "FALSE":
+			return gpu.Some(false)
+		}
+	case []any:
+		for _, inner := range v {
+			merge(inner)
+		}
+	case map[string]any:
+		for _, inner := range v {
+			merge(inner)
+		}
+	}
+	return result
+}

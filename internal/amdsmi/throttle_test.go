@@ -1,0 +1,100 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitest"
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func TestThrottleTime(t *testing.T) {
+	t.Parallel()
+	tool := smitest.AMDTool(t, "amd-smi-7.0-dpx")
+	files := tool.Answer
+	counts := `"accumulation_counter": 1000, "ppt_accumulated": 10, "prochot_accumulated": 0, "hbm_thermal_accumulated": "N/A"`
+	tool.Answer = func(args string) (command.Result, error) {
+		if strings.HasPrefix(args, "metric -u") {
+			return smitest.Prints(`[{"gpu": 0, "throttle": {` + counts + `}}]`)
+		}
+		return files(args)
+	}
+	s := newTestSource(tool)
+	seconds := func(reason gpu.ThrottleReason) (float64, bool) {
+		return smitest.Read(t, s).Devices[0].Throttle[reason].Time.Get()
+	}
+	_, ok := seconds(gpu.ThrottlePowerPPT)
+	assert.False(t, ok, "one count tells nothing")
+
+	counts = `"accumulation_counter": 2000, "ppt_accumulated": 260, "prochot_accumulated": 0, "hbm_thermal_accumulated": "N/A"`
+	node := smitest.Read(t, s) // 30 s later, a quarter of the looks
+	ppt := node.Devices[0].Throttle[gpu.ThrottlePowerPPT].Time
+	got, ok := ppt.Get()
+	require.True(t, ok)
+	assert.InDelta(t, 7.5, got, 1e-9)
+	assert.Equal(t, smitest.Start.Add(30*time.Second), ppt.Since())
+	got, ok = node.Devices[0].Throttle[gpu.ThrottleThermalExtern].Time.Get()
+	assert.True(t, ok)
+	assert.Zero(t, got)
+	assert.False(t, node.Devices[0].Throttle[gpu.ThrottleThermalMemory].Time.Known())
+	for _, d := range node.Devices[1:] {
+		assert.False(t, d.Throttle[gpu.ThrottlePowerPPT].Time.Known(), "the package's")
+	}
+
+	got, ok = seconds(gpu.ThrottlePowerPPT)
+	assert.True(t, ok)
+	assert.InDelta(t, 7.5, got, 1e-9, "no look since")
+
+	counts = `"accumulation_counter": 5, "ppt_accumulated": 1`
+	_, ok = seconds(gpu.ThrottlePowerPPT)
+	assert.False(t, ok, "the driver was loaded anew")
+	counts = `"accumulation_counter": 15, "ppt_accumulated": 11`
+	got, ok = seconds(gpu.ThrottlePowerPPT)
+	assert.True(t, ok)
+	assert.InDelta(t, 30, got, 1e-9)
+	counts = `"accumulation_counter": 16, "ppt_accumulated": 99`
+	_, ok = seconds(gpu.ThrottlePowerPPT)
+	assert.False(t, ok, "more often at work than looked at")
+}
+
+// Each limiter's flag and count under its own name.
+func TestViolations(t *testing.T) {
+	t.Parallel()
+	for reason, name := range map[gpu.ThrottleReason]string{
+		gpu.ThrottlePowerPPT: "ppt", gpu.ThrottleThermalGPU: "socket_thermal", gpu.ThrottleThermalMemory: "hbm_thermal",
+		gpu.ThrottleThermalVR: "vr_thermal", gpu.ThrottleThermalExtern: "prochot",
+	} {
+		var d, want gpu.Device
+		readThrottle(record{name + "_violation_status": "ACTIVE"}, &d)
+		want.Throttle[reason].Active = gpu.Some(true)
+		assert.Equal(t, want.Throttle, d.Throttle, name)
+
+		counted, ok := looksOf(record{"accumulation_counter": json.Number("9"), name + "_accumulated": json.Number("4")})
+		assert.True(t, ok)
+		for i, v := range violations {
+			assert.Equal(t, v.reason == reason, counted.Limiters[i].Known(), name)
+		}
+	}
+}
+
+func TestActive(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]gpu.Opt[bool]{
+		`"ACTIVE"`: gpu.Some(true), `"NOT ACTIVE"`: gpu.Some(false), `true`: gpu.Some(true), `"False"`: gpu.Some(false),
+		`"N/A"`: {}, `null`: {}, `3`: {}, `{}`: {}, `["N/A"]`: {},
+		`["NOT ACTIVE", "ACTIVE", "N/A"]`:                              gpu.Some(true),
+		`{"xcp_0": ["NOT ACTIVE", "N/A"], "xcp_1": ["NOT ACTIVE"]}`:    gpu.Some(false),
+		`{"xcp_0": ["NOT ACTIVE", "N/A"], "xcp_1": ["N/A", "ACTIVE"]}`: gpu.Some(true),
+	} {
+		assert.Equal(t, want, active(smitest.Decoded(t, text)), text)
+	}
+}
