@@ -121,7 +121,7 @@ func (s *soak) look(limit time.Duration) []otlptest.Point {
 	s.read(ctx, func(node *gpu.Node) {
 		metrics := s.pipeline.Metrics(node)
 		points = otlptest.Points(metrics)
-		found = append(otlptest.Nonsense(metrics), otlptest.Mistimed(metrics)...)
+		found = append(otlptest.Violations(metrics), otlptest.TimeViolations(metrics)...)
 		found = append(found, s.declared.Violations(metrics)...)
 		found = append(found, s.history.Add(metrics)...)
 		found = append(found, s.checkEvents(node, points)...)

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Declared is what metadata.yaml says may be sent.
+// Declared is what metadata.yaml declares.
 type Declared struct {
 	Attributes         map[string]attribute     `json:"attributes"`
 	ResourceAttributes map[string]attribute     `json:"resource_attributes"`
@@ -46,7 +46,7 @@ type monotonic struct {
 
 // ReadDeclared reads a metadata.yaml.
 func ReadDeclared(file string) (*Declared, error) {
-	content, err := os.ReadFile(file) //nolint:gosec // a test's
+	content, err := os.ReadFile(file) //nolint:gosec // of a test
 	if err != nil {
 		return nil, err
 	}
@@ -65,13 +65,13 @@ func (m *metric) kind() string {
 	}
 }
 
-// Violations lists what is sent and not declared, and what is declared to be always there and is not.
+// Violations returns what is sent but not declared, and what is required but not sent.
 func (d *Declared) Violations(metrics pmetric.Metrics) []string {
 	var found violations
 	for _, rm := range metrics.ResourceMetrics().All() {
 		for name, value := range rm.Resource().Attributes().All() {
 			if strings.Contains(name, ".label.") || strings.Contains(name, ".annotation.") {
-				continue // as asked for
+				continue // configured
 			}
 			d.ResourceAttributes[name].check(&found, "resource: "+name, value)
 		}
@@ -90,7 +90,7 @@ func (d *Declared) Violations(metrics pmetric.Metrics) []string {
 	return found
 }
 
-// EventViolations is the same of the attributes of an event.
+// EventViolations does the same for the attributes of an event.
 func (d *Declared) EventViolations(name string, attributes pcommon.Map) []string {
 	var found violations
 	e, ok := d.Events[name]
@@ -118,7 +118,7 @@ func (d *Declared) attributes(found *violations, where string, declared []string
 	}
 }
 
-// check demands the declared type, and of a text that it says something.
+// check checks that a value has the declared type and that a text is not empty.
 func (a attribute) check(found *violations, where string, value pcommon.Value) {
 	switch {
 	case a.Type == "string" && value.Type() == pcommon.ValueTypeStr && value.Str() != "":
@@ -131,7 +131,7 @@ func (a attribute) check(found *violations, where string, value pcommon.Value) {
 	}
 }
 
-// violations are told each once.
+// violations has each violation once.
 type violations []string
 
 func (v *violations) add(format string, args ...any) {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// device is what one message tells of a device.
+// device is what one message reports of a device.
 type device struct {
 	info      int
 	states    map[string]float64
 	faults    []string
 	parent    string
 	identity  string
-	allocated []float64 // 0 or 1; none: not known
+	allocated []float64 // 0 or 1; none if unknown
 	holders   int
 
 	usage, limit, power []float64
@@ -26,7 +26,7 @@ type device struct {
 	processes           int
 }
 
-// devicesOf gathers what is told of each device, by hw.id.
+// devicesOf collects what a message reports of each device, by hw.id.
 func devicesOf(points []Point, found *violations) map[string]*device {
 	devices := map[string]*device{}
 	for _, p := range Of(points, "hw.gpu.info") {
@@ -44,7 +44,7 @@ func devicesOf(points []Point, found *violations) map[string]*device {
 			continue
 		}
 		if d := devices[id]; d == nil {
-			found.add("%s is of a device that has no hw.gpu.info", p.Series())
+			found.add("%s has a device without hw.gpu.info", p.Series())
 		} else {
 			d.add(p, found)
 		}
@@ -54,7 +54,7 @@ func devicesOf(points []Point, found *violations) map[string]*device {
 			continue
 		}
 		if devices[d.parent] == nil {
-			found.add("%s is a part of %s, which is not told of", id, d.parent)
+			found.add("%s is a partition of %s, which is not reported", id, d.parent)
 			continue
 		}
 		devices[d.parent].children++
@@ -63,7 +63,7 @@ func devicesOf(points []Point, found *violations) map[string]*device {
 	return devices
 }
 
-// identity is what all points of a device bear.
+// identity returns the attributes that all points of a device have in common.
 func (p *Point) identity() string {
 	identity := map[string]any{}
 	for _, name := range []string{"hw.name", "hw.model", "hw.vendor", "hw.parent"} {
@@ -76,7 +76,7 @@ func (p *Point) identity() string {
 
 func (d *device) add(p *Point, found *violations) {
 	if strings.HasPrefix(p.Metric, "hw.") && p.identity() != d.identity {
-		found.add("%s does not bear what its device does: %s", p.Series(), d.identity)
+		found.add("%s does not have the identity of its device: %s", p.Series(), d.identity)
 	}
 	task, _ := p.Attributes["hw.gpu.task"].(string)
 	switch p.Metric {
@@ -110,8 +110,8 @@ func (d *device) add(p *Point, found *violations) {
 	}
 }
 
-// sense tells what makes no sense of one device.
-func (d *device) sense(found *violations, id string) {
+// check checks the invariants of one device.
+func (d *device) check(found *violations, id string) {
 	sum := 0.0
 	for _, v := range d.states {
 		sum += v
@@ -123,7 +123,7 @@ func (d *device) sense(found *violations, id string) {
 		found.add("%s has the states %v and the faults %v", id, d.states, d.faults)
 	}
 	if d.children > 0 && d.processes > 0 {
-		found.add("%s has parts, and containers or processes of its own", id)
+		found.add("%s has partitions, and containers or processes of its own", id)
 	}
 	for _, held := range d.allocated {
 		if (held == 1) != (d.holders > 0) {
@@ -131,7 +131,7 @@ func (d *device) sense(found *violations, id string) {
 		}
 	}
 	if len(d.allocated) == 0 && d.holders > 0 && d.children == 0 {
-		found.add("%s has %d holders, and is not told to be allocated", id, d.holders)
+		found.add("%s has %d holders, and hw.gpu.allocated is absent", id, d.holders)
 	}
 	for _, limit := range slices.Concat(d.usage, d.limit) {
 		if !within(d.usedBy, limit) {
@@ -141,7 +141,7 @@ func (d *device) sense(found *violations, id string) {
 	for _, usage := range d.usage {
 		for _, limit := range d.limit {
 			if usage > limit {
-				found.add("%s: %v bytes are used of %v", id, usage, limit)
+				found.add("%s: %v bytes of %v are used", id, usage, limit)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (d *device) sense(found *violations, id string) {
 			bound = 1
 		}
 		if !within(busy, bound) {
-			found.add("%s: containers have %v of the time of %s, of %v", id, busy, task, bound)
+			found.add("%s: containers use %v of the time for %s, the device %v", id, busy, task, bound)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otlptest is what tests of OTLP have in common: data points without their resources, as a back end that drops
-// resources sees them, and what would be lost there. It is imported by tests alone.
+// Package otlptest is for tests of OTLP messages: their points, as a back end that drops resources sees them, the invariants of one
+// message and of the messages of one source, and the declarations in metadata.yaml. Only tests import it.
 package otlptest

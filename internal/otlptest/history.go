@@ -12,22 +12,22 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// History is the messages of one source, one after the other, as a back end sees them that drops resources.
+// History checks the messages of one source, one after the other, as a back end that drops resources sees them.
 type History struct {
-	// Restarted are the counters that the last message has begun anew, although it came after the one before.
+	// Restarted are the counters that the last message started again, although it is later than the previous message.
 	Restarted []string
-	// States are the states of the devices in the last message, by hw.id, and Before those of the message before.
+	// States are the states of the devices in the last message, by hw.id; Before are those in the previous message.
 	States, Before map[string]string
-	// ClockSet: the clock was set back or ahead, so that what begins anew may do so before the last point.
+	// ClockSet: the clock was set, so a counter may start again before the time of its last point.
 	ClockSet bool
-	// Changing are attributes of a device that may become others, beside the version of its driver.
+	// Changing are attributes of a device that may change, in addition to the driver version.
 	Changing []string
 
 	counters   map[string]Point
-	identities map[string]map[string]any // what is known of a device that the last message told of
+	identities map[string]map[string]any // of the devices in the last message
 }
 
-// Add takes the next message and lists what is wrong with it after those before.
+// Add takes the next message and returns the violations with regard to the previous messages.
 func (h *History) Add(metrics pmetric.Metrics) []string {
 	if h.counters == nil {
 		h.counters, h.identities = map[string]Point{}, map[string]map[string]any{}
@@ -38,8 +38,8 @@ func (h *History) Add(metrics pmetric.Metrics) []string {
 	if len(points) == 0 {
 		return nil
 	}
-	grown := map[string]float64{}   // energy by device
-	charged := map[string]float64{} // of containers
+	grown := map[string]float64{}      // energy by device
+	attributed := map[string]float64{} // to containers
 	for i := range points {
 		p := &points[i]
 		id, _ := p.Attributes["hw.id"].(string)
@@ -57,26 +57,26 @@ func (h *History) Add(metrics pmetric.Metrics) []string {
 		case "hw.energy":
 			grown[id] = delta
 		case "container.gpu.energy":
-			charged[id] += delta
+			attributed[id] += delta
 		case "container.gpu.idle.time":
 			if !within(delta, elapsed) {
 				found.add("%s grew by %v in %v s", p.Series(), delta, elapsed)
 			}
 		}
 		if strings.HasPrefix(p.Metric, "container.") && p.Start == p.Time && p.Value != 0 {
-			found.add("%s begins with %v", p.Series(), p.Value)
+			found.add("%s starts with %v", p.Series(), p.Value)
 		}
 	}
 	maps.DeleteFunc(h.identities, func(id string, _ map[string]any) bool { return h.States[id] == "" })
-	for id, joules := range charged {
+	for id, joules := range attributed {
 		if !within(joules, grown[id]) {
-			found.add("%s: containers are charged %v joules of %v", id, joules, grown[id])
+			found.add("%s: %v joules of %v are attributed to containers", id, joules, grown[id])
 		}
 	}
 	return found
 }
 
-// count compares a counter with the last time that it was seen, and returns by how much it has grown in how many seconds.
+// count compares a counter with its last point. It returns by how much the counter grew, in how many seconds.
 func (h *History) count(found *violations, p *Point) (delta, elapsed float64) {
 	series := p.Series()
 	last, ok := h.counters[series]
@@ -93,14 +93,14 @@ func (h *History) count(found *violations, p *Point) (delta, elapsed float64) {
 	case p.Start < last.Start && !h.ClockSet:
 		found.add("%s started at %v, and then at %v", series, last.Start.AsTime(), p.Start.AsTime())
 	case p.Start < last.Time && !h.ClockSet:
-		found.add("%s started anew at %v, before its last point of %v", series, p.Start.AsTime(), last.Time.AsTime())
+		found.add("%s started again at %v, before its last point of %v", series, p.Start.AsTime(), last.Time.AsTime())
 	default:
 		h.Restarted = append(h.Restarted, series)
 	}
 	return 0, 0
 }
 
-// identify demands that what is known of a device stays known as long as it is told of.
+// identify checks that the identity of a device does not change while the device is reported.
 func (h *History) identify(found *violations, id string, p *Point) {
 	known := h.identities[id]
 	if known == nil {

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// message is a host with one GPU, held by a container, all of it well.
+// message is a host with one healthy GPU, which is allocated to a container.
 type message struct {
 	t       *testing.T
 	metrics pmetric.Metrics
@@ -21,7 +21,7 @@ type message struct {
 	pod     pmetric.ResourceMetrics
 }
 
-// at is so many seconds after a time.
+// at returns a time, in seconds after a fixed time.
 func at(seconds int) pcommon.Timestamp {
 	return pcommon.NewTimestampFromTime(time.Unix(1_700_000_000+int64(seconds), 0))
 }
@@ -41,7 +41,7 @@ func newMessage(t *testing.T) *message {
 	return m
 }
 
-// add adds a point of the GPU, at time 0.
+// add adds a point of the GPU at time 0.
 func (m *message) add(to pmetric.ResourceMetrics, name, kind string, value float64, attributes map[string]any) pmetric.NumberDataPoint {
 	metric := to.ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
 	metric.SetName(name)
@@ -64,14 +64,14 @@ func (m *message) add(to pmetric.ResourceMetrics, name, kind string, value float
 	return dp
 }
 
-// counting is a message with a counter of the GPU and one of the container.
-func counting(t *testing.T, start, now int, joules, charged, idle float64) pmetric.Metrics {
+// counting returns a message with a counter of the GPU and two of the container.
+func counting(t *testing.T, start, now int, joules, attributed, idle float64) pmetric.Metrics {
 	t.Helper()
 	m := newMessage(t)
 	points := []pmetric.NumberDataPoint{m.add(m.host, "hw.energy", "counter", joules, nil)}
 	mine := map[string]any{"container.id": "c"}
-	if charged >= 0 {
-		points = append(points, m.add(m.pod, "container.gpu.energy", "counter", charged, mine),
+	if attributed >= 0 {
+		points = append(points, m.add(m.pod, "container.gpu.energy", "counter", attributed, mine),
 			m.add(m.pod, "container.gpu.idle.time", "counter", idle, mine))
 	}
 	for _, dp := range points {
@@ -83,25 +83,25 @@ func counting(t *testing.T, start, now int, joules, charged, idle float64) pmetr
 
 func TestHistory(t *testing.T) {
 	for name, tt := range map[string]struct {
-		start, now            int // of the second message; the first is of 0 and 10
-		joules, charged, idle float64
-		want                  []string
-		restarted             int
+		start, now               int // of the second message; the first has 0 and 10
+		joules, attributed, idle float64
+		want                     []string
+		restarted                int
 	}{
-		"goes on":                {0, 20, 300, 150, 13, nil, 0},
-		"fell":                   {0, 20, 50, -1, 0, []string{"hw.energy{hw.id=GPU-1} fell from 100 to 50"}, 0},
-		"anew":                   {20, 20, 50, 0, 0, nil, 3},
-		"anew with a total":      {20, 20, 50, 3, 0, []string{"container.gpu.energy{container.id=c,hw.id=GPU-1} begins with 3"}, 3},
-		"anew in what was told":  {5, 20, 50, -1, 0, []string{"hw.energy{hw.id=GPU-1} started anew at 2023-11-14 22:13:25 +0000 UTC, before its last point of 2023-11-14 22:13:30 +0000 UTC"}, 0},
-		"began earlier":          {-5, 20, 500, -1, 0, []string{"hw.energy{hw.id=GPU-1} started at 2023-11-14 22:13:20 +0000 UTC, and then at 2023-11-14 22:13:15 +0000 UTC"}, 0},
-		"clock set back":         {-500, -490, 500, 0, 0, nil, 0},
-		"more idle than time":    {0, 20, 300, 150, 16, []string{"container.gpu.idle.time{container.id=c,hw.id=GPU-1} grew by 11 in 10 s"}, 0},
-		"charged more than used": {0, 20, 110, 150, 5, []string{"GPU-1: containers are charged 100 joules of 10"}, 0},
+		"continues":                   {0, 20, 300, 150, 13, nil, 0},
+		"fell":                        {0, 20, 50, -1, 0, []string{"hw.energy{hw.id=GPU-1} fell from 100 to 50"}, 0},
+		"again":                       {20, 20, 50, 0, 0, nil, 3},
+		"again with a total":          {20, 20, 50, 3, 0, []string{"container.gpu.energy{container.id=c,hw.id=GPU-1} starts with 3"}, 3},
+		"again before the last point": {5, 20, 50, -1, 0, []string{"hw.energy{hw.id=GPU-1} started again at 2023-11-14 22:13:25 +0000 UTC, before its last point of 2023-11-14 22:13:30 +0000 UTC"}, 0},
+		"began earlier":               {-5, 20, 500, -1, 0, []string{"hw.energy{hw.id=GPU-1} started at 2023-11-14 22:13:20 +0000 UTC, and then at 2023-11-14 22:13:15 +0000 UTC"}, 0},
+		"clock set back":              {-500, -490, 500, 0, 0, nil, 0},
+		"more idle than time":         {0, 20, 300, 150, 16, []string{"container.gpu.idle.time{container.id=c,hw.id=GPU-1} grew by 11 in 10 s"}, 0},
+		"more attributed than used":   {0, 20, 110, 150, 5, []string{"GPU-1: 100 joules of 10 are attributed to containers"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h History
 			assert.Empty(t, h.Add(counting(t, 0, 10, 100, 50, 5)))
-			assert.Equal(t, tt.want, h.Add(counting(t, tt.start, tt.now, tt.joules, tt.charged, tt.idle)))
+			assert.Equal(t, tt.want, h.Add(counting(t, tt.start, tt.now, tt.joules, tt.attributed, tt.idle)))
 			assert.Len(t, h.Restarted, tt.restarted)
 			assert.Equal(t, map[string]string{"GPU-1": "ok"}, h.States)
 		})
@@ -116,6 +116,6 @@ func TestHistoryOfIdentity(t *testing.T) {
 	}
 	var h History
 	assert.Empty(t, h.Add(named(map[string]any{"hw.id": "GPU-1"})))
-	assert.Empty(t, h.Add(named(map[string]any{"hw.id": "GPU-1", "hw.name": "nvidia0"})), "it is known by now")
+	assert.Empty(t, h.Add(named(map[string]any{"hw.id": "GPU-1", "hw.name": "nvidia0"})), "the name is known now")
 	assert.Equal(t, []string{"GPU-1: hw.name was nvidia0 and is <nil>"}, h.Add(named(map[string]any{"hw.id": "GPU-1"})))
 }

@@ -26,10 +26,10 @@ type Point struct {
 	Kind       string // gauge, counter or updowncounter
 }
 
-// Series is what tells the point from others where resources are dropped: its metric and its own attributes.
+// Series returns the series of the point in a back end that drops resources: its metric and its own attributes.
 func (p *Point) Series() string { return p.Metric + text(p.Attributes) }
 
-// text is {name=value,…} in the order of the names.
+// text formats attributes as {name=value,…}, sorted by name.
 func text(attributes map[string]any) string {
 	parts := make([]string, 0, len(attributes))
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
@@ -38,7 +38,7 @@ func text(attributes map[string]any) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// Points lists the points of all gauges and sums, in the order in which they are sent. There is no metric of another kind.
+// Points returns the points of all gauges and sums in the order of the message. There are no metrics of another kind.
 func Points(metrics pmetric.Metrics) []Point {
 	var points []Point
 	for _, rm := range metrics.ResourceMetrics().All() {
@@ -83,12 +83,12 @@ func numbers(m pmetric.Metric) pmetric.NumberDataPointSlice {
 	}
 }
 
-// Of keeps the points of one metric.
+// Of returns the points of one metric.
 func Of(points []Point, metric string) []Point {
 	return slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Metric != metric })
 }
 
-// Names lists the metrics that have points, sorted.
+// Names returns the metrics that have points, sorted.
 func Names(points []Point) []string {
 	names := make([]string, 0, len(points))
 	for i := range points {
@@ -98,7 +98,7 @@ func Names(points []Point) []string {
 	return slices.Compact(names)
 }
 
-// BySeries finds points by their series. Of points that collide it has the last, as a back end would.
+// BySeries returns the points by series. Of points that collide it has the last one, like a back end.
 func BySeries(points []Point) map[string]Point {
 	found := make(map[string]Point, len(points))
 	for _, p := range points {
@@ -107,7 +107,7 @@ func BySeries(points []Point) map[string]Point {
 	return found
 }
 
-// Collisions lists the series that more than one point has once resources are dropped: of these a back end keeps one.
+// Collisions returns the series that have more than one point without resources: a back end keeps one of them.
 func Collisions(metrics pmetric.Metrics) []string {
 	count := map[string]int{}
 	for _, p := range Points(metrics) {

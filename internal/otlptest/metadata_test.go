@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What is sent refers to the semantic conventions, or says that it is an extension of them: never both, never neither.
+// Everything refers either to the semantic conventions or is marked as an extension.
 func TestExtensionsAreMarked(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("..", "..", "metadata.yaml"))
 	require.NoError(t, err)

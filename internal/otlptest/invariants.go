@@ -9,12 +9,12 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// epsilon is by how much a sum of fractions may be off.
+// epsilon bounds the rounding error of a sum of fractions.
 const epsilon = 1e-6
 
-// Nonsense lists what makes no sense in one message, whatever was read: numbers that cannot be, devices of which not all is told
-// that always is, containers that have more of a device than there is.
-func Nonsense(metrics pmetric.Metrics) []string {
+// Violations returns the invariants that a message violates, whatever was read: numbers are in their range, each device has its info and
+// its states, and containers do not use more of a device than there is.
+func Violations(metrics pmetric.Metrics) []string {
 	var found violations
 	for _, c := range Collisions(metrics) {
 		found.add("%s", c)
@@ -29,16 +29,16 @@ func Nonsense(metrics pmetric.Metrics) []string {
 	}
 	points := Points(metrics)
 	for i := range points {
-		points[i].sense(&found)
+		checkPoint(&found, &points[i])
 	}
 	for id, d := range devicesOf(points, &found) {
-		d.sense(&found, id)
+		d.check(&found, id)
 	}
-	presence(&found, points)
+	checkPresence(&found, points)
 	return found
 }
 
-func (p *Point) sense(found *violations) {
+func checkPoint(found *violations, p *Point) {
 	switch v := p.Value; {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		found.add("%s is %v", p.Series(), v)
@@ -51,36 +51,37 @@ func (p *Point) sense(found *violations) {
 	}
 	pid, ok := p.Attributes["process.pid"]
 	if ok && pid != p.Resource["process.pid"] {
-		found.add("%s is of the resource of process %v", p.Series(), p.Resource["process.pid"])
+		found.add("%s has the resource of process %v", p.Series(), p.Resource["process.pid"])
 	}
 	for _, name := range []string{"k8s.namespace.name", "k8s.pod.name", "k8s.container.name", "container.id"} {
 		if v, ok := p.Attributes[name]; ok && p.Resource[name] != v {
-			found.add("%s is of a resource with %s %v", p.Series(), name, p.Resource[name])
+			found.add("%s has a resource with %s %v", p.Series(), name, p.Resource[name])
 		}
 	}
 }
 
-// Mistimed lists the points of one message of one source whose times cannot be.
-func Mistimed(metrics pmetric.Metrics) []string {
+// TimeViolations returns the points of a message of one source whose times are invalid.
+func TimeViolations(metrics pmetric.Metrics) []string {
 	var found violations
 	points := Points(metrics)
 	for i := range points {
 		switch p := &points[i]; {
 		case p.Time != points[0].Time:
-			found.add("%s is of another time", p.Series())
+			found.add("%s has another time than the other points", p.Series())
 		case p.Start > p.Time:
 			found.add("%s starts after its time", p.Series())
 		case p.Kind != "gauge" && p.Start == 0:
-			found.add("%s has no start", p.Series())
+			found.add("%s has no start time", p.Series())
 		}
 	}
 	return found
 }
 
-// within tells whether a sum is within a bound, but for rounding.
+// within reports whether a sum is within a bound, apart from rounding.
 func within(sum, bound float64) bool { return sum <= bound*(1+epsilon)+epsilon }
 
-func presence(found *violations, points []Point) {
+// checkPresence checks that every reported GPU is counted.
+func checkPresence(found *violations, points []Point) {
 	counted, known := 0.0, false
 	for _, p := range Of(points, "hw.gpu.count") {
 		counted, known = counted+p.Value, true
@@ -92,6 +93,6 @@ func presence(found *violations, points []Point) {
 		}
 	}
 	if known && counted < whole {
-		found.add("%v GPUs are counted, %v are told of", counted, whole)
+		found.add("%v GPUs are counted, %v are reported", counted, whole)
 	}
 }

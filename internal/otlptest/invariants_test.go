@@ -5,15 +5,13 @@ package otlptest
 
 import (
 	"math"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-func TestNonsense(t *testing.T) {
+func TestViolations(t *testing.T) {
 	mine := map[string]any{"container.id": "c"}
 	task := map[string]any{"hw.gpu.task": "general", "container.id": "c"}
 	for want, spoil := range map[string]func(*message){
@@ -28,10 +26,10 @@ func TestNonsense(t *testing.T) {
 			m.add(m.pod, "hw.gpu.throttled", "updowncounter", 1, nil)
 		},
 		"two resources {host.name=a}": func(m *message) { m.host.Resource().CopyTo(m.metrics.ResourceMetrics().AppendEmpty().Resource()) },
-		"hw.power{hw.id=GPU-2} is of a device that has no hw.gpu.info": func(m *message) {
+		"hw.power{hw.id=GPU-2} has a device without hw.gpu.info": func(m *message) {
 			m.add(m.host, "hw.power", "gauge", 1, nil).Attributes().PutStr("hw.id", "GPU-2")
 		},
-		"hw.power{hw.id=GPU-1,hw.name=nvidia0} does not bear what its device does: {}": func(m *message) {
+		"hw.power{hw.id=GPU-1,hw.name=nvidia0} does not have the identity of its device: {}": func(m *message) {
 			m.add(m.host, "hw.power", "gauge", 1, map[string]any{"hw.name": "nvidia0"})
 		},
 		"GPU-1 has the states map[degraded:0 failed:0 ok:1 predicted_failure:0] and the faults [lost]": func(m *message) {
@@ -43,7 +41,7 @@ func TestNonsense(t *testing.T) {
 		"GPU-1 is allocated: 0, to 1 containers": func(m *message) {
 			m.add(m.host, "hw.gpu.allocated", "updowncounter", 0, map[string]any{"k8s.resource.name": "other"})
 		},
-		"container.gpu.power{container.id=d,hw.id=GPU-1} is of a resource with container.id c": func(m *message) {
+		"container.gpu.power{container.id=d,hw.id=GPU-1} has a resource with container.id c": func(m *message) {
 			m.add(m.host, "hw.power", "gauge", 1, nil)
 			m.add(m.pod, "container.gpu.power", "gauge", 1, map[string]any{"container.id": "d"})
 		},
@@ -55,60 +53,38 @@ func TestNonsense(t *testing.T) {
 			m.add(m.host, "hw.gpu.memory.usage", "gauge", 0.5, nil)
 			m.add(m.pod, "container.gpu.memory.usage", "gauge", 1, mine)
 		},
-		"GPU-1: 1 bytes are used of 0.5": func(m *message) {
+		"GPU-1: 1 bytes of 0.5 are used": func(m *message) {
 			m.add(m.host, "hw.gpu.memory.usage", "gauge", 1, nil)
 			m.add(m.host, "hw.gpu.memory.limit", "gauge", 0.5, nil)
 		},
-		"GPU-1: containers have 0.5 of the time of general, of 0.25": func(m *message) {
+		"GPU-1: containers use 0.5 of the time for general, the device 0.25": func(m *message) {
 			m.add(m.host, "hw.gpu.utilization", "gauge", 0.25, map[string]any{"hw.gpu.task": "general"})
 			m.add(m.pod, "container.gpu.utilization", "gauge", 0.5, task)
 		},
-		"MIG-1 is a part of GPU-2, which is not told of": func(m *message) {
+		"MIG-1 is a partition of GPU-2, which is not reported": func(m *message) {
 			m.add(m.host, "hw.gpu.info", "updowncounter", 1, map[string]any{"hw.parent": "GPU-2"}).Attributes().PutStr("hw.id", "MIG-1")
 		},
-		"GPU-1 has parts, and containers or processes of its own": func(m *message) {
+		"GPU-1 has partitions, and containers or processes of its own": func(m *message) {
 			m.add(m.host, "hw.gpu.info", "updowncounter", 1, map[string]any{"hw.parent": "GPU-1"}).Attributes().PutStr("hw.id", "MIG-1")
 		},
-		"0 GPUs are counted, 1 are told of": func(m *message) {
+		"0 GPUs are counted, 1 are reported": func(m *message) {
 			m.add(m.host, "hw.gpu.count", "updowncounter", 0, nil)
 		},
 	} {
 		m := newMessage(t)
-		require.Empty(t, Nonsense(m.metrics))
+		require.Empty(t, Violations(m.metrics))
 		spoil(m)
-		assert.Contains(t, Nonsense(m.metrics), want)
+		assert.Contains(t, Violations(m.metrics), want)
 	}
 }
 
-func TestMistimed(t *testing.T) {
+func TestTimeViolations(t *testing.T) {
 	m := newMessage(t)
-	assert.Empty(t, Mistimed(m.metrics))
+	assert.Empty(t, TimeViolations(m.metrics))
 	m.add(m.host, "hw.energy", "counter", 1, nil).SetStartTimestamp(at(1))
 	m.add(m.host, "hw.power", "gauge", 1, nil).SetTimestamp(at(1))
 	m.add(m.host, "hw.gpu.io", "counter", 1, nil).SetStartTimestamp(0)
 	assert.Equal(t, []string{
-		"hw.energy{hw.id=GPU-1} starts after its time", "hw.power{hw.id=GPU-1} is of another time", "hw.gpu.io{hw.id=GPU-1} has no start",
-	}, Mistimed(m.metrics))
-}
-
-func TestDeclared(t *testing.T) {
-	declared, err := ReadDeclared(filepath.Join("..", "..", "metadata.yaml"))
-	require.NoError(t, err)
-	m := newMessage(t)
-	m.host.Resource().Attributes().PutStr("host.nom", "a")
-	m.add(m.host, "hw.watts", "gauge", 1, nil)
-	m.add(m.host, "hw.power", "counter", 1, map[string]any{"hw.type": "cpu", "hw.colour": "red"})
-	found := declared.Violations(m.metrics)
-	for _, want := range []string{
-		`resource: host.nom is "a", declared as ""`,
-		"hw.watts is not declared",
-		"hw.power is a counter of J, declared as a gauge of W",
-		"hw.power{hw.colour=red,hw.id=GPU-1,hw.type=cpu}: hw.colour is not declared",
-		"hw.power{hw.colour=red,hw.id=GPU-1,hw.type=cpu}: hw.type is none of [gpu]",
-		"hw.status{hw.id=GPU-1,hw.state=ok}: hw.type is required",
-	} {
-		assert.Contains(t, found, want)
-	}
-	assert.Equal(t, []string{"event hw.gpu.xyz is not declared"}, declared.EventViolations("hw.gpu.xyz", pcommon.NewMap()))
-	assert.Equal(t, []string{"hw.gpu.xid: hw.id is required"}, declared.EventViolations("hw.gpu.xid", pcommon.NewMap()))
+		"hw.energy{hw.id=GPU-1} starts after its time", "hw.power{hw.id=GPU-1} has another time than the other points", "hw.gpu.io{hw.id=GPU-1} has no start time",
+	}, TimeViolations(m.metrics))
 }

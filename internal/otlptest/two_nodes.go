@@ -10,11 +10,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// identities are the attributes that no two nodes of a cluster have the same value of.
-var identities = []string{"hw.id", "hw.parent", "host.name", "k8s.node.name"}
+// unique are the attributes whose values differ between any two nodes of a cluster.
+var unique = []string{"hw.id", "hw.parent", "host.name", "k8s.node.name"}
 
-// TwoNodes is the metrics of a node, together with those of another node that differs from it in nothing but what its
-// GPUs and itself are called: it has the same processes, containers and readings.
+// TwoNodes returns the metrics of a node together with those of another node, which differs only in the names of the node and in the IDs
+// of its GPUs: it has the same processes, containers and values.
 func TwoNodes(node pmetric.Metrics) pmetric.Metrics {
 	both := pmetric.NewMetrics()
 	node.CopyTo(both)
@@ -36,7 +36,7 @@ func TwoNodes(node pmetric.Metrics) pmetric.Metrics {
 
 func rename(attributes pcommon.Map) {
 	for name, value := range attributes.All() {
-		if slices.Contains(identities, name) {
+		if slices.Contains(unique, name) {
 			value.SetStr(value.Str() + "-other")
 		}
 	}
