@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
@@ -44,59 +45,36 @@ func BenchmarkRead64(b *testing.B) {
 
 // BenchmarkFloor8 and BenchmarkFloor64 are the floor: the same files, opened by their paths, read and closed, and nothing made
 // of them.
-func BenchmarkFloor8(b *testing.B)  { benchmarkFloor(b, amdgpusim.MI300XNode(8, false), os.ReadFile) }
-func BenchmarkFloor64(b *testing.B) { benchmarkFloor(b, amdgpusim.MI300XNode(8, true), os.ReadFile) }
+func BenchmarkFloor8(b *testing.B)  { benchmarkFloor(b, amdgpusim.MI300XNode(8, false)) }
+func BenchmarkFloor64(b *testing.B) { benchmarkFloor(b, amdgpusim.MI300XNode(8, true)) }
 
-// BenchmarkBare8 and BenchmarkBare64 do no more than the system calls for it, into one buffer, from an open directory.
-func BenchmarkBare8(b *testing.B)  { benchmarkFloor(b, amdgpusim.MI300XNode(8, false), nil) }
-func BenchmarkBare64(b *testing.B) { benchmarkFloor(b, amdgpusim.MI300XNode(8, true), nil) }
-
-func benchmarkFloor(b *testing.B, m *amdgpusim.Machine, read func(string) ([]byte, error)) {
+func benchmarkFloor(b *testing.B, m *amdgpusim.Machine) {
 	b.Helper()
 	tree, err := amdgpusim.Write(b.TempDir(), m)
 	require.NoError(b, err)
-	type file struct {
-		dir  *dir
-		name string
-		path string
-	}
 	// The files that a read of the source reads are found by letting it read.
-	var files []file
 	source, err := New(Config{RootPath: tree.Root}, everyMetric)
 	require.NoError(b, err)
 	defer func() { require.NoError(b, source.Close()) }()
 	var mu sync.Mutex
-	source.access = func(d *dir, name string, buf []byte) ([]byte, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", d.fd))
-		require.NoError(b, err)
-		files = append(files, file{d, name, filepath.Join(path, name)})
-		return d.read(name, buf)
+	var files []string
+	source.readFile = func(path string) ([]byte, error) {
+		text, err := sysfs.Read(path)
+		if err == nil {
+			mu.Lock()
+			files = append(files, path)
+			mu.Unlock()
+		}
+		return text, err
 	}
 	_, err = source.Read(b.Context())
 	require.NoError(b, err)
-	for _, board := range source.boards {
-		for _, p := range board.parts {
-			d, err := openDir(p.node.path)
-			require.NoError(b, err)
-			defer d.close()
-			files = append(files, file{d, "mem_banks/0/used_memory", filepath.Join(p.node.path, "mem_banks/0/used_memory")})
-		}
-	}
-	buf := make([]byte, 8<<10)
 	b.ReportAllocs()
 	b.ReportMetric(float64(len(files)), "files")
 	for b.Loop() {
-		for i := range files {
-			var err error
-			if read != nil {
-				_, err = read(files[i].path)
-			} else {
-				_, err = files[i].dir.read(files[i].name, buf)
-			}
-			if err != nil {
-				b.Fatal(files[i].path, err)
+		for _, path := range files {
+			if _, err := os.ReadFile(path); err != nil {
+				b.Fatal(err)
 			}
 		}
 	}
@@ -135,7 +113,6 @@ func BenchmarkProcesses(b *testing.B) {
 			b.Fatal(err, len(node.Processes), node.Problems)
 		}
 	}
-	b.ReportMetric(float64(source.procs.files), "open_files")
 }
 
 // BenchmarkProcessesFloor reads where every open file leads, and nothing else.

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
@@ -33,7 +34,19 @@ type chaos struct {
 	others  map[string][]byte            // of the compute driver and of processes
 	whole   map[string]string            // what was told of each card when all was well
 	spoiled map[string]bool              // cards
+	answers map[string]func() error      // of each card, to a read of a file; nil: the file
 	story   []string
+}
+
+// readFile reads a file unless its GPU answers with an error.
+func (c *chaos) readFile(path string) ([]byte, error) {
+	address, _ := splitPath(path)
+	if answer := c.answers[address]; answer != nil {
+		if err := answer(); err != nil {
+			return nil, err
+		}
+	}
+	return sysfs.Read(path)
 }
 
 // TestChaos: whatever the files of a GPU hold, and whatever reading them answers, nothing is told that cannot be, and nothing of it
@@ -63,6 +76,7 @@ func TestChaos(t *testing.T) {
 
 func (c *chaos) start() {
 	c.files, c.whole, c.spoiled = map[string]map[string][]byte{}, map[string]string{}, map[string]bool{}
+	c.answers, c.source.readFile = map[string]func() error{}, c.readFile
 	node := read(c.t, c.source)
 	require.Empty(c.t, node.Problems)
 	for _, card := range c.machine.Cards {
@@ -143,16 +157,15 @@ func (c *chaos) spoil() {
 
 // refuse has a card answer some of its files with errors.
 func (c *chaos) refuse(address string) {
-	b := c.source.board(address)
 	own := rand.New(rand.NewPCG(c.rnd.Uint64(), 2))
 	answers := []error{syscall.EBUSY, syscall.EIO, syscall.EPERM, syscall.EINVAL, syscall.ENODEV, syscall.ETIME, syscall.ENODATA}
 	answer, one := answers[own.IntN(len(answers))], own.IntN(10)
 	c.story = append(c.story, address+" answers "+answer.Error()+" in "+strconv.Itoa(one)+" of 9")
-	b.access = func(d *dir, name string, buf []byte) ([]byte, error) {
+	c.answers[address] = func() error {
 		if own.IntN(9) < one {
-			return nil, answer
+			return answer
 		}
-		return d.read(name, buf)
+		return nil
 	}
 }
 
@@ -162,9 +175,5 @@ func (c *chaos) restore() {
 			require.NoError(c.t, os.WriteFile(path, text, 0o600))
 		}
 	}
-	for _, b := range c.source.boards {
-		b.access = (*dir).read
-		b.reads = listAgain - 1
-	}
-	c.source.scanner.again = true
+	clear(c.answers)
 }

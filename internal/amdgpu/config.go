@@ -18,7 +18,7 @@ type Config struct {
 	WakeDevices bool `mapstructure:"wake_devices"`
 }
 
-// DefaultConfig returns the configuration of a scraper of which nothing was said.
+// DefaultConfig returns the configuration of a scraper that sets no keys.
 func DefaultConfig() Config { return Config{RootPath: "/"} }
 
 // Check returns what is wrong, by key.

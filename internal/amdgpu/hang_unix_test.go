@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
@@ -50,13 +51,13 @@ func TestHungRead(t *testing.T) {
 		assert.False(t, node.Unread, "the other was read")
 	}
 	check(ctx)
-	assert.Equal(t, running, source.boards[0].task.state.Load())
+	assert.Equal(t, 1, source.pool.Outstanding())
 	for range 20 {
 		check(t.Context()) // which has no deadline: nobody waits for what hung before
 	}
 	// When it returns at last, the GPU is read again.
 	release(t, busy)
-	require.Eventually(t, func() bool { return source.boards[0].task.state.Load() == idle }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, os.Remove(busy))
 	require.NoError(t, os.WriteFile(busy, []byte("7\n"), 0o600))
 	node := read(t, source)
@@ -81,23 +82,23 @@ func TestCloseDoesNotWait(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(busy, 0o600))
 	began := make(chan struct{}, 2)
 	done := make(chan error)
-	source.access = func(d *dir, name string, buf []byte) ([]byte, error) {
+	source.readFile = func(path string) ([]byte, error) {
+		_, name := splitPath(path)
 		if name == "gpu_busy_percent" {
 			began <- struct{}{}
 		}
-		return d.read(name, buf)
+		return sysfs.Read(path)
 	}
 	go func() {
 		_, err := source.Read(context.WithoutCancel(t.Context()))
 		done <- err
 	}()
 	<-began // that of the first GPU, with which one goroutine begins
-	board := source.boards[0]
 	require.NoError(t, source.Close())
 	require.ErrorIs(t, <-done, errClosed)
-	assert.Equal(t, running, board.task.state.Load())
+	assert.Equal(t, 1, source.pool.Outstanding())
 	release(t, busy)
-	require.Eventually(t, func() bool { return board.task.state.Load() == dead }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
 	_, err := source.Read(t.Context())
 	require.ErrorIs(t, err, errClosed)
 }
@@ -125,7 +126,7 @@ func TestHungProcesses(t *testing.T) {
 		assert.Equal(t, gpu.Some[int64](19_000_000_000), node.Processes[0].Memory)
 	}
 	release(t, info)
-	require.Eventually(t, func() bool { return source.procs.task.state.Load() == idle }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, os.Remove(info))
 	rewrite(t, tree, 4242, 20, 17, amdgpusim.VRAM(20_000_000))
 	node := read(t, source)

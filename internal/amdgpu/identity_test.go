@@ -6,8 +6,6 @@ package amdgpu
 import (
 	"cmp"
 	"os"
-	"slices"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -18,40 +16,13 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// refusals fail the reads of some files, and take note of all.
-type refusals struct {
-	touches
-
-	refuse sync.Map // name → error
-}
-
-func (r *refusals) read(d *dir, name string, buf []byte) ([]byte, error) {
-	text, err := r.touches.read(d, name, buf)
-	if refusal, ok := r.refuse.Load(name); ok {
-		return nil, refusal.(error)
-	}
-	return text, err
-}
-
-func (r *refusals) asked(name string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Contains(r.names, name)
-}
-
-func (r *refusals) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.names = nil
-}
-
 // TestIdentityRefused: while the driver resets a GPU it refuses what tells which one it is. The placeholder that the GPU goes
 // by then ends with the reset, for its partitions and processes too.
 func TestIdentityRefused(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.MI300XCPX(), gpu.GroupAll)
 	var files refusals
 	files.refuse.Store("unique_id", syscall.EPERM)
-	source.access = files.read
+	source.readFile = files.read
 	for range 3 {
 		node := read(t, source)
 		require.Len(t, node.Devices, 9)
@@ -93,7 +64,7 @@ func TestIdentityInParts(t *testing.T) {
 	require.NoError(t, os.WriteFile(tree.Path("usr/share/libdrm/amdgpu.ids"), []byte(
 		"738C,\t00,\tOf another revision\n738C,\t01,\tOf this revision\n"), 0o600))
 	var files refusals
-	source.access = files.read
+	source.readFile = files.read
 	all := []string{
 		"unique_id", "serial_number", "vbios_version", "numa_node", "product_name", "device", "revision", "mem_info_vram_total",
 	}
@@ -148,7 +119,7 @@ func TestNoIdentity(t *testing.T) {
 			for _, name := range identity {
 				files.refuse.Store(name, answer)
 			}
-			source.access = files.read
+			source.readFile = files.read
 			for i := range 3 {
 				files.forget()
 				node := read(t, source)
@@ -174,7 +145,7 @@ func TestIdentityOfAnother(t *testing.T) {
 	plug(t, tree, other)
 	var files refusals
 	files.refuse.Store("unique_id", syscall.EPERM)
-	source.boards[0].access = files.read
+	source.readFile = files.read
 	d := &read(t, source).Devices[0]
 	assert.Empty(t, d.ID)
 	assert.Empty(t, d.Info.Serial)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
@@ -86,7 +87,7 @@ func TestOlderLocation(t *testing.T) {
 		file := filepath.Join(nodes, string(rune('1'+i)), "properties")
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		text = append(text, []byte("location_id "+string(appendUint(nil, uint64(5<<8|i)))+"\n")...)
+		text = append(text, []byte("location_id "+strconv.Itoa(5<<8|i)+"\n")...)
 		require.NoError(t, os.WriteFile(file, text, 0o600))
 	}
 	node := read(t, source)
@@ -115,7 +116,9 @@ func TestOwnTable(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), withoutProcesses)
 	dir := tree.Path("sys/devices/platform/amdgpu_xcp_3/xcp")
 	require.NoError(t, os.MkdirAll(dir, 0o750))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "xcp_metrics"), describing(1, 1, attributeGFXBusy, typeU32, 91), 0o600))
+	var own amdgpusim.AttributeTable
+	own.Add(40, amdgpusim.AttributeU32, 10, 91) // AMDGPU_METRICS_ATTR_ID_GFX_BUSY_INST
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "xcp_metrics"), own.Encode(1, 1), 0o600))
 	require.NoError(t, os.MkdirAll(tree.Path("sys/devices/platform/amdgpu_xcp_4/xcp"), 0o750))
 	require.NoError(t, os.WriteFile(tree.Path("sys/devices/platform/amdgpu_xcp_4/xcp/xcp_metrics"), []byte("what"), 0o600))
 	node := read(t, source)
@@ -194,11 +197,11 @@ func TestTableUnread(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), withoutProcesses)
 	hide(t, tree, 8, 3)
 	require.Len(t, read(t, source).Devices, 9)
-	source.boards[0].access = func(d *dir, name string, buf []byte) ([]byte, error) {
-		if name == "gpu_metrics" {
+	source.readFile = func(path string) ([]byte, error) {
+		if filepath.Base(path) == "gpu_metrics" {
 			return nil, syscall.EBUSY
 		}
-		return d.read(name, buf)
+		return sysfs.Read(path)
 	}
 	node := read(t, source)
 	require.Len(t, node.Devices, 9)
@@ -208,41 +211,6 @@ func TestTableUnread(t *testing.T) {
 	// In another mode there are as many as that has.
 	require.NoError(t, os.WriteFile(tree.Path(amdgpusim.MI300XCPX().Cards[0].Dir()+"/current_compute_partition"), []byte("QPX\n"), 0o600))
 	assert.Len(t, read(t, source).Devices, 5)
-}
-
-func TestCount(t *testing.T) {
-	for name, test := range map[string]struct {
-		profile string
-		nodes   []int // their partitions
-		table   uint64
-		want    int
-	}{
-		"whole":                     {"SPX", []int{0}, 1, 0},
-		"no mode":                   {"", []int{0}, 0, 0},
-		"another function":          {"", []int{3}, 0, 0},
-		"whole, whatever the table": {"SPX", []int{0}, 8, 0},
-		"all seen":                  {"CPX", []int{0, 1, 2, 3, 4, 5, 6, 7}, 8, 8},
-		"some seen":                 {"CPX", []int{3, 5}, 8, 8},
-		"no table":                  {"CPX", []int{3, 5}, 0, 6},
-		"one, no table":             {"CPX", []int{3}, 0, 4},
-		"mode alone":                {"QPX", []int{1}, 0, 4},
-		"nothing seen":              {"DPX", nil, 0, 2},
-		"three":                     {"TPX", []int{0}, 0, 3},
-		"mode unread":               {"", []int{3}, 8, 8},
-		"table not believable":      {"CPX", []int{1}, 200, 2},
-		"topology is ahead":         {"SPX", []int{0, 1}, 1, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := &board{identity: identity{profile: test.profile}}
-			for _, n := range test.nodes {
-				b.nodes = append(b.nodes, kfdNode{partition: n})
-			}
-			if test.table > 0 {
-				b.metrics.partitions = gpu.Some(test.table)
-			}
-			assert.Equal(t, test.want, b.count())
-		})
-	}
 }
 
 // TestUnnumbered: the nodes of a driver that does not number them, or twice the same, are numbered in their order.

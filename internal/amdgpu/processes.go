@@ -4,208 +4,118 @@
 package amdgpu
 
 import (
-	"bytes"
+	"cmp"
+	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
-	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/device"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/processes"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
-// The bounds of one look at the processes.
-const (
-	maxPIDs      = 1 << 17
-	maxFiles     = 1 << 20 // open files of all processes
-	maxDRMFiles  = 1 << 14 // of them, of DRM devices
-	maxProcesses = 1 << 14
+// drmProcesses and kfdProcesses find the processes. All but the task belongs to the task while it runs.
+type (
+	drmProcesses struct {
+		task   *workers.Task
+		reader *processes.DRM
+		usages []processes.Usage
+		errs   []error
+	}
+	kfdProcesses struct {
+		task   *workers.Task
+		usages []processes.KFDUsage
+	}
 )
 
-var (
-	errTooMany = errors.New("too many to look at; those beyond are left out")
-	errNoTrace = errors.New("not permitted for every process; give the collector CAP_SYS_PTRACE. Until then the memory and time of" +
-		" those processes are known only where KFD tells them")
-)
-
-// processReader reads which processes have which GPU open. While its task runs, all of it but task and stop belongs to the
-// task.
-type processReader struct {
-	task *task
-	stop atomic.Bool // give up: nobody waits any more
-
-	root string
-	want gpu.Group
-
-	inv *inventory
-	now time.Time
-
-	list, fds, buf, target []byte
-	pids                   []int64
-	clients                clientTable
-	files, drmFiles        int
-
-	uses     []use
-	denied   bool
-	problems []error
+// wantsProcesses reports whether processes are read.
+func (s *Source) wantsProcesses() bool {
+	return s.want.Has(gpu.GroupProcesses|gpu.GroupProcessUtilization) && len(s.scanner.last.Cards) > 0
 }
 
-func newProcessReader(root string, want gpu.Group) *processReader {
-	p := &processReader{
-		root: root, want: want,
-		list: make([]byte, listSize), fds: make([]byte, listSize), buf: make([]byte, 8<<10), target: make([]byte, 256),
+// processJobs returns the reads of the processes, which end with ctx.
+func (s *Source) processJobs(ctx context.Context, now time.Time) []workers.Job {
+	if !s.wantsProcesses() {
+		return nil
 	}
-	p.task = &task{run: p.read}
-	return p
-}
-
-// begin prepares a read.
-func (p *processReader) begin(inv *inventory, now time.Time) {
-	p.inv, p.now = inv, now
-	p.stop.Store(false)
-}
-
-func (p *processReader) read() {
-	p.uses, p.problems, p.denied = p.uses[:0], p.problems[:0], false
-	p.files, p.drmFiles = 0, 0
-	p.clients.begin(p.now)
-	p.readFDInfo()
-	p.clients.end(p.stop.Load())
-	if p.denied {
-		p.fail("look into the open files of processes", errNoTrace)
-	}
-	if p.files >= maxFiles || p.drmFiles >= maxDRMFiles || len(p.pids) >= maxPIDs || len(p.uses) >= maxProcesses {
-		p.fail("look into the open files of processes", errTooMany)
+	inv, drm, kfd := s.scanner.last, &s.drm, &s.kfd
+	return []workers.Job{
+		{Task: kfd.task, Func: func() {
+			kfd.usages = processes.ReadKFD(ctx, s.cfg.RootPath, inv, s.want.Has(gpu.GroupProcessUtilization))
+		}},
+		{Task: drm.task, Func: func() { drm.usages, drm.errs = drm.reader.Read(ctx, inv, now) }},
 	}
 }
 
-func (p *processReader) fail(what string, err error) {
-	p.problems = append(p.problems, fmt.Errorf("amdgpu: processes: %s: %w", what, err))
-}
-
-// readFDInfo looks through the open files of all processes for those of the driver's DRM devices.
-func (p *processReader) readFDInfo() {
-	path := filepath.Join(p.root, "proc")
-	proc, err := openDir(path)
-	if err != nil {
-		p.fail("open the process table", err)
-		return
+// addProcesses adds the processes to the node: those that have a GPU open, and those of the compute driver.
+func (s *Source) addProcesses(node *gpu.Node) {
+	complete := s.want.Has(gpu.GroupProcesses)
+	if s.wantsProcesses() {
+		complete = s.placeProcesses(node) && complete
 	}
-	defer proc.close()
-	p.pids = p.pids[:0]
-	for name, err := range proc.names(p.list) {
-		if err != nil {
-			p.fail("read "+path, err)
-			break
-		}
-		if pid, ok := parseUint(name); ok && pid > 0 && pid < 1<<31 && len(p.pids) < maxPIDs {
-			p.pids = append(p.pids, int64(pid))
-		}
-	}
-	// A client that two processes have open counts for the first of them, always the same.
-	slices.Sort(p.pids)
-	for _, pid := range p.pids {
-		if p.stop.Load() || p.files >= maxFiles || p.drmFiles >= maxDRMFiles || len(p.uses) >= maxProcesses {
-			return
-		}
-		p.readProcess(proc, pid)
+	for i := range node.Devices {
+		d := &node.Devices[i]
+		d.ProcessesUnread = !complete || s.scanner.last.Card(d.Info.PCIAddress) == nil
 	}
 }
 
-func (p *processReader) readProcess(proc *dir, pid int64) {
-	number := string(appendUint(nil, uint64(pid)))
-	d, err := proc.openBelow(number + "/fd")
-	if err != nil {
-		p.refused(err)
-		return
+// placeProcesses adds the processes that were read in time. It reports whether all reads were.
+func (s *Source) placeProcesses(node *gpu.Node) (complete bool) {
+	problem := func(err error) {
+		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcesses, What: "processes", Err: err})
 	}
-	defer d.close()
-	start := len(p.uses)
-	for fd, err := range d.names(p.fds) {
-		if err != nil {
-			p.refused(err)
-			return
+	complete = true
+	var usages []processes.Usage
+	if s.drm.task.Outcome() == workers.Done {
+		usages = s.drm.usages
+		for _, err := range s.drm.errs {
+			problem(err)
 		}
-		if p.files++; p.files >= maxFiles || p.drmFiles >= maxDRMFiles {
-			return
-		}
-		name := string(fd)
-		target, err := d.link(name, p.target)
-		if err != nil {
-			p.refused(err)
-			continue
-		}
-		node := target[bytes.LastIndexByte(target, '/')+1:]
-		if !isDRMNode(node) {
-			continue
-		}
-		p.drmFiles++
-		text, err := proc.read(number+"/fdinfo/"+name, p.buf)
-		if err != nil {
-			p.refused(err)
-			continue
-		}
-		c := parseFDInfo(text)
-		if !c.amdgpu {
-			continue
-		}
-		if own, ok := p.owner(node, c.address); ok {
-			if owning := p.inv.card(own.address); owning == nil || !owning.decodes {
-				c.encodes()
-			}
-			p.add(start, pid, own, &c)
+	} else {
+		complete = false
+		problem(errors.New("amdgpu: processes: the read of their open files did not end in time; only those that KFD shows are reported"))
+	}
+	if s.kfd.task.Outcome() == workers.Done {
+		usages = processes.Merge(usages, s.kfd.usages)
+	} else {
+		complete = false
+		problem(errors.New("amdgpu: processes: the read of those that KFD shows did not end in time"))
+	}
+	for i := range usages {
+		u := &usages[i]
+		p := u.Process(s.want)
+		if u.InUse() && placeProcess(&p, u.Owner, node.Devices) {
+			node.Processes = append(node.Processes, p)
 		}
 	}
+	slices.SortFunc(node.Processes, func(a, b gpu.Process) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
+	})
+	return complete
 }
 
-// refused takes note of what the kernel does not let this process see. A process that ended meanwhile is none.
-func (p *processReader) refused(err error) {
-	if errors.Is(err, fs.ErrPermission) {
-		p.denied = true
-	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH) && len(p.problems) < maxProblems {
-		p.fail("read", err)
+// placeProcess sets the device of a process: the partition of a GPU that is divided, by its ID or, where that could not be read, by its
+// location. It reports whether the node has the GPU.
+func placeProcess(p *gpu.Process, owner scan.Owner, devices []gpu.Device) bool {
+	i := slices.IndexFunc(devices, func(d gpu.Device) bool { return d.Info.PCIAddress == owner.Address })
+	if i < 0 {
+		return false
 	}
-}
-
-// owner tells which GPU or partition an open file is of: the GPU as the driver says, for in a container a node may have the name of
-// another; the partition by the name, which nothing else tells.
-func (p *processReader) owner(node []byte, address string) (owner, bool) {
-	own, ok := p.inv.drm[string(node)]
-	if ok && (own.address == address || address == "") {
-		return own, true
-	}
-	return owner{address: address}, p.inv.card(address) != nil && !p.inv.divisible
-}
-
-// add adds a client to what its process does.
-func (p *processReader) add(start int, pid int64, own owner, c *client) {
-	shares, timed, fresh := p.clients.take(own, c)
-	if !fresh {
-		return
-	}
-	u := p.use(start, pid, own)
-	u.drm = true
-	u.timed = timed
-	if c.sized {
-		before, _ := u.memory.Get()
-		u.memory = gpu.Some(before + int64(c.memory))
-	}
-	for e := range c.engines {
-		u.shares[e] += shares[e]
-		u.used[e] = u.used[e] || c.used[e]
-	}
-}
-
-// use returns what a process does on a GPU; its uses are together, from start on.
-func (p *processReader) use(start int, pid int64, own owner) *use {
-	for i := start; i < len(p.uses) && p.uses[i].pid == pid; i++ {
-		if u := &p.uses[i]; u.address == own.address && u.partition == own.partition {
-			return u
+	whole := &devices[i]
+	divided := i+1 < len(devices) && devices[i+1].Info.PCIAddress == owner.Address
+	switch {
+	case whole.ID == "":
+		p.Location = whole.Location()
+		if divided {
+			p.Location.Partition = gpu.Some(owner.Partition)
 		}
+	case divided:
+		p.DeviceID = device.PartitionID(whole.ID, owner.Partition)
+	default:
+		p.DeviceID = whole.ID
 	}
-	p.uses = append(p.uses, use{pid: pid, address: own.address, partition: own.partition})
-	return &p.uses[len(p.uses)-1]
+	return true
 }

@@ -87,7 +87,6 @@ func TestClientsOfOneProcess(t *testing.T) {
 	require.NoError(t, os.RemoveAll(tree.Path("proc/1201")))
 	require.NoError(t, os.RemoveAll(tree.Path("proc/1202")))
 	assert.Empty(t, read(t, source).Processes)
-	assert.Empty(t, source.procs.clients.before)
 }
 
 // TestComputeProcesses: of the queues of the compute driver only the units at work are known.
@@ -140,18 +139,6 @@ func TestSystemMemoryIsNoVRAM(t *testing.T) {
 	assert.Equal(t, gpu.Location{PCIAddress: "0000:c4:00.0"}, node.Processes[0].Location)
 	assert.Equal(t, gpu.Some[int64](536870912), node.Devices[0].Memory.Limit)
 	assert.Equal(t, gpu.Some[int64](210_000_000), node.Devices[0].Memory.Usage)
-}
-
-// TestGivenUp: nobody waits any more for a look at processes that takes too long, and it ends.
-func TestGivenUp(t *testing.T) {
-	_, source, _ := simulate(t, amdgpusim.Radeon(), onlyProcesses)
-	read(t, source)
-	p := source.procs
-	p.begin(source.inv, source.now())
-	p.stop.Store(true)
-	p.read()
-	assert.Empty(t, p.uses)
-	assert.Nil(t, p.clients.before, "half a look is none to compare with")
 }
 
 func TestNoProcessTable(t *testing.T) {

@@ -8,11 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/gpumetrics"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/processes"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/inventory"
+	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
 // withoutDeadline bounds a read whose context has no deadline.
@@ -28,28 +33,32 @@ func WithClock(now func() time.Time) Option { return func(s *Source) { s.now = n
 
 // Source reads the AMD GPUs of one machine. It implements gpu.Source.
 type Source struct {
-	cfg    Config
-	want   gpu.Group
-	now    func() time.Time
-	decode *decoder
-	access accessFunc
+	cfg      Config
+	want     gpu.Group
+	now      func() time.Time
+	decoder  *gpumetrics.Decoder
+	readFile func(path string) ([]byte, error) // of GPUs; tests put failures in its place
 
-	sweep    sweep
-	scanner  *scanner
-	scanTask *task
-	scanned  *inventory // what the scan leaves
-	inv      *inventory // as of the last scan that ended
-	boards   []*board   // by address
-	epoch    uint64     // of GPUs that are found now: later than any of a GPU that was handed over
-	procs    *processReader
-	kfd      *kfdReader
-	uses     []use
-	tasks    []*task
-	node     gpu.Node
+	mu       sync.Mutex      // held by Read and Close
+	closed   context.Context // ends with Close
+	cancel   context.CancelFunc
+	shutDown sync.Once
 
-	closed chan struct{}
-	once   sync.Once
-	mu     sync.Mutex // held by Read and Close
+	pool    workers.Pool
+	scanner scanner
+	readers []*reader // by address
+	epoch   uint64    // of GPUs that are found from now on: later than that of any GPU that was forgotten
+	known   inventory.Inventory[struct{}]
+	drm     drmProcesses
+	kfd     kfdProcesses
+}
+
+// scanner finds the GPUs.
+type scanner struct {
+	task   *workers.Task
+	result *scan.Inventory // what the task leaves
+	err    error           // likewise
+	last   *scan.Inventory // of the last scan that ended; nil: none has
 }
 
 var _ gpu.Source = (*Source)(nil)
@@ -60,98 +69,86 @@ func New(cfg Config, want gpu.Group, opts ...Option) (*Source, error) {
 		return nil, err
 	}
 	cfg.RootPath = filepath.Clean(cfg.RootPath)
-	s := &Source{cfg: cfg, want: want, now: time.Now, decode: newDecoder(), access: (*dir).read, closed: make(chan struct{})}
+	s := &Source{cfg: cfg, want: want, now: time.Now, decoder: gpumetrics.NewDecoder(), readFile: sysfs.Read}
 	for _, opt := range opts {
 		opt(s)
 	}
-	s.scanner = newScanner(cfg.RootPath)
-	s.scanTask = &task{run: func() { s.scanned = s.scanner.scan() }}
-	s.procs = newProcessReader(cfg.RootPath, want)
-	s.kfd = newKFDReader(cfg.RootPath, want)
+	s.closed, s.cancel = context.WithCancel(context.Background())
+	s.scanner.task = s.pool.NewTask(nil)
+	s.drm.task, s.drm.reader = s.pool.NewTask(nil), processes.NewDRM(cfg.RootPath)
+	s.kfd.task = s.pool.NewTask(nil)
 	return s, nil
 }
 
-// Read reads every GPU within the context's deadline, a tenth of which is left to hand the node on. The node is valid until
-// the next Read.
+// Read reads every GPU within the context's deadline, a tenth of which is left to hand the node on.
 func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	select {
-	case <-s.closed:
+	if s.closed.Err() != nil {
 		return nil, errClosed
-	default:
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	began := s.now()
 	limit := withoutDeadline
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = time.Until(deadline) / 10 * 9
 	}
-	end := time.Now().Add(limit)
-	s.begin(began)
-	round := s.sweep.do(ctx.Done(), s.closed, limit, s.scanTask)
-	if s.scanTask.ended(round) {
-		if err := s.scanned.starved; err != nil {
-			return nil, err
-		}
-		s.inv = s.scanned
-	} else {
-		s.problem(gpu.ProblemQuantity, "", "inventory", errors.New("amdgpu: looking for GPUs has not ended in time; what was seen last is taken"))
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer context.AfterFunc(s.closed, cancel)()
+
+	node := &gpu.Node{Vendor: gpu.AMD, Time: s.now()}
+	for _, r := range s.readers {
+		r.asked = false
 	}
-	if s.inv == nil {
-		return nil, fmt.Errorf("amdgpu: %s: nothing could be read in time", filepath.Join(s.cfg.RootPath, "sys"))
-	}
-	s.muster(began)
-	round = s.sweep.do(ctx.Done(), s.closed, time.Until(end), s.tasks...)
-	if s.astray(round) {
-		s.scanner.again = true
-		if again := s.sweep.do(ctx.Done(), s.closed, time.Until(end), s.scanTask); s.scanTask.ended(again) {
-			if err := s.scanned.starved; err != nil {
-				return nil, err
-			}
-			s.inv = s.scanned
-			s.muster(began)
-			s.tasks = slices.DeleteFunc(s.tasks, func(t *task) bool { return t.ended(round) && !s.gone(t) })
-			s.sweep.do(ctx.Done(), s.closed, time.Until(end), s.tasks...)
-		}
-	}
-	if err := s.starved(round); err != nil {
+	if err := s.scan(ctx, node); err != nil {
 		return nil, err
 	}
-	s.compose(round)
-	select {
-	case <-s.closed:
-		return nil, errClosed
-	default:
-		return &s.node, nil
+	s.reconcile()
+	s.pool.Run(ctx, append(s.readJobs(node.Time), s.processJobs(ctx, node.Time)...)...)
+	if s.misplaced() {
+		// The driver was loaded again since the scan.
+		if err := s.scan(ctx, node); err != nil {
+			return nil, err
+		}
+		s.reconcile()
+		s.pool.Run(ctx, s.readJobs(node.Time)...)
 	}
+	if err := s.fileLimit(); err != nil {
+		return nil, err
+	}
+	s.fill(node)
+	if s.closed.Err() != nil {
+		return nil, errClosed
+	}
+	return node, nil
+}
+
+// scan looks for GPUs. Where that does not end in time, those of the last scan are taken.
+func (s *Source) scan(ctx context.Context, node *gpu.Node) error {
+	c := &s.scanner
+	s.pool.Run(ctx, workers.Job{Task: c.task, Func: func() { c.result, c.err = scan.Scan(s.cfg.RootPath) }})
+	switch {
+	case c.task.Outcome() == workers.Done && c.err != nil:
+		return c.err
+	case c.task.Outcome() == workers.Done:
+		c.last = c.result
+	case c.last == nil:
+		return fmt.Errorf("amdgpu: %s: nothing could be read in time", filepath.Join(s.cfg.RootPath, "sys"))
+	default:
+		node.Problems = append(node.Problems, gpu.Problem{
+			What: "inventory", Err: errors.New("amdgpu: the scan for GPUs did not end in time; the GPUs of the last scan are read"),
+		})
+	}
+	return nil
 }
 
 // Close frees what the source holds. It does not wait for what hangs.
 func (s *Source) Close() error {
-	s.once.Do(func() { close(s.closed) })
+	s.cancel()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, b := range s.boards {
-		b.task.retire()
-	}
-	s.boards = nil
-	s.scanTask.retire()
-	s.procs.task.retire()
-	s.kfd.task.retire()
+	s.shutDown.Do(func() { s.pool.Close(func() {}) })
 	return nil
-}
-
-func (s *Source) begin(now time.Time) {
-	n := &s.node
-	*n = gpu.Node{
-		Vendor: gpu.AMD, Time: now,
-		Devices: n.Devices[:0], Processes: n.Processes[:0], Problems: n.Problems[:0],
-	}
-}
-
-func (s *Source) problem(kind gpu.ProblemKind, device, what string, err error) {
-	s.node.Problems = append(s.node.Problems, gpu.Problem{Kind: kind, Device: device, What: what, Err: err})
 }

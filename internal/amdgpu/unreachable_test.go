@@ -13,21 +13,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
 // silent lets the firmware of a GPU answer nothing any more: what the driver and the kernel know by themselves is read all the same.
-func silent(b *board, answer error) {
-	bad := b.dir
-	b.access = func(d *dir, name string, buf []byte) ([]byte, error) {
-		file := filepath.Base(name)
-		if d == bad && (file == "gpu_metrics" || strings.HasSuffix(file, "_busy_percent") || strings.HasPrefix(file, "pp_dpm_") ||
-			strings.HasSuffix(file, "_input") || strings.HasSuffix(file, "_average") || file == "power1_cap" || file == "pwm1") {
-			return nil, answer
+func silent(source *Source, answer error) {
+	refuseOf(source, source.readers[0].address, func(name string) error {
+		if file := filepath.Base(name); asksGPU(name) || strings.HasPrefix(file, "pp_dpm_") || file == "power1_cap" || file == "pwm1" {
+			return answer
 		}
-		return d.read(name, buf)
-	}
+		return nil
+	})
+}
+
+// asksGPU reports whether the driver asks the GPU's firmware for a file.
+func asksGPU(name string) bool {
+	return name == "gpu_metrics" || strings.HasSuffix(name, "_busy_percent") || strings.HasSuffix(name, "_input") ||
+		strings.HasSuffix(name, "_average")
 }
 
 // TestSilentFirmware: a GPU that fell off the bus, or whose firmware hangs, has its memory and its link still told by the driver.
@@ -40,8 +44,8 @@ func TestSilentFirmware(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, source, _ := simulate(t, build(), withoutProcesses)
 			whole := read(t, source)
-			id, parts := whole.Devices[0].ID, len(source.boards[0].out.partitions)
-			silent(source.boards[0], syscall.ETIME)
+			id, parts := whole.Devices[0].ID, len(source.readers[0].result.Partitions)
+			silent(source, syscall.ETIME)
 			node := read(t, source)
 			for i := range node.Devices {
 				d := &node.Devices[i]
@@ -53,7 +57,7 @@ func TestSilentFirmware(t *testing.T) {
 				assert.Contains(t, d.Faults[0].Message, "its firmware does not answer")
 				assert.True(t, d.Memory.Usage.Known())
 			}
-			assert.Len(t, source.boards[0].out.partitions, parts)
+			assert.Len(t, source.readers[0].result.Partitions, parts)
 			assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Missing])
 		})
 	}
@@ -65,11 +69,11 @@ func TestFellAsleepMeanwhile(t *testing.T) {
 	m.Cards[0].Status = "suspended"
 	_, source, _ := simulate(t, m, withoutProcesses, func(c *Config) { c.WakeDevices = true })
 	read(t, source)
-	silent(source.boards[0], syscall.EPERM)
+	silent(source, syscall.EPERM)
 	node := read(t, source)
 	assert.Empty(t, node.Devices[0].Faults)
 	require.Equal(t, []string{"asleep"}, whats(node, node.Devices[0].ID))
-	require.ErrorIs(t, node.Problems[0].Err, errRefuses)
+	require.ErrorContains(t, node.Problems[0].Err, "its driver does not wake it up")
 }
 
 // TestWakingUp: while the kernel wakes a GPU up, later drivers refuse its readings as if it slept.
@@ -79,7 +83,7 @@ func TestWakingUp(t *testing.T) {
 			m := amdgpusim.Radeon()
 			tree, source, _ := simulate(t, m, withoutProcesses, func(c *Config) { c.WakeDevices = wake })
 			read(t, source)
-			silent(source.boards[0], syscall.EPERM)
+			silent(source, syscall.EPERM)
 			require.NoError(t, os.WriteFile(tree.Path(m.Cards[0].Dir()+"/power/runtime_status"), []byte("resuming\n"), 0o600))
 			node := read(t, source)
 			assert.Empty(t, node.Devices[0].Faults)
@@ -96,11 +100,12 @@ func TestNotWokenUp(t *testing.T) {
 			m := amdgpusim.Radeon()
 			m.Cards[0].Status = "error"
 			_, source, _ := simulate(t, m, withoutProcesses, func(c *Config) { c.WakeDevices = wake })
-			source.access = func(d *dir, name string, buf []byte) ([]byte, error) {
+			source.readFile = func(path string) ([]byte, error) {
+				_, name := splitPath(path)
 				if asksGPU(name) || strings.HasPrefix(name, "pp_dpm_") {
 					return nil, syscall.EINVAL
 				}
-				return d.read(name, buf)
+				return sysfs.Read(path)
 			}
 			node := read(t, source)
 			d := &node.Devices[0]

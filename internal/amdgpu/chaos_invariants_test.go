@@ -1,0 +1,83 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/plausible"
+)
+
+// look reads, and checks what has to hold whatever happens.
+func (c *chaos) look() {
+	c.clock.pass(time.Duration(1+c.rnd.IntN(90)) * time.Second)
+	node := read(c.t, c.source)
+	ids := map[string]bool{}
+	addresses := map[string]bool{}
+	for i := range node.Devices {
+		d := &node.Devices[i]
+		require.False(c.t, ids[d.ID], "%q is there twice\n%s", d.ID, strings.Join(c.story, "\n"))
+		ids[d.ID] = d.ID != ""
+		addresses[d.Info.PCIAddress] = true
+		c.check(reflect.ValueOf(d).Elem(), d.ID)
+		for _, u := range append(d.Utilization[:], d.MemoryController) {
+			v, _ := u.Get()
+			require.LessOrEqual(c.t, v, 1.0, "%s\n%s", d.ID, strings.Join(c.story, "\n"))
+		}
+		for _, s := range d.Temperature {
+			v, _ := s.Get()
+			require.True(c.t, v >= plausible.Coldest && v <= plausible.Hottest, "%s is %v °C hot", d.ID, v)
+		}
+		watts, _ := d.Power.Draw.Get()
+		require.LessOrEqual(c.t, watts, plausible.MostPower)
+	}
+	require.Len(c.t, addresses, len(c.machine.Cards), strings.Join(c.story, "\n"))
+	require.EqualValues(c.t, len(c.machine.Cards), presence(node)[0]+presence(node)[1])
+	uses := map[[2]string]bool{}
+	for i := range node.Processes {
+		p := &node.Processes[i]
+		key := [2]string{strconv.FormatInt(p.PID, 10), p.DeviceID}
+		require.False(c.t, uses[key], "%v is there twice", key)
+		uses[key] = true
+		c.check(reflect.ValueOf(p).Elem(), "process")
+		for _, u := range p.Utilization {
+			v, _ := u.Get()
+			require.LessOrEqual(c.t, v, 1.0)
+		}
+	}
+	for _, card := range c.machine.Cards {
+		if !c.spoiled[card.Address] && !slices.ContainsFunc(c.story, func(s string) bool { return strings.Contains(s, "/kfd/") }) {
+			require.Equal(c.t, c.whole[card.Address], c.told(node, card.Address), strings.Join(c.story, "\n"))
+		}
+	}
+}
+
+// check demands that nothing is negative, infinite or beyond all measure.
+func (c *chaos) check(v reflect.Value, where string) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type() != reflect.TypeFor[time.Time]() {
+				c.check(v.Field(i), where+"."+v.Type().Field(i).Name)
+			}
+		}
+	case reflect.Array, reflect.Slice:
+		for i := range v.Len() {
+			c.check(v.Index(i), where+"."+strconv.Itoa(i))
+		}
+	case reflect.Float64:
+		if !strings.Contains(where, "Temperature") {
+			require.True(c.t, v.Float() >= 0 && v.Float() < 1e15, "%s is %v\n%s", where, v.Float(), strings.Join(c.story, "\n"))
+		}
+	case reflect.Int64:
+		require.True(c.t, v.Int() >= 0 && v.Int() <= 1<<62, "%s is %v\n%s", where, v.Int(), strings.Join(c.story, "\n"))
+	default:
+	}
+}

@@ -1,0 +1,39 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/plausible"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const fullPWM = 255 // the duty cycle of a fan at its highest speed
+
+// readFan reads the duty cycle, of 255 where pwm1_max does not say otherwise, else the speed by the highest speed.
+func readFan(r *reader, s sensors, d *gpu.Device) {
+	ratio := readRatio(r, s.file("pwm1"), s.file("pwm1_max"), gpu.Some[int64](fullPWM))
+	if !ratio.Known() {
+		ratio = readRatio(r, s.file("fan1_input"), s.file("fan1_max"), gpu.Opt[int64]{})
+	}
+	if ratio.Known() {
+		d.Fans = append(d.Fans, gpu.Fan{Location: "fan0", Ratio: ratio})
+	}
+}
+
+// readRatio reads a number by its maximum. otherwise stands in for a maximum that the driver does not give.
+func readRatio(r *reader, current, maximum string, otherwise gpu.Opt[int64]) gpu.Opt[float64] {
+	v, ok := r.number("fan", current).Get()
+	if !ok {
+		return gpu.Opt[float64]{}
+	}
+	limit := r.number("fan", maximum)
+	if most, ok := limit.Get(); !ok || most <= 0 {
+		limit = otherwise
+	}
+	most, ok := limit.Get()
+	if !ok {
+		return gpu.Opt[float64]{}
+	}
+	return plausible.Fraction(float64(v) / float64(most))
+}

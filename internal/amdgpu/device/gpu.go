@@ -1,0 +1,176 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package device reads one AMD GPU, and its partitions, from the files of the amdgpu driver.
+package device
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/gpumetrics"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Config is what stays the same in all reads of a GPU.
+type Config struct {
+	Root    string    // where the machine's sys, proc and usr are
+	Want    gpu.Group // the quantities to be read
+	Wake    bool      // read it even if that wakes it
+	Decoder *gpumetrics.Decoder
+	Epoch   uint64 // of the first read
+}
+
+// Input is what a read is given.
+type Input struct {
+	Card  scan.Card
+	Nodes []scan.Node // of the GPU and its partitions in the KFD topology
+	Now   time.Time
+	// ReadFile reads a file by its path: sysfs.Read, but for tests.
+	ReadFile func(path string) ([]byte, error)
+}
+
+// Result is what a read found.
+type Result struct {
+	Device     gpu.Device
+	Partitions []gpu.Device
+	Problems   []gpu.Problem // of the GPU and its partitions; Device is empty
+	// Gone: the driver has no such card any more. Nothing was read.
+	Gone bool
+	// FileLimit is set where this process may open no further file. Then nothing of the result can be believed.
+	FileLimit error
+}
+
+// GPU reads one GPU. Only one read may run at a time.
+type GPU struct {
+	cfg   Config
+	epoch uint64
+
+	// made is the directory of the DRM device as it was at the last read; nil: there was none. The driver makes another when it is
+	// loaded again. Then the counters start again, and the rest of the GPU is forgotten.
+	made     fs.FileInfo
+	identity identity
+	profile  string // partition mode: SPX, CPX; empty where the GPU has none or it is unread
+	energy   energyCounter
+	throttle throttleTimes
+	counted  partitionCount
+}
+
+// New returns a GPU that was not read yet.
+func New(cfg Config) *GPU { return &GPU{cfg: cfg, epoch: cfg.Epoch} }
+
+// Read reads the GPU.
+func (g *GPU) Read(in Input) Result {
+	r := &reader{readFile: in.ReadFile, dir: in.Card.Dir, title: in.Card.Address}
+	var result Result
+	if g.find(in.Card.Device) {
+		g.read(r, in, &result)
+	} else {
+		result.Gone = true
+	}
+	result.Problems, result.FileLimit = r.problems, r.fileLimit
+	return result
+}
+
+// find reports whether the driver has the card, and forgets the GPU where the driver has made it again.
+func (g *GPU) find(device string) bool {
+	now, err := os.Stat(device)
+	if err != nil {
+		return false
+	}
+	if g.made == nil || !os.SameFile(g.made, now) {
+		if g.made != nil || g.epoch > 0 {
+			g.epoch++
+		}
+		*g = GPU{cfg: g.cfg, epoch: g.epoch, made: now}
+	}
+	return true
+}
+
+func (g *GPU) read(r *reader, in Input, result *Result) {
+	power := readPowerState(r)
+	asleep := !g.cfg.Wake && power == suspended
+	g.identity.read(r, g.cfg.Root)
+	if !asleep { // the driver asks the GPU for its mode
+		g.readProfile(r)
+	}
+	d := &result.Device
+	g.describe(d, in)
+	var table gpumetrics.Table
+	if asleep {
+		g.energy.counter.Doubt() // without power its counter starts from 0
+		d.Memory.Limit = g.identity.memory
+		result.Partitions = g.readPartitions(r, in, &table, asleep)
+		r.problem("asleep", fmt.Errorf("amdgpu: %s: %w", r.title, errAsleep))
+	} else {
+		readProblems := len(r.problems)
+		table = g.readTable(r)
+		g.readQuantities(r, in, &table, d)
+		result.Partitions = g.readPartitions(r, in, &table, asleep)
+		g.judge(r, d, power, readProblems)
+	}
+	if len(result.Partitions) > 0 {
+		d.Aliases = nil // the names are those of the first partition
+	}
+}
+
+// describe sets what is known of the GPU without reading it.
+func (g *GPU) describe(d *gpu.Device, in Input) {
+	*d = g.identity.describe(in)
+	d.Epoch = g.epoch
+	d.Info.Profile = g.profile
+}
+
+// readQuantities reads the quantities that are wanted.
+func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gpu.Device) {
+	want := g.cfg.Want
+	s := findSensors(r)
+	if want.Has(gpu.GroupUtilization | gpu.GroupMediaUtilization) {
+		readUtilization(r, want, table, d)
+	}
+	if want.Has(gpu.GroupMemory) {
+		readMemory(r, g.identity.memory, in.Nodes, g.counted.count(g.profile, in.Nodes, table), d)
+	}
+	if want.Has(gpu.GroupTemperature | gpu.GroupTemperatureLimits) {
+		readTemperatures(r, want, s, table, d)
+	}
+	readPower(r, want, s, table, d)
+	if want.Has(gpu.GroupEnergy) {
+		d.Energy = g.energy.read(r, s, table, d.Power.Limit[gpu.LimitMax], in.Now)
+	}
+	readClocks(r, want, s, table, d)
+	if want.Has(gpu.GroupThrottle | gpu.GroupThrottleTime) {
+		setThrottleStatus(d, table.Throttle)
+		g.throttle.read(d, table, in.Now)
+	}
+	if want.Has(gpu.GroupFans) {
+		readFan(r, s, d)
+	}
+	readPCIe(r, want, table, d)
+	if want.Has(gpu.GroupInterconnect | gpu.GroupInterconnectLinks) {
+		setXGMI(want, table, d)
+	}
+	if want.Has(gpu.GroupECC) {
+		readErrorCounts(r, d)
+	}
+}
+
+// judge adds a fault where the GPU did not answer: where every file failed for which the driver asks it. The problems from
+// readProblems on are of its quantities.
+func (g *GPU) judge(r *reader, d *gpu.Device, power powerState, readProblems int) {
+	switch {
+	case r.failed < r.tried:
+	case power == broken:
+		d.AddFault(gpu.FaultUnreachable, "the kernel could not wake it up (runtime power management); see the kernel's log")
+	case r.failed == 0:
+	case readPowerState(r) == suspended:
+		g.energy.counter.Doubt()
+		r.problems = r.problems[:readProblems]
+		r.problem("asleep", fmt.Errorf("amdgpu: %s: %w", r.title, errRefuses))
+	default:
+		d.AddFault(gpu.FaultUnreachable, "none of its quantities can be read: "+r.lastErr.Error())
+	}
+}

@@ -1,0 +1,82 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const maxSensorFiles = 1024
+
+// sensors is where the sensors of a GPU are (hwmon). Names of files are relative to the GPU's directory.
+type sensors struct {
+	dir         string                      // hwmon/hwmon3; empty: it has none
+	temperature [gpu.NumSensors]string      // hwmon/hwmon3/temp2, for temp2_input, temp2_crit, temp2_emergency
+	frequency   [gpu.NumClockDomains]string // hwmon/hwmon3/freq1, for freq1_input
+}
+
+// findSensors finds the sensors by their labels. It asks the GPU for nothing.
+func findSensors(r *reader) sensors {
+	var s sensors
+	names, err := sysfs.Names(r.dir+"/hwmon", maxSensorFiles)
+	r.note(err)
+	if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "hwmon") }); i >= 0 {
+		s.dir = "hwmon/" + names[i]
+	} else {
+		return s
+	}
+	names, err = sysfs.Names(r.dir+"/"+s.dir, maxSensorFiles)
+	r.note(err)
+	for _, name := range names {
+		if sensor, ok := strings.CutSuffix(name, "_input"); ok {
+			s.add(s.dir+"/"+sensor, sensorLabel(r, s.dir+"/"+sensor))
+		}
+	}
+	return s
+}
+
+// sensorLabel reads the label of a sensor. Before the driver had labels there was one temperature, that of the edge.
+func sensorLabel(r *reader, sensor string) string {
+	text, err := sysfs.Read(r.dir + "/" + sensor + "_label")
+	r.note(err)
+	if err != nil && strings.HasSuffix(sensor, "/temp1") {
+		return "edge"
+	}
+	return sysfs.Label(string(text))
+}
+
+func (s *sensors) add(name, label string) {
+	switch label {
+	case "edge":
+		s.temperature[gpu.SensorEdge] = name
+	case "junction":
+		s.temperature[gpu.SensorHotspot] = name
+	case "mem":
+		s.temperature[gpu.SensorMemory] = name
+	case "sclk":
+		s.frequency[gpu.ClockGraphics] = name
+	case "mclk":
+		s.frequency[gpu.ClockMemory] = name
+	}
+}
+
+// file returns the name of a file of the sensors that has no label; empty where there are no sensors.
+func (s *sensors) file(name string) string {
+	if s.dir == "" {
+		return ""
+	}
+	return s.dir + "/" + name
+}
+
+// fileOf returns the name of a file of one sensor; empty where the GPU does not have the sensor.
+func fileOf(sensor, suffix string) string {
+	if sensor == "" {
+		return ""
+	}
+	return sensor + suffix
+}

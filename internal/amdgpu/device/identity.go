@@ -1,0 +1,134 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/plausible"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// identity is what does not change while the driver keeps the GPU. To read it does not wake the GPU.
+type identity struct {
+	complete bool     // every file has answered
+	answered []string // files that need not be read again
+
+	unique        string // hw.id: 16 hexadecimal digits, or empty
+	serial, vbios string
+	driver        string // version
+	target        string // gfx942
+	numaNode      gpu.Opt[int64]
+	memory        gpu.Opt[int64] // bytes of VRAM
+
+	product          string // the name that the GPU itself has (its FRU)
+	device, revision gpu.Opt[uint64]
+	model            string
+}
+
+// read reads what is not known yet.
+func (id *identity) read(r *reader, root string) {
+	if id.complete {
+		return
+	}
+	id.complete = true
+	if v, ok := sysfs.ParseHex(id.file(r, "unique_id")); ok && v != 0 && v != math.MaxUint64 {
+		id.unique = fmt.Sprintf("%016x", v)
+	}
+	if id.unique != "" {
+		r.title = id.unique
+	}
+	id.serial = cmp.Or(sysfs.Label(id.file(r, "serial_number")), id.serial)
+	id.vbios = cmp.Or(sysfs.Label(id.file(r, "vbios_version")), id.vbios)
+	if v, ok := sysfs.ParseInt(id.file(r, "numa_node")); ok && v >= 0 {
+		id.numaNode = gpu.Some(v)
+	}
+	if id.driver == "" {
+		id.driver = id.readDriverVersion(r, root)
+	}
+	id.readModel(r, root)
+	if v, ok := sysfs.ParseUint(id.file(r, "mem_info_vram_total")); ok && v > 0 {
+		id.memory = plausible.Bytes(v)
+	}
+}
+
+// file reads a file, which not every GPU has, until the driver has answered for it, be it that there is none: the driver refuses
+// files while it resets the GPU or the machine is suspended, and gives them afterwards. Nothing is asked of the GPU, so a refusal
+// does not count as a quantity that failed.
+func (id *identity) file(r *reader, name string) string {
+	if slices.Contains(id.answered, name) {
+		return ""
+	}
+	text, err := r.plain(name)
+	if err != nil && !unsupported(err) {
+		id.incomplete(r, name, err)
+		return ""
+	}
+	id.answered = append(id.answered, name)
+	return text
+}
+
+// incomplete notes that a part of the identity could not be read, and is to be read again.
+func (id *identity) incomplete(r *reader, name string, err error) {
+	id.complete = false
+	r.problem("identity", readError(r.title, name, err))
+}
+
+// readDriverVersion reads the version of AMD's own driver. The kernel's driver has none but the kernel's.
+func (id *identity) readDriverVersion(r *reader, root string) string {
+	for _, path := range [...]string{"/sys/module/" + scan.DriverName + "/version", "/proc/sys/kernel/osrelease"} {
+		text, err := sysfs.Read(root + path)
+		r.note(err)
+		if err != nil && !unsupported(err) {
+			id.incomplete(r, path, err)
+			return ""
+		}
+		if v := sysfs.Label(string(text)); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// readModel finds the name that the GPU itself has, else the one that libdrm knows for it, else that of the accelerators.
+func (id *identity) readModel(r *reader, root string) {
+	id.product = cmp.Or(sysfs.Label(id.file(r, "product_name")), id.product)
+	if v, ok := sysfs.ParseHex(id.file(r, "device")); ok {
+		id.device = gpu.Some(v)
+	}
+	if v, ok := sysfs.ParseHex(id.file(r, "revision")); ok {
+		id.revision = gpu.Some(v)
+	}
+	id.model = id.product
+	device, ok := id.device.Get()
+	if id.model != "" || !ok {
+		return
+	}
+	// GPUs of one device id and different revisions are different models.
+	if slices.Contains(id.answered, "revision") {
+		revision, _ := id.revision.Get()
+		id.model = marketingName(root, device, revision)
+	}
+	id.model = cmp.Or(id.model, acceleratorName(device))
+}
+
+// describe returns a device with this identity.
+func (id *identity) describe(in Input) gpu.Device {
+	if len(in.Nodes) > 0 {
+		id.target = in.Nodes[0].Target
+	}
+	return gpu.Device{
+		ID: id.unique, Name: in.Card.Name, Model: id.model, Vendor: gpu.AMD,
+		Info: gpu.Info{
+			Serial: id.serial, FirmwareVersion: id.vbios, DriverVersion: id.driver, PCIAddress: in.Card.Address, NUMANode: id.numaNode,
+			ComputeCapability: id.target,
+		},
+		Aliases: slices.Clone(in.Card.DRM),
+	}
+}

@@ -1,0 +1,118 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/gpumetrics"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/plausible"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// PartitionID returns the hw.id of a partition of the GPU with this unique_id.
+func PartitionID(unique string, partition int) string { return unique + "/" + strconv.Itoa(partition) }
+
+// readPartitions returns the devices of the partitions. They do not have what is the GPU's: power, temperatures and the like.
+func (g *GPU) readPartitions(r *reader, in Input, table *gpumetrics.Table, asleep bool) []gpu.Device {
+	n := g.counted.count(g.profile, in.Nodes, table)
+	if n == 0 {
+		return nil
+	}
+	partitions := make([]gpu.Device, n)
+	for i := range partitions {
+		d := &partitions[i]
+		whole := g.identity.describe(in)
+		*d = gpu.Device{
+			Name: whole.Name, Model: whole.Model, Vendor: whole.Vendor, Epoch: g.epoch, Partition: gpu.Some(i),
+			Info: gpu.Info{
+				DriverVersion: whole.Info.DriverVersion, PCIAddress: whole.Info.PCIAddress, Profile: g.profile,
+				ComputeCapability: whole.Info.ComputeCapability, NUMANode: whole.Info.NUMANode,
+			},
+		}
+		if whole.ID != "" {
+			d.ID, d.Parent = PartitionID(whole.ID, i), whole.ID
+		}
+		node := nodeOf(in.Nodes, i)
+		setPartitionNames(d, in, node)
+		if g.cfg.Want.Has(gpu.GroupMemory) && node != nil {
+			readPartitionMemory(r, node, d)
+		}
+		if !asleep && g.cfg.Want.Has(gpu.GroupUtilization|gpu.GroupMediaUtilization) {
+			g.readPartitionUtilization(r, node, table, d, i)
+		}
+	}
+	return partitions
+}
+
+// nodeOf returns the KFD node of a partition; nil where it is not seen.
+func nodeOf(nodes []scan.Node, partition int) *scan.Node {
+	i := slices.IndexFunc(nodes, func(n scan.Node) bool { return n.Partition == partition })
+	if i < 0 {
+		return nil
+	}
+	return &nodes[i]
+}
+
+// setPartitionNames gives a partition the names of its own DRM device. The first has that of the GPU. Where the node, or the DRM
+// device of the node, is not seen, the names are unknown.
+func setPartitionNames(d *gpu.Device, in Input, node *scan.Node) {
+	if node == nil || node.XCP == "" {
+		if d.Partition == gpu.Some(0) && len(in.Nodes) > 0 {
+			d.Aliases = append(slices.Clone(in.Card.DRM), in.Card.Address)
+		}
+		return
+	}
+	d.Aliases = append(slices.Clone(node.DRM), node.XCP)
+	for _, name := range node.DRM {
+		if strings.HasPrefix(name, "card") {
+			d.Name = name
+		}
+	}
+}
+
+// readPartitionMemory reads a partition's part of the memory. Only AMD's own driver says how much of it is in use.
+func readPartitionMemory(r *reader, node *scan.Node, d *gpu.Device) {
+	if node.Memory > 0 {
+		d.Memory.Limit = plausible.Bytes(node.Memory)
+	}
+	used, err := node.UsedMemory()
+	if err != nil {
+		r.refuse("memory", "mem_banks/0/used_memory", err)
+		return
+	}
+	if used <= node.Memory {
+		d.Memory.Usage = gpu.Some(int64(used))
+	}
+}
+
+// readPartitionUtilization reads the activity of a partition: from its own table, which newer kernels have, else from the GPU's.
+func (g *GPU) readPartitionUtilization(r *reader, node *scan.Node, table *gpumetrics.Table, d *gpu.Device, i int) {
+	var activity gpumetrics.PartitionActivity
+	if i < len(table.Activity) {
+		activity = table.Activity[i]
+	}
+	if node != nil && len(node.DRM) > 0 {
+		const name = "xcp_metrics"
+		dir := filepath.Join(g.cfg.Root, "sys/class/drm", node.DRM[0], "device/xcp")
+		if text, ok := r.fileIn(dir, name, name); ok {
+			own, err := g.cfg.Decoder.DecodePartition([]byte(text))
+			if err != nil {
+				r.problem(name, err)
+			} else {
+				activity.GFX, activity.JPEG = own.GFX.Or(activity.GFX), own.JPEG.Or(activity.JPEG)
+			}
+		}
+	}
+	if g.cfg.Want.Has(gpu.GroupUtilization) {
+		d.Utilization[gpu.TaskGeneral] = activity.GFX
+	}
+	if g.cfg.Want.Has(gpu.GroupMediaUtilization) {
+		d.Utilization[gpu.TaskJPEG] = activity.JPEG
+	}
+}

@@ -1,0 +1,34 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/gpumetrics"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/plausible"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const leastPower = 0.3 // W, of a GPU that is awake
+
+func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d *gpu.Device) {
+	if want.Has(gpu.GroupPowerLimit) {
+		d.Power.Limit[gpu.LimitMax] = r.scaled("power limit", s.file("power1_cap"), micro, plausible.PowerLimit)
+	}
+	if want.Has(gpu.GroupPower | gpu.GroupPowerDetail) {
+		average := r.scaled("power", s.file("power1_average"), micro, plausible.Power).Or(table.AveragePower)
+		instant := r.scaled("power", s.file("power1_input"), micro, plausible.Power).Or(table.CurrentPower)
+		d.Power.Draw, d.Power.Instant = drawn(average.Or(instant), table.Energy), drawn(instant, table.Energy)
+	}
+}
+
+// drawn drops a power draw that is none. The second die of an MI250 reports 0 W and counts no energy, as the first one reports for
+// both. A draw of milliwatts is one of watts that the driver took for milliwatts.
+func drawn(watts gpu.Opt[float64], energy gpu.Opt[uint64]) gpu.Opt[float64] {
+	w, ok := watts.Get()
+	units, counted := energy.Get()
+	if ok && (w == 0 && (!counted || units == 0) || w > 0 && w < leastPower) {
+		return gpu.Opt[float64]{}
+	}
+	return watts
+}

@@ -1,0 +1,131 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// metricsFile is the gpu_metrics table.
+const metricsFile = "gpu_metrics"
+
+// reader reads the files of a GPU in one read, and collects what could not be read.
+type reader struct {
+	readFile func(path string) ([]byte, error)
+	dir      string // of the GPU's PCI function
+	title    string // names the GPU in errors
+
+	problems  []gpu.Problem
+	tried     int   // files for which the driver asks the GPU
+	failed    int   // those of them that exist and could not be read
+	lastErr   error // of those
+	fileLimit error
+}
+
+// asksGPU reports whether the driver asks the GPU's firmware for a file. What the driver or the kernel knows by itself, such as the
+// memory, the power limit or the PCIe link, says nothing of whether the GPU still answers.
+func asksGPU(name string) bool {
+	return name == metricsFile || strings.HasSuffix(name, "_busy_percent") || strings.HasSuffix(name, "_average") ||
+		strings.HasSuffix(name, "_input")
+}
+
+// plain reads a file of the GPU without judging the answer.
+func (r *reader) plain(name string) (string, error) {
+	text, err := r.readFile(filepath.Join(r.dir, name))
+	r.note(err)
+	return string(text), err
+}
+
+// file reads a file of the GPU; what is the quantity for which it is read. A file without a name does not exist.
+func (r *reader) file(what, name string) (string, bool) {
+	if name == "" {
+		return "", false
+	}
+	return r.fileIn(r.dir, what, name)
+}
+
+func (r *reader) fileIn(dir, what, name string) (string, bool) {
+	text, err := r.readFile(filepath.Join(dir, name))
+	if err == nil && len(text) == 0 {
+		if name == metricsFile {
+			return "", false // how the driver says of older GPUs that it makes no table
+		}
+		err = errEmpty
+	}
+	if err != nil {
+		r.refuse(what, name, err)
+		return "", false
+	}
+	if asksGPU(name) {
+		r.tried++
+	}
+	return string(text), true
+}
+
+// refuse notes that a file could not be read, unless the driver says so that the GPU does not have the quantity.
+func (r *reader) refuse(what, name string, err error) {
+	r.note(err)
+	if unsupported(err) {
+		return
+	}
+	err = readError(r.title, name, err)
+	r.problem(what, err)
+	if asksGPU(name) {
+		r.tried++
+		r.failed++
+		r.lastErr = err
+	}
+}
+
+// garbled notes that a file was read and not understood.
+func (r *reader) garbled(what, name string) {
+	r.problem(what, readError(r.title, name, sysfs.ErrFormat))
+}
+
+func (r *reader) problem(what string, err error) {
+	if len(r.problems) < maxProblems {
+		r.problems = append(r.problems, gpu.Problem{What: what, Err: err})
+	}
+}
+
+// note remembers that no further file may be opened.
+func (r *reader) note(err error) {
+	if limit := sysfs.FileLimit(err); limit != nil {
+		r.fileLimit = limit
+	}
+}
+
+// number reads a file that holds a number and nothing else.
+func (r *reader) number(what, name string) gpu.Opt[int64] {
+	text, ok := r.file(what, name)
+	if !ok {
+		return gpu.Opt[int64]{}
+	}
+	v, ok := sysfs.ParseInt(text)
+	if !ok {
+		r.garbled(what, name)
+		return gpu.Opt[int64]{}
+	}
+	return gpu.Some(v)
+}
+
+// scaled reads a number, of which per make one of the SI unit. to drops what is not plausible.
+func (r *reader) scaled(what, name string, per float64, to func(float64) gpu.Opt[float64]) gpu.Opt[float64] {
+	v, ok := r.number(what, name).Get()
+	if !ok {
+		return gpu.Opt[float64]{}
+	}
+	return to(float64(v) / per)
+}
+
+// How many of the driver's units make one of SI.
+const (
+	percent = 100
+	milli   = 1000
+	micro   = 1_000_000
+)

@@ -1,0 +1,110 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpumetrics
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/plausible"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const percent = 100
+
+// value reads a little-endian number; one all of whose bits are ones is none.
+func value(text []byte, size int) gpu.Opt[uint64] {
+	var v, none uint64
+	switch size {
+	case 1:
+		v, none = uint64(text[0]), math.MaxUint8
+	case 2:
+		v, none = uint64(binary.LittleEndian.Uint16(text)), math.MaxUint16
+	case 4:
+		v, none = uint64(binary.LittleEndian.Uint32(text)), math.MaxUint32
+	default:
+		v, none = binary.LittleEndian.Uint64(text), math.MaxUint64
+	}
+	if v == none {
+		return gpu.Opt[uint64]{}
+	}
+	return gpu.Some(v)
+}
+
+// values reads numbers of one size that follow each other.
+func values(text []byte, size int) []gpu.Opt[uint64] {
+	all := make([]gpu.Opt[uint64], len(text)/size)
+	for i := range all {
+		all[i] = value(text[i*size:], size)
+	}
+	return all
+}
+
+func count32(v gpu.Opt[uint64]) gpu.Opt[uint32] {
+	n, ok := v.Get()
+	if !ok || n > math.MaxUint32 {
+		return gpu.Opt[uint32]{}
+	}
+	return gpu.Some(uint32(n))
+}
+
+// convert converts a number to the SI unit.
+func convert(v gpu.Opt[uint64], to func(float64) gpu.Opt[float64]) gpu.Opt[float64] {
+	n, ok := v.Get()
+	if !ok {
+		return gpu.Opt[float64]{}
+	}
+	return to(float64(n))
+}
+
+func temperature(v gpu.Opt[uint64]) gpu.Opt[float64] { return convert(v, plausible.Temperature) }
+
+func power(v gpu.Opt[uint64]) gpu.Opt[float64] { return convert(v, plausible.Power) }
+
+// clock converts MHz to Hz.
+func clock(v gpu.Opt[uint64]) gpu.Opt[float64] {
+	return convert(v, func(mhz float64) gpu.Opt[float64] { return plausible.Clock(mhz * 1e6) })
+}
+
+// activity converts a percentage to a fraction.
+func activity(v gpu.Opt[uint64]) gpu.Opt[float64] {
+	return convert(v, func(n float64) gpu.Opt[float64] { return plausible.Fraction(n / percent) })
+}
+
+// meanActivity returns the mean of percentages of engines of one kind, as a fraction. Absent ones do not count.
+func meanActivity(all []gpu.Opt[uint64]) gpu.Opt[float64] {
+	var sum, engines float64
+	for _, v := range all {
+		if n, ok := v.Get(); ok && n <= percent {
+			sum += float64(n)
+			engines++
+		}
+	}
+	if engines == 0 {
+		return gpu.Opt[float64]{}
+	}
+	return gpu.Some(sum / engines / percent)
+}
+
+// highest returns the highest of the values that are present.
+func highest(all []gpu.Opt[uint64]) gpu.Opt[uint64] {
+	var result gpu.Opt[uint64]
+	for _, v := range all {
+		n, ok := v.Get()
+		if most, had := result.Get(); ok && (!had || n > most) {
+			result = v
+		}
+	}
+	return result
+}
+
+// setLink sets the PCIe link from its speed in 0.1 GT/s and its lanes.
+func (t *Table) setLink(speed, width gpu.Opt[uint64]) {
+	if v, ok := speed.Get(); ok {
+		t.LinkGen = plausible.PCIeGeneration(v)
+	}
+	if v, ok := width.Get(); ok {
+		t.LinkWidth = plausible.PCIeWidth(v)
+	}
+}

@@ -1,0 +1,51 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package amdgpu
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+)
+
+// A read from which no GPU has come back is told as such.
+func TestNothingComesBack(t *testing.T) {
+	m := amdgpusim.MI100()
+	tree, source, _ := simulate(t, m, withoutProcesses)
+	assert.False(t, read(t, source).Unread)
+	var hanging []string
+	for _, card := range []string{"card0", "card1"} {
+		busy := filepath.Join(tree.Root, "sys/class/drm", card, "device/gpu_busy_percent")
+		require.NoError(t, os.Remove(busy))
+		require.NoError(t, syscall.Mkfifo(busy, 0o600))
+		hanging = append(hanging, busy)
+	}
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		node, err := source.Read(ctx)
+		cancel()
+		require.NoError(t, err)
+		require.Len(t, node.Devices, 2)
+		assert.True(t, node.Unread)
+	}
+	for _, busy := range hanging {
+		release(t, busy)
+	}
+	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
+	for _, busy := range hanging {
+		require.NoError(t, os.Remove(busy))
+		require.NoError(t, os.WriteFile(busy, []byte("7\n"), 0o600))
+	}
+	assert.False(t, read(t, source).Unread)
+}

@@ -1,0 +1,34 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plausible
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func TestPCIeWidth(t *testing.T) {
+	assert.False(t, PCIeWidth(0).Known())
+	assert.False(t, PCIeWidth(255).Known())
+	assert.Equal(t, gpu.Some[int64](8), PCIeWidth(8))
+}
+
+func TestBounds(t *testing.T) {
+	assert.Equal(t, gpu.Some(110.0), Temperature(110))
+	assert.False(t, Temperature(255).Known())
+	assert.False(t, Temperature(math.NaN()).Known())
+	assert.False(t, TemperatureLimit(0).Known())
+	assert.Equal(t, gpu.Some(0.0), Power(0))
+	assert.False(t, PowerLimit(0).Known())
+	assert.False(t, Power(65_535).Known())
+	assert.False(t, Fraction(1.01).Known())
+	assert.False(t, Clock(65_535e6).Known())
+	assert.Equal(t, gpu.Some[int64](0), Bytes(0))
+	assert.False(t, Bytes(math.MaxUint64).Known())
+	assert.False(t, PCIeGeneration(0).Known())
+}

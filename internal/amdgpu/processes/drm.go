@@ -1,0 +1,190 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package processes finds the processes that use AMD GPUs: by the DRM devices that they have open, and by what the compute driver
+// (KFD) shows of them.
+package processes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
+)
+
+// The bounds of one read.
+const (
+	maxEntries   = 1 << 17 // of a directory with a file for each process
+	maxFiles     = 1 << 20 // open files of all processes
+	maxDRMFiles  = 1 << 14 // of them, of DRM devices
+	maxProcesses = 1 << 14
+	maxProblems  = 32
+)
+
+var (
+	errTooMany    = errors.New("too many; those beyond the limit are left out")
+	errPermission = errors.New("not permitted for every process; give the collector CAP_SYS_PTRACE. Until then the memory and time" +
+		" of those processes are known only where KFD shows them")
+)
+
+// DRM reads which processes have which GPU open. Only one read may run at a time.
+type DRM struct {
+	proc    string
+	clients clientTimes
+}
+
+// NewDRM returns a reader of the processes below root.
+func NewDRM(root string) *DRM { return &DRM{proc: filepath.Join(root, "proc")} }
+
+// Read looks through the open files of all processes for DRM devices of the driver, until ctx ends. The errors say what could not be
+// read; what was read is returned with them.
+func (d *DRM) Read(ctx context.Context, inv *scan.Inventory, now time.Time) ([]Usage, []error) {
+	r := &drmRead{inv: inv, proc: d.proc, clients: &d.clients}
+	d.clients.begin(now)
+	r.read(ctx)
+	d.clients.end(ctx.Err() != nil)
+	if r.denied {
+		r.fail("read the open files of processes", errPermission)
+	}
+	if r.truncated || r.full() {
+		r.fail("read the open files of processes", errTooMany)
+	}
+	return r.usages, r.errs
+}
+
+// drmRead is one read.
+type drmRead struct {
+	inv     *scan.Inventory
+	proc    string
+	clients *clientTimes
+
+	files, drmFiles int
+	truncated       bool // not all processes were listed
+	denied          bool // some process may not be looked into
+	usages          []Usage
+	errs            []error
+}
+
+func (r *drmRead) fail(what string, err error) {
+	if len(r.errs) < maxProblems {
+		r.errs = append(r.errs, fmt.Errorf("amdgpu: processes: %s: %w", what, err))
+	}
+}
+
+// full reports whether a limit is reached.
+func (r *drmRead) full() bool {
+	return r.files >= maxFiles || r.drmFiles >= maxDRMFiles || len(r.usages) >= maxProcesses
+}
+
+func (r *drmRead) read(ctx context.Context) {
+	pids, truncated, err := listPIDs(r.proc)
+	if err != nil {
+		r.fail("read "+r.proc, err)
+	}
+	r.truncated = truncated
+	// A client that two processes have open counts for the first of them, always the same.
+	for _, pid := range pids {
+		if ctx.Err() != nil || r.full() {
+			return
+		}
+		r.readProcess(pid)
+	}
+}
+
+// listPIDs returns the processes that have an entry in a directory, in order, and whether there may be more.
+func listPIDs(dir string) (pids []int64, truncated bool, err error) {
+	names, err := sysfs.Names(dir, maxEntries)
+	for _, name := range names {
+		if pid, ok := sysfs.ParseUint(name); ok && pid > 0 && pid < 1<<31 {
+			pids = append(pids, int64(pid))
+		}
+	}
+	slices.Sort(pids)
+	return pids, len(names) == maxEntries, err
+}
+
+func (r *drmRead) readProcess(pid int64) {
+	dir := filepath.Join(r.proc, strconv.FormatInt(pid, 10))
+	names, err := sysfs.Names(dir+"/fd", maxFiles-r.files)
+	r.refused(err)
+	first := len(r.usages)
+	for _, name := range names {
+		if r.files++; r.full() {
+			return
+		}
+		target, err := os.Readlink(dir + "/fd/" + name)
+		if err != nil {
+			r.refused(err)
+			continue
+		}
+		if node := filepath.Base(target); scan.IsDRMNode(node) {
+			r.drmFiles++
+			r.readFile(first, pid, node, dir+"/fdinfo/"+name)
+		}
+	}
+}
+
+// readFile reads the fdinfo of an open DRM device. The usages of the process begin at first.
+func (r *drmRead) readFile(first int, pid int64, node, fdinfo string) {
+	text, err := sysfs.Read(fdinfo)
+	if err != nil {
+		r.refused(err)
+		return
+	}
+	c := parseFDInfo(string(text))
+	if !c.amdgpu {
+		return
+	}
+	own, ok := r.owner(node, c.address)
+	if !ok {
+		return
+	}
+	if card := r.inv.Card(own.Address); card == nil || !card.VideoDecodes {
+		c.encodes()
+	}
+	shares, timed, counted := r.clients.take(own, &c)
+	if !counted {
+		r.usage(first, pid, own).addClient(&c, shares, timed)
+	}
+}
+
+// refused notes what the kernel does not let this process see. A process that ended meanwhile is no refusal.
+func (r *drmRead) refused(err error) {
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH):
+	case errors.Is(err, fs.ErrPermission):
+		r.denied = true
+	default:
+		r.fail("read", err)
+	}
+}
+
+// owner returns the GPU or partition of an open file. The GPU is that which the driver names, since in a container a node may have
+// the name of another; the partition goes by the name of the node, as nothing else shows it.
+func (r *drmRead) owner(node, address string) (scan.Owner, bool) {
+	own, ok := r.inv.DRMNodes[node]
+	if ok && (own.Address == address || address == "") {
+		return own, true
+	}
+	return scan.Owner{Address: address}, r.inv.Card(address) != nil && !r.inv.Partitions
+}
+
+// usage returns the usage of a GPU by a process, whose usages begin at first.
+func (r *drmRead) usage(first int, pid int64, own scan.Owner) *Usage {
+	for i := first; i < len(r.usages); i++ {
+		if u := &r.usages[i]; u.PID == pid && u.Owner == own {
+			return u
+		}
+	}
+	r.usages = append(r.usages, Usage{PID: pid, Owner: own})
+	return &r.usages[len(r.usages)-1]
+}

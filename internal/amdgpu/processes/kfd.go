@@ -1,0 +1,99 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package processes
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/plausible"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// maxKFDFiles bounds the files of one process.
+const maxKFDFiles = 1 << 14
+
+// KFDUsage is what the compute driver shows of one process on one GPU or partition.
+type KFDUsage struct {
+	pid    int64
+	owner  scan.Owner
+	memory int64
+	units  gpu.Opt[float64] // the fraction of the compute units that work for it now
+}
+
+// ReadKFD reads what the compute driver shows of its processes, until ctx ends. Anyone may read it: their memory on each GPU and,
+// with occupancy, the compute units that work for them.
+func ReadKFD(ctx context.Context, root string, inv *scan.Inventory, occupancy bool) []KFDUsage {
+	if len(inv.Nodes) == 0 {
+		return nil
+	}
+	dir := filepath.Join(root, "sys/class/kfd/kfd/proc")
+	pids, _, err := listPIDs(dir)
+	if err != nil {
+		return nil
+	}
+	var usages []KFDUsage
+	for _, pid := range pids {
+		if ctx.Err() != nil || len(usages) >= maxProcesses {
+			break
+		}
+		process := filepath.Join(dir, strconv.FormatInt(pid, 10))
+		for node, memory := range readKFDMemory(process, inv) {
+			u := KFDUsage{pid: pid, owner: scan.Owner{Address: node.Address, Partition: node.Partition}, memory: memory}
+			if memory > 0 && occupancy && node.Units > 0 {
+				u.units = readOccupancy(process, node)
+			}
+			usages = append(usages, u)
+		}
+	}
+	return usages
+}
+
+// readKFDMemory adds up the memory of a process by node: of the process itself and of its further contexts, which newer kernels
+// have as directories of the same form.
+func readKFDMemory(process string, inv *scan.Inventory) map[*scan.Node]int64 {
+	memory := map[*scan.Node]int64{}
+	for _, name := range addKFDContext(process, inv, memory) {
+		if strings.HasPrefix(name, "context_") {
+			addKFDContext(filepath.Join(process, name), inv, memory)
+		}
+	}
+	return memory
+}
+
+// addKFDContext adds the sizes in the files vram_<gpu_id> of a context, and returns the names of all files.
+func addKFDContext(dir string, inv *scan.Inventory, memory map[*scan.Node]int64) []string {
+	names, _ := sysfs.Names(dir, maxKFDFiles)
+	for _, name := range names {
+		id, ok := strings.CutPrefix(name, "vram_")
+		gpuID, valid := sysfs.ParseUint(id)
+		if !ok || !valid {
+			continue
+		}
+		node := inv.NodeByID(gpuID)
+		if node == nil {
+			continue
+		}
+		text, err := sysfs.Read(filepath.Join(dir, name))
+		bytes, valid := sysfs.ParseUint(string(text))
+		if err == nil && valid && bytes <= plausible.MostBytes {
+			memory[node] += int64(bytes)
+		}
+	}
+	return names
+}
+
+// readOccupancy returns the share of the compute units that work for a process.
+func readOccupancy(process string, node *scan.Node) gpu.Opt[float64] {
+	text, err := sysfs.Read(filepath.Join(process, "stats_"+strconv.FormatUint(node.GPUID, 10), "cu_occupancy"))
+	units, ok := sysfs.ParseUint(string(text))
+	if err != nil || !ok {
+		return gpu.Opt[float64]{}
+	}
+	return gpu.Some(min(1, float64(units)/float64(node.Units)))
+}

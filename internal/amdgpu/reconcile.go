@@ -1,0 +1,101 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/device"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
+	"github.com/otelgpu/gpureceiver/internal/workers"
+)
+
+// reader reads the GPU at one PCI address. It is kept while the GPU is lost, so that a GPU that is back goes on.
+type reader struct {
+	address string
+	task    *workers.Task
+	gpu     *device.GPU   // belongs to the task
+	result  device.Result // what the task leaves
+	asked   bool          // the present read has a job for it
+	epoch   uint64        // of the last read of the GPU
+}
+
+// done reports whether the present read has a result.
+func (r *reader) done() bool { return r.asked && r.task.Outcome() == workers.Done }
+
+// read reports whether the present read has read the GPU.
+func (r *reader) read() bool { return r.done() && !r.result.Gone }
+
+// reconcile makes a reader for each GPU that the scan found, and forgets GPUs that were handed to another driver, which is no loss.
+func (s *Source) reconcile() {
+	inv := s.scanner.last
+	s.forgetReaders(func(r *reader) bool {
+		if inv.Card(r.address) != nil {
+			return false
+		}
+		known := s.known.Find("", r.address)
+		if known != nil && inv.Functions.Foreign(r.address, scan.DriverName) {
+			s.known.Forget(known)
+			known = nil
+		}
+		return known == nil
+	})
+	for i := range inv.Cards {
+		s.addReader(inv.Cards[i].Address)
+	}
+}
+
+func (s *Source) addReader(address string) {
+	i, found := slices.BinarySearchFunc(s.readers, address, func(r *reader, a string) int { return cmp.Compare(r.address, a) })
+	if found {
+		return
+	}
+	g := device.New(device.Config{
+		Root: s.cfg.RootPath, Want: s.want, Wake: s.cfg.WakeDevices, Decoder: s.decoder, Epoch: s.epoch,
+	})
+	s.readers = slices.Insert(s.readers, i, &reader{address: address, task: s.pool.NewTask(nil), gpu: g})
+}
+
+// forgetReaders forgets readers. What is found at their addresses later counts from a later epoch on.
+func (s *Source) forgetReaders(which func(*reader) bool) {
+	s.readers = slices.DeleteFunc(s.readers, func(r *reader) bool {
+		forget := which(r)
+		if forget {
+			s.epoch = max(s.epoch, r.epoch+1)
+		}
+		return forget
+	})
+}
+
+// readJobs returns the reads of the GPUs that the scan found, but for those that were read since.
+func (s *Source) readJobs(now time.Time) []workers.Job {
+	var jobs []workers.Job
+	for _, r := range s.readers {
+		card := s.scanner.last.Card(r.address)
+		if card == nil || r.read() {
+			continue
+		}
+		r.asked = true
+		in := device.Input{Card: *card, Nodes: s.scanner.last.NodesOf(r.address), Now: now, ReadFile: s.readFile}
+		jobs = append(jobs, workers.Job{Task: r.task, Func: func() { r.result = r.gpu.Read(in) }})
+	}
+	return jobs
+}
+
+// misplaced reports whether a card was not found where the scan found it.
+func (s *Source) misplaced() bool {
+	return slices.ContainsFunc(s.readers, func(r *reader) bool { return r.done() && r.result.Gone })
+}
+
+// fileLimit returns why nothing can be believed that was read, where this process may open no further file.
+func (s *Source) fileLimit() error {
+	for _, r := range s.readers {
+		if r.done() && r.result.FileLimit != nil {
+			return r.result.FileLimit
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
+	"github.com/otelgpu/gpureceiver/internal/pci"
+)
+
+const maxDRM = 4096
+
+// Card is a GPU with a DRM device of the amdgpu driver.
+type Card struct {
+	Name    string // card1; of a GPU without a display that has a render node alone, renderD128
+	Address string // 0000:03:00.0
+	// Dir is the directory of the PCI function, by its true path: whatever the cards are numbered later, it is this GPU's.
+	Dir string
+	// Device is the directory of its DRM device. The driver makes another when it is loaded again.
+	Device string
+	DRM    []string // the names of its DRM nodes, card1 before renderD128
+	// VideoDecodes: the engine for encoding video decodes too, as from version 4 of the video block (VCN) on.
+	VideoDecodes bool
+}
+
+// scanDRM finds the driver's DRM devices: those of cards, which lie below their PCI function, and those of partitions, which do
+// not.
+func (s *scanner) scanDRM() {
+	names, err := sysfs.Names(s.path("sys/class/drm"), maxDRM)
+	s.note(err)
+	slices.Sort(names)
+	s.xcps = map[string][]string{}
+	for _, name := range names {
+		if !IsDRMNode(name) {
+			continue // connectors, version
+		}
+		device := s.drmDevice(name)
+		dir := filepath.Dir(filepath.Dir(device))
+		switch parent := filepath.Base(dir); {
+		case device == "":
+		case isXCP(parent):
+			s.xcps[parent] = append(s.xcps[parent], name)
+		case IsPCIAddress(parent) && s.isDriven(name):
+			s.addCard(Card{Name: name, Address: parent, Dir: dir, Device: device}, name)
+		}
+	}
+	s.Partitions = len(s.xcps) > 0
+	slices.SortFunc(s.Cards, func(a, b Card) int { return strings.Compare(a.Address, b.Address) })
+}
+
+// addCard adds a DRM node of a GPU. The first of a GPU's nodes gives the card its name; they come sorted.
+func (s *scanner) addCard(c Card, node string) {
+	i := slices.IndexFunc(s.Cards, func(known Card) bool { return known.Address == c.Address })
+	if i < 0 {
+		i = len(s.Cards)
+		c.VideoDecodes = s.videoDecodes(node)
+		s.Cards = append(s.Cards, c)
+	}
+	s.Cards[i].DRM = append(s.Cards[i].DRM, node)
+}
+
+// isDriven reports whether a DRM device is one of the amdgpu driver.
+func (s *scanner) isDriven(node string) bool {
+	target, err := os.Readlink(s.path("sys/class/drm", node, "device/driver"))
+	if err == nil {
+		return filepath.Base(target) == DriverName
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	text, err := s.read("sys/class/drm", node, "device/vendor")
+	vendor, ok := sysfs.ParseHex(text)
+	return err == nil && ok && vendor == pci.VendorAMD
+}
+
+// videoDecodes reports whether one engine encodes and decodes. The video block (VCN) is number 12.
+func (s *scanner) videoDecodes(node string) bool {
+	text, err := s.read("sys/class/drm", node, "device/ip_discovery/die/0/12/0/major")
+	version, ok := sysfs.ParseUint(text)
+	return err == nil && ok && version >= 4
+}
+
+// drmDevice returns the directory of a DRM node, to which the link of the class leads:
+// ../../devices/pci0000:00/0000:00:01.1/0000:03:00.0/drm/card1, ../../devices/platform/amdgpu_xcp_3/drm/card4. It is empty where
+// the node is no such link.
+func (s *scanner) drmDevice(node string) string {
+	target, err := os.Readlink(s.path("sys/class/drm", node))
+	if err != nil || filepath.Base(filepath.Dir(target)) != "drm" {
+		return ""
+	}
+	if !filepath.IsAbs(target) {
+		target = s.path("sys/class/drm", target)
+	}
+	return filepath.Clean(target)
+}
+
+// isXCP reports whether a device is the platform device of a partition: amdgpu_xcp_3, in earlier kernels such as 6.8 amdgpu_xcp.3.
+func isXCP(device string) bool {
+	return strings.HasPrefix(device, "amdgpu_xcp_") || strings.HasPrefix(device, "amdgpu_xcp.")
+}
+
+// IsDRMNode reports whether a name is that of a DRM node: card1, renderD128.
+func IsDRMNode(name string) bool {
+	number, ok := strings.CutPrefix(name, "card")
+	if !ok {
+		number, ok = strings.CutPrefix(name, "renderD")
+	}
+	return ok && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// IsPCIAddress reports whether s has the form 0000:03:00.0.
+func IsPCIAddress(s string) bool {
+	if len(s) < 12 || s[len(s)-2] != '.' || s[len(s)-5] != ':' || s[len(s)-8] != ':' {
+		return false
+	}
+	for i, c := range s {
+		switch {
+		case i == len(s)-2 || i == len(s)-5 || i == len(s)-8:
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f':
+		default:
+			return false
+		}
+	}
+	return true
+}
