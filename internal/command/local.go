@@ -17,7 +17,6 @@ const (
 	defaultStdoutLimit = 64 << 20
 	defaultStderrLimit = 64 << 10
 	defaultTimeout     = time.Minute // where the context has no deadline
-	maxGrace           = 500 * time.Millisecond
 )
 
 // Local is a Runner of one tool on this machine. The executable has the tool's name and is in one of the fixed places, or at the

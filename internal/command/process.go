@@ -7,7 +7,11 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"time"
 )
+
+// maxGrace is how long a killed process may take to end.
+const maxGrace = 500 * time.Millisecond
 
 // spec is what a process is started with.
 type spec struct {

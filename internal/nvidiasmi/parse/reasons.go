@@ -38,19 +38,6 @@ func reasonOf(b []byte) reason {
 // functionNotFound is printed where the driver's library lacks the function that reads the quantity.
 const functionNotFound = "Function Not Found"
 
-// noValue is a number with every bit set. NVML returns it where it has no value, and the tool prints it like any other.
-const noValue = "4294967295"
-
-// isNoValue reports whether a text is a number with every bit set, as the tool prints it for each integer type.
-func isNoValue(printed []byte) bool {
-	for _, number := range []string{noValue, "18446744073709551615", "-1"} {
-		if unit, ok := bytes.CutPrefix(printed, []byte(number)); ok && digits(unit) == 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // isErrorString reports whether a text is an error message that the tool prints without brackets in the place of a value
 // which could be any text. They are the messages of nvmlErrorString.
 func isErrorString(b []byte) bool {

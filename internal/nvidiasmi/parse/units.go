@@ -79,6 +79,19 @@ func digits(b []byte) int {
 	return len(b) - len(bytes.TrimLeft(b, "0123456789"))
 }
 
+// noValue is a number with every bit set. NVML returns it where it has no value, and the tool prints it like any other.
+const noValue = "4294967295"
+
+// isNoValue reports whether a text is a number with every bit set, as the tool prints it for each integer type.
+func isNoValue(printed []byte) bool {
+	for _, number := range []string{noValue, "18446744073709551615", "-1"} {
+		if unit, ok := bytes.CutPrefix(printed, []byte(number)); ok && digits(unit) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // integer reads a whole number that is not negative.
 func integer(b []byte, units []unit) (int64, bool) {
 	v, ok := number(b, units)

@@ -94,15 +94,6 @@ func xmlMemory() map[string]*element {
 	}
 }
 
-// frameBuffer reads a device's own memory. Before driver 510 there is no reserved part, and used includes it.
-func frameBuffer(m func(*builder) *gpu.Memory) map[string]*element {
-	return map[string]*element{
-		"total":    leaf(integerOf("memory.total", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Limit })),
-		"used":     leaf(integerOf("memory.used", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Usage })),
-		"reserved": leaf(integerOf("memory.reserved", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Reserved })),
-	}
-}
-
 // xmlTemperature reads temperatures and their absolute limits. gpu_temp_tlimit is how many degrees are left until the driver
 // slows the GPU down (NVML: the distance to the nearest slowdown threshold). The *_tlimit_threshold elements are points on
 // that same scale, most of them negative. They are no temperatures and are not read.

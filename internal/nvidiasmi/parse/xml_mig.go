@@ -30,3 +30,12 @@ func xmlMIGDevice() *element {
 	}
 	return e
 }
+
+// frameBuffer reads the memory of a GPU or a MIG device. Before driver 510 there is no reserved part, and used includes it.
+func frameBuffer(m func(*builder) *gpu.Memory) map[string]*element {
+	return map[string]*element{
+		"total":    leaf(integerOf("memory.total", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Limit })),
+		"used":     leaf(integerOf("memory.used", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Usage })),
+		"reserved": leaf(integerOf("memory.reserved", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Reserved })),
+	}
+}
