@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
-// outer is what a configuration is part of.
+// outer embeds a configuration as the receiver does.
 type outer struct {
 	Attribution Config `mapstructure:"attribution"`
 }
@@ -92,7 +92,7 @@ func TestWarnings(t *testing.T) {
 	assert.Len(t, (&Config{Owners: &owners}).Warnings(), 1)
 }
 
-// A message names the key that it is about, in full.
+// An error has the full key.
 func TestConfigRefused(t *testing.T) {
 	for in, want := range map[string]string{
 		"owners:":  "attribution: node_name: must be set",

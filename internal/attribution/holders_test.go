@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// amdGPU is a GPU in CPX mode, of two partitions, and their package.
+// amdGPU returns a GPU in CPX mode with two partitions.
 func amdGPU() []gpu.Device {
 	return []gpu.Device{
 		{ID: "0123456789abcdef", Name: "card1", Vendor: gpu.AMD, Info: gpu.Info{PCIAddress: "0000:1b:00.0"}},
@@ -22,7 +22,7 @@ func amdGPU() []gpu.Device {
 	}
 }
 
-// unnamedMIG is a GPU of whose instances the source does not know the UUIDs.
+// unnamedMIG returns a GPU with instances whose UUIDs the source does not know.
 func unnamedMIG() []gpu.Device {
 	return []gpu.Device{
 		device(0),
@@ -31,7 +31,7 @@ func unnamedMIG() []gpu.Device {
 	}
 }
 
-// Every way in which a kubelet names a device.
+// All forms of device IDs.
 func TestDialects(t *testing.T) {
 	whole := []gpu.Device{device(0), device(1)}
 	split := []gpu.Device{device(0), mig(0, 1), mig(0, 2), device(1)}
@@ -94,7 +94,7 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// A GPU is held when any of its partitions is; containers are told on the partitions alone.
+// A GPU is held by those who hold its partitions; Node.Containers has only the partitions.
 func TestParentIsHeld(t *testing.T) {
 	m := newMachine(t, nil, podOf(train, helper), podOf(infer)).start()
 	m.kubelet.Set(
@@ -139,10 +139,10 @@ func TestSharing(t *testing.T) {
 		assert.Equal(t, node.Containers[0].Sharing, node.Containers[1].Sharing)
 		return node.Containers[0].Sharing
 	}
-	assert.Equal(t, gpu.SharingReplicas, sharing(), "the kubelet does not tell")
+	assert.Equal(t, gpu.SharingReplicas, sharing(), "the kubelet does not know")
 	assert.Equal(t, gpu.SharingReplicas, sharing(gpu.ProcessUnknown))
 	assert.Equal(t, gpu.SharingTimeSlicing, sharing(gpu.ProcessCompute))
-	assert.Equal(t, gpu.SharingTimeSlicing, sharing(), "once seen, it holds")
+	assert.Equal(t, gpu.SharingTimeSlicing, sharing(), "it stays after it was seen once")
 	assert.Equal(t, gpu.SharingMPS, sharing(gpu.ProcessCompute, gpu.ProcessMPS))
 	assert.Equal(t, gpu.SharingMPS, sharing(gpu.ProcessCompute))
 
@@ -211,8 +211,7 @@ func TestUnresolved(t *testing.T) {
 	})
 }
 
-// What one GPU is called is not all known, and an allocation is not found: it may be of that GPU, and takes nothing from what is
-// told of the others.
+// An allocation that was not found may be of a GPU whose names are not all known. The other GPUs are unaffected.
 func TestUnnamed(t *testing.T) {
 	lost := gpu.Device{ID: "n1/0000:12:00.0", Vendor: gpu.NVIDIA, Info: gpu.Info{PCIAddress: "0000:12:00.0"}}
 	noNode, noUUID := device(2), mig(2, 1)
@@ -247,7 +246,7 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// A plugin that calls its slots by UUIDs and gives out other GPUs: who uses a GPU is told, and not that it is not allocated.
+// A plugin names its slots by UUIDs and gives out other GPUs: usage is reported, and no GPU counts as not allocated.
 func TestExtendedID(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(1)+"-3")))

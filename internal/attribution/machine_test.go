@@ -27,7 +27,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// machine is a node with a kubelet, and the Attributor that runs on it.
+// machine is a node with a kubelet and the Attributor that runs on it.
 type machine struct {
 	t       testing.TB
 	config  Config
@@ -42,7 +42,7 @@ type machine struct {
 	attributor *Attributor
 }
 
-// newMachine returns a node on which everything may be read. change takes away what may not.
+// newMachine returns a node on which everything may be read, unless change takes it away.
 func newMachine(t testing.TB, change func(*Config), objects ...runtime.Object) *machine {
 	t.Helper()
 	root := t.TempDir()
@@ -71,7 +71,7 @@ func newMachine(t testing.TB, change func(*Config), objects ...runtime.Object) *
 	return m
 }
 
-// interval is in which reads take place.
+// interval is the time between two reads.
 const interval = 10 * time.Second
 
 func noAPI(c *Config)     { c.Owners = nil }
@@ -113,7 +113,7 @@ func (m *machine) log(c who) {
 	m.logFile(c, c.uid(), c.id())
 }
 
-// logFile adds the log files of a container, whatever its UID and id are.
+// logFile adds the log files of a container with any UID and ID.
 func (m *machine) logFile(c who, uid, id string) {
 	m.t.Helper()
 	target := filepath.Join(m.logs, "pods", "ml_"+c.pod+"_"+uid, c.name, "0.log")
@@ -129,7 +129,7 @@ func (m *machine) file(folder, name, content string) {
 	require.NoError(m.t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600))
 }
 
-// who is a container of a pod of the namespace ml. UID and id follow from the names.
+// who is a container of a pod in the namespace ml. Its UID and ID follow from the names.
 type who struct{ pod, name string }
 
 var (
@@ -158,7 +158,7 @@ func (w who) cgroup() string {
 	return "0::/kubepods.slice/kubepods-pod" + strings.ReplaceAll(w.uid(), "-", "_") + ".slice/cri-containerd-" + w.id() + ".scope\n"
 }
 
-// named is what is told by names, used what is told by control groups, joined all of it.
+// named has what the kubelet says, used what control groups say, joined both.
 func (w who) named() *gpu.Container {
 	return &gpu.Container{Namespace: "ml", PodName: w.pod, Name: w.name}
 }
@@ -167,7 +167,7 @@ func (w who) joined() *gpu.Container {
 	return &gpu.Container{Namespace: "ml", PodName: w.pod, Name: w.name, PodUID: w.uid(), ID: w.id()}
 }
 
-// podOf is the pod of containers, as the API has it.
+// podOf returns the pod of containers as the API has it.
 func podOf(containers ...who) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: containers[0].pod, UID: types.UID(containers[0].uid())},
@@ -183,7 +183,7 @@ func podOf(containers ...who) *corev1.Pod {
 	return pod
 }
 
-// mirrorOf makes a pod the one by which the API shows a static pod, which has another UID on its node.
+// mirrorOf turns a pod into the object of a static pod, which has another UID on its node.
 func mirrorOf(pod *corev1.Pod, static string) *corev1.Pod {
 	yes := true
 	pod.Annotations = map[string]string{
@@ -195,12 +195,12 @@ func mirrorOf(pod *corev1.Pod, static string) *corev1.Pod {
 
 const resource = "nvidia.com/gpu"
 
-// uuid is the id of the n-th GPU.
+// uuid returns the ID of the n-th GPU.
 func uuid(n int) string { return fmt.Sprintf("GPU-00000000-0000-0000-0000-%012d", n) }
 
 func migUUID(n int) string { return fmt.Sprintf("MIG-00000000-0000-0000-0000-%012d", n) }
 
-// device is the n-th GPU, with readings that differ from any other's.
+// device returns the n-th GPU.
 func device(n int) gpu.Device {
 	d := gpu.Device{
 		ID: uuid(n), Name: fmt.Sprint("nvidia", n), Vendor: gpu.NVIDIA, Index: gpu.Some(n),
@@ -213,7 +213,7 @@ func device(n int) gpu.Device {
 	return d
 }
 
-// mig is an instance on the n-th GPU.
+// mig returns an instance of the n-th GPU.
 func mig(n, gi int) gpu.Device {
 	return gpu.Device{
 		ID: migUUID(10*n + gi), Name: fmt.Sprintf("nvidia%d/gi%d/ci0", n, gi), Vendor: gpu.NVIDIA, Parent: uuid(n),
@@ -242,13 +242,13 @@ func run(node *gpu.Node, pid int64, deviceID string, c who, bytes int64, sm floa
 	node.Processes = append(node.Processes, p)
 }
 
-// use finds what a container, by its names, has of a device.
+// use returns what a container has of a device.
 func use(t testing.TB, node *gpu.Node, c *gpu.Container, deviceID string) gpu.ContainerUse {
 	t.Helper()
 	var found *gpu.ContainerUse
 	for i := range node.Containers {
 		if u := &node.Containers[i]; assert.ObjectsAreEqual(c, u.Container) && u.DeviceID == deviceID {
-			require.Nil(t, found, "told twice")
+			require.Nil(t, found, "reported twice")
 			found = u
 		}
 	}

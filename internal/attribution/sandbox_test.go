@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A sandbox (gVisor) runs all of a pod in one process, in the pod's control group or in that of its sandbox. Where the pod has one
-// container, it is that one's.
+// A sandbox (gVisor) runs the whole pod in one process, in the control group of the pod or of the sandbox. If the pod has one container,
+// the process is in it.
 func TestSandbox(t *testing.T) {
 	sandbox := strings.Repeat("5", 64)
 	container := func(id string) *gpu.Container {

@@ -49,7 +49,7 @@ func TestRequests(t *testing.T) {
 	assert.Equal(t, &InitDevices{Containers: []string{"init"}, Claims: []InitClaim{{"init", made}}}, stored.Init)
 }
 
-// What an init container asks for as of a device plugin, and is given by a driver, is in the pod's claim.
+// What an init container requests as a device plugin's resource and gets from a driver is in the pod's claim.
 func TestInitDevicesOfDriver(t *testing.T) {
 	asks := corev1.ResourceRequirements{Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")}}
 	pod := &corev1.Pod{

@@ -82,7 +82,7 @@ func TestClaims(t *testing.T) {
 	assert.Len(t, client.Actions(), 2)
 }
 
-// An API server that refuses is left alone for a minute.
+// No request is made for a minute after the API server refused one.
 func TestClaimsRefused(t *testing.T) {
 	c, client, now := newTestClaims(t, slice(t, claimV1Beta1))
 	resource := schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}
@@ -116,7 +116,7 @@ func TestClaimsNotServed(t *testing.T) {
 	require.ErrorContains(t, c.Err(), "resourceclaims.resource.k8s.io")
 }
 
-// Whatever stands in a claim, reading it does not fail.
+// A claim of any form can be read.
 func TestClaimOfAnyShape(t *testing.T) {
 	for _, status := range []any{
 		nil, "text",

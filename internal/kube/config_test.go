@@ -136,7 +136,7 @@ func TestNoAuthentication(t *testing.T) {
 	assert.Nil(t, proxy)
 }
 
-// A request goes out as the token's owner, and the server is known by the certificate file.
+// A request has the token, and the certificate file verifies the server.
 func TestEndpoint(t *testing.T) {
 	var authorization, agent string
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

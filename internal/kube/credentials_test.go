@@ -24,8 +24,8 @@ type closed struct{ done chan struct{} }
 func (closed) Read([]byte) (int, error) { return 0, errors.New("nobody reads it") }
 func (c closed) Close() error           { close(c.done); return nil }
 
-// A request that waits for a program ends with its context, is told as what it is, and its late answer is closed. Requests that are
-// left behind are not without number.
+// A request that waits for a credential program ends with its context and reports why. Its late answer is closed, and the number of
+// requests that were given up is bounded.
 func TestLeaving(t *testing.T) {
 	program := make(chan struct{})
 	late := closed{make(chan struct{})}
@@ -72,7 +72,7 @@ func httpRequest(t *testing.T) *http.Request {
 	return request
 }
 
-// Without a program nothing stands in between.
+// Without a program the transport stays as it is.
 func TestLeavingNothing(t *testing.T) {
 	assert.Same(t, http.DefaultTransport, Leaving(&rest.Config{})(http.DefaultTransport))
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// ask prepares the asking for owners, with a clock that stands.
+// ask returns owners by single requests, with a clock that stands still.
 func (c *cluster) ask(clients *Clients, kinds []string) {
 	began := time.Now()
 	c.owners = AskOwners(clients, kinds)
@@ -34,7 +34,7 @@ func (c *cluster) ask(clients *Clients, kinds []string) {
 	c.asked.retry = time.Millisecond
 }
 
-// pass lets time go by.
+// pass advances the clock.
 func (c *cluster) pass(d time.Duration) { c.now.Add(int64(d / time.Second)) }
 
 func (a *askedOwners) size() int {
@@ -43,7 +43,7 @@ func (a *askedOwners) size() int {
 	return len(a.known)
 }
 
-// newAsked returns a cluster whose owners are asked for.
+// newAsked returns a cluster whose owners are requested one by one.
 func newAsked(t *testing.T, kinds []string, objects ...runtime.Object) *cluster {
 	t.Helper()
 	c := prepareAsked(t, kinds, objects...).run(t)
@@ -51,7 +51,7 @@ func newAsked(t *testing.T, kinds []string, objects ...runtime.Object) *cluster 
 	return c
 }
 
-// prepareAsked returns it before anything is asked.
+// prepareAsked returns it before any request.
 func prepareAsked(t *testing.T, kinds []string, objects ...runtime.Object) *cluster {
 	t.Helper()
 	c := &cluster{metadata: newMetadata(t, objects...)}
@@ -60,7 +60,7 @@ func prepareAsked(t *testing.T, kinds []string, objects ...runtime.Object) *clus
 	return c
 }
 
-// requests are what the API server was asked so far.
+// requests returns the requests so far.
 func (c *cluster) requests() []string {
 	var requests []string
 	for _, action := range c.metadata.Actions() {
@@ -75,8 +75,7 @@ func (c *cluster) requests() []string {
 	return requests
 }
 
-// What is above an owner is asked for once, however many pods it owns and however often they are read; and what is of no kind
-// that is to be read is not asked for.
+// An owner is requested once, however many pods it owns and however many reads there are. An owner of an unwanted kind is not requested.
 func TestAskedOnce(t *testing.T) {
 	c := newAsked(t, append(slices.Clone(defaultKinds), "clusterthings.ray.io"),
 		object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
@@ -113,7 +112,7 @@ func TestAskedOnce(t *testing.T) {
 	assert.Empty(t, c.owners.Errs())
 }
 
-// An owner that is gone, or whose name another object has by now, ends the walk; it is asked for again, but not at each read.
+// An owner that is gone, or whose name another object has now, ends the walk. It is requested again, but not at each read.
 func TestAskedGone(t *testing.T) {
 	c := newAsked(t, defaultKinds, object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")))
 	old := reference("apps/v1", "ReplicaSet", "web-1")
@@ -134,8 +133,7 @@ func TestAskedGone(t *testing.T) {
 	assert.Len(t, c.of(t, ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))), 2, "the one with that UID")
 }
 
-// What fails is told, with the right that is missing or what else is to be done, is asked for again less and less often, and is
-// over when it can be read.
+// A failure is reported with its remedy, is tried again less and less often, and ends after a success.
 func TestAskedFails(t *testing.T) {
 	resource := schema.GroupResource{Group: "apps", Resource: "replicasets"}
 	for name, tt := range map[string]struct {
@@ -184,7 +182,7 @@ func TestAskedFails(t *testing.T) {
 	}
 }
 
-// Of what fails no more is said when nothing in use is owned by it any more.
+// A failure ends when no pod in use has the owner any more.
 func TestAskedFailsForGood(t *testing.T) {
 	c := newAsked(t, defaultKinds)
 	c.metadata.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
@@ -199,7 +197,7 @@ func TestAskedFailsForGood(t *testing.T) {
 	assert.Empty(t, c.owners.Errs())
 }
 
-// What is not looked up any more is forgotten, and asked for again when it is.
+// An owner that is not looked up any more is forgotten, and requested again when it is.
 func TestAskedForgets(t *testing.T) {
 	c := newAsked(t, defaultKinds,
 		object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
@@ -218,7 +216,7 @@ func TestAskedForgets(t *testing.T) {
 	assert.Equal(t, []string{"get replicasets ml/web-1", "get replicasets ml/web-1", "get replicasets ml/web-2"}, c.requests())
 }
 
-// Neither what is kept nor what waits to be asked grows without bound; and what had no place finds one later.
+// The known owners and the queue are bounded; what had no room gets it later.
 func TestAskedBound(t *testing.T) {
 	var objects []runtime.Object
 	for i := range 2 * cap(AskOwners(&Clients{Kubernetes: fake.NewClientset()}, nil).ownerSource.(*askedOwners).queue) { //nolint:forcetypeassert // it is
@@ -253,8 +251,7 @@ func TestAskedBound(t *testing.T) {
 	assert.Equal(t, 1, c.asked.size())
 }
 
-// What a pod says of its owner is whatever someone has written there. It gets nobody the owners of another namespace's object,
-// and no other request made.
+// A pod can claim any owner. That neither shows it the owners of an object in another namespace nor makes any other request.
 func TestAskedForged(t *testing.T) {
 	c := newAsked(t, defaultKinds, object("batch/v1", "Job", "a", reference("batch/v1", "CronJob", "secret")))
 	assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
@@ -268,7 +265,7 @@ func TestAskedForged(t *testing.T) {
 	assert.Empty(t, c.requests())
 }
 
-// A kind that is not served yet is asked for when it is.
+// The owners of a kind are requested as soon as the kind is served.
 func TestAskedServedLater(t *testing.T) {
 	c := prepareAsked(t, []string{"jobs.batch"}, object("batch/v1", "Job", "a", reference("b/v1", "B", "b")))
 	serve := make(chan struct{})

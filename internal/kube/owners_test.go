@@ -25,7 +25,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The kinds that the tests know, as an API server with Kubeflow and Ray would serve them.
+// The kinds that an API server with Kubeflow and Ray serves.
 var served = map[string]schema.GroupVersionKind{
 	"replicasets.apps":         {Group: "apps", Version: "v1", Kind: "ReplicaSet"},
 	"deployments.apps":         {Group: "apps", Version: "v1", Kind: "Deployment"},
@@ -42,7 +42,7 @@ func resolveServed(_ context.Context, resource schema.GroupResource) (*meta.REST
 	return mapped(resource, gvk.Version, gvk.Kind, gvk.Kind != "ClusterThing"), nil
 }
 
-// reference is to an owner; its UID is "uid-" and its name.
+// reference returns a reference to an owner. Its UID is "uid-" and the name.
 func reference(apiVersion, kind, name string) metav1.OwnerReference {
 	yes := true
 	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID("uid-" + name), Controller: &yes}
@@ -98,7 +98,7 @@ func newCluster(t *testing.T, kinds []string, objects ...runtime.Object) *cluste
 	return c
 }
 
-// of returns the owners of a pod when there is nothing more to be found: read again and again, where they are asked for.
+// of returns the owners of a pod when no more can be found: it repeats the lookup where owners are requested.
 func (c *cluster) of(t *testing.T, pod *Pod) []gpu.Owner {
 	t.Helper()
 	found := c.owners.Of(pod)
@@ -124,7 +124,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// clusters are those whose owners are watched and those where they are asked for.
+// clusters are one whose owners are watched and one whose owners are requested.
 var clusters = map[string]func(*testing.T, []string, ...runtime.Object) *cluster{"watched": newCluster, "asked": newAsked}
 
 func testOwners(t *testing.T, begin func(*testing.T, []string, ...runtime.Object) *cluster) {
@@ -174,7 +174,7 @@ func testOwners(t *testing.T, begin func(*testing.T, []string, ...runtime.Object
 	assert.Empty(t, c.owners.Errs())
 }
 
-// The immediate owner stands in the pod and needs nothing else to be read.
+// The immediate owner is in the pod and needs no request.
 func TestOwnersWithoutKinds(t *testing.T) {
 	var none *Owners
 	pod := ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))
@@ -210,7 +210,7 @@ func TestOwnersDepth(t *testing.T) {
 	}
 }
 
-// A pod may be seen before its owner is, and an owner may be adopted later: a watch tells it.
+// A pod may be seen before its owner, and an owner may be adopted later: a watch shows it.
 func TestOwnersAppearLater(t *testing.T) {
 	c := newCluster(t, defaultKinds)
 	pod := ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))
@@ -227,7 +227,7 @@ func TestOwnersAppearLater(t *testing.T) {
 	eventually(t, func() bool { return assert.ObjectsAreEqual(want, c.owners.Of(pod)) })
 }
 
-// Nothing but names and owners is kept.
+// Only names and owners are kept.
 func TestOwnersStripped(t *testing.T) {
 	c := newCluster(t, defaultKinds, object("batch/v1", "Job", "a"))
 	stored, ok, err := c.watched.informers[schema.GroupKind{Group: "batch", Kind: "Job"}].GetIndexer().GetByKey("ml/a")
@@ -238,7 +238,7 @@ func TestOwnersStripped(t *testing.T) {
 	assert.Nil(t, partial.Labels)
 }
 
-// One kind that is not served does not keep the others from being read; it is tried again.
+// A kind that is not served does not affect the others. It is tried again.
 func TestOwnersNotServed(t *testing.T) {
 	for name, begin := range clusters {
 		t.Run(name, func(t *testing.T) {

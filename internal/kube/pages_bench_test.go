@@ -61,7 +61,7 @@ func ordinaryPod(i int) corev1.Pod {
 	return pod
 }
 
-// write writes a list of objects from a number on, as the API server sends it.
+// write writes a list of objects, from a number on, as the API server sends it.
 func write(b *testing.B, file string, list interface{ Marshal() ([]byte, error) }, version, kind string) {
 	b.Helper()
 	raw, err := list.Marshal()
@@ -72,7 +72,7 @@ func write(b *testing.B, file string, list interface{ Marshal() ([]byte, error) 
 	require.NoError(b, os.WriteFile(file, append([]byte("k8s\x00"), body...), 0o600))
 }
 
-// prepare writes the pages of a list, and the whole of it.
+// prepare writes the pages of a list and the whole list.
 func prepare(b *testing.B, make func(from, to int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string)) string {
 	b.Helper()
 	folder := b.TempDir()
@@ -89,7 +89,7 @@ func prepare(b *testing.B, make func(from, to int, meta metav1.ListMeta) (interf
 	return folder
 }
 
-// served is an API server that answers from files: the pages of a list to who asks for pages, and may have them.
+// served is an API server that answers from files: with pages where the client asks for them and may have them.
 func served(b *testing.B, folder string) *kube.Clients {
 	b.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,7 +139,7 @@ func heap() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// measure reports the most memory that something takes until it is synced, and how much it has then.
+// measure reports the most memory that an informer takes until it is synced, and what it has after that.
 func measure(b *testing.B, start func(), synced func() bool) {
 	b.Helper()
 	debug.FreeOSMemory()
@@ -155,7 +155,7 @@ func measure(b *testing.B, start func(), synced func() bool) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkFirstList is of the first lists of a large cluster: 20,000 pods of the cluster view, 20,000 ReplicaSets of an agent.
+// BenchmarkFirstList measures the first lists of a large cluster: 20,000 pods of the cluster view, 20,000 ReplicaSets of an agent.
 func BenchmarkFirstList(b *testing.B) {
 	b.Run("pods", func(b *testing.B) {
 		folder := prepare(b, func(from, to int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string) {

@@ -26,8 +26,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// pageServer is an API server with pods that lists them as a real one does: whole where it may answer from its cache, however
-// few are asked for, else in pages.
+// pageServer is an API server that lists pods like a real one: all of them where it may answer from its cache, whatever the limit, else
+// in pages.
 type pageServer struct {
 	pods      int
 	transform atomic.Int64 // how many objects were stripped so far
@@ -86,7 +86,7 @@ func asked(query url.Values) string {
 	return fmt.Sprintf("%s %s %s", query.Get("limit"), query.Get("resourceVersion"), query.Get("continue"))
 }
 
-// informer is one of the server's pods that keeps their names.
+// informer returns an informer of the server's pods that keeps their names.
 func (s *pageServer) informer(t *testing.T, tweak func(*metav1.ListOptions)) *Informer {
 	t.Helper()
 	server := start(httptest.NewUnstartedServer(s))
@@ -116,7 +116,7 @@ func (s *pageServer) informer(t *testing.T, tweak func(*metav1.ListOptions)) *In
 	return informer
 }
 
-// A list is read in pages, of each of which only what is kept is left when the next is asked for; the watch goes on from it.
+// A list is read in pages, each transformed before the next is requested. The watch continues from the list.
 func TestPaged(t *testing.T) {
 	s := &pageServer{pods: 2200}
 	informer := s.informer(t, nil)
@@ -138,7 +138,7 @@ func TestPaged(t *testing.T) {
 	assert.NoError(t, informer.Err())
 }
 
-// What a field selector leaves is little, and is what the API server has an index of in its cache only.
+// A list with a field selector is short, and only the API server's cache has an index for it.
 func TestPagedWithFieldSelector(t *testing.T) {
 	s := &pageServer{pods: 3}
 	informer := s.informer(t, func(list *metav1.ListOptions) { list.FieldSelector = "spec.nodeName=n1" })
@@ -149,7 +149,7 @@ func TestPagedWithFieldSelector(t *testing.T) {
 	assert.Equal(t, []string{"500 0 "}, s.lists)
 }
 
-// A list that expires while it is read is read anew, a few times.
+// A list that expires while it is read is read again, a few times.
 func TestPagedExpired(t *testing.T) {
 	s := &pageServer{pods: 2200, expire: maxExpired - 1}
 	informer := s.informer(t, nil)

@@ -98,7 +98,7 @@ func TestPodsChange(t *testing.T) {
 	eventually(t, func() bool { return pods.ByUID("u1") == nil })
 }
 
-// mirror is the pod by which a kubelet shows a static one.
+// mirror returns the object by which a kubelet shows a static pod.
 func mirror(name, uid, static string) *corev1.Pod {
 	pod := podObject(name, uid)
 	yes := true
@@ -120,7 +120,7 @@ func TestStaticPod(t *testing.T) {
 	assert.Equal(t, "u1", pods.ByUID(static).UID)
 }
 
-// Whoever may create a pod may annotate it: none is taken for another one by that.
+// Whoever may create a pod may annotate it. No pod is taken for another because of that.
 func TestPodsClaimUIDs(t *testing.T) {
 	const static = "4f1a2b3c4d5e6f708192a3b4c5d6e7f8"
 	forge := func(change func(*corev1.Pod), uid string) *corev1.Pod {
@@ -162,7 +162,7 @@ func TestPodsClaimUIDs(t *testing.T) {
 	}
 }
 
-// Only the pods that are needed are asked for.
+// Only the pods that are needed are requested.
 func TestPodsSelectors(t *testing.T) {
 	client := fake.NewClientset()
 	var fields atomic.Value
@@ -189,7 +189,7 @@ func TestPodsForbidden(t *testing.T) {
 	assert.False(t, pods.Synced())
 }
 
-// What was known stays while the API server is away; a failure that was not seen again is over.
+// The last known pods stay while the API server does not answer. A failure that is not seen again ends.
 func TestPodsAPIAway(t *testing.T) {
 	client := fake.NewClientset(podObject("a", "u1"))
 	pods := startPods(t, client, PodsOptions{})

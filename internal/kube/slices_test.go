@@ -100,7 +100,7 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// Nothing is asked of the API server before a device is to be looked up.
+// No request is made before a device is looked up.
 func TestSlicesNotWanted(t *testing.T) {
 	s := startSlices(t, "v1", slice(t, sliceV1))
 	assert.Nil(t, s.Device("gpu.nvidia.com", "n1", "gpu-0"))
@@ -139,7 +139,7 @@ func TestSlicesNotServed(t *testing.T) {
 	<-done
 }
 
-// Whatever stands in a slice, reading it does not fail.
+// A slice of any form can be read.
 func TestSliceOfAnyShape(t *testing.T) {
 	for _, spec := range []any{
 		nil, "text",

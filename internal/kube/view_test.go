@@ -51,8 +51,8 @@ func TestView(t *testing.T) {
 	assert.Empty(t, v.Problems())
 }
 
-// Owners of the pods of a node are known when they are first looked up, where the pods ask for devices: of those that were there
-// before, and of one that comes. No other pod's are asked for.
+// The owners of a node's pods that request devices are known at the first lookup, for pods that exist already and for new ones. No other
+// pod's owners are requested.
 func TestOwnersAskedAhead(t *testing.T) {
 	owned := func(name, set string, spec corev1.PodSpec) *corev1.Pod {
 		pod := podObject(name, name)
@@ -74,7 +74,7 @@ func TestOwnersAskedAhead(t *testing.T) {
 	objects := newMetadata(t, set("a"), set("b"), set("c"), set("d"))
 	v, err := NewView(&Clients{Kubernetes: client, Metadata: objects}, ViewOptions{Pods: PodsOptions{Node: "n1"}, Kinds: []string{"replicasets.apps"}})
 	require.NoError(t, err)
-	// The kinds are looked up when the pods have been told of: they were told of in vain.
+	// The kinds are looked up after the pods were reported, which had no effect.
 	v.Owners.ownerSource.(*askedOwners).resolve = func(ctx context.Context, kind schema.GroupResource) (*meta.RESTMapping, error) { //nolint:forcetypeassert // it is
 		for ; !v.Pods.Synced() && ctx.Err() == nil; time.Sleep(time.Millisecond) {
 		}
@@ -126,7 +126,7 @@ func TestViewStopWithoutStart(t *testing.T) {
 	v.Stop()
 }
 
-// An API server that cannot be reached is said to be, costs no wait at the end, and is found when it comes.
+// An API server that cannot be reached is reported, does not delay the end, and is found when it comes.
 func TestViewServerAway(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's
 	require.NoError(t, err)
@@ -150,8 +150,8 @@ func TestViewServerAway(t *testing.T) {
 	assert.Less(t, time.Since(began), 10*time.Second)
 }
 
-// The whole way with real clients: protobuf and JSON, lists and watches; the owners of one node's pods one by one, those of all
-// nodes' as lists.
+// The whole way with real clients: protobuf and JSON, lists and watches, the owners of one node's pods one by one, those of all nodes as
+// lists.
 func TestViewRealClients(t *testing.T) {
 	const all, one = "/apis/apps/v1/replicasets", "/apis/apps/v1/namespaces/ml/replicasets/web-1"
 	for node, paths := range map[string]struct{ asked, not string }{"n1": {one, all}, "": {all, one}} {

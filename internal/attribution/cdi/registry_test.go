@@ -144,3 +144,13 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A directory that cannot be read is reported, and the other is still read.
+func TestRegistryUnreadableDir(t *testing.T) {
+	assert.Len(t, DefaultDirs(), 2)
+	r, etc, run := newRegistry(t)
+	write(t, filepath.Dir(etc), "etc", "a file")
+	write(t, run, "amd.yaml", amdYAML)
+	require.ErrorContains(t, r.Refresh(), etc)
+	assert.NotEmpty(t, r.DeviceNodes("k8s.gpu.amd.com/gpu=claim-1-gpu-1-129"))
+}

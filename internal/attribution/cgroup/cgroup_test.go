@@ -36,8 +36,8 @@ func TestParse(t *testing.T) {
 		{"cgroupfs, CRI-O", "0::/kubepods/besteffort/pod" + podID + "/crio-" + id, inPod},
 		{"kubelet's own root, systemd", "0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/kubelet-kubepods-burstable-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},
 		{"kubelet's own root, cgroupfs", "0::/k8s-e2e/kubepods/burstable/pod" + podID + "/" + id, inPod},
-		{"containerd not told of systemd", "0::/system.slice/containerd.service/kubepods-burstable-pod" + podIDU + ".slice:cri-containerd:" + id, inPod},
-		{"containerd not told of systemd, one name", "1:cpu:/system.slice:containerd.service:kubepods-besteffort-pod" + podIDU + ".slice:cri-containerd:" + id, inPod},
+		{"containerd not configured for systemd", "0::/system.slice/containerd.service/kubepods-burstable-pod" + podIDU + ".slice:cri-containerd:" + id, inPod},
+		{"containerd not configured for systemd, one name", "1:cpu:/system.slice:containerd.service:kubepods-besteffort-pod" + podIDU + ".slice:cri-containerd:" + id, inPod},
 		{"static pod", "0::/kubepods/burstable/pod" + hashUID + "/" + id, Ref{PodUID: hashUID, ContainerID: id}},
 		{"static pod, systemd", "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + hashUID + ".slice/crio-" + id + ".scope", Ref{PodUID: hashUID, ContainerID: id}},
 		{"pod without a container", "0::/kubepods/burstable/pod" + podID, Ref{PodUID: podID}},
@@ -52,9 +52,9 @@ func TestParse(t *testing.T) {
 		// Version 1 and the mixed hierarchy.
 		{"version 1", "12:memory:/kubepods/burstable/pod" + podID + "/" + id + "\n11:cpu,cpuacct:/kubepods/burstable/pod" + podID + "/" + id + "\n1:name=systemd:/kubepods/burstable/pod" + podID + "/" + id + "\n", inPod},
 		{"mixed, version 2 unused", "3:memory:/kubepods/pod" + podID + "/" + id + "\n2:pids:/\n1:name=systemd:/system.slice/containerd.service\n0::/system.slice/containerd.service\n", inPod},
-		{"mixed, first lines tell nothing", "9:name=systemd:/\n8:pids:/\n5:devices:/kubepods/pod" + podID + "/" + id + "\n0::/\n", inPod},
+		{"mixed, first lines without an ID", "9:name=systemd:/\n8:pids:/\n5:devices:/kubepods/pod" + podID + "/" + id + "\n0::/\n", inPod},
 
-		// The line that tells most counts, wherever it stands.
+		// The line that says most counts, in any place.
 		{"container before the pod alone", "2:pids:/kubepods/pod" + podID + "/" + id + "\n1:cpu:/kubepods/pod" + pod2ID, inPod},
 		{"container after the pod alone", "2:pids:/kubepods/pod" + pod2ID + "\n1:cpu:/kubepods/pod" + podID + "/" + id, inPod},
 		{"pod before a container", "2:pids:/kubepods/pod" + podID + "\n1:cpu:/docker/" + other, Ref{PodUID: podID}},
@@ -62,7 +62,7 @@ func TestParse(t *testing.T) {
 		{"container before a job", "2:pids:/docker/" + id + "\n1:cpu:/slurm/uid_1/job_7", Ref{ContainerID: id}},
 		{"container after a job", "2:pids:/slurm/uid_1/job_7\n1:cpu:/docker/" + id, Ref{ContainerID: id}},
 		{"job after the session", "1:name=systemd:/system.slice/slurmd.service\n5:devices:/slurm/uid_1/job_7", Ref{SlurmJob: "7"}},
-		{"the first of two that tell as much", "2:pids:/docker/" + id + "\n1:cpu:/docker/" + other, Ref{ContainerID: id}},
+		{"the first of two that say as much", "2:pids:/docker/" + id + "\n1:cpu:/docker/" + other, Ref{ContainerID: id}},
 
 		// Paths relative to the reader's own control group namespace.
 		{"relative, another pod", "0::/../../kubepods-besteffort.slice/kubepods-besteffort-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},

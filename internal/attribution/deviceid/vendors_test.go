@@ -31,3 +31,9 @@ func TestIsGPUResource(t *testing.T) {
 		assert.False(t, IsGPUResource(name), name)
 	}
 }
+
+func TestIsMPSServer(t *testing.T) {
+	assert.True(t, IsMPSServer("nvidia-cuda-mps-server"))
+	assert.True(t, IsMPSServer("nvidia-cuda-mps")) // the kernel cuts names to 15 characters
+	assert.False(t, IsMPSServer("python"))
+}

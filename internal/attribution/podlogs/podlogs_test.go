@@ -24,7 +24,7 @@ var (
 	id2 = strings.Repeat("b", 64)
 )
 
-// node is the logs' folders of a node.
+// node is the logs' directories of a node.
 type node struct {
 	t    *testing.T
 	root string
@@ -37,7 +37,7 @@ func newNode(t *testing.T) *node {
 	return n
 }
 
-// container adds an instance of a container of the namespace ml.
+// container adds an instance of a container in the namespace ml.
 func (n *node) container(pod, uid, name, id, restart string) {
 	n.t.Helper()
 	log := filepath.Join(n.root, "pods", "ml_"+pod+"_"+uid, name, restart+".log")
@@ -77,7 +77,7 @@ func TestDirs(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// A container that was restarted has two log files; the one with the higher number is of the present instance.
+// A restarted container has two log files. The one with the higher number is of the current instance.
 func TestRestartedContainer(t *testing.T) {
 	n := newNode(t)
 	n.container("p", uid1, "main", id1, "10")
@@ -94,7 +94,7 @@ func TestRestartedContainer(t *testing.T) {
 	}
 }
 
-// A pod of the same name has taken the place of another one, whose files are still there.
+// A pod has taken the place of another one of the same name, whose files are still there.
 func TestRecreatedPod(t *testing.T) {
 	n := newNode(t)
 	n.container("db-0", uid1, "main", id1, "0")
@@ -103,7 +103,7 @@ func TestRecreatedPod(t *testing.T) {
 	require.NoError(t, d.Refresh())
 	pod := Pod{Namespace: "ml", Name: "db-0"}
 	_, ok := d.UID(pod)
-	assert.False(t, ok, "which of the two is not told")
+	assert.False(t, ok, "either of the two")
 	_, ok = d.ID(Container{Pod: pod, Name: "main"})
 	assert.False(t, ok)
 	_, ok = d.UIDOf(Container{Pod: pod, Name: "main"})
@@ -182,7 +182,7 @@ func TestNoFolder(t *testing.T) {
 	require.ErrorContains(t, New(root).Refresh(), "podlogs: ")
 }
 
-// A link that cannot be read, or leads elsewhere, says nothing of which instance is the newest.
+// A link that cannot be read or leads elsewhere does not show which instance is the newest.
 func TestOddLinks(t *testing.T) {
 	n := newNode(t)
 	container := Container{Pod: Pod{Namespace: "ml", Name: "p"}, Name: "main"}

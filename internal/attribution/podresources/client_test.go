@@ -81,7 +81,7 @@ func TestList(t *testing.T) {
 	assert.Equal(t, socket.ModTime(), got.Started)
 }
 
-// Kubelets tell with each device of a claim the CDI devices of those before it, too.
+// Kubelets list with each device of a claim the CDI devices of those before it as well.
 func TestListClaimOfSeveral(t *testing.T) {
 	device := func(driver, name string, cdi ...string) *podresourcesv1.ClaimResource {
 		claimed := &podresourcesv1.ClaimResource{DriverName: driver, PoolName: "n1", DeviceName: name}
@@ -120,7 +120,7 @@ func TestListClaimOfSeveral(t *testing.T) {
 	}
 }
 
-// The kubelet goes and comes back at the same path: the next call finds it.
+// After the kubelet was restarted at the same path, the next call finds it.
 func TestListKubeletRestart(t *testing.T) {
 	kubelet := kubelettest.New(t)
 	kubelet.Set(kubelettest.Pod("p", kubelettest.Container("a", "nvidia.com/gpu", "GPU-1")))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listenGarbage answers every connection with what is no HTTP/2.
+// listenGarbage answers every connection with something else than HTTP/2.
 func listenGarbage(t *testing.T, socket string) {
 	t.Helper()
 	listener, err := net.Listen("unix", socket) //nolint:noctx // a test's

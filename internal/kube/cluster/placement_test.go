@@ -18,7 +18,7 @@ import (
 const noToleration = "0/3 nodes are available: 1 Insufficient nvidia.com/gpu, 2 node(s) had untolerated taint(s). preemption: " +
 	"0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
 
-// with is a node with labels, name and value in turns, and taints of NoSchedule.
+// with returns a node with labels, as names and values, and taints of NoSchedule.
 func with(n *corev1.Node, labels []string, taints ...string) *corev1.Node {
 	n.Labels = map[string]string{}
 	for i := 0; i < len(labels); i += 2 {
@@ -52,8 +52,8 @@ func requiring(p *corev1.Pod, terms ...corev1.NodeSelectorTerm) *corev1.Pod {
 	return p
 }
 
-// What keeps a pod that requests a GPU from being scheduled is a GPU in some cases, and something else in others, although the
-// scheduler misses a GPU in all of them: on the nodes that have none.
+// A GPU keeps a pod from being scheduled in some cases, and something else in others, although the scheduler misses a GPU in all of
+// them, on the nodes that have none.
 func TestPending(t *testing.T) {
 	full := func(n int) runtime.Object {
 		return pod(fmt.Sprint("full-", n), fmt.Sprint("gpu", n), container("main", nvidia, 8))

@@ -34,7 +34,7 @@ const (
 	amd    = "amd.com/gpu"
 )
 
-// list is name and count in turns.
+// list returns resources from names and counts.
 func list(pairs ...any) corev1.ResourceList {
 	resources := corev1.ResourceList{"cpu": resource.MustParse("500m")}
 	for i := 0; i < len(pairs); i += 2 {
@@ -59,7 +59,7 @@ func pod(name, node string, containers ...corev1.Container) *corev1.Pod {
 	return p
 }
 
-// unschedulable is what the scheduler says of a pod.
+// unschedulable sets what the scheduler says about a pod.
 func unschedulable(p *corev1.Pod, message string) *corev1.Pod {
 	p.Status.Conditions = []corev1.PodCondition{{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message,
@@ -230,7 +230,7 @@ func TestKeptOfAPod(t *testing.T) {
 	assert.Same(t, kept, again)
 }
 
-// BenchmarkSnapshot is of a cluster of 1,000 nodes of 8 GPUs and 50,000 pods, of which 8,000 request a GPU.
+// BenchmarkSnapshot has a cluster of 1,000 nodes with 8 GPUs and 50,000 pods, 8,000 of which request a GPU.
 func BenchmarkSnapshot(b *testing.B) {
 	client := fake.NewClientset()
 	v, err := New(client, DefaultResources())

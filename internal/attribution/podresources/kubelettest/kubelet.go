@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubelettest is a kubelet as far as its PodResources API goes, for tests: a real gRPC server on a Unix socket
-// that can be stopped, started again, made slow and made to fail.
+// Package kubelettest is the PodResources API of a kubelet for tests: a real gRPC server on a Unix socket that can be stopped, started
+// again, slowed down and made to fail.
 package kubelettest
 
 import (
@@ -47,19 +47,19 @@ func New(t testing.TB) *Kubelet {
 	return k
 }
 
-// Endpoint is where the kubelet listens.
+// Endpoint returns the endpoint of its API.
 func (k *Kubelet) Endpoint() string { return "unix://" + k.socket }
 
-// Socket is the path of its socket.
+// Socket returns the path of its socket.
 func (k *Kubelet) Socket() string { return k.socket }
 
-// Start has the kubelet listen, as one that started an hour ago.
+// Start starts the kubelet with a start time an hour ago.
 func (k *Kubelet) Start() {
 	k.t.Helper()
 	k.StartAt(time.Now().Add(-time.Hour))
 }
 
-// StartAt has the kubelet listen, as one that started then.
+// StartAt starts the kubelet with a start time.
 func (k *Kubelet) StartAt(then time.Time) {
 	k.t.Helper()
 	listener, err := net.Listen("unix", k.socket) //nolint:noctx // a test's
@@ -85,28 +85,28 @@ func (k *Kubelet) Stop() {
 	_ = os.Remove(k.socket)
 }
 
-// Set says what is allocated.
+// Set sets the allocations.
 func (k *Kubelet) Set(pods ...*podresourcesv1.PodResources) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.pods = pods
 }
 
-// Fail has every call fail with err; nil ends that.
+// Fail makes every call fail with err, until it is called with nil.
 func (k *Kubelet) Fail(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.err = err
 }
 
-// Hang has every call hang until its caller gives up.
+// Hang makes every call hang until its caller gives up.
 func (k *Kubelet) Hang(hang bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.hang = hang
 }
 
-// Calls is how often it was asked.
+// Calls returns the number of calls.
 func (k *Kubelet) Calls() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -127,12 +127,12 @@ func (k *Kubelet) List(ctx context.Context, _ *podresourcesv1.ListPodResourcesRe
 	return response, err
 }
 
-// Pod is a pod of the namespace ml with the containers given.
+// Pod returns a pod of the namespace ml with containers.
 func Pod(name string, containers ...*podresourcesv1.ContainerResources) *podresourcesv1.PodResources {
 	return &podresourcesv1.PodResources{Namespace: "ml", Name: name, Containers: containers}
 }
 
-// Container is a container that a device plugin has given devices; the kubelet tells each by itself.
+// Container returns a container with devices of a device plugin, each listed by itself.
 func Container(name, resource string, ids ...string) *podresourcesv1.ContainerResources {
 	c := &podresourcesv1.ContainerResources{Name: name}
 	for _, id := range ids {
@@ -141,7 +141,7 @@ func Container(name, resource string, ids ...string) *podresourcesv1.ContainerRe
 	return c
 }
 
-// Claimed is a container that holds a claim of a device of the pool n1.
+// Claimed returns a container with a claim of a device of the pool n1.
 func Claimed(name, claim, driver, device string, cdi ...string) *podresourcesv1.ContainerResources {
 	resource := &podresourcesv1.ClaimResource{DriverName: driver, PoolName: "n1", DeviceName: device}
 	for _, name := range cdi {

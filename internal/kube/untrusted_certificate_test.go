@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// An API server whose certificate is not trusted, as after its authority was replaced: what is to be done is told, since to wait does
-// not help.
+// The error names the remedy for a certificate that is not trusted, such as after a change of its authority, because waiting does not
+// help.
 func TestViewUntrusted(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -21,8 +21,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// earlyPod is a pod whose init container asks for GPUs.
-func earlyPod(of string, first, then string) *corev1.Pod {
+// initPod returns a pod whose init container requests GPUs.
+func initPod(of string, first, then string) *corev1.Pod {
 	pod := podOf(train)
 	asks := func(name, count string) corev1.Container {
 		return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{
@@ -35,10 +35,10 @@ func earlyPod(of string, first, then string) *corev1.Pod {
 	return pod
 }
 
-// The kubelet tells nothing of what it gives to init containers. One that uses the GPU that was given to it, and that its pod's
-// next container takes over, is no thief.
+// The kubelet does not list the devices of init containers. An init container that uses a GPU which its pod's next container takes over
+// is no intruder.
 func TestInitContainerUsesItsGPU(t *testing.T) {
-	m := newMachine(t, nil, earlyPod(resource, "1", "1"), podOf(infer)).start()
+	m := newMachine(t, nil, initPod(resource, "1", "1"), podOf(infer)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
 	node := nodeOf(device(0), device(1))
 	run(node, 10, uuid(0), helper, 1e9, 0.2)
@@ -59,16 +59,16 @@ func TestInitContainerUsesItsGPU(t *testing.T) {
 	assertTotal(t, 10, use(t, node, train.joined(), uuid(0)).IdleTime)
 }
 
-// What an init container had for itself alone the kubelet keeps for as long as there is the pod, and tells nobody.
+// The kubelet keeps devices that only an init container had for as long as the pod exists, and does not list them.
 func TestInitContainerKeepsAGPU(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pod   *corev1.Pod
 		known bool
 	}{
-		"more than the others": {earlyPod(resource, "2", "1"), false},
-		"as many":              {earlyPod(resource, "1", "1"), true},
-		"another vendor's":     {earlyPod("amd.com/gpu", "2", "1"), true},
-		"no GPU":               {earlyPod("rdma/hca", "2", "1"), true},
+		"more than the others": {initPod(resource, "2", "1"), false},
+		"as many":              {initPod(resource, "1", "1"), true},
+		"another vendor's":     {initPod("amd.com/gpu", "2", "1"), true},
+		"no GPU":               {initPod("rdma/hca", "2", "1"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, nil, tt.pod).start()
@@ -89,7 +89,7 @@ func TestInitContainerKeepsAGPU(t *testing.T) {
 		})
 	}
 	t.Run("of a replica", func(t *testing.T) {
-		m := newMachine(t, nil, earlyPod("nvidia.com/gpu.shared", "2", "1")).start()
+		m := newMachine(t, nil, initPod("nvidia.com/gpu.shared", "2", "1")).start()
 		m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, "nvidia.com/gpu.shared", uuid(0)+"::1")))
 		node := m.apply(nodeOf(device(0)))
 		assert.True(t, node.Devices[0].HoldersKnown, "it is held, whoever else holds it")
@@ -97,9 +97,9 @@ func TestInitContainerKeepsAGPU(t *testing.T) {
 	})
 }
 
-// claimsEarly is a pod whose init container has the claim "both", and maybe its next container as well.
-func claimsEarly(taken bool) *corev1.Pod {
-	pod, claim := earlyPod(resource, "0", "0"), "both"
+// initClaimPod returns a pod whose init container has the claim "both", and possibly its next container as well.
+func initClaimPod(taken bool) *corev1.Pod {
+	pod, claim := initPod(resource, "0", "0"), "both"
 	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpus", ResourceClaimName: &claim}}
 	has := corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpus", Request: "r"}}}
 	pod.Spec.InitContainers[0].Resources = has
@@ -109,9 +109,9 @@ func claimsEarly(taken bool) *corev1.Pod {
 	return pod
 }
 
-// What an init container has by a claim is its next container's, or the pod keeps it for it alone.
+// The devices of an init container's claim are the next container's, or the pod keeps them.
 func TestInitContainerHasAClaim(t *testing.T) {
-	m := newMachine(t, nil, claimsEarly(true))
+	m := newMachine(t, nil, initClaimPod(true))
 	m.claims(resourceClaim("both", false, "gpu-0", "gpu-1"))
 	m.start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, whole(train)))
@@ -123,7 +123,7 @@ func TestInitContainerHasAClaim(t *testing.T) {
 	assert.Equal(t, gpu.SharingExclusive, use(t, node, train.joined(), uuid(0)).Sharing)
 	require.Len(t, node.Containers, 3)
 
-	m = newMachine(t, nil, claimsEarly(false))
+	m = newMachine(t, nil, initClaimPod(false))
 	m.clients.Dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{sliceResource: "ResourceSliceList"}, resourceSlice(deviceid.DriverNVIDIA),
 		resourceClaim("both", false, "gpu-pci")) // the second
@@ -141,9 +141,9 @@ func TestInitContainerHasAClaim(t *testing.T) {
 	}
 }
 
-// Where claims may not be read, an init container that has one is not said to use what it was not given.
+// Where claims may not be read, an init container with a claim may hold what it uses.
 func TestInitContainerHasAClaimUnreadable(t *testing.T) {
-	m := newMachine(t, nil, claimsEarly(false))
+	m := newMachine(t, nil, initClaimPod(false))
 	m.claims().PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("forbidden")
 	})

@@ -16,7 +16,7 @@ import (
 
 func (m *machine) minorsDir() string { return filepath.Dir(m.minors) }
 
-// discovering is a fake client whose API server tells in which version it serves ResourceSlices and ResourceClaims.
+// discovering is a fake client with an API server that knows the versions of ResourceSlices and ResourceClaims.
 type discovering struct {
 	*fake.Clientset
 	discovery discovery.DiscoveryInterface

@@ -13,8 +13,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Where the clock was set back to before a container's totals began, they begin anew, once: a start that is after the read would
-// have to be moved at each read, which a back end takes for a total that began anew each time.
+// Totals that began after the time to which the clock was set back start again, once. A start in the future would have to move at each
+// read, and a back end takes a moved start for a new total each time.
 func TestTotalsBeginAnewWhereTheClockWasSetBack(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -45,8 +45,8 @@ func TestTotalsBeginAnewWhereTheClockWasSetBack(t *testing.T) {
 	assert.Equal(t, back, u.Energy.Since(), "they had begun by then")
 }
 
-// A time of time.Now has a monotonic reading too, by which no time is after a later one whatever has become of the clock. What a
-// total's start is compared by, and what is sent of it, is the time of day.
+// A time from time.Now has a monotonic reading, by which it is never after a later one although the clock was set back. The start of a
+// total is compared and sent as the time of day.
 func TestTotalsBeginByTheTimeOfDay(t *testing.T) {
 	var idle total
 	now := time.Now()

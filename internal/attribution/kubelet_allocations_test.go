@@ -13,11 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The kubelet is restarted, or stays away: nothing is allocated without it, so the last it said holds for a while.
+// The last allocations count for a while after the kubelet was stopped, because nothing is allocated without it.
 func TestKubeletRestart(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -26,7 +27,7 @@ func TestKubeletRestart(t *testing.T) {
 
 	m.kubelet.Stop()
 	node := read()
-	require.Len(t, node.Problems, 1, "said")
+	require.Len(t, node.Problems, 1)
 	assert.Equal(t, "pod resources", node.Problems[0].What)
 	require.ErrorIs(t, node.Problems[0].Err, syscall.ENOENT)
 	u := use(t, node, train.joined(), uuid(0))
@@ -46,7 +47,7 @@ func TestKubeletRestart(t *testing.T) {
 	assert.Empty(t, node.Containers)
 }
 
-// A kubelet that was restarted answers before it knows its pods again, and before it knows their devices.
+// A restarted kubelet answers before it knows its pods again, and before it knows their devices.
 func TestKubeletRestartForgets(t *testing.T) {
 	m := newMachine(t, nil, podOf(train), podOf(infer)).start()
 	bare := func(pod string) *podresourcesv1.PodResources { return kubelettest.Pod(pod) }
@@ -85,10 +86,10 @@ func TestKubeletRestartForgets(t *testing.T) {
 	m.kubelet.Set(of(train, 0), of(infer, 1))
 	assert.Equal(t, both, holders(1), "all")
 	m.kubelet.Set(of(train, 0))
-	assert.Equal(t, map[string]string{"nvidia0": train.pod}, holders(1), "it is believed again")
+	assert.Equal(t, map[string]string{"nvidia0": train.pod}, holders(1), "it knows all again")
 
 	restart(of(infer, 0))
-	assert.Equal(t, map[string]string{"nvidia0": infer.pod}, holders(1), "the device is another's by now")
+	assert.Equal(t, map[string]string{"nvidia0": infer.pod}, holders(1), "the device is another's now")
 	restart(bare(infer.pod))
 	assert.Equal(t, map[string]string{"nvidia0": infer.pod}, holders(1))
 	assert.Empty(t, holders((restartTime + time.Second).Seconds()), "it had the time to know")
@@ -99,8 +100,7 @@ func TestKubeletRestartForgets(t *testing.T) {
 	assert.Empty(t, holders((keepAllocations + time.Second).Seconds()), "too long ago")
 }
 
-// Where nothing is known from before, a kubelet that has just started is believed in what it says alone: it may not know again
-// yet what else it had allocated.
+// The first answers of a kubelet that has just started may lack allocations, so devices that they lack do not count as free.
 func TestNewKubelet(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	start := func(then time.Time, pods ...*podresourcesv1.PodResources) {
@@ -123,7 +123,7 @@ func TestNewKubelet(t *testing.T) {
 	assert.Equal(t, [2]bool{true, true}, known((startTime - 2*time.Second).Seconds()))
 
 	start(m.now)
-	assert.Equal(t, [2]bool{true, true}, known(1), "what the one before said is remembered")
+	assert.Equal(t, [2]bool{true, true}, known(1), "the allocations from before are remembered")
 	m.kubelet.Set(pod)
 	known(1)
 	m.kubelet.Stop()
@@ -156,7 +156,7 @@ func TestKubeletMissing(t *testing.T) {
 	inDelta(t, 0.3, general(u))
 }
 
-// The collector's own restart loses nothing but what it counted itself.
+// A restart of the collector loses only what it counted itself.
 func TestCollectorRestart(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.apply(holdAndRun(m, train), 10)
@@ -165,11 +165,11 @@ func TestCollectorRestart(t *testing.T) {
 	m.start()
 	u := use(t, m.apply(holdAndRun(m, train), 10), train.joined(), uuid(0))
 	assertTotal(t, 0, u.IdleTime)
-	assert.Equal(t, m.now, u.IdleTime.Since(), "counting began anew")
+	assert.Equal(t, m.now, u.IdleTime.Since(), "counting started again")
 	assert.Equal(t, gpu.Some(true), u.Allocated)
 }
 
-// A slow kubelet costs the allocation, not the read.
+// A slow kubelet costs the allocations, not the read.
 func TestKubeletSlow(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Hang(true)
@@ -197,7 +197,7 @@ func TestCloseWhileAsking(t *testing.T) {
 	<-done
 }
 
-// A machine without a GPU asks nobody.
+// Nothing is requested on a machine without GPUs.
 func TestNoDevices(t *testing.T) {
 	m := newMachine(t, nil).start()
 	node := m.apply(&gpu.Node{Vendor: gpu.NVIDIA})
@@ -205,7 +205,7 @@ func TestNoDevices(t *testing.T) {
 	assert.Zero(t, m.kubelet.Calls())
 }
 
-// Two vendors on one node, read at the same time, have one kubelet and one API server.
+// Two vendors on one node, read at the same time, share one kubelet and one API server.
 func TestTwoVendors(t *testing.T) {
 	m := newMachine(t, nil, podOf(train), podOf(infer)).start()
 	amd := gpu.Device{ID: "0123456789abcdef", Name: "card1", Vendor: gpu.AMD, Info: gpu.Info{PCIAddress: "0000:1b:00.0"}}
@@ -241,4 +241,19 @@ func TestTwoVendors(t *testing.T) {
 func TestNewFails(t *testing.T) {
 	_, err := New(Config{PodResources: &PodResourcesConfig{Endpoint: "tcp://x"}}, interval)
 	require.ErrorContains(t, err, "attribution: pod_resources: ")
+}
+
+// A restarted kubelet learns of plugins' devices and of dynamic ones at different times.
+func TestSupersedes(t *testing.T) {
+	plugin := podresources.Allocation{Namespace: "ml", Pod: "a", Resource: resource, ID: "0"}
+	dynamic := podresources.Allocation{Namespace: "ml", Pod: "a", Dynamic: &podresources.Dynamic{Claim: "c"}}
+	assert.True(t, supersedes(&plugin, &plugin))
+	assert.True(t, supersedes(&dynamic, &dynamic))
+	assert.False(t, supersedes(&dynamic, &plugin))
+	assert.False(t, supersedes(&plugin, &dynamic))
+	another := plugin
+	another.Pod = "b"
+	assert.True(t, supersedes(&another, &plugin), "the device")
+	another.ID = "1"
+	assert.False(t, supersedes(&another, &plugin))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// shared is a GPU that two containers hold, with what each runs.
+// shared returns what two containers that hold a GPU have of it, with what each runs.
 func shared(m *machine, joules, busy, trains, infers float64) (a, b gpu.ContainerUse) {
 	m.t.Helper()
 	d := device(0)
@@ -41,7 +41,7 @@ func newShared(t *testing.T) *machine {
 	return m
 }
 
-// Energy goes by the time in which each ran; that of the time in which nothing ran is the holders'.
+// Energy is shared by the time in which each ran; that of the time in which nothing ran is the holders'.
 func TestEnergyByShare(t *testing.T) {
 	m := newShared(t)
 	shared(m, 1000, 0.8, 0.5, 0.2)
@@ -58,7 +58,7 @@ func TestEnergyByShare(t *testing.T) {
 	assertTotal(t, 8+10, b.IdleTime)
 }
 
-// Where a share is not known, counting begins anew when it is: a total is right from its start on.
+// A total stops while its share is unknown and then starts again, so that it is right from its start.
 func TestEnergyUnknownShare(t *testing.T) {
 	m := newShared(t)
 	shared(m, 1000, 0.8, 0.5, 0.2)
@@ -74,7 +74,7 @@ func TestEnergyUnknownShare(t *testing.T) {
 	assertTotal(t, 600, a.Energy)
 }
 
-// The driver's counter began anew, is not told, or is another driver's: no energy is made up.
+// No energy is invented when the driver's counter started again, is absent or is another driver's.
 func TestEnergyCounterBreaks(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -94,7 +94,7 @@ func TestEnergyCounterBreaks(t *testing.T) {
 	assertTotal(t, 5, read(gpu.Total(5025.0), 1))
 }
 
-// Of the interval in which a neighbour has left, the one who stays has what it used itself.
+// When a neighbour leaves, the one who stays has of that interval what it used itself.
 func TestEnergyNeighbourLeaves(t *testing.T) {
 	m := newShared(t)
 	shared(m, 1000, 0.8, 0.5, 0.2)
@@ -113,7 +113,7 @@ func TestEnergyNeighbourLeaves(t *testing.T) {
 	assertTotal(t, 700+1000, u.Energy)
 }
 
-// A device that goes away takes its totals with it; when it is back they begin anew.
+// The totals of a device that disappears are dropped. They start again after it is back.
 func TestLedgerForgets(t *testing.T) {
 	m := newShared(t)
 	shared(m, 1000, 0.8, 0.5, 0.2)
@@ -138,7 +138,7 @@ func TestIdleByBusiestTask(t *testing.T) {
 	assertTotal(t, 4, read())
 }
 
-// Of a GPU that does not tell its own utilisation the processes tell how long nothing ran, if all of them tell.
+// The processes show how long nothing ran on a GPU that does not report its own utilization, if all of them report theirs.
 func TestPowerByProcesses(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
@@ -150,7 +150,7 @@ func TestPowerByProcesses(t *testing.T) {
 		{"both", 0.3, 0.2, gpu.Some(0.3), gpu.Some((0.3 + 0.25) * 400), gpu.Some(0.2), gpu.Some((0.2 + 0.25) * 400), gpu.Some(7.0), gpu.Some(8.0)},
 		{"more than there is", 0.9, 0.6, gpu.Some(0.6), gpu.Some(0.6 * 400), gpu.Some(0.4), gpu.Some(0.4 * 400), gpu.Some(4.0), gpu.Some(6.0)},
 		{"one alone", 0.3, 0, gpu.Some(0.3), gpu.Some((0.3 + 0.35) * 400), gpu.Some(0.0), gpu.Some(0.35 * 400), gpu.Some(7.0), gpu.Some(10.0)},
-		{"one does not tell", -1, 0.2, gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Some(0.2), gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Some(8.0)},
+		{"one does not report it", -1, 0.2, gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Some(0.2), gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Some(8.0)},
 		{"nobody", 0, 0, gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Opt[float64]{}, gpu.Some(10.0), gpu.Some(10.0)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func counted(c gpu.Counter[float64]) gpu.Opt[float64] {
 	return gpu.Opt[float64]{}
 }
 
-// A GPU that does not tell its own utilisation: the processes of the container alone on it do.
+// The processes of a container that is alone on a GPU show its utilization if the GPU does not report it.
 func TestUtilizationOfProcesses(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -205,7 +205,7 @@ func TestUtilizationOfProcesses(t *testing.T) {
 	assert.Equal(t, gpu.Some(int64(2e9)), u.MemoryUsage)
 }
 
-// Reads have failed for hours: what the next one shows is not charged for all that time, and no total begins anew.
+// After reads have failed for hours, the next one does not count for all that time, and no total starts again.
 func TestGap(t *testing.T) {
 	const gap = 7200
 	t.Run("shared", func(t *testing.T) {
@@ -256,39 +256,6 @@ func TestGap(t *testing.T) {
 			u = read(6300, 0, 90) // two reads have failed
 			assertTotal(t, 300+tt.energy, u.Energy)
 			assertTotal(t, 90+60*(1-0.8), u.IdleTime)
-		})
-	}
-}
-
-func TestCadence(t *testing.T) {
-	tests := []struct {
-		name     string
-		interval float64   // seconds
-		gaps     []float64 // those below zero set the clock back
-		want     []bool
-	}{
-		{"even", 30, []float64{30, 30, 31, 29}, []bool{true, true, true, true}},
-		{"failed reads", 30, []float64{30, 90, 30, 60, 91}, []bool{true, true, true, true, false}},
-		{"hours", 30, []float64{30, 7200, 30, 7200, 30}, []bool{true, false, true, false, true}},
-		{"the first is too long", 30, []float64{91, 30, 30, 7200}, []bool{false, true, true, false}},
-		{"a long interval", 600, []float64{600, 600, 1800, 1801}, []bool{true, true, true, false}},
-		{"an interval of hours", 7200, []float64{7200, 7200, 21600, 21601}, []bool{true, true, true, false}},
-		{"more nodes than there is time for", 10, []float64{120, 120, 130, 110, 361}, []bool{false, true, true, true, false}},
-		{"hardly ever readable", 30, []float64{7200, 7200, 7200, 7200}, []bool{false, false, false, false}},
-		{"clock set back", 30, []float64{30, -5000, 30, 95}, []bool{true, true, true, false}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-			c := cadence{interval: seconds(tt.interval)}
-			now := time.Unix(1_700_000_000, 0)
-			first := c.next(now)
-			assert.Equal(t, span{end: now, observed: true}, first)
-			for i, gap := range tt.gaps {
-				length := seconds(gap)
-				now = now.Add(length)
-				assert.Equal(t, span{end: now, length: max(length, 0), observed: tt.want[i]}, c.next(now), "gap %d", i)
-			}
 		})
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// GPUs whose device nodes are not known, and differ from their indices: an allocation by the node is nobody's rather than the
-// wrong GPU's. By the UUID it is still told.
+// GPUs with unknown device nodes, which may differ from their indices: an allocation by device node is nobody's rather than the wrong
+// GPU's. One by UUID is found.
 func TestDeviceNodesThatAreNotKnown(t *testing.T) {
 	unnamed := []gpu.Device{device(0), mig(0, 1), device(1)}
 	for i := range unnamed {
@@ -42,7 +42,7 @@ func TestDeviceNodesThatAreNotKnown(t *testing.T) {
 				held = append(held, u.DeviceID)
 			}
 			assert.Equal(t, tt.want, held)
-			assert.Equal(t, tt.want != nil, node.Devices[0].HoldersKnown, "that no container has a GPU cannot be told then")
+			assert.Equal(t, tt.want != nil, node.Devices[0].HoldersKnown, "it is unknown whether a container has a GPU")
 			if tt.want != nil {
 				require.Empty(t, node.Problems)
 				return

@@ -42,7 +42,7 @@ func TestExclusive(t *testing.T) {
 	assert.Same(t, node.Devices[0].Holders[0].Container, node.Processes[0].Container)
 }
 
-// Held and unused: idle to the last second, and its energy is the holder's.
+// A GPU that is held and unused is idle all the time, and its energy is the holder's.
 func TestHeldAndUnused(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -62,7 +62,7 @@ func TestHeldAndUnused(t *testing.T) {
 	assertTotal(t, 700, u.Energy)
 }
 
-// Used and not held: both facts stand by themselves.
+// A container may use a GPU that it does not hold, and hold one that it does not use.
 func TestUsedAndNotHeld(t *testing.T) {
 	m := newMachine(t, nil, podOf(train), podOf(infer)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(1))))
@@ -102,7 +102,7 @@ func TestProcessOnAnotherDevice(t *testing.T) {
 	assert.Empty(t, node.Containers)
 }
 
-// Several slots of one device count once; several containers on one device, and several devices in one, each by itself.
+// Several slots of a device count once. Several containers on one device, and one container on several devices, count each.
 func TestSlots(t *testing.T) {
 	m := newMachine(t, nil, podOf(train, helper), podOf(infer)).start()
 	m.kubelet.Set(
@@ -176,7 +176,7 @@ func TestProcessOutside(t *testing.T) {
 	inDelta(t, (0.3+0.2)*400, u.Power)
 }
 
-// Without Kubernetes, the control group tells the unit, the job or the container.
+// Without Kubernetes, the control group shows the unit, the job or the container.
 func TestBareMetal(t *testing.T) {
 	m := newMachine(t, func(c *Config) { noAPI(c); noKubelet(c) }).start()
 	node := nodeOf(device(0))
@@ -215,7 +215,7 @@ func TestNothingConfigured(t *testing.T) {
 	assert.Empty(t, node.Problems)
 }
 
-// Without the machine's process table it is not known whose the processes are.
+// Without the machine's process table it is unknown whose the processes are.
 func TestNoHostPIDs(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0), uuid(1))))
@@ -232,10 +232,10 @@ func TestNoHostPIDs(t *testing.T) {
 	assert.Equal(t, gpu.Some(int64(80e9)), u.MemoryLimit)
 
 	u = use(t, node, train.joined(), uuid(1))
-	assert.Equal(t, gpu.Some(0.8), general(u), "the driver tells no process there")
+	assert.Equal(t, gpu.Some(0.8), general(u), "the driver lists no process there")
 }
 
-// Which processes use a device may not be known at all.
+// Which processes use a device may be unknown.
 func TestProcessesUnread(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -257,7 +257,7 @@ func TestProcessesUnread(t *testing.T) {
 	assert.True(t, general(use(t, m.apply(node), train.joined(), uuid(0))).Known(), "another device's problem")
 }
 
-// A process that ends between the driver's answer and the look at the process table stays its container's.
+// A process that ends between the driver's answer and the read of the process table stays its container's.
 func TestProcessGone(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -275,14 +275,14 @@ func TestProcessGone(t *testing.T) {
 	assert.Nil(t, node.Processes[1].Container)
 	assert.Equal(t, gpu.Some(0.8), general(use(t, node, train.joined(), uuid(0))))
 
-	// The number is another process's by now.
+	// The PID is another process's now.
 	node = nodeOf(device(0))
 	run(node, 10, uuid(0), infer, 4e9, 0.3)
 	m.apply(node)
 	assert.Equal(t, infer.used(), node.Processes[0].Container)
 }
 
-// A part of the process's description may not have been read in time.
+// A control group may not have been read in time.
 func TestCgroupUnread(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -292,7 +292,7 @@ func TestCgroupUnread(t *testing.T) {
 	assert.False(t, general(u).Known())
 }
 
-// What one of a container's processes does not tell is not known of the container.
+// What one of a container's processes does not report is unknown for the container.
 func TestUntoldUse(t *testing.T) {
 	m := newMachine(t, nil, podOf(train), podOf(infer)).start()
 	m.kubelet.Set(

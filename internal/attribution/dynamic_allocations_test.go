@@ -33,7 +33,7 @@ devices:
   containerEdits: {deviceNodes: [{path: /dev/kfd}, {path: /dev/dri/card2}, {path: /dev/dri/renderD129}]}
 `
 
-// Devices allocated by dynamic resource allocation, told by each of the ways.
+// Devices of dynamic resource allocation, identified in each way.
 func TestDynamic(t *testing.T) {
 	nvidia := []gpu.Device{device(0), mig(0, 1), mig(0, 2), device(1)}
 	swapped := []gpu.Device{device(0), device(1)}
@@ -95,8 +95,7 @@ func TestDynamic(t *testing.T) {
 	}
 }
 
-// A kubelet that starts deletes the ResourceSlices of its node, until the drivers publish them anew: what a claim was given
-// stays known.
+// A kubelet that starts deletes the ResourceSlices of its node, until the drivers publish them again. The devices of a claim stay known.
 func TestDynamicSliceGone(t *testing.T) {
 	m := newMachine(t, nil, podOf(train))
 	slices := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
@@ -117,12 +116,12 @@ func TestDynamicSliceGone(t *testing.T) {
 		10*time.Second, time.Millisecond)
 	assert.Equal(t, 1, holders())
 	claim("second")
-	assert.Zero(t, holders(), "it may be another device by now")
+	assert.Zero(t, holders(), "it may be another device now")
 	claim("first")
 	assert.Zero(t, holders(), "it was given back in between")
 }
 
-// Device plugin and dynamic resource allocation side by side on one node; and one claim of several containers.
+// A device plugin and dynamic resource allocation on one node, and one claim of several containers.
 func TestPluginAndDynamic(t *testing.T) {
 	m := newMachine(t, noAPI).start()
 	both := kubelettest.Claimed(helper.name, "shared", deviceid.DriverNVIDIA, "gpu-1")
@@ -146,7 +145,7 @@ func TestPluginAndDynamic(t *testing.T) {
 	assert.Equal(t, gpu.SharingExclusive, u.Sharing)
 }
 
-// A CDI file that cannot be read is said, and does not keep the rest from being told.
+// A CDI file that cannot be read is reported, and the rest is still read.
 func TestDynamicOddFile(t *testing.T) {
 	m := newMachine(t, noAPI).start()
 	m.file(m.cdi, "broken.json", "{")
@@ -159,7 +158,7 @@ func TestDynamicOddFile(t *testing.T) {
 
 var sliceResource = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}
 
-// resourceSlice is what a driver publishes of the node n1.
+// resourceSlice returns what a driver publishes for the node n1.
 func resourceSlice(driver string) *unstructured.Unstructured {
 	text := func(pairs ...string) map[string]any {
 		attributes := map[string]any{}

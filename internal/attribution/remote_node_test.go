@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// remote is an Attributor of a node that is read from outside, on the view of a cluster.
+// remote returns an Attributor of a node that is read from outside, with the view of a cluster.
 func remote(t *testing.T) *machine {
 	t.Helper()
 	m := newMachine(t, nil, podOf(train, helper), podOf(infer))
@@ -29,7 +29,7 @@ func remote(t *testing.T) *machine {
 	return m
 }
 
-// The view is the cluster's: it goes on when the Attributor of one of the nodes ends.
+// The view is the cluster's. It remains after the Attributor of a node was closed.
 func TestRemoteLeavesTheView(t *testing.T) {
 	m := remote(t)
 	view := m.attributor.view
@@ -40,7 +40,7 @@ func TestRemoteLeavesTheView(t *testing.T) {
 	require.Eventually(t, func() bool { return view.Pods.ByUID(later.uid()) != nil }, 10*time.Second, time.Millisecond)
 }
 
-// What the processes tell is told of their containers; nothing of what the kubelet has allocated, as nobody has asked it.
+// The usage of containers follows from their processes. Allocations are unknown from outside.
 func TestRemote(t *testing.T) {
 	m := remote(t)
 	read := func(joules float64) *gpu.Node {
@@ -72,7 +72,7 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// A process that was not looked up yet may be anyone's; one that was, and is not there any more, is nobody's.
+// A process that has not been looked up yet may be anyone's; one that was looked up and is gone is nobody's.
 func TestRemoteUnread(t *testing.T) {
 	m := remote(t)
 	node := nodeOf(device(0), device(1))
@@ -89,7 +89,7 @@ func TestRemoteUnread(t *testing.T) {
 	assert.Equal(t, gpu.Some(int64(2e9)), u.MemoryUsage)
 }
 
-// Without the API a container has its id and its pod's UID.
+// Without the API a container has its ID and the UID of its pod.
 func TestRemoteWithoutView(t *testing.T) {
 	a := NewRemote(nil, interval)
 	require.NoError(t, a.Start(t.Context()))
@@ -101,7 +101,7 @@ func TestRemoteWithoutView(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// Outside of a cluster a configuration can be tried out: the credentials are read at the start.
+// A configuration can be checked outside of a cluster: credentials are read at the start.
 func TestCredentialsAtStart(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	owners := DefaultOwners()
@@ -111,8 +111,7 @@ func TestCredentialsAtStart(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// A node may say of a process that it runs in any pod of the cluster. It is believed of its own pods alone: what it says else would
-// be charged to a tenant who has never been there.
+// A node may claim that a process runs in any pod of the cluster. It is trusted with its own pods only.
 func TestRemoteTellsOfItsOwnPodsAlone(t *testing.T) {
 	m := remote(t)
 	claim := func(name string) *gpu.Node {

@@ -23,7 +23,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// askServer has a server asked for owners by a client as it is in use.
+// askServer requests owners from a server with a client as in production.
 func askServer(t *testing.T, kinds []string, prepare func(*askedOwners), handle http.HandlerFunc) *cluster {
 	t.Helper()
 	server := start(httptest.NewUnstartedServer(handle))
@@ -38,13 +38,13 @@ func askServer(t *testing.T, kinds []string, prepare func(*askedOwners), handle 
 	return c
 }
 
-// answerWith answers as an API server does that is asked for the metadata of an object alone.
+// answerWith answers like an API server that is asked for the metadata of an object.
 func answerWith(w http.ResponseWriter, name string, owners ...metav1.OwnerReference) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(object("meta.k8s.io/v1", "PartialObjectMetadata", name, owners...))
 }
 
-// An API server that is busy, broken or silent: one request is made, and the next when it may be.
+// After a failure of the API server, one request is made, and the next only when it is due.
 func TestAskedServerFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fail  http.HandlerFunc
@@ -105,7 +105,7 @@ func TestAskedServerFails(t *testing.T) {
 	}
 }
 
-// A kind that is served in another version from now on is looked up anew, and what is known of it stays.
+// A kind that is served in another version from now on is looked up again, and its known owners stay.
 func TestAskedVersionGoes(t *testing.T) {
 	var version atomic.Value
 	version.Store("v1")
@@ -135,7 +135,7 @@ func TestAskedVersionGoes(t *testing.T) {
 	eventually(t, func() bool { return len(c.owners.Errs()) == 0 })
 }
 
-// Few requests are made at a time; nobody waits for them, and they end with the view.
+// A few requests run at a time. Nobody waits for them, and they end with the view.
 func TestAskedConcurrency(t *testing.T) {
 	var now atomic.Int64
 	c := askServer(t, defaultKinds, func(*askedOwners) {}, func(_ http.ResponseWriter, r *http.Request) {

@@ -12,8 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// In a PID namespace of its own the collector is told of no process, whatever runs: containers that share a GPU are not idle
-// for that.
+// In a PID namespace of its own the collector sees no process, whatever runs. Containers that share a GPU are not idle because of that.
 func TestNoProcessIsListed(t *testing.T) {
 	instance := mig(2, 1)
 	read := func(t *testing.T, problem gpu.ProblemKind) *gpu.Node {
@@ -44,7 +43,7 @@ func TestNoProcessIsListed(t *testing.T) {
 		assert.Equal(t, gpu.Some(int64(10e9)), u.MemoryUsage)
 		assert.True(t, u.IdleTime.Known())
 	})
-	t.Run("an instance that tells no time", func(t *testing.T) {
+	t.Run("an instance without utilization", func(t *testing.T) {
 		u := use(t, read(t, gpu.ProblemProcessTable), train.joined(), instance.ID)
 		assert.Equal(t, gpu.Some(int64(4e9)), u.MemoryUsage)
 		assert.False(t, u.IdleTime.Known())

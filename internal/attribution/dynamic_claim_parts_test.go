@@ -19,7 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// inParts is a pod of two containers, of which each is given another request of a claim that was made from a template.
+// inParts returns a pod with two containers that have different requests of a claim from a template.
 func inParts() *corev1.Pod {
 	pod, claim := podOf(train, helper), "both"
 	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpus", ResourceClaimTemplateName: new(string)}}
@@ -32,7 +32,7 @@ func inParts() *corev1.Pod {
 	return pod
 }
 
-// extended is one of which each container has asked for a GPU as of a device plugin, and was given it by a driver.
+// extended returns a pod whose containers request a GPU as a device plugin's resource and get it from a driver.
 func extended() *corev1.Pod {
 	pod := podOf(train, helper)
 	pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{
@@ -45,7 +45,7 @@ func extended() *corev1.Pod {
 	return pod
 }
 
-// whole is a container of which the kubelet tells that it has all of the claim.
+// whole returns a container with all devices of the claim, as the kubelet lists it.
 func whole(c who) *podresourcesv1.ContainerResources {
 	container := kubelettest.Claimed(c.name, "both", deviceid.DriverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))
 	of := container.DynamicResources[0]
@@ -54,7 +54,7 @@ func whole(c who) *podresourcesv1.ContainerResources {
 	return container
 }
 
-// Of each container that has a claim the kubelet tells all of the claim's devices. It holds those that are for its requests.
+// The kubelet lists all devices of a claim for each container that has the claim. A container holds those of its own requests.
 func TestClaimInParts(t *testing.T) {
 	for name, pod := range map[string]*corev1.Pod{"by request": inParts(), "extended resource": extended()} {
 		t.Run(name, func(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// BenchmarkApply attributes a node of 500 pods with two containers each: of 8 GPUs, alone or time-sliced among as many
-// pods as can be, with a process for each slot. CPU time is of the whole process: the kubelet's side of the connection is in the figure.
+// BenchmarkApply attributes a node with 500 pods of two containers each. The pods have 8 GPUs alone, or time-sliced among all of them,
+// with a process for each slot. The CPU time is that of the whole test process, with the kubelet's side of the connection.
 func BenchmarkApply(b *testing.B) {
 	for _, slots := range []int{8, 500} {
 		b.Run(fmt.Sprint(slots, " slots"), func(b *testing.B) {
@@ -70,7 +70,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// cpuTime is the CPU time that this process has used.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u unix.Rusage

@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// fixed is a kubelet that says what it is told to.
+// fixed is a kubelet with a fixed answer.
 type fixed struct{ list []podresources.Allocation }
 
 func (f *fixed) List(context.Context) (podresources.Answer, error) {
@@ -26,7 +26,7 @@ func (f *fixed) List(context.Context) (podresources.Answer, error) {
 }
 func (f *fixed) Close() error { return nil }
 
-// world makes up nodes: any number of containers hold and use any devices in any way, and anything may be unread.
+// world generates nodes: any number of containers hold and use any devices in any way, and anything may be unread.
 type world struct {
 	t       *testing.T
 	r       *rand.Rand
@@ -60,7 +60,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
-// joinedByLogs names the containers as log files would.
+// joinedByLogs returns log files that name the containers.
 func (w *world) joinedByLogs() *podlogs.Dirs {
 	m := &machine{t: w.t, logs: w.t.TempDir()}
 	for c := range 4 {
@@ -75,7 +75,7 @@ func (w *world) fraction() gpu.Opt[float64] {
 	if w.r.IntN(6) == 0 {
 		return gpu.Opt[float64]{}
 	}
-	return gpu.Some(w.r.Float64() * 1.1) // a driver may tell a little more than there is
+	return gpu.Some(w.r.Float64() * 1.1) // a driver may report a little more than there is
 }
 
 func (w *world) bytes(most int64) gpu.Opt[int64] {
@@ -85,7 +85,7 @@ func (w *world) bytes(most int64) gpu.Opt[int64] {
 	return gpu.Some(w.r.Int64N(most))
 }
 
-// read makes up the next read.
+// read generates the next read.
 func (w *world) read() *gpu.Node {
 	w.now = w.now.Add(time.Duration(w.r.IntN(30_000)) * time.Millisecond)
 	node := &gpu.Node{Vendor: gpu.NVIDIA, Time: w.now}
@@ -195,7 +195,7 @@ func (w *world) check(node *gpu.Node, last map[totalsKey]seen, joules map[string
 				continue
 			}
 			key := totalsKey{device: d.ID, container: keyOf(u.Container)}
-			require.NotContains(w.t, next, key, "told twice")
+			require.NotContains(w.t, next, key, "reported twice")
 			next[key] = seen{u.Energy, u.IdleTime}
 			for task := range u.Utilization {
 				utilization[task] += value(w.t, u.Utilization[task])
@@ -226,7 +226,7 @@ func (w *world) check(node *gpu.Node, last map[totalsKey]seen, joules map[string
 	return next
 }
 
-// grown is by how much a counter has grown; a counter that began anew has not.
+// grown returns by how much a counter has grown; 0 for a counter that started again.
 func (w *world) grown(before, now gpu.Counter[float64]) float64 {
 	w.t.Helper()
 	a, ok1 := before.Get()
@@ -243,7 +243,7 @@ func (w *world) grown(before, now gpu.Counter[float64]) float64 {
 	return b - a
 }
 
-// value is an optional value that is not negative; nothing where it is absent.
+// value returns an optional value, which must not be negative; 0 if it is absent.
 func value[T int64 | float64](t *testing.T, o gpu.Opt[T]) float64 {
 	t.Helper()
 	v, _ := o.Get()

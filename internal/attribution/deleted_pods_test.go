@@ -17,8 +17,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A pod that was deleted by force is gone from the API while its process runs on. The log files, of which the kubelet takes the
-// containers' away first, tell less than the API did: what that told stays.
+// A pod that was deleted by force is gone from the API while its process runs on. The log files say less than the API did, because the
+// kubelet removes those of containers first. What the API said stays.
 func TestGoneByForce(t *testing.T) {
 	pod := podOf(train)
 	yes := true

@@ -18,7 +18,7 @@ func certificate(t *testing.T, server *httptest.Server) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 }
 
-// newClients returns clients of an API server that answers with fixed documents by path; with 404 to anything else.
+// newClients returns clients of an API server that answers with fixed documents by path, and with 404 to anything else.
 func newClients(t *testing.T, documents map[string]string) *Clients {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -23,14 +23,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// endable is a server that can be ended while clients watch it, and come again as soon as their watches end.
+// endable is a server that can be stopped while clients watch it.
 type endable struct {
 	*httptest.Server
 	end context.CancelFunc
 }
 
-// start starts it; end is the end of all its requests, of those too that come between the closing of the connections and
-// that of the server, which would wait for them.
+// start starts the server. end ends all its requests, including those that arrive between the closing of the connections and of the
+// server, which would wait for them.
 func start(server *httptest.Server) endable {
 	ctx, cancel := context.WithCancel(context.Background())
 	server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
@@ -44,7 +44,7 @@ func (s endable) stop() {
 	s.Close()
 }
 
-// podServer is an API server with one pod, on an address of its own.
+// podServer is an API server with one pod, at an address of its own.
 func podServer(t *testing.T, address string, busy *atomic.Bool) endable {
 	t.Helper()
 	pods := &corev1.PodList{
@@ -75,8 +75,8 @@ func podServer(t *testing.T, address string, busy *atomic.Bool) endable {
 	return start(server)
 }
 
-// An API server that goes away after the first list, and takes no connection: it is told, what was last known is kept, and
-// when it is back nothing is wrong any more. client-go says nothing of it.
+// An API server stops answering after the first list. The problem is reported, the last known pods stay, and the problem ends when the
+// server is back. client-go reports nothing of it.
 func TestViewServerGoesAway(t *testing.T) {
 	for name, away := range map[string]struct {
 		begin, end func(*testing.T, endable, *atomic.Bool) endable
@@ -134,7 +134,7 @@ func TestViewServerGoesAway(t *testing.T) {
 	}
 }
 
-// What is not granted stays told although the list is: a list alone is half of what is needed.
+// A watch that is not granted remains a problem although the list is granted.
 func TestInformerAnswered(t *testing.T) {
 	i := &Informer{what: "pods", now: time.Now}
 	i.answered(true, 0, errors.New("no route"))
@@ -142,14 +142,14 @@ func TestInformerAnswered(t *testing.T) {
 	i.answered(false, http.StatusOK, nil)
 	require.Error(t, i.Err())
 	i.answered(true, http.StatusForbidden, nil)
-	require.ErrorContains(t, i.Err(), "no route", "which watchFailed is told")
+	require.ErrorContains(t, i.Err(), "no route", "watchFailed learns it")
 	i.answered(true, http.StatusOK, nil)
 	require.NoError(t, i.Err())
 	i.answered(false, http.StatusServiceUnavailable, nil)
 	require.ErrorContains(t, i.Err(), "the API server answers 503 Service Unavailable")
 }
 
-// An API server that takes requests and never answers: the wait for it ends, and is told. A watch goes on for longer than that.
+// The wait for an API server that never answers ends and is reported. A watch takes longer than that.
 func TestNoAnswer(t *testing.T) {
 	var silent atomic.Bool
 	silent.Store(true)
@@ -189,7 +189,7 @@ func TestNoAnswer(t *testing.T) {
 	require.NoError(t, i.Err())
 }
 
-// An API server, or a proxy before it, that begins a list and never ends it: the wait for it ends, and is told.
+// The wait for a list that begins and never ends is over after a while and is reported.
 func TestHalfAList(t *testing.T) {
 	server := start(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

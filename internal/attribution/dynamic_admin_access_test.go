@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// resourceClaim is a claim that was given devices of the pool n1, for administration or not.
+// resourceClaim returns a claim that was given devices of the pool n1, for administration or not.
 func resourceClaim(name string, admin bool, devices ...string) *unstructured.Unstructured {
 	var results []any
 	for _, device := range devices {
@@ -37,7 +37,7 @@ func resourceClaim(name string, admin bool, devices ...string) *unstructured.Uns
 	}}
 }
 
-// claims gives a machine an API server that has these claims.
+// claims gives a machine an API server with these claims.
 func (m *machine) claims(claims ...runtime.Object) *dynamicfake.FakeDynamicClient {
 	m.t.Helper()
 	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), claims...)
@@ -46,7 +46,7 @@ func (m *machine) claims(claims ...runtime.Object) *dynamicfake.FakeDynamicClien
 	return client
 }
 
-// A claim with adminAccess is to look after a GPU: it takes it from nobody, and does not hold it.
+// A claim with adminAccess looks after a GPU. It does not hold the GPU and leaves it to its holder.
 func TestAdminAccess(t *testing.T) {
 	m := newMachine(t, nil, podOf(train), podOf(infer))
 	m.claims(resourceClaim("own", false, "gpu-0"), resourceClaim("monitor", true, "gpu-0", "gpu-1"))
@@ -62,14 +62,14 @@ func TestAdminAccess(t *testing.T) {
 		require.Empty(t, node.Problems)
 		require.Len(t, node.Containers, 1)
 		u := use(t, node, train.joined(), uuid(0))
-		assert.Equal(t, gpu.SharingExclusive, u.Sharing, "it shares it with nobody")
+		assert.Equal(t, gpu.SharingExclusive, u.Sharing, "it does not share the GPU")
 		inDelta(t, 0.8, general(u))
 		assert.True(t, node.Devices[1].HoldersKnown)
 		assert.Empty(t, node.Devices[1].Holders, "free")
 	}
 }
 
-// Where claims may not be read, each counts as one that holds its devices, and that is said.
+// Claims that may not be read count as holders of their devices, and the problem is reported.
 func TestClaimsUnreadable(t *testing.T) {
 	m := newMachine(t, nil, podOf(train))
 	client := m.claims(resourceClaim("monitor", true, "gpu-0"))
@@ -89,7 +89,7 @@ func TestClaimsUnreadable(t *testing.T) {
 	assert.Equal(t, 1, asked)
 }
 
-// A node with many claims has them read a few at a time; what was read is not asked for again.
+// The claims of a node with many are requested a few at a time, each once.
 func TestManyClaims(t *testing.T) {
 	m := newMachine(t, nil, podOf(train))
 	client := m.claims()

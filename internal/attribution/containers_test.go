@@ -6,6 +6,7 @@ package attribution
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// hold has the kubelet give a container the first GPU, on which it runs a process.
+// holdAndRun allocates the first GPU to a container that runs a process on it.
 func holdAndRun(m *machine, c who) *gpu.Node {
 	m.kubelet.Set(kubelettest.Pod(c.pod, kubelettest.Container(c.name, resource, uuid(0))))
 	node := nodeOf(device(0))
@@ -28,7 +29,7 @@ func holdAndRun(m *machine, c who) *gpu.Node {
 	return node
 }
 
-// Without the API, the names of the log files join what is held and what is used.
+// Without the API, the names of the log files join holders and users.
 func TestJoinByLogs(t *testing.T) {
 	m := newMachine(t, noAPI)
 	m.log(train)
@@ -45,7 +46,7 @@ func TestJoinByLogs(t *testing.T) {
 	use(t, node, train.joined(), uuid(0))
 }
 
-// Only the pods' folder is mounted: pods are told, their containers are not.
+// Without the containers' log files, the container of a process stays unnamed.
 func TestJoinByPodLogsAlone(t *testing.T) {
 	m := newMachine(t, noAPI)
 	m.log(train)
@@ -55,8 +56,7 @@ func TestJoinByPodLogsAlone(t *testing.T) {
 	require.Len(t, node.Containers, 2)
 }
 
-// Where neither API nor logs may be read, what is held and what is used stay two: the holder has neither the GPU's
-// readings nor idle time.
+// Without API and logs, a holder and a user remain two containers. The holder has neither the GPU's readings nor idle time.
 func TestNotJoined(t *testing.T) {
 	m := newMachine(t, noAPI).start()
 	node := m.apply(holdAndRun(m, train))
@@ -76,10 +76,10 @@ func TestNotJoined(t *testing.T) {
 
 	node = m.apply(nodeOf(device(0)), 10)
 	held = use(t, node, train.named(), uuid(0))
-	assert.Equal(t, gpu.Some(0.8), general(held), "nobody uses the GPU: there is no doubt")
+	assert.Equal(t, gpu.Some(0.8), general(held), "nobody uses the GPU")
 }
 
-// A user that is known to be in another pod is not taken for the holder.
+// A user that is known to be in another pod is not the holder.
 func TestNotJoinedButApart(t *testing.T) {
 	m := newMachine(t, noAPI)
 	m.log(infer)
@@ -93,72 +93,8 @@ func TestNotJoinedButApart(t *testing.T) {
 	assert.Equal(t, gpu.Some(false), use(t, node, infer.joined(), uuid(0)).Allocated)
 }
 
-func TestMayBe(t *testing.T) {
-	holder := func(change func(*gpu.Container)) *gpu.Container {
-		c := train.joined()
-		change(c)
-		return c
-	}
-	names := holder(func(c *gpu.Container) { c.PodUID, c.ID = "", "" })
-	noID := holder(func(c *gpu.Container) { c.ID = "" })
-	tests := []struct {
-		name         string
-		holder, user *gpu.Container
-		want         bool
-	}{
-		{"nothing to compare", names, train.used(), true},
-		{"same pod, another id: the API is late", train.joined(), &gpu.Container{PodUID: train.uid(), ID: "x"}, true},
-		{"another pod by UID", noID, infer.used(), false},
-		{"another pod by name", names, infer.joined(), false},
-		{"another container of the pod", names, helper.joined(), false},
-		{"the pod by name, the container unknown", names, &gpu.Container{Namespace: "ml", PodName: train.pod, ID: "x"}, true},
-		{"the same names in another namespace", names, &gpu.Container{Namespace: "other", PodName: train.pod, Name: train.name}, false},
-		{"the pod was made anew", train.joined(), &gpu.Container{Namespace: "ml", PodName: train.pod, Name: train.name, PodUID: "old"}, false},
-		{"ids alone", train.joined(), &gpu.Container{ID: "x"}, false},
-		{"id alone", names, &gpu.Container{ID: "x"}, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, mayBe(tt.holder, tt.user))
-		})
-	}
-}
-
-// A holder is found among those who use a device by its id, or by all of its names.
-func TestSame(t *testing.T) {
-	named := func(change func(*gpu.Container)) *gpu.Container {
-		c := train.joined()
-		c.ID = ""
-		change(c)
-		return c
-	}
-	tests := []struct {
-		name         string
-		holder, user *gpu.Container
-		want         bool
-	}{
-		{"id", &gpu.Container{ID: "x"}, &gpu.Container{ID: "x", PodName: "p"}, true},
-		{"names", train.named(), train.joined(), true},
-		{"names, and the UID of one", train.named(), named(func(*gpu.Container) {}), true},
-		{"another namespace", named(func(c *gpu.Container) { c.Namespace, c.PodUID = "other", "" }), train.joined(), false},
-		{"another pod", named(func(c *gpu.Container) { c.PodName, c.PodUID = "other", "" }), train.joined(), false},
-		{"another container", named(func(c *gpu.Container) { c.Name, c.PodUID = "other", "" }), train.joined(), false},
-		{"another pod of that name", named(func(c *gpu.Container) { c.PodUID = "other" }), train.joined(), false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			u := newUsers(false)
-			u.add(tt.user)
-			if tt.want {
-				assert.Same(t, tt.user, u.same(tt.holder))
-			} else {
-				assert.Nil(t, u.same(tt.holder))
-			}
-		})
-	}
-}
-
-// A container restarts: its process is of a new instance, of which the API tells a little later. Of two it is not known which until then.
+// A restarted container runs as a new instance, which the API lists a little later. Until then a pod with two containers does not show
+// which of them it is.
 func TestContainerRestart(t *testing.T) {
 	m := newMachine(t, nil, podOf(train, helper)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -183,7 +119,7 @@ func TestContainerRestart(t *testing.T) {
 	assert.Equal(t, gpu.Some(0.8), general(use(t, m.apply(again(), 10), want, uuid(0))))
 }
 
-// Pods come and go; the right one is told at every step.
+// Pods come and go, and each read has the right one.
 func TestPodsComeAndGo(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	holds := func(c who) *gpu.Node { return m.apply(holdAndRun(m, c), 10) }
@@ -211,7 +147,7 @@ func TestPodsComeAndGo(t *testing.T) {
 	assert.Len(t, m.attributor.histories[gpu.NVIDIA].accounting.totals.containers, 1)
 }
 
-// The API server is away from the start, or goes away later: what was last known stays.
+// The last known pods count while the API server does not answer, from the start or later.
 func TestAPIAway(t *testing.T) {
 	m := newMachine(t, nil, podOf(train))
 	away := true
@@ -232,7 +168,7 @@ func TestAPIAway(t *testing.T) {
 	assert.Len(t, node.Containers, 2)
 }
 
-// Kubelets before 1.34 go on listing pods that have ended.
+// Kubelets before 1.34 list pods that have ended.
 func TestEndedPod(t *testing.T) {
 	done := podOf(train)
 	done.Status.Phase = corev1.PodSucceeded
@@ -258,7 +194,7 @@ func TestStaticPod(t *testing.T) {
 	use(t, node, want, uuid(0))
 }
 
-// Of the API's pods those of the node alone are asked for.
+// Only the pods of the node are requested from the API.
 func TestOnlyTheNodesPods(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	asked := 0
@@ -271,7 +207,7 @@ func TestOnlyTheNodesPods(t *testing.T) {
 	assert.Positive(t, asked)
 }
 
-// Containers that have all but one of their names in common are two.
+// Containers that differ in one name or ID are two.
 func TestIdentity(t *testing.T) {
 	c := newContainers(nil, nil)
 	first := gpu.Container{Namespace: "ml", PodName: "p", PodUID: "u", Name: "main", ID: "c", SystemdUnit: "s", SlurmJob: "1"}
@@ -292,7 +228,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A path that is relative to the collector's own control group may hold the container's id alone.
+// A path that is relative to the collector's own control group may have only the container's ID.
 func TestOwnPod(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	node := holdAndRun(m, train)
@@ -327,7 +263,7 @@ func TestOwnersAndLabels(t *testing.T) {
 	assert.Equal(t, "vision", first.Labels["k8s.pod.label.team"], "what was handed out is never changed")
 }
 
-// One of a container's processes has ended when more comes to be known of its pod: it is still one container, alone on its GPU.
+// A container stays one, alone on its GPU, when one of its processes has ended and its pod gets new labels.
 func TestProcessGoneWhileRenamed(t *testing.T) {
 	m := newMachine(t, func(c *Config) { c.Owners.Labels = []string{"team"} }, podOf(train)).start()
 	read := func(ended bool, joules float64) *gpu.Node {
@@ -358,7 +294,7 @@ func TestProcessGoneWhileRenamed(t *testing.T) {
 	assertTotal(t, 2000, u.Energy)
 }
 
-// A pod that is annotated with another one's UID does not take what that one uses.
+// A pod that is annotated with another pod's UID does not get the other pod's usage.
 func TestPodClaimsAnother(t *testing.T) {
 	evil := mirrorOf(podOf(infer), train.uid())
 	evil.Namespace = "evil"
@@ -368,4 +304,32 @@ func TestPodClaimsAnother(t *testing.T) {
 		require.Len(t, node.Containers, 1)
 		use(t, node, train.joined(), uuid(0))
 	}
+}
+
+// The log files name a container that the API lists without names or does not list yet, and its pod.
+func TestNameFromLogs(t *testing.T) {
+	m := newMachine(t, noAPI)
+	m.log(train)
+	m.start()
+	c := m.attributor.containers
+	for name, tt := range map[string]struct{ known, want gpu.Container }{
+		"ID":           {gpu.Container{ID: train.id()}, *train.joined()},
+		"ID and UID":   {gpu.Container{ID: train.id(), PodUID: train.uid()}, *train.joined()},
+		"ID and names": {gpu.Container{ID: train.id(), Namespace: "ml", PodName: train.pod, PodUID: "u"}, gpu.Container{ID: train.id(), Namespace: "ml", PodName: train.pod, PodUID: "u", Name: train.name}},
+		"UID":          {gpu.Container{ID: "x", PodUID: train.uid()}, gpu.Container{ID: "x", PodUID: train.uid(), Namespace: "ml", PodName: train.pod}},
+		"unknown":      {gpu.Container{ID: "x", PodUID: "y"}, gpu.Container{ID: "x", PodUID: "y"}},
+	} {
+		c.nameFromLogs(&tt.known)
+		assert.Equal(t, tt.want, tt.known, name)
+	}
+}
+
+// Unreadable directories of log files are reported.
+func TestLogsUnreadable(t *testing.T) {
+	m := newMachine(t, noAPI)
+	m.file(filepath.Dir(m.logs), filepath.Base(m.logs), "a file")
+	m.start()
+	node := m.apply(holdAndRun(m, train))
+	require.Len(t, node.Problems, 1)
+	assert.Equal(t, "container logs", node.Problems[0].What)
 }

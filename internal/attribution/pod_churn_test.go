@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// kept is how much an Attributor remembers, by what.
+// kept returns how much an Attributor remembers, by what.
 func kept(a *Attributor) map[string]int {
 	c := a.containers
 	sizes := map[string]int{"users": len(c.users), "holders": len(c.holders), "known": len(c.known)}
@@ -29,8 +29,7 @@ func kept(a *Attributor) map[string]int {
 	return sizes
 }
 
-// Twenty thousand pods come and go. What is remembered is of those of the last reads, and nothing when all have gone: an
-// Attributor of each node of a fleet would hold it for good.
+// After twenty thousand pods, an Attributor remembers those of the last reads, and nothing after all have gone.
 func TestChurn(t *testing.T) {
 	const pods, reads = 20, 1000
 	for _, tt := range []struct {

@@ -24,18 +24,18 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// anew is a container of a pod that was made anew under the name of another one.
-type anew struct{ who }
+// recreated is a container of a recreated pod, which has the name of the pod before.
+type recreated struct{ who }
 
-func (a anew) uid() string { return "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee" }
-func (a anew) id() string  { return hash("anew/"+a.name, 64) }
+func (a recreated) uid() string { return "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee" }
+func (a recreated) id() string  { return hash("recreated/"+a.name, 64) }
 
-func (a anew) joined() *gpu.Container {
+func (a recreated) joined() *gpu.Container {
 	return &gpu.Container{Namespace: "ml", PodName: a.pod, Name: a.name, PodUID: a.uid(), ID: a.id()}
 }
 
-// recreate has a pod made anew: its log files take the place of those before, which may stay for a while.
-func (m *machine) recreate(c anew, keepOld bool) {
+// recreate adds the log files of a recreated pod. The old ones may stay for a while.
+func (m *machine) recreate(c recreated, keepOld bool) {
 	m.t.Helper()
 	if !keepOld {
 		require.NoError(m.t, os.RemoveAll(m.logs))
@@ -43,8 +43,8 @@ func (m *machine) recreate(c anew, keepOld bool) {
 	m.logFile(c.who, c.uid(), c.id())
 }
 
-// runAnew is a read in which the pod that was made anew runs on the GPU that it holds.
-func (m *machine) runAnew(c anew) *gpu.Node {
+// runRecreated returns a read in which the recreated pod runs on the GPU that it holds.
+func (m *machine) runRecreated(c recreated) *gpu.Node {
 	node := holdAndRun(m, c.who)
 	node.Processes[0].Cgroup = strings.NewReplacer(
 		strings.ReplaceAll(c.who.uid(), "-", "_"), strings.ReplaceAll(c.uid(), "-", "_"), c.who.id(), c.id(),
@@ -68,7 +68,7 @@ func (m *machine) startAway() {
 	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.Err() != nil }, 10*time.Second, time.Millisecond)
 }
 
-// startThenAway starts the Attributor, and then the API server cannot be read any more.
+// startThenAway starts the Attributor before the API server becomes unreadable.
 func (m *machine) startThenAway() {
 	m.t.Helper()
 	var away atomic.Bool
@@ -91,19 +91,19 @@ func (m *machine) startThenAway() {
 	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.Err() != nil }, 10*time.Second, time.Millisecond)
 }
 
-// one returns what the only container of the node has of the first GPU, with the GPU's own readings.
+// one returns what the node's only container has of the first GPU, with the GPU's own readings.
 func one(t *testing.T, node *gpu.Node, c *gpu.Container) gpu.ContainerUse {
 	t.Helper()
 	u := use(t, node, c, uuid(0))
-	require.Len(t, node.Containers, 1, "told twice")
+	require.Len(t, node.Containers, 1, "reported twice")
 	assert.Equal(t, gpu.Some(true), u.Allocated)
 	assert.Equal(t, gpu.Some(0.8), general(u))
 	return u
 }
 
-// A pod is made anew under its name while the API cannot be read: the right one is told, once.
-func TestMadeAnewWithoutAPI(t *testing.T) {
-	again := anew{train}
+// A pod is recreated while the API cannot be read. The new one is reported, once.
+func TestRecreatedWithoutAPI(t *testing.T) {
+	again := recreated{train}
 	tests := map[string]func(*machine){
 		"never read":      (*machine).startAway,
 		"read no more":    (*machine).startThenAway,
@@ -119,10 +119,10 @@ func TestMadeAnewWithoutAPI(t *testing.T) {
 			assertTotal(t, 10*(1-0.8), u.IdleTime)
 
 			m.recreate(again, false)
-			u = one(t, m.apply(m.runAnew(again), 10), again.joined())
+			u = one(t, m.apply(m.runRecreated(again), 10), again.joined())
 			assertTotal(t, 0, u.IdleTime)
 			for range 3 * keepContainers {
-				u = one(t, m.apply(m.runAnew(again), 10), again.joined())
+				u = one(t, m.apply(m.runRecreated(again), 10), again.joined())
 			}
 			assertTotal(t, 3*keepContainers*10*(1-0.8), u.IdleTime)
 			u = one(t, m.apply(nodeOf(device(0)), 10), again.joined())
@@ -131,7 +131,7 @@ func TestMadeAnewWithoutAPI(t *testing.T) {
 	}
 }
 
-// startThenGone starts the Attributor, and once it has told a pod, the API forgets it.
+// startThenGone starts the Attributor, and deletes the pod from the API after a read.
 func (m *machine) startThenGone(c who) {
 	m.t.Helper()
 	m.start()
@@ -140,45 +140,44 @@ func (m *machine) startThenGone(c who) {
 	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.ByUID(c.uid()) == nil }, 10*time.Second, time.Millisecond)
 }
 
-// The log files of the pod before are still there: the process shows which it is.
-func TestMadeAnewByProcess(t *testing.T) {
-	again := anew{train}
+// The log files of the pod before are still there. The process shows which pod it is.
+func TestRecreatedByProcess(t *testing.T) {
+	again := recreated{train}
 	m := newMachine(t, nil, podOf(train))
 	m.log(train)
 	m.startThenAway()
 	one(t, m.apply(holdAndRun(m, train)), train.joined())
 	m.recreate(again, true)
-	one(t, m.apply(m.runAnew(again), 10), again.joined())
+	one(t, m.apply(m.runRecreated(again), 10), again.joined())
 }
 
-// The pod that the API showed last had ended; the one of its name that runs now has not.
-func TestMadeAnewAfterEnd(t *testing.T) {
+// The last pod in the API had ended, and the one of its name that runs now has not.
+func TestRecreatedAfterEnd(t *testing.T) {
 	done := podOf(train)
 	done.Status.Phase = corev1.PodFailed
-	again := anew{train}
+	again := recreated{train}
 	m := newMachine(t, nil, done)
 	m.startThenAway()
 	m.recreate(again, false)
-	one(t, m.apply(m.runAnew(again), 10), again.joined())
+	one(t, m.apply(m.runRecreated(again), 10), again.joined())
 }
 
-// Without log files it cannot be told whether the user that has no name is the holder that the API told of: nothing is said of
-// what would follow.
-func TestMadeAnewUnseen(t *testing.T) {
+// Without log files it is unknown whether the unnamed user is the holder in the API, so neither usage nor idle time is reported.
+func TestRecreatedUnseen(t *testing.T) {
 	m := newMachine(t, nil, podOf(train))
 	m.startThenAway()
 	one(t, m.apply(holdAndRun(m, train)), train.joined())
-	node := m.apply(m.runAnew(anew{train}), 10)
+	node := m.apply(m.runRecreated(recreated{train}), 10)
 	require.Len(t, node.Containers, 2)
 	held := use(t, node, train.joined(), uuid(0))
 	assert.False(t, general(held).Known())
 	assert.False(t, held.MemoryUsage.Known())
 	assert.False(t, held.IdleTime.Known())
-	used := use(t, node, &gpu.Container{PodUID: anew{train}.uid(), ID: anew{train}.id()}, uuid(0))
+	used := use(t, node, &gpu.Container{PodUID: recreated{train}.uid(), ID: recreated{train}.id()}, uuid(0))
 	assert.False(t, used.Allocated.Known())
 }
 
-// The kubelet allocates before it makes the folders of the log files.
+// The kubelet allocates before it makes the directories of the log files.
 func TestLogsComeLater(t *testing.T) {
 	m := newMachine(t, nil)
 	m.startAway()
@@ -188,7 +187,7 @@ func TestLogsComeLater(t *testing.T) {
 	one(t, m.apply(nodeOf(device(0)), 10), train.joined())
 }
 
-// A static pod has in its log files' names another UID than in the API: it is not taken for another pod.
+// A static pod has another UID in its log files' names than in the API. It is not another pod.
 func TestStaticPodStale(t *testing.T) {
 	static := hash("file", 32)
 	pod := mirrorOf(podOf(train), static)
