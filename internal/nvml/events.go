@@ -12,9 +12,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// maxEvents bounds how many events are taken at a time, and how many are kept for the next read.
-const maxEvents = 256
-
 // eventFunctions are what events need, besides those that register GPUs.
 var eventFunctions = [...]*library.Function{
 	library.NewFunction("events", "nvmlEventSetCreate"),

@@ -20,11 +20,13 @@ const handleTrust = time.Minute
 // handle is an index under which NVML hands out a GPU in a session. While its task has a call outstanding, what it holds belongs to the
 // goroutine of that call.
 type handle struct {
-	session *session
-	gpus    *knownGPUs
-	index   int
-	task    *workers.Task
-	gpu     atomic.Pointer[knownGPU] // nil: not found yet
+	finder
+	lib    *library.Library
+	driver string  // its version; empty: not known
+	events *events // nil: none
+	gpus   *knownGPUs
+	task   *workers.Task
+	gpu    atomic.Pointer[knownGPU] // nil: not found yet
 
 	watched bool      // its XIDs are queued, or never will be
 	suspect bool      // it did not answer the last time: make one call before all others
@@ -89,7 +91,7 @@ func (h *handle) check(g *knownGPU, at time.Time) library.Code {
 
 // find gets the handle, and the GPU that it is of.
 func (h *handle) find() (*knownGPU, library.Code) {
-	d, code := h.session.lib.Device(h.index)
+	d, code := h.lib.Device(h.index)
 	if code != library.OK {
 		return nil, code
 	}
@@ -97,11 +99,11 @@ func (h *handle) find() (*knownGPU, library.Code) {
 	if code != library.OK {
 		return nil, code
 	}
-	g := h.gpus.take(uuid, h)
+	g := h.gpus.take(h.lib, uuid, h.finder)
 	if uuid == "" || g == nil {
 		return nil, library.Unknown // there is no telling which GPU it is
 	}
-	if code := g.Open(d, h.index, h.session.driver); code != library.OK {
+	if code := g.Open(d, h.index, h.driver); code != library.OK {
 		return nil, code
 	}
 	h.watched = false
@@ -113,8 +115,17 @@ func (h *handle) find() (*knownGPU, library.Code) {
 // watch has the GPU's XIDs queued.
 func (h *handle) watch(g *knownGPU) {
 	if !h.watched {
-		h.watched = h.session.events.register(g)
+		h.watched = h.events.register(g)
 	}
+}
+
+// outcome returns what became of the handle in the last read.
+func (h *handle) outcome() outcome {
+	o := outcome{handle: h.finder, gpu: h.gpu.Load(), hung: h.task.Outcome() != workers.Done}
+	if !o.hung {
+		o.result, o.code = h.result, h.code
+	}
+	return o
 }
 
 // fetchSamples fetches what the driver would overwrite before the next read.

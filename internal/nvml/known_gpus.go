@@ -17,10 +17,25 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
+// finder tells a handle from others: an index in a session.
+type finder struct {
+	session uint64 // its number; 0: none
+	index   int
+}
+
+// outcome is what became of a handle in a read.
+type outcome struct {
+	handle finder
+	gpu    *knownGPU // nil: not found
+	result *device.Result
+	code   library.Code // why there is no result
+	hung   bool         // because a call has not returned
+}
+
 // knownGPU is a GPU that was seen.
 type knownGPU struct {
 	*device.GPU
-	handle *handle // that found it last; nil: it let go of it. Guarded by knownGPUs.mu.
+	foundBy finder // the handle that found it last; zero: it let go of it. Guarded by knownGPUs.mu.
 
 	// These belong to the source.
 	epoch uint64       // a new one whenever counters do not continue
@@ -53,29 +68,38 @@ func (g *knownGPU) devices() []gpu.Device {
 type knownGPUs struct {
 	cfg device.Config
 
-	mu  sync.Mutex
-	all []*knownGPU
+	mu       sync.Mutex
+	all      []*knownGPU
+	sessions uint64 // the number of the last one
 
 	// These belong to the source.
 	inventory inventory.Inventory[*knownGPU]
 	epochs    uint64 // the last one. None is used twice: a GPU that is forgotten and comes back does not continue.
 }
 
+// newSession returns the number of a new session.
+func (k *knownGPUs) newSession() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.sessions++
+	return k.sessions
+}
+
 // take returns the GPU of a UUID for a handle; nil where another handle of the session has it, for a GPU is read by one goroutine at a time.
-func (k *knownGPUs) take(uuid string, h *handle) *knownGPU {
+func (k *knownGPUs) take(lib *library.Library, uuid string, by finder) *knownGPU {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, g := range k.all {
 		if g.UUID() != uuid {
 			continue
 		}
-		if g.handle != nil && g.handle != h && g.handle.session == h.session {
+		if g.foundBy != by && g.foundBy.session == by.session {
 			return nil
 		}
-		g.handle = h
+		g.foundBy = by
 		return g
 	}
-	g := &knownGPU{GPU: device.New(h.session.lib, &k.cfg, uuid), handle: h}
+	g := &knownGPU{GPU: device.New(lib, &k.cfg, uuid), foundBy: by}
 	k.all = append(k.all, g)
 	return g
 }
@@ -86,7 +110,7 @@ func (k *knownGPUs) letGo(g *knownGPU) {
 	g.DropInstances()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	g.handle = nil
+	g.foundBy = finder{}
 }
 
 // snapshot returns all GPUs.
@@ -151,7 +175,7 @@ func (k *knownGPUs) inUse(g *knownGPU, outcomes []outcome) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.ContainsFunc(outcomes, func(o outcome) bool {
-		return o.handle.gpu.Load() == g || o.hung && o.handle == g.handle
+		return o.gpu == g || o.hung && o.handle == g.foundBy
 	})
 }
 
@@ -169,7 +193,7 @@ func (k *knownGPUs) renumber(outcomes []outcome) {
 	}
 	for i := range outcomes {
 		o := &outcomes[i]
-		if g := o.handle.gpu.Load(); g.index() != o.handle.index {
+		if g := o.gpu; g.index() != o.handle.index {
 			g.Renumber(o.handle.index)
 			o.result.Devices[0].Index = gpu.Some(o.handle.index)
 		}

@@ -41,8 +41,11 @@ func openSession(lib *library.Library, pool *workers.Pool, gpus *knownGPUs, even
 		return nil, code
 	}
 	s.events = events(lib)
+	number := gpus.newSession()
 	for i := range min(n, maxGPUs) {
-		s.handles = append(s.handles, &handle{session: s, gpus: gpus, index: i, task: pool.NewTask(nil)})
+		s.handles = append(s.handles, &handle{
+			finder: finder{number, i}, lib: lib, driver: s.driver, events: s.events, gpus: gpus, task: pool.NewTask(nil),
+		})
 	}
 	s.count.Store(int64(len(s.handles)))
 	return s, library.OK
@@ -69,6 +72,20 @@ func (s *session) close() {
 	}
 	s.events.free()
 	s.lib.Shutdown()
+}
+
+// sampleRing is the shortest time that the samples of a GPU cover, of those on which no call is outstanding; 0: not known.
+func (s *session) sampleRing() (shortest time.Duration) {
+	for _, h := range s.handles {
+		g := h.gpu.Load()
+		if g == nil || h.task.Outcome() != workers.Done {
+			continue
+		}
+		if ring := g.SampleRing(); ring > 0 && (shortest == 0 || ring < shortest) {
+			shortest = ring
+		}
+	}
+	return shortest
 }
 
 // jobs returns the jobs of a read, or of the fetching of samples between reads: one for each handle, and one for the session.

@@ -22,6 +22,8 @@ const (
 	defaultBudget = 10 * time.Second // of a read without a deadline
 	maxMargin     = 250 * time.Millisecond
 	closeBudget   = time.Second
+
+	maxFetchBudget = time.Second // of the fetching of samples; less where reads are to be quick
 )
 
 // source reads NVIDIA's GPUs through NVML.
@@ -45,7 +47,7 @@ type source struct {
 	reopen   backoff.Backoff
 	outcomes []outcome     // of the last read
 	budget   time.Duration // of the last read
-	timer    *time.Timer   // of the next fetching of samples
+	timer    sampleTimer
 }
 
 // New returns a source that reads what the groups need. It touches nothing until it is read.
@@ -87,7 +89,7 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 		return nil, errClosed
 	}
 	s.budget = allowed
-	s.stopTimer()
+	s.timer.stop()
 	s.outcomes = nil
 	now := s.opts.now()
 	s.bus.scan(s.driver.session == nil)
@@ -137,12 +139,9 @@ func budget(ctx context.Context) time.Duration {
 func (s *source) readGPUs(ctx context.Context, now time.Time) {
 	session := s.driver.session
 	s.pool.Run(ctx, session.jobs(now, (*handle).read)...)
-	s.outcomes = make([]outcome, len(session.handles))
-	for i, h := range session.handles {
-		s.outcomes[i] = outcome{handle: h, hung: true}
-		if h.task.Outcome() == workers.Done {
-			s.outcomes[i] = outcome{handle: h, result: h.result, code: h.code}
-		}
+	s.outcomes = nil
+	for _, h := range session.handles {
+		s.outcomes = append(s.outcomes, h.outcome())
 	}
 }
 
@@ -175,7 +174,7 @@ func (s *source) Close() error {
 	s.mu.Lock()
 	if !s.closed {
 		s.closed = true
-		s.stopTimer()
+		s.timer.stop()
 		s.freed = s.pool.Close(s.free)
 	}
 	freed := s.freed
@@ -187,6 +186,29 @@ func (s *source) Close() error {
 	case <-patience.C:
 	}
 	return nil
+}
+
+// startTimer has samples fetched before the driver overwrites them.
+func (s *source) startTimer() {
+	if s.driver.session != nil && s.want.Has(gpu.GroupUtilization|gpu.GroupMediaUtilization|gpu.GroupProcessUtilization) {
+		s.timer.start(samplePeriod(s.driver.session.sampleRing(), s.opts.interval), s.fetchSamples)
+	}
+}
+
+// fetchSamples fetches samples and events between two reads. During a read there is no need to.
+func (s *source) fetchSamples() {
+	if !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	if s.closed || s.driver.session == nil || s.driver.pending != nil {
+		return
+	}
+	// A read that comes meanwhile waits, and needs most of its time for itself.
+	ctx, cancel := context.WithTimeout(s.closing, min(maxFetchBudget, s.budget/4))
+	defer cancel()
+	s.pool.Run(ctx, s.driver.session.jobs(s.opts.now(), (*handle).fetchSamples)...)
+	s.startTimer()
 }
 
 // free closes the driver when no call is outstanding any more.

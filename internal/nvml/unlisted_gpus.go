@@ -8,7 +8,6 @@ package nvml
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -20,9 +19,6 @@ type unlistedGPU struct {
 	information
 	described bool // the driver says something of it
 }
-
-// reopenPolicy is for opening NVML again to see a GPU that it does not show.
-var reopenPolicy = backoff.Policy{First: 30 * time.Second, Max: 5 * time.Minute, Free: 1}
 
 // addUnlisted adds GPUs that were never read: those for which NVML gives no handle, and those that only the kernel's driver knows. It reports
 // whether the driver has to be closed.
@@ -80,7 +76,7 @@ func (m *nodeMaker) withoutGPU() (failing []*outcome) {
 	for i := range m.outcomes {
 		o := &m.outcomes[i]
 		taken := slices.ContainsFunc(known, func(g *knownGPU) bool { return g.index() == o.handle.index })
-		if o.handle.gpu.Load() == nil && !taken {
+		if o.gpu == nil && !taken {
 			failing = append(failing, o)
 		}
 	}
@@ -140,20 +136,6 @@ func (m *nodeMaker) find(uuid string) int {
 		}
 	}
 	return -1
-}
-
-// dueToReopen reports whether to open NVML again to see a GPU that it does not show: one that a virtual machine gave back, say. That is tried
-// ever less often.
-func (m *nodeMaker) dueToReopen(fault gpu.FaultType) bool {
-	if fault != gpu.FaultUnreachable || m.driver.session == nil {
-		return false
-	}
-	m.unshown = true
-	due := m.reopen.Due(m.node.Time)
-	if due {
-		m.reopen.Failed(m.node.Time, reopenPolicy)
-	}
-	return due
 }
 
 // withoutAddress counts the known GPUs in the node whose address is not known.

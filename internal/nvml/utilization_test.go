@@ -82,7 +82,7 @@ func TestSamplesAreFetchedInBetween(t *testing.T) {
 		b := start(t, scenario, WithInterval(30*time.Second))
 		b.at(10, "")
 		b.read()
-		require.NotNil(t, b.timer, "samples of 10 s, read every 30 s")
+		require.NotNil(t, b.timer.timer, "samples of 10 s, read every 30 s")
 		for _, at := range between {
 			b.at(at, "")
 			b.fetchSamples()
@@ -125,7 +125,7 @@ func TestSamplesAreFetchedInBetween(t *testing.T) {
 	t.Run("not while NVML is let go of", func(t *testing.T) {
 		b := start(t, scenario, WithInterval(30*time.Second), func(c *Config) { c.KeepOpen = false })
 		b.read()
-		assert.Nil(t, b.timer)
+		assert.Nil(t, b.timer.timer)
 		b.fetchSamples()
 	})
 	t.Run("a GPU that hangs", func(t *testing.T) {

@@ -14,7 +14,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-const maxXIDs = 256 // numbers on one GPU
+const (
+	maxXIDs   = 256 // numbers on one GPU
+	maxEvents = 256 // taken at a time, and kept for the next read
+)
 
 // xids counts the XIDs of each GPU from when it was first watched, and keeps those that no node has had yet.
 type xids struct {

@@ -63,6 +63,9 @@ type fieldSpec struct {
 	unless field
 }
 
+// linkGroups are the groups that need the number of links.
+const linkGroups = gpu.GroupInterconnect | gpu.GroupInterconnectErrors | gpu.GroupInterconnectLinks
+
 var fieldSpecs = [numFields]fieldSpec{
 	fieldEnergy: {"energy", gpu.GroupEnergy, []fieldID{{83, 0}, {191, 0}}, fieldEnergy},
 	// Scope 0 is the GPU, 1 the module (CPU and memory with it). Ampere and later, except GA100, average over a second.

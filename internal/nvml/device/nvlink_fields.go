@@ -3,8 +3,6 @@
 
 package device
 
-import "github.com/otelgpu/gpureceiver/internal/gpu"
-
 // linkField is a quantity of one NVLink link.
 type linkField int
 
@@ -21,9 +19,6 @@ const (
 	linkECC
 	numLinkFields
 )
-
-// linkGroups are the groups that need the number of links.
-const linkGroups = gpu.GroupInterconnect | gpu.GroupInterconnectErrors | gpu.GroupInterconnectLinks
 
 // maxLinks bounds how many links a device may report.
 const maxLinks = 64

@@ -18,7 +18,7 @@ func (l *Library) Device(index int) (Device, Code) {
 	if Code(ret) != OK {
 		return Device{}, Code(ret)
 	}
-	list, code := l.gpuListHandle(index)
+	list, code := l.symbols.gpu(index)
 	return Device{d, list}, code
 }
 

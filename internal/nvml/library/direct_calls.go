@@ -94,10 +94,10 @@ type listHandle struct {
 	device  unsafe.Pointer
 }
 
-// gpuListHandle gets the handle of a GPU. One that it does not get is nil, and calls with it fail.
-func (l *Library) gpuListHandle(index int) (h listHandle, code Code) {
-	h.symbols = l.symbols
-	f := l.symbols.find(handleByIndex)
+// gpu gets the handle of a GPU. One that it does not get is nil, and calls with it fail.
+func (s *symbols) gpu(index int) (h listHandle, code Code) {
+	h.symbols = s
+	f := s.find(handleByIndex)
 	if f == nil {
 		return h, FunctionNotFound
 	}
@@ -115,13 +115,13 @@ func (h listHandle) instance(index int) (listHandle, Code) {
 	return instance, Code(code)
 }
 
-// processes fills the list, which has room for the longest entries, and returns how many there are.
-func (h listHandle) processes(function *Function, list []byte) (int, Code) {
+// processes fills the list, which has room for so many entries of any length, and returns how many there are.
+func (h listHandle) processes(function *Function, list []byte, room int) (int, Code) {
 	f := h.symbols.find(function)
 	if f == nil {
 		return 0, FunctionNotFound
 	}
-	count := C.uint(len(list) / entryThird)
+	count := C.uint(room)
 	code := C.gpurecv_processes(f, h.device, &count, unsafe.Pointer(unsafe.SliceData(list)))
 	return int(count), Code(code)
 }

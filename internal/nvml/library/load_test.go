@@ -36,7 +36,7 @@ func TestLibraryThatIsNotFound(t *testing.T) {
 	for _, f := range essential {
 		assert.False(t, l.Has(f), f.Symbol())
 	}
-	_, code := l.gpuListHandle(0)
+	_, code := l.symbols.gpu(0)
 	assert.Equal(t, FunctionNotFound, code)
 	h := listHandle{symbols: l.symbols}
 	_, code = h.instance(0)

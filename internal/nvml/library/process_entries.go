@@ -43,7 +43,7 @@ func (l *ProcessList) Read(d Device, f *Function) ([]Process, Code) {
 				l.list[i] = unwritten
 			}
 		}
-		n, code := d.list.processes(f, l.list)
+		n, code := d.list.processes(f, l.list, room)
 		switch code {
 		case OK:
 			n = min(n, room)

@@ -1,0 +1,137 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"context"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/backoff"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/inventory"
+	"github.com/otelgpu/gpureceiver/internal/nvml/device"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// reopenPolicy is for opening NVML again to see a GPU that it does not show.
+var reopenPolicy = backoff.Policy{First: 30 * time.Second, Max: 5 * time.Minute, Free: 1}
+
+// fault is the fault of a GPU that was not read, and why.
+func (o *outcome) fault() (gpu.FaultType, string) {
+	if o.hung {
+		return gpu.FaultHung, errHung.Error()
+	}
+	return faultOf(o.code), o.code.Error()
+}
+
+// knownDevices is a known GPU in the inventory.
+type knownDevices = inventory.Known[*knownGPU]
+
+// nodeMaker makes the node of a read.
+type nodeMaker struct {
+	ctx      context.Context // of the caller of the read
+	node     *gpu.Node
+	outcomes []outcome
+
+	driver   *driver
+	gpus     *knownGPUs
+	xids     *xids
+	bus      *bus
+	files    *driverFiles
+	procRoot string
+	reopen   *backoff.Backoff // of sessions, because NVML does not show GPUs that the driver has
+
+	addresses []string // of the known GPUs in the node
+	read      []bool   // which of them were read
+	unplaced  int      // GPUs that gave no handle and of which it is not known which they are
+	unshown   bool     // NVML does not show a GPU that the kernel's driver has
+}
+
+// addKnown adds a known GPU and its instances: as they were read, or as they were last known and why they were not read. It reports whether the
+// driver has to be closed.
+func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
+	g := k.State
+	o := m.outcomeOf(g)
+	read := o != nil && o.result != nil
+	m.addresses = append(m.addresses, k.Address())
+	m.read = append(m.read, read)
+	if read {
+		m.addResult(g, o.result)
+		return needsReset(&o.result.Devices[0])
+	}
+	at := len(m.node.Devices)
+	fault, message := m.why(g, o)
+	k.AddTo(m.node, fault, message)
+	d := &m.node.Devices[at]
+	d.Errors = m.xids.appendErrors(nil, g)
+	// Nobody can reset what is not on the bus any more: for it the others need not do without what only an open driver reports.
+	shown := o != nil && o.gpu != nil
+	return needsReset(d) && !m.bus.lacks(k.Address()) || !shown && m.dueToReopen(fault)
+}
+
+func (m *nodeMaker) addResult(g *knownGPU, result *device.Result) {
+	g.last = library.OK
+	for i := range result.Devices {
+		result.Devices[i].Epoch = g.epoch
+	}
+	d := &result.Devices[0]
+	d.Errors = m.xids.appendErrors(d.Errors, g)
+	m.node.Devices = append(m.node.Devices, result.Devices...)
+	m.node.Processes = append(m.node.Processes, result.Processes...)
+	m.node.Problems = append(m.node.Problems, result.Problems...)
+}
+
+// outcomeOf returns what became of a GPU in this read; nil: NVML does not show it. A handle that found no GPU is taken for that of the GPU
+// with its index that no other handle has.
+func (m *nodeMaker) outcomeOf(g *knownGPU) *outcome {
+	var byIndex *outcome
+	for i := range m.outcomes {
+		o := &m.outcomes[i]
+		switch {
+		case o.gpu == g:
+			return o
+		case o.gpu == nil && g.index() == o.handle.index:
+			byIndex = o
+		}
+	}
+	return byIndex
+}
+
+// why returns why a known GPU was not read.
+func (m *nodeMaker) why(g *knownGPU, o *outcome) (gpu.FaultType, string) {
+	if o != nil && o.hung || o == nil && m.driver.pending != nil {
+		return gpu.FaultHung, errHung.Error()
+	}
+	g.CountersRestarted() // it has been away, perhaps to be reset
+	switch {
+	case o != nil:
+		g.last = o.code
+	case m.driver.session == nil && m.driver.failure.err != nil:
+		g.last = m.driver.failure.code
+	default: // NVML does not show it any more
+		if g.last == library.OK {
+			g.last = library.GPUNotFound
+		}
+		if m.bus.lacks(g.address()) {
+			return gpu.FaultLost, "not on the PCI bus any more"
+		}
+	}
+	return faultOf(g.last), g.last.Error()
+}
+
+// dueToReopen reports whether to open NVML again to see a GPU that it does not show: one that a virtual machine gave back, say. That is tried
+// ever less often.
+func (m *nodeMaker) dueToReopen(fault gpu.FaultType) bool {
+	if fault != gpu.FaultUnreachable || m.driver.session == nil {
+		return false
+	}
+	m.unshown = true
+	due := m.reopen.Due(m.node.Time)
+	if due {
+		m.reopen.Failed(m.node.Time, reopenPolicy)
+	}
+	return due
+}
