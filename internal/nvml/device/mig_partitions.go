@@ -35,12 +35,6 @@ type partitions struct {
 	retries    [maxInstances]library.Retry // of the indexes; each has its own, so that none hides the instances behind it
 }
 
-// restart forgets what was learnt of the driver.
-func (p *partitions) restart() {
-	p.retries = [maxInstances]library.Retry{}
-	p.limit = gpu.Opt[int]{}
-}
-
 // enabled reports whether MIG is on, as far as is known. A GPU that has no MIG is asked once.
 func (p *partitions) enabled(dev *device) bool {
 	asked := dev.Can(migMode)

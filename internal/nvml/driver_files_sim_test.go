@@ -1,0 +1,88 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// What the kernel's driver says of a GPU it may have to ask the GPU for: one that hangs is not waited for there either.
+func TestDriverFileHangs(t *testing.T) {
+	b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nkind = lost\nat_start = true")
+	b.pci("0000:0a:00.0", "nvidia", "")
+	b.pci("0000:0d:00.0", "nvidia", "")
+	b.information("0000:0d:00.0", "GPU UUID: \t GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01\n")
+	answer := make(chan struct{})
+	var asked, returned atomic.Int64
+	b.files.read = func(procRoot, address string) (information, bool) {
+		defer returned.Add(1)
+		asked.Add(1)
+		<-answer
+		return readInformation(procRoot, address)
+	}
+	for range 3 {
+		n := b.read()
+		healthy(t, n, 2, 1)
+		d := failed(t, n, 1, gpu.FaultLost)
+		assert.Empty(t, d.ID, "it is not known what it is")
+		assert.Equal(t, "0000:0d:00.0", d.Info.PCIAddress)
+	}
+	assert.EqualValues(t, 1, asked.Load(), "one read is outstanding")
+	close(answer)
+	require.Eventually(t, func() bool { return returned.Load() == 1 }, 10*time.Second, time.Millisecond)
+	d := failed(t, b.read(), 1, gpu.FaultLost)
+	assert.Equal(t, "GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01", d.ID)
+}
+
+// Files that have to be waited for are waited for at the same time.
+func TestDriverFilesTakeLong(t *testing.T) {
+	b := start(t, "gpus = 3\n[fault f]\ngpu = 0-2\nkind = lost\nat_start = true")
+	var together sync.WaitGroup
+	together.Add(3)
+	for i, address := range []string{"0000:0a:00.0", "0000:0d:00.0", "0000:10:00.0"} {
+		b.pci(address, "nvidia", "")
+		b.information(address, fmt.Sprintf("GPU UUID: GPU-%d\n", i))
+	}
+	b.files.read = func(procRoot, address string) (information, bool) {
+		together.Done()
+		together.Wait()
+		return readInformation(procRoot, address)
+	}
+	assert.Equal(t, []string{"GPU-0", "GPU-1", "GPU-2"}, ids(b.read()))
+}
+
+// What the driver said of a GPU is not said of the one that comes to be there.
+func TestDriverFileOfAnotherGPU(t *testing.T) {
+	const address = "0000:0a:00.0"
+	b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nkind = lost\nat_start = true")
+	b.pci(address, "nvidia", "")
+	b.information(address, "GPU UUID: "+zero+"\n")
+	assert.Contains(t, ids(b.read()), zero)
+	require.NoError(t, os.RemoveAll(filepath.Join(b.sys, "bus/pci/devices", address)))
+	b.clock = b.clock.Add(time.Minute)
+	assert.NotContains(t, ids(b.read()), zero)
+
+	b.pci(address, "nvidia", "")
+	b.clock = b.clock.Add(time.Minute)
+	answer := make(chan struct{})
+	t.Cleanup(func() { close(answer) })
+	b.files.read = func(string, string) (information, bool) {
+		<-answer
+		return information{}, false
+	}
+	assert.NotContains(t, ids(b.read()), zero)
+}

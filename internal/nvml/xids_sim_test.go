@@ -1,0 +1,99 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// XIDs are counted by kind and handed out as events, also of a GPU that is gone by the time they are seen.
+func TestXIDs(t *testing.T) {
+	b := start(t, "gpus = 2\ntime = manual")
+	n := b.read()
+	ident := gpuAt(t, n, 1)
+	id, name, model := ident.ID, ident.Name, ident.Model
+	assert.Empty(t, n.Events)
+
+	const first = "[event a]\ngpu = 1\nxid = 48\n[event b]\ngpu = 1\nxid = 13\n[event c]\ngpu = 1\nxid = 48\n"
+	b.at(10, first)
+	require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 3 }, 5*time.Second, 5*time.Millisecond)
+	n = b.read()
+	require.Len(t, n.Events, 3)
+	for _, e := range n.Events {
+		assert.Equal(t, gpu.Event{
+			Type: gpu.EventXID, Time: b.clock, DeviceID: id, Name: name, Model: model, Vendor: gpu.NVIDIA, XID: e.XID,
+		}, e)
+	}
+	assert.Equal(t, map[int64]int64{13: 1, 48: 2}, xidTotals(t, gpuAt(t, n, 1)))
+	assert.Empty(t, xidTotals(t, gpuAt(t, n, 0)))
+
+	b.at(20, first+"[fault f]\ngpu = 1\nkind = lost\n[event d]\ngpu = 1\nxid = 79")
+	require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 1 }, 5*time.Second, 5*time.Millisecond)
+	n = b.read()
+	failed(t, n, 1, gpu.FaultLost)
+	require.Len(t, n.Events, 1, "each is handed out once")
+	assert.Equal(t, id, n.Events[0].DeviceID)
+	assert.Equal(t, int64(79), n.Events[0].XID)
+	assert.Equal(t, map[int64]int64{13: 1, 48: 2, 79: 1}, xidTotals(t, gpuAt(t, n, 1)))
+	assert.Empty(t, b.read().Events)
+}
+
+// That the driver once would not queue a GPU's XIDs is not for good.
+func TestXIDsWatchedLater(t *testing.T) {
+	for _, function := range []string{"nvmlDeviceGetSupportedEventTypes", "nvmlDeviceRegisterEvents"} {
+		t.Run(function, func(t *testing.T) {
+			b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nfunction = "+function+"\nreturn = UNKNOWN")
+			n := b.read()
+			healthy(t, n, 2)
+			n = b.read()
+			require.Len(t, n.Problems, 1)
+			assert.Contains(t, n.Problems[0].What, "events")
+			b.set("[fault f]\npresent = false")
+			require.Eventually(t, func() bool { return len(b.read().Problems) == 0 }, 10*time.Second, time.Millisecond)
+			b.set("[event a]\ngpu = 1\nxid = 48")
+			require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 1 }, 5*time.Second, 5*time.Millisecond)
+			n = b.read()
+			require.Len(t, n.Events, 1)
+			assert.Equal(t, gpuAt(t, n, 1).ID, n.Events[0].DeviceID)
+			assert.EqualValues(t, 48, n.Events[0].XID)
+		})
+	}
+}
+
+// Nor is that it once had no queue for them.
+func TestXIDQueueCreatedLater(t *testing.T) {
+	b := start(t, "gpus = 2\n[fault f]\nfunction = nvmlEventSetCreate\nreturn = UNKNOWN")
+	healthy(t, b.read(), 2)
+	b.set("[fault f]\npresent = false\n[event a]\ngpu = 1\nxid = 48")
+	require.Eventually(t, func() bool { return len(b.read().Events) == 1 }, 5*time.Second, 5*time.Millisecond)
+}
+
+func (b *bench) queued() int {
+	b.xids.mu.Lock()
+	defer b.xids.mu.Unlock()
+	return len(b.xids.queue)
+}
+
+func xidTotals(t *testing.T, d *gpu.Device) map[int64]int64 {
+	t.Helper()
+	totals := map[int64]int64{}
+	for _, e := range d.Errors {
+		if e.Type != gpu.ErrorXID {
+			continue
+		}
+		n, ok := e.Count.Get()
+		require.True(t, ok)
+		assert.Equal(t, manualEpoch, e.Count.Since(), "when counting began")
+		totals[e.XID] = n
+	}
+	return totals
+}
