@@ -3,7 +3,7 @@
 
 //go:build linux && cgo
 
-package gpureceiver
+package nodes
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// wrong tells what is not sent as it is.
-func (s *soak) wrong(points []otlptest.Point) string {
+// untrue returns what is not sent as it is.
+func (n *node) untrue(points []otlptest.Point) string {
 	var devices, holders, processes []string
 	for _, p := range points {
 		id, _ := p.Attributes["hw.id"].(string)
@@ -27,7 +27,7 @@ func (s *soak) wrong(points []otlptest.Point) string {
 			processes = append(processes, fmt.Sprint(id, " ", p.Attributes["process.pid"], " ", p.Value, " ", p.Resource["container.id"], " ", p.Resource["k8s.pod.name"]))
 		}
 	}
-	wantDevices, wantHolders, wantProcesses := s.node.truth()
+	wantDevices, wantHolders, wantProcesses := n.machine.truth()
 	var b strings.Builder
 	for _, compare := range []struct {
 		what      string
@@ -36,7 +36,7 @@ func (s *soak) wrong(points []otlptest.Point) string {
 		slices.Sort(compare.want)
 		slices.Sort(compare.got)
 		if !slices.Equal(compare.want, compare.got) {
-			fmt.Fprintf(&b, "%s: not told %q, told %q\n", compare.what, without(compare.want, compare.got), without(compare.got, compare.want))
+			fmt.Fprintf(&b, "%s: missing %q, wrong %q\n", compare.what, without(compare.want, compare.got), without(compare.got, compare.want))
 		}
 	}
 	return b.String()

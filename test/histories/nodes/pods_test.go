@@ -3,7 +3,7 @@
 
 //go:build linux && cgo
 
-package gpureceiver
+package nodes
 
 import (
 	"fmt"
@@ -21,47 +21,48 @@ import (
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
+	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
-// soakPod is a pod with its containers.
-type soakPod struct {
+// pod has its containers.
+type pod struct {
 	name, uid  string
-	containers []*soakContainer
+	containers []*container
 }
 
-type soakContainer struct {
-	pod      *soakPod
+type container struct {
+	pod      *pod
 	name, id string
-	held     []string // what the kubelet calls what it was given
+	held     []string // the kubelet's names of its devices
 	claimed  bool
 }
 
-// soakCluster is what runs on the machine.
-type soakCluster struct {
+// cluster is the pods and processes on the machine, the kubelet and the API server.
+type cluster struct {
 	t       *testing.T
 	rng     *rand.Rand
-	machine *soakMachine
+	gpus    *nvidiaGPUs
 	kubelet *kubelettest.Kubelet
-	api     *fake.Clientset // nil: it may not be read
+	api     *fake.Clientset // nil: not permitted
 	proc    string
-	logs    string // empty: they may not be read
-	modes   [soaked]string
+	logs    string // empty: not permitted
+	modes   [nvidiaCount]string
 
-	pods      []*soakPod
-	processes []*soakProcess
+	pods      []*pod
+	processes []*gpuProcess
 	serial    int
-	late      []func() // what the API server tells later
+	late      []func() // what the API server shows later
 }
 
-func newSoakCluster(t *testing.T, rng *rand.Rand, machine *soakMachine) *soakCluster {
+func newCluster(t *testing.T, rng *rand.Rand, gpus *nvidiaGPUs) *cluster {
 	t.Helper()
-	c := &soakCluster{t: t, rng: rng, machine: machine, kubelet: kubelettest.New(t), proc: t.TempDir()}
+	c := &cluster{t: t, rng: rng, gpus: gpus, kubelet: kubelettest.New(t), proc: t.TempDir()}
 	modes := []string{"exclusive", "replicas", "claims"}
 	if rng.IntN(3) > 0 {
 		c.api, modes = fake.NewClientset(), modes[:2] // it serves no claims
 	}
 	for i := range c.modes {
-		c.modes[i] = oneOf(rng, modes...)
+		c.modes[i] = histories.OneOf(rng, modes...)
 	}
 	if c.api == nil || rng.IntN(2) == 0 {
 		c.logs = t.TempDir()
@@ -70,21 +71,21 @@ func newSoakCluster(t *testing.T, rng *rand.Rand, machine *soakMachine) *soakClu
 	return c
 }
 
-func (c *soakCluster) next() int { c.serial++; return c.serial }
+func (c *cluster) next() int { c.serial++; return c.serial }
 
-// hex is n as so many hexadecimal digits, which no other number has the beginning of.
+// hex is n in so many hexadecimal digits. No two numbers have the same first digits.
 func hex(n, digits int) string { return fmt.Sprintf("%04x%0*x", n, digits-4, n) }
 
-// create starts a pod, in place of one that has the same name.
-func (c *soakCluster) create() {
+// create starts a pod. It replaces one of the same name.
+func (c *cluster) create() string {
 	n := c.next()
 	h := hex(n, 32)
-	p := &soakPod{name: fmt.Sprint("pod-", c.rng.IntN(5)), uid: h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]}
-	if i := slices.IndexFunc(c.pods, func(o *soakPod) bool { return o.name == p.name }); i >= 0 {
+	p := &pod{name: fmt.Sprint("pod-", c.rng.IntN(5)), uid: h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]}
+	if i := slices.IndexFunc(c.pods, func(o *pod) bool { return o.name == p.name }); i >= 0 {
 		c.remove(i)
 	}
 	for i := range 1 + c.rng.IntN(2) {
-		made := &soakContainer{pod: p, name: fmt.Sprint("c", i), id: hex(c.next(), 64)}
+		made := &container{pod: p, name: fmt.Sprint("c", i), id: hex(c.next(), 64)}
 		p.containers = append(p.containers, made)
 	}
 	c.pods = append(c.pods, p)
@@ -94,12 +95,13 @@ func (c *soakCluster) create() {
 		}
 	}
 	c.publish(p)
+	return p.name
 }
 
-// allocate gives a container a device, if there is one to be had.
-func (c *soakCluster) allocate(to *soakContainer) {
-	at := oneOf(c.rng, c.machine.places()...)
-	id, claim := c.machine.id(at), c.modes[at.gpu] == "claims"
+// allocate gives a container a device, if one is free.
+func (c *cluster) allocate(to *container) {
+	at := histories.OneOf(c.rng, c.gpus.places()...)
+	id, claim := c.gpus.id(at), c.modes[at.gpu] == "claims"
 	switch {
 	case len(to.held) > 0 && to.claimed != claim:
 		return
@@ -111,15 +113,15 @@ func (c *soakCluster) allocate(to *soakContainer) {
 	to.held, to.claimed = append(to.held, id), claim
 }
 
-// held tells whether a container has a device.
-func (c *soakCluster) held(id string) bool {
-	return slices.ContainsFunc(c.pods, func(p *soakPod) bool {
-		return slices.ContainsFunc(p.containers, func(made *soakContainer) bool { return slices.Contains(made.held, id) })
+// held reports whether a container holds a device.
+func (c *cluster) held(id string) bool {
+	return slices.ContainsFunc(c.pods, func(p *pod) bool {
+		return slices.ContainsFunc(p.containers, func(made *container) bool { return slices.Contains(made.held, id) })
 	})
 }
 
-// publish has the API server, or the kubelet's log files, tell of a pod.
-func (c *soakCluster) publish(p *soakPod) {
+// publish makes the API server and the kubelet's log files show a pod.
+func (c *cluster) publish(p *pod) {
 	if c.logs != "" {
 		c.unlog(p)
 		for _, made := range p.containers {
@@ -144,7 +146,7 @@ func (c *soakCluster) publish(p *soakPod) {
 			Name: made.name, ContainerID: "containerd://" + made.id, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		})
 	}
-	c.tell(func() {
+	c.show(func() {
 		pods := c.api.CoreV1().Pods("ml")
 		if _, err := pods.Update(c.t.Context(), pod, metav1.UpdateOptions{}); err == nil {
 			return
@@ -154,22 +156,22 @@ func (c *soakCluster) publish(p *soakPod) {
 	})
 }
 
-// tell has the API server tell something now, or later.
-func (c *soakCluster) tell(what func()) {
+// show makes the API server show something, now or later.
+func (c *cluster) show(what func()) {
 	c.late = append(c.late, what)
 	if c.rng.IntN(3) > 0 {
 		c.catchUp()
 	}
 }
 
-func (c *soakCluster) catchUp() {
+func (c *cluster) catchUp() {
 	for _, what := range c.late {
 		what()
 	}
 	c.late = nil
 }
 
-func (c *soakCluster) unlog(p *soakPod) {
+func (c *cluster) unlog(p *pod) {
 	for _, made := range p.containers {
 		links, err := filepath.Glob(filepath.Join(c.logs, "containers", p.name+"_ml_"+made.name+"-*.log"))
 		require.NoError(c.t, err)
@@ -181,22 +183,23 @@ func (c *soakCluster) unlog(p *soakPod) {
 }
 
 // remove ends a pod. Its processes may be stuck in the driver for a while.
-func (c *soakCluster) remove(i int) {
+func (c *cluster) remove(i int) string {
 	p := c.pods[i]
 	c.pods = slices.Delete(c.pods, i, i+1)
 	if c.logs != "" {
 		c.unlog(p)
 	}
 	if c.api != nil {
-		c.tell(func() { _ = c.api.CoreV1().Pods("ml").Delete(c.t.Context(), p.name, metav1.DeleteOptions{}) })
+		c.show(func() { _ = c.api.CoreV1().Pods("ml").Delete(c.t.Context(), p.name, metav1.DeleteOptions{}) })
 	}
 	if c.rng.IntN(4) > 0 {
-		c.end(func(o *soakProcess) bool { return o.container != nil && o.container.pod == p })
+		c.end(func(o *gpuProcess) bool { return o.container != nil && o.container.pod == p })
 	}
+	return p.name
 }
 
-// resources are what the kubelet tells.
-func (c *soakCluster) resources() []*podresourcesv1.PodResources {
+// resources are the kubelet's pod resources.
+func (c *cluster) resources() []*podresourcesv1.PodResources {
 	var all []*podresourcesv1.PodResources
 	for _, p := range c.pods {
 		var containers []*podresourcesv1.ContainerResources
@@ -217,31 +220,49 @@ func (c *soakCluster) resources() []*podresourcesv1.PodResources {
 	return all
 }
 
-// change changes one thing of what runs.
-func (c *soakCluster) change() string {
-	what := c.rng.IntN(12)
-	switch {
-	case what < 2 || len(c.pods) == 0:
-		c.create()
-	case what < 4:
-		c.remove(c.rng.IntN(len(c.pods)))
-	case what == 4: // a container is restarted
-		p := oneOf(c.rng, c.pods...)
-		made := oneOf(c.rng, p.containers...)
-		c.end(func(o *soakProcess) bool { return o.container == made })
-		made.id = hex(c.next(), 64)
-		c.publish(p)
-	case what < 8:
-		c.run(oneOf(c.rng, oneOf(c.rng, c.pods...).containers...))
-	case what == 8:
-		c.run(nil)
-	case what == 9 && len(c.processes) > 0:
-		p := oneOf(c.rng, c.processes...)
-		c.end(func(o *soakProcess) bool { return o == p })
-	case what == 10 && len(c.processes) > 0: // nothing of it can be told
-		c.hide(oneOf(c.rng, c.processes...))
-	case what == 11:
-		c.catchUp()
+// steps are what can happen to pods and processes.
+func (c *cluster) steps() []histories.Step {
+	return []histories.Step{
+		{Name: "pod created", Weight: 2, Do: c.create},
+		{Name: "pod removed", Weight: 2, Do: c.onPods(func() string { return c.remove(c.rng.IntN(len(c.pods))) })},
+		{Name: "container restarted", Weight: 1, Do: c.onPods(func() string {
+			p := histories.OneOf(c.rng, c.pods...)
+			made := histories.OneOf(c.rng, p.containers...)
+			c.end(func(o *gpuProcess) bool { return o.container == made })
+			made.id = hex(c.next(), 64)
+			c.publish(p)
+			return p.name + " " + made.name
+		})},
+		{Name: "process started", Weight: 3, Do: c.onPods(func() string {
+			return c.run(histories.OneOf(c.rng, histories.OneOf(c.rng, c.pods...).containers...))
+		})},
+		{Name: "service started", Weight: 1, Do: func() string { return c.run(nil) }},
+		{Name: "process ended", Weight: 1, Do: c.onProcesses(func(p *gpuProcess) {
+			c.end(func(o *gpuProcess) bool { return o == p })
+		})},
+		{Name: "process without details", Weight: 1, Do: c.onProcesses(c.hide)},
+		{Name: "API server catches up", Weight: 1, Do: func() string { c.catchUp(); return "" }},
 	}
-	return fmt.Sprint("pods: ", what)
+}
+
+// onPods does something to the pods, or creates the first.
+func (c *cluster) onPods(do func() string) func() string {
+	return func() string {
+		if len(c.pods) == 0 {
+			return c.create()
+		}
+		return do()
+	}
+}
+
+// onProcesses does something to one of the processes, if there is one.
+func (c *cluster) onProcesses(do func(*gpuProcess)) func() string {
+	return func() string {
+		if len(c.processes) == 0 {
+			return "none"
+		}
+		p := histories.OneOf(c.rng, c.processes...)
+		do(p)
+		return fmt.Sprint(p.pid)
+	}
 }

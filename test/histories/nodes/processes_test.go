@@ -3,7 +3,7 @@
 
 //go:build linux && cgo
 
-package gpureceiver
+package nodes
 
 import (
 	"fmt"
@@ -14,36 +14,38 @@ import (
 	"strings"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
-// soakProcess is a process on one leaf device.
-type soakProcess struct {
+// gpuProcess runs on one leaf device.
+type gpuProcess struct {
 	pid       int
-	started   int            // in ticks since boot
-	container *soakContainer // nil: a service of the machine
+	started   int        // in ticks since boot
+	container *container // nil: a service outside containers
 	at        place
 	memory    int // MiB
 	sm        int
 	kind      string
 }
 
-func (c *soakCluster) write(name, content string) {
+func (c *cluster) write(name, content string) {
 	file := filepath.Join(c.proc, name)
 	require.NoError(c.t, os.MkdirAll(filepath.Dir(file), 0o750))
 	require.NoError(c.t, os.WriteFile(file, []byte(content), 0o600))
 }
 
-func (p *soakProcess) folder() string { return strconv.Itoa(p.pid) + "/" }
+func (p *gpuProcess) folder() string { return strconv.Itoa(p.pid) + "/" }
 
-// run starts a process, mostly on a device that its container holds; sometimes under the number of one that has ended.
-func (c *soakCluster) run(container *soakContainer) {
-	p := &soakProcess{
-		pid: 60000 + c.next(), started: 100 * c.next(), container: container, at: oneOf(c.rng, c.machine.places()...),
-		memory: 1 + c.rng.IntN(3000), sm: c.rng.IntN(60), kind: oneOf(c.rng, "compute", "compute", "graphics", "mps"),
+// run starts a process, mostly on a device that its container holds, sometimes with the PID of a process that has ended.
+func (c *cluster) run(container *container) string {
+	p := &gpuProcess{
+		pid: 60000 + c.next(), started: 100 * c.next(), container: container, at: histories.OneOf(c.rng, c.gpus.places()...),
+		memory: 1 + c.rng.IntN(3000), sm: c.rng.IntN(60), kind: histories.OneOf(c.rng, "compute", "compute", "graphics", "mps"),
 	}
 	if container != nil && len(container.held) > 0 && c.rng.IntN(8) > 0 {
-		for _, at := range c.machine.places() {
-			if strings.HasPrefix(container.held[0], c.machine.id(at)) {
+		for _, at := range c.gpus.places() {
+			if strings.HasPrefix(container.held[0], c.gpus.id(at)) {
 				p.at = at
 			}
 		}
@@ -51,7 +53,7 @@ func (c *soakCluster) run(container *soakContainer) {
 	if len(c.processes) > 0 && c.rng.IntN(4) == 0 {
 		i := c.rng.IntN(len(c.processes))
 		p.pid = c.processes[i].pid
-		c.end(func(o *soakProcess) bool { return o.pid == p.pid })
+		c.end(func(o *gpuProcess) bool { return o.pid == p.pid })
 	}
 	c.processes = append(c.processes, p)
 	group := "0::/system.slice/x.service\n"
@@ -61,18 +63,19 @@ func (c *soakCluster) run(container *soakContainer) {
 	c.write(p.folder()+"stat", fmt.Sprintf("%d (python) S 1 %d %d 0 -1 4194304 100 0 0 0 5 6 0 0 20 0 1 0 %d 1024 10 18446744073709551615 1 1 0 0\n",
 		p.pid, p.pid, p.pid, p.started))
 	c.write(p.folder()+"cgroup", group)
+	return fmt.Sprintf("%d on %v", p.pid, p.at)
 }
 
 // hide removes the files of a process. An open stat file of a process that has ended cannot be read, so it is emptied.
-func (c *soakCluster) hide(p *soakProcess) {
+func (c *cluster) hide(p *gpuProcess) {
 	folder := filepath.Join(c.proc, p.folder())
 	_ = os.Truncate(filepath.Join(folder, "stat"), 0) // it may be hidden already
 	require.NoError(c.t, os.RemoveAll(folder))
 }
 
 // end ends processes.
-func (c *soakCluster) end(which func(*soakProcess) bool) {
-	c.processes = slices.DeleteFunc(c.processes, func(p *soakProcess) bool {
+func (c *cluster) end(which func(*gpuProcess) bool) {
+	c.processes = slices.DeleteFunc(c.processes, func(p *gpuProcess) bool {
 		if which(p) {
 			c.hide(p)
 			return true
@@ -81,9 +84,9 @@ func (c *soakCluster) end(which func(*soakProcess) bool) {
 	})
 }
 
-// text is the processes as the driver knows them.
-func (c *soakCluster) text() string {
-	c.end(func(p *soakProcess) bool { return c.machine.id(p.at) == "" })
+// text is the scenario's processes, as the driver lists them.
+func (c *cluster) text() string {
+	c.end(func(p *gpuProcess) bool { return c.gpus.id(p.at) == "" })
 	var b strings.Builder
 	for _, p := range c.processes {
 		fmt.Fprintf(&b, "[process p%d]\ngpu = %d\npid = %d\nmemory = %dMi\ntype = %s\n", p.pid, p.at.gpu, p.pid, p.memory, p.kind)
@@ -96,10 +99,10 @@ func (c *soakCluster) text() string {
 	return b.String()
 }
 
-// mend ends what is wrong with what runs: the API server tells all, and no process of a pod that has ended is left.
-func (c *soakCluster) mend() {
+// recover makes the API server catch up, and ends the processes of pods that have ended and those without details.
+func (c *cluster) recover() {
 	c.catchUp()
-	c.end(func(p *soakProcess) bool {
+	c.end(func(p *gpuProcess) bool {
 		_, err := os.Stat(filepath.Join(c.proc, p.folder(), "stat"))
 		return err != nil || p.container != nil && !slices.Contains(c.pods, p.container.pod)
 	})

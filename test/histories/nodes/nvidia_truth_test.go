@@ -3,7 +3,7 @@
 
 //go:build linux && cgo
 
-package gpureceiver
+package nodes
 
 import (
 	"fmt"
@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-func (n *soakNVML) truth() (devices, holders, processes []string) {
-	for i := range soaked {
-		devices = append(devices, n.machine.uuid(i)+" ok")
+func (n *nvidiaNode) truth() (devices, holders, processes []string) {
+	for i := range nvidiaCount {
+		devices = append(devices, n.gpus.uuid(i)+" ok")
 	}
 	ids := map[string]bool{}
-	for _, at := range n.machine.places() {
-		id := n.machine.id(at)
+	for _, at := range n.gpus.places() {
+		id := n.gpus.id(at)
 		ids[id] = true
 		if at.mig >= 0 {
 			devices = append(devices, id+" ok")
@@ -37,13 +37,13 @@ func (n *soakNVML) truth() (devices, holders, processes []string) {
 		if p.container != nil {
 			container, pod = p.container.id, p.container.pod.name
 		}
-		processes = append(processes, fmt.Sprint(n.machine.id(p.at), " ", p.pid, " ", float64(p.memory<<20), " ", container, " ", pod))
+		processes = append(processes, fmt.Sprint(n.gpus.id(p.at), " ", p.pid, " ", float64(p.memory<<20), " ", container, " ", pod))
 	}
 	return devices, holders, processes
 }
 
-// isOf tells whether the kubelet's name is of a leaf device. A GPU that was partitioned after it was allocated is all of its parts.
-func (n *soakNVML) isOf(id, name string) bool {
+// isOf reports whether the kubelet's name is that of a leaf device. A GPU that was partitioned after its allocation is all its instances.
+func (n *nvidiaNode) isOf(id, name string) bool {
 	name, _, _ = strings.Cut(name, "::")
-	return name == id || name == n.machine.uuid(0) && strings.HasPrefix(id, "MIG-")
+	return name == id || name == n.gpus.uuid(0) && strings.HasPrefix(id, "MIG-")
 }

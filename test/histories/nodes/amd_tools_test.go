@@ -3,7 +3,7 @@
 
 //go:build linux && cgo
 
-package gpureceiver
+package nodes
 
 import (
 	"context"
@@ -18,13 +18,14 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
-// The same machine as its tools tell of it.
-func TestSoakAMDTools(t *testing.T) {
-	soakHistories(t, func(t *testing.T, seed uint64) *soak {
-		tool := []command.Tool{command.AMDSMI, command.ROCmSMI}[seed%2]
-		return newSoakAMD(t, seed, tool, func(n *soakAMD, want gpu.Group) gpu.Source {
+// The same machine by its tools.
+func TestAMDTools(t *testing.T) {
+	play(t, func(t *testing.T, h *histories.History) *node {
+		tool := []command.Tool{command.AMDSMI, command.ROCmSMI}[h.Seed%2]
+		return newAMDNode(t, h, tool, func(n *amdNode, want gpu.Group) gpu.Source {
 			if tool == command.ROCmSMI {
 				return rocmsmi.New(new(rocmsmi.Config), n, want, rocmsmi.WithClock(n.now))
 			}
@@ -33,15 +34,15 @@ func TestSoakAMDTools(t *testing.T) {
 	})
 }
 
-// Run is the tool.
-func (n *soakAMD) Run(_ context.Context, commands ...command.Command) ([]command.Result, error) {
+// Run implements command.Runner: it is the tool.
+func (n *amdNode) Run(_ context.Context, commands ...command.Command) ([]command.Result, error) {
 	var results []command.Result
 	for _, c := range commands {
 		switch n.trouble {
 		case "absent":
 			return results, command.ErrNotFound
 		case "hangs":
-			if c.Args[0] != "static" && n.rng.IntN(3) == 0 { // without which a GPU that is back has no name yet
+			if c.Args[0] != "static" && n.rng.IntN(3) == 0 { // a GPU that is back has no name without it
 				return results, command.ErrTimeout
 			}
 		}
@@ -62,28 +63,28 @@ func (n *soakAMD) Run(_ context.Context, commands ...command.Command) ([]command
 	return results, nil
 }
 
-// soakListed is what the tools list: a GPU, or a partition of one.
-type soakListed struct {
-	*soakCard
+// amdListed is what the tools list: a GPU, or a partition of one.
+type amdListed struct {
+	*amdGPU
 	partition int
 }
 
-func (n *soakAMD) listed() []soakListed {
-	var all []soakListed
+func (n *amdNode) listed() []amdListed {
+	var all []amdListed
 	for _, c := range n.cards {
 		for i := range c.Partitions {
 			if c.fate == "" {
-				all = append(all, soakListed{c, i})
+				all = append(all, amdListed{c, i})
 			}
 		}
 	}
 	return all
 }
 
-func (l *soakListed) bdf() string { return l.Address[:len(l.Address)-1] + strconv.Itoa(l.partition) }
+func (l *amdListed) bdf() string { return l.Address[:len(l.Address)-1] + strconv.Itoa(l.partition) }
 
-// value is a value as it is printed, unless the file with it is spoiled, or it is the package's and this not the first partition.
-func (l *soakListed) value(file, format string, v any) string {
+// value is a value as the tools print it, unless its file has a fault, or it is the GPU's and this is not the first partition.
+func (l *amdListed) value(file, format string, v any) string {
 	if l.faults[file] != "" || l.partition > 0 && file != "" || v == amdgpusim.None {
 		return "N/A"
 	}
@@ -101,9 +102,9 @@ func per(v int64, to float64) any {
 	return float64(v) / to
 }
 
-// units is the firmware's count by what the tools take its unit for. Those with few bits, and the others, are known by how much they
-// show; an APU has none.
-func (l *soakListed) units(each float64) any {
+// units is the firmware's count in the unit that the tools assume. Its size shows whether the counter has few bits or many; an APU has
+// none.
+func (l *amdListed) units(each float64) any {
 	switch {
 	case l.turn > 0:
 		return float64(uint64(l.shown*perJoule)) * each
@@ -113,14 +114,14 @@ func (l *soakListed) units(each float64) any {
 	return amdgpusim.None
 }
 
-func (l *soakListed) unique() string {
+func (l *amdListed) unique() string {
 	if l.UniqueID == 0 {
 		return "N/A"
 	}
 	return l.value("unique_id", "0x%x", l.UniqueID)
 }
 
-func (l *soakListed) memory() (total, used int64) {
+func (l *amdListed) memory() (total, used int64) {
 	if p := &l.Partitions[l.partition]; l.partition > 0 {
 		return p.Memory, p.Used
 	}
@@ -128,7 +129,7 @@ func (l *soakListed) memory() (total, used int64) {
 }
 
 // rocm prints what rocm-smi does.
-func (n *soakAMD) rocm(args []string, listed []soakListed) string {
+func (n *amdNode) rocm(args []string, listed []amdListed) string {
 	if args[0] != "--json" {
 		return n.rocmText(listed)
 	}
@@ -156,7 +157,7 @@ func (n *soakAMD) rocm(args []string, listed []soakListed) string {
 	return string(text)
 }
 
-func (n *soakAMD) rocmText(listed []soakListed) string {
+func (n *amdNode) rocmText(listed []amdListed) string {
 	var b strings.Builder
 	b.WriteString("=========== ROCm System Management Interface ===========\n===== KFD Processes =====\nKFD process information:\n")
 	b.WriteString("PID  \tPROCESS NAME\tGPU(s)\tVRAM USED\tSDMA USED\tCU OCCUPANCY\n")
@@ -166,7 +167,7 @@ func (n *soakAMD) rocmText(listed []soakListed) string {
 	b.WriteString("=====\n===== GPUs Indexed by PID =====\n")
 	for _, u := range n.processes {
 		for i, l := range listed {
-			if l.soakCard == u.card && l.partition == u.partition {
+			if l.amdGPU == u.card && l.partition == u.partition {
 				fmt.Fprintf(&b, "PID %d is using 1 DRM device(s):\n%d \n", u.pid, i)
 			}
 		}
@@ -182,7 +183,7 @@ func (n *soakAMD) rocmText(listed []soakListed) string {
 	return b.String()
 }
 
-func (l *soakListed) powerFile() string {
+func (l *amdListed) powerFile() string {
 	if l.Readings.Average == amdgpusim.None {
 		return "hwmon/hwmon3/power1_input"
 	}
@@ -190,7 +191,7 @@ func (l *soakListed) powerFile() string {
 }
 
 // amd prints what amd-smi does.
-func (n *soakAMD) amd(args []string, listed []soakListed) string {
+func (n *amdNode) amd(args []string, listed []amdListed) string {
 	records := []any{}
 	for i, l := range listed {
 		total, used := l.memory()
@@ -219,7 +220,7 @@ func (n *soakAMD) amd(args []string, listed []soakListed) string {
 		case "process --json":
 			processes := []any{}
 			for _, u := range n.processes {
-				if l.soakCard == u.card && l.partition == u.partition {
+				if l.amdGPU == u.card && l.partition == u.partition {
 					processes = append(processes, map[string]any{"process_info": map[string]any{
 						"pid": u.pid, "name": u.name(), "memory_usage": map[string]any{"vram_mem": quantity(strconv.FormatInt(u.memory, 10), "B")},
 					}})
@@ -245,7 +246,7 @@ func (n *soakAMD) amd(args []string, listed []soakListed) string {
 	return string(text)
 }
 
-func (l *soakListed) number() int {
+func (l *amdListed) number() int {
 	if p := &l.Partitions[l.partition]; p.XCP != "" {
 		return p.Number
 	}

@@ -3,7 +3,7 @@
 
 //go:build linux && cgo
 
-package gpureceiver
+package nodes
 
 import (
 	"fmt"
@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-func (p *soakPrint) table(slots, there []int, names []string) {
+func (p *smiOutput) table(order, there []int, names []string) {
 	for _, name := range names {
-		if !slices.Contains(soakColumns, name) && name != "compute_cap" {
+		if !slices.Contains(smiColumns, name) && name != "compute_cap" {
 			p.fail(2, fmt.Sprintf("Field %q is not a valid field to query.", name))
 			return
 		}
 	}
 	p.line("%s", strings.Join(names, ", "))
 	for _, index := range there {
-		values := p.f.columns(index, slots[index])
+		values := p.f.columns(index, order[index])
 		var row []string
 		for _, name := range names {
 			value := values[name]
@@ -34,17 +34,17 @@ func (p *soakPrint) table(slots, there []int, names []string) {
 	}
 }
 
-func (p *soakPrint) xml(slots, there []int) {
-	p.line("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n<driver_version>580.%d</driver_version>\n<attached_gpus>%d</attached_gpus>", p.f.machine.driver, len(slots))
+func (p *smiOutput) xml(order, there []int) {
+	p.line("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n<driver_version>580.%d</driver_version>\n<attached_gpus>%d</attached_gpus>", p.f.gpus.driver, len(order))
 	for _, index := range there {
-		slot := slots[index]
-		v := p.f.columns(index, slot)
+		n := order[index]
+		v := p.f.columns(index, n)
 		p.line("<gpu id=%q>\n<product_name>%s</product_name>\n<mig_mode><current_mig>%s</current_mig></mig_mode>\n<mig_devices>",
 			v["pci.bus_id"], v["name"], v["mig.mode.current"])
 		number := 0
-		for j := range soakInstances {
-			if slot == 0 && v["mig.mode.current"] == "Enabled" && !p.f.machine.gone[j] {
-				_, gi, ci := soakInstance(j)
+		for j := range migInstances {
+			if n == 0 && v["mig.mode.current"] == "Enabled" && !p.f.gpus.gone[j] {
+				_, gi, ci := migInstance(j)
 				p.line("<mig_device><index>%d</index><gpu_instance_id>%d</gpu_instance_id><compute_instance_id>%d</compute_instance_id>"+
 					"<fb_memory_usage><total>19968 MiB</total><used>20 MiB</used></fb_memory_usage></mig_device>", number, gi, ci)
 				number++
@@ -57,13 +57,13 @@ func (p *soakPrint) xml(slots, there []int) {
 			v["memory.total"], v["memory.used"], v["utilization.gpu"])
 		p.line("<temperature><gpu_temp>%s C</gpu_temp></temperature>\n<gpu_power_readings><average_power_draw>%s</average_power_draw></gpu_power_readings>\n<processes>",
 			v["temperature.gpu"], v["power.draw"])
-		if said := p.f.value(slot, "nvmlDeviceGetComputeRunningProcesses", ""); said != "" {
+		if said := p.f.value(n, "nvmlDeviceGetComputeRunningProcesses", ""); said != "" {
 			p.line("%s", said)
 		} else {
-			for _, o := range p.processes(slot) {
+			for _, o := range p.processes(n) {
 				gi, ci := "N/A", "N/A"
 				if o.at.mig >= 0 {
-					_, g, c := soakInstance(o.at.mig)
+					_, g, c := migInstance(o.at.mig)
 					gi, ci = strconv.Itoa(g), strconv.Itoa(c)
 				}
 				p.line("<process_info><gpu_instance_id>%s</gpu_instance_id><compute_instance_id>%s</compute_instance_id><pid>%d</pid><type>%s</type>"+
@@ -75,49 +75,49 @@ func (p *soakPrint) xml(slots, there []int) {
 	p.line("</nvidia_smi_log>")
 }
 
-// soakInstance is what soakInstances say.
-func soakInstance(j int) (profile string, gi, ci int) {
-	_, _ = fmt.Sscanf(soakInstances[j], "profile = %s\ngi = %d\nci = %d", &profile, &gi, &ci)
+// migInstance parses one of migInstances.
+func migInstance(j int) (profile string, gi, ci int) {
+	_, _ = fmt.Sscanf(migInstances[j], "profile = %s\ngi = %d\nci = %d", &profile, &gi, &ci)
 	return profile, gi, ci
 }
 
-func (o *soakProcess) letters() string {
+func (o *gpuProcess) letters() string {
 	return map[string]string{"compute": "C", "graphics": "G", "mps": "M+C"}[o.kind]
 }
 
-func (p *soakPrint) processes(slot int) (on []*soakProcess) {
+func (p *smiOutput) processes(number int) (on []*gpuProcess) {
 	for _, o := range p.f.cluster.processes {
-		if o.at.gpu == slot {
+		if o.at.gpu == number {
 			on = append(on, o)
 		}
 	}
 	return on
 }
 
-func (p *soakPrint) list(slots, there []int) {
+func (p *smiOutput) list(order, there []int) {
 	for _, index := range there {
-		v := p.f.columns(index, slots[index])
+		v := p.f.columns(index, order[index])
 		p.line("GPU %d: %s (UUID: %s)", index, v["name"], v["uuid"])
 		number := 0
-		for j := range soakInstances {
-			if slots[index] == 0 && v["mig.mode.current"] == "Enabled" && !p.f.machine.gone[j] {
-				profile, _, _ := soakInstance(j)
-				p.line("  MIG %s     Device  %d: (UUID: %s)", profile, number, p.f.machine.instance(j))
+		for j := range migInstances {
+			if order[index] == 0 && v["mig.mode.current"] == "Enabled" && !p.f.gpus.gone[j] {
+				profile, _, _ := migInstance(j)
+				p.line("  MIG %s     Device  %d: (UUID: %s)", profile, number, p.f.gpus.instance(j))
 				number++
 			}
 		}
 	}
 }
 
-func (p *soakPrint) pmon(slots, there []int) {
-	if slices.ContainsFunc(there, func(index int) bool { return p.f.value(slots[index], "", "") != "" }) {
+func (p *smiOutput) pmon(order, there []int) {
+	if slices.ContainsFunc(there, func(index int) bool { return p.f.value(order[index], "", "") != "" }) {
 		p.fail(255, "Not supported on the device(s)\nFailed to process command line")
 		return
 	}
 	p.line("# gpu         pid   type     sm    mem    enc    dec    jpg    ofa     fb   ccpm    command\n" +
 		"# Idx           #    C/G      %%      %%      %%      %%      %%      %%     MB     MB    name")
 	for _, index := range there {
-		on := p.processes(slots[index])
+		on := p.processes(order[index])
 		if len(on) == 0 {
 			p.line("%5d          -      -      -      -      -      -      -      -      -      -    -", index)
 		}
@@ -131,11 +131,11 @@ func (p *soakPrint) pmon(slots, there []int) {
 	}
 }
 
-func (p *soakPrint) apps(slots, there []int) {
+func (p *smiOutput) apps(order, there []int) {
 	p.line("pid, gpu_uuid, used_gpu_memory [MiB], process_name")
 	for _, index := range there {
-		uuid := p.f.columns(index, slots[index])["uuid"]
-		for _, o := range p.processes(slots[index]) {
+		uuid := p.f.columns(index, order[index])["uuid"]
+		for _, o := range p.processes(order[index]) {
 			if o.kind != "graphics" && strings.HasPrefix(uuid, "GPU-") {
 				p.line("%d, %s, %d MiB, /usr/bin/python3", o.pid, uuid, o.memory)
 			}

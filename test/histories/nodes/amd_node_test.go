@@ -3,7 +3,7 @@
 
 //go:build linux && cgo
 
-package gpureceiver
+package nodes
 
 import (
 	"errors"
@@ -23,28 +23,29 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
-// soakAMD is a machine with AMD GPUs, as the kernel's files show it.
-type soakAMD struct {
-	*soak
+// amdNode is a machine with AMD GPUs, shown by the kernel's files or by a tool.
+type amdNode struct {
+	*node
 	root       string
-	tool       command.Tool // that tells of it; empty: the files do
-	trouble    string       // with the tool
-	cards      []*soakCard
-	processes  []soakUse
-	unloaded   bool // the driver is
-	driver     int  // which version it is of
-	generation int  // of the topology
+	tool       command.Tool // that is read; empty: the files are
+	trouble    string       // the tool's fault
+	cards      []*amdGPU
+	processes  []amdProcess
+	unloaded   bool // no driver
+	driver     int  // version
+	generation int  // of the compute driver's topology
 	serial     int
-	spoiled    []string // files that are not as they were written
-	energy     map[string]soakEnergy
+	spoiled    []string // files with a fault
+	energy     map[string]sentEnergy
 }
 
-// The machine as the driver's files tell of it.
-func TestSoakAMD(t *testing.T) {
-	soakHistories(t, func(t *testing.T, seed uint64) *soak {
-		return newSoakAMD(t, seed, "", func(n *soakAMD, want gpu.Group) gpu.Source {
+// AMD GPUs by the driver's files.
+func TestAMDGPU(t *testing.T) {
+	play(t, func(t *testing.T, h *histories.History) *node {
+		return newAMDNode(t, h, "", func(n *amdNode, want gpu.Group) gpu.Source {
 			settings := amdgpu.DefaultConfig()
 			settings.RootPath = n.root
 			source, err := amdgpu.New(settings, want, amdgpu.WithClock(n.now))
@@ -54,17 +55,17 @@ func TestSoakAMD(t *testing.T) {
 	})
 }
 
-func newSoakAMD(t *testing.T, seed uint64, tool command.Tool, source func(*soakAMD, gpu.Group) gpu.Source) *soak {
+func newAMDNode(t *testing.T, h *histories.History, tool command.Tool, source func(*amdNode, gpu.Group) gpu.Source) *node {
 	t.Helper()
-	s := newSoak(t, seed)
+	s := newNode(t, h)
 	if _, err := os.Stat("/dev/shm"); err == nil {
 		t.Setenv("TMPDIR", "/dev/shm") // there are many files
 	}
-	n := &soakAMD{soak: s, root: t.TempDir(), tool: tool, cards: soakCards(s.rng), energy: map[string]soakEnergy{}}
-	s.node = n
-	s.history.Changing = []string{"hw.gpu.partition.profile"}
+	n := &amdNode{node: s, root: t.TempDir(), tool: tool, cards: newAMDGPUs(s.rng), energy: map[string]sentEnergy{}}
+	s.machine = n
+	s.sequence.Changing = []string{"hw.gpu.partition.profile"}
 	if tool == command.ROCmSMI {
-		s.history.Changing = append(s.history.Changing, "hw.name") // it numbers what there is
+		s.sequence.Changing = append(s.sequence.Changing, "hw.name") // it numbers what there is
 	}
 	s.begin(filepath.Join(n.root, "proc"), func(want gpu.Group) gpu.Source {
 		made := source(n, want)
@@ -77,10 +78,10 @@ func newSoakAMD(t *testing.T, seed uint64, tool command.Tool, source func(*soakA
 	return s
 }
 
-func (n *soakAMD) path(name string) string { return filepath.Join(n.root, name) }
+func (n *amdNode) path(name string) string { return filepath.Join(n.root, name) }
 
-// apply writes the files anew.
-func (n *soakAMD) apply() {
+// apply writes the files again.
+func (n *amdNode) apply() {
 	n.restore()
 	for _, links := range []string{"sys/class/drm", "sys/class/hwmon", "sys/bus/pci/devices", "sys/module/amdgpu", "proc", "sys/devices/virtual/kfd/kfd/proc"} {
 		require.NoError(n.t, os.RemoveAll(n.path(links)))
@@ -90,11 +91,11 @@ func (n *soakAMD) apply() {
 		c.dozed = c.dozed || c.Status != "active" && n.trouble == "" && c.fate == "" && !n.unloaded
 		c.encode()
 		away := c.fate != "" || n.unloaded
-		if c.anew || away {
+		if c.again || away {
 			n.discard(c.Dir())
 			clear(c.faults)
 			c.wake() // to be made
-			c.anew = away
+			c.again = away
 		}
 		switch {
 		case c.fate == "absent":
@@ -132,8 +133,8 @@ func (n *soakAMD) apply() {
 	}
 }
 
-// topology has the compute driver make all its nodes anew where a GPU or a partition has come or gone.
-func (n *soakAMD) topology(m *amdgpusim.Machine) {
+// topology makes all nodes of the compute driver again after a GPU or a partition came or went.
+func (n *amdNode) topology(m *amdgpusim.Machine) {
 	nodes := n.path("sys/devices/virtual/kfd/kfd/topology/nodes")
 	var ids []string
 	for _, c := range m.Cards {
@@ -155,8 +156,8 @@ func (n *soakAMD) topology(m *amdgpusim.Machine) {
 	}
 }
 
-// discard removes a directory as the kernel does: the next of the same name is another one.
-func (n *soakAMD) discard(dir string) {
+// discard removes a directory as the kernel does: the next one of the same name is another directory.
+func (n *amdNode) discard(dir string) {
 	n.serial++
 	grave := n.path(fmt.Sprint("gone-", n.serial))
 	if err := os.Rename(n.path(dir), grave); errors.Is(err, fs.ErrNotExist) {
@@ -170,13 +171,13 @@ func (n *soakAMD) discard(dir string) {
 	}))
 }
 
-func (n *soakAMD) write(name, text string) {
+func (n *amdNode) write(name, text string) {
 	require.NoError(n.t, os.MkdirAll(filepath.Dir(n.path(name)), 0o750))
 	require.NoError(n.t, os.WriteFile(n.path(name), []byte(text), 0o600))
 }
 
-// spoil does to the files of a GPU what is wrong with them.
-func (n *soakAMD) spoil(c *soakCard) {
+// spoil gives the files of a GPU their faults.
+func (n *amdNode) spoil(c *amdGPU) {
 	for _, name := range slices.Sorted(maps.Keys(c.faults)) {
 		file := n.path(filepath.Join(c.Dir(), name))
 		text, err := os.ReadFile(file)
@@ -204,8 +205,8 @@ func (n *soakAMD) spoil(c *soakCard) {
 	}
 }
 
-// restore takes away what is in the place of files, and lets go of reads that hang there.
-func (n *soakAMD) restore() {
+// restore removes what stands in the place of files, and ends the reads that hang there.
+func (n *amdNode) restore() {
 	for _, file := range n.spoiled {
 		if f, err := os.OpenFile(file, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 			require.NoError(n.t, f.Close())

@@ -81,7 +81,7 @@ func counting(t *testing.T, start, now int, joules, attributed, idle float64) pm
 	return m.metrics
 }
 
-func TestHistory(t *testing.T) {
+func TestSequence(t *testing.T) {
 	for name, tt := range map[string]struct {
 		start, now               int // of the second message; the first has 0 and 10
 		joules, attributed, idle float64
@@ -99,23 +99,23 @@ func TestHistory(t *testing.T) {
 		"more attributed than used":   {0, 20, 110, 150, 5, []string{"GPU-1: 100 joules of 10 are attributed to containers"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var h History
-			assert.Empty(t, h.Add(counting(t, 0, 10, 100, 50, 5)))
-			assert.Equal(t, tt.want, h.Add(counting(t, tt.start, tt.now, tt.joules, tt.attributed, tt.idle)))
-			assert.Len(t, h.Restarted, tt.restarted)
-			assert.Equal(t, map[string]string{"GPU-1": "ok"}, h.States)
+			var s Sequence
+			assert.Empty(t, s.Add(counting(t, 0, 10, 100, 50, 5)))
+			assert.Equal(t, tt.want, s.Add(counting(t, tt.start, tt.now, tt.joules, tt.attributed, tt.idle)))
+			assert.Len(t, s.Restarted, tt.restarted)
+			assert.Equal(t, map[string]string{"GPU-1": "ok"}, s.States)
 		})
 	}
 }
 
-func TestHistoryOfIdentity(t *testing.T) {
+func TestSequenceOfIdentity(t *testing.T) {
 	named := func(attributes map[string]any) pmetric.Metrics {
 		m := newMessage(t)
 		require.NoError(t, m.host.ScopeMetrics().At(0).Metrics().At(0).Sum().DataPoints().At(0).Attributes().FromRaw(attributes))
 		return m.metrics
 	}
-	var h History
-	assert.Empty(t, h.Add(named(map[string]any{"hw.id": "GPU-1"})))
-	assert.Empty(t, h.Add(named(map[string]any{"hw.id": "GPU-1", "hw.name": "nvidia0"})), "the name is known now")
-	assert.Equal(t, []string{"GPU-1: hw.name was nvidia0 and is <nil>"}, h.Add(named(map[string]any{"hw.id": "GPU-1"})))
+	var s Sequence
+	assert.Empty(t, s.Add(named(map[string]any{"hw.id": "GPU-1"})))
+	assert.Empty(t, s.Add(named(map[string]any{"hw.id": "GPU-1", "hw.name": "nvidia0"})), "the name is known now")
+	assert.Equal(t, []string{"GPU-1: hw.name was nvidia0 and is <nil>"}, s.Add(named(map[string]any{"hw.id": "GPU-1"})))
 }

@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// History checks the messages of one source, one after the other, as a back end that drops resources sees them.
-type History struct {
+// Sequence checks the messages of one source, one after the other, as a back end that drops resources sees them.
+type Sequence struct {
 	// Restarted are the counters that the last message started again, although it is later than the previous message.
 	Restarted []string
 	// States are the states of the devices in the last message, by hw.id; Before are those in the previous message.
@@ -28,13 +28,13 @@ type History struct {
 }
 
 // Add takes the next message and returns the violations with regard to the previous messages.
-func (h *History) Add(metrics pmetric.Metrics) []string {
-	if h.counters == nil {
-		h.counters, h.identities = map[string]Point{}, map[string]map[string]any{}
+func (s *Sequence) Add(metrics pmetric.Metrics) []string {
+	if s.counters == nil {
+		s.counters, s.identities = map[string]Point{}, map[string]map[string]any{}
 	}
 	var found violations
 	points := Points(metrics)
-	h.Restarted, h.Before, h.States = nil, h.States, map[string]string{}
+	s.Restarted, s.Before, s.States = nil, s.States, map[string]string{}
 	if len(points) == 0 {
 		return nil
 	}
@@ -44,15 +44,15 @@ func (h *History) Add(metrics pmetric.Metrics) []string {
 		p := &points[i]
 		id, _ := p.Attributes["hw.id"].(string)
 		if p.Metric == "hw.status" && p.Value == 1 {
-			h.States[id] = p.Attributes["hw.state"].(string)
+			s.States[id] = p.Attributes["hw.state"].(string)
 		}
 		if p.Metric == "hw.gpu.info" {
-			h.identify(&found, id, p)
+			s.identify(&found, id, p)
 		}
 		if p.Kind != "counter" {
 			continue
 		}
-		delta, elapsed := h.count(&found, p)
+		delta, elapsed := s.count(&found, p)
 		switch p.Metric {
 		case "hw.energy":
 			grown[id] = delta
@@ -67,7 +67,7 @@ func (h *History) Add(metrics pmetric.Metrics) []string {
 			found.add("%s starts with %v", p.Series(), p.Value)
 		}
 	}
-	maps.DeleteFunc(h.identities, func(id string, _ map[string]any) bool { return h.States[id] == "" })
+	maps.DeleteFunc(s.identities, func(id string, _ map[string]any) bool { return s.States[id] == "" })
 	for id, joules := range attributed {
 		if !within(joules, grown[id]) {
 			found.add("%s: %v joules of %v are attributed to containers", id, joules, grown[id])
@@ -77,10 +77,10 @@ func (h *History) Add(metrics pmetric.Metrics) []string {
 }
 
 // count compares a counter with its last point. It returns by how much the counter grew, in how many seconds.
-func (h *History) count(found *violations, p *Point) (delta, elapsed float64) {
+func (s *Sequence) count(found *violations, p *Point) (delta, elapsed float64) {
 	series := p.Series()
-	last, ok := h.counters[series]
-	h.counters[series] = *p
+	last, ok := s.counters[series]
+	s.counters[series] = *p
 	if !ok {
 		return 0, 0
 	}
@@ -90,26 +90,26 @@ func (h *History) count(found *violations, p *Point) (delta, elapsed float64) {
 	case p.Start == last.Start:
 		return p.Value - last.Value, time.Duration(max(p.Time, last.Time) - last.Time).Seconds()
 	case p.Time < last.Time: // the clock was set back
-	case p.Start < last.Start && !h.ClockSet:
+	case p.Start < last.Start && !s.ClockSet:
 		found.add("%s started at %v, and then at %v", series, last.Start.AsTime(), p.Start.AsTime())
-	case p.Start < last.Time && !h.ClockSet:
+	case p.Start < last.Time && !s.ClockSet:
 		found.add("%s started again at %v, before its last point of %v", series, p.Start.AsTime(), last.Time.AsTime())
 	default:
-		h.Restarted = append(h.Restarted, series)
+		s.Restarted = append(s.Restarted, series)
 	}
 	return 0, 0
 }
 
 // identify checks that the identity of a device does not change while the device is reported.
-func (h *History) identify(found *violations, id string, p *Point) {
-	known := h.identities[id]
+func (s *Sequence) identify(found *violations, id string, p *Point) {
+	known := s.identities[id]
 	if known == nil {
 		known = map[string]any{}
-		h.identities[id] = known
+		s.identities[id] = known
 	}
 	for name, value := range known {
 		now, ok := p.Attributes[name]
-		if !ok || now != value && name != "hw.driver_version" && !slices.Contains(h.Changing, name) {
+		if !ok || now != value && name != "hw.driver_version" && !slices.Contains(s.Changing, name) {
 			found.add("%s: %s was %v and is %v", id, name, value, now)
 		}
 	}

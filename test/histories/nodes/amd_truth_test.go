@@ -3,7 +3,7 @@
 
 //go:build linux && cgo
 
-package gpureceiver
+package nodes
 
 import (
 	"fmt"
@@ -13,32 +13,32 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// soakUse is a process on a GPU or a partition.
-type soakUse struct {
+// amdProcess is a process on a GPU or a partition.
+type amdProcess struct {
 	pid, client int
-	card        *soakCard
+	card        *amdGPU
 	partition   int
 	memory      int64 // bytes
 }
 
-// run starts a process, sometimes under the number of one that has ended.
-func (n *soakAMD) run(c *soakCard) {
+// run starts a process, sometimes with the PID of one that has ended.
+func (n *amdNode) run(c *amdGPU) {
 	if c.fate != "" || n.unloaded || c.Status != "active" || n.tool != "" && c.XCCs == 0 {
 		return
 	}
 	n.serial++
-	u := soakUse{pid: 60000 + n.rng.IntN(8), client: n.serial, card: c, partition: n.rng.IntN(len(c.Partitions)), memory: int64(1+n.rng.IntN(3000)) << 20}
-	n.end(func(o *soakUse) bool { return o.pid == u.pid })
+	u := amdProcess{pid: 60000 + n.rng.IntN(8), client: n.serial, card: c, partition: n.rng.IntN(len(c.Partitions)), memory: int64(1+n.rng.IntN(3000)) << 20}
+	n.end(func(o *amdProcess) bool { return o.pid == u.pid })
 	n.processes = append(n.processes, u)
 }
 
-func (n *soakAMD) end(which func(*soakUse) bool) {
-	n.processes = slices.DeleteFunc(n.processes, func(u soakUse) bool { return which(&u) })
+func (n *amdNode) end(which func(*amdProcess) bool) {
+	n.processes = slices.DeleteFunc(n.processes, func(u amdProcess) bool { return which(&u) })
 }
 
-func (u *soakUse) name() string { return fmt.Sprint("job-", u.client) }
+func (u *amdProcess) name() string { return fmt.Sprint("job-", u.client) }
 
-func (u *soakUse) process() amdgpusim.Process {
+func (u *amdProcess) process() amdgpusim.Process {
 	p := &u.card.Partitions[u.partition]
 	number := u.card.Number
 	if p.XCP != "" {
@@ -54,7 +54,7 @@ func (u *soakUse) process() amdgpusim.Process {
 	return made
 }
 
-func (n *soakAMD) truth() (devices, holders, processes []string) {
+func (n *amdNode) truth() (devices, holders, processes []string) {
 	for _, c := range n.cards {
 		devices = append(devices, c.id()+" ok")
 		if ids := c.leaves(); len(ids) > 1 {
@@ -69,15 +69,15 @@ func (n *soakAMD) truth() (devices, holders, processes []string) {
 	return devices, nil, processes
 }
 
-// soakEnergy is an energy counter that was sent.
-type soakEnergy struct {
+// sentEnergy is an energy counter as it was sent.
+type sentEnergy struct {
 	point  otlptest.Point
 	joules float64 // that the GPU had drawn
 	resets int
 }
 
-// wrongReadings compares what is told with what is so: a reading may be absent, but it is never another.
-func (n *soakAMD) wrongReadings(points []otlptest.Point) []string {
+// wrongReadings compares what is sent with what is true. A value may be absent, but never another one.
+func (n *amdNode) wrongReadings(points []otlptest.Point) []string {
 	var found []string
 	counted := 0.0
 	for _, p := range points {
@@ -96,13 +96,13 @@ func (n *soakAMD) wrongReadings(points []otlptest.Point) []string {
 		}
 	}
 	if counted != float64(len(n.cards)) && n.seen.well != nil && n.tool == "" {
-		found = append(found, fmt.Sprintf("%v GPUs are counted, of %d: %v", counted, len(n.cards), n.history.States))
+		found = append(found, fmt.Sprintf("%v GPUs are counted, of %d: %v", counted, len(n.cards), n.sequence.States))
 	}
 	return found
 }
 
-// reading is what a reading of a GPU, or of its partition, is.
-func (c *soakCard) reading(p *otlptest.Point, partition int) (float64, bool) {
+// reading is the true value of a point of a GPU or of its partition.
+func (c *amdGPU) reading(p *otlptest.Point, partition int) (float64, bool) {
 	divided := len(c.Partitions) > 1
 	switch {
 	case divided && partition >= 0:
@@ -122,15 +122,15 @@ func (c *soakCard) reading(p *otlptest.Point, partition int) (float64, bool) {
 }
 
 // wrongEnergy demands that a counter which goes on has grown by what the GPU has drawn.
-func (n *soakAMD) wrongEnergy(c *soakCard, p otlptest.Point) []string {
+func (n *amdNode) wrongEnergy(c *amdGPU, p otlptest.Point) []string {
 	before, ok := n.energy[c.id()]
-	n.energy[c.id()] = soakEnergy{p, c.joules, c.resets}
+	n.energy[c.id()] = sentEnergy{p, c.joules, c.resets}
 	if !ok || before.point.Start != p.Start {
 		return nil
 	}
 	grown, drawn := p.Value-before.point.Value, c.joules-before.joules
 	off := 2 + drawn/1e4 // the tools' unit is not exact
-	if grown > drawn+off || grown < drawn-off && c.resets == before.resets && !n.history.ClockSet {
+	if grown > drawn+off || grown < drawn-off && c.resets == before.resets && !n.sequence.ClockSet {
 		return []string{fmt.Sprintf("%s grew by %v J, of %v that were drawn", p.Series(), grown, drawn)}
 	}
 	return nil

@@ -1,0 +1,107 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nodes
+
+import (
+	"fmt"
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+// sentBefore is what earlier messages have shown.
+type sentBefore struct {
+	well      map[string][]string // series of a device without faults, by hw.id
+	places    map[string]string   // its PCI address
+	xids      map[string]otlptest.Point
+	waiting   map[string]float64 // XIDs by series that are not counted yet
+	processes map[string]bool    // the last event: started
+	first     bool
+}
+
+// checkEvents compares the events with the metrics that are sent beside them.
+func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
+	var found, wanted, sent []string
+	if n.seen.xids == nil {
+		n.seen.xids, n.seen.waiting, n.seen.processes = map[string]otlptest.Point{}, map[string]float64{}, map[string]bool{}
+	}
+	for id, state := range n.sequence.States {
+		if before, ok := n.sequence.Before[id]; ok && before != state {
+			wanted = append(wanted, id+" "+before+" to "+state)
+		} else if !ok && state != "ok" {
+			wanted = append(wanted, id+"  to "+state)
+		}
+	}
+	events := n.pipeline.TakeEvents()
+	logs := n.recorder.Record(&n.host, events, pcommon.NewTimestampFromTime(n.now()))
+	if logs.LogRecordCount() != len(events) {
+		found = append(found, fmt.Sprintf("%d records of %d events", logs.LogRecordCount(), len(events)))
+	}
+	for _, rl := range logs.ResourceLogs().All() {
+		for _, sl := range rl.ScopeLogs().All() {
+			for _, r := range sl.LogRecords().All() {
+				found = append(found, n.declared.EventViolations(r.EventName(), r.Attributes())...)
+				a := r.Attributes().AsRaw()
+				id, _ := a["hw.id"].(string)
+				text := func(name string) string { v, _ := a[name].(string); return v }
+				switch r.EventName() {
+				case "hw.gpu.status":
+					sent = append(sent, id+" "+text("hw.state.previous")+" to "+text("hw.state"))
+				case "hw.gpu.xid":
+					n.seen.waiting[fmt.Sprint(id, " ", a["hw.gpu.xid"])]++
+				case "process.gpu.started", "process.gpu.exited":
+					key, started := fmt.Sprint(id, " ", a["process.pid"]), r.EventName() == "process.gpu.started"
+					if n.seen.processes[key] == started {
+						found = append(found, fmt.Sprintf("%s of %s, twice in a row", r.EventName(), key))
+					}
+					n.seen.processes[key] = started
+				}
+			}
+		}
+	}
+	if !n.seen.first { // those of the first message are not new
+		n.seen.first = true
+		for i := range node.Processes {
+			n.seen.processes[fmt.Sprint(node.Processes[i].DeviceID, " ", node.Processes[i].PID)] = true
+		}
+	}
+	for i := range node.Processes {
+		if p := &node.Processes[i]; !n.seen.processes[fmt.Sprint(p.DeviceID, " ", p.PID)] {
+			found = append(found, fmt.Sprintf("no event for process %d on %s", p.PID, p.DeviceID))
+		}
+	}
+	slices.Sort(wanted)
+	slices.Sort(sent)
+	if !slices.Equal(wanted, sent) {
+		found = append(found, fmt.Sprintf("the states change by %q, the events report %q", wanted, sent))
+	}
+	return append(found, n.checkXIDs(points)...)
+}
+
+// checkXIDs requires that each event is counted, and nothing else.
+func (n *node) checkXIDs(points []otlptest.Point) []string {
+	var found []string
+	for _, p := range otlptest.Of(points, "hw.errors") {
+		if p.Attributes["error.type"] != "xid" {
+			continue
+		}
+		key := fmt.Sprint(p.Attributes["hw.id"], " ", p.Attributes["hw.gpu.xid"])
+		before, known := n.seen.xids[key]
+		grown := p.Value
+		if known && before.Start == p.Start {
+			grown -= before.Value
+		}
+		if grown != n.seen.waiting[key] && (!known || before.Start == p.Start) {
+			found = append(found, fmt.Sprintf("%s grew by %v, after %v events", p.Series(), grown, n.seen.waiting[key]))
+		}
+		n.seen.xids[key] = p
+		delete(n.seen.waiting, key)
+	}
+	return found
+}

@@ -1,0 +1,107 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nodes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+// ofDevice returns the series of a device, without those that depend on pods, on events, or on a driver that is kept open.
+func ofDevice(points []otlptest.Point, id string) []string {
+	var series []string
+	for _, p := range points {
+		if p.Attributes["hw.id"] == id && strings.HasPrefix(p.Metric, "hw.") && p.Metric != "hw.gpu.allocated" &&
+			p.Attributes["hw.gpu.xid"] == nil && p.Metric != "hw.gpu.info" && p.Metric != "hw.gpu.pipe.utilization" && p.Metric != "hw.gpu.sm.occupancy" {
+			series = append(series, p.Series())
+		}
+	}
+	slices.Sort(series)
+	return series
+}
+
+// checkUntouched requires that a device without a step keeps all its series, and that its counters go on.
+func (n *node) checkUntouched(points []otlptest.Point) []string {
+	var found []string
+	for id, want := range n.seen.well {
+		if at, there := n.seen.places[id]; !there || n.machine.touched(at) {
+			continue
+		}
+		if slices.ContainsFunc(points, func(p otlptest.Point) bool {
+			return p.Metric == "hw.gpu.fault" && p.Attributes["hw.id"] == id && p.Attributes["error.type"] == "hung"
+		}) {
+			continue // the machine is slow
+		}
+		if got := ofDevice(points, id); !slices.Equal(want, got) {
+			found = append(found, fmt.Sprintf("%s had no step, lacks %q and has in addition %q", id, without(want, got), without(got, want)))
+		}
+		for _, series := range n.sequence.Restarted {
+			if strings.HasPrefix(series, "hw.") && strings.Contains(series, id) && !strings.Contains(series, "hw.parent="+id) {
+				found = append(found, series+" started again for no reason")
+			}
+		}
+	}
+	return found
+}
+
+func without(all, less []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return slices.Contains(less, one) })
+}
+
+// Recover implements histories.World. Three reads in a row must show what is true.
+func (n *node) Recover() []string {
+	n.machine.recover()
+	n.jump = 0
+	var untrue string
+	good := 0
+	for range 200 {
+		n.Pass(10)
+		points, wrong := n.read(unhurried)
+		if len(wrong) > 0 {
+			return wrong
+		}
+		if untrue = n.untrue(points) + n.lacking(points); untrue == "" {
+			if good++; good == 3 {
+				n.remember(points)
+				return nil
+			}
+			continue
+		}
+		good = 0
+		time.Sleep(time.Millisecond)
+	}
+	return []string{"what is sent is not true after the recovery: " + untrue}
+}
+
+// lacking returns the series that a device without faults had and does not have again.
+func (n *node) lacking(points []otlptest.Point) string {
+	var lacking []string
+	for id, want := range n.seen.well {
+		if _, there := n.sequence.States[id]; there {
+			lacking = append(lacking, without(want, ofDevice(points, id))...)
+		}
+	}
+	return strings.Join(lacking, "\n")
+}
+
+// remember keeps the series of each device now that there is no fault.
+func (n *node) remember(points []otlptest.Point) {
+	if n.seen.well == nil {
+		n.seen.well = map[string][]string{}
+	}
+	n.seen.places = map[string]string{}
+	for _, p := range otlptest.Of(points, "hw.gpu.info") {
+		id := p.Attributes["hw.id"].(string)
+		n.seen.well[id] = ofDevice(points, id)
+		n.seen.places[id], _ = p.Attributes["hw.gpu.pci.address"].(string)
+	}
+	n.sequence.ClockSet = false
+	n.machine.settle()
+}
