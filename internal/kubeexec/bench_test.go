@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 // BenchmarkNodeRead is what one read of a node costs beside the network: the script's argv, its output taken apart and
@@ -25,20 +26,20 @@ func BenchmarkNodeRead(b *testing.B) {
 		}
 		handed++
 	}
-	m := &machine{uuid: "GPU-1", table: map[int64]string{}}
+	m := &exectest.Machine{UUID: "GPU-1", Table: map[int64]string{}}
 	for pid := range int64(8) {
-		m.processes = append(m.processes, fmt.Sprintf("%d, GPU-1, 400 MiB, /usr/bin/python3\n", 100+pid))
-		m.table[100+pid] = strings.Replace(inPrivate, "1111", fmt.Sprintf("%04d", pid), 1)
+		m.Processes = append(m.Processes, fmt.Sprintf("%d, GPU-1, 400 MiB, /usr/bin/python3\n", 100+pid))
+		m.Table[100+pid] = strings.Replace(inPrivate, "1111", fmt.Sprintf("%04d", pid), 1)
 	}
 	p := planOf(c, "n1", "first")
 	p.jobs[0].hostPID = true
-	c.executor = &direct{boxes: map[string]box{"n1": m.box()}}
+	c.executor = &direct{boxes: map[string]exectest.Box{"n1": m.Box()}}
 	n := newNode(c, "n1", p)
 	n.reader(&p.jobs[0]).attribute(attribution.NewRemote(nil, interval), time.Now)
 	b.ReportAllocs()
 	for b.Loop() {
 		n.read(b.Context(), p, &p.jobs[0])
-		m.calls = m.calls[:0]
+		m.Forget()
 	}
 	if handed == 0 {
 		b.Fatal("nothing was handed on")
@@ -50,7 +51,7 @@ func BenchmarkPlan(b *testing.B) {
 	config := DefaultConfig()
 	s := &state{targets: config.targets(), complete: true, pods: make([][]*driverPod, 2), nodes: map[string]*knownNode{}}
 	for i := range 1000 {
-		pod, node := driver(fmt.Sprintf("node-%d", i))
+		pod, node := exectest.Driver(fmt.Sprintf("node-%d", i))
 		object, err := storeDriverPod(pod)
 		if err != nil {
 			b.Fatal(err)
@@ -63,26 +64,5 @@ func BenchmarkPlan(b *testing.B) {
 		if plans, cannot := s.plan(); len(plans) != 1000 || len(cannot) > 0 {
 			b.Fatal(len(plans), len(cannot))
 		}
-	}
-}
-
-// BenchmarkExec is what one exec costs with its connection: of this side and of the fake API server together.
-func BenchmarkExec(b *testing.B) {
-	for _, protocol := range []string{"WebSocket", "SPDY"} {
-		b.Run(protocol, func(b *testing.B) {
-			s := newAPIServer(b)
-			s.boxes["driver-n1"] = echo
-			e, out := s.connect(), newOutput()
-			if protocol == "SPDY" {
-				e.preferSPDY(defaultNamespace)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				out.reset()
-				if _, err := e.exec(b.Context(), inDriver, []string{"a"}, out); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

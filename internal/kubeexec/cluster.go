@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
 )
 
@@ -34,8 +35,7 @@ type cluster struct {
 	gone     func(cluster, node string)
 	problems func(cluster string, problems []gpu.Problem)
 
-	executor executor
-	outputs  outputs
+	executor exec.Executor
 	targets  []TargetConfig
 	pods     []*kube.Informer // of each target
 	nodes    *kube.Informer
@@ -69,7 +69,7 @@ func newCluster(config *Config, i int, options *Options) (*cluster, error) {
 		return nil, err
 	}
 	c := newBareCluster(cc.Name, config, options)
-	c.executor = newExecer(rest, clients.Kubernetes.CoreV1().RESTClient())
+	c.executor = exec.NewClient(rest, clients.Kubernetes.CoreV1().RESTClient())
 	for i := range c.targets {
 		informer, err := newDriverPods(clients.Kubernetes, &c.targets[i])
 		if err != nil {
@@ -197,23 +197,25 @@ func (c *cluster) admit(ctx context.Context) bool {
 
 func (c *cluster) leave() { <-c.tokens }
 
-// obedient has every exec's error looked at, whatever the exec is for: an error of a part of a read is only a problem of the node.
-type obedient struct {
-	executor
+// throttledExecutor passes the error of every exec to failed. An exec that fails may be a part of a read that succeeds, whose
+// error becomes a problem of the node only.
+type throttledExecutor struct {
+	exec.Executor
 	failed func(error)
 }
 
-func (o obedient) exec(ctx context.Context, in place, argv []string, out *output) (int, error) {
-	code, err := o.executor.exec(ctx, in, argv, out)
+// Exec implements exec.Executor.
+func (e throttledExecutor) Exec(ctx context.Context, in exec.Container, argv []string, out *exec.Output) (int, error) {
+	code, err := e.Executor.Exec(ctx, in, argv, out)
 	if err != nil {
-		o.failed(err)
+		e.failed(err)
 	}
 	return code, err
 }
 
 // pauseIfAsked has no node of the cluster read for as long as the API server asks for.
 func (c *cluster) pauseIfAsked(err error) {
-	wait, asked := throttled(err)
+	wait, asked := exec.Throttled(err)
 	if !asked {
 		return
 	}

@@ -136,5 +136,5 @@ func TestOwnersConfig(t *testing.T) {
 	require.NoError(t, config.Check())
 	assert.Equal(t, OwnersConfig{
 		Kinds: []string{"pytorchjobs.kubeflow.org"}, Labels: []string{"team"}, Annotations: []string{"example.com/contact"},
-	}, config.Owners, "in place of the defaults")
+	}, config.Owners, "in exec.Container of the defaults")
 }

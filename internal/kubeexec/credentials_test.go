@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 const kubeconfig = `apiVersion: v1
@@ -44,10 +45,10 @@ users:
 // The program that the kubeconfig names for credentials hangs when they are not taken any more: the reads end and are told as failures, what
 // is wrong is told, and the end of all waits for none of it. The program ends with the test's folder.
 func TestCredentialsHang(t *testing.T) {
-	s := newAPIServer(t)
-	s.add("n1", &machine{uuid: "GPU-1"})
-	s.write("kubeconfig", fmt.Sprintf(kubeconfig, s.URL, filepath.Join(s.dir, "ca.crt"), s.dir))
-	t.Setenv("KUBECONFIG", filepath.Join(s.dir, "kubeconfig"))
+	s := exectest.NewServer(t)
+	s.Add("n1", &exectest.Machine{UUID: "GPU-1"})
+	s.Write("kubeconfig", fmt.Sprintf(kubeconfig, s.URL, filepath.Join(s.Dir, "ca.crt"), s.Dir))
+	t.Setenv("KUBECONFIG", filepath.Join(s.Dir, "kubeconfig"))
 	config := configOf(ClusterConfig{Name: "prod", API: kube.Config{AuthType: kube.AuthKubeConfig, AllowExecCredentials: true, QPS: 1000, Burst: 1000}})
 	require.NoError(t, config.Check())
 	got, problems := newSunk(), &told{problems: map[string][]gpu.Problem{}}
@@ -57,7 +58,7 @@ func TestCredentialsHang(t *testing.T) {
 	require.NoError(t, err)
 	f.Start()
 	readTimes(t, got, "prod/n1", 1)
-	s.set(func() { s.token = "second" })
+	s.Set(func() { s.Token = "second" })
 	eventually(t, func() bool {
 		_, failed, _, err := got.of("prod/n1")
 		return failed > 0 && errors.Is(err, kube.ErrCredentials)

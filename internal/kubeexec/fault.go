@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
 )
 
 // fault is a fault of this program that what a node has printed brought to light. What a node prints is its own, and may be
 // anything: as an error of that node alone it costs the others nothing, where a crash would cost all of them, again and again.
 type fault struct {
 	node  string
-	in    place
+	in    exec.Container
 	cause any
 	where string
 }
@@ -22,7 +24,7 @@ type fault struct {
 const maxWhere = 1024
 
 // newFault is called by what is deferred, with what it has recovered.
-func newFault(cause any, node string, in place) *fault {
+func newFault(cause any, node string, in exec.Container) *fault {
 	stack := string(debug.Stack())
 	if _, after, found := strings.Cut(stack, "\npanic("); found {
 		stack = after

@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 // told is the last that Options.Problems was given, by cluster.
@@ -82,7 +84,7 @@ func readTimes(t *testing.T, s *sunk, key string, more int) gpu.Node {
 }
 
 func TestFleet(t *testing.T) {
-	s := newAPIServer(t)
+	s := exectest.NewServer(t)
 	workload := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: "train-0", UID: podUID, Labels: map[string]string{"cost-center": "42", "other": "x"},
@@ -94,12 +96,12 @@ func TestFleet(t *testing.T) {
 			Name: "main", ContainerID: "containerd://" + containerID, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		}}},
 	}
-	s.put(workload)
-	m := &machine{uuid: "GPU-1", processes: []string{"41, GPU-1, 400 MiB, /usr/bin/python3\n", "99, GPU-1, 1 MiB, /bin/other\n"}, table: map[int64]string{41: inPrivate}}
-	pod, node := s.add("n1", m)
+	s.Put(workload)
+	m := &exectest.Machine{UUID: "GPU-1", Processes: []string{"41, GPU-1, 400 MiB, /usr/bin/python3\n", "99, GPU-1, 1 MiB, /bin/other\n"}, Table: map[int64]string{41: inPrivate}}
+	pod, node := s.Add("n1", m)
 	pod.Labels["app.kubernetes.io/component"] = "nvidia-driver"
-	s.put(pod)
-	config := configOf(s.cluster("prod"))
+	s.Put(pod)
+	config := configOf(clusterOf(s, "prod"))
 	config.NodeLabels = []string{"nvidia.com/*"}
 	config.Owners = OwnersConfig{Labels: []string{"cost-center"}, Annotations: []string{"example.com/contact"}}
 	f, got, problems := start(t, config)
@@ -133,7 +135,7 @@ func TestFleet(t *testing.T) {
 	eventually(t, func() bool { return problems.lines("prod") == "" }, problems.lines("prod"))
 
 	// In a steady state a read is one exec: of a script that runs all of the tool's calls.
-	calls := m.called()
+	calls := m.Called()
 	reads := 0
 	for i, call := range calls {
 		if strings.HasPrefix(call, "nvidia-smi --query-gpu=") {
@@ -146,19 +148,19 @@ func TestFleet(t *testing.T) {
 	}
 	assert.Equal(t, 1, strings.Count(strings.Join(calls, "\n"), "--help-query-gpu"))
 	assert.Equal(t, 1, strings.Count(strings.Join(calls, "\n"), "-q -x"))
-	assert.Len(t, m.lookups(), 1)
-	assert.GreaterOrEqual(t, s.count(s.requests, "GET"), reads+2, "the help, the XML and the lookup besides; some may be on their way")
-	assert.LessOrEqual(t, s.count(s.requests, "GET"), reads+4)
-	assert.Zero(t, s.count(s.requests, "POST"))
+	assert.Len(t, lookups(m), 1)
+	assert.GreaterOrEqual(t, s.Count(s.Requests, "GET"), reads+2, "the help, the XML and the lookup besides; some may be on their way")
+	assert.LessOrEqual(t, s.Count(s.Requests, "GET"), reads+4)
+	assert.Zero(t, s.Count(s.Requests, "POST"))
 
 	// A pod that is gone from the API while its process is not yet keeps its names.
-	s.remove(workload)
+	s.Remove(workload)
 	read = readTimes(t, got, "prod/n1", 2)
 	assert.Equal(t, "train-0", read.Processes[0].Container.PodName)
 
 	// The driver pod restarts: the node is not read, which is said; then it is read again, in the new one.
 	gone := pod.DeepCopy()
-	s.remove(pod)
+	s.Remove(pod)
 	eventually(t, func() bool {
 		return strings.Contains(problems.lines("prod"), "node n1: none of the targets has a pod on it")
 	}, "not told")
@@ -166,8 +168,8 @@ func TestFleet(t *testing.T) {
 	assert.False(t, f.Stats()[0].Nodes[0].LastGood.IsZero(), "how long ago it was read is known still")
 	gone.Name = "driver-again"
 	gone.Status.ContainerStatuses[0].ContainerID = "containerd://again"
-	s.set(func() { s.boxes["driver-again"] = m.box() })
-	s.put(gone)
+	s.Set(func() { s.Boxes["driver-again"] = m.Box() })
+	s.Put(gone)
 	readTimes(t, got, "prod/n1", 1)
 	assert.Empty(t, got.left())
 	eventually(t, func() bool { return problems.lines("prod") == "" }, "still told")
@@ -178,8 +180,8 @@ func TestFleet(t *testing.T) {
 	assert.True(t, stats[0].Nodes[0].Success)
 
 	// The node leaves.
-	s.remove(gone)
-	s.remove(node)
+	s.Remove(gone)
+	s.Remove(node)
 	eventually(t, func() bool { return slices.Equal(got.left(), []string{"prod/n1"}) }, "not told")
 	eventually(t, func() bool {
 		return strings.Contains(problems.lines("prod"), "no pod with app=nvidia-driver-daemonset or")
@@ -187,14 +189,14 @@ func TestFleet(t *testing.T) {
 }
 
 func TestFleetNodeSelector(t *testing.T) {
-	s := newAPIServer(t)
-	s.add("n1", &machine{})
-	s.add("n2", &machine{})
-	s.set(func() {})
-	_, node := driver("n2")
+	s := exectest.NewServer(t)
+	s.Add("n1", &exectest.Machine{})
+	s.Add("n2", &exectest.Machine{})
+	s.Set(func() {})
+	_, node := exectest.Driver("n2")
 	node.Labels["agent"] = "yes"
-	s.put(node)
-	config := configOf(s.cluster("prod"))
+	s.Put(node)
+	config := configOf(clusterOf(s, "prod"))
 	config.NodeSelector = "!agent"
 	config.AttributePods = false
 	f, got, _ := start(t, config)
@@ -206,14 +208,14 @@ func TestFleetNodeSelector(t *testing.T) {
 
 // One cluster is down, another answers nothing: the third does not notice.
 func TestFleetIsolation(t *testing.T) {
-	good, frozen := newAPIServer(t), newAPIServer(t)
-	good.add("n1", &machine{})
-	frozen.add("n1", &machine{})
-	frozen.exec.freeze = make(chan struct{})
-	t.Cleanup(func() { close(frozen.exec.freeze) })
-	dead := good.cluster("dead")
+	good, frozen := exectest.NewServer(t), exectest.NewServer(t)
+	good.Add("n1", &exectest.Machine{})
+	frozen.Add("n1", &exectest.Machine{})
+	frozen.Exec.Freeze = make(chan struct{})
+	t.Cleanup(func() { close(frozen.Exec.Freeze) })
+	dead := clusterOf(good, "dead")
 	dead.API.Endpoint = "https://127.0.0.1:1"
-	f, got, problems := start(t, configOf(dead, frozen.cluster("frozen"), good.cluster("good")))
+	f, got, problems := start(t, configOf(dead, clusterOf(frozen, "frozen"), clusterOf(good, "good")))
 	node := readTimes(t, got, "good/n1", 5)
 	assert.Equal(t, "good", node.Host.ClusterName)
 	reads, _, _, _ := got.of("frozen/n1")
@@ -228,33 +230,33 @@ func TestFleetIsolation(t *testing.T) {
 
 // The API server goes away, and comes back.
 func TestFleetOutage(t *testing.T) {
-	s := newAPIServer(t)
-	s.add("n1", &machine{})
-	_, got, _ := start(t, configOf(s.cluster("prod")))
+	s := exectest.NewServer(t)
+	s.Add("n1", &exectest.Machine{})
+	_, got, _ := start(t, configOf(clusterOf(s, "prod")))
 	readTimes(t, got, "prod/n1", 2)
-	s.set(func() { s.down = true })
+	s.Set(func() { s.Down = true })
 	eventually(t, func() bool { _, failed, _, _ := got.of("prod/n1"); return failed > 0 }, "no failure")
 	_, _, _, err := got.of("prod/n1")
 	require.ErrorContains(t, err, "exec in container nvidia-driver-ctr of pod gpu-operator/driver-n1")
-	s.set(func() { s.down = false })
+	s.Set(func() { s.Down = false })
 	readTimes(t, got, "prod/n1", 2)
 	assert.Empty(t, got.left())
 }
 
 // An API server that is away from the start is told long before the interval is over.
 func TestFleetNeverThere(t *testing.T) {
-	s := newAPIServer(t)
-	s.set(func() { s.down = true })
-	_, _, problems := startEvery(t, configOf(s.cluster("prod")), time.Hour)
+	s := exectest.NewServer(t)
+	s.Set(func() { s.Down = true })
+	_, _, problems := startEvery(t, configOf(clusterOf(s, "prod")), time.Hour)
 	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "driver pods of target 0") }, "nothing was told")
 }
 
 // What is not granted is told, and the rest goes on: without nodes there are no labels, without all pods no names.
 func TestFleetPermissions(t *testing.T) {
-	s := newAPIServer(t)
-	s.forbid = map[string]bool{"/api/v1/nodes": true, "/api/v1/pods": true}
-	s.add("n1", &machine{uuid: "GPU-1", processes: []string{"41, GPU-1, 400 MiB, python3\n"}, table: map[int64]string{41: ofPod}})
-	config := configOf(s.cluster("prod"))
+	s := exectest.NewServer(t)
+	s.Forbidden = map[string]bool{"/api/v1/nodes": true, "/api/v1/pods": true}
+	s.Add("n1", &exectest.Machine{UUID: "GPU-1", Processes: []string{"41, GPU-1, 400 MiB, python3\n"}, Table: map[int64]string{41: ofPod}})
+	config := configOf(clusterOf(s, "prod"))
 	config.NodeLabels = []string{"zone"}
 	_, got, problems := start(t, config)
 	node := readTimes(t, got, "prod/n1", 2)
@@ -271,7 +273,7 @@ func TestFleetPermissions(t *testing.T) {
 	good, failed, _, _ := got.of("prod/n1")
 	assert.Zero(t, good+failed)
 
-	s.set(func() { s.forbid = map[string]bool{"/api/v1/namespaces/gpu-operator/pods": true} })
+	s.Set(func() { s.Forbidden = map[string]bool{"/api/v1/namespaces/gpu-operator/pods": true} })
 	config.NodeSelector = ""
 	_, got, problems = start(t, config)
 	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "driver pods of target 1: ") }, "not told")
@@ -283,30 +285,30 @@ func TestFleetPermissions(t *testing.T) {
 
 // Everything that a driver pod can do wrong is told, and the fleet goes on.
 func TestFleetBadPods(t *testing.T) {
-	s := newAPIServer(t)
-	for node, b := range map[string]box{
-		"garbage": commands(func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) int {
+	s := exectest.NewServer(t)
+	for node, b := range map[string]exectest.Box{
+		"garbage": exectest.Commands(func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) int {
 			_, _ = io.WriteString(stdout, "\x00\xffgarbage\n\n<xml")
 			return 0
 		}),
-		"missing": commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 127 }),
+		"missing": exectest.Commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 127 }),
 		"broken": func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {
-			return 0, &startError{message: "container not found (\"nvidia-driver-ctr\")"}
+			return 0, &exec.StartError{Message: "container not found (\"nvidia-driver-ctr\")"}
 		},
-		"flood": flood,
+		"flood": exectest.Flood,
 	} {
-		s.add(node, &machine{})
-		s.boxes["driver-"+node] = b
+		s.Add(node, &exectest.Machine{})
+		s.Boxes["driver-"+node] = b
 	}
-	s.add("plain", &machine{})
-	m := &machine{uuid: "GPU-plain"}
-	s.boxes["driver-plain"] = func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+	s.Add("plain", &exectest.Machine{})
+	m := &exectest.Machine{UUID: "GPU-plain"}
+	s.Boxes["driver-plain"] = func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
 		if argv[0] != "nvidia-smi" {
-			return 0, notStarted(argv[0])
+			return 0, exectest.NotStarted(argv[0])
 		}
-		return m.box()(argv, stdout, stderr, gone)
+		return m.Box()(argv, stdout, stderr, gone)
 	}
-	_, got, _ := start(t, configOf(s.cluster("prod")))
+	_, got, _ := start(t, configOf(clusterOf(s, "prod")))
 	readTimes(t, got, "prod/plain", 2)
 	for _, name := range []string{"garbage", "broken", "flood", "missing"} {
 		eventually(t, func() bool { _, failed, _, _ := got.of("prod/" + name); return failed > 0 }, name)
@@ -325,4 +327,9 @@ func TestNewFails(t *testing.T) {
 	require.ErrorContains(t, err, "clusters::0: kube: auth_type serviceAccount: KUBERNETES_SERVICE_HOST")
 	f := &Fleet{}
 	require.NoError(t, f.Close(), "never started")
+}
+
+// clusterOf is the configuration of a cluster that the server serves.
+func clusterOf(s *exectest.Server, name string) ClusterConfig {
+	return ClusterConfig{Name: name, API: s.Config()}
 }

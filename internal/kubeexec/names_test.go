@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 // firstReads are the names of the pods of the first read of each node; empty where there was none.
@@ -45,20 +46,20 @@ func (f *firstReads) count() int {
 // readFirst starts a fleet whose API server holds back the list of all pods.
 func readFirst(t *testing.T, nodes []string, interval time.Duration) (reads *firstReads, answer func()) {
 	t.Helper()
-	s := newAPIServer(t)
+	s := exectest.NewServer(t)
 	held := make(chan struct{})
 	answer = sync.OnceFunc(func() { close(held) })
 	t.Cleanup(answer)
-	s.held = map[string]chan struct{}{"/api/v1/pods": held}
-	s.put(&corev1.Pod{
+	s.Held = map[string]chan struct{}{"/api/v1/pods": held}
+	s.Put(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train-0", UID: podUID},
 		Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://" + containerID}}},
 	})
 	for _, node := range nodes {
-		s.add(node, &machine{uuid: "GPU-1", processes: []string{"41, GPU-1, 400 MiB, python3\n"}, table: map[int64]string{41: ofPod}})
+		s.Add(node, &exectest.Machine{UUID: "GPU-1", Processes: []string{"41, GPU-1, 400 MiB, python3\n"}, Table: map[int64]string{41: ofPod}})
 	}
 	reads = &firstReads{pods: map[string]string{}}
-	f, err := New(configOf(s.cluster("prod")), Options{Interval: interval, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: reads.sink})
+	f, err := New(configOf(clusterOf(s, "prod")), Options{Interval: interval, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: reads.sink})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, f.Close()) })
 	f.Start()

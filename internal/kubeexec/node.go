@@ -14,6 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 )
@@ -41,7 +42,7 @@ func (j *job) reader() readerKey { return readerKey{tool: j.target.Tool, query: 
 
 // reader reads a node's GPUs by one tool. It is the source of its own pipeline.Reader.
 type reader struct {
-	runner    *runner
+	runner    *exec.Runner
 	source    gpu.Source     // the tool's
 	instance  string         // the container instance that was read last
 	processes *processLookup // nil where processes are not attributed
@@ -140,8 +141,8 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	c := n.cluster
 	host := gpu.Host{NodeName: n.name, ClusterName: c.name, Labels: p.labels}
 	r := n.reader(j)
-	r.runner.use(j.in, j.instance, c.outputs.get())
-	defer func() { c.outputs.put(r.runner.release()) }()
+	r.runner.Use(j.in, j.instance)
+	defer r.runner.Release()
 
 	began := c.now()
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
@@ -164,7 +165,7 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 func (r *reader) read(ctx context.Context, host gpu.Host) (read *gpu.Node, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = newFault(cause, host.NodeName, r.runner.in)
+			err = newFault(cause, host.NodeName, r.runner.Container())
 		}
 	}()
 	return r.pipeline.Read(ctx, host)
@@ -220,7 +221,7 @@ func (n *node) reader(j *job) *reader {
 }
 
 func newReader(c *cluster, tool command.Tool) *reader {
-	r := &reader{runner: &runner{executor: obedient{c.executor, c.pauseIfAsked}, tool: tool, now: c.now}}
+	r := &reader{runner: exec.NewRunner(throttledExecutor{c.executor, c.pauseIfAsked}, tool, c.now)}
 	r.pipeline.Source = r
 	if c.view != nil {
 		r.attribute(attribution.NewRemote(c.view, c.interval), c.now)

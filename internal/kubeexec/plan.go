@@ -12,12 +12,13 @@ import (
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
 )
 
 // job is where the GPUs of one vendor on a node are read.
 type job struct {
 	target   *TargetConfig
-	in       place
+	in       exec.Container
 	instance string // the id of the container's instance; another one is another container under the same name
 	hostPID  bool   // the container sees the machine's processes
 }
@@ -100,7 +101,7 @@ func (s *state) plan() (map[string]*plan, []unread) {
 			}
 		}
 		p.jobs = append(p.jobs, job{
-			target: c.target, in: place{c.pod.Namespace, c.pod.Name, c.where.name}, instance: c.where.id, hostPID: c.pod.hostPID,
+			target: c.target, in: exec.Container{Namespace: c.pod.Namespace, Pod: c.pod.Name, Name: c.where.name}, instance: c.where.id, hostPID: c.pod.hostPID,
 		})
 		slices.SortFunc(p.jobs, func(a, b job) int { return cmp.Compare(a.vendor(), b.vendor()) })
 	}

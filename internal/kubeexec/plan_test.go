@@ -10,9 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 func stored(t *testing.T, pod *corev1.Pod) *driverPod {
@@ -45,7 +48,7 @@ func TestReadable(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			pod, _ := driver("n1")
+			pod, _ := exectest.Driver("n1")
 			tt.change(pod)
 			where, err := stored(t, pod).readable(driverContainer)
 			if tt.want != "" {
@@ -67,7 +70,7 @@ func TestPlan(t *testing.T) {
 	}
 	targets := config.targets()
 	pod := func(node string, change func(*corev1.Pod)) *driverPod {
-		p, _ := driver(node)
+		p, _ := exectest.Driver(node)
 		if change != nil {
 			change(p)
 		}
@@ -96,14 +99,14 @@ func TestPlan(t *testing.T) {
 	}
 	plans, cannot := s.plan()
 	nvidia := func(pod, node string) job {
-		return job{target: &targets[0], in: place{defaultNamespace, pod, driverContainer}, instance: "containerd://" + node, hostPID: true}
+		return job{target: &targets[0], in: exec.Container{Namespace: defaultNamespace, Pod: pod, Name: driverContainer}, instance: "containerd://" + node, hostPID: true}
 	}
 	second := nvidia("driver-n5", "n5")
 	second.target = &targets[1]
 	assert.Equal(t, map[string]*plan{
 		"n1": {
 			labels: map[string]string{"k8s.node.label.zone": "a"},
-			jobs:   []job{{target: &targets[2], in: place{"amd", "amd-n1", "tool"}, instance: "containerd://n1"}, nvidia("driver-n1", "n1")},
+			jobs:   []job{{target: &targets[2], in: exec.Container{Namespace: "amd", Pod: "amd-n1", Name: "tool"}, instance: "containerd://n1"}, nvidia("driver-n1", "n1")},
 		},
 		"n3": {jobs: []job{nvidia("driver-n3", "n3")}},
 		"n4": {jobs: []job{nvidia("z-young", "n4")}},
@@ -138,7 +141,7 @@ func TestEmpty(t *testing.T) {
 }
 
 func TestStoreNode(t *testing.T) {
-	_, node := driver("n1")
+	_, node := exectest.Driver("n1")
 	node.Labels["topology.kubernetes.io/zone"] = "z"
 	got := storeNode(node, []string{"nvidia.com/gpu.*", "zone"})
 	assert.Equal(t, map[string]string{"k8s.node.label.nvidia.com/gpu.product": "H100", "k8s.node.label.zone": "a"}, got.labels)
@@ -147,16 +150,16 @@ func TestStoreNode(t *testing.T) {
 	for name, want := range map[corev1.ResourceName]bool{
 		"nvidia.com/gpu": true, "nvidia.com/mig-1g.10gb": true, "nvidia.com/gpu.shared": true, "cpu": false, "nvidia.com/other": false,
 	} {
-		node.Status.Capacity = corev1.ResourceList{name: quantity("1")}
+		node.Status.Capacity = corev1.ResourceList{name: resource.MustParse("1")}
 		assert.Equal(t, want, storeNode(node, nil).nvidia, name)
 	}
 	for name, want := range map[corev1.ResourceName]bool{
 		"amd.com/gpu": true, "amd.com/cpx_nps4": true, "amd.com/nic": false, "amd.com/vnic": false,
 	} {
-		node.Status.Capacity = corev1.ResourceList{name: quantity("1")}
+		node.Status.Capacity = corev1.ResourceList{name: resource.MustParse("1")}
 		assert.Equal(t, want, storeNode(node, nil).amd, name)
 	}
-	node.Status.Capacity = corev1.ResourceList{"nvidia.com/gpu": quantity("0"), "amd.com/gpu": quantity("1")}
+	node.Status.Capacity = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("0"), "amd.com/gpu": resource.MustParse("1")}
 	got = storeNode(node, nil)
 	assert.False(t, got.nvidia)
 	assert.True(t, got.amd)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
 )
 
 const (
@@ -17,15 +18,13 @@ const (
 	lookupKeep = 5 * time.Minute
 	// lookupTime is how much time of a read must be left for a lookup; with less the processes stay as the tool lists them.
 	lookupTime = 2 * time.Second
-	// maxTable bounds what one exec reads of the process table.
-	maxTable = 4 << 20
 )
 
 // processLookup describes the processes of one node: when they were started, and their control groups. It runs one exec for
 // the processes that are new, were absent for a read, have changed their name, or were last looked up a while ago.
 type processLookup struct {
-	runner  *runner // runs in the container that is read
-	hostPID bool    // the container's pod shares the machine's PID namespace
+	runner  *exec.Runner // runs in the container that is read
+	hostPID bool         // the container's pod shares the machine's PID namespace
 	now     func() time.Time
 	read    uint64 // number of this read
 	known   map[int64]*knownProcess
@@ -44,7 +43,7 @@ type knownProcess struct {
 	cgroup  string
 }
 
-func newProcessLookup(r *runner, now func() time.Time) *processLookup {
+func newProcessLookup(r *exec.Runner, now func() time.Time) *processLookup {
 	return &processLookup{runner: r, now: now, known: make(map[int64]*knownProcess)}
 }
 
@@ -53,8 +52,8 @@ var errPIDNamespace = errors.New("the pod does not share the machine's PID names
 
 // Describe implements pipeline.Describer.
 func (l *processLookup) Describe(ctx context.Context, node *gpu.Node) {
-	if l.instance != l.runner.instance {
-		l.instance, l.boot = l.runner.instance, time.Time{}
+	if l.instance != l.runner.Instance() {
+		l.instance, l.boot = l.runner.Instance(), time.Time{}
 		clear(l.known)
 	}
 	l.read++
@@ -89,7 +88,7 @@ func (l *processLookup) due(node *gpu.Node) []int64 {
 		p := &node.Processes[i]
 		known := l.known[p.PID]
 		switch {
-		case p.PID < 1 || p.PID > maxPID:
+		case p.PID < 1 || p.PID > exec.MaxPID:
 			continue
 		case known != nil && known.read == l.read:
 			continue // on several devices
@@ -98,7 +97,7 @@ func (l *processLookup) due(node *gpu.Node) []int64 {
 			l.known[p.PID] = known
 		}
 		known.read = l.read
-		if now.Sub(known.looked) >= lookupKeep && len(due) < maxLookups {
+		if now.Sub(known.looked) >= lookupKeep && len(due) < exec.MaxProcesses {
 			due = append(due, p.PID)
 		}
 	}
@@ -107,9 +106,9 @@ func (l *processLookup) due(node *gpu.Node) []int64 {
 
 // lookUp reads the machine's process table by one exec.
 func (l *processLookup) lookUp(ctx context.Context, pids []int64) error {
-	r := l.runner
+	in := l.runner.Container()
 	if !l.hostPID {
-		return fmt.Errorf("kubeexec: %s: %w", r.in, errPIDNamespace)
+		return fmt.Errorf("kubeexec: %s: %w", in, errPIDNamespace)
 	}
 	if len(pids) == 0 {
 		return nil
@@ -117,36 +116,26 @@ func (l *processLookup) lookUp(ctx context.Context, pids []int64) error {
 	if deadline, bounded := ctx.Deadline(); bounded && deadline.Sub(l.now()) < lookupTime {
 		return nil // the next read has more time
 	}
-	separator := newSeparator()
-	r.out.reset()
-	r.out.stdout.limit = maxTable
-	code, err := r.executor.exec(ctx, r.in, processArgv(separator, l.boot.IsZero(), pids), r.out)
-	if missing(err) || err == nil && code == codeNotFound {
-		return fmt.Errorf("kubeexec: read the process table in %s: there is no sh in it; no process is attributed", r.in)
-	}
+	table, err := l.runner.ReadProcesses(ctx, l.boot.IsZero(), pids)
 	if err != nil {
-		return fmt.Errorf("read the process table: %w", err)
+		return err
 	}
-	table, err := parseProcTable(separator, r.out.stdout.data)
-	if err != nil {
-		return fmt.Errorf("kubeexec: read the process table in %s: exit code %d: %w", r.in, code, err)
+	if !table.Machine {
+		return fmt.Errorf("kubeexec: %s: %w", in, errPIDNamespace)
 	}
-	if !table.machine {
-		return fmt.Errorf("kubeexec: %s: %w", r.in, errPIDNamespace)
-	}
-	if !table.boot.IsZero() {
-		l.boot = table.boot
+	if !table.Boot.IsZero() {
+		l.boot = table.Boot
 	}
 	now := l.now()
 	for _, pid := range pids {
 		known := l.known[pid]
-		entry, found := table.entries[pid]
-		if !found && r.out.stdout.truncated {
+		p, found := table.Processes[pid]
+		if !found && table.Truncated {
 			continue // looked up again at the next read
 		}
 		known.looked, known.created, known.command, known.cgroup = now, time.Time{}, "", ""
 		if found {
-			known.created, known.command, known.cgroup = entry.stat.started(l.boot), entry.stat.name, entry.cgroup
+			known.created, known.command, known.cgroup = p.Started(l.boot), p.Name, p.Cgroup
 		}
 	}
 	return nil

@@ -16,7 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 const (
@@ -29,9 +32,9 @@ const (
 )
 
 // lookups are the process ids that each exec asked for.
-func (m *machine) lookups() []string {
+func lookups(m *exectest.Machine) []string {
 	var asked []string
-	for _, call := range m.called() {
+	for _, call := range m.Called() {
 		if words := strings.Fields(call); words[0] == "proc" {
 			asked = append(asked, words[2]+" "+words[3])
 		}
@@ -51,8 +54,8 @@ func procs(pids ...int64) *gpu.Node {
 type fixture struct {
 	*processLookup
 	users   *attribution.Attributor
-	machine *machine
-	runner  *runner
+	machine *exectest.Machine
+	runner  *exec.Runner
 	job     job
 	time    time.Time
 }
@@ -60,11 +63,11 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{
-		machine: &machine{table: map[int64]string{41: ofPod, 42: inPrivate, 43: "0::/system.slice/nvidia-persistenced.service\n", 44: "0::/\n"}},
+		machine: &exectest.Machine{Table: map[int64]string{41: ofPod, 42: inPrivate, 43: "0::/system.slice/nvidia-persistenced.service\n", 44: "0::/\n"}},
 		job:     job{in: inDriver, instance: "first", hostPID: true},
 		time:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 	}
-	f.runner, _ = newRunner(f.machine.box())
+	f.runner = runnerIn(f.machine.Box())
 	f.users = attribution.NewRemote(nil, interval)
 	f.processLookup = newProcessLookup(f.runner, func() time.Time { return f.time })
 	return f
@@ -76,9 +79,16 @@ func (f *fixture) complete(t *testing.T, node *gpu.Node) *gpu.Node {
 	return node
 }
 
+func runnerIn(b exectest.Box) *exec.Runner {
+	return exec.NewRunner(&direct{boxes: map[string]exectest.Box{inDriver.Pod: b}}, command.NvidiaSMI, time.Now)
+}
+
+var inDriver = exec.Container{Namespace: defaultNamespace, Pod: "driver-n1", Name: driverContainer}
+
 // describe is what the reader of the job does with a node.
 func (f *fixture) describe(ctx context.Context, node *gpu.Node) {
-	f.runner.in, f.runner.instance, f.hostPID = f.job.in, f.job.instance, f.job.hostPID
+	f.runner.Use(f.job.in, f.job.instance)
+	f.hostPID = f.job.hostPID
 	f.processLookup.runner = f.runner
 	f.Describe(ctx, node)
 	f.users.Apply(ctx, node)
@@ -94,7 +104,7 @@ func TestProcesses(t *testing.T) {
 		require.NotNil(t, p.Container)
 		assert.Equal(t, want, *p.Container)
 		assert.Equal(t, time.Unix(1700000050, 0), p.Created)
-		assert.Equal(t, f.machine.table[p.PID], p.Cgroup)
+		assert.Equal(t, f.machine.Table[p.PID], p.Cgroup)
 		assert.Equal(t, "python3", p.Executable)
 	}
 	assert.Equal(t, &gpu.Container{SystemdUnit: "nvidia-persistenced.service"}, node.Processes[2].Container)
@@ -106,7 +116,7 @@ func TestProcesses(t *testing.T) {
 	node = f.complete(t, procs(41, 41))
 	assert.Same(t, first, node.Processes[0].Container)
 	assert.Same(t, first, node.Processes[1].Container)
-	assert.Equal(t, []string{"1 41.42.43.44.45"}, f.machine.lookups(), "what is known is not asked for")
+	assert.Equal(t, []string{"1 41.42.43.44.45"}, lookups(f.machine), "what is known is not asked for")
 }
 
 // When a process is looked up again.
@@ -126,7 +136,7 @@ func TestProcessesLookups(t *testing.T) {
 		{"another name", func() {}, &gpu.Node{Processes: []gpu.Process{{PID: 41, Executable: "other"}, {PID: 42, Executable: "python3", Command: "/usr/bin/python3"}}}, "0 41"},
 		{"a while later", func() { f.time = f.time.Add(lookupKeep) }, procs(42), "0 42"},
 		{"none", nil, procs(), ""},
-		{"not a process id", nil, procs(0, -1, maxPID+1), ""},
+		{"not a process id", nil, procs(0, -1, exec.MaxPID+1), ""},
 		{"another container", func() { f.job.instance = "second" }, procs(42), "1 42"},
 		{"another one with the same process", func() { f.job.instance = "third" }, procs(42), "1 42"},
 	}
@@ -136,7 +146,7 @@ func TestProcessesLookups(t *testing.T) {
 			step.do()
 		}
 		f.complete(t, step.node)
-		lookups := f.machine.lookups()[asked:]
+		lookups := lookups(f.machine)[asked:]
 		asked += len(lookups)
 		assert.Equal(t, step.want, strings.Join(lookups, "; "), step.name)
 	}
@@ -144,22 +154,21 @@ func TestProcessesLookups(t *testing.T) {
 
 func TestProcessesMany(t *testing.T) {
 	f := newFixture(t)
-	pids := make([]int64, 2*maxLookups+10)
+	pids := make([]int64, 2*exec.MaxProcesses+10)
 	for i := range pids {
 		pids[i] = int64(1000 + i)
 	}
 	for range 4 {
 		f.complete(t, procs(pids...))
 	}
-	lookups := f.machine.lookups()
+	lookups := lookups(f.machine)
 	require.Len(t, lookups, 3, "as many reads as it takes")
-	assert.Equal(t, maxLookups-1, strings.Count(lookups[0], "."))
-	assert.Equal(t, maxLookups-1, strings.Count(lookups[1], "."))
+	assert.Equal(t, exec.MaxProcesses-1, strings.Count(lookups[0], "."))
+	assert.Equal(t, exec.MaxProcesses-1, strings.Count(lookups[1], "."))
 	assert.Equal(t, 9, strings.Count(lookups[2], "."))
 	assert.Len(t, f.known, len(pids))
 	f.complete(t, procs(1000))
 	assert.Len(t, f.known, 1, "what is gone is forgotten")
-	assert.Less(t, len(strings.Join(processArgv(newSeparator(), true, pids[:maxLookups]), "")), 6<<10, "it has to fit into a URL")
 }
 
 func TestProcessesUnreadable(t *testing.T) {
@@ -169,20 +178,20 @@ func TestProcessesUnreadable(t *testing.T) {
 		want   string
 	}{
 		{"the pod has PIDs of its own", func(f *fixture) { f.job.hostPID = false }, "hostPID: true"},
-		{"… though it does not look so", func(f *fixture) { f.machine.private = true }, "hostPID: true"},
+		{"… though it does not look so", func(f *fixture) { f.machine.Private = true }, "hostPID: true"},
 		{"no sh", func(f *fixture) {
-			f.runner, _ = newRunner(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {
-				return 0, &startError{message: notStarted("sh").Error()}
+			f.runner = runnerIn(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {
+				return 0, &exec.StartError{Message: exectest.NotStarted("sh").Error()}
 			})
 		}, "there is no sh in it"},
 		{"no sh, by exit code", func(f *fixture) {
-			f.runner, _ = newRunner(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return 127, nil })
+			f.runner = runnerIn(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return 127, nil })
 		}, "there is no sh in it"},
 		{"unreachable", func(f *fixture) {
-			f.runner, _ = newRunner(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return 0, errors.New("no route") })
+			f.runner = runnerIn(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return 0, errors.New("no route") })
 		}, "no route"},
 		{"garbage", func(f *fixture) {
-			f.runner, _ = newRunner(func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) (int, error) {
+			f.runner = runnerIn(func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) (int, error) {
 				fmt.Fprint(stdout, "hello")
 				return 3, nil
 			})
@@ -205,11 +214,11 @@ func TestProcessesUnreadable(t *testing.T) {
 // A table that is cut off tells nothing of the processes that are missing in it: they are asked for again.
 func TestProcessesCutOff(t *testing.T) {
 	f := newFixture(t)
-	whole := f.machine.box()
-	f.runner, _ = newRunner(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+	whole := f.machine.Box()
+	f.runner = runnerIn(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
 		code, err := whole(argv, stdout, stderr, gone)
-		if len(f.machine.lookups()) == 1 {
-			_, _ = io.WriteString(stdout, strings.Repeat("x", maxTable))
+		if len(lookups(f.machine)) == 1 {
+			_, _ = io.WriteString(stdout, strings.Repeat("x", 5<<20))
 		}
 		return code, err
 	})
@@ -219,7 +228,7 @@ func TestProcessesCutOff(t *testing.T) {
 	assert.True(t, node.Processes[1].Unread, "it may be in what is missing")
 	node = f.complete(t, procs(41, 45))
 	assert.False(t, node.Processes[1].Unread)
-	assert.Equal(t, []string{"1 41.45", "0 45"}, f.machine.lookups())
+	assert.Equal(t, []string{"1 41.45", "0 45"}, lookups(f.machine))
 }
 
 // A tool that does not know a process's name leaves it to the machine.
@@ -237,8 +246,8 @@ func TestProcessesLate(t *testing.T) {
 	node := procs(41)
 	f.describe(ctx, node)
 	assert.Empty(t, node.Problems)
-	assert.Empty(t, f.machine.lookups())
+	assert.Empty(t, lookups(f.machine))
 	assert.True(t, node.Processes[0].Unread)
 	f.complete(t, procs(41))
-	assert.Equal(t, []string{"1 41"}, f.machine.lookups())
+	assert.Equal(t, []string{"1 41"}, lookups(f.machine))
 }

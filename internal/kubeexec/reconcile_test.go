@@ -13,24 +13,26 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/rest"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard/shardtest"
 )
 
 // The pods of one target are listed late: those of the other are read, and nothing is said to be missing that may be on its way.
 func TestFleetListsCome(t *testing.T) {
-	s := newAPIServer(t)
+	s := exectest.NewServer(t)
 	held := make(chan struct{})
-	s.held = map[string]chan struct{}{"/api/v1/namespaces/amd/pods": held}
-	s.add("n1", &machine{})
-	_, other := driver("n2")
-	other.Status.Capacity = corev1.ResourceList{"amd.com/gpu": quantity("8")}
-	s.put(other)
-	config := configOf(s.cluster("prod"))
+	s.Held = map[string]chan struct{}{"/api/v1/namespaces/amd/pods": held}
+	s.Add("n1", &exectest.Machine{})
+	_, other := exectest.Driver("n2")
+	other.Status.Capacity = corev1.ResourceList{"amd.com/gpu": resource.MustParse("8")}
+	s.Put(other)
+	config := configOf(clusterOf(s, "prod"))
 	config.Targets = []TargetConfig{{LabelSelector: classicDriver}, {Namespace: "amd", LabelSelector: "app=amd", Container: "tool", Tool: ToolAMDSMI}}
 	config.AttributePods = false
 	_, got, problems := start(t, config)
@@ -45,15 +47,15 @@ func TestFleetListsCome(t *testing.T) {
 
 // A node gets another label.
 func TestFleetNodeChanges(t *testing.T) {
-	s := newAPIServer(t)
-	_, node := s.add("n1", &machine{})
-	config := configOf(s.cluster("prod"))
+	s := exectest.NewServer(t)
+	_, node := s.Add("n1", &exectest.Machine{})
+	config := configOf(clusterOf(s, "prod"))
 	config.NodeLabels = []string{"zone"}
 	config.AttributePods = false
 	_, got, _ := startEvery(t, config, time.Second)
 	assert.Equal(t, map[string]string{"k8s.node.label.zone": "a"}, readTimes(t, got, "prod/n1", 1).Host.Labels)
 	node.Labels["zone"] = "b"
-	s.put(node)
+	s.Put(node)
 	eventually(t, func() bool {
 		return readTimes(t, got, "prod/n1", 1).Host.Labels["k8s.node.label.zone"] == "b"
 	}, "the former label")

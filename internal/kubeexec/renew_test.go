@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,15 +16,17 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 // In another container the tool and the driver may be others: they are asked anew, and counters start anew.
 func TestReadInAnotherContainer(t *testing.T) {
 	c, _, s, _ := bare(1, 0)
-	m := &machine{uuid: "GPU-1"}
-	c.executor = &direct{boxes: map[string]box{"n1": m.box()}}
+	m := &exectest.Machine{UUID: "GPU-1"}
+	c.executor = &direct{boxes: map[string]exectest.Box{"n1": m.Box()}}
 	n := newNode(c, "n1", planOf(c, "n1", "first"))
-	helps := func() int { return strings.Count(strings.Join(m.called(), "\n"), "--help-query-gpu") }
+	helps := func() int { return strings.Count(strings.Join(m.Called(), "\n"), "--help-query-gpu") }
 	read := func(instance string) uint64 {
 		p := planOf(c, "n1", instance)
 		n.read(t.Context(), p, &p.jobs[0])
@@ -45,8 +46,8 @@ func TestReadInAnotherContainer(t *testing.T) {
 }
 
 // amdTool is a container with rocm-smi and amd-smi, which list so many GPUs.
-func amdTool(cards int) box {
-	return commands(func(argv []string, stdout, _ io.Writer, _ <-chan struct{}) int {
+func amdTool(cards int) exectest.Box {
+	return exectest.Commands(func(argv []string, stdout, _ io.Writer, _ <-chan struct{}) int {
 		var entries []string
 		for i := range cards {
 			entry := fmt.Sprintf(`"card%d": {"Unique ID": "0x%x", "PCI Bus": "0000:0%d:00.0"}`, i, 12+i, 3+i)
@@ -73,7 +74,7 @@ func TestReadAMDInAnotherContainer(t *testing.T) {
 	for _, tool := range []string{ToolROCmSMI, ToolAMDSMI} {
 		t.Run(tool, func(t *testing.T) {
 			c, _, s, _ := bare(1, 0)
-			pods := &direct{boxes: map[string]box{}}
+			pods := &direct{boxes: map[string]exectest.Box{}}
 			c.executor = pods
 			c.targets[0] = TargetConfig{Tool: tool}
 			n := newNode(c, "n1", planOf(c, "n1", "first"))
@@ -104,20 +105,20 @@ func TestReadAMDInAnotherContainer(t *testing.T) {
 }
 
 // busy refuses to read the process table.
-type busy struct{ executor }
+type busy struct{ exec.Executor }
 
-func (b busy) exec(ctx context.Context, in place, argv []string, out *output) (int, error) {
-	if slices.Contains(argv, processScript) {
-		return 0, &refusal{code: 429, retryAfter: 2 * time.Minute}
+func (b busy) Exec(ctx context.Context, in exec.Container, argv []string, out *exec.Output) (int, error) {
+	if exectest.IsProcessScript(argv) {
+		return 0, &exec.Refusal{Code: 429, RetryAfter: 2 * time.Minute}
 	}
-	return b.executor.exec(ctx, in, argv, out)
+	return b.Executor.Exec(ctx, in, argv, out)
 }
 
 // The API server asks for a pause when the process table is read: the GPUs have been, and the pause is kept and counted.
 func TestReadThrottledAtTheProcessTable(t *testing.T) {
 	c, _, s, _ := bare(1, 0)
-	m := &machine{uuid: "GPU-1", processes: []string{"41, GPU-1, 100 MiB, python3\n"}}
-	c.executor = busy{&direct{boxes: map[string]box{"n1": m.box()}}}
+	m := &exectest.Machine{UUID: "GPU-1", Processes: []string{"41, GPU-1, 100 MiB, python3\n"}}
+	c.executor = busy{&direct{boxes: map[string]exectest.Box{"n1": m.Box()}}}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c.now = func() time.Time { return now }
 	p := planOf(c, "n1", "first")

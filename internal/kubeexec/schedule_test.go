@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
 )
 
 func TestSlots(t *testing.T) {
@@ -127,7 +128,7 @@ func TestPlanChangesWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, machines, s, plans := bare(1, 2)
-		c.pauseIfAsked(&refusal{code: 429, retryAfter: 2 * interval})
+		c.pauseIfAsked(&exec.Refusal{Code: 429, RetryAfter: 2 * interval})
 		c.follow(ctx, plans, nil)
 		time.Sleep(interval + time.Second)
 		c.follow(ctx, map[string]*plan{"node-0": planOf(c, "younger", "second")}, []unread{{node: "node-1", vendor: gpu.NVIDIA, reason: errNoPod}})
@@ -184,7 +185,7 @@ func TestFleetThrottled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, machines, s, plans := bare(4, 20)
 		for name := range plans {
-			machines.failing[name] = &refusal{code: 429, retryAfter: 2 * time.Minute}
+			machines.failing[name] = &exec.Refusal{Code: 429, RetryAfter: 2 * time.Minute}
 		}
 		c.follow(ctx, plans, nil)
 		time.Sleep(interval)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 const interval = 30 * time.Second
@@ -29,23 +31,23 @@ type counting struct {
 	overlaps int
 }
 
-func (c *counting) exec(ctx context.Context, in place, argv []string, out *output) (int, error) {
+func (c *counting) Exec(ctx context.Context, in exec.Container, argv []string, out *exec.Output) (int, error) {
 	c.mu.Lock()
-	c.busy[in.pod]++
+	c.busy[in.Pod]++
 	c.all++
 	c.most = max(c.most, c.all)
-	if c.busy[in.pod] > 1 {
+	if c.busy[in.Pod] > 1 {
 		c.overlaps++
 	}
 	if len(argv) < 10 || !slices.Contains([]string{"--help-query-gpu", "-x"}, argv[len(argv)-1]) { // what is asked once
-		c.reads[in.pod] = append(c.reads[in.pod], time.Now())
+		c.reads[in.Pod] = append(c.reads[in.Pod], time.Now())
 	}
-	err, takes := c.failing[in.pod], c.takes
+	err, takes := c.failing[in.Pod], c.takes
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.busy[in.pod]--
+		c.busy[in.Pod]--
 		c.all--
 	}()
 	select {
@@ -56,8 +58,8 @@ func (c *counting) exec(ctx context.Context, in place, argv []string, out *outpu
 	if err != nil {
 		return 0, err
 	}
-	m := machine{uuid: "GPU-" + in.pod}
-	return m.box()(argv, to{&out.stdout}, io.Discard, ctx.Done())
+	m := exectest.Machine{UUID: "GPU-" + in.Pod}
+	return m.Box()(argv, out.Stdout(), io.Discard, ctx.Done())
 }
 
 func (c *counting) times(pod string) []time.Time {
@@ -138,7 +140,7 @@ func bare(maxConcurrent, nodes int) (*cluster, *counting, *sunk, map[string]*pla
 }
 
 func planOf(c *cluster, name, instance string) *plan {
-	return &plan{jobs: []job{{target: &c.targets[0], in: place{defaultNamespace, name, driverContainer}, instance: instance}}}
+	return &plan{jobs: []job{{target: &c.targets[0], in: exec.Container{Namespace: defaultNamespace, Pod: name, Name: driverContainer}, instance: instance}}}
 }
 
 func running(c *cluster) map[string]*node {

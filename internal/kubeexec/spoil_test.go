@@ -11,20 +11,22 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
 )
 
 // spoiling is an executor whose output from one pod is more than what reads it can bear.
 type spoiling struct {
-	executor
+	exec.Executor
 	pod string
 }
 
-func (s spoiling) exec(ctx context.Context, in place, argv []string, out *output) (int, error) {
-	if in.pod == s.pod {
+func (s spoiling) Exec(ctx context.Context, in exec.Container, argv []string, out *exec.Output) (int, error) {
+	if in.Pod == s.pod {
 		var nowhere []byte
 		return int(nowhere[len(argv)]), nil
 	}
-	return s.executor.exec(ctx, in, argv, out)
+	return s.Executor.Exec(ctx, in, argv, out)
 }
 
 // A fault of our own that one node's output brings to light is that node's error, and costs the others nothing.

@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -259,84 +258,6 @@ func FuzzSplitBatch(f *testing.F) {
 		}
 		if total > len(stdout) || err != nil && len(segments) > 0 {
 			t.Fatalf("%d segments, %d bytes of %d, %v", len(segments), total, len(stdout), err)
-		}
-	})
-}
-
-// The script reads this process in the real process table, whichever PID namespace that is of.
-func TestProcessScript(t *testing.T) {
-	for name, shell := range shells(t) {
-		t.Run(name, func(t *testing.T) {
-			self := int64(os.Getpid())
-			separator := newSeparator()
-			stdout, _ := runIn(t, shell, bin(t, ""), processArgv(separator, true, []int64{self, maxPID}))
-			table, err := parseProcTable(separator, stdout)
-			require.NoError(t, err)
-			require.Contains(t, table.entries, self, "%s", stdout)
-			assert.NotContains(t, table.entries, int64(maxPID))
-			e := table.entries[self]
-			cgroup, err := os.ReadFile("/proc/self/cgroup")
-			require.NoError(t, err)
-			assert.Equal(t, string(cgroup), e.cgroup)
-			comm, err := os.ReadFile("/proc/self/comm")
-			require.NoError(t, err)
-			assert.Equal(t, strings.TrimSpace(string(comm)), e.stat.name)
-			assert.WithinDuration(t, time.Now(), e.stat.started(table.boot), time.Hour)
-			kernel, err := os.ReadFile("/proc/2/stat")
-			assert.Equal(t, err == nil && bytes.Contains(kernel, []byte("(kthreadd)")), table.machine)
-
-			stdout, _ = runIn(t, shell, bin(t, ""), processArgv(separator, false, []int64{self}))
-			table, err = parseProcTable(separator, stdout)
-			require.NoError(t, err)
-			assert.True(t, table.boot.IsZero(), "not asked for")
-		})
-	}
-}
-
-func TestParseProcTable(t *testing.T) {
-	whole := "5e b\n1700000000\n5e 2\n" + statLine(2, "kthreadd", kernelThread, 1) + "5e c\n0::/\n5e 42\n" +
-		statLine(42, "a) S\n(b", 0, 1234) + "5e c\n0::/a\n0::/b\n5e 43\n5e c\n5e e\n"
-	table, err := parseProcTable("5e", []byte(whole))
-	require.NoError(t, err)
-	assert.True(t, table.machine)
-	assert.Equal(t, time.Unix(1700000000, 0), table.boot)
-	want := map[int64]procEntry{42: {stat: procStat{name: "a) S\n(b", ticks: 1234}, cgroup: "0::/a\n0::/b\n"}}
-	assert.Equal(t, want, table.entries)
-	s := want[42].stat
-	assert.Equal(t, time.Unix(1700000012, 340_000_000), s.started(table.boot))
-	assert.Zero(t, s.started(time.Time{}))
-	for n := range len(whole) {
-		table, err := parseProcTable("5e", []byte(whole[:n]))
-		if err != nil {
-			assert.Less(t, n, 5)
-			continue
-		}
-		if e, ok := table.entries[42]; ok {
-			assert.Equal(t, want[42], e, "half an entry is none: %q", whole[:n])
-		}
-	}
-	table, err = parseProcTable("5e", []byte("5e b\n5e 2\n"+statLine(2, "kthreadd", 0, 1)+"5e c\n5e e\n"))
-	require.NoError(t, err)
-	assert.False(t, table.machine, "a name can be anything, the flag cannot")
-	huge := strings.Repeat("x", maxCgroup+1)
-	table, err = parseProcTable("5e", []byte("5e b\n5e 7\n"+statLine(7, "a", 0, 1)+"5e c\n"+huge+"5e e\n"))
-	require.NoError(t, err)
-	assert.Empty(t, table.entries[7].cgroup)
-}
-
-func FuzzParseProcTable(f *testing.F) {
-	f.Add([]byte("5e b\n1700000000\n5e 2\n" + statLine(2, "kthreadd", kernelThread, 1) + "5e c\n0::/\n5e 42\n" + statLine(42, "a) S\n(b", 0, 1234) + "5e c\n0::/a\n5e e\n"))
-	f.Add([]byte("5e b\n5e 9223372036854775808\n5e c\n"))
-	f.Fuzz(func(t *testing.T, out []byte) {
-		table, err := parseProcTable("5e", out)
-		if err != nil {
-			return
-		}
-		for pid, e := range table.entries {
-			if pid < 1 || pid > maxPID || len(e.cgroup) > 3*maxCgroup {
-				t.Fatalf("%s: %d bytes", strconv.FormatInt(pid, 10), len(e.cgroup))
-			}
-			_ = e.stat.started(time.Unix(1, 0))
 		}
 	})
 }

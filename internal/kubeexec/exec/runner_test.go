@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"context"
@@ -17,12 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-func newRunner(b box) (*runner, *direct) {
-	d := &direct{boxes: map[string]box{"driver-n1": b}}
-	r := &runner{executor: d, tool: command.NvidiaSMI, now: time.Now}
-	r.use(inDriver, "first", newOutput())
+func newRunner(b exectest.Box) (*Runner, *direct) {
+	d := &direct{boxes: map[string]exectest.Box{"driver-n1": b}}
+	r := &Runner{executor: d, tool: command.NvidiaSMI, now: time.Now}
+	r.Use(inDriver, "first")
 	return r, d
 }
 
@@ -36,7 +37,7 @@ func say(argv []string, stdout, stderr io.Writer, _ <-chan struct{}) int {
 }
 
 func TestRunner(t *testing.T) {
-	r, _ := newRunner(commands(say))
+	r, _ := newRunner(exectest.Commands(say))
 	results, err := r.Run(soon(t), twoCommands...)
 	require.NoError(t, err)
 	assert.Equal(t, []command.Result{
@@ -92,7 +93,7 @@ func TestRunnerPlainContainers(t *testing.T) {
 						fmt.Fprint(stdout, "exec failed")
 						return tt.exit, nil
 					}
-					return 0, &startError{message: notStarted(argv[0]).Error()}
+					return 0, &StartError{Message: exectest.NotStarted(argv[0]).Error()}
 				}
 				return say(argv, stdout, stderr, gone), nil
 			})
@@ -111,7 +112,7 @@ func TestRunnerPlainContainers(t *testing.T) {
 			}
 			_, _ = r.Run(soon(t), smiCommand("-q", "-x"))
 			assert.Equal(t, tt.want, calls)
-			r.use(inDriver, "second", newOutput())
+			r.Use(inDriver, "second")
 			calls = nil
 			_, _ = r.Run(soon(t), smiCommand("-q", "-x"))
 			assert.Equal(t, "sh", calls[0], "another instance may have one")
@@ -136,7 +137,7 @@ func TestRunnerWithoutTimeoutInContainer(t *testing.T) {
 }
 
 func TestRunnerFailures(t *testing.T) {
-	script := func(print func(separator string) string, code int, err error) box {
+	script := func(print func(separator string) string, code int, err error) exectest.Box {
 		return func(argv []string, stdout, _ io.Writer, _ <-chan struct{}) (int, error) {
 			fmt.Fprint(stdout, print(argv[4]))
 			return code, err
@@ -144,18 +145,18 @@ func TestRunnerFailures(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name    string
-		box     box
+		box     exectest.Box
 		is      error
 		want    string
 		results int
 	}{
 		{
 			name: "the tool is missing", is: command.ErrNotFound, want: "choose the container that carries it",
-			box: commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 127 }),
+			box: exectest.Commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 127 }),
 		},
 		{
 			name: "the second command cannot be run", is: command.ErrNotFound, results: 1,
-			box: commands(func(argv []string, _, _ io.Writer, _ <-chan struct{}) int {
+			box: exectest.Commands(func(argv []string, _, _ io.Writer, _ <-chan struct{}) int {
 				if argv[1] == "-L" {
 					return 126
 				}
@@ -211,7 +212,7 @@ func TestRunnerKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, code := range []int{codeKilled, codeTimedOut} {
 			for _, late := range []bool{false, true} {
-				r, _ := newRunner(commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int {
+				r, _ := newRunner(exectest.Commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int {
 					if late {
 						time.Sleep(8 * time.Second)
 					}
@@ -288,7 +289,7 @@ func TestRunnerHung(t *testing.T) {
 
 func TestRunnerFlood(t *testing.T) {
 	many := strings.Repeat("x", maxStdout/2)
-	r, _ := newRunner(commands(func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) int {
+	r, _ := newRunner(exectest.Commands(func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) int {
 		_, _ = io.WriteString(stdout, many)
 		return 0
 	}))

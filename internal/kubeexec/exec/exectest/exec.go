@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exectest
 
 import (
 	"bufio"
@@ -17,50 +17,47 @@ import (
 
 	"github.com/gorilla/websocket"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
 	"k8s.io/apimachinery/pkg/util/remotecommand"
 )
 
-func quantity(s string) resource.Quantity { return resource.MustParse(s) }
-
-func (s *apiServer) serveExec(w http.ResponseWriter, r *http.Request, pod string) {
+func (s *Server) serveExec(w http.ResponseWriter, r *http.Request, pod string) {
 	s.mu.Lock()
-	s.requests[r.Method]++
+	s.Requests[r.Method]++
 	if r.TLS.DidResume {
-		s.resumed++
+		s.Resumed++
 	}
-	behaviour := s.exec
-	throttle := s.exec.throttle > 0
+	behaviour := s.Exec
+	throttle := s.Exec.Throttle > 0
 	if throttle {
-		s.exec.throttle--
+		s.Exec.Throttle--
 	}
-	b := s.boxes[pod]
+	b := s.Boxes[pod]
 	s.mu.Unlock()
-	if behaviour.freeze != nil {
+	if behaviour.Freeze != nil {
 		select {
-		case <-behaviour.freeze:
+		case <-behaviour.Freeze:
 		case <-r.Context().Done():
 			return
 		}
 	}
 	switch {
 	case throttle:
-		if behaviour.retryAfter != "" {
-			w.Header().Set("Retry-After", behaviour.retryAfter)
+		if behaviour.RetryAfter != "" {
+			w.Header().Set("Retry-After", behaviour.RetryAfter)
 		}
 		fail(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "too many requests")
-	case r.Method == http.MethodGet && (behaviour.denyGet || behaviour.denyCreate): // a WebSocket needs both
+	case r.Method == http.MethodGet && (behaviour.DenyGet || behaviour.DenyCreate): // a WebSocket needs both
 		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, `pods "driver" is forbidden: cannot get resource "pods/exec"`)
-	case r.Method == http.MethodPost && behaviour.denyCreate:
+	case r.Method == http.MethodPost && behaviour.DenyCreate:
 		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, `pods "driver" is forbidden: cannot create resource "pods/exec"`)
 	case r.URL.Query().Get("stdout") != "true" || r.URL.Query().Get("stderr") != "true":
 		fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "one of them would not be sent")
 	case b == nil:
 		fail(w, http.StatusNotFound, metav1.StatusReasonNotFound, `pods "`+pod+`" not found`)
-	case r.Method == http.MethodGet && behaviour.noWebSocket:
+	case r.Method == http.MethodGet && behaviour.NoWebSocket:
 		fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "Upgrade request required")
 	case r.Method == http.MethodGet:
 		s.overWebSocket(w, r, b)
@@ -69,8 +66,8 @@ func (s *apiServer) serveExec(w http.ResponseWriter, r *http.Request, pod string
 	}
 }
 
-// status is what is sent at the end of a command.
-func status(code int, start error) []byte {
+// Status is what the server sends at the end of a command.
+func Status(code int, start error) []byte {
 	st := metav1.Status{Status: metav1.StatusSuccess}
 	switch {
 	case start != nil:
@@ -94,13 +91,14 @@ type channelWriter struct {
 	channel byte
 }
 
+// Write implements io.Writer.
 func (c channelWriter) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(p), c.conn.WriteMessage(websocket.BinaryMessage, append([]byte{c.channel}, p...))
 }
 
-func (s *apiServer) overWebSocket(w http.ResponseWriter, r *http.Request, b box) {
+func (s *Server) overWebSocket(w http.ResponseWriter, r *http.Request, b Box) {
 	upgrader := websocket.Upgrader{Subprotocols: []string{remotecommand.StreamProtocolV5Name}}
 	conn, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
@@ -119,7 +117,7 @@ func (s *apiServer) overWebSocket(w http.ResponseWriter, r *http.Request, b box)
 	var mu sync.Mutex
 	to := func(channel byte) channelWriter { return channelWriter{conn: conn, mu: &mu, channel: channel} }
 	code, start := b(r.URL.Query()["command"], to(remotecommand.StreamStdOut), to(remotecommand.StreamStdErr), gone)
-	_, _ = to(remotecommand.StreamErr).Write(status(code, start))
+	_, _ = to(remotecommand.StreamErr).Write(Status(code, start))
 	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
 	select {
 	case <-gone: // the client closes
@@ -127,15 +125,25 @@ func (s *apiServer) overWebSocket(w http.ResponseWriter, r *http.Request, b box)
 	}
 }
 
-// hijacker hands out connections that close without an error (see closing).
+// closing is a connection that closes without an error. After one, spdystream would wait ten minutes for someone to ask for it.
+type closing struct{ net.Conn }
+
+// Close implements net.Conn.
+func (c closing) Close() error {
+	_ = c.Conn.Close()
+	return nil
+}
+
+// hijacker returns connections that close without an error.
 type hijacker struct{ http.ResponseWriter }
 
+// Hijack implements http.Hijacker.
 func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := h.ResponseWriter.(http.Hijacker).Hijack()
 	return closing{conn}, rw, err
 }
 
-func (s *apiServer) overSPDY(w http.ResponseWriter, r *http.Request, b box) {
+func (s *Server) overSPDY(w http.ResponseWriter, r *http.Request, b Box) {
 	if _, err := httpstream.Handshake(r, w, []string{remotecommand.StreamProtocolV4Name}); err != nil {
 		return
 	}
@@ -160,7 +168,7 @@ func (s *apiServer) overSPDY(w http.ResponseWriter, r *http.Request, b box) {
 	gone := make(chan struct{})
 	go func() { <-conn.CloseChan(); close(gone) }()
 	code, start := b(r.URL.Query()["command"], by[corev1.StreamTypeStdout], by[corev1.StreamTypeStderr], gone)
-	_, _ = by[corev1.StreamTypeError].Write(status(code, start))
+	_, _ = by[corev1.StreamTypeError].Write(Status(code, start))
 	for _, stream := range by {
 		_ = stream.Close()
 	}
@@ -170,8 +178,8 @@ func (s *apiServer) overSPDY(w http.ResponseWriter, r *http.Request, b box) {
 	}
 }
 
-// notStarted is what containerd says of a program that a container does not have.
-func notStarted(program string) error {
+// NotStarted is the error of containerd for a program that a container does not have.
+func NotStarted(program string) error {
 	return fmt.Errorf(`error executing command in container: failed to exec in container: failed to start exec "0": `+
 		`OCI runtime exec failed: exec failed: unable to start container process: %w`,
 		errors.New(`exec: "`+program+`": executable file not found in $PATH: unknown`))

@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"bytes"
@@ -23,13 +23,13 @@ import (
 //	<separator> <exit code>
 //
 // and so on; after each command the separator alone on stderr, too. Without timeout or date it prints "<separator> n" and
-// runs nothing: a tool is run only if it ends by itself, since an exec that is cut off leaves its processes running. KILL,
-// and no grace before it, is what every timeout(1) knows, BusyBox's too.
+// runs nothing: an exec that is cut off leaves its processes running, so a tool is run only if it ends by itself. KILL
+// without a grace period is what every timeout(1) has, also BusyBox's.
 //
-// The script itself runs under timeout as well: where nobody reads any more what it prints, and there is more than a pipe
-// holds, it would wait for good. A second more than the tools have is still less than the exec has.
+// The script itself runs under timeout as well: when its output is not read any more and exceeds the pipe's buffer, it would
+// wait forever. It has one second more than the tools, still less than the exec.
 //
-// A container's own PATH comes first; then where node images and the vendors' installers put the tools.
+// The container's own PATH comes first, then the folders of node images and of the vendors' installers.
 const batchScript = `command -v timeout>/dev/null&&command -v date>/dev/null||{ echo "$1 n";exit;}
 exec timeout -s KILL $(($2+1)) sh -c '` + batchBody + `' "$0" "$@"`
 
@@ -52,10 +52,10 @@ printf "\n%s\n" "$s">&2
 shift $(($1+1))
 done`
 
-// scriptName is what $0 is in a script, so that it can be told in a list of processes.
+// scriptName is $0 of the scripts, by which a list of processes shows them.
 const scriptName = "gpureceiver"
 
-// What a command's exit code says when it was not its own: from sh(1) and timeout(1).
+// Exit codes of sh(1) and timeout(1) that are not the command's own.
 const (
 	codeTimedOut      = 124
 	codeNotExecutable = 126
@@ -63,14 +63,14 @@ const (
 	codeKilled        = 128 + 9
 )
 
-// newSeparator returns a line that no output can have foreseen.
+// newSeparator returns a line that no tool can predict.
 func newSeparator() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// batchArgv returns the exec of a batch of commands that were checked.
+// batchArgv returns the arguments of the exec that runs checked commands.
 func batchArgv(separator string, limit time.Duration, commands []command.Command) []string {
 	argv := []string{"sh", "-c", batchScript, scriptName, separator, seconds(limit)}
 	argv = append(argv, commands[0].Tool.Environment()...)
@@ -87,8 +87,8 @@ func seconds(d time.Duration) string { return strconv.Itoa(max(1, int(d/time.Sec
 // maxWord bounds a word of a command: the fields of --query-gpu are one.
 const maxWord = 4096
 
-// check makes sure of what the other packages promise: a command of the tool, of words that are constants. No other
-// character than these is ever in one, so that none can mean anything to a shell.
+// check enforces what the other packages promise: commands of the tool, of words that are constants. It admits only characters
+// that have no meaning in a shell.
 func check(tool command.Tool, commands []command.Command) error {
 	for _, c := range commands {
 		if c.Tool != tool {
@@ -118,20 +118,19 @@ func plainWord(s string) bool {
 	return true
 }
 
-// Why the output of a batch cannot be read.
+// Errors of splitBatch.
 var (
 	errNoScript  = errors.New("sh did not run the script")
 	errNoTimeout = errors.New("there is no timeout or no date in it")
 )
 
-// segment is what one command of a batch left.
+// segment is the output of one command of a batch.
 type segment struct {
 	stdout, stderr []byte
 	code           int
 }
 
-// splitBatch takes the output of a batch apart. complete tells that the last segment ended; otherwise it is what there is
-// of a command that was not finished, or empty.
+// splitBatch splits the output of a batch. rest is the output of a command that has not ended, or empty.
 func splitBatch(separator string, stdout, stderr []byte) (segments []segment, rest segment, err error) {
 	mark := []byte(separator + " ")
 	head, after, found := bytes.Cut(stdout, []byte("\n"))

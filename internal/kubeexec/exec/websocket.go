@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"context"
@@ -31,14 +31,14 @@ func (w *webSocket) RoundTrip(request *http.Request) (*http.Response, error) {
 		NetDialContext:    dial,
 		NetDialTLSContext: dial,
 		ReadBufferSize:    16 << 10,
-		WriteBufferSize:   1 << 10, // nothing but control frames is written
-		// Only version 5, as kubectl does: older API servers hand a WebSocket on to container runtimes that close it early.
+		WriteBufferSize:   1 << 10, // only control frames are written
+		// Version 5 only, as kubectl does: older API servers pass a WebSocket on to container runtimes that close it early.
 		Subprotocols: []string{remotecommand.StreamProtocolV5Name},
 	}
 	target.Scheme = map[string]string{"https": "wss", "http": "ws"}[target.Scheme]
 	conn, response, err := upgrade.DialContext(request.Context(), target.String(), request.Header)
 	if errors.Is(err, websocket.ErrBadHandshake) && response != nil {
-		return response, nil // it tells why
+		return response, nil // its body has the reason
 	}
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (w *webSocket) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // overWebSocket runs a request for an exec over a WebSocket. A refusal of the upgrade is an httpstream.UpgradeFailureError.
-func (e *execer) overWebSocket(ctx context.Context, target *url.URL, out *output) error {
+func (e *Client) overWebSocket(ctx context.Context, target *url.URL, out *Output) error {
 	base := &webSocket{dialer: e.dialer}
 	response, err := e.upgrade(ctx, http.MethodGet, target, nil, base)
 	if err != nil {
@@ -66,10 +66,8 @@ func (e *execer) overWebSocket(ctx context.Context, target *url.URL, out *output
 	return out.readWebSocket(base.conn)
 }
 
-func nothing() {}
-
-// readWebSocket reads until the server closes the connection. The first byte of each message says what it belongs to.
-func (o *output) readWebSocket(conn *websocket.Conn) error {
+// readWebSocket reads until the server closes the connection. The first byte of each message is the number of its stream.
+func (o *Output) readWebSocket(conn *websocket.Conn) error {
 	var channel [1]byte
 	for {
 		_, message, err := conn.NextReader()
@@ -101,36 +99,4 @@ func (o *output) readWebSocket(conn *websocket.Conn) error {
 			return nil
 		}
 	}
-}
-
-// readFrom appends all of r without a buffer in between. What does not fit is swallowed; overflow is called before that.
-func (b *bounded) readFrom(r io.Reader, overflow func()) error {
-	for {
-		if len(b.data) == cap(b.data) {
-			b.data = append(b.data, 0)[:len(b.data)]
-		}
-		room := min(cap(b.data), b.limit)
-		if room <= len(b.data) {
-			break
-		}
-		n, err := r.Read(b.data[len(b.data):room])
-		b.data = b.data[:len(b.data)+n]
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	var next [1]byte
-	if _, err := io.ReadFull(r, next[:]); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil // it just fits
-		}
-		return err
-	}
-	b.truncated = true
-	overflow()
-	_, err := io.Copy(io.Discard, r)
-	return err
 }

@@ -1,69 +1,76 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
 const (
-	// margin is how much earlier than the exec the tools end: their output has to come back.
+	// margin is how much earlier than the exec the tools end: their output has to be transferred.
 	margin = 2 * time.Second
 	// defaultLimit is for a context without a deadline.
 	defaultLimit = 10 * time.Second
-	// maxHung is how many execs in a row may begin and not come back before the tool is said to hang. The first may be the
-	// network's or the API server's fault.
+	// maxHung is the number of execs in a row that begin and do not return before the tool is said to hang. The first may be
+	// the fault of the network or the API server.
 	maxHung = 2
 )
 
-// mode is how commands are run in a container; it is found out once for each of its instances.
+// mode is how commands are run in a container. It is found out once for each instance of the container.
 type mode uint8
 
 const (
-	modeScript mode = iota // one exec runs all
-	modeTimed              // there is no sh: one exec each, under timeout
-	modePlain              // … nor timeout: the tool itself
+	modeScript mode = iota // one exec runs all commands
+	modeTimed              // without sh: one exec for each command, under timeout
+	modePlain              // without timeout too: the tool alone
 )
 
-// runner runs one tool in a container.
-type runner struct {
-	executor executor
+// Runner runs one tool in a container. It is for one goroutine at a time.
+type Runner struct {
+	executor Executor
 	tool     command.Tool
 	now      func() time.Time
 
-	in       place
+	in       Container
 	instance string // the id of the container's instance
-	out      *output
+	out      *Output
 	mode     mode
 	hung     int
 }
 
-var _ command.Runner = (*runner)(nil)
+var _ command.Runner = (*Runner)(nil)
 
-// use says in which container the next commands run, and where their output goes until release.
-func (r *runner) use(in place, instance string, out *output) {
+// NewRunner returns a Runner of a tool. Use must be called before the first command.
+func NewRunner(executor Executor, tool command.Tool, now func() time.Time) *Runner {
+	return &Runner{executor: executor, tool: tool, now: now}
+}
+
+// Use sets the container in which the next commands run, until Release. instance is the id of the container's instance.
+func (r *Runner) Use(in Container, instance string) {
 	if r.instance != instance {
 		r.mode, r.hung = modeScript, 0
 	}
-	r.in, r.instance, r.out = in, instance, out
+	r.in, r.instance, r.out = in, instance, newOutput()
 }
 
-func (r *runner) release() *output {
-	out := r.out
-	r.out = nil
-	return out
-}
+// Release frees the output of the commands. Results must not be used after it.
+func (r *Runner) Release() { r.out = nil }
+
+// Container is the container that Use has set.
+func (r *Runner) Container() Container { return r.in }
+
+// Instance is the id of that container's instance.
+func (r *Runner) Instance() string { return r.instance }
 
 // Run implements command.Runner.
-func (r *runner) Run(ctx context.Context, commands ...command.Command) ([]command.Result, error) {
+func (r *Runner) Run(ctx context.Context, commands ...command.Command) ([]command.Result, error) {
 	if err := check(r.tool, commands); err != nil || len(commands) == 0 {
 		return nil, err
 	}
@@ -88,16 +95,16 @@ func (r *runner) Run(ctx context.Context, commands ...command.Command) ([]comman
 	return r.each(ctx, commands)
 }
 
-// limit is how long tools may run under a context.
-func (r *runner) limit(ctx context.Context) time.Duration {
+// limit returns how long tools may run under a context.
+func (r *Runner) limit(ctx context.Context) time.Duration {
 	deadline, _ := ctx.Deadline()
 	return max(deadline.Sub(r.now())-margin, time.Second)
 }
 
 // batch runs the commands by one exec of a script.
-func (r *runner) batch(ctx context.Context, commands []command.Command) ([]command.Result, error) {
+func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]command.Result, error) {
 	separator, limit, began := newSeparator(), r.limit(ctx), r.now()
-	code, err := r.executor.exec(ctx, r.in, batchArgv(separator, limit, commands), r.out)
+	code, err := r.executor.Exec(ctx, r.in, batchArgv(separator, limit, commands), r.out)
 	if missing(err) {
 		return nil, errNoScript
 	}
@@ -124,7 +131,7 @@ func (r *runner) batch(ctx context.Context, commands []command.Command) ([]comma
 	}
 	if len(results) == len(commands) {
 		r.hung = 0
-		return results, nil // how the exec ended does not matter any more
+		return results, nil // all results are there, however the exec ended
 	}
 	if r.out.stdout.truncated {
 		results = append(results, command.Result{Stdout: rest.stdout, Stderr: rest.stderr, ExitCode: -1, Truncated: true})
@@ -144,19 +151,19 @@ func (r *runner) batch(ctx context.Context, commands []command.Command) ([]comma
 		len(commands)-len(results), len(commands))
 }
 
-// stopped is why something ends that had time left. It says nothing of the GPUs.
+// stopped is why a command ends before its time. It says nothing about the GPUs.
 const stopped = "its container was stopped, or is out of memory"
 
-// late tells whether what was given a limit has used it up: scripts and timeout(1) count whole seconds.
-func (r *runner) late(began time.Time, limit time.Duration) bool {
+// late reports whether a command has used up its limit. Scripts and timeout(1) count whole seconds.
+func (r *Runner) late(began time.Time, limit time.Duration) bool {
 	return r.now().Sub(began) >= limit.Truncate(time.Second)-time.Second
 }
 
 // lastSignal is the highest number of a signal in Linux.
 const lastSignal = 64
 
-// ownCode returns a tool's own exit code, -1 where a signal ended it: shells, timeout(1) and the runtimes of containers tell a signal
-// by 128 and its number.
+// ownCode returns a tool's own exit code, -1 where a signal ended it: shells, timeout(1) and container runtimes report a signal as
+// 128 plus its number.
 func ownCode(code int) int {
 	if code > 128 && code <= 128+lastSignal {
 		return -1
@@ -164,8 +171,8 @@ func ownCode(code int) int {
 	return code
 }
 
-// ended tells what an exit code says that is not the tool's own.
-func (r *runner) ended(tool command.Tool, s segment, late bool) error {
+// ended returns an error for an exit code that is not the tool's own.
+func (r *Runner) ended(tool command.Tool, s segment, late bool) error {
 	switch code := s.code; {
 	case code == codeNotFound, code == codeNotExecutable:
 		return fmt.Errorf("kubeexec: %w: %s in %s: %s; choose the container that carries it", command.ErrNotFound, tool, r.in,
@@ -174,14 +181,14 @@ func (r *runner) ended(tool command.Tool, s segment, late bool) error {
 		r.hung = 0
 		return fmt.Errorf("kubeexec: %s in %s: %w and was killed; a GPU or the driver may hang: see the node's kernel log", tool, r.in,
 			command.ErrTimeout)
-	case code == codeKilled && len(s.stdout) == 0: // of a part of the output the tool's reader makes what can be made
+	case code == codeKilled && len(s.stdout) == 0: // the tool's reader uses a part of the output as far as it goes
 		return fmt.Errorf("kubeexec: %s in %s: it was killed; %s", tool, r.in, stopped)
 	}
 	return nil
 }
 
-// unfinished words an exec that did not come back. A tool that was begun and that not even a kill ends hangs in the kernel.
-func (r *runner) unfinished(err error, begun bool) error {
+// unfinished returns the error of an exec that did not return. A tool that has begun and that a kill does not end hangs in the kernel.
+func (r *Runner) unfinished(err error, begun bool) error {
 	if !begun || !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -192,8 +199,8 @@ func (r *runner) unfinished(err error, begun bool) error {
 		r.tool, command.ErrTimeout, r.hung, err)
 }
 
-// each runs the commands by an exec each.
-func (r *runner) each(ctx context.Context, commands []command.Command) ([]command.Result, error) {
+// each runs each command by an exec of its own.
+func (r *Runner) each(ctx context.Context, commands []command.Command) ([]command.Result, error) {
 	results := make([]command.Result, 0, len(commands))
 	for _, c := range commands {
 		stdout, stderr := len(r.out.stdout.data), len(r.out.stderr.data)
@@ -217,44 +224,30 @@ func (r *runner) each(ctx context.Context, commands []command.Command) ([]comman
 	return results, nil
 }
 
-// one runs one command by an exec of its own.
-func (r *runner) one(ctx context.Context, c command.Command) (code int, late bool, err error) {
+// one runs one command by one exec.
+func (r *Runner) one(ctx context.Context, c command.Command) (code int, late bool, err error) {
 	argv := append([]string{string(c.Tool)}, c.Args...)
 	limit, began := r.limit(ctx), r.now()
 	stdout, stderr := len(r.out.stdout.data), len(r.out.stderr.data)
 	r.out.restart(stdout, stderr)
 	if r.mode == modeTimed {
-		code, err = r.executor.exec(ctx, r.in, append([]string{"timeout", "-s", "KILL", seconds(limit)}, argv...), r.out)
+		code, err = r.executor.Exec(ctx, r.in, append([]string{"timeout", "-s", "KILL", seconds(limit)}, argv...), r.out)
 		if !missing(err) && (err != nil || code != codeNotFound && code != codeNotExecutable) {
 			return r.came(code, began, limit, err)
 		}
 		r.mode = modePlain
 		r.out.restart(stdout, stderr)
 	}
-	code, err = r.executor.exec(ctx, r.in, argv, r.out)
+	code, err = r.executor.Exec(ctx, r.in, argv, r.out)
 	if missing(err) {
 		return 0, false, fmt.Errorf("%w: %w; choose the container that carries %s", command.ErrNotFound, err, c.Tool)
 	}
 	return r.came(code, began, limit, err)
 }
 
-func (r *runner) came(code int, began time.Time, limit time.Duration, err error) (int, bool, error) {
+func (r *Runner) came(code int, began time.Time, limit time.Duration, err error) (int, bool, error) {
 	if err != nil {
 		return 0, false, r.unfinished(err, r.out.began)
 	}
 	return code, r.late(began, limit), nil
-}
-
-// missing tells that a container has no such program, by the words of runc, crun and the container runtimes around them.
-func missing(err error) bool {
-	var start *startError
-	if !errors.As(err, &start) {
-		return false
-	}
-	for _, words := range []string{"executable file not found", "no such file or directory", "not found in $PATH"} {
-		if strings.Contains(start.message, words) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"context"
@@ -27,40 +27,18 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// place is a container in which commands are run.
-type place struct{ namespace, pod, container string }
-
-// String names the container in messages.
-func (p place) String() string {
-	return fmt.Sprintf("container %s of pod %s/%s", p.container, p.namespace, p.pod)
-}
-
-// executor runs a command in a container.
-type executor interface {
-	// exec runs argv and fills out; it returns the exit code. An error is a *startError if the container's runtime could not
-	// start the command; any other means that the container could not be reached, or that the command did not end before
-	// the context did. A command that is still running then is left behind.
-	exec(ctx context.Context, in place, argv []string, out *output) (exitCode int, err error)
-}
-
-// startError is why a container's runtime did not run a command.
-type startError struct{ message string }
-
-// Error implements error.
-func (s *startError) Error() string { return "the command could not be run: " + excerpt(s.message) }
-
-// spdyKeep is for how long a namespace in which only SPDY works is asked by SPDY at once.
+// spdyKeep is how long SPDY is tried first in a namespace where only SPDY works.
 const spdyKeep = 10 * time.Minute
 
-// execer runs commands through the API server of one cluster: over a WebSocket, or over SPDY where that is refused, as by
-// an API server before 1.30, by a proxy, or where only create is granted on pods/exec.
+// Client runs commands through the API server of one cluster: over a WebSocket, or over SPDY where that is refused, as by an
+// API server before 1.30, by a proxy, or where only create is granted on pods/exec.
 //
-// It does not use client-go's executors. They leave goroutines behind where an exec is cut off, wait without a bound for the
+// It does not use client-go's executors: they leave goroutines behind when an exec is cut off, wait without a bound for the
 // answer to a SPDY upgrade, and drop Retry-After.
-type execer struct {
+type Client struct {
 	config *rest.Config
 	dialer *dialer
-	client rest.Interface // builds the URLs
+	client rest.Interface
 	leave  transport.WrapperFunc
 	now    func() time.Time
 
@@ -68,22 +46,24 @@ type execer struct {
 	spdy map[string]time.Time // until when, by namespace
 }
 
-var _ executor = (*execer)(nil)
+var _ Executor = (*Client)(nil)
 
-func newExecer(config *rest.Config, client rest.Interface) *execer {
-	return &execer{
+// NewClient returns a client of an API server. client builds the URLs.
+func NewClient(config *rest.Config, client rest.Interface) *Client {
+	return &Client{
 		config: config, dialer: newDialer(config), client: client, leave: kube.Leaving(config), now: time.Now,
 		spdy: make(map[string]time.Time),
 	}
 }
 
-func (e *execer) exec(ctx context.Context, in place, argv []string, out *output) (int, error) {
+// Exec implements Executor.
+func (e *Client) Exec(ctx context.Context, in Container, argv []string, out *Output) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // closes what is left open
-	target := e.client.Post().Resource("pods").Namespace(in.namespace).Name(in.pod).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Container: in.container, Command: argv, Stdout: true, Stderr: true},
+	target := e.client.Post().Resource("pods").Namespace(in.Namespace).Name(in.Pod).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Container: in.Name, Command: argv, Stdout: true, Stderr: true},
 			scheme.ParameterCodec).URL()
-	if err := e.run(ctx, in.namespace, target, out); err != nil {
+	if err := e.run(ctx, in.Namespace, target, out); err != nil {
 		return 0, fmt.Errorf("kubeexec: exec in %s: %w", in, cutOff(ctx, err))
 	}
 	if out.stdout.truncated {
@@ -96,7 +76,7 @@ func (e *execer) exec(ctx context.Context, in place, argv []string, out *output)
 	return code, nil
 }
 
-// cutOff words the error of a connection that the context has ended: "use of closed network connection", "i/o timeout".
+// cutOff replaces the error of a connection that the context has closed, such as "use of closed network connection".
 func cutOff(ctx context.Context, err error) error {
 	switch cause := ctx.Err(); {
 	case errors.Is(err, kube.ErrCredentials):
@@ -109,7 +89,7 @@ func cutOff(ctx context.Context, err error) error {
 	return err
 }
 
-func (e *execer) run(ctx context.Context, namespace string, target *url.URL, out *output) error {
+func (e *Client) run(ctx context.Context, namespace string, target *url.URL, out *Output) error {
 	if e.prefersSPDY(namespace) {
 		return e.overSPDY(ctx, target, out)
 	}
@@ -119,39 +99,39 @@ func (e *execer) run(ctx context.Context, namespace string, target *url.URL, out
 	}
 	spdyErr := e.overSPDY(ctx, target, out)
 	switch {
-	case out.began: // the protocol works, whatever became of the command
+	case out.began: // the protocol works, even if the command failed
 		e.preferSPDY(namespace)
 		return spdyErr
 	case refusalOf(spdyErr) != nil:
-		return spdyErr // of the same API server, about the same
+		return spdyErr // the same API server refuses the same
 	}
 	return fmt.Errorf("%w; then over SPDY: %w", err, spdyErr)
 }
 
-// fallsBack tells whether another protocol may do. A server that asks for fewer requests is sent none, and one that does not
-// know us, or not the pod, would say so again.
+// fallsBack reports whether another protocol may work. A server that asks for fewer requests gets none, and one that does not
+// accept the credentials or does not know the pod would refuse again.
 func fallsBack(err error) bool {
 	if !httpstream.IsUpgradeFailure(err) {
 		return false
 	}
 	r := refusalOf(err)
-	return r == nil || !r.throttled() && r.code != http.StatusUnauthorized && r.code != http.StatusNotFound
+	return r == nil || !r.throttled() && r.Code != http.StatusUnauthorized && r.Code != http.StatusNotFound
 }
 
-func (e *execer) prefersSPDY(namespace string) bool {
+func (e *Client) prefersSPDY(namespace string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.now().Before(e.spdy[namespace])
 }
 
-func (e *execer) preferSPDY(namespace string) {
+func (e *Client) preferSPDY(namespace string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.spdy[namespace] = e.now().Add(spdyKeep)
 }
 
-// upgrade sends a request with the cluster's credentials, a token read from its file anew.
-func (e *execer) upgrade(
+// upgrade sends a request with the cluster's credentials; a token is read from its file again when the file changes.
+func (e *Client) upgrade(
 	ctx context.Context, method string, target *url.URL, header http.Header, base http.RoundTripper,
 ) (*http.Response, error) {
 	wrapped, err := rest.HTTPWrappersForConfig(e.config, base)
@@ -166,7 +146,7 @@ func (e *execer) upgrade(
 	return e.leave(wrapped).RoundTrip(request)
 }
 
-// exitCode reads what the server says of the end of a command.
+// exitCode reads the server's status of a command that has ended.
 func exitCode(data []byte) (int, error) {
 	if len(data) == 0 {
 		return 0, errors.New("the connection ended before the command did")
@@ -179,7 +159,7 @@ func exitCode(data []byte) (int, error) {
 	case status.Status == metav1.StatusSuccess:
 		return 0, nil
 	case status.Reason != remotecommand.NonZeroExitCodeReason || status.Details == nil:
-		return 0, &startError{message: status.Message}
+		return 0, &StartError{Message: status.Message}
 	}
 	for _, cause := range status.Details.Causes {
 		if cause.Type != remotecommand.ExitCodeCauseType {

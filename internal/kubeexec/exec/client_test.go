@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"context"
@@ -15,22 +15,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-var inDriver = place{defaultNamespace, "driver-n1", driverContainer}
+var inDriver = Container{exectest.Namespace, "driver-n1", exectest.DriverContainer}
 
 // connect returns an execer of the server, as a cluster has one.
-func (s *apiServer) connect() *execer {
-	s.t.Helper()
-	c := s.cluster("c")
-	config, err := c.API.REST()
-	require.NoError(s.t, err)
+func connect(t testing.TB, s *exectest.Server) *Client {
+	t.Helper()
+	c := s.Config()
+	config, err := c.REST()
+	require.NoError(t, err)
 	clients, err := kube.NewClients(config)
-	require.NoError(s.t, err)
-	return newExecer(config, clients.Kubernetes.CoreV1().RESTClient())
+	require.NoError(t, err)
+	return NewClient(config, clients.Kubernetes.CoreV1().RESTClient())
 }
-
-func newOutput() *output { return (&outputs{}).get() }
 
 func soon(t *testing.T) context.Context {
 	t.Helper()
@@ -48,71 +47,54 @@ func echo(argv []string, stdout, stderr io.Writer, _ <-chan struct{}) (int, erro
 func TestExec(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
-		behaviour execBehaviour
+		behaviour exectest.Behaviour
 		requests  map[string]int
 	}{
 		{name: "over a WebSocket", requests: map[string]int{"GET": 2}},
-		{name: "over SPDY where the server is older", behaviour: execBehaviour{noWebSocket: true}, requests: map[string]int{"GET": 1, "POST": 2}},
-		{name: "over SPDY where only create is granted", behaviour: execBehaviour{denyGet: true}, requests: map[string]int{"GET": 1, "POST": 2}},
+		{name: "over SPDY where the server is older", behaviour: exectest.Behaviour{NoWebSocket: true}, requests: map[string]int{"GET": 1, "POST": 2}},
+		{name: "over SPDY where only create is granted", behaviour: exectest.Behaviour{DenyGet: true}, requests: map[string]int{"GET": 1, "POST": 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newAPIServer(t)
-			s.boxes["driver-n1"], s.exec = echo, tt.behaviour
-			e, out := s.connect(), newOutput()
-			code, err := e.exec(soon(t), inDriver, []string{"a", "b c", "$d;\n"}, out)
+			s := exectest.NewServer(t)
+			s.Boxes["driver-n1"], s.Exec = echo, tt.behaviour
+			e, out := connect(t, s), newOutput()
+			code, err := e.Exec(soon(t), inDriver, []string{"a", "b c", "$d;\n"}, out)
 			require.NoError(t, err)
 			assert.Equal(t, 3, code)
 			assert.Equal(t, `["a" "b c" "$d;\n"]`, string(out.stdout.data))
 			assert.Equal(t, "to stderr", string(out.stderr.data))
 
 			out.reset()
-			_, err = e.exec(soon(t), inDriver, []string{"a"}, out)
+			_, err = e.Exec(soon(t), inDriver, []string{"a"}, out)
 			require.NoError(t, err)
-			assert.Equal(t, tt.requests, s.requests, "what works is remembered")
-			assert.Positive(t, s.resumed, "TLS sessions are resumed")
+			assert.Equal(t, tt.requests, s.Requests, "what works is remembered")
+			assert.Positive(t, s.Resumed, "TLS sessions are resumed")
 		})
 	}
 }
 
 func TestExecPrefersWebSocketAgain(t *testing.T) {
-	s := newAPIServer(t)
-	s.boxes["driver-n1"], s.exec = echo, execBehaviour{noWebSocket: true}
-	e := s.connect()
-	_, err := e.exec(soon(t), inDriver, []string{"a"}, newOutput())
+	s := exectest.NewServer(t)
+	s.Boxes["driver-n1"], s.Exec = echo, exectest.Behaviour{NoWebSocket: true}
+	e := connect(t, s)
+	_, err := e.Exec(soon(t), inDriver, []string{"a"}, newOutput())
 	require.NoError(t, err)
-	s.set(func() { s.exec = execBehaviour{} })
+	s.Set(func() { s.Exec = exectest.Behaviour{} })
 	now := time.Now()
 	e.now = func() time.Time { return now.Add(spdyKeep + time.Second) }
-	_, err = e.exec(soon(t), inDriver, []string{"a"}, newOutput())
+	_, err = e.Exec(soon(t), inDriver, []string{"a"}, newOutput())
 	require.NoError(t, err)
-	assert.Equal(t, 2, s.count(s.requests, "GET"))
-	assert.Equal(t, 1, s.count(s.requests, "POST"))
-}
-
-// flood writes without end, until the client is gone.
-func flood(_ []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
-	chunk := []byte(strings.Repeat("0123456789abcdef", 4096))
-	_, _ = stderr.Write(chunk)
-	_, _ = stderr.Write(chunk)
-	for {
-		select {
-		case <-gone:
-			return 0, nil
-		default:
-			if _, err := stdout.Write(chunk); err != nil {
-				return 0, nil //nolint:nilerr // the client is gone
-			}
-		}
-	}
+	assert.Equal(t, 2, s.Count(s.Requests, "GET"))
+	assert.Equal(t, 1, s.Count(s.Requests, "POST"))
 }
 
 func TestExecFlood(t *testing.T) {
 	for _, spdy := range []bool{false, true} {
-		s := newAPIServer(t)
-		s.boxes["driver-n1"], s.exec.noWebSocket = flood, spdy
-		e, out := s.connect(), newOutput()
+		s := exectest.NewServer(t)
+		s.Boxes["driver-n1"], s.Exec.NoWebSocket = exectest.Flood, spdy
+		e, out := connect(t, s), newOutput()
 		out.stdout.limit = 1 << 20
-		code, err := e.exec(soon(t), inDriver, []string{"a"}, out)
+		code, err := e.Exec(soon(t), inDriver, []string{"a"}, out)
 		require.NoError(t, err)
 		assert.Equal(t, -1, code)
 		assert.True(t, out.stdout.truncated)
@@ -126,14 +108,14 @@ func TestExecFlood(t *testing.T) {
 func TestExecMuch(t *testing.T) {
 	want := strings.Repeat("a line of what a tool prints\n", 40_000)
 	for _, spdy := range []bool{false, true} {
-		s := newAPIServer(t)
-		s.boxes["driver-n1"] = func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) (int, error) {
+		s := exectest.NewServer(t)
+		s.Boxes["driver-n1"] = func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) (int, error) {
 			_, err := io.WriteString(stdout, want)
 			return 0, err
 		}
-		s.exec.noWebSocket = spdy
+		s.Exec.NoWebSocket = spdy
 		out := newOutput()
-		_, err := s.connect().exec(soon(t), inDriver, []string{"a"}, out)
+		_, err := connect(t, s).Exec(soon(t), inDriver, []string{"a"}, out)
 		require.NoError(t, err)
 		assert.True(t, want == string(out.stdout.data), "%d bytes of %d", len(out.stdout.data), len(want)) //nolint:testifylint // Equal would print all of it
 	}
@@ -146,11 +128,11 @@ func TestExitCode(t *testing.T) {
 		code int
 		want string
 	}{
-		{name: "success", data: status(0, nil)},
-		{name: "a code", data: status(143, nil), code: 143},
+		{name: "success", data: exectest.Status(0, nil)},
+		{name: "a code", data: exectest.Status(143, nil), code: 143},
 		{name: "nothing", want: "the connection ended before the command did"},
 		{name: "garbage", data: []byte("hello"), want: `read the status "hello"`},
-		{name: "not started", data: status(0, notStarted("sh")), want: "executable file not found"},
+		{name: "not started", data: exectest.Status(0, exectest.NotStarted("sh")), want: "executable file not found"},
 		{
 			name: "not started, as a kubelet says it", want: "executable file not found",
 			data: []byte(`{"status":"Failure","reason":"InternalError","message":"executable file not found","details":{"causes":[{"message":"x"}]},"code":500}`),

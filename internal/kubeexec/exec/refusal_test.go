@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"io"
@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/httpstream"
 )
 
-// What an API server, or a proxy before it, answers in place of an upgrade.
+// What an API server, or a proxy before it, answers in Container of an upgrade.
 func TestRefused(t *testing.T) {
 	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"etcd is busy","code":503`
 	for _, tt := range []struct {
@@ -44,7 +44,7 @@ func TestRefused(t *testing.T) {
 			}
 			r := refused(response)
 			assert.Contains(t, r.Error(), tt.want)
-			wait, asked := throttled(&httpstream.UpgradeFailureError{Cause: r})
+			wait, asked := Throttled(&httpstream.UpgradeFailureError{Cause: r})
 			assert.Equal(t, tt.wait, wait)
 			assert.Equal(t, tt.wait > 0, asked)
 		})

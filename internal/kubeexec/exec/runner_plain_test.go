@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 // tenSeconds is the context of one read.
@@ -27,20 +28,20 @@ func tenSeconds(t *testing.T) context.Context {
 }
 
 // plain is a container that has these programs and no sh.
-func plain(run func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) int, programs ...string) box {
+func plain(run func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) int, programs ...string) exectest.Box {
 	return func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
 		if !strings.Contains(strings.Join(programs, " "), argv[0]) {
-			return 0, &startError{message: notStarted(argv[0]).Error()}
+			return 0, &StartError{Message: exectest.NotStarted(argv[0]).Error()}
 		}
 		return run(argv, stdout, stderr, gone), nil
 	}
 }
 
 // everyContainer runs a test with a tool in containers with sh and timeout, without sh, and without either.
-func everyContainer(t *testing.T, run func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) int, test func(t *testing.T, b box)) {
+func everyContainer(t *testing.T, run func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) int, test func(t *testing.T, b exectest.Box)) {
 	t.Helper()
-	for name, b := range map[string]box{
-		"sh": commands(run), "timeout": plain(run, "timeout", "nvidia-smi"), "the tool alone": plain(run, "nvidia-smi"),
+	for name, b := range map[string]exectest.Box{
+		"sh": exectest.Commands(run), "timeout": plain(run, "timeout", "nvidia-smi"), "the tool alone": plain(run, "nvidia-smi"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, b) })
@@ -56,7 +57,7 @@ func TestRunnerSignalled(t *testing.T) {
 			fmt.Fprint(stdout, "GPU 0\n")
 			return code
 		}
-		everyContainer(t, half, func(t *testing.T, b box) {
+		everyContainer(t, half, func(t *testing.T, b exectest.Box) {
 			r, _ := newRunner(b)
 			results, err := r.Run(tenSeconds(t), smiCommand("-L"))
 			require.NoError(t, err)
@@ -75,7 +76,7 @@ func TestRunnerKilledLate(t *testing.T) {
 			time.Sleep(7 * time.Second)
 			return code
 		}
-		everyContainer(t, late, func(t *testing.T, b box) {
+		everyContainer(t, late, func(t *testing.T, b exectest.Box) {
 			r, _ := newRunner(b)
 			_, err := r.Run(tenSeconds(t), smiCommand("-L"))
 			require.ErrorIs(t, err, command.ErrTimeout)
@@ -87,7 +88,7 @@ func TestRunnerKilledLate(t *testing.T) {
 // That not even a kill ends the tool is told when it happens twice in a row.
 func TestRunnerHungOnceMore(t *testing.T) {
 	tool := func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 0 }
-	everyContainer(t, tool, func(t *testing.T, b box) {
+	everyContainer(t, tool, func(t *testing.T, b exectest.Box) {
 		hangs := false
 		r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
 			var none strings.Builder

@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"bufio"

@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"crypto/ecdsa"
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 func pemOf(certificate []byte) string {
@@ -34,18 +36,18 @@ func former(t *testing.T) string {
 // A cluster's certificate authority is replaced: the one that is in the file then counts a few minutes later at the latest, and no
 // file is read for each exec.
 func TestExecAuthorityReplaced(t *testing.T) {
-	s := newAPIServer(t)
-	s.boxes["driver-n1"] = echo
-	s.write("ca.crt", former(t))
-	e := s.connect()
+	s := exectest.NewServer(t)
+	s.Boxes["driver-n1"] = echo
+	s.Write("ca.crt", former(t))
+	e := connect(t, s)
 	now := time.Now()
 	e.dialer.now = func() time.Time { return now }
 	exec := func() error {
-		_, err := e.exec(soon(t), inDriver, []string{"a"}, newOutput())
+		_, err := e.Exec(soon(t), inDriver, []string{"a"}, newOutput())
 		return err
 	}
 	require.ErrorContains(t, exec(), "certificate signed by unknown authority")
-	s.write("ca.crt", pemOf(s.Certificate().Raw))
+	s.Write("ca.crt", pemOf(s.Certificate().Raw))
 	now = now.Add(tlsKeep - time.Second)
 	require.ErrorContains(t, exec(), "certificate signed by unknown authority")
 	now = now.Add(time.Second)

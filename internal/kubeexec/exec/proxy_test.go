@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
 // An HTTP proxy is passed by CONNECT, with both protocols.
@@ -43,29 +45,29 @@ func TestExecThroughProxy(t *testing.T) {
 		_ = client.Close()
 	}))
 	t.Cleanup(proxy.Close)
-	s := newAPIServer(t)
-	s.boxes["driver-n1"] = echo
+	s := exectest.NewServer(t)
+	s.Boxes["driver-n1"] = echo
 	through, err := url.Parse(proxy.URL)
 	require.NoError(t, err)
-	e := s.connect()
+	e := connect(t, s)
 	e.dialer.proxy = func(*http.Request) (*url.URL, error) { return through, nil }
-	_, err = e.exec(soon(t), inDriver, []string{"a"}, newOutput())
+	_, err = e.Exec(soon(t), inDriver, []string{"a"}, newOutput())
 	require.ErrorContains(t, err, "407 Proxy Authentication Required")
 	assert.Equal(t, "CONNECT ", <-connects)
 
 	through.User = url.UserPassword("user", "secret")
 	for _, spdy := range []bool{false, true} {
 		if spdy {
-			e.preferSPDY(defaultNamespace)
+			e.preferSPDY(exectest.Namespace)
 		}
 		out := newOutput()
-		_, err = e.exec(soon(t), inDriver, []string{"a"}, out)
+		_, err = e.Exec(soon(t), inDriver, []string{"a"}, out)
 		require.NoError(t, err)
 		assert.Equal(t, `["a"]`, string(out.stdout.data))
 		assert.Equal(t, "CONNECT Basic dXNlcjpzZWNyZXQ=", <-connects)
 	}
 	through.Host = "127.0.0.1:1"
-	_, err = e.exec(soon(t), inDriver, []string{"a"}, newOutput())
+	_, err = e.Exec(soon(t), inDriver, []string{"a"}, newOutput())
 	require.Error(t, err)
 	assert.NotContains(t, err.Error(), "secret")
 }
@@ -75,8 +77,8 @@ func TestExecThroughSOCKS(t *testing.T) {
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
-	s := newAPIServer(t)
-	s.boxes["driver-n1"] = echo
+	s := exectest.NewServer(t)
+	s.Boxes["driver-n1"] = echo
 	go func() {
 		client, err := listener.Accept()
 		if err != nil {
@@ -102,17 +104,17 @@ func TestExecThroughSOCKS(t *testing.T) {
 		}()
 		_, _ = io.Copy(client, server)
 	}()
-	e := s.connect()
+	e := connect(t, s)
 	e.dialer.proxy = func(*http.Request) (*url.URL, error) {
 		return &url.URL{Scheme: "socks5", Host: listener.Addr().String()}, nil
 	}
 	out := newOutput()
-	_, err = e.exec(soon(t), inDriver, []string{"a"}, out)
+	_, err = e.Exec(soon(t), inDriver, []string{"a"}, out)
 	require.NoError(t, err)
 	assert.Equal(t, `["a"]`, string(out.stdout.data))
 
 	e.dialer.proxy = func(*http.Request) (*url.URL, error) { return &url.URL{Scheme: "gopher", Host: "a"}, nil }
-	_, err = e.exec(soon(t), inDriver, []string{"a"}, newOutput())
+	_, err = e.Exec(soon(t), inDriver, []string{"a"}, newOutput())
 	require.ErrorContains(t, err, `a proxy of the kind "gopher" is not supported`)
 }
 

@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"encoding/json"
@@ -17,26 +17,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/httpstream"
 )
 
-// refusal is an answer of the API server, or of a proxy before it, that is no upgrade.
-type refusal struct {
-	code       int
+// Refusal is the answer of an API server, or of a proxy before it, that refuses an upgrade.
+type Refusal struct {
+	Code       int           // the status code of HTTP
+	RetryAfter time.Duration // the pause that the server asks for; 0: none
 	message    string
-	retryAfter time.Duration // 0: none was told
 }
 
-// maxRetryAfter bounds what a server may ask for.
 const (
-	maxRetryAfter     = 10 * time.Minute
+	// maxRetryAfter bounds the pause that a server may ask for.
+	maxRetryAfter = 10 * time.Minute
+	// defaultRetryAfter is the pause where a server asks for fewer requests and names none.
 	defaultRetryAfter = 5 * time.Second
 )
 
 // Error implements error.
-func (r *refusal) Error() string {
-	text := fmt.Sprintf("the API server answered %d %s", r.code, http.StatusText(r.code))
+func (r *Refusal) Error() string {
+	text := fmt.Sprintf("the API server answered %d %s", r.Code, http.StatusText(r.Code))
 	if r.message != "" {
 		text += ": " + r.message
 	}
-	switch r.code {
+	switch r.Code {
 	case http.StatusUnauthorized:
 		text += "; check the credentials of this cluster"
 	case http.StatusForbidden:
@@ -45,43 +46,43 @@ func (r *refusal) Error() string {
 	return text
 }
 
-// throttled tells that the server wants fewer requests.
-func (r *refusal) throttled() bool {
-	return r.code == http.StatusTooManyRequests || r.code == http.StatusServiceUnavailable && r.retryAfter > 0
+// throttled reports whether the server asks for fewer requests.
+func (r *Refusal) throttled() bool {
+	return r.Code == http.StatusTooManyRequests || r.Code == http.StatusServiceUnavailable && r.RetryAfter > 0
 }
 
-// refusalOf finds the refusal that an error is about; nil if it is about none. An UpgradeFailureError does not unwrap.
-func refusalOf(err error) *refusal {
+// refusalOf returns the refusal in an error, else nil. httpstream.UpgradeFailureError has no Unwrap.
+func refusalOf(err error) *Refusal {
 	var upgrade *httpstream.UpgradeFailureError
 	if errors.As(err, &upgrade) {
 		err = upgrade.Cause
 	}
-	var r *refusal
+	var r *Refusal
 	if !errors.As(err, &r) {
 		return nil
 	}
 	return r
 }
 
-// throttled tells whether an error is that the API server wants fewer requests, and for how long it wants none.
-func throttled(err error) (time.Duration, bool) {
+// Throttled reports whether an API server has asked for fewer requests, and for how long to pause.
+func Throttled(err error) (time.Duration, bool) {
 	r := refusalOf(err)
 	if r == nil || !r.throttled() {
 		return 0, false
 	}
-	if r.retryAfter == 0 {
+	if r.RetryAfter == 0 {
 		return defaultRetryAfter, true
 	}
-	return r.retryAfter, true
+	return r.RetryAfter, true
 }
 
-// maxRefusal bounds what is read of a refusal.
+// maxRefusal bounds the body of a refusal.
 const maxRefusal = 8 << 10
 
-// refused reads a refusal.
-func refused(response *http.Response) *refusal {
-	r := &refusal{code: response.StatusCode}
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // what came is enough
+// refused reads the refusal in a response.
+func refused(response *http.Response) *Refusal {
+	r := &Refusal{Code: response.StatusCode}
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // a part is enough
 	seconds := response.Header.Get("Retry-After")
 	var status metav1.Status
 	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
@@ -93,18 +94,18 @@ func refused(response *http.Response) *refusal {
 		r.message = excerpt(string(body))
 	}
 	if n, err := strconv.Atoi(seconds); err == nil && n > 0 {
-		r.retryAfter = maxRetryAfter
+		r.RetryAfter = maxRetryAfter
 		if n < int(maxRetryAfter/time.Second) {
-			r.retryAfter = time.Duration(n) * time.Second
+			r.RetryAfter = time.Duration(n) * time.Second
 		}
 	}
 	return r
 }
 
-// maxExcerpt is how much of a text from elsewhere is put into a message.
+// maxExcerpt bounds text from a server or a tool in a message.
 const maxExcerpt = 300
 
-// excerpt makes one line of a text from elsewhere that can stand in a message.
+// excerpt makes one line of a text from a server or a tool.
 func excerpt(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	if len(text) > maxExcerpt {

@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeexec
+package exec
 
 import (
 	"bufio"
@@ -51,7 +51,7 @@ func (s *spdyUpgrade) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // overSPDY runs a request for an exec over SPDY.
-func (e *execer) overSPDY(ctx context.Context, target *url.URL, out *output) error {
+func (e *Client) overSPDY(ctx context.Context, target *url.URL, out *Output) error {
 	base := &spdyUpgrade{dialer: e.dialer}
 	header := http.Header{}
 	header.Add(httpstream.HeaderProtocolVersion, remotecommand.StreamProtocolV5Name)
@@ -74,7 +74,7 @@ func (e *execer) overSPDY(ctx context.Context, target *url.URL, out *output) err
 }
 
 // readSPDY reads the three streams of an exec until the server has closed them, or the connection is closed.
-func (o *output) readSPDY(conn net.Conn) error {
+func (o *Output) readSPDY(conn net.Conn) error {
 	session, err := spdystream.NewConnection(closing{conn}, false)
 	if err != nil {
 		return err

@@ -1,0 +1,83 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package exec
+
+import (
+	"errors"
+	"io"
+)
+
+// The bounds of what is kept of one exec, in bytes.
+const (
+	maxStdout = 16 << 20
+	maxStderr = 64 << 10
+	maxStatus = 64 << 10
+)
+
+// Output takes what an exec prints.
+type Output struct {
+	stdout, stderr, status bounded
+	began                  bool // the connection was made, so the command may have been started
+}
+
+func newOutput() *Output {
+	o := &Output{}
+	o.reset()
+	return o
+}
+
+// Begin notes that the command may have been started.
+func (o *Output) Begin() { o.began = true }
+
+// Stdout returns the writer of the command's output. It never fails: what exceeds the bound is dropped.
+func (o *Output) Stdout() io.Writer { return &o.stdout }
+
+// Stderr returns the writer of the command's error output. It never fails: what exceeds the bound is dropped.
+func (o *Output) Stderr() io.Writer { return &o.stderr }
+
+func (o *Output) reset() {
+	*o = Output{stdout: bounded{limit: maxStdout}, stderr: bounded{limit: maxStderr}, status: bounded{limit: maxStatus}}
+}
+
+// restart prepares for another exec and keeps the beginning of what was printed.
+func (o *Output) restart(stdout, stderr int) {
+	o.stdout.data, o.stderr.data = o.stdout.data[:stdout], o.stderr.data[:stderr]
+	o.status = bounded{limit: maxStatus}
+	o.began = false
+}
+
+// bounded is a buffer that keeps at most limit bytes and notes whether there were more.
+type bounded struct {
+	data      []byte
+	limit     int
+	truncated bool
+}
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	kept := min(len(p), b.limit-len(b.data))
+	b.data = append(b.data, p[:kept]...)
+	b.truncated = b.truncated || kept < len(p)
+	return len(p), nil
+}
+
+// readFrom appends all of r. overflow is called when there is more than fits; the rest is then read and dropped.
+func (b *bounded) readFrom(r io.Reader, overflow func()) error {
+	if _, err := io.Copy(b, io.LimitReader(r, int64(b.limit-len(b.data)))); err != nil {
+		return err
+	}
+	var next [1]byte
+	if _, err := io.ReadFull(r, next[:]); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil // it just fits
+		}
+		return err
+	}
+	b.truncated = true
+	overflow()
+	_, err := io.Copy(io.Discard, r)
+	return err
+}
+
+func nothing() {}
