@@ -5,9 +5,9 @@ package gpu
 
 import "strconv"
 
-// CompleteIDs sets the IDs that the source could not read to placeholders: <node>/<PCI address> for a GPU, with /<n> after it
-// for partition n, whose Parent is then the placeholder of its GPU. Processes that name such a device by its Location get the
-// same ID. The GPU's name stands in for a PCI address that is not known.
+// CompleteIDs sets the IDs that the source could not read to placeholders: <node>/<PCI address> for a GPU and <node>/<PCI address>/<n> for
+// partition n, whose Parent is then the placeholder of its GPU. Processes that name such a device by its Location get the same ID. If the
+// PCI address of a GPU is not known, its name replaces the address.
 func (n *Node) CompleteIDs() {
 	machine := n.Host.NodeName
 	if machine == "" {

@@ -3,8 +3,8 @@
 
 package gpu
 
-// Container is a container that holds or uses devices, as far as it is known. Containers are shared between processes and
-// holders and are never changed after they were handed out.
+// Container is a container that holds or uses devices. What is not known is empty. Processes and holders share containers, so they are
+// never changed after they were handed out.
 type Container struct {
 	Namespace string // k8s.namespace.name
 	PodName   string
@@ -12,10 +12,10 @@ type Container struct {
 	Name      string // k8s.container.name
 	ID        string // container.id, without the runtime's prefix
 
-	Owners []Owner           // from the immediate owner up
-	Labels map[string]string // further resource attributes by their full names
+	Owners []Owner           // from the direct owner to the topmost one
+	Labels map[string]string // further resource attributes, by their full names
 
-	// Where there is no Kubernetes: what the cgroup path shows instead.
+	// Read from the cgroup path where there is no Kubernetes.
 	SystemdUnit string
 	SlurmJob    string
 }
@@ -23,7 +23,7 @@ type Container struct {
 // Owner is an object that owns a pod, directly or through others.
 type Owner struct{ Kind, Name, UID string }
 
-// Sharing is how a device is shared between its holders (hw.gpu.sharing).
+// Sharing is how the holders of a device share it (hw.gpu.sharing).
 type Sharing uint8
 
 // The ways of sharing.
@@ -31,29 +31,29 @@ const (
 	SharingExclusive Sharing = iota
 	SharingTimeSlicing
 	SharingMPS
-	SharingClaim // one DRA claim, several containers
-	// SharingReplicas: one of several slots of a device, time-sliced or under MPS; the kubelet does not tell which, and
-	// no process has shown it yet.
+	SharingClaim // several containers have one DRA claim
+	// SharingReplicas: one of several replicas of a device, either time-sliced or under MPS. The kubelet does not report
+	// which, and no process has shown it yet.
 	SharingReplicas
 	NumSharings
 )
 
-// Holder is one container to which a device is allocated, however many slots of it.
+// Holder is a container to which a device is allocated, whatever the number of replicas.
 type Holder struct {
 	Container *Container
-	Resource  string // k8s.resource.name: nvidia.com/gpu; for DRA the driver's name
-	DRA       bool   // allocated by dynamic resource allocation, else by a device plugin
+	Resource  string // k8s.resource.name: nvidia.com/gpu; for DRA the name of the driver
+	DRA       bool   // allocated by dynamic resource allocation, otherwise by a device plugin
 	Sharing   Sharing
 }
 
-// ContainerUse is one container on one leaf device: what it holds of it and what it uses. Holding and using are separate
-// facts; either may be without the other.
+// ContainerUse is one container on one leaf device: whether it holds the device and how much it uses the device. A container can hold
+// a device without using it, and use a device without holding it.
 type ContainerUse struct {
 	Container *Container
 	DeviceID  string // the leaf device: the MIG instance, not its GPU
 
-	// Allocated tells whether the container holds the device, however many slots of it; absent where the allocations
-	// could not be read. Resource, DRA and Sharing are as in Holder, and mean nothing where it is not true.
+	// Allocated is whether the container holds the device, whatever the number of replicas; absent if the allocations could not
+	// be read. Resource, DRA and Sharing are as in Holder, and valid only if it is true.
 	Allocated Opt[bool]
 	Resource  string
 	DRA       bool
@@ -61,8 +61,8 @@ type ContainerUse struct {
 
 	Utilization [NumTasks]Opt[float64] // fraction of the device's time
 	MemoryUsage Opt[int64]             // bytes
-	MemoryLimit Opt[int64]             // bytes; only of a container that holds the device alone
+	MemoryLimit Opt[int64]             // bytes; only for a container that is the only holder
 	Power       Opt[float64]           // watts
 	Energy      Counter[float64]       // joules, since the container was first seen on the device
-	IdleTime    Counter[float64]       // seconds in which the container held the device and ran nothing on it
+	IdleTime    Counter[float64]       // seconds during which the container held the device and ran nothing on it
 }

@@ -7,24 +7,24 @@ import "cmp"
 
 // Device is one GPU, or one partition of a GPU (a MIG instance, an AMD compute partition), at one instant.
 type Device struct {
-	// ID is hw.id: see docs/design.md, the same from every source of a vendor. A source leaves it empty where it cannot read it;
-	// Node.CompleteIDs then makes one of the machine's name and the device's Location.
+	// ID is hw.id, see docs/design.md. All sources of a vendor report the same one. A source leaves it empty if it cannot read
+	// it; then Node.CompleteIDs builds one from the name of the machine and the device's Location.
 	ID     string
 	Name   string // hw.name: nvidia0, card1
 	Model  string // hw.model
 	Vendor Vendor // hw.vendor
-	Parent string // hw.parent: the ID of the GPU of which this is a partition, else empty
+	Parent string // hw.parent: for a partition, the ID of its GPU; otherwise empty
 	Index  Opt[int]
 
-	// Epoch changes when the source knows that the driver's counters have started anew (driver reloaded, device reset),
-	// even where no total has fallen.
+	// Epoch changes when the source knows that the driver's counters have started again (driver reloaded, device reset),
+	// even if no total has fallen.
 	Epoch uint64
 
 	Info   Info
 	Faults []Fault
 
 	Utilization       [NumTasks]Opt[float64] // fraction of time
-	MemoryController  Opt[float64]           // fraction of time in which device memory was read or written
+	MemoryController  Opt[float64]           // fraction of time during which device memory was read or written
 	Memory            Memory
 	Temperature       [NumSensors]Opt[float64]            // °C
 	TemperatureLimit  [NumSensors][NumLimits]Opt[float64] // °C, absolute thresholds
@@ -41,11 +41,11 @@ type Device struct {
 	RemappedRows      RemappedRows
 	RetiredPages      RetiredPages
 	Pipes             [NumPipes]Opt[float64] // fraction of time or of peak
-	Occupancy         Opt[float64]           // resident warps by the most there can be
+	Occupancy         Opt[float64]           // resident warps divided by the maximum
 	RecoveryAction    Opt[RecoveryAction]
 
-	// Holders are the containers to which the device is allocated; attribution fills them in. HoldersKnown tells an
-	// unallocated device from one whose allocation could not be read.
+	// Holders are the containers to which the device is allocated. Attribution sets them. HoldersKnown distinguishes a device
+	// that is not allocated from a device whose allocation could not be read.
 	Holders      []Holder
 	HoldersKnown bool
 
@@ -53,22 +53,21 @@ type Device struct {
 	Partition Opt[int]
 	// GPUInstance and ComputeInstance are the numbers of a MIG instance on its GPU.
 	GPUInstance, ComputeInstance Opt[int]
-	// Aliases are the other names that the device has on its machine, under which an allocation may name it: card1,
-	// renderD128, amdgpu_xcp_3.
+	// Aliases are the other names of the device on its machine, which an allocation may use: card1, renderD128, amdgpu_xcp_3.
 	Aliases []string
 
-	// ProcessesUnread: which processes use the device could not be read, or was not asked for. Otherwise a device without
-	// a process in Node.Processes has none.
+	// ProcessesUnread: the processes that use the device could not be read, or are not wanted. Otherwise a device without a
+	// process in Node.Processes has none.
 	ProcessesUnread bool
 }
 
 // Location is where a device is in its machine. It identifies a device whose ID could not be read.
 type Location struct {
-	PCIAddress string   // of the GPU, as in Info
-	Partition  Opt[int] // as in Device; absent where the whole GPU is meant
+	PCIAddress string   // of the GPU, as in Info.PCIAddress
+	Partition  Opt[int] // as in Device.Partition; absent for the whole GPU
 }
 
-// Location returns where the device is. The device's name stands in for a PCI address that is not known.
+// Location returns where the device is. If its PCI address is not known, its name replaces the address.
 func (d *Device) Location() Location {
 	return Location{PCIAddress: cmp.Or(d.Info.PCIAddress, d.Name), Partition: d.Partition}
 }
@@ -95,55 +94,55 @@ type Info struct {
 	NUMANode          Opt[int64]
 }
 
-// Memory is a device's own memory in bytes. Memory that belongs to the system is not in it.
+// Memory is the memory of a device in bytes.
 type Memory struct {
 	Limit     Opt[int64] // size
-	Usage     Opt[int64] // allocated, what the driver reserves not counted
-	Reserved  Opt[int64] // held back by driver and firmware
-	Protected Opt[int64] // used, of the confidential-computing part
+	Usage     Opt[int64] // allocated, without the memory that the driver reserves
+	Reserved  Opt[int64] // reserved by driver and firmware
+	Protected Opt[int64] // used memory of the confidential-computing part
 
-	// VisibleLimit and VisibleUsage are of that part of it which the CPU can reach (AMD's visible VRAM).
+	// VisibleLimit and VisibleUsage are of the part of the memory that the CPU can access (AMD's visible VRAM).
 	VisibleLimit, VisibleUsage Opt[int64]
-	// SystemLimit and SystemUsage are of the system's memory that the device may map (AMD's GTT). It is the machine's own,
-	// and on a GPU that shares the machine's memory most of what is used: never to be added to the rest.
+	// SystemLimit and SystemUsage are of the system memory that the device may map (AMD's GTT), which is most of the used memory
+	// of a GPU without memory of its own. They must never be added to the other values.
 	SystemLimit, SystemUsage Opt[int64]
 }
 
-// Power is what a device draws, in watts.
+// Power is the power that a device draws, in watts.
 type Power struct {
-	Draw    Opt[float64] // averaged by the driver, where it averages
+	Draw    Opt[float64] // the average that the driver reports, otherwise the instantaneous value
 	Instant Opt[float64]
-	Module  Opt[float64] // the whole module, CPU and memory included
+	Module  Opt[float64] // the whole module, including CPU and memory
 	Limit   [NumLimits]Opt[float64]
 }
 
 // Clock is the frequency of a clock domain, in hertz.
 type Clock struct{ Speed, Limit Opt[float64] }
 
-// Throttle is one reason for which the clocks are held down.
+// Throttle is one reason for throttling.
 type Throttle struct {
-	Active Opt[bool]        // absent where the device cannot report the reason
+	Active Opt[bool]        // absent if the device cannot report the reason
 	Time   Counter[float64] // seconds
 }
 
-// Fan is a fan's speed as a fraction of its maximum. A device without a fan has none.
+// Fan is the speed of a fan as a fraction of its maximum.
 type Fan struct {
 	Location string // hw.sensor_location: fan0
 	Ratio    Opt[float64]
 }
 
-// PCIe is a device's link to the host. Directions are the GPU's: transmitted is what the GPU sends.
+// PCIe is the link of a device to the host. Transmitted is what the GPU sends.
 type PCIe struct {
 	Transmitted, Received       Counter[int64] // bytes
 	Generation, GenerationLimit Opt[int64]
 	Width, WidthLimit           Opt[int64] // lanes
 }
 
-// Interconnect is the links between GPUs.
+// Interconnect is the links of a device to other GPUs.
 type Interconnect struct {
 	Type                  LinkType
 	Transmitted, Received Counter[int64] // bytes, over all links
-	Links                 []Link         // only where single links were asked for
+	Links                 []Link         // only if GroupInterconnectLinks is wanted
 }
 
 // Link is one link of an interconnect.
@@ -153,23 +152,23 @@ type Link struct {
 	Errors                []ErrorCount
 }
 
-// ErrorCount is a number of errors of one kind.
+// ErrorCount is the number of errors of one kind.
 type ErrorCount struct {
 	Type  ErrorType
-	XID   int64  // NVIDIA's code where Type is ErrorXID
-	Block string // hw.gpu.error.block: the IP block on AMD, lower case; empty elsewhere
+	XID   int64  // the code of NVIDIA if Type is ErrorXID
+	Block string // hw.gpu.error.block: the IP block of AMD in lower case; otherwise empty
 	Count Counter[int64]
-	// Lifetime: counted since manufacture (aggregate ECC), recorded apart from those since the driver was loaded.
+	// Lifetime: counted since manufacture (aggregate ECC). Other errors are counted since the driver was loaded.
 	Lifetime bool
 }
 
-// RemappedRows are memory rows replaced by spares (Ampere and later).
+// RemappedRows are memory rows replaced by spare rows (Ampere and later).
 type RemappedRows struct {
 	Corrected, Uncorrected Counter[int64]
 	Pending, Failed        Opt[bool]
 }
 
-// RetiredPages are memory pages taken out of use (before Ampere).
+// RetiredPages are memory pages taken out of use (boards before Ampere).
 type RetiredPages struct {
 	Corrected, Uncorrected Counter[int64]
 	Pending                Opt[bool]

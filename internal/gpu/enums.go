@@ -3,10 +3,10 @@
 
 package gpu
 
-// Task is what the engine of a GPU works on (hw.gpu.task).
+// Task is what an engine of a GPU works on (hw.gpu.task).
 type Task uint8
 
-// The tasks of which utilisation is known.
+// The tasks whose utilization a GPU can report.
 const (
 	TaskGeneral Task = iota
 	TaskEncoder
@@ -19,7 +19,7 @@ const (
 // Sensor is where a temperature is taken (hw.sensor_location).
 type Sensor uint8
 
-// SensorGPU is the GPU die (NVIDIA); AMD tells edge from hotspot (junction).
+// SensorGPU is the GPU die (NVIDIA). AMD distinguishes edge and hotspot (junction).
 const (
 	SensorGPU Sensor = iota
 	SensorMemory
@@ -31,7 +31,7 @@ const (
 // Limit is what happens at a limit (hw.limit_type).
 type Limit uint8
 
-// LimitDegraded: the device slows down. LimitCritical: it shuts down. LimitMax: the highest value it may or can have.
+// LimitDegraded: the device slows down at the limit. LimitCritical: it shuts down. LimitMax: the highest allowed or possible value.
 const (
 	LimitDegraded Limit = iota
 	LimitCritical
@@ -51,8 +51,8 @@ const (
 	NumClockDomains
 )
 
-// ThrottleReason is why clocks are held down (hw.gpu.throttle.reason). Idle, application and display clocks are not among
-// them: they hold nothing down that work would need.
+// ThrottleReason is why clocks are throttled (hw.gpu.throttle.reason). Idle, application and display clocks are not among the reasons:
+// they do not slow down work.
 type ThrottleReason uint8
 
 // The reasons of NVML (nvmlClocksEventReason*) and of the amdgpu driver (indep_throttle_status).
@@ -86,7 +86,7 @@ const (
 // ErrorType is a kind of error (error.type of hw.errors).
 type ErrorType uint8
 
-// Corrected and uncorrected are memory (ECC, RAS) errors, deferred ones are AMD's poison that was not consumed yet.
+// Corrected and uncorrected errors are memory errors (ECC, RAS). Deferred errors are poison that was not consumed yet (AMD).
 const (
 	ErrorCorrected ErrorType = iota
 	ErrorUncorrected
@@ -103,7 +103,7 @@ const (
 // Pipe is a part of the compute engine (hw.gpu.pipe).
 type Pipe uint8
 
-// The pipes of NVML's GPM; graphics is the engine as a whole, SM any warp on an SM, DRAM the memory interface.
+// The pipes of NVML's GPM. Graphics is the whole engine, SM is any warp on an SM, DRAM is the memory interface.
 const (
 	PipeGraphics Pipe = iota
 	PipeSM
@@ -116,10 +116,10 @@ const (
 	NumPipes
 )
 
-// RecoveryAction is what the driver asks for to get a device back to work (hw.gpu.recovery.action, NVML field 230).
+// RecoveryAction is what the driver requests to recover a device (hw.gpu.recovery.action, NVML field 230).
 type RecoveryAction uint8
 
-// The actions; None means that nothing is asked for.
+// The actions. RecoveryNone means that the driver requests nothing.
 const (
 	RecoveryNone RecoveryAction = iota
 	RecoveryReset
@@ -127,6 +127,6 @@ const (
 	RecoveryDrainP2P
 	RecoveryDrainAndReset
 	RecoveryBusReset
-	RecoveryIMEXDomain // recover the IMEX domain that the device is in
+	RecoveryIMEXDomain // recover the IMEX domain of the device
 	NumRecoveryActions
 )

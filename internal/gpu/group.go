@@ -3,10 +3,10 @@
 
 package gpu
 
-// Group is a set of quantities that a source may leave unread because nothing that is sent needs them.
+// Group is a set of quantities. A source reads a group only if an enabled metric or event needs it (record.Wanted).
 type Group uint64
 
-// The groups, each what a source reads together.
+// The groups. A source reads the quantities of a group together.
 const (
 	GroupUtilization      Group = 1 << iota // general and memory controller
 	GroupMediaUtilization                   // encoder, decoder, JPEG, optical flow
@@ -42,5 +42,5 @@ const (
 	GroupAll Group = 1<<iota - 1
 )
 
-// Has tells whether any of the groups is wanted.
+// Has reports whether g has any of the groups.
 func (g Group) Has(any Group) bool { return g&any != 0 }

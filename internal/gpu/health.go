@@ -6,7 +6,7 @@ package gpu
 // State is the health of a device (hw.state).
 type State uint8
 
-// The states, of which exactly one holds.
+// The states. A device has exactly one.
 const (
 	StateOK State = iota
 	StateDegraded
@@ -15,29 +15,29 @@ const (
 	NumStates
 )
 
-// FaultType is why a device is not well (error.type of hw.gpu.fault).
+// FaultType is what is wrong with a device (error.type of hw.gpu.fault).
 type FaultType uint8
 
-// The faults. Those up to FaultUnreachable make a device failed.
+// The faults. A device with any of the faults up to FaultUnreachable is failed.
 const (
 	FaultLost           FaultType = iota // fell off the bus (NVML GPU_IS_LOST)
 	FaultResetRequired                   // must be reset before it works again (NVML RESET_REQUIRED)
-	FaultHung                            // a call on it has not returned
-	FaultDriverMismatch                  // the library is of another version than the kernel's driver
-	FaultUnreachable                     // it exists, but the driver gives no handle for it
-	FaultRemapPending                    // rows wait for a reset to be remapped, or pages to be retired
-	FaultRemapFailed                     // no spare rows are left
-	FaultDrain                           // the driver asks for work to be moved away
+	FaultHung                            // a driver call on it is outstanding
+	FaultDriverMismatch                  // library and kernel driver have different versions
+	FaultUnreachable                     // it exists, but the driver returns no handle for it
+	FaultRemapPending                    // a reset is needed to remap rows or to retire pages
+	FaultRemapFailed                     // a row could not be remapped: no spare row is left
+	FaultDrain                           // the driver requests that work is moved away
 	NumFaultTypes
 )
 
-// Fault is something wrong with a device.
+// Fault is one thing that is wrong with a device.
 type Fault struct {
 	Type    FaultType
-	Message string // what was seen, for a person
+	Message string // what was observed, for people
 }
 
-// State is what a single fault of this type means.
+// State returns the state of a device that has only this fault.
 func (t FaultType) State() State {
 	switch t {
 	case FaultLost, FaultResetRequired, FaultHung, FaultDriverMismatch, FaultUnreachable:
@@ -49,7 +49,7 @@ func (t FaultType) State() State {
 	}
 }
 
-// State is the worst that the device's faults amount to: failed before degraded before predicted failure.
+// State returns the worst state that the faults of the device cause: failed, then degraded, then predicted failure.
 func (d *Device) State() State {
 	state := StateOK
 	for _, f := range d.Faults {
@@ -63,7 +63,7 @@ func (d *Device) State() State {
 	return state
 }
 
-// AddFault notes a fault once.
+// AddFault adds a fault unless the device has one of this type.
 func (d *Device) AddFault(t FaultType, message string) {
 	for _, f := range d.Faults {
 		if f.Type == t {

@@ -5,7 +5,7 @@ package gpu
 
 import "time"
 
-// Vendor is a maker of GPUs, spelled as hw.vendor.
+// Vendor is a vendor of GPUs (hw.vendor).
 type Vendor string
 
 // The vendors that the sources read.
@@ -14,42 +14,42 @@ const (
 	AMD    Vendor = "AMD"
 )
 
-// Host says which machine a Node is. At least one of Name and NodeName is set before a Node is recorded.
+// Host identifies the machine of a Node. At least one of Name and NodeName is set before a Node is recorded.
 type Host struct {
 	Name        string            // host.name; empty for a node that is read from outside
 	NodeName    string            // k8s.node.name
 	ClusterName string            // k8s.cluster.name
-	Labels      map[string]string // further resource attributes, by their full names (allowed node labels)
+	Labels      map[string]string // further resource attributes, by their full names (configured node labels)
 }
 
-// Node is one read of one vendor's GPUs of one machine. It is valid until its source is read again.
+// Node is the result of one read: the GPUs of one vendor in one machine. It is valid until the next read of its source.
 type Node struct {
 	Host      Host
 	Vendor    Vendor
 	Time      time.Time // when the read began
 	Devices   []Device
 	Processes []Process
-	Presence  [NumPresences]Opt[int64] // physical GPUs; partitions do not count
+	Presence  [NumPresences]Opt[int64] // number of physical GPUs, without partitions
 	Problems  []Problem
 	Events    []Event // newest last
 
-	// Unread tells that nothing was read: no call of the driver, or no tool, has come back, or there is no tool. GPUs that are known
-	// are in the node all the same, failed. That there is no driver is an answer.
+	// Unread: nothing was read, because no driver call and no tool has returned, or because the tool is missing. The known GPUs are
+	// in the node and failed. A missing driver is a result: the node was read.
 	Unread bool
 
-	// RestartNeeded says why this process cannot read the driver any more whatever it tries, and a new one could: the
-	// driver's library was replaced, and the old one cannot be unloaded. Nil as long as there is no such reason.
+	// RestartNeeded is why only a new collector process could read the driver: the library of the driver was replaced, and the old
+	// one cannot be unloaded. Nil if no restart is needed.
 	RestartNeeded error
 
-	// Containers is who holds and who uses which device; attribution fills it in. A container on two devices is in it twice.
+	// Containers are the containers that hold or use devices. Attribution sets it. A container on two devices is in it twice.
 	Containers []ContainerUse
 }
 
-// Presence is how much of a physical GPU can be seen.
+// Presence is whether a physical GPU can be read (hw.gpu.presence).
 type Presence uint8
 
-// Visible: the source reads it. Missing: bound to the vendor's driver or to nothing, or seen before, yet not readable.
-// Unmanaged: bound to another driver, such as vfio-pci.
+// Visible: the source reads the GPU. Missing: the GPU is bound to the vendor's driver or to no driver, or was seen before, but cannot be
+// read. Unmanaged: the GPU is bound to another driver, such as vfio-pci.
 const (
 	Visible Presence = iota
 	Missing

@@ -17,10 +17,10 @@ func Some[T any](v T) Opt[T] { return Opt[T]{value: v, known: true} }
 // Get returns the value and whether it was read.
 func (o Opt[T]) Get() (T, bool) { return o.value, o.known }
 
-// Known tells whether the value was read.
+// Known reports whether the value was read.
 func (o Opt[T]) Known() bool { return o.known }
 
-// Or returns o where it was read, else other: a preferred reading and its fallback.
+// Or returns o if it was read, otherwise other: a preferred value and its fallback.
 func (o Opt[T]) Or(other Opt[T]) Opt[T] {
 	if o.known {
 		return o
@@ -28,13 +28,13 @@ func (o Opt[T]) Or(other Opt[T]) Opt[T] {
 	return other
 }
 
-// Number is what a counter counts in.
+// Number is the type of the value of a counter.
 type Number interface{ ~int64 | ~float64 }
 
 // Counter is a monotonic total that may not have been read. The zero Counter is absent.
 //
-// Since is when counting began, where the source knows it: totals that we keep ourselves. It is zero where the driver
-// counts; then the first observation starts the series, and a falling total or a new Device.Epoch starts it anew.
+// Since is when counting began, for totals that the receiver keeps. It is zero for totals that the driver keeps. Then the series starts at
+// its first observation, and starts again when the total falls or Device.Epoch changes.
 type Counter[N Number] struct {
 	total N
 	since time.Time
@@ -44,7 +44,7 @@ type Counter[N Number] struct {
 // Total returns a total that the driver keeps.
 func Total[N Number](v N) Counter[N] { return Counter[N]{total: v, known: true} }
 
-// TotalSince returns a total that was counted from a known instant on.
+// TotalSince returns a total that is counted since a known time.
 func TotalSince[N Number](v N, since time.Time) Counter[N] {
 	return Counter[N]{total: v, since: since, known: true}
 }
@@ -52,8 +52,8 @@ func TotalSince[N Number](v N, since time.Time) Counter[N] {
 // Get returns the total and whether it was read.
 func (c Counter[N]) Get() (N, bool) { return c.total, c.known }
 
-// Known tells whether the total was read.
+// Known reports whether the total was read.
 func (c Counter[N]) Known() bool { return c.known }
 
-// Since returns when counting began; zero where only the driver knows.
+// Since returns when counting began, or the zero time if only the driver knows.
 func (c Counter[N]) Since() time.Time { return c.since }

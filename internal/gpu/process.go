@@ -8,7 +8,7 @@ import "time"
 // ProcessType is how a process uses a device (process.gpu.type).
 type ProcessType uint8
 
-// The types; ProcessUnknown where the source does not tell.
+// The types. ProcessUnknown: the source does not report the type.
 const (
 	ProcessUnknown ProcessType = iota
 	ProcessCompute
@@ -22,28 +22,28 @@ const (
 type Process struct {
 	PID      int64
 	DeviceID string // of the leaf device: the MIG instance, not its GPU
-	// Location is where the leaf device is, where the source could not read its ID and DeviceID is empty. Node.CompleteIDs
-	// sets DeviceID by it and clears it.
+	// Location is where the leaf device is. It is set if the source could not read the ID of the device, and DeviceID is empty.
+	// Node.CompleteIDs sets DeviceID by it and clears it.
 	Location Location
 	Type     ProcessType
 
 	Memory      Opt[int64] // bytes of device memory
 	Utilization [NumTasks]Opt[float64]
 
-	// What the machine tells of the process. Empty or zero where it was not read.
+	// Read from the process table of the machine. Empty or zero if not read.
 	Created     time.Time
 	Executable  string // process.executable.name
 	Command     string // process.command
-	CommandLine string // process.command_line, only where asked for
+	CommandLine string // process.command_line, only if enabled
 	Owner       string // process.owner
 
-	Container *Container // nil where the process is in none, or it cannot be known
+	Container *Container // nil if the process is in none or its container is unknown
 
-	// Cgroup is the whole of /proc/<pid>/cgroup (process.linux.cgroup); empty where it was not read. It is what
-	// attribution finds the container by.
+	// Cgroup is the content of /proc/<pid>/cgroup (process.linux.cgroup), or empty if it was not read. Attribution finds the
+	// container by it.
 	Cgroup string
 
-	// Unread: the machine was not asked for this process, so nothing of what it would tell is known. Without it, a process
-	// of which the machine told nothing has ended since the driver was asked.
+	// Unread: the process table was not read for this process. Otherwise a process without details has ended since the driver
+	// listed it.
 	Unread bool
 }

@@ -5,16 +5,16 @@ package gpu
 
 import "context"
 
-// Source reads the GPUs of one machine and one vendor.
+// Source reads the GPUs of one vendor in one machine.
 type Source interface {
-	// Read reads every device within the context's deadline. A device that fails is in the node, with its faults; a
-	// quantity that fails is absent, with a Problem. A machine without the vendor's GPUs or driver is no error: the node
-	// then has no devices, says how many GPUs the PCI bus shows, and tells in a Problem what is missing. The source
-	// looks again by itself, at later reads, with back-off. An error means that nothing at all can be said.
+	// Read reads every device within the context's deadline. A device that fails is in the node with its faults. A quantity that
+	// cannot be read is absent, and the node has a Problem. A machine without GPUs or driver of the vendor is no error: the node
+	// has no devices, the presence of the GPUs on the PCI bus, and a Problem that names what is missing. Later reads try again,
+	// with back-off. An error means that there is no result at all.
 	//
-	// The node belongs to the source and is valid until the next Read. Read is never called twice at a time.
+	// The node belongs to the source and is valid until the next Read. Only one Read runs at a time.
 	Read(ctx context.Context) (*Node, error)
 
-	// Close releases the driver. It never waits for a call that hangs.
+	// Close releases the driver. It does not wait for calls that hang.
 	Close() error
 }
