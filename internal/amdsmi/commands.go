@@ -13,8 +13,7 @@ import (
 // step is one command of a read.
 type step string
 
-// The steps, in the order in which they are run: what may be slow comes last, since a command that does not end in time
-// takes those after it along.
+// The steps in the order in which they run. What may be slow comes last: a command that does not end in time costs those after it, too.
 const (
 	stepVersion step = "version"
 	stepList    step = "list"
@@ -22,12 +21,12 @@ const (
 	stepMetric  step = "metric"
 	stepProcess step = "process"
 	stepXGMI    step = "xgmi"
-	// stepPCIe is a metric call of its own: with the link and the replays it measures traffic, for a second per device on
-	// boards up to MI200.
+	// stepPCIe is a separate metric call. Besides the link and the replays it measures traffic, which takes a second for each GPU up to
+	// MI200.
 	stepPCIe step = "metric --pcie"
 )
 
-// arguments returns the arguments of a step, without --json; nil where there is nothing to ask for.
+// arguments returns the arguments of a step without --json; nil where nothing of the step is wanted.
 func arguments(s step, want gpu.Group, refused map[string]bool) []string {
 	if refused[string(s)] {
 		return nil
@@ -65,8 +64,8 @@ func arguments(s step, want gpu.Group, refused map[string]bool) []string {
 	}
 }
 
-// staticLimits is under what it is noted that static ends with an exception unless it is asked for single sections: that of
-// the limits does in ROCm 6.1 where a device has no cap of power.
+// staticLimits is the key in refused under which static runs section by section, without the limits: in ROCm 6.1 these end the tool with
+// an exception where a device has no power limit.
 const staticLimits = "static -l"
 
 func wanted(want, groups gpu.Group, args ...string) []string {

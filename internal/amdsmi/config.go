@@ -24,7 +24,7 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// DefaultConfig returns the configuration of a scraper of which nothing was said.
+// DefaultConfig returns the configuration of a scraper without settings.
 func DefaultConfig() Config { return Config{} }
 
 // Option changes how a source works.

@@ -13,8 +13,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// complain notes what could not be read.
-func (s *Source) complain(steps []step, answers map[step]answer, err error) {
+// addProblems adds what could not be read to the node.
+func (s *Source) addProblems(steps []step, answers map[step]answer, err error) {
 	for _, st := range steps {
 		a, ran := answers[st]
 		if !ran {
@@ -25,16 +25,16 @@ func (s *Source) complain(steps []step, answers map[step]answer, err error) {
 		}
 		var refused *toolError
 		if a.err == nil || optional(st) && (errors.As(a.err, &refused) || a.exception) {
-			continue // this version or this machine has none
+			continue // this version or this machine does not have it
 		}
 		s.problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s: %w", st, a.err))
 	}
 	if _, ran := answers[stepPCIe]; ran {
-		s.strikes = 0
+		s.timeouts = 0
 	}
 	for _, st := range [...]step{stepStatic, stepMetric} {
 		if e := s.exceptions[st]; e != nil && answers[st].err == nil {
-			s.problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s ends with an exception, and is asked for less: %w", st, e))
+			s.problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s ends with an exception and is run with fewer options: %w", st, e))
 		}
 	}
 	if err == nil {
@@ -45,16 +45,16 @@ func (s *Source) complain(steps []step, answers map[step]answer, err error) {
 		return !ran && arguments(st, s.want, s.refused) != nil
 	})
 	if unfinished >= 0 && steps[unfinished] == stepPCIe && errors.Is(err, command.ErrTimeout) {
-		s.strikes++
+		s.timeouts++
 		err = fmt.Errorf("amd-smi metric --pcie measures traffic for a second per device on this board: %w", err)
 	}
 	s.problem(gpu.ProblemQuantity, "later commands", err)
 }
 
-// optional tells the steps that not every version and machine has.
+// optional reports whether a step is missing in some versions or on some machines.
 func optional(st step) bool { return st == stepXGMI || st == stepPCIe || st == stepVersion }
 
-// notRun returns what is known when amd-smi could not be run or did not end.
+// notRun returns the node of the known GPUs when amd-smi could not be run or did not end.
 func (s *Source) notRun(err error) (*gpu.Node, error) {
 	if err == nil {
 		err = errors.New("no result")
@@ -62,15 +62,15 @@ func (s *Source) notRun(err error) (*gpu.Node, error) {
 	return s.known.NotRun(&s.node, fmt.Errorf("amd_smi: %w", err))
 }
 
-// notMeasured completes a node of GPUs that were listed, for which metric did not end then.
+// notMeasured completes a node whose GPUs were listed, but for which metric did not end.
 func (s *Source) notMeasured(err error) (*gpu.Node, error) {
 	if len(s.node.Devices) == 0 {
-		return s.notRun(err) // which they are is not known
+		return s.notRun(err) // the GPUs cannot be told apart
 	}
 	s.node.Unread = true
 	message := fmt.Sprintf("amd_smi: amd-smi metric: %s", err)
 	for i := range s.node.Devices {
-		if d := &s.node.Devices[i]; d.State() != gpu.StateFailed { // one that is lost is lost
+		if d := &s.node.Devices[i]; d.State() != gpu.StateFailed { // a lost GPU stays lost
 			d.AddFault(gpu.FaultHung, message)
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Source) notMeasured(err error) (*gpu.Node, error) {
 	return &s.node, nil
 }
 
-// noDevices returns what is known when amd-smi ended without a device.
+// noDevices returns the node of the known GPUs when amd-smi ended without a device.
 func (s *Source) noDevices(err error) (*gpu.Node, error) {
 	if err == nil {
 		err = smitext.NoDevice()
@@ -101,7 +101,7 @@ func (s *Source) noDevices(err error) (*gpu.Node, error) {
 	return s.noGPUs(), nil
 }
 
-// noGPUs returns a node without devices that can be read.
+// noGPUs returns a node in which no GPU is readable.
 func (s *Source) noGPUs() *gpu.Node {
 	s.problem(gpu.ProblemSource, "amd-smi", s.retry.Reason)
 	s.energy.Missed(s.node.Time)

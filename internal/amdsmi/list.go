@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// listEntry is what amd-smi list says of one device: which it is.
-type listEntry struct {
+// listRecord is what amd-smi list prints about one device.
+type listRecord struct {
 	index     int
 	address   smitext.Address
 	unique    string
@@ -25,20 +25,20 @@ type listEntry struct {
 	aliases   []string
 }
 
-// same tells whether a later list shows the same device under the number.
-func (l *listEntry) same(o *listEntry) bool {
+// same reports whether a later list shows the same device under this number.
+func (l *listRecord) same(o *listRecord) bool {
 	return l.index == o.index && l.address == o.address && l.unique == o.unique && l.partition == o.partition
 }
 
-// parseList reads the records of amd-smi list. card and hip_uuid are there with -e only, since ROCm 6.4.
-func parseList(records []record) []listEntry {
-	list := make([]listEntry, 0, len(records))
+// parseList reads the records of amd-smi list. Only -e, since ROCm 6.4, prints card and hip_uuid.
+func parseList(records []record) []listRecord {
+	list := make([]listRecord, 0, len(records))
 	for _, r := range records {
 		index, ok := r.integer("gpu")
-		if !ok || index >= smidevice.MaxDevices || slices.ContainsFunc(list, func(l listEntry) bool { return l.index == index }) {
+		if !ok || index >= smidevice.MaxDevices || slices.ContainsFunc(list, func(l listRecord) bool { return l.index == index }) {
 			continue
 		}
-		l := listEntry{
+		l := listRecord{
 			index:  index,
 			unique: cmp.Or(smitext.HIPUUID(r.text("hip_uuid")), smitext.UUIDSerial(r.text("uuid"))),
 			name:   "gpu" + strconv.Itoa(index),
@@ -64,7 +64,7 @@ func parseList(records []record) []listEntry {
 	return list
 }
 
-// isDRMNode tells the name of a DRM node.
+// isDRMNode reports whether a name is that of a DRM node: the prefix and a number.
 func isDRMNode(name, prefix string) bool {
 	digits, ok := strings.CutPrefix(name, prefix)
 	_, err := strconv.ParseUint(digits, 10, 16)

@@ -12,8 +12,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// readMetric fills a device with what a record of amd-smi metric says of it, and returns the shares of its partitions.
-// Sections that were not asked for are not in the record.
+// readMetric fills a device from its record of amd-smi metric and returns the shares of its partitions. The record has only the sections
+// that were asked for.
 func readMetric(r record, d *gpu.Device) []smidevice.Share {
 	usage := r.section("usage")
 	d.Utilization[gpu.TaskGeneral] = smitext.Quantity(usage.first("gfx_activity", "gfx_usage"), smitext.Ratio, "%")
@@ -21,7 +21,7 @@ func readMetric(r record, d *gpu.Device) []smidevice.Share {
 	d.MemoryController = smitext.Quantity(usage.first("umc_activity", "mem_usage"), smitext.Ratio, "%")
 	shares := readShares(usage)
 	if !d.Utilization[gpu.TaskJPEG].Known() {
-		// Since 7.0 the engines are listed by partition only, also where there is but one.
+		// Since 7.0 the engines are listed by partition only, even where there is one.
 		d.Utilization[gpu.TaskJPEG] = meanShare(shares, gpu.TaskJPEG)
 	}
 
@@ -52,7 +52,7 @@ func readMemory(r record, d *gpu.Device) {
 		return smitext.Whole(smitext.Quantity(memory.first(keys...), smitext.Bytes, "MB"))
 	}
 	m := &d.Memory
-	m.Limit = of("total_vram", "vram", "vram_total", "fb_total").Or(m.Limit) // else as static tells
+	m.Limit = of("total_vram", "vram", "vram_total", "fb_total").Or(m.Limit) // otherwise as static has it
 	m.Usage = of("used_vram", "vram_used", "fb_used")
 	m.VisibleLimit, m.VisibleUsage = of("total_visible_vram", "vis_vram"), of("used_visible_vram", "used_vis_vram")
 	m.SystemLimit, m.SystemUsage = of("total_gtt", "gtt"), of("used_gtt")
@@ -72,14 +72,14 @@ func readTemperature(r record, d *gpu.Device) {
 	d.Temperature[gpu.SensorMemory] = memory
 }
 
-// readPower reads the power of the package. socket_power is the average or the present one, whichever the device has.
+// readPower reads the power of the package. socket_power is the average or the instantaneous power, whichever the device has.
 func readPower(r record, d *gpu.Device) {
 	d.Power.Instant = smitext.Quantity(r.first("current_socket_power"), smitext.Watts, "W")
 	d.Power.Draw = smitext.Quantity(r.first("average_socket_power", "socket_power"), smitext.Watts, "W").Or(d.Power.Instant)
 	smidevice.CorrectPower(&d.Power, d.Energy)
 }
 
-// readClock reads a clock: gfx_0 to gfx_7 since 6.1, of which the first that runs stands for all, gfx before.
+// readClock reads a clock: gfx_0 to gfx_7 since 6.1, gfx before. The first one that runs stands for all.
 func readClock(r record, clock *gpu.Clock, name string) {
 	for i := -1; i < 8; i++ {
 		key := name

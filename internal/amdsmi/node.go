@@ -13,33 +13,33 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// fill makes the node of the devices that were listed.
+// fill makes the node from the listed devices and what was read of them.
 func (s *Source) fill(metrics []record, answers map[step]answer, complete bool) {
-	entries := make([]smidevice.Listed, 0, len(s.listed))
-	at := make(map[int]int, len(s.listed))
-	blind, short := 0, !complete
+	listed := make([]smidevice.Listed, 0, len(s.listed))
+	at := make(map[int]int, len(s.listed)) // the place in listed, by amd-smi's number
+	unaddressed, truncated := 0, !complete
 	for i := range s.listed {
 		e := s.listedDevice(&s.listed[i])
 		if e.Address == (smitext.Address{}) {
-			blind++
+			unaddressed++
 			if e.UniqueID == "" {
 				complete = false
-				s.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("amd-smi shows neither a unique id nor a PCI address of GPU %d: it is left out", e.Number))
+				s.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("amd-smi shows neither a unique id nor a PCI address of GPU %d; the GPU is left out", e.Number))
 				continue
 			}
 		}
-		at[e.Number] = len(entries)
-		entries = append(entries, e)
+		at[e.Number] = len(listed)
+		listed = append(listed, e)
 	}
-	if blind > 0 {
+	if unaddressed > 0 {
 		s.problem(gpu.ProblemQuantity, "PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
-			"run as a member of the groups render and video, with /dev/dri", smitext.ErrAccess, blind))
+			"run as a member of the groups render and video, with /dev/dri", smitext.ErrAccess, unaddressed))
 	}
 	each := func(records []record, f func(record, *smidevice.Listed)) {
 		for _, r := range records {
 			if index, ok := r.integer("gpu"); ok {
 				if i, known := at[index]; known {
-					f(r, &entries[i])
+					f(r, &listed[i])
 				}
 			}
 		}
@@ -50,13 +50,13 @@ func (s *Source) fill(metrics []record, answers map[step]answer, complete bool) 
 	links := s.want.Has(gpu.GroupInterconnectLinks)
 	each(answers[stepXGMI].records, func(r record, e *smidevice.Listed) { readXGMI(r, &e.Device, links) })
 
-	s.known.IDs.Complete(entries, complete)
-	leaves := s.known.List(&s.node, smidevice.GPUs(entries))
+	s.known.IDs.Complete(listed, complete)
+	leaves := s.known.List(&s.node, smidevice.GPUs(listed))
 	s.energy.Unwrap(s.node.Devices, s.node.Time)
 	s.energy.Missed(s.node.Time)
-	if short && len(entries) > 0 {
-		// Where the list ended early, partitions of the last GPU may be missing in it, and it is not known whether it is divided.
-		delete(leaves, entries[len(entries)-1].Number)
+	if truncated && len(listed) > 0 {
+		// The list ended early: it may lack partitions of the last GPU, so whether that is divided is not known.
+		delete(leaves, listed[len(listed)-1].Number)
 	}
 	list, told := parseProcesses(answers[stepProcess].records)
 	s.scale.correct(list, major(s.version))
@@ -64,7 +64,7 @@ func (s *Source) fill(metrics []record, answers map[step]answer, complete bool) 
 	s.node.Processes, repeated = placeProcesses(list, len(s.listed), told, leaves, major(s.version) >= exactProcesses)
 	process, ran := answers[stepProcess]
 	for i := range s.node.Devices {
-		s.node.Devices[i].ProcessesUnread = !ran || process.err != nil || repeated > 0 || short
+		s.node.Devices[i].ProcessesUnread = !ran || process.err != nil || repeated > 0 || truncated
 	}
 	if repeated > 0 {
 		s.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory: "+
@@ -75,7 +75,7 @@ func (s *Source) fill(metrics []record, answers map[step]answer, complete bool) 
 	}
 }
 
-// throttleTime adds up the times for which the clocks were held down.
+// throttleTime adds up how long each reason held the clocks down.
 func (s *Source) throttleTime(metrics []record, each func([]record, func(record, *smidevice.Listed))) {
 	last := s.residencies
 	s.residencies = make(map[string]*counter.Residency, len(last))
@@ -96,8 +96,8 @@ func (s *Source) throttleTime(metrics []record, each func([]record, func(record,
 	})
 }
 
-// listedDevice makes an entry of a listed device, with what is known of it from earlier.
-func (s *Source) listedDevice(l *listEntry) smidevice.Listed {
+// listedDevice combines what list and static print about a device.
+func (s *Source) listedDevice(l *listRecord) smidevice.Listed {
 	static := s.static[l.index]
 	e := smidevice.Listed{
 		Number:    l.index,
@@ -116,7 +116,7 @@ func (s *Source) listedDevice(l *listEntry) smidevice.Listed {
 	e.Device.Aliases = l.aliases
 	e.Device.Index = gpu.Some(l.index)
 	if static.exhausted {
-		e.Device.AddFault(gpu.FaultRemapFailed, "more bad memory pages than the driver's threshold: the board must be replaced")
+		e.Device.AddFault(gpu.FaultRemapFailed, "more bad memory pages than the driver's threshold: replace the GPU")
 	}
 	return e
 }

@@ -10,15 +10,14 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// option is an option of amd-smi metric. Without any it would print everything, xgmi_err included, which reading clears.
+// option is an option of amd-smi metric. Without options it prints everything, including xgmi_err, which reading clears.
 type option struct {
 	flag   string
 	groups gpu.Group
-	// extra: left out when amd-smi ends with an exception, which it does not say in which section.
-	extra bool
+	extra  bool // left out after an exception: amd-smi does not say which section caused it
 }
 
-// metricOptions have the short names, which did not change. Inside virtual machines several do not exist.
+// metricOptions are the options by their short names, which did not change between versions. Some do not exist in virtual machines.
 var metricOptions = []option{
 	{flag: "-u", groups: gpu.GroupUtilization | gpu.GroupMediaUtilization},
 	{flag: "-m", groups: gpu.GroupMemory},
@@ -32,13 +31,13 @@ var metricOptions = []option{
 	{flag: "--throttle", groups: gpu.GroupThrottle | gpu.GroupThrottleTime, extra: true}, // since 6.3; 100 ms per device
 }
 
-// metricRefusal is under what the refusal of one of metric's options is noted: list has options of the same names.
+// metricRefusal returns the key in refused of an option of metric: list has options of the same names.
 func metricRefusal(flag string) string { return "metric " + flag }
 
-// refuse notes what a version of amd-smi does not know, from its error: "Parameter '-e' is invalid.", "Command 'xgmi' is
-// invalid." Another error, such as that a device is busy, is none of the version's, and what it costs is tried again with the next
-// static part. It tells whether the step can be tried again without.
-func refuse(s step, message string, refused, passing map[string]bool) bool {
+// refuse takes note of what a version of amd-smi does not know, from its error: "Parameter '-e' is invalid.", "Command 'xgmi' is
+// invalid." Another error, such as that a device is busy, does not come from the version: the step is tried again when static is read
+// again. It reports whether the step can run again without what was refused.
+func refuse(s step, message string, refused, temporary map[string]bool) bool {
 	named, invalid := quoted(message), strings.Contains(message, "is invalid")
 	switch s {
 	case stepList:
@@ -58,7 +57,7 @@ func refuse(s step, message string, refused, passing map[string]bool) bool {
 	case stepXGMI, stepPCIe, stepVersion:
 		refused[string(s)] = true
 		if !invalid {
-			passing[string(s)] = true
+			temporary[string(s)] = true
 		}
 	case stepProcess:
 		refused[string(s)] = invalid
@@ -66,13 +65,13 @@ func refuse(s step, message string, refused, passing map[string]bool) bool {
 	return false
 }
 
-// dropAfterException notes what to leave out of a step that ended with an exception, until it is tried again with the next static
-// part. It tells whether the step can be tried again without.
-func dropAfterException(s step, refused, passing map[string]bool) bool {
+// dropAfterException takes note of what to leave out of a step that ended with an exception, until static is read again. It reports
+// whether the step can run again without it.
+func dropAfterException(s step, refused, temporary map[string]bool) bool {
 	again := false
 	drop := func(key string) {
 		if !refused[key] {
-			refused[key], passing[key] = true, true
+			refused[key], temporary[key] = true, true
 			again = true
 		}
 	}
@@ -92,7 +91,7 @@ func dropAfterException(s step, refused, passing map[string]bool) bool {
 	return again
 }
 
-// quoted returns what stands in single quotes.
+// quoted returns the parts of a text that are in single quotes.
 func quoted(s string) []string {
 	parts := strings.Split(s, "'")
 	var result []string

@@ -7,19 +7,19 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The driver counts a process's memory in pages of 4 KiB and prints KiB; several versions of amd-smi make bytes of them by
-// 1000 instead of 1024 (ROCm 6.1 to 9, in spite of a correction in 6.4.2).
+// The driver counts a process's memory in pages of 4 KiB and prints KiB. Several versions of amd-smi convert these to bytes by 1000 instead
+// of 1024 (ROCm 6.1 to 9, in spite of a correction in 6.4.2).
 const (
 	page         = 4096
 	decimalPages = 4000
 	firstDecimal = 24 // the version of the library, ROCm 6.1
 )
 
-// memoryScale is what a version of amd-smi makes bytes of KiB by.
+// memoryScale is how many bytes a KiB is to a version of amd-smi.
 type memoryScale uint8
 
-// correct brings the memory of processes to what it is: by the scale that their numbers show, else the one that earlier ones showed, else
-// that of the library's version.
+// correct converts the memory of processes to true bytes: by the scale that these numbers show, or that earlier ones showed, or that the
+// library's version is known for.
 func (m *memoryScale) correct(list []process, version int) {
 	if shown := scaleOf(list); shown != scaleUnknown {
 		*m = shown
@@ -35,8 +35,8 @@ const (
 	scaleDecimal             // 1000
 )
 
-// scaleOf tells the scale by the numbers of bytes in an output. A true one is a multiple of a page's; where one cannot be, but is
-// one of 4000, all were made that way. Memory is mostly allocated in pieces of 2 MiB, and such numbers may be either.
+// scaleOf returns the scale that the numbers of bytes in an output show. A true number is a multiple of the page size. Where one is not, but
+// is a multiple of 4000, all were converted by 1000. Memory is mostly allocated in pieces of 2 MiB, whose numbers may be either.
 func scaleOf(list []process) memoryScale {
 	scale := scaleUnknown
 	for _, p := range list {
@@ -52,7 +52,7 @@ func scaleOf(list []process) memoryScale {
 	return scale
 }
 
-// rescale brings numbers of bytes that were made by 1000 to what they are.
+// rescale corrects numbers of bytes that were converted by 1000.
 func rescale(list []process) {
 	for i := range list {
 		if m, ok := list[i].memory.Get(); ok && list[i].bytes {

@@ -20,31 +20,31 @@ const exactProcesses = 27
 // process is a process as amd-smi lists it under one device.
 type process struct {
 	pid    int64
-	index  int // of the device
+	index  int // amd-smi's number of the device
 	name   string
 	memory gpu.Opt[int64] // bytes of the device's own memory, as printed
 	bytes  bool           // printed as a number of bytes
 }
 
-// parseProcesses reads the records of amd-smi process. A device without processes has the text "No running processes
-// detected" in place of one. It returns of how many devices the output tells, too.
-func parseProcesses(records []record) (list []process, told int) {
+// parseProcesses reads the records of amd-smi process. A device without processes has the text "No running processes detected" instead.
+// covered is the number of devices in the output.
+func parseProcesses(records []record) (list []process, covered int) {
 	for _, r := range records {
 		index, ok := r.integer("gpu")
 		if !ok || index >= smidevice.MaxDevices {
 			continue
 		}
-		told++
-		entries, _ := r["process_list"].([]any)
-		if entries == nil { // 5.7 and 6.0: one or several, called values
+		covered++
+		items, _ := r["process_list"].([]any)
+		if items == nil { // 5.7 and 6.0: one or several, called values
 			switch v := r["values"].(type) {
 			case []any:
-				entries = v
+				items = v
 			case map[string]any:
-				entries = []any{v}
+				items = []any{v}
 			}
 		}
-		for _, e := range entries {
+		for _, e := range items {
 			outer, _ := e.(map[string]any)
 			info := record(outer).section("process_info")
 			pid, ok := info.integer("pid")
@@ -56,11 +56,11 @@ func parseProcesses(records []record) (list []process, told int) {
 			list = append(list, p)
 		}
 	}
-	return list, told
+	return list, covered
 }
 
-// vram returns the device memory of a process. mem_usage is its sum with memory of the system, yet all there is in outputs
-// without the parts; without a unit it may be bytes or MB, and is then left alone.
+// vram returns the device memory of a process. mem_usage includes system memory, but some outputs have nothing else. Without a unit it may be
+// bytes or MB, and is not read.
 func vram(info record) (memory gpu.Opt[int64], bytes bool) {
 	v, unitless := info["mem_usage"], ""
 	if parts := info.section("memory_usage"); parts != nil {
@@ -70,7 +70,7 @@ func vram(info record) (memory gpu.Opt[int64], bytes bool) {
 	return smitext.Whole(smitext.Quantity(v, smitext.Bytes, unitless)), cmp.Or(unit, unitless) == "B"
 }
 
-// executable returns the name of a program, of which amd-smi prints the path.
+// executable returns the name of a program from the path that amd-smi prints.
 func executable(name string) string {
 	name = smitext.Label(name)
 	if strings.HasPrefix(name, "/") {
@@ -79,16 +79,16 @@ func executable(name string) string {
 	return name
 }
 
-// placeProcesses makes the processes of a node. Before 10.0 amd-smi lists a process under every device of which it has a
-// context, and a process that opens the driver has one of all, with the same numbers under each. Such a process is left
-// out: on which device its memory lies is not told, and under each it would count many times. It returns how many those are.
+// placeProcesses returns the processes of a node. Before 10.0 amd-smi lists a process under each device on which it has a context, and a
+// process that opens the driver has one on every device, with the same numbers under each. Such processes are left out and counted in
+// repeated: the output does not tell on which device their memory is, and under each device they would count many times.
 //
-// told is under how many devices it could have been listed. Where the output ended early those are fewer than there are; then
-// too much may be left out, and nothing is taken to be on the first device that is on all.
-func placeProcesses(list []process, devices, told int, leaves map[int]smidevice.Leaf, exact bool) (result []gpu.Process, repeated int) {
+// covered is the number of devices under which a process could have been listed. Where the output ended early, it is lower than the
+// number of devices. Then too many processes may be left out, but none that is on all devices is taken for one on the first.
+func placeProcesses(list []process, devices, covered int, leaves map[int]smidevice.Leaf, exact bool) (result []gpu.Process, repeated int) {
 	everywhere := make(map[int64]bool)
-	if max(devices, told) > 1 && !exact {
-		everywhere = repeatedProcesses(list, told)
+	if max(devices, covered) > 1 && !exact {
+		everywhere = repeatedProcesses(list, covered)
 	}
 	type placed struct {
 		pid int64

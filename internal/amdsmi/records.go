@@ -14,10 +14,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 )
 
-// record is what one command of amd-smi says of one device. Its sections are objects, or "N/A" as a whole.
+// record is what one command of amd-smi prints about one device. A section is an object, or "N/A".
 type record map[string]any
 
-// at returns what stands under a path of keys; nil where a section is missing or "N/A".
+// at returns the value under a path of keys; nil where a section is missing or "N/A".
 func (r record) at(path ...string) any {
 	var v any = map[string]any(r)
 	for _, key := range path {
@@ -30,7 +30,7 @@ func (r record) at(path ...string) any {
 	return v
 }
 
-// section returns a section as a record; nil, which has nothing in it, where it is missing or "N/A".
+// section returns a section as a record; nil, which is an empty record, where it is missing or "N/A".
 func (r record) section(path ...string) record {
 	section, _ := r.at(path...).(map[string]any)
 	return section
@@ -81,15 +81,15 @@ func (r record) integer(key string) (int, bool) {
 // envelopes are the keys under which later versions put the list of devices; until 6.3 the list was the whole output.
 var envelopes = map[string]bool{"gpu_data": true, "xgmi_metric": true}
 
-// toolError is what amd-smi prints in place of an answer: {"error": "Parameter '-e' is invalid. …", "code": -2}.
+// toolError is an error that amd-smi prints instead of an answer: {"error": "Parameter '-e' is invalid. …", "code": -2}.
 type toolError struct{ message string }
 
 // Error implements error.
 func (e *toolError) Error() string { return e.message }
 
-// parseRecords reads the output of amd-smi … --json: a list of records, an object with a list in it, or a single record.
-// Warnings before it, and anything after it, are passed over. Where the output ends in the middle, the records before that
-// are returned with errTruncated.
+// parseRecords reads the output of amd-smi … --json: a list of records, an object that contains a list, or a single record. It ignores
+// warnings before the JSON and anything after it. Where the output ends in the middle, it returns the records before that with
+// smitext.ErrTruncated.
 func parseRecords(out []byte) ([]record, error) {
 	start := documentStart(out)
 	if start < 0 {
@@ -119,8 +119,8 @@ func parseRecords(out []byte) ([]record, error) {
 	}
 }
 
-// documentStart returns where the JSON begins: at a bracket that something follows which may stand there, since
-// warnings have brackets too. It returns -1 where there is none.
+// documentStart returns the index of the bracket with which the JSON begins; -1 where there is none. Warnings contain brackets, too, so
+// what follows the bracket must be possible in JSON.
 func documentStart(out []byte) int {
 	for i := range out {
 		if out[i] != '{' && out[i] != '[' {
@@ -138,10 +138,10 @@ func documentStart(out []byte) int {
 	return -1
 }
 
-// maxNesting bounds the lists within lists: xgmi prints two.
+// maxNesting bounds lists within lists. xgmi prints two levels.
 const maxNesting = 4
 
-// decodeRecords decodes a list of records, which may be in lists themselves.
+// decodeRecords decodes a list of records or of such lists.
 func decodeRecords(decoder *json.Decoder, list []record) ([]record, error) {
 	if err := smitext.Expect(decoder, '['); err != nil {
 		return list, err
@@ -172,7 +172,7 @@ func appendRecords(list []record, element any, depth int) []record {
 	return list
 }
 
-// decodeEnvelope decodes an object: one that holds the list, an error, or a record by itself.
+// decodeEnvelope decodes an object that contains the list, or is an error or a single record.
 func decodeEnvelope(decoder *json.Decoder, document []byte) ([]record, error) {
 	var list []record
 	single := make(record)

@@ -14,20 +14,19 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
-// answer is what a step yielded.
+// answer is the result of a step.
 type answer struct {
-	records []record
-	err     error  // why there are none, or not all
-	warning string // what was printed before
-	// exception: Python's, of which nothing but a trace is left.
-	exception bool
+	records   []record
+	err       error  // why there are no records, or not all
+	warning   string // printed before the records
+	exception bool   // the tool ended with an exception of Python and printed a trace only
 }
 
 // maxAttempts bounds how often a command is tried again without an option: amd-smi names one at a time.
 const maxAttempts = 5
 
-// run runs steps in one call, and those that hold an option this version does not know again without it. The error is the
-// runner's: a command could not be run or did not end; the steps before it have their answers.
+// run runs steps in one call of the runner. Steps with an option that this version does not know run again without it. The error is the
+// runner's: a command could not be run or did not end. The steps before it have their answers.
 func (s *Source) run(ctx context.Context, steps ...step) (map[step]answer, error) {
 	answers := make(map[step]answer, len(steps))
 	for attempt := 1; ; attempt++ {
@@ -51,23 +50,23 @@ func (s *Source) run(ctx context.Context, steps ...step) (map[step]answer, error
 			answers[running[i]] = a
 			var refused *toolError
 			switch st := running[i]; {
-			case errors.As(a.err, &refused) && refuse(st, refused.message, s.refused, s.passing):
+			case errors.As(a.err, &refused) && refuse(st, refused.message, s.refused, s.temporary):
 				again = append(again, st)
 			case a.exception:
 				s.exceptions[st] = a.err
-				if dropAfterException(st, s.refused, s.passing) {
+				if dropAfterException(st, s.refused, s.temporary) {
 					again = append(again, st)
 				}
 			}
 		}
 		if err != nil && slices.Contains(again, stepList) {
-			delete(answers, stepList) // the refusal is not why there is no list
+			delete(answers, stepList) // the refusal is not the reason for the missing list
 		}
 		if err != nil || len(again) == 0 || attempt == maxAttempts {
 			return answers, err
 		}
 		for _, st := range again {
-			delete(answers, st) // where the next try does not end, there is none
+			delete(answers, st) // there is none if the next attempt does not end
 		}
 		steps = again
 	}
@@ -89,7 +88,7 @@ func answerOf(r *command.Result) answer {
 	return a
 }
 
-// errorDocument finds the error that later versions print on stderr.
+// errorDocument returns the error that later versions print on stderr as JSON.
 func errorDocument(stderr []byte) (string, bool) {
 	_, err := parseRecords(stderr)
 	var refused *toolError
@@ -99,7 +98,7 @@ func errorDocument(stderr []byte) (string, bool) {
 	return refused.message, true
 }
 
-// warning returns the first warning of permissions before the JSON.
+// warning returns the first warning about permissions that precedes the JSON.
 func warning(before []byte) string {
 	for line := range bytes.Lines(before) {
 		text := strings.ToLower(string(line))

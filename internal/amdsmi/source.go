@@ -21,9 +21,9 @@ const (
 	// staticEvery is the number of reads after which names, versions and limits are read again, which hardly change. They are read
 	// immediately when the list of devices changes.
 	staticEvery = 10
-	// slowStrikes is how often in a row the PCIe call may fail to end in time before it is left out, for restPCIe reads: it may have been
-	// the driver that hung for a while, and not this call.
-	slowStrikes = 2
+	// maxTimeouts is how often in a row the PCIe call may fail to end in time before restPCIe reads leave it out. It is tried again
+	// then, since the driver may have hung for a while, and not this call.
+	maxTimeouts = 2
 	restPCIe    = 120
 )
 
@@ -33,36 +33,36 @@ type Source struct {
 	want   gpu.Group
 	now    func() time.Time
 
-	refused map[string]bool // options and commands that this version does not know
-	passing map[string]bool // those of them that are tried again with the static part
-	// exceptions are what commands ended with since then. They are run with fewer options.
-	exceptions map[step]error
-	strikes    int // against the PCIe call
-	spared     int // reads without it
-	reads      int // since the static part was read
-	listed     []listEntry
-	static     map[int]staticInfo
-	stale      bool   // static could not be read again, and is tried again with the next read
-	version    string // of amd-smi's library
-	scale      memoryScale
-	known      smidevice.KnownGPUs
-	energy     smidevice.EnergyCounters
-	retry      smidevice.Retry
-	node       gpu.Node
+	refused   map[string]bool // options and commands that this version does not know
+	temporary map[string]bool // those of them that are tried again when static is read again
+	// exceptions are what commands ended with since static was read. They are run with fewer options.
+	exceptions  map[step]error
+	timeouts    int // of the PCIe call, in a row
+	withoutPCIe int // reads without the PCIe call
+	reads       int // since static was read
+	listed      []listRecord
+	static      map[int]staticInfo
+	stale       bool   // static could not be read again, and is tried again at the next read
+	version     string // of amd-smi's library
+	scale       memoryScale
+	known       smidevice.KnownGPUs
+	energy      smidevice.EnergyCounters
+	retry       smidevice.Retry
+	node        gpu.Node
 
-	residencies map[string]*counter.Residency // of throttling, by PCI address, else by unique id
+	residencies map[string]*counter.Residency // of throttle reasons, by PCI address, else by unique id
 }
 
 var _ gpu.Source = (*Source)(nil)
 
-// New returns a source that reads what belongs to the wanted groups. A configured path is the runner's business.
+// New returns a source that reads the quantities of the wanted groups. The runner knows the configured path.
 func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Source {
 	s := &Source{
 		runner:     runner,
 		want:       want,
 		now:        time.Now,
 		refused:    make(map[string]bool),
-		passing:    make(map[string]bool),
+		temporary:  make(map[string]bool),
 		exceptions: make(map[step]error),
 		known:      smidevice.NewKnownGPUs(command.AMDSMI),
 		energy:     make(smidevice.EnergyCounters),
@@ -76,8 +76,8 @@ func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Sour
 // Close implements gpu.Source. There is nothing to release.
 func (*Source) Close() error { return nil }
 
-// Read implements gpu.Source. An error means that amd-smi could not be run or did not end in time and no GPU is known, or
-// that it printed nothing that can be read.
+// Read implements gpu.Source. An error means that no GPU is known and amd-smi could not be run or did not end in time, or that it
+// printed nothing that can be read.
 func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
 	if !s.retry.Due(s.node.Time) {
@@ -85,10 +85,10 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	}
 	due := s.static == nil || s.stale || s.reads >= staticEvery
 	if due {
-		for key := range s.passing {
+		for key := range s.temporary {
 			delete(s.refused, key)
 		}
-		clear(s.passing)
+		clear(s.temporary)
 		clear(s.exceptions)
 	}
 	steps := s.steps(due)
@@ -110,7 +110,7 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	if unmeasured && !smidevice.Hangs(err) {
 		return s.notRun(err)
 	}
-	changed := !slices.EqualFunc(listed, s.listed, func(a, b listEntry) bool { return a.same(&b) })
+	changed := !slices.EqualFunc(listed, s.listed, func(a, b listRecord) bool { return a.same(&b) })
 	if changed && !due && !unmeasured {
 		again, _ := s.run(ctx, stepStatic)
 		if a, ran := again[stepStatic]; ran {
@@ -124,7 +124,7 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	}
 	s.listed = listed
 	s.keep(due, answers)
-	s.complain(steps, answers, err)
+	s.addProblems(steps, answers, err)
 	s.fill(metric.records, answers, list.err == nil)
 	if unmeasured {
 		return s.notMeasured(err)
@@ -132,34 +132,34 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	return &s.node, nil
 }
 
-// Reset has the source find out about its tool anew, which may be of another version, as in another container. What is known of the
-// GPUs is kept: one that is not listed any more is lost, whoever lists them.
+// Reset makes the source find out again what its tool can do. The tool may be of another version, as in another container. The known GPUs
+// are kept: one that is no longer listed is lost, whoever lists them.
 func (s *Source) Reset() {
 	clear(s.refused)
-	clear(s.passing)
+	clear(s.temporary)
 	clear(s.exceptions)
-	s.strikes, s.version, s.listed, s.static, s.retry, s.scale = 0, "", nil, nil, smidevice.Retry{}, scaleUnknown
+	s.timeouts, s.version, s.listed, s.static, s.retry, s.scale = 0, "", nil, nil, smidevice.Retry{}, scaleUnknown
 }
 
-// steps returns what is to be run.
+// steps returns the steps of this read.
 func (s *Source) steps(due bool) []step {
 	steps := []step{stepList}
 	if due {
 		steps = []step{stepVersion, stepList, stepStatic}
 	}
 	steps = append(steps, stepMetric, stepProcess, stepXGMI)
-	if s.strikes >= slowStrikes {
-		if s.spared++; s.spared > restPCIe {
-			s.spared, s.strikes = 0, slowStrikes-1
+	if s.timeouts >= maxTimeouts {
+		if s.withoutPCIe++; s.withoutPCIe > restPCIe {
+			s.withoutPCIe, s.timeouts = 0, maxTimeouts-1
 		}
 	}
-	if s.strikes < slowStrikes {
+	if s.timeouts < maxTimeouts {
 		steps = append(steps, stepPCIe)
 	}
 	return steps
 }
 
-// keep keeps what is not read every time.
+// keep stores what is not read every time.
 func (s *Source) keep(due bool, answers map[step]answer) {
 	s.reads++
 	if !due {
@@ -172,7 +172,7 @@ func (s *Source) keep(due bool, answers map[step]answer) {
 		static := parseStatic(a.records)
 		if a.err != nil {
 			for n, before := range s.static {
-				if _, told := static[n]; !told { // the output ended before it
+				if _, read := static[n]; !read { // the output ended before it
 					static[n] = before
 				}
 			}
@@ -181,15 +181,15 @@ func (s *Source) keep(due bool, answers map[step]answer) {
 	}
 	if v := libraryVersion(answers[stepVersion].records); v != "" && v != s.version {
 		if s.version != "" {
-			clear(s.refused) // another amd-smi
-			s.strikes = 0
+			clear(s.refused) // amd-smi was replaced
+			s.timeouts = 0
 			s.scale = scaleUnknown
 		}
 		s.version = v
 	}
 }
 
-// libraryVersion returns the version of the library: "25.5.1". It is the tool's own since 6.4.
+// libraryVersion returns the version of the library, such as "25.5.1". Since ROCm 6.4 it is the tool's own version.
 func libraryVersion(records []record) string {
 	if len(records) == 0 {
 		return ""

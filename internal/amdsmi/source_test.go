@@ -82,6 +82,9 @@ func TestReadsStaticWhenDevicesChange(t *testing.T) {
 	lost := smitest.Device(t, node, "8f1457e2c20f59d2")
 	assert.Equal(t, gpu.StateFailed, lost.State())
 
+	_, limited := d.PCIe.GenerationLimit.Get()
+	require.True(t, limited)
+
 	// Where static fails at that moment, nothing is kept of what was known under the numbers; the GPU's own identity is.
 	tool.Answer = func(args string) (command.Result, error) {
 		if strings.HasPrefix(args, "static") {
@@ -92,7 +95,7 @@ func TestReadsStaticWhenDevicesChange(t *testing.T) {
 	node = smitest.Read(t, s)
 	d = smitest.Device(t, node, "8f1457e2c20f59d2")
 	assert.Equal(t, "692347006052", d.Info.Serial)
-	assert.False(t, d.Power.Limit[gpu.LimitMax].Known())
+	assert.False(t, d.PCIe.GenerationLimit.Known())
 	assert.Contains(t, smitest.Problems(node), "amd-smi static: ")
 	tool.Runs = nil
 	smitest.Read(t, s)
@@ -111,7 +114,7 @@ func TestSlowPCIe(t *testing.T) {
 		return files(args)
 	}
 	s := newTestSource(tool)
-	for range slowStrikes {
+	for range maxTimeouts {
 		node := smitest.Read(t, s)
 		require.Len(t, node.Devices, 3)
 		assert.Contains(t, smitest.Problems(node), "measures traffic for a second per device")
@@ -179,7 +182,7 @@ func TestPCIeSlowNowAndThen(t *testing.T) {
 		return files(args)
 	}
 	s := newTestSource(tool)
-	for range 2 * slowStrikes {
+	for range 2 * maxTimeouts {
 		slow = true
 		require.False(t, smitest.Read(t, s).Devices[0].PCIe.Width.Known())
 		slow = false

@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// staticInfo is what amd-smi static says of one device and that does not change with every read.
+// staticInfo is what amd-smi static prints about one device. It does not change at each read.
 type staticInfo struct {
 	unique    string
 	address   smitext.Address
@@ -22,8 +22,8 @@ type staticInfo struct {
 	exhausted bool       // more bad pages than the threshold
 }
 
-// limits reads the section limit. The limit of power is the cap that holds now, not the highest that may be set. Until 6.0
-// the limits of temperature had no other name than the sensor's and were the ones at which the device slows down.
+// limits reads the section limit. The power limit is the one in force, not the highest that can be set. Until 6.0 a temperature limit was
+// named after its sensor and was the one at which the device slows down.
 func (s *staticInfo) limits(r record) {
 	power := r.first("socket_power", "current_power", "power")
 	if ppt := r.section("ppt0"); ppt != nil { // since 7.2
@@ -93,8 +93,8 @@ func staticOf(r record) staticInfo {
 	return s
 }
 
-// renumbered returns what static told, by the numbers that the same devices have in a later list.
-func renumbered(before map[int]staticInfo, listed, later []listEntry) map[int]staticInfo {
+// renumbered returns what static printed, by the numbers that the same devices have in a later list.
+func renumbered(before map[int]staticInfo, listed, later []listRecord) map[int]staticInfo {
 	result := make(map[int]staticInfo, len(later))
 	for i := range later {
 		l := later[i]

@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// violations are the limiters of the driver's violation status, since 6.3 on MI300 and later: whether they are at work, and
-// how often the firmware found them so.
+// violations are the limiters of the driver's violation status, since 6.3 on MI300 and later: whether they are at work now, and how often
+// the firmware found them at work.
 var violations = [...]struct {
 	reason         gpu.ThrottleReason
 	active, counts string
@@ -48,7 +48,7 @@ func looks(v any) gpu.Opt[uint32] {
 	return gpu.Some(uint32(n)) // count has no more than 32 bits
 }
 
-// active reads "ACTIVE" and "NOT ACTIVE", or lists and objects of them, one for each partition: active if any is.
+// active reads "ACTIVE" and "NOT ACTIVE", or lists and objects of these, one for each partition. It is true if any is active.
 func active(v any) gpu.Opt[bool] {
 	var result gpu.Opt[bool]
 	merge := func(inner any) {

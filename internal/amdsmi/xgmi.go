@@ -10,8 +10,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// readXGMI fills a device with the traffic over its links: what it received is called read, what it sent written, in KB of
-// 1024 bytes since the driver was loaded. The device itself is in the list, with N/A.
+// readXGMI fills a device with the traffic over its links since the driver was loaded, in KB of 1024 bytes: amd-smi calls it read what the
+// device received, and written what it sent. The list includes the device itself, as N/A.
 func readXGMI(r record, d *gpu.Device, links bool) {
 	metrics := r.section("link_metrics")
 	if metrics == nil {
@@ -39,7 +39,7 @@ func readXGMI(r record, d *gpu.Device, links bool) {
 	}
 }
 
-// sum adds a value that was read to a sum.
+// sum adds a value to a sum; either may be absent.
 func sum(s, v gpu.Opt[int64]) gpu.Opt[int64] {
 	n, ok := v.Get()
 	if !ok {

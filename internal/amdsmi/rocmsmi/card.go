@@ -12,15 +12,15 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The keys by which a reading goes, newest first, in lower case.
+// The keys under which versions print a quantity, newest first, in lower case.
 var (
 	keysController = []string{
-		// Until 6.1.1 the activity of the memory controller was called the use of memory; the share of memory that is
-		// allocated, "GPU Memory Allocated (VRAM%)", came beside it when it was renamed.
+		// Until 6.1.1 the activity of the memory controller was called the use of memory. When it was renamed, the share of memory that
+		// is allocated, "GPU Memory Allocated (VRAM%)", was added.
 		"gpu memory read/write activity (%)", "gpu memory use (%)",
 	}
 	keysModel = []string{"card series", "device name"}
-	// The cap that holds now: the highest that may be set is not printed.
+	// The power limit in force. The highest that can be set is not printed.
 	keyPowerCap    = "max graphics package power (w)"
 	keysAverage    = []string{"average graphics package power (w)", "average socket graphics package power (w)"}
 	keysCurrent    = []string{"current socket graphics package power (w)", "current graphics package power (w)"}
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// card is one card. Keys are in lower case, without the colon that clocks keep at their end.
+// card is one card. Keys are in lower case and without the colon at the end of those of clocks.
 type card struct {
 	index  int
 	values map[string]string
@@ -47,7 +47,7 @@ func (c *card) value(keys ...string) string {
 	return ""
 }
 
-// listed makes an entry of a card.
+// listed returns the device that a card is.
 func (c *card) listed(driver string) smidevice.Listed {
 	e := smidevice.Listed{
 		Number:   c.index,
@@ -101,7 +101,7 @@ func (c *card) readings(d *gpu.Device) {
 	d.Clocks[gpu.ClockVideo].Speed = c.clock("vclk")
 	c.pcie(d)
 
-	// A fan that stands still is not printed, no more than one that is not there.
+	// A fan that stands still is not printed, and neither is one that does not exist.
 	if fan := smitext.Quantity(c.value("fan speed (%)"), smitext.Ratio, "%"); fan.Known() {
 		d.Fans = []gpu.Fan{{Location: "fan0", Ratio: fan}}
 	}
@@ -135,7 +135,7 @@ func (c *card) pcie(d *gpu.Device) {
 	d.PCIe.Width = smitext.LinkWidth(lanes)
 }
 
-// hottestHBM returns the temperature of the hottest stack, where the memory has no sensor of its own.
+// hottestHBM returns the temperature of the hottest memory stack.
 func (c *card) hottestHBM() gpu.Opt[float64] {
 	var result gpu.Opt[float64]
 	for _, key := range keysHBM {

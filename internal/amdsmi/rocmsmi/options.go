@@ -11,12 +11,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// option is an option of rocm-smi and what it is needed for.
+// option is an option of rocm-smi and the groups that need it.
 type option struct {
 	flag   string
 	args   []string
 	groups gpu.Group // none: always
-	// extra: not in every version, or seen to end the tool with an exception where the driver lacks what it shows.
+	// extra: left out after an exception. Not every version has it, or it ends the tool where the driver lacks what it shows.
 	extra bool
 }
 
@@ -37,13 +37,13 @@ var jsonOptions = []option{
 	{flag: "--showfan", groups: gpu.GroupFans},
 	{flag: "--showreplaycount", groups: gpu.GroupPCIeReplay},
 	{flag: "--showpids", groups: gpu.GroupProcesses},
-	{flag: "--showmemuse", groups: gpu.GroupUtilization, extra: true},   // an exception in 6.2 where VRAM is not told
+	{flag: "--showmemuse", groups: gpu.GroupUtilization, extra: true},   // an exception in 6.2 where the driver does not report VRAM
 	{flag: "--showenergycounter", groups: gpu.GroupEnergy, extra: true}, // since 4.3
 	{flag: "--showtoponuma", extra: true},                               // since 4.0
 	{flag: "--showcomputepartition", extra: true},                       // since 5.5
 }
 
-// textOptions are the options whose answer is in no JSON: asked together with --json they print nothing.
+// textOptions are the options that print nothing with --json.
 var textOptions = []option{
 	{flag: optionRAS, args: []string{"all"}, groups: gpu.GroupECC, extra: true},
 	{flag: "--showpidgpus", groups: gpu.GroupProcesses},
@@ -53,7 +53,7 @@ var textOptions = []option{
 // optionRAS may end the tool: the library of 5.2.3 aborts on the deferred errors that later drivers count.
 const optionRAS = "--showrasinfo"
 
-// arguments returns the command line of the options that are wanted and not refused; nil if there are none.
+// arguments returns the arguments for the options that are wanted and not refused; nil if there are none.
 func arguments(flags []option, want gpu.Group, refused map[string]bool) []string {
 	var args []string
 	for i := range flags {
@@ -66,9 +66,9 @@ func arguments(flags []option, want gpu.Group, refused map[string]bool) []string
 	return args
 }
 
-// refuse notes which of the options a version of rocm-smi does not know, from Python's argparse: "error: unrecognized
-// arguments: --showcomputepartition". An exception names none; then all that are not in every version are dropped. It
-// tells whether there is anything else to try.
+// refuse takes note of options that a version of rocm-smi does not know, from the error of Python's argparse: "error: unrecognized
+// arguments: --showcomputepartition". An exception names none; then all extra options are left out. It reports whether another attempt
+// differs from this one.
 func refuse(flags []option, stderr []byte, refused map[string]bool) bool {
 	_, names, _ := strings.Cut(string(stderr), "unrecognized arguments:")
 	named := strings.Fields(names)

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
-// output is what rocm-smi printed: the lines of its text output, by card, as keys and values.
+// output is what rocm-smi --json printed: the lines of its text output by card, as keys and values.
 type output struct {
 	cards  []card
 	system map[string]string
@@ -26,10 +26,10 @@ type output struct {
 
 	exitCode int
 	err      error // why there are no cards, or not all
-	failure  error // the same in words, where there are none
+	failure  error // why there are none, with a remedy
 }
 
-// outputOf returns what rocm-smi printed.
+// outputOf reads the result of rocm-smi --json.
 func outputOf(r *command.Result) *output {
 	out, err := parseOutput(r.Stdout)
 	if out == nil {
@@ -46,11 +46,11 @@ func outputOf(r *command.Result) *output {
 	return out
 }
 
-// parseOutput reads the output of rocm-smi --json. Warnings before the object, and anything after it, are passed over.
-// Where the output ends in the middle, the cards before that are returned with errTruncated.
+// parseOutput reads the output of rocm-smi --json. It ignores warnings before the object and anything after it. Where the output ends in
+// the middle, it returns the cards before that with smitext.ErrTruncated.
 //
-// rocm-smi builds its JSON from the lines of its text: it splits each at ": " and keeps the second part, so that all
-// values are strings and whatever stands behind a colon in one is lost. Cards are in no order.
+// rocm-smi builds its JSON from the lines of its text. It splits each at ": " and keeps the second part, so all values are strings, and
+// what follows a colon in one is lost. Cards are in no order.
 func parseOutput(out []byte) (*output, error) {
 	start := smitext.ObjectStart(out)
 	if start < 0 {
@@ -98,7 +98,7 @@ func (o *output) add(key string, values map[string]scalar) {
 	o.cards = append(o.cards, card)
 }
 
-// scalar is a JSON string, or another scalar as it is written. Objects and arrays are nothing.
+// scalar is a JSON string, or another scalar as it is written. Objects and arrays become the empty string.
 type scalar string
 
 // UnmarshalJSON implements json.Unmarshaler.

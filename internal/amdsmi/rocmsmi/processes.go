@@ -19,8 +19,8 @@ import (
 type process struct {
 	pid    int64
 	name   string
-	cards  gpu.Opt[int]   // how many it uses: a count, no card's number
-	memory gpu.Opt[int64] // bytes, on all of them together
+	cards  gpu.Opt[int]   // the number of cards that it uses
+	memory gpu.Opt[int64] // bytes on all these cards together
 }
 
 // processes reads the processes of the JSON: "PID104225": "python3, 2, 1073741824, 0, 152", which are its name, the
@@ -34,8 +34,8 @@ func (o *output) processes() []process {
 			continue
 		}
 		p := process{pid: pid}
-		// The fields are read from the right: blanks in a name have become ", ". A name with a colon and a blank in it ends
-		// the line there; then nothing but the name is left.
+		// The fields are read from the right, since blanks in a name become ", ". A name that contains ": " ends the line there, and only
+		// the name is left.
 		fields := strings.Split(value, ", ")
 		if n := len(fields); n < 5 {
 			p.name = smitext.Label(value)
@@ -56,8 +56,8 @@ func cardCount(s string) gpu.Opt[int] {
 	return gpu.Some(int(n))
 }
 
-// processMemory reads the memory of a process. Several versions print 0 for every process; one that has a card open and no
-// byte on it is rarer than they are.
+// processMemory reads the memory of a process. 0 is absent: several versions print it for every process, and a process that uses a card but
+// no memory is rare.
 func processMemory(s string) gpu.Opt[int64] {
 	memory := smitext.Whole(smitext.Quantity(s, smitext.Bytes, "B"))
 	if b, ok := memory.Get(); !ok || b == 0 || b == math.MaxUint32 {
@@ -66,8 +66,8 @@ func processMemory(s string) gpu.Opt[int64] {
 	return memory
 }
 
-// place makes the processes of a node. Which cards they use only the text of --showpidgpus tells; without it, a process is
-// known to be on a device where there is but one. It returns how many are on devices that are not told.
+// place returns the processes of a node. Only the text of --showpidgpus shows which cards they use. Without it the device of a process is
+// known only where there is one device. unplaced is the number of processes whose devices are not known.
 func (t *textTables) place(list []process, leaves map[int]smidevice.Leaf) (processes []gpu.Process, unplaced int) {
 	for _, p := range list {
 		devices := t.devices(&p, leaves)

@@ -58,7 +58,7 @@ func TestProcesses(t *testing.T) {
 		},
 		{
 			name: "the count is no number of a card", system: `"PID12": "python3, 1, 4096, 0, 76"`, text: "",
-			left: "rocm-smi does not tell which GPUs 1 processes use",
+			left: "rocm-smi does not show which GPUs 1 processes use",
 		},
 		{
 			name: "the text has the names as they are", system: `"PID12": "isaac-sim, 1, 4096, 0, 76"`,

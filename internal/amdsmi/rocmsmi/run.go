@@ -12,10 +12,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// run starts rocm-smi, again without the options that this version does not know. The error is the runner's; what was read
-// before it is returned.
+// run starts rocm-smi, and again without the options that this version does not know. The error is the runner's; what was read before it
+// is returned as well.
 func (s *Source) run(ctx context.Context) (out *output, tables *textTables, err error) {
-	wanted := true // the JSON, until it was read
+	wanted := true // the JSON was not read yet
 	for attempt := 1; ; attempt++ {
 		var commands []command.Command
 		if wanted {
@@ -45,7 +45,7 @@ func (s *Source) run(ctx context.Context) (out *output, tables *textTables, err 
 			again = !t.complete && s.dropTextOption(r) || again
 		}
 		if wanted && err != nil {
-			return nil, tables, err // the refusal is not why there is no card
+			return nil, tables, err // the refusal is not the reason for the missing cards
 		}
 		if err != nil || !again || attempt == maxAttempts {
 			return out, tables, err
@@ -53,7 +53,7 @@ func (s *Source) run(ctx context.Context) (out *output, tables *textTables, err 
 	}
 }
 
-// dropTextOption notes what to leave out of the call for text, which did not come to its end.
+// dropTextOption takes note of what to leave out of the call for text, whose output has no end. It reports whether there is such an option.
 func (s *Source) dropTextOption(r *command.Result) bool {
 	if refuse(textOptions, r.Stderr, s.refused) {
 		return true

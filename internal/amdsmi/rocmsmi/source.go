@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// maxAttempts bounds how often a tool is started again in one read because it did not know an option.
+	// maxAttempts bounds how often a read starts the tool because it did not know an option.
 	maxAttempts = 3
-	// forgetAfter is the number of reads for which a refusal is believed: the tool may have been replaced by a newer one.
+	// forgetAfter is the number of reads after which a refused option is tried again: the tool may have been replaced by a newer one.
 	forgetAfter = 120
 )
 
@@ -38,7 +38,7 @@ type Source struct {
 
 var _ gpu.Source = (*Source)(nil)
 
-// New returns a source that reads what belongs to the wanted groups. A configured path is the runner's business.
+// New returns a source that reads the quantities of the wanted groups. The runner knows the configured path.
 func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Source {
 	s := &Source{
 		runner:  runner,
@@ -57,8 +57,8 @@ func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Sour
 // Close implements gpu.Source. There is nothing to release.
 func (*Source) Close() error { return nil }
 
-// Read implements gpu.Source. An error means that rocm-smi could not be run or did not end in time and no GPU is known, or
-// that it printed nothing that can be read.
+// Read implements gpu.Source. An error means that no GPU is known and rocm-smi could not be run or did not end in time, or that it
+// printed nothing that can be read.
 func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
 	if !s.retry.Due(s.node.Time) {
@@ -86,14 +86,14 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	return &s.node, nil
 }
 
-// Reset makes the source find out about its tool again, which may be of another version, as in another container. What is known of the
-// GPUs is kept: one that is not listed any more is lost, whoever lists them.
+// Reset makes the source find out again what its tool can do. The tool may be of another version, as in another container. The known GPUs
+// are kept: one that is no longer listed is lost, whoever lists them.
 func (s *Source) Reset() {
 	clear(s.refused)
 	s.reads, s.retry = 0, smidevice.Retry{}
 }
 
-// notRun returns what is known when rocm-smi could not be run or did not end.
+// notRun returns the node of the known GPUs when rocm-smi could not be run or did not end.
 func (s *Source) notRun(err error) (*gpu.Node, error) {
 	if err == nil {
 		err = errors.New("no result")
@@ -101,7 +101,7 @@ func (s *Source) notRun(err error) (*gpu.Node, error) {
 	return s.known.NotRun(&s.node, fmt.Errorf("rocm_smi: %w", err))
 }
 
-// noCards returns what is known when rocm-smi ended without a card.
+// noCards returns the node of the known GPUs when rocm-smi ended without a card.
 func (s *Source) noCards(out *output) (*gpu.Node, error) {
 	err := fmt.Errorf("rocm-smi: %w", out.failure)
 	absent := errors.Is(err, smitext.ErrNoDriver) || errors.Is(err, smitext.ErrNoDevice)
@@ -112,7 +112,7 @@ func (s *Source) noCards(out *output) (*gpu.Node, error) {
 	return s.noGPUs(), nil
 }
 
-// noGPUs returns a node without devices that can be read.
+// noGPUs returns a node in which no GPU is readable.
 func (s *Source) noGPUs() *gpu.Node {
 	s.problem(gpu.ProblemSource, "rocm-smi", s.retry.Reason)
 	s.energy.Missed(s.node.Time)

@@ -13,23 +13,22 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// textTables is what rocm-smi prints as text only: which process uses which cards, and the RAS table. The table of
-// processes is in the JSON too, but with all names in lower case.
+// textTables is what rocm-smi prints as text only: the cards of each process and the RAS counts. The table of processes is in the JSON,
+// too, but there all names are in lower case.
 type textTables struct {
 	processes    []process
-	processCards map[int64][]int // by PID; a process that uses none is there with none
+	processCards map[int64][]int // by PID; empty for a process that uses none
 	errors       map[int][]gpu.ErrorCount
-	cardsRead    bool // the section of processCards is there to its end, however empty
-	// processesRead: so is that of processes.
-	processesRead bool
-	complete      bool // the output has its end
+	// cardsRead and processesRead: the section of processCards or processes is there to its end, even if it is empty.
+	cardsRead, processesRead bool
+	complete                 bool // the output has its end
 }
 
 // parseTables reads the text of rocm-smi --showpids, --showpidgpus and --showrasinfo.
 //
-// The RAS table's rows are the correctable count, then the uncorrectable one. The heading of 5.2.3 says the reverse
-// ("uncorrectable err  correctable err"): it is wrong, as the same version run over a file with "ue: 1, ce: 7" prints 7
-// below the former; 6.1 heads the same columns correctly. So the heading is not looked at.
+// A row of the RAS table has the correctable count before the uncorrectable one. The heading is ignored: that of 5.2.3 says the reverse
+// ("uncorrectable err  correctable err"), but that version prints 7 in the first column for a file with "ue: 1, ce: 7". The heading of
+// 6.1 is right.
 func parseTables(out []byte) textTables {
 	t := textTables{processCards: make(map[int64][]int), errors: make(map[int][]gpu.ErrorCount)}
 	section := tableReader{tables: &t, card: -1}
@@ -39,14 +38,14 @@ func parseTables(out []byte) textTables {
 	return t
 }
 
-// tableReader knows in which section a line is.
+// tableReader reads the tables line by line.
 type tableReader struct {
 	tables  *textTables
-	pid     int64 // whose cards follow
-	missing int   // how many of them
-	placing bool  // in the section of the cards of processes
-	listing bool  // of processes
-	card    int   // whose RAS rows follow; -1: none's
+	pid     int64 // the process whose cards follow
+	missing int   // how many cards follow
+	placing bool  // the line is in the section of the cards of processes
+	listing bool  // the line is in the table of processes
+	card    int   // the card whose RAS rows follow; -1: none follow
 }
 
 func (r *tableReader) line(text string) {

@@ -7,8 +7,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// CorrectUnifiedMemory takes the zeros off a GPU of which no memory can be visible, since it has none of its own but the machine's (MI300A): its
-// size is told by KFD, which not every version of the tools asks, and fewer ask it how much is in use.
+// CorrectUnifiedMemory removes the zeros of a GPU that has no memory of its own, but uses the machine's (MI300A), which shows as a visible
+// memory of 0. Only KFD knows the size of its memory. Not every version of the tools asks KFD, and fewer ask it how much is in use.
 func CorrectUnifiedMemory(m *gpu.Memory) {
 	zero := gpu.Some[int64](0)
 	if m.VisibleLimit != zero {
@@ -21,11 +21,11 @@ func CorrectUnifiedMemory(m *gpu.Memory) {
 	}
 }
 
-// leastPower is what a GPU that is awake draws at least, in watts.
+// leastPower is the least that a GPU draws that is awake, in watts.
 const leastPower = 0.3
 
-// CorrectPower takes a draw of nothing at all for what it is: that of the second die of an MI250, whose power the first one tells
-// for both, and which counts no energy either. One of milliwatts is watts that the driver took for them.
+// CorrectPower removes a draw that is none. A draw of 0 without energy is that of the second die of an MI250, for which the first die
+// reports power and energy. A draw of milliwatts comes from firmware that reports watts where the driver expects milliwatts.
 func CorrectPower(p *gpu.Power, energy gpu.Counter[float64]) {
 	joules, _ := energy.Get()
 	for _, watts := range [...]*gpu.Opt[float64]{&p.Draw, &p.Instant} {

@@ -7,30 +7,30 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 )
 
-// KnownIDs are the unique ids that were read, by the PCI address of the device that told them. A GPU that is being reset
-// refuses to tell its own, and must not become another one for that read.
+// KnownIDs are the unique ids that were read, by the PCI address of the listed device that had them. A GPU does not report its id while it
+// is reset, and must not become another GPU for that read.
 type KnownIDs map[smitext.Address]string
 
-// Complete gives the entries whose unique id was not read the one that was last told at their address, as long as the address
-// stays listed and no other device tells that id. listed: the entries are all that there are.
-func (m KnownIDs) Complete(entries []Listed, listed bool) {
-	told := make(map[string]smitext.Address, len(entries))
-	present := make(map[smitext.Address]bool, len(entries))
-	for i := range entries {
-		e := &entries[i]
+// Complete gives devices without a unique id the one that was last read at their address, unless the address was not listed since or another
+// device has that id. complete: the devices are all that there are.
+func (m KnownIDs) Complete(devices []Listed, complete bool) {
+	reported := make(map[string]smitext.Address, len(devices))
+	present := make(map[smitext.Address]bool, len(devices))
+	for i := range devices {
+		e := &devices[i]
 		if e.UniqueID != "" {
-			told[e.UniqueID] = e.Address.GPU()
+			reported[e.UniqueID] = e.Address.GPU()
 		}
 		present[e.Address] = true
 	}
 	for place, unique := range m {
-		board, elsewhere := told[unique]
-		if elsewhere && board != place.GPU() || listed && !present[place] {
+		gpu, elsewhere := reported[unique]
+		if elsewhere && gpu != place.GPU() || complete && !present[place] {
 			delete(m, place)
 		}
 	}
-	for i := range entries {
-		e := &entries[i]
+	for i := range devices {
+		e := &devices[i]
 		switch {
 		case e.Address == (smitext.Address{}):
 		case e.UniqueID == "":

@@ -18,22 +18,22 @@ type Listed struct {
 	UniqueID  string          // hw.id of the GPU, where it was read
 	Address   smitext.Address // its function is the number of the partition
 	Partition gpu.Opt[int]    // the number of the partition, where the tool says it
-	Order     int             // what the kernel numbers the devices by, where neither tells (KFD node)
+	Order     int             // the KFD node, by which the kernel numbers devices; for where neither gives the partition
 	Profile   string          // SPX, DPX, TPX, QPX, CPX; empty where it was not read
-	Device    gpu.Device      // what the entry itself says, not yet divided between GPU and partition
-	Shares    []Share         // of the partitions, by number, which the first one's entry tells
+	Device    gpu.Device      // what the tool prints for it, not yet divided between GPU and partition
+	Shares    []Share         // of the partitions by number; printed for the first partition
 }
 
-// Share is what is told of one partition.
+// Share is what a tool prints about one partition under the first one.
 type Share struct {
 	Utilization [gpu.NumTasks]gpu.Opt[float64]
 }
 
-// byGPU returns the entries by GPU, in the order in which the GPUs first appear.
-func byGPU(entries []Listed) [][]Listed {
-	result := make([][]Listed, 0, len(entries))
-	for i := range entries {
-		e := &entries[i]
+// byGPU groups listed devices by GPU, in the order in which the GPUs first appear.
+func byGPU(listed []Listed) [][]Listed {
+	result := make([][]Listed, 0, len(listed))
+	for i := range listed {
+		e := &listed[i]
 		at := slices.IndexFunc(result, func(group []Listed) bool { return sameGPU(group, e) })
 		if at < 0 {
 			at = len(result)
@@ -44,8 +44,8 @@ func byGPU(entries []Listed) [][]Listed {
 	return result
 }
 
-// sameGPU tells whether an entry is a further partition of a GPU, and not a GPU of its own that a virtual machine shows as
-// another function of one device.
+// sameGPU reports whether a listed device is a further partition of a GPU. It is not where a virtual machine shows another GPU as another
+// function of one device.
 func sameGPU(group []Listed, e *Listed) bool {
 	return slices.ContainsFunc(group, func(g Listed) bool {
 		switch {
@@ -61,7 +61,7 @@ func sameGPU(group []Listed, e *Listed) bool {
 	})
 }
 
-// gpuAddress returns the address of the GPU that the entries are of.
+// gpuAddress returns the address of the GPU to which the listed devices belong.
 func gpuAddress(group []Listed) smitext.Address {
 	for i := range group {
 		if a := group[i].Address; a != (smitext.Address{}) {
@@ -71,10 +71,10 @@ func gpuAddress(group []Listed) smitext.Address {
 	return smitext.Address{}
 }
 
-// partitioned tells whether a profile divides the GPU.
+// partitioned reports whether a profile divides the GPU.
 func partitioned(profile string) bool { return profile != "" && profile != "SPX" }
 
-// partitionNumber returns the number of the partition that an entry stands for, as far as the entry itself tells.
+// partitionNumber returns the number of the partition, as far as the listed device itself shows it.
 func (e *Listed) partitionNumber() gpu.Opt[int] {
 	if e.Partition.Known() || e.Address == (smitext.Address{}) {
 		return e.Partition
@@ -82,7 +82,7 @@ func (e *Listed) partitionNumber() gpu.Opt[int] {
 	return gpu.Some(int(e.Address.Function))
 }
 
-// partitionNumbers sorts the entries of one GPU by partition and returns the partitions' numbers.
+// partitionNumbers sorts the listed devices of one GPU by partition and returns the numbers of the partitions.
 func partitionNumbers(group []Listed) []int {
 	slices.SortStableFunc(group, func(a, b Listed) int {
 		x, _ := a.partitionNumber().Or(gpu.Some(math.MaxInt)).Get()
@@ -97,7 +97,7 @@ func partitionNumbers(group []Listed) []int {
 		distinct = distinct && known && (i == 0 || n != result[i-1])
 	}
 	if !distinct {
-		// All partitions bear the address of the first: they are listed in the order of their numbers.
+		// All partitions have the address of the first, and are listed in the order of their numbers.
 		for i := range result {
 			result[i] = i
 		}

@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitest"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/inventory"
 )
 
 // Each GPU is in the node once, wherever it was.
@@ -27,4 +29,84 @@ func TestUnreadableAfterMove(t *testing.T) {
 	require.Len(t, node.Devices, 1)
 	assert.Equal(t, "0000:03:00.0", node.Devices[0].Info.PCIAddress)
 	smitest.RequireValue(t, int64(1), node.Presence[gpu.Missing], "missing")
+}
+
+func oneGPU(id, address string) GPU {
+	return GPU{devices: []gpu.Device{{ID: id, Info: gpu.Info{PCIAddress: address}}}, numbers: []int{0}}
+}
+
+func TestLostGPU(t *testing.T) {
+	t.Parallel()
+	k := NewKnownGPUs(command.AMDSMI)
+	node := gpu.Node{Time: smitest.Start}
+	leaves := k.List(&node, []GPU{oneGPU("c", "03"), oneGPU("d", "04")})
+	assert.Equal(t, map[int]Leaf{0: {ID: "d", At: gpu.Location{PCIAddress: "04"}}}, leaves)
+	k.AddLost(&node)
+	smitest.RequireValue(t, 2, node.Presence[gpu.Visible], "visible")
+	smitest.RequireValue(t, 0, node.Presence[gpu.Missing], "missing")
+
+	node = gpu.Node{Time: smitest.Start.Add(smitest.Seconds(30))}
+	k.List(&node, []GPU{oneGPU("d", "04")})
+	assert.Equal(t, []string{"d"}, smitest.IDs(&node), "the list may be incomplete")
+	k.AddLost(&node)
+	assert.Equal(t, []string{"d", "c"}, smitest.IDs(&node))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, smitest.Faults(&node.Devices[1]))
+	assert.Contains(t, node.Devices[1].Faults[0].Message, "2025-11-21T08:00:00Z")
+	smitest.RequireValue(t, 1, node.Presence[gpu.Missing], "missing")
+}
+
+// Two GPUs never become one; one that is listed twice is in the node once.
+func TestSharedID(t *testing.T) {
+	t.Parallel()
+	k := NewKnownGPUs(command.AMDSMI)
+	node := gpu.Node{Time: smitest.Start}
+	k.List(&node, []GPU{oneGPU("c", "03"), oneGPU("c", "04"), oneGPU("c", "03")})
+	assert.Equal(t, []string{"c", ""}, smitest.IDs(&node))
+	require.Len(t, node.Problems, 2)
+	require.ErrorIs(t, node.Problems[0].Err, inventory.ErrSharedID)
+	require.ErrorIs(t, node.Problems[1].Err, inventory.ErrListedTwice)
+	smitest.RequireValue(t, 2, node.Presence[gpu.Visible], "visible")
+}
+
+func TestNotRun(t *testing.T) {
+	t.Parallel()
+	for err, c := range map[error]struct {
+		fault          gpu.FaultType
+		known, unknown bool // whether there is a node
+	}{
+		command.ErrTimeout:  {gpu.FaultHung, true, false},
+		command.ErrBusy:     {gpu.FaultHung, true, false},
+		command.ErrNotFound: {gpu.FaultUnreachable, true, true},
+		assert.AnError:      {},
+	} {
+		k := NewKnownGPUs(command.AMDSMI)
+		node, failed := k.NotRun(&gpu.Node{}, err)
+		assert.Equal(t, c.unknown, failed == nil, err)
+		if c.unknown {
+			smitest.RequireValue(t, 0, node.Presence[gpu.Visible], "visible")
+			assert.False(t, node.Presence[gpu.Missing].Known())
+		}
+		k.List(&gpu.Node{Time: smitest.Start}, []GPU{oneGPU("c", "03")})
+		node, failed = k.NotRun(&gpu.Node{}, err)
+		assert.Equal(t, c.known, failed == nil, err)
+		if c.known {
+			assert.Equal(t, []gpu.FaultType{c.fault}, smitest.Faults(&node.Devices[0]))
+			assert.True(t, node.Unread)
+		}
+	}
+}
+
+func TestNoDevices(t *testing.T) {
+	t.Parallel()
+	for absent, fault := range map[bool]gpu.FaultType{true: gpu.FaultLost, false: gpu.FaultUnreachable} {
+		k := NewKnownGPUs(command.AMDSMI)
+		node := k.NoDevices(&gpu.Node{Time: smitest.Start}, assert.AnError, absent)
+		assert.Empty(t, node.Devices)
+		smitest.RequireValue(t, 0, node.Presence[gpu.Visible], "visible")
+		k.List(&gpu.Node{Time: smitest.Start}, []GPU{oneGPU("c", "03")})
+		k.IDs[smitext.Address{Bus: 3}] = "c"
+		node = k.NoDevices(&gpu.Node{Time: smitest.Start.Add(smitest.Seconds(30))}, assert.AnError, absent)
+		assert.Equal(t, []gpu.FaultType{fault}, smitest.Faults(&node.Devices[0]))
+		assert.Equal(t, absent, len(k.IDs) == 0, "the ids do not outlive the driver")
+	}
 }

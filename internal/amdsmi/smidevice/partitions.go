@@ -21,7 +21,8 @@ func (g *GPU) add(number int, d gpu.Device) {
 	g.devices, g.numbers = append(g.devices, d), append(g.numbers, number)
 }
 
-// addLeaves adds the devices on which processes run, by the tool's numbers. A partition's number is its GPU's too where it is the first.
+// addLeaves adds the devices on which processes run, by the tool's numbers. The first partition takes the place of its GPU, which has the
+// same number.
 func (g *GPU) addLeaves(leaves map[int]Leaf) {
 	for i := range g.devices {
 		d := &g.devices[i]
@@ -45,13 +46,13 @@ func (l Leaf) Process(pid int64) gpu.Process {
 	return gpu.Process{PID: pid, Location: l.At, Type: gpu.ProcessCompute}
 }
 
-// GPUs makes the GPUs of the entries. Entries of one GPU become that GPU, with the readings of the package, and a device for each
-// partition with what is its own.
+// GPUs returns the GPUs of listed devices. The listed devices of one GPU become that GPU, with the values of the package, and a device for
+// each partition with its own values.
 //
 // Where the unique id of a GPU was not read, it and its partitions have no ID and no Parent; gpu.Node.CompleteIDs completes
 // them.
-func GPUs(entries []Listed) []GPU {
-	all := byGPU(entries)
+func GPUs(listed []Listed) []GPU {
+	all := byGPU(listed)
 	result := make([]GPU, 0, len(all))
 	for _, group := range all {
 		result = append(result, gpuOf(group))
@@ -59,7 +60,7 @@ func GPUs(entries []Listed) []GPU {
 	return result
 }
 
-// gpuOf makes one GPU of its entries.
+// gpuOf returns the GPU of its listed devices.
 func gpuOf(group []Listed) (g GPU) {
 	n := partitionNumbers(group)
 	first := &group[0]
@@ -83,8 +84,8 @@ func gpuOf(group []Listed) (g GPU) {
 	return g
 }
 
-// partition makes the device of one partition. The entry of partition 0, where it is listed, speaks for the whole package;
-// what others show of power, temperatures and the like is the package's too (until ROCm 6.4.0) or nothing.
+// partition returns the device of one partition. What the tools print for partition 0 is about the whole package. What they print about
+// the power, temperature and the like of others is the package's, too (until ROCm 6.4.0), or nothing.
 func partition(first, e *Listed, n int, place string, listed bool) gpu.Device {
 	d := gpu.Device{
 		Name:      e.Device.Name,
@@ -108,13 +109,13 @@ func partition(first, e *Listed, n int, place string, listed bool) gpu.Device {
 		d.Model = first.Device.Model
 	}
 	if n == 0 && place != "" {
-		// What is allocated by the GPU's address is its first partition.
+		// An allocation that names the GPU's address means its first partition.
 		d.Aliases = append(slices.Clone(d.Aliases), place)
 	}
 	if n < len(first.Shares) {
 		d.Utilization = first.Shares[n].Utilization
 	}
-	// A partition's memory is told apart from the package's by its size; several versions print the package's for all.
+	// Several versions print the package's memory for all partitions. A partition's own is smaller.
 	whole, _ := first.Device.Memory.Limit.Get()
 	if own, ok := e.Device.Memory.Limit.Get(); ok && (own < whole || !listed) {
 		d.Memory.Limit, d.Memory.Usage = e.Device.Memory.Limit, e.Device.Memory.Usage

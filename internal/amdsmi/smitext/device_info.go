@@ -10,8 +10,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Model returns a device's name in words. Without the PCI id list the tools print the vendor's or the device's number
-// in its place.
+// Model returns the first of several texts that is the name of a model. Without the PCI id list the tools print the number of the vendor or
+// the device instead.
 func Model(candidates ...string) string {
 	for _, c := range candidates {
 		if c = Label(c); c != "" && !strings.HasPrefix(c, "0x") {
@@ -21,7 +21,7 @@ func Model(candidates ...string) string {
 	return ""
 }
 
-// Serial returns a serial number. All zeros is how an unwritten one reads.
+// Serial returns a serial number; empty where all its digits are 0, as in a device without one.
 func Serial(s string) string {
 	s = Label(s)
 	if strings.Trim(strings.TrimPrefix(s, "0x"), "0") == "" {
@@ -30,8 +30,8 @@ func Serial(s string) string {
 	return s
 }
 
-// DriverVersion returns the version of the amdgpu module. Where it is the kernel's own, amd-smi prints /proc/version with
-// the blanks removed: "Linuxversion6.8.0-79-generic(buildd@…".
+// DriverVersion returns the version of the amdgpu module. For the module of the kernel amd-smi prints /proc/version without its blanks:
+// "Linuxversion6.8.0-79-generic(buildd@…".
 func DriverVersion(s string) string {
 	s = Label(s)
 	rest, ok := strings.CutPrefix(s, "Linux")
@@ -49,8 +49,8 @@ func DriverVersion(s string) string {
 	return rest
 }
 
-// GFXTarget returns the compute target, such as gfx942. Where the middle part of a version is 0, rocm-smi 6 prints the last
-// as two decimal digits: gfx9010 for gfx90a, gfx11003 for gfx1103.
+// GFXTarget returns the compute target, such as gfx942. Where the middle part of the version is 0, rocm-smi 6 prints the last part as two
+// decimal digits: gfx9010 for gfx90a, gfx11003 for gfx1103.
 func GFXTarget(s string) string {
 	s = strings.ToLower(Label(s))
 	digits, ok := strings.CutPrefix(s, "gfx")
@@ -66,8 +66,8 @@ func GFXTarget(s string) string {
 	return s
 }
 
-// NUMANode returns the node that a device is attached to. -1, also as 32 or 16 bits without a sign, is how the kernel says that there is
-// none. rocm-smi's "Numa Node" is not it, but the nearest node with a processor.
+// NUMANode returns the NUMA node that a device is attached to. The kernel reports -1 where there is none, which the tools also print as an
+// unsigned number of 16 or 32 bits. rocm-smi's "Numa Node" is another quantity: the nearest node with a processor.
 func NUMANode(v any) gpu.Opt[int64] {
 	node := Whole(Quantity(v, Count, ""))
 	if n, ok := node.Get(); !ok || n >= 1<<15-1 {
@@ -76,7 +76,7 @@ func NUMANode(v any) gpu.Opt[int64] {
 	return node
 }
 
-// PowerCap returns the cap of power. 0 is how a device without one of its own says so: an APU, the second die of an MI250.
+// PowerCap returns the power limit in watts. 0 is absent: an APU and the second die of an MI250 have no limit of their own.
 func PowerCap(v any) gpu.Opt[float64] {
 	limit := Quantity(v, Watts, "W")
 	if limit == gpu.Some(0.0) {

@@ -11,13 +11,13 @@ import (
 	"io"
 )
 
-// errNotJSON: there is no JSON in the output.
+// ErrNotJSON means that the output contains no JSON.
 var ErrNotJSON = errors.New("output is not JSON")
 
-// errTruncated: the output ends in the middle.
+// ErrTruncated means that the output ends in the middle of the JSON.
 var ErrTruncated = errors.New("output ends in the middle")
 
-// DecodeMembers decodes an object, calling member for each key to decode its value.
+// DecodeMembers decodes an object. member is called for each key and decodes its value.
 func DecodeMembers(decoder *json.Decoder, member func(key string) error) error {
 	if err := Expect(decoder, '{'); err != nil {
 		return err
@@ -50,7 +50,7 @@ func Expect(decoder *json.Decoder, delim json.Delim) error {
 	return nil
 }
 
-// EndOfInput words the end of the input as what it is here.
+// EndOfInput returns io.ErrUnexpectedEOF for io.EOF, and other errors as they are.
 func EndOfInput(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -58,11 +58,11 @@ func EndOfInput(err error) error {
 	return err
 }
 
-// maxValues bounds the values of a document, of which each takes a hundred bytes and more, while it has two or three in the
-// document. A machine of 64 partitions and hundreds of processes has some hundred thousand.
+// maxValues bounds the values of a document. Each takes a hundred bytes or more of memory, and two or three of the document. A machine with
+// 64 partitions and hundreds of processes has some hundred thousand values.
 const maxValues = 1 << 19
 
-// CheckSize tells whether a document may be decoded.
+// CheckSize returns an error if a document has too many values to be decoded.
 func CheckSize(document []byte) error {
 	values := 0
 	for _, c := range document {

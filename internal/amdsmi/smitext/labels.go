@@ -5,11 +5,11 @@ package smitext
 
 import "strings"
 
-// maxText bounds a name that is taken over from a tool.
+// maxText bounds a name from a tool, in bytes.
 const maxText = 256
 
-// Meaningful tells whether a text is a value, and not one of the tools' ways of saying that there is none: N/A,
-// N/A (Secondary die), Not supported on the given system, UNKNOWN, None, an empty string.
+// Meaningful reports whether a text is a value. The tools print several texts where there is none: N/A, N/A (Secondary die), Not supported
+// on the given system, UNKNOWN, None, an empty string.
 func Meaningful(s string) bool {
 	s = strings.TrimSpace(s)
 	switch {
@@ -23,7 +23,7 @@ func Meaningful(s string) bool {
 	return true
 }
 
-// Label returns a text that is a value, trimmed and bounded, else the empty string.
+// Label returns a text, trimmed and bounded; empty if it is not Meaningful.
 func Label(s string) string {
 	if !Meaningful(s) {
 		return ""
@@ -31,17 +31,17 @@ func Label(s string) string {
 	return Bounded(strings.TrimSpace(s))
 }
 
-// Bounded returns the beginning of a text, in valid UTF-8: OTLP takes nothing else, and a process may give itself any name.
+// Bounded returns the beginning of a text as valid UTF-8: OTLP allows nothing else, and a process can give itself any name.
 func Bounded(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), maxText)], "\uFFFD")
-	return strings.ToValidUTF8(s[:min(len(s), maxText)], "") // what was put in is longer than what it stands for
+	return strings.ToValidUTF8(s[:min(len(s), maxText)], "") // the replacement is longer than what it replaces
 }
 
 func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// Excerpt returns the beginning of a tool's output for an error message, on one line.
+// Excerpt returns the beginning of a tool's output on one line, for an error message.
 func Excerpt(b []byte) string {
 	const limit = 120
 	text := strings.Join(strings.Fields(string(b[:min(len(b), 4*limit)])), " ")

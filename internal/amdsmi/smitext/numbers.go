@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// NumberOf takes a value and its unit from any of the forms in which they are printed: 21, "21", "21 W",
+// NumberOf returns a number and its unit from any of the forms in which the tools print them: 21, "21", "21 W",
 // {"value": 21, "unit": "W"}, {"value": "21", "unit": "W"}.
 func NumberOf(v any) (number float64, unit string, ok bool) {
 	switch v := v.(type) {
@@ -38,7 +38,7 @@ func NumberOf(v any) (number float64, unit string, ok bool) {
 	}
 }
 
-// leadingNumber returns the number with which a text begins, and what follows it.
+// leadingNumber returns the number at the beginning of a text and the text after it.
 func leadingNumber(s string) (value float64, rest string, ok bool) {
 	s = strings.TrimSpace(s)
 	end := 0
@@ -59,7 +59,7 @@ func leadingNumber(s string) (value float64, rest string, ok bool) {
 	return value, "", ok
 }
 
-// isExponent tells an exponent from a word that begins with an E.
+// isExponent reports whether the text after an E is an exponent, and not the rest of a word.
 func isExponent(s string) bool {
 	s = strings.TrimLeft(s, "+-")
 	return s != "" && s[0] >= '0' && s[0] <= '9'

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Address is a PCI address. The zero address is none: 0000:00:00.0 is the host bridge, which amd-smi prints where it
-// could not read one.
+// Address is a PCI address. The zero Address is none: 0000:00:00.0 is the host bridge, which amd-smi prints where it could not read the
+// address.
 type Address struct {
 	Domain, Bus, Device, Function uint32
 }
@@ -23,14 +23,14 @@ func (a Address) String() string {
 	return fmt.Sprintf("%04x:%02x:%02x.%x", a.Domain, a.Bus, a.Device, a.Function)
 }
 
-// GPU returns the address of the whole device: the function numbers the partitions.
+// GPU returns the address of the physical GPU: the functions number its partitions.
 func (a Address) GPU() Address {
 	a.Function = 0
 	return a
 }
 
-// ParseAddress reads domain:bus:device.function. What cannot be one, such as the uninitialised memory that amd-smi 24.5.2
-// prints without access to the DRM device, is none.
+// ParseAddress reads domain:bus:device.function. It reports false for what cannot be an address, such as the uninitialised memory that
+// amd-smi 24.5.2 prints without access to the DRM device.
 func ParseAddress(s string) (Address, bool) {
 	parts := strings.Split(strings.TrimSpace(s), ":")
 	if len(parts) != 3 {

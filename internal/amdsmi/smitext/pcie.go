@@ -12,7 +12,7 @@ import (
 // pcieGenerations are the speeds of a lane in GT/s.
 var pcieGenerations = [...]float64{2.5, 5, 8, 16, 32, 64, 128}
 
-// PCIeGeneration returns the PCIe generation that has a lane of this speed in transfers per second.
+// PCIeGeneration returns the PCIe generation whose lanes have this speed in transfers per second.
 func PCIeGeneration(speed gpu.Opt[float64]) gpu.Opt[int64] {
 	f, ok := speed.Get()
 	if !ok {
@@ -26,7 +26,7 @@ func PCIeGeneration(speed gpu.Opt[float64]) gpu.Opt[int64] {
 	return gpu.Opt[int64]{}
 }
 
-// LinkWidth returns a number of lanes.
+// LinkWidth returns the number of lanes of a PCIe link; absent where it is not between 1 and 32.
 func LinkWidth(v any) gpu.Opt[int64] {
 	lanes := Whole(Quantity(v, Count, ""))
 	if n, ok := lanes.Get(); !ok || n < 1 || n > 32 {

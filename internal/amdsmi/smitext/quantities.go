@@ -9,7 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// dimension is what a unit measures.
+// dimension is what a unit measures. Values are in the SI unit of their dimension; memory is in bytes, ratios are fractions.
 type dimension uint8
 
 const (
@@ -24,15 +24,15 @@ const (
 	Count     // of errors, lanes
 )
 
-// unit is how one unit is brought to SI. Parts of the SI unit are divided by how many there are of them to it, so that 41 %
-// is 0.41 as it is everywhere else, and not the next number above.
+// unit is how one unit is converted to SI. Fractions of the SI unit are divided, not multiplied, so that 41 % is 0.41 and not the next
+// floating-point number.
 type unit struct {
 	dimension dimension
 	scale     float64
 	per       float64 // 0: 1
 }
 
-// units are those that the tools print. KB, MB and GB are powers of 1024: amd-smi divides by 1024·1024 and calls it MB.
+// units are the units that the tools print. KB, MB and GB are powers of 1024: amd-smi divides by 1024·1024 and prints MB.
 var units = map[string]unit{
 	"%":  {dimension: Ratio, scale: 1, per: 100},
 	"W":  {dimension: Watts, scale: 1},
@@ -54,8 +54,8 @@ var units = map[string]unit{
 	"GT/s": {dimension: Transfers, scale: 1e9}, "MT/s": {dimension: Transfers, scale: 1e6},
 }
 
-// plausible are the values between which a quantity is believed. Outside lie the largest numbers of 16, 32 and 64 bits,
-// with which the driver says that it has no value, and which some versions of the tools print and scale like any other.
+// plausible are the limits of each dimension. The driver reports a missing value as the largest number of 16, 32 or 64 bits, which some
+// versions of the tools print and scale like any other. Such values lie outside the limits.
 var plausible = [...]struct{ low, high float64 }{
 	Ratio:     {0, 1},
 	Watts:     {0, 60_000},
@@ -65,11 +65,11 @@ var plausible = [...]struct{ low, high float64 }{
 	Traffic:   {0, 1 << 62},
 	Joules:    {0, 1e14},
 	Transfers: {0, 1e12},
-	Count:     {0, math.MaxUint32 - 1}, // of replays the driver adds up two registers
+	Count:     {0, math.MaxUint32 - 1}, // the driver adds two registers to get replays
 }
 
-// Quantity returns a value in SI. unitless is the unit of values that are printed without: those of the versions before
-// units were printed are in the units that later versions print.
+// Quantity returns a value in SI; absent where it is not a plausible value of the dimension. unitless is the unit of values printed without
+// one: versions that print no units use those that later versions print.
 func Quantity(v any, d dimension, unitless string) gpu.Opt[float64] {
 	number, name, ok := NumberOf(v)
 	if !ok {
@@ -97,7 +97,7 @@ func Quantity(v any, d dimension, unitless string) gpu.Opt[float64] {
 	return gpu.Some(number)
 }
 
-// Whole returns a quantity as an integer.
+// Whole returns a quantity rounded to an integer.
 func Whole(v gpu.Opt[float64]) gpu.Opt[int64] {
 	f, ok := v.Get()
 	if !ok {
@@ -106,7 +106,7 @@ func Whole(v gpu.Opt[float64]) gpu.Opt[int64] {
 	return gpu.Some(int64(math.Round(f)))
 }
 
-// Total returns a quantity as a counter of the driver.
+// Total returns a quantity as a total that the driver keeps.
 func Total(v gpu.Opt[float64]) gpu.Counter[int64] {
 	i, ok := Whole(v).Get()
 	if !ok {
@@ -115,7 +115,7 @@ func Total(v gpu.Opt[float64]) gpu.Counter[int64] {
 	return gpu.Total(i)
 }
 
-// Mean returns the mean of those values of a list that are known: engines of one kind that a device has several of.
+// Mean returns the mean of the known values of a list, such as those of several engines of one kind.
 func Mean(values []any, d dimension, unitless string) gpu.Opt[float64] {
 	var sum float64
 	n := 0

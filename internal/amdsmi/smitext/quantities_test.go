@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitest"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 func TestQuantities(t *testing.T) {
@@ -122,4 +123,21 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	assert.Len(t, units, known)
+}
+
+func TestWholeTotalMeanHigher(t *testing.T) {
+	t.Parallel()
+	none := gpu.Opt[float64]{}
+	assert.Equal(t, gpu.Some[int64](3), Whole(gpu.Some(2.6)))
+	assert.False(t, Whole(none).Known())
+	assert.Equal(t, gpu.Total[int64](3), Total(gpu.Some(2.6)))
+	assert.False(t, Total(none).Known())
+	assert.Equal(t, gpu.Some(0.2), Mean([]any{"10", "N/A", "30"}, Ratio, "%"))
+	assert.False(t, Mean([]any{"N/A"}, Ratio, "%").Known())
+	assert.Equal(t, gpu.Some(2.0), Higher(gpu.Some(1.0), gpu.Some(2.0)))
+	assert.Equal(t, gpu.Some(2.0), Higher(gpu.Some(2.0), gpu.Some(1.0)))
+	assert.Equal(t, gpu.Some(1.0), Higher(none, gpu.Some(1.0)))
+	assert.Equal(t, gpu.Some(1.0), Higher(gpu.Some(1.0), none))
+	assert.Equal(t, gpu.Some(300.0), PowerCap("300 W"))
+	assert.False(t, PowerCap("0").Known(), "the second die of a package")
 }

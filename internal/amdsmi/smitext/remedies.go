@@ -12,14 +12,14 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
-// Why there are no devices, or not all that could be told of them.
+// Reasons why a tool lists no devices, or not everything about them.
 var (
 	ErrNoDriver = errors.New("the amdgpu driver is not loaded")
 	ErrNoDevice = errors.New("the driver has no GPU")
 	ErrAccess   = errors.New("not permitted")
 )
 
-// Failure words why a tool gave no devices, from what it printed.
+// Failure returns why a tool listed no devices and what to do about it, from its output. err is why the output could not be read.
 func Failure(r *command.Result, err error) error {
 	text := strings.ToLower(string(r.Stderr) + "\n" + string(r.Stdout[:min(len(r.Stdout), 4096)]))
 	switch {
@@ -42,13 +42,13 @@ func Failure(r *command.Result, err error) error {
 // NoDevice returns ErrNoDevice with what to do about it.
 func NoDevice() error { return fmt.Errorf("%w; see lspci -d 1002: and the kernel's log", ErrNoDevice) }
 
-// pythonException matches the line with which an exception ends. amd-smi prints it without "Traceback".
+// pythonException matches the last line of an exception. amd-smi prints it without "Traceback".
 var pythonException = regexp.MustCompile(`(?m)^[A-Za-z_][\w.]*(Error|Exception)(:|$)`)
 
-// IsException tells whether a tool ended with an exception of Python's.
+// IsException reports whether a tool ended with an exception of Python.
 func IsException(stderr []byte) bool { return pythonException.Match(stderr) }
 
-// lastLine returns what a tool said last on stderr, where an exception names itself, else what it printed.
+// lastLine returns the last line on stderr, which names an exception, or else the beginning of stdout.
 func lastLine(r *command.Result) string {
 	lines := strings.Split(strings.TrimSpace(string(r.Stderr)), "\n")
 	if last := Excerpt([]byte(lines[len(lines)-1])); last != "" {

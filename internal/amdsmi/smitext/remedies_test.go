@@ -21,3 +21,18 @@ func TestFailure(t *testing.T) {
 	require.ErrorContains(t, err, "exit code 3: long long")
 	assert.Less(t, len(err.Error()), 200)
 }
+
+func TestFailureByWhatIsPrinted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]error{
+		"ERROR:root:Driver not initialized (amdgpu not found in modules)": ErrNoDriver,
+		"Unable to detect any GPU devices":                                ErrNoDevice,
+		"WARNING: No JSON data to report":                                 ErrNoDevice,
+		"10 | AMDSMI_STATUS_NO_PERM - Permission Denied":                  ErrAccess,
+	} {
+		require.ErrorIs(t, Failure(&command.Result{ExitCode: 1, Stderr: []byte(text)}, ErrNotJSON), want, text)
+		require.ErrorIs(t, Failure(&command.Result{Stdout: []byte(text)}, nil), want, text)
+	}
+	assert.True(t, IsException([]byte("  File\namdsmi.AmdSmiLibraryException: 10\n")))
+	assert.False(t, IsException([]byte("ERROR: no such thing\n")))
+}
