@@ -143,6 +143,15 @@ func TestMIGDeviceWithoutAnyIdentity(t *testing.T) {
 	assert.Contains(t, problems(node), "MIG device 1 of "+a100MIG+" has neither")
 }
 
+// A MIG device is named after its place where all of it is told, else after its number.
+func TestMIGDeviceOfWhichHalfThePlaceIsTold(t *testing.T) {
+	f := migTool(t)
+	f.xml.stdout = strings.Replace(f.xml.stdout, "<compute_instance_id>0</compute_instance_id>", "<compute_instance_id>N/A</compute_instance_id>", 1)
+	d := deviceOf(t, read(t, newReader(t, QueryFull, f, newClock())), migBig)
+	assert.Equal(t, "nvidia0/mig0", d.Name)
+	assert.Equal(t, gpu.Opt[int]{}, d.ComputeInstance)
+}
+
 func TestTrapMIGIndexLeavesNumbersOut(t *testing.T) {
 	f := migTool(t)
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<index>1</index>", "<index>3</index>", 1) // -L calls it Device 1
@@ -157,22 +166,6 @@ func TestMIGUUIDInXML(t *testing.T) {
 	assert.Contains(t, ids(read(t, newReader(t, QueryFull, f, newClock()))), "MIG-from-xml")
 }
 
-func TestMIGGPUIsLost(t *testing.T) {
-	f := migTool(t)
-	r := newReader(t, QueryFull, f, newClock())
-	read(t, r)
-	at := strings.Index(f.xml.stdout, "\t<gpu id=\"00000000:07:00.0\">")
-	end := strings.Index(f.xml.stdout, "</gpu>\n") + len("</gpu>\n")
-	f.xml.stdout = "Unable to determine the device handle for GPU0: 0000:07:00.0: Unknown Error\n" + f.xml.stdout[:at] + f.xml.stdout[end:]
-	f.list.stdout = "Unable to determine the device handle for GPU0: 0000:07:00.0: Unknown Error\nGPU 1: A100 (UUID: " + a100Plain + ")\n"
-	node := read(t, r)
-	for _, id := range []string{a100MIG, migBig, migSmall} {
-		assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(deviceOf(t, node, id)), id)
-	}
-	assert.Equal(t, counts(1, 1), presence(node))
-	assert.Equal(t, gpu.Some(1), deviceOf(t, node, a100Plain).Index)
-}
-
 func TestAllMIGNeedsNoPmon(t *testing.T) {
 	f := migTool(t)
 	first, _, _ := strings.Cut(f.xml.stdout, "\t<gpu id=\"00000000:0F:00.0\">")
@@ -184,4 +177,14 @@ func TestAllMIGNeedsNoPmon(t *testing.T) {
 	c.pass(time.Second)
 	read(t, r)
 	assert.Equal(t, []string{"xml"}, f.batches[1])
+}
+
+// Processes that could not be read were not read on the MIG devices, either.
+func TestProcessesUnreadOnMIGDevices(t *testing.T) {
+	f := migTool(t)
+	assert.False(t, deviceOf(t, read(t, newReader(t, QueryFull, f, newClock())), migBig).ProcessesUnread)
+	from, to := strings.Index(f.xml.stdout, "<processes>"), strings.Index(f.xml.stdout, "</processes>")
+	f.xml.stdout = f.xml.stdout[:from] + "<processes>Insufficient Permissions" + f.xml.stdout[to:]
+	f.pmon = answer{stdout: "garbage"}
+	assert.True(t, deviceOf(t, read(t, newReader(t, QueryFull, f, newClock())), migBig).ProcessesUnread)
 }

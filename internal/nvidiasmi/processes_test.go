@@ -4,29 +4,73 @@
 package nvidiasmi
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
-// Of a list that ends early it is not known which processes it has left out.
-func TestProcessesOfAListThatIsCutAreUnread(t *testing.T) {
-	for name, cut := range map[string]func(f *tool){
-		"apps": func(f *tool) { f.apps.exit, f.pmon = -1, answer{stdout: "Unknown Error\n", exit: 255} },
-		"pmon": func(f *tool) { f.pmon.exit, f.apps = -1, answer{stdout: "Unknown Error\n", exit: 255} },
-		"both": func(f *tool) { f.apps.truncated, f.pmon.truncated = true, true },
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := tableTool(t, allNames())
-			cut(f)
-			node := read(t, newReader(t, QueryFast, f, newClock()))
-			assert.True(t, deviceOf(t, node, "GPU-a").ProcessesUnread)
-			assert.True(t, deviceOf(t, node, "GPU-b").ProcessesUnread)
-			assert.NotEmpty(t, node.Processes, "what it tells of is told")
-		})
+func TestProcessesThatNobodyWantsAreNotRead(t *testing.T) {
+	f := h100Tool(t)
+	f.t = t
+	r := New(Config{Query: QueryFull}, f, gpu.GroupAll&^(gpu.GroupProcesses|gpu.GroupProcessUtilization))
+	node := read(t, r)
+	assert.Empty(t, node.Processes)
+	assert.Equal(t, [][]string{{"xml", "list", "identity"}}, f.batches)
+}
+
+func TestProcessesUnread(t *testing.T) {
+	node := read(t, newReader(t, QueryFull, h100Tool(t), newClock()))
+	assert.False(t, node.Devices[0].ProcessesUnread)
+	assert.False(t, node.Devices[1].ProcessesUnread, "it has no process, and that is known")
+
+	f := h100Tool(t)
+	f.xml.stdout = strings.NewReplacer("<processes>\n\t\t</processes>", "<processes>N/A</processes>").Replace(f.xml.stdout)
+	f.pmon = answer{stdout: "garbage"}
+	node = read(t, newReader(t, QueryFull, f, newClock()))
+	assert.False(t, node.Devices[0].ProcessesUnread)
+	assert.True(t, node.Devices[1].ProcessesUnread)
+
+	f = h100Tool(t)
+	f.t = t
+	node = read(t, New(Config{Query: QueryFull}, f, gpu.GroupMemory))
+	assert.True(t, node.Devices[0].ProcessesUnread, "nobody asked for them")
+
+	f = tableTool(t, allNames())
+	f.apps = answer{stdout: "garbage"}
+	f.pmon = answer{stdout: "# gpu pid type sm command\n0 - - - -\n"}
+	node = read(t, newReader(t, QueryFast, f, newClock()))
+	assert.False(t, deviceOf(t, node, "GPU-a").ProcessesUnread)
+	assert.True(t, deviceOf(t, node, "GPU-b").ProcessesUnread)
+}
+
+func TestProcessListedMoreThanOnce(t *testing.T) {
+	ps, pmon := &processes{index: map[processKey]int{}}, false
+	add := func(kind gpu.ProcessType, name string, memory, sm gpu.Opt[int64]) {
+		p := parse.Process{PID: 7, Type: kind, Name: name, Memory: memory}
+		if v, ok := sm.Get(); ok {
+			p.Utilization[gpu.TaskGeneral] = gpu.Some(float64(v) / 100)
+		}
+		ps.add(deviceRef{id: "GPU-a"}, &p, pmon)
 	}
+	absent := gpu.Opt[int64]{}
+	add(gpu.ProcessGraphics, "", gpu.Some(int64(10)), absent)
+	add(gpu.ProcessCompute, "/bin/x", gpu.Some(int64(30)), absent)
+	add(gpu.ProcessUnknown, "/bin/y", gpu.Some(int64(20)), absent)
+	pmon = true
+	add(gpu.ProcessComputeGraphics, "z", gpu.Some(int64(99)), gpu.Some(int64(5)))
+	add(gpu.ProcessCompute, "z", gpu.Some(int64(99)), gpu.Some(int64(4)))
+	require.Len(t, ps.all, 1)
+	p := ps.all[0]
+	assert.Equal(t, gpu.ProcessComputeGraphics, p.Type)
+	assert.Equal(t, "x", p.Executable)
+	assert.Equal(t, gpu.Some(int64(30)), p.Memory, "not added up, and not another source's")
+	assert.Equal(t, gpu.Some(0.05), p.Utilization[gpu.TaskGeneral])
+	assert.Equal(t, gpu.ProcessMPS, bothTypes(gpu.ProcessCompute, gpu.ProcessMPS))
 }
 
 func TestTypeOfAProcessThatIsListedTwice(t *testing.T) {
@@ -44,4 +88,20 @@ func TestTypeOfAProcessThatIsListedTwice(t *testing.T) {
 		assert.Equal(t, tt[2], bothTypes(tt[0], tt[1]), "%v", tt)
 		assert.Equal(t, tt[2], bothTypes(tt[1], tt[0]), "%v", tt)
 	}
+}
+
+func TestLeafOf(t *testing.T) {
+	one, two := gpu.Some(int64(1)), gpu.Some(int64(2))
+	absent := gpu.Opt[int64]{}
+	plain := &parse.GPU{Device: gpu.Device{ID: "GPU-a"}}
+	assert.Equal(t, "GPU-a", leafOf(plain, absent, absent).id)
+	mig := &parse.GPU{Device: gpu.Device{ID: "GPU-a"}, MIGEnabled: gpu.Some(true), MIGDevices: []parse.MIGDevice{{GI: one, CI: one, UUID: "MIG-11"}}}
+	assert.Equal(t, "MIG-11", leafOf(mig, absent, absent).id, "there is only one")
+	assert.Equal(t, "MIG-11", leafOf(mig, one, absent).id)
+	assert.Empty(t, leafOf(mig, two, one))
+	mig.MIGDevices = append(mig.MIGDevices, parse.MIGDevice{GI: one, CI: two, UUID: "MIG-12"})
+	assert.Equal(t, "MIG-12", leafOf(mig, one, two).id)
+	assert.Empty(t, leafOf(mig, absent, absent), "which one is not told")
+	mig.MIGDevices = nil
+	assert.Empty(t, leafOf(mig, one, one), "a GPU with MIG on is no leaf")
 }

@@ -92,75 +92,6 @@ func TestFullReadOfEveryShape(t *testing.T) {
 	}
 }
 
-func TestNamesAreThoseOfTheDeviceNodes(t *testing.T) {
-	f := &tool{xml: file(t, "xml/v10-418.xml"), list: answer{stdout: "GPU 0: a (UUID: GPU-41800000-0000-4000-8000-000000000001)\nGPU 1: a (UUID: GPU-41800000-0000-4000-8000-000000000002)\n"}}
-	node := read(t, newReader(t, QueryFull, f, newClock()))
-	assert.Equal(t, "nvidia1", node.Devices[0].Name, "index 0 has minor number 1")
-	assert.Equal(t, gpu.Some(0), node.Devices[0].Index)
-	node = read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/v13-591-wddm.xml")}, newClock()))
-	assert.Equal(t, "nvidia0", node.Devices[0].Name, "without a minor number it is the index")
-}
-
-func TestRefusedQuantitiesAreProblems(t *testing.T) {
-	node := read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/v10-418.xml"), list: answer{stdout: "GPU 0: a (UUID: GPU-a)\n"}}, newClock()))
-	require.Len(t, node.Problems, 1)
-	assert.Equal(t, "GPU-41800000-0000-4000-8000-000000000002", node.Problems[0].Device)
-	assert.Equal(t, "fan.speed, utilization.gpu, temperature.gpu", node.Problems[0].What)
-	require.ErrorContains(t, node.Problems[0].Err, "Unknown Error; see the kernel log")
-
-	node = read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/v11-470.xml"), list: answer{stdout: "GPU 0: a (UUID: GPU-a)\n"}}, newClock()))
-	assert.Contains(t, problems(node), "process.used_memory: Insufficient Permissions; run it as root, or outside of a container that hides them, "+
-		"or there, with MIG enabled, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN")
-}
-
-func TestProcessesThatNobodyWantsAreNotRead(t *testing.T) {
-	f := h100Tool(t)
-	f.t = t
-	r := New(Config{Query: QueryFull}, f, gpu.GroupAll&^(gpu.GroupProcesses|gpu.GroupProcessUtilization))
-	node := read(t, r)
-	assert.Empty(t, node.Processes)
-	assert.Equal(t, [][]string{{"xml", "list", "identity"}}, f.batches)
-}
-
-func TestPmonThatIsNotSupportedIsNotAskedEachTime(t *testing.T) {
-	f := h100Tool(t)
-	f.pmon = answer{stdout: "The feature is not supported in this configuration\nNot supported on the device(s)\nFailed to process command line\n", exit: 255}
-	r := newReader(t, QueryFull, f, newClock())
-	for range 3 {
-		node := read(t, r)
-		assert.Len(t, node.Devices, 2)
-		assert.Contains(t, problems(node), "pmon: The feature is not supported in this configuration")
-		assert.Len(t, node.Processes, 1, "the listing's processes are there")
-	}
-	assert.Equal(t, [][]string{{"xml", "pmon", "list", "identity"}, {"xml"}, {"xml"}}, f.batches)
-
-	f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "581.01", 1)
-	f.pmon = answer{stdout: "# gpu pid type sm command\n"}
-	read(t, r)
-	node := read(t, r)
-	assert.Empty(t, problems(node))
-	assert.Equal(t, []string{"xml", "pmon"}, f.batches[len(f.batches)-1], "another version is asked again")
-}
-
-func TestPmonFailsAlone(t *testing.T) {
-	for name, a := range map[string]answer{
-		"hangs":     {err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)},
-		"garbage":   {stdout: "\x00\x01", exit: 1},
-		"truncated": {stdout: "# gpu pid ty", truncated: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := h100Tool(t)
-			f.pmon = a
-			node := read(t, newReader(t, QueryFull, f, newClock()))
-			assert.Len(t, node.Devices, 2)
-			assert.Equal(t, gpu.StateOK, (&gpu.Device{Faults: nil}).State())
-			assert.NotContains(t, faults(&node.Devices[0]), gpu.FaultHung)
-			assert.Contains(t, problems(node), "process utilization | nvidia-smi pmon")
-			assert.Len(t, node.Processes, 1)
-		})
-	}
-}
-
 func TestReadThatIsNoReading(t *testing.T) {
 	for name, tt := range map[string]struct {
 		xml  answer
@@ -187,35 +118,6 @@ func TestCancelledRead(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestTrapHalfAnOutput(t *testing.T) {
-	f := h100Tool(t)
-	r := newReader(t, QueryFull, f, newClock())
-	read(t, r)
-	f.xml.stdout = f.xml.stdout[:strings.LastIndex(f.xml.stdout, "<remapped_rows>")]
-	f.xml.truncated = true
-	node := read(t, r)
-	assert.Equal(t, []string{h100First}, ids(node), "a GPU that was cut off is neither read nor lost")
-	assert.Contains(t, problems(node), "the output ends early")
-	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
-}
-
-func TestExitCodeBesideData(t *testing.T) {
-	f := h100Tool(t)
-	f.xml.exit = 14
-	f.xml.stdout += "\nWARNING: infoROM is corrupted at gpu 0000:1B:00.0\n"
-	node := read(t, newReader(t, QueryFull, f, newClock()))
-	assert.Len(t, node.Devices, 2)
-	require.Len(t, node.Problems, 1)
-	assert.Equal(t, h100First, node.Problems[0].Device)
-	assert.Equal(t, "infoROM", node.Problems[0].What)
-
-	f = h100Tool(t)
-	f.xml.exit = 255
-	node = read(t, newReader(t, QueryFull, f, newClock()))
-	assert.Len(t, node.Devices, 2)
-	assert.Contains(t, problems(node), "it lists GPUs but reports: exit code 255")
-}
-
 func TestNodeIsReused(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
@@ -230,19 +132,6 @@ func TestNodeIsReused(t *testing.T) {
 	assert.Len(t, second.Devices, 2)
 }
 
-func TestConfig(t *testing.T) {
-	cfg := DefaultConfig()
-	require.NoError(t, cfg.Check())
-	assert.Equal(t, QueryFull, cfg.Query)
-	_, err := NewLocal(Config{Query: "quick"}, gpu.GroupAll)
-	require.ErrorContains(t, err, `query: "quick" must be full or fast`)
-	_, err = NewLocal(Config{Query: QueryFast, Path: "/usr/bin/true"}, gpu.GroupAll)
-	require.ErrorContains(t, err, "path: ")
-	r, err := NewLocal(Config{Query: QueryFast}, gpu.GroupAll)
-	require.NoError(t, err)
-	require.NoError(t, r.Close())
-}
-
 func TestLocalReaderWithoutTheTool(t *testing.T) {
 	path := t.TempDir() + "/nvidia-smi"
 	r, err := NewLocal(Config{Query: QueryFull, Path: path}, gpu.GroupAll)
@@ -255,6 +144,40 @@ func TestLocalReaderWithoutTheTool(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, node.Devices)
 	assert.Contains(t, problems(node), path)
+}
+
+// In another place the version is asked for anew, which may know other fields, and counters start anew; the GPUs are known
+// still, so that one that is lost over it is told.
+func TestReset(t *testing.T) {
+	f := tableTool(t, []string{"index", "uuid", "pci.bus_id", "driver_version", "temperature.gpu"})
+	f.pmon = answer{stdout: "Not supported on the device(s)\n", exit: 3}
+	r := newReader(t, QueryFast, f, newClock())
+	r.Reset()
+	before := deviceOf(t, read(t, r), "GPU-a").Epoch
+	assert.Zero(t, before, "nothing was read before")
+	assert.Equal(t, before, deviceOf(t, read(t, r), "GPU-a").Epoch)
+	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"xml"}, {"table", "apps"}}, f.batches)
+
+	other := tableTool(t, []string{"index", "uuid", "pci.bus_id", "driver_version", "power.limit"})
+	f.help, f.table, f.pmon, f.batches = other.help, other.table, other.pmon, nil
+	r.Reset()
+	node := read(t, r)
+	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"xml"}}, f.batches)
+	d := deviceOf(t, node, "GPU-a")
+	assert.Equal(t, gpu.Some(400.0), d.Power.Limit[gpu.LimitMax])
+	after := d.Epoch
+	assert.Greater(t, after, before)
+	assert.Equal(t, after, deviceOf(t, read(t, r), "GPU-a").Epoch, "once")
+
+	f.table = func(fields []string) answer {
+		a := other.table(fields)
+		a.stdout = a.stdout[:len(a.stdout)-len("1, GPU-b, 00000000:0B:00.0, 550.1, 400.00 W\n")]
+		return a
+	}
+	r.Reset()
+	node = read(t, r)
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(node))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, "GPU-b")))
 }
 
 // BenchmarkRead is everything but the tool: 8 GPUs, and what is made of them.

@@ -18,6 +18,18 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
+// asked counts the calls of a kind since the batches were last cleared.
+func (f *tool) asked(kind string) (n int) {
+	for _, b := range f.batches {
+		for _, k := range b {
+			if strings.HasPrefix(k, kind) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // tool is a Runner that answers by the kind of call.
 type tool struct {
 	t *testing.T
@@ -32,15 +44,6 @@ type tool struct {
 	// batches are the kinds of the calls of each Run; tables the fields of each --query-gpu.
 	batches [][]string
 	tables  [][]string
-}
-
-// answer is what a call leaves. An error ends the batch.
-type answer struct {
-	stdout    string
-	stderr    string
-	exit      int
-	truncated bool
-	err       error
 }
 
 func (f *tool) Run(ctx context.Context, commands ...command.Command) ([]command.Result, error) {
@@ -105,6 +108,15 @@ func (f *tool) answerAll(args []string) (string, answer) {
 	}
 }
 
+// answer is what a call leaves. An error ends the batch.
+type answer struct {
+	stdout    string
+	stderr    string
+	exit      int
+	truncated bool
+	err       error
+}
+
 // file answers with a file of testdata.
 func file(t *testing.T, name string) answer {
 	t.Helper()
@@ -116,9 +128,11 @@ func file(t *testing.T, name string) answer {
 // clock is a time that passes when it is told to.
 type clock struct{ now time.Time }
 
-func newClock() *clock                { return &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
 func (c *clock) pass(d time.Duration) { c.now = c.now.Add(d) }
-func (c *clock) option() Option       { return WithClock(func() time.Time { return c.now }) }
+
+func (c *clock) option() Option { return WithClock(func() time.Time { return c.now }) }
+
+func newClock() *clock { return &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
 
 func newReader(t *testing.T, query string, f *tool, c *clock) *Reader {
 	t.Helper()
@@ -187,4 +201,18 @@ func presence(node *gpu.Node) [gpu.NumPresences]gpu.Opt[int64] { return node.Pre
 
 func counts(visible, missing int64) [gpu.NumPresences]gpu.Opt[int64] {
 	return [gpu.NumPresences]gpu.Opt[int64]{gpu.Visible: gpu.Some(visible), gpu.Missing: gpu.Some(missing)}
+}
+
+// handle is the message for the second GPU of the H100 tool.
+const handle = "Unable to determine the device handle for GPU1: 0000:43:00.0: Unknown Error\n"
+
+// withoutSecond takes the second GPU out of the H100 tool's XML.
+func withoutSecond(xml string) string {
+	before, _, _ := strings.Cut(xml, "\t<gpu id=\"00000000:43:00.0\">")
+	return before + "</nvidia_smi_log>\n"
+}
+
+// alone is the H100 tool's XML of a machine of which the driver knows no second GPU.
+func alone(xml string) string {
+	return strings.Replace(withoutSecond(xml), "<attached_gpus>2", "<attached_gpus>1", 1)
 }

@@ -61,3 +61,18 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 	assert.False(t, d.Clocks[gpu.ClockSM].Speed.Known())
 	assert.False(t, d.Clocks[gpu.ClockMemory].Speed.Known())
 }
+
+func TestXMLBounds(t *testing.T) {
+	process := "<process_info><pid>5</pid><used_memory>1 MiB</used_memory></process_info>"
+	g, err := XML(gpuXML("<processes>" + strings.Repeat(process, maxProcesses+3) + "<process_info><type>C</type></process_info></processes>"))
+	require.NoError(t, err)
+	assert.Len(t, g.GPUs[0].Processes, maxProcesses)
+	assert.Equal(t, 4, g.Dropped)
+
+	one := string(gpuXML(""))
+	begin, end := strings.Index(one, "<gpu "), strings.Index(one, "</nvidia_smi_log>")
+	many, err := XML([]byte(one[:begin] + strings.Repeat(one[begin:end], maxGPUs+2) + one[end:]))
+	require.NoError(t, err)
+	assert.Len(t, many.GPUs, maxGPUs)
+	assert.Equal(t, 2, many.Dropped)
+}

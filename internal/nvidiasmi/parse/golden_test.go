@@ -162,20 +162,6 @@ func golden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-// own returns the files of testdata under a folder; they were written for the tests.
-func own(t *testing.T, folder string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	return files
-}
-
-func testdata(t *testing.T, name string) []byte {
-	t.Helper()
-	return load(t, filepath.Join("testdata", filepath.FromSlash(name)))
-}
-
 // TestXMLDialects reads an output of every shape from driver 384 on: what came out stands in the golden files, and where the
 // shape is one that a driver has printed, it is compared with the elements as well.
 func TestXMLDialects(t *testing.T) {

@@ -34,43 +34,11 @@ func recordings(t *testing.T, folder string) []string {
 	return files
 }
 
-func load(t *testing.T, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return data
-}
-
 // node is an element as a library reads it, to compare with.
 type node struct {
 	name     string
 	text     string
 	children []*node
-}
-
-func parseXML(t *testing.T, data []byte) *node {
-	t.Helper()
-	decoder := xml.NewDecoder(strings.NewReader(string(clean(data))))
-	root := &node{}
-	stack := []*node{root}
-	for {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			return root.child("nvidia_smi_log")
-		}
-		require.NoError(t, err)
-		top := stack[len(stack)-1]
-		switch token := token.(type) {
-		case xml.StartElement:
-			n := &node{name: token.Name.Local}
-			top.children = append(top.children, n)
-			stack = append(stack, n)
-		case xml.EndElement:
-			stack = stack[:len(stack)-1]
-		case xml.CharData:
-			top.text += string(token)
-		}
-	}
 }
 
 func (n *node) child(name string) *node {
@@ -99,6 +67,31 @@ func (n *node) at(path string) (string, bool) {
 		}
 	}
 	return strings.TrimSpace(n.text), true
+}
+
+func parseXML(t *testing.T, data []byte) *node {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader(string(clean(data))))
+	root := &node{}
+	stack := []*node{root}
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return root.child("nvidia_smi_log")
+		}
+		require.NoError(t, err)
+		top := stack[len(stack)-1]
+		switch token := token.(type) {
+		case xml.StartElement:
+			n := &node{name: token.Name.Local}
+			top.children = append(top.children, n)
+			stack = append(stack, n)
+		case xml.EndElement:
+			stack = stack[:len(stack)-1]
+		case xml.CharData:
+			top.text += string(token)
+		}
+	}
 }
 
 // printedNumber reads a number and its unit in the plainest way.

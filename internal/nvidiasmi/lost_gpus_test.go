@@ -13,15 +13,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// handle is the message for the second GPU of the H100 tool.
-const handle = "Unable to determine the device handle for GPU1: 0000:43:00.0: Unknown Error\n"
-
-// withoutSecond takes the second GPU out of the H100 tool's XML.
-func withoutSecond(xml string) string {
-	before, _, _ := strings.Cut(xml, "\t<gpu id=\"00000000:43:00.0\">")
-	return before + "</nvidia_smi_log>\n"
-}
-
 func TestLostGPUStays(t *testing.T) {
 	for name, lose := range map[string]func(a *answer){
 		"told on stdout, exit 0":   func(a *answer) { a.stdout = handle + withoutSecond(a.stdout) },
@@ -151,26 +142,6 @@ func TestEveryGPUIsLost(t *testing.T) {
 	}
 }
 
-func TestIndexIsNotThePlaceInTheList(t *testing.T) {
-	f := &tool{xml: file(t, "xml/lost.xml"), pmon: answer{stdout: "# gpu pid type sm command\n2 77 C 5 a\n3 78 C 6 b\n"}}
-	for name, list := range map[string]answer{
-		"told by -L": {stdout: "GPU 0: L (UUID: GPU-55000000-0000-4000-8000-000000000001)\nGPU 2: L (UUID: GPU-55000000-0000-4000-8000-000000000003)\n" +
-			"GPU 3: L (UUID: GPU-55000000-0000-4000-8000-000000000004)\n"},
-		"counted": {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f.list = list
-			node := read(t, newReader(t, QueryFull, f, newClock()))
-			d := deviceOf(t, node, "GPU-55000000-0000-4000-8000-000000000004")
-			assert.Equal(t, gpu.Some(3), d.Index)
-			assert.Equal(t, []gpu.FaultType{gpu.FaultResetRequired}, faults(d))
-			processOf(t, node, "GPU-55000000-0000-4000-8000-000000000004", 78)
-			processOf(t, node, "GPU-55000000-0000-4000-8000-000000000003", 77)
-			assert.Equal(t, counts(1, 3), presence(node))
-		})
-	}
-}
-
 func TestGPUThatVanishesWithoutAWord(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
@@ -223,39 +194,6 @@ func TestGPUThatAnotherDriverDoesNotList(t *testing.T) {
 	}
 }
 
-// alone is the H100 tool's XML of a machine of which the driver knows no second GPU.
-func alone(xml string) string {
-	return strings.Replace(withoutSecond(xml), "<attached_gpus>2", "<attached_gpus>1", 1)
-}
-
-// The machine was down for the new driver, and without the first GPU the second has its address: the first is missing, the second
-// is not there twice.
-func TestGPUAtTheAddressOfOneThatIsGone(t *testing.T) {
-	f := h100Tool(t)
-	r := newReader(t, QueryFull, f, newClock())
-	read(t, r)
-	head, rest, _ := strings.Cut(f.xml.stdout, "\t<gpu id=\"00000000:1B:00.0\">")
-	_, second, _ := strings.Cut(rest, "\t<gpu id=\"00000000:43:00.0\">")
-	f.xml.stdout = strings.NewReplacer("580.95.05", "581.01", "<attached_gpus>2", "<attached_gpus>1", "00000000:43:00.0", "00000000:1B:00.0").
-		Replace(head + "\t<gpu id=\"00000000:43:00.0\">" + second)
-	f.list.stdout = "GPU 0: a (UUID: " + h100Second + ")\n"
-	for range 2 {
-		node := read(t, r)
-		assert.Equal(t, []string{h100Second, h100First}, ids(node))
-		assert.Equal(t, counts(1, 1), presence(node))
-		assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100First)))
-		assert.Equal(t, "0000:1b:00.0", deviceOf(t, node, h100Second).Info.PCIAddress)
-	}
-
-	// What is told of the address is told of the GPU that is there now.
-	head, _, _ = strings.Cut(f.xml.stdout, "\t<gpu id=")
-	f.xml.stdout = "Unable to determine the device handle for GPU0: 0000:1B:00.0: Unknown Error\n" + head + "</nvidia_smi_log>\n"
-	node := read(t, r)
-	assert.Equal(t, counts(0, 2), presence(node))
-	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(deviceOf(t, node, h100Second)))
-	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100First)))
-}
-
 func TestGPUThatTheToolLeavesOut(t *testing.T) {
 	f := h100Tool(t)
 	f.xml.stdout = withoutSecond(f.xml.stdout)
@@ -264,23 +202,41 @@ func TestGPUThatTheToolLeavesOut(t *testing.T) {
 	assert.Equal(t, counts(1, 1), presence(node), "the driver counts two GPUs")
 }
 
-func TestAnotherGPUInTheSameSlot(t *testing.T) {
+func TestTrapErrorInTheGPUsPlace(t *testing.T) {
 	f := h100Tool(t)
+	f.identity = answer{stdout: "index, uuid, compute_cap\n0, " + h100First + ", 9.0\n1, " + h100Second + ", 9.0\n"}
 	r := newReader(t, QueryFull, f, newClock())
-	read(t, r)
-	f.xml.stdout = strings.Replace(f.xml.stdout, h100Second, "GPU-new", 1)
+	before := *deviceOf(t, read(t, r), h100Second)
+	require.Equal(t, "9.0", before.Info.ComputeCapability)
+	at := strings.Index(f.xml.stdout, "\t<gpu id=\"00000000:43:00.0\">")
+	f.xml.stdout = f.xml.stdout[:at] + "\t<error_string>Unable to determine the PCI bus id for the target device: GPU is lost</error_string>\n\n</nvidia_smi_log>\n"
+	f.xml.exit = 15
+	f.list = answer{stdout: "GPU 0: a (UUID: " + h100First + ")\nUnable to determine the product name for gpu \xd6x}: GPU is lost\n", exit: 15}
 	node := read(t, r)
-	assert.Equal(t, []string{h100First, "GPU-new"}, ids(node))
-	assert.Equal(t, counts(2, 0), presence(node))
-
-	// It is lost before anything else was read of it: what the one before was is not what it is.
-	f.xml.stdout = strings.Replace(f.xml.stdout, "GPU-new", "GPU-newer", 1)
-	at := strings.LastIndex(f.xml.stdout, "<serial>")
-	end := at + strings.Index(f.xml.stdout[at:], "</serial>")
-	require.NotEmpty(t, deviceOf(t, node, "GPU-new").Info.Serial)
-	f.xml.stdout = f.xml.stdout[:at] + "<serial>GPU is lost" + f.xml.stdout[end:]
-	node = read(t, r)
-	assert.Equal(t, []string{h100First, "GPU-newer"}, ids(node))
+	assert.Empty(t, problems(node))
+	assert.Equal(t, []string{h100First, h100Second}, ids(node))
+	d := deviceOf(t, node, h100Second)
+	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(d))
+	assert.Equal(t, before.Info, d.Info)
+	assert.Equal(t, before.Name, d.Name)
+	assert.Equal(t, before.Model, d.Model)
 	assert.Equal(t, counts(1, 1), presence(node))
-	assert.Empty(t, deviceOf(t, node, "GPU-newer").Info.Serial)
+}
+
+func TestTrapRowWithoutIdentity(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	read(t, r)
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		rows := strings.SplitAfter(a.stdout, "\n")
+		lost := strings.TrimSuffix(strings.Repeat("[GPU is lost], ", len(fields)), ", ")
+		return answer{stdout: rows[0] + rows[1] + lost + "\n"}
+	}
+	node := read(t, r)
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(node), "its place tells which one it is")
+	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(deviceOf(t, node, "GPU-b")))
+	assert.Equal(t, counts(1, 1), presence(node))
+	assert.Empty(t, problems(node))
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // nvidia-smi -q -x leaves out a MIG device of which a number cannot be read. The numbers of -L then say nothing of the others.
@@ -42,16 +40,15 @@ func TestMIGDeviceIsWhatItWasWhenAnotherIsLeftOut(t *testing.T) {
 	assert.Contains(t, problems(node), "1 of the 2 MIG devices of "+a100MIG)
 }
 
-// A GPU is no more partitioned when it begins to fail: its processes are its own, and no MIG device is left beside them.
-func TestMIGIsOffOnAGPUThatFails(t *testing.T) {
+// Two compute instances of one GPU instance are told apart by their own numbers.
+func TestComputeInstanceIsWhatItWasWhenAnotherIsLeftOut(t *testing.T) {
 	f := migTool(t)
+	f.xml.stdout = strings.Replace(f.xml.stdout, "<gpu_instance_id>5</gpu_instance_id>\n\t\t\t\t<compute_instance_id>0<",
+		"<gpu_instance_id>1</gpu_instance_id>\n\t\t\t\t<compute_instance_id>1<", 1)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
-	from, to := strings.Index(f.xml.stdout, "<mig_devices>"), strings.Index(f.xml.stdout, "</mig_devices>")
-	f.xml.stdout = f.xml.stdout[:from] + "<mig_devices>\nNone\n" + f.xml.stdout[to:]
-	f.xml.stdout = strings.Replace(strings.Replace(f.xml.stdout, "Enabled", "Disabled", 2), "95.11 W", "GPU is lost", 1)
-	f.list.stdout = "GPU 0: A100 (UUID: " + a100MIG + ")\nGPU 1: A100 (UUID: " + a100Plain + ")\n"
-	node := read(t, r)
-	assert.Equal(t, []string{a100MIG, a100Plain}, ids(node))
-	assert.Equal(t, gpu.StateFailed, node.Devices[0].State())
+	first := strings.Index(f.xml.stdout, "<mig_device>")
+	second := first + strings.Index(f.xml.stdout[first:], "</mig_device>") + len("</mig_device>")
+	f.xml.stdout = f.xml.stdout[:first] + f.xml.stdout[second:]
+	assert.Equal(t, []string{a100MIG, migSmall, a100Plain}, ids(read(t, r)))
 }

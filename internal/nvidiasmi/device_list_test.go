@@ -31,6 +31,26 @@ func TestIndexIsThatOfTheList(t *testing.T) {
 	assert.Equal(t, gpu.Some(2), deviceOf(t, read(t, r), "GPU-other").Index)
 }
 
+func TestIndexIsNotThePlaceInTheList(t *testing.T) {
+	f := &tool{xml: file(t, "xml/lost.xml"), pmon: answer{stdout: "# gpu pid type sm command\n2 77 C 5 a\n3 78 C 6 b\n"}}
+	for name, list := range map[string]answer{
+		"told by -L": {stdout: "GPU 0: L (UUID: GPU-55000000-0000-4000-8000-000000000001)\nGPU 2: L (UUID: GPU-55000000-0000-4000-8000-000000000003)\n" +
+			"GPU 3: L (UUID: GPU-55000000-0000-4000-8000-000000000004)\n"},
+		"counted": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.list = list
+			node := read(t, newReader(t, QueryFull, f, newClock()))
+			d := deviceOf(t, node, "GPU-55000000-0000-4000-8000-000000000004")
+			assert.Equal(t, gpu.Some(3), d.Index)
+			assert.Equal(t, []gpu.FaultType{gpu.FaultResetRequired}, faults(d))
+			processOf(t, node, "GPU-55000000-0000-4000-8000-000000000004", 78)
+			processOf(t, node, "GPU-55000000-0000-4000-8000-000000000003", 77)
+			assert.Equal(t, counts(1, 3), presence(node))
+		})
+	}
+}
+
 // A MIG device is made anew on the other half of the GPU, and -L does not say what it is called: it is not called what another was.
 func TestMIGDevicesOfAnotherLayoutAreNotNamedByTheOldOne(t *testing.T) {
 	for name, fail := range map[string]func(a *answer){

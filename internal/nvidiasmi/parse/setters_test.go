@@ -13,32 +13,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// NVML says by a number with every bit set that it has no value. nvidia-smi prints some of them like any other number, of the signed
-// ones the sign as well.
-func TestTrapMarkOfNoValue(t *testing.T) {
-	const mark = "4294967295"
-	for name, g := range map[string]*GPU{
-		"XML": oneGPU(t, "<fan_speed>"+mark+" %</fan_speed><performance_state>Unknown</performance_state>"+
-			"<pci><replay_counter>-1</replay_counter><pci_gpu_link_info><pcie_gen><current_link_gen>-1</current_link_gen></pcie_gen>"+
-			"<link_widths><current_link_width>-1x</current_link_width></link_widths></pci_gpu_link_info></pci>"+
-			"<utilization><gpu_util>"+mark+" %</gpu_util><memory_util>"+mark+" %</memory_util></utilization>"+
-			"<temperature><gpu_temp>"+mark+" C</gpu_temp><gpu_temp_slow_threshold>"+mark+" C</gpu_temp_slow_threshold></temperature>"+
-			"<clocks><sm_clock>"+mark+" MHz</sm_clock></clocks>"+
-			"<ecc_errors><volatile><sram_correctable>"+mark+"</sram_correctable></volatile></ecc_errors>"+
-			"<retired_pages><double_bit_retirement><retired_count>"+mark+"</retired_count></double_bit_retirement></retired_pages>"+
-			"<remapped_rows><remapped_row_corr>"+mark+"</remapped_row_corr></remapped_rows>"),
-		"table": oneRow(t, "index, uuid, fan.speed [%], pstate, utilization.gpu [%], utilization.memory [%], temperature.gpu, temperature.memory, "+
-			"clocks.current.sm [MHz], pcie.link.gen.current, ecc.errors.corrected.volatile.total, retired_pages.double_bit.count, remapped_rows.correctable",
-			"0, GPU-1, "+mark+" %, Unknown, "+mark+" %, "+mark+" %, "+mark+", "+mark+", "+mark+" MHz, "+mark+", "+mark+", "+mark+", "+mark),
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Empty(t, g.Refusals, "it is no reason to look into the kernel's log")
-			g.Device.ID, g.Device.Index, g.Device.Info = "", gpu.Opt[int]{}, gpu.Info{}
-			assert.Equal(t, gpu.Device{Vendor: gpu.NVIDIA}, g.Device)
-		})
-	}
-}
-
 // What cannot be is told as a text in a number's place is, and never sent.
 func TestTrapNumbersThatCannotBe(t *testing.T) {
 	for name, printed := range map[string]string{
@@ -85,4 +59,34 @@ func TestTrapZeroThatIsNone(t *testing.T) {
 	assert.Equal(t, gpu.Power{Draw: gpu.Some(0.0)}, g.Device.Power)
 	g = oneRow(t, "index, uuid, pcie.link.gen.current, pcie.link.gen.max, pcie.link.width.current, pcie.link.width.max", "0, GPU-1, 0, 0, 0, 0")
 	assert.Equal(t, gpu.PCIe{}, g.Device.PCIe)
+}
+
+// Where the driver does not tell a limit, nvidia-smi 535 prints what lies in its memory.
+func TestTrapPowerOfNoGPU(t *testing.T) {
+	g := oneRow(t, "index, power.draw [W], enforced.power.limit [W], power.limit [W]", "0, 300.00 W, 527699.31 W, 1631640.88 W")
+	assert.Equal(t, gpu.Some(300.0), g.Device.Power.Draw)
+	assert.False(t, g.Device.Power.Limit[gpu.LimitMax].Known())
+	assert.Equal(t, []Refusal{
+		{Quantity: "enforced.power.limit", Reason: "527699.31 W"}, {Quantity: "power.limit", Reason: "1631640.88 W"},
+	}, g.Refusals)
+}
+
+func TestTrapThrottleCountersAreMicroseconds(t *testing.T) {
+	for _, name := range []string{"sw_therm_slowdown", "sw_thermal_slowdown"} {
+		g := oneGPU(t, "<clocks_event_reasons_counters><clocks_event_reasons_counters_"+name+">7015662857 us</clocks_event_reasons_counters_"+
+			name+"></clocks_event_reasons_counters>")
+		seconds, known := g.Device.Throttle[gpu.ThrottleSWThermal].Time.Get()
+		assert.True(t, known, name)
+		assert.InDelta(t, 7015.662857, seconds, 1e-9)
+	}
+}
+
+func TestTrapThermalMarginIsNoTemperature(t *testing.T) {
+	g := oneGPU(t, `<temperature><gpu_temp>36 C</gpu_temp><gpu_temp_tlimit>54 C</gpu_temp_tlimit>
+<gpu_temp_max_tlimit_threshold>-5 C</gpu_temp_max_tlimit_threshold><gpu_temp_slow_tlimit_threshold>-2 C</gpu_temp_slow_tlimit_threshold>
+<gpu_temp_max_gpu_tlimit_threshold>5 C</gpu_temp_max_gpu_tlimit_threshold><gpu_temp_max_mem_tlimit_threshold>0 C</gpu_temp_max_mem_tlimit_threshold>
+<gpu_target_temperature>85 C</gpu_target_temperature></temperature>`)
+	assert.Equal(t, gpu.Some(54.0), g.Device.TemperatureMargin[gpu.LimitDegraded])
+	assert.Equal(t, [gpu.NumSensors][gpu.NumLimits]gpu.Opt[float64]{}, g.Device.TemperatureLimit)
+	assert.False(t, g.Device.TemperatureMargin[gpu.LimitCritical].Known())
 }

@@ -25,3 +25,19 @@ func TestTwoGPUsOfOneUUID(t *testing.T) {
 		assert.Contains(t, problems(node), "lists two GPUs as "+h100First+": the one at 0000:43:00.0 is identified by its PCI address")
 	}
 }
+
+// GPUs whose UUIDs cannot be read are no namesakes, and one that is told of on both streams is one.
+func TestNobodyIsTwice(t *testing.T) {
+	f := h100Tool(t)
+	f.xml.stdout = strings.NewReplacer(h100First, "N/A", h100Second, "N/A").Replace(f.xml.stdout)
+	node := read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Equal(t, []string{"", ""}, ids(node))
+	assert.NotContains(t, problems(node), "as ")
+
+	f = h100Tool(t)
+	f.xml.stdout, f.xml.stderr = handle+withoutSecond(f.xml.stdout), handle
+	node = read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Len(t, node.Devices, 2)
+	assert.Empty(t, problems(node))
+	assert.Equal(t, counts(1, 1), presence(node))
+}

@@ -68,3 +68,26 @@ func TestRecordedOutputsCut(t *testing.T) {
 		return &Listing{}, append([]Process{}, m.Processes...)
 	})
 }
+
+func TestTrapOutputThatEndsEarly(t *testing.T) {
+	data := testdata(t, "xml/v13-580.xml")
+	whole, err := XML(data)
+	require.NoError(t, err)
+	second := bytes.LastIndex(data, []byte("<gpu id="))
+	for end := range data {
+		log, err := XML(data[:end])
+		if err != nil {
+			assert.Less(t, end, 200)
+			continue
+		}
+		assert.False(t, log.Complete && end < len(data)-len("\n"), "%d of %d bytes look complete", end, len(data))
+		if end < second {
+			assert.LessOrEqual(t, len(log.GPUs), 1, "a GPU that was cut off is no GPU")
+		}
+		for i, g := range log.GPUs {
+			if log.DriverVersion != "" {
+				assert.Equal(t, whole.GPUs[i], g)
+			}
+		}
+	}
+}

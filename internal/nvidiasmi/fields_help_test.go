@@ -18,18 +18,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// asked counts the calls of a kind since the batches were last cleared.
-func (f *tool) asked(kind string) (n int) {
-	for _, b := range f.batches {
-		for _, k := range b {
-			if strings.HasPrefix(k, kind) {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // A driver pod that has just started has no library yet, or its output is cut off: a help text without a list says nothing of
 // what the version knows.
 func TestTrapHelpThatListsNothing(t *testing.T) {
@@ -193,4 +181,17 @@ func TestHelpOfAnOldVersionIsAskedOnce(t *testing.T) {
 			assert.Equal(t, 1, f.asked("help"))
 		})
 	}
+}
+
+func TestFastWithoutHelp(t *testing.T) {
+	f := tableTool(t, allNames())
+	f.help = answer{stdout: "\x00", exit: 1}
+	f.table = func(fields []string) answer {
+		row := strings.Repeat("[N/A], ", len(fields)-1) + "A"
+		return answer{stdout: strings.Join(fields, ", ") + "\n0" + strings.TrimPrefix(row, "[N/A]") + "\n"}
+	}
+	read(t, newReader(t, QueryFast, f, newClock()))
+	require.Len(t, f.tables, 1)
+	assert.NotContains(t, f.tables[0], "compute_cap")
+	assert.Contains(t, f.tables[0], "temperature.gpu")
 }

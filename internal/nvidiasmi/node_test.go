@@ -13,6 +13,18 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
+func TestRefusedQuantitiesAreProblems(t *testing.T) {
+	node := read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/v10-418.xml"), list: answer{stdout: "GPU 0: a (UUID: GPU-a)\n"}}, newClock()))
+	require.Len(t, node.Problems, 1)
+	assert.Equal(t, "GPU-41800000-0000-4000-8000-000000000002", node.Problems[0].Device)
+	assert.Equal(t, "fan.speed, utilization.gpu, temperature.gpu", node.Problems[0].What)
+	require.ErrorContains(t, node.Problems[0].Err, "Unknown Error; see the kernel log")
+
+	node = read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/v11-470.xml"), list: answer{stdout: "GPU 0: a (UUID: GPU-a)\n"}}, newClock()))
+	assert.Contains(t, problems(node), "process.used_memory: Insufficient Permissions; run it as root, or outside of a container that hides them, "+
+		"or there, with MIG enabled, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN")
+}
+
 // A GPU whose UUID cannot be read is read all the same, and its processes are on it: they name it by its address until it has an id.
 func TestProcessesOfAGPUWithoutAUUID(t *testing.T) {
 	f := h100Tool(t)

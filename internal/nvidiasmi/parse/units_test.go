@@ -4,14 +4,10 @@
 package parse
 
 import (
-	"math"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // Each unit that a version may print, as the number of SI units that 5 of it are.
@@ -40,6 +36,43 @@ func TestUnits(t *testing.T) {
 			assert.Contains(t, quantity.want, u.name)
 		}
 	}
+}
+
+func TestTrapUnitsInsideText(t *testing.T) {
+	for _, tt := range []struct {
+		printed string
+		units   []unit
+		want    float64
+	}{
+		{"27.22 W", unitWatts, 27.22},
+		{"27.22", unitWatts, 27.22},
+		{"35 %", unitFraction, 0.35},
+		{"78", unitFraction, 0.78},
+		{"16x", unitLanes, 16},
+		{"16", unitLanes, 16},
+		{"1980 MHz", unitHertz, 1.98e9},
+		{"39595 us", unitSeconds, 0.039595},
+		{"479 MiB", unitBytes, 479 << 20},
+		{"479", unitBytes, 479 << 20},
+		{"8192 MB", unitBytes, 8192 << 20},
+		{"1 GiB", unitBytes, 1 << 30},
+		{"-5 C", unitCelsius, -5},
+		{" 63 C ", unitCelsius, 63},
+		{"433,78 W", unitWatts, 433.78},
+		{"0.00 W", unitWatts, 0},
+	} {
+		got, ok := number([]byte(tt.printed), tt.units)
+		assert.True(t, ok, tt.printed)
+		assert.InDelta(t, tt.want, got, 0, tt.printed)
+	}
+	for _, printed := range []string{"", "-", ".5", "5.", "1e3", "1,024 W", "5 V", "0x10", "--5", "+5", "5 W W", "NaN", "Inf", "1_000"} {
+		_, ok := number([]byte(printed), unitWatts)
+		assert.False(t, ok, printed)
+	}
+	_, ok := integer([]byte("18446744073709551615"), unitCount)
+	assert.False(t, ok, "NVML's mark for no value is no value")
+	_, ok = integer([]byte("-1 MiB"), unitBytes)
+	assert.False(t, ok)
 }
 
 func TestNumbers(t *testing.T) {
@@ -87,46 +120,4 @@ func TestFlags(t *testing.T) {
 		_, ok := boolean([]byte(printed))
 		assert.False(t, ok, printed)
 	}
-}
-
-func TestPCIAddress(t *testing.T) {
-	for printed, want := range map[string]string{
-		"00000000:1A:00.0": "0000:1a:00.0", "0000:1a:00.0": "0000:1a:00.0", "00010000:F9:1F.7": "10000:f9:1f.7", "0:09:aF.0": "0000:09:af.0",
-		"": "", "1A:00.0": "", ":1A:00.0": "", "000000000:1A:00.0": "", "0000:1A:00:0": "", "0000:1A.00.0": "", "0000:1A:00.00": "",
-		"0000:G0:00.0": "", "0000:0G:00.0": "", "0000:00:g0.0": "", "0000:00:00.g": "", "0000:/0:00.0": "", "0000:00::0.0": "", "0000:00:00.@": "",
-		"0000:00:00.`": "", "x000:00:00.0": "",
-	} {
-		assert.Equal(t, want, PCIAddress(printed), printed)
-	}
-}
-
-// A reason in the place of a text is no text, with brackets or without.
-func TestWordsThatAreReasons(t *testing.T) {
-	for printed, want := range map[string]string{
-		"NVIDIA A100": "NVIDIA A100", " NVIDIA A100 ": "NVIDIA A100", "[N/A]": "", "[ Not Supported ]": "", "N/A": "", "[Foo]": "",
-		"Unknown Error": "", "Insufficient Permissions": "", "ERR!": "", "GPU is lost": "", "GPU requires reset": "",
-		"Corrupted infoROM": "", "Timeout": "", "Insufficient Size": "", "Interrupt Request Issue": "",
-	} {
-		g := oneRow(t, "index, uuid, name", "0, GPU-1, "+printed)
-		assert.Equal(t, want, g.Device.Model, printed)
-		assert.Equal(t, want, processName([]byte(printed)), printed)
-	}
-	assert.Equal(t, "[a", processName([]byte("[a")))
-}
-
-func TestPerformanceStates(t *testing.T) {
-	for printed, want := range map[string]gpu.Opt[int64]{
-		"P0": gpu.Some[int64](0), "P15": gpu.Some[int64](15), "8": {}, "P": {}, "Px": {}, "N/A": {},
-	} {
-		assert.Equal(t, want, oneRow(t, "index, uuid, pstate", "0, GPU-1, "+printed).Device.PerformanceState, printed)
-	}
-}
-
-// A message is quoted at a length that a log can bear.
-func TestQuotedIsShortened(t *testing.T) {
-	long := strings.Repeat("x", 120)
-	assert.Equal(t, long, quoted([]byte(" "+long+" ")))
-	assert.Equal(t, long+"…", quoted([]byte(long+"x")))
-	assert.Equal(t, long[1:]+"…", quoted([]byte(long[1:]+"é")), "not in the middle of a character")
-	require.Less(t, len(quoted([]byte(long+long))), math.MaxUint8)
 }

@@ -183,14 +183,14 @@ func TestFastTruncated(t *testing.T) {
 	assert.Contains(t, problems(node), "the output ends early")
 }
 
-func TestEveryArgumentIsAConstant(t *testing.T) {
-	for name, advertised := range map[string]map[string]bool{
-		"hostile": {"index": true, "uuid; rm -rf /": true, "--gpu-reset": true, "temperature.gpu": true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, []string{"index", "temperature.gpu"}, chooseFields(gpu.GroupAll, advertised).names)
-		})
-	}
+func TestFastReadsOnlyWhatIsWanted(t *testing.T) {
+	f := tableTool(t, allNames())
+	f.t = t
+	read(t, New(Config{Query: QueryFast}, f, gpu.GroupTemperature))
+	assert.Equal(t, [][]string{{"help"}, {"table"}, {"xml"}}, f.batches)
+	assert.Contains(t, f.tables[0], "temperature.gpu")
+	assert.Contains(t, f.tables[0], "uuid")
+	assert.NotContains(t, f.tables[0], "power.draw")
 }
 
 // A Jetson's GPU has a UUID without a prefix, no PCI address, and hardly a reading (nvidia-smi 540 on Orin).

@@ -24,6 +24,14 @@ func allNames() (names []string) {
 	return names
 }
 
+func everyName() map[string]bool {
+	names := map[string]bool{}
+	for _, field := range parse.Fields() {
+		names[field.Names[0]] = true
+	}
+	return names
+}
+
 func TestTrapFieldsComeAndGo(t *testing.T) {
 	old := []string{"clocks_throttle_reasons.sw_power_cap", "remapped_rows.sbe"}
 	known := append(slices.DeleteFunc(allNames(), func(n string) bool {
@@ -75,6 +83,21 @@ func TestTrapUnknownFieldFailsTheCall(t *testing.T) {
 	assert.Len(t, f.tables, 3, "it is not asked for again")
 }
 
+// A field that is refused costs no other.
+func TestRefusedFieldIsLeftOutAlone(t *testing.T) {
+	f := tableTool(t, allNames())
+	table := f.table
+	f.table = func(fields []string) answer {
+		if slices.Contains(fields, "temperature.memory") {
+			return answer{stdout: "Field \"temperature.memory\" is not a valid field to query.\n\n", exit: 2}
+		}
+		return table(fields)
+	}
+	read(t, newReader(t, QueryFast, f, newClock()))
+	require.Len(t, f.tables, 2)
+	assert.Equal(t, slices.DeleteFunc(f.tables[0], func(n string) bool { return n == "temperature.memory" }), f.tables[1])
+}
+
 func TestFieldsAreRefusedOneByOneOnlyAFewTimes(t *testing.T) {
 	var basic []string
 	for _, field := range parse.Fields() {
@@ -94,6 +117,28 @@ func TestFieldsAreRefusedOneByOneOnlyAFewTimes(t *testing.T) {
 	assert.Equal(t, basic, f.tables[len(f.tables)-1])
 	read(t, r)
 	assert.Len(t, f.tables, maxRefusedFields+3, "what was found out is kept")
+}
+
+// The driver was replaced, and its version refuses so much that the basic fields are left: it is asked for its own all the same.
+func TestManyRefusalsOfAnotherVersion(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	read(t, r)
+	var spellings []string
+	for _, field := range parse.Fields() {
+		spellings = append(spellings, field.Names...)
+	}
+	other := tableTool(t, slices.DeleteFunc(spellings, func(n string) bool { return strings.HasPrefix(n, "clocks_event_reasons") }))
+	f.help = other.help
+	f.table = func(fields []string) answer {
+		a := other.table(fields)
+		a.stdout = strings.ReplaceAll(a.stdout, "550.1", "560.2")
+		return a
+	}
+	read(t, r)
+	assert.NotContains(t, f.tables[len(f.tables)-1], "temperature.memory")
+	read(t, r)
+	assert.Contains(t, f.tables[len(f.tables)-1], "temperature.memory")
 }
 
 func TestToolThatTakesNoFieldsIsReadInFull(t *testing.T) {
@@ -123,29 +168,6 @@ func TestToolThatTakesNoFieldsIsReadInFull(t *testing.T) {
 			assert.Contains(t, ids(read(t, r)), "GPU-a", "another version is asked again")
 		})
 	}
-}
-
-func TestFastWithoutHelp(t *testing.T) {
-	f := tableTool(t, allNames())
-	f.help = answer{stdout: "\x00", exit: 1}
-	f.table = func(fields []string) answer {
-		row := strings.Repeat("[N/A], ", len(fields)-1) + "A"
-		return answer{stdout: strings.Join(fields, ", ") + "\n0" + strings.TrimPrefix(row, "[N/A]") + "\n"}
-	}
-	read(t, newReader(t, QueryFast, f, newClock()))
-	require.Len(t, f.tables, 1)
-	assert.NotContains(t, f.tables[0], "compute_cap")
-	assert.Contains(t, f.tables[0], "temperature.gpu")
-}
-
-func TestFastReadsOnlyWhatIsWanted(t *testing.T) {
-	f := tableTool(t, allNames())
-	f.t = t
-	read(t, New(Config{Query: QueryFast}, f, gpu.GroupTemperature))
-	assert.Equal(t, [][]string{{"help"}, {"table"}, {"xml"}}, f.batches)
-	assert.Contains(t, f.tables[0], "temperature.gpu")
-	assert.Contains(t, f.tables[0], "uuid")
-	assert.NotContains(t, f.tables[0], "power.draw")
 }
 
 // Each group is asked for by its own columns, besides those that tell which GPU it is.
@@ -192,10 +214,12 @@ func TestColumnsOfEachGroup(t *testing.T) {
 	}
 }
 
-func everyName() map[string]bool {
-	names := map[string]bool{}
-	for _, field := range parse.Fields() {
-		names[field.Names[0]] = true
+func TestEveryArgumentIsAConstant(t *testing.T) {
+	for name, advertised := range map[string]map[string]bool{
+		"hostile": {"index": true, "uuid; rm -rf /": true, "--gpu-reset": true, "temperature.gpu": true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, []string{"index", "temperature.gpu"}, chooseFields(gpu.GroupAll, advertised).names)
+		})
 	}
-	return names
 }

@@ -25,6 +25,15 @@ func names(node *gpu.Node) map[string]string {
 	return all
 }
 
+func TestNamesAreThoseOfTheDeviceNodes(t *testing.T) {
+	f := &tool{xml: file(t, "xml/v10-418.xml"), list: answer{stdout: "GPU 0: a (UUID: GPU-41800000-0000-4000-8000-000000000001)\nGPU 1: a (UUID: GPU-41800000-0000-4000-8000-000000000002)\n"}}
+	node := read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Equal(t, "nvidia1", node.Devices[0].Name, "index 0 has minor number 1")
+	assert.Equal(t, gpu.Some(0), node.Devices[0].Index)
+	node = read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/v13-591-wddm.xml")}, newClock()))
+	assert.Equal(t, "nvidia0", node.Devices[0].Name, "without a minor number it is the index")
+}
+
 // The numbers of the device nodes are neither the indices nor in their order: as of a single GPU with minor number 6.
 func TestTrapMinorNumbersAreNoIndices(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -1,0 +1,204 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// What does not change of a GPU stays known when one answer lacks it.
+func TestIdentityOutlivesAnAnswerWithoutIt(t *testing.T) {
+	f := h100Tool(t)
+	f.identity = answer{stdout: "index, uuid, compute_cap\n0, " + h100First + ", 9.0\n1, " + h100Second + ", 9.0\n"}
+	r := newReader(t, QueryFull, f, newClock())
+	require.Equal(t, "9.0", deviceOf(t, read(t, r), h100Second).Info.ComputeCapability)
+	f.xml.stdout = strings.Replace(f.xml.stdout, "<minor_number>1<", "<minor_number>Not Found<", 1)
+	assert.Equal(t, "nvidia1", deviceOf(t, read(t, r), h100Second).Name)
+	f.identity = answer{stdout: "Unknown Error\n", exit: 255}
+	f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "580.105.08", 1) // all is listed anew
+	assert.Equal(t, "9.0", deviceOf(t, read(t, r), h100Second).Info.ComputeCapability)
+}
+
+func TestAddressOutlivesATableWithoutIt(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	require.Equal(t, "0000:0b:00.0", deviceOf(t, read(t, r), "GPU-b").Info.PCIAddress)
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		a.stdout = strings.Replace(a.stdout, "00000000:0B:00.0", "[Unknown Error]", 1)
+		return a
+	}
+	assert.Equal(t, "0000:0b:00.0", deviceOf(t, read(t, r), "GPU-b").Info.PCIAddress)
+	f.table = func(fields []string) answer {
+		lines := strings.SplitAfter(table(fields).stdout, "\n")
+		return answer{stdout: lines[0] + lines[1] + "Unable to determine the device handle for GPU1: 0000:0B:00.0: GPU is lost.  Reboot the system to recover this GPU\n", exit: 15}
+	}
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(read(t, r)), "by which it is known when it is lost")
+}
+
+// The second GPU was taken out, and the first is at its address now: an address is that of the GPU which was read there last.
+func TestGPUThatHasMoved(t *testing.T) {
+	f := h100Tool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	f.xml.stdout = strings.ReplaceAll(withoutSecond(f.xml.stdout), "00000000:1B:00.0", "00000000:43:00.0")
+	f.list.stdout, _, _ = strings.Cut(f.list.stdout, "GPU 1")
+	node := read(t, r)
+	assert.Equal(t, []string{h100First, h100Second}, ids(node))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100Second)), "it is missed")
+
+	lost := strings.Replace(handle, "GPU1", "GPU0", 1)
+	f.xml, f.list = answer{stdout: lost, exit: 15}, answer{stdout: lost, exit: 15}
+	node = read(t, r)
+	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(deviceOf(t, node, h100First)))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100Second)))
+}
+
+// The machine was down for the new driver, and without the first GPU the second has its address: the first is missing, the second
+// is not there twice.
+func TestGPUAtTheAddressOfOneThatIsGone(t *testing.T) {
+	f := h100Tool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	head, rest, _ := strings.Cut(f.xml.stdout, "\t<gpu id=\"00000000:1B:00.0\">")
+	_, second, _ := strings.Cut(rest, "\t<gpu id=\"00000000:43:00.0\">")
+	f.xml.stdout = strings.NewReplacer("580.95.05", "581.01", "<attached_gpus>2", "<attached_gpus>1", "00000000:43:00.0", "00000000:1B:00.0").
+		Replace(head + "\t<gpu id=\"00000000:43:00.0\">" + second)
+	f.list.stdout = "GPU 0: a (UUID: " + h100Second + ")\n"
+	for range 2 {
+		node := read(t, r)
+		assert.Equal(t, []string{h100Second, h100First}, ids(node))
+		assert.Equal(t, counts(1, 1), presence(node))
+		assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100First)))
+		assert.Equal(t, "0000:1b:00.0", deviceOf(t, node, h100Second).Info.PCIAddress)
+	}
+
+	// What is told of the address is told of the GPU that is there now.
+	head, _, _ = strings.Cut(f.xml.stdout, "\t<gpu id=")
+	f.xml.stdout = "Unable to determine the device handle for GPU0: 0000:1B:00.0: Unknown Error\n" + head + "</nvidia_smi_log>\n"
+	node := read(t, r)
+	assert.Equal(t, counts(0, 2), presence(node))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(deviceOf(t, node, h100Second)))
+	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100First)))
+}
+
+func TestAnotherGPUInTheSameSlot(t *testing.T) {
+	f := h100Tool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	f.xml.stdout = strings.Replace(f.xml.stdout, h100Second, "GPU-new", 1)
+	node := read(t, r)
+	assert.Equal(t, []string{h100First, "GPU-new"}, ids(node))
+	assert.Equal(t, counts(2, 0), presence(node))
+
+	// It is lost before anything else was read of it: what the one before was is not what it is.
+	f.xml.stdout = strings.Replace(f.xml.stdout, "GPU-new", "GPU-newer", 1)
+	at := strings.LastIndex(f.xml.stdout, "<serial>")
+	end := at + strings.Index(f.xml.stdout[at:], "</serial>")
+	require.NotEmpty(t, deviceOf(t, node, "GPU-new").Info.Serial)
+	f.xml.stdout = f.xml.stdout[:at] + "<serial>GPU is lost" + f.xml.stdout[end:]
+	node = read(t, r)
+	assert.Equal(t, []string{h100First, "GPU-newer"}, ids(node))
+	assert.Equal(t, counts(1, 1), presence(node))
+	assert.Empty(t, deviceOf(t, node, "GPU-newer").Info.Serial)
+}
+
+// Another GPU, elsewhere, has the index of one that is gone.
+func TestIndexOfAGPUThatIsGone(t *testing.T) {
+	f := h100Tool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	other := strings.NewReplacer(h100Second, "GPU-other", "00000000:43:00.0", "00000000:99:00.0")
+	f.xml.stdout, f.list.stdout = other.Replace(f.xml.stdout), other.Replace(f.list.stdout)
+	node := read(t, r)
+	assert.Equal(t, []string{h100First, "GPU-other", h100Second}, ids(node))
+	assert.Equal(t, counts(2, 1), presence(node))
+}
+
+// A row that cannot be read is no GPU that is gone.
+func TestGPUWhoseRowCannotBeRead(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	read(t, r)
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		a.stdout = a.stdout[:strings.LastIndex(a.stdout, "1, GPU-b")] + "??\n"
+		return a
+	}
+	node := read(t, r)
+	assert.Equal(t, []string{"GPU-a"}, ids(node))
+	assert.Contains(t, problems(node), "contains unreadable rows")
+	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
+}
+
+// While one GPU is off the bus, the others have other indices: one of which only its index is told is none of those that are back.
+func TestPlaceholderByIndexEnds(t *testing.T) {
+	f := h100Tool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	healthy, list := f.xml.stdout, f.list.stdout
+	head, gpus, _ := strings.Cut(healthy, "\t<gpu id")
+	_, others, _ := strings.Cut(gpus, "</gpu>\n")
+	f.xml.stdout = "Unable to determine the device handle for GPU1: GPU is lost\n" + head + others
+	f.list.stdout = "GPU 0: H100 (UUID: " + h100Second + ")\n"
+	assert.Len(t, read(t, r).Devices, 3, "the second, one of which only the index is told, and the first, which is missed")
+	f.xml.stdout, f.list.stdout = healthy, list
+	node := read(t, r)
+	assert.Equal(t, []string{h100First, h100Second}, ids(node))
+	assert.Equal(t, counts(2, 0), presence(node))
+}
+
+// inventing is a tool that shows other GPUs each time, as a driver does that tells what lies in its memory, and a node that is
+// not to be trusted.
+type inventing struct{ reads int }
+
+func (i *inventing) Run(_ context.Context, commands ...command.Command) ([]command.Result, error) {
+	results := make([]command.Result, len(commands))
+	for c := range commands {
+		if args := strings.Join(commands[c].Args, " "); !strings.HasPrefix(args, "-q -x") {
+			continue
+		}
+		i.reads++
+		var out strings.Builder
+		out.WriteString("<nvidia_smi_log><driver_version>580.1</driver_version><attached_gpus>100</attached_gpus>")
+		for g := range 100 {
+			fmt.Fprintf(&out, `<gpu id="%08X:%02X:00.0"><uuid>GPU-%d-%d</uuid></gpu>`, i.reads, g, i.reads, g)
+		}
+		out.WriteString("</nvidia_smi_log>")
+		results[c].Stdout = []byte(out.String())
+	}
+	return results, nil
+}
+
+func TestGPUsThatAreRememberedAreBounded(t *testing.T) {
+	r := New(Config{Query: QueryFull}, &inventing{}, gpu.GroupAll)
+	const maxAbsent = 64 // of the inventory
+	var node *gpu.Node
+	for range 50 {
+		var err error
+		node, err = r.Read(t.Context())
+		require.NoError(t, err)
+	}
+	assert.LessOrEqual(t, len(node.Devices), 100+maxAbsent)
+	assert.LessOrEqual(t, len(r.known.inventory.All()), 100+maxAbsent)
+	var present int
+	for i := range node.Devices {
+		if node.Devices[i].State() == gpu.StateOK {
+			present++
+		}
+	}
+	assert.Equal(t, 100, present, "those that are there are all told")
+	assert.Equal(t, gpu.Some[int64](100), node.Presence[gpu.Visible])
+}

@@ -1,0 +1,61 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nvidiasmi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func TestTrapHalfAnOutput(t *testing.T) {
+	f := h100Tool(t)
+	r := newReader(t, QueryFull, f, newClock())
+	read(t, r)
+	f.xml.stdout = f.xml.stdout[:strings.LastIndex(f.xml.stdout, "<remapped_rows>")]
+	f.xml.truncated = true
+	node := read(t, r)
+	assert.Equal(t, []string{h100First}, ids(node), "a GPU that was cut off is neither read nor lost")
+	assert.Contains(t, problems(node), "the output ends early")
+	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
+}
+
+func TestExitCodeBesideData(t *testing.T) {
+	f := h100Tool(t)
+	f.xml.exit = 14
+	f.xml.stdout += "\nWARNING: infoROM is corrupted at gpu 0000:1B:00.0\n"
+	node := read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Len(t, node.Devices, 2)
+	require.Len(t, node.Problems, 1)
+	assert.Equal(t, h100First, node.Problems[0].Device)
+	assert.Equal(t, "infoROM", node.Problems[0].What)
+
+	f = h100Tool(t)
+	f.xml.exit = 255
+	node = read(t, newReader(t, QueryFull, f, newClock()))
+	assert.Len(t, node.Devices, 2)
+	assert.Contains(t, problems(node), "it lists GPUs but reports: exit code 255")
+}
+
+// Of a list that ends early it is not known which processes it has left out.
+func TestProcessesOfAListThatIsCutAreUnread(t *testing.T) {
+	for name, cut := range map[string]func(f *tool){
+		"apps": func(f *tool) { f.apps.exit, f.pmon = -1, answer{stdout: "Unknown Error\n", exit: 255} },
+		"pmon": func(f *tool) { f.pmon.exit, f.apps = -1, answer{stdout: "Unknown Error\n", exit: 255} },
+		"both": func(f *tool) { f.apps.truncated, f.pmon.truncated = true, true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := tableTool(t, allNames())
+			cut(f)
+			node := read(t, newReader(t, QueryFast, f, newClock()))
+			assert.True(t, deviceOf(t, node, "GPU-a").ProcessesUnread)
+			assert.True(t, deviceOf(t, node, "GPU-b").ProcessesUnread)
+			assert.NotEmpty(t, node.Processes, "what it tells of is told")
+		})
+	}
+}

@@ -1,0 +1,60 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The tests of this file are named after what other readers of the tool have stumbled over.
+
+// gpuXML returns a document of one GPU with the elements.
+func gpuXML(elements string) []byte {
+	return []byte("<?xml version=\"1.0\" ?>\n<nvidia_smi_log><driver_version>580.1</driver_version>" +
+		"<gpu id=\"00000000:07:00.0\"><uuid>GPU-1</uuid>" + elements + "</gpu></nvidia_smi_log>")
+}
+
+func oneGPU(t *testing.T, elements string) *GPU {
+	t.Helper()
+	log, err := XML(gpuXML(elements))
+	require.NoError(t, err)
+	require.True(t, log.Complete)
+	require.Len(t, log.GPUs, 1)
+	return &log.GPUs[0]
+}
+
+// oneRow reads a table of one row.
+func oneRow(t *testing.T, names, row string) *GPU {
+	t.Helper()
+	log, found := QueryGPU([]byte(names+"\n"+row+"\n"), nil)
+	require.True(t, found)
+	require.Zero(t, log.Dropped)
+	require.Len(t, log.GPUs, 1)
+	return &log.GPUs[0]
+}
+
+// own returns the files of testdata under a folder; they were written for the tests.
+func own(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return files
+}
+
+func testdata(t *testing.T, name string) []byte {
+	t.Helper()
+	return load(t, filepath.Join("testdata", filepath.FromSlash(name)))
+}
+
+func load(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return data
+}
