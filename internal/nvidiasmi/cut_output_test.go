@@ -14,13 +14,13 @@ import (
 	"github.com/otelgpu/gpureceiver/test/differential"
 )
 
-// A tool that crashes leaves of its output what was in the pipe by then, which ends anywhere, mostly in the middle of a number.
-// Whatever a call's output is cut down to, what is read of it is what the whole says, or nothing; and GPUs that were read before
-// are not lost for it.
-func TestNoPartOfAnOutputIsTakenForTheWhole(t *testing.T) {
+// The output of a tool that crashes ends anywhere, mostly in the middle of a number. Whatever a call's output is cut down to, what
+// is read from it equals what the whole output says, or is absent. GPUs that were read before are not
+// lost because of it.
+func TestCutOutput(t *testing.T) {
 	fast := func(t *testing.T) *tool {
 		f := tableTool(t, allNames())
-		// Calls that tell of the same process tell the same, so that one may stand in for the other.
+		// Calls that list the same process print the same values, so that one can stand in for the other.
 		f.apps = answer{stdout: "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n100, GPU-a, 498 MiB, python3\n101, GPU-b, 30 MiB, tool\n"}
 		return f
 	}
@@ -40,7 +40,7 @@ func TestNoPartOfAnOutputIsTakenForTheWhole(t *testing.T) {
 		"XML of the device nodes": {QueryFast, fast, func(f *tool) *answer { return &f.xml }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// cutTool returns a tool that prints all, a way to have it print less, and what it is that is cut.
+			// cutTool returns a tool that prints all, a function that cuts its output, and the whole output.
 			cutTool := func() (f *tool, cut func(n, exit int), whole string) {
 				f = c.tool(t)
 				f.identity = answer{stdout: "index, uuid, compute_cap\n0, " + h100First + ", 9.0\n1, " + h100Second + ", 10.0\n"}
@@ -83,7 +83,7 @@ func TestNoPartOfAnOutputIsTakenForTheWhole(t *testing.T) {
 	}
 }
 
-// noOther fails the test where a node tells anything that the whole does not. That nothing could be read is no such thing.
+// noOther fails the test where a node has a value that differs from the one in the whole output. Nothing but absent values is allowed.
 func noOther(t *testing.T, at string, whole differential.Values, node *gpu.Node) {
 	t.Helper()
 	if node.Presence[gpu.Visible] == gpu.Some(int64(0)) {
@@ -99,7 +99,7 @@ func noOther(t *testing.T, at string, whole differential.Values, node *gpu.Node)
 	}
 }
 
-// A tool that crashes after it has printed all has printed all, as far as that can be told.
+// A tool that crashes after its last line has printed all GPUs if it lists as many as the driver counts.
 func TestCrashAtTheEnd(t *testing.T) {
 	f := tableTool(t, allNames())
 	table := f.table

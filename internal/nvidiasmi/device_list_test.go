@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The XML tells no index: where the tool leaves out a GPU without a word, the place in the list is not the index by which pmon names a GPU.
+// XML has no index. Where the tool omits a GPU without a message, the place in the listing is not the index that pmon prints.
 func TestIndexIsThatOfTheList(t *testing.T) {
 	f := h100Tool(t)
 	f.list.stdout = strings.Replace(f.list.stdout, "GPU 1:", "GPU 2:", 1)
@@ -20,9 +20,9 @@ func TestIndexIsThatOfTheList(t *testing.T) {
 	node := read(t, newReader(t, QueryFull, f, newClock()))
 	assert.Equal(t, gpu.Some(2), deviceOf(t, node, h100Second).Index)
 	assert.Equal(t, gpu.Some(0.5), processOf(t, node, h100Second, 8).Utilization[gpu.TaskGeneral])
-	assert.Len(t, node.Processes, 3, "of GPU 1 nothing is known")
+	assert.Len(t, node.Processes, 3, "GPU 1 is unknown")
 
-	// Another GPU takes its place: it is listed anew.
+	// Another GPU takes its place: the device list is read again.
 	f.xml.stdout = strings.Replace(f.xml.stdout, h100Second, "GPU-other", 1)
 	f.list.stdout = strings.Replace(f.list.stdout, h100Second, "GPU-other", 1)
 	r := newReader(t, QueryFull, h100Tool(t), newClock())
@@ -51,8 +51,8 @@ func TestIndexIsNotThePlaceInTheList(t *testing.T) {
 	}
 }
 
-// A MIG device is made anew on the other half of the GPU, and -L does not say what it is called: it is not called what another was.
-func TestMIGDevicesOfAnotherLayoutAreNotNamedByTheOldOne(t *testing.T) {
+// A MIG device is created on the other half of the GPU and -L fails: the device does not get the UUID of another one.
+func TestStaleDeviceListIdentifiesNothing(t *testing.T) {
 	for name, fail := range map[string]func(a *answer){
 		"says no": func(a *answer) { *a = answer{stdout: "Unknown Error\n", exit: 255} },
 		"cut off": func(a *answer) { a.stdout, a.exit = strings.Replace(a.stdout, migSmall, "MIG-new", 1), -1 },

@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// names are the devices' names by their ids.
+// names returns the devices' names by their IDs.
 func names(node *gpu.Node) map[string]string {
 	all := map[string]string{}
 	for _, d := range node.Devices {
@@ -34,7 +34,7 @@ func TestNamesAreThoseOfTheDeviceNodes(t *testing.T) {
 	assert.Equal(t, "nvidia0", node.Devices[0].Name, "without a minor number it is the index")
 }
 
-// The numbers of the device nodes are neither the indices nor in their order: as of a single GPU with minor number 6.
+// The numbers of the device nodes are neither the indices nor in their order, as with a single GPU that has minor number 6.
 func TestTrapMinorNumbersAreNoIndices(t *testing.T) {
 	for name, tt := range map[string]struct {
 		minors []string
@@ -55,13 +55,13 @@ func TestTrapMinorNumbersAreNoIndices(t *testing.T) {
 				assert.Equal(t, tt.want, names(node))
 				assert.Empty(t, problems(node))
 			}
-			assert.Equal(t, 1, f.asked("xml"), "it is asked once")
-			assert.Equal(t, tt.want, names(read(t, newReader(t, QueryFull, f, newClock()))), "the other query names them otherwise")
+			assert.Equal(t, 1, f.asked("xml"), "the query is repeated")
+			assert.Equal(t, tt.want, names(read(t, newReader(t, QueryFull, f, newClock()))), "the full query uses other names")
 		})
 	}
 }
 
-func TestMinorNumbersAreAskedAgainWhenTheyMayBeOthers(t *testing.T) {
+func TestMinorNumbersAreQueriedAgainWhenTheyMayChange(t *testing.T) {
 	f := tableTool(t, allNames())
 	table := f.table
 	r := newReader(t, QueryFast, f, newClock())
@@ -76,19 +76,19 @@ func TestMinorNumbersAreAskedAgainWhenTheyMayBeOthers(t *testing.T) {
 	}
 	asks(0, "nothing has changed")
 
-	// A GPU is lost: the other's number is known. It comes back, and may have another.
+	// A GPU is lost, and the number of the other is known. The lost one may have another number when it comes back.
 	f.table = func(fields []string) answer {
 		a := table(fields)
 		rows := strings.SplitAfter(a.stdout, "\n")
 		return answer{stdout: "Unable to determine the device handle for GPU1: 0000:0B:00.0: Unknown Error\n" + rows[0] + rows[1], exit: 255}
 	}
-	asks(0, "a lost GPU has none")
-	assert.Equal(t, map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}, names(read(t, r)), "what a lost GPU was called is known")
+	asks(0, "a lost GPU has no number")
+	assert.Equal(t, map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}, names(read(t, r)), "the name of a lost GPU is known")
 	f.table, f.xml = table, minorsXML("1", "7")
 	asks(1, "it came back")
 	assert.Equal(t, "nvidia7", deviceOf(t, read(t, r), "GPU-b").Name)
 
-	// Another version of the driver; then another place, and a driver that was away.
+	// Another version of the driver, then another machine, then a driver that was away.
 	f.table = func(fields []string) answer {
 		a := table(fields)
 		a.stdout = strings.ReplaceAll(a.stdout, "550.1", "560.2")
@@ -99,18 +99,18 @@ func TestMinorNumbersAreAskedAgainWhenTheyMayBeOthers(t *testing.T) {
 	asks(1, "another version")
 	assert.Equal(t, map[string]string{"GPU-a": "nvidia3", "GPU-b": "nvidia4"}, names(read(t, r)))
 	r.Reset()
-	asks(1, "another place")
+	asks(1, "another machine")
 	again := f.table
 	f.table = func([]string) answer {
 		return answer{stdout: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", exit: 9}
 	}
-	asks(0, "there is no driver to ask")
+	asks(0, "there is no driver")
 	f.table = again
-	asks(1, "the driver was loaded anew")
+	asks(1, "the driver was loaded again")
 }
 
-// A row that was cut off does not make the GPU another.
-func TestMinorNumbersOutliveHalfAnOutput(t *testing.T) {
+// The number of a GPU stays known when its row is cut off.
+func TestMinorNumbersOutliveACutOutput(t *testing.T) {
 	f := tableTool(t, allNames())
 	r := newReader(t, QueryFast, f, newClock())
 	read(t, r)
@@ -126,9 +126,9 @@ func TestMinorNumbersOutliveHalfAnOutput(t *testing.T) {
 	assert.Equal(t, 1, f.asked("xml"))
 }
 
-// Until the numbers are known the GPUs have no name, as one after the index would be another's. Everything else is read, and the
-// question is repeated less and less often.
-func TestMinorNumbersThatAreNotTold(t *testing.T) {
+// Until the numbers are known the GPUs have no name, as one made of the index would be that of another GPU. All else is read, and the
+// query is repeated with a back-off.
+func TestUnknownMinorNumbers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		xml  answer
 		says string
@@ -166,7 +166,7 @@ func TestMinorNumbersThatAreNotTold(t *testing.T) {
 	}
 }
 
-// What the full query has read, which MIG makes necessary, is not asked for again, and the names stay.
+// The numbers that the full query of a node with MIG has read are not queried again, and the names stay.
 func TestMinorNumbersOfTheFullQueryAreKept(t *testing.T) {
 	f := tableTool(t, allNames())
 	f.list = answer{stdout: "GPU 0: A (UUID: GPU-a)\nGPU 1: A (UUID: GPU-b)\n"}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestTwoGPUsOfOneUUID: neither hides the other, and none has the other's readings.
+// Of two GPUs with one UUID neither hides the other, and none has the other's values.
 func TestTwoGPUsOfOneUUID(t *testing.T) {
 	f := h100Tool(t)
 	f.xml.stdout = strings.ReplaceAll(f.xml.stdout, h100Second, h100First)
@@ -26,8 +26,8 @@ func TestTwoGPUsOfOneUUID(t *testing.T) {
 	}
 }
 
-// GPUs whose UUIDs cannot be read are no namesakes, and one that is told of on both streams is one.
-func TestNobodyIsTwice(t *testing.T) {
+// GPUs whose UUIDs cannot be read are no duplicates, and a GPU that is reported on both streams is one GPU.
+func TestNoDuplicates(t *testing.T) {
 	f := h100Tool(t)
 	f.xml.stdout = strings.NewReplacer(h100First, "N/A", h100Second, "N/A").Replace(f.xml.stdout)
 	node := read(t, newReader(t, QueryFull, f, newClock()))

@@ -55,7 +55,7 @@ func TestFailures(t *testing.T) {
 		"still hanging": {answer{err: fmt.Errorf("nvidia-smi: %w since noon", command.ErrBusy)}, gpu.FaultHung, "still running since noon", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// A machine on which nothing was seen yet.
+			// No GPU was seen yet.
 			f := &tool{xml: tt.answer}
 			c := newClock()
 			r := newReader(t, QueryFull, f, c)
@@ -65,16 +65,16 @@ func TestFailures(t *testing.T) {
 			require.Len(t, node.Problems, 1)
 			require.ErrorContains(t, node.Problems[0].Err, tt.says)
 			if tt.fault == gpu.FaultHung {
-				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node), "how many GPUs there are is not known")
+				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node), "the number of GPUs is unknown")
 			} else {
 				want := [gpu.NumPresences]gpu.Opt[int64]{gpu.Visible: gpu.Some(int64(0))}
-				assert.Equal(t, want, presence(node), "whether one is missing it cannot tell")
+				assert.Equal(t, want, presence(node), "whether a GPU is missing is unknown")
 			}
 			again := read(t, r)
 			assert.Equal(t, tt.rests, len(f.batches) == 1, "batches: %v", f.batches)
-			assert.Contains(t, problems(again), tt.says, "the problem holds while nothing is looked at")
+			assert.Contains(t, problems(again), tt.says, "the problem lasts during the back-off")
 
-			// One whose GPUs are known.
+			// GPUs are known.
 			f = h100Tool(t)
 			r = newReader(t, QueryFull, f, c)
 			before := deviceOf(t, read(t, r), h100First).Epoch
@@ -125,12 +125,12 @@ func TestBackOff(t *testing.T) {
 	read(t, r)
 	c.pass(retryPolicy.First)
 	read(t, r)
-	assert.Len(t, f.batches, n+2, "the pauses begin short again")
+	assert.Len(t, f.batches, n+2, "the back-off starts again")
 }
 
-// Where the tool did not end, or is not there, nothing was read, whether GPUs are known or not. What it says for itself is an
-// answer, also that there is no driver.
-func TestNothingWasRead(t *testing.T) {
+// Where the tool did not end, or is missing, nothing was read, whether GPUs are known or not. Whatever the tool prints is an answer,
+// even that there is no driver.
+func TestUnread(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer
 		unread bool

@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// tableTool answers --query-gpu with a heading and rows for what is asked for, as a version does that knows the fields.
+// tableTool answers --query-gpu with a heading and rows for the queried fields, as a version that has the fields does.
 func tableTool(t *testing.T, known []string) *tool {
 	t.Helper()
 	f := &tool{
@@ -51,7 +51,7 @@ func tableTool(t *testing.T, known []string) *tool {
 	return f
 }
 
-// minorsXML is a listing in XML of GPUs with the minor numbers of their device nodes.
+// minorsXML returns a listing in XML with the minor numbers of the GPUs' device nodes.
 func minorsXML(minors ...string) answer {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n\t<driver_version>550.1</driver_version>\n")
@@ -118,8 +118,8 @@ func TestFastLostGPU(t *testing.T) {
 	d := deviceOf(t, node, "GPU-b")
 	assert.Equal(t, []gpu.FaultType{gpu.FaultResetRequired}, faults(d))
 	assert.Empty(t, problems(node), "the fault says why")
-	assert.Equal(t, gpu.Memory{}, d.Memory, "what is printed beside that is no reading")
-	assert.Equal(t, counts(1, 1), presence(node), "it is there, and not readable")
+	assert.Equal(t, gpu.Memory{}, d.Memory, "values beside the error are read")
+	assert.Equal(t, counts(1, 1), presence(node), "it is missing from the readable ones")
 	assert.True(t, d.ProcessesUnread)
 	assert.Equal(t, "nvidia0", d.Name)
 	before := d.Epoch
@@ -179,7 +179,7 @@ func TestFastTruncated(t *testing.T) {
 		return a
 	}
 	node := read(t, r)
-	assert.Equal(t, []string{"GPU-a"}, ids(node), "a row that was cut off is neither read nor lost")
+	assert.Equal(t, []string{"GPU-a"}, ids(node), "a GPU in a row that was cut off is read or lost")
 	assert.Contains(t, problems(node), "the output ends early")
 }
 
@@ -193,7 +193,7 @@ func TestFastReadsOnlyWhatIsWanted(t *testing.T) {
 	assert.NotContains(t, f.tables[0], "power.draw")
 }
 
-// A Jetson's GPU has a UUID without a prefix, no PCI address, and hardly a reading (nvidia-smi 540 on Orin).
+// The GPU of a Jetson has a UUID without a prefix, no PCI address, and few values (nvidia-smi 540 on Orin).
 func TestTrapUUIDWithoutPrefix(t *testing.T) {
 	const uuid = "0dea0000-1111-5222-8333-444455556666"
 	f := tableTool(t, allNames())

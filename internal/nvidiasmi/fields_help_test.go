@@ -18,9 +18,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A driver pod that has just started has no library yet, or its output is cut off: a help text without a list says nothing of
-// what the version knows.
-func TestTrapHelpThatListsNothing(t *testing.T) {
+// A driver pod that has just started has no library yet, or its output is cut off. A help text without a list says nothing about
+// the fields of the version.
+func TestTrapHelpListsNothing(t *testing.T) {
 	noLibrary := "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display Driver is properly " +
 		"installed and present in your system.\n"
 	whole := tableTool(t, allNames()).help
@@ -52,22 +52,22 @@ func TestTrapHelpThatListsNothing(t *testing.T) {
 			assert.Equal(t, 6, f.asked("help"), "after 0, 10, 30, 70, 150 and 310 seconds")
 			assert.NotContains(t, f.tables[0], "mig.mode.current")
 
-			// The driver is installed by now.
+			// Now the driver is installed.
 			f.help = whole
 			c.pass(retryPolicy.Max)
 			for range 3 {
 				assert.Empty(t, problems(read(t, r)))
 				c.pass(retryPolicy.Max)
 			}
-			assert.Equal(t, 7, f.asked("help"), "what it told is kept")
+			assert.Equal(t, 7, f.asked("help"), "the help is queried again")
 			assert.Contains(t, f.tables[len(f.tables)-1], "mig.mode.current")
 			assert.Contains(t, f.tables[len(f.tables)-1], "clocks_event_reasons.sw_power_cap")
 		})
 	}
 }
 
-// The next time that it is asked it hangs: what is known goes on being read.
-func TestHelpThatHangsLater(t *testing.T) {
+// The help hangs when it is queried again: the known fields are still read.
+func TestHelpHangsLater(t *testing.T) {
 	f := tableTool(t, append(allNames(), chooseFields(gpu.GroupAll, nil).names...))
 	whole := f.help
 	f.help = answer{}
@@ -84,8 +84,8 @@ func TestHelpThatHangsLater(t *testing.T) {
 	assert.Empty(t, problems(read(t, r)))
 }
 
-// A version that does not take the guessed fields is read in full, until it tells its own.
-func TestGuessedFieldsThatAreRefused(t *testing.T) {
+// A version that refuses the basic fields is read in full until it lists its own.
+func TestBasicFieldsAreRefused(t *testing.T) {
 	f := tableTool(t, []string{"index", "uuid", "driver_version", "temperature.gpu"})
 	f.list = answer{stdout: "GPU 0: A (UUID: GPU-a)\nGPU 1: A (UUID: GPU-b)\n"}
 	help := f.help
@@ -105,8 +105,8 @@ func TestGuessedFieldsThatAreRefused(t *testing.T) {
 	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"table", "apps", "pmon"}}, f.batches)
 }
 
-// The first call finds no driver, and neither does what follows it; then all is well.
-func TestDriverThatIsInstalledLater(t *testing.T) {
+// The first calls find no driver, which is then installed.
+func TestDriverIsInstalledLater(t *testing.T) {
 	f := migTool(t)
 	help, table := f.help, f.table
 	missing := answer{stdout: "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n", exit: 12}
@@ -128,7 +128,7 @@ func TestDriverThatIsInstalledLater(t *testing.T) {
 	assert.Contains(t, ids(node), migBig, "it is read in full")
 }
 
-// While the help lists nothing no column tells of MIG; the listing for the numbers of the device nodes does.
+// While the help lists nothing no column shows MIG. The query for the numbers of the device nodes does.
 func TestMIGIsSeenWithoutHelp(t *testing.T) {
 	f := migTool(t)
 	f.help = answer{}
@@ -155,8 +155,8 @@ func TestMIGIsSeenWithoutHelp(t *testing.T) {
 	}
 }
 
-// A version that lists few fields is not asked for more, nor is one that does not know the switch.
-func TestHelpOfAnOldVersionIsAskedOnce(t *testing.T) {
+// The help of a version that lists few fields is queried once, and so is that of a version without the switch.
+func TestHelpOfAnOldVersionIsQueriedOnce(t *testing.T) {
 	few := []string{"index", "gpu_uuid", "gpu_bus_id", "driver_version", "temperature.gpu"}
 	for name, help := range map[string]answer{
 		"few fields":              tableTool(t, few).help,

@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
-// allNames are the newest spellings of all fields.
+// allNames returns the newest spellings of all fields.
 func allNames() (names []string) {
 	for _, f := range parse.Fields() {
 		names = append(names, f.Names[0])
@@ -40,11 +40,11 @@ func TestTrapFieldsComeAndGo(t *testing.T) {
 	f := tableTool(t, known)
 	r := newReader(t, QueryFast, f, newClock())
 	assert.Len(t, read(t, r).Devices, 2)
-	require.Len(t, f.tables, 1, "a field that is not advertised is not asked for")
+	require.Len(t, f.tables, 1, "a field that is not advertised was queried")
 	assert.Subset(t, f.tables[0], old)
 	assert.Subset(t, known, f.tables[0])
 
-	// A new version has them under their new names: it is asked once more.
+	// A new version has the fields under their new names: the help is queried again.
 	renamed := tableTool(t, allNames())
 	f.help = renamed.help
 	f.table = func(fields []string) answer {
@@ -80,10 +80,10 @@ func TestTrapUnknownFieldFailsTheCall(t *testing.T) {
 	assert.Len(t, node.Devices, 2)
 	assert.Empty(t, problems(node))
 	read(t, r)
-	assert.Len(t, f.tables, 3, "it is not asked for again")
+	assert.Len(t, f.tables, 3, "the refused field was queried again")
 }
 
-// A field that is refused costs no other.
+// A refused field does not cost other fields.
 func TestRefusedFieldIsLeftOutAlone(t *testing.T) {
 	f := tableTool(t, allNames())
 	table := f.table
@@ -98,7 +98,7 @@ func TestRefusedFieldIsLeftOutAlone(t *testing.T) {
 	assert.Equal(t, slices.DeleteFunc(f.tables[0], func(n string) bool { return n == "temperature.memory" }), f.tables[1])
 }
 
-func TestFieldsAreRefusedOneByOneOnlyAFewTimes(t *testing.T) {
+func TestRefusedFieldsAreBounded(t *testing.T) {
 	var basic []string
 	for _, field := range parse.Fields() {
 		if field.Basic {
@@ -116,10 +116,10 @@ func TestFieldsAreRefusedOneByOneOnlyAFewTimes(t *testing.T) {
 	assert.Len(t, f.tables, maxRefusedFields+2)
 	assert.Equal(t, basic, f.tables[len(f.tables)-1])
 	read(t, r)
-	assert.Len(t, f.tables, maxRefusedFields+3, "what was found out is kept")
+	assert.Len(t, f.tables, maxRefusedFields+3, "the refusals are forgotten")
 }
 
-// The driver was replaced, and its version refuses so much that the basic fields are left: it is asked for its own all the same.
+// The driver was replaced, and its version refuses so many fields that the basic ones are left: its help is queried all the same.
 func TestManyRefusalsOfAnotherVersion(t *testing.T) {
 	f := tableTool(t, allNames())
 	r := newReader(t, QueryFast, f, newClock())
@@ -165,12 +165,12 @@ func TestToolThatTakesNoFieldsIsReadInFull(t *testing.T) {
 			good := tableTool(t, allNames())
 			f.help, f.table, f.apps = good.help, good.table, good.apps
 			read(t, r)
-			assert.Contains(t, ids(read(t, r)), "GPU-a", "another version is asked again")
+			assert.Contains(t, ids(read(t, r)), "GPU-a", "another version is not queried again")
 		})
 	}
 }
 
-// Each group is asked for by its own columns, besides those that tell which GPU it is.
+// Each group has its own columns in addition to those of the identity.
 func TestColumnsOfEachGroup(t *testing.T) {
 	always := chooseFields(0, everyName()).names
 	assert.Equal(t, []string{

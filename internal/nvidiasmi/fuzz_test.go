@@ -25,7 +25,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
-// printing prints the same for every command of a kind.
+// printing is a Runner that prints the same for every command of a kind.
 type printing struct{ listing, table, processes []byte }
 
 func (p *printing) Run(_ context.Context, commands ...command.Command) ([]command.Result, error) {
@@ -43,8 +43,8 @@ func (p *printing) Run(_ context.Context, commands ...command.Command) ([]comman
 	return results, nil
 }
 
-// Whatever the tool prints, a pod that means harm in its place: nothing panics, which would end the reading of all nodes, and
-// what goes out is text and numbers.
+// Whatever the tool prints, or a malicious pod in its place: nothing panics, which would end the reads of all nodes, and what is
+// sent is valid text and numbers.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"xml", "csv", "list", "pmon"} {
 		files, err := filepath.Glob(filepath.Join("parse", "testdata", name, "*"))
@@ -57,7 +57,7 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	for _, twice := range []string{
-		// GPUs, instances and processes that are there twice, each as the other.
+		// Duplicate GPUs, MIG devices and values.
 		`<gpu id="00000000:07:00.0"><uuid>GPU-1</uuid></gpu><gpu id="00000000:08:00.0"><uuid>GPU-1</uuid></gpu>`,
 		`<gpu id="00000000:07:00.0"><minor_number>1</minor_number></gpu><gpu id="00000000:07:00.0"></gpu>`,
 		`<gpu id="00000000:07:00.0"><uuid>GPU-1</uuid><mig_mode><current_mig>Enabled</current_mig></mig_mode><mig_devices>` +
@@ -97,7 +97,7 @@ func FuzzRead(f *testing.F) {
 						}
 					}
 				}
-				// The second time from the middle on, as where the output is cut off.
+				// The second output ends in the middle.
 				tool.listing, tool.table = half(listing), half(table)
 			}
 		}

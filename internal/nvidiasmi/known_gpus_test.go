@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// What does not change of a GPU stays known when one answer lacks it.
+// A property that does not change stays known when one answer lacks it.
 func TestIdentityOutlivesAnAnswerWithoutIt(t *testing.T) {
 	f := h100Tool(t)
 	f.identity = answer{stdout: "index, uuid, compute_cap\n0, " + h100First + ", 9.0\n1, " + h100Second + ", 9.0\n"}
@@ -44,11 +44,11 @@ func TestAddressOutlivesATableWithoutIt(t *testing.T) {
 		lines := strings.SplitAfter(table(fields).stdout, "\n")
 		return answer{stdout: lines[0] + lines[1] + "Unable to determine the device handle for GPU1: 0000:0B:00.0: GPU is lost.  Reboot the system to recover this GPU\n", exit: 15}
 	}
-	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(read(t, r)), "by which it is known when it is lost")
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(read(t, r)), "the address identifies it when it is lost")
 }
 
-// The second GPU was taken out, and the first is at its address now: an address is that of the GPU which was read there last.
-func TestGPUThatHasMoved(t *testing.T) {
+// The second GPU was removed, and the first is at its address now: an address belongs to the GPU that was read there last.
+func TestMovedGPU(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
@@ -56,7 +56,7 @@ func TestGPUThatHasMoved(t *testing.T) {
 	f.list.stdout, _, _ = strings.Cut(f.list.stdout, "GPU 1")
 	node := read(t, r)
 	assert.Equal(t, []string{h100First, h100Second}, ids(node))
-	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100Second)), "it is missed")
+	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100Second)), "it is missing")
 
 	lost := strings.Replace(handle, "GPU1", "GPU0", 1)
 	f.xml, f.list = answer{stdout: lost, exit: 15}, answer{stdout: lost, exit: 15}
@@ -65,9 +65,9 @@ func TestGPUThatHasMoved(t *testing.T) {
 	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, h100Second)))
 }
 
-// The machine was down for the new driver, and without the first GPU the second has its address: the first is missing, the second
-// is not there twice.
-func TestGPUAtTheAddressOfOneThatIsGone(t *testing.T) {
+// The machine was down for the new driver, and without the first GPU the second has its address: the first is missing, and the
+// second is in the node once.
+func TestGPUAtTheAddressOfAGoneGPU(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
@@ -84,7 +84,7 @@ func TestGPUAtTheAddressOfOneThatIsGone(t *testing.T) {
 		assert.Equal(t, "0000:1b:00.0", deviceOf(t, node, h100Second).Info.PCIAddress)
 	}
 
-	// What is told of the address is told of the GPU that is there now.
+	// A message about the address means the GPU that is there now.
 	head, _, _ = strings.Cut(f.xml.stdout, "\t<gpu id=")
 	f.xml.stdout = "Unable to determine the device handle for GPU0: 0000:1B:00.0: Unknown Error\n" + head + "</nvidia_smi_log>\n"
 	node := read(t, r)
@@ -102,7 +102,7 @@ func TestAnotherGPUInTheSameSlot(t *testing.T) {
 	assert.Equal(t, []string{h100First, "GPU-new"}, ids(node))
 	assert.Equal(t, counts(2, 0), presence(node))
 
-	// It is lost before anything else was read of it: what the one before was is not what it is.
+	// It is lost before anything else was read: it does not get the properties of the GPU before it.
 	f.xml.stdout = strings.Replace(f.xml.stdout, "GPU-new", "GPU-newer", 1)
 	at := strings.LastIndex(f.xml.stdout, "<serial>")
 	end := at + strings.Index(f.xml.stdout[at:], "</serial>")
@@ -114,8 +114,8 @@ func TestAnotherGPUInTheSameSlot(t *testing.T) {
 	assert.Empty(t, deviceOf(t, node, "GPU-newer").Info.Serial)
 }
 
-// Another GPU, elsewhere, has the index of one that is gone.
-func TestIndexOfAGPUThatIsGone(t *testing.T) {
+// Another GPU at another address has the index of a GPU that is gone.
+func TestIndexOfAGoneGPU(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
@@ -126,8 +126,8 @@ func TestIndexOfAGPUThatIsGone(t *testing.T) {
 	assert.Equal(t, counts(2, 1), presence(node))
 }
 
-// A row that cannot be read is no GPU that is gone.
-func TestGPUWhoseRowCannotBeRead(t *testing.T) {
+// An unreadable row does not mean that its GPU is gone.
+func TestUnreadableRow(t *testing.T) {
 	f := tableTool(t, allNames())
 	r := newReader(t, QueryFast, f, newClock())
 	read(t, r)
@@ -143,7 +143,7 @@ func TestGPUWhoseRowCannotBeRead(t *testing.T) {
 	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 }
 
-// While one GPU is off the bus, the others have other indices: one of which only its index is told is none of those that are back.
+// While one GPU is off the bus the others have other indices: a GPU that was known by its index only is none of those that are back.
 func TestPlaceholderByIndexEnds(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
@@ -153,15 +153,15 @@ func TestPlaceholderByIndexEnds(t *testing.T) {
 	_, others, _ := strings.Cut(gpus, "</gpu>\n")
 	f.xml.stdout = "Unable to determine the device handle for GPU1: GPU is lost\n" + head + others
 	f.list.stdout = "GPU 0: H100 (UUID: " + h100Second + ")\n"
-	assert.Len(t, read(t, r).Devices, 3, "the second, one of which only the index is told, and the first, which is missed")
+	assert.Len(t, read(t, r).Devices, 3, "the second, one that is known by its index only, and the first, which is missing")
 	f.xml.stdout, f.list.stdout = healthy, list
 	node := read(t, r)
 	assert.Equal(t, []string{h100First, h100Second}, ids(node))
 	assert.Equal(t, counts(2, 0), presence(node))
 }
 
-// inventing is a tool that shows other GPUs each time, as a driver does that tells what lies in its memory, and a node that is
-// not to be trusted.
+// inventing is a tool that lists other GPUs each time, as with a driver that returns uninitialised memory, or on a node that
+// cannot be trusted.
 type inventing struct{ reads int }
 
 func (i *inventing) Run(_ context.Context, commands ...command.Command) ([]command.Result, error) {
@@ -182,7 +182,7 @@ func (i *inventing) Run(_ context.Context, commands ...command.Command) ([]comma
 	return results, nil
 }
 
-func TestGPUsThatAreRememberedAreBounded(t *testing.T) {
+func TestKnownGPUsAreBounded(t *testing.T) {
 	r := New(Config{Query: QueryFull}, &inventing{}, gpu.GroupAll)
 	const maxAbsent = 64 // of the inventory
 	var node *gpu.Node
@@ -199,6 +199,6 @@ func TestGPUsThatAreRememberedAreBounded(t *testing.T) {
 			present++
 		}
 	}
-	assert.Equal(t, 100, present, "those that are there are all told")
+	assert.Equal(t, 100, present, "the listed GPUs are in the node")
 	assert.Equal(t, gpu.Some[int64](100), node.Presence[gpu.Visible])
 }

@@ -50,14 +50,14 @@ func TestLostGPUStays(t *testing.T) {
 				assert.Equal(t, gpu.StateOK, (&gpu.Device{}).State())
 				other := deviceOf(t, node, h100First)
 				assert.NotContains(t, faults(other), gpu.FaultLost)
-				assert.Equal(t, gpu.Some(697.12), other.Power.Draw, "one bad GPU cost another its readings")
+				assert.Equal(t, gpu.Some(697.12), other.Power.Draw, "one bad GPU costs another its values")
 				assert.Equal(t, before.Epoch, other.Epoch)
 			}
 			f.xml = healthy
 			node := read(t, r)
 			d := deviceOf(t, node, h100Second)
 			assert.NotContains(t, faults(d), gpu.FaultLost)
-			assert.Greater(t, d.Epoch, before.Epoch, "its counters have started anew")
+			assert.Greater(t, d.Epoch, before.Epoch, "its counters start again")
 			assert.Equal(t, counts(2, 0), presence(node))
 		})
 	}
@@ -73,16 +73,16 @@ func TestLostGPUThatWasNeverSeen(t *testing.T) {
 		node := read(t, r)
 		require.Len(t, node.Devices, 2)
 		d := node.Devices[1]
-		assert.Empty(t, d.ID, "its id is not known")
+		assert.Empty(t, d.ID, "its ID is unknown")
 		assert.Equal(t, "0000:43:00.0", d.Info.PCIAddress)
 		assert.Equal(t, gpu.Some(1), d.Index)
-		assert.Empty(t, d.Name, "which device node it had is not known")
+		assert.Empty(t, d.Name, "its device node is unknown")
 		assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(&d))
 		assert.Equal(t, counts(1, 1), presence(node))
 	}
 	f.xml, f.list = healthy.xml, healthy.list
 	node := read(t, r)
-	assert.Equal(t, []string{h100First, h100Second}, ids(node), "the placeholder ends when the id is known")
+	assert.Equal(t, []string{h100First, h100Second}, ids(node), "the placeholder does not end when the ID is known")
 }
 
 func TestLostGPUWithoutAddressOrPast(t *testing.T) {
@@ -95,23 +95,23 @@ func TestLostGPUWithoutAddressOrPast(t *testing.T) {
 		require.Len(t, node.Devices, 2)
 		d := node.Devices[1]
 		assert.Empty(t, d.ID)
-		assert.Equal(t, "gpu1", d.Name, "what it can be told from others by, and no device node's name")
+		assert.Equal(t, "gpu1", d.Name, "its name is unique and no device node's")
 		assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(&d))
 		assert.True(t, d.ProcessesUnread)
 		assert.Equal(t, counts(1, 1), presence(node))
 	}
 	f.xml = healthy
-	assert.Equal(t, []string{h100First, h100Second}, ids(read(t, r)), "the placeholder ends when the id is known")
+	assert.Equal(t, []string{h100First, h100Second}, ids(read(t, r)), "the placeholder does not end when the ID is known")
 }
 
-func TestGPUsOfWhichNothingIsTold(t *testing.T) {
+func TestUnidentifiedUnreachableGPUs(t *testing.T) {
 	f := h100Tool(t)
 	f.xml.stderr = "Unable to determine the PCI bus id for the target device: GPU is lost\n"
 	node := read(t, newReader(t, QueryFull, f, newClock()))
 	assert.Equal(t, []string{h100First, h100Second}, ids(node))
 	assert.Equal(t, counts(2, 1), presence(node))
 
-	// One that is known is missing: it is that one.
+	// The known GPU that is missing is the one.
 	f = h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
@@ -142,7 +142,7 @@ func TestEveryGPUIsLost(t *testing.T) {
 	}
 }
 
-func TestGPUThatVanishesWithoutAWord(t *testing.T) {
+func TestGPUVanishesWithoutAMessage(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
@@ -156,9 +156,9 @@ func TestGPUThatVanishesWithoutAWord(t *testing.T) {
 	}
 }
 
-// A driver pod is replaced in order to install another version: a GPU that does not come back after it is told, whether it was
-// lost over it or before, or the new version does not support it any more.
-func TestGPUThatAnotherDriverDoesNotList(t *testing.T) {
+// A driver pod is replaced to install another version. A GPU that does not come back is reported, whether it was lost during the
+// change or before, or the new version does not support it any more.
+func TestUnlistedGPUAfterADriverChange(t *testing.T) {
 	for name, before := range map[string]func(f *tool, r *Reader){
 		"lost over it":       func(*tool, *Reader) {},
 		"the pod is another": func(_ *tool, r *Reader) { r.Reset() },
@@ -180,7 +180,7 @@ func TestGPUThatAnotherDriverDoesNotList(t *testing.T) {
 				node := read(t, r)
 				assert.Equal(t, []string{h100First, h100Second}, ids(node))
 				assert.Equal(t, counts(1, 1), presence(node))
-				assert.Greater(t, deviceOf(t, node, h100First).Epoch, first, "its counters have started anew")
+				assert.Greater(t, deviceOf(t, node, h100First).Epoch, first, "its counters start again")
 				d := deviceOf(t, node, h100Second)
 				assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(d))
 				assert.Contains(t, d.Faults[0].Message, "was seen with driver 580.95.05, and driver 581.01 does not list it")
@@ -189,12 +189,12 @@ func TestGPUThatAnotherDriverDoesNotList(t *testing.T) {
 			f.xml.stdout = strings.Replace(h100Tool(t).xml.stdout, "580.95.05", "581.01", 1)
 			node := read(t, r)
 			assert.Equal(t, counts(2, 0), presence(node))
-			assert.NotContains(t, faults(deviceOf(t, node, h100Second)), gpu.FaultUnreachable, "it is back")
+			assert.NotContains(t, faults(deviceOf(t, node, h100Second)), gpu.FaultUnreachable, "it has come back")
 		})
 	}
 }
 
-func TestGPUThatTheToolLeavesOut(t *testing.T) {
+func TestOmittedGPUIsMissing(t *testing.T) {
 	f := h100Tool(t)
 	f.xml.stdout = withoutSecond(f.xml.stdout)
 	node := read(t, newReader(t, QueryFull, f, newClock()))
@@ -235,7 +235,7 @@ func TestTrapRowWithoutIdentity(t *testing.T) {
 		return answer{stdout: rows[0] + rows[1] + lost + "\n"}
 	}
 	node := read(t, r)
-	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(node), "its place tells which one it is")
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(node), "its place identifies it")
 	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(deviceOf(t, node, "GPU-b")))
 	assert.Equal(t, counts(1, 1), presence(node))
 	assert.Empty(t, problems(node))

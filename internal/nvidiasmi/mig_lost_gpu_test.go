@@ -29,7 +29,7 @@ func TestMIGGPUIsLost(t *testing.T) {
 	assert.Equal(t, gpu.Some(1), deviceOf(t, node, a100Plain).Index)
 }
 
-// A lost GPU that is listed, with no more than that it is lost: its MIG devices are still there, and failed as it is.
+// A lost GPU is listed without values: its MIG devices are still in the node, and failed as the GPU is.
 func TestMIGGPUIsListedAsLost(t *testing.T) {
 	f := migTool(t)
 	r := newReader(t, QueryFull, f, newClock())
@@ -43,7 +43,7 @@ func TestMIGGPUIsListedAsLost(t *testing.T) {
 		for _, id := range []string{migBig, migSmall} {
 			d := deviceOf(t, node, id)
 			assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, faults(d))
-			assert.True(t, d.ProcessesUnread, "a process is not told to have ended")
+			assert.True(t, d.ProcessesUnread, "processes are reported as ended")
 			assert.Equal(t, gpu.Memory{}, d.Memory)
 		}
 	}
@@ -56,8 +56,8 @@ func TestMIGDeviceOfAGPUThatNeedsAReset(t *testing.T) {
 	assert.Equal(t, []gpu.FaultType{gpu.FaultResetRequired}, faults(deviceOf(t, node, migBig)))
 }
 
-// A GPU is no more partitioned when it begins to fail: its processes are its own, and no MIG device is left beside them.
-func TestMIGIsOffOnAGPUThatFails(t *testing.T) {
+// MIG is disabled on a GPU when it begins to fail: its processes are its own, and it has no MIG device.
+func TestMIGIsDisabledOnAFailedGPU(t *testing.T) {
 	f := migTool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)

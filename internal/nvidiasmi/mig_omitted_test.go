@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// nvidia-smi -q -x leaves out a MIG device of which a number cannot be read. The numbers of -L then say nothing of the others.
-func TestMIGDeviceThatXMLLeavesOut(t *testing.T) {
+// nvidia-smi -q -x omits a MIG device of which a value cannot be read. The order of -L then does not identify the others.
+func TestOmittedMIGDevice(t *testing.T) {
 	f := migTool(t)
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<index>1</index>", "<index>2</index>", 1)
 	f.list.stdout = strings.Replace(f.list.stdout, "  MIG 1g", "  MIG 2g.20gb Device 1: (UUID: MIG-other)\n  MIG 1g", 1)
@@ -21,13 +21,13 @@ func TestMIGDeviceThatXMLLeavesOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f.xml.stdout = strings.Replace(all, "<index>2</index>", "<index>"+index+"</index>", 1)
 			node := read(t, newReader(t, QueryFull, f, newClock()))
-			assert.Equal(t, []string{a100MIG, a100MIG + "/1/0", a100MIG + "/5/0", a100Plain}, ids(node), "which one is left out cannot be told")
+			assert.Equal(t, []string{a100MIG, a100MIG + "/1/0", a100MIG + "/5/0", a100Plain}, ids(node), "the omitted one is unknown")
 			assert.Contains(t, problems(node), "1 of the 3 MIG devices of "+a100MIG)
 		})
 	}
 }
 
-func TestMIGDeviceIsWhatItWasWhenAnotherIsLeftOut(t *testing.T) {
+func TestMIGDeviceKeepsItsIDWhenAnotherIsOmitted(t *testing.T) {
 	f := migTool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
@@ -40,8 +40,8 @@ func TestMIGDeviceIsWhatItWasWhenAnotherIsLeftOut(t *testing.T) {
 	assert.Contains(t, problems(node), "1 of the 2 MIG devices of "+a100MIG)
 }
 
-// Two compute instances of one GPU instance are told apart by their own numbers.
-func TestComputeInstanceIsWhatItWasWhenAnotherIsLeftOut(t *testing.T) {
+// The numbers of two compute instances of one GPU instance distinguish them.
+func TestComputeInstanceKeepsItsIDWhenAnotherIsOmitted(t *testing.T) {
 	f := migTool(t)
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<gpu_instance_id>5</gpu_instance_id>\n\t\t\t\t<compute_instance_id>0<",
 		"<gpu_instance_id>1</gpu_instance_id>\n\t\t\t\t<compute_instance_id>1<", 1)

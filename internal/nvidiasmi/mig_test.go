@@ -47,11 +47,11 @@ func TestMIGDevices(t *testing.T) {
 	assert.Equal(t, gpu.Some(int64(40192<<20)), d.Memory.Limit)
 	assert.Equal(t, gpu.Some(int64(12037<<20)), d.Memory.Usage)
 	assert.Equal(t, []gpu.ErrorCount{{Type: gpu.ErrorUncorrected, Count: gpu.Total(int64(1))}}, d.Errors)
-	assert.False(t, d.Power.Draw.Known(), "power is the GPU's")
+	assert.False(t, d.Power.Draw.Known(), "power belongs to the GPU")
 	assert.False(t, d.Utilization[gpu.TaskGeneral].Known())
 	assert.Empty(t, deviceOf(t, node, a100MIG).Parent)
 
-	require.Len(t, node.Processes, 1, "what pmon shows of the GPU is on one of its MIG devices")
+	require.Len(t, node.Processes, 1, "a process that pmon shows on the GPU is on one of its MIG devices")
 	p := processOf(t, node, migBig, 7001)
 	assert.Equal(t, gpu.Some(int64(11990<<20)), p.Memory)
 	assert.False(t, p.Utilization[gpu.TaskGeneral].Known())
@@ -63,12 +63,12 @@ func TestTrapMIGNodeIsReadInFullWhateverIsSet(t *testing.T) {
 	node := read(t, r)
 	assert.Equal(t, []string{a100MIG, migBig, migSmall, a100Plain}, ids(node))
 	processOf(t, node, migBig, 7001)
-	assert.Len(t, node.Processes, 1, "the table of processes shows them under the GPU, and was not used")
+	assert.Len(t, node.Processes, 1, "the table of processes lists them under the GPU, and is not used")
 	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"xml", "pmon", "list", "identity"}}, f.batches)
 	read(t, r)
 	assert.Equal(t, []string{"xml", "pmon"}, f.batches[3])
 
-	// MIG is turned off: the next read but one is a fast one.
+	// MIG is disabled: the second read after that is a fast one.
 	f.xml = file(t, "xml/v13-580.xml")
 	f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "535.129.03", 1)
 	f.list = answer{stdout: "GPU 0: a (UUID: " + h100First + ")\n"}
@@ -89,7 +89,7 @@ func TestMIGListingFollowsTheLayout(t *testing.T) {
 	read(t, r)
 	require.Len(t, f.batches, 2)
 
-	// The small device is made anew under other ids.
+	// The small device is created again with other numbers.
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<gpu_instance_id>5</gpu_instance_id>", "<gpu_instance_id>6</gpu_instance_id>", 1)
 	f.list.stdout = strings.Replace(f.list.stdout, migSmall, "MIG-new", 1)
 	node := read(t, r)
@@ -97,7 +97,7 @@ func TestMIGListingFollowsTheLayout(t *testing.T) {
 	assert.NotContains(t, ids(node), migSmall)
 	assert.Equal(t, []string{"list", "identity"}, f.batches[3])
 
-	// It is made anew and looks the same: found after a while.
+	// It is created again and looks the same, which is found after a while.
 	f.list.stdout = strings.Replace(f.list.stdout, "MIG-new", "MIG-newer", 1)
 	assert.Contains(t, ids(read(t, r)), "MIG-new")
 	c.pass(deviceListAge)
@@ -129,7 +129,7 @@ func TestMIGWithoutUUIDs(t *testing.T) {
 			}
 			assert.Contains(t, problems(node), "nvidia-smi -L")
 			f.list = list
-			assert.Contains(t, ids(read(t, r)), migBig, "it is asked again")
+			assert.Contains(t, ids(read(t, r)), migBig, "-L is not run again")
 		})
 	}
 }
@@ -143,8 +143,8 @@ func TestMIGDeviceWithoutAnyIdentity(t *testing.T) {
 	assert.Contains(t, problems(node), "MIG device 1 of "+a100MIG+" has neither")
 }
 
-// A MIG device is named after its place where all of it is told, else after its number.
-func TestMIGDeviceOfWhichHalfThePlaceIsTold(t *testing.T) {
+// The name of a MIG device is made of its instances where both are known, else of its index.
+func TestMIGDeviceWithoutComputeInstance(t *testing.T) {
 	f := migTool(t)
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<compute_instance_id>0</compute_instance_id>", "<compute_instance_id>N/A</compute_instance_id>", 1)
 	d := deviceOf(t, read(t, newReader(t, QueryFull, f, newClock())), migBig)
@@ -179,7 +179,7 @@ func TestAllMIGNeedsNoPmon(t *testing.T) {
 	assert.Equal(t, []string{"xml"}, f.batches[1])
 }
 
-// Processes that could not be read were not read on the MIG devices, either.
+// Where the processes of the GPU could not be read, those of its MIG devices were not read either.
 func TestProcessesUnreadOnMIGDevices(t *testing.T) {
 	f := migTool(t)
 	assert.False(t, deviceOf(t, read(t, newReader(t, QueryFull, f, newClock())), migBig).ProcessesUnread)

@@ -25,7 +25,7 @@ func TestRefusedQuantitiesAreProblems(t *testing.T) {
 		"or there, with MIG enabled, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN")
 }
 
-// A GPU whose UUID cannot be read is read all the same, and its processes are on it: they name it by its address until it has an id.
+// A GPU whose UUID cannot be read is read all the same. Its processes name it by its address until it has an ID.
 func TestProcessesOfAGPUWithoutAUUID(t *testing.T) {
 	f := h100Tool(t)
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<uuid>"+h100First+"</uuid>", "<uuid>Unknown Error</uuid>", 1)
@@ -43,7 +43,7 @@ func TestProcessesOfAGPUWithoutAUUID(t *testing.T) {
 	assert.Len(t, node.Processes, 2)
 }
 
-// The table of processes names a GPU by nothing but its UUID: only pmon tells of those that have none.
+// The table of processes identifies a GPU by its UUID only. Without one, only pmon shows the processes.
 func TestFastProcessesOfAGPUWithoutAUUID(t *testing.T) {
 	f := tableTool(t, allNames())
 	table := f.table

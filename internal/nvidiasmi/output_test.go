@@ -20,7 +20,7 @@ func TestTrapHalfAnOutput(t *testing.T) {
 	f.xml.stdout = f.xml.stdout[:strings.LastIndex(f.xml.stdout, "<remapped_rows>")]
 	f.xml.truncated = true
 	node := read(t, r)
-	assert.Equal(t, []string{h100First}, ids(node), "a GPU that was cut off is neither read nor lost")
+	assert.Equal(t, []string{h100First}, ids(node), "a GPU that was cut off is read or lost")
 	assert.Contains(t, problems(node), "the output ends early")
 	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 }
@@ -42,8 +42,8 @@ func TestExitCodeBesideData(t *testing.T) {
 	assert.Contains(t, problems(node), "it lists GPUs but reports: exit code 255")
 }
 
-// Of a list that ends early it is not known which processes it has left out.
-func TestProcessesOfAListThatIsCutAreUnread(t *testing.T) {
+// Processes may be missing in a list that ends early.
+func TestProcessesOfACutListAreUnread(t *testing.T) {
 	for name, cut := range map[string]func(f *tool){
 		"apps": func(f *tool) { f.apps.exit, f.pmon = -1, answer{stdout: "Unknown Error\n", exit: 255} },
 		"pmon": func(f *tool) { f.pmon.exit, f.apps = -1, answer{stdout: "Unknown Error\n", exit: 255} },
@@ -55,7 +55,7 @@ func TestProcessesOfAListThatIsCutAreUnread(t *testing.T) {
 			node := read(t, newReader(t, QueryFast, f, newClock()))
 			assert.True(t, deviceOf(t, node, "GPU-a").ProcessesUnread)
 			assert.True(t, deviceOf(t, node, "GPU-b").ProcessesUnread)
-			assert.NotEmpty(t, node.Processes, "what it tells of is told")
+			assert.NotEmpty(t, node.Processes, "the listed processes are missing")
 		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-func TestPmonThatIsNotSupportedIsNotAskedEachTime(t *testing.T) {
+func TestUnsupportedPmonIsNotRunEachTime(t *testing.T) {
 	f := h100Tool(t)
 	f.pmon = answer{stdout: "The feature is not supported in this configuration\nNot supported on the device(s)\nFailed to process command line\n", exit: 255}
 	r := newReader(t, QueryFull, f, newClock())
@@ -23,7 +23,7 @@ func TestPmonThatIsNotSupportedIsNotAskedEachTime(t *testing.T) {
 		node := read(t, r)
 		assert.Len(t, node.Devices, 2)
 		assert.Contains(t, problems(node), "pmon: The feature is not supported in this configuration")
-		assert.Len(t, node.Processes, 1, "the listing's processes are there")
+		assert.Len(t, node.Processes, 1, "the processes of the listing are missing")
 	}
 	assert.Equal(t, [][]string{{"xml", "pmon", "list", "identity"}, {"xml"}, {"xml"}}, f.batches)
 
@@ -32,7 +32,7 @@ func TestPmonThatIsNotSupportedIsNotAskedEachTime(t *testing.T) {
 	read(t, r)
 	node := read(t, r)
 	assert.Empty(t, problems(node))
-	assert.Equal(t, []string{"xml", "pmon"}, f.batches[len(f.batches)-1], "another version is asked again")
+	assert.Equal(t, []string{"xml", "pmon"}, f.batches[len(f.batches)-1], "another version is not queried again")
 }
 
 func TestPmonFailsAlone(t *testing.T) {
@@ -54,8 +54,8 @@ func TestPmonFailsAlone(t *testing.T) {
 	}
 }
 
-// A GPU fails after it was listed and before pmon is called, which then refuses all: it is no lasting answer.
-func TestPmonThatWasRefusedIsAskedAgain(t *testing.T) {
+// A GPU fails between the listing and pmon, which then refuses all GPUs. The refusal does not last.
+func TestRefusedPmonIsRetried(t *testing.T) {
 	f := h100Tool(t)
 	c := newClock()
 	r := newReader(t, QueryFull, f, c)
@@ -68,7 +68,7 @@ func TestPmonThatWasRefusedIsAskedAgain(t *testing.T) {
 	assert.Equal(t, gpu.Some(0.97), processOf(t, node, h100First, 990001).Utilization[gpu.TaskGeneral])
 	assert.Empty(t, problems(node))
 	read(t, r)
-	assert.Equal(t, []string{"xml", "pmon"}, f.batches[2], "and from then on with every read")
+	assert.Equal(t, []string{"xml", "pmon"}, f.batches[2], "pmon does not run with every read")
 }
 
 func TestTrapPmonRefusesAllForOneGPU(t *testing.T) {
@@ -91,7 +91,7 @@ func TestTrapPmonRefusesAllForOneGPU(t *testing.T) {
 	node := read(t, r)
 	assert.Contains(t, problems(node), "nvidia-smi pmon: Not supported on the device(s)")
 
-	// The GPU is well again: that pmon said no was not held against the version.
+	// The GPU is reachable again: the refusal of pmon was not taken for one of the version.
 	healthy := h100Tool(t)
 	f.xml, f.list, f.pmon = healthy.xml, healthy.list, healthy.pmon
 	assert.Empty(t, problems(read(t, r)))
@@ -106,7 +106,7 @@ func TestTrapPmonStopsAtAFewGPUs(t *testing.T) {
 	require.ErrorContains(t, node.Problems[0].Err, "1 of 2 GPUs are missing in its output; set NVSMI_SHOW_ALL_DEVICES=1")
 }
 
-// Of a GPU with a process whose name cannot be read pmon says that it is idle, of the first one before the heading.
+// pmon prints an idle row for a GPU with a process whose name cannot be read, for the first GPU before the heading.
 func TestTrapPmonWithoutTheNameOfAProcess(t *testing.T) {
 	for name, change := range map[string]func(f *tool){
 		"full": func(f *tool) {
@@ -135,8 +135,8 @@ func TestTrapPmonWithoutTheNameOfAProcess(t *testing.T) {
 	assert.Empty(t, problems(read(t, newReader(t, QueryFull, f, newClock()))), "the process was started between the calls")
 }
 
-// What is left out of the processes is told.
-func TestProcessesThatAreLeftOutAreTold(t *testing.T) {
+// Processes that are missing are reported.
+func TestMissingProcessesAreReported(t *testing.T) {
 	for want, spoil := range map[string]func(f *tool){
 		"--query-compute-apps: 1 rows are unreadable": func(f *tool) { f.apps.stdout += "x, GPU-a, 1 MiB, python3\n" },
 		"pmon: 1 rows are unreadable":                 func(f *tool) { f.pmon.stdout += "0 x C 1 1 1 1 1 python3\n" },
@@ -152,7 +152,7 @@ func TestProcessesThatAreLeftOutAreTold(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			f := tableTool(t, allNames())
 			f.apps.stdout += "103, GPU-a, 1 MiB, [Not Found]\n"
-			assert.Empty(t, problems(read(t, newReader(t, QueryFast, f, newClock()))), "pmon tells of other processes of that GPU")
+			assert.Empty(t, problems(read(t, newReader(t, QueryFast, f, newClock()))), "pmon shows other processes of that GPU")
 			spoil(f)
 			assert.Contains(t, problems(read(t, newReader(t, QueryFast, f, newClock()))), want)
 		})

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
-func TestProcessesThatNobodyWantsAreNotRead(t *testing.T) {
+func TestUnwantedProcessesAreNotRead(t *testing.T) {
 	f := h100Tool(t)
 	f.t = t
 	r := New(Config{Query: QueryFull}, f, gpu.GroupAll&^(gpu.GroupProcesses|gpu.GroupProcessUtilization))
@@ -26,7 +26,7 @@ func TestProcessesThatNobodyWantsAreNotRead(t *testing.T) {
 func TestProcessesUnread(t *testing.T) {
 	node := read(t, newReader(t, QueryFull, h100Tool(t), newClock()))
 	assert.False(t, node.Devices[0].ProcessesUnread)
-	assert.False(t, node.Devices[1].ProcessesUnread, "it has no process, and that is known")
+	assert.False(t, node.Devices[1].ProcessesUnread, "that it has no process is unknown")
 
 	f := h100Tool(t)
 	f.xml.stdout = strings.NewReplacer("<processes>\n\t\t</processes>", "<processes>N/A</processes>").Replace(f.xml.stdout)
@@ -38,7 +38,7 @@ func TestProcessesUnread(t *testing.T) {
 	f = h100Tool(t)
 	f.t = t
 	node = read(t, New(Config{Query: QueryFull}, f, gpu.GroupMemory))
-	assert.True(t, node.Devices[0].ProcessesUnread, "nobody asked for them")
+	assert.True(t, node.Devices[0].ProcessesUnread, "processes are not wanted")
 
 	f = tableTool(t, allNames())
 	f.apps = answer{stdout: "garbage"}
@@ -68,12 +68,12 @@ func TestProcessListedMoreThanOnce(t *testing.T) {
 	p := ps.all[0]
 	assert.Equal(t, gpu.ProcessComputeGraphics, p.Type)
 	assert.Equal(t, "x", p.Executable)
-	assert.Equal(t, gpu.Some(int64(30)), p.Memory, "not added up, and not another source's")
+	assert.Equal(t, gpu.Some(int64(30)), p.Memory, "memory is added up, or that of pmon")
 	assert.Equal(t, gpu.Some(0.05), p.Utilization[gpu.TaskGeneral])
 	assert.Equal(t, gpu.ProcessMPS, bothTypes(gpu.ProcessCompute, gpu.ProcessMPS))
 }
 
-func TestTypeOfAProcessThatIsListedTwice(t *testing.T) {
+func TestBothTypes(t *testing.T) {
 	const unknown, compute, graphics, mps = gpu.ProcessUnknown, gpu.ProcessCompute, gpu.ProcessGraphics, gpu.ProcessMPS
 	for _, tt := range [][3]gpu.ProcessType{
 		{unknown, unknown, unknown},
@@ -101,7 +101,7 @@ func TestLeafOf(t *testing.T) {
 	assert.Empty(t, leafOf(mig, two, one))
 	mig.MIGDevices = append(mig.MIGDevices, parse.MIGDevice{GI: one, CI: two, UUID: "MIG-12"})
 	assert.Equal(t, "MIG-12", leafOf(mig, one, two).id)
-	assert.Empty(t, leafOf(mig, absent, absent), "which one is not told")
+	assert.Empty(t, leafOf(mig, absent, absent), "the instance is unknown")
 	mig.MIGDevices = nil
 	assert.Empty(t, leafOf(mig, one, one), "a GPU with MIG on is no leaf")
 }

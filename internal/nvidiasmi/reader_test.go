@@ -55,14 +55,14 @@ func TestFullRead(t *testing.T) {
 	assert.Equal(t, gpu.Some(697.12), d.Power.Draw)
 	assert.Equal(t, gpu.PCIe{
 		Generation: gpu.Some(int64(5)), GenerationLimit: gpu.Some(int64(5)), Width: gpu.Some(int64(16)), WidthLimit: gpu.Some(int64(16)),
-	}, d.PCIe, "rates of transfer are no counters of bytes")
+	}, d.PCIe, "transfer rates are taken for byte counters")
 
 	p := processOf(t, node, h100First, 990001)
-	assert.Equal(t, gpu.Some(int64(70990<<20)), p.Memory, "the listing's, not pmon's")
+	assert.Equal(t, gpu.Some(int64(70990<<20)), p.Memory, "memory of pmon, not of the listing")
 	assert.Equal(t, gpu.Some(0.97), p.Utilization[gpu.TaskGeneral])
 	assert.Equal(t, gpu.Some(0.01), p.Utilization[gpu.TaskDecoder])
 	assert.False(t, p.Utilization[gpu.TaskEncoder].Known())
-	assert.Equal(t, "VLLM::EngineCore", p.Executable, "the listing's, not the shortened one")
+	assert.Equal(t, "VLLM::EngineCore", p.Executable, "the shortened name, not that of the listing")
 	p = processOf(t, node, h100First, 990002)
 	assert.Equal(t, gpu.ProcessGraphics, p.Type)
 	assert.Equal(t, gpu.Some(int64(12<<20)), p.Memory)
@@ -73,7 +73,7 @@ func TestFullRead(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-func TestFullReadOfEveryShape(t *testing.T) {
+func TestFullReadOfEveryVersion(t *testing.T) {
 	for _, name := range []string{"v9-384", "v10-418", "v11-470", "v12-525", "v12-535-mig", "v13-591-wddm", "v14-future"} {
 		t.Run(name, func(t *testing.T) {
 			node := read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/"+name+".xml"), list: answer{stdout: "GPU 0: x (UUID: GPU-x)\n"}}, newClock()))
@@ -92,7 +92,7 @@ func TestFullReadOfEveryShape(t *testing.T) {
 	}
 }
 
-func TestReadThatIsNoReading(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		xml  answer
 		want string
@@ -118,7 +118,7 @@ func TestCancelledRead(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestNodeIsReused(t *testing.T) {
+func TestNodesOfTwoReads(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	first := read(t, r)
@@ -128,7 +128,7 @@ func TestNodeIsReused(t *testing.T) {
 	second := read(t, r)
 	require.Len(t, second.Processes, 1)
 	assert.Equal(t, int64(990003), second.Processes[0].PID)
-	assert.Equal(t, [gpu.NumTasks]gpu.Opt[float64]{}, second.Processes[0].Utilization, "left over from the read before")
+	assert.Equal(t, [gpu.NumTasks]gpu.Opt[float64]{}, second.Processes[0].Utilization, "a value of the read before")
 	assert.Len(t, second.Devices, 2)
 }
 
@@ -146,8 +146,8 @@ func TestLocalReaderWithoutTheTool(t *testing.T) {
 	assert.Contains(t, problems(node), path)
 }
 
-// In another place the version is asked for anew, which may know other fields, and counters start anew; the GPUs are known
-// still, so that one that is lost over it is told.
+// After a Reset the version is queried again, which may have other fields, and counters start again. The GPUs stay known, so that
+// one that is lost is reported.
 func TestReset(t *testing.T) {
 	f := tableTool(t, []string{"index", "uuid", "pci.bus_id", "driver_version", "temperature.gpu"})
 	f.pmon = answer{stdout: "Not supported on the device(s)\n", exit: 3}
@@ -180,7 +180,7 @@ func TestReset(t *testing.T) {
 	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(deviceOf(t, node, "GPU-b")))
 }
 
-// BenchmarkRead is everything but the tool: 8 GPUs, and what is made of them.
+// BenchmarkRead measures a read of 8 GPUs without the tool.
 func BenchmarkRead(b *testing.B) {
 	data, err := os.ReadFile("parse/testdata/xml/v13-580.xml")
 	require.NoError(b, err)
@@ -209,7 +209,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// cannedRunner answers the commands of a batch one after the other.
+// cannedRunner returns the same results for every batch.
 type cannedRunner []command.Result
 
 func (c cannedRunner) Run(_ context.Context, commands ...command.Command) ([]command.Result, error) {

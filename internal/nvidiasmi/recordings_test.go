@@ -15,11 +15,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// sameUUIDs is a recording of two GPUs to which whoever published it gave one UUID.
+// sameUUIDs is a recording of two GPUs whose UUIDs the publisher made equal.
 const sameUUIDs = "dual_2080-v13.xml"
 
-// TestRecordedReads reads recorded output from end to end. Recordings are no part of the project: GPU_RECORDINGS says where
-// they lie.
+// TestRecordedReads reads recorded output from end to end. Recordings are not part of the project: GPU_RECORDINGS names their
+// folder.
 func TestRecordedReads(t *testing.T) {
 	root := os.Getenv("GPU_RECORDINGS")
 	if root == "" {

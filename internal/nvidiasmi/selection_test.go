@@ -16,11 +16,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The answers of nvidia-smi 535 on a machine with a GPU that has no handle: not one word of the others, except by -L and where
-// the others are asked for by their indices.
+// The answers of nvidia-smi 535 on a machine with a GPU that has no handle. The others are missing except with -L and where they are
+// queried by their indices.
 const noHandle = "Unable to determine the device handle for GPU1: GPU is lost.  Reboot the system to recover this GPU\n\n\n"
 
-func spoiled(t *testing.T) *tool {
+func noHandleTool(t *testing.T) *tool {
 	t.Helper()
 	f := h100Tool(t)
 	only := withoutSecond(f.xml.stdout)
@@ -52,11 +52,11 @@ func spoiled(t *testing.T) *tool {
 	return f
 }
 
-func TestTrapOneGPUWithoutAHandleSpoilsTheCallForAll(t *testing.T) {
+func TestTrapOneGPUWithoutHandleFailsTheQueryOfAll(t *testing.T) {
 	for _, query := range []string{QueryFull, QueryFast} {
 		t.Run(query, func(t *testing.T) {
 			healthy := h100Tool(t)
-			f := spoiled(t)
+			f := noHandleTool(t)
 			r := newReader(t, query, f, newClock())
 			for i := range 3 {
 				node := read(t, r)
@@ -76,7 +76,7 @@ func TestTrapOneGPUWithoutAHandleSpoilsTheCallForAll(t *testing.T) {
 			}
 			assert.Equal(t, [][]string{want, want}, f.batches, "one Run a read, also with a lost GPU")
 
-			// The GPU comes back: -L lists it, and all are read again.
+			// The GPU comes back: -L lists it, and all GPUs are queried again.
 			f.selected = nil
 			f.xml, f.list, f.pmon = healthy.xml, healthy.list, healthy.pmon
 			f.table = func(names []string) answer {
@@ -98,7 +98,7 @@ func TestTrapOneGPUWithoutAHandleSpoilsTheCallForAll(t *testing.T) {
 	}
 }
 
-func TestSpoiledWhereTheOthersCannotBeAsked(t *testing.T) {
+func TestOthersCannotBeSelected(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(f *tool)
 		want   string
@@ -112,12 +112,12 @@ func TestSpoiledWhereTheOthersCannotBeAsked(t *testing.T) {
 			f := h100Tool(t)
 			r := newReader(t, QueryFull, f, newClock())
 			read(t, r)
-			bad := spoiled(t)
+			bad := noHandleTool(t)
 			f.xml, f.pmon, f.list, f.selected = bad.xml, bad.pmon, bad.list, bad.selected
 			tt.change(f)
 			for range 3 {
 				node := read(t, r)
-				assert.Equal(t, []string{h100Second}, ids(node), "of the other nothing can be said")
+				assert.Equal(t, []string{h100Second}, ids(node), "the state of the other is unknown")
 				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 				assert.Contains(t, problems(node), tt.want)
 			}
@@ -126,7 +126,7 @@ func TestSpoiledWhereTheOthersCannotBeAsked(t *testing.T) {
 }
 
 func TestSelectionThatNeverHolds(t *testing.T) {
-	f := spoiled(t)
+	f := noHandleTool(t)
 	n := 0
 	f.selected = func(_, _ string, all answer) answer {
 		n++
@@ -139,24 +139,24 @@ func TestSelectionThatNeverHolds(t *testing.T) {
 	if err == nil {
 		t.Log("it settled")
 	}
-	assert.LessOrEqual(t, len(f.batches), 3*maxAttempts, "a read goes on for ever")
+	assert.LessOrEqual(t, len(f.batches), 3*maxAttempts, "a read does not end")
 }
 
-// A GPU has no handle for a moment, while it is being reset say, and has one again when -L is asked for the others.
-func TestGPUWithoutAHandleForAMomentIsReadAgain(t *testing.T) {
+// A GPU has no device handle for a moment, as during a reset, and has one again when -L lists the others.
+func TestGPUWithoutHandleIsQueriedAgain(t *testing.T) {
 	f := h100Tool(t)
 	c := newClock()
 	r := newReader(t, QueryFull, f, c)
 	healthy := f.xml
 	read(t, r)
-	f.xml, f.selected = answer{stdout: noHandle, exit: 15}, spoiled(t).selected
+	f.xml, f.selected = answer{stdout: noHandle, exit: 15}, noHandleTool(t).selected
 	node := read(t, r)
 	assert.NotEqual(t, gpu.StateFailed, deviceOf(t, node, h100First).State())
 	assert.Equal(t, gpu.StateFailed, deviceOf(t, node, h100Second).State())
 
 	f.batches = nil
 	read(t, r)
-	assert.Equal(t, [][]string{{"list", "xml -i 0", "pmon -i 0"}}, f.batches, "not all of them with every read")
+	assert.Equal(t, [][]string{{"list", "xml -i 0", "pmon -i 0"}}, f.batches, "all GPUs are queried with every read")
 	for i, asked := range []int{1, 0, 1, 0} { // less and less often
 		c.pass(10 * time.Second)
 		f.batches = nil
@@ -172,10 +172,10 @@ func TestGPUWithoutAHandleForAMomentIsReadAgain(t *testing.T) {
 	assert.Empty(t, problems(node))
 }
 
-// The GPUs come back: the read that sees -L list them has them all.
-func TestSelectionIsGivenUpAtOnceWhenTheListChanges(t *testing.T) {
+// The GPUs come back: the read in which -L lists them has all of them.
+func TestSelectionEndsWhenTheListChanges(t *testing.T) {
 	healthy := h100Tool(t)
-	f := spoiled(t)
+	f := noHandleTool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
 	read(t, r)
@@ -185,9 +185,9 @@ func TestSelectionIsGivenUpAtOnceWhenTheListChanges(t *testing.T) {
 	assert.NotEqual(t, gpu.StateFailed, deviceOf(t, node, h100Second).State())
 }
 
-// -q -x of version 535 ends at the first GPU without a handle. Where there is no other kind, -L tells of the rest, one of which may
-// have a handle and nothing else.
-func TestEveryGPUIsLostAndOneIsTold(t *testing.T) {
+// -q -x of version 535 ends at the first GPU without a handle. Where no GPU has one, -L lists the rest, one of which may have a
+// handle and nothing else.
+func TestEveryGPUIsLostAndTheQueryReportsOne(t *testing.T) {
 	const (
 		again = ": A GPU reset must occur before this GPU can be used again.\n\n.\n"
 		lost  = ": GPU is lost.  Reboot the system to recover this GPU\n\n\n"
@@ -217,7 +217,7 @@ func TestEveryGPUIsLostAndOneIsTold(t *testing.T) {
 			assert.Equal(t, counts(0, 2), presence(node))
 			assert.Equal(t, []gpu.FaultType{tt.want[0]}, faults(deviceOf(t, node, h100First)))
 			assert.Equal(t, []gpu.FaultType{tt.want[1]}, faults(deviceOf(t, node, h100Second)))
-			assert.Equal(t, counts(0, 2), presence(read(t, newReader(t, QueryFull, f, newClock()))), "also if none was ever seen")
+			assert.Equal(t, counts(0, 2), presence(read(t, newReader(t, QueryFull, f, newClock()))), "no GPU was ever seen")
 		})
 	}
 }

@@ -30,18 +30,18 @@ func (f *tool) asked(kind string) (n int) {
 	return n
 }
 
-// tool is a Runner that answers by the kind of call.
+// tool is a Runner that answers by the kind of a call.
 type tool struct {
 	t *testing.T
 
 	xml, pmon, list, help, apps answer
-	// identity answers the table of three columns; a version without the third by default.
+	// identity answers the table of three columns. By default it is that of a version without the third.
 	identity answer
-	// table answers --query-gpu, by the fields that are asked for.
+	// table answers --query-gpu, by the queried fields.
 	table func(fields []string) answer
-	// selected answers a call for some GPUs alone; all is the answer for all.
+	// selected answers a call for some GPUs. all is the answer for all GPUs.
 	selected func(kind, indices string, all answer) answer
-	// batches are the kinds of the calls of each Run; tables the fields of each --query-gpu.
+	// batches are the kinds of the calls of each Run, and tables the fields of each --query-gpu.
 	batches [][]string
 	tables  [][]string
 }
@@ -108,7 +108,7 @@ func (f *tool) answerAll(args []string) (string, answer) {
 	}
 }
 
-// answer is what a call leaves. An error ends the batch.
+// answer is the result of a call. An error ends the batch.
 type answer struct {
 	stdout    string
 	stderr    string
@@ -117,7 +117,7 @@ type answer struct {
 	err       error
 }
 
-// file answers with a file of testdata.
+// file returns a file of testdata as an answer.
 func file(t *testing.T, name string) answer {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("parse", "testdata", filepath.FromSlash(name)))
@@ -125,7 +125,7 @@ func file(t *testing.T, name string) answer {
 	return answer{stdout: string(data)}
 }
 
-// clock is a time that passes when it is told to.
+// clock is a clock that a test advances.
 type clock struct{ now time.Time }
 
 func (c *clock) pass(d time.Duration) { c.now = c.now.Add(d) }
@@ -180,7 +180,7 @@ func processOf(t *testing.T, node *gpu.Node, device string, pid int64) *gpu.Proc
 	return found
 }
 
-// problems returns what the node's problems say, one a line.
+// problems returns the node's problems, one on each line.
 func problems(node *gpu.Node) string {
 	var b strings.Builder
 	for _, p := range node.Problems {
@@ -203,16 +203,16 @@ func counts(visible, missing int64) [gpu.NumPresences]gpu.Opt[int64] {
 	return [gpu.NumPresences]gpu.Opt[int64]{gpu.Visible: gpu.Some(visible), gpu.Missing: gpu.Some(missing)}
 }
 
-// handle is the message for the second GPU of the H100 tool.
+// handle is the message about the second GPU of h100Tool.
 const handle = "Unable to determine the device handle for GPU1: 0000:43:00.0: Unknown Error\n"
 
-// withoutSecond takes the second GPU out of the H100 tool's XML.
+// withoutSecond removes the second GPU from the XML of h100Tool.
 func withoutSecond(xml string) string {
 	before, _, _ := strings.Cut(xml, "\t<gpu id=\"00000000:43:00.0\">")
 	return before + "</nvidia_smi_log>\n"
 }
 
-// alone is the H100 tool's XML of a machine of which the driver knows no second GPU.
+// alone returns the XML of h100Tool for a machine on which the driver counts one GPU.
 func alone(xml string) string {
 	return strings.Replace(withoutSecond(xml), "<attached_gpus>2", "<attached_gpus>1", 1)
 }

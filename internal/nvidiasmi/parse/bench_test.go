@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eightGPUs is an output of -q -x as a server with eight GPUs prints it: most of it is the table of supported clocks.
+// eightGPUs returns the output of -q -x of a server with eight GPUs. Most of it is the table of supported clocks.
 func eightGPUs(tb testing.TB, template []byte) []byte {
 	tb.Helper()
 	begin, end := bytes.Index(template, []byte("<gpu id=")), bytes.Index(template, []byte("</gpu>"))

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A name is on each of a GPU's points, and a process's on each of its. The output is that of a node which need not be trusted.
+// A GPU's name is on each of its points, and so is the name of a process. The output may come from a node that cannot be trusted.
 func TestTextsAreBounded(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
 	log, err := XML(fmt.Appendf(nil, `<nvidia_smi_log><driver_version>580%[1]s</driver_version><gpu id="00000000:07:00.0">
@@ -50,8 +50,8 @@ func TestMessagesAreBounded(t *testing.T) {
 	assert.Len(t, Diagnose(nil, []byte(said.String()), 0).CorruptInfoROM, maxGPUs)
 }
 
-// Counts are never negative, nor clocks: 1e300 MHz is no number of hertz.
-func TestNumbersThatDoNotFit(t *testing.T) {
+// Counts and clocks are never negative, and 1e300 MHz overflows as hertz.
+func TestNumbersOverflow(t *testing.T) {
 	log, err := XML([]byte(`<nvidia_smi_log><gpu id="00000000:07:00.0"><uuid>GPU-1</uuid>
 <ecc_errors><volatile><sram_uncorrectable>9000000000000000000</sram_uncorrectable><dram_uncorrectable>9000000000000000000</dram_uncorrectable></volatile></ecc_errors>
 <clocks><sm_clock>` + strings.Repeat("9", 300) + ` MHz</sm_clock><mem_clock>-5 MHz</mem_clock></clocks></gpu></nvidia_smi_log>`))

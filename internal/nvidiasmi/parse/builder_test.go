@@ -59,7 +59,7 @@ func TestTrapECCLayouts(t *testing.T) {
 	}
 }
 
-// Each flag of a GPU that is not well, in the place where the XML has it.
+// Every flag that reports a fault, in its place in the XML.
 func TestXMLFaults(t *testing.T) {
 	for elements, want := range map[string]gpu.FaultType{
 		"<ecc_errors><unrepairable_memory>Yes</unrepairable_memory></ecc_errors>":                             gpu.FaultRemapFailed,
@@ -79,8 +79,8 @@ func TestXMLFaults(t *testing.T) {
 	}
 }
 
-// What one MIG device or process does not tell is not that of the one before.
-func TestXMLPartsApart(t *testing.T) {
+// A value that one MIG device or process lacks is not taken from the one before it.
+func TestXMLPartsAreSeparate(t *testing.T) {
 	g := oneGPU(t, "<mig_devices><mig_device><index>0</index><gpu_instance_id>2</gpu_instance_id><compute_instance_id>1</compute_instance_id>"+
 		"<uuid>MIG-1</uuid><fb_memory_usage><used>5 MiB</used></fb_memory_usage></mig_device><mig_device><index>1</index></mig_device></mig_devices>"+
 		"<processes><process_info><pid>1</pid><gpu_instance_id>2</gpu_instance_id><compute_instance_id>1</compute_instance_id><type>C</type>"+
@@ -99,7 +99,7 @@ func TestXMLPartsApart(t *testing.T) {
 	}, g.Processes, "what has no PID is no process")
 }
 
-// Where an element is missing that says the same, the other is taken.
+// Where one of two elements with the same meaning is missing, the other one is used.
 func TestXMLSecondBest(t *testing.T) {
 	at := func(attribute, element string) string {
 		log, err := XML([]byte("<nvidia_smi_log><gpu" + attribute + ">" + element + "</gpu></nvidia_smi_log>"))
@@ -121,7 +121,7 @@ func TestXMLSecondBest(t *testing.T) {
 	}
 }
 
-// The parts of a count of errors are added up, unless one of them could not be read.
+// The parts of an error count are added up unless one of them could not be read.
 func TestXMLParityAndSECDED(t *testing.T) {
 	counts := func(parity, secded, dram string) gpu.Opt[float64] {
 		return errorsOf(oneGPU(t, "<ecc_errors><volatile><sram_uncorrectable_parity>"+parity+"</sram_uncorrectable_parity><sram_uncorrectable_secded>"+

@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The columns of processes under each of their names.
+// Every column of the table of processes, under each of its names.
 func TestAppColumns(t *testing.T) {
 	want := Process{PID: 7, UUID: "GPU-1", PCI: "0000:0a:00.0", Name: "/a", Memory: gpu.Some[int64](5 << 20)}
 	for _, heading := range []string{

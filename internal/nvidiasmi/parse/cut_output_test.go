@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
-// beginnings returns beginnings of a text: some that end anywhere, and some that end with a line.
+// beginnings returns prefixes of a text: some end anywhere, and some end with a line.
 func beginnings(text []byte) (all [][]byte) {
 	random := rand.New(rand.NewPCG(1, uint64(len(text))))
 	for range 25 {
@@ -25,7 +25,7 @@ func beginnings(text []byte) (all [][]byte) {
 	return all
 }
 
-// Of a recorded output that is cut anywhere all that is read is as it is in the whole.
+// Every value that is read from a recorded output which was cut anywhere equals the value in the whole output.
 func TestRecordedOutputsCut(t *testing.T) {
 	check := func(folder string, read func(t *testing.T, text []byte) (*Listing, []Process)) {
 		for _, path := range recordings(t, folder) {

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests of this file are named after what other readers of the tool have stumbled over.
+// Tests named TestTrap… cover what other programs that read the tool's output got wrong.
 
-// gpuXML returns a document of one GPU with the elements.
+// gpuXML returns a document of one GPU with these elements.
 func gpuXML(elements string) []byte {
 	return []byte("<?xml version=\"1.0\" ?>\n<nvidia_smi_log><driver_version>580.1</driver_version>" +
 		"<gpu id=\"00000000:07:00.0\"><uuid>GPU-1</uuid>" + elements + "</gpu></nvidia_smi_log>")
@@ -38,7 +38,7 @@ func oneRow(t *testing.T, names, row string) *GPU {
 	return &log.GPUs[0]
 }
 
-// own returns the files of testdata under a folder; they were written for the tests.
+// own returns the files in a folder of testdata, which were written for the tests.
 func own(t *testing.T, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*"))

@@ -27,7 +27,7 @@ func seed(f *testing.F, folder string) {
 	}
 }
 
-// sound checks what holds of any log: bounds kept, counts and sizes not negative, no value that is not a number.
+// sound checks what holds for any listing: bounds are kept, counts and sizes are not negative, and no value is NaN.
 func sound(t *testing.T, log *Listing) {
 	t.Helper()
 	require.LessOrEqual(t, len(log.GPUs), maxGPUs)

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// description lists every value that a log holds, one a line; what is absent has no line.
+// description lists every value of a listing, one on each line. An absent value has no line.
 type description struct{ strings.Builder }
 
 func (d *description) add(name string, value any, known bool) {
@@ -38,15 +38,15 @@ func total[N gpu.Number](d *description, name string, c gpu.Counter[N]) {
 	d.add(name, v, ok)
 }
 
-func describe(log *Listing) string {
+func describe(listing *Listing) string {
 	d := &description{}
-	d.add("driver", log.DriverVersion, true)
-	opt(d, "attached", log.Attached)
-	d.add("complete", log.Complete, true)
-	d.add("dropped", log.Dropped, log.Dropped > 0)
-	for i := range log.GPUs {
+	d.add("driver", listing.DriverVersion, true)
+	opt(d, "attached", listing.Attached)
+	d.add("complete", listing.Complete, true)
+	d.add("dropped", listing.Dropped, listing.Dropped > 0)
+	for i := range listing.GPUs {
 		d.WriteByte('\n')
-		describeGPU(d, &log.GPUs[i])
+		describeGPU(d, &listing.GPUs[i])
 	}
 	return d.String()
 }
@@ -162,8 +162,8 @@ func golden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-// TestXMLDialects reads an output of every shape from driver 384 on: what came out stands in the golden files, and where the
-// shape is one that a driver has printed, it is compared with the elements as well.
+// TestXMLDialects reads an output of every form since driver 384 and compares the result with golden files. Where a driver
+// printed the form, it compares the result with the elements as well.
 func TestXMLDialects(t *testing.T) {
 	for _, file := range own(t, "xml") {
 		name := filepath.Base(file)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What each message means where the exit code says nothing, and each exit code where no message does.
+// Every message with an exit code that says nothing, and every exit code without a message.
 func TestDiagnoseMessagesAndCodes(t *testing.T) {
 	for message, want := range map[string]Failure{
 		"Failed to initialize NVML: Driver Not Loaded":                 FailureDriverNotLoaded,

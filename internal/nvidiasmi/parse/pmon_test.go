@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The second example with which the project was asked for.
+// The second of the examples that the project began with.
 func TestPmonExample(t *testing.T) {
 	m, err := Pmon([]byte("# gpu pid type sm mem enc dec fb command\n0 12345 C 85 42 0 0 8192 python\n"))
 	require.NoError(t, err)
@@ -24,7 +24,7 @@ func TestPmonExample(t *testing.T) {
 	assert.Equal(t, []Process{want}, m.Processes)
 }
 
-// Where a version tells instances, a process belongs to one.
+// Where a version prints instances, a process belongs to one of them.
 func TestPmonInstances(t *testing.T) {
 	m, err := Pmon([]byte("# gpu gi ci pid type sm jpg ofa name\n0 7 1 9 C 5 6 7 a b\n0 - - 10 C - - - a\n1 - - - - - - - -\n"))
 	require.NoError(t, err)
@@ -53,8 +53,8 @@ func TestTrapPmonHeadingInTheMiddle(t *testing.T) {
 	assert.Len(t, m.Processes, 2, "the idle GPU's row has no process")
 }
 
-// Where a process's name cannot be read, as of one that has just ended, nvidia-smi 535 has an idle row for its GPU; for the first GPU
-// before the heading, and without one where all are such.
+// Where the name of a process cannot be read, as when it has just ended, nvidia-smi 535 prints an idle row for its GPU. For the first
+// GPU the row stands before the heading, which is missing where all GPUs are such.
 func TestTrapPmonRowBeforeTheHeading(t *testing.T) {
 	m, err := Pmon([]byte("    0          -     -      -      -      -      -      -      -    -              \n" +
 		"# gpu         pid  type    sm    mem    enc    dec     fb   ccpm    command\n" +
@@ -96,8 +96,8 @@ func TestTrapPmonProtectedMemoryIsNotMemory(t *testing.T) {
 	assert.False(t, m.Processes[1].Memory.Known(), "fb is a dash, ccpm is 0")
 }
 
-// Version 535 prints 0 where the driver does not tell, as on a GPU that shares the system's memory.
-func TestTrapPmonMemoryNotTold(t *testing.T) {
+// Version 535 prints 0 where the driver does not return the memory, as on a GPU that shares the system's memory.
+func TestTrapPmonMemoryIsUnknown(t *testing.T) {
 	m, err := Pmon([]byte("# gpu pid type sm mem enc dec fb ccpm command\n0 71000 C - - - - 0 0 python3\n"))
 	require.NoError(t, err)
 	require.Len(t, m.Processes, 1)

@@ -52,7 +52,7 @@ func TestExecutable(t *testing.T) {
 	}
 }
 
-func TestProcessesThatWereRead(t *testing.T) {
+func TestProcessesRead(t *testing.T) {
 	for elements, want := range map[string]bool{
 		"": false, "<processes></processes>": true, "<processes/>": true, "<processes>\n\t</processes>": true,
 		"<processes><process_info><pid>1</pid></process_info></processes>": true,

@@ -54,9 +54,9 @@ func TestTrapNoNumberIsAbsentNeverZero(t *testing.T) {
 	}
 }
 
-// NVML says by a number with every bit set that it has no value. nvidia-smi prints some of them like any other number, of the signed
-// ones the sign as well.
-func TestTrapMarkOfNoValue(t *testing.T) {
+// NVML returns a number with every bit set where it has no value. nvidia-smi prints some of them like any other number, and those of
+// signed types with the sign.
+func TestTrapNoValue(t *testing.T) {
 	const mark = "4294967295"
 	for name, g := range map[string]*GPU{
 		"XML": oneGPU(t, "<fan_speed>"+mark+" %</fan_speed><performance_state>Unknown</performance_state>"+
@@ -73,15 +73,15 @@ func TestTrapMarkOfNoValue(t *testing.T) {
 			"0, GPU-1, "+mark+" %, Unknown, "+mark+" %, "+mark+" %, "+mark+", "+mark+", "+mark+" MHz, "+mark+", "+mark+", "+mark+", "+mark),
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Empty(t, g.Refusals, "it is no reason to look into the kernel's log")
+			assert.Empty(t, g.Refusals, "an absent value is reported as an error")
 			g.Device.ID, g.Device.Index, g.Device.Info = "", gpu.Opt[int]{}, gpu.Info{}
 			assert.Equal(t, gpu.Device{Vendor: gpu.NVIDIA}, g.Device)
 		})
 	}
 }
 
-// A reason in the place of a text is no text, with brackets or without.
-func TestWordsThatAreReasons(t *testing.T) {
+// A reason in the place of a text is not taken for the text, with brackets or without.
+func TestFreeText(t *testing.T) {
 	for printed, want := range map[string]string{
 		"NVIDIA A100": "NVIDIA A100", " NVIDIA A100 ": "NVIDIA A100", "[N/A]": "", "[ Not Supported ]": "", "N/A": "", "[Foo]": "",
 		"Unknown Error": "", "Insufficient Permissions": "", "ERR!": "", "GPU is lost": "", "GPU requires reset": "",

@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// csvNumbers are the numbers of a --query-gpu table and where they come out.
+// csvNumbers are the numbers of a --query-gpu table and the values that they become.
 func csvNumbers() map[string]quantity {
 	q := map[string]quantity{
 		"index":                     {units: plain, get: indexOf},
@@ -79,7 +79,7 @@ func indexOf(g *GPU) gpu.Opt[float64] {
 	return gpu.Opt[float64]{}
 }
 
-// checkQueryGPU compares a table with its cells. None of the recorded ones has a comma in a cell.
+// checkQueryGPU compares a listing with the cells of its table. No recorded table has a comma in a cell.
 func checkQueryGPU(t *testing.T, data []byte) {
 	t.Helper()
 	log, found := QueryGPU(data, nil)
@@ -149,7 +149,7 @@ func checkApps(t *testing.T, data []byte) {
 
 var pmonRowShape = regexp.MustCompile(`^ +(\d+) +(\d+|-) +(\S+) +(.*)$`)
 
-// checkPmon compares rows with their cells, found by the columns' number alone.
+// checkPmon compares processes with the cells of their rows, by the position of the column only.
 func checkPmon(t *testing.T, data []byte) {
 	t.Helper()
 	m, err := Pmon(data)
@@ -218,7 +218,7 @@ func TestRecordedPmon(t *testing.T) {
 	}
 }
 
-// TestRecordedCaptures reads every part of whole captures: each follows a line with the command.
+// TestRecordedCaptures reads every part of a capture. Each part follows a line with its command.
 func TestRecordedCaptures(t *testing.T) {
 	command := regexp.MustCompile(`(?m)^# (?:\$ )?nvidia-smi (.*)$`)
 	for _, file := range recordings(t, "nvidia-smi-capture") {

@@ -18,8 +18,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// recordings returns the files of recorded output under a folder. Recordings are no part of the project: GPU_RECORDINGS
-// says where they lie.
+// recordings returns the files of recorded output in a folder. Recordings are not part of the project: GPU_RECORDINGS
+// names their folder.
 func recordings(t *testing.T, folder string) []string {
 	t.Helper()
 	root := os.Getenv("GPU_RECORDINGS")
@@ -34,7 +34,7 @@ func recordings(t *testing.T, folder string) []string {
 	return files
 }
 
-// node is an element as a library reads it, to compare with.
+// node is an element as encoding/xml reads it, for comparison.
 type node struct {
 	name     string
 	text     string
@@ -94,7 +94,7 @@ func parseXML(t *testing.T, data []byte) *node {
 	}
 }
 
-// printedNumber reads a number and its unit in the plainest way.
+// printedNumber reads a number and its unit in the simplest way.
 func printedNumber(s string) (value float64, unit string, ok bool) {
 	s, unit, _ = strings.Cut(s, " ")
 	s = strings.TrimPrefix(s, "P")
@@ -117,7 +117,7 @@ func TestRecordedXML(t *testing.T) {
 	}
 }
 
-// checkXML compares a log with the elements from which it was read.
+// checkXML compares a listing with the elements from which it was read.
 func checkXML(t *testing.T, root *node, log *Listing) {
 	t.Helper()
 	assert.True(t, log.Complete)
@@ -171,7 +171,7 @@ func checkNumber(t *testing.T, n *node, path string, q quantity, g *GPU) int {
 	return 1
 }
 
-// checkProtected compares protected memory, which is absent where there is none: every board since 535 prints 0 of 0.
+// checkProtected compares protected memory, which is absent where there is none: every GPU prints 0 of 0 since driver 535.
 func checkProtected(t *testing.T, used, total string, g *GPU) {
 	t.Helper()
 	value, _, isNumber := printedNumber(used)

@@ -11,8 +11,8 @@ import (
 
 func parseFloat(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 
-// quantity is where a number of the XML comes out, and the factors that make its units SI. shared: another element may
-// fill it as well.
+// quantity is the value that a number of the XML becomes, and the factors that convert its units to SI. shared is true where
+// another element may become the same value.
 type quantity struct {
 	units  map[string]float64
 	get    func(g *GPU) gpu.Opt[float64]
@@ -59,7 +59,7 @@ func fanOf(g *GPU) gpu.Opt[float64] {
 	return g.Device.Fans[0].Ratio
 }
 
-// xmlWords are the texts and where they come out.
+// xmlWords are the texts of the XML and the values that they become.
 func xmlWords() map[string]func(*GPU) string {
 	return map[string]func(*GPU) string{
 		"product_name":  func(g *GPU) string { return g.Device.Model },
@@ -69,7 +69,7 @@ func xmlWords() map[string]func(*GPU) string {
 	}
 }
 
-// xmlFlags are the flags and where they come out.
+// xmlFlags are the flags of the XML and the values that they become.
 func xmlFlags() map[string]func(*GPU) gpu.Opt[bool] {
 	flags := map[string]func(*GPU) gpu.Opt[bool]{
 		"mig_mode/current_mig":               func(g *GPU) gpu.Opt[bool] { return g.MIGEnabled },
@@ -89,7 +89,7 @@ func xmlFlags() map[string]func(*GPU) gpu.Opt[bool] {
 	return flags
 }
 
-// xmlNumbers are the numbers of the XML that come out, one element to one quantity.
+// xmlNumbers are the numbers of the XML and the values that they become.
 func xmlNumbers() map[string]quantity {
 	q := map[string]quantity{
 		"minor_number": {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Minor) }},

@@ -13,8 +13,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// What cannot be is told as a text in a number's place is, and never sent.
-func TestTrapNumbersThatCannotBe(t *testing.T) {
+// An impossible number is reported like a text in the place of a number, and never sent.
+func TestTrapImpossibleNumbers(t *testing.T) {
 	for name, printed := range map[string]string{
 		"<utilization><gpu_util>%</gpu_util></utilization>":                             "101 %",
 		"<utilization><encoder_util>%</encoder_util></utilization>":                     "255 %",
@@ -40,8 +40,8 @@ func TestTrapNumbersThatCannotBe(t *testing.T) {
 	assert.Equal(t, [gpu.NumTasks]gpu.Opt[float64]{gpu.TaskDecoder: gpu.Some(1.0)}, m.Processes[0].Utilization)
 }
 
-// Boards without such a threshold, and links that are down, answer with 0.
-func TestTrapZeroThatIsNone(t *testing.T) {
+// GPUs without such a threshold, and links that are down, print 0.
+func TestTrapZeroIsAbsent(t *testing.T) {
 	g := oneGPU(t, "<temperature><gpu_temp>0 C</gpu_temp><gpu_temp_tlimit>0 C</gpu_temp_tlimit><gpu_temp_max_threshold>0 C</gpu_temp_max_threshold>"+
 		"<gpu_temp_slow_threshold>0 C</gpu_temp_slow_threshold><gpu_temp_max_gpu_threshold>0 C</gpu_temp_max_gpu_threshold>"+
 		"<gpu_temp_max_mem_threshold>0 C</gpu_temp_max_mem_threshold></temperature>"+
@@ -61,8 +61,8 @@ func TestTrapZeroThatIsNone(t *testing.T) {
 	assert.Equal(t, gpu.PCIe{}, g.Device.PCIe)
 }
 
-// Where the driver does not tell a limit, nvidia-smi 535 prints what lies in its memory.
-func TestTrapPowerOfNoGPU(t *testing.T) {
+// Where the driver returns no limit, nvidia-smi 535 prints uninitialised memory.
+func TestTrapImpossiblePower(t *testing.T) {
 	g := oneRow(t, "index, power.draw [W], enforced.power.limit [W], power.limit [W]", "0, 300.00 W, 527699.31 W, 1631640.88 W")
 	assert.Equal(t, gpu.Some(300.0), g.Device.Power.Draw)
 	assert.False(t, g.Device.Power.Limit[gpu.LimitMax].Known())

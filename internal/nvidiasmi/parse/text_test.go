@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A message is quoted at a length that a log can bear.
+// A quoted message has a limited length.
 func TestQuotedIsShortened(t *testing.T) {
 	long := strings.Repeat("x", 120)
 	assert.Equal(t, long, quoted([]byte(" "+long+" ")))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Each unit that a version may print, as the number of SI units that 5 of it are.
+// Every unit that a version may print, with 5 of it in SI.
 func TestUnits(t *testing.T) {
 	for _, quantity := range []struct {
 		units []unit

@@ -48,7 +48,7 @@ func TestTrapDeviceHandle(t *testing.T) {
 	assert.Len(t, inside.Unreachable, 1)
 }
 
-// A GPU whose every call fails has no element of its own, only a message in its place.
+// A GPU whose calls all fail has a message in the place of its element.
 func TestTrapErrorInAGPUsPlace(t *testing.T) {
 	before, element, _ := strings.Cut(string(gpuXML("")), "<gpu ")
 	element, after, _ := strings.Cut("<gpu "+element, "</nvidia_smi_log>")

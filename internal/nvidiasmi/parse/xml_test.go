@@ -58,7 +58,7 @@ func TestXMLGarbage(t *testing.T) {
 	assert.Less(t, len(err.Error()), 300, "the error holds the whole output")
 }
 
-func TestTrapSameLeavesUnderDifferentParents(t *testing.T) {
+func TestTrapSameNameUnderDifferentParents(t *testing.T) {
 	g := oneGPU(t, `<gpu_power_readings><average_power_draw>100.00 W</average_power_draw><instant_power_draw>110.00 W</instant_power_draw>
 <current_power_limit>300.00 W</current_power_limit><requested_power_limit>350.00 W</requested_power_limit></gpu_power_readings>
 <gpu_memory_power_readings><average_power_draw>20.00 W</average_power_draw><instant_power_draw>21.00 W</instant_power_draw></gpu_memory_power_readings>
@@ -88,7 +88,7 @@ func TestTrapDoctypeIsNotEnough(t *testing.T) {
 	assert.Equal(t, gpu.Some(true), old.Device.Throttle[gpu.ThrottleSWPowerCap].Active)
 }
 
-func TestTrapTextInATreesPlace(t *testing.T) {
+func TestTrapTextInThePlaceOfATree(t *testing.T) {
 	g := oneGPU(t, "<remapped_rows>N/A</remapped_rows><retired_pages>N/A</retired_pages><mig_devices>\n\t\tNone\n\t</mig_devices>"+
 		"<clocks_event_reasons_counters>N/A</clocks_event_reasons_counters><processes>N/A</processes><ecc_errors>Unknown Error</ecc_errors>")
 	assert.Equal(t, gpu.RemappedRows{}, g.Device.RemappedRows)
@@ -96,7 +96,7 @@ func TestTrapTextInATreesPlace(t *testing.T) {
 	assert.Equal(t, []Refusal{{Quantity: "ecc_errors", Reason: "Unknown Error"}}, g.Refusals)
 }
 
-func TestTrapSupportedClocksArePassedOver(t *testing.T) {
+func TestTrapSupportedClocksAreSkipped(t *testing.T) {
 	g := oneGPU(t, "<supported_clocks><supported_mem_clock><value>1 MHz</value><clocks><sm_clock>9 MHz</sm_clock></clocks></supported_mem_clock></supported_clocks>"+
 		"<clocks><sm_clock>5 MHz</sm_clock></clocks>")
 	assert.Equal(t, gpu.Some(5e6), g.Device.Clocks[gpu.ClockSM].Speed)
