@@ -15,8 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// What the real tool of ROCm 6.1 printed of a simulated driver, without DRM devices: it cannot tell the PCI addresses, prints
-// what lies in memory there, and the unique id in decimal digits.
+// Output of the real tool of ROCm 6.1 on a simulated driver without DRM devices: it does not know the PCI addresses, prints uninitialised
+// memory instead, and prints the unique id in decimal digits.
 func TestRealOutput(t *testing.T) {
 	t.Parallel()
 	tool := smitest.AMDTool(t, "amd-smi-24.5.2", "-e", "--throttle")

@@ -155,7 +155,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// An exception in one section costs the whole output: it is asked for less, and for all again later.
+// An exception in one section costs the whole output. The tool is run with fewer options, and later with all again.
 func TestExceptions(t *testing.T) {
 	t.Parallel()
 	tool := smitest.AMDTool(t, "amd-smi-6.0", "-e", "--throttle")
@@ -188,7 +188,7 @@ func TestExceptions(t *testing.T) {
 	assert.Contains(t, tool.Runs[len(tool.Runs)-1], "metric -u -m -p -t -c -k -f -E --json", "all that it knows, again")
 }
 
-// That a device is busy is no property of the tool's version: what could not be told on its account is asked again.
+// A busy device is no property of the tool's version: what it could not answer is asked again.
 func TestPassingErrors(t *testing.T) {
 	t.Parallel()
 	for call, known := range map[string]func(d *gpu.Device) bool{
@@ -236,7 +236,7 @@ func TestError(t *testing.T) {
 	smitest.RequireAway(t, smitest.Read(t, s), gpu.FaultUnreachable, "amd_smi: amd-smi list: Driver hiccup")
 }
 
-// list does not touch the GPUs, metric does: those that were listed are hung.
+// list does not access the GPUs, metric does: the listed GPUs are hung.
 func TestMetricHangs(t *testing.T) {
 	t.Parallel()
 	tool := twoGPUs()
@@ -257,7 +257,7 @@ func TestMetricHangs(t *testing.T) {
 	tool.Answer = answer
 	require.Empty(t, smitest.Read(t, s).Devices[1].Faults)
 
-	// One that is lost as well stays lost, and is counted.
+	// A GPU that is lost as well stays lost, and is counted.
 	tool.Answer = func(args string) (command.Result, error) {
 		if strings.HasPrefix(args, "list") {
 			return smitest.Prints(`[{"gpu": 0, "bdf": "0000:03:00.0", "hip_uuid": "GPU-000000000000000c"}]`)
@@ -273,7 +273,7 @@ func TestMetricHangs(t *testing.T) {
 	smitest.RequireValue(t, int64(2), node.Presence[gpu.Missing], "missing")
 }
 
-// A number must not lend another device what was known under it.
+// A device does not get what was known about another under the same number.
 func TestMetricHangsWhenDevicesChange(t *testing.T) {
 	t.Parallel()
 	tool := smitest.AMDTool(t, "amd-smi-7.0-dpx")

@@ -15,7 +15,7 @@ func newTestSource(runner command.Runner) *Source {
 	return New(&Config{}, runner, gpu.GroupAll, WithClock(smitest.EveryHalfMinute()))
 }
 
-// twoGPUs lists the same two.
+// twoGPUs lists two GPUs, 000000000000000c and 000000000000000d.
 func twoGPUs() *smitest.Tool {
 	return &smitest.Tool{Answer: func(args string) (command.Result, error) {
 		switch name, _, _ := strings.Cut(args, " "); name {

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// static is read again now and then: where it fails, the GPUs stay who they are.
+// The GPUs keep their IDs where static fails when it is read again.
 func TestKeepsIdentity(t *testing.T) {
 	t.Parallel()
 	traceback := func(string) (command.Result, error) {
@@ -27,15 +27,15 @@ func TestKeepsIdentity(t *testing.T) {
 		want         []string
 		static       func(whole string) (command.Result, error)
 		problem      string
-		anew         bool // with the next read
+		again        bool // static is read again at the next read
 	}{
 		{
 			name: "exception, no id in the list", folder: "amd-smi-7.2-spx", want: []string{"00a1b2c3d4e5f607", ""},
-			static: traceback, problem: "amd-smi static: ", anew: true,
+			static: traceback, problem: "amd-smi static: ", again: true,
 		},
 		{
 			name: "exception, nothing in the list", folder: "amd-smi-24.5.2", refuse: []string{"-e", "--throttle"},
-			want: []string{"5d1f00aa77c3e9b4", "02bb3344556677c1"}, static: traceback, problem: "amd-smi static: ", anew: true,
+			want: []string{"5d1f00aa77c3e9b4", "02bb3344556677c1"}, static: traceback, problem: "amd-smi static: ", again: true,
 		},
 		{
 			name: "half an output, nothing in the list", folder: "amd-smi-24.5.2", refuse: []string{"-e", "--throttle"},
@@ -80,14 +80,14 @@ func TestKeepsIdentity(t *testing.T) {
 				if tt.problem != "" && i == 1 {
 					assert.Contains(t, smitest.Problems(node), tt.problem)
 				}
-				if tt.anew && i > 1 {
-					assert.Contains(t, tool.Runs[0], "static --json", "tried again at once")
+				if tt.again && i > 1 {
+					assert.Contains(t, tool.Runs[0], "static --json", "tried again immediately")
 				}
 			}
 			fail = false
 			node = smitest.Read(t, s)
 			require.Equal(t, tt.want, smitest.IDs(node))
-			if tt.anew {
+			if tt.again {
 				assert.NotContains(t, smitest.Problems(node), "static")
 			}
 		})

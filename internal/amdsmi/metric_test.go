@@ -43,7 +43,7 @@ func TestMilliwatts(t *testing.T) {
 	}
 }
 
-// The quantities of memory under the names that the versions give them.
+// The quantities of memory under the names of all versions.
 func TestMemoryNames(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string]func(*gpu.Memory) *gpu.Opt[int64]{
@@ -71,7 +71,7 @@ func TestMemoryNames(t *testing.T) {
 	}
 	d := gpu.Device{Memory: gpu.Memory{Limit: gpu.Some[int64](7)}}
 	readMemory(record{}, &d)
-	assert.Equal(t, gpu.Some[int64](7), d.Memory.Limit, "as it was told before")
+	assert.Equal(t, gpu.Some[int64](7), d.Memory.Limit, "as static has it")
 }
 
 func TestEnergyWraps(t *testing.T) {

@@ -58,10 +58,10 @@ func (s *Source) fill(metrics []record, answers map[step]answer, complete bool) 
 		// The list ended early: it may lack partitions of the last GPU, so whether that is divided is not known.
 		delete(leaves, listed[len(listed)-1].Number)
 	}
-	list, told := parseProcesses(answers[stepProcess].records)
+	list, covered := parseProcesses(answers[stepProcess].records)
 	s.scale.correct(list, major(s.version))
 	var repeated int
-	s.node.Processes, repeated = placeProcesses(list, len(s.listed), told, leaves, major(s.version) >= exactProcesses)
+	s.node.Processes, repeated = placeProcesses(list, len(s.listed), covered, leaves, major(s.version) >= exactProcesses)
 	process, ran := answers[stepProcess]
 	for i := range s.node.Devices {
 		s.node.Devices[i].ProcessesUnread = !ran || process.err != nil || repeated > 0 || truncated

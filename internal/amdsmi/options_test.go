@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Each group is asked for by its own options.
+// Each group has its own options.
 func TestOptionsOfEachGroup(t *testing.T) {
 	t.Parallel()
 	for group, want := range map[gpu.Group][]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// bytesOf are processes with so many bytes, as they are printed, and one without.
+// bytesOf returns processes with these numbers of bytes, as they are printed, and one without.
 func bytesOf(values ...int64) []process {
 	list := make([]process, 0, len(values)+1)
 	for _, v := range values {
@@ -41,8 +41,8 @@ func TestScaleOf(t *testing.T) {
 	}
 }
 
-// Memory that is allocated in pieces of 2 MiB does not show how its number of bytes was made. What was learnt from other processes
-// holds on, and else the version tells: no memory changes because another process comes or goes.
+// Memory that is allocated in pieces of 2 MiB does not show how its number of bytes was converted. The scale that other processes showed
+// stays, or else the version decides: the memory of a process does not change because another comes or goes.
 func TestScaleIsKept(t *testing.T) {
 	t.Parallel()
 	const piece = 2048 // KiB
@@ -51,12 +51,12 @@ func TestScaleIsKept(t *testing.T) {
 		reads         [][]process
 		want          int64 // of the first process, in the last read
 	}{
-		{"after another one told", "26.0.2", [][]process{bytesOf(piece*1000, 4000), bytesOf(piece * 1000)}, piece * 1024},
+		{"after another one showed it", "26.0.2", [][]process{bytesOf(piece*1000, 4000), bytesOf(piece * 1000)}, piece * 1024},
 		{"by the version", "26.0.2", [][]process{bytesOf(piece * 1000)}, piece * 1024},
 		{"a version that was corrected", "26.0.2", [][]process{bytesOf(4096), bytesOf(512000)}, 512000},
 		{"a later version", "27.0.0", [][]process{bytesOf(512000)}, 512000},
 		{"an earlier version", "23.4.0.0", [][]process{bytesOf(512000)}, 512000},
-		{"a version that is not told", "", [][]process{bytesOf(512000)}, 512000},
+		{"an unknown version", "", [][]process{bytesOf(512000)}, 512000},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +70,7 @@ func TestScaleIsKept(t *testing.T) {
 	}
 }
 
-// Another amd-smi may make bytes otherwise.
+// Another version of amd-smi may convert bytes differently.
 func TestScaleOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	s := newTestSource(&smitest.Tool{})
@@ -86,7 +86,7 @@ func TestScaleOfAnotherVersion(t *testing.T) {
 	assert.Equal(t, scaleUnknown, s.scale)
 }
 
-// In another container there may be another version, which is not told yet.
+// In another container there may be another version, which is not known yet.
 func TestScaleInAnotherContainer(t *testing.T) {
 	t.Parallel()
 	s := newTestSource(&smitest.Tool{})

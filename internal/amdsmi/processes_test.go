@@ -25,8 +25,8 @@ func TestParseProcesses(t *testing.T) {
 		{"gpu": 1, "values": [{"process_info": {"name": "e", "pid": 5, "mem_usage": {"value": 1, "unit": "MB"}}}]},
 		{"gpu": 2, "values": {"process_info": "Not Found"}}, {"gpu": 3, "process_list": "N/A"}, {"x": 1}]`))
 	require.NoError(t, err)
-	processes, told := parseProcesses(list)
-	assert.Equal(t, 4, told)
+	processes, covered := parseProcesses(list)
+	assert.Equal(t, 4, covered)
 	assert.Equal(t, []process{
 		{pid: 1, name: "a", memory: gpu.Some[int64](8192), bytes: true},
 		{pid: 2, name: "b", memory: gpu.Some[int64](4096), bytes: true},

@@ -24,7 +24,7 @@ func TestWhatIsRunWhen(t *testing.T) {
 		"version --json", "list -e --json", "static --json", "metric -u -m -p -t -c -k -e -f -E --throttle --json",
 		"process --json", "xgmi -m --json", "metric -P --json",
 	}, tool.Runs[0])
-	// It names one option at a time. -e is one of list and one of metric.
+	// amd-smi names one option at a time. list and metric both have an option -e.
 	require.Equal(t, [][]string{
 		{"list --json", "metric -u -m -p -t -c -k -f -E --throttle --json"},
 		{"metric -u -m -p -t -c -k -E --throttle --json"},
@@ -54,7 +54,7 @@ func TestAsksOnlyForWhatIsWanted(t *testing.T) {
 	require.Len(t, node.Devices, 1)
 }
 
-// What a device is called and which it is must never be mixed up with the numbers that it had before.
+// The identity of a device does not follow the numbers that amd-smi gives.
 func TestReadsStaticWhenDevicesChange(t *testing.T) {
 	t.Parallel()
 	tool := smitest.AMDTool(t, "amd-smi-7.0-dpx")
@@ -99,10 +99,10 @@ func TestReadsStaticWhenDevicesChange(t *testing.T) {
 	assert.Contains(t, smitest.Problems(node), "amd-smi static: ")
 	tool.Runs = nil
 	smitest.Read(t, s)
-	assert.Contains(t, tool.Runs[0], "static --json", "tried again at once")
+	assert.Contains(t, tool.Runs[0], "static --json", "tried again immediately")
 }
 
-// Boards up to MI200 measure their PCIe traffic for a second per device when they are asked for the link.
+// GPUs up to MI200 measure their PCIe traffic for a second each when they are asked for the link.
 func TestSlowPCIe(t *testing.T) {
 	t.Parallel()
 	tool := smitest.AMDTool(t, "amd-smi-7.0-dpx")
@@ -125,7 +125,7 @@ func TestSlowPCIe(t *testing.T) {
 	assert.NotContains(t, smitest.Problems(node), "measures traffic")
 	smitest.RequireNear(t, 412, node.Devices[0].Power.Draw, "power")
 
-	// It may not have been this call that was slow, but the driver for a while.
+	// The driver may have been slow for a while, and not this call.
 	tool.Answer = files
 	for range restPCIe {
 		node = smitest.Read(t, s)
@@ -170,7 +170,7 @@ func TestVersions(t *testing.T) {
 	assert.Empty(t, libraryVersion(nil))
 }
 
-// Two days on which the tool was slow do not make a slow board.
+// Two timeouts with good reads between them do not count as slow.
 func TestPCIeSlowNowAndThen(t *testing.T) {
 	t.Parallel()
 	tool := smitest.AMDTool(t, "amd-smi-7.0-dpx")

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
-// The driver loses a GPU, and amd-smi hangs over it: the others have another number, and are what they were.
+// The driver loses a GPU, and amd-smi hangs. The other GPUs have other numbers and keep their identity.
 func TestRenumbered(t *testing.T) {
 	t.Parallel()
 	const (

@@ -56,7 +56,7 @@ func TestThrottleTime(t *testing.T) {
 
 	counts = `"accumulation_counter": 5, "ppt_accumulated": 1`
 	_, ok = seconds(gpu.ThrottlePowerPPT)
-	assert.False(t, ok, "the driver was loaded anew")
+	assert.False(t, ok, "the driver was reloaded")
 	counts = `"accumulation_counter": 15, "ppt_accumulated": 11`
 	got, ok = seconds(gpu.ThrottlePowerPPT)
 	assert.True(t, ok)
@@ -66,7 +66,7 @@ func TestThrottleTime(t *testing.T) {
 	assert.False(t, ok, "more often at work than looked at")
 }
 
-// Each limiter's flag and count under its own name.
+// Each limiter has a flag and a count under its own name.
 func TestViolations(t *testing.T) {
 	t.Parallel()
 	for reason, name := range map[gpu.ThrottleReason]string{

@@ -198,15 +198,15 @@ func TestWhoIsWho(t *testing.T) {
 			reads: reads{{one("a", "03")}, {one("b", "03")}}, keep: true,
 			forgotten: []string{"a@03"},
 		},
-		"a placeholder ends":                            {reads: reads{{one("", "03")}, {one("a", "03")}}},
-		"a placeholder begins, and ends":                {reads: reads{{one("a", "03")}, {one("", "03")}, {one("a", "03")}}},
-		"a placeholder ends by one that was elsewhere":  {reads: reads{{one("a", "04"), one("", "03")}, {one("a", "03")}}, keep: true, forgotten: []string{"@03"}},
-		"neither ID nor address":                        {reads: reads{{one("", "")}, {}}},
-		"an ID alone":                                   {reads: reads{{one("a", "")}, {one("a", "")}}},
-		"an ID alone is absent whatever comes":          {reads: reads{{one("a", "")}, {one("b", "")}}, absent: []string{"a@"}},
-		"an address that was not told before":           {reads: reads{{one("a", "")}, {one("a", "03")}}},
-		"the one that was last seen there, of two":      {reads: reads{{one("a", "03"), one("b", "04")}, {one("b", "03")}, {one("", "03")}}, keep: true, absent: []string{"a@03"}},
-		"an address that is not told keeps what it was": {reads: reads{{one("a", "03"), one("b", "04")}, {one("a", ""), one("b", "04")}}},
+		"a placeholder ends":                           {reads: reads{{one("", "03")}, {one("a", "03")}}},
+		"a placeholder begins, and ends":               {reads: reads{{one("a", "03")}, {one("", "03")}, {one("a", "03")}}},
+		"a placeholder ends by one that was elsewhere": {reads: reads{{one("a", "04"), one("", "03")}, {one("a", "03")}}, keep: true, forgotten: []string{"@03"}},
+		"neither ID nor address":                       {reads: reads{{one("", "")}, {}}},
+		"an ID alone":                                  {reads: reads{{one("a", "")}, {one("a", "")}}},
+		"an ID alone is absent whatever comes":         {reads: reads{{one("a", "")}, {one("b", "")}}, absent: []string{"a@"}},
+		"an address that was not known before":         {reads: reads{{one("a", "")}, {one("a", "03")}}},
+		"the one that was last seen there, of two":     {reads: reads{{one("a", "03"), one("b", "04")}, {one("b", "03")}, {one("", "03")}}, keep: true, absent: []string{"a@03"}},
+		"an address that is not known any more":        {reads: reads{{one("a", "03"), one("b", "04")}, {one("a", ""), one("b", "04")}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
@@ -298,7 +298,7 @@ func TestBound(t *testing.T) {
 	assert.NotNil(t, m.Find("x998", ""))
 }
 
-// Update is for what neither ID nor address finds: a GPU that is told by its index.
+// Update is for what neither ID nor address finds: a GPU that only its index identifies.
 func TestUpdate(t *testing.T) {
 	m := newMachine(t)
 	m.Begin(m.clock)

@@ -101,7 +101,7 @@ func TestScanAgain(t *testing.T) {
 	assert.Empty(t, scan(t, b))
 }
 
-// A function of which a file cannot be read is asked for it at the next scan.
+// A file that cannot be read is read again at the next scan.
 func TestScanOfUnreadableFunction(t *testing.T) {
 	sys := t.TempDir()
 	function(t, sys, "0000:1b:00.0", "0x10de", "no number", "nvidia")

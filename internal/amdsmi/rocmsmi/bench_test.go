@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The cost of reading what the tools print; running them costs a hundred times as much.
+// The cost of reading the output. Running the tool costs a hundred times as much.
 func BenchmarkRead(b *testing.B) {
 	for _, n := range []int{8, 64} {
 		b.Run(fmt.Sprintf("cards=%d", n), func(b *testing.B) {

@@ -36,7 +36,7 @@ func TestOutputsCut(t *testing.T) {
 	}
 }
 
-// Of a recorded output that is cut anywhere all that is read is as it is in the whole.
+// A recorded output that is cut anywhere yields the values of the whole, or none.
 func TestRecordedOutputsCut(t *testing.T) {
 	t.Parallel()
 	for _, file := range smitest.Recordings(t, "rocm-smi", "*.json") {

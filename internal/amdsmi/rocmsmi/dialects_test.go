@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The traps of the keys, one card each.
+// What is special about keys in some versions, one card each.
 func TestDialects(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

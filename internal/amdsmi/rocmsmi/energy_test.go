@@ -27,8 +27,8 @@ func TestEnergyWraps(t *testing.T) {
 	smitest.EnergyWraps(t, s, func(joules float64) { shown = joules })
 }
 
-// A GPU that slept, or was away, had no power: that its counter shows less afterwards is no turn of it. One that did not tell its
-// energy once, and all else, has counted on.
+// A GPU that was asleep or lost had no power: a lower counter afterwards is not a wrap. A GPU whose energy alone was not read once has
+// counted on.
 func TestEnergyOfWhatWasAway(t *testing.T) {
 	t.Parallel()
 	const other = `"card1": {"Unique ID": "0xd", "PCI Bus": "0000:04:00.0", "Average Graphics Package Power (W)": "40.0"}`
@@ -37,8 +37,8 @@ func TestEnergyOfWhatWasAway(t *testing.T) {
 			`"Average Graphics Package Power (W)": %q, "Accumulated Energy (uJ)": %q}, `, power, energy)
 	}
 	for between, c := range map[string]struct {
-		text string
-		anew bool
+		text  string
+		reset bool
 	}{
 		"asleep":         {"{" + card("N/A", "N/A") + other + "}", true},
 		"lost":           {"{" + other + "}", true},
@@ -57,7 +57,7 @@ func TestEnergyOfWhatWasAway(t *testing.T) {
 			for i, read30s := range []string{"{" + card("200.0", "60000000000") + other + "}", c.text, "{" + card("200.0", "40000000") + other + "}"} {
 				text = read30s
 				energy := smitest.Device(t, smitest.Read(t, s), "000000000000000c").Energy
-				assert.Equal(t, i == 0 || i == 2 && !c.anew, energy.Known(), "read %d", i)
+				assert.Equal(t, i == 0 || i == 2 && !c.reset, energy.Known(), "read %d", i)
 			}
 		})
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
-// A GPU that is being reset does not tell its unique id.
+// A GPU does not report its unique id while it is reset.
 func TestKeepsIdentity(t *testing.T) {
 	t.Parallel()
 	text := `{"card0": {"Unique ID": "0xc", "PCI Bus": "0000:03:00.0"}, "card1": {"Unique ID": "0xd", "PCI Bus": "0000:04:00.0"}, ` +
@@ -42,7 +42,7 @@ func TestKeepsIdentity(t *testing.T) {
 	text = strings.Replace(text0, "0xc", "0xe", 1)
 	assert.Equal(t, []string{"000000000000000e", "000000000000000d"}, smitest.IDs(smitest.Read(t, s)), "another GPU")
 
-	// Nothing of what was there outlives the driver.
+	// No id outlives the driver.
 	text = "{}"
 	assert.Len(t, smitest.Read(t, s).Devices, 2)
 	text = strings.ReplaceAll(strings.Replace(text0, "0xc", "N/A", 1), "0xd", "N/A")

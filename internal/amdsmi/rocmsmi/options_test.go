@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Each group is asked for by its own options, besides those that tell which devices there are.
+// Each group has its own options. Those that identify devices are always there.
 func TestOptionsOfEachGroup(t *testing.T) {
 	t.Parallel()
 	type options struct{ json, text []string }
@@ -44,7 +44,7 @@ func TestOptionsOfEachGroup(t *testing.T) {
 	}
 }
 
-// Without the cap it is not known how fast a counter may wrap.
+// The power limit shows how fast an energy counter may wrap.
 func TestAsksForCapWithEnergy(t *testing.T) {
 	t.Parallel()
 	tool := twoGPUs()

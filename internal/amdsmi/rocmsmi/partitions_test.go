@@ -140,8 +140,8 @@ func TestGPUThatIsGone(t *testing.T) {
 	smitest.RequireValue(t, 0, node.Presence[gpu.Missing], "missing")
 }
 
-// Where the list of cards was cut off, further partitions of the last one may be missing in it: without a mode it is not known
-// whether that is a GPU or its first partition, on which a process then is.
+// A list of cards that was cut off may lack partitions of the last GPU. Without its mode it is not known whether a process runs on that GPU
+// or on its first partition.
 func TestCutBetweenPartitions(t *testing.T) {
 	t.Parallel()
 	const text = "==== KFD Processes ====\nKFD process information:\n7\ta\t1\t4096\t0\t1\n8\tb\t1\t8192\t0\t1\n" +
@@ -168,7 +168,7 @@ func TestCutBetweenPartitions(t *testing.T) {
 	}
 }
 
-// places returns the devices that the processes of a node are on.
+// places returns the devices on which the processes of a node run.
 func places(node *gpu.Node) []string {
 	result := make([]string, 0, len(node.Processes))
 	for i := range node.Processes {

@@ -85,7 +85,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// Where there is but one GPU, a process that uses one uses that.
+// Where there is one GPU, a process that uses one uses that one.
 func TestProcessesOnOnlyCard(t *testing.T) {
 	t.Parallel()
 	node := smitest.Read(t, newTestSource(smitest.ROCmTool(`{"card0": {"Unique ID": "0xa", "PCI Bus": "0000:03:00.0"},

@@ -21,7 +21,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// quantityOf is where a line of rocm-smi is found in a device: by pattern, with the factor to SI.
+// quantityOf is the value of a device for a line of rocm-smi, with the factor to SI.
 var quantityOf = []struct {
 	key    *regexp.Regexp
 	factor float64
@@ -58,7 +58,7 @@ var quantityOf = []struct {
 	}},
 }
 
-// notTaken are lines with numbers that no metric of ours has.
+// notTaken are lines with numbers for which there is no metric.
 var notTaken = regexp.MustCompile(`^(\d+|.* firmware version|.* clock level:?|(dcefclk|fclk|socclk) clock speed:?|GPU (Memory )?OverDrive.*|` +
 	`Voltage \(mV\)|Avg\. Memory Bandwidth|\(Topology\) Numa Node|(?i:fan speed) \(level\)|Fan RPM|Serial Number|Card .*|` +
 	`(GPU|Device) (ID|Rev)|Unique ID|VBIOS version|PCI Bus|Memory Activity|\(Topology\) Numa Affinity)$`)
@@ -73,7 +73,7 @@ func real(v gpu.Opt[int64]) gpu.Opt[float64] {
 	return gpu.Some(float64(n))
 }
 
-// Every number that a recorded output shows is in the device, in the right unit; what shows none is absent.
+// Every number in a recorded output is in the device, in the right unit. A line without a number is absent.
 func TestRecordings(t *testing.T) {
 	t.Parallel()
 	for _, file := range smitest.Recordings(t, "rocm-smi", "*.json") {
@@ -119,7 +119,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// checkLine compares one printed line with the device, and tells how many numbers that were.
+// checkLine compares a printed line with the device and returns the number of values compared.
 func checkLine(t *testing.T, d *gpu.Device, key, value string) int {
 	t.Helper()
 	number, err := strconv.ParseFloat(firstNumber.FindString(value), 64)
@@ -160,7 +160,7 @@ func must[T any](t *testing.T, v gpu.Opt[T]) T {
 	return got
 }
 
-// The text for people says nothing of which card is which in a form that could be relied on: it is refused in words.
+// The text for people does not show reliably which card is which. It is refused with a reason.
 func TestRecordedTexts(t *testing.T) {
 	t.Parallel()
 	for _, file := range smitest.Recordings(t, "rocm-smi", "*.txt") {

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// What the real tools printed of a simulated driver: 5.2.3 and 6.1.2 of the distributions.
+// Output of the real tools on a simulated driver: 5.2.3 and 6.1.2 of the distributions.
 func TestRealOutput(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"5.2.3", "6.1.2"} {
@@ -68,7 +68,7 @@ func TestRealOutput(t *testing.T) {
 			smitest.RequireValue(t, int64(16), d.PCIe.Width, "PCIe width")
 			require.Len(t, d.Fans, 1)
 			smitest.RequireNear(t, 0.5, d.Fans[0].Ratio, "fan")
-			// The file of the simulated driver says ce: 31, ue: 2; 5.2.3 heads the columns the wrong way round.
+			// The file of the simulated driver says ce: 31, ue: 2; the headings of 5.2.3 are the wrong way round.
 			counts := smitest.ErrorCounts(d)
 			assert.Equal(t, int64(31), counts["umc corrected"])
 			assert.Equal(t, int64(2), counts["umc uncorrected"])
@@ -94,7 +94,7 @@ func TestRealOutput(t *testing.T) {
 				assert.Equal(t, "gfx90a", d.Info.ComputeCapability, "printed as gfx9010")
 				assert.Equal(t, "gfx908", o.Info.ComputeCapability, "printed as gfx9008")
 			}
-			// One process of both, of which rocm-smi tells the sum of its memory.
+			// One process uses both; rocm-smi prints the sum of its memory.
 			require.Len(t, node.Processes, 2)
 			for i, id := range []string{"02bb3344556677c1", "5d1f00aa77c3e9b4"} {
 				p := node.Processes[i]
@@ -137,7 +137,7 @@ func TestAsksOnlyForWhatIsWanted(t *testing.T) {
 	assert.True(t, s.node.Devices[0].ProcessesUnread)
 }
 
-// 6.2 ends with an exception where the driver does not tell the size of VRAM.
+// 6.2 ends with an exception where the driver does not report the size of VRAM.
 func TestException(t *testing.T) {
 	t.Parallel()
 	tool := &smitest.Tool{}
@@ -153,7 +153,7 @@ func TestException(t *testing.T) {
 	require.Len(t, tool.Runs, 2)
 }
 
-// The library of 5.2.3 aborts on a count of deferred errors, which takes all text along that was not written yet.
+// The library of 5.2.3 aborts on a count of deferred errors. The text that was not written yet is lost.
 func TestAborts(t *testing.T) {
 	t.Parallel()
 	tool := &smitest.Tool{}

@@ -78,8 +78,7 @@ GPU[1]: 	RAS INFO
 	assert.False(t, parseTables(nil).cardsRead)
 }
 
-// A process gives itself any name, and rocm-smi prints it as it is. One byte that is no UTF-8 and OTLP back ends refuse the
-// whole message.
+// A process can give itself any name, which rocm-smi prints unchanged. OTLP back ends refuse a whole message for one byte that is not UTF-8.
 func TestNameOfAProcessIsText(t *testing.T) {
 	tables := parseTables([]byte("====\nKFD process information:\nPID\tPROCESS NAME\tGPU(s)\tVRAM USED\tSDMA USED\tCU OCCUPANCY\n" +
 		"4242\ttr\xff\xfein\t1\t1073741824\t0\t76\n====\n"))
@@ -87,7 +86,7 @@ func TestNameOfAProcessIsText(t *testing.T) {
 	assert.Equal(t, "tr\uFFFDin", tables.processes[0].name)
 }
 
-// A GPU has some twenty blocks that count errors. What prints a million of them is broken, or means harm.
+// A GPU has some twenty blocks that count errors. A tool that prints a million is broken or malicious.
 func TestBlocksAreBounded(t *testing.T) {
 	var out strings.Builder
 	out.WriteString("GPU[0]: \tRAS INFO\n")

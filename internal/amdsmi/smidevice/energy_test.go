@@ -16,13 +16,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// observation is what a counter shows and what is made of it.
+// observation is the value of a counter and the total that follows.
 type observation struct {
 	after time.Duration // the reading before
 	shown float64
-	watts float64 // the cap; 0 where it is not told
+	watts float64 // the power limit; 0: unknown
 	total float64
-	anew  bool // counting begins anew here
+	again bool // counting begins again here
 }
 
 func TestEnergyCounter(t *testing.T) {
@@ -48,12 +48,12 @@ func TestEnergyCounter(t *testing.T) {
 			{after: step, shown: 3.25, watts: 300, total: rough + 3.25},
 			{after: time.Minute, shown: 20000, watts: 300, total: rough + 20000},
 		}},
-		{"wraps, no cap is told", []observation{
+		{"wraps, the power limit is unknown", []observation{
 			{shown: 65000.1, total: 65000.1},
 			{after: step, shown: 8463.9, total: fine + 8463.9},
-			{after: time.Minute, shown: 20000, total: 0, anew: true},
+			{after: time.Minute, shown: 20000, total: 0, again: true},
 		}},
-		{"the cap is told now and then", []observation{
+		{"the power limit is known now and then", []observation{
 			{shown: 60000, watts: 300, total: 60000},
 			{after: time.Minute, shown: 9000, total: fine + 9000},
 		}},
@@ -63,13 +63,13 @@ func TestEnergyCounter(t *testing.T) {
 		}},
 		{"so long that it may have wrapped unseen", []observation{
 			{shown: 1000, watts: 300, total: 1000},
-			{after: 3 * time.Minute, shown: 9000, watts: 300, total: 0, anew: true},
+			{after: 3 * time.Minute, shown: 9000, watts: 300, total: 0, again: true},
 			{after: step, shown: 12000, watts: 300, total: 3000},
 			{after: step, shown: 100, watts: 1200, total: fine - 9000 + 100},
 		}},
 		{"falls by more than the board can have drawn", []observation{
 			{shown: 40000, watts: 300, total: 40000},
-			{after: step, shown: 50, watts: 300, total: 0, anew: true},
+			{after: step, shown: 50, watts: 300, total: 0, again: true},
 			{after: step, shown: 550, watts: 300, total: 500},
 		}},
 		{"64 bits", []observation{
@@ -95,7 +95,7 @@ func TestEnergyCounter(t *testing.T) {
 			now, since := smitest.Start, time.Time{}
 			for i, r := range tt.readings {
 				now = now.Add(r.after)
-				if r.anew {
+				if r.again {
 					since = now
 				}
 				d := gpu.Device{ID: "000000000000000c", Info: gpu.Info{PCIAddress: "0000:03:00.0"}, Energy: gpu.Total(r.shown)}
@@ -105,12 +105,12 @@ func TestEnergyCounter(t *testing.T) {
 				devices := []gpu.Device{d}
 				m.Unwrap(devices, now)
 				total, ok := devices[0].Energy.Get()
-				require.Equal(t, !r.anew, ok, "reading %d", i)
-				if r.anew {
+				require.Equal(t, !r.again, ok, "observation %d", i)
+				if r.again {
 					continue
 				}
-				require.InDelta(t, r.total, total, 0.01, "reading %d", i)
-				require.Equal(t, since, devices[0].Energy.Since(), "reading %d", i)
+				require.InDelta(t, r.total, total, 0.01, "observation %d", i)
+				require.Equal(t, since, devices[0].Energy.Since(), "observation %d", i)
 			}
 		})
 	}
@@ -163,7 +163,7 @@ func TestEnergyTotal(t *testing.T) {
 		{`"65536905200.74"`, "uJ", 0},
 		{`"65536905954.4"`, "uJ", 0},
 		{`"65713000432.7"`, "uJ", 0},
-		// What a counter may well show.
+		// Values that a counter can have.
 		{`65536.5`, "J", 65536.5},
 		{`65536.88`, "J", 65536.88},
 		{`65536.93`, "J", 65536.93},

@@ -22,12 +22,12 @@ func TestKnownIDs(t *testing.T) {
 		before, after []Listed
 		want          []string
 	}{
-		{"not told", []Listed{at(3, 0, "c"), at(4, 0, "d")}, []Listed{at(3, 0, ""), at(4, 0, "")}, []string{"c", "d"}},
-		{"another is told", []Listed{at(3, 0, "c")}, []Listed{at(3, 0, "e")}, []string{"e"}},
+		{"not read", []Listed{at(3, 0, "c"), at(4, 0, "d")}, []Listed{at(3, 0, ""), at(4, 0, "")}, []string{"c", "d"}},
+		{"another is read", []Listed{at(3, 0, "c")}, []Listed{at(3, 0, "e")}, []string{"e"}},
 		{"another address", []Listed{at(3, 0, "c")}, []Listed{at(5, 0, "")}, []string{""}},
-		{"told elsewhere", []Listed{at(3, 0, "c")}, []Listed{at(3, 0, ""), at(5, 0, "c")}, []string{"", "c"}},
-		{"told without an address", []Listed{at(3, 0, "c")}, []Listed{at(3, 0, ""), {UniqueID: "c"}}, []string{"", "c"}},
-		{"never told", []Listed{at(3, 0, "")}, []Listed{at(3, 0, "")}, []string{""}},
+		{"read elsewhere", []Listed{at(3, 0, "c")}, []Listed{at(3, 0, ""), at(5, 0, "c")}, []string{"", "c"}},
+		{"read without an address", []Listed{at(3, 0, "c")}, []Listed{at(3, 0, ""), {UniqueID: "c"}}, []string{"", "c"}},
+		{"never read", []Listed{at(3, 0, "")}, []Listed{at(3, 0, "")}, []string{""}},
 		{"no address", []Listed{{UniqueID: "c"}}, []Listed{{}}, []string{""}},
 		{"a partition", []Listed{at(3, 0, "c"), at(3, 1, "c")}, []Listed{at(3, 0, ""), at(3, 1, "c")}, []string{"c", "c"}},
 		{"functions of a virtual machine", []Listed{at(3, 0, "c"), at(3, 1, "d")}, []Listed{at(3, 0, ""), at(3, 1, "d")}, []string{"c", "d"}},
@@ -46,7 +46,7 @@ func TestKnownIDs(t *testing.T) {
 		})
 	}
 
-	// What is gone from a complete list is forgotten; from half a list it may not be gone.
+	// An address that a complete list lacks is forgotten. Half a list says nothing about it.
 	for partly, want := range map[bool]string{false: "", true: "c"} {
 		ids := make(KnownIDs)
 		ids.Complete([]Listed{at(3, 0, "c")}, true)

@@ -13,25 +13,25 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// ReplaysOfOnes are the replays that the tools print, and how many counts they are: the driver adds up two registers of 32 bits, all
-// of whose bits are set where the GPU is off the bus.
+// ReplaysOfOnes returns printed replays, and the number of counts that they yield. The driver adds two registers of 32 bits, which have all
+// bits set where the GPU is off the bus.
 func ReplaysOfOnes() map[string]int {
 	return map[string]int{"8589934590": 0, "4294967295": 0, "7": 1, "0": 1}
 }
 
-// Milliwatts are draws that the tools print, and what they are: some firmware reports watts where the driver expects milliwatts.
+// Milliwatts returns printed draws and what they are: some firmware reports watts where the driver expects milliwatts.
 func Milliwatts() map[string]gpu.Opt[float64] {
 	return map[string]gpu.Opt[float64]{"0.012": {}, "0.23": {}, "1.2": gpu.Some(1.2)}
 }
 
-// printedMemory is what a tool prints of a GPU's memory, and what it has.
+// printedMemory is what a tool prints about a GPU's memory, and the memory.
 type printedMemory struct {
 	Total, Used, Visible, VisibleUsed string
 	Want                              gpu.Memory
 }
 
-// UnifiedMemory is about an MI300A, which has no memory of its own: the tools print KFD's size, and as used and as visible 0 (rocm-smi
-// 6.1.2 and amd-smi 24.5.2 on the simulated driver's files).
+// UnifiedMemory returns cases of an MI300A, which has no memory of its own. The tools print the size that KFD reports, and 0 for what is
+// used and visible (rocm-smi 6.1.2 and amd-smi 24.5.2 on the simulated driver's files).
 func UnifiedMemory() map[string]printedMemory {
 	return map[string]printedMemory{
 		"unified": {"103079215104", "0", "0", "0", gpu.Memory{Limit: gpu.Some[int64](96 << 30)}},
@@ -49,8 +49,8 @@ func UnifiedMemory() map[string]printedMemory {
 	}
 }
 
-// TooManyValues are documents that are small beside what is made of them: 16 MiB of {}, take half a gigabyte, of a collector that
-// reads a thousand nodes with less than that.
+// TooManyValues returns documents that need much more memory than they have bytes: 16 MiB of {}, take half a gigabyte, in a collector that
+// reads a thousand nodes with less.
 func TooManyValues() []string {
 	return []string{
 		`{"gpu_data":[{"gpu":0,"process_list":[0` + strings.Repeat(",0", (1<<19)) + "]}]}",
@@ -58,7 +58,7 @@ func TooManyValues() []string {
 	}
 }
 
-// EnergyWraps checks that a total does not fall, of a GPU whose counter does. show sets what the counter shows, in joules; the power limit is
+// EnergyWraps checks that the total of a GPU does not fall where its counter wraps. show sets the counter, in joules. The power limit must be
 // 300 W.
 func EnergyWraps(t *testing.T, s gpu.Source, show func(joules float64)) {
 	t.Helper()

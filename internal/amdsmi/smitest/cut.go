@@ -15,9 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/differential"
 )
 
-// CutAnywhere cuts the output of each call. A tool that crashes leaves of its output what was in the pipe by then, which ends anywhere,
-// mostly in the middle of a number. Whatever the output is cut down to, what is read of it is what the whole says, or nothing; and GPUs
-// that were read before are not lost for it.
+// CutAnywhere cuts the output of each call. The output of a tool that crashes ends anywhere, mostly in the middle of a number. Each value that
+// is read from the rest is that of the whole output, and GPUs that were read before are not lost.
 func CutAnywhere(t *testing.T, newSource func(*testing.T) (*Tool, gpu.Source), calls ...string) {
 	t.Helper()
 	for _, call := range calls {
@@ -53,7 +52,7 @@ func CutAnywhere(t *testing.T, newSource func(*testing.T) (*Tool, gpu.Source), c
 	}
 }
 
-// NoOther fails the test where a node tells anything that the whole does not. That nothing could be read is no such thing.
+// NoOther fails the test if a node has a value that the whole output does not have. A node without readable GPUs is allowed.
 func NoOther(t *testing.T, at string, whole differential.Values, node *gpu.Node) {
 	t.Helper()
 	if node.Presence[gpu.Visible] == gpu.Some(int64(0)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// AddSeeds adds the files of testdata that match a pattern, whole and halved.
+// AddSeeds adds the files of testdata that match a pattern, and the first half of each.
 func AddSeeds(f *testing.F, pattern string) {
 	f.Helper()
 	files, err := filepath.Glob(testdata(pattern))
@@ -31,7 +31,7 @@ func AddSeeds(f *testing.F, pattern string) {
 	}
 }
 
-// Believable checks what holds of any node, whatever a tool prints.
+// Believable checks what holds for any node, whatever a tool prints.
 func Believable(t *testing.T, node *gpu.Node) {
 	t.Helper()
 	ids := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Recordings returns the files of a folder of recorded outputs, which are kept apart from the project.
+// Recordings returns the files of a folder of recorded outputs, which are not part of the project.
 func Recordings(t *testing.T, folder, pattern string) []string {
 	t.Helper()
 	root := os.Getenv("GPU_RECORDINGS")

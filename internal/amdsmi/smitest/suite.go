@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Suite is what every tool's source does when its tool fails. All tests are about two GPUs, 000000000000000c and 000000000000000d.
+// Suite tests what the source of either tool does when its tool fails. There are two GPUs, 000000000000000c and 000000000000000d.
 type Suite struct {
 	New    func(command.Runner) gpu.Source // reads every 30 s, by the clock
 	Tool   func() *Tool                    // lists the two
@@ -37,7 +37,7 @@ func (s *Suite) Run(t *testing.T) {
 	}
 }
 
-// A driver that hangs must not take the GPUs out of the metrics by which it would be noticed.
+// The GPUs stay in the metrics when the driver hangs, which is noticed by them.
 func (suite *Suite) toolThatDoesNotRun(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -77,7 +77,7 @@ func (suite *Suite) toolThatDoesNotRun(t *testing.T) {
 	}
 }
 
-// What says nothing of the GPUs must not make them failed.
+// An error that says nothing about the GPUs does not make them failed.
 func (suite *Suite) placeThatIsNotReached(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -117,8 +117,8 @@ func (suite *Suite) notPermittedAnyMore(t *testing.T) {
 	}
 }
 
-// An option that is refused is left out and the call repeated: where that one hangs, or what is called with it, the refusal is
-// not what to tell.
+// A call with a refused option is repeated without it. Where the second call hangs, or another one with it, the problem is the hang and not
+// the refusal.
 func (suite *Suite) hangsAfterRefusal(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -153,8 +153,8 @@ func (suite *Suite) hangsAfterRefusal(t *testing.T) {
 	}
 }
 
-// Another container may have another version of the tool: what this one refuses, what it is and how its GPUs are numbered is found
-// out anew, and a tool that said there is no driver is asked at once.
+// Another container may have another version of the tool: what the tool refuses, its version and the numbers of its GPUs are found out
+// again, and a tool that found no driver is run again immediately.
 func (suite *Suite) reset(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -201,7 +201,7 @@ func (suite *Suite) reset(t *testing.T) {
 	assert.Empty(t, Read(t, s).Devices[0].Faults)
 }
 
-// RequireAway checks that both GPUs are in a node, with one fault and without a reading.
+// RequireAway checks that both GPUs are in a node, with one fault and without values.
 func RequireAway(t *testing.T, node *gpu.Node, fault gpu.FaultType, message string) {
 	t.Helper()
 	require.Equal(t, []string{"000000000000000c", "000000000000000d"}, IDs(node))

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
-// Tool is a Runner that answers by the arguments, as a tool would.
+// Tool is a command.Runner that answers by the arguments, as a tool does.
 type Tool struct {
 	Answer func(args string) (command.Result, error)
 	Runs   [][]string // the arguments of each command, by call of Run
@@ -58,7 +58,7 @@ func Fixture(tb testing.TB, name string) string {
 	return string(b)
 }
 
-// testdata returns the path of a file that the tools printed, of this package and of those below it.
+// testdata returns the path of a file in the testdata of amdsmi.
 func testdata(name string) string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Join(filepath.Dir(file), "..", "testdata", filepath.FromSlash(name))
@@ -124,7 +124,7 @@ func StaticTool(texts map[string]string) *Tool {
 	}}
 }
 
-// intercept puts another result in the place of a call's.
+// intercept replaces the results of a call.
 func intercept(tool *Tool, call string, result func(command.Result) command.Result) {
 	answer := tool.Answer
 	tool.Answer = func(args string) (command.Result, error) {

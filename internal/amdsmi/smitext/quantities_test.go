@@ -91,7 +91,7 @@ func TestQuantities(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Each unit that the tools print, as the number of SI units that 4 of it are.
+// Each unit that the tools print, with 4 of it in SI.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	want := map[dimension]map[string]float64{
