@@ -73,7 +73,7 @@ func BenchmarkSweep8x64(b *testing.B)           { sweepBench(b, byDefault, "") }
 func BenchmarkSweep8x64Everything(b *testing.B) { sweepBench(b, gpu.GroupAll, "") }
 func BenchmarkSweep8x64NoGPM(b *testing.B)      { sweepBench(b, byDefault&^gpu.GroupPipes, "") }
 
-// BenchmarkSweep8x64Slow has a driver of which every call takes 1 ms: to be compared with calls/op divided by the GPUs.
+// BenchmarkSweep8x64Slow has a driver whose every call takes 1 ms: compare with calls/op divided by the number of GPUs.
 func BenchmarkSweep8x64Slow(b *testing.B) {
 	sweepBench(b, byDefault, "\n[fault slow]\ngpu = *\nfunction = nvmlDevice*\nlatency = 1ms\n")
 }

@@ -76,7 +76,7 @@ func (c *chaos) look(limit time.Duration) *gpu.Node {
 	return n
 }
 
-// checkCounters demands that no total falls of which it is not said that it begins anew.
+// checkCounters requires that no total falls, except where its start time or its epoch is new.
 func (c *chaos) checkCounters(d *gpu.Device) {
 	add := func(name string, total float64, known bool, since time.Time) {
 		if !known {
@@ -129,7 +129,7 @@ func (c *chaos) checkValues(v reflect.Value, where string) {
 	}
 }
 
-// unwell tells what is not as it is on this machine when all is well.
+// unwell returns what differs from this machine without faults.
 func (c *chaos) unwell(n *gpu.Node) string {
 	var b strings.Builder
 	complain := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

@@ -23,7 +23,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// chaotic is a machine of four GPUs, of which 0 is partitioned.
+// chaotic is a machine of four GPUs. GPU 0 is partitioned.
 const chaotic = `
 gpus = 4
 time = manual
@@ -240,7 +240,7 @@ func (c *chaos) breakSomething() {
 	}
 }
 
-// heal ends all that is wrong, waits until what hung has come back, and reads until all is well.
+// heal ends all faults, waits for the calls that hung, and reads until everything is read again.
 func (c *chaos) heal() {
 	c.t.Helper()
 	c.faults, c.gone, c.places = [chaoticGPUs]string{}, [3]bool{}, [3]int{0, 1, 2}
@@ -256,7 +256,7 @@ func (c *chaos) heal() {
 	}, 10*time.Second, time.Millisecond, "something still hangs")
 	well := 0
 	var n *gpu.Node
-	for range 100 { // what failed often is left alone for up to mostSkipped reads, and opening for up to lastRetry
+	for range 100 { // a function that failed often is not called for up to 32 reads, and opening is not retried for up to 5 minutes
 		n = c.look(10 * time.Second)
 		why := c.unwell(n)
 		if why == "" {
@@ -290,9 +290,9 @@ func (c *chaos) note() {
 	}
 }
 
-// Whatever goes wrong, in whatever order and at once, what is read makes sense; and when it is over, all is as it should be.
+// Whatever fails, in whatever order, what is read is consistent; and afterwards everything is read again.
 //
-// GPURECEIVER_CHAOS=seed:changes has it go on for longer, or again as it went.
+// GPURECEIVER_CHAOS=seed:changes repeats a run, or makes a longer one.
 func TestChaos(t *testing.T) {
 	seed, changes := rand.Uint64(), 25
 	if text := os.Getenv("GPURECEIVER_CHAOS"); text != "" {

@@ -19,8 +19,8 @@ import (
 const clocked = "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 0.2\nutil.gpu = steps(0:60, 300:30, 900:60)\nutil.memory = 20\n" +
 	"[process p]\ngpu = 0\npid = 51003\nmemory = 2Gi\nsm = 55\n"
 
-// The machine's clock is found to be ahead and set back: what was measured before is no reason to call a process idle, and a
-// read later all is as it was.
+// The machine's clock was ahead and is set back: what was measured before does not make a process look idle, and the next read but one is
+// complete.
 func TestClockSetBack(t *testing.T) {
 	for name, want := range map[string]gpu.Group{
 		"with the GPU's own samples": gpu.GroupAll,
@@ -52,7 +52,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// The mean of the driver's samples is back at once, not the value of now.
+// The mean of the driver's samples is back immediately, instead of the instantaneous value.
 func TestSamplesAfterClockSetBack(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 0.2\nutil.gpu = square(0, 100, 10, 0.3)\nutil.encoder = square(0, 100, 10, 0.3)",
 		WithInterval(10*time.Second))
@@ -68,7 +68,7 @@ func TestSamplesAfterClockSetBack(t *testing.T) {
 	}
 }
 
-// What is fetched between two reads notices it as well, and the read that follows does not take a part for the whole.
+// The fetching of samples between two reads notices it as well, and the next read does not take a part of the window for the whole.
 func TestClockSetBackBetweenReads(t *testing.T) {
 	b := start(t, clocked, WithInterval(30*time.Second))
 	b.at(1000, "")
@@ -82,8 +82,7 @@ func TestClockSetBackBetweenReads(t *testing.T) {
 	approx(t, 0.55, b.read().Processes[0].Utilization[gpu.TaskGeneral], "after")
 }
 
-// Samples from before the clock was set back that the driver still has do not count, and nothing is told as long as it has
-// them.
+// Samples that the driver still has from before the clock was set back do not count, and processes have no utilization while it has them.
 func TestSamplesFromBeforeTheClockWasSetBack(t *testing.T) {
 	b := start(t, clocked, WithInterval(10*time.Second))
 	b.at(1000, "")
@@ -101,7 +100,7 @@ func TestSamplesFromBeforeTheClockWasSetBack(t *testing.T) {
 	approx(t, 0.3, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral], "when they are gone")
 }
 
-// A driver that was loaded anew keeps its time as it likes: samples are taken as at the first read.
+// A driver that was loaded again may have any time: samples are taken as at the first read.
 func TestClockOfANewDriver(t *testing.T) {
 	for name, away := range map[string]string{
 		"the whole driver": "[fault f]\nkind = driver",

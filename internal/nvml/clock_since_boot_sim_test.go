@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A driver that counts time since the machine was booted has nothing that is newer than a time since 1970: asked for that, it would
-// have every process idle for ever. Which of the two it counts is seen by what it has.
+// A driver that counts the time since boot has nothing newer than a time since 1970: with that, every process would be idle for ever.
+// Which clock it has shows in its samples.
 func TestProcessSamplesSinceBoot(t *testing.T) {
 	for name, want := range map[string]gpu.Group{
 		"with the GPU's own samples": gpu.GroupAll,

@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A read that comes while samples are fetched waits for that, but not until it has no time left for the GPUs that answer.
+// A read that comes while samples are fetched waits for that, and still has time for the GPUs that answer.
 func TestReadWhileSamplesHang(t *testing.T) {
 	const limit = time.Second
 	b := start(t, "gpus = 3")
@@ -34,7 +34,7 @@ func TestReadWhileSamplesHang(t *testing.T) {
 	<-fetched
 }
 
-// What a GPU that hangs has left of a read's time is not used up by the driver's file of it, which hangs as well: what was read
+// A GPU that hangs leaves little of a read's time. The driver's file of it, which hangs as well, does not use that up: what was read
 // has to be delivered.
 func TestDriverFileHangsAtTheEnd(t *testing.T) {
 	b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nfunction = nvmlDeviceGetUUID\nhang = true")

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// What the kernel's driver says of a GPU it may have to ask the GPU for: one that hangs is not waited for there either.
+// The kernel's driver may ask the GPU for what it says of it: one that hangs is not waited for there either.
 func TestDriverFileHangs(t *testing.T) {
 	b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nkind = lost\nat_start = true")
 	b.pci("0000:0a:00.0", "nvidia", "")
@@ -48,7 +48,7 @@ func TestDriverFileHangs(t *testing.T) {
 	assert.Equal(t, "GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01", d.ID)
 }
 
-// Files that have to be waited for are waited for at the same time.
+// Slow files are read side by side.
 func TestDriverFilesTakeLong(t *testing.T) {
 	b := start(t, "gpus = 3\n[fault f]\ngpu = 0-2\nkind = lost\nat_start = true")
 	var together sync.WaitGroup
@@ -65,7 +65,7 @@ func TestDriverFilesTakeLong(t *testing.T) {
 	assert.Equal(t, []string{"GPU-0", "GPU-1", "GPU-2"}, ids(b.read()))
 }
 
-// What the driver said of a GPU is not said of the one that comes to be there.
+// What the driver said of a GPU is forgotten when another GPU comes to be there.
 func TestDriverFileOfAnotherGPU(t *testing.T) {
 	const address = "0000:0a:00.0"
 	b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nkind = lost\nat_start = true")

@@ -28,7 +28,7 @@ const libraryName = "libnvidia-ml.so.1"
 
 func withLibrary(path string) func(*Config) { return func(c *Config) { c.LibraryPath = path } }
 
-// Nothing is loaded that is not NVML, and what was tried is said.
+// Nothing is loaded that is not NVML, and the error says what was tried.
 func TestUnusableLibraries(t *testing.T) {
 	if !inItsOwnProcess(t, "yes") {
 		return
@@ -60,7 +60,7 @@ func TestUnusableLibraries(t *testing.T) {
 	}
 }
 
-// A machine without a driver is asked again at the next read, then ever less often, and at once when there is a sign.
+// A machine without a driver is tried again at the next read, then ever less often, and immediately when the machine shows a change.
 func TestBackoffOfOpening(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestBackoffOfOpening(t *testing.T) {
 	assert.Empty(t, b.read().Problems)
 }
 
-// The driver goes and comes back, with the same library: everything is found again, and counters start anew.
+// The driver goes and comes back with the same library: all GPUs are found again, and counters start again.
 func TestDriverGoneAndBack(t *testing.T) {
 	for name, gone := range map[string]string{
 		"unloaded":      "[fault f]\nreturn = DRIVER_NOT_LOADED",
@@ -129,11 +129,11 @@ func TestDriverGoneAndBack(t *testing.T) {
 	}
 }
 
-// NVML loses its initialisation, and can be initialised again: no read goes without data.
+// NVML loses its initialisation and can be initialised again: no read goes without data.
 func TestReinitialisedWithinARead(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
-	const after = 200 * time.Millisecond // which begins anew when it is initialised
+	const after = 200 * time.Millisecond // which begins again when it is initialised
 	b := start(t, "gpus = 2\n[fault f]\ngpu = *\nfunction = nvmlDevice*\nreturn = UNINITIALIZED\nfrom = 200ms")
 	healthy(t, b.read(), 2)
 	time.Sleep(after)
@@ -144,7 +144,7 @@ func TestReinitialisedWithinARead(t *testing.T) {
 	assert.Equal(t, uint64(1), counters.Calls("nvmlInit_v2"))
 }
 
-// The library is of another version than the kernel's driver: it is said that only a new process can help.
+// The versions of the library and the kernel driver differ: the node says that only a new process can help.
 func TestVersionMismatch(t *testing.T) {
 	const fault = "[fault f]\nreturn = LIB_RM_VERSION_MISMATCH"
 	check := func(t *testing.T, n *gpu.Node) {
@@ -192,7 +192,7 @@ func TestVersionMismatch(t *testing.T) {
 	})
 }
 
-// Another library comes to lie at the path. The one that is loaded is used as long as it works, and no second is loaded.
+// Another library is put at the path. The loaded one is used while it works, and no second one is loaded.
 func TestLibraryReplaced(t *testing.T) {
 	if !inItsOwnProcess(t, "yes") {
 		return
@@ -240,8 +240,7 @@ func mapped(t *testing.T, name string) int {
 
 const childVariable = "NVML_TEST_CHILD"
 
-// inItsOwnProcess runs a test in a process in which no other library was loaded, and tells the test whether it is there.
-// The argument is the test's.
+// inItsOwnProcess runs a test in a process that has loaded no other library. It returns true in that process.
 func inItsOwnProcess(t *testing.T, argument string) bool {
 	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
@@ -272,7 +271,7 @@ func TestDriver450(t *testing.T) {
 		approx(t, 0.3, d.Utilization[gpu.TaskGeneral], "utilization")
 		approx(t, 62, d.Power.Draw, "power")
 		approx(t, 400, d.Power.Limit[gpu.LimitMax], "power limit")
-		assert.Equal(t, gpu.Some[int64](500<<20), d.Memory.Usage, "what is reserved cannot be told from what is used")
+		assert.Equal(t, gpu.Some[int64](500<<20), d.Memory.Usage, "this driver does not distinguish reserved from used")
 		assert.False(t, d.Memory.Reserved.Known())
 		assert.Equal(t, gpu.Some(false), d.Throttle[gpu.ThrottleSWPowerCap].Active)
 		assert.True(t, d.RemappedRows.Pending.Known())
@@ -298,7 +297,7 @@ func TestDriver450MIG(t *testing.T) {
 	assert.Equal(t, n.Devices[0].ID+"/2/0", n.Devices[1].ID, "the old form of a MIG UUID")
 }
 
-// Whatever functions a library lacks, it is used without: a call of one that is absent would end the process.
+// Whatever functions a library lacks, it is used without them: a call of an absent one would end the process.
 func TestAbsentFunctions(t *testing.T) {
 	if path := os.Getenv(childVariable); path != "" {
 		b := start(t, "gpus = 2\n[gpu *]\nboard = h100\nfans = 1\n[gpu 1]\nmig = 1\n[mig 1 0]\nprofile = 3g.40gb\ngi = 2\nci = 0\n"+
@@ -364,8 +363,7 @@ func optionalFunctions(t *testing.T) (all [][]string) {
 	return all
 }
 
-// A driver that was upgraded between two reads, in which nothing of ours kept it, counts from the beginning, whether or not a
-// total has fallen.
+// A driver that was upgraded between two reads starts its counters again, whether or not a total has fallen.
 func TestUpgradedBetweenReads(t *testing.T) {
 	b := start(t, "gpus = 1", func(c *Config) { c.KeepOpen = false })
 	before := gpuAt(t, b.read(), 0).Epoch

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Drivers of branch 575 have the times at other numbers; at those of the others they have settings of power smoothing.
+// Drivers of branch 575 have the throttle times in other fields; the usual ones are settings of power smoothing there.
 func TestFieldNumbersOf575(t *testing.T) {
 	const numbers = "[gpu 0]\nboard = b200\nfield.251 = 4000000000\nfield.252 = 5000000000\nfield.253 = 6000000000\n" +
 		"field.269 = 1\nfield.270 = 80\nfield.271 = 900\n"

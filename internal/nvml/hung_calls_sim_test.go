@@ -19,7 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// unhang ends a fault, and waits until the call that hung has come back.
+// unhang ends a fault, and waits until the call that hung has returned.
 func (b *bench) unhang(text string) {
 	b.t.Helper()
 	b.set(text)
@@ -57,7 +57,7 @@ func TestHungCall(t *testing.T) {
 	}
 }
 
-// A call that hangs is the only one on its device, and costs one goroutine and one thread, however often it is read.
+// A call that hangs is the only one on its device, and costs one goroutine and one thread, however often the source is read.
 func TestHungCallDoesNotGrow(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestInitHangs(t *testing.T) {
 	require.Eventually(t, func() bool { return len(b.read().Devices) == 2 }, 5*time.Second, 5*time.Millisecond)
 }
 
-// Close does not wait for a call that hangs; when it comes back after all, the driver is let go of.
+// Close does not wait for a call that hangs. The driver is closed when the call returns.
 func TestCloseWhileHung(t *testing.T) {
 	for name, fault := range map[string]string{
 		"in a call":  "[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true",
@@ -172,8 +172,8 @@ func threadCount(t *testing.T) int {
 	return len(entries)
 }
 
-// A GPU of which a call does not return keeps NVML from being opened anew. That costs the others nothing, although NVML counts
-// other GPUs by then: neither what there is only since the last read, nor what is told between two.
+// A call that hangs keeps NVML from being opened again. That costs the other GPUs nothing, although NVML counts more GPUs by then: neither
+// the metrics of the time since the last read, nor the samples in between.
 func TestHungWhileGPUsAppear(t *testing.T) {
 	const appears = "[gpu 2]\npresent = true\n"
 	b := start(t, "gpus = 3\ntime = manual\n[gpu 2]\npresent = false\n[process p]\ngpu = 0\npid = 51003\nmemory = 2Gi\nsm = 55")
@@ -192,8 +192,7 @@ func TestHungWhileGPUsAppear(t *testing.T) {
 	healthy(t, b.read(), 3)
 }
 
-// All GPUs but one, of which a call does not return, say that the driver is gone: they are not there as long as they say so,
-// and nothing is said of the driver any more when they do not.
+// The driver is gone for all GPUs but one, whose call hangs: they are missing while it is, and no problem remains afterwards.
 func TestHungWhileTheDriverIsGone(t *testing.T) {
 	const hung = "[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true\n"
 	b := start(t, "gpus = 3")

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A call that concerns all GPUs does not return: they are read, but XIDs and new GPUs are not seen, which is said.
+// A call that concerns no single GPU hangs: the GPUs are read, and a problem says that XIDs and new GPUs are not seen.
 func TestCallOfNoGPUHangs(t *testing.T) {
 	for _, function := range []string{"nvmlEventSetWait", "nvmlDeviceGetCount"} {
 		t.Run(function, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// identifying are the functions that say what a GPU is, and how one that fails is told.
+// identifying are the functions that say what a GPU is, and how a failure of each is reported.
 var identifying = map[string]string{
 	"nvmlDeviceGetName":                  "model",
 	"nvmlDeviceGetMinorNumber":           "minor number",
@@ -48,8 +48,8 @@ func whatTheyAre(n *gpu.Node) []is {
 	return all
 }
 
-// What could not be told of what a GPU is, because a call failed once, is asked again at the next read, and its instances
-// have it as well; from then on nothing is asked.
+// What is not known of a GPU because a call failed once is asked at the next read, and its instances get it too. Then nothing is asked
+// any more.
 func TestIdentifiedAtTheNextRead(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestIdentifiedAtTheNextRead(t *testing.T) {
 	}
 }
 
-// An instance whose place is told late has what only the sole one of its place can have.
+// An instance whose place becomes known late gets what only an instance alone on its GPU instance can have.
 func TestInstanceIdentifiedLate(t *testing.T) {
 	b := start(t, partitioned+"[fault f]\nfunction = nvmlDeviceGetGpuInstanceId\nreturn = UNKNOWN")
 	n := b.read()
@@ -104,7 +104,7 @@ func TestInstanceIdentifiedLate(t *testing.T) {
 	assert.Empty(t, n.Problems)
 }
 
-// What the driver refuses to tell is not asked again, and what keeps failing ever less often.
+// What the driver refuses is not asked again, and what keeps failing is asked ever less often.
 func TestWhatCannotBeIdentifiedIsLeftAlone(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -130,8 +130,8 @@ func TestWhatCannotBeIdentifiedIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Another driver is asked anew what a GPU is. What it cannot tell at once is as it was: points without the GPU's name or model
-// would be of other series. Its instances have the other driver too.
+// Another driver is asked again what a GPU is. What it does not answer stays as it was: without the name or the model, points would
+// belong to other series. The instances have the new driver too.
 func TestWhatIsKnownStaysWithAnotherDriver(t *testing.T) {
 	b := start(t, partitioned)
 	want := whatTheyAre(b.read())
@@ -153,7 +153,7 @@ func TestWhatIsKnownStaysWithAnotherDriver(t *testing.T) {
 	assert.Equal(t, want, whatTheyAre(n))
 }
 
-// A GPU that is lost while more is asked of what it is suffers from that alone.
+// A GPU that is lost while it is identified has that fault only.
 func TestLostWhileIdentified(t *testing.T) {
 	b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nfunction = nvmlDeviceGetSerial\nreturn = UNKNOWN")
 	b.read()
@@ -167,14 +167,14 @@ func TestLostWhileIdentified(t *testing.T) {
 	assert.NotEmpty(t, gpuAt(t, n, 1).Info.Serial)
 }
 
-// A GPU whose address could not be read is not taken for another one that the kernel's driver has at that address.
+// A GPU whose address could not be read is not taken for another GPU that the kernel's driver has at that address.
 func TestWithoutAnAddressItIsThereOnce(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
 	for name, information := range map[string]string{
-		"driver tells the UUID": "Model: NVIDIA H100\nGPU UUID: \t GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01\n",
-		"driver tells no UUID":  "Model: NVIDIA H100\nGPU UUID: \t GPU-????????-????-????-????-????????????\n",
-		"driver tells nothing":  "",
+		"UUID in the driver's file":    "Model: NVIDIA H100\nGPU UUID: \t GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01\n",
+		"no UUID in the driver's file": "Model: NVIDIA H100\nGPU UUID: \t GPU-????????-????-????-????-????????????\n",
+		"no file":                      "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			const fault = "[fault f]\ngpu = 1\nfunction = nvmlDeviceGetPciInfo\nreturn = UNKNOWN"
@@ -191,7 +191,7 @@ func TestWithoutAnAddressItIsThereOnce(t *testing.T) {
 				assert.Equal(t, [gpu.NumPresences]int64{2, 0, 0}, all(n))
 				b.clock = b.clock.Add(time.Hour)
 			}
-			assert.Equal(t, uint64(1), counters.Calls("nvmlInit_v2"), "there is nothing to look for anew")
+			assert.Equal(t, uint64(1), counters.Calls("nvmlInit_v2"), "nothing to open NVML again for")
 
 			b.set(fault + "\n[fault g]\ngpu = 1\nkind = lost")
 			n := b.read()
@@ -202,8 +202,8 @@ func TestWithoutAnAddressItIsThereOnce(t *testing.T) {
 	}
 }
 
-// A GPU without an address hides no other one that NVML does not show.
-func TestWithoutAnAddressNextToAStranger(t *testing.T) {
+// A GPU without an address does not hide another one that NVML does not show.
+func TestWithoutAnAddressNextToAnUnlistedGPU(t *testing.T) {
 	const stranger = "GPU-11111111-2222-3333-4444-555555555555"
 	b := start(t, "gpus = 1\n[fault f]\nfunction = nvmlDeviceGetPciInfo\nreturn = UNKNOWN")
 	for _, address := range []string{"0000:0a:00.0", "0000:0d:00.0", "0000:1b:00.0"} {

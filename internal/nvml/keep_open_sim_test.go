@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// As long as a GPU wants a reset, NVML is let go of between reads, and the others have all their data nevertheless.
-func TestLetsGoForAReset(t *testing.T) {
+// While a GPU needs a reset, NVML is shut down between reads, and the other GPUs have all their data.
+func TestClosesForAReset(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
 	b := start(t, "gpus = 2")

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// finder tells a handle from others: an index in a session.
+// finder identifies a handle: an index in a session.
 type finder struct {
 	session uint64 // its number; 0: none
 	index   int
@@ -30,6 +30,14 @@ type outcome struct {
 	result *device.Result
 	code   library.Code // why there is no result
 	hung   bool         // because a call has not returned
+}
+
+// fault is the fault of a GPU that was not read, and why.
+func (o *outcome) fault() (gpu.FaultType, string) {
+	if o.hung {
+		return gpu.FaultHung, errHung.Error()
+	}
+	return faultOf(o.code), o.code.Error()
 }
 
 // knownGPU is a GPU that was seen.
@@ -120,7 +128,7 @@ func (k *knownGPUs) snapshot() []*knownGPU {
 	return slices.Clone(k.all)
 }
 
-// identified returns the GPUs of which it is known what they are, in the order of their indexes.
+// identified returns the GPUs that have an identity, in the order of their indexes.
 func (k *knownGPUs) identified() []*knownGPU {
 	all := slices.DeleteFunc(k.snapshot(), func(g *knownGPU) bool { return g.Identity() == nil })
 	slices.SortStableFunc(all, func(a, b *knownGPU) int { return cmp.Compare(a.index(), b.index()) })
@@ -143,8 +151,8 @@ func (k *knownGPUs) newEpoch(g *knownGPU) {
 }
 
 // record brings the inventory up to date with what became of the handles in a read. It returns the GPUs that it forgets: those in whose place
-// another one was found, because they were exchanged while the machine runs or got another UUID from whoever lends them, and those of which
-// it is not known what they are. All others that are not read stay: they are missing.
+// another one was found, because they were exchanged while the machine runs or got another UUID from whoever lends them, and those without
+// an identity. All others that are not read stay: they are missing.
 func (k *knownGPUs) record(now time.Time, outcomes []outcome) (forgotten []*knownGPU) {
 	k.inventory.Begin(now)
 	for _, g := range k.identified() {

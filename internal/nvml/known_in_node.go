@@ -19,14 +19,6 @@ import (
 // reopenPolicy is for opening NVML again to see a GPU that it does not show.
 var reopenPolicy = backoff.Policy{First: 30 * time.Second, Max: 5 * time.Minute, Free: 1}
 
-// fault is the fault of a GPU that was not read, and why.
-func (o *outcome) fault() (gpu.FaultType, string) {
-	if o.hung {
-		return gpu.FaultHung, errHung.Error()
-	}
-	return faultOf(o.code), o.code.Error()
-}
-
 // knownDevices is a known GPU in the inventory.
 type knownDevices = inventory.Known[*knownGPU]
 
@@ -46,7 +38,7 @@ type nodeMaker struct {
 
 	addresses []string // of the known GPUs in the node
 	read      []bool   // which of them were read
-	unplaced  int      // GPUs that gave no handle and of which it is not known which they are
+	unplaced  int      // GPUs that gave no handle and cannot be identified
 	unshown   bool     // NVML does not show a GPU that the kernel's driver has
 }
 

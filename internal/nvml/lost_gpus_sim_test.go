@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// One of eight goes bad while running, the others have all their data in the same read, and it recovers by itself.
+// One GPU of eight fails while the source runs. The others have all their data in the same read, and it recovers by itself.
 func TestOneOfEight(t *testing.T) {
 	tests := map[string]struct {
 		fault string
@@ -52,7 +52,7 @@ func TestOneOfEight(t *testing.T) {
 			b.set("")
 			n := b.read()
 			healthy(t, n, 8)
-			assert.NotEqual(t, ident.Epoch, gpuAt(t, n, 3).Epoch, "its counters have started anew")
+			assert.NotEqual(t, ident.Epoch, gpuAt(t, n, 3).Epoch, "its counters have started again")
 			assert.Equal(t, [2]int64{8, 0}, presence(n))
 		})
 	}
@@ -115,7 +115,7 @@ func TestBadFromTheStart(t *testing.T) {
 		d := n.Devices[7]
 		assert.Equal(t, "GPU-6f1c2a03-5eed-4a11-8c0d-0000c0ffee03", d.ID)
 		assert.Equal(t, gpu.FaultUnreachable, d.Faults[0].Type)
-		assert.False(t, d.Index.Known(), "nobody numbers it")
+		assert.False(t, d.Index.Known(), "it has no index")
 		b.information("0000:13:00.0", "GPU Excluded:\t Yes\n")
 		assert.Len(t, ids(b.read()), 7)
 	})
@@ -131,7 +131,7 @@ func TestBadFromTheStart(t *testing.T) {
 	})
 }
 
-// Two handles that claim to be the same GPU, or to be none, are not read as one.
+// Two handles with the same UUID, or without one, are not read as one GPU.
 func TestSameUUID(t *testing.T) {
 	for _, uuid := range []string{"GPU-6f1c2a00-5eed-4a11-8c0d-0000c0ffee00", ""} {
 		b := start(t, "gpus = 2\n[gpu 1]\nuuid = "+uuid)

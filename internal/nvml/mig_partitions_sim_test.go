@@ -53,13 +53,13 @@ func steady(t *testing.T) (*bench, layout) {
 	return b, layoutOf(n)
 }
 
-// piped tells whether an instance has pipes.
+// piped reports whether an instance has pipes.
 func piped(t *testing.T, n *gpu.Node, index int) bool {
 	t.Helper()
 	return child(t, n, gpuAt(t, n, 0).ID, index).Pipes[gpu.PipeGraphics].Known()
 }
 
-// Whether MIG is on cannot be read: it is as it was, and so are the instances, which are followed all the same.
+// The MIG mode cannot be read: it stays as it was, and the instances are followed.
 func TestMIGModeUnreadable(t *testing.T) {
 	for _, ret := range []string{"UNKNOWN", "TIMEOUT", "NO_PERMISSION"} {
 		t.Run(ret, func(t *testing.T) {
@@ -127,8 +127,8 @@ func TestMIGModeUnreadable(t *testing.T) {
 	})
 }
 
-// An instance that cannot be had stays known, without what is not read of it; nothing is missing of the others, nor of itself
-// as soon as it can be had.
+// An instance that cannot be had stays known, without values. The other instances are complete, and so is this one as soon as it can be
+// had.
 func TestInstanceUnreadable(t *testing.T) {
 	for name, tt := range map[string]struct{ fault, what string }{
 		"handle": {
@@ -179,7 +179,7 @@ func TestInstanceUnreadable(t *testing.T) {
 	}
 }
 
-// One index that fails for long is asked ever less often and told of all the time; the instances behind it come and go.
+// An index that keeps failing is asked ever less often, and its problem stands. The instances behind it come and go.
 func TestInstanceUnreadableForLong(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -241,7 +241,7 @@ func TestNoInstanceReadable(t *testing.T) {
 	failed(t, n, 0, gpu.FaultLost)
 }
 
-// A change makes the number of indexes be asked for anew: as long as it cannot be read, those that are known are gone through.
+// After a change the number of indexes is asked again. While it cannot be read, the known ones are used.
 func TestInstanceLimitUnreadable(t *testing.T) {
 	b, before := steady(t)
 	const fault = "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetMaxMigDeviceCount\nreturn = UNKNOWN\n[mig 0 1]\npresent = false"
@@ -259,8 +259,8 @@ func TestInstanceLimitUnreadable(t *testing.T) {
 	}
 }
 
-// What failed of an instance is not told of any more when it is not asked for: with another instance beside it in its GPU
-// instance, what is measured is not its own.
+// A problem of an instance ends when its cause is not called any more: with another instance beside it in its GPU instance, what is
+// measured is not its own.
 func TestInstanceNotAloneAnyMore(t *testing.T) {
 	b := start(t, partitioned+"[mig 0 3]\npresent = false")
 	b.read()

@@ -124,7 +124,7 @@ func TestMIG(t *testing.T) {
 	assert.Equal(t, [2]int64{2, 0}, presence(n), "instances are no GPUs")
 }
 
-// An instance of whose errors the driver tells nothing leaves the others alone.
+// An instance without error counts does not affect the others.
 func TestInstanceWithoutErrors(t *testing.T) {
 	b := start(t, partitioned+"[mig 0 1]\necc.volatile.uncorrected.sram = unsupported\n")
 	n := b.read()
@@ -145,7 +145,7 @@ func TestInstancesWithoutECC(t *testing.T) {
 	assert.Empty(t, n.Problems)
 }
 
-// The partitioning changes while running: it is followed at the next read.
+// The partitioning changes while the source runs: the next read follows.
 func TestRepartitioning(t *testing.T) {
 	b := start(t, partitioned)
 	first := b.read()
@@ -183,7 +183,7 @@ func TestLostGPUKeepsItsInstances(t *testing.T) {
 	assert.Equal(t, gpu.StateOK, gpuAt(t, n, 1).State())
 }
 
-// An instance that is no more while it is read is nobody's trouble.
+// An instance that vanishes while it is read causes no problem.
 func TestInstanceVanishes(t *testing.T) {
 	b := start(t, partitioned)
 	b.read()

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// TestMarksOfNoValue: NVML says by a number with every bit set that it has no value, by whichever function it is asked.
+// NVML sets every bit of a number where it has no value, in every function.
 func TestMarksOfNoValue(t *testing.T) {
 	const mark, long = " = raw(0xFFFFFFFF)\n", " = raw(0xFFFFFFFFFFFFFFFF)\n"
 	const marked = "util.gpu" + mark + "util.memory" + mark + "util.encoder" + mark + "util.decoder" + mark + "util.jpeg" + mark +
@@ -65,7 +65,7 @@ func TestMarksOfNoValue(t *testing.T) {
 	}
 }
 
-// TestZeroThatIsNone: boards without such a threshold, and links that are down, answer with 0.
+// Boards without a threshold, and links that are down, answer 0.
 func TestZeroThatIsNone(t *testing.T) {
 	n := start(t, "gpus = 1\n[gpu 0]\npcie.generation = 0\npcie.generation.max = 0\npcie.width = 0\npcie.width.max = 0\n"+
 		"threshold.shutdown = 0\nthreshold.slowdown = 0\nthreshold.memory_max = 0\nthreshold.gpu_max = 0\ntemperature = 0\n").read()
@@ -76,7 +76,7 @@ func TestZeroThatIsNone(t *testing.T) {
 	assert.Empty(t, d.PCIe)
 }
 
-// TestNumbersThatCannotBe are not sent.
+// Implausible numbers are not sent.
 func TestNumbersThatCannotBe(t *testing.T) {
 	n := start(t, "gpus = 1\n[gpu 0]\ntemperature = raw(65535)\ntemperature.memory = raw(65535)\nthreshold.gpu_max = raw(65535)\n"+
 		"clock.memory = raw(4294967)\npower.average = raw(600000000)\npower.limit.enforced = raw(3000000000)\nutil.encoder = raw(255)\n").read()

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A read from which nothing has come back is told as such, whichever call it is that hangs; one that brought anything, or the
-// answer that there is no driver, is not.
+// A read without any answer is reported as such, whichever call hangs. A read with any answer, also the one that there is no driver, is
+// not.
 func TestNothingComesBack(t *testing.T) {
 	hangs := func(function string) string { return "[fault f]\nfunction = " + function + "\nhang = true" }
 	for name, c := range map[string]struct {

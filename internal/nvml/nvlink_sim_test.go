@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// NVLink 5 has other counters of errors, and where the older ones of bytes are missing others of bytes, none over all links.
+// NVLink 5 has other counters of errors, and, where the older counters of bytes are missing, others of bytes, without totals.
 func TestNVLink5(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault       string
@@ -47,7 +47,7 @@ func onlyLinks(counts map[gpu.ErrorType]int64) map[gpu.ErrorType]int64 {
 	return counts
 }
 
-// Single links cost nothing and show nothing where they are not wanted.
+// Single links cost nothing and are absent where they are not wanted.
 func TestNVLinkTotalsAlone(t *testing.T) {
 	for _, board := range []string{"h100", "b200"} {
 		t.Run(board, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// What the driver sampled long before the first read is not what the GPU does now: it may have stopped as the GPU fell idle.
+// Samples from long before the first read do not show what the GPU does now: the driver may have stopped when the GPU became idle.
 func TestSamplesFromLongAgo(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 0.2\nutil.gpu = steps(0:95, 10.05:3)\nutil.memory = steps(0:50, 10.05:2)\n"+
 		"util.encoder = steps(0:40, 10.05:0)", WithInterval(10*time.Second))

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// On Hopper and later GPM has the mean of all the time between two reads, where the call has 20 ms of it.
+// On Hopper and later GPM has the mean of the whole time between two reads, of which the call measures 20 ms.
 func TestPCIeTrafficOfGPM(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// The kernel's driver counts the bytes in 32 bits, which a link at work fills many times between two reads. Nobody knows how often,
-// so nothing is told, not even from a rest.
+// The kernel's driver counts the bytes in 32 bits, which a busy link fills many times between two reads. How often is not known, so there
+// is no value, not even from an idle link.
 func TestPCIeBytesOf32Bits(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\npcie.tx = 1.5G\npcie.rx.bytes = raw(0xFFFFFFFFFFFFFFFF)")
 	for i := range 3 { // 45 GB each
@@ -27,7 +27,7 @@ func TestPCIeBytesOf32Bits(t *testing.T) {
 	}
 }
 
-// A counter that was seen to have more bits counts all, and so does the other.
+// A counter that was seen to have more bits counts everything, and so does the other one.
 func TestPCIeBytes(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\npcie.tx.bytes = counter(4294967200, 10, reset=60)\npcie.rx.bytes = 5")
 	assert.False(t, gpuAt(t, b.read(), 0).PCIe.Transmitted.Known())
@@ -42,7 +42,7 @@ func TestPCIeBytes(t *testing.T) {
 	}
 }
 
-// The call that takes 20 ms is made only where it was asked for and there is nothing better, as before Hopper.
+// The call that takes 20 ms is made only where the user asked for it and there is nothing better, as before Hopper.
 func TestPCIeSampling(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ func all(n *gpu.Node) [gpu.NumPresences]int64 {
 	return p
 }
 
-// A GPU is given to a virtual machine while we run, and comes back.
+// A GPU is given to a virtual machine while the source runs, and comes back.
 func TestUnmanaged(t *testing.T) {
 	b := start(t, "gpus = 2")
 	b.pci("0000:0a:00.0", "nvidia", "")
@@ -40,7 +40,7 @@ func TestUnmanaged(t *testing.T) {
 	b.set("[gpu 1]\npresent = false")
 	b.pci("0000:0d:00.0", "vfio-pci", "")
 	n = b.read()
-	require.Len(t, ids(n), 1, "the other is nobody's business here")
+	require.Len(t, ids(n), 1, "the other GPU is not this machine's")
 	assert.Equal(t, [gpu.NumPresences]int64{1, 1, 1}, all(n))
 
 	b.set("")
@@ -49,10 +49,10 @@ func TestUnmanaged(t *testing.T) {
 	healthy(t, n, 2)
 	assert.Equal(t, [gpu.NumPresences]int64{2, 1, 0}, all(n))
 	assert.Equal(t, epochs[0], gpuAt(t, n, 0).Epoch)
-	assert.NotEqual(t, epochs[1], gpuAt(t, n, 1).Epoch, "its counters have started anew")
+	assert.NotEqual(t, epochs[1], gpuAt(t, n, 1).Epoch, "its counters have started again")
 }
 
-// A GPU disappears from the PCI bus: it is still there, as lost.
+// A GPU disappears from the PCI bus: it stays in the node, lost.
 func TestFallenOffTheBus(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestFallenOffTheBus(t *testing.T) {
 	for range 20 {
 		healthy(t, b.read(), 2, 0)
 	}
-	assert.Zero(t, counters.Calls("nvmlInit_v2"), "nobody can reset it, and the other has its data between reads too")
+	assert.Zero(t, counters.Calls("nvmlInit_v2"), "no reset can help, and the other has its data between reads too")
 
 	b.set("[gpu 0]\npresent = true")
 	b.pci("0000:0a:00.0", "nvidia", "")
@@ -84,8 +84,8 @@ func TestFallenOffTheBus(t *testing.T) {
 	assert.EqualValues(t, 1, counters.Calls("nvmlInit_v2"), "once, to see it")
 }
 
-// NVML does not show a GPU that the kernel's driver has: it is looked for anew, ever less often.
-func TestLooksAnew(t *testing.T) {
+// NVML does not show a GPU that the kernel's driver has: NVML is opened again to find it, ever less often.
+func TestReopensForUnlistedGPUs(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
 	b := start(t, "gpus = 1")

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The name of the third version of the lists says nothing of how long its entries are: drivers 535.43 to 535.86 have longer ones.
+// The third version of the lists does not determine how long its entries are: drivers 535.43 to 535.86 have longer ones.
 func TestProcessEntries(t *testing.T) {
 	for _, entry := range []int{16, 24, 32} {
 		for _, count := range []int{1, 2, 5, 64, 70} {

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A GPU whose processes were not read is told from one that has none.
+// A GPU whose processes were not read differs from one that has none.
 func TestProcessesUnread(t *testing.T) {
 	const fault = "[fault f]\ngpu = 1\n"
 	for name, test := range map[string]struct {
@@ -48,13 +48,13 @@ func TestProcessesUnread(t *testing.T) {
 			b.unhang("[fault f]\npresent = false")
 		})
 	}
-	t.Run("nobody wants to know", func(t *testing.T) {
+	t.Run("not wanted", func(t *testing.T) {
 		b := start(t, "gpus = 1", gpu.GroupPower)
 		assert.True(t, b.read().Devices[0].ProcessesUnread)
 	})
 }
 
-// The instances of a GPU have its processes, and a GPU that is lost loses them all.
+// The instances have the processes of their GPU. Nothing is known of any of them when the GPU is lost.
 func TestProcessesUnreadMIG(t *testing.T) {
 	b := start(t, "gpus = 1\n[gpu 0]\nboard = h100\nmig = 1\n[mig 0 0]\nprofile = 3g.40gb\ngi = 2\nci = 0\n"+
 		"[mig 0 1]\nprofile = 3g.40gb\ngi = 1\nci = 0\n[process p]\ngpu = 0\nmig = 0\npid = 51001\nmemory = 2Gi")

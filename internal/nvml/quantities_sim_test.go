@@ -236,7 +236,7 @@ func errorCounts(t *testing.T, errors []gpu.ErrorCount, lifetime bool) map[gpu.E
 	return counts
 }
 
-// What a board cannot tell is absent, and nothing stands in for it.
+// What a board does not report is absent, and no other value takes its place.
 func TestAbsence(t *testing.T) {
 	tests := map[string]struct {
 		board string
@@ -250,7 +250,7 @@ func TestAbsence(t *testing.T) {
 			assert.Equal(t, gpu.RemappedRows{}, d.RemappedRows)
 			assert.False(t, d.Interconnect.Transmitted.Known(), "it has no links")
 			assert.False(t, d.Temperature[gpu.SensorMemory].Known())
-			assert.Equal(t, [gpu.NumSensors][gpu.NumLimits]gpu.Opt[float64]{}, d.TemperatureLimit, "it tells margins only")
+			assert.Equal(t, [gpu.NumSensors][gpu.NumLimits]gpu.Opt[float64]{}, d.TemperatureLimit, "it has margins only")
 			approx(t, 45, d.TemperatureMargin[gpu.LimitDegraded], "margin")
 			assert.Len(t, d.Fans, 2)
 		}},
@@ -302,7 +302,7 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-// A GPU that was read stays as it was in the node until the source is read again, and the next node is another.
+// A node stays as it is while the source is read again.
 func TestNodesDoNotMix(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = turing\npower = ramp(100, 200, 100)")
 	first := gpuAt(t, b.read(), 0)

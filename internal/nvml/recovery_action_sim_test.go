@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// TestUnknownRecoveryAction: that the driver asks for something is told where it is not known what. The action is not made up.
+// An action of the driver that this version does not know is a problem. No action is invented.
 func TestUnknownRecoveryAction(t *testing.T) {
 	b := start(t, "gpus = 2\n[gpu 1]\nrecovery_action = 77")
 	n := b.read()
@@ -36,7 +36,7 @@ func TestUnknownRecoveryAction(t *testing.T) {
 	assert.Equal(t, gpu.Some(gpu.RecoveryNone), gpuAt(t, n, 1).RecoveryAction)
 }
 
-// TestUnknownRecoveryActionOutlivesAChange: what is learnt anew with MIG on is told all the same.
+// The problem stays when MIG is switched on and everything is read again.
 func TestUnknownRecoveryActionOutlivesAChange(t *testing.T) {
 	b := start(t, "gpus = 1\n[gpu 0]\nrecovery_action = 77")
 	require.Len(t, b.read().Problems, 1)

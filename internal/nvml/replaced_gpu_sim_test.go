@@ -25,7 +25,7 @@ const (
 	others = "[gpu 1]\nuuid = " + other + "\n"
 )
 
-// Another GPU in the place of one is that one's end, whether or not the driver is let go of between reads.
+// A GPU in whose place another one is found ends, whether or not the driver is closed between reads.
 func TestReplaced(t *testing.T) {
 	for name, keep := range map[string]bool{"kept open": true, "opened for each read": false} {
 		t.Run(name, func(t *testing.T) {
@@ -52,12 +52,12 @@ func TestReplaced(t *testing.T) {
 			b.at(10*handleTrust.Seconds(), "") // and back
 			n := b.read()
 			assert.Equal(t, []string{zero, one}, ids(n))
-			assert.NotContains(t, epochs, gpuAt(t, n, 1).Epoch, "its counters may have started anew meanwhile")
+			assert.NotContains(t, epochs, gpuAt(t, n, 1).Epoch, "its counters may have started again")
 		})
 	}
 }
 
-// One that is lost, and whose place another takes, is not any more.
+// A lost GPU ends when another one takes its place.
 func TestReplacedAfterItWasLost(t *testing.T) {
 	b := start(t, "gpus = 2\n[gpu 1]\nmig = 1\n[mig 1 0]\nprofile = 7g.80gb\ngi = 0\nci = 0")
 	b.pci("0000:0a:00.0", "nvidia", "")
@@ -77,7 +77,7 @@ func TestReplacedAfterItWasLost(t *testing.T) {
 	assert.Equal(t, [gpu.NumPresences]int64{2, 0, 0}, all(n))
 }
 
-// As long as nobody knows where the one or the other is, both are there.
+// While the address of either is not known, both stay.
 func TestReplacedByOneWithoutAnAddress(t *testing.T) {
 	const fault = "[fault f]\ngpu = 1\nfunction = nvmlDeviceGetPciInfo\nreturn = UNKNOWN"
 	b := start(t, "gpus = 2", func(c *Config) { c.KeepOpen = false })
@@ -91,7 +91,7 @@ func TestReplacedByOneWithoutAnAddress(t *testing.T) {
 	healthy(t, n, 2)
 }
 
-// One that is gone, and whose place stays empty, is missing, whatever else comes.
+// A GPU that is gone and whose place stays empty is missing, whatever else appears.
 func TestNotReplaced(t *testing.T) {
 	b := start(t, "gpus = 3\n[gpu 2]\npresent = false", func(c *Config) { c.KeepOpen = false })
 	require.Equal(t, []string{zero, one}, ids(b.read()))
@@ -110,8 +110,8 @@ func TestNotReplaced(t *testing.T) {
 	}
 }
 
-// A GPU of which a call has not returned is not forgotten before it has. Both are at one address here, so that the one that
-// was read could be taken for the other's successor.
+// A GPU with an outstanding call is not forgotten before the call returns. Both GPUs are at one address here, so that the one that was read
+// could be taken for the other's replacement.
 func TestHungGPUIsNotForgotten(t *testing.T) {
 	for name, fault := range map[string]string{
 		"while it is read":       "function = nvmlDeviceGetTemperature",
@@ -120,7 +120,7 @@ func TestHungGPUIsNotForgotten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, "gpus = 2\n[gpu 0]\nbus_id = 0000:0d:00", func(c *Config) { c.KeepOpen = false })
 			require.Len(t, ids(b.read()), 2)
-			const upgraded = "driver.version = 590.1\n" // so that all is identified anew
+			const upgraded = "driver.version = 590.1\n" // so that all GPUs are identified again
 			b.set(upgraded + "[fault f]\ngpu = 1\nhang = true\n" + fault)
 			n := b.readWithin(time.Second)
 			healthy(t, n, 2, 1)
@@ -150,7 +150,7 @@ func TestExchanged(t *testing.T) {
 	assert.Equal(t, [2]int64{2, 0}, presence(n))
 }
 
-// Which GPU a handle is of costs a call now and then, not at every read; one that did not answer is asked at once.
+// Which GPU a handle is of costs one call from time to time, not at each read. A GPU that did not answer is asked immediately.
 func TestUUIDIsAskedNowAndThen(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -170,7 +170,7 @@ func TestUUIDIsAskedNowAndThen(t *testing.T) {
 	healthy(t, b.read(), 2)
 }
 
-// An XID of a GPU that was replaced is nobody's.
+// An XID of a GPU that was replaced is dropped.
 func TestXIDOfAReplacedGPU(t *testing.T) {
 	var x xids
 	gone := &knownGPU{}
@@ -181,8 +181,7 @@ func TestXIDOfAReplacedGPU(t *testing.T) {
 	assert.Empty(t, x.appendErrors(nil, gone))
 }
 
-// Where an index gives a GPU that another index gave before, the one that is left without an index is found when NVML is
-// opened anew.
+// Where an index has the GPU that another index had before, the GPU that is left without an index is found when NVML is opened again.
 func TestIndicesMixedUp(t *testing.T) {
 	b := start(t, "gpus = 2\ntime = manual")
 	b.pci("0000:0a:00.0", "nvidia", "")
@@ -196,7 +195,7 @@ func TestIndicesMixedUp(t *testing.T) {
 	assert.Equal(t, [2]int64{2, 0}, presence(n))
 }
 
-// Of GPUs that are lost before it is known what they are nothing is kept.
+// GPUs that are lost before it is known what they are are forgotten.
 func TestLostBeforeItIsKnown(t *testing.T) {
 	b := start(t, "gpus = 2")
 	for i := range 5 {
@@ -209,8 +208,7 @@ func TestLostBeforeItIsKnown(t *testing.T) {
 	healthy(t, b.read(), 2)
 }
 
-// What was read through a handle before it was seen to be of another GPU may have been the other's: its instances are not said to
-// be on both.
+// What was read through a handle before it was seen to be another GPU's may be of the other GPU: its instances are not on both.
 func TestInstancesOfAReplacedGPU(t *testing.T) {
 	const mig = "[mig 1 0]\nuuid = MIG-3b7d9e99-5eed-5a11-9e0f-decaf0000099\n"
 	b := start(t, "gpus = 2\ntime = manual\n[gpu 1]\nmig = 1\n[mig 1 0]\nprofile = 7g.80gb\ngi = 0\nci = 0")

@@ -102,7 +102,7 @@ func (b *bench) readWithin(limit time.Duration) *gpu.Node {
 	return node
 }
 
-// once demands that no device is in a node twice: whatever is recorded by hw.id would be in conflict with itself.
+// once requires that no device is in a node twice: points with one hw.id would be in conflict.
 func once(tb testing.TB, n *gpu.Node) {
 	tb.Helper()
 	seen := map[string]bool{}
@@ -172,14 +172,14 @@ func (b *bench) information(address, text string) {
 	writeFile(b.t, filepath.Join(b.proc, "driver/nvidia/gpus", address, "information"), text)
 }
 
-// presence is what a node says of physical GPUs; the PCI bus must be readable.
+// presence is the number of visible and of missing GPUs. The PCI bus must be readable.
 func presence(n *gpu.Node) [2]int64 {
 	visible, _ := n.Presence[gpu.Visible].Get()
 	missing, _ := n.Presence[gpu.Missing].Get()
 	return [2]int64{visible, missing}
 }
 
-// healthy demands that all GPUs but those named have all their data.
+// healthy requires that all GPUs but those named have all their data.
 func healthy(tb testing.TB, n *gpu.Node, gpus int, but ...int) {
 	tb.Helper()
 	require.Len(tb, ids(n), gpus)
@@ -194,7 +194,7 @@ func healthy(tb testing.TB, n *gpu.Node, gpus int, but ...int) {
 	}
 }
 
-// failed demands that a GPU is there, as what it is, without data, and with the fault alone.
+// failed requires that a GPU is there, as what it is, without data, and with the fault alone.
 func failed(tb testing.TB, n *gpu.Node, index int, fault gpu.FaultType) *gpu.Device {
 	tb.Helper()
 	d := gpuAt(tb, n, index)
@@ -206,7 +206,7 @@ func failed(tb testing.TB, n *gpu.Node, index int, fault gpu.FaultType) *gpu.Dev
 	return d
 }
 
-// problem finds what a node says of a step.
+// problem finds the problem of a step.
 func problem(tb testing.TB, n *gpu.Node, what string) gpu.Problem {
 	tb.Helper()
 	for _, p := range n.Problems {

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// Whatever a board cannot do is asked once: the steady state makes no call that fails.
+// What a board cannot do is asked once: in the steady state no call fails.
 func TestSteadyStateMakesNoFailingCall(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestSteadyStateMakesNoFailingCall(t *testing.T) {
 	}
 }
 
-// What nothing needs costs no call.
+// What no metric needs costs no call.
 func TestUnwantedGroupsCostNoCall(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestUnwantedGroupsCostNoCall(t *testing.T) {
 	assert.Less(t, total, uint64(50))
 }
 
-// A function that is refused says so once and for all, one that fails is asked ever less often; nothing else is touched.
+// A function that is refused is a problem and is not called again. One that fails is called ever less often. Nothing else is affected.
 func TestSingleFunctionsRefused(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestSingleFunctionsRefused(t *testing.T) {
 	})
 }
 
-// The devices are read side by side where the driver is slow, and one after the other by one goroutine where it is not.
+// Devices are read side by side where the driver is slow.
 func TestSlowDriver(t *testing.T) {
 	const each = 5 * time.Millisecond
 	b := start(t, fmt.Sprintf("gpus = 8\n[fault slow]\ngpu = *\nfunction = nvmlDevice*\nlatency = %v", each))

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Built without NVML, the source says so, and counts what the bus shows.
+// Built without NVML, the source reports so, and counts what the bus shows.
 func TestStub(t *testing.T) {
 	sys := t.TempDir()
 	pciDevice(t, sys, "0000:1b:00.0", "0x10de", "0x030200", "nvidia")

@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// A burst between two reads, over when the second comes: a single value would miss it.
+// A burst that begins and ends between two reads counts: an instantaneous value would miss it.
 func TestBurstBetweenReads(t *testing.T) {
 	const burst = "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 0.2\nutil.gpu = steps(0:0, 12:100, 15:0)\n" +
 		"util.memory = steps(0:0, 12:50, 15:0)\nutil.encoder = steps(0:0, 14:100, 15:0)"
@@ -39,7 +39,7 @@ func approx0(t *testing.T, got gpu.Opt[float64]) {
 	assert.Equal(t, gpu.Some(0.0), got)
 }
 
-// Where the driver keeps no samples, or has taken none since, the value of now is taken.
+// Where the driver keeps no samples, or has taken none since, the instantaneous value is read.
 func TestInstantaneousUtilization(t *testing.T) {
 	t.Run("no samples", func(t *testing.T) {
 		b := start(t, "gpus = 1\n[gpu 0]\nutil.gpu = 42\nutil.memory = 17\nutil.decoder = 33\n"+
@@ -57,7 +57,7 @@ func TestInstantaneousUtilization(t *testing.T) {
 	})
 }
 
-// The value of now that failed as there were no samples is not told of any more when there are: it is not asked for then.
+// A problem of the instantaneous value ends when there are samples: it is not read then.
 func TestInstantaneousUtilizationNotNeeded(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual")
 	b.at(10, "")
@@ -73,7 +73,7 @@ func TestInstantaneousUtilizationNotNeeded(t *testing.T) {
 	}
 }
 
-// The driver's ring is shorter than the interval: what is fetched in between is not lost.
+// The driver's ring is shorter than the interval: samples are fetched in between, and none is lost.
 func TestSamplesAreFetchedInBetween(t *testing.T) {
 	const scenario = "gpus = 2\ntime = manual\n[gpu *]\nsample.period = 0.2\nsample.count = 50\nutil.gpu = steps(0:0, 11:100, 17:0)\n" +
 		"[process p]\ngpu = 0\npid = 7\nsm = steps(0:0, 11:100, 17:0)"
@@ -212,7 +212,7 @@ sm = 90
 	}
 }
 
-// Samples from before the last read are not counted again, and of several the mean counts.
+// Samples from before the last read do not count again, and several samples count as their mean.
 func TestProcessSamples(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 1\nprocess.samples = 100\n"+
 		"[process p]\ngpu = 0\npid = 7\nsm = steps(0:80, 10.5:20, 15.5:0)\n[process q]\ngpu = 0\npid = 8\nsm = 1")
@@ -228,7 +228,7 @@ func TestProcessSamples(t *testing.T) {
 	approx0(t, n.Processes[0].Utilization[gpu.TaskGeneral])
 }
 
-// A GPU that works in the system's memory has none of its own, but the driver knows what each process has through it.
+// A GPU that works in the system's memory has none of its own, but the driver reports what each process has.
 func TestUnifiedMemory(t *testing.T) {
 	for _, want := range []gpu.Group{gpu.GroupAll, gpu.GroupProcesses} {
 		b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = gb10\n[process p]\ngpu = 0\npid = 7\nmemory = 5Gi\nsm = 28", want)
@@ -236,7 +236,7 @@ func TestUnifiedMemory(t *testing.T) {
 		n := b.read()
 		assert.Equal(t, gpu.Memory{}, gpuAt(t, n, 0).Memory)
 		require.Len(t, n.Processes, 1)
-		assert.Equal(t, gpu.Some[int64](5<<30), n.Processes[0].Memory, "the driver tells what a process has of the machine's memory")
+		assert.Equal(t, gpu.Some[int64](5<<30), n.Processes[0].Memory, "the driver reports what a process has of the machine's memory")
 		require.NoError(t, b.Close())
 	}
 	b := start(t, "gpus = 1\n[gpu 0]\nboard = gh200\nmemory.used = 3Gi\npower.module = 610")

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// XIDs are counted by kind and handed out as events, also of a GPU that is gone by the time they are seen.
+// XIDs are counted by number and are events, also of a GPU that is gone when they are read.
 func TestXIDs(t *testing.T) {
 	b := start(t, "gpus = 2\ntime = manual")
 	n := b.read()
@@ -47,7 +47,7 @@ func TestXIDs(t *testing.T) {
 	assert.Empty(t, b.read().Events)
 }
 
-// That the driver once would not queue a GPU's XIDs is not for good.
+// A GPU whose XIDs the driver refused to queue once is registered later.
 func TestXIDsWatchedLater(t *testing.T) {
 	for _, function := range []string{"nvmlDeviceGetSupportedEventTypes", "nvmlDeviceRegisterEvents"} {
 		t.Run(function, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestXIDsWatchedLater(t *testing.T) {
 	}
 }
 
-// Nor is that it once had no queue for them.
+// A set of events that the driver refused to create once is created later.
 func TestXIDQueueCreatedLater(t *testing.T) {
 	b := start(t, "gpus = 2\n[fault f]\nfunction = nvmlEventSetCreate\nreturn = UNKNOWN")
 	healthy(t, b.read(), 2)

@@ -29,9 +29,9 @@ func TestHorizon(t *testing.T) {
 	} {
 		assert.Equal(t, tt.want, tt.us > horizon(now), name)
 	}
-	start := time.Unix(60, 0) // a machine that has not been told the time
+	start := time.Unix(60, 0) // a machine whose clock is not set
 	assert.Greater(t, us, horizon(start), "the clock was set back to 1970")
-	assert.Less(t, micros(start.Add(time.Hour)), horizon(start), "which cannot be told from the time since it was booted")
+	assert.Less(t, micros(start.Add(time.Hour)), horizon(start), "which cannot be distinguished from the time since boot")
 	assert.Zero(t, micros(time.Unix(-5, 0)))
 	assert.Zero(t, windowStart(5, time.Second))
 	assert.Equal(t, uint64(4e6), windowStart(5e6, time.Second))

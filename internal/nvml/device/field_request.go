@@ -10,7 +10,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// maxFieldRequests bounds the calls of a read: one, and more only as long as it turns out that a quantity is in another field.
+// maxFieldRequests bounds the calls of a read: one, and more only while quantities turn out to be in other fields.
 const maxFieldRequests = 8
 
 // readFieldValues asks for all fields in one call.

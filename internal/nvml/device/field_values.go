@@ -27,7 +27,7 @@ type fieldValue struct {
 	value library.Value
 }
 
-// fieldKey tells the problem of a field from those of others.
+// fieldKey identifies the problem of a field.
 type fieldKey int
 
 // fieldValues is what one call of nvmlDeviceGetFieldValues reads of a device. Which candidates a device supports is found out once.

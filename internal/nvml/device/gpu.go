@@ -36,7 +36,7 @@ type GPU struct {
 	partitions partitions
 }
 
-// New returns a GPU of which nothing is known but its UUID.
+// New returns a GPU by its UUID. Open asks what else it is.
 func New(lib *library.Library, cfg *Config, uuid string) *GPU {
 	g := &GPU{device: newDevice(lib, cfg, uuid), uuid: uuid, newEpoch: true}
 	g.fields = newFieldValues(&g.Calls, cfg.Want, "")

@@ -209,7 +209,7 @@ func (p *partitions) publish() {
 	p.identities.Store(&identities)
 }
 
-// inherit tells the instances what their GPU is.
+// inherit passes on to the instances what they have of their GPU.
 func (p *partitions) inherit(parent *Identity) {
 	for _, i := range p.instances {
 		i.inherit(parent)

@@ -49,7 +49,7 @@ func (p *processSamples) fetch(dev *device, clock uint64) {
 	u.add(kept)
 }
 
-// read reads the samples, of which there may be none. false: it is not known whether there are any.
+// read reads the samples. false: it is not known whether there are any.
 func (p *processSamples) read(dev *device) ([]library.ProcessSample, bool) {
 	samples, code := p.list.Read(dev.handle, getProcessUtilization, p.usage.last)
 	return samples, dev.OK(getProcessUtilization, code) || code.Answer() == library.NoValue

@@ -28,7 +28,7 @@ type processes struct {
 	merged mergedProcesses
 }
 
-// read reads the lists, and reports whether it read all processes. A device without a list of those that compute tells nothing. One
+// read reads the lists, and reports whether it read all processes. Without a list of those that compute, they are unknown. A device
 // without another list has no processes of that type.
 func (p *processes) read(dev *device) (all bool) {
 	all = true

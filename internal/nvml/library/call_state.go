@@ -164,7 +164,7 @@ func (c *Calls) NotNeeded(f *Function) {
 	}
 }
 
-// Note is OK for whatever is read: key tells it from everything else, and symbol is the function for the message.
+// Note is OK for what is read with others in one call: key identifies it, and symbol is the function for the message.
 func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refused *bool) bool {
 	answer := code.Answer()
 	switch answer {

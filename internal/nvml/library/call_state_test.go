@@ -23,7 +23,7 @@ func TestCallsAreRemembered(t *testing.T) {
 	assert.False(t, c.OK(power, NotSupported))
 	assert.False(t, c.Can(power), "it was refused for good")
 	assert.False(t, c.Supported(power))
-	assert.Empty(t, c.problems, "which is nobody's fault")
+	assert.Empty(t, c.problems, "which is not a problem")
 
 	assert.False(t, c.OK(energy, Unknown))
 	assert.True(t, c.Supported(energy))

@@ -13,7 +13,7 @@ type Function struct {
 	Symbols []string
 }
 
-// NewFunction returns a function of which the library may export any of the symbols.
+// NewFunction returns a function. The library may export any of the symbols, the newest first.
 func NewFunction(what string, symbols ...string) *Function { return &Function{what, symbols} }
 
 // Symbol is the function's name without its version, for messages.
