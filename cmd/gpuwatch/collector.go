@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// stopWait is how long the collector may take to end before it is killed.
+// stopWait is the time that the collector has to end before it is killed.
 const stopWait = 5 * time.Second
 
 // collector is the running otelcol-gpu.
@@ -21,7 +21,7 @@ type collector struct {
 	ended chan error
 }
 
-// startCollector starts the collector in a process group of its own: Ctrl-C in the terminal reaches gpuwatch alone, which
+// startCollector starts the collector in a process group of its own: Ctrl-C in the terminal then reaches only gpuwatch, which
 // passes it on once.
 func startCollector(o options) (*collector, error) {
 	log, err := os.Create(o.log)
@@ -40,7 +40,7 @@ func startCollector(o options) (*collector, error) {
 	return c, nil
 }
 
-// stop ends the collector as Ctrl-C would.
+// stop ends the collector as Ctrl-C does.
 func (c *collector) stop() {
 	defer c.log.Close()
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
@@ -53,7 +53,7 @@ func (c *collector) stop() {
 	}
 }
 
-// lastLines is the end of a file, for an error message.
+// lastLines returns the end of a file for an error message.
 func lastLines(path string) string {
 	const most = 5
 	data, err := os.ReadFile(path) //nolint:gosec // a developer's own command line

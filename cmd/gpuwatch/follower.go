@@ -13,14 +13,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// follower reads what is appended to the collector's OTLP file: one JSON document a line.
+// follower reads what is appended to the collector's OTLP file, which has one JSON document in each line.
 type follower struct {
 	path   string
 	offset int64
-	rest   []byte // the beginning of a line that is not complete yet
+	rest   []byte // a line that is not complete yet
 }
 
-// next returns the metrics that have been written since it was called last. A file that has become shorter was rotated.
+// next returns the metrics that were written since the last call. A file that has become shorter was rotated.
 func (f *follower) next() ([]pmetric.Metrics, error) {
 	file, err := os.Open(f.path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gpuwatch shows in a terminal what otelcol-gpu sends: it starts the collector, follows the OTLP file that it
-// writes, and draws one line for each GPU. It reads no GPU itself; what it shows has gone the whole way.
+// Command gpuwatch shows in a terminal what otelcol-gpu sends: it starts the collector, follows the OTLP file that the
+// collector writes, and draws one line for each GPU. It reads no GPU itself, so what it shows has passed the whole collector.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	flag.StringVar(&o.config, "config", "config/demo.yaml", "its configuration")
 	flag.StringVar(&o.log, "log", "demo-output/collector.log", "where its log goes")
 	flag.StringVar(&o.otlp, "otlp", "demo-output/otlp.jsonl", "the OTLP file that it writes")
-	flag.StringVar(&o.endpoint, "endpoint", "http://127.0.0.1:9400/metrics", "its Prometheus endpoint, to be shown")
+	flag.StringVar(&o.endpoint, "endpoint", "http://127.0.0.1:9400/metrics", "the collector's Prometheus endpoint, for the heading")
 	flag.BoolVar(&o.simulated, "simulated", false, "say that the hardware is simulated")
 	flag.DurationVar(&o.duration, "for", 0, "end after this time; 0: on Ctrl-C")
 	flag.Parse()
@@ -38,8 +38,8 @@ func main() {
 	}
 }
 
-// watch runs until Ctrl-C, or for the time that was given. The collector would go on without a terminal, or where nobody
-// reads what is printed: these end it, too. With nohup the first does not.
+// watch runs until Ctrl-C or for the given time. It also ends the collector, which would otherwise go on, when the terminal is
+// closed, except under nohup, and when the output is not read any more.
 func watch(o options) error {
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -76,7 +76,7 @@ func run(ctx context.Context, o options) error {
 		case <-ctx.Done():
 			return nil
 		case err := <-c.ended:
-			return fmt.Errorf("the collector ended by itself (%w); the end of %s:\n%s", err, o.log, lastLines(o.log))
+			return fmt.Errorf("the collector has ended by itself (%w); the end of %s:\n%s", err, o.log, lastLines(o.log))
 		case now := <-tick.C:
 			news, err := follower.next()
 			if err != nil {

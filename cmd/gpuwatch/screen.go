@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// screen draws the view: again and again in place on a terminal, else now and then below one another.
+// screen draws the view: in place on a terminal, else as a new table from time to time.
 type screen struct {
 	out      io.Writer
 	options  options
 	terminal bool
 	last     time.Time
 	started  time.Time
-	said     bool   // that no GPU was found
-	why      string // as printed with it
+	noGPU    bool   // the last that was printed is that no GPU was found
+	why      string // the printed reasons
 }
 
-// every is how often the view is drawn where it cannot be drawn in place.
+// every is the time between tables where the view cannot be drawn in place.
 const every = 5 * time.Second
 
 func newScreen(out *os.File, o options) *screen {
@@ -36,7 +36,7 @@ func (s *screen) draw(v *view, now time.Time) {
 		s.drawNothing(v, now)
 		return
 	}
-	s.said = false
+	s.noGPU = false
 	if !s.terminal && now.Sub(s.last) < every {
 		return
 	}
@@ -60,10 +60,10 @@ func (s *screen) drawNothing(v *view, now time.Time) {
 		return
 	}
 	why := strings.Join(reasons(s.options.log), "\n  ")
-	if s.said && why == s.why {
+	if s.noGPU && why == s.why {
 		return
 	}
-	s.said, s.why = true, why
+	s.noGPU, s.why = true, why
 	fmt.Fprintf(s.out, "No GPU found on this machine; looking again. Ctrl-C ends. Log: %s\n", s.options.log)
 	if why != "" {
 		fmt.Fprintf(s.out, "  %s\n", why)
@@ -92,7 +92,7 @@ func table(out io.Writer, v *view) {
 	_ = w.Flush()
 }
 
-// absent is what is shown of a value that was not sent.
+// absent stands for a value that was not sent.
 const absent = "-"
 
 func percent(v *float64) string {

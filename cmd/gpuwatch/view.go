@@ -12,10 +12,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// view is the last that was sent of each GPU.
+// view has the last metrics of each GPU.
 type view struct {
 	gpus map[string]*gpu
-	sent map[string]int // how many points each vendor's last message had
+	sent map[string]int // number of points in each vendor's last message
 }
 
 // gpu is one device. A value that was not sent is nil.
@@ -28,7 +28,7 @@ type gpu struct {
 
 func newView() *view { return &view{gpus: map[string]*gpu{}, sent: map[string]int{}} }
 
-// update takes in one message, which holds all of one vendor, and nothing of another. One without a GPU has hw.gpu.count.
+// update adds one message. A message has all GPUs of one vendor and none of another; without a GPU it has hw.gpu.count.
 func (v *view) update(metrics pmetric.Metrics) {
 	fresh := map[string]*gpu{}
 	vendors := map[string]bool{}
@@ -54,7 +54,7 @@ func (v *view) update(metrics pmetric.Metrics) {
 	maps.Copy(v.gpus, fresh)
 }
 
-// points is how many there were in the last message of each vendor.
+// points is the number of points in the last message of each vendor.
 func (v *view) points() int {
 	sum := 0
 	for _, points := range v.sent {
@@ -115,7 +115,7 @@ func (v *view) point(fresh map[string]*gpu, metric string, p pmetric.NumberDataP
 	}
 }
 
-// sorted are the GPUs by vendor and name, partitions after their parents.
+// sorted returns the GPUs by vendor and name, partitions after their parents.
 func (v *view) sorted() []*gpu {
 	whole := func(g *gpu) *gpu { return cmp.Or(v.gpus[g.parent], g) }
 	return slices.SortedFunc(maps.Values(v.gpus), func(a, b *gpu) int {
@@ -124,7 +124,7 @@ func (v *view) sorted() []*gpu {
 	})
 }
 
-// byNumber has nvidia9 before nvidia10.
+// byNumber orders nvidia9 before nvidia10.
 func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 func text(p pmetric.NumberDataPoint, name string) string {

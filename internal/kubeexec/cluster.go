@@ -18,13 +18,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
 )
 
-// settle is how long after a change the next is waited for: at the start each pod is one.
+// settle is the pause after a change in which further changes are collected: at the start each pod is one.
 const settle = 100 * time.Millisecond
 
-// early is when what is wrong from the start is told: nobody should wait for an interval to learn that an address is wrong.
-const early = 3 * time.Second
+// firstReport is when problems are reported for the first time: a wrong address should be known before the first interval ends.
+const firstReport = 3 * time.Second
 
-// cluster reads the nodes of one cluster. Clusters share nothing, so that one that is down costs the others nothing.
+// cluster reads the nodes of one cluster. Clusters share nothing, so an outage of one does not affect the others.
 type cluster struct {
 	name     string
 	interval time.Duration
@@ -40,15 +40,15 @@ type cluster struct {
 	pods     []*kube.Informer // of each target
 	nodes    *kube.Informer
 	view     *kube.View      // nil where processes are not to be attributed
-	named    chan struct{}   // closed when there are names for what is read; nil where there never are
-	selected bool            // there is a node selector
+	named    chan struct{}   // closed when pods have names (awaitNames); nil where they never have
+	selected bool            // a node selector is configured
 	election *shard.Election // nil where all nodes are read
-	ending   chan struct{}   // closed at the end of all, when the end of reads is not waited for any longer
+	ending   chan struct{}   // closed when the shutdown does not wait for reads any longer
 
-	tokens    chan struct{} // as many as may run at a time
+	tokens    chan struct{} // max_concurrent of them
 	throttled atomic.Int64
 	skipped   atomic.Int64
-	dirty     chan struct{} // something has changed
+	dirty     chan struct{} // a pod, a node or a shard has changed
 	reading   sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
@@ -57,7 +57,7 @@ type cluster struct {
 	unread  []unread
 }
 
-// newCluster prepares the reading of a cluster. Nothing is asked of its API server before run.
+// newCluster prepares the reads of a cluster. It sends no request to the API server; run does.
 func newCluster(config *Config, i int, options *Options) (*cluster, error) {
 	cc := &config.Clusters[i]
 	rest, err := cc.API.REST()
@@ -98,7 +98,7 @@ func newCluster(config *Config, i int, options *Options) (*cluster, error) {
 	return c, nil
 }
 
-// newBareCluster returns a cluster without clients.
+// newBareCluster returns a cluster without clients of its API.
 func newBareCluster(name string, config *Config, options *Options) *cluster {
 	return &cluster{
 		name: name, interval: options.Interval, timeout: options.Timeout, want: options.Want, now: time.Now,
@@ -108,7 +108,7 @@ func newBareCluster(name string, config *Config, options *Options) *cluster {
 	}
 }
 
-// run follows the cluster's pods and nodes, and reads its nodes, until the context ends.
+// run watches the cluster's pods and nodes, and reads its nodes, until the context ends.
 func (c *cluster) run(ctx context.Context) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -135,7 +135,7 @@ func (c *cluster) run(ctx context.Context) {
 	defer c.elect(ctx)()
 	ticker := time.NewTicker(c.interval)
 	defer ticker.Stop()
-	first := time.NewTimer(early)
+	first := time.NewTimer(firstReport)
 	defer first.Stop()
 	for {
 		c.reconcile(ctx)
@@ -163,7 +163,7 @@ func (c *cluster) changed() {
 	}
 }
 
-// admit waits until another node may be read; false when the context has ended.
+// admit waits until another node may be read. It returns false when the context has ended.
 func (c *cluster) admit(ctx context.Context) bool {
 	if c.named != nil {
 		select {
@@ -213,7 +213,7 @@ func (e throttledExecutor) Exec(ctx context.Context, in exec.Container, argv []s
 	return code, err
 }
 
-// pauseIfAsked has no node of the cluster read for as long as the API server asks for.
+// pauseIfAsked stops all reads of the cluster for the time that the API server asks for.
 func (c *cluster) pauseIfAsked(err error) {
 	wait, asked := exec.Throttled(err)
 	if !asked {

@@ -19,8 +19,8 @@ const (
 	ToolAMDSMI    = "amd_smi"
 )
 
-// What a target is where nothing else is said: the driver pods of the NVIDIA GPU operator. Its classic DaemonSet bears the
-// first label, those that an NVIDIADriver resource makes the second, and some pods bear both.
+// The default target: the driver pods of the NVIDIA GPU operator. Its classic DaemonSet has the first label, DaemonSets of an
+// NVIDIADriver resource have the second, and some pods have both.
 const (
 	defaultNamespace = "gpu-operator"
 	classicDriver    = "app=nvidia-driver-daemonset"
@@ -41,24 +41,24 @@ type Config struct {
 	// Targets are the pods in which a tool is run, the same in every cluster. Default: the driver pods of the NVIDIA GPU
 	// operator.
 	Targets []TargetConfig `mapstructure:"targets"`
-	// NodeSelector is a label selector; only nodes that it selects are read. It leaves out the nodes that run an agent.
+	// NodeSelector is a label selector; only nodes that it selects are read. Use it to leave out the nodes that run an agent.
 	NodeSelector string `mapstructure:"node_selector"`
-	// MaxConcurrent is how many tools may run at a time, in each cluster.
+	// MaxConcurrent is the number of tools that may run at a time in each cluster.
 	MaxConcurrent int `mapstructure:"max_concurrent"`
-	// Shards is into how many parts the nodes are divided, for replicas to share. With more than 1 there is leader election.
+	// Shards is the number of parts into which the nodes are divided, for replicas to share. More than 1 needs leader election.
 	Shards int `mapstructure:"shards"`
-	// LeaderElection has each shard read by one replica only. With one shard, one replica is active and the others wait. Nil:
-	// there is none, unless there are more shards.
+	// LeaderElection lets only one replica read each shard. With one shard, one replica is active and the others wait. Nil: no
+	// leader election, unless there are more shards.
 	LeaderElection *LeaderElectionConfig `mapstructure:"leader_election,omitempty"`
-	// AttributePods has processes joined to pods, by the process table of the driver pod and the cluster's API.
+	// AttributePods joins processes to pods, by the process table of the driver pod and the cluster's API.
 	AttributePods bool `mapstructure:"attribute_pods"`
-	// Owners says what is read and sent of the pods that processes are joined to.
+	// Owners configures what is read and sent of the pods that processes are joined to.
 	Owners OwnersConfig `mapstructure:"owners"`
 	// NodeLabels are the labels of a node that become resource attributes, as k8s.node.label.<key>. A key may end with *.
 	NodeLabels []string `mapstructure:"node_labels"`
 }
 
-// ClusterConfig is one cluster and how its API is reached.
+// ClusterConfig is one cluster and the way to its API.
 type ClusterConfig struct {
 	// Name is k8s.cluster.name of everything that is read.
 	Name string `mapstructure:"name"`
@@ -66,7 +66,7 @@ type ClusterConfig struct {
 	API kube.Config `mapstructure:",squash"`
 }
 
-// OwnersConfig says what is told of pods, as the owners of the attribution on a node do.
+// OwnersConfig configures what is sent of pods, as owners does for the attribution of local scrapers.
 type OwnersConfig struct {
 	// Kinds are the kinds of objects that are read to find the owners above a pod's immediate one.
 	Kinds []string `mapstructure:"kinds"`
@@ -75,17 +75,17 @@ type OwnersConfig struct {
 	Annotations []string `mapstructure:"annotations"`
 }
 
-// LeaderElectionConfig says where the Leases lie: in the API of each cluster those for its own nodes.
+// LeaderElectionConfig names the Leases. The API of each cluster has those for its own nodes.
 type LeaderElectionConfig struct {
-	// LeaseName begins the names of the Leases. Collectors that share the nodes of a cluster have the same, others that read
-	// the same cluster another one. Default: gpureceiver.
+	// LeaseName is the beginning of the names of the Leases. Collectors that share the nodes of a cluster have the same one;
+	// other collectors that read the same cluster need another one. Default: gpureceiver.
 	LeaseName string `mapstructure:"lease_name"`
-	// LeaseNamespace is the namespace of the Leases, in every cluster. Default: that of the collector's pod, where all clusters
-	// are read by its service account.
+	// LeaseNamespace is the namespace of the Leases in every cluster. Default, where all clusters are read by the service account
+	// of the collector's pod: the namespace of that pod.
 	LeaseNamespace string `mapstructure:"lease_namespace"`
 }
 
-// TargetConfig is a set of pods, and what is run in them.
+// TargetConfig is a set of pods and the tool that is run in them.
 type TargetConfig struct {
 	// Namespace of the pods. Default: gpu-operator.
 	Namespace string `mapstructure:"namespace"`
@@ -99,12 +99,12 @@ type TargetConfig struct {
 	Query string `mapstructure:"query"`
 }
 
-// DefaultConfig returns the configuration of a scraper of which nothing was said. It names no cluster yet.
+// DefaultConfig returns the default configuration. It is not valid before clusters are added.
 func DefaultConfig() Config {
 	return Config{MaxConcurrent: defaultMaxConcurrent, Shards: 1, AttributePods: true, Owners: OwnersConfig{Kinds: kube.DefaultKinds()}}
 }
 
-// Unmarshal reads the configuration. Leader election that is given is held, also where nothing stands below its key.
+// Unmarshal reads the configuration. leader_election without a value enables leader election with its defaults.
 func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet(leaderElectionKey) {
 		c.LeaderElection = &LeaderElectionConfig{}
@@ -114,12 +114,12 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 		return err
 	}
 	if c.LeaderElection == nil {
-		c.LeaderElection = given // the key alone
+		c.LeaderElection = given // confmap sets nil for a key without a value
 	}
 	return nil
 }
 
-// leaderElection returns how leader election is held; nil where it is not.
+// leaderElection returns the settings of leader election with their defaults; nil where there is none.
 func (c *Config) leaderElection() *LeaderElectionConfig {
 	var e LeaderElectionConfig
 	switch {
@@ -165,7 +165,7 @@ func (t TargetConfig) withDefaults() TargetConfig {
 	return t
 }
 
-// tools are the known tools: what they are called in a configuration, as a command, and whose GPUs they read.
+// tools are the known tools by their names in a configuration, with their commands and the vendors of their GPUs.
 var tools = map[string]struct {
 	command command.Tool
 	vendor  gpu.Vendor
@@ -175,7 +175,7 @@ var tools = map[string]struct {
 	ToolAMDSMI:    {command.AMDSMI, gpu.AMD},
 }
 
-// Warnings tells what is allowed, but ought to be known; for the log, once, at start.
+// Warnings returns what is allowed but risky. It is logged once at the start.
 func (c *Config) Warnings() []string {
 	var warnings []string
 	for i := range c.Clusters {

@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
 )
 
-// fault is a fault of this program that what a node has printed brought to light. What a node prints is its own, and may be
-// anything: as an error of that node alone it costs the others nothing, where a crash would cost all of them, again and again.
+// fault is a panic of this program over the output of a node. That output may be anything. As an error of the one node it does
+// not affect the others, while a crash would affect all of them, at every interval.
 type fault struct {
 	node  string
 	in    exec.Container
@@ -20,10 +20,10 @@ type fault struct {
 	where string
 }
 
-// maxWhere bounds how much of a stack is told.
+// maxWhere bounds the part of the stack in the message.
 const maxWhere = 1024
 
-// newFault is called by what is deferred, with what it has recovered.
+// newFault returns the fault for a recovered panic. It is called by the deferred function that recovers.
 func newFault(cause any, node string, in exec.Container) *fault {
 	stack := string(debug.Stack())
 	if _, after, found := strings.Cut(stack, "\npanic("); found {
@@ -34,6 +34,6 @@ func newFault(cause any, node string, in exec.Container) *fault {
 
 // Error implements error.
 func (f *fault) Error() string {
-	return fmt.Sprintf("kubeexec: read node %s in %s: a fault of this program, which its authors would like to know of: %v: %s",
+	return fmt.Sprintf("kubeexec: read node %s in %s: a bug in gpureceiver, please report it: %v: %s",
 		f.node, f.in, f.cause, f.where)
 }

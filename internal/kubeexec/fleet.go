@@ -13,25 +13,24 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// closeWait bounds how long Close waits for what it has cancelled.
+// closeWait bounds how long Close waits for cancelled reads.
 const closeWait = 1500 * time.Millisecond
 
-// Sink takes what was read of one node's GPUs of one vendor. It is called by the goroutine that read the node, which holds one
-// of the cluster's max_concurrent places until Sink returns; several calls are made at a time, but never two for one node.
-// The node is valid until Sink returns. With readErr it tells only which one could not be read.
+// Sink takes one vendor's GPUs of one node. It is called by the goroutine that has read the node, which keeps one of the
+// cluster's max_concurrent places until Sink returns. Calls for several nodes run at a time, but never two for one node. The
+// node is valid until Sink returns. With readErr it has only the host, the vendor and the time.
 type Sink func(ctx context.Context, cluster string, node *gpu.Node, readErr error)
 
-// Options is what a Fleet is to do beyond its configuration.
+// Options configure a Fleet beyond what users configure.
 type Options struct {
-	Interval time.Duration // each node is read once in it
+	Interval time.Duration // each node is read once in each interval
 	Timeout  time.Duration // bounds one read of one node
-	Want     gpu.Group     // what need be read
+	Want     gpu.Group     // the quantities to read
 	Sink     Sink
-	// Gone tells that a node is not read any more, so that nothing need be kept of it. It is called after the last call of
-	// Sink for the node. May be nil.
+	// Gone is called after the last call of Sink for a node that is not read any more. May be nil.
 	Gone func(cluster, node string)
-	// Problems takes all that cannot be read in a cluster at the time, apart from what Sink is told: again and again, at
-	// least once in each interval, and from one goroutine for each cluster. May be nil.
+	// Problems takes the problems that a cluster has at present, except those of reads, which Sink gets. It is called at
+	// least once in each interval, from one goroutine for each cluster. May be nil.
 	Problems func(cluster string, problems []gpu.Problem)
 }
 
@@ -44,8 +43,8 @@ type Fleet struct {
 	running sync.WaitGroup
 }
 
-// New returns a Fleet. The configuration must be valid. It fails where a file that it names cannot be read; whether the
-// API servers answer shows later.
+// New returns a Fleet for a valid configuration. It fails if a file that the configuration names cannot be read, not if an API
+// server does not answer.
 func New(config *Config, options Options) (*Fleet, error) {
 	if options.Gone == nil {
 		options.Gone = func(string, string) {}
@@ -69,7 +68,7 @@ func New(config *Config, options Options) (*Fleet, error) {
 	return f, nil
 }
 
-// Start begins to read. It returns at once. It is called once.
+// Start begins to read and returns immediately. It is called once.
 func (f *Fleet) Start() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,8 +79,8 @@ func (f *Fleet) Start() {
 	}
 }
 
-// Close ends every read at once and waits a moment for what it has ended. It may be called without Start, and again. An
-// error means that something did not end in time: a Sink that does not return.
+// Close cancels every read and waits a moment for their end. It may be called without Start, and more than once. An error means
+// that a Sink has not returned in time.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,7 +104,7 @@ func (f *Fleet) Close() error {
 	}
 }
 
-// Stats returns how the reading of each cluster goes.
+// Stats returns the state of the reads of each cluster.
 func (f *Fleet) Stats() []ClusterStats {
 	all := make([]ClusterStats, 0, len(f.clusters))
 	for _, c := range f.clusters {

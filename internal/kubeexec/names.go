@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// awaitNames lets the reads begin when the pods of the cluster and what owns them have been listed, which takes seconds where
-// there are many: read before, containers would have no names, and be others a moment later. It waits for an interval at most,
-// and not for what cannot be listed.
+// awaitNames lets the reads begin when the pods of the cluster and their owners have been listed, which takes seconds in a large
+// cluster. In reads before that, containers would have no names and would become other series a moment later. It waits for one
+// interval at most, and not while a list fails.
 func (c *cluster) awaitNames(ctx context.Context) {
 	defer close(c.named)
 	ctx, cancel := context.WithTimeout(ctx, c.interval)

@@ -19,14 +19,14 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 )
 
-// node reads one node, in a goroutine of its own: so it is never read twice at a time.
+// node reads one node in a goroutine of its own, so two reads of a node never overlap.
 type node struct {
 	cluster *cluster
 	name    string
 	slots   slots
-	changed chan struct{} // there is another container to read in
+	changed chan struct{} // the plan has changed
 	cancel  context.CancelFunc
-	done    chan struct{} // closed when it is not read any more, and nothing is kept of it
+	done    chan struct{} // closed after the last read and its cleanup
 
 	mu    sync.Mutex // guards what follows
 	plan  *plan
@@ -57,7 +57,7 @@ func newNode(c *cluster, name string, p *plan) *node {
 	}
 }
 
-// set changes what is to be read. Another container ends a back-off.
+// set changes the plan. A change ends a back-off.
 func (n *node) set(p *plan) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -97,13 +97,13 @@ func (n *node) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		if len(n.planned().jobs) == 0 {
-			last = c.now() // that nothing can be read is told in another way
+			last = c.now() // counted as unreadable, not as skipped
 			continue
 		}
 		if !c.admit(ctx) {
 			return
 		}
-		p := n.planned() // now: the wait may have been long
+		p := n.planned() // again: the wait may have been long
 		if len(p.jobs) == 0 || !c.mine(n.name) {
 			c.leave()
 			last = c.now()
@@ -119,7 +119,7 @@ func (n *node) run(ctx context.Context) {
 	}
 }
 
-// failures is how often the node failed in a row, by the vendor that fares best: the others are read along.
+// failures is the number of failed reads in a row of the vendor that has the fewest: the others are read along with it.
 func (n *node) failures() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -199,7 +199,7 @@ func (n *node) note(vendor gpu.Vendor, began time.Time, unread bool, err error) 
 		s = &NodeStats{Node: n.name, Vendor: vendor}
 		n.stats[vendor] = s
 	}
-	s.reading(began, n.cluster.now().Sub(began), unread, err)
+	s.note(began, n.cluster.now().Sub(began), unread, err)
 }
 
 // reader returns the reader of a job, made at first use.

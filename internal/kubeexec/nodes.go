@@ -16,14 +16,14 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// knownNode is what is kept of a node. It is never changed after it was handed out.
+// knownNode is the part of a node that is kept. It is immutable once it is stored.
 type knownNode struct {
-	metav1.ObjectMeta                   // name, UID and resource version
-	labels            map[string]string // those to send, by the names of their resource attributes
-	nvidia, amd       bool              // it has capacity of the vendor's devices
+	metav1.ObjectMeta                     // name, UID and resource version
+	labels            map[string]string   // those that are sent, by the names of their resource attributes
+	vendors           map[gpu.Vendor]bool // whose GPUs it has, by its capacity
 }
 
-// newNodes prepares the watching of the nodes that are to be read.
+// newNodes prepares the informer of the nodes to read.
 func newNodes(client kubernetes.Interface, config *Config) (*kube.Informer, error) {
 	shared := kube.Paged(client.CoreV1().Nodes(), &corev1.Node{}, cache.Indexers{}, func(list *metav1.ListOptions) {
 		list.LabelSelector = config.NodeSelector
@@ -47,14 +47,13 @@ func storeNode(node *corev1.Node, allowed []string) *knownNode {
 		}
 	}
 	for name, quantity := range node.Status.Capacity {
-		if quantity.IsZero() {
+		if quantity.IsZero() || !deviceid.IsGPUResource(string(name)) {
 			continue
 		}
-		if !deviceid.IsGPUResource(string(name)) {
-			continue
+		if stored.vendors == nil {
+			stored.vendors = make(map[gpu.Vendor]bool)
 		}
-		stored.nvidia = stored.nvidia || strings.HasPrefix(string(name), "nvidia.com/")
-		stored.amd = stored.amd || strings.HasPrefix(string(name), "amd.com/")
+		stored.vendors[deviceid.VendorOf(string(name))] = true
 	}
 	return stored
 }
@@ -67,9 +66,4 @@ func allowedLabel(key string, allowed []string) bool {
 		}
 	}
 	return false
-}
-
-// has tells whether the node has GPUs of a vendor.
-func (n *knownNode) has(vendor gpu.Vendor) bool {
-	return vendor == gpu.NVIDIA && n.nvidia || vendor == gpu.AMD && n.amd
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
 )
 
-// job is where the GPUs of one vendor on a node are read.
+// job is the container in which one vendor's GPUs of a node are read.
 type job struct {
 	target   *TargetConfig
 	in       exec.Container
@@ -31,7 +31,7 @@ type plan struct {
 	jobs   []job // one for each vendor
 }
 
-// same tells whether a plan reads the same containers as another.
+// same reports whether two plans read the same containers.
 func (p *plan) same(other *plan) bool {
 	return slices.Equal(p.jobs, other.jobs) && maps.Equal(p.labels, other.labels)
 }
@@ -43,13 +43,13 @@ type unread struct {
 	reason error
 }
 
-// state is what is known of a cluster's nodes and driver pods.
+// state has a cluster's nodes and driver pods.
 type state struct {
 	targets  []TargetConfig
 	pods     [][]*driverPod        // of each target
 	nodes    map[string]*knownNode // those that the node selector selects
-	complete bool                  // these are all the nodes and pods that there are
-	selected bool                  // there is a node selector: others are not to be read
+	complete bool                  // all nodes and pods were listed
+	selected bool                  // a node selector is configured: other nodes are not read
 }
 
 var errNoPod = errors.New("none of the targets has a pod on it; where the driver is installed on the machine itself, " +
@@ -64,7 +64,7 @@ type candidate struct {
 	err    error // why it cannot be read
 }
 
-// plan decides which container of which node is read, and which nodes cannot be.
+// plan chooses the containers to read on each node, and returns the nodes that cannot be read.
 func (s *state) plan() (map[string]*plan, []unread) {
 	type unit struct {
 		node   string
@@ -107,7 +107,7 @@ func (s *state) plan() (map[string]*plan, []unread) {
 	}
 	for name, node := range s.nodes {
 		for _, vendor := range s.vendors() {
-			if _, found := best[unit{name, vendor}]; !found && s.complete && node.has(vendor) {
+			if _, found := best[unit{name, vendor}]; !found && s.complete && node.vendors[vendor] {
 				cannot = append(cannot, unread{name, vendor, errNoPod})
 			}
 		}
@@ -118,7 +118,7 @@ func (s *state) plan() (map[string]*plan, []unread) {
 	return plans, cannot
 }
 
-// before tells which of two pods of a node is read: one that can be, then that of the earlier target, then the younger.
+// before orders the pods of a node by preference: a readable one, then that of the earlier target, then the younger one.
 func (c *candidate) before(other *candidate) bool {
 	if readable := c.err == nil; readable != (other.err == nil) {
 		return readable
@@ -127,7 +127,7 @@ func (c *candidate) before(other *candidate) bool {
 		strings.Compare(c.pod.Name, other.pod.Name)) < 0
 }
 
-// vendors are those whose GPUs the targets read.
+// vendors are the vendors whose GPUs the targets read.
 func (s *state) vendors() []gpu.Vendor {
 	var all []gpu.Vendor
 	for i := range s.targets {
@@ -138,8 +138,8 @@ func (s *state) vendors() []gpu.Vendor {
 	return all
 }
 
-// empty returns a message for each namespace and tool of which no target has a pod. The targets' selectors are
-// alternatives: that one of them selects nothing is usual.
+// empty returns an error for each namespace and tool for which no target has a pod. The targets' selectors are alternatives, so
+// one of them usually selects nothing.
 func (s *state) empty() []error {
 	type group struct{ namespace, tool string }
 	var order []group

@@ -93,8 +93,8 @@ func TestPlan(t *testing.T) {
 			{pod("n1", amd)},
 		},
 		nodes: map[string]*knownNode{
-			"n1": {nvidia: true, amd: true, labels: map[string]string{"k8s.node.label.zone": "a"}}, "n2": {nvidia: true},
-			"n6": {nvidia: true}, "n7": {amd: true}, "n8": {},
+			"n1": {vendors: map[gpu.Vendor]bool{gpu.NVIDIA: true, gpu.AMD: true}, labels: map[string]string{"k8s.node.label.zone": "a"}}, "n2": {vendors: map[gpu.Vendor]bool{gpu.NVIDIA: true}},
+			"n6": {vendors: map[gpu.Vendor]bool{gpu.NVIDIA: true}}, "n7": {vendors: map[gpu.Vendor]bool{gpu.AMD: true}}, "n8": {},
 		},
 	}
 	plans, cannot := s.plan()
@@ -145,32 +145,32 @@ func TestStoreNode(t *testing.T) {
 	node.Labels["topology.kubernetes.io/zone"] = "z"
 	got := storeNode(node, []string{"nvidia.com/gpu.*", "zone"})
 	assert.Equal(t, map[string]string{"k8s.node.label.nvidia.com/gpu.product": "H100", "k8s.node.label.zone": "a"}, got.labels)
-	assert.True(t, got.has(gpu.NVIDIA))
-	assert.False(t, got.has(gpu.AMD))
+	assert.True(t, got.vendors[gpu.NVIDIA])
+	assert.False(t, got.vendors[gpu.AMD])
 	for name, want := range map[corev1.ResourceName]bool{
 		"nvidia.com/gpu": true, "nvidia.com/mig-1g.10gb": true, "nvidia.com/gpu.shared": true, "cpu": false, "nvidia.com/other": false,
 	} {
 		node.Status.Capacity = corev1.ResourceList{name: resource.MustParse("1")}
-		assert.Equal(t, want, storeNode(node, nil).nvidia, name)
+		assert.Equal(t, want, storeNode(node, nil).vendors[gpu.NVIDIA], name)
 	}
 	for name, want := range map[corev1.ResourceName]bool{
 		"amd.com/gpu": true, "amd.com/cpx_nps4": true, "amd.com/nic": false, "amd.com/vnic": false,
 	} {
 		node.Status.Capacity = corev1.ResourceList{name: resource.MustParse("1")}
-		assert.Equal(t, want, storeNode(node, nil).amd, name)
+		assert.Equal(t, want, storeNode(node, nil).vendors[gpu.AMD], name)
 	}
 	node.Status.Capacity = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("0"), "amd.com/gpu": resource.MustParse("1")}
 	got = storeNode(node, nil)
-	assert.False(t, got.nvidia)
-	assert.True(t, got.amd)
+	assert.False(t, got.vendors[gpu.NVIDIA])
+	assert.True(t, got.vendors[gpu.AMD])
 	assert.Nil(t, got.labels)
 }
 
 func TestDiffer(t *testing.T) {
-	a := &knownNode{nvidia: true, labels: map[string]string{"a": "b"}}
-	b := &knownNode{nvidia: true, labels: map[string]string{"a": "b"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9"}}
+	a := &knownNode{vendors: map[gpu.Vendor]bool{gpu.NVIDIA: true}, labels: map[string]string{"a": "b"}}
+	b := &knownNode{vendors: map[gpu.Vendor]bool{gpu.NVIDIA: true}, labels: map[string]string{"a": "b"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9"}}
 	assert.False(t, differ(a, b))
-	assert.True(t, differ(a, &knownNode{nvidia: true}))
+	assert.True(t, differ(a, &knownNode{vendors: map[gpu.Vendor]bool{gpu.NVIDIA: true}}))
 	assert.True(t, differ(a, &knownNode{labels: a.labels}))
 	assert.True(t, differ(&driverPod{}, &driverPod{}))
 }

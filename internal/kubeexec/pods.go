@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// driverPod is what is kept of a pod that a target selects. It is never changed after it was handed out.
+// driverPod is the part of a selected pod that is kept. It is immutable once it is stored.
 type driverPod struct {
 	metav1.ObjectMeta // name, namespace, UID and resource version
 	node              string
@@ -35,7 +35,7 @@ type container struct {
 	running bool
 }
 
-// newDriverPods prepares the watching of a target's pods.
+// newDriverPods prepares the informer of a target's pods.
 func newDriverPods(client kubernetes.Interface, t *TargetConfig) (*kube.Informer, error) {
 	shared := kube.Paged(client.CoreV1().Pods(t.Namespace), &corev1.Pod{}, cache.Indexers{}, func(list *metav1.ListOptions) {
 		list.LabelSelector = t.LabelSelector
@@ -75,7 +75,7 @@ func storeDriverPod(object any) (any, error) {
 	return stored, nil
 }
 
-// readable returns the container of a name, or why nothing can be run in it.
+// readable returns the container with a name, or why no command can be run in it.
 func (p *driverPod) readable(name string) (*container, error) {
 	i := slices.IndexFunc(p.containers, func(c container) bool { return c.name == name })
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// reconcile brings what is read into line with what the cluster has.
+// reconcile starts and ends reads so that they match the nodes and pods of the cluster.
 func (c *cluster) reconcile(ctx context.Context) {
 	s, ready := c.state()
 	var cannot []unread
@@ -20,11 +20,11 @@ func (c *cluster) reconcile(ctx context.Context) {
 		plans, cannot = c.ours(s.plan())
 		c.follow(ctx, plans, cannot)
 	}
-	c.problems(c.name, c.explain(s, ready, cannot))
+	c.problems(c.name, c.currentProblems(s, ready, cannot))
 }
 
-// follow starts to read the nodes that are new, tells the others what has changed, and leaves those that are gone. A node
-// that cannot be read for the time being, as while its driver pod restarts, is kept with what is remembered of it.
+// follow starts the reads of new nodes, changes the plans of others, and ends the reads of those that are gone. A node that
+// cannot be read for a while, as when its driver pod restarts, keeps its readers and what they remember.
 func (c *cluster) follow(ctx context.Context, plans map[string]*plan, cannot []unread) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,11 +40,11 @@ func (c *cluster) follow(ctx context.Context, plans map[string]*plan, cannot []u
 		case keep[name]:
 			n.set(&plan{})
 		default:
-			n.cancel() // and comes off the list when it has ended
+			n.cancel() // ended removes it
 		}
 	}
 	for name, p := range plans {
-		if c.running[name] != nil || !c.mine(name) { // asked again: lose has been here, or is to come
+		if c.running[name] != nil || !c.mine(name) { // again: the shard may have been lost meanwhile
 			continue
 		}
 		n := newNode(c, name, p)
@@ -59,7 +59,7 @@ func (c *cluster) follow(ctx context.Context, plans map[string]*plan, cannot []u
 	}
 }
 
-// ended takes a node off the list. Only then may it be read again, if it has come back.
+// ended removes a node after its last read. Only then may its reads start again.
 func (c *cluster) ended(ctx context.Context, n *node) {
 	n.close()
 	if ctx.Err() == nil {
@@ -72,8 +72,8 @@ func (c *cluster) ended(ctx context.Context, n *node) {
 	c.changed()
 }
 
-// state reads the informers. It is not ready before the first lists were read: which nodes are to be read cannot be told
-// then. Nodes need not be listed, unless some are to be left out.
+// state reads the informers. It is not ready before a first list: until then it is unknown which nodes to read. Nodes have to be
+// listed only if a node selector is configured.
 func (c *cluster) state() (*state, bool) {
 	s := &state{targets: c.targets, selected: c.selected, complete: c.nodes.HasSynced(), nodes: make(map[string]*knownNode)}
 	ready := c.nodes.HasSynced() || !s.selected
@@ -88,7 +88,7 @@ func (c *cluster) state() (*state, bool) {
 				}
 			}
 		} else {
-			s.complete = false // a pod that is not listed yet is not missing
+			s.complete = false // a pod that is not yet listed is not missing
 		}
 		s.pods = append(s.pods, pods)
 	}
@@ -100,8 +100,8 @@ func (c *cluster) state() (*state, bool) {
 	return s, ready && listed
 }
 
-// explain tells what cannot be read in the cluster.
-func (c *cluster) explain(s *state, ready bool, cannot []unread) []gpu.Problem {
+// currentProblems returns what cannot be read in the cluster.
+func (c *cluster) currentProblems(s *state, ready bool, cannot []unread) []gpu.Problem {
 	var problems []gpu.Problem
 	failed := false
 	for i, informer := range c.pods {
@@ -142,12 +142,12 @@ func (c *cluster) explain(s *state, ready bool, cannot []unread) []gpu.Problem {
 
 func (c *cluster) wrap(err error) error { return fmt.Errorf("kubeexec: cluster %s: %w", c.name, err) }
 
-// differ tells whether what is kept of an object has changed: a node's status is written every few minutes for its times
-// alone.
+// differ reports whether the kept part of an object has changed. Every few minutes a node's status is written only to renew its
+// times.
 func differ(before, after any) bool {
 	if a, ok := before.(*knownNode); ok {
 		b, ok := after.(*knownNode)
-		return !ok || a.nvidia != b.nvidia || a.amd != b.amd || !maps.Equal(a.labels, b.labels)
+		return !ok || !maps.Equal(a.vendors, b.vendors) || !maps.Equal(a.labels, b.labels)
 	}
 	return true
 }

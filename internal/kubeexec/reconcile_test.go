@@ -72,7 +72,7 @@ func TestElectionTold(t *testing.T) {
 		require.NoError(t, err)
 		r.leases.Set(shardtest.Trouble{Fail: apierrors.NewForbidden(shardtest.Leases, "", nil)})
 		time.Sleep(2 * shard.RetryPeriod)
-		problems := r.explain(&state{}, false, nil)
+		problems := r.currentProblems(&state{}, false, nil)
 		require.Len(t, problems, 1)
 		assert.Equal(t, "leader election", problems[0].What)
 		require.ErrorContains(t, problems[0].Err, "kubeexec: cluster c: ")

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// maxBackoff is the longest that a node which fails is left alone, unless the interval is longer.
+// maxBackoff is the longest back-off of a failing node, unless the interval is longer.
 const maxBackoff = 5 * time.Minute
 
-// slots are the times at which a node is read: one in each interval, at a place in it that the node's name gives. So the
-// nodes of a cluster are spread over the interval, and each is read at even distances, also after a restart.
+// slots are the times at which a node is read: one in each interval, with a phase that depends on the node's name. It spreads the
+// nodes of a cluster over the interval, and keeps the reads of a node equidistant also over a restart.
 type slots struct {
 	interval time.Duration
 	phase    time.Duration
 }
 
 func newSlots(interval time.Duration, cluster, node string) slots {
-	sum := sha256.Sum256([]byte(cluster + "\x00" + node)) // names that differ in a digit are to lie far apart
+	sum := sha256.Sum256([]byte(cluster + "\x00" + node)) // names that differ in one digit get phases far apart
 	return slots{interval: interval, phase: time.Duration(binary.BigEndian.Uint64(sum[:]) % uint64(interval))}
 }
 
@@ -31,8 +31,8 @@ func (s slots) next(after time.Time) time.Time {
 	return after.Add(s.interval - passed)
 }
 
-// backoff returns how long a node is left alone, besides its usual slot, after so many failures in a row: not at all after
-// the first, then twice as long each time, a quarter more or less by chance.
+// backoff returns the pause, beyond the usual slot, after a number of failures in a row: none after the first failure, then twice
+// as long each time, with a random deviation of up to a quarter.
 func backoff(interval time.Duration, failures int) time.Duration {
 	if failures < 2 {
 		return 0
@@ -42,5 +42,5 @@ func backoff(interval time.Duration, failures int) time.Duration {
 	if shift := failures - 2; shift < 16 && interval<<shift < longest {
 		wait = interval << shift
 	}
-	return wait*3/4 + rand.N(wait/2+1) //nolint:gosec // chance, no secret
+	return wait*3/4 + rand.N(wait/2+1) //nolint:gosec // jitter, no secret
 }

@@ -18,21 +18,20 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
 )
 
-// Each cluster has Leases of its own, in its own API: so one that is down costs the others nothing, and no cluster is read
-// by one that does not reach it.
+// Each cluster has Leases of its own, in its own API: an outage of one does not affect the others, and no replica reads a
+// cluster that it does not reach.
 
-// namespaceFile is where Kubernetes tells a pod its namespace.
+// namespaceFile has the namespace of the pod.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 const (
-	// dropWait bounds how long the end of reads is waited for before a shard is given away. What has not ended by then is
-	// a Sink, which reads nothing.
+	// dropWait bounds the wait for reads before a shard is released. What has not ended by then is a Sink, which does not read.
 	dropWait = time.Second
-	// endWait is the same at the end of all.
+	// endWait is the same at shutdown.
 	endWait = 400 * time.Millisecond
 )
 
-// newElection prepares leader election for a cluster's shards.
+// newElection prepares the leader election for a cluster's shards.
 func (c *cluster) newElection(config *rest.Config, e *LeaderElectionConfig, shards int) (*shard.Election, error) {
 	namespace := e.LeaseNamespace
 	if namespace == "" {
@@ -45,7 +44,7 @@ func (c *cluster) newElection(config *rest.Config, e *LeaderElectionConfig, shar
 	limited := rest.CopyConfig(config)
 	limited.ContentType = "application/vnd.kubernetes.protobuf"
 	limited.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	limited.QPS, limited.Burst = float32(10+shards), 2*(10+shards) // of its own: a renewal is not to wait for anything else
+	limited.QPS, limited.Burst = float32(10+shards), 2*(10+shards) // its own limit: a renewal must not wait for other requests
 	connection, err := kube.HTTPClient(limited)
 	if err != nil {
 		return nil, err
@@ -60,17 +59,17 @@ func (c *cluster) newElection(config *rest.Config, e *LeaderElectionConfig, shar
 	}), nil
 }
 
-// hostName is the pod's name, by which a holder is recognized.
+// hostName is the pod's name; it makes the holder of a Lease recognizable.
 func hostName() string {
 	if name := os.Getenv("POD_NAME"); name != "" {
 		return name
 	}
-	name, _ := os.Hostname() // an identity does without
+	name, _ := os.Hostname() // an identity works without
 	return name
 }
 
-// elect holds leader election, where there is one, until the function is called that it returns. That one first waits a
-// moment for the reads, which must have been cancelled, and returns when all have ended.
+// elect runs the leader election, if there is one, until the returned function is called. That function first waits a moment
+// for the reads, which must have been cancelled, and returns when all have ended.
 func (c *cluster) elect(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var electing sync.WaitGroup
@@ -96,10 +95,10 @@ func (c *cluster) elect(ctx context.Context) (end func()) {
 	}
 }
 
-// mine tells whether a node is to be read by this replica.
+// mine reports whether this replica reads a node.
 func (c *cluster) mine(node string) bool { return c.election == nil || c.election.Holds(node) }
 
-// ours leaves the nodes that are for this replica to read, and to tell of.
+// ours returns the nodes that this replica reads and reports.
 func (c *cluster) ours(plans map[string]*plan, cannot []unread) (map[string]*plan, []unread) {
 	if c.election == nil {
 		return plans, cannot
@@ -118,7 +117,7 @@ func (c *cluster) ours(plans map[string]*plan, cannot []unread) (map[string]*pla
 	return plans, left
 }
 
-// drop ends the reading of a shard that is not held any more, and waits for it.
+// drop ends the reads of a shard that is not held any more, and waits for their end.
 func (c *cluster) drop(shard int) {
 	var ending []*node
 	c.mu.Lock()

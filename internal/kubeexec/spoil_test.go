@@ -44,7 +44,7 @@ func TestPanicIsOfOneNode(t *testing.T) {
 				assert.Zero(t, good)
 				assert.Positive(t, failed)
 				require.ErrorContains(t, err, "kubeexec: read node node-1 in container nvidia-driver-ctr of pod gpu-operator/node-1: "+
-					"a fault of this program, which its authors would like to know of: runtime error: index out of range")
+					"a bug in gpureceiver, please report it: runtime error: index out of range")
 				require.ErrorContains(t, err, "spoil_test.go", "where it was")
 				continue
 			}

@@ -13,36 +13,35 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
 )
 
-// ClusterStats is how the reading of a cluster went.
+// ClusterStats is the state of the reads of a cluster.
 type ClusterStats struct {
 	Name  string
 	Nodes []NodeStats // by name and vendor
-	// Throttled is how often the API server has asked for fewer requests.
+	// Throttled is the number of times that the API server has asked for fewer requests.
 	Throttled int64
-	// Skipped is how often a node was not read in its interval, since it was backed off, the API server had asked for a
-	// pause, or there were more nodes than max_concurrent and the timeout allow for.
+	// Skipped is the number of intervals in which a node was not read, because of a back-off, a pause that the API server has
+	// asked for, or more nodes than max_concurrent and the timeout allow.
 	Skipped int64
-	// Election is how leader election stands; nil where all nodes are read. Then Nodes are those of the shards held.
+	// Election is the state of leader election; nil where all nodes are read. Otherwise Nodes are those of the held shards.
 	Election *shard.Status
 }
 
-// NodeStats is how the reading of one node's GPUs of one vendor went.
+// NodeStats is the state of the reads of one vendor's GPUs of one node.
 type NodeStats struct {
 	Node   string
 	Vendor gpu.Vendor
-	// Unreadable is why nothing is read of a node that has GPUs: there is no driver pod that is ready. Empty where there is.
+	// Unreadable is why a node with GPUs is not read: it has no driver pod that is ready. Empty where it has.
 	Unreadable string
-	// Read tells whether there was a read yet; only then Success and Duration mean anything.
+	// Read reports whether there was a read; Success and Duration mean nothing before.
 	Read     bool
 	Success  bool          // of the last read
 	Duration time.Duration // of the last read
-	LastGood time.Time     // when the last read began that succeeded; zero if there was none
+	LastGood time.Time     // when the last successful read began; zero without one
 	Failures int           // reads that failed in a row
 }
 
-// reading notes the end of a read. One that had no answer is not a good one, and no reason to read the node less often: its GPUs
-// are sent, failed.
-func (s *NodeStats) reading(began time.Time, took time.Duration, unread bool, err error) {
+// note notes the end of a read. A read without an answer is no success and no reason for a back-off: its GPUs are sent as failed.
+func (s *NodeStats) note(began time.Time, took time.Duration, unread bool, err error) {
 	s.Read, s.Success, s.Duration = true, err == nil && !unread, took
 	if err != nil {
 		s.Failures++
@@ -54,7 +53,7 @@ func (s *NodeStats) reading(began time.Time, took time.Duration, unread bool, er
 	}
 }
 
-// unreadable returns how the reading of a node went before it could not be read any more. The caller holds c.mu.
+// unreadable returns the state of a node's reads before it became unreadable. The caller holds c.mu.
 func (c *cluster) unreadable(u unread) NodeStats {
 	s := NodeStats{Node: u.node, Vendor: u.vendor}
 	if n := c.running[u.node]; n != nil {
@@ -68,7 +67,7 @@ func (c *cluster) unreadable(u unread) NodeStats {
 	return s
 }
 
-// stats returns how the reading goes.
+// stats returns the state of the reads.
 func (c *cluster) stats() ClusterStats {
 	s := ClusterStats{Name: c.name, Throttled: c.throttled.Load(), Skipped: c.skipped.Load()}
 	if c.election != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
 )
 
-// maxConcurrentLimit bounds max_concurrent; an API server serves about 250 execs a second for each of its processors.
+// maxConcurrentLimit bounds max_concurrent. An API server serves about 250 execs a second for each of its processors.
 const maxConcurrentLimit = 1024
 
 const (
 	// maxShards bounds shards: the Lease of each is written every two seconds.
 	maxShards = 64
-	// maxLeaseName leaves room for what follows it in the names and labels of Leases.
+	// maxLeaseName leaves room for the rest of the names and labels of Leases.
 	maxLeaseName = 40
 )
 
@@ -92,7 +92,7 @@ func (c *Config) validateClusters() []error {
 		if cluster.Name == "" {
 			errs = append(errs, fmt.Errorf("%s::name: must be set, it becomes k8s.cluster.name", key))
 		} else if other, taken := first[cluster.Name]; taken {
-			errs = append(errs, fmt.Errorf("%s::name: %q is the name of clusters::%d too; their nodes could not be told apart",
+			errs = append(errs, fmt.Errorf("%s::name: %q is the name of clusters::%d too; their nodes could not be distinguished",
 				key, cluster.Name, other))
 		} else {
 			first[cluster.Name] = i
@@ -136,7 +136,7 @@ func keyed(key string, err error) []error {
 	if err == nil {
 		return nil
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) // not errors.As: one that wraps a join has words of its own before it
+	joined, ok := err.(interface{ Unwrap() []error }) // not errors.As: an error that wraps a join has text of its own before it
 	if !ok {
 		return []error{fmt.Errorf("%s::%w", key, err)}
 	}

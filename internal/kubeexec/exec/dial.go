@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// dialer connects to the API server of one cluster. Every connection ends with the context that it was made under, whatever
-// is waiting on it: a frozen API server must not hold anyone longer.
+// dialer connects to the API server of one cluster. A connection is closed when the context of its dial ends, whatever waits on
+// it: a frozen API server must not block longer.
 type dialer struct {
 	config *rest.Config
 	proxy  func(*http.Request) (*url.URL, error)
@@ -31,7 +31,7 @@ type dialer struct {
 	tlsRead time.Time
 }
 
-// tlsKeep is for how long the files behind the TLS configuration are taken as read.
+// tlsKeep is how long the TLS configuration is used before its files are read again.
 const tlsKeep = 5 * time.Minute
 
 func newDialer(config *rest.Config) *dialer {
@@ -42,8 +42,8 @@ func newDialer(config *rest.Config) *dialer {
 	return d
 }
 
-// tlsConfig returns the TLS configuration. Connections share it, so that all but the first resume a session, which costs
-// both sides little.
+// tlsConfig returns the TLS configuration. Connections share it so that all except the first resume a session, which costs both
+// sides little.
 func (d *dialer) tlsConfig() (*tls.Config, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,13 +59,13 @@ func (d *dialer) tlsConfig() (*tls.Config, error) {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	config = config.Clone()
-	config.NextProtos = []string{"http/1.1"} // HTTP/2 knows no upgrade to SPDY
+	config.NextProtos = []string{"http/1.1"} // HTTP/2 has no upgrade to SPDY
 	config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
 	d.tls, d.tlsRead = config, now
 	return config, nil
 }
 
-// dial connects to the host of an https or http URL, through a proxy where there is one for it.
+// dial connects to the host of an https or http URL, through a proxy if one is configured for it.
 func (d *dialer) dial(ctx context.Context, target *url.URL) (net.Conn, error) {
 	through, err := d.proxy(&http.Request{Method: http.MethodGet, URL: target, Header: http.Header{}})
 	if err != nil {
@@ -129,10 +129,10 @@ func (*dialer) dialSOCKS(ctx context.Context, through *url.URL, address string) 
 	if err != nil {
 		return nil, err
 	}
-	return socks.(proxy.ContextDialer).DialContext(ctx, "tcp", address) // what SOCKS5 returns is one
+	return socks.(proxy.ContextDialer).DialContext(ctx, "tcp", address) // the dialer of SOCKS5 implements it
 }
 
-// forward is how a SOCKS dialer reaches its proxy.
+// forward is the dialer by which a SOCKS dialer reaches its proxy.
 type forward func(ctx context.Context, network, address string) (net.Conn, error)
 
 func (f forward) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
@@ -150,7 +150,7 @@ func (d *dialer) dialConnect(ctx context.Context, through *url.URL, address stri
 		return nil, fmt.Errorf("proxy %s: %w", through.Redacted(), err)
 	}
 	if through.Scheme == "https" {
-		// The system's certificates: those of the cluster are not the proxy's.
+		// By the system's certificates: the cluster's do not apply to the proxy.
 		if conn, err = startTLS(ctx, conn, &tls.Config{MinVersion: tls.VersionTLS12}, through.Hostname()); err != nil {
 			return nil, fmt.Errorf("proxy %s: %w", through.Redacted(), err)
 		}
@@ -179,7 +179,7 @@ func (d *dialer) dialConnect(ctx context.Context, through *url.URL, address stri
 	return &buffered{Conn: conn, reader: reader}, nil
 }
 
-// buffered is a connection of which the beginning was read ahead.
+// buffered is a connection whose beginning was already read into a buffer.
 type buffered struct {
 	net.Conn
 	reader *bufio.Reader

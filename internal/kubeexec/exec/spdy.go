@@ -109,7 +109,7 @@ func (o *Output) readSPDY(conn net.Conn) error {
 		}
 		overflow := nothing
 		if stream.to == &o.stdout {
-			overflow = func() { _ = conn.Close() } // nothing more is kept, so nothing more need come
+			overflow = func() { _ = conn.Close() } // the rest would be dropped
 		}
 		reading.Go(func() {
 			if errs[i] = accepted(opened, served); errs[i] == nil {
@@ -124,7 +124,7 @@ func (o *Output) readSPDY(conn net.Conn) error {
 	return errors.Join(append(errs[:], io.ErrUnexpectedEOF)...)
 }
 
-// closing is a connection that closes without an error. After one, spdystream would wait ten minutes for someone to ask for it.
+// closing is a connection whose Close returns no error. After an error, spdystream waits ten minutes for someone to fetch it.
 type closing struct{ net.Conn }
 
 // Close implements net.Conn.
@@ -133,8 +133,8 @@ func (c closing) Close() error {
 	return nil
 }
 
-// accepted waits until the server has taken a stream. spdystream hands its answer, or that of a reset, to whoever waits for
-// it, and stands still while nobody does; so it is waited for until the connection is no longer served.
+// accepted waits until the server has accepted a stream. spdystream blocks until someone takes the server's answer, or a reset,
+// so the wait lasts until the connection is no longer served.
 func accepted(stream *spdystream.Stream, served <-chan struct{}) error {
 	const look = 50 * time.Millisecond
 	for {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package shard spreads the nodes of a cluster over the replicas of a collector. The nodes are divided into shards by a hash
-// of their names. Each shard has a Lease in the cluster's API, for which client-go's leader election is held; so a shard
-// is read by one replica at a time. Each replica besides renews a Lease of its own, by which the others count it, so that
-// none takes more than its part.
+// of their names. Each shard has a Lease in the cluster's API, and client-go's leader election lets one replica at a time hold it
+// and read the shard. Each replica also renews a Lease of its own, by which the others count it, so that none takes more than
+// its part.
 package shard
 
 import (
@@ -21,30 +21,30 @@ import (
 
 // The times of an election, those of Kubernetes' own components.
 const (
-	// LeaseDuration is how long a Lease that is not renewed any more is left to its holder.
+	// LeaseDuration is how long a Lease stays with a holder that does not renew it.
 	LeaseDuration = 15 * time.Second
-	// RenewDeadline is how long a holder that cannot renew its Lease goes on reading.
+	// RenewDeadline is how long a holder that cannot renew its Lease continues to read.
 	RenewDeadline = 10 * time.Second
-	// RetryPeriod is how often a Lease is renewed, and looked at by the others.
+	// RetryPeriod is the time between renewals of a Lease, and between the looks of the others at it.
 	RetryPeriod = 2 * time.Second
 )
 
-// CloseWait bounds how long Run takes once its context has ended, but for what Lost takes.
+// CloseWait bounds how long Run takes after its context has ended, without the time of Lost.
 const CloseWait = 800 * time.Millisecond
 
-// Options says what is elected, and who is told.
+// Options configure an Election.
 type Options struct {
 	Shards int
-	// Name begins the names of the Leases, and Namespace is where they lie. Replicas with the same number of shards, name and
+	// Name is the beginning of the names of the Leases, Namespace is where they are. Replicas with the same number of shards, name and
 	// namespace share the nodes.
 	Name, Namespace string
-	// Identity is the replica's: see NewIdentity.
+	// Identity identifies the replica: see NewIdentity.
 	Identity string
 	Leases   LeaseClient
-	// Changed is called when a shard was taken or lost. It must not block.
+	// Changed is called when a shard was acquired or lost. It must not block.
 	Changed func()
-	// Lost is called when a shard was lost, or is about to be given away. It returns when nothing of it is read any more; only
-	// then is the Lease released.
+	// Lost is called when a shard was lost or is about to be released. It returns when the reads of the shard have ended; only
+	// then the Lease is released.
 	Lost func(shard int)
 }
 
@@ -52,32 +52,32 @@ type Options struct {
 type Election struct {
 	options Options
 	now     func() time.Time
-	hurry   context.Context // ended: no call is to take any longer
+	hurry   context.Context // its end cuts every call short
 	giving  sync.WaitGroup
 
 	mu       sync.Mutex // guards what follows
 	closing  bool
 	grants   []grant
-	pending  int // Leases that are being asked for
-	quota    int // how many shards are this replica's part
+	pending  int // Leases that are being acquired
+	quota    int // the number of shards that are this replica's part
 	replicas int // alive
-	board    *board
+	board    *leaseList
 	sequence int // orders lists and writes
 	members  map[string]member
 	own      *coordinationv1.Lease // this replica's; nil where it is not known
-	failures map[string]error      // by what was attempted
+	failures map[string]error      // by the attempted call
 }
 
-// grant is what this replica has of a shard.
+// grant is the state of a shard for this replica.
 type grant struct {
 	held    bool
-	leaving bool               // it is about to be given away, and not to be held again before
-	renewed time.Time          // when the last renewal began that succeeded
+	leaving bool               // it is about to be released, and must not be acquired before
+	renewed time.Time          // when the last successful renewal began
 	resign  context.CancelFunc // ends the candidacy
-	ending  *sync.Mutex        // held while the reading is ended
+	ending  *sync.Mutex        // held while the reads are ended
 }
 
-// New returns an Election of which nothing is held.
+// New returns an Election that holds no shard.
 func New(options Options) *Election {
 	e := &Election{
 		options: options, now: time.Now, hurry: context.Background(), grants: make([]grant, options.Shards),
@@ -93,12 +93,12 @@ func New(options Options) *Election {
 func (e *Election) Of(node string) int { return of(node, e.options.Shards) }
 
 func of(node string, shards int) int {
-	sum := sha256.Sum256([]byte("shard\x00" + node)) // not the hash that places the node in the interval
+	sum := sha256.Sum256([]byte("shard\x00" + node)) // not the hash that sets the phase of the node in the interval
 	return int(binary.BigEndian.Uint64(sum[:]) % uint64(shards))
 }
 
-// Holds tells whether a node is this replica's to read. It is not any more when its Lease was not renewed for
-// RenewDeadline, also while that has not been noticed yet, as after the process was stopped and continued.
+// Holds reports whether this replica reads a node. It does not when its Lease was not renewed for RenewDeadline, even before
+// that was noticed, as after the process was stopped and continued.
 func (e *Election) Holds(node string) bool {
 	shard := e.Of(node)
 	e.mu.Lock()
@@ -107,13 +107,13 @@ func (e *Election) Holds(node string) bool {
 	return g.held && e.now().Sub(g.renewed) < RenewDeadline
 }
 
-// Status is how an election stands, for this replica.
+// Status is the state of an election for this replica.
 type Status struct {
 	Held     []int // shards, in order
 	Replicas int   // alive, this one included
 }
 
-// Status returns how the election stands.
+// Status returns the state of the election.
 func (e *Election) Status() Status {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -126,7 +126,7 @@ func (e *Election) Status() Status {
 	return s
 }
 
-// Run stands for election until the context ends. Then it releases what it holds, after Lost, and returns.
+// Run takes part in the election until the context ends. Then it calls Lost, releases what it holds, and returns.
 func (e *Election) Run(ctx context.Context) {
 	hurry, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -159,16 +159,16 @@ func (e *Election) Run(ctx context.Context) {
 	e.giving.Wait()
 }
 
-// contend stands for one shard: it asks for its Lease and renews it, until the context ends.
+// contend takes part in the election for one shard: it acquires its Lease and renews it until the context ends.
 func (e *Election) contend(ctx context.Context, shard int) {
 	l := &lock{election: e, shard: shard}
 	for ctx.Err() == nil {
-		own, cancel := context.WithCancel(klog.NewContext(ctx, klog.Logger{})) // what fails is told by Err, once
+		own, cancel := context.WithCancel(klog.NewContext(ctx, klog.Logger{})) // Err reports failures, so client-go need not log them
 		e.begin(shard, cancel)
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 			Lock: l, Name: l.Describe(), LeaseDuration: LeaseDuration, RenewDeadline: RenewDeadline, RetryPeriod: RetryPeriod,
 			ReleaseOnCancel: true,
-			// A callback is called some time after; the lock knows at once.
+			// A callback comes later; the lock knows immediately.
 			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
 		})
 		if err != nil {
@@ -199,7 +199,7 @@ func (e *Election) begin(shard int, resign context.CancelFunc) {
 	g.leaving, g.resign = false, resign
 }
 
-// give gives a shard away: its reading ends, then its Lease is released.
+// give releases a shard: its reads end, then its Lease is released.
 func (e *Election) give(shard int) {
 	e.mu.Lock()
 	g := &e.grants[shard]
@@ -212,7 +212,7 @@ func (e *Election) give(shard int) {
 	})
 }
 
-// lose ends the reading of a shard and returns when it has ended.
+// lose ends the reads of a shard and returns when they have ended.
 func (e *Election) lose(shard int) {
 	e.grants[shard].ending.Lock()
 	defer e.grants[shard].ending.Unlock()
@@ -226,7 +226,7 @@ func (e *Election) lose(shard int) {
 	}
 }
 
-// admit tells whether a shard's Lease may be written, and whether that is to take it: settle must be told what came of it.
+// admit reports whether a shard's Lease may be written, and whether the write acquires it. settle must get the result.
 func (e *Election) admit(shard int) (may, takes bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -240,7 +240,7 @@ func (e *Election) admit(shard int) (may, takes bool) {
 	return true, true
 }
 
-// settle notes what came of a write of a shard's Lease.
+// settle notes the result of a write of a shard's Lease.
 func (e *Election) settle(shard int, takes bool, began time.Time, err error) {
 	e.mu.Lock()
 	g := &e.grants[shard]
@@ -257,7 +257,7 @@ func (e *Election) settle(shard int, takes bool, began time.Time, err error) {
 	}
 }
 
-// holding is how many shards are held, but for those that are being given away.
+// holding is the number of held shards, without those that are being released.
 func (e *Election) holding() int {
 	n := 0
 	for i := range e.grants {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// LeaseClient is what is asked of the Leases of a namespace. client-go's LeaseInterface is one.
+// LeaseClient is the part of client-go's LeaseInterface that is used.
 type LeaseClient interface {
 	List(ctx context.Context, options metav1.ListOptions) (*coordinationv1.LeaseList, error)
 	Create(ctx context.Context, lease *coordinationv1.Lease, options metav1.CreateOptions) (*coordinationv1.Lease, error)
@@ -24,11 +24,11 @@ type LeaseClient interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// callTime bounds a call, so that after one that hangs there is time for another before a Lease is lost.
+// callTime bounds a call, so that after a call that hangs another is possible before a Lease is lost.
 const callTime = 3 * time.Second
 
-// call returns a context for a call that is not cut off by a cancellation, so that what came of it is known, but by a
-// deadline, and when there is no more time at the end.
+// call returns a context for a call. A cancellation does not end it, so that the result of the call is known; a deadline does,
+// and the end of the time at shutdown.
 func (e *Election) call(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := callTime
 	if deadline, ok := ctx.Deadline(); ok {
@@ -40,14 +40,14 @@ func (e *Election) call(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(hurry, limit)
 }
 
-// lock is the Lease of a shard. Other than client-go's LeaseLock, it reads no Lease by itself: all of them are listed
-// together. And it asks for no more than are this replica's part. It is used by one goroutine.
+// lock is the Lease of a shard. Unlike client-go's LeaseLock it does not read the Lease itself: all Leases are listed together.
+// It acquires no more than this replica's part. It is used by one goroutine.
 type lock struct {
 	election *Election
 	shard    int
-	current  *coordinationv1.Lease // which the next update changes
-	wrote    *coordinationv1.Lease // as the last write that succeeded left it
-	written  int                   // the place of its end among the beginnings of lists
+	current  *coordinationv1.Lease // the next update changes it
+	wrote    *coordinationv1.Lease // as the last successful write left it
+	written  int                   // sequence number of the end of that write
 }
 
 var _ resourcelock.Interface = (*lock)(nil)
@@ -89,7 +89,7 @@ func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRec
 	})
 }
 
-// Update implements resourcelock.Interface. A record without a holder releases the Lease: first the reading is ended.
+// Update implements resourcelock.Interface. A record without a holder releases the Lease; before that the reads end.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if l.current == nil {
 		return errors.New("the Lease was not read yet")
@@ -109,7 +109,7 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.note(released, err)
 }
 
-// write asks for the Lease, or renews it.
+// write acquires the Lease or renews it.
 func (l *lock) write(ctx context.Context, do func(context.Context) (*coordinationv1.Lease, error)) error {
 	may, takes := l.election.admit(l.shard)
 	if !may {
@@ -125,9 +125,9 @@ func (l *lock) write(ctx context.Context, do func(context.Context) (*coordinatio
 
 func (l *lock) note(lease *coordinationv1.Lease, err error) error {
 	if err != nil {
-		l.wrote = nil // another may have written since
+		l.wrote = nil // another replica may have written since
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-			return err // another was faster
+			return err // another replica was faster
 		}
 		l.election.note("write a shard's", err)
 		return err

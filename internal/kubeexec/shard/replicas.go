@@ -30,23 +30,23 @@ const (
 )
 
 const (
-	// forgetAfter is how long after its last renewal the Lease of a replica that is no more is deleted.
+	// forgetAfter is the time after its last renewal when the Lease of a replica that has ended is deleted.
 	forgetAfter = 4 * LeaseDuration
-	// maxForgotten bounds the Leases that are deleted at a time.
+	// maxForgotten bounds the Leases that one round deletes.
 	maxForgotten = 10
-	// maxListed bounds the Leases that are listed: shards, replicas, and those of replicas that are no more.
+	// maxListed bounds the listed Leases: of shards, of replicas, and of replicas that have ended.
 	maxListed = 1000
 )
 
-// labels are those of a Lease. Replicas that count another number of shards are of another election.
+// labels are the labels of a Lease. Replicas with another number of shards belong to another election.
 func (o *Options) labels(role string) map[string]string {
 	return map[string]string{labelElection: o.Name + "-of-" + strconv.Itoa(o.Shards), labelRole: role}
 }
 
-// maxHost bounds the part of an identity that is the host's name.
+// maxHost bounds the host's name in an identity.
 const maxHost = 63
 
-// NewIdentity returns an identity that no other replica has, also not the one that had the host's name before.
+// NewIdentity returns an identity that no other replica has, not even an earlier one with the same host name.
 func NewIdentity(host string) string {
 	host = strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -67,25 +67,25 @@ func NewIdentity(host string) string {
 	return strings.TrimRight(host[:min(len(host), maxHost)], "-") + "-" + suffix
 }
 
-// board is what was listed.
-type board struct {
-	began  int // the place of the beginning of the list among the ends of writes
+// leaseList is the result of a list.
+type leaseList struct {
+	began  int // sequence number of the beginning of the list
 	leases map[string]*coordinationv1.Lease
 }
 
-// member is a replica, as its Lease tells of it.
+// member is a replica as its Lease shows it.
 type member struct {
 	version string
-	changed time.Time // when it was first seen as it is: clocks of different machines are not compared
+	changed time.Time // when its present content was first seen: clocks of different machines are not compared
 }
 
-func (e *Election) listed() *board {
+func (e *Election) listed() *leaseList {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.board
 }
 
-// round renews this replica's own Lease, counts the others, and gives away what is above its part.
+// round renews this replica's own Lease, counts the others, and releases the shards above its part.
 func (e *Election) round(ctx context.Context) {
 	e.note("renew this replica's", e.renewOwn(ctx))
 	b, err := e.list(ctx)
@@ -94,7 +94,7 @@ func (e *Election) round(ctx context.Context) {
 	e.board = b
 	if err != nil {
 		e.mu.Unlock()
-		return // nothing is taken and nothing given while nothing is known
+		return // nothing is acquired or released without a list
 	}
 	alive, dead := e.count(b)
 	e.replicas = len(alive)
@@ -107,7 +107,7 @@ func (e *Election) round(ctx context.Context) {
 			above--
 		}
 	}
-	e.bury(ctx, dead)
+	e.deleteEnded(ctx, dead)
 }
 
 func (e *Election) holdsShard(shard int) bool {
@@ -116,13 +116,13 @@ func (e *Election) holdsShard(shard int) bool {
 	return e.grants[shard].held && !e.grants[shard].leaving
 }
 
-// renewOwn renews the Lease of this replica, or makes it.
+// renewOwn renews the Lease of this replica, or creates it.
 func (e *Election) renewOwn(ctx context.Context) error {
 	o := &e.options
 	ctx, cancel := e.call(ctx)
 	defer cancel()
 	now := metav1.NewMicroTime(e.now())
-	if e.own == nil { // as last time it failed, too; it may have been written all the same, or deleted as that of one that is no more
+	if e.own == nil { // after a failure, too: it may have been written, or deleted as the Lease of a replica that has ended
 		if b := e.listed(); b != nil {
 			e.own = b.leases[o.replica()]
 		}
@@ -149,7 +149,7 @@ func (e *Election) renewOwn(ctx context.Context) error {
 
 func (o *Options) replica() string { return o.Name + "-replica-" + o.Identity }
 
-// next returns a number above all before.
+// next returns the next sequence number.
 func (e *Election) next() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -157,10 +157,10 @@ func (e *Election) next() int {
 	return e.sequence
 }
 
-func (e *Election) list(ctx context.Context) (*board, error) {
+func (e *Election) list(ctx context.Context) (*leaseList, error) {
 	ctx, cancel := e.call(ctx)
 	defer cancel()
-	b := &board{began: e.next(), leases: make(map[string]*coordinationv1.Lease)}
+	b := &leaseList{began: e.next(), leases: make(map[string]*coordinationv1.Lease)}
 	list, err := e.options.Leases.List(ctx, metav1.ListOptions{
 		LabelSelector: labelElection + "=" + e.options.labels("")[labelElection], Limit: maxListed,
 	})
@@ -173,15 +173,15 @@ func (e *Election) list(ctx context.Context) (*board, error) {
 	return b, nil
 }
 
-// replica is one that is alive.
+// replica is a replica that is alive.
 type replica struct {
 	identity string
 	holds    int
 	since    time.Time
 }
 
-// count returns the replicas that are alive, and the Leases of those that are no more.
-func (e *Election) count(b *board) (alive []replica, dead []*coordinationv1.Lease) {
+// count returns the replicas that are alive, and the Leases of those that have ended.
+func (e *Election) count(b *leaseList) (alive []replica, dead []*coordinationv1.Lease) {
 	now := e.now()
 	holds := make(map[string]int)
 	seen := make(map[string]member)
@@ -212,8 +212,8 @@ func (e *Election) count(b *board) (alive []replica, dead []*coordinationv1.Leas
 	return alive, dead
 }
 
-// quotas returns how many shards are each replica's part: they differ by one at most, and where there is one more to have,
-// those that hold the most keep it, then those that are there the longest. All replicas come to the same.
+// quotas returns the number of shards that are each replica's part. The numbers differ by one at most; the larger ones go to the
+// replicas that hold the most, then to the oldest. All replicas compute the same.
 func quotas(shards int, alive []replica) map[string]int {
 	slices.SortFunc(alive, func(a, b replica) int {
 		return cmp.Or(cmp.Compare(b.holds, a.holds), a.since.Compare(b.since), strings.Compare(a.identity, b.identity))
@@ -228,14 +228,14 @@ func quotas(shards int, alive []replica) map[string]int {
 	return parts
 }
 
-// bury deletes the Leases of replicas that are no more. Every replica tries to; one is the first.
-func (e *Election) bury(ctx context.Context, dead []*coordinationv1.Lease) {
+// deleteEnded deletes the Leases of replicas that have ended. Every replica tries; one is the first.
+func (e *Election) deleteEnded(ctx context.Context, dead []*coordinationv1.Lease) {
 	for _, lease := range dead[:min(len(dead), maxForgotten)] {
 		e.remove(ctx, lease.Name, &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
 	}
 }
 
-// leave deletes the Lease of this replica, so that the others need not wait for its end.
+// leave deletes the Lease of this replica, so that the others need not wait until it expires.
 func (e *Election) leave() { e.remove(context.Background(), e.options.replica(), nil) }
 
 func (e *Election) remove(ctx context.Context, name string, only *metav1.Preconditions) {
@@ -248,7 +248,7 @@ func (e *Election) remove(ctx context.Context, name string, only *metav1.Precond
 	e.note("delete a replica's", err)
 }
 
-// note keeps what failed, until it succeeds.
+// note keeps the error of a call until the call succeeds.
 func (e *Election) note(what string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -259,7 +259,7 @@ func (e *Election) note(what string, err error) {
 	e.failures[what] = err
 }
 
-// Err tells why Leases cannot be read or written; nil if they can.
+// Err returns why Leases cannot be read or written; nil if they can.
 func (e *Election) Err() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
