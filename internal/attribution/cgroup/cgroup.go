@@ -8,17 +8,6 @@ package cgroup
 
 import "strings"
 
-// Ref is what a process runs in, according to its control groups. It is empty for a process in nothing of the kind.
-type Ref struct {
-	PodUID      string // with dashes; for a static pod, the hash of its file
-	ContainerID string // without the runtime's prefix; in a pod, the pod's container and not one nested in it
-	SlurmJob    string // the job id
-	SystemdUnit string // only outside of containers and jobs
-}
-
-// InContainer reports whether the process is in a container or a pod.
-func (r Ref) InContainer() bool { return r.PodUID != "" || r.ContainerID != "" }
-
 // Parse parses the content of /proc/<pid>/cgroup (cgroups(7)): a line hierarchy:controllers:path for each hierarchy of version 1, and the
 // line 0::path for version 2. The line that says most counts, because not every runtime uses all hierarchies.
 func Parse(content string) Ref {
@@ -35,51 +24,29 @@ func Parse(content string) Ref {
 	return best
 }
 
+// rank orders refs by what they identify: a form of an earlier row outweighs those of all later rows.
 func (r Ref) rank() int {
-	switch {
-	case r.PodUID != "" && r.ContainerID != "":
-		return 5
-	case r.PodUID != "":
-		return 4
-	case r.ContainerID != "":
-		return 3
-	case r.SlurmJob != "":
-		return 2
-	case r.SystemdUnit != "":
-		return 1
-	default:
-		return 0
+	rank := 0
+	for _, form := range forms {
+		rank <<= 1
+		if *form.field(&r) != "" {
+			rank++
+		}
 	}
+	return rank
 }
 
 // parsePath parses one path from its root. The outermost pod counts, and in it the outermost container: the machine's kubelet knows these,
 // and not what runs nested in them (Docker in a pod, a cluster in a container).
 func parsePath(path string) Ref {
 	var ref Ref
-	slurm := false
-	above := "" // the previous name
+	var above []string
 	for part := range strings.SplitSeq(path, "/") {
 		// containerd joins the names with colons if it is not configured for systemd:
 		// system.slice:containerd.service:kubepods-pod….slice:cri-containerd:<id>.
 		for name := range strings.SplitSeq(part, ":") {
-			if uid := podUID(name); uid != "" && ref.PodUID == "" {
-				// A container found before it is the machine that a nested cluster runs in.
-				ref.PodUID, ref.ContainerID = uid, ""
-				continue
-			}
-			podmanPod := above == "libpod_parent" && !strings.HasPrefix(name, "libpod-")
-			above = name
-			if id := containerID(name); id != "" && ref.ContainerID == "" && !podmanPod {
-				ref.ContainerID = id
-				continue
-			}
-			if slurm && ref.SlurmJob == "" {
-				ref.SlurmJob = slurmJob(name)
-			}
-			slurm = slurm || slurmRoot(name)
-			if ref.SystemdUnit == "" && isUnit(name) {
-				ref.SystemdUnit = name
-			}
+			ref.add(name, above)
+			above = append(above, name)
 		}
 	}
 	switch {
@@ -89,4 +56,18 @@ func parsePath(path string) Ref {
 		ref.SystemdUnit = ""
 	}
 	return ref
+}
+
+// add sets what the name of a control group identifies, by the first form that it has, unless a control group above identifies that.
+func (r *Ref) add(name string, above []string) {
+	for _, form := range forms {
+		field := form.field(r)
+		if id := form.parse(name, above); id != "" && *field == "" {
+			*field = id
+			if field == &r.PodUID {
+				r.ContainerID = "" // a container above the pod is the machine of a nested cluster
+			}
+			return
+		}
+	}
 }

@@ -3,11 +3,26 @@
 
 package cgroup
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// forms are the forms of the names of control groups. Each parses a name with the names above it, and is empty for any other name. A new
+// platform is a field of Ref and a row here.
+var forms = [...]struct {
+	field func(*Ref) *string
+	parse func(name string, above []string) string
+}{
+	{func(r *Ref) *string { return &r.PodUID }, podUID},
+	{func(r *Ref) *string { return &r.ContainerID }, containerID},
+	{func(r *Ref) *string { return &r.SlurmJob }, slurmJob},
+	{func(r *Ref) *string { return &r.SystemdUnit }, systemdUnit},
+}
 
 // podUID parses the name of a pod's control group: pod<uid> with the cgroupfs driver, and with the systemd driver
 // [prefix-]kubepods[-burstable|-besteffort]-pod<uid with _ for ->.slice, where prefix is the kubelet's own root.
-func podUID(name string) string {
+func podUID(name string, _ []string) string {
 	if slice, ok := strings.CutSuffix(name, ".slice"); ok {
 		i := strings.LastIndex(slice, "-pod")
 		if i < 0 || !strings.Contains(slice[:i], "kubepods") {
@@ -45,9 +60,12 @@ func uid(s string) string {
 }
 
 // containerID parses the name of a container's control group: <id> with the cgroupfs driver, <runtime>-<id>.scope with the systemd driver.
-// The ID has 64 hex digits with every runtime. The control group of a runtime's monitor process (conmon) has the container's ID, but is
-// not the container.
-func containerID(name string) string {
+// The ID has 64 hex digits with every runtime. The control groups of a runtime's monitor process (conmon) and of a Podman pod have an
+// ID, but are not the container.
+func containerID(name string, above []string) string {
+	if len(above) > 0 && above[len(above)-1] == "libpod_parent" && !strings.HasPrefix(name, "libpod-") {
+		return ""
+	}
 	name = strings.TrimSuffix(name, ".scope")
 	i := strings.LastIndexByte(name, '-')
 	if i >= 0 && strings.HasSuffix(name[:i], "conmon") {
@@ -60,30 +78,28 @@ func containerID(name string) string {
 	return id
 }
 
-// slurmRoot reports whether a name is that of the control group above Slurm's jobs: slurm or slurm_<node> in version 1,
-// slurmstepd.scope or <node>_slurmstepd.scope in version 2.
-func slurmRoot(name string) bool {
-	return name == "slurm" || strings.HasPrefix(name, "slurm_") || strings.HasSuffix(name, "slurmstepd.scope")
-}
-
-// slurmJob parses job_<number>.
-func slurmJob(name string) string {
+// slurmJob parses job_<number> below the control group of Slurm's jobs.
+func slurmJob(name string, above []string) string {
 	job, ok := strings.CutPrefix(name, "job_")
-	if !ok || len(job) > 20 {
+	if !ok || len(job) > 20 || strings.Trim(job, "0123456789") != "" || !slices.ContainsFunc(above, isSlurmRoot) {
 		return ""
-	}
-	for i := range len(job) {
-		if job[i] < '0' || job[i] > '9' {
-			return ""
-		}
 	}
 	return job
 }
 
-// isUnit reports whether a name is that of a systemd service or scope. The first in a path is a unit of the machine's systemd; a user's
-// own manager runs others in user@<uid>.service.
-func isUnit(name string) bool {
-	return strings.HasSuffix(name, ".service") || strings.HasSuffix(name, ".scope")
+// isSlurmRoot reports whether a name is that of the control group above Slurm's jobs: slurm or slurm_<node> in version 1,
+// slurmstepd.scope or <node>_slurmstepd.scope in version 2.
+func isSlurmRoot(name string) bool {
+	return name == "slurm" || strings.HasPrefix(name, "slurm_") || strings.HasSuffix(name, "slurmstepd.scope")
+}
+
+// systemdUnit returns the name of a service or a scope. The first in a path is a unit of the machine's systemd; a user's own manager runs
+// others in user@<uid>.service.
+func systemdUnit(name string, _ []string) string {
+	if strings.HasSuffix(name, ".service") || strings.HasSuffix(name, ".scope") {
+		return name
+	}
+	return ""
 }
 
 func isHex(s string) bool {
