@@ -48,6 +48,10 @@ func TestFailures(t *testing.T) {
 			answer{stdout: "<nvidia_smi_log><driver_version>580.95.05</driver_version><attached_gpus>0</attached_gpus></nvidia_smi_log>"},
 			gpu.FaultUnreachable, "it lists no GPU", true, true,
 		},
+		"tool mismatch": {
+			answer{stdout: "Mismatch in versions between nvidia-smi and NVML.\nAre you sure you are using nvidia-smi provided with the driver?\n", exit: 255},
+			gpu.FaultUnreachable, "run the nvidia-smi of the installed driver", true, false,
+		},
 		"unknown call":  {answer{stdout: "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n", exit: 2}, gpu.FaultUnreachable, "does not support the call", true, false},
 		"another code":  {answer{stderr: "something else\n", exit: 255}, gpu.FaultUnreachable, "exit code 255: something else", true, false},
 		"tool missing":  {answer{err: fmt.Errorf("%w: no nvidia-smi in /usr/bin", command.ErrNotFound)}, gpu.FaultUnreachable, "no nvidia-smi in /usr/bin", true, false},

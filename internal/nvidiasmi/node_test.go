@@ -4,6 +4,7 @@
 package nvidiasmi
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -65,4 +66,16 @@ func TestFastProcessesOfAGPUWithoutAUUID(t *testing.T) {
 	assert.True(t, node.Devices[0].ProcessesUnread)
 	assert.False(t, node.Devices[1].ProcessesUnread)
 	assert.Len(t, node.Processes, 1)
+}
+
+// A problem names a few quantities and counts the others.
+func TestManyRefusedQuantities(t *testing.T) {
+	f := h100Tool(t)
+	first, rest, _ := strings.Cut(f.xml.stdout, "</gpu>")
+	f.xml.stdout = regexp.MustCompile(`>[0-9]+ (C|MHz)<`).ReplaceAllString(first, ">Unknown Error<") + "</gpu>" + rest
+	node := read(t, newReader(t, QueryFull, f, newClock()))
+	require.Len(t, node.Problems, 1)
+	assert.Equal(t, h100First, node.Problems[0].Device)
+	assert.Equal(t, maxQuantities, strings.Count(node.Problems[0].What, ","), node.Problems[0].What)
+	assert.Regexp(t, ", [0-9]+ more$", node.Problems[0].What)
 }

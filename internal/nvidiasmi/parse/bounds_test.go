@@ -75,4 +75,22 @@ func TestXMLBounds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, many.GPUs, maxGPUs)
 	assert.Equal(t, 2, many.Dropped)
+
+	device := "<mig_device><index>0</index></mig_device>"
+	mig, err := XML(gpuXML("<mig_devices>" + strings.Repeat(device, maxMIG+1) + "</mig_devices>"))
+	require.NoError(t, err)
+	assert.Len(t, mig.GPUs[0].MIGDevices, maxMIG)
+	assert.Equal(t, 1, mig.Dropped)
+}
+
+func TestTableBounds(t *testing.T) {
+	processes, _, dropped := ComputeApps([]byte("pid, gpu_uuid\n"+strings.Repeat("5, GPU-1\n", maxProcesses+2)), nil)
+	assert.Len(t, processes, maxProcesses)
+	assert.Equal(t, 2, dropped)
+
+	var help strings.Builder
+	for i := range maxFields + 2 {
+		fmt.Fprintf(&help, "\"field%d\"\n", i)
+	}
+	assert.Len(t, Help([]byte(help.String())), maxFields)
 }

@@ -93,3 +93,9 @@ func TestFreeText(t *testing.T) {
 	}
 	assert.Equal(t, "[a", processName([]byte("[a")))
 }
+
+func TestRefusalForLackOfPermission(t *testing.T) {
+	for reason, want := range map[string]bool{"Insufficient Permissions": true, "No permission": true, "Unknown Error": false, "": false} {
+		assert.Equal(t, want, Refusal{Reason: reason}.NoPermission(), reason)
+	}
+}

@@ -101,3 +101,12 @@ func TestTrapSupportedClocksAreSkipped(t *testing.T) {
 		"<clocks><sm_clock>5 MHz</sm_clock></clocks>")
 	assert.Equal(t, gpu.Some(5e6), g.Device.Clocks[gpu.ClockSM].Speed)
 }
+
+// A comment or a declaration that is not closed hides what follows it.
+func TestXMLUnclosedComment(t *testing.T) {
+	for name, want := range map[string]int{"<!-- a > b -->": 1, "<!-- a > b": 0, "<?a?>": 1, "<?a": 0} {
+		listing, err := XML([]byte("<nvidia_smi_log>" + name + "<gpu id=\"00000000:07:00.0\"><uuid>GPU-1</uuid></gpu></nvidia_smi_log>"))
+		require.NoError(t, err)
+		assert.Len(t, listing.GPUs, want, name)
+	}
+}
