@@ -17,6 +17,7 @@ import (
 type amdGPU struct {
 	*amdgpusim.Card
 	fate    string            // "absent", or the other driver that has it
+	handed  bool              // the last driver to have it was another than amdgpu: it is not missed
 	faults  map[string]string // of its files
 	changed bool              // a step concerned it since the last recovery
 	again   bool              // the driver makes its directory again
@@ -144,6 +145,7 @@ func (c *amdGPU) reset() {
 // wake switches its power on.
 func (c *amdGPU) wake() {
 	if c.Status != "active" && c.dozed {
+		c.slept += 0.001 // it cannot sleep for less than the kernel counts
 		c.reset()
 	}
 	c.Status = "active"

@@ -100,10 +100,12 @@ func (n *amdNode) apply() {
 		switch {
 		case c.fate == "absent":
 		case c.fate != "":
+			c.handed = true
 			m.Others = append(m.Others, amdgpusim.PCIFunction{Address: c.Address, Vendor: 0x1002, Class: c.Class, Driver: c.fate})
 		case n.unloaded:
 			m.Others = append(m.Others, amdgpusim.PCIFunction{Address: c.Address, Vendor: 0x1002, Class: c.Class})
 		default:
+			c.handed = false
 			m.Cards = append(m.Cards, c.Card)
 		}
 	}
