@@ -43,8 +43,7 @@ func BenchmarkRead64(b *testing.B) {
 	benchmarkRead(b, amdgpusim.MI300XNode(8, true), 8+64, everyMetric)
 }
 
-// BenchmarkFloor8 and BenchmarkFloor64 are the floor: the same files, opened by their paths, read and closed, and nothing made
-// of them.
+// BenchmarkFloor8 and BenchmarkFloor64 are the floor: the same files are opened, read and closed, and not parsed.
 func BenchmarkFloor8(b *testing.B)  { benchmarkFloor(b, amdgpusim.MI300XNode(8, false)) }
 func BenchmarkFloor64(b *testing.B) { benchmarkFloor(b, amdgpusim.MI300XNode(8, true)) }
 
@@ -80,7 +79,7 @@ func benchmarkFloor(b *testing.B, m *amdgpusim.Machine) {
 	}
 }
 
-// BenchmarkProcesses looks through 500 processes with 2,000 open files, of which 100 are of GPUs and 20 processes compute.
+// BenchmarkProcesses reads 500 processes with 2,000 open files. 100 of the files are those of GPUs, and 20 processes compute.
 func BenchmarkProcesses(b *testing.B) {
 	m := amdgpusim.MI300XNode(8, false)
 	for i := range 500 {
@@ -115,7 +114,7 @@ func BenchmarkProcesses(b *testing.B) {
 	}
 }
 
-// BenchmarkProcessesFloor reads where every open file leads, and nothing else.
+// BenchmarkProcessesFloor reads the link of every open file, and nothing else.
 func BenchmarkProcessesFloor(b *testing.B) {
 	m := &amdgpusim.Machine{}
 	for i := range 500 {

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/plausible"
 )
 
-// look reads, and checks what has to hold whatever happens.
+// look reads, and checks what always holds.
 func (c *chaos) look() {
 	c.clock.pass(time.Duration(1+c.rnd.IntN(90)) * time.Second)
 	node := read(c.t, c.source)
@@ -54,12 +54,12 @@ func (c *chaos) look() {
 	}
 	for _, card := range c.machine.Cards {
 		if !c.spoiled[card.Address] && !slices.ContainsFunc(c.story, func(s string) bool { return strings.Contains(s, "/kfd/") }) {
-			require.Equal(c.t, c.whole[card.Address], c.told(node, card.Address), strings.Join(c.story, "\n"))
+			require.Equal(c.t, c.whole[card.Address], c.fromFiles(node, card.Address), strings.Join(c.story, "\n"))
 		}
 	}
 }
 
-// check demands that nothing is negative, infinite or beyond all measure.
+// check requires that no number is negative, infinite or absurdly large.
 func (c *chaos) check(v reflect.Value, where string) {
 	switch v.Kind() {
 	case reflect.Struct:

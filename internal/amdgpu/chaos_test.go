@@ -22,7 +22,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// chaos is a machine whose files are spoiled at random.
+// chaos is a machine whose files are corrupted at random.
 type chaos struct {
 	t       *testing.T
 	rnd     *rand.Rand
@@ -32,7 +32,7 @@ type chaos struct {
 	clock   *clock
 	files   map[string]map[string][]byte // of each card, as they were written
 	others  map[string][]byte            // of the compute driver and of processes
-	whole   map[string]string            // what was told of each card when all was well
+	whole   map[string]string            // what was reported of each card without faults
 	spoiled map[string]bool              // cards
 	answers map[string]func() error      // of each card, to a read of a file; nil: the file
 	story   []string
@@ -49,8 +49,8 @@ func (c *chaos) readFile(path string) ([]byte, error) {
 	return sysfs.Read(path)
 }
 
-// TestChaos: whatever the files of a GPU hold, and whatever reading them answers, nothing is told that cannot be, and nothing of it
-// costs another GPU anything.
+// TestChaos: whatever the files of a GPU hold, and whatever error a read of them returns, nothing impossible is reported, and other GPUs
+// are not affected.
 func TestChaos(t *testing.T) {
 	names := slices.Sorted(maps.Keys(amdgpusim.Machines()))
 	for seed := range uint64(21) {
@@ -68,7 +68,7 @@ func TestChaos(t *testing.T) {
 			c.restore()
 			c.look()
 			for address := range c.whole {
-				assert.Equal(t, c.whole[address], c.told(read(t, c.source), address), "all is well again")
+				assert.Equal(t, c.whole[address], c.fromFiles(read(t, c.source), address), "without faults again")
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func (c *chaos) start() {
 	require.Empty(c.t, node.Problems)
 	for _, card := range c.machine.Cards {
 		c.files[card.Address] = c.under(card.Dir())
-		c.whole[card.Address] = c.told(node, card.Address)
+		c.whole[card.Address] = c.fromFiles(node, card.Address)
 	}
 	c.others = c.under("sys/devices/virtual/kfd/kfd")
 	maps.Copy(c.others, c.under("proc"))
@@ -100,8 +100,8 @@ func (c *chaos) under(dir string) map[string][]byte {
 	return result
 }
 
-// told is what a node tells of a card by its files alone: not what depends on earlier reads.
-func (*chaos) told(node *gpu.Node, address string) string {
+// fromFiles returns what a node reports of a card by its files alone, without what depends on earlier reads.
+func (*chaos) fromFiles(node *gpu.Node, address string) string {
 	only := gpu.Node{}
 	for i := range node.Devices {
 		if d := node.Devices[i]; d.Info.PCIAddress == address {
@@ -112,7 +112,7 @@ func (*chaos) told(node *gpu.Node, address string) string {
 	return dump(&only)
 }
 
-// spoil does something to one file.
+// spoil corrupts one file.
 func (c *chaos) spoil() {
 	files := c.others
 	if card := c.machine.Cards[c.rnd.IntN(len(c.machine.Cards))]; c.rnd.IntN(5) > 0 {
@@ -155,7 +155,7 @@ func (c *chaos) spoil() {
 	c.story = append(c.story, path+": "+strconv.Quote(string(text[:min(len(text), 60)])))
 }
 
-// refuse has a card answer some of its files with errors.
+// refuse makes a card answer some reads of its files with errors.
 func (c *chaos) refuse(address string) {
 	own := rand.New(rand.NewPCG(c.rnd.Uint64(), 2))
 	answers := []error{syscall.EBUSY, syscall.EIO, syscall.EPERM, syscall.EINVAL, syscall.ENODEV, syscall.ETIME, syscall.ENODATA}

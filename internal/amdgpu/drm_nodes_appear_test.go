@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// withhold takes DRM nodes away that the driver has not made yet, and returns what makes them.
+// withhold removes DRM nodes, as if the driver had not made them yet, and returns a function that makes them.
 func withhold(t *testing.T, tree *amdgpusim.Tree, nodes ...string) (show func()) {
 	t.Helper()
 	targets := map[string]string{}
@@ -33,8 +33,7 @@ func withhold(t *testing.T, tree *amdgpusim.Tree, nodes ...string) (show func())
 	}
 }
 
-// TestNodesAppear: the driver makes its DRM nodes one after the other, and a read may come in between. What is there later is known
-// later.
+// TestNodesAppear: the driver makes its DRM nodes one after the other, and a read may come in between. The next read finds the rest.
 func TestNodesAppear(t *testing.T) {
 	m := amdgpusim.MI300XCPX()
 	tree, source, _ := simulate(t, m, gpu.GroupAll)

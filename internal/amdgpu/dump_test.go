@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// dump writes what a node tells, one value a line, absent values left out.
+// dump formats the values of a node, one a line, without absent ones.
 func dump(n *gpu.Node) string {
 	var b strings.Builder
 	for i, p := range n.Presence {
@@ -37,7 +37,7 @@ func dump(n *gpu.Node) string {
 	return b.String()
 }
 
-// indices are the names of the elements of those arrays that have enumerations for an index.
+// indices are the names of the elements of arrays that are indexed by enumerations.
 var indices = map[string][]string{
 	"Utilization":       {"general", "encoder", "decoder", "jpeg", "optical_flow"},
 	"Temperature":       {"gpu", "memory", "hotspot", "edge"},

@@ -29,8 +29,8 @@ func joules(t *testing.T, c gpu.Counter[float64]) float64 {
 	return v
 }
 
-// TestEnergyReadsAsNone: no total is made of what a driver writes whose firmware does not count, and a counter that passes
-// through that value loses nothing but the one read.
+// TestEnergyReadsAsNone: what the driver writes for firmware that does not count is no total. A counter that passes through that value
+// loses that one read and nothing else.
 func TestEnergyReadsAsNone(t *testing.T) {
 	m := amdgpusim.Radeon()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
@@ -54,7 +54,7 @@ func TestEnergyReadsAsNone(t *testing.T) {
 	assert.True(t, c.Since().IsZero(), "nothing was missed")
 }
 
-// TestEnergyAtLongIntervals: a GPU whose counter may wrap unseen between any two reads is none that draws nothing.
+// TestEnergyAtLongIntervals: where the counter may wrap unseen between any two reads, the energy is absent, not 0.
 func TestEnergyAtLongIntervals(t *testing.T) {
 	m := amdgpusim.Radeon()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
@@ -67,7 +67,7 @@ func TestEnergyAtLongIntervals(t *testing.T) {
 	}
 }
 
-// TestEnergyAfterSleep: what slept had no power, and counts from 0 again. That is no turn of its counter.
+// TestEnergyAfterSleep: a GPU that slept had no power and counts from 0 again. That is no wrap.
 func TestEnergyAfterSleep(t *testing.T) {
 	m := amdgpusim.Radeon()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
@@ -82,17 +82,17 @@ func TestEnergyAfterSleep(t *testing.T) {
 	}
 	assert.InDelta(t, 65000, joules(t, energy("active", 65000)), 1e-3)
 	assert.False(t, energy("suspended", 65001).Known())
-	assert.False(t, energy("active", 40).Known(), "counting begins anew")
+	assert.False(t, energy("active", 40).Known(), "counting begins again")
 	c := energy("active", 90)
 	assert.InDelta(t, 50, joules(t, c), 1e-3)
 	assert.False(t, c.Since().IsZero())
 
 	assert.False(t, energy("suspended", 0).Known())
 	c = energy("active", 120)
-	assert.InDelta(t, 80, joules(t, c), 1e-3, "it has gone on")
+	assert.InDelta(t, 80, joules(t, c), 1e-3, "counting goes on")
 }
 
-// TestEnergyAfterShortSleep: what slept between two reads was never seen asleep, and its counter has begun from 0 all the same.
+// TestEnergyAfterShortSleep: a GPU that slept only between two reads was never seen asleep, but its counter begins from 0 as well.
 func TestEnergyAfterShortSleep(t *testing.T) {
 	m := amdgpusim.Radeon()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
@@ -108,13 +108,13 @@ func TestEnergyAfterShortSleep(t *testing.T) {
 	assert.InDelta(t, 65000, joules(t, energy(1234, 65000)), 1e-3)
 	assert.InDelta(t, 65536+40, joules(t, energy(1234, 40)), 1e-3, "it has not slept: its counter has wrapped")
 	assert.InDelta(t, 65536+65000, joules(t, energy(1234, 65000)), 1e-3)
-	assert.False(t, energy(9876, 40).Known(), "counting begins anew")
+	assert.False(t, energy(9876, 40).Known(), "counting begins again")
 	c := energy(9876, 90)
 	assert.InDelta(t, 50, joules(t, c), 1e-3)
 	assert.False(t, c.Since().IsZero())
 }
 
-// TestEnergyAfterReset: a driver that refuses the table may be resetting the GPU, whose counter then begins from 0.
+// TestEnergyAfterReset: the driver refuses the table while it resets the GPU. Then the counter begins from 0.
 func TestEnergyAfterReset(t *testing.T) {
 	m := amdgpusim.Radeon()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
@@ -133,6 +133,6 @@ func TestEnergyAfterReset(t *testing.T) {
 	}
 	assert.InDelta(t, 60000, joules(t, energy(60000, nil)), 1e-3)
 	assert.False(t, energy(60001, syscall.EPERM).Known())
-	assert.False(t, energy(40, nil).Known(), "counting begins anew")
+	assert.False(t, energy(40, nil).Known(), "counting begins again")
 	assert.InDelta(t, 50, joules(t, energy(90, nil)), 1e-3)
 }

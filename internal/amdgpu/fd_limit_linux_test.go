@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// The collector may open no further file, or only a few: that is no fault of a GPU, and none is lost for it. Once it may
-// again all is as before.
+// TestNoFileCanBeOpened: a collector that may open no further file, or only a few, reports an error and no lost GPU. Once it may open
+// files again, it reads them as before.
 func TestNoFileCanBeOpened(t *testing.T) {
 	for _, fresh := range []bool{false, true} { // whether the first read has few files already
 		for few := range 12 {
@@ -65,7 +65,7 @@ func assertWell(t *testing.T, node *gpu.Node) {
 	assert.Equal(t, gpu.Some[int64](0), node.Presence[gpu.Missing])
 }
 
-// limitFiles lets this process open so many further files, until what it returns is called.
+// limitFiles lets this process open only a few further files until the returned function is called.
 func limitFiles(t *testing.T, few int) (allow func()) {
 	t.Helper()
 	const filled = 256

@@ -18,9 +18,9 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
-// simulate writes a machine's files and returns them with a source that reads them, by a clock that the test sets.
+// simulate writes a machine's files. It returns them, a source that reads them, and the clock of the source.
 func simulate(t *testing.T, m *amdgpusim.Machine, want gpu.Group, change ...func(*Config)) (*amdgpusim.Tree, *Source, *clock) {
 	t.Helper()
 	tree, err := amdgpusim.Write(t.TempDir(), m)
@@ -43,7 +43,7 @@ func (c *clock) Now() time.Time { return c.now }
 
 func (c *clock) pass(d time.Duration) { c.now = c.now.Add(d) }
 
-// TestGolden reads every simulated machine and compares all that is told of it, value by value.
+// TestGolden reads every simulated machine and compares every value.
 func TestGolden(t *testing.T) {
 	for name, build := range amdgpusim.Machines() {
 		t.Run(name, func(t *testing.T) {

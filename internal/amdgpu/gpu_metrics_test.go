@@ -35,7 +35,7 @@ func TestThrottleTime(t *testing.T) {
 	assert.Equal(t, began, throttle.Time.Since())
 }
 
-// TestUnknownRevision: a table that is too new costs what only it tells, with one line.
+// TestUnknownRevision: a table that is too new costs the values that only it has, and one problem says so.
 func TestUnknownRevision(t *testing.T) {
 	m := amdgpusim.MI300XSPX()
 	tree, source, _ := simulate(t, m, withoutProcesses)

@@ -21,10 +21,10 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// What hangs is a FIFO that nobody writes to, in the place of a file of the driver.
+// A FIFO without a writer stands in for a file of the driver that hangs.
 
-// TestHungRead: a read that never returns is waited for once, costs the other GPUs nothing, and leaves one goroutine behind,
-// however often the source is read.
+// TestHungRead: the source waits once for a read that never returns. The other GPUs are read, and one goroutine stays behind however
+// often the source is read.
 func TestHungRead(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, gpu.GroupAll)
@@ -48,14 +48,14 @@ func TestHungRead(t *testing.T) {
 		assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Visible])
 		assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Missing])
 		assert.Len(t, node.Processes, 1)
-		assert.False(t, node.Unread, "the other was read")
+		assert.False(t, node.Unread, "the other GPU was read")
 	}
 	check(ctx)
 	assert.Equal(t, 1, source.pool.Outstanding())
 	for range 20 {
-		check(t.Context()) // which has no deadline: nobody waits for what hung before
+		check(t.Context()) // which has no deadline: what hung before is not waited for
 	}
-	// When it returns at last, the GPU is read again.
+	// Once the read returns, the GPU is read again.
 	release(t, busy)
 	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, os.Remove(busy))
@@ -65,7 +65,7 @@ func TestHungRead(t *testing.T) {
 	assert.Equal(t, gpu.StateOK, node.Devices[0].State())
 }
 
-// release lets go of whoever waits to open a FIFO.
+// release ends every wait to open a FIFO.
 func release(t *testing.T, fifo string) {
 	t.Helper()
 	f, err := os.OpenFile(fifo, os.O_WRONLY, 0)
@@ -73,8 +73,7 @@ func release(t *testing.T, fifo string) {
 	require.NoError(t, f.Close())
 }
 
-// TestCloseDoesNotWait: neither Close nor the Read that it interrupts waits for what hangs, and what hangs is freed when it
-// returns.
+// TestCloseDoesNotWait: neither Close nor the Read that it interrupts waits for a read that hangs.
 func TestCloseDoesNotWait(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
 	busy := filepath.Join(tree.Root, "sys/class/drm/card0/device/gpu_busy_percent")
@@ -103,8 +102,8 @@ func TestCloseDoesNotWait(t *testing.T) {
 	require.ErrorIs(t, err, errClosed)
 }
 
-// TestHungProcesses: reading a client's fdinfo takes a lock of its GPU's driver, and hangs where that does. What KFD tells is
-// reported all the same, and every other GPU.
+// TestHungProcesses: to read a client's fdinfo takes a lock of its GPU's driver, and hangs where that does. What KFD shows is reported
+// all the same, and so is every GPU.
 func TestHungProcesses(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, gpu.GroupAll)

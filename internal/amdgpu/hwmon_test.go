@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// withSensors reads a Radeon whose sensors' files are others; an empty one is not there.
+// withSensors reads a Radeon with other files of its sensors. An empty file is removed.
 func withSensors(t *testing.T, files map[string]string) *gpu.Device {
 	t.Helper()
 	m := amdgpusim.Radeon()
@@ -32,7 +32,7 @@ func withSensors(t *testing.T, files map[string]string) *gpu.Device {
 	return &node.Devices[0]
 }
 
-// The duty cycle is of 255 where the files do not say otherwise; without one the fan's speed tells, by the highest.
+// TestFan: the maximum of the duty cycle is 255 unless a file has it. Without a duty cycle the ratio is the speed by its maximum.
 func TestFan(t *testing.T) {
 	for name, tt := range map[string]struct {
 		files map[string]string
@@ -58,7 +58,7 @@ func TestFan(t *testing.T) {
 	}
 }
 
-// The sensors' own frequencies come before those of the tables.
+// TestClockOfTheSensors: the sensors' frequencies are preferred to those of the table.
 func TestClockOfTheSensors(t *testing.T) {
 	d := withSensors(t, map[string]string{"freq1_input": "1234000000", "freq2_input": "777000000"})
 	assert.Equal(t, gpu.Some(1234e6), d.Clocks[gpu.ClockGraphics].Speed)

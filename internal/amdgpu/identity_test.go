@@ -16,8 +16,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestIdentityRefused: while the driver resets a GPU it refuses what tells which one it is. The placeholder that the GPU goes
-// by then ends with the reset, for its partitions and processes too.
+// TestIdentityRefused: while the driver resets a GPU, it refuses the file with its unique id. The GPU, its partitions and its processes
+// then have no ID until the reset is over.
 func TestIdentityRefused(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.MI300XCPX(), gpu.GroupAll)
 	var files refusals
@@ -34,7 +34,7 @@ func TestIdentityRefused(t *testing.T) {
 		assert.Equal(t, gpu.Location{PCIAddress: "0000:05:00.0", Partition: gpu.Some(3)}, node.Processes[1].Location)
 		assert.Empty(t, node.Devices[0].Faults)
 		assert.Equal(t, "692305000017", node.Devices[0].Info.Serial, "one file costs no other")
-		require.Equal(t, []string{"identity"}, whats(node, "0000:05:00.0"), "told for as long as it stays")
+		require.Equal(t, []string{"identity"}, whats(node, "0000:05:00.0"), "reported while it lasts")
 		require.ErrorIs(t, node.Problems[0].Err, syscall.EPERM)
 		require.ErrorContains(t, node.Problems[0].Err, "amdgpu: 0000:05:00.0: read unique_id: operation not permitted")
 		require.ErrorContains(t, node.Problems[0].Err, "while it resets the GPU")
@@ -49,16 +49,16 @@ func TestIdentityRefused(t *testing.T) {
 		assert.Equal(t, "a1b2c3d4e5f60000", node.Devices[4].Parent)
 		assert.Equal(t, "a1b2c3d4e5f60000/3", node.Processes[1].DeviceID)
 		assert.Empty(t, node.Problems)
-		assert.False(t, files.asked("serial_number"), "which was told at first")
+		assert.False(t, files.asked("serial_number"), "it has answered")
 	}
-	assert.False(t, files.asked("unique_id"), "which is known")
+	assert.False(t, files.asked("unique_id"), "it has answered")
 }
 
-// TestIdentityInParts: each part of the identity is asked for until it is told, and what was told stays.
+// TestIdentityInParts: each file of the identity is read until it answers, and what was read stays.
 func TestIdentityInParts(t *testing.T) {
 	m := amdgpusim.MI100()
 	m.Cards = m.Cards[:1]
-	m.Cards[0].Product = "A board of the test"
+	m.Cards[0].Product = "A GPU of the test"
 	tree, source, _ := simulate(t, m, withoutProcesses)
 	require.NoError(t, os.MkdirAll(tree.Path("usr/share/libdrm"), 0o750))
 	require.NoError(t, os.WriteFile(tree.Path("usr/share/libdrm/amdgpu.ids"), []byte(
@@ -79,12 +79,12 @@ func TestIdentityInParts(t *testing.T) {
 	for i, step := range []struct{ file, model string }{
 		{"device", "AMD Instinct MI100"},
 		{"revision", "Of this revision"},
-		{"product_name", "A board of the test"},
-		{"mem_info_vram_total", "A board of the test"},
-		{"numa_node", "A board of the test"},
-		{"vbios_version", "A board of the test"},
-		{"serial_number", "A board of the test"},
-		{"unique_id", "A board of the test"},
+		{"product_name", "A GPU of the test"},
+		{"mem_info_vram_total", "A GPU of the test"},
+		{"numa_node", "A GPU of the test"},
+		{"vbios_version", "A GPU of the test"},
+		{"serial_number", "A GPU of the test"},
+		{"unique_id", "A GPU of the test"},
 	} {
 		files.refuse.Delete(step.file)
 		node := read(t, source)
@@ -109,7 +109,7 @@ func count(words []string, word string) int {
 	return n
 }
 
-// TestNoIdentity: a board that has no such files is asked for them once.
+// TestNoIdentity: a GPU without such files is asked for them once.
 func TestNoIdentity(t *testing.T) {
 	for name, answer := range map[string]error{"no file": syscall.ENOENT, "not supported": syscall.EOPNOTSUPP} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestNoIdentity(t *testing.T) {
 	}
 }
 
-// TestIdentityOfAnother: what was known of a GPU is not taken for that of the one in its place.
+// TestIdentityOfAnother: a GPU that replaces another does not inherit its identity.
 func TestIdentityOfAnother(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, withoutProcesses)
@@ -153,7 +153,7 @@ func TestIdentityOfAnother(t *testing.T) {
 	assert.Equal(t, "0000000000000077", read(t, source).Devices[0].ID)
 }
 
-// TestDriverVersionRefused: the kernel's release is the driver's version only where the driver has none of its own.
+// TestDriverVersionRefused: the kernel's release is the driver's version only where the driver has no version of its own.
 func TestDriverVersionRefused(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
 	version := tree.Path("sys/module/amdgpu/version")

@@ -14,8 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestSensorOfOnes: 511 °C is a sensor of 9 bits that does not answer, as those of Polaris and Vega are read when the GPU is about to
-// be lost (https://github.com/lm-sensors/lm-sensors/issues/289).
+// TestSensorOfOnes: 511 °C means that a sensor of 9 bits does not answer. Polaris and Vega report it when the GPU is about to be lost (https://github.com/lm-sensors/lm-sensors/issues/289).
 func TestSensorOfOnes(t *testing.T) {
 	m := amdgpusim.Radeon()
 	m.Cards[0].Metrics = nil
@@ -30,7 +29,7 @@ func TestSensorOfOnes(t *testing.T) {
 	assert.Equal(t, gpu.Some(105.0), d.TemperatureLimit[gpu.SensorEdge][gpu.LimitCritical])
 }
 
-// TestReplaysOfOnes: the driver adds up two registers of 32 bits, all of whose bits are set where the GPU is off the bus.
+// TestReplaysOfOnes: the driver adds up two registers of 32 bits, whose bits are all set when the GPU is off the bus.
 func TestReplaysOfOnes(t *testing.T) {
 	for text, want := range map[string]bool{
 		"8589934590": false, "4294967295": false, "4294967302": false, "18446744073709551615": false, "7": true, "0": true,
@@ -48,8 +47,7 @@ func TestReplaysOfOnes(t *testing.T) {
 	}
 }
 
-// TestNoTable: older GPUs have the table's file with nothing in it. That is no failure, which it would be of a GPU of which only the
-// table is wanted.
+// TestNoTable: on older GPUs the table's file is empty. That is no failure, even where only the table is wanted.
 func TestNoTable(t *testing.T) {
 	m := amdgpusim.APU()
 	tree, source, _ := simulate(t, m, gpu.GroupThrottle|gpu.GroupEnergy)
@@ -59,7 +57,7 @@ func TestNoTable(t *testing.T) {
 	assert.Equal(t, gpu.StateOK, node.Devices[0].State())
 }
 
-// TestMilliwatts: the firmware of Granite Ridge tells watts where the driver takes them for milliwatts (12.00 mW of a processor at work,
+// TestMilliwatts: the firmware of Granite Ridge reports watts, which the driver takes for milliwatts (12.00 mW for a busy processor,
 // https://github.com/flightlessmango/MangoHud/issues/1874).
 func TestMilliwatts(t *testing.T) {
 	for microwatts, want := range map[int64]gpu.Opt[float64]{12_000: {}, 230_000: {}, 1_200_000: gpu.Some(1.2)} {

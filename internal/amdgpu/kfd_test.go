@@ -14,9 +14,9 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestNodesMadeAnew: the compute driver makes all its nodes anew when any GPU comes, goes or is divided
-// (kfd_topology_update_sysfs), also those of the GPUs to which nothing happened.
-func TestNodesMadeAnew(t *testing.T) {
+// TestNodesMadeAgain: when any GPU comes, goes or is divided, the compute driver makes all its nodes again
+// (kfd_topology_update_sysfs), those of unaffected GPUs too.
+func TestNodesMadeAgain(t *testing.T) {
 	m := amdgpusim.MI300XCPX()
 	tree, source, _ := simulate(t, m, withoutProcesses)
 	require.Equal(t, gpu.Some[int64](3_000_000_000), read(t, source).Devices[3].Memory.Usage)

@@ -19,7 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// A read from which no GPU has come back is told as such.
+// TestNothingComesBack: a node is marked as unread when no read of a GPU has returned.
 func TestNothingComesBack(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, withoutProcesses)

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestDivided: a GPU that is divided while the source runs.
+// TestDivided: a GPU is divided while the source runs.
 func TestDivided(t *testing.T) {
 	root := t.TempDir()
 	whole := amdgpusim.MI300XCPX()
@@ -66,8 +66,8 @@ func TestDivided(t *testing.T) {
 	assert.Equal(t, [3]int64{1, 0, 0}, presence(node))
 }
 
-// TestNoTopology: in a container without the GPU's device nodes the kernel does not show the topology. The table tells how
-// many partitions there are all the same.
+// TestNoTopology: in a container without the GPU's device nodes the kernel does not show the topology. The number of partitions then
+// comes from the table.
 func TestNoTopology(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), withoutProcesses)
 	require.NoError(t, os.RemoveAll(tree.Path("sys/class/kfd")))
@@ -96,7 +96,7 @@ func TestOlderLocation(t *testing.T) {
 	assert.Equal(t, []string{"card8", "renderD136", "amdgpu_xcp_7"}, node.Devices[8].Aliases)
 }
 
-// TestOlderNames: earlier kernels put a dot into the names of the partitions' devices.
+// TestOlderNames: in earlier kernels the names of the partitions' devices have a dot.
 func TestOlderNames(t *testing.T) {
 	m := amdgpusim.MI300XCPX()
 	for i := range m.Cards[0].Partitions {
@@ -111,7 +111,7 @@ func TestOlderNames(t *testing.T) {
 	assert.Equal(t, "card8", node.Devices[8].Name)
 }
 
-// TestOwnTable: newer drivers give each partition a table of its own.
+// TestOwnTable: with newer drivers each partition has its own table.
 func TestOwnTable(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), withoutProcesses)
 	dir := tree.Path("sys/devices/platform/amdgpu_xcp_3/xcp")
@@ -127,8 +127,8 @@ func TestOwnTable(t *testing.T) {
 	assert.Equal(t, []string{"xcp_metrics"}, whats(node, "a1b2c3d4e5f60000"))
 }
 
-// hide takes the nodes of all but some partitions out of the topology, as for a container that may use only those, and returns
-// what shows them again.
+// hide hides the nodes of all but some partitions in the topology, as for a container that may use only those. The returned function
+// shows them again.
 func hide(t *testing.T, tree *amdgpusim.Tree, partitions int, but ...int) (show func()) {
 	t.Helper()
 	file := func(i int) string {
@@ -148,8 +148,8 @@ func hide(t *testing.T, tree *amdgpusim.Tree, partitions int, but ...int) (show 
 	}
 }
 
-// TestSomePartitionsSeen: those partitions of which the kernel shows the nodes keep their numbers, and with them their ids,
-// readings and processes; of the others there is what the table tells.
+// TestSomePartitionsSeen: partitions whose nodes the kernel shows keep their numbers, and with them their IDs, values and processes. The
+// others have what the table has.
 func TestSomePartitionsSeen(t *testing.T) {
 	for name, seen := range map[string][]int{"two": {3, 5}, "one": {3}, "the first": {0}} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestSomePartitionsSeen(t *testing.T) {
 					if !slices.Contains(seen, i) {
 						assert.False(t, p.Memory.Limit.Known())
 						assert.False(t, p.Memory.Usage.Known())
-						assert.Equal(t, i == 0, len(p.Aliases) > 0, "only that of the first is known: the GPU's own")
+						assert.Equal(t, i == 0, len(p.Aliases) > 0, "only that of the first is known: it is the GPU's own")
 						continue
 					}
 					assert.Equal(t, gpu.Some(1_000_000_000*int64(i+1)), p.Memory.Usage)
@@ -182,7 +182,7 @@ func TestSomePartitionsSeen(t *testing.T) {
 				}
 				assert.Equal(t, slices.Contains(seen, 3), slices.ContainsFunc(node.Processes, func(p gpu.Process) bool { return p.PID == 8003 }))
 			}
-			// Who may see which node is no matter of the topology's generation.
+			// The generation of the topology does not change with the permission to see a node.
 			show()
 			node := read(t, source)
 			assert.Empty(t, node.Problems)
@@ -192,7 +192,7 @@ func TestSomePartitionsSeen(t *testing.T) {
 	}
 }
 
-// TestTableUnread: that the table, which tells how many partitions there are, cannot be read for once takes none of them away.
+// TestTableUnread: the partitions stay when the table, which has their number, cannot be read for a while.
 func TestTableUnread(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), withoutProcesses)
 	hide(t, tree, 8, 3)
@@ -208,12 +208,12 @@ func TestTableUnread(t *testing.T) {
 	assert.Equal(t, "a1b2c3d4e5f60000/7", node.Devices[8].ID)
 	assert.False(t, node.Devices[8].Utilization[gpu.TaskGeneral].Known())
 
-	// In another mode there are as many as that has.
+	// Another mode has another number of partitions.
 	require.NoError(t, os.WriteFile(tree.Path(amdgpusim.MI300XCPX().Cards[0].Dir()+"/current_compute_partition"), []byte("QPX\n"), 0o600))
 	assert.Len(t, read(t, source).Devices, 5)
 }
 
-// TestUnnumbered: the nodes of a driver that does not number them, or twice the same, are numbered in their order.
+// TestUnnumbered: nodes without numbers, or with a number that occurs twice, are numbered in their order.
 func TestUnnumbered(t *testing.T) {
 	for name, numbers := range map[string][8]int{"none": {}, "one twice": {0, 1, 2, 2, 4, 5, 6, 7}} {
 		t.Run(name, func(t *testing.T) {

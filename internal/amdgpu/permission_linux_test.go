@@ -23,8 +23,8 @@ const (
 	nobody       = 65534
 )
 
-// TestWithoutPermission reads a machine as a user who may not look into the open files of others: what is left is what the
-// compute driver tells, and one problem that says so.
+// TestWithoutPermission reads a machine as a user who may not see the open files of others. The processes that KFD shows remain, and one
+// problem says so.
 func TestWithoutPermission(t *testing.T) {
 	if root := os.Getenv(rootVariable); root != "" {
 		withoutPermission(t, root)
@@ -60,7 +60,7 @@ func withoutPermission(t *testing.T, root string) {
 	for range 2 {
 		node, err := source.Read(context.Background())
 		require.NoError(t, err)
-		require.Len(t, node.Problems, 1, "said once a read, not for each process")
+		require.Len(t, node.Problems, 1, "one for all processes")
 		assert.Equal(t, "processes", node.Problems[0].What)
 		require.ErrorContains(t, node.Problems[0].Err, "CAP_SYS_PTRACE")
 		require.Len(t, node.Processes, 1)

@@ -66,7 +66,7 @@ func TestNothingAtAll(t *testing.T) {
 	require.NoError(t, source.Close())
 }
 
-// TestDriverLoadedLater: the driver, and then the GPUs, are found when they come.
+// TestDriverLoadedLater: the GPUs are found once the driver is loaded.
 func TestDriverLoadedLater(t *testing.T) {
 	root := t.TempDir()
 	source, err := New(Config{RootPath: root}, withoutProcesses)
@@ -80,7 +80,7 @@ func TestDriverLoadedLater(t *testing.T) {
 	require.NoError(t, source.Close())
 }
 
-// unplug takes the DRM nodes of a card away, as when its driver lets go of it, and more if asked to.
+// unplug removes the DRM nodes of a card, as when the driver releases it, and the card itself if fromBus is set.
 func unplug(t *testing.T, tree *amdgpusim.Tree, c *amdgpusim.Card, fromBus bool) {
 	t.Helper()
 	for _, name := range []string{"card0", "renderD128", "card0-DP-1"} {
@@ -94,7 +94,7 @@ func unplug(t *testing.T, tree *amdgpusim.Tree, c *amdgpusim.Card, fromBus bool)
 	}
 }
 
-// plug writes a machine elsewhere and moves what is of the card here.
+// plug adds a card: it writes another machine with it and moves the card's files here.
 func plug(t *testing.T, tree *amdgpusim.Tree, c *amdgpusim.Card) {
 	t.Helper()
 	other, err := amdgpusim.Write(t.TempDir(), &amdgpusim.Machine{Kernel: "6.12", Cards: []*amdgpusim.Card{c}})
@@ -134,7 +134,7 @@ func TestRemovedAndAdded(t *testing.T) {
 			require.Len(t, node.Devices, 2)
 			assert.Empty(t, node.Devices[0].Faults)
 			assert.Equal(t, gpu.Some(0.61), node.Devices[0].Utilization[gpu.TaskGeneral])
-			assert.Greater(t, node.Devices[0].Epoch, before, "its counters have begun anew")
+			assert.Greater(t, node.Devices[0].Epoch, before, "its counters have begun again")
 			assert.Equal(t, [3]int64{2, 0, 0}, presence(node))
 		})
 	}
@@ -158,7 +158,7 @@ func TestFoundElsewhere(t *testing.T) {
 	assert.Equal(t, [3]int64{2, 0, 0}, presence(node))
 }
 
-// TestHandedOver: a GPU that is bound to another driver is no loss.
+// TestHandedOver: a GPU that is bound to another driver is not lost.
 func TestHandedOver(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, withoutProcesses)
@@ -171,7 +171,7 @@ func TestHandedOver(t *testing.T) {
 	assert.Equal(t, "3a51e0c2d4b70011", node.Devices[0].ID)
 	assert.Equal(t, [3]int64{1, 0, 1}, presence(node))
 
-	// It comes back: its counters have begun anew meanwhile.
+	// It is handed back: its counters have begun again.
 	unbound := tree.Path(m.Cards[0].Dir() + "/driver")
 	require.NoError(t, os.Remove(unbound))
 	plug(t, tree, m.Cards[0])
@@ -180,7 +180,7 @@ func TestHandedOver(t *testing.T) {
 	assert.Greater(t, after.Epoch, before.Epoch)
 }
 
-// TestReloadedBetweenReads: a driver that was loaded anew between two reads, and numbered the cards otherwise, mixes up nothing.
+// TestReloadedBetweenReads: GPUs keep their values when the driver was loaded again between two reads and numbers the cards otherwise.
 func TestReloadedBetweenReads(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, withoutProcesses)

@@ -19,7 +19,7 @@ import (
 
 const onlyProcesses = gpu.GroupProcesses | gpu.GroupProcessUtilization
 
-// rewrite writes what a client's fdinfo says now.
+// rewrite writes the fdinfo of a client.
 func rewrite(t *testing.T, tree *amdgpusim.Tree, pid, fd int, client uint64, lines ...string) {
 	t.Helper()
 	text := fmt.Sprintf("drm-driver:\tamdgpu\ndrm-client-id:\t%d\n%s\n", client, strings.Join(lines, "\n"))
@@ -35,7 +35,7 @@ func TestClientsCountOnce(t *testing.T) {
 	assert.Equal(t, int64(1201), p.PID)
 	assert.Equal(t, gpu.ProcessGraphics, p.Type)
 	assert.Equal(t, gpu.Some[int64](5_600_000<<10), p.Memory)
-	assert.Empty(t, p.Utilization, "of one read nothing is known of time")
+	assert.Empty(t, p.Utilization, "one read does not show times")
 
 	clock.pass(10 * time.Second)
 	lines := []string{
@@ -64,7 +64,7 @@ func value64(t *testing.T, v gpu.Opt[float64]) float64 {
 	return f
 }
 
-// TestClientsOfOneProcess: what the clients of a process do is added up; one that is new has done since all that it did.
+// TestClientsOfOneProcess: the times of the clients of a process add up. A new client counts from 0.
 func TestClientsOfOneProcess(t *testing.T) {
 	tree, source, clock := simulate(t, amdgpusim.Radeon(), onlyProcesses)
 	read(t, source)
@@ -77,7 +77,7 @@ func TestClientsOfOneProcess(t *testing.T) {
 	assert.Equal(t, gpu.Some[int64](1500<<10), node.Processes[0].Memory)
 	assert.InDelta(t, 0.4, value64(t, node.Processes[0].Utilization[gpu.TaskGeneral]), 1e-9)
 
-	// A counter that falls has begun anew, and of a process that is gone nothing is left.
+	// A counter that falls has begun again. A process that has ended is gone.
 	clock.pass(10 * time.Second)
 	rewrite(t, tree, 1201, 17, 91, amdgpusim.VRAM(1000), amdgpusim.Engine("gfx", 1))
 	rewrite(t, tree, 1201, 18, 92, amdgpusim.VRAM(500), amdgpusim.Engine("gfx", 3_000_000_000))
@@ -89,7 +89,7 @@ func TestClientsOfOneProcess(t *testing.T) {
 	assert.Empty(t, read(t, source).Processes)
 }
 
-// TestComputeProcesses: of the queues of the compute driver only the units at work are known.
+// TestComputeProcesses: for the queues of the compute driver only the busy compute units are known.
 func TestComputeProcesses(t *testing.T) {
 	tree, source, clock := simulate(t, amdgpusim.MI300XCPX(), onlyProcesses)
 	for range 2 {
@@ -102,7 +102,7 @@ func TestComputeProcesses(t *testing.T) {
 		assert.Equal(t, "a1b2c3d4e5f60000/3", node.Processes[1].DeviceID)
 		clock.pass(30 * time.Second)
 	}
-	// Further contexts of a process are in directories of their own. A GPU of which it has nothing is none that it uses.
+	// Further contexts of a process have their own directories. A process does not use a GPU on which it has no memory.
 	dir := tree.Path("sys/devices/virtual/kfd/kfd/proc/8000")
 	require.NoError(t, os.MkdirAll(dir+"/context_1", 0o750))
 	require.NoError(t, os.WriteFile(dir+"/context_1/vram_41001", []byte("100000000\n"), 0o600))
@@ -147,6 +147,6 @@ func TestNoProcessTable(t *testing.T) {
 	node := read(t, source)
 	assert.Equal(t, []string{"processes"}, whats(node, ""))
 	assert.True(t, node.HasProblem(gpu.ProblemProcesses))
-	require.Len(t, node.Processes, 1, "as KFD tells")
+	require.Len(t, node.Processes, 1, "KFD shows it")
 	assert.Equal(t, gpu.Some[int64](19_000_000_000), node.Processes[0].Memory)
 }

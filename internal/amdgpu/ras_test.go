@@ -18,7 +18,7 @@ func counted(kind gpu.ErrorType, block string, n int64) gpu.ErrorCount {
 	return gpu.ErrorCount{Type: kind, Block: block, Count: gpu.Total(n)}
 }
 
-// TestErrorCountsOfLaterDrivers: for MI300 and later the counts are in files of another name.
+// TestErrorCountsOfLaterDrivers: for MI300 and later the files of the counts have other names.
 func TestErrorCountsOfLaterDrivers(t *testing.T) {
 	m := amdgpusim.MI300XSPX()
 	tree, source, _ := simulate(t, m, gpu.GroupECC)
@@ -40,7 +40,7 @@ func TestErrorCountsOfLaterDrivers(t *testing.T) {
 	}
 	assert.Equal(t, want, node.Devices[0].Errors)
 
-	// A block that is in both counts once.
+	// A block with both files counts once.
 	require.NoError(t, os.WriteFile(ras+"/umc_err_count", []byte("ue: 1\nce: 7\nde: 2\n"), 0o600))
 	source, err := New(Config{RootPath: tree.Root}, gpu.GroupECC)
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestErrorCountsOfLaterDrivers(t *testing.T) {
 	assert.Equal(t, want, read(t, source).Devices[0].Errors)
 }
 
-// TestErrorCountsWithheld: while it resets the GPU, the driver has words in the place of counts.
+// TestErrorCountsWithheld: while the driver resets the GPU, it writes words in place of counts.
 func TestErrorCountsWithheld(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, gpu.GroupECC)

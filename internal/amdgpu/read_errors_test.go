@@ -28,7 +28,7 @@ func read(t *testing.T, s *Source) *gpu.Node {
 	return node
 }
 
-// whats are the quantities that a node has problems with, of one device.
+// whats returns what the problems of a device concern.
 func whats(node *gpu.Node, device string) []string {
 	var result []string
 	for _, p := range node.Problems {
@@ -98,7 +98,7 @@ func TestEmptyAndGarbledFiles(t *testing.T) {
 	assert.Empty(t, whats(node, node.Devices[0].ID))
 }
 
-// TestNothingReadable: a GPU none of whose files can be read is there and failed.
+// TestNothingReadable: a GPU of which no file can be read is in the node, failed.
 func TestNothingReadable(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
 	read(t, source)

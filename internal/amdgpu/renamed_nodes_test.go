@@ -16,7 +16,7 @@ import (
 )
 
 // TestRenamedNodes: in a container a DRM node may have any name (docker run --device /dev/dri/renderD129:/dev/dri/renderD128). The
-// driver tells which GPU it is of.
+// driver names its GPU.
 func TestRenamedNodes(t *testing.T) {
 	for name, path := range map[string]string{
 		"that of another GPU":     "/dev/dri/renderD128",
@@ -41,8 +41,8 @@ func TestRenamedNodes(t *testing.T) {
 	}
 }
 
-// TestRenamedPartitions: of which partition a node is, its name alone tells. Where it cannot be one of the GPU that the driver
-// tells, nothing is said of the file; KFD knows its process.
+// TestRenamedPartitions: only its name shows which partition a node belongs to. A file whose name cannot belong to the GPU that the
+// driver names is ignored. KFD shows its process.
 func TestRenamedPartitions(t *testing.T) {
 	m := amdgpusim.MI300XCPX()
 	p := &m.Processes[1]

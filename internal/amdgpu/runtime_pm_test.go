@@ -40,7 +40,7 @@ func TestAsleep(t *testing.T) {
 				assert.Equal(t, []string{"asleep"}, whats(node, d.ID))
 				assert.Equal(t, []string{
 					"unique_id", "serial_number", "vbios_version", "numa_node", "product_name", "device", "revision", "mem_info_vram_total",
-				}, touched.names, "what it is, once")
+				}, touched.names, "the identity, once")
 			}
 			if wake {
 				return
@@ -53,8 +53,8 @@ func TestAsleep(t *testing.T) {
 	}
 }
 
-// TestAsleepInAnotherMode: what was read of a GPU before its driver was loaded anew says nothing of how it is divided now, which it
-// is not asked while it sleeps.
+// TestAsleepInAnotherMode: when the driver is loaded again, the partition mode of before does not count any more. While the GPU sleeps, it
+// is not read.
 func TestAsleepInAnotherMode(t *testing.T) {
 	m := amdgpusim.MI300XCPX()
 	tree, source, _ := simulate(t, m, withoutProcesses)

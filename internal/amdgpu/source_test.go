@@ -16,7 +16,7 @@ import (
 
 func TestWantedAlone(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.MI100(), gpu.GroupMemory)
-	read(t, source) // which tells what they are
+	read(t, source) // the identities
 	var touched readNames
 	source.readFile = touched.read
 	node := read(t, source)

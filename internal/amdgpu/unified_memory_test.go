@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// mi300a is a machine with an MI300A, the DRM driver of which has 0 bytes of VRAM (gmc_v9_0_mc_init in gmc_v9_0.c).
+// mi300a returns a machine with an MI300A, for which the DRM driver reports 0 bytes of VRAM (gmc_v9_0_mc_init in gmc_v9_0.c).
 func mi300a(build func() *amdgpusim.Machine, used int64) *amdgpusim.Machine {
 	m := build()
 	m.Cards = m.Cards[:1]
@@ -31,7 +31,7 @@ func mi300a(build func() *amdgpusim.Machine, used int64) *amdgpusim.Machine {
 	return m
 }
 
-// TestUnifiedMemory: the memory of an MI300A is what the compute driver tells, and not the 0 of the DRM driver.
+// TestUnifiedMemory: the memory of an MI300A is what the compute driver reports, not the 0 of the DRM driver.
 func TestUnifiedMemory(t *testing.T) {
 	var none gpu.Opt[int64]
 	for name, tt := range map[string]struct {
@@ -56,7 +56,7 @@ func TestUnifiedMemory(t *testing.T) {
 	}
 }
 
-// TestUnifiedMemoryInPart: where the compute driver does not tell of all partitions, the GPU's memory is not known.
+// TestUnifiedMemoryInPart: the GPU's memory is absent where the compute driver does not show all partitions.
 func TestUnifiedMemoryInPart(t *testing.T) {
 	m := mi300a(amdgpusim.MI300XCPX, 1<<30)
 	tree, source, _ := simulate(t, m, withoutProcesses)

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestDriverUnloaded: a GPU whose driver was unloaded, for an update say, has not fallen off the bus.
+// TestDriverUnloaded: a GPU whose driver is unloaded, for an update say, is unreachable, not lost.
 func TestDriverUnloaded(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, withoutProcesses)

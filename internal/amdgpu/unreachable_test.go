@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// silent lets the firmware of a GPU answer nothing any more: what the driver and the kernel know by themselves is read all the same.
+// silent makes the firmware of the first GPU stop answering. What the driver and the kernel know by themselves can still be read.
 func silent(source *Source, answer error) {
 	refuseOf(source, source.readers[0].address, func(name string) error {
 		if file := filepath.Base(name); asksGPU(name) || strings.HasPrefix(file, "pp_dpm_") || file == "power1_cap" || file == "pwm1" {
@@ -34,8 +34,8 @@ func asksGPU(name string) bool {
 		strings.HasSuffix(name, "_average")
 }
 
-// TestSilentFirmware: a GPU that fell off the bus, or whose firmware hangs, has its memory and its link still told by the driver.
-// It is failed all the same.
+// TestSilentFirmware: the driver still reports the memory and the link of a GPU that fell off the bus or whose firmware hangs. The GPU
+// is failed all the same.
 func TestSilentFirmware(t *testing.T) {
 	for name, build := range amdgpusim.Machines() {
 		if name == "apu" {
@@ -63,7 +63,7 @@ func TestSilentFirmware(t *testing.T) {
 	}
 }
 
-// TestFellAsleepMeanwhile: later drivers refuse all readings of a GPU that sleeps. That is no failure of it.
+// TestFellAsleepMeanwhile: later drivers refuse all quantities of a GPU that sleeps. That is no failure.
 func TestFellAsleepMeanwhile(t *testing.T) {
 	m := amdgpusim.Radeon()
 	m.Cards[0].Status = "suspended"
@@ -76,7 +76,7 @@ func TestFellAsleepMeanwhile(t *testing.T) {
 	require.ErrorContains(t, node.Problems[0].Err, "its driver does not wake it up")
 }
 
-// TestWakingUp: while the kernel wakes a GPU up, later drivers refuse its readings as if it slept.
+// TestWakingUp: while the kernel wakes a GPU up, later drivers refuse its quantities as if it slept.
 func TestWakingUp(t *testing.T) {
 	for name, wake := range map[string]bool{"left alone": false, "woken": true} {
 		t.Run(name, func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestWakingUp(t *testing.T) {
 	}
 }
 
-// TestNotWokenUp: of a GPU that the kernel failed to wake up every reading is an invalid argument (rpm_resume), which otherwise means
-// that there is no such reading. It is failed, and not one that tells little.
+// TestNotWokenUp: for a GPU that the kernel failed to wake up, every quantity is an invalid argument (rpm_resume), which otherwise means
+// that the GPU does not have it. The GPU is failed.
 func TestNotWokenUp(t *testing.T) {
 	for name, wake := range map[string]bool{"left alone": false, "woken": true} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestVideoEngine: from VCN 4 on one ring encodes and decodes, and goes by the name of the earlier ones' for encoding.
+// TestVideoEngine: from VCN 4 on one ring encodes and decodes, under the name of the earlier ring for encoding.
 func TestVideoEngine(t *testing.T) {
 	for version, encodes := range map[string]bool{"3": true, "4": false, "5": false, "": true} {
 		t.Run("VCN "+version, func(t *testing.T) {

@@ -137,7 +137,7 @@ func (t *Tree) readings(dir string, c *Card) {
 	t.write(dir+"/power_dpm_force_performance_level", "auto\n")
 }
 
-// linkToHost is the link that the firmware tells of: that of the board, whose switch has AMD's ids.
+// linkToHost returns the link that the firmware reports: that of the board, whose switch has AMD's ids.
 func (c *Card) linkToHost() (speed string, width int) {
 	for _, b := range c.Behind {
 		if b.Vendor == 0x1002 {
@@ -147,7 +147,7 @@ func (c *Card) linkToHost() (speed string, width int) {
 	return c.Readings.Speed, c.Readings.Width
 }
 
-// speedOnly makes 16.0GT/s of 16.0 GT/s PCIe.
+// speedOnly converts "16.0 GT/s PCIe" to "16.0GT/s".
 func speedOnly(speed string) string {
 	var gts float64
 	_, _ = fmt.Sscanf(speed, "%f", &gts)

@@ -3,7 +3,7 @@
 
 package amdgpusim
 
-// None is the value of a reading that the driver does not have: no file of it is written.
+// None is the value of a quantity that the driver does not have. Its file is not written.
 const None = -1
 
 // Machine is a computer with AMD GPUs.
@@ -12,7 +12,7 @@ type Machine struct {
 	Driver    string // version of AMD's own driver; empty: the kernel's, which has none
 	Kernel    string // release of the kernel
 	Cards     []*Card
-	Others    []PCIFunction // on the bus, not the driver's
+	Others    []PCIFunction // on the bus, without the amdgpu driver
 	Processes []Process
 }
 
@@ -21,7 +21,7 @@ type PCIFunction struct {
 	Address string
 	Vendor  uint16
 	Class   uint32
-	Driver  string // that it is bound to; empty: none
+	Driver  string // to which it is bound; empty: none
 }
 
 // Card is one GPU package.
@@ -46,7 +46,7 @@ type Card struct {
 	RAS      []Block
 
 	// Of the compute driver.
-	GPUID      uint32 // of the first partition; 0: it does not know the card
+	GPUID      uint32 // of the first partition; 0: the card has no node
 	Target     int    // gfx target version, 90402
 	XCCs       int
 	SIMDs      int // of the package
@@ -71,7 +71,7 @@ type Partition struct {
 	XCP    string // amdgpu_xcp_3; empty: the card itself
 	GPUID  uint32
 	Memory int64 // bytes
-	Used   int64 // bytes; None: the driver does not tell
+	Used   int64 // bytes; None: the driver does not report it
 	Table  any   // its own metrics table; nil: no file
 }
 
@@ -85,7 +85,7 @@ type Readings struct {
 	Average, Instant                        int64 // µW
 	Cap, CapMax                             int64 // µW
 	Graphics, MemoryClock                   int64 // Hz
-	GraphicsLevels, MemoryLevels            []int // MHz, the one in use first named by its index below
+	GraphicsLevels, MemoryLevels            []int // MHz; the index of the one in use is below
 	GraphicsLevel, MemoryLevel              int
 	VideoLevels, DataLevels                 []int
 	SOCLevels, FabricLevels                 []int

@@ -41,7 +41,7 @@ func (t *Tree) process(m *Machine, p *Process) {
 	}
 }
 
-// everywhere adds what is nothing: the driver has files for every GPU that there is.
+// everywhere adds uses of nothing: the driver has files for every GPU.
 func everywhere(m *Machine, uses []ComputeUse) []ComputeUse {
 	result := append([]ComputeUse{}, uses...)
 	for _, c := range m.Cards {
@@ -67,8 +67,8 @@ func (f *File) info() string {
 	return b.String()
 }
 
-// VRAM is a line that tells a client's device memory in KiB.
+// VRAM returns the fdinfo line with a client's device memory in KiB.
 func VRAM(kib int64) string { return fmt.Sprintf("drm-memory-vram:\t%d KiB", kib) }
 
-// Engine is a line that tells for how many nanoseconds an engine worked for a client.
+// Engine returns the fdinfo line with the nanoseconds that an engine worked for a client.
 func Engine(name string, ns int64) string { return fmt.Sprintf("drm-engine-%s:\t%d ns", name, ns) }

@@ -223,8 +223,7 @@ type MetricsV1x8 struct {
 	Pad4       uint32
 }
 
-// Blank fills every value of a table, given by its address, with ones, which is how the driver says that it has none, and
-// sets the revision.
+// Blank sets all bits of every value of a table, which is how the driver says that it has none, and sets the revision.
 func Blank[T any](table *T, format, content uint8) *T {
 	v := reflect.ValueOf(table).Elem()
 	fill(v)

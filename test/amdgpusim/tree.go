@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Boot is when a machine was started, in seconds since 1970. A process is started as many seconds later as its number is.
+// Boot is when a machine was started, in seconds since 1970. A process starts as many seconds later as its PID says.
 const Boot = 1_767_312_000
 
 // Tree is a machine's files below a directory.
@@ -19,8 +19,8 @@ type Tree struct {
 	err  error
 }
 
-// Write writes the files of a machine below root, which must be empty, not be there, or hold the files of the same machine:
-// its values are then those of now.
+// Write writes the files of a machine below root. The directory must be empty, must not exist, or must hold the files of the same
+// machine, whose values are then replaced.
 func Write(root string, m *Machine) (*Tree, error) {
 	t := &Tree{Root: root}
 	for _, d := range []string{
@@ -73,7 +73,7 @@ func (t *Tree) write(name, text string) {
 	}
 }
 
-// link makes name lead to target, both below the root, by a relative link as the kernel's are.
+// link makes a relative link from name to target, both below the root, as the kernel does.
 func (t *Tree) link(name, target string) {
 	to, err := filepath.Rel(filepath.Dir(name), target)
 	if t.err == nil {
@@ -107,7 +107,7 @@ func (t *Tree) text(name, v string) {
 	}
 }
 
-// levels writes a table of clock levels, the one in use with a star.
+// levels writes a table of clock levels, with a star at the current one.
 func (t *Tree) levels(name string, mhz []int, inUse int) {
 	if len(mhz) == 0 {
 		return
