@@ -125,10 +125,10 @@ func (f *fleet) stats() []kubeexec.ClusterStats {
 func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readErr error) {
 	p, metrics, logs := f.pipeline(remoteNode{cluster, node.Host.NodeName}, node.Vendor)
 	if readErr != nil {
-		p.Failed(readErr)
-		return
+		node = p.Failed(node.Host, node.Vendor, node.Time, readErr)
+	} else {
+		p.Take(ctx, node)
 	}
-	p.Take(ctx, node)
 	if metrics != nil {
 		metrics.send(ctx, p.Metrics(node))
 	}
@@ -149,6 +149,7 @@ func (f *fleet) pipeline(node remoteNode, vendor gpu.Vendor) (*pipeline.Pipeline
 	p := vendors[vendor]
 	if p == nil {
 		p = pipeline.New(pipeline.Options{
+			Source: fleetKey,
 			Logger: f.logger.With(zap.String("k8s.cluster.name", node.cluster), zap.String("k8s.node.name", node.name)),
 			Events: f.newEventRecorder != nil, ProcessEvents: f.cfg.sendsProcessEvents(), MaxProcesses: f.cfg.MaxProcesses,
 			Dropped: func(ctx context.Context, processes int) {

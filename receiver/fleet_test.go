@@ -23,6 +23,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
@@ -91,7 +92,9 @@ func TestFleetSendsNodeByNode(t *testing.T) {
 	for range 3 {
 		f.send(t.Context(), "prod", &gpu.Node{Vendor: gpu.NVIDIA, Host: gpu.Host{NodeName: "a"}}, errors.New("exec: refused"))
 	}
-	assert.Len(t, sink.AllMetrics(), 2)
+	require.Len(t, sink.AllMetrics(), 5)
+	failed := otlptest.Points(sink.AllMetrics()[4])
+	assert.Equal(t, []string{"hw.gpu.source.failure", "hw.gpu.source.readable"}, otlptest.Names(failed), "a failed read says nothing of the GPUs")
 	assert.Equal(t, 1, logs.FilterLevelExact(zap.WarnLevel).Len(), "explained once")
 
 	f.send(t.Context(), "prod", &gpu.Node{Vendor: gpu.AMD, Host: gpu.Host{NodeName: "a"}}, nil)
@@ -160,15 +163,19 @@ func TestFleetSendsEvents(t *testing.T) {
 				assert.Equal(t, "prod", attributes["k8s.cluster.name"])
 				assert.NotContains(t, attributes, "host.name")
 				name, _ := attributes["k8s.node.name"].(string)
-				got = append(got, name+" "+transition(logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)))
+				for _, record := range logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
+					got = append(got, name+" "+transition(record))
+				}
 			}
 			assert.Equal(t, []string{
 				"b hw.gpu.status GPU-2: - to failed, Error",
+				"a hw.gpu.source.failed -: - to -, Warn",
+				"a hw.gpu.source.recovered -: - to -, Info",
 				"a hw.gpu.status GPU-1: ok to failed, Error",
 				"b hw.gpu.status GPU-2: failed to ok, Info",
 			}, got)
 			if metrics != nil {
-				assert.Len(t, metrics.AllMetrics(), 4)
+				assert.Len(t, metrics.AllMetrics(), 5)
 			}
 		})
 	}

@@ -59,6 +59,7 @@ func newStage(t testing.TB, source gpu.Source, cfg metadata.MetricsBuilderConfig
 	s := newLocalScraper("test", "gpu", gpu.Host{Name: "node-a", NodeName: "node-a", ClusterName: "prod"}, process.New(t.TempDir()))
 	s.telemetry, s.status, s.closing = telemetry, new(componentStatus), t.Context()
 	o := pipeline.Options{
+		Source: s.key,
 		Logger: zap.NewNop(), MaxProcesses: defaultMaxProcesses,
 		NewRecorder: func() *record.Recorder { return record.New(cfg, receivertest.NewNopSettings(metadata.Type)) },
 	}

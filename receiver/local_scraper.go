@@ -60,20 +60,19 @@ func (s *localScraper) read(ctx context.Context, use func(*gpu.Node)) {
 	if s.closing.Err() != nil {
 		return
 	}
+	began := time.Now()
 	node, err := s.reader.Read(ctx, s.host)
 	if s.closing.Err() != nil {
 		return // an interrupted read says nothing
 	}
 	if err != nil {
-		s.pipeline.Failed(err)
+		node = s.pipeline.Failed(s.host, scraperKinds[s.key].vendor, began, err)
 	} else {
 		s.pipeline.Take(ctx, node)
 		s.status.update(s.key, node.RestartNeeded)
 	}
 	s.telemetry.GpuUnreadable.Record(ctx, int64(s.pipeline.Unreadable()), s.labels)
-	if err == nil {
-		use(node)
-	}
+	use(node)
 }
 
 // close releases the source. It does not wait for a read that hangs.
@@ -100,7 +99,7 @@ func (s timedSource) Read(ctx context.Context) (*gpu.Node, error) {
 	if cause := s.closing.Err(); cause != nil {
 		return nil, cause // an interrupted read counts neither as good nor as failed
 	}
-	s.stats.end(began, err == nil && !node.Unread)
+	s.stats.end(began, err == nil && !node.Unread && node.Failure == nil)
 	return node, err
 }
 

@@ -159,6 +159,7 @@ func (s *sources) openSources() error {
 			return fmt.Errorf("%s::%s::%w", scrapersKey, l.key, err)
 		}
 		l.begin(source, pipeline.Options{
+			Source:   l.key,
 			Logger:   s.logger.With(zap.String("scraper", l.key)),
 			Optional: len(s.cfg.Scrapers) == 0,
 			Events:   logs, ProcessEvents: s.cfg.sendsProcessEvents(), MaxProcesses: s.cfg.MaxProcesses,

@@ -15,6 +15,9 @@ const (
 	// process.gpu.started, process.gpu.exited: a process started or stopped using a device.
 	EventProcessStarted
 	EventProcessExited
+	// hw.gpu.source.failed, hw.gpu.source.recovered: a source became unreadable, or readable again.
+	EventSourceFailed
+	EventSourceRecovered
 	NumEventTypes
 )
 
@@ -32,6 +35,9 @@ type Event struct {
 	State    State      // of EventStatus: the new one
 	Previous Opt[State] // of EventStatus; absent if the device was not seen before
 	Message  string
+
+	Source  string   // of EventSourceFailed and EventSourceRecovered: as Node.Source
+	Failure *Failure // of EventSourceFailed: why it is unreadable
 
 	Process *Process // of EventProcessStarted and EventProcessExited: as last read
 }

@@ -25,6 +25,7 @@ type Host struct {
 // Node is the result of one read: the GPUs of one vendor in one machine. It is valid until the next read of its source.
 type Node struct {
 	Host      Host
+	Source    string // the key of the scraper that read it
 	Vendor    Vendor
 	Time      time.Time // when the read began
 	Devices   []Device
@@ -32,6 +33,9 @@ type Node struct {
 	Presence  [NumPresences]Opt[int64] // number of physical GPUs, without partitions
 	Problems  []Problem
 	Events    []Event // newest last
+
+	// Failure is why the source could not be read; nil if it was read. A failed read says nothing about the GPUs.
+	Failure *Failure
 
 	// Unread: nothing was read, because no driver call and no tool has returned, or because the tool is missing. The known GPUs are
 	// in the node and failed. A missing driver is a result: the node was read.

@@ -847,6 +847,46 @@ func (ms *HwGpuSmOccupancyMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	return nil
 }
 
+// HwGpuSourceFailureMetricConfig provides config for the hw.gpu.source.failure metric.
+type HwGpuSourceFailureMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuSourceFailureMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuSourceReadableMetricConfig provides config for the hw.gpu.source.readable metric.
+type HwGpuSourceReadableMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuSourceReadableMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuSpeedMetricConfig provides config for the hw.gpu.speed metric.
 type HwGpuSpeedMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -1251,6 +1291,8 @@ type MetricsConfig struct {
 	HwGpuPowerInstant                HwGpuPowerInstantMetricConfig                `mapstructure:"hw.gpu.power.instant"`
 	HwGpuRecoveryAction              HwGpuRecoveryActionMetricConfig              `mapstructure:"hw.gpu.recovery.action"`
 	HwGpuSmOccupancy                 HwGpuSmOccupancyMetricConfig                 `mapstructure:"hw.gpu.sm.occupancy"`
+	HwGpuSourceFailure               HwGpuSourceFailureMetricConfig               `mapstructure:"hw.gpu.source.failure"`
+	HwGpuSourceReadable              HwGpuSourceReadableMetricConfig              `mapstructure:"hw.gpu.source.readable"`
 	HwGpuSpeed                       HwGpuSpeedMetricConfig                       `mapstructure:"hw.gpu.speed"`
 	HwGpuSpeedLimit                  HwGpuSpeedLimitMetricConfig                  `mapstructure:"hw.gpu.speed.limit"`
 	HwGpuTemperatureMargin           HwGpuTemperatureMarginMetricConfig           `mapstructure:"hw.gpu.temperature.margin"`
@@ -1399,6 +1441,12 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuSmOccupancy: HwGpuSmOccupancyMetricConfig{
 			Enabled: false,
 		},
+		HwGpuSourceFailure: HwGpuSourceFailureMetricConfig{
+			Enabled: true,
+		},
+		HwGpuSourceReadable: HwGpuSourceReadableMetricConfig{
+			Enabled: true,
+		},
 		HwGpuSpeed: HwGpuSpeedMetricConfig{
 			Enabled: true,
 		},
@@ -1477,14 +1525,22 @@ func (ec *EventConfig) Unmarshal(parser *confmap.Conf) error {
 
 // EventsConfig provides config for gpu events.
 type EventsConfig struct {
-	HwGpuStatus       EventConfig `mapstructure:"hw.gpu.status"`
-	HwGpuXid          EventConfig `mapstructure:"hw.gpu.xid"`
-	ProcessGpuExited  EventConfig `mapstructure:"process.gpu.exited"`
-	ProcessGpuStarted EventConfig `mapstructure:"process.gpu.started"`
+	HwGpuSourceFailed    EventConfig `mapstructure:"hw.gpu.source.failed"`
+	HwGpuSourceRecovered EventConfig `mapstructure:"hw.gpu.source.recovered"`
+	HwGpuStatus          EventConfig `mapstructure:"hw.gpu.status"`
+	HwGpuXid             EventConfig `mapstructure:"hw.gpu.xid"`
+	ProcessGpuExited     EventConfig `mapstructure:"process.gpu.exited"`
+	ProcessGpuStarted    EventConfig `mapstructure:"process.gpu.started"`
 }
 
 func DefaultEventsConfig() EventsConfig {
 	return EventsConfig{
+		HwGpuSourceFailed: EventConfig{
+			Enabled: true,
+		},
+		HwGpuSourceRecovered: EventConfig{
+			Enabled: true,
+		},
 		HwGpuStatus: EventConfig{
 			Enabled: true,
 		},

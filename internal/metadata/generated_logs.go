@@ -107,6 +107,85 @@ func WithProcessGpuTypeEventAttribute(processGpuTypeAttributeValue string) Event
 	})
 }
 
+type eventHwGpuSourceFailed struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuSourceFailed) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuSourceNameAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.source.failed")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.source.name", hwGpuSourceNameAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuSourceFailed) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuSourceFailed(cfg EventConfig) eventHwGpuSourceFailed {
+	e := eventHwGpuSourceFailed{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventHwGpuSourceRecovered struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuSourceRecovered) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuSourceNameAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.source.recovered")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("hw.gpu.source.name", hwGpuSourceNameAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuSourceRecovered) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuSourceRecovered(cfg EventConfig) eventHwGpuSourceRecovered {
+	e := eventHwGpuSourceRecovered{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
 type eventHwGpuStatus struct {
 	data   plog.LogRecordSlice // data buffer for generated log records.
 	config EventConfig         // event config provided by user.
@@ -275,6 +354,8 @@ type LogsBuilder struct {
 	buildInfo                      component.BuildInfo // contains version information.
 	resourceAttributeIncludeFilter map[string]filter.Filter
 	resourceAttributeExcludeFilter map[string]filter.Filter
+	eventHwGpuSourceFailed         eventHwGpuSourceFailed
+	eventHwGpuSourceRecovered      eventHwGpuSourceRecovered
 	eventHwGpuStatus               eventHwGpuStatus
 	eventHwGpuXid                  eventHwGpuXid
 	eventProcessGpuExited          eventProcessGpuExited
@@ -292,6 +373,8 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 		logsBuffer:                     plog.NewLogs(),
 		logRecordsBuffer:               plog.NewLogRecordSlice(),
 		buildInfo:                      settings.BuildInfo,
+		eventHwGpuSourceFailed:         newEventHwGpuSourceFailed(lbc.Events.HwGpuSourceFailed),
+		eventHwGpuSourceRecovered:      newEventHwGpuSourceRecovered(lbc.Events.HwGpuSourceRecovered),
 		eventHwGpuStatus:               newEventHwGpuStatus(lbc.Events.HwGpuStatus),
 		eventHwGpuXid:                  newEventHwGpuXid(lbc.Events.HwGpuXid),
 		eventProcessGpuExited:          newEventProcessGpuExited(lbc.Events.ProcessGpuExited),
@@ -529,6 +612,8 @@ func (lb *LogsBuilder) EmitForResource(options ...ResourceLogsOption) {
 	ils := rl.ScopeLogs().AppendEmpty()
 	ils.Scope().SetName(ScopeName)
 	ils.Scope().SetVersion(lb.buildInfo.Version)
+	lb.eventHwGpuSourceFailed.emit(ils.LogRecords())
+	lb.eventHwGpuSourceRecovered.emit(ils.LogRecords())
 	lb.eventHwGpuStatus.emit(ils.LogRecords())
 	lb.eventHwGpuXid.emit(ils.LogRecords())
 	lb.eventProcessGpuExited.emit(ils.LogRecords())
@@ -567,6 +652,16 @@ func (lb *LogsBuilder) Emit(options ...ResourceLogsOption) plog.Logs {
 	logs := lb.logsBuffer
 	lb.logsBuffer = plog.NewLogs()
 	return logs
+}
+
+// RecordHwGpuSourceFailedEvent adds a log record of hw.gpu.source.failed event.
+func (lb *LogsBuilder) RecordHwGpuSourceFailedEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuSourceNameAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuSourceFailed.recordEvent(ctx, timestamp, errorTypeAttributeValue, hwGpuSourceNameAttributeValue, options...)
+}
+
+// RecordHwGpuSourceRecoveredEvent adds a log record of hw.gpu.source.recovered event.
+func (lb *LogsBuilder) RecordHwGpuSourceRecoveredEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuSourceNameAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuSourceRecovered.recordEvent(ctx, timestamp, hwGpuSourceNameAttributeValue, options...)
 }
 
 // RecordHwGpuStatusEvent adds a log record of hw.gpu.status event.

@@ -158,6 +158,12 @@ func TestLogsBuilder(t *testing.T) {
 			allEventsCount := 0
 			defaultEventsCount++
 			allEventsCount++
+			lb.RecordHwGpuSourceFailedEvent(ctx, timestamp, "error.type-val", "hw.gpu.source.name-val", WithHwVendorEventAttribute("hw.vendor-val"))
+			defaultEventsCount++
+			allEventsCount++
+			lb.RecordHwGpuSourceRecoveredEvent(ctx, timestamp, "hw.gpu.source.name-val", WithHwVendorEventAttribute("hw.vendor-val"))
+			defaultEventsCount++
+			allEventsCount++
 			lb.RecordHwGpuStatusEvent(ctx, timestamp, "hw.id-val", AttributeHwStateDegraded, WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwStatePreviousEventAttribute("hw.state.previous-val"), WithHwVendorEventAttribute("hw.vendor-val"))
 			defaultEventsCount++
 			allEventsCount++
@@ -223,6 +229,35 @@ func TestLogsBuilder(t *testing.T) {
 			validatedEvents := make(map[string]bool)
 			for i := 0; i < lrs.Len(); i++ {
 				switch lrs.At(i).EventName() {
+				case "hw.gpu.source.failed":
+					assert.False(t, validatedEvents["hw.gpu.source.failed"], "Found a duplicate in the events slice: hw.gpu.source.failed")
+					validatedEvents["hw.gpu.source.failed"] = true
+					lr := lrs.At(i)
+					assert.Equal(t, timestamp, lr.Timestamp())
+					assert.Equal(t, pcommon.TraceID(traceID), lr.TraceID())
+					assert.Equal(t, pcommon.SpanID(spanID), lr.SpanID())
+					attrVal, ok := lr.Attributes().Get("error.type")
+					assert.True(t, ok)
+					assert.Equal(t, "error.type-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.source.name")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.source.name-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.vendor")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.vendor-val", attrVal.Str())
+				case "hw.gpu.source.recovered":
+					assert.False(t, validatedEvents["hw.gpu.source.recovered"], "Found a duplicate in the events slice: hw.gpu.source.recovered")
+					validatedEvents["hw.gpu.source.recovered"] = true
+					lr := lrs.At(i)
+					assert.Equal(t, timestamp, lr.Timestamp())
+					assert.Equal(t, pcommon.TraceID(traceID), lr.TraceID())
+					assert.Equal(t, pcommon.SpanID(spanID), lr.SpanID())
+					attrVal, ok := lr.Attributes().Get("hw.gpu.source.name")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.source.name-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.vendor")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.vendor-val", attrVal.Str())
 				case "hw.gpu.status":
 					assert.False(t, validatedEvents["hw.gpu.status"], "Found a duplicate in the events slice: hw.gpu.status")
 					validatedEvents["hw.gpu.status"] = true

@@ -620,6 +620,14 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.sm.occupancy",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuSourceFailure: metricInfo{
+		Name:       "hw.gpu.source.failure",
+		Attributes: []string{"error.type", "host.name", "hw.gpu.source.name", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
+	},
+	HwGpuSourceReadable: metricInfo{
+		Name:       "hw.gpu.source.readable",
+		Attributes: []string{"host.name", "hw.gpu.source.name", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
+	},
 	HwGpuSpeed: metricInfo{
 		Name:       "hw.gpu.speed",
 		Attributes: []string{"hw.gpu.clock_domain", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
@@ -737,6 +745,8 @@ type metricsInfo struct {
 	HwGpuPowerInstant                metricInfo
 	HwGpuRecoveryAction              metricInfo
 	HwGpuSmOccupancy                 metricInfo
+	HwGpuSourceFailure               metricInfo
+	HwGpuSourceReadable              metricInfo
 	HwGpuSpeed                       metricInfo
 	HwGpuSpeedLimit                  metricInfo
 	HwGpuTemperatureMargin           metricInfo
@@ -3315,6 +3325,121 @@ func newMetricHwGpuSmOccupancy(cfg HwGpuSmOccupancyMetricConfig) metricHwGpuSmOc
 	return m
 }
 
+type metricHwGpuSourceFailure struct {
+	data     pmetric.Metric                 // data buffer for generated metric.
+	config   HwGpuSourceFailureMetricConfig // metric config provided by user.
+	capacity int                            // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.source.failure metric with initial data.
+func (m *metricHwGpuSourceFailure) init() {
+	m.data.SetName("hw.gpu.source.failure")
+	m.data.SetDescription("1 if the source could not be read for this reason, 0 if it could, for each reason since the start of the collector. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuSourceFailure) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuSourceNameAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.source.name", hwGpuSourceNameAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuSourceFailure) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuSourceFailure) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuSourceFailure(cfg HwGpuSourceFailureMetricConfig) metricHwGpuSourceFailure {
+	m := metricHwGpuSourceFailure{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuSourceReadable struct {
+	data     pmetric.Metric                  // data buffer for generated metric.
+	config   HwGpuSourceReadableMetricConfig // metric config provided by user.
+	capacity int                             // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.source.readable metric with initial data.
+func (m *metricHwGpuSourceReadable) init() {
+	m.data.SetName("hw.gpu.source.readable")
+	m.data.SetDescription("1 if the last read of the source succeeded, 0 if it failed. A failed read says nothing about the GPUs. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuSourceReadable) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuSourceNameAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.source.name", hwGpuSourceNameAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuSourceReadable) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuSourceReadable) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuSourceReadable(cfg HwGpuSourceReadableMetricConfig) metricHwGpuSourceReadable {
+	m := metricHwGpuSourceReadable{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuSpeed struct {
 	data     pmetric.Metric         // data buffer for generated metric.
 	config   HwGpuSpeedMetricConfig // metric config provided by user.
@@ -4388,6 +4513,8 @@ type MetricsBuilder struct {
 	metricHwGpuPowerInstant                metricHwGpuPowerInstant
 	metricHwGpuRecoveryAction              metricHwGpuRecoveryAction
 	metricHwGpuSmOccupancy                 metricHwGpuSmOccupancy
+	metricHwGpuSourceFailure               metricHwGpuSourceFailure
+	metricHwGpuSourceReadable              metricHwGpuSourceReadable
 	metricHwGpuSpeed                       metricHwGpuSpeed
 	metricHwGpuSpeedLimit                  metricHwGpuSpeedLimit
 	metricHwGpuTemperatureMargin           metricHwGpuTemperatureMargin
@@ -4473,6 +4600,8 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuPowerInstant:                newMetricHwGpuPowerInstant(mbc.Metrics.HwGpuPowerInstant),
 		metricHwGpuRecoveryAction:              newMetricHwGpuRecoveryAction(mbc.Metrics.HwGpuRecoveryAction),
 		metricHwGpuSmOccupancy:                 newMetricHwGpuSmOccupancy(mbc.Metrics.HwGpuSmOccupancy),
+		metricHwGpuSourceFailure:               newMetricHwGpuSourceFailure(mbc.Metrics.HwGpuSourceFailure),
+		metricHwGpuSourceReadable:              newMetricHwGpuSourceReadable(mbc.Metrics.HwGpuSourceReadable),
 		metricHwGpuSpeed:                       newMetricHwGpuSpeed(mbc.Metrics.HwGpuSpeed),
 		metricHwGpuSpeedLimit:                  newMetricHwGpuSpeedLimit(mbc.Metrics.HwGpuSpeedLimit),
 		metricHwGpuTemperatureMargin:           newMetricHwGpuTemperatureMargin(mbc.Metrics.HwGpuTemperatureMargin),
@@ -4792,6 +4921,8 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuPowerInstant.emit(ils.Metrics())
 	mb.metricHwGpuRecoveryAction.emit(ils.Metrics())
 	mb.metricHwGpuSmOccupancy.emit(ils.Metrics())
+	mb.metricHwGpuSourceFailure.emit(ils.Metrics())
+	mb.metricHwGpuSourceReadable.emit(ils.Metrics())
 	mb.metricHwGpuSpeed.emit(ils.Metrics())
 	mb.metricHwGpuSpeedLimit.emit(ils.Metrics())
 	mb.metricHwGpuTemperatureMargin.emit(ils.Metrics())
@@ -5049,6 +5180,16 @@ func (mb *MetricsBuilder) RecordHwGpuRecoveryActionDataPoint(ts pcommon.Timestam
 // RecordHwGpuSmOccupancyDataPoint adds a data point to hw.gpu.sm.occupancy metric.
 func (mb *MetricsBuilder) RecordHwGpuSmOccupancyDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuSmOccupancy.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuSourceFailureDataPoint adds a data point to hw.gpu.source.failure metric.
+func (mb *MetricsBuilder) RecordHwGpuSourceFailureDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuSourceNameAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuSourceFailure.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwGpuSourceNameAttributeValue, options...)
+}
+
+// RecordHwGpuSourceReadableDataPoint adds a data point to hw.gpu.source.readable metric.
+func (mb *MetricsBuilder) RecordHwGpuSourceReadableDataPoint(ts pcommon.Timestamp, val int64, hwGpuSourceNameAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuSourceReadable.recordDataPoint(mb.startTime, ts, val, hwGpuSourceNameAttributeValue, options...)
 }
 
 // RecordHwGpuSpeedDataPoint adds a data point to hw.gpu.speed metric.

@@ -194,6 +194,12 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwGpuSmOccupancyDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
+			mb.RecordHwGpuSourceFailureDataPoint(ts, 1, "error.type-val", "hw.gpu.source.name-val", WithHostNameMetricAttribute("host.name-val"), WithHwVendorMetricAttribute("hw.vendor-val"), WithK8sClusterNameMetricAttribute("k8s.cluster.name-val"), WithK8sNodeNameMetricAttribute("k8s.node.name-val"))
+			defaultMetricsCount++
+			allMetricsCount++
+			mb.RecordHwGpuSourceReadableDataPoint(ts, 1, "hw.gpu.source.name-val", WithHostNameMetricAttribute("host.name-val"), WithHwVendorMetricAttribute("hw.vendor-val"), WithK8sClusterNameMetricAttribute("k8s.cluster.name-val"), WithK8sNodeNameMetricAttribute("k8s.node.name-val"))
+			defaultMetricsCount++
+			allMetricsCount++
 			mb.RecordHwGpuSpeedDataPoint(ts, 1, AttributeHwGpuClockDomainGraphics, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 
 			allMetricsCount++
@@ -1641,6 +1647,67 @@ func TestMetricsBuilder(t *testing.T) {
 					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
+				case "hw.gpu.source.failure":
+					assert.False(t, validatedMetrics["hw.gpu.source.failure"], "Found a duplicate in the metrics slice: hw.gpu.source.failure")
+					validatedMetrics["hw.gpu.source.failure"] = true
+					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
+					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
+					assert.Equal(t, "1 if the source could not be read for this reason, 0 if it could, for each reason since the start of the collector. (extension)", mi.Description())
+					assert.Equal(t, "1", mi.Unit())
+					assert.False(t, mi.Sum().IsMonotonic())
+					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
+					dp := mi.Sum().DataPoints().At(0)
+					assert.Equal(t, start, dp.StartTimestamp())
+					assert.Equal(t, ts, dp.Timestamp())
+					assert.Equal(t, pmetric.NumberDataPointValueTypeInt, dp.ValueType())
+					assert.Equal(t, int64(1), dp.IntValue())
+					errorTypeAttrVal, ok := dp.Attributes().Get("error.type")
+					assert.True(t, ok)
+					assert.Equal(t, "error.type-val", errorTypeAttrVal.Str())
+					hostNameAttrVal, ok := dp.Attributes().Get("host.name")
+					assert.True(t, ok)
+					assert.Equal(t, "host.name-val", hostNameAttrVal.Str())
+					hwGpuSourceNameAttrVal, ok := dp.Attributes().Get("hw.gpu.source.name")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.source.name-val", hwGpuSourceNameAttrVal.Str())
+					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
+					k8sClusterNameAttrVal, ok := dp.Attributes().Get("k8s.cluster.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.cluster.name-val", k8sClusterNameAttrVal.Str())
+					k8sNodeNameAttrVal, ok := dp.Attributes().Get("k8s.node.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.node.name-val", k8sNodeNameAttrVal.Str())
+				case "hw.gpu.source.readable":
+					assert.False(t, validatedMetrics["hw.gpu.source.readable"], "Found a duplicate in the metrics slice: hw.gpu.source.readable")
+					validatedMetrics["hw.gpu.source.readable"] = true
+					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
+					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
+					assert.Equal(t, "1 if the last read of the source succeeded, 0 if it failed. A failed read says nothing about the GPUs. (extension)", mi.Description())
+					assert.Equal(t, "1", mi.Unit())
+					assert.False(t, mi.Sum().IsMonotonic())
+					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
+					dp := mi.Sum().DataPoints().At(0)
+					assert.Equal(t, start, dp.StartTimestamp())
+					assert.Equal(t, ts, dp.Timestamp())
+					assert.Equal(t, pmetric.NumberDataPointValueTypeInt, dp.ValueType())
+					assert.Equal(t, int64(1), dp.IntValue())
+					hostNameAttrVal, ok := dp.Attributes().Get("host.name")
+					assert.True(t, ok)
+					assert.Equal(t, "host.name-val", hostNameAttrVal.Str())
+					hwGpuSourceNameAttrVal, ok := dp.Attributes().Get("hw.gpu.source.name")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.source.name-val", hwGpuSourceNameAttrVal.Str())
+					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
+					k8sClusterNameAttrVal, ok := dp.Attributes().Get("k8s.cluster.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.cluster.name-val", k8sClusterNameAttrVal.Str())
+					k8sNodeNameAttrVal, ok := dp.Attributes().Get("k8s.node.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.node.name-val", k8sNodeNameAttrVal.Str())
 				case "hw.gpu.speed":
 					assert.False(t, validatedMetrics["hw.gpu.speed"], "Found a duplicate in the metrics slice: hw.gpu.speed")
 					validatedMetrics["hw.gpu.speed"] = true

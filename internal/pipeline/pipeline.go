@@ -18,6 +18,7 @@ import (
 
 // Options configure a Pipeline.
 type Options struct {
+	Source string      // the key of the scraper: hw.gpu.source.name
 	Logger *zap.Logger // names the scraper and, for a remote node, the cluster and the node
 	// Optional: no configuration names the vendor's scraper, so a machine without its GPUs is no reason for a warning.
 	Optional bool
@@ -36,6 +37,7 @@ type Options struct {
 type Pipeline struct {
 	options   Options
 	problems  *ProblemLog
+	sources   sourceChanges
 	states    stateChanges
 	processes *processChanges // nil where no one wants events of processes
 	waiting   eventQueue
@@ -55,8 +57,10 @@ func New(options Options) *Pipeline {
 // Take notes what has changed since the last read: it logs and queues changes of state, queues the source's own events and
 // those of processes, limits the processes, and logs problems.
 func (p *Pipeline) Take(ctx context.Context, node *gpu.Node) {
+	node.Source = p.options.Source
 	changes := p.states.next(node)
 	p.problems.states(changes)
+	p.sourceState(node)
 	if p.options.Events {
 		p.waiting.add(node.Events...)
 		p.waiting.add(changes...)
@@ -68,9 +72,20 @@ func (p *Pipeline) Take(ctx context.Context, node *gpu.Node) {
 	p.problems.Update(node.Problems, !p.options.Optional || hasGPU(node))
 }
 
-// Failed notes a read that brought no node.
-func (p *Pipeline) Failed(err error) {
+// Failed notes a read that brought no node, and returns one that says so and nothing else, to be recorded.
+func (p *Pipeline) Failed(host gpu.Host, vendor gpu.Vendor, at time.Time, err error) *gpu.Node {
+	node := &gpu.Node{Host: host, Vendor: vendor, Time: at, Source: p.options.Source, Failure: gpu.FailureOf(err)}
 	p.problems.Add(gpu.Problem{Kind: gpu.ProblemSource, What: "read", Err: err})
+	p.sourceState(node)
+	return node
+}
+
+// sourceState queues the event if the source became unreadable or readable again.
+func (p *Pipeline) sourceState(node *gpu.Node) {
+	changes := p.sources.next(node)
+	if p.options.Events {
+		p.waiting.add(changes...)
+	}
 }
 
 // Unreadable is the number of quantities and steps that should be readable and were not at the last read.

@@ -22,6 +22,8 @@ var derived = map[string][]string{
 	"hw.gpu.memory.limit":       {"hw.gpu.memory.utilization"},
 	"hw.gpu.memory.usage":       {"hw.gpu.memory.utilization"},
 	"hw.gpu.memory.utilization": {"hw.gpu.memory.limit"},
+	"hw.gpu.source.failure":     {"hw.gpu.source.readable"},
+	"hw.gpu.source.readable":    {"hw.gpu.source.failure"},
 }
 
 // Each metric is made of one value: without it there is no point of the metric, and the other metrics do not change.
@@ -74,7 +76,7 @@ func TestEachReadingAlone(t *testing.T) {
 			}
 		}
 	}
-	health := regexp.MustCompile(`^hw\.(status|gpu\.info|gpu\.fault|gpu\.allocated)\{`)
+	health := regexp.MustCompile(`^hw\.(status|gpu\.info|gpu\.fault|gpu\.allocated|gpu\.source\.[a-z]+)\{`)
 	for series := range full {
 		if !made[series] && !health.MatchString(series) {
 			t.Errorf("no reading makes %s", series)

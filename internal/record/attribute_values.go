@@ -74,6 +74,21 @@ var (
 		gpu.FaultRemapFailed:    "remap_failed",
 		gpu.FaultDrain:          "drain",
 	}
+	failureReasons = [gpu.NumFailureReasons]string{
+		gpu.FailureOther:            "_OTHER", // as the conventions name an error without a name of its own
+		gpu.FailureToolMissing:      "tool_missing",
+		gpu.FailureToolFailed:       "tool_failed",
+		gpu.FailureTimeout:          "timeout",
+		gpu.FailurePermission:       "permission_denied",
+		gpu.FailureLibrary:          "library",
+		gpu.FailureDriver:           "driver",
+		gpu.FailureOutput:           "output",
+		gpu.FailureAPIUnreachable:   "api_unreachable",
+		gpu.FailureAPIUnauthorized:  "api_unauthorized",
+		gpu.FailureAPIForbidden:     "api_forbidden",
+		gpu.FailureExec:             "exec_failed",
+		gpu.FailureContainerMissing: "container_missing",
+	}
 	states = [gpu.NumStates]metadata.AttributeHwState{
 		gpu.StateOK:               metadata.AttributeHwStateOk,
 		gpu.StateDegraded:         metadata.AttributeHwStateDegraded,
@@ -129,6 +144,9 @@ var (
 		gpu.ProcessMPS:             metadata.WithProcessGpuTypeMetricAttribute("mps"),
 	}
 )
+
+// FailureName returns the value of error.type for the reason of a failure.
+func FailureName(r gpu.FailureReason) string { return failureReasons[r] }
 
 // StateName returns the value of hw.state for a state.
 func StateName(s gpu.State) string { return states[s].String() }

@@ -31,10 +31,12 @@ type event struct {
 // eventTable is the table of events.
 func eventTable(e *metadata.EventsConfig) [gpu.NumEventTypes]event {
 	return [gpu.NumEventTypes]event{
-		gpu.EventXID:            {"hw.gpu.xid", e.HwGpuXid.Enabled, gpu.GroupEvents},
-		gpu.EventStatus:         {"hw.gpu.status", e.HwGpuStatus.Enabled, gpu.GroupRemappedRows | gpu.GroupRecovery},
-		gpu.EventProcessStarted: {"process.gpu.started", e.ProcessGpuStarted.Enabled, gpu.GroupProcesses},
-		gpu.EventProcessExited:  {"process.gpu.exited", e.ProcessGpuExited.Enabled, gpu.GroupProcesses},
+		gpu.EventXID:             {"hw.gpu.xid", e.HwGpuXid.Enabled, gpu.GroupEvents},
+		gpu.EventStatus:          {"hw.gpu.status", e.HwGpuStatus.Enabled, gpu.GroupRemappedRows | gpu.GroupRecovery},
+		gpu.EventSourceFailed:    {"hw.gpu.source.failed", e.HwGpuSourceFailed.Enabled, 0},
+		gpu.EventSourceRecovered: {"hw.gpu.source.recovered", e.HwGpuSourceRecovered.Enabled, 0},
+		gpu.EventProcessStarted:  {"process.gpu.started", e.ProcessGpuStarted.Enabled, gpu.GroupProcesses},
+		gpu.EventProcessExited:   {"process.gpu.exited", e.ProcessGpuExited.Enabled, gpu.GroupProcesses},
 	}
 }
 
@@ -103,6 +105,11 @@ func setEvent(record plog.LogRecord, e *gpu.Event) {
 		if previous, ok := e.Previous.Get(); ok {
 			a.text("hw.state.previous", states[previous].String())
 		}
+	case gpu.EventSourceFailed:
+		a.PutStr("hw.gpu.source.name", e.Source)
+		a.PutStr("error.type", failureReasons[e.Failure.Reason])
+	case gpu.EventSourceRecovered:
+		a.PutStr("hw.gpu.source.name", e.Source)
 	case gpu.EventProcessStarted, gpu.EventProcessExited:
 		setProcess(a, e.Process)
 	}
@@ -132,8 +139,10 @@ func severity(e *gpu.Event) plog.SeverityNumber {
 	switch {
 	case e.Type == gpu.EventXID:
 		return plog.SeverityNumberWarn
-	case e.Type == gpu.EventProcessStarted, e.Type == gpu.EventProcessExited:
+	case e.Type == gpu.EventProcessStarted, e.Type == gpu.EventProcessExited, e.Type == gpu.EventSourceRecovered:
 		return plog.SeverityNumberInfo
+	case e.Type == gpu.EventSourceFailed:
+		return plog.SeverityNumberWarn
 	case e.State == gpu.StateFailed:
 		return plog.SeverityNumberError
 	case e.State == gpu.StateOK:

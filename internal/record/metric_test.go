@@ -15,8 +15,10 @@ import (
 
 // eventsNeed is what a source reads for each event.
 var eventsNeed = map[string]gpu.Group{
-	"hw.gpu.xid":    gpu.GroupEvents,
-	"hw.gpu.status": gpu.GroupRemappedRows | gpu.GroupRecovery,
+	"hw.gpu.xid":              gpu.GroupEvents,
+	"hw.gpu.status":           gpu.GroupRemappedRows | gpu.GroupRecovery,
+	"hw.gpu.source.failed":    0,
+	"hw.gpu.source.recovered": 0,
 
 	"process.gpu.started": gpu.GroupProcesses,
 	"process.gpu.exited":  gpu.GroupProcesses,

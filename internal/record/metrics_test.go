@@ -84,6 +84,8 @@ var metricTests = []metricTest{
 	{"hw.gpu.power.instant", gpu.GroupPowerDetail, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Instant = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 640.5}}},
 	{"hw.gpu.recovery.action", gpu.GroupRecovery, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.RecoveryAction = gpu.Opt[gpu.RecoveryAction]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.recovery.action", "drain_and_reset"), 1}}},
 	{"hw.gpu.sm.occupancy", gpu.GroupPipes, "gauge", "1", onDevices(func(d *gpu.Device) { d.Occupancy = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 0.385}}},
+	{"hw.gpu.source.failure", 0, "updowncounter", "1", func(n *gpu.Node) { n.Failure = nil }, []sample{{of("hw.gpu.source.name", "nvml", "error.type", "timeout", "hw.vendor", "NVIDIA", "k8s.node.name", "node-a", "k8s.cluster.name", "prod"), 1}}},
+	{"hw.gpu.source.readable", 0, "updowncounter", "1", func(n *gpu.Node) { n.Source = "" }, []sample{{of("hw.gpu.source.name", "nvml", "k8s.node.name", "node-a"), 0}}},
 	{"hw.gpu.speed", gpu.GroupClocks, "gauge", "Hz", onClocks(func(c *gpu.Clock) { c.Speed = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.clock_domain", "memory"), 32e6}}},
 	{"hw.gpu.speed.limit", gpu.GroupClockLimits, "gauge", "Hz", onClocks(func(c *gpu.Clock) { c.Limit = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.clock_domain", "video", "hw.limit_type", "max"), 35e6}}},
 	{"hw.gpu.temperature.margin", gpu.GroupTemperatureLimits, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.TemperatureMargin[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "high.critical"), 23.5}}},

@@ -25,7 +25,10 @@ import (
 func isClusterMetric(name string) bool { return strings.HasPrefix(name, "k8s.") }
 
 // unread are the metrics for which no source reads anything: identity, presence and allocations are always known.
-var unread = []string{"hw.gpu.allocated", "hw.gpu.count", "hw.gpu.info"}
+var unread = []string{"hw.gpu.allocated", "hw.gpu.count", "hw.gpu.info", "hw.gpu.source.failure", "hw.gpu.source.readable"}
+
+// nodeLevel are the metrics that have no line in a table: recordPresence and sourceState record them.
+var nodeLevel = []string{"hw.gpu.count", "hw.gpu.source.failure", "hw.gpu.source.readable"}
 
 func TestEachMetricHasAllEdits(t *testing.T) {
 	tests := map[string]metricTest{}
@@ -57,8 +60,8 @@ func TestEachMetricHasAllEdits(t *testing.T) {
 // enabledLines returns the number of lines in the tables that the metric alone enables, and whether sources read anything for them.
 func enabledLines(t *testing.T, name string) (lines int, reads bool) {
 	t.Helper()
-	if name == "hw.gpu.count" {
-		return 1, false // recordPresence records it
+	if slices.Contains(nodeLevel, name) {
+		return 1, false
 	}
 	m, _ := only(t, name, "")
 	devices, processes, containers := deviceMetrics(m), processMetrics(m), containerMetrics(m)

@@ -119,8 +119,10 @@ func fullNode() *gpu.Node {
 		Host: gpu.Host{
 			Name: "node-a", NodeName: "node-a", ClusterName: "prod", Labels: map[string]string{"k8s.node.label.pool": "gpu"},
 		},
+		Source:        "nvml",
 		Vendor:        gpu.NVIDIA,
 		Time:          readAt,
+		Failure:       &gpu.Failure{Reason: gpu.FailureTimeout, Err: errors.New("nvmlInit has not returned")},
 		Devices:       []gpu.Device{fullGPU(pod), partition(), otherGPU()},
 		Processes:     processes(pod, job),
 		Containers:    []gpu.ContainerUse{fullUse(pod), {Container: bare, DeviceID: migID, MemoryUsage: gpu.Some[int64](881)}},
@@ -323,7 +325,7 @@ func TestFullNodeIsFull(t *testing.T) {
 	// the machine was asked of a process is for attribution alone, and whether anything was read for the receiver's own metrics.
 	// CompleteIDs clears the location of a process.
 	empty = slices.DeleteFunc(empty, func(path string) bool {
-		return strings.HasPrefix(path, "Processes[].Location") || path == "Processes[].Unread" || path == "Unread" || strings.HasPrefix(path, "Events[].") || strings.HasPrefix(path, "Devices[].Interconnect.Links[].Errors[].") ||
+		return strings.HasPrefix(path, "Processes[].Location") || path == "Processes[].Unread" || path == "Unread" || path == "Failure.Err" || strings.HasPrefix(path, "Events[].") || strings.HasPrefix(path, "Devices[].Interconnect.Links[].Errors[].") ||
 			strings.HasPrefix(path, "Devices[].Holders[].Container.")
 	})
 	assert.Empty(t, empty)

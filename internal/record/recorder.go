@@ -21,6 +21,7 @@ type Recorder struct {
 	builder   *metadata.MetricsBuilder
 	resources *metadata.ResourceBuilder
 	starts    startTimes
+	source    sourceState
 
 	// The enabled metrics.
 	devices    []metric[*devicePoints]
@@ -47,6 +48,7 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 	ts := pcommon.NewTimestampFromTime(node.Time)
 	r.builder.StartBy(ts)
 	r.starts.begin(node.Time)
+	r.source.record(r.builder, ts, node)
 	r.recordPresence(ts, node)
 	for i := range node.Devices {
 		points := newDevicePoints(r, ts, &node.Devices[i])
