@@ -99,7 +99,7 @@ func (n *node) begin(proc string, source func(want gpu.Group) gpu.Source, option
 	n.t.Cleanup(processes.Close)
 	n.reader = pipeline.Reader{Source: source(record.Wanted(&cfg.Metrics, &events, true)), Processes: describer{processes}}
 	n.pipeline = pipeline.New(pipeline.Options{
-		Logger: zap.NewNop(), Events: true, ProcessEvents: true, MaxProcesses: maxProcesses, Dropped: func(context.Context, int) {},
+		Source: "source", Logger: zap.NewNop(), Events: true, ProcessEvents: true, MaxProcesses: maxProcesses, Dropped: func(context.Context, int) {},
 		NewRecorder: func() *record.Recorder { return record.New(cfg, settings()) },
 	})
 	n.recorder = record.NewEvents(metadata.LogsBuilderConfig{Events: events, ResourceAttributes: cfg.ResourceAttributes}, settings())
@@ -165,8 +165,8 @@ func (n *node) read(limit time.Duration) (points []otlptest.Point, wrong []strin
 	defer cancel()
 	node, err := n.reader.Read(ctx, n.host)
 	if err != nil {
-		n.pipeline.Failed(err)
-		return nil, n.excused([]string{"nothing is sent"})
+		failed := n.pipeline.Metrics(n.pipeline.Failed(n.host, gpu.NVIDIA, time.Now(), err))
+		return nil, n.excused(append(n.declared.Violations(failed), "nothing is sent"))
 	}
 	n.pipeline.Take(ctx, node)
 	metrics := n.pipeline.Metrics(node)
