@@ -23,8 +23,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/otlptest"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
 func fleetConfig(t *testing.T, cluster map[string]any) *Config {
