@@ -110,14 +110,14 @@ cost: otelcol-gpu nvmlsim ## what the running collector costs, of docs/performan
 .PHONY: cost-floor
 cost-floor: nvmlsim ## what it would cost to send the same points without reading them, in turn with reading them
 	scripts/build-floor.sh dist/floor
-	go run ./test/collector/cost -collector dist/floor/otelcol-gpu -floor
+	go run ./test/collector/cost -collector dist/floor/otelcol-gpu -floor -rounds 6
 
 .PHONY: delivery
 delivery: otelcol-gpu nvmlsim ## an outage of ten minutes, a restart within it and a SIGTERM after it: no message is lost
 	GPURECEIVER_OUTAGE=10m OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 30m -run TestOutageLosesNothing -v ./test/collector
 
 .PHONY: bench
-bench: ## the benchmarks of docs/performance.md
+bench: ## parts of a scrape alone, in a loop
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: fuzz

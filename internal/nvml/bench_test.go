@@ -7,9 +7,6 @@ package nvml
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -65,13 +62,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// often makes the driver's rings full at every read, as they are when they are read every 17 s or more.
-const often = "\n[gpu *]\nsample.period = 0.000001\n"
-
-func BenchmarkSweep8x64FullRings(b *testing.B)  { sweepBench(b, byDefault, often) }
 func BenchmarkSweep8x64(b *testing.B)           { sweepBench(b, byDefault, "") }
 func BenchmarkSweep8x64Everything(b *testing.B) { sweepBench(b, gpu.GroupAll, "") }
-func BenchmarkSweep8x64NoGPM(b *testing.B)      { sweepBench(b, byDefault&^gpu.GroupPipes, "") }
 
 // BenchmarkSweep8x64Slow has a driver whose every call takes 1 ms: compare with calls/op divided by the number of GPUs.
 func BenchmarkSweep8x64Slow(b *testing.B) {
@@ -81,25 +73,4 @@ func BenchmarkSweep8x64Slow(b *testing.B) {
 // BenchmarkSweep8x64Open opens and closes NVML for each read.
 func BenchmarkSweep8x64Open(b *testing.B) {
 	sweepBench(b, byDefault, "", func(c *Config) { c.KeepOpen = false })
-}
-
-// BenchmarkBareC is the C program that makes the calls of BenchmarkSweep8x64, BenchmarkBareCFullRings those of FullRings.
-func BenchmarkBareC(b *testing.B)          { bareC(b, "") }
-func BenchmarkBareCFullRings(b *testing.B) { bareC(b, often) }
-
-func bareC(b *testing.B, more string) {
-	b.Helper()
-	lib := simulator(b)
-	path, err := nvmlsim.ScenarioFile("steady8x64")
-	require.NoError(b, err)
-	scenario, err := os.ReadFile(path)
-	require.NoError(b, err)
-	path = filepath.Join(b.TempDir(), "scenario")
-	writeFile(b, path, string(scenario)+more)
-	b.Setenv(nvmlsim.EnvScenario, path)
-	b.Setenv(nvmlsim.EnvControl, filepath.Join(b.TempDir(), "control"))
-	b.ResetTimer()
-	out, err := exec.Command(lib.Sweep, lib.Full, strconv.Itoa(b.N)).CombinedOutput()
-	require.NoError(b, err, "%s", out)
-	b.Logf("%s", out)
 }

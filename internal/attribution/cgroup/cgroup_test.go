@@ -162,11 +162,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkParse(b *testing.B) {
-	in := "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope\n"
-	b.ReportAllocs()
-	for b.Loop() {
-		Parse(in)
-	}
-}
