@@ -9,22 +9,42 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/counter"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
+// nodeBuilder makes the node, and keeps what later reads need for it.
+type nodeBuilder struct {
+	want        gpu.Group
+	node        gpu.Node
+	known       smidevice.KnownGPUs
+	energy      smidevice.EnergyCounters
+	residencies map[string]*counter.Residency // of throttle reasons, by PCI address, else by unique id
+	scale       memoryScale
+}
+
+func newNodeBuilder(want gpu.Group) nodeBuilder {
+	return nodeBuilder{want: want, known: smidevice.NewKnownGPUs(command.AMDSMI), energy: make(smidevice.EnergyCounters)}
+}
+
+func (b *nodeBuilder) problem(kind gpu.ProblemKind, what string, err error) {
+	b.node.Problems = append(b.node.Problems, gpu.Problem{Kind: kind, What: what, Err: fmt.Errorf("amd_smi: %w", err)})
+}
+
 // fill makes the node from the listed devices and what was read of them.
-func (s *Source) fill(metrics []record, answers map[step]answer, complete bool) {
-	listed := make([]smidevice.Listed, 0, len(s.listed))
-	at := make(map[int]int, len(s.listed)) // the place in listed, by amd-smi's number
-	unaddressed, truncated := 0, !complete
-	for i := range s.listed {
-		e := s.listedDevice(&s.listed[i])
+func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers map[step]answer, version int) {
+	listed := make([]smidevice.Listed, 0, len(list))
+	at := make(map[int]int, len(list)) // the place in listed, by amd-smi's number
+	truncated := answers[stepList].err != nil
+	unaddressed, complete := 0, !truncated
+	for i := range list {
+		e := listedDevice(&list[i], static[list[i].index])
 		if e.Address == (smitext.Address{}) {
 			unaddressed++
 			if e.UniqueID == "" {
 				complete = false
-				s.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("amd-smi shows neither a unique id nor a PCI address of GPU %d; the GPU is left out", e.Number))
+				b.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("amd-smi shows neither a unique id nor a PCI address of GPU %d; the GPU is left out", e.Number))
 				continue
 			}
 		}
@@ -32,7 +52,7 @@ func (s *Source) fill(metrics []record, answers map[step]answer, complete bool) 
 		listed = append(listed, e)
 	}
 	if unaddressed > 0 {
-		s.problem(gpu.ProblemQuantity, "PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
+		b.problem(gpu.ProblemQuantity, "PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
 			"run as a member of the groups render and video, with /dev/dri", smitext.ErrAccess, unaddressed))
 	}
 	each := func(records []record, f func(record, *smidevice.Listed)) {
@@ -44,41 +64,52 @@ func (s *Source) fill(metrics []record, answers map[step]answer, complete bool) 
 			}
 		}
 	}
+	metrics := answers[stepMetric].records
 	each(metrics, func(r record, e *smidevice.Listed) { e.Shares = readMetric(r, &e.Device) })
-	s.throttleTime(metrics, each)
+	b.throttleTime(metrics, each)
 	each(answers[stepPCIe].records, func(r record, e *smidevice.Listed) { readPCIe(r, &e.Device) })
-	links := s.want.Has(gpu.GroupInterconnectLinks)
+	links := b.want.Has(gpu.GroupInterconnectLinks)
 	each(answers[stepXGMI].records, func(r record, e *smidevice.Listed) { readXGMI(r, &e.Device, links) })
 
-	s.known.IDs.Complete(listed, complete)
-	leaves := s.known.List(&s.node, smidevice.GPUs(listed))
-	s.energy.Unwrap(s.node.Devices, s.node.Time)
-	s.energy.Missed(s.node.Time)
+	b.known.IDs.Complete(listed, complete)
+	leaves := b.known.List(&b.node, smidevice.GPUs(listed))
+	b.energy.Unwrap(b.node.Devices, b.node.Time)
+	b.energy.Missed(b.node.Time)
 	if truncated && len(listed) > 0 {
 		// The list ended early: it may lack partitions of the last GPU, so whether that is divided is not known.
 		delete(leaves, listed[len(listed)-1].Number)
 	}
-	list, covered := parseProcesses(answers[stepProcess].records)
-	s.scale.correct(list, major(s.version))
-	var repeated int
-	s.node.Processes, repeated = placeProcesses(list, len(s.listed), covered, leaves, major(s.version) >= exactProcesses)
-	process, ran := answers[stepProcess]
-	for i := range s.node.Devices {
-		s.node.Devices[i].ProcessesUnread = !ran || process.err != nil || repeated > 0 || truncated
-	}
-	if repeated > 0 {
-		s.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory: "+
-			"they are left out; the amdgpu scraper tells which GPU they use", repeated))
+	b.addProcesses(answers, len(list), leaves, version)
+	if truncated {
+		for i := range b.node.Devices {
+			b.node.Devices[i].ProcessesUnread = true
+		}
 	}
 	if complete {
-		s.known.AddLost(&s.node)
+		b.known.AddLost(&b.node)
+	}
+}
+
+// addProcesses adds the processes. version is the first number of that of the library.
+func (b *nodeBuilder) addProcesses(answers map[step]answer, devices int, leaves map[int]smidevice.Leaf, version int) {
+	answer, ran := answers[stepProcess]
+	list, covered := parseProcesses(answer.records)
+	b.scale.correct(list, version)
+	var repeated int
+	b.node.Processes, repeated = placeProcesses(list, devices, covered, leaves, version >= exactProcesses)
+	for i := range b.node.Devices {
+		b.node.Devices[i].ProcessesUnread = !ran || answer.err != nil || repeated > 0
+	}
+	if repeated > 0 {
+		b.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory; "+
+			"the processes are left out; the amdgpu scraper shows which GPU they use", repeated))
 	}
 }
 
 // throttleTime adds up how long each reason held the clocks down.
-func (s *Source) throttleTime(metrics []record, each func([]record, func(record, *smidevice.Listed))) {
-	last := s.residencies
-	s.residencies = make(map[string]*counter.Residency, len(last))
+func (b *nodeBuilder) throttleTime(metrics []record, each func([]record, func(record, *smidevice.Listed))) {
+	last := b.residencies
+	b.residencies = make(map[string]*counter.Residency, len(last))
 	each(metrics, func(r record, e *smidevice.Listed) {
 		looks, ok := looksOf(r.section("throttle"))
 		if !ok {
@@ -89,16 +120,15 @@ func (s *Source) throttleTime(metrics []record, each func([]record, func(record,
 		if residency == nil {
 			residency = &counter.Residency{}
 		}
-		s.residencies[key] = residency
-		for i, limiter := range residency.Read(looks, s.node.Time) {
+		b.residencies[key] = residency
+		for i, limiter := range residency.Read(looks, b.node.Time) {
 			e.Device.Throttle[violations[i].reason].Time = limiter.Time
 		}
 	})
 }
 
 // listedDevice combines what list and static print about a device.
-func (s *Source) listedDevice(l *listRecord) smidevice.Listed {
-	static := s.static[l.index]
+func listedDevice(l *listRecord, static staticInfo) smidevice.Listed {
 	e := smidevice.Listed{
 		Number:    l.index,
 		UniqueID:  cmp.Or(l.unique, static.unique),

@@ -63,7 +63,7 @@ func TestScaleIsKept(t *testing.T) {
 			s := newTestSource(&smitest.Tool{})
 			s.version = tt.version
 			for _, list := range tt.reads {
-				s.scale.correct(list, major(s.version))
+				s.build.scale.correct(list, major(s.version))
 			}
 			assert.Equal(t, gpu.Some(tt.want), tt.reads[len(tt.reads)-1][0].memory)
 		})
@@ -78,12 +78,12 @@ func TestScaleOfAnotherVersion(t *testing.T) {
 		return map[step]answer{stepVersion: {records: []record{{"version": v}}}}
 	}
 	s.keep(true, version("26.0.2"))
-	s.scale.correct(bytesOf(4000), major(s.version))
-	assert.Equal(t, scaleDecimal, s.scale)
+	s.build.scale.correct(bytesOf(4000), major(s.version))
+	assert.Equal(t, scaleDecimal, s.build.scale)
 	s.keep(true, version("26.0.2"))
-	assert.Equal(t, scaleDecimal, s.scale)
+	assert.Equal(t, scaleDecimal, s.build.scale)
 	s.keep(true, version("27.0.0"))
-	assert.Equal(t, scaleUnknown, s.scale)
+	assert.Equal(t, scaleUnknown, s.build.scale)
 }
 
 // In another container there may be another version, which is not known yet.
@@ -91,10 +91,10 @@ func TestScaleInAnotherContainer(t *testing.T) {
 	t.Parallel()
 	s := newTestSource(&smitest.Tool{})
 	s.version = "26.0.2"
-	s.scale.correct(bytesOf(2048*1000), major(s.version))
-	s.scale.correct(bytesOf(4000), major(s.version))
+	s.build.scale.correct(bytesOf(2048*1000), major(s.version))
+	s.build.scale.correct(bytesOf(4000), major(s.version))
 	s.Reset()
 	list := bytesOf(512000)
-	s.scale.correct(list, major(s.version))
+	s.build.scale.correct(list, major(s.version))
 	assert.Equal(t, gpu.Some[int64](512000), list[0].memory)
 }

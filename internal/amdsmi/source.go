@@ -5,6 +5,8 @@ package amdsmi
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +15,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 	"github.com/otelgpu/gpureceiver/internal/command"
-	"github.com/otelgpu/gpureceiver/internal/counter"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -29,14 +30,11 @@ const (
 
 // Source reads GPUs with amd-smi.
 type Source struct {
-	runner command.Runner
-	want   gpu.Group
-	now    func() time.Time
+	tool  tool
+	build nodeBuilder
+	now   func() time.Time
+	retry smidevice.Retry
 
-	refused   map[string]bool // options and commands that this version does not know
-	temporary map[string]bool // those of them that are tried again when static is read again
-	// exceptions are what commands ended with since static was read. They are run with fewer options.
-	exceptions  map[step]error
 	timeouts    int // of the PCIe call, in a row
 	withoutPCIe int // reads without the PCIe call
 	reads       int // since static was read
@@ -44,29 +42,19 @@ type Source struct {
 	static      map[int]staticInfo
 	stale       bool   // static could not be read again, and is tried again at the next read
 	version     string // of amd-smi's library
-	scale       memoryScale
-	known       smidevice.KnownGPUs
-	energy      smidevice.EnergyCounters
-	retry       smidevice.Retry
-	node        gpu.Node
-
-	residencies map[string]*counter.Residency // of throttle reasons, by PCI address, else by unique id
 }
 
 var _ gpu.Source = (*Source)(nil)
 
+// Option changes how a source works.
+type Option func(*Source)
+
+// WithClock sets the clock.
+func WithClock(now func() time.Time) Option { return func(s *Source) { s.now = now } }
+
 // New returns a source that reads the quantities of the wanted groups. The runner knows the configured path.
 func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Source {
-	s := &Source{
-		runner:     runner,
-		want:       want,
-		now:        time.Now,
-		refused:    make(map[string]bool),
-		temporary:  make(map[string]bool),
-		exceptions: make(map[step]error),
-		known:      smidevice.NewKnownGPUs(command.AMDSMI),
-		energy:     make(smidevice.EnergyCounters),
-	}
+	s := &Source{tool: newTool(runner, want), build: newNodeBuilder(want), now: time.Now}
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -79,40 +67,36 @@ func (*Source) Close() error { return nil }
 // Read implements gpu.Source. An error means that no GPU is known and amd-smi could not be run or did not end in time, or that it
 // printed nothing that can be read.
 func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
-	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
-	if !s.retry.Due(s.node.Time) {
-		return s.noGPUs(), nil
+	s.build.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
+	if !s.retry.Due(s.build.node.Time) {
+		return s.build.noGPUs(s.retry.Reason, s.retry.Absent), nil
 	}
 	due := s.static == nil || s.stale || s.reads >= staticEvery
 	if due {
-		for key := range s.temporary {
-			delete(s.refused, key)
-		}
-		clear(s.temporary)
-		clear(s.exceptions)
+		s.tool.retryTemporary()
 	}
 	steps := s.steps(due)
-	answers, err := s.run(ctx, steps...)
+	answers, err := s.tool.run(ctx, steps...)
 	if len(answers) == 0 {
-		return s.notRun(err)
+		return s.build.notRun(err)
 	}
 	list := answers[stepList]
 	listed := parseList(list.records)
 	if len(listed) == 0 {
 		if _, ran := answers[stepList]; !ran {
-			return s.notRun(err)
+			return s.build.notRun(err)
 		}
 		return s.noDevices(list.err)
 	}
 	s.retry = smidevice.Retry{}
-	metric, measured := answers[stepMetric]
-	unmeasured := err != nil && !measured && arguments(stepMetric, s.want, s.refused) != nil
+	_, measured := answers[stepMetric]
+	unmeasured := err != nil && !measured && s.tool.runs(stepMetric)
 	if unmeasured && !smidevice.Hangs(err) {
-		return s.notRun(err)
+		return s.build.notRun(err)
 	}
 	changed := !slices.EqualFunc(listed, s.listed, func(a, b listRecord) bool { return a.same(&b) })
 	if changed && !due && !unmeasured {
-		again, _ := s.run(ctx, stepStatic)
+		again, _ := s.tool.run(ctx, stepStatic)
 		if a, ran := again[stepStatic]; ran {
 			answers[stepStatic] = a
 		}
@@ -124,21 +108,34 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	}
 	s.listed = listed
 	s.keep(due, answers)
-	s.addProblems(steps, answers, err)
-	s.fill(metric.records, answers, list.err == nil)
+	s.countTimeouts(answers, s.build.addProblems(&s.tool, steps, answers, err))
+	s.build.fill(listed, s.static, answers, major(s.version))
 	if unmeasured {
-		return s.notMeasured(err)
+		return s.build.notMeasured(err)
 	}
-	return &s.node, nil
+	return &s.build.node, nil
+}
+
+// noDevices returns the node of the known GPUs when amd-smi ended without a device.
+func (s *Source) noDevices(err error) (*gpu.Node, error) {
+	if err == nil {
+		err = smitext.NoDevice()
+	}
+	err = fmt.Errorf("amd-smi list: %w", err)
+	absent := errors.Is(err, smitext.ErrNoDriver) || errors.Is(err, smitext.ErrNoDevice)
+	if !absent && !errors.Is(err, smitext.ErrAccess) {
+		return s.build.refusedList(err)
+	}
+	s.static, s.listed = nil, nil
+	s.retry.Failed(s.build.node.Time, err, absent)
+	return s.build.noGPUs(err, absent), nil
 }
 
 // Reset makes the source find out again what its tool can do. The tool may be of another version, as in another container. The known GPUs
 // are kept: one that is no longer listed is lost, whoever lists them.
 func (s *Source) Reset() {
-	clear(s.refused)
-	clear(s.temporary)
-	clear(s.exceptions)
-	s.timeouts, s.version, s.listed, s.static, s.retry, s.scale = 0, "", nil, nil, smidevice.Retry{}, scaleUnknown
+	s.tool.forget()
+	s.timeouts, s.version, s.listed, s.static, s.retry, s.build.scale = 0, "", nil, nil, smidevice.Retry{}, scaleUnknown
 }
 
 // steps returns the steps of this read.
@@ -157,6 +154,16 @@ func (s *Source) steps(due bool) []step {
 		steps = append(steps, stepPCIe)
 	}
 	return steps
+}
+
+// countTimeouts counts how often in a row the PCIe call did not end in time.
+func (s *Source) countTimeouts(answers map[step]answer, slowPCIe bool) {
+	if _, ran := answers[stepPCIe]; ran {
+		s.timeouts = 0
+	}
+	if slowPCIe {
+		s.timeouts++
+	}
 }
 
 // keep stores what is not read every time.
@@ -181,9 +188,9 @@ func (s *Source) keep(due bool, answers map[step]answer) {
 	}
 	if v := libraryVersion(answers[stepVersion].records); v != "" && v != s.version {
 		if s.version != "" {
-			clear(s.refused) // amd-smi was replaced
+			clear(s.tool.refused) // amd-smi was replaced
 			s.timeouts = 0
-			s.scale = scaleUnknown
+			s.build.scale = scaleUnknown
 		}
 		s.version = v
 	}

@@ -5,7 +5,6 @@ package rocmsmi
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
@@ -26,9 +25,3 @@ func (c *Config) Check() error {
 
 // DefaultConfig returns the configuration of a scraper without settings.
 func DefaultConfig() Config { return Config{} }
-
-// Option changes how a source works.
-type Option func(*Source)
-
-// WithClock sets the clock.
-func WithClock(now func() time.Time) Option { return func(s *Source) { s.now = now } }

@@ -9,11 +9,43 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// fill makes the node from the cards.
-func (s *Source) fill(out *output, tables *textTables) {
+// nodeBuilder makes the node, and keeps what later reads need for it.
+type nodeBuilder struct {
+	want   gpu.Group
+	node   gpu.Node
+	known  smidevice.KnownGPUs
+	energy smidevice.EnergyCounters
+}
+
+func newNodeBuilder(want gpu.Group) nodeBuilder {
+	return nodeBuilder{want: want, known: smidevice.NewKnownGPUs(command.ROCmSMI), energy: make(smidevice.EnergyCounters)}
+}
+
+func (b *nodeBuilder) problem(kind gpu.ProblemKind, what string, err error) {
+	b.node.Problems = append(b.node.Problems, gpu.Problem{Kind: kind, What: what, Err: fmt.Errorf("rocm_smi: %w", err)})
+}
+
+// notRun returns the node of the known GPUs when rocm-smi could not be run or did not end.
+func (b *nodeBuilder) notRun(err error) (*gpu.Node, error) {
+	if err == nil {
+		err = errors.New("no result")
+	}
+	return b.known.NotRun(&b.node, fmt.Errorf("rocm_smi: %w", err))
+}
+
+// noGPUs returns a node in which no GPU is readable.
+func (b *nodeBuilder) noGPUs(reason error, absent bool) *gpu.Node {
+	b.problem(gpu.ProblemSource, "rocm-smi", reason)
+	b.energy.Missed(b.node.Time)
+	return b.known.NoDevices(&b.node, reason, absent)
+}
+
+// fill makes the node from the cards. refused are the options that the tool does not know.
+func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]bool) {
 	if tables == nil {
 		tables = &textTables{}
 	}
@@ -24,21 +56,21 @@ func (s *Source) fill(out *output, tables *textTables) {
 		e := out.cards[i].listed(driver)
 		if e.UniqueID == "" && e.Address == (smitext.Address{}) {
 			complete = false
-			s.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("rocm-smi shows neither a unique id nor a PCI address of card%d; the card is left out", e.Number))
+			b.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("rocm-smi shows neither a unique id nor a PCI address of card%d; the card is left out", e.Number))
 			continue
 		}
 		e.Device.Errors = append(e.Device.Errors, tables.errors[e.Number]...)
 		listed = append(listed, e)
 	}
-	s.known.IDs.Complete(listed, complete)
-	leaves := s.known.List(&s.node, smidevice.GPUs(listed))
-	s.energy.Unwrap(s.node.Devices, s.node.Time)
-	s.energy.Missed(s.node.Time)
+	b.known.IDs.Complete(listed, complete)
+	leaves := b.known.List(&b.node, smidevice.GPUs(listed))
+	b.energy.Unwrap(b.node.Devices, b.node.Time)
+	b.energy.Missed(b.node.Time)
 	if out.lowPower {
-		s.problem(gpu.ProblemQuantity, "low power", errors.New("a GPU is asleep, and rocm-smi does not show its temperatures, power and clocks"))
+		b.problem(gpu.ProblemQuantity, "low power", errors.New("a GPU is asleep, and rocm-smi does not show its temperatures, power and clocks"))
 	}
-	if s.want.Has(gpu.GroupECC) && s.refused[optionRAS] {
-		s.problem(gpu.ProblemQuantity, "errors", errors.New("this rocm-smi does not show RAS counts, or aborts when it reads them"))
+	if b.want.Has(gpu.GroupECC) && refused[optionRAS] {
+		b.problem(gpu.ProblemQuantity, "errors", errors.New("this rocm-smi does not show RAS counts, or aborts when it reads them"))
 	}
 	last := len(listed) - 1
 	// Where the list ended early, it may lack partitions of the last GPU. Without its mode it is not known whether that GPU is divided.
@@ -46,30 +78,30 @@ func (s *Source) fill(out *output, tables *textTables) {
 	if doubtful {
 		delete(leaves, listed[last].Number)
 	}
-	s.addProcesses(out, tables, leaves)
-	for i := range s.node.Devices {
-		if d := &s.node.Devices[i]; doubtful && d.Index == listed[last].Device.Index {
+	b.addProcesses(out, tables, leaves)
+	for i := range b.node.Devices {
+		if d := &b.node.Devices[i]; doubtful && d.Index == listed[last].Device.Index {
 			d.ProcessesUnread = true
 		}
 	}
 	if complete {
-		s.known.AddLost(&s.node)
+		b.known.AddLost(&b.node)
 	}
 }
 
 // addProcesses adds the processes to the node.
-func (s *Source) addProcesses(out *output, tables *textTables, leaves map[int]smidevice.Leaf) {
+func (b *nodeBuilder) addProcesses(out *output, tables *textTables, leaves map[int]smidevice.Leaf) {
 	list := tables.processes
 	if len(list) == 0 || !tables.processesRead {
 		list = out.processes()
 	}
 	var unplaced int
-	s.node.Processes, unplaced = tables.place(list, leaves)
+	b.node.Processes, unplaced = tables.place(list, leaves)
 	if unplaced > 0 {
-		s.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("rocm-smi does not show which GPUs %d processes use; the processes are left out", unplaced))
+		b.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("rocm-smi does not show which GPUs %d processes use; the processes are left out", unplaced))
 	}
-	unread := !s.want.Has(gpu.GroupProcesses) || !tables.cardsRead && len(s.node.Processes) == 0 || unplaced > 0
-	for i := range s.node.Devices {
-		s.node.Devices[i].ProcessesUnread = unread
+	unread := !b.want.Has(gpu.GroupProcesses) || !tables.cardsRead && len(b.node.Processes) == 0 || unplaced > 0
+	for i := range b.node.Devices {
+		b.node.Devices[i].ProcessesUnread = unread
 	}
 }

@@ -4,9 +4,7 @@
 package rocmsmi
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -64,54 +62,4 @@ func processMemory(s string) gpu.Opt[int64] {
 		return gpu.Opt[int64]{}
 	}
 	return memory
-}
-
-// place returns the processes of a node. Only the text of --showpidgpus shows which cards they use. Without it the device of a process is
-// known only where there is one device. unplaced is the number of processes whose devices are not known.
-func (t *textTables) place(list []process, leaves map[int]smidevice.Leaf) (processes []gpu.Process, unplaced int) {
-	for _, p := range list {
-		devices := t.devices(&p, leaves)
-		if len(devices) == 0 {
-			if n, known := p.cards.Get(); !t.cardsRead && (!known || n > 0) {
-				unplaced++
-			}
-			continue
-		}
-		if n, _ := p.cards.Get(); len(devices) > 1 || n > 1 { // one of the cards may not be listed
-			p.memory = gpu.Opt[int64]{} // the sum over the devices
-		}
-		for _, on := range devices {
-			process := on.Process(p.pid)
-			process.Memory, process.Executable = p.memory, p.name
-			processes = append(processes, process)
-		}
-	}
-	slices.SortFunc(processes, func(a, b gpu.Process) int {
-		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
-	})
-	return processes, unplaced
-}
-
-// devices returns the devices of a process.
-func (t *textTables) devices(p *process, leaves map[int]smidevice.Leaf) []smidevice.Leaf {
-	var result []smidevice.Leaf
-	add := func(on smidevice.Leaf) {
-		if !slices.Contains(result, on) {
-			result = append(result, on)
-		}
-	}
-	if t.cardsRead {
-		for _, card := range t.processCards[p.pid] {
-			if on, ok := leaves[card]; ok {
-				add(on)
-			}
-		}
-		return result
-	}
-	if n, known := p.cards.Get(); len(leaves) == 1 && known && n > 0 {
-		for _, on := range leaves {
-			add(on)
-		}
-	}
-	return result
 }

@@ -15,39 +15,25 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-const (
-	// maxAttempts bounds how often a read starts the tool because it did not know an option.
-	maxAttempts = 3
-	// forgetAfter is the number of reads after which a refused option is tried again: the tool may have been replaced by a newer one.
-	forgetAfter = 120
-)
-
 // Source reads GPUs with rocm-smi.
 type Source struct {
-	runner command.Runner
-	want   gpu.Group
-	now    func() time.Time
-
-	refused map[string]bool // options that this version does not know
-	reads   int             // since refused was last emptied
-	known   smidevice.KnownGPUs
-	energy  smidevice.EnergyCounters
-	retry   smidevice.Retry
-	node    gpu.Node
+	tool  tool
+	build nodeBuilder
+	now   func() time.Time
+	retry smidevice.Retry
 }
 
 var _ gpu.Source = (*Source)(nil)
 
+// Option changes how a source works.
+type Option func(*Source)
+
+// WithClock sets the clock.
+func WithClock(now func() time.Time) Option { return func(s *Source) { s.now = now } }
+
 // New returns a source that reads the quantities of the wanted groups. The runner knows the configured path.
 func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Source {
-	s := &Source{
-		runner:  runner,
-		want:    want,
-		now:     time.Now,
-		refused: make(map[string]bool),
-		known:   smidevice.NewKnownGPUs(command.ROCmSMI),
-		energy:  make(smidevice.EnergyCounters),
-	}
+	s := &Source{tool: tool{runner: runner, want: want, refused: make(map[string]bool)}, build: newNodeBuilder(want), now: time.Now}
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -60,45 +46,33 @@ func (*Source) Close() error { return nil }
 // Read implements gpu.Source. An error means that no GPU is known and rocm-smi could not be run or did not end in time, or that it
 // printed nothing that can be read.
 func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
-	s.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
-	if !s.retry.Due(s.node.Time) {
-		return s.noGPUs(), nil
+	s.build.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
+	if !s.retry.Due(s.build.node.Time) {
+		return s.build.noGPUs(s.retry.Reason, s.retry.Absent), nil
 	}
-	if s.reads++; s.reads > forgetAfter {
-		s.reads = 0
-		clear(s.refused)
-	}
-	out, tables, err := s.run(ctx)
+	out, tables, err := s.tool.run(ctx)
 	if out == nil {
-		return s.notRun(err)
+		return s.build.notRun(err)
 	}
 	if len(out.cards) == 0 {
 		return s.noCards(out)
 	}
 	s.retry = smidevice.Retry{}
 	if out.err != nil {
-		s.problem(gpu.ProblemQuantity, "output", fmt.Errorf("rocm-smi, exit code %d: %w; the cards before that were read", out.exitCode, out.err))
+		s.build.problem(gpu.ProblemQuantity, "output", fmt.Errorf("rocm-smi, exit code %d: %w; the cards before that were read", out.exitCode, out.err))
 	}
 	if err != nil {
-		s.problem(gpu.ProblemProcesses, "processes and errors", err)
+		s.build.problem(gpu.ProblemProcesses, "processes and errors", err)
 	}
-	s.fill(out, tables)
-	return &s.node, nil
+	s.build.fill(out, tables, s.tool.refused)
+	return &s.build.node, nil
 }
 
 // Reset makes the source find out again what its tool can do. The tool may be of another version, as in another container. The known GPUs
 // are kept: one that is no longer listed is lost, whoever lists them.
 func (s *Source) Reset() {
-	clear(s.refused)
-	s.reads, s.retry = 0, smidevice.Retry{}
-}
-
-// notRun returns the node of the known GPUs when rocm-smi could not be run or did not end.
-func (s *Source) notRun(err error) (*gpu.Node, error) {
-	if err == nil {
-		err = errors.New("no result")
-	}
-	return s.known.NotRun(&s.node, fmt.Errorf("rocm_smi: %w", err))
+	s.tool.forget()
+	s.retry = smidevice.Retry{}
 }
 
 // noCards returns the node of the known GPUs when rocm-smi ended without a card.
@@ -108,17 +82,6 @@ func (s *Source) noCards(out *output) (*gpu.Node, error) {
 	if !absent && !errors.Is(err, smitext.ErrAccess) {
 		return nil, fmt.Errorf("rocm_smi: %w", err)
 	}
-	s.retry.Failed(s.node.Time, err, absent)
-	return s.noGPUs(), nil
-}
-
-// noGPUs returns a node in which no GPU is readable.
-func (s *Source) noGPUs() *gpu.Node {
-	s.problem(gpu.ProblemSource, "rocm-smi", s.retry.Reason)
-	s.energy.Missed(s.node.Time)
-	return s.known.NoDevices(&s.node, s.retry.Reason, s.retry.Absent)
-}
-
-func (s *Source) problem(kind gpu.ProblemKind, what string, err error) {
-	s.node.Problems = append(s.node.Problems, gpu.Problem{Kind: kind, What: what, Err: fmt.Errorf("rocm_smi: %w", err)})
+	s.retry.Failed(s.build.node.Time, err, absent)
+	return s.build.noGPUs(err, absent), nil
 }

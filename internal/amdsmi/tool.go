@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // answer is the result of a step.
@@ -25,9 +26,45 @@ type answer struct {
 // maxAttempts bounds how often a command is tried again without an option: amd-smi names one at a time.
 const maxAttempts = 5
 
+// tool is amd-smi and what is known of its version.
+type tool struct {
+	runner command.Runner
+	want   gpu.Group
+
+	refused   map[string]bool // options and commands that this version does not know
+	temporary map[string]bool // those of them that are tried again when static is read again
+	// exceptions are what commands ended with since static was read. They are run with fewer options.
+	exceptions map[step]error
+}
+
+func newTool(runner command.Runner, want gpu.Group) tool {
+	return tool{
+		runner: runner, want: want, refused: make(map[string]bool), temporary: make(map[string]bool), exceptions: make(map[step]error),
+	}
+}
+
+// forget forgets everything about the version.
+func (t *tool) forget() {
+	clear(t.refused)
+	clear(t.temporary)
+	clear(t.exceptions)
+}
+
+// retryTemporary lets the next run try again what was refused for a reason that may have passed.
+func (t *tool) retryTemporary() {
+	for key := range t.temporary {
+		delete(t.refused, key)
+	}
+	clear(t.temporary)
+	clear(t.exceptions)
+}
+
+// runs reports whether a step runs with this version and the wanted groups.
+func (t *tool) runs(st step) bool { return arguments(st, t.want, t.refused) != nil }
+
 // run runs steps in one call of the runner. Steps with an option that this version does not know run again without it. The error is the
 // runner's: a command could not be run or did not end. The steps before it have their answers.
-func (s *Source) run(ctx context.Context, steps ...step) (map[step]answer, error) {
+func (t *tool) run(ctx context.Context, steps ...step) (map[step]answer, error) {
 	answers := make(map[step]answer, len(steps))
 	for attempt := 1; ; attempt++ {
 		var (
@@ -36,7 +73,7 @@ func (s *Source) run(ctx context.Context, steps ...step) (map[step]answer, error
 			again    []step
 		)
 		for _, st := range steps {
-			if args := arguments(st, s.want, s.refused); args != nil {
+			if args := arguments(st, t.want, t.refused); args != nil {
 				commands = append(commands, newCommand(args))
 				running = append(running, st)
 			}
@@ -44,17 +81,17 @@ func (s *Source) run(ctx context.Context, steps ...step) (map[step]answer, error
 		if len(commands) == 0 {
 			return answers, nil
 		}
-		results, err := s.runner.Run(ctx, commands...)
+		results, err := t.runner.Run(ctx, commands...)
 		for i := range results[:min(len(results), len(running))] {
 			a := answerOf(&results[i])
 			answers[running[i]] = a
 			var refused *toolError
 			switch st := running[i]; {
-			case errors.As(a.err, &refused) && refuse(st, refused.message, s.refused, s.temporary):
+			case errors.As(a.err, &refused) && refuse(st, refused.message, t.refused, t.temporary):
 				again = append(again, st)
 			case a.exception:
-				s.exceptions[st] = a.err
-				if dropAfterException(st, s.refused, s.temporary) {
+				t.exceptions[st] = a.err
+				if dropAfterException(st, t.refused, t.temporary) {
 					again = append(again, st)
 				}
 			}
