@@ -65,7 +65,8 @@ func (l *deviceList) take(listing *parse.Listing, list, identities *command.Resu
 // read.
 func (l *deviceList) refresh(ctx context.Context, runner command.Runner, gpus []int, out *output, now time.Time) {
 	layout, mig := layoutOf(out.listing)
-	if layout == l.layout && !(mig && now.Sub(l.read) >= deviceListAge) {
+	expired := mig && now.Sub(l.read) >= deviceListAge
+	if layout == l.layout && !expired {
 		return
 	}
 	var b batch
