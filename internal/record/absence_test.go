@@ -46,13 +46,13 @@ func TestAbsentValueMakesNoPoint(t *testing.T) {
 	}
 }
 
-// notSent are readings that others need, or none yet.
+// notSent are values that make no point themselves.
 var notSent = regexp.MustCompile(`\.(Index|GPUInstance|ComputeInstance|Partition|NUMANode)$`)
 
-// Without a single reading exactly its own points are gone, and no other changes.
-func TestEachReadingAlone(t *testing.T) {
+// Without one value exactly its own points are absent, and no other point changes.
+func TestEachValueAlone(t *testing.T) {
 	full := values(recordAll(fullNode()))
-	made := map[string]bool{} // the series that some reading makes
+	made := map[string]bool{} // the series that some value makes
 	var paths []string
 	readings(fullNode(), func(path string, _ reflect.Value) { paths = append(paths, path) })
 	require.Greater(t, len(paths), 150)
@@ -79,12 +79,12 @@ func TestEachReadingAlone(t *testing.T) {
 	health := regexp.MustCompile(`^hw\.(status|gpu\.info|gpu\.fault|gpu\.allocated|gpu\.source\.[a-z]+)\{`)
 	for series := range full {
 		if !made[series] && !health.MatchString(series) {
-			t.Errorf("no reading makes %s", series)
+			t.Errorf("no value makes %s", series)
 		}
 	}
 }
 
-// A device of which nothing was read has what it is and how it is, and nothing else.
+// A device without values has its identity and its status, and no other point.
 func TestEmptyDevice(t *testing.T) {
 	points := recordAll(&gpu.Node{
 		Host: gpu.Host{Name: "node-a"}, Time: readAt, Devices: []gpu.Device{{ID: gpuID, Vendor: gpu.NVIDIA}},
@@ -93,7 +93,7 @@ func TestEmptyDevice(t *testing.T) {
 	assert.Len(t, points, 1+int(gpu.NumStates))
 }
 
-// A node of which nothing is known makes nothing; a process and a container of which nothing was read make no point.
+// A node without values makes no points, and neither do processes and containers without values.
 func TestEmptyNode(t *testing.T) {
 	assert.Empty(t, recordAll(&gpu.Node{Time: readAt}))
 	metrics := newRecorder(everything()).Record(&gpu.Node{
@@ -103,7 +103,7 @@ func TestEmptyNode(t *testing.T) {
 	assert.Zero(t, metrics.ResourceMetrics().Len(), "a resource without points")
 }
 
-// A size of 0 makes no fraction of it.
+// There is no fraction of a size of 0.
 func TestNoMemoryUtilizationWithoutSize(t *testing.T) {
 	points := recordAll(&gpu.Node{Time: readAt, Devices: []gpu.Device{{
 		ID: gpuID, Memory: gpu.Memory{Limit: gpu.Some[int64](0), Usage: gpu.Some[int64](0)},
@@ -112,7 +112,7 @@ func TestNoMemoryUtilizationWithoutSize(t *testing.T) {
 	assert.Empty(t, otlptest.Of(points, "hw.gpu.memory.utilization"))
 }
 
-// What is not known has no attribute, rather than an empty one.
+// What is not known has no attribute, not an empty one.
 func TestNoEmptyAttribute(t *testing.T) {
 	node := fullNode()
 	node.Devices = append(node.Devices, gpu.Device{ID: "GPU-unknown"})
@@ -130,7 +130,7 @@ func TestNoEmptyAttribute(t *testing.T) {
 	}
 }
 
-// Metrics that are switched off are not there, each alone and all together.
+// Disabled metrics have no points, whether one or all are disabled.
 func TestDisabledMetrics(t *testing.T) {
 	all := otlptest.Names(recordAll(fullNode()))
 	for _, metric := range all {

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// complete demands that each value of the vocabulary has a name of its own.
+// complete checks that each value of the vocabulary has its own name.
 func complete[T fmt.Stringer](t *testing.T, table string, names []T) {
 	t.Helper()
 	seen := map[string]int{}
@@ -28,7 +28,7 @@ func complete[T fmt.Stringer](t *testing.T, table string, names []T) {
 	}
 }
 
-// word is a name that is text in the table itself.
+// word is a name that is a string in its table.
 type word string
 
 func (w word) String() string { return string(w) }
@@ -60,7 +60,7 @@ func TestTablesAreComplete(t *testing.T) {
 	complete(t, "allocators", applied([]metadata.MetricAttributeOption{allocators[false], allocators[true]}))
 }
 
-// applied is what options put on a point.
+// applied returns the attributes that options set on a point.
 func applied(options []metadata.MetricAttributeOption) []word {
 	all := make([]word, len(options))
 	for i, option := range options {
@@ -87,7 +87,7 @@ func attributesBeside(m pmetric.Metric, known ...string) string {
 	return strings.Join(texts, " ")
 }
 
-// A value's position in its table is the vocabulary's; these are the names that a mix-up would exchange.
+// These names would be exchanged if the order of a table differed from the vocabulary.
 func TestTablesByHand(t *testing.T) {
 	assert.Equal(t, "optical_flow", tasks[gpu.TaskOpticalFlow].String())
 	assert.Equal(t, "hotspot", sensors[gpu.SensorHotspot])

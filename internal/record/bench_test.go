@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// busyNode has 8 GPUs with what a current one reports by default, and 8 processes on each.
+// busyNode returns a node of 8 GPUs, each with the values that a current GPU reports by default, and with 8 processes.
 func busyNode() *gpu.Node {
 	node := &gpu.Node{Host: gpu.Host{Name: "node-a", NodeName: "node-a", ClusterName: "prod"}, Vendor: gpu.NVIDIA, Time: readAt}
 	node.Presence[gpu.Visible], node.Presence[gpu.Missing] = gpu.Some[int64](8), gpu.Some[int64](0)
@@ -38,13 +38,13 @@ func busyNode() *gpu.Node {
 	return node
 }
 
-// BenchmarkRecord records one read of 8 GPUs with 64 processes, with what is on by default.
+// BenchmarkRecord records one read of 8 GPUs with 64 processes with the default configuration.
 func BenchmarkRecord(b *testing.B) { benchmarkRecord(b, metadata.NewDefaultMetricsBuilderConfig()) }
 
-// BenchmarkRecordEverything has every metric on.
+// BenchmarkRecordEverything enables all metrics.
 func BenchmarkRecordEverything(b *testing.B) { benchmarkRecord(b, everything()) }
 
-// BenchmarkRecordDevices has no metric of processes: what their resources cost is the difference.
+// BenchmarkRecordDevices has no metrics of processes. The difference is the cost of their resources.
 func BenchmarkRecordDevices(b *testing.B) {
 	cfg := metadata.NewDefaultMetricsBuilderConfig()
 	cfg.Metrics.ProcessGpuMemoryUsage.Enabled, cfg.Metrics.ProcessGpuUtilization.Enabled = false, false

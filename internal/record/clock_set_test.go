@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// A total that we keep starts anew once where the clock was set back to before it began, and not at each read until the clock is
-// there again: every such start would be a total counted once more. Nor does it when the clock is there.
+// A total that the receiver keeps starts again once after the clock was set back to a time before its start. It does not start again at each
+// read until the clock reaches the old start, nor when it does: a back end would count the total again with each start.
 func TestKeptTotalStartsOnceWhereTheClockWasSetBack(t *testing.T) {
 	r := newRecorder(everything())
 	for _, read := range []struct{ now, start int }{{0, 0}, {30, 0}, {-7200, -7200}, {-7170, -7200}, {-7140, -7200}, {60, -7200}} {
@@ -24,7 +24,7 @@ func TestKeptTotalStartsOnceWhereTheClockWasSetBack(t *testing.T) {
 	}
 }
 
-// A total that we keep may begin while a node is read, a moment after the time of the read.
+// A total that the receiver keeps can start during a read, which is after the time of the read.
 func TestKeptTotalThatBeginsDuringTheRead(t *testing.T) {
 	r := newRecorder(everything())
 	device := gpu.Device{ID: "a", Errors: []gpu.ErrorCount{{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](1, at(1))}}}

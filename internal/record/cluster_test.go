@@ -19,7 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// flat lists points as metric, value and what the point itself tells, resources aside.
+// flat returns the values of the points by metric and attributes, without resources.
 func flat(t *testing.T, metrics pmetric.Metrics) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}
@@ -87,7 +87,7 @@ func resourcesOf(metrics pmetric.Metrics) []map[string]any {
 	return all
 }
 
-// Containers that have all but one name in common are resources of their own.
+// Containers that differ in one name are separate resources.
 func TestClusterContainersApart(t *testing.T) {
 	first := cluster.Request{Namespace: "ml", Pod: "train-0", PodUID: "u0", Container: "main", Resource: "nvidia.com/gpu", Count: 1}
 	for name, change := range map[string]func(*cluster.Request){

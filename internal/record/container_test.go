@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A container's points are told apart by its names only where both are known.
+// The names of a container identify its points only if both are known.
 func TestContainerOnItsPoints(t *testing.T) {
 	for _, c := range []struct {
 		container gpu.Container
@@ -36,15 +36,15 @@ func TestContainerOnItsPoints(t *testing.T) {
 	}
 }
 
-// A container that is stuck in the driver may stay beside the one that was made anew under its names.
+// A container that hangs in the driver can exist at the same time as the new container with its names.
 func TestContainersOfOneName(t *testing.T) {
 	old := gpu.Container{ID: "c1", Name: "main", PodName: "train-0", PodUID: "u1", Namespace: "ml"}
-	anew, other, elsewhere := old, old, old
-	anew.ID, anew.PodUID = "c2", "u2"
+	recreated, other, elsewhere := old, old, old
+	recreated.ID, recreated.PodUID = "c2", "u2"
 	other.ID, other.Name = "c3", "helper"
 	elsewhere.ID, elsewhere.Namespace = "c4", "dev"
 	node := gpu.Node{Time: readAt}
-	for _, c := range []*gpu.Container{&old, &anew, &other, &elsewhere} {
+	for _, c := range []*gpu.Container{&old, &recreated, &other, &elsewhere} {
 		node.Containers = append(node.Containers, gpu.ContainerUse{Container: c, DeviceID: gpuID, MemoryUsage: gpu.Some[int64](7)})
 	}
 	var ids []any
@@ -54,7 +54,7 @@ func TestContainersOfOneName(t *testing.T) {
 	assert.Equal(t, []any{"c1", "c2", nil, nil}, ids)
 }
 
-// The clock was set back since a total was begun: no point ends before it starts.
+// After the clock was set back, no point ends before it starts.
 func TestContainerTotalsAfterClockWasSetBack(t *testing.T) {
 	for _, tt := range []struct{ since, want time.Time }{{readAt.Add(-time.Hour), readAt.Add(-time.Hour)}, {readAt.Add(time.Hour), readAt}} {
 		total := gpu.TotalSince(7.0, tt.since)
@@ -68,7 +68,7 @@ func TestContainerTotalsAfterClockWasSetBack(t *testing.T) {
 	}
 }
 
-// Each kind of owner has attributes of its own; the last one, however many there are, is the workload.
+// Each kind of owner has its own attributes. The topmost owner is the workload.
 func TestOwners(t *testing.T) {
 	for kind, name := range map[string]string{
 		"ReplicaSet": "replicaset", "Deployment": "deployment", "StatefulSet": "statefulset", "DaemonSet": "daemonset",

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// What a device is may change from one read to the next, each part of it alone.
+// Each part of the identity of a device can change between reads.
 func TestIdentityThatChanges(t *testing.T) {
 	r := newRecorder(everything())
 	d := gpu.Device{
@@ -27,7 +27,7 @@ func TestIdentityThatChanges(t *testing.T) {
 	}
 	want := of("hw.id", migID, "hw.name", "nvidia0", "hw.model", "H100", "hw.parent", gpuID, "hw.vendor", "NVIDIA", "hw.driver_version", "570")
 	assert.Equal(t, want, info())
-	assert.Equal(t, want, info(), "what its errors have beside is not the device's")
+	assert.Equal(t, want, info(), "attributes of its errors are not attributes of the device")
 	d.Name = "nvidia1"
 	want["hw.name"] = "nvidia1"
 	assert.Equal(t, want, info())

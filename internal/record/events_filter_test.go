@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// What resource_attributes says of the events of a host holds for them, too: events_include and events_exclude.
+// The filters of resource_attributes apply to events: events_include and events_exclude.
 func TestEventsPassTheFilters(t *testing.T) {
 	host := gpu.Host{Name: "node-a"}
 	all := len(allEvents())
@@ -32,7 +32,7 @@ func TestEventsPassTheFilters(t *testing.T) {
 			})
 			for range 2 {
 				logs := recorder.Record(&host, allEvents(), observed)
-				assert.Equal(t, test.want, logs.LogRecordCount(), "what was held back does not come later")
+				assert.Equal(t, test.want, logs.LogRecordCount(), "filtered events are not sent later")
 			}
 		})
 	}

@@ -59,7 +59,7 @@ func recordsOf(logs plog.Logs) []plog.LogRecord {
 	return records
 }
 
-// Each record has its name, the time at which it happened, a severity, and what a person and a machine want to know.
+// Each record has a name, the time of the event, a severity, a body for people and attributes for machines.
 func TestEventRecords(t *testing.T) {
 	host := gpu.Host{Name: "node-a"}
 	records := recordsOf(newEvents(nil).Record(&host, allEvents(), observed))
@@ -92,7 +92,7 @@ func TestEventRecords(t *testing.T) {
 	}
 }
 
-// Processes that come and go are told where that is asked for, with the container that they are in.
+// The events of processes have the container of the process. They are disabled by default.
 func TestProcessEvents(t *testing.T) {
 	host := gpu.Host{Name: "node-a"}
 	in := &gpu.Process{
@@ -116,10 +116,10 @@ func TestProcessEvents(t *testing.T) {
 		"container.id", "c1", "k8s.container.name", "main", "k8s.namespace.name", "team", "k8s.pod.name", "train-0", "k8s.pod.uid", "u1",
 	), records[0].Attributes().AsRaw())
 	assert.Equal(t, "process.gpu.exited", records[1].EventName())
-	assert.Equal(t, of("hw.id", gpuID, "hw.vendor", "NVIDIA", "process.pid", int64(42)), records[1].Attributes().AsRaw(), "what is not known is not told")
+	assert.Equal(t, of("hw.id", gpuID, "hw.vendor", "NVIDIA", "process.pid", int64(42)), records[1].Attributes().AsRaw(), "what is not known has no attribute")
 }
 
-// A degraded GPU is a warning, like one that is predicted to fail.
+// A degraded GPU is a warning, and so is a predicted failure.
 func TestSeverityOfEachState(t *testing.T) {
 	want := [gpu.NumStates]plog.SeverityNumber{
 		gpu.StateOK: plog.SeverityNumberInfo, gpu.StateDegraded: plog.SeverityNumberWarn,

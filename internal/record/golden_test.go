@@ -22,10 +22,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// go test ./internal/record -update writes the golden files anew.
-var update = commandline.Bool("update", false, "write the golden files anew")
+// go test ./internal/record -update writes the golden files.
+var update = commandline.Bool("update", false, "write the golden files")
 
-// compare compares metrics with a golden file, times included; only the order is free.
+// compare compares metrics, including times, with a golden file. The order does not matter.
 func compare(t *testing.T, name string, got pmetric.Metrics) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -49,12 +49,12 @@ func compareLogs(t *testing.T, name string, got plog.Logs) {
 	require.NoError(t, plogtest.CompareLogs(want, got))
 }
 
-// All that can be sent of a node, at its second read.
+// Everything that can be sent for a node, at its second read.
 func TestGoldenFullNode(t *testing.T) {
 	compare(t, "full_node.yaml", twoReads(newRecorder(everything())))
 }
 
-// What is off unless it is asked for: redundant, costly, or of use to few.
+// These metrics are disabled by default: they are redundant, costly, or useful to few.
 func TestOffByDefault(t *testing.T) {
 	r := newRecorder(metadata.NewDefaultMetricsBuilderConfig())
 	on := otlptest.Names(otlptest.Points(r.Record(fullNode())))
@@ -67,7 +67,7 @@ func TestOffByDefault(t *testing.T) {
 	}, off)
 }
 
-// Two nodes that have all in common but their names: nothing is lost where resources are dropped.
+// The points of two nodes that differ only in their names do not collide without resources.
 func TestTwoNodesDoNotCollide(t *testing.T) {
 	metrics := newRecorder(everything()).Record(fullNode())
 	assert.Empty(t, otlptest.Collisions(metrics))
@@ -75,7 +75,7 @@ func TestTwoNodesDoNotCollide(t *testing.T) {
 	assert.Equal(t, 2*metrics.DataPointCount(), otlptest.TwoNodes(metrics).DataPointCount())
 }
 
-// What the documentation says of a metric's attributes is what its points have.
+// Points have only the attributes that the documentation lists for their metric.
 func TestDeclaredAttributes(t *testing.T) {
 	declared := map[string][]string{}
 	for _, info := range fields(reflect.ValueOf(metadata.MetricsInfo)) {

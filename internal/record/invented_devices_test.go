@@ -12,8 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A node that is not to be trusted may invent other devices at each read. What is kept of them is no more than of an hour's
-// worth of a real node's.
+// A node that is not trusted can invent other devices at each read. The memory for them is bounded.
 func TestStartsOfInventedDevicesAreBounded(t *testing.T) {
 	r := newRecorder(everything())
 	read := func(i int) *gpu.Node {
@@ -29,5 +28,5 @@ func TestStartsOfInventedDevicesAreBounded(t *testing.T) {
 		r.Record(read(i))
 	}
 	assert.LessOrEqual(t, len(r.starts.devices), maxDevices+257)
-	assert.Equal(t, at(0), r.starts.devices["GPU-real"][seriesKey{counter: counterEnergy}].start.AsTime(), "the counters of what is there go on")
+	assert.Equal(t, at(0), r.starts.devices["GPU-real"][seriesKey{counter: counterEnergy}].start.AsTime(), "the counters of the real device continue")
 }

@@ -18,7 +18,7 @@ type metricTest struct {
 	samples    []sample        // points of fullNode, calculated by hand
 }
 
-// sample is one point: the attributes that tell it from the other points of the metric, and its value in the metric's unit.
+// sample is one point: attributes that no other point of the metric has, and its value in the unit of the metric.
 type sample struct {
 	attributes map[string]any
 	value      float64

@@ -33,7 +33,7 @@ const (
 
 var (
 	readAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	since  = readAt.Add(-time.Hour) // when the counters began that we keep ourselves
+	since  = readAt.Add(-time.Hour) // when the counters of the receiver started
 )
 
 // fields are the fields of a struct.
@@ -47,7 +47,7 @@ func fields(v reflect.Value) iter.Seq2[reflect.StructField, reflect.Value] {
 	}
 }
 
-// everything enables every metric and every resource attribute, those that are off by default too.
+// everything enables all metrics and all resource attributes.
 func everything() metadata.MetricsBuilderConfig {
 	cfg := metadata.NewDefaultMetricsBuilderConfig()
 	enable(&cfg.Metrics, true)
@@ -86,7 +86,7 @@ func metricNames() []string {
 
 func newSettings() receiver.Settings { return receivertest.NewNopSettings(metadata.Type) }
 
-// newRecorder is a Recorder that was made at a known time, a minute before the first read.
+// newRecorder returns a Recorder made at a fixed time, one minute before the first read.
 func newRecorder(cfg metadata.MetricsBuilderConfig) *Recorder {
 	r := New(cfg, newSettings())
 	r.builder.Reset(metadata.WithStartTime(pcommon.NewTimestampFromTime(readAt.Add(-time.Minute))))
@@ -98,7 +98,7 @@ func recordAll(node *gpu.Node) []otlptest.Point {
 	return otlptest.Points(newRecorder(everything()).Record(node))
 }
 
-// counting gives distinct numbers.
+// counting returns distinct numbers.
 type counting struct{ last int64 }
 
 func (c *counting) next() int64 { c.last++; return c.last }
@@ -188,7 +188,7 @@ func fullGPU(holder *gpu.Container) gpu.Device {
 	return d
 }
 
-// fillArrays gives each element of the device's arrays a number of its own.
+// fillArrays sets each element of the device's arrays to a different number.
 func fillArrays(d *gpu.Device) {
 	var n counting
 	fraction := func() gpu.Opt[float64] { return gpu.Some(float64(n.next()) / 1000) }
@@ -239,7 +239,7 @@ func partition() gpu.Device {
 	return d
 }
 
-// otherGPU has what fullGPU cannot have at the same time.
+// otherGPU has values that fullGPU cannot have at the same time.
 func otherGPU() gpu.Device {
 	return gpu.Device{
 		ID: amdID, Name: "card1", Model: "AMD Instinct MI300X", Vendor: gpu.AMD, Index: gpu.Some(1), Partition: gpu.Some(3),
@@ -290,7 +290,7 @@ func fullUse(c *gpu.Container) gpu.ContainerUse {
 	return use
 }
 
-// A field that is added to the vocabulary has to be added to fullNode, so that the tests below see it.
+// A new field of the vocabulary has to be added to fullNode, so that the other tests include it.
 func TestFullNodeIsFull(t *testing.T) {
 	seen, filled := map[string]bool{}, map[string]bool{}
 	var look func(path string, v reflect.Value)
@@ -320,9 +320,9 @@ func TestFullNodeIsFull(t *testing.T) {
 			empty = append(empty, path)
 		}
 	}
-	// An event tells one thing, so the one of the node has no fields of another kind; events have tests of their own. An
-	// error of a link has neither a code, nor a block, nor a lifetime. Who holds a device is in Containers, in full. Whether
-	// the machine was asked of a process is for attribution alone, and whether anything was read for the receiver's own metrics.
+	// The event of the node has only the fields of its type; events have their own tests. An error of a link has neither a code,
+	// nor a block, nor a lifetime. The containers in Holders are complete in Containers. Whether the process table was read for a
+	// process is for attribution, and whether anything was read is for the receiver's own metrics.
 	// CompleteIDs clears the location of a process.
 	empty = slices.DeleteFunc(empty, func(path string) bool {
 		return strings.HasPrefix(path, "Processes[].Location") || path == "Processes[].Unread" || path == "Unread" || path == "Failure.Err" || strings.HasPrefix(path, "Events[].") || strings.HasPrefix(path, "Devices[].Interconnect.Links[].Errors[].") ||
@@ -331,13 +331,13 @@ func TestFullNodeIsFull(t *testing.T) {
 	assert.Empty(t, empty)
 }
 
-// isReading tells whether a value is an Opt or a Counter.
+// isReading reports whether a value is an Opt or a Counter.
 func isReading(v reflect.Value) bool {
 	_, ok := v.Interface().(interface{ Known() bool })
 	return ok
 }
 
-// readings calls visit for each reading that a node has, with where it is and how to make it absent.
+// readings calls visit for each Opt and Counter that a node has, with its path.
 func readings(node *gpu.Node, visit func(path string, v reflect.Value)) {
 	var walk func(path string, v reflect.Value)
 	walk = func(path string, v reflect.Value) {
@@ -361,7 +361,7 @@ func readings(node *gpu.Node, visit func(path string, v reflect.Value)) {
 	walk("", reflect.ValueOf(node).Elem())
 }
 
-// values are the values of all points by series.
+// values returns the values of all points by series.
 func values(points []otlptest.Point) map[string]float64 {
 	found := make(map[string]float64, len(points))
 	for series, p := range otlptest.BySeries(points) {
@@ -370,7 +370,7 @@ func values(points []otlptest.Point) map[string]float64 {
 	return found
 }
 
-// twoReads is a node as it is recorded the second time, half a minute after the first.
+// twoReads returns the metrics of the second of two reads, which is half a minute after the first.
 func twoReads(r *Recorder) pmetric.Metrics {
 	node := fullNode()
 	r.Record(node)

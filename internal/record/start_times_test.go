@@ -17,7 +17,7 @@ import (
 // at is so many seconds after the first read.
 func at(seconds int) time.Time { return readAt.Add(time.Duration(seconds) * time.Second) }
 
-// counters is a device with two counters of its own and one that we keep.
+// counters returns a device with two counters of the driver and one of the receiver.
 func counters(id string, energy float64, errors int64) gpu.Device {
 	return gpu.Device{
 		ID: id, Energy: gpu.Total(energy),
@@ -63,7 +63,7 @@ func TestFirstObservationStartsASeries(t *testing.T) {
 	})
 }
 
-func TestFallingTotalStartsASeriesAnew(t *testing.T) {
+func TestFallingTotalRestartsTheSeries(t *testing.T) {
 	r := newRecorder(everything())
 	starting(r, at(0), counters("a", 100, 5), counters("b", 100, 5))
 	got := starting(r, at(30), counters("a", 99.9, 6), counters("b", 101, 5))
@@ -74,8 +74,8 @@ func TestFallingTotalStartsASeriesAnew(t *testing.T) {
 	assert.Equal(t, at(30), starting(r, at(60), counters("a", 120, 6))["a hw.energy"], "from then on it goes on")
 }
 
-// Where the source knows that counting began anew, it does not matter that the total is higher than before.
-func TestNewEpochStartsASeriesAnew(t *testing.T) {
+// If the source knows that counting started again, the series does too, even if the total has grown.
+func TestNewEpochRestartsTheSeries(t *testing.T) {
 	r := newRecorder(everything())
 	starting(r, at(0), counters("a", 100, 5))
 	reloaded := counters("a", 200, 7)
@@ -85,7 +85,7 @@ func TestNewEpochStartsASeriesAnew(t *testing.T) {
 	assert.Equal(t, want, starting(r, at(60), reloaded), "once")
 }
 
-// A source unwraps a counter of 32 bits, so that here it only grows.
+// Sources unwrap counters of 32 bits, so the recorder sees growing totals.
 func TestUnwrappedTotalGoesOn(t *testing.T) {
 	r := newRecorder(everything())
 	device := func(total int64) gpu.Device {
@@ -103,7 +103,7 @@ func TestSeriesAreForgottenAfterAnHour(t *testing.T) {
 	starting(r, at(3600+1800), counters("a", 100, 5))
 	got = starting(r, at(3600+1801), counters("a", 100, 5), counters("b", 100, 5), counters("c", 100, 5))
 	assert.Equal(t, at(0), got["a hw.energy"])
-	assert.Equal(t, at(0), got["b hw.energy"], "nor is it to be missing from a read")
+	assert.Equal(t, at(0), got["b hw.energy"], "nor is one read without it")
 	assert.Equal(t, at(3600+1801), got["c hw.energy"], "more than an hour's absence is, also before the next clearing up")
 
 	starting(r, at(4*3600), counters("a", 100, 5))
@@ -114,7 +114,7 @@ func TestSeriesAreForgottenAfterAnHour(t *testing.T) {
 	assert.Len(t, r.starts.devices["a"], 3)
 }
 
-// However rarely a node is read, what each read has is not forgotten in between.
+// A series that each read has is not forgotten, however rare the reads are.
 func TestRareReads(t *testing.T) {
 	r := newRecorder(everything())
 	for hours := range 5 {
@@ -123,17 +123,16 @@ func TestRareReads(t *testing.T) {
 	}
 }
 
-// A clock that is set back must not make a point that ends before it starts.
+// After the clock was set back, no point ends before it starts.
 func TestClockSetBack(t *testing.T) {
 	r := newRecorder(everything())
 	starting(r, at(0), counters("a", 100, 5))
 	assert.Equal(t, at(-60), starting(r, at(-60), counters("a", 110, 5))["a hw.energy"])
 	assert.Equal(t, at(-60), starting(r, at(-30), counters("a", 120, 5))["a hw.energy"])
-	assert.Equal(t, at(-7200), starting(r, at(-7200), counters("a", 130, 5))["a hw.errors xid"], "nor of those that we keep")
+	assert.Equal(t, at(-7200), starting(r, at(-7200), counters("a", 130, 5))["a hw.errors xid"], "also for the totals of the receiver")
 }
 
-// What tells a counter's points apart tells their starts apart too: where one total falls, its own series starts anew and
-// no other.
+// Each series of a counter has its own start: when one total falls, only its own series starts again.
 func TestEachCounterHasItsOwnStart(t *testing.T) {
 	n := 0
 	readings(fullNode(), func(path string, v reflect.Value) {
@@ -150,20 +149,20 @@ func TestEachCounterHasItsOwnStart(t *testing.T) {
 				zeroTotal(v)
 			}
 		})
-		var anew []string
+		var restarted []string
 		for series, p := range otlptest.BySeries(otlptest.Points(r.Record(node))) {
 			if p.Start != before[series].Start {
-				anew = append(anew, series)
+				restarted = append(restarted, series)
 				assert.Equal(t, at(30), p.Start.AsTime(), series)
 				assert.Zero(t, p.Value, series)
 			}
 		}
-		assert.Len(t, anew, 1, "when %s fell", path)
+		assert.Len(t, restarted, 1, "when %s fell", path)
 	})
 	assert.Greater(t, n, 40)
 }
 
-// zeroTotal makes a driver's total 0, and tells whether the reading is one.
+// zeroTotal sets a total of the driver to 0. It reports whether the value is one.
 func zeroTotal(v reflect.Value) bool {
 	switch counter := v.Addr().Interface().(type) {
 	case *gpu.Counter[int64]:

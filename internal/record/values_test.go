@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// of is attributes by name.
+// of returns attributes by name.
 func of(pairs ...any) map[string]any {
 	attributes := make(map[string]any, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
@@ -47,7 +47,7 @@ func has(attributes, want map[string]any) bool {
 	return true
 }
 
-// Every point of a device says which it is, what it is called, and of which it is a part.
+// Every point of a device has the identity of the device.
 func TestIdentityOnEveryPoint(t *testing.T) {
 	points := recordAll(fullNode())
 	want := map[string]map[string]any{
@@ -70,7 +70,7 @@ func TestIdentityOnEveryPoint(t *testing.T) {
 	assert.Greater(t, n, 100)
 }
 
-// The resources of a node: the host, one for each process, and one for each container.
+// A node has a resource for the host, one for each process, and one for each container.
 func TestResources(t *testing.T) {
 	metrics := newRecorder(everything()).Record(fullNode())
 	var resources []map[string]any
@@ -119,7 +119,7 @@ func join(all ...map[string]any) map[string]any {
 	return joined
 }
 
-// A node without a Kubernetes name is told apart by its host's; with one the host's is not repeated on the points.
+// The name of the host identifies a node that has no name in Kubernetes. Otherwise its points do not have the name of the host.
 func TestNodeOnItsPoints(t *testing.T) {
 	node := fullNode()
 	for _, p := range otlptest.Of(recordAll(node), "hw.gpu.count") {
