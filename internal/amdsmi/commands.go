@@ -48,10 +48,6 @@ func arguments(s step, want gpu.Group, refused map[string]bool) []string {
 	}
 }
 
-// staticLimits is the key in refused under which static runs section by section, without the limits: in ROCm 6.1 these end the tool with
-// an exception where a device has no power limit.
-const staticLimits = "static -l"
-
 func wanted(want, groups gpu.Group, args ...string) []string {
 	if !want.Has(groups) {
 		return nil

@@ -31,6 +31,10 @@ var metricOptions = []option{
 	{flag: "--throttle", groups: gpu.GroupThrottle | gpu.GroupThrottleTime, extra: true}, // since 6.3; 100 ms per device
 }
 
+// staticLimits is the key in refused under which static runs section by section, without the limits: in ROCm 6.1 these end the tool with
+// an exception where a device has no power limit.
+const staticLimits = "static -l"
+
 // metricRefusal returns the key in refused of an option of metric: list has options of the same names.
 func metricRefusal(flag string) string { return "metric " + flag }
 

@@ -5,6 +5,7 @@ package inventory
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -280,7 +281,7 @@ func TestBound(t *testing.T) {
 	m.read(one("second", "01"))
 	var all [][]gpu.Device
 	for i := range 4 * maxAbsent {
-		all = append(all, one(fmt.Sprint(i), fmt.Sprint(i+2)))
+		all = append(all, one(strconv.Itoa(i), strconv.Itoa(i+2)))
 	}
 	absent, forgotten := m.read(all...)
 	assert.Len(t, absent, 2)

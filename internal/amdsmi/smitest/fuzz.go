@@ -22,7 +22,7 @@ func AddSeeds(f *testing.F, pattern string) {
 		f.Fatalf("no seeds in %s: %v", pattern, err)
 	}
 	for _, name := range files {
-		b, err := os.ReadFile(name)
+		b, err := os.ReadFile(name) //nolint:gosec // a file of testdata
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -9,11 +9,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// dimension is what a unit measures. Values are in the SI unit of their dimension; memory is in bytes, ratios are fractions.
-type dimension uint8
+// Dimension is what a unit measures. Values are in the SI unit of their dimension; memory is in bytes, ratios are fractions.
+type Dimension uint8
 
+// The dimensions of what the tools print.
 const (
-	Ratio dimension = iota
+	Ratio Dimension = iota
 	Watts
 	Celsius
 	Hertz
@@ -27,7 +28,7 @@ const (
 // unit is how one unit is converted to SI. Fractions of the SI unit are divided, not multiplied, so that 41 % is 0.41 and not the next
 // floating-point number.
 type unit struct {
-	dimension dimension
+	dimension Dimension
 	scale     float64
 	per       float64 // 0: 1
 }
@@ -70,7 +71,7 @@ var plausible = [...]struct{ low, high float64 }{
 
 // Quantity returns a value in SI; absent where it is not a plausible value of the dimension. unitless is the unit of values printed without
 // one: versions that print no units use those that later versions print.
-func Quantity(v any, d dimension, unitless string) gpu.Opt[float64] {
+func Quantity(v any, d Dimension, unitless string) gpu.Opt[float64] {
 	number, name, ok := NumberOf(v)
 	if !ok {
 		return gpu.Opt[float64]{}
@@ -116,7 +117,7 @@ func Total(v gpu.Opt[float64]) gpu.Counter[int64] {
 }
 
 // Mean returns the mean of the known values of a list, such as those of several engines of one kind.
-func Mean(values []any, d dimension, unitless string) gpu.Opt[float64] {
+func Mean(values []any, d Dimension, unitless string) gpu.Opt[float64] {
 	var sum float64
 	n := 0
 	for _, v := range values {

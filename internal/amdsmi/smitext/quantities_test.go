@@ -17,7 +17,7 @@ func TestQuantities(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		text      string
-		dimension dimension
+		dimension Dimension
 		unitless  string
 		want      float64
 	}{
@@ -94,7 +94,7 @@ func TestQuantities(t *testing.T) {
 // Each unit that the tools print, with 4 of it in SI.
 func TestUnits(t *testing.T) {
 	t.Parallel()
-	want := map[dimension]map[string]float64{
+	want := map[Dimension]map[string]float64{
 		Ratio:   {"%": 0.04},
 		Watts:   {"W": 4, "mW": 0.004, "uW": 4e-6, "kW": 4000},
 		Celsius: {"C": 4, "°C": 4, "mC": 0.004},
