@@ -9,14 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelgpu/gpureceiver/internal/amdsmi"
-	"github.com/otelgpu/gpureceiver/internal/amdsmi/rocmsmi"
-	"github.com/otelgpu/gpureceiver/internal/attribution"
-	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
-	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
-	"github.com/otelgpu/gpureceiver/internal/pipeline"
 )
 
 // node reads one node in a goroutine of its own, so two reads of a node never overlap.
@@ -33,20 +26,6 @@ type node struct {
 	stats map[gpu.Vendor]*NodeStats
 
 	readers map[readerKey]*reader // used by run only
-}
-
-// readerKey tells readers apart. The pod is not part of it: a reader remembers the node's GPUs when the pod is replaced.
-type readerKey struct{ tool, query string }
-
-func (j *job) reader() readerKey { return readerKey{tool: j.target.Tool, query: j.target.Query} }
-
-// reader reads a node's GPUs by one tool. It is the source of its own pipeline.Reader.
-type reader struct {
-	runner    *exec.Runner
-	source    gpu.Source     // the tool's
-	instance  string         // the container instance that was read last
-	processes *processLookup // nil where processes are not attributed
-	pipeline  pipeline.Reader
 }
 
 func newNode(c *cluster, name string, p *plan) *node {
@@ -161,36 +140,6 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	c.sink(ctx, c.name, read, err)
 }
 
-// read reads the GPUs and their users. A panic becomes an error of this node: see fault.
-func (r *reader) read(ctx context.Context, host gpu.Host) (read *gpu.Node, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = newFault(cause, host.NodeName, r.runner.Container())
-		}
-	}()
-	return r.pipeline.Read(ctx, host)
-}
-
-// Read implements gpu.Source: a container without the tool says nothing, not even that the node has no GPU.
-func (r *reader) Read(ctx context.Context) (*gpu.Node, error) {
-	read, err := r.source.Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(read.Devices) > 0 {
-		return read, nil
-	}
-	for i := range read.Problems {
-		if err := read.Problems[i].Err; errors.Is(err, command.ErrNotFound) {
-			return nil, err
-		}
-	}
-	return read, nil
-}
-
-// Close implements gpu.Source.
-func (r *reader) Close() error { return r.source.Close() }
-
 func (n *node) note(vendor gpu.Vendor, began time.Time, unread bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -218,37 +167,6 @@ func (n *node) reader(j *job) *reader {
 		r.processes.hostPID = j.hostPID
 	}
 	return r
-}
-
-func newReader(c *cluster, tool command.Tool) *reader {
-	r := &reader{runner: exec.NewRunner(throttledExecutor{c.executor, c.pauseIfAsked}, tool, c.now)}
-	r.pipeline.Source = r
-	if c.view != nil {
-		r.attribute(attribution.NewRemote(c.view, c.interval), c.now)
-	}
-	return r
-}
-
-// attribute has processes looked up and attributed to containers.
-func (r *reader) attribute(users *attribution.Attributor, now func() time.Time) {
-	r.processes = newProcessLookup(r.runner, now)
-	r.pipeline.Processes, r.pipeline.Attributor = r.processes, users
-}
-
-// renew prepares the reader for another container, whose tool and driver may differ. The GPUs are the same.
-func (r *reader) renew(j *job, want gpu.Group) {
-	if source, ok := r.source.(interface{ Reset() }); ok {
-		source.Reset()
-		return
-	}
-	switch j.target.Tool {
-	case ToolROCmSMI:
-		r.source = rocmsmi.New(&rocmsmi.Config{}, r.runner, want)
-	case ToolAMDSMI:
-		r.source = amdsmi.New(&amdsmi.Config{}, r.runner, want)
-	default:
-		r.source = nvidiasmi.New(nvidiasmi.Config{Query: j.target.Query}, r.runner, want)
-	}
 }
 
 // close releases the readers after the last read.
