@@ -134,3 +134,64 @@ func TestHungProcesses(t *testing.T) {
 	assert.Equal(t, gpu.Some[int64](20_000_000<<10), node.Processes[0].Memory)
 	assert.False(t, node.Devices[0].ProcessesUnread)
 }
+
+// TestHungScan: while a scan hangs, the GPUs of the last scan are there. They are not hung, since their reads have not begun.
+func TestHungScan(t *testing.T) {
+	m := amdgpusim.MI100()
+	tree, source, _ := simulate(t, m, withoutProcesses)
+	read(t, source)
+	fresh, err := New(Config{RootPath: tree.Root}, withoutProcesses)
+	require.NoError(t, err)
+	class := tree.Path(m.Cards[0].Dir() + "/class")
+	text, err := os.ReadFile(class)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(class))
+	require.NoError(t, syscall.Mkfifo(class, 0o600))
+
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	node, err := source.Read(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"inventory"}, whats(node, ""))
+	require.Len(t, node.Devices, 2)
+	for i := range node.Devices {
+		assert.Equal(t, gpu.FaultUnreachable, node.Devices[i].Faults[0].Type)
+	}
+	assert.True(t, node.Unread)
+	node = read(t, source)
+	assert.Equal(t, []string{"inventory"}, whats(node, ""))
+	assert.Empty(t, node.Devices[0].Faults, "nobody waits for the scan that hangs, so the GPUs are read")
+
+	ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err = fresh.Read(ctx)
+	require.ErrorContains(t, err, "nothing could be read in time")
+	require.NoError(t, fresh.Close())
+
+	release(t, class)
+	for _, s := range []*Source{source, fresh} {
+		require.Eventually(t, func() bool { return s.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
+	}
+	require.NoError(t, os.Remove(class))
+	require.NoError(t, os.WriteFile(class, text, 0o600))
+	assert.Empty(t, read(t, source).Problems)
+}
+
+// TestHungKFD: the processes that have a GPU open are reported while the compute driver hangs.
+func TestHungKFD(t *testing.T) {
+	tree, source, _ := simulate(t, amdgpusim.MI100(), gpu.GroupAll)
+	memory, err := filepath.Glob(tree.Path("sys/class/kfd/kfd/proc/4242/vram_*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, memory)
+	require.NoError(t, os.Remove(memory[0]))
+	require.NoError(t, syscall.Mkfifo(memory[0], 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	node, err := source.Read(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"processes"}, whats(node, ""))
+	assert.Len(t, node.Processes, 1)
+	assert.True(t, node.Devices[0].ProcessesUnread)
+	release(t, memory[0])
+	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
+}

@@ -5,11 +5,14 @@ package amdgpu
 
 import (
 	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
@@ -197,6 +200,33 @@ func TestReloadedBetweenReads(t *testing.T) {
 		assert.Equal(t, gpu.Some(0.81), node.Devices[1].Utilization[gpu.TaskGeneral])
 		assert.Empty(t, node.Devices[1].Faults)
 	}
+}
+
+// TestReloadedDuringRead: the driver is loaded again between the scan and the read of a GPU, and numbers the card otherwise. The source
+// looks for it again.
+func TestReloadedDuringRead(t *testing.T) {
+	m := amdgpusim.MI100()
+	tree, source, _ := simulate(t, m, withoutProcesses)
+	second := tree.Path(m.Cards[1].Dir()+"/drm") + "/"
+	var once sync.Once
+	source.readFile = func(path string) ([]byte, error) {
+		once.Do(func() { // in the read of the first GPU
+			assert.NoError(t, os.Rename(second+"card1", second+"card7"))
+			assert.NoError(t, os.Remove(tree.Path("sys/class/drm/card1")))
+			link, err := filepath.Rel(tree.Path("sys/class/drm"), second+"card7")
+			assert.NoError(t, err)
+			assert.NoError(t, os.Symlink(link, tree.Path("sys/class/drm/card7")))
+		})
+		return sysfs.Read(path)
+	}
+	for range 2 {
+		node := read(t, source)
+		require.Len(t, node.Devices, 2)
+		assert.Empty(t, node.Devices[0].Faults)
+		assert.Empty(t, node.Devices[1].Faults)
+		assert.Equal(t, gpu.Some(0.81), node.Devices[1].Utilization[gpu.TaskGeneral])
+	}
+	assert.Equal(t, "card7", read(t, source).Devices[1].Name)
 }
 
 func TestTwoOfOneID(t *testing.T) {
