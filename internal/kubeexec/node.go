@@ -65,7 +65,7 @@ func (n *node) run(ctx context.Context) {
 	last := c.now()
 	for {
 		now := c.now()
-		timer := time.NewTimer(n.slots.next(now.Add(backoff(c.interval, n.failures()))).Sub(now))
+		timer := time.NewTimer(n.slots.next(now.Add(pause(c.interval, n.failures()))).Sub(now))
 		select {
 		case <-ctx.Done():
 			timer.Stop()

@@ -6,8 +6,9 @@ package kubeexec
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"math/rand/v2"
 	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/backoff"
 )
 
 // maxBackoff is the longest back-off of a failing node, unless the interval is longer.
@@ -31,16 +32,9 @@ func (s slots) next(after time.Time) time.Time {
 	return after.Add(s.interval - passed)
 }
 
-// backoff returns the pause, beyond the usual slot, after a number of failures in a row: none after the first failure, then twice
+// pause returns the pause, beyond the usual slot, after a number of failures in a row: none after the first failure, then twice
 // as long each time, with a random deviation of up to a quarter.
-func backoff(interval time.Duration, failures int) time.Duration {
-	if failures < 2 {
-		return 0
-	}
-	longest := max(interval, maxBackoff)
-	wait := longest
-	if shift := failures - 2; shift < 16 && interval<<shift < longest {
-		wait = interval << shift
-	}
-	return wait*3/4 + rand.N(wait/2+1) //nolint:gosec // jitter, no secret
+func pause(interval time.Duration, failures int) time.Duration {
+	policy := backoff.Policy{First: interval, Max: max(interval, maxBackoff), Free: 1}
+	return backoff.Jitter(policy.Wait(failures))
 }

@@ -39,13 +39,13 @@ func TestSlots(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	assert.Zero(t, backoff(interval, 0))
-	assert.Zero(t, backoff(interval, 1))
+	assert.Zero(t, pause(interval, 0))
+	assert.Zero(t, pause(interval, 1))
 	for failures, want := range map[int]time.Duration{2: interval, 3: 2 * interval, 4: 4 * interval, 5: 8 * interval, 6: maxBackoff, 99: maxBackoff} {
-		got := backoff(interval, failures)
+		got := pause(interval, failures)
 		assert.InDelta(t, want.Seconds(), got.Seconds(), want.Seconds()/4+1, "%d", failures)
 	}
-	assert.InDelta(t, 600, backoff(10*time.Minute, 9).Seconds(), 151)
+	assert.InDelta(t, 600, pause(10*time.Minute, 9).Seconds(), 151)
 }
 
 func TestFleetSpread(t *testing.T) {
