@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -20,11 +21,14 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
+	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
 // chaos is a machine whose files are corrupted at random.
 type chaos struct {
 	t       *testing.T
+	history *histories.History
+	kfd     bool // a file of the compute driver was corrupted
 	rnd     *rand.Rand
 	machine *amdgpusim.Machine
 	tree    *amdgpusim.Tree
@@ -35,7 +39,6 @@ type chaos struct {
 	whole   map[string]string            // what was reported of each card without faults
 	spoiled map[string]bool              // cards
 	answers map[string]func() error      // of each card, to a read of a file; nil: the file
-	story   []string
 }
 
 // readFile reads a file unless its GPU answers with an error.
@@ -53,25 +56,24 @@ func (c *chaos) readFile(path string) ([]byte, error) {
 // are not affected.
 func TestChaos(t *testing.T) {
 	names := slices.Sorted(maps.Keys(amdgpusim.Machines()))
-	for seed := range uint64(21) {
-		name := names[seed%uint64(len(names))]
-		t.Run(name+" "+strconv.FormatUint(seed, 10), func(t *testing.T) {
-			c := &chaos{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), machine: amdgpusim.Machines()[name]()}
-			c.tree, c.source, c.clock = simulate(t, c.machine, gpu.GroupAll)
-			c.start()
-			for range 6 {
-				for range 1 + c.rnd.IntN(12) {
-					c.spoil()
-				}
-				c.look()
+	histories.Each(t, histories.Plan{Seed: 0, Histories: 21, Rounds: 6}, func(t *testing.T, h *histories.History) {
+		name := names[h.Seed%uint64(len(names))]
+		h.Note("machine %s", name)
+		c := &chaos{t: t, history: h, rnd: h.Rand, machine: amdgpusim.Machines()[name]()}
+		c.tree, c.source, c.clock = simulate(t, c.machine, gpu.GroupAll)
+		c.start()
+		for range h.Rounds {
+			for range 1 + c.rnd.IntN(12) {
+				c.spoil()
 			}
-			c.restore()
 			c.look()
-			for address := range c.whole {
-				assert.Equal(t, c.whole[address], c.fromFiles(read(t, c.source), address), "without faults again")
-			}
-		})
-	}
+		}
+		c.restore()
+		c.look()
+		for address := range c.whole {
+			assert.Equal(t, c.whole[address], c.fromFiles(read(t, c.source), address), "without faults again; %s", h)
+		}
+	})
 }
 
 func (c *chaos) start() {
@@ -125,12 +127,13 @@ func (c *chaos) spoil() {
 	}
 	paths := slices.Sorted(maps.Keys(files))
 	path := paths[c.rnd.IntN(len(paths))]
+	c.kfd = c.kfd || strings.Contains(path, "/kfd/")
 	before := files[path]
 	text := slices.Clone(before)
 	switch c.rnd.IntN(7) {
 	case 0:
 		_ = os.Remove(path)
-		c.story = append(c.story, "removed "+path)
+		c.history.Note("%s", "removed "+path)
 		return
 	case 1:
 		text = text[:c.rnd.IntN(len(text)+1)]
@@ -152,7 +155,7 @@ func (c *chaos) spoil() {
 	default: // as it was
 	}
 	require.NoError(c.t, os.WriteFile(path, text, 0o600))
-	c.story = append(c.story, path+": "+strconv.Quote(string(text[:min(len(text), 60)])))
+	c.history.Note("%s", path+": "+strconv.Quote(string(text[:min(len(text), 60)])))
 }
 
 // refuse makes a card answer some reads of its files with errors.
@@ -160,7 +163,7 @@ func (c *chaos) refuse(address string) {
 	own := rand.New(rand.NewPCG(c.rnd.Uint64(), 2))
 	answers := []error{syscall.EBUSY, syscall.EIO, syscall.EPERM, syscall.EINVAL, syscall.ENODEV, syscall.ETIME, syscall.ENODATA}
 	answer, one := answers[own.IntN(len(answers))], own.IntN(10)
-	c.story = append(c.story, address+" answers "+answer.Error()+" in "+strconv.Itoa(one)+" of 9")
+	c.history.Note("%s", address+" answers "+answer.Error()+" in "+strconv.Itoa(one)+" of 9")
 	c.answers[address] = func() error {
 		if own.IntN(9) < one {
 			return answer

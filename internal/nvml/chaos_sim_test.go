@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
 // chaotic is a machine of four GPUs. GPU 0 is partitioned.
@@ -79,6 +80,7 @@ var chaoticAddresses = [chaoticGPUs]string{"0000:0a:00.0", "0000:0d:00.0", "0000
 // chaos is a machine, and what is wrong with it at present.
 type chaos struct {
 	*bench
+	history *histories.History
 	rng     *rand.Rand
 	seconds float64
 	applied float64       // the driver's time
@@ -102,7 +104,6 @@ type chaos struct {
 	exchanged bool              // one of them for another
 
 	counters map[string]lastTotal
-	log      []string
 }
 
 func (c *chaos) time() time.Time { return manualEpoch.Add(time.Duration(c.ours.Load())) }
@@ -167,76 +168,102 @@ var chaoticFunctions = []string{
 	"nvmlDeviceGetSupportedEventTypes", "nvmlDeviceGetNumFans", "nvmlDeviceGetMemoryErrorCounter",
 }
 
-// breakSomething changes one thing, for the worse or the better.
-func (c *chaos) breakSomething() {
+// steps are what can happen.
+func (c *chaos) steps() []histories.Step {
 	rng := c.rng
-	i := rng.IntN(chaoticGPUs)
-	what := rng.IntN(20)
-	switch {
-	case what == 9 || what == 14 || what == 19:
-		c.touched = [chaoticGPUs]bool{true, true, true, true}
-	case what == 11 || what == 12 || what == 18:
-		c.touched[0] = true
-	case what == 13:
-		c.touched[i], c.exchanged = true, true
-	case what < 9 || what == 17:
-		c.touched[i] = true
+	return []histories.Step{
+		{Name: "GPU lost", Weight: 1, Do: c.onGPU(func(i int) { c.faults[i] = "kind = " + pick(rng, "lost", "reset") })},
+		{Name: "GPU lost from the start", Weight: 1, Do: c.onGPU(func(i int) {
+			c.faults[i] = "kind = " + pick(rng, "lost", "reset") + "\nat_start = true"
+		})},
+		{Name: "function fails", Weight: 3, Do: c.onGPU(func(i int) {
+			c.faults[i] = "function = " + pick(rng, chaoticFunctions...) +
+				"\nreturn = " + pick(rng, "UNKNOWN", "TIMEOUT", "MEMORY", "NOT_FOUND", "NOT_READY", "GPU_IS_LOST", "INSUFFICIENT_SIZE", "IN_USE")
+			if rng.IntN(2) == 0 {
+				c.faults[i] += "\ncalls = " + strconv.Itoa(1+rng.IntN(3))
+			}
+		})},
+		{Name: "function hangs", Weight: 2, Do: c.onGPU(func(i int) {
+			c.faults[i] = "function = " + pick(rng, chaoticFunctions...) + "\nhang = true"
+			if rng.IntN(2) == 0 {
+				c.faults[i] += "\nreturn = " + pick(rng, "UNKNOWN", "GPU_IS_LOST")
+			}
+		})},
+		{Name: "function is slow", Weight: 1, Do: c.onGPU(func(i int) {
+			c.faults[i] = "function = " + pick(rng, chaoticFunctions...) + "\nhang = " + pick(rng, "20ms", "70ms", "150ms")
+		})},
+		{Name: "GPU without fault", Weight: 1, Do: c.onGPU(func(i int) { c.faults[i] = "" })},
+		{Name: "GPU removed or back", Weight: 1, Do: c.onGPU(func(i int) {
+			c.absent[i] = !c.absent[i]
+			c.offBus[i] = c.absent[i] && rng.IntN(3) == 0
+			c.lent[i] = c.absent[i] && !c.offBus[i] && rng.IntN(2) == 0
+		})},
+		{Name: "GPU replaced", Weight: 1, Do: c.onGPU(func(i int) {
+			c.exchanged = true
+			c.uuids[i] = rng.IntN(3)
+		})},
+		{Name: "driver fails", Weight: 1, Do: c.onAll(func() {
+			c.system = pick(rng, "kind = driver", "function = nvmlInit\nreturn = LIB_RM_VERSION_MISMATCH", "function = nvmlInit\nreturn = UNKNOWN",
+				"function = nvmlDeviceGetCount\nreturn = UNKNOWN", "function = nvmlDeviceGet*\nreturn = UNINITIALIZED")
+		})},
+		{Name: "driver is slow", Weight: 1, Do: c.onAll(func() {
+			c.system = "function = " + pick(rng, "nvmlShutdown", "nvmlInit", "nvmlEventSetWait", "nvmlEventSetCreate", "nvmlEventSetFree") +
+				"\nhang = " + pick(rng, "20ms", "70ms", "150ms")
+		})},
+		{Name: "driver without fault", Weight: 1, Do: func() string { c.system = ""; return "" }},
+		{Name: "driver replaced, GPUs in another order, or an XID", Weight: 1, Do: c.onAll(func() {
+			switch rng.IntN(3) {
+			case 0:
+				c.driver, c.system = c.driver+1, "kind = driver"
+			case 1:
+				c.order = "order = " + pick(rng, "0,1,2,3", "1,0,2,3", "3,2,1,0", "0,2,1,3")
+			default:
+				c.events++
+			}
+		})},
+		{Name: "driver's files hang", Weight: 1, Do: func() string {
+			hang := make(chan struct{})
+			c.hang.CompareAndSwap(nil, &hang)
+			return ""
+		}},
+		{Name: "MIG switched", Weight: 1, Do: c.onInstances(func() { c.whole = !c.whole })},
+		{Name: "MIG instance removed or back", Weight: 1, Do: c.onInstances(func() {
+			j := rng.IntN(len(c.gone))
+			c.gone[j] = !c.gone[j]
+		})},
+		{Name: "MIG instances in another order", Weight: 1, Do: c.onInstances(func() { copy(c.places[:], rng.Perm(len(c.places))) })},
+		{Name: "clock set", Weight: 1, Do: func() string {
+			c.jump = pick(rng, 0, 5*time.Minute, -5*time.Minute, time.Minute, -time.Minute)
+			return c.jump.String()
+		}},
 	}
-	switch what {
-	case 0:
-		c.faults[i] = "kind = " + pick(rng, "lost", "reset")
-	case 1:
-		c.faults[i] = "kind = " + pick(rng, "lost", "reset") + "\nat_start = true"
-	case 2, 3, 4:
-		c.faults[i] = "function = " + pick(rng, chaoticFunctions...) +
-			"\nreturn = " + pick(rng, "UNKNOWN", "TIMEOUT", "MEMORY", "NOT_FOUND", "NOT_READY", "GPU_IS_LOST", "INSUFFICIENT_SIZE", "IN_USE")
-		if rng.IntN(2) == 0 {
-			c.faults[i] += "\ncalls = " + strconv.Itoa(1+rng.IntN(3))
-		}
-	case 5, 6:
-		c.faults[i] = "function = " + pick(rng, chaoticFunctions...) + "\nhang = true"
-		if rng.IntN(2) == 0 {
-			c.faults[i] += "\nreturn = " + pick(rng, "UNKNOWN", "GPU_IS_LOST")
-		}
-	case 7:
-		c.faults[i] = ""
-	case 8:
-		c.absent[i] = !c.absent[i]
-		c.offBus[i] = c.absent[i] && rng.IntN(3) == 0
-		c.lent[i] = c.absent[i] && !c.offBus[i] && rng.IntN(2) == 0
-	case 9:
-		c.system = pick(rng, "kind = driver", "function = nvmlInit\nreturn = LIB_RM_VERSION_MISMATCH", "function = nvmlInit\nreturn = UNKNOWN",
-			"function = nvmlDeviceGetCount\nreturn = UNKNOWN", "function = nvmlDeviceGet*\nreturn = UNINITIALIZED")
-	case 10:
-		c.system = ""
-	case 11:
-		c.whole = !c.whole
-	case 12:
-		j := rng.IntN(len(c.gone))
-		c.gone[j] = !c.gone[j]
-	case 13:
-		c.uuids[i] = rng.IntN(3)
-	case 14:
-		switch rng.IntN(3) {
-		case 0:
-			c.driver, c.system = c.driver+1, "kind = driver"
-		case 1:
-			c.order = "order = " + pick(rng, "0,1,2,3", "1,0,2,3", "3,2,1,0", "0,2,1,3")
-		default:
-			c.events++
-		}
-	case 15:
-		c.jump = pick(rng, 0, 5*time.Minute, -5*time.Minute, time.Minute, -time.Minute)
-	case 16:
-		hang := make(chan struct{})
-		c.hang.CompareAndSwap(nil, &hang)
-	case 17:
-		c.faults[i] = "function = " + pick(rng, chaoticFunctions...) + "\nhang = " + pick(rng, "20ms", "70ms", "150ms")
-	case 18:
-		copy(c.places[:], rng.Perm(len(c.places)))
-	case 19:
-		c.system = "function = " + pick(rng, "nvmlShutdown", "nvmlInit", "nvmlEventSetWait", "nvmlEventSetCreate", "nvmlEventSetFree") +
-			"\nhang = " + pick(rng, "20ms", "70ms", "150ms")
+}
+
+// onGPU does something to one of the GPUs.
+func (c *chaos) onGPU(do func(i int)) func() string {
+	return func() string {
+		i := c.rng.IntN(chaoticGPUs)
+		c.touched[i] = true
+		do(i)
+		return fmt.Sprintf("GPU %d: %q, absent %v, off the bus %v, lent %v, %s", i, c.faults[i], c.absent[i], c.offBus[i], c.lent[i], c.uuid(i))
+	}
+}
+
+// onAll does something that concerns every GPU.
+func (c *chaos) onAll(do func()) func() string {
+	return func() string {
+		c.touched = [chaoticGPUs]bool{true, true, true, true}
+		do()
+		return fmt.Sprintf("%q, %s, driver %d, %d XIDs", c.system, c.order, c.driver, c.events)
+	}
+}
+
+// onInstances does something to the MIG instances, which are those of GPU 0.
+func (c *chaos) onInstances(do func()) func() string {
+	return func() string {
+		c.touched[0] = true
+		do()
+		return fmt.Sprintf("off %v, gone %v, order %v", c.whole, c.gone, c.places)
 	}
 }
 
@@ -279,62 +306,50 @@ func (c *chaos) unhangFiles() {
 	}
 }
 
-func (c *chaos) story() string {
-	return "what happened last:\n" + strings.Join(c.log[max(0, len(c.log)-12):], "\n---\n")
-}
-
-func (c *chaos) note() {
-	c.log = append(c.log, c.text()+fmt.Sprintf("jump %v, off the bus %v, lent %v, files hang %v", c.jump, c.offBus, c.lent, c.hang.Load() != nil))
-	if len(c.log) > 100 {
-		c.log = slices.Clone(c.log[50:])
-	}
-}
+func (c *chaos) story() string { return c.history.String() }
 
 // Whatever fails, in whatever order, what is read is consistent; and afterwards everything is read again.
-//
-// GPURECEIVER_CHAOS=seed:changes repeats a run, or makes a longer one.
 func TestChaos(t *testing.T) {
-	seed, changes := rand.Uint64(), 25
-	if text := os.Getenv("GPURECEIVER_CHAOS"); text != "" {
-		_, err := fmt.Sscanf(text, "%d:%d", &seed, &changes)
-		require.NoError(t, err)
-	}
-	t.Logf("GPURECEIVER_CHAOS=%d:%d", seed, changes)
 	for _, keep := range []bool{true, false} {
 		t.Run(fmt.Sprintf("keep open %v", keep), func(t *testing.T) {
-			c := &chaos{rng: rand.New(rand.NewPCG(seed, 1)), counters: map[string]lastTotal{}}
-			c.bench = start(t, chaotic, WithClock(c.time), WithInterval(10*time.Second), func(cfg *Config) { cfg.KeepOpen = keep })
-			read := c.files.read
-			c.files.read = func(root, address string) (information, bool) {
-				if hang := c.hang.Load(); hang != nil {
-					<-*hang
-				}
-				return read(root, address)
-			}
-			t.Cleanup(c.unhangFiles)
-			c.heal()
-			routines, files := runtime.NumGoroutine(), openFiles(t)
-			for i := range changes {
-				for range 1 + c.rng.IntN(3) {
-					c.breakSomething()
-				}
-				c.seconds += c.rng.Float64() * 70
-				c.note()
-				c.apply()
-				for range 1 + c.rng.IntN(4) {
-					if c.rng.IntN(4) == 0 {
-						c.fetchSamples()
-					}
-					c.look(100 * time.Millisecond)
-					c.ours.Add(int64(c.rng.IntN(40)) * int64(time.Second))
-				}
-				if c.rng.IntN(8) == 0 || i == changes-1 {
-					c.heal()
-					require.LessOrEqual(t, openFiles(t), files)
-					require.Eventually(t, func() bool { return runtime.NumGoroutine() <= routines+2 }, 5*time.Second, time.Millisecond)
-					require.LessOrEqual(t, len(c.gpus.all), chaoticGPUs)
-				}
-			}
+			plan := histories.Plan{Seed: rand.Uint64(), Histories: 1, Rounds: 25}
+			histories.Each(t, plan, func(t *testing.T, h *histories.History) { playChaos(t, h, keep) })
 		})
+	}
+}
+
+func playChaos(t *testing.T, h *histories.History, keep bool) {
+	t.Helper()
+	c := &chaos{history: h, rng: h.Rand, counters: map[string]lastTotal{}}
+	c.bench = start(t, chaotic, WithClock(c.time), WithInterval(10*time.Second), func(cfg *Config) { cfg.KeepOpen = keep })
+	read := c.files.read
+	c.files.read = func(root, address string) (information, bool) {
+		if hang := c.hang.Load(); hang != nil {
+			<-*hang
+		}
+		return read(root, address)
+	}
+	t.Cleanup(c.unhangFiles)
+	c.heal()
+	routines, files := runtime.NumGoroutine(), openFiles(t)
+	for i := range h.Rounds {
+		for range 1 + c.rng.IntN(3) {
+			h.Make(c.steps()...)
+		}
+		c.seconds += c.rng.Float64() * 70
+		c.apply()
+		for range 1 + c.rng.IntN(4) {
+			if c.rng.IntN(4) == 0 {
+				c.fetchSamples()
+			}
+			c.look(100 * time.Millisecond)
+			c.ours.Add(int64(c.rng.IntN(40)) * int64(time.Second))
+		}
+		if c.rng.IntN(8) == 0 || i == h.Rounds-1 {
+			c.heal()
+			require.LessOrEqual(t, openFiles(t), files)
+			require.Eventually(t, func() bool { return runtime.NumGoroutine() <= routines+2 }, 5*time.Second, time.Millisecond)
+			require.LessOrEqual(t, len(c.gpus.all), chaoticGPUs)
+		}
 	}
 }

@@ -7,9 +7,6 @@ package nvidiatool
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,11 +16,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
 	"github.com/otelgpu/gpureceiver/internal/nvml"
 	"github.com/otelgpu/gpureceiver/test/differential"
+	"github.com/otelgpu/gpureceiver/test/histories"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
-
-// randomMachines is the variable that says which machines are compared, as "seed:count".
-const randomMachines = "GPURECEIVER_RANDOM"
 
 // TestToolRandom compares what NVML and the tool tell of machines that are made up at random, and of the same machines with GPUs
 // that are lost or must be reset.
@@ -34,38 +29,31 @@ func TestToolRandom(t *testing.T) {
 	}
 	require.NoError(t, err)
 	real := newTool(t, library.Dir)
-	first, count := uint64(1), uint64(12)
-	if set := os.Getenv(randomMachines); set != "" {
-		_, err := fmt.Sscanf(set, "%d:%d", &first, &count)
-		require.NoError(t, err)
-	}
 	explained := differential.New(append(randomExplanations, explanations...))
-	for seed := first; seed < first+count; seed++ {
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			scenario, faults := randomMachine(seed)
-			control := nvmlsim.Use(t, scenario)
-			machine := "random"
-			if strings.Contains(scenario, "mig = 1") {
-				machine = "mig"
-			}
-			config := nvml.DefaultConfig()
-			config.LibraryPath = library.Full
-			ours := nvml.New(&config, gpu.GroupAll, nvml.WithSysRoot(t.TempDir()), nvml.WithProcRoot(t.TempDir()))
-			t.Cleanup(func() { require.NoError(t, ours.Close()) })
-			theirs := map[string]*nvidiasmi.Reader{}
-			for _, query := range []string{nvidiasmi.QueryFull, nvidiasmi.QueryFast} {
-				theirs[query] = nvidiasmi.New(nvidiasmi.Config{Query: query}, real, gpu.GroupAll)
-			}
+	histories.Each(t, histories.Plan{Seed: 1, Histories: 12, Rounds: 1}, func(t *testing.T, h *histories.History) {
+		scenario, faults := randomMachine(h.Seed)
+		control := nvmlsim.Use(t, scenario)
+		machine := "random"
+		if strings.Contains(scenario, "mig = 1") {
+			machine = "mig"
+		}
+		config := nvml.DefaultConfig()
+		config.LibraryPath = library.Full
+		ours := nvml.New(&config, gpu.GroupAll, nvml.WithSysRoot(t.TempDir()), nvml.WithProcRoot(t.TempDir()))
+		t.Cleanup(func() { require.NoError(t, ours.Close()) })
+		theirs := map[string]*nvidiasmi.Reader{}
+		for _, query := range []string{nvidiasmi.QueryFull, nvidiasmi.QueryFast} {
+			theirs[query] = nvidiasmi.New(nvidiasmi.Config{Query: query}, real, gpu.GroupAll)
+		}
+		compareAll(t, explained, machine, ours, theirs)
+		if faults != "" {
+			require.NoError(t, control.Set(faults))
 			compareAll(t, explained, machine, ours, theirs)
-			if faults != "" {
-				require.NoError(t, control.Set(faults))
-				compareAll(t, explained, machine, ours, theirs)
-			}
-			if t.Failed() {
-				t.Log(scenario + faults)
-			}
-		})
-	}
+		}
+		if t.Failed() {
+			t.Log(scenario + faults)
+		}
+	})
 }
 
 func compareAll(t *testing.T, explained *differential.Explanations, machine string, ours gpu.Source, theirs map[string]*nvidiasmi.Reader) {
