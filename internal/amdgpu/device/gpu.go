@@ -8,41 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/gpumetrics"
-	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
-
-// Config is what stays the same in all reads of a GPU.
-type Config struct {
-	Root    string    // where the machine's sys, proc and usr are
-	Want    gpu.Group // the quantities to be read
-	Wake    bool      // read it even if that wakes it
-	Decoder *gpumetrics.Decoder
-	Epoch   uint64 // of the first read
-}
-
-// Input is what a read is given.
-type Input struct {
-	Card  scan.Card
-	Nodes []scan.Node // of the GPU and its partitions in the KFD topology
-	Now   time.Time
-	// ReadFile reads a file by its path: sysfs.Read, but for tests.
-	ReadFile func(path string) ([]byte, error)
-}
-
-// Result is what a read found.
-type Result struct {
-	Device     gpu.Device
-	Partitions []gpu.Device
-	Problems   []gpu.Problem // of the GPU and its partitions; Device is empty
-	// Gone: the driver has no such card any more. Nothing was read.
-	Gone bool
-	// FileLimit is set where this process may open no further file. Then nothing of the result can be believed.
-	FileLimit error
-}
 
 // GPU reads one GPU. Only one read may run at a time.
 type GPU struct {
@@ -95,7 +64,9 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 	asleep := !g.cfg.Wake && power == suspended
 	g.identity.read(r, g.cfg.Root)
 	if !asleep { // the driver asks the GPU for its mode
-		g.readProfile(r)
+		if profile, ok := readProfile(r); ok {
+			g.profile = profile
+		}
 	}
 	d := &result.Device
 	g.describe(d, in)
@@ -103,18 +74,28 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 	if asleep {
 		g.energy.counter.Doubt() // without power its counter starts from 0
 		d.Memory.Limit = g.identity.memory
-		result.Partitions = g.readPartitions(r, in, &table, asleep)
+		result.Partitions = g.readPartitions(r, in, &table, d, g.cfg.Want&^(gpu.GroupUtilization|gpu.GroupMediaUtilization))
 		r.problem("asleep", fmt.Errorf("amdgpu: %s: %w", r.title, errAsleep))
 	} else {
 		readProblems := len(r.problems)
-		table = g.readTable(r)
+		var answered bool
+		if table, answered = readTable(r, g.cfg); !answered {
+			g.energy.counter.Doubt() // the driver refuses the table while it resets the GPU
+		}
 		g.readQuantities(r, in, &table, d)
-		result.Partitions = g.readPartitions(r, in, &table, asleep)
+		result.Partitions = g.readPartitions(r, in, &table, d, g.cfg.Want)
 		g.judge(r, d, power, readProblems)
 	}
 	if len(result.Partitions) > 0 {
 		d.Aliases = nil // the names are those of the first partition
 	}
+}
+
+// readPartitions reads those quantities of the partitions that are wanted.
+func (g *GPU) readPartitions(r *reader, in Input, table *gpumetrics.Table, whole *gpu.Device, want gpu.Group) []gpu.Device {
+	cfg := g.cfg
+	cfg.Want = want
+	return readPartitions(r, cfg, in, whole, g.counted.count(g.profile, in.Nodes, table), table)
 }
 
 // describe sets what is known of the GPU without reading it.

@@ -18,20 +18,18 @@ import (
 // PartitionID returns the hw.id of a partition of the GPU with this unique_id.
 func PartitionID(unique string, partition int) string { return unique + "/" + strconv.Itoa(partition) }
 
-// readPartitions returns the devices of the partitions. They do not have what is the GPU's: power, temperatures and the like.
-func (g *GPU) readPartitions(r *reader, in Input, table *gpumetrics.Table, asleep bool) []gpu.Device {
-	n := g.counted.count(g.profile, in.Nodes, table)
+// readPartitions returns the devices of n partitions of a GPU. They do not have what is the GPU's: power, temperatures and the like.
+func readPartitions(r *reader, cfg Config, in Input, whole *gpu.Device, n int, table *gpumetrics.Table) []gpu.Device {
 	if n == 0 {
 		return nil
 	}
 	partitions := make([]gpu.Device, n)
 	for i := range partitions {
 		d := &partitions[i]
-		whole := g.identity.describe(in)
 		*d = gpu.Device{
-			Name: whole.Name, Model: whole.Model, Vendor: whole.Vendor, Epoch: g.epoch, Partition: gpu.Some(i),
+			Name: whole.Name, Model: whole.Model, Vendor: whole.Vendor, Epoch: whole.Epoch, Partition: gpu.Some(i),
 			Info: gpu.Info{
-				DriverVersion: whole.Info.DriverVersion, PCIAddress: whole.Info.PCIAddress, Profile: g.profile,
+				DriverVersion: whole.Info.DriverVersion, PCIAddress: whole.Info.PCIAddress, Profile: whole.Info.Profile,
 				ComputeCapability: whole.Info.ComputeCapability, NUMANode: whole.Info.NUMANode,
 			},
 		}
@@ -40,11 +38,11 @@ func (g *GPU) readPartitions(r *reader, in Input, table *gpumetrics.Table, aslee
 		}
 		node := nodeOf(in.Nodes, i)
 		setPartitionNames(d, in, node)
-		if g.cfg.Want.Has(gpu.GroupMemory) && node != nil {
+		if cfg.Want.Has(gpu.GroupMemory) && node != nil {
 			readPartitionMemory(r, node, d)
 		}
-		if !asleep && g.cfg.Want.Has(gpu.GroupUtilization|gpu.GroupMediaUtilization) {
-			g.readPartitionUtilization(r, node, table, d, i)
+		if cfg.Want.Has(gpu.GroupUtilization | gpu.GroupMediaUtilization) {
+			readPartitionUtilization(r, cfg, node, table, d, i)
 		}
 	}
 	return partitions
@@ -92,16 +90,16 @@ func readPartitionMemory(r *reader, node *scan.Node, d *gpu.Device) {
 }
 
 // readPartitionUtilization reads the activity of a partition: from its own table, which newer kernels have, else from the GPU's.
-func (g *GPU) readPartitionUtilization(r *reader, node *scan.Node, table *gpumetrics.Table, d *gpu.Device, i int) {
+func readPartitionUtilization(r *reader, cfg Config, node *scan.Node, table *gpumetrics.Table, d *gpu.Device, i int) {
 	var activity gpumetrics.PartitionActivity
 	if i < len(table.Activity) {
 		activity = table.Activity[i]
 	}
 	if node != nil && len(node.DRM) > 0 {
 		const name = "xcp_metrics"
-		dir := filepath.Join(g.cfg.Root, "sys/class/drm", node.DRM[0], "device/xcp")
+		dir := filepath.Join(cfg.Root, "sys/class/drm", node.DRM[0], "device/xcp")
 		if text, ok := r.fileIn(dir, name, name); ok {
-			own, err := g.cfg.Decoder.DecodePartition([]byte(text))
+			own, err := cfg.Decoder.DecodePartition([]byte(text))
 			if err != nil {
 				r.problem(name, err)
 			} else {
@@ -109,10 +107,10 @@ func (g *GPU) readPartitionUtilization(r *reader, node *scan.Node, table *gpumet
 			}
 		}
 	}
-	if g.cfg.Want.Has(gpu.GroupUtilization) {
+	if cfg.Want.Has(gpu.GroupUtilization) {
 		d.Utilization[gpu.TaskGeneral] = activity.GFX
 	}
-	if g.cfg.Want.Has(gpu.GroupMediaUtilization) {
+	if cfg.Want.Has(gpu.GroupMediaUtilization) {
 		d.Utilization[gpu.TaskJPEG] = activity.JPEG
 	}
 }

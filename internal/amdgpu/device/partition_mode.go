@@ -11,11 +11,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 )
 
-// readProfile reads the compute partition mode: SPX, DPX, TPX, QPX, CPX.
-func (g *GPU) readProfile(r *reader) {
-	if text, ok := r.file("partition", "current_compute_partition"); ok {
-		g.profile = strings.ToUpper(sysfs.Label(text))
-	}
+// readProfile reads the compute partition mode: SPX, DPX, TPX, QPX, CPX; empty where the driver knows none. It reports whether the
+// mode could be read.
+func readProfile(r *reader) (string, bool) {
+	text, ok := r.file("partition", "current_compute_partition")
+	return strings.ToUpper(sysfs.Label(text)), ok
 }
 
 // partitionCount remembers how many partitions the table had, and in which mode: that the table cannot be read just now makes them

@@ -15,19 +15,19 @@ const tableGroups = gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.Group
 	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupThrottle | gpu.GroupThrottleTime | gpu.GroupPCIeLink |
 	gpu.GroupPCIeReplay | gpu.GroupInterconnect | gpu.GroupInterconnectLinks
 
-// readTable reads the gpu_metrics table. It is empty where there is none.
-func (g *GPU) readTable(r *reader) gpumetrics.Table {
-	if !g.cfg.Want.Has(tableGroups) {
-		return gpumetrics.Table{}
+// readTable reads the gpu_metrics table where it is wanted, and reports whether the driver gave one. The table is empty where it
+// could not be decoded.
+func readTable(r *reader, cfg Config) (gpumetrics.Table, bool) {
+	if !cfg.Want.Has(tableGroups) {
+		return gpumetrics.Table{}, false
 	}
 	text, ok := r.file("gpu_metrics", metricsFile)
 	if !ok {
-		g.energy.counter.Doubt() // the driver refuses the table while it resets the GPU
-		return gpumetrics.Table{}
+		return gpumetrics.Table{}, false
 	}
-	table, err := g.cfg.Decoder.Decode([]byte(text))
+	table, err := cfg.Decoder.Decode([]byte(text))
 	if err != nil {
 		r.problem("gpu_metrics", fmt.Errorf("amdgpu: %s: %w", r.title, err))
 	}
-	return table
+	return table, true
 }

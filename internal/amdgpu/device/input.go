@@ -1,0 +1,41 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import (
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/gpumetrics"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Config is what stays the same in all reads of a GPU.
+type Config struct {
+	Root    string    // where the machine's sys, proc and usr are
+	Want    gpu.Group // the quantities to be read
+	Wake    bool      // read it even if that wakes it
+	Decoder *gpumetrics.Decoder
+	Epoch   uint64 // of the first read
+}
+
+// Input is what a read is given.
+type Input struct {
+	Card  scan.Card
+	Nodes []scan.Node // of the GPU and its partitions in the KFD topology
+	Now   time.Time
+	// ReadFile reads a file by its path: sysfs.Read, but for tests.
+	ReadFile func(path string) ([]byte, error)
+}
+
+// Result is what a read found.
+type Result struct {
+	Device     gpu.Device
+	Partitions []gpu.Device
+	Problems   []gpu.Problem // of the GPU and its partitions; Device is empty
+	// Gone: the driver has no such card any more. Nothing was read.
+	Gone bool
+	// FileLimit is set where this process may open no further file. Then nothing of the result can be believed.
+	FileLimit error
+}
