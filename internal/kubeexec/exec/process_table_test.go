@@ -5,6 +5,7 @@ package exec
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
@@ -99,4 +101,42 @@ func FuzzParseProcessTable(f *testing.F) {
 			_ = e.Started(time.Unix(1, 0))
 		}
 	})
+}
+
+func TestReadProcesses(t *testing.T) {
+	m := &exectest.Machine{Table: map[int64]string{41: "0::/a\n"}}
+	read := func(b exectest.Box) (*ProcessTable, error) {
+		r := NewRunner(&direct{boxes: map[string]exectest.Box{inDriver.Pod: b}}, command.NvidiaSMI, time.Now)
+		r.Use(inDriver, "first")
+		defer r.Release()
+		assert.Equal(t, inDriver, r.Container())
+		assert.Equal(t, "first", r.Instance())
+		return r.ReadProcesses(t.Context(), true, []int64{41, 42})
+	}
+	table, err := read(m.Box())
+	require.NoError(t, err)
+	assert.True(t, table.Machine)
+	assert.False(t, table.Truncated)
+	assert.Equal(t, time.Unix(1700000000, 0), table.Boot)
+	require.Len(t, table.Processes, 1)
+	assert.Equal(t, "0::/a\n", table.Processes[41].Cgroup)
+
+	table, err = read(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+		code, err := m.Box()(argv, stdout, stderr, gone)
+		_, _ = io.WriteString(stdout, strings.Repeat("x", maxTable))
+		return code, err
+	})
+	require.NoError(t, err)
+	assert.True(t, table.Truncated)
+
+	for want, b := range map[string]exectest.Box{
+		"there is no sh in it": func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return codeNotFound, nil },
+		"read the process table: exec in": func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {
+			return 0, assert.AnError
+		},
+		"exit code 3: not the output of the script": func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return 3, nil },
+	} {
+		_, err := read(b)
+		require.ErrorContains(t, err, want)
+	}
 }

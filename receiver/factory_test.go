@@ -1,0 +1,37 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+)
+
+// What was created and never started can be shut down; a process's command line may be asked for.
+func TestFactory(t *testing.T) {
+	f := NewFactory()
+	assert.Equal(t, metadata.Type, f.Type())
+	cfg := f.CreateDefaultConfig().(*Config)
+	cfg.Attribution.NodeName = "n1"
+	cfg.ResourceAttributes.ProcessCommandLine.Enabled = true
+	settings := receivertest.NewNopSettings(metadata.Type)
+	m, err := f.CreateMetrics(t.Context(), settings, cfg, consumertest.NewNop())
+	require.NoError(t, err)
+	l, err := f.CreateLogs(t.Context(), settings, cfg, consumertest.NewNop())
+	require.NoError(t, err)
+	require.NoError(t, m.Shutdown(t.Context()))
+	require.NoError(t, l.Shutdown(t.Context()))
+}
+
+// An unknown authentication and an unusable resource are refused by key.
+func TestClusterConfigCheck(t *testing.T) {
+	_, err := load(t, "scrapers: {kubernetes_cluster: {auth_type: nonsense}}")
+	require.ErrorContains(t, err, "scrapers::kubernetes_cluster::auth_type: ")
+}
