@@ -41,7 +41,8 @@ func reasons(log string) []string {
 		if json.Unmarshal([]byte(line[i:]), &fields) != nil || fields.Reason == "" {
 			continue
 		}
-		text := fmt.Sprintf("%s: %s", fields.What, fields.Reason)
+		reason, _, _ := strings.Cut(fields.Reason, "\n") // the log has the rest
+		text := fmt.Sprintf("%s: %s", fields.What, reason)
 		found = slices.DeleteFunc(found, func(f string) bool { return f == text })
 		found = append(found, text)
 	}
