@@ -5,6 +5,7 @@ package gpu
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -21,4 +22,12 @@ func TestOptional(t *testing.T) {
 	total, known := Total(0.0).Get()
 	assert.True(t, known)
 	assert.Zero(t, total)
+}
+
+func TestKnown(t *testing.T) {
+	assert.True(t, Some(0).Known())
+	assert.False(t, Opt[int]{}.Known())
+	began := time.Unix(1_700_000_000, 0)
+	assert.Equal(t, began, TotalSince(1.0, began).Since())
+	assert.True(t, Total(1.0).Since().IsZero())
 }
