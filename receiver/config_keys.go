@@ -58,8 +58,7 @@ func mustNotBeEmpty(kind reflect.Kind) bool { return kind >= reflect.Bool && kin
 
 // collectKeys adds the keys of a struct and of its squashed fields.
 func collectKeys(t reflect.Type, keys map[string]reflect.Type) {
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for field := range t.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("mapstructure"), ",")
 		switch {
 		case strings.Contains(options, "squash"):

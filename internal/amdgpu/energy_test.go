@@ -20,8 +20,6 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-
 func joules(t *testing.T, c gpu.Counter[float64]) float64 {
 	t.Helper()
 	v, ok := c.Get()

@@ -12,7 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
@@ -153,7 +153,7 @@ func (a *askedOwners) Errs() []error {
 func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReference) []metav1.OwnerReference {
 	kind, ok := kindOf(reference)
 	// The name becomes part of a request's path, and nobody checks what a pod says about its owner.
-	if !ok || reference.Name == "" || !isOwner(reference) || len(path.IsValidPathSegmentName(reference.Name)) > 0 {
+	if !ok || reference.Name == "" || !isOwner(reference) || len(content.IsPathSegmentName(reference.Name)) > 0 {
 		return nil
 	}
 	a.mu.Lock()

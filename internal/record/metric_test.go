@@ -48,7 +48,8 @@ func wanted(t *testing.T, metric, event string, attributed bool) gpu.Group {
 func TestWanted(t *testing.T) {
 	assert.Zero(t, wanted(t, "", "", true), "nothing is enabled")
 	for _, m := range metricTests {
-		assert.Equal(t, m.needs, wanted(t, m.name, "", true), "%s alone", m.name)
+		alone := wanted(t, m.name, "", true)
+		assert.Equal(t, m.needs, alone, "%s alone", m.name)
 		want := m.needs
 		if strings.HasPrefix(m.name, "container.") {
 			want = 0 // there are no containers
@@ -56,7 +57,8 @@ func TestWanted(t *testing.T) {
 		assert.Equal(t, want, wanted(t, m.name, "", false), "%s alone, nothing is attributed", m.name)
 	}
 	for event, groups := range eventsNeed {
-		assert.Equal(t, groups, wanted(t, "", event, false), "%s alone", event)
+		alone := wanted(t, "", event, false)
+		assert.Equal(t, groups, alone, "%s alone", event)
 	}
 }
 

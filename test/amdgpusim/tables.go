@@ -235,8 +235,8 @@ func Blank[T any](table *T, format, content uint8) *T {
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i))
+		for _, field := range v.Fields() {
+			fill(field)
 		}
 	case reflect.Array:
 		for i := range v.Len() {

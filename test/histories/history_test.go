@@ -5,6 +5,7 @@ package histories
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,7 +23,7 @@ type counted struct {
 func (c *counted) Steps() []Step {
 	return []Step{
 		{"rare", 1, func() string { c.rare++; c.unproved++; return "" }},
-		{"often", 9, func() string { c.often++; c.unproved++; return fmt.Sprint(c.h.Rand.IntN(100)) }},
+		{"often", 9, func() string { c.often++; c.unproved++; return strconv.Itoa(c.h.Rand.IntN(100)) }},
 		{"never", 0, func() string { panic("weight 0") }},
 	}
 }
@@ -56,7 +57,7 @@ func TestPlayIsRepeatable(t *testing.T) {
 func TestHistoryPrintsItsLastSteps(t *testing.T) {
 	h := New(t, 1, 0)
 	for i := range 40 {
-		h.Make(Step{"count", 1, func() string { return fmt.Sprint(i) }})
+		h.Make(Step{"count", 1, func() string { return strconv.Itoa(i) }})
 	}
 	assert.NotContains(t, h.String(), "count: 14")
 	assert.Contains(t, h.String(), "\n0 s: count: 15\n")

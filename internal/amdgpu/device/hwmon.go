@@ -25,11 +25,11 @@ func findSensors(r *reader) sensors {
 	var s sensors
 	names, err := sysfs.Names(r.dir+"/hwmon", maxSensorFiles)
 	r.note(err)
-	if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "hwmon") }); i >= 0 {
-		s.dir = "hwmon/" + names[i]
-	} else {
+	i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "hwmon") })
+	if i < 0 {
 		return s
 	}
+	s.dir = "hwmon/" + names[i]
 	names, err = sysfs.Names(r.dir+"/"+s.dir, maxSensorFiles)
 	r.note(err)
 	for _, name := range names {

@@ -9,10 +9,11 @@ import "github.com/otelgpu/gpureceiver/internal/gpu"
 
 // The bounds of plausible values.
 const (
-	Coldest, Hottest = -100.0, 250.0 // °C
-	MostPower        = 60_000.0      // W
-	Fastest          = 60e9          // Hz
-	MostBytes        = 1 << 50       // of memory
+	Coldest   = -100.0   // °C
+	Hottest   = 250.0    // °C
+	MostPower = 60_000.0 // W
+	Fastest   = 60e9     // Hz
+	MostBytes = 1 << 50  // of memory
 )
 
 // Within returns a value that lies within bounds.

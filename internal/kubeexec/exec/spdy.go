@@ -17,8 +17,8 @@ import (
 
 	"github.com/moby/spdystream"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/apimachinery/pkg/util/remotecommand"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // spdyUpgrade upgrades a request to SPDY, for API servers that do not serve a WebSocket.

@@ -13,8 +13,8 @@ import (
 	"net/url"
 
 	"github.com/gorilla/websocket"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/apimachinery/pkg/util/remotecommand"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // webSocket upgrades a request to a WebSocket.

@@ -80,7 +80,8 @@ type (
 // goNVML is the process's one instance of go-nvml.
 type goNVML struct{}
 
-func newBinding(path string) Binding {
+// newBinding returns go-nvml, which is to load the library from a path.
+func newBinding(path string) goNVML {
 	// go-nvml refuses options while it is initialised. Then it has the library already, for a process has only one.
 	_ = gonvml.SetLibraryOptions(gonvml.WithLibraryPath(path))
 	return goNVML{}

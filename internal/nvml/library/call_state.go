@@ -79,8 +79,8 @@ func (c *Calls) Reset(except ...*Function) {
 			delete(c.state, f)
 		}
 	}
-	for i := len(c.keys) - 1; i >= 0; i-- {
-		if f, ok := c.keys[i].(*Function); !ok || !slices.Contains(except, f) {
+	for i, key := range slices.Backward(c.keys) {
+		if f, ok := key.(*Function); !ok || !slices.Contains(except, f) {
 			c.removeProblem(i)
 		}
 	}

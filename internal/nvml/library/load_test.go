@@ -7,6 +7,7 @@ package library
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,10 +17,8 @@ import (
 func TestCheckExports(t *testing.T) {
 	lacks := func(missing ...string) func(string) error {
 		return func(symbol string) error {
-			for _, m := range missing {
-				if symbol == m {
-					return errors.New("absent")
-				}
+			if slices.Contains(missing, symbol) {
+				return errors.New("absent")
 			}
 			return nil
 		}

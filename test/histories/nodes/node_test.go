@@ -111,8 +111,8 @@ func settings() receiver.Settings { return receivertest.NewNopSettings(metadata.
 func everyMetric() metadata.MetricsBuilderConfig {
 	cfg := metadata.NewDefaultMetricsBuilderConfig()
 	metrics := reflect.ValueOf(&cfg.Metrics).Elem()
-	for i := range metrics.NumField() {
-		metrics.Field(i).FieldByName("Enabled").SetBool(true)
+	for _, metric := range metrics.Fields() {
+		metric.FieldByName("Enabled").SetBool(true)
 	}
 	return cfg
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -263,6 +264,6 @@ func (c *cluster) onProcesses(do func(*gpuProcess)) func() string {
 		}
 		p := histories.OneOf(c.rng, c.processes...)
 		do(p)
-		return fmt.Sprint(p.pid)
+		return strconv.Itoa(p.pid)
 	}
 }

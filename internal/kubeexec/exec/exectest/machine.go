@@ -28,15 +28,15 @@ func Commands(run func(argv []string, stdout, stderr io.Writer, gone <-chan stru
 			return 2, nil
 		}
 		separator, rest := argv[4], argv[slices.Index(argv, "-")+1:]
-		fmt.Fprintf(stdout, "%s b\n", separator)
+		_, _ = fmt.Fprintf(stdout, "%s b\n", separator)
 		for len(rest) > 0 {
 			n, err := strconv.Atoi(rest[0])
 			if err != nil {
 				return 2, nil
 			}
 			code := run(rest[1:n+1], stdout, stderr, gone)
-			fmt.Fprintf(stdout, "\n%s %d\n", separator, code)
-			fmt.Fprintf(stderr, "\n%s\n", separator)
+			_, _ = fmt.Fprintf(stdout, "\n%s %d\n", separator, code)
+			_, _ = fmt.Fprintf(stderr, "\n%s\n", separator)
 			rest = rest[n+1:]
 		}
 		return 0, nil
@@ -121,26 +121,26 @@ func (m *Machine) smi(args []string) (string, int) {
 
 func (m *Machine) proc(args []string, stdout io.Writer) {
 	separator := args[0]
-	fmt.Fprintf(stdout, "%s b\n", separator)
+	_, _ = fmt.Fprintf(stdout, "%s b\n", separator)
 	if args[1] == "1" {
-		fmt.Fprintln(stdout, "1700000000")
+		_, _ = fmt.Fprintln(stdout, "1700000000")
 	}
 	for _, number := range append([]string{"2"}, strings.Split(args[2], ".")...) {
 		pid, _ := strconv.ParseInt(number, 10, 64)
-		fmt.Fprintf(stdout, "%s %d\n", separator, pid)
+		_, _ = fmt.Fprintf(stdout, "%s %d\n", separator, pid)
 		cgroup, known := m.Table[pid]
 		switch {
 		case pid == 2 && !m.Private:
-			fmt.Fprint(stdout, StatLine(2, "kthreadd", 2129984, 0))
+			_, _ = fmt.Fprint(stdout, StatLine(2, "kthreadd", 2129984, 0))
 		case known:
-			fmt.Fprint(stdout, StatLine(pid, "python3", 4194304, 5000))
+			_, _ = fmt.Fprint(stdout, StatLine(pid, "python3", 4194304, 5000))
 		}
-		fmt.Fprintf(stdout, "%s c\n", separator)
+		_, _ = fmt.Fprintf(stdout, "%s c\n", separator)
 		if known {
-			fmt.Fprint(stdout, cgroup)
+			_, _ = fmt.Fprint(stdout, cgroup)
 		}
 	}
-	fmt.Fprintf(stdout, "%s e\n", separator)
+	_, _ = fmt.Fprintf(stdout, "%s e\n", separator)
 }
 
 // StatLine is a stat file of proc(5).
