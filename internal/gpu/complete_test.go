@@ -19,8 +19,10 @@ func TestCompleteIDs(t *testing.T) {
 		Host:    Host{Name: "host", NodeName: "node"},
 		Devices: []Device{at("", whole), at("", first), at(id, whole), at(id+"/0", first), {Name: "nvidia3"}},
 		Processes: []Process{
-			{Location: Location{PCIAddress: address}}, {Location: Location{PCIAddress: address, Partition: first}},
-			{DeviceID: id}, {DeviceID: id + "/0"},
+			{Location: Location{PCIAddress: address}},
+			{Location: Location{PCIAddress: address, Partition: first}},
+			{DeviceID: id},
+			{DeviceID: id + "/0"},
 		},
 	}
 	n.CompleteIDs()

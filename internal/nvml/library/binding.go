@@ -80,11 +80,10 @@ type (
 // goNVML is the process's one instance of go-nvml.
 type goNVML struct{}
 
-// newBinding returns go-nvml, which is to load the library from a path.
-func newBinding(path string) goNVML {
+// loadFrom makes go-nvml load the library from a path.
+func loadFrom(path string) {
 	// go-nvml refuses options while it is initialised. Then it has the library already, for a process has only one.
 	_ = gonvml.SetLibraryOptions(gonvml.WithLibraryPath(path))
-	return goNVML{}
 }
 
 func (goNVML) Init() Return                             { return gonvml.Init() }

@@ -78,7 +78,8 @@ func load(path string) (*Library, error) {
 		_ = again.Close()
 		name = libraryName
 	}
-	lib := &Library{Path: path, File: path, binding: newBinding(name), symbols: newSymbols(name)}
+	loadFrom(name)
+	lib := &Library{Path: path, File: path, binding: goNVML{}, symbols: newSymbols(name)}
 	if !filepath.IsAbs(path) {
 		lib.File, _ = mappedFile()
 	}
