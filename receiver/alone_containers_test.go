@@ -23,8 +23,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// What containers use of a GPU is made of what the GPU and the processes do: each metric reads all that it is made of. One
-// container has a GPU to itself, one shares it with one that does not hold it, one holds a MIG instance, one uses nothing.
+// Container metrics are derived from values of the GPU and the processes: each metric must cause all the reads that it needs. One container
+// has a GPU to itself, one shares it with a container that does not hold it, one holds a MIG instance, one uses nothing.
 func TestEachMetricAloneContainers(t *testing.T) {
 	const id, instance = "GPU-00000000-0000-4000-8000-%012d", "MIG-00000000-0000-4000-8000-000000000050"
 	lib := simulator(t)

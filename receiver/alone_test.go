@@ -24,7 +24,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// A metric is the same whichever others are switched on: what it is made of is read for its own sake.
+// A metric has the same values whichever other metrics are enabled: each metric causes the reads that it needs.
 func TestEachMetricAloneNVML(t *testing.T) {
 	lib := simulator(t)
 	control := nvmlsim.Use(t, "time = manual\n"+twoH100+`
@@ -54,7 +54,7 @@ at = 10
 	})
 }
 
-// The same of the other vendor's.
+// The same for the other vendor.
 func TestEachMetricAloneAMDGPU(t *testing.T) {
 	machine := amdgpusim.Machines()["mi300x-cpx"]()
 	settings := amdgpu.DefaultConfig()
@@ -74,13 +74,13 @@ func TestEachMetricAloneAMDGPU(t *testing.T) {
 	})
 }
 
-// eachAlone reads twice with each metric alone, and with all of them, and compares what is sent.
+// eachAlone reads twice with each metric alone and with all of them, and compares the results.
 func eachAlone(t *testing.T, open func(gpu.Group) gpu.Source, pass func()) {
 	t.Helper()
 	eachAloneOf(t, open, nil, pass)
 }
 
-// eachAloneOf does so with an attribution, where there is one, and requires that some metrics are there.
+// eachAloneOf does the same with an attribution, if given, and requires that some metrics are present.
 func eachAloneOf(t *testing.T, open func(gpu.Group) gpu.Source, attribute func(*stage), pass func(), there ...string) {
 	t.Helper()
 	begin := func(cfg metadata.MetricsBuilderConfig) *stage {
@@ -114,7 +114,7 @@ func eachAloneOf(t *testing.T, open func(gpu.Group) gpu.Source, attribute func(*
 	}
 }
 
-// seen is what a back end shows of points.
+// seen returns the points as a back end shows them.
 func seen(points []otlptest.Point) map[string]float64 {
 	values := make(map[string]float64, len(points))
 	for i := range points {
@@ -123,7 +123,7 @@ func seen(points []otlptest.Point) map[string]float64 {
 	return values
 }
 
-// The same where a tool is read: what it is asked for leaves nothing out.
+// The same for a source that runs a tool: the restricted query omits nothing.
 func TestEachMetricAloneTools(t *testing.T) {
 	for name, scraper := range map[string]struct{ key, tool, query string }{
 		"nvidia_smi_full": {"nvidia_smi", "nvidia-smi", "full"},

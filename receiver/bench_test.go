@@ -34,7 +34,7 @@ func steady(b *testing.B) nvmlsim.Library {
 	return lib
 }
 
-// cpuTime is what this process has used: on a machine that does other things as well, it says more than the clock.
+// cpuTime returns the CPU time of this process. On a busy machine it is more meaningful than elapsed time.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u unix.Rusage
@@ -42,8 +42,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkScrape8x64 is a whole scrape, from the driver's library to what is handed to the pipeline, with what is on by
-// default. BenchmarkScrape8x64Library is the library's share of it.
+// BenchmarkScrape8x64 measures a whole scrape, from the driver's library to the pipeline, with the default metrics.
+// BenchmarkScrape8x64Library measures the library's share of it.
 func BenchmarkScrape8x64(b *testing.B) {
 	lib := steady(b)
 	cfg := metadata.NewDefaultMetricsBuilderConfig()
@@ -74,7 +74,7 @@ func BenchmarkScrape8x64(b *testing.B) {
 
 var sweepCPU = regexp.MustCompile(`(?m)^cpu\s+([0-9.]+) us per sweep`)
 
-// BenchmarkScrape8x64Library is a C program that makes the same calls and nothing else.
+// BenchmarkScrape8x64Library runs a C program that makes the same calls and nothing else.
 func BenchmarkScrape8x64Library(b *testing.B) {
 	lib := steady(b)
 	b.ResetTimer()

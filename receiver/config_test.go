@@ -101,12 +101,12 @@ events:
 	assert.True(t, cfg.Events.HwGpuStatus.Enabled)
 }
 
-// Every scraper may be given without settings, also as null or as an empty section, and then it alone runs.
+// Every scraper may be given without settings, also as null or as an empty section. Then it runs alone.
 func TestEachScraperAlone(t *testing.T) {
 	for key := range scraperKinds {
 		for _, settings := range []any{nil, map[string]any{}} {
 			cfg, err := loadMap(map[string]any{"scrapers": map[string]any{key: settings}})
-			if key == fleetKey { // it has to be told which clusters
+			if key == fleetKey { // it requires a list of clusters
 				require.ErrorContains(t, err, "scrapers::kubernetes_exec::clusters: ")
 				continue
 			}
@@ -117,7 +117,7 @@ func TestEachScraperAlone(t *testing.T) {
 	}
 }
 
-// Scrapers of this machine and different vendors may run together, those of one vendor may not: in every combination.
+// Scrapers of this machine for different vendors may run together; those of one vendor may not. All combinations are tried.
 func TestScrapersTogether(t *testing.T) {
 	keys := slices.Sorted(maps.Keys(scraperKinds))
 	refused := 0
@@ -140,7 +140,7 @@ func TestScrapersTogether(t *testing.T) {
 	assert.GreaterOrEqual(t, refused, 4, "nvml with nvidia_smi, and three pairs of AMD's")
 }
 
-// Each error names the whole key and says what is allowed, or what to do.
+// Each error names the whole key and states the allowed values or the remedy.
 func TestWrongConfig(t *testing.T) {
 	tests := map[string]struct {
 		text string
@@ -217,7 +217,7 @@ metrics: {hw.energy: {enabled: false}}
 	}
 }
 
-// What a scraper's Validate says is reported below its own key.
+// Errors of a scraper's Validate are reported below its own key.
 func TestScraperErrorsHaveTheirPath(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	wrong := nvidiasmi.DefaultConfig()
@@ -228,7 +228,8 @@ func TestScraperErrorsHaveTheirPath(t *testing.T) {
 	assert.True(t, strings.HasPrefix(err.Error(), "scrapers::nvidia_smi::query:"), err)
 }
 
-// Outside of a pod, as where `validate` runs, a receiver can be made whose credentials lie in the pod; they are missed at start.
+// Outside of a pod, for example in `validate`, a receiver with in-pod credentials can be created. Missing credentials are reported at
+// start.
 func TestCredentialsAreReadAtStart(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	for _, scrapers := range []map[string]any{
@@ -250,7 +251,7 @@ func TestCredentialsAreReadAtStart(t *testing.T) {
 	}
 }
 
-// Each part of the attribution alone is a reason to attribute; names alone are none.
+// Each part of the attribution enables it by itself. Names alone do not.
 func TestAttributes(t *testing.T) {
 	for part, want := range map[string]bool{"pod_resources": true, "processes": true, "owners": true, "cluster_name": false} {
 		value := any(map[string]any{})

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// loadYAML reads a configuration by the collector's own YAML, which tells whole numbers from others.
+// loadYAML reads a configuration with the collector's own YAML parser, which distinguishes integers from other numbers.
 func loadYAML(t *testing.T, text string) (*Config, error) {
 	t.Helper()
 	retrieved, err := confmap.NewRetrievedFromYAML([]byte(text))
@@ -21,7 +21,7 @@ func loadYAML(t *testing.T, text string) (*Config, error) {
 	return loadMap(conf.ToStringMap())
 }
 
-// A value that is of another kind than its setting is refused with the setting's whole key, and never taken for a part of it.
+// A value of the wrong type is refused with the setting's whole key, and never taken as a part of it.
 func TestWrongKindOfValue(t *testing.T) {
 	const exec = "scrapers: {kubernetes_exec: {clusters: [{name: a}], "
 	for text, want := range map[string]string{
@@ -66,7 +66,7 @@ func TestWrongKindOfValue(t *testing.T) {
 	}
 }
 
-// What can be taken as it was meant is.
+// A value that can be converted without ambiguity is accepted.
 func TestRightKindOfValue(t *testing.T) {
 	cfg, err := loadYAML(t, "max_processes: 1e3\ninitial_delay: 0s\nattribution: {node_name: n1, owners: {kube_api_qps: 20, kinds: 'jobs.batch,replicasets.apps'}}")
 	require.NoError(t, err)

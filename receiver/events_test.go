@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// records lists what arrived in a sink.
+// records lists the log records that arrived in a sink.
 func records(sink *consumertest.LogsSink) []plog.LogRecord {
 	var all []plog.LogRecord
 	for _, logs := range sink.AllLogs() {
@@ -31,7 +31,7 @@ func records(sink *consumertest.LogsSink) []plog.LogRecord {
 	return all
 }
 
-// transition is a change of state as an event tells it: device, state, previous state, severity.
+// transition is a change of state as reported by an event: device, state, previous state, severity.
 func transition(record plog.LogRecord) string {
 	attribute := func(name string) string {
 		if v, ok := record.Attributes().Get(name); ok {
@@ -77,7 +77,7 @@ func TestEventsOfStates(t *testing.T) {
 	assert.Equal(t, time.Unix(100, 0).UTC(), records(r.logs)[2].Timestamp().AsTime(), "its own time")
 }
 
-// Without a logs pipeline nothing is kept for one.
+// Without a logs pipeline no events are kept.
 func TestNoEventsWithoutALogsPipeline(t *testing.T) {
 	source := always(lost("GPU-1"))
 	r := newRig(t, map[string]gpu.Source{"nvml": source})

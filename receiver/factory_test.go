@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// What was created and never started can be shut down; a process's command line may be asked for.
+// A receiver that was created and never started can be shut down. A process's command line can be requested.
 func TestFactory(t *testing.T) {
 	f := NewFactory()
 	assert.Equal(t, metadata.Type, f.Type())

@@ -130,14 +130,14 @@ func TestFleetConfig(t *testing.T) {
 	assert.ErrorContains(t, err, "name")
 }
 
-// nodeRead is what was read of a node from outside.
+// nodeRead is a remote read of a node.
 func nodeRead(name string, devices ...gpu.Device) *gpu.Node {
 	node := nodeOf(devices...)
 	node.Time, node.Host = time.Unix(1_700_000_000, 0), gpu.Host{NodeName: name, ClusterName: "prod"}
 	return node
 }
 
-// Events tell of which node they are, and each node's states are watched apart from the others'.
+// Events name their node, and each node's states are tracked separately.
 func TestFleetSendsEvents(t *testing.T) {
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
 	for name, metrics := range map[string]*consumertest.MetricsSink{"with metrics": {}, "alone": nil} {
@@ -181,7 +181,7 @@ func TestFleetSendsEvents(t *testing.T) {
 	}
 }
 
-// Nothing is handed on to a pipeline that has not started, and nothing of what happens before is lost.
+// Nothing is sent to a pipeline that has not started, and nothing that happens before is lost.
 func TestFleetWaitsForThePipelines(t *testing.T) {
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
 	f := attachedFleet(t, cfg, zap.NewNop(), nil, nil)
@@ -199,7 +199,7 @@ func TestFleetWaitsForThePipelines(t *testing.T) {
 	assert.Equal(t, 1, logs.LogRecordCount())
 }
 
-// The pipelines of one receiver read the fleet once, and what cannot be started is told by each of them.
+// The pipelines of one receiver read the fleet once. Each of them reports a fleet that cannot be started.
 func TestFleetIsShared(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})

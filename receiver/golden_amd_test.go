@@ -23,8 +23,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestGoldenAMD reads each simulated machine with the amdgpu scraper twice, 30 s apart, and compares what is sent the second
-// time, every metric on.
+// TestGoldenAMD reads each simulated machine with the amdgpu scraper twice, 30 s apart, and compares the second result, with every metric
+// enabled.
 func TestGoldenAMD(t *testing.T) {
 	machines := amdgpusim.Machines()
 	for _, name := range slices.Sorted(maps.Keys(machines)) {
@@ -35,7 +35,7 @@ func TestGoldenAMD(t *testing.T) {
 	}
 }
 
-// amdgpuAfterHalfAMinute is what is sent of a machine half a minute after its first reading.
+// amdgpuAfterHalfAMinute returns the metrics of a machine half a minute after its first read.
 func amdgpuAfterHalfAMinute(t *testing.T, m *amdgpusim.Machine, cfg metadata.MetricsBuilderConfig) pmetric.Metrics {
 	t.Helper()
 	root := t.TempDir()
@@ -64,8 +64,8 @@ const (
 	perJoule, perSecond = 1 << 16, 1_000_000_000
 )
 
-// passHalfAMinute counts on what the driver counts: energy by the power, the time, in a third of which the power was limited,
-// and the engines' work for those processes of which it is known.
+// passHalfAMinute advances the driver's counters: energy by the power, the time (power-limited for a third of it), and the engine time of
+// those processes that report it.
 func passHalfAMinute(m *amdgpusim.Machine) {
 	for _, c := range m.Cards {
 		switch table := c.Metrics.(type) {
@@ -100,10 +100,10 @@ func passHalfAMinute(m *amdgpusim.Machine) {
 	}
 }
 
-// worked is for how many seconds of the half minute each engine worked.
+// worked is the number of seconds of the half minute that each engine was active.
 var worked = map[string]int64{"gfx": 15, "dma": 1, "dec": 3, "enc": 6}
 
-// passLimits has time pass, in a third of which the power was limited.
+// passLimits advances the time, with the power limited for a third of it.
 func passLimits(r *amdgpusim.Residencies, seconds float64) {
 	r.SystemClock += uint64(seconds * perSecond)
 	r.Accumulations += uint32(seconds * 500)

@@ -32,7 +32,7 @@ const (
 	remoteCgroup    = "0::/kubepods.slice/kubepods-pod11111111_2222_4333_8444_555555555555.slice/cri-containerd-" + remoteContainer + ".scope\n"
 )
 
-// remoteTool answers as nvidia-smi in a driver pod does, of two GPUs.
+// remoteTool answers as nvidia-smi in a driver pod with two GPUs.
 type remoteTool struct{}
 
 func (remoteTool) Run(_ context.Context, commands ...command.Command) ([]command.Result, error) {
@@ -80,8 +80,8 @@ func (remoteTool) Run(_ context.Context, commands ...command.Command) ([]command
 	return results, nil
 }
 
-// A node that is read from outside: its GPUs, its processes, and the container of which the cluster's API tells the names.
-// What the kubelet has allocated is not known, so nothing is said of it.
+// A node that is read remotely: its GPUs, its processes, and the container whose names the cluster's API provides. The kubelet's
+// allocations are not known, so none are reported.
 func TestGoldenRemote(t *testing.T) {
 	controller := true
 	client := fake.NewClientset(&corev1.Pod{
@@ -121,7 +121,7 @@ func TestGoldenRemote(t *testing.T) {
 				p.Created, p.Cgroup = simEpoch.Add(-time.Hour), remoteCgroup
 			case 4300:
 				p.Created, p.Cgroup = simEpoch.Add(-time.Hour), "0::/system.slice/nvidia-mps.service\n"
-			case 4200: // a container of which the API does not know the pod
+			case 4200: // a container whose pod the API does not know
 				p.Created, p.Cgroup = simEpoch.Add(-time.Minute), strings.NewReplacer("1111", "9999", "0123", "3210").Replace(remoteCgroup)
 			}
 		}

@@ -30,10 +30,10 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// go test ./receiver -update writes the golden files anew.
-var update = flag.Bool("update", false, "write the golden files anew")
+// go test ./receiver -update rewrites the golden files.
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// compare compares metrics with a golden file at the root, times included; only the order is free.
+// compare compares metrics with a golden file at the root, including times. Only the order may differ.
 func compare(t *testing.T, name string, got pmetric.Metrics) {
 	t.Helper()
 	path := filepath.Join("..", "testdata", "golden", name)
@@ -46,7 +46,7 @@ func compare(t *testing.T, name string, got pmetric.Metrics) {
 		pmetrictest.IgnoreMetricsOrder(), pmetrictest.IgnoreMetricDataPointsOrder(), pmetrictest.IgnoreDatapointAttributesOrder()))
 }
 
-// stage is a local scraper whose clock, host and process table are the test's.
+// stage is a local scraper with the clock, host and process table of the test.
 type stage struct {
 	*localScraper
 	t testing.TB
@@ -70,12 +70,12 @@ func newStage(t testing.TB, source gpu.Source, cfg metadata.MetricsBuilderConfig
 	return &stage{localScraper: s, t: t}
 }
 
-// describe has processes described by another process table.
+// describe replaces the process table that describes processes.
 func (s *stage) describe(processes *process.Reader) {
 	s.processes, s.reader.Processes = processes, localProcesses{processes}
 }
 
-// record reads once and records what was read.
+// record reads once and records the result.
 func (s *stage) record() pmetric.Metrics {
 	s.t.Helper()
 	var metrics pmetric.Metrics
@@ -85,7 +85,7 @@ func (s *stage) record() pmetric.Metrics {
 	return metrics
 }
 
-// withoutStarts takes the start time from points that are no counter's: there it is when the recorder was made.
+// withoutStarts removes the start time, which is the creation time of the recorder, from points that are not counters.
 func withoutStarts(metrics pmetric.Metrics) pmetric.Metrics {
 	for _, rm := range metrics.ResourceMetrics().All() {
 		for _, sm := range rm.ScopeMetrics().All() {
@@ -111,8 +111,7 @@ func withoutStarts(metrics pmetric.Metrics) pmetric.Metrics {
 // simEpoch is the driver's time at which a scenario with manual time begins.
 var simEpoch = time.Unix(1_700_000_000, 0).UTC()
 
-// nvmlGolden reads a scenario at its times 0 and 30 s, and compares what is sent then. The scenario says what changes in
-// between.
+// nvmlGolden reads a scenario at its times 0 and 30 s, and compares the metrics of both. The scenario defines what changes in between.
 func nvmlGolden(t *testing.T, name string, cfg metadata.MetricsBuilderConfig, scenario, later string) {
 	t.Helper()
 	lib := simulator(t)
@@ -145,7 +144,7 @@ func pciGPU(t *testing.T, sys, address, driver string) {
 	require.NoError(t, os.Symlink("../../../../bus/pci/drivers/"+driver, filepath.Join(dir, "driver")))
 }
 
-// everyMetric switches on what is off by default too.
+// everyMetric also enables the metrics that are off by default.
 func everyMetric() metadata.MetricsBuilderConfig {
 	cfg := metadata.NewDefaultMetricsBuilderConfig()
 	for _, m := range []*bool{
@@ -185,7 +184,7 @@ bus_id = 0000:2a:00
 serial = 1650123000002
 `
 
-// A GPU with two MIG instances beside a whole one, every metric on.
+// A GPU with two MIG instances beside a whole one, with every metric enabled.
 func TestGoldenMIG(t *testing.T) {
 	nvmlGolden(t, "nvml_mig.yaml", everyMetric(), twoH100+`
 [gpu 0]
@@ -214,7 +213,7 @@ mem = 20
 `, "")
 }
 
-// One of two GPUs is lost between two reads, the defaults on.
+// One of two GPUs is lost between two reads, with the default metrics.
 func TestGoldenLost(t *testing.T) {
 	nvmlGolden(t, "nvml_lost.yaml", metadata.NewDefaultMetricsBuilderConfig(), twoH100+`
 [process p]

@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// TestGoldenTools compares what the receiver sends that reads a tool, as it is configured by users, every metric on. Times are
+// TestGoldenTools compares the metrics of a receiver that runs a tool, configured as by users, with every metric enabled. The times are
 // those of the test.
 func TestGoldenTools(t *testing.T) {
 	for name, scraper := range map[string]struct {
@@ -44,7 +44,7 @@ func TestGoldenTools(t *testing.T) {
 				"collection_interval": "1h",
 				"initial_delay":       "0s",
 				"scrapers":            map[string]any{scraper.key: settings},
-				// No process of the texts is one of this machine.
+				// No process in the recorded outputs is a process of this machine.
 				"attribution": map[string]any{
 					"node_name": "node-a", "cluster_name": "prod",
 					"processes": map[string]any{"proc_path": t.TempDir(), "any_pid_namespace": true},
@@ -63,7 +63,7 @@ func TestGoldenTools(t *testing.T) {
 	}
 }
 
-// compareUntimed compares metrics with a golden file at the root but for the times.
+// compareUntimed compares metrics with a golden file at the root, except for the times.
 func compareUntimed(t *testing.T, name string, got pmetric.Metrics) {
 	t.Helper()
 	path := filepath.Join("..", "testdata", "golden", name)

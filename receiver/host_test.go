@@ -48,7 +48,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// In a pod the hostname is the pod's: without node_name the names are left out, and that is said once, not for each pipeline.
+// In a pod the hostname is the pod's: without node_name the names are omitted. This is logged once, not for each pipeline.
 func TestPodWithoutNodeName(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
 	r := newRig(t, map[string]gpu.Source{"nvml": always(healthy("GPU-1"))})

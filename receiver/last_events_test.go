@@ -15,7 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// What the last read before a shutdown has brought is sent: the driver tells an XID once, and it is often why the node is drained.
+// The events of the last read before a shutdown are sent: the driver reports an XID once, and it is often the reason why the node is
+// drained.
 func TestLastEventsAreSent(t *testing.T) {
 	for _, first := range []string{"metrics", "logs"} {
 		t.Run(first, func(t *testing.T) {
@@ -44,7 +45,7 @@ func TestLastEventsAreSent(t *testing.T) {
 	}
 }
 
-// A receiver of logs that has nothing to send says so: it would be waited for in vain.
+// A receiver of logs that has nothing to send reports so; otherwise the shutdown would wait for it in vain.
 func TestNoLogsComeOfClusterView(t *testing.T) {
 	r := newRigOf(t, openSource)
 	r.cfg.Scrapers = map[string]component.Config{clusterKey: defaultClusterConfig()}

@@ -44,7 +44,7 @@ func TestMetricsArrive(t *testing.T) {
 	assert.Empty(t, r.factory.receivers.sources, "nothing is kept of it")
 }
 
-// A receiver that was never started ends too; it has opened nothing, so that a configuration can be tried out anywhere.
+// A receiver that was never started can be shut down. It has opened nothing, so a configuration can be tried out anywhere.
 func TestShutdownBeforeStart(t *testing.T) {
 	source := always()
 	r := newRig(t, map[string]gpu.Source{"nvml": source})
@@ -57,7 +57,7 @@ func TestShutdownBeforeStart(t *testing.T) {
 	assert.Empty(t, r.factory.receivers.sources)
 }
 
-// The pipelines of one receiver share its sources: these are read for the metrics, and the logs take what was found.
+// The pipelines of one receiver share its sources: these are read for the metrics, and the logs pipeline takes the events found.
 func TestPipelinesShareTheirSource(t *testing.T) {
 	nvml, amd := always(healthy("GPU-1")), always(healthy("0123456789abcdef"))
 	r := newRig(t, map[string]gpu.Source{"nvml": nvml, "amdgpu": amd})
@@ -91,7 +91,7 @@ func TestReceiversDoNotShare(t *testing.T) {
 	require.NoError(t, second.Shutdown(t.Context()))
 }
 
-// Where there is no metrics pipeline, the logs pipeline reads.
+// Without a metrics pipeline, the logs pipeline reads.
 func TestLogsAlone(t *testing.T) {
 	source := &fakeSource{next: func(_ context.Context, read int) (*gpu.Node, error) {
 		if read == 2 {
@@ -105,7 +105,7 @@ func TestLogsAlone(t *testing.T) {
 	assert.Empty(t, r.metrics.AllMetrics())
 }
 
-// What a source needs to read follows from what is enabled, and which pipelines there are.
+// The query to a source follows from the enabled metrics and the existing pipelines.
 func TestSourcesAreToldWhatIsWanted(t *testing.T) {
 	r := newRig(t, map[string]gpu.Source{"nvml": always()})
 	r.cfg.Metrics.HwPower.Enabled = false
@@ -117,7 +117,7 @@ func TestSourcesAreToldWhatIsWanted(t *testing.T) {
 	assert.True(t, r.want.Has(gpu.GroupProcesses))
 }
 
-// Without a metrics pipeline no more is read than the events need, and no process without one to be sent.
+// Without a metrics pipeline only the values needed for events are read, and processes only if their events are enabled.
 func TestNothingIsReadForNothing(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	assert.Equal(t, record.Wanted(new(metadata.MetricsConfig), &cfg.Events, false), cfg.wanted(false, true, true))
@@ -140,7 +140,7 @@ func TestNothingIsReadForNothing(t *testing.T) {
 	}
 }
 
-// A source that cannot be made refuses the start with its key, of each pipeline; those made before it are closed.
+// If a source cannot be created, the start of each pipeline fails with the source's key. Sources created before it are closed.
 func TestSourceThatCannotBeMade(t *testing.T) {
 	first := always()
 	r := newRigOf(t, func(key string, _ *Config, _ gpu.Group) (gpu.Source, error) {
@@ -158,7 +158,7 @@ func TestSourceThatCannotBeMade(t *testing.T) {
 	assert.Empty(t, r.factory.receivers.sources)
 }
 
-// hung is a source whose Read ends neither with its context nor with Close, but with the test.
+// hung is a source whose Read ignores its context and Close, and ends with the test.
 func hung(t *testing.T) (source *fakeSource, end func()) {
 	t.Helper()
 	stuck := make(chan struct{})
@@ -206,7 +206,7 @@ func TestShutdownWhileTheDriverCannotBeReleased(t *testing.T) {
 	assert.Len(t, r.messages("Driver not released"), 1)
 }
 
-// A cancelled read is cut short, not left behind, and is no news.
+// A cancelled read is aborted, not left behind, and its result is discarded.
 func TestShutdownCancelsAReadThatCanBeCancelled(t *testing.T) {
 	source := &fakeSource{next: func(ctx context.Context, _ int) (*gpu.Node, error) {
 		<-ctx.Done()
@@ -246,7 +246,7 @@ func TestReadHasADeadline(t *testing.T) {
 	assert.InDelta(t, patience.Seconds(), (<-bounds).Seconds(), 1)
 }
 
-// What is empty is not sent: events at most intervals.
+// Empty data is not sent: at most intervals there are no events.
 func TestNothingEmptyIsSent(t *testing.T) {
 	source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) { return nodeOf(healthy("GPU-1")), nil }}
 	r := newRig(t, map[string]gpu.Source{"nvml": source})
@@ -261,7 +261,7 @@ func TestNothingEmptyIsSent(t *testing.T) {
 	assert.Zero(t, logs.n(), "nothing has happened")
 }
 
-// A consumer that changes what it gets says so through us.
+// The receiver declares that it mutates data if its consumer does.
 func TestCapabilitiesPass(t *testing.T) {
 	var g consumerGate
 	mutating, err := consumer.NewMetrics(func(context.Context, pmetric.Metrics) error { return nil },
@@ -275,7 +275,7 @@ func TestCapabilitiesPass(t *testing.T) {
 	assert.False(t, through.Capabilities().MutatesData)
 }
 
-// statusHost keeps what a component reports of its status.
+// statusHost records the component status that is reported.
 type statusHost struct {
 	component.Host
 	mu     sync.Mutex
@@ -294,7 +294,7 @@ func (h *statusHost) seen() []*componentstatus.Event {
 	return append([]*componentstatus.Event(nil), h.events...)
 }
 
-// Where only a restart can help, the component says so once, and once when it is well again; on every pipeline.
+// If only a restart can help, the component reports this once, and its recovery once, on every pipeline.
 func TestRestartNeeded(t *testing.T) {
 	replaced := errors.New("the library was replaced")
 	source := &fakeSource{next: func(_ context.Context, read int) (*gpu.Node, error) {
@@ -321,7 +321,7 @@ func TestRestartNeeded(t *testing.T) {
 	}
 }
 
-// One scraper that is well does not cover up that another is not, and a pipeline that starts later is told.
+// A healthy scraper does not hide that another is unhealthy, and a pipeline that starts later receives the status.
 func TestRestartNeededByOneOfTwo(t *testing.T) {
 	var s componentStatus
 	early, late := &statusHost{}, &statusHost{}

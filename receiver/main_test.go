@@ -30,11 +30,11 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	patience = 10 * time.Second // for what happens soon
+	patience = 10 * time.Second // for conditions that are fulfilled soon
 	tick     = 5 * time.Millisecond
 )
 
-// fakeSource reads what a test says.
+// fakeSource returns the reads that a test defines.
 type fakeSource struct {
 	next  func(ctx context.Context, read int) (*gpu.Node, error) // reads are counted from 1
 	close func() error
@@ -55,12 +55,12 @@ func (s *fakeSource) Close() error {
 	return nil
 }
 
-// always reads the same devices.
+// always returns the same devices for each read.
 func always(devices ...gpu.Device) *fakeSource {
 	return &fakeSource{next: func(context.Context, int) (*gpu.Node, error) { return nodeOf(devices...), nil }}
 }
 
-// nodeOf is a fresh node of devices: what reads it may change it.
+// nodeOf returns a new node with devices. The reader may change it.
 func nodeOf(devices ...gpu.Device) *gpu.Node {
 	node := &gpu.Node{Vendor: gpu.NVIDIA, Devices: append([]gpu.Device(nil), devices...)}
 	node.Presence[gpu.Visible] = gpu.Some(int64(len(devices)))
@@ -89,7 +89,7 @@ type rig struct {
 	want   gpu.Group
 }
 
-// newRig has a source for each scraper by key; it reads every tick.
+// newRig has a source for each scraper by key. It reads at every tick.
 func newRig(t *testing.T, sources map[string]gpu.Source) *rig {
 	t.Helper()
 	r := newRigOf(t, func(key string, _ *Config, _ gpu.Group) (gpu.Source, error) {
@@ -147,7 +147,7 @@ func (r *rig) newLogs() receiver.Logs {
 	return l
 }
 
-// run starts components, which end with the test unless it ends them itself.
+// run starts components. They end with the test unless the test ends them itself.
 func (r *rig) run(components ...component.Component) {
 	r.t.Helper()
 	for _, c := range components {
@@ -156,18 +156,18 @@ func (r *rig) run(components ...component.Component) {
 	}
 }
 
-// eventually waits for something that happens soon.
+// eventually waits for a condition that is fulfilled soon.
 func eventually(t *testing.T, condition func() bool, what string) {
 	t.Helper()
 	require.Eventually(t, condition, patience, time.Millisecond, what)
 }
 
-// messages are the log lines that contain a text.
+// messages returns the log lines that contain a text.
 func (r *rig) messages(text string) []observer.LoggedEntry {
 	return r.log.FilterMessageSnippet(text).All()
 }
 
-// counting is a consumer of logs that counts what it gets, empty ones too.
+// counting is a consumer of logs that counts its calls, including empty ones.
 type counting struct{ messages atomic.Int64 }
 
 func (c *counting) logs(t *testing.T) consumer.Logs {

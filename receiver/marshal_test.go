@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// `otelcol-gpu print-config` prints what is in force, the scrapers too: what it printed is the same configuration again.
+// `otelcol-gpu print-config` prints the effective configuration, including the scrapers. Its output yields the same configuration again.
 func TestPrintedConfigIsTheSame(t *testing.T) {
 	for _, text := range []string{
 		"",
@@ -34,7 +34,7 @@ func TestPrintedConfigIsTheSame(t *testing.T) {
 	}
 }
 
-// printed is what the collector prints of a receiver.
+// printed is the collector's output for a receiver.
 func printed(t *testing.T, cfg *Config) map[string]any {
 	t.Helper()
 	conf := confmap.New()

@@ -28,7 +28,7 @@ func problem(device, what string) gpu.Problem {
 	return gpu.Problem{Device: device, What: what, Err: errors.New("nvml: " + device + ": read " + what + ": not permitted")}
 }
 
-// reading runs a source until it was read so often, and returns the log.
+// reading runs a source until it was read this often, and returns the log.
 func readTimes(t *testing.T, times int64, next func(read int) (*gpu.Node, error)) *rig {
 	t.Helper()
 	source := &fakeSource{next: func(_ context.Context, read int) (*gpu.Node, error) { return next(read) }}
@@ -40,7 +40,7 @@ func readTimes(t *testing.T, times int64, next func(read int) (*gpu.Node, error)
 	return r
 }
 
-// lines are the log lines in short: what could not be read, and what can be again.
+// lines returns the log lines in short form: what could not be read, and what can be read again.
 func (r *rig) lines() []string {
 	var lines []string
 	for _, entry := range r.log.All() {
@@ -80,7 +80,7 @@ func TestProblemsAreExplainedOnce(t *testing.T) {
 	assert.Equal(t, "nvml", first.ContextMap()["scraper"])
 }
 
-// A read that fails as a whole says nothing of what could not be read before.
+// A read that fails as a whole does not end earlier problems.
 func TestFailedReadIsNoNewsOfTheRest(t *testing.T) {
 	r := readTimes(t, 9, func(read int) (*gpu.Node, error) {
 		if read >= 3 && read < 6 {
@@ -93,7 +93,7 @@ func TestFailedReadIsNoNewsOfTheRest(t *testing.T) {
 	assert.Equal(t, []string{"cannot power of GPU-1", "cannot read", "again read"}, r.lines())
 }
 
-// A GPU whose readings end for a fault is said in the log once, and when it is over, though nothing takes the events.
+// A GPU whose reads fail because of a fault is logged once, and once when it recovers, even if nothing consumes the events.
 func TestStatesAreExplainedOnce(t *testing.T) {
 	r := readTimes(t, 9, func(read int) (*gpu.Node, error) {
 		if read >= 3 && read < 6 {
@@ -114,7 +114,7 @@ func TestStatesAreExplainedOnce(t *testing.T) {
 	assert.Equal(t, []any{"GPU-1", "GPU-2"}, said[1].ContextMap()["hw.id"])
 }
 
-// A vendor whose GPUs nobody asked for and nobody has is no warning; one that is configured is.
+// A vendor without GPUs that nobody configured causes no warning. A configured one does.
 func TestNoGPUOfAVendor(t *testing.T) {
 	for name, test := range map[string]struct {
 		asked   bool
@@ -145,7 +145,7 @@ func TestNoGPUOfAVendor(t *testing.T) {
 	}
 }
 
-// What was information becomes a warning once there is a GPU that it keeps from being read, and counts from then on.
+// An informational problem becomes a warning, and is counted, once there is a GPU that it prevents from being read.
 func TestGPUAppearsWithoutDriver(t *testing.T) {
 	var missing atomic.Int64
 	source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) {
@@ -182,13 +182,13 @@ func TestGPUAppearsWithoutDriver(t *testing.T) {
 	assert.Equal(t, []zapcore.Level{zapcore.InfoLevel, zapcore.WarnLevel}, levels)
 }
 
-// telemetryRig counts what the receiver tells of itself.
+// telemetryRig collects the receiver's own telemetry.
 func telemetryRig(t *testing.T, source gpu.Source) (*rig, *componenttest.Telemetry) {
 	t.Helper()
 	telemetry := componenttest.NewTelemetry()
 	t.Cleanup(func() { require.NoError(t, telemetry.Shutdown(context.Background())) })
 	r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always()})
-	delete(r.cfg.Scrapers, "amdgpu") // it is there for a test in which no scraper is named
+	delete(r.cfg.Scrapers, "amdgpu") // exists for a test that names no scraper
 	logger := r.set.Logger
 	r.set = metadatatest.NewSettings(telemetry)
 	r.set.ID, r.set.Logger = component.NewID(metadata.Type), logger
@@ -210,7 +210,7 @@ func TestUnreadableIsCounted(t *testing.T) {
 		metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars())
 }
 
-// The processes with the most memory are kept, those of which it is not known last, and the rest are counted.
+// The processes with the most memory are kept, those with unknown memory last, and the rest are counted.
 func TestMaxProcesses(t *testing.T) {
 	tests := map[string]struct {
 		most    int

@@ -23,7 +23,7 @@ func running(node *gpu.Node, device string, pids ...int64) *gpu.Node {
 	return node
 }
 
-// The events of processes are sent where they are switched on, also beyond max_processes, by local scrapers and of remote nodes.
+// Process events are sent if enabled, also beyond max_processes, by local scrapers and for remote nodes.
 func TestProcessEventsAreSent(t *testing.T) {
 	source := &fakeSource{next: func(_ context.Context, read int) (*gpu.Node, error) {
 		if read == 1 {
@@ -35,7 +35,7 @@ func TestProcessEventsAreSent(t *testing.T) {
 	r.cfg.MaxProcesses = 1
 	r.cfg.Events.ProcessGpuStarted.Enabled = true
 	r.run(r.newLogs())
-	eventually(t, func() bool { return r.logs.LogRecordCount() == 2 }, "both are told")
+	eventually(t, func() bool { return r.logs.LogRecordCount() == 2 }, "both are reported")
 	assert.True(t, r.want.Has(gpu.GroupProcesses))
 	assert.Equal(t, "process.gpu.started", records(r.logs)[1].EventName())
 

@@ -16,7 +16,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// Two receivers of one collector, gpu/good and gpu/bad, with the same scraper: one does not cover up that the other fails.
+// Two receivers of one collector, gpu/good and gpu/bad, with the same scraper: the one that succeeds does not hide the failure of the
+// other.
 func TestOwnMetricsOfSeveralReceivers(t *testing.T) {
 	r, tel := telemetryRig(t, always(healthy("GPU-1")))
 	r.set.ID = component.NewIDWithName(metadata.Type, "good")

@@ -28,7 +28,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// simulated is a receiver as it is configured by users, over a simulated node.
+// simulated is a receiver configured as by users, over a simulated node.
 type simulated struct {
 	*rig
 	control *nvmlsim.Control
@@ -54,8 +54,8 @@ func simulator(t testing.TB) nvmlsim.Library {
 	return lib
 }
 
-// closed has a test wait at its end until NVML is shut down: the library reads the next test's scenario when it is
-// initialised anew, and a call that hung may return late.
+// closed makes a test wait at its end until NVML is shut down: the library reads the next test's scenario when it is initialised again, and
+// a hung call may return late.
 func closed(t testing.TB, lib nvmlsim.Library) {
 	t.Helper()
 	counters, err := nvmlsim.OpenCounters(lib.Full)
@@ -68,20 +68,20 @@ func closed(t testing.TB, lib nvmlsim.Library) {
 	})
 }
 
-// use configures the scraper nvml alone.
+// use configures only the nvml scraper.
 func (s *simulated) use(library string) {
 	cfg := nvml.DefaultConfig()
 	cfg.LibraryPath = library
 	s.cfg.Scrapers = map[string]component.Config{"nvml": &cfg}
 }
 
-// set puts faults in place of those before.
+// set replaces the current faults.
 func (s *simulated) set(text string) {
 	s.t.Helper()
 	require.NoError(s.t, s.control.Set(text))
 }
 
-// newest are the points that arrived last, of those that a condition holds for.
+// newest returns the points that arrived last and fulfil a condition.
 func (s *simulated) newest(condition func(points []otlptest.Point) bool, what string) []otlptest.Point {
 	s.t.Helper()
 	s.metrics.Reset()
@@ -97,7 +97,7 @@ func (s *simulated) newest(condition func(points []otlptest.Point) bool, what st
 	return points
 }
 
-// state is the hw.state that holds of a device.
+// state returns the current hw.state of a device.
 func state(points []otlptest.Point, id string) string {
 	for _, p := range otlptest.Of(points, "hw.status") {
 		if p.Attributes["hw.id"] == id && p.Value == 1 {
@@ -162,8 +162,8 @@ func TestSimulatedNode(t *testing.T) {
 	assert.Empty(t, s.log.All(), "nothing to complain of")
 }
 
-// One GPU falls off the bus: it is failed and still there, the other seven have all that they had, and the events say what
-// happened, once; then it is back.
+// One GPU falls off the bus: it is reported as failed, the other seven keep all their metrics, and each event is sent once. Then the GPU
+// comes back.
 func TestOneOfEightIsLost(t *testing.T) {
 	s := simulate(t, "gpus = 8")
 	s.run(s.newMetrics(), s.newLogs())
@@ -199,7 +199,7 @@ func TestOneOfEightIsLost(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("hw.gpu.status %s: failed to ok, Info", broken), transition(records(s.logs)[1]))
 }
 
-// A call that hangs costs the other GPUs nothing, and the shutdown does not wait for it.
+// A call that hangs does not affect the other GPUs, and the shutdown does not wait for it.
 func TestShutdownWhileTheDriverHangs(t *testing.T) {
 	if !alone(t) {
 		return
@@ -220,8 +220,8 @@ func TestShutdownWhileTheDriverHangs(t *testing.T) {
 	assert.Less(t, time.Since(began), 2*time.Second)
 }
 
-// alone runs a test in a process of its own, and tells whether this is the one. NVML's binding keeps its state per process:
-// what a call that hung does to it when it comes back must not meet the next test.
+// alone runs a test in a separate process and reports whether this is that process. NVML's binding keeps its state per process: a hung call
+// that returns late must not affect the next test.
 func alone(t *testing.T) bool {
 	t.Helper()
 	const own = "GPURECEIVER_TEST_ALONE"
@@ -254,7 +254,7 @@ func TestXID(t *testing.T) {
 	assert.EqualValues(t, 79, code.Int())
 }
 
-// Events are read even where the metric that counts them is off.
+// Events are read even if the metric that counts them is disabled.
 func TestXIDWithoutItsMetric(t *testing.T) {
 	s := simulate(t, "gpus = 1\n[event e]\ngpu = 0\ntype = xid\nxid = 31")
 	s.cfg.Metrics.HwErrors.Enabled = false
@@ -263,7 +263,7 @@ func TestXIDWithoutItsMetric(t *testing.T) {
 	assert.Equal(t, "hw.gpu.xid", records(s.logs)[0].EventName())
 }
 
-// The library was replaced under the collector: only a restart can help, and the component's status says so.
+// The library was replaced while the collector runs: only a restart can help, and the component status reports this.
 func TestDriverMismatch(t *testing.T) {
 	s := simulate(t, "gpus = 2")
 	host := &statusHost{Host: s.host}
@@ -280,8 +280,7 @@ func TestDriverMismatch(t *testing.T) {
 	require.Error(t, host.seen()[0].Err())
 }
 
-// A library that is not there, or is none of NVML's, is one line of the log that says which and what to do; the receiver
-// runs, and reports the node.
+// A library that is missing, or is not NVML, causes one log line that names it and the remedy. The receiver runs and reports the node.
 func TestUnusableLibrary(t *testing.T) {
 	lib := simulator(t)
 	for name, path := range map[string]string{
@@ -302,7 +301,7 @@ func TestUnusableLibrary(t *testing.T) {
 	}
 }
 
-// A quantity that the driver refuses is explained once, with the GPU, and is absent; the rest is there.
+// A value that the driver refuses is explained once, with the GPU, and is absent. All other values are present.
 func TestRefusedQuantity(t *testing.T) {
 	s := simulate(t, "gpus = 2\n[fault f]\ngpu = 1\nfunction = nvmlDeviceGetPerformanceState\nreturn = NO_PERMISSION")
 	m := s.newMetrics()

@@ -80,7 +80,7 @@ func TestOwnMetricsOfASource(t *testing.T) {
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "nothing is left of it")
 }
 
-// statsOf is a fleet of which only the figures are asked.
+// statsOf is a fleet that provides only statistics.
 type statsOf []kubeexec.ClusterStats
 
 func (s statsOf) Start()                         {}

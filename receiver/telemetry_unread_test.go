@@ -17,7 +17,7 @@ import (
 
 const nvmlReads = "receiver=gpu,scraper=nvml"
 
-// A read from which nothing has come back is no success, though GPUs that were known are sent, failed.
+// A read without any answer is not a success, although known GPUs are sent as failed.
 func TestOwnMetricsWithoutAnAnswer(t *testing.T) {
 	tel := componenttest.NewTelemetry()
 	t.Cleanup(func() { require.NoError(t, tel.Shutdown(context.Background())) })
@@ -51,7 +51,7 @@ func TestOwnMetricsWithoutAnAnswer(t *testing.T) {
 	assert.NotZero(t, r.metrics.DataPointCount(), "it is sent all the same")
 }
 
-// A read that does not even end when its time is over is told while it hangs, the first one too.
+// A read that does not end within its time is reported while it hangs, even the first one.
 func TestOwnMetricsOfAReadThatOverruns(t *testing.T) {
 	tel := componenttest.NewTelemetry()
 	t.Cleanup(func() { require.NoError(t, tel.Shutdown(context.Background())) })

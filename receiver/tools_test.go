@@ -18,8 +18,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// A tool that dies half way, ends well with an error, or never ends: it is said once however often it is so, nothing is made
-// up, and a shutdown does not wait for it.
+// A tool that crashes, exits with an error after complete output, or never ends is logged once, however often it happens. No value is
+// invented, and a shutdown does not wait for the tool.
 func TestToolsThatFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		script, says string

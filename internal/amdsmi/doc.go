@@ -3,7 +3,7 @@
 
 // Package amdsmi reads AMD GPUs with amd-smi, the command-line tool of ROCm 5.7 and later. Its sibling rocmsmi reads them with rocm-smi
 // (ROCm 3 to 7). Both tools are Python programs over the same driver files, and neither promises a stable output, so both sources accept
-// every dialect of which records exist, take what they recognise and leave the rest absent.
+// every recorded dialect, take the values that they recognise and leave the rest absent.
 //
 // What both sources need lies in smitext (numbers, names and ids as the tools print them) and smidevice (GPUs and partitions of what is
 // listed, known GPUs, energy counters). smitest is for the tests of both.

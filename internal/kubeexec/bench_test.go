@@ -15,8 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-// BenchmarkNodeRead is what one read of a node costs beside the network: the script's argv, its output taken apart and
-// parsed, eight processes joined. What the fake tool costs is in it.
+// BenchmarkNodeRead measures one read of a node without the network: building the script's argv, splitting and parsing its output, and
+// joining eight processes. The cost of the fake tool is included.
 func BenchmarkNodeRead(b *testing.B) {
 	c, _, _, _ := bare(1, 0)
 	handed := 0
@@ -46,7 +46,7 @@ func BenchmarkNodeRead(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan is what a change in a cluster of 1,000 nodes costs.
+// BenchmarkPlan measures planning after a change in a cluster of 1,000 nodes.
 func BenchmarkPlan(b *testing.B) {
 	config := DefaultConfig()
 	s := &state{targets: config.targets(), complete: true, pods: make([][]*driverPod, 2), nodes: map[string]*knownNode{}}

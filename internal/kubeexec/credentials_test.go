@@ -42,8 +42,8 @@ users:
         while [ -e begun ]; do sleep 0.02; done
 `
 
-// The program that the kubeconfig names for credentials hangs when they are not taken any more: the reads end and are told as failures, what
-// is wrong is told, and the end of all waits for none of it. The program ends with the test's folder.
+// The credential program of the kubeconfig hangs when its output is no longer read: the reads end and are reported as failures, the problem
+// is reported, and shutdown does not wait for the program. The program ends when the test's folder is removed.
 func TestCredentialsHang(t *testing.T) {
 	s := exectest.NewServer(t)
 	s.Add("n1", &exectest.Machine{UUID: "GPU-1"})

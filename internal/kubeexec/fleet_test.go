@@ -21,7 +21,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-// told is the last that Options.Problems was given, by cluster.
+// told holds the problems that Options.Problems received last, by cluster.
 type told struct {
 	mu       sync.Mutex
 	problems map[string][]gpu.Problem
@@ -114,7 +114,7 @@ func TestFleet(t *testing.T) {
 	assert.Equal(t, gpu.Some(0.42), read.Devices[0].Utilization[gpu.TaskGeneral])
 	require.Len(t, read.Processes, 2)
 	assert.Empty(t, read.Problems)
-	eventually(t, func() bool { // the pods may be listed a little later
+	eventually(t, func() bool { // the list of pods may arrive a little later
 		_, _, read, _ = got.of("prod/n1")
 		return read.Processes[0].Container.PodName != ""
 	}, "no names")
@@ -134,7 +134,7 @@ func TestFleet(t *testing.T) {
 	assert.False(t, read.Devices[0].HoldersKnown)
 	eventually(t, func() bool { return problems.lines("prod") == "" }, problems.lines("prod"))
 
-	// In a steady state a read is one exec: of a script that runs all of the tool's calls.
+	// In a steady state a read is one exec, of a script that runs all calls of the tool.
 	calls := m.Called()
 	reads := 0
 	for i, call := range calls {
@@ -153,17 +153,17 @@ func TestFleet(t *testing.T) {
 	assert.LessOrEqual(t, s.Count(s.Requests, "GET"), reads+4)
 	assert.Zero(t, s.Count(s.Requests, "POST"))
 
-	// A pod that is gone from the API while its process is not yet keeps its names.
+	// A pod that is gone from the API keeps its names while its process still runs.
 	s.Remove(workload)
 	read = readTimes(t, got, "prod/n1", 2)
 	assert.Equal(t, "train-0", read.Processes[0].Container.PodName)
 
-	// The driver pod restarts: the node is not read, which is said; then it is read again, in the new one.
+	// The driver pod restarts: the node is not read, which is reported. Then it is read again, in the new pod.
 	gone := pod.DeepCopy()
 	s.Remove(pod)
 	eventually(t, func() bool {
 		return strings.Contains(problems.lines("prod"), "node n1: none of the targets has a pod on it")
-	}, "not told")
+	}, "not reported")
 	assert.NotEmpty(t, f.Stats()[0].Nodes[0].Unreadable)
 	assert.False(t, f.Stats()[0].Nodes[0].LastGood.IsZero(), "how long ago it was read is known still")
 	gone.Name = "driver-again"
@@ -172,7 +172,7 @@ func TestFleet(t *testing.T) {
 	s.Put(gone)
 	readTimes(t, got, "prod/n1", 1)
 	assert.Empty(t, got.left())
-	eventually(t, func() bool { return problems.lines("prod") == "" }, "still told")
+	eventually(t, func() bool { return problems.lines("prod") == "" }, "still reported")
 
 	stats := f.Stats()
 	require.Len(t, stats, 1)
@@ -182,10 +182,10 @@ func TestFleet(t *testing.T) {
 	// The node leaves.
 	s.Remove(gone)
 	s.Remove(node)
-	eventually(t, func() bool { return slices.Equal(got.left(), []string{"prod/n1"}) }, "not told")
+	eventually(t, func() bool { return slices.Equal(got.left(), []string{"prod/n1"}) }, "not reported")
 	eventually(t, func() bool {
 		return strings.Contains(problems.lines("prod"), "no pod with app=nvidia-driver-daemonset or")
-	}, "not told")
+	}, "not reported")
 }
 
 func TestFleetNodeSelector(t *testing.T) {
@@ -206,7 +206,7 @@ func TestFleetNodeSelector(t *testing.T) {
 	assert.Nil(t, f.clusters[0].view, "no pods are attributed")
 }
 
-// One cluster is down, another answers nothing: the third does not notice.
+// One cluster is down and another does not answer: the third is not affected.
 func TestFleetIsolation(t *testing.T) {
 	good, frozen := exectest.NewServer(t), exectest.NewServer(t)
 	good.Add("n1", &exectest.Machine{})
@@ -220,7 +220,7 @@ func TestFleetIsolation(t *testing.T) {
 	assert.Equal(t, "good", node.Host.ClusterName)
 	reads, _, _, _ := got.of("frozen/n1")
 	assert.Zero(t, reads)
-	eventually(t, func() bool { return strings.Contains(problems.lines("dead"), "kubeexec: cluster dead:") }, "not told")
+	eventually(t, func() bool { return strings.Contains(problems.lines("dead"), "kubeexec: cluster dead:") }, "not reported")
 	assert.NotContains(t, problems.lines("good"), "dead")
 	assert.Len(t, f.Stats(), 3)
 	began := time.Now()
@@ -243,15 +243,15 @@ func TestFleetOutage(t *testing.T) {
 	assert.Empty(t, got.left())
 }
 
-// An API server that is away from the start is told long before the interval is over.
+// An API server that is unreachable from the start is reported long before the interval is over.
 func TestFleetNeverThere(t *testing.T) {
 	s := exectest.NewServer(t)
 	s.Set(func() { s.Down = true })
 	_, _, problems := startEvery(t, configOf(clusterOf(s, "prod")), time.Hour)
-	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "driver pods of target 0") }, "nothing was told")
+	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "driver pods of target 0") }, "nothing was reported")
 }
 
-// What is not granted is told, and the rest goes on: without nodes there are no labels, without all pods no names.
+// Missing rights are reported, and the rest continues: without nodes there are no labels, without all pods no names.
 func TestFleetPermissions(t *testing.T) {
 	s := exectest.NewServer(t)
 	s.Forbidden = map[string]bool{"/api/v1/nodes": true, "/api/v1/pods": true}
@@ -262,28 +262,28 @@ func TestFleetPermissions(t *testing.T) {
 	node := readTimes(t, got, "prod/n1", 2)
 	assert.Nil(t, node.Host.Labels)
 	assert.Equal(t, &gpu.Container{PodUID: podUID, ID: containerID}, node.Processes[0].Container)
-	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "nodes: ") }, "not told")
+	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "nodes: ") }, "not reported")
 	assert.Regexp(t, `(?m)^nodes: kubeexec: cluster prod: .*grant list and watch$`, problems.lines("prod"))
 	assert.Regexp(t, `(?m)^attribution: pods: kubeexec: cluster prod: .*grant list and watch$`, problems.lines("prod"))
 
-	// With a node selector nothing can be read without nodes: those that run an agent are not known.
+	// With a node selector nothing can be read without the list of nodes, because it is unknown which nodes run an agent.
 	config.NodeSelector = "!agent"
 	_, got, problems = start(t, config)
-	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "nodes: ") }, "not told")
+	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "nodes: ") }, "not reported")
 	good, failed, _, _ := got.of("prod/n1")
 	assert.Zero(t, good+failed)
 
 	s.Set(func() { s.Forbidden = map[string]bool{"/api/v1/namespaces/gpu-operator/pods": true} })
 	config.NodeSelector = ""
 	_, got, problems = start(t, config)
-	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "driver pods of target 1: ") }, "not told")
+	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "driver pods of target 1: ") }, "not reported")
 	assert.NotContains(t, problems.lines("prod"), "no pod with", "which is not known")
 	assert.NotContains(t, problems.lines("prod"), "node n1")
 	good, failed, _, _ = got.of("prod/n1")
 	assert.Zero(t, good+failed)
 }
 
-// Everything that a driver pod can do wrong is told, and the fleet goes on.
+// Every fault of a driver pod is reported, and the fleet continues.
 func TestFleetBadPods(t *testing.T) {
 	s := exectest.NewServer(t)
 	for node, b := range map[string]exectest.Box{
@@ -329,7 +329,7 @@ func TestNewFails(t *testing.T) {
 	require.NoError(t, f.Close(), "never started")
 }
 
-// clusterOf is the configuration of a cluster that the server serves.
+// clusterOf returns the configuration of a cluster that the server serves.
 func clusterOf(s *exectest.Server, name string) ClusterConfig {
 	return ClusterConfig{Name: name, API: s.Config()}
 }

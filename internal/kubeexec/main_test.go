@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// eventually waits for what happens elsewhere.
+// eventually waits for a condition that another goroutine fulfils.
 func eventually(t *testing.T, condition func() bool, message string) {
 	t.Helper()
 	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond, message)

@@ -19,7 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-// firstReads are the names of the pods of the first read of each node; empty where there was none.
+// firstReads holds the names of the pods in the first read of each node, empty if there were none.
 type firstReads struct {
 	mu   sync.Mutex
 	pods map[string]string
@@ -43,7 +43,7 @@ func (f *firstReads) count() int {
 	return len(f.pods)
 }
 
-// readFirst starts a fleet whose API server holds back the list of all pods.
+// readFirst starts a fleet whose API server delays the list of all pods.
 func readFirst(t *testing.T, nodes []string, interval time.Duration) (reads *firstReads, answer func()) {
 	t.Helper()
 	s := exectest.NewServer(t)
@@ -66,12 +66,12 @@ func readFirst(t *testing.T, nodes []string, interval time.Duration) (reads *fir
 	return reads, answer
 }
 
-// The pods of a large cluster are listed for seconds. What is read meanwhile would be of containers without names, and a
-// moment later of others.
+// Listing the pods of a large cluster takes seconds. Reads before that would report containers without names, and a moment later the same
+// containers with different attributes.
 func TestFleetNamesFromTheStart(t *testing.T) {
 	const interval = time.Minute
 	now := time.Now()
-	var nodes []string // whose turns come in the next seconds
+	var nodes []string // due in the next seconds
 	for i := 0; len(nodes) < 30; i++ {
 		node := fmt.Sprintf("n%d", i)
 		if newSlots(interval, "prod", node).next(now).Sub(now) < 15*time.Second {
@@ -90,7 +90,7 @@ func TestFleetNamesFromTheStart(t *testing.T) {
 	}
 }
 
-// Names that do not come are not waited for any longer than for an interval.
+// The wait for names lasts no longer than one interval.
 func TestFleetWithoutNames(t *testing.T) {
 	reads, _ := readFirst(t, []string{"n1", "n2"}, 500*time.Millisecond)
 	eventually(t, func() bool { return reads.count() == 2 }, "no reads")

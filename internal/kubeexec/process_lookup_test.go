@@ -25,13 +25,13 @@ import (
 const (
 	podUID      = "11111111-2222-4333-8444-555555555555"
 	containerID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	// ofPod is the control group of a container whose pod has the machine's cgroup namespace, inPrivate the same as seen from
-	// a container with one of its own.
+	// ofPod is the control group of a container whose pod uses the machine's cgroup namespace. inPrivate is the same container seen from a
+	// container with a private one.
 	ofPod     = "0::/kubepods.slice/kubepods-pod11111111_2222_4333_8444_555555555555.slice/cri-containerd-" + containerID + ".scope\n"
 	inPrivate = "0::/../../kubepods-pod11111111_2222_4333_8444_555555555555.slice/cri-containerd-" + containerID + ".scope\n"
 )
 
-// lookups are the process ids that each exec asked for.
+// lookups holds the process ids that each exec asked for.
 func lookups(m *exectest.Machine) []string {
 	var asked []string
 	for _, call := range m.Called() {
@@ -50,7 +50,7 @@ func procs(pids ...int64) *gpu.Node {
 	return node
 }
 
-// fixture is a node whose processes are looked up.
+// fixture is a node with processes to look up.
 type fixture struct {
 	*processLookup
 	users   *attribution.Attributor
@@ -85,7 +85,7 @@ func runnerIn(b exectest.Box) *exec.Runner {
 
 var inDriver = exec.Container{Namespace: defaultNamespace, Pod: "driver-n1", Name: driverContainer}
 
-// describe is what the reader of the job does with a node.
+// describe does what the job's reader does with a node.
 func (f *fixture) describe(ctx context.Context, node *gpu.Node) {
 	f.runner.Use(f.job.in, f.job.instance)
 	f.hostPID = f.job.hostPID
@@ -110,7 +110,7 @@ func TestProcesses(t *testing.T) {
 	assert.Equal(t, &gpu.Container{SystemdUnit: "nvidia-persistenced.service"}, node.Processes[2].Container)
 	assert.Nil(t, node.Processes[3].Container, "in nothing that has a name")
 	assert.False(t, node.Processes[3].Created.IsZero())
-	assert.Equal(t, procs(45).Processes[0], node.Processes[4], "not known to the machine: as the tool told it")
+	assert.Equal(t, procs(45).Processes[0], node.Processes[4], "unknown to the machine: as reported by the tool")
 	first := node.Processes[0].Container
 
 	node = f.complete(t, procs(41, 41))
@@ -119,7 +119,7 @@ func TestProcesses(t *testing.T) {
 	assert.Equal(t, []string{"1 41.42.43.44.45"}, lookups(f.machine), "what is known is not asked for")
 }
 
-// When a process is looked up again.
+// Conditions under which a process is looked up again.
 func TestProcessesLookups(t *testing.T) {
 	f := newFixture(t)
 	steps := []struct {
@@ -211,7 +211,7 @@ func TestProcessesUnreadable(t *testing.T) {
 	}
 }
 
-// A table that is cut off tells nothing of the processes that are missing in it: they are asked for again.
+// A truncated table proves nothing about the processes missing from it: they are looked up again.
 func TestProcessesCutOff(t *testing.T) {
 	f := newFixture(t)
 	whole := f.machine.Box()
@@ -231,7 +231,7 @@ func TestProcessesCutOff(t *testing.T) {
 	assert.Equal(t, []string{"1 41.45", "0 45"}, lookups(f.machine))
 }
 
-// A tool that does not know a process's name leaves it to the machine.
+// If the tool does not know a process's name, the name comes from the machine.
 func TestProcessesNames(t *testing.T) {
 	f := newFixture(t)
 	node := f.complete(t, &gpu.Node{Processes: []gpu.Process{{PID: 41}, {PID: 42, Executable: "trainer"}}})

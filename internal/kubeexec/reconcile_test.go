@@ -23,7 +23,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard/shardtest"
 )
 
-// The pods of one target are listed late: those of the other are read, and nothing is said to be missing that may be on its way.
+// The pods of one target are listed late: those of the other are read, and nothing that may still arrive is reported as missing.
 func TestFleetListsCome(t *testing.T) {
 	s := exectest.NewServer(t)
 	held := make(chan struct{})
@@ -42,10 +42,10 @@ func TestFleetListsCome(t *testing.T) {
 	eventually(t, func() bool {
 		lines := problems.lines("prod")
 		return strings.Contains(lines, "node n2: none of the targets has a pod on it") && strings.Contains(lines, "no pod with app=amd in namespace amd")
-	}, "not told")
+	}, "not reported")
 }
 
-// A node gets another label.
+// The label of a node changes.
 func TestFleetNodeChanges(t *testing.T) {
 	s := exectest.NewServer(t)
 	_, node := s.Add("n1", &exectest.Machine{})
@@ -61,7 +61,7 @@ func TestFleetNodeChanges(t *testing.T) {
 	}, "the former label")
 }
 
-// Leases that may not be written are told: nothing is read without them.
+// Leases that may not be written are reported: without them nothing is read.
 func TestElectionTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, machines, _, _ := bare(1, 0)

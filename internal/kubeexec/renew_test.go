@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-// In another container the tool and the driver may be others: they are asked anew, and counters start anew.
+// Another container may have another tool and driver: their properties are queried again, and counters start again.
 func TestReadInAnotherContainer(t *testing.T) {
 	c, _, s, _ := bare(1, 0)
 	m := &exectest.Machine{UUID: "GPU-1"}
@@ -45,7 +45,7 @@ func TestReadInAnotherContainer(t *testing.T) {
 	assert.Len(t, n.readers, 1)
 }
 
-// amdTool is a container with rocm-smi and amd-smi, which list so many GPUs.
+// amdTool is a container with rocm-smi and amd-smi, which list this many GPUs.
 func amdTool(cards int) exectest.Box {
 	return exectest.Commands(func(argv []string, stdout, _ io.Writer, _ <-chan struct{}) int {
 		var entries []string
@@ -69,7 +69,7 @@ func amdTool(cards int) exectest.Box {
 	})
 }
 
-// The pod with AMD's tool is made anew: a GPU that is lost stays lost, and one that is lost meanwhile is told.
+// The pod with AMD's tool is replaced: a lost GPU stays lost, and a GPU lost in the meantime is reported.
 func TestReadAMDInAnotherContainer(t *testing.T) {
 	for _, tool := range []string{ToolROCmSMI, ToolAMDSMI} {
 		t.Run(tool, func(t *testing.T) {
@@ -114,7 +114,7 @@ func (b busy) Exec(ctx context.Context, in exec.Container, argv []string, out *e
 	return b.Executor.Exec(ctx, in, argv, out)
 }
 
-// The API server asks for a pause when the process table is read: the GPUs have been, and the pause is kept and counted.
+// The API server asks for a pause when the process table is read: the GPU values are kept, and the pause is observed and counted.
 func TestReadThrottledAtTheProcessTable(t *testing.T) {
 	c, _, s, _ := bare(1, 0)
 	m := &exectest.Machine{UUID: "GPU-1", Processes: []string{"41, GPU-1, 100 MiB, python3\n"}}

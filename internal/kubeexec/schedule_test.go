@@ -73,7 +73,7 @@ func TestFleetSpread(t *testing.T) {
 	})
 }
 
-// More reads than there is time for: none is begun while another of its node is out, never more than max_concurrent.
+// More reads than there is time for: no read begins while another of the same node is outstanding, and never more than max_concurrent run.
 func TestFleetOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -94,7 +94,7 @@ func TestFleetOverload(t *testing.T) {
 	})
 }
 
-// Nodes come and go: nothing is left of those that have gone.
+// Nodes come and go: no state of removed nodes remains.
 func TestNodesComeAndGo(t *testing.T) {
 	const nodes, times = 50, 40
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	})
 }
 
-// A driver pod is replaced, and another has gone, while their nodes wait for their turn: what is there when it comes is read.
+// One driver pod is replaced and another removed while their nodes wait for their turn: the pod that exists at that time is read.
 func TestPlanChangesWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -179,7 +179,7 @@ func TestFleetBackoff(t *testing.T) {
 	})
 }
 
-// The API server asks for a pause: no node is read in it.
+// The API server asks for a pause: no node is read during it.
 func TestFleetThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -222,7 +222,7 @@ func TestFollow(t *testing.T) {
 		c.follow(ctx, plans, nil)
 		time.Sleep(interval + time.Second)
 
-		// The driver pod of a node restarts: it is kept, and not read.
+		// The driver pod of a node restarts: the node is kept, but not read.
 		cannot := []unread{{"node-0", gpu.NVIDIA, errNoPod}}
 		c.follow(ctx, map[string]*plan{"node-1": plans["node-1"]}, cannot)
 		before := len(machines.times("node-0"))
@@ -239,7 +239,7 @@ func TestFollow(t *testing.T) {
 		assert.Same(t, kept, running(c)["node-0"])
 		assert.Empty(t, s.left())
 
-		// A node is gone in the middle of a read: what was read of it is no news, and it is told.
+		// A node is removed in the middle of a read: the result is discarded, and the removal is reported.
 		machines.set(func() { machines.takes = 5 * time.Second })
 		for machines.now() == 0 {
 			time.Sleep(time.Second)

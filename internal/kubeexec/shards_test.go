@@ -31,12 +31,12 @@ type collector struct {
 	leases *shardtest.Client
 	cancel context.CancelFunc
 	ended  chan struct{}
-	kept   atomic.Int64 // nodes that were still read when their shard was given away
-	hang   atomic.Bool  // what is read is not taken before stuck is closed
+	kept   atomic.Int64 // nodes still being read when their shard was given away
+	hang   atomic.Bool  // results are not taken before stuck is closed
 	stuck  chan struct{}
 }
 
-// collect starts a replica that shares the nodes of the plans, and the machines that are behind them, with others.
+// collect starts a replica that shares the nodes of the plans, and the machines behind them, with others.
 func collect(t *testing.T, store *shardtest.Store, machines *counting, nodes int) *collector {
 	t.Helper()
 	c, _, s, plans := bare(16, nodes)
@@ -79,7 +79,7 @@ func collect(t *testing.T, store *shardtest.Store, machines *counting, nodes int
 	return r
 }
 
-// reads returns how often each node was read between two times, the least and the most.
+// reads returns the smallest and the largest number of reads of a node between two times.
 func reads(machines *counting, nodes int, from, to time.Time) (least, most int) {
 	least = 1 << 30
 	for i := range nodes {
@@ -94,7 +94,7 @@ func reads(machines *counting, nodes int, from, to time.Time) (least, most int) 
 	return least, most
 }
 
-// gap returns the longest time that a node was not read for.
+// gap returns the longest time during which a node was not read.
 func gap(machines *counting, nodes int, from time.Time) time.Duration {
 	var longest time.Duration
 	for i := range nodes {
@@ -108,7 +108,7 @@ func gap(machines *counting, nodes int, from time.Time) time.Duration {
 	return longest
 }
 
-// Three replicas, one of which is killed: no node is missed for more than two intervals, nor read twice in a steady state.
+// Three replicas; one is killed: no node is missed for more than two intervals, nor read twice in a steady state.
 func TestShards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const nodes = 120
@@ -128,7 +128,7 @@ func TestShards(t *testing.T) {
 			assert.Len(t, stats.Election.Held, 2)
 			unreadable += len(stats.Nodes) - len(running(r.cluster))
 		}
-		assert.Equal(t, 1, unreadable, "told by one")
+		assert.Equal(t, 1, unreadable, "reported by one replica")
 
 		killed := time.Now()
 		replicas[0].leases.Set(shardtest.Trouble{Fail: errors.New("killed")})
@@ -140,7 +140,7 @@ func TestShards(t *testing.T) {
 		assert.Len(t, replicas[2].stats().Election.Held, 3)
 		assert.Equal(t, nodes, len(running(replicas[1].cluster))+len(running(replicas[2].cluster)))
 
-		// Another joins: what is given to it is forgotten.
+		// Another replica joins: the others forget the nodes that it takes over.
 		replicas = append(replicas[1:], collect(t, store, machines, nodes))
 		joined := time.Now()
 		time.Sleep(4 * interval)
@@ -167,7 +167,7 @@ func TestShards(t *testing.T) {
 	})
 }
 
-// A Sink that does not return does not keep the Leases.
+// A Sink that does not return does not prevent the release of the Leases.
 func TestShardsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := shardtest.New()

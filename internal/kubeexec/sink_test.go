@@ -19,7 +19,7 @@ import (
 
 const interval = 30 * time.Second
 
-// counting is a fleet's machines, and how many are read at a time.
+// counting wraps a fleet's machines and counts how many are read at a time.
 type counting struct {
 	mu       sync.Mutex
 	busy     map[string]int
@@ -39,7 +39,7 @@ func (c *counting) Exec(ctx context.Context, in exec.Container, argv []string, o
 	if c.busy[in.Pod] > 1 {
 		c.overlaps++
 	}
-	if len(argv) < 10 || !slices.Contains([]string{"--help-query-gpu", "-x"}, argv[len(argv)-1]) { // what is asked once
+	if len(argv) < 10 || !slices.Contains([]string{"--help-query-gpu", "-x"}, argv[len(argv)-1]) { // queried once
 		c.reads[in.Pod] = append(c.reads[in.Pod], time.Now())
 	}
 	err, takes := c.failing[in.Pod], c.takes
@@ -68,7 +68,7 @@ func (c *counting) times(pod string) []time.Time {
 	return append([]time.Time(nil), c.reads[pod]...)
 }
 
-// sunk is what a Sink was given, by node.
+// sunk records what a Sink received, by node.
 type sunk struct {
 	mu     sync.Mutex
 	good   map[string]int
@@ -106,14 +106,14 @@ func (s *sunk) leave(cluster, node string) {
 	s.gone = append(s.gone, cluster+"/"+node)
 }
 
-// left are the nodes of which it was told that they are gone.
+// left returns the nodes that the Sink was informed are gone.
 func (s *sunk) left() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.gone)
 }
 
-// of returns how many reads of a node were good and how many were not, and the last good one.
+// of returns the numbers of good and failed reads of a node, and the last good one.
 func (s *sunk) of(key string) (good, failed int, node gpu.Node, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

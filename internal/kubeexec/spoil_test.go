@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
 )
 
-// spoiling is an executor whose output from one pod is more than what reads it can bear.
+// spoiling is an executor that panics for one pod.
 type spoiling struct {
 	exec.Executor
 	pod string
@@ -29,7 +29,7 @@ func (s spoiling) Exec(ctx context.Context, in exec.Container, argv []string, ou
 	return s.Executor.Exec(ctx, in, argv, out)
 }
 
-// A fault of our own that one node's output brings to light is that node's error, and costs the others nothing.
+// A bug of the receiver that the output of one node triggers is an error of that node and does not affect the others.
 func TestPanicIsOfOneNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -54,7 +54,7 @@ func TestPanicIsOfOneNode(t *testing.T) {
 		for _, n := range c.stats().Nodes {
 			assert.Equal(t, n.Node != "node-1", n.Success, n.Node)
 		}
-		c.executor = machines // what is known of the node may be half of it: it is read anew
+		c.executor = machines // the known state of the node may be incomplete: it is read again
 		c.mu.Lock()
 		for _, n := range c.running {
 			assert.Equal(t, n.name != "node-1", len(n.readers) == 1, n.name)

@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
-// A tool that does not end is no good read, whether the node's GPUs are known or not. The node goes on being read and sent: its
-// GPUs have failed, and are to be told as often as before.
+// A tool that does not end is not a successful read, whether the node's GPUs are known or not. The node continues to be read and sent: its
+// GPUs have failed, and are reported as often as before.
 func TestToolThatHangs(t *testing.T) {
 	for name, before := range map[string]time.Duration{"at first": 0, "later": 3 * interval} {
 		t.Run(name, func(t *testing.T) {

@@ -132,7 +132,7 @@ func (m *knownGPUs) unreachable(u parse.Unreachable) (k *knownGPU, unlisted bool
 	return k, true
 }
 
-// placeholderName is the name of a GPU of which only the index is known. It differs from the names of device nodes, as it is
+// placeholderName returns the name of a GPU whose only known property is its index. It differs from the names of device nodes because it is
 // not known which node belongs to the GPU.
 func placeholderName(index gpu.Opt[int]) string {
 	if n, ok := index.Get(); ok {

@@ -86,7 +86,7 @@ func containerIdentity(c *gpu.Container, unique bool) []metadata.MetricAttribute
 	return slices.Clip(options) // appending copies it
 }
 
-// containerValue records a quantity of which a container has one value for each device.
+// containerValue records a quantity with one value for each container and device.
 func containerValue[N gpu.Number](of func(*gpu.ContainerUse) gpu.Opt[N], record recordFunc[N]) func(*containerPoints) {
 	return func(p *containerPoints) {
 		if v, ok := of(p.use).Get(); ok {

@@ -63,7 +63,7 @@ func deviceMetrics(m *metadata.MetricsConfig) []metric[*devicePoints] {
 	}
 }
 
-// value records a quantity of which a device has one value: its only attributes are those that identify the device.
+// value records a quantity with one value for each device. Its only attributes are those that identify the device.
 func value[N gpu.Number](of func(*gpu.Device) gpu.Opt[N], record recordFunc[N]) func(*devicePoints) {
 	return func(p *devicePoints) {
 		if v, ok := of(p.device).Get(); ok {

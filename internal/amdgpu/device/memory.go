@@ -31,8 +31,8 @@ func readMemory(r *reader, size gpu.Opt[int64], nodes []scan.Node, partitions in
 	}
 }
 
-// readUnifiedMemory returns the memory of an accelerator that has the machine's for its own (MI300A), of which the DRM driver says
-// that it has none. The compute driver knows it where it shows the whole GPU. Only AMD's own driver says how much is in use.
+// readUnifiedMemory returns the memory of an accelerator that shares the machine's memory (MI300A). The DRM driver reports that such an
+// accelerator has none. The compute driver reports it if it shows the whole GPU. Only AMD's own driver reports the usage.
 func readUnifiedMemory(nodes []scan.Node, partitions int) (limit, usage gpu.Opt[int64]) {
 	if len(nodes) != max(1, partitions) {
 		return limit, usage

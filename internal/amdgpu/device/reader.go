@@ -114,7 +114,7 @@ func (r *reader) number(what, name string) gpu.Opt[int64] {
 	return gpu.Some(v)
 }
 
-// scaled reads a number, of which per make one of the SI unit. to drops what is not plausible.
+// scaled reads a number whose unit is 1/per of the SI unit. to drops implausible values.
 func (r *reader) scaled(what, name string, per float64, to func(float64) gpu.Opt[float64]) gpu.Opt[float64] {
 	v, ok := r.number(what, name).Get()
 	if !ok {

@@ -38,7 +38,7 @@ func (r Revision) Energy32() bool { return r.Format == 1 && r.Content <= 3 }
 
 func (r Revision) String() string { return fmt.Sprintf("v%d.%d", r.Format, r.Content) }
 
-// Table is a decoded gpu_metrics table. Values that the driver does not have, all bits of which are ones in the table, are absent.
+// Table is a decoded gpu_metrics table. A field that the driver does not support has all bits set in the table and is absent here.
 type Table struct {
 	Revision Revision
 
@@ -70,7 +70,7 @@ type Table struct {
 // and decode alike, and the table does not tell which.
 type PartitionActivity struct{ GFX, JPEG gpu.Opt[float64] }
 
-// Residency is a limiter of which the firmware counts how often it was active.
+// Residency is a limiter whose activity the firmware counts.
 type Residency int
 
 // The limiters, in the order of the tables.

@@ -55,7 +55,7 @@ func (k *KnownGPUs) AddLost(node *gpu.Node) {
 		g.AddTo(node, gpu.FaultLost, fmt.Sprintf("%s has not listed it since %s: removed, or lost by the driver; see the kernel's log",
 			k.tool, g.Seen.UTC().Format(time.RFC3339)))
 	}
-	if len(node.Devices) > 0 { // the tool cannot tell whether there is one that it never listed
+	if len(node.Devices) > 0 { // the tool cannot report GPUs that it never listed
 		node.Presence[gpu.Missing] = gpu.Some(int64(len(k.absent)))
 	}
 }
@@ -71,7 +71,7 @@ func (k *KnownGPUs) Unreadable(node *gpu.Node, fault gpu.FaultType, err error) b
 		return false
 	}
 	node.Presence[gpu.Visible] = gpu.Some(int64(0))
-	node.Presence[gpu.Missing] = gpu.Some(int64(len(all))) // the tool cannot tell whether there is one that it never listed
+	node.Presence[gpu.Missing] = gpu.Some(int64(len(all))) // the tool cannot report GPUs that it never listed
 	return true
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-// BenchmarkExec is what one exec costs with its connection: of this side and of the fake API server together.
+// BenchmarkExec measures one exec including its connection, on the client and the fake API server together.
 func BenchmarkExec(b *testing.B) {
 	for _, protocol := range []string{"WebSocket", "SPDY"} {
 		b.Run(protocol, func(b *testing.B) {

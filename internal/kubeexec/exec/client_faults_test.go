@@ -31,7 +31,7 @@ func TestExecRefused(t *testing.T) {
 		{name: "nothing granted", behaviour: exectest.Behaviour{DenyCreate: true}, want: "grant get and create on pods/exec", get: 1, post: 1},
 		{name: "no such pod", pod: "other", want: `404 Not Found: pods "other" not found`, get: 1},
 		{name: "too many requests", behaviour: exectest.Behaviour{Throttle: 1, RetryAfter: "7"}, want: "429", get: 1, throttled: 7 * time.Second},
-		{name: "too many requests, no time told", behaviour: exectest.Behaviour{Throttle: 1}, want: "429", get: 1, throttled: defaultRetryAfter},
+		{name: "too many requests, no time given", behaviour: exectest.Behaviour{Throttle: 1}, want: "429", get: 1, throttled: defaultRetryAfter},
 		{
 			name: "too many requests, for ever", behaviour: exectest.Behaviour{Throttle: 1, RetryAfter: "999999999"}, want: "429", get: 1,
 			throttled: maxRetryAfter,
@@ -68,7 +68,7 @@ func TestExecRefused(t *testing.T) {
 	}
 }
 
-// What client-go's own function for the fallback must recognise: that of another module's package never would.
+// client-go's own function must recognise the error that triggers the fallback. It would not recognise the type of another module.
 func TestFallsBack(t *testing.T) {
 	assert.True(t, fallsBack(&httpstream.UpgradeFailureError{Cause: &Refusal{Code: http.StatusForbidden}}))
 	assert.True(t, fallsBack(fmt.Errorf("exec: %w", &httpstream.UpgradeFailureError{Cause: &Refusal{Code: http.StatusBadGateway}})))
@@ -91,7 +91,7 @@ func TestExecStartError(t *testing.T) {
 	}
 }
 
-// Whatever waits comes back when the context ends, and leaves no goroutine behind (see TestMain).
+// Every waiting call returns when the context ends and leaves no goroutine behind (see TestMain).
 func TestExecCutOff(t *testing.T) {
 	hang := func(_ []string, stdout, _ io.Writer, gone <-chan struct{}) (int, error) {
 		fmt.Fprint(stdout, "begun")
@@ -114,7 +114,7 @@ func TestExecCutOff(t *testing.T) {
 					}
 					wait := 100 * time.Millisecond
 					if !frozen {
-						wait = time.Second // in which it begins on a busy machine, too
+						wait = time.Second // long enough to begin on a busy machine
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), wait)
 					defer cancel()

@@ -20,7 +20,7 @@ import (
 
 var inDriver = Container{exectest.Namespace, "driver-n1", exectest.DriverContainer}
 
-// connect returns an execer of the server, as a cluster has one.
+// connect returns an execer for the server, configured as for a cluster.
 func connect(t testing.TB, s *exectest.Server) *Client {
 	t.Helper()
 	c := s.Config()
@@ -98,13 +98,13 @@ func TestExecFlood(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, -1, code)
 		assert.True(t, out.stdout.truncated)
-		assert.Equal(t, 1<<20, len(out.stdout.data)) //nolint:testifylint // Len would print all of it
+		assert.Equal(t, 1<<20, len(out.stdout.data)) //nolint:testifylint // Len would print the whole output
 		assert.True(t, strings.HasPrefix(string(out.stdout.data), "0123456789abcdef0123"))
 		assert.LessOrEqual(t, len(out.stderr.data), maxStderr)
 	}
 }
 
-// All of what is printed comes, also where it is much and the end follows at once.
+// The complete output arrives, even if it is large and the stream ends immediately after it.
 func TestExecMuch(t *testing.T) {
 	want := strings.Repeat("a line of what a tool prints\n", 40_000)
 	for _, spdy := range []bool{false, true} {
@@ -117,7 +117,7 @@ func TestExecMuch(t *testing.T) {
 		out := newOutput()
 		_, err := connect(t, s).Exec(soon(t), inDriver, []string{"a"}, out)
 		require.NoError(t, err)
-		assert.True(t, want == string(out.stdout.data), "%d bytes of %d", len(out.stdout.data), len(want)) //nolint:testifylint // Equal would print all of it
+		assert.True(t, want == string(out.stdout.data), "%d bytes of %d", len(out.stdout.data), len(want)) //nolint:testifylint // Equal would print the whole output
 	}
 }
 

@@ -22,7 +22,7 @@ func pemOf(certificate []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
 }
 
-// former is a certificate authority that the server's certificate is not of.
+// former is a certificate authority that did not issue the server's certificate.
 func former(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -33,8 +33,7 @@ func former(t *testing.T) string {
 	return pemOf(certificate)
 }
 
-// A cluster's certificate authority is replaced: the one that is in the file then counts a few minutes later at the latest, and no
-// file is read for each exec.
+// A cluster's certificate authority is replaced: the one in the file is used within a few minutes, and the file is not read for each exec.
 func TestExecAuthorityReplaced(t *testing.T) {
 	s := exectest.NewServer(t)
 	s.Boxes["driver-n1"] = echo

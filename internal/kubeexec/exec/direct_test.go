@@ -10,7 +10,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-// direct is an Executor without a network: it runs boxes by the name of the pod.
+// direct is an Executor without a network. It runs boxes by pod name.
 type direct struct{ boxes map[string]exectest.Box }
 
 func (d *direct) Exec(ctx context.Context, in Container, argv []string, out *Output) (int, error) {

@@ -19,7 +19,7 @@ func TestOutput(t *testing.T) {
 		require.NoError(t, err)
 	}
 	o.Begin()
-	// Another exec of the same read keeps what the earlier ones printed.
+	// A later exec of the same read does not overwrite the output of the earlier ones.
 	o.restart(3, 0)
 	assert.Equal(t, "one", string(o.stdout.data))
 	assert.Empty(t, o.stderr.data)
@@ -31,7 +31,7 @@ func TestOutput(t *testing.T) {
 	assert.Equal(t, newOutput(), o)
 }
 
-// What exceeds the bound is dropped and noted, whether it is read or written; the exact bound fits.
+// Output beyond the bound is dropped and noted, both when reading and when writing. Output of exactly the bound fits.
 func TestBounded(t *testing.T) {
 	for text, truncated := range map[string]bool{"": false, "1234": false, "12345": false, "123456": true, strings.Repeat("1", 1<<20): true} {
 		b, overflows := bounded{limit: 5}, 0

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-// The script reads this process in the real process table, whichever PID namespace that is of.
+// The script finds this process in the real process table, in any PID namespace.
 func TestProcessScript(t *testing.T) {
 	for name, shell := range shells(t) {
 		t.Run(name, func(t *testing.T) {

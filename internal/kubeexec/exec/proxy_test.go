@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-// An HTTP proxy is passed by CONNECT, with both protocols.
+// An HTTP proxy is used through CONNECT, with both protocols.
 func TestExecThroughProxy(t *testing.T) {
 	connects := make(chan string, 8)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func TestExecThroughProxy(t *testing.T) {
 	assert.NotContains(t, err.Error(), "secret")
 }
 
-// A SOCKS proxy, as a kubeconfig may name one.
+// A kubeconfig may name a SOCKS proxy.
 func TestExecThroughSOCKS(t *testing.T) {
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -14,17 +14,17 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// What an API server, or a proxy before it, answers in Container of an upgrade.
+// Answers of an API server, or of a proxy before it, instead of the upgrade.
 func TestRefused(t *testing.T) {
 	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"etcd is busy","code":503`
 	for _, tt := range []struct {
 		name, after, body string
 		code              int
 		want              string
-		wait              time.Duration // 0: no pause is asked for
+		wait              time.Duration // 0: no pause requested
 	}{
 		{name: "a status", code: 500, body: status + `}`, want: "the API server answered 500 Internal Server Error: etcd is busy"},
-		{name: "busy, and no time told", code: 503, body: status + `}`, want: "503 Service Unavailable: etcd is busy"},
+		{name: "busy, no time given", code: 503, body: status + `}`, want: "503 Service Unavailable: etcd is busy"},
 		{name: "busy, with a time", code: 503, after: "3", want: "503 Service Unavailable", wait: 3 * time.Second},
 		{name: "the time in the status", code: 503, body: status + `,"details":{"retryAfterSeconds":4}}`, want: "etcd is busy", wait: 4 * time.Second},
 		{name: "the header's counts", code: 429, after: "5", body: status + `,"details":{"retryAfterSeconds":4}}`, want: "etcd is busy", wait: 5 * time.Second},

@@ -27,7 +27,7 @@ func tenSeconds(t *testing.T) context.Context {
 	return ctx
 }
 
-// plain is a container that has these programs and no sh.
+// plain is a container that has these programs but no sh.
 func plain(run func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) int, programs ...string) exectest.Box {
 	return func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
 		if !strings.Contains(strings.Join(programs, " "), argv[0]) {
@@ -37,7 +37,7 @@ func plain(run func(argv []string, stdout, stderr io.Writer, gone <-chan struct{
 	}
 }
 
-// everyContainer runs a test with a tool in containers with sh and timeout, without sh, and without either.
+// everyContainer runs a test with a tool in containers with sh and timeout, without sh, and with neither.
 func everyContainer(t *testing.T, run func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) int, test func(t *testing.T, b exectest.Box)) {
 	t.Helper()
 	for name, b := range map[string]exectest.Box{
@@ -49,8 +49,8 @@ func everyContainer(t *testing.T, run func(argv []string, stdout, stderr io.Writ
 	}
 }
 
-// A signal that ends the tool, as when it crashes or memory is short, leaves half an output behind, wherever it runs. The exit code 255 is
-// nvidia-smi's own, with which it also ends after it has listed all GPUs but one that is lost.
+// A signal that ends the tool, such as a crash or an out-of-memory kill, leaves partial output in every kind of container. nvidia-smi
+// itself exits with 255, also after it has listed all GPUs except a lost one.
 func TestRunnerSignalled(t *testing.T) {
 	for code, want := range map[int]int{0: 0, 18: 18, 128: 128, 128 + 6: -1, codeKilled: -1, 128 + 64: -1, 255: 255} {
 		half := func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) int {
@@ -69,7 +69,7 @@ func TestRunnerSignalled(t *testing.T) {
 	}
 }
 
-// A kill is one of timeout(1) when the time was over.
+// A kill counts as a timeout by timeout(1) only when the time was over.
 func TestRunnerKilledLate(t *testing.T) {
 	for _, code := range []int{codeKilled, codeTimedOut} {
 		late := func([]string, io.Writer, io.Writer, <-chan struct{}) int {
@@ -85,7 +85,7 @@ func TestRunnerKilledLate(t *testing.T) {
 	}
 }
 
-// That not even a kill ends the tool is told when it happens twice in a row.
+// A tool that survives a kill is reported when this happens twice in a row.
 func TestRunnerHungOnceMore(t *testing.T) {
 	tool := func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 0 }
 	everyContainer(t, tool, func(t *testing.T, b exectest.Box) {
@@ -118,7 +118,7 @@ func TestRunnerHungOnceMore(t *testing.T) {
 	})
 }
 
-// What was found out of a container is not found out again.
+// The properties found for a container are not probed again.
 func TestRunnerRemembersWhatIsMissing(t *testing.T) {
 	var calls []string
 	r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
@@ -137,7 +137,7 @@ func TestRunnerRemembersWhatIsMissing(t *testing.T) {
 	assert.Equal(t, []string{"sh", "nvidia-smi", "nvidia-smi"}, calls)
 }
 
-// A flood ends the read of a container without sh, too.
+// Excessive output ends the read of a container without sh, too.
 func TestRunnerPlainFlood(t *testing.T) {
 	many := strings.Repeat("x", maxStdout/2+1)
 	r, _ := newRunner(plain(func(_ []string, stdout, _ io.Writer, _ <-chan struct{}) int {

@@ -29,7 +29,7 @@ func newRunner(b exectest.Box) (*Runner, *direct) {
 
 var twoCommands = []command.Command{smiCommand("-q", "-x"), smiCommand("-L")}
 
-// say is a tool that says what it was asked.
+// say is a tool that prints its arguments.
 func say(argv []string, stdout, stderr io.Writer, _ <-chan struct{}) int {
 	fmt.Fprintf(stdout, "%s\n", argv)
 	fmt.Fprint(stderr, "hm")
@@ -207,7 +207,7 @@ func TestRunnerFailures(t *testing.T) {
 	}
 }
 
-// A kill is only one of timeout(1) when the time was over.
+// A kill counts as a timeout by timeout(1) only when the time was over.
 func TestRunnerKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, code := range []int{codeKilled, codeTimedOut} {
@@ -237,8 +237,8 @@ func TestRunnerKilled(t *testing.T) {
 	})
 }
 
-// That a script did not run all of its commands is only for want of time when it took that time. The pod of a driver that is replaced
-// is stopped in the middle of a read, and its GPUs are not to be told to hang.
+// A script with unfinished commands is reported as out of time only if it used up its time. When a driver is replaced, its pod is stopped
+// in the middle of a read, and its GPUs must not be reported as hung.
 func TestRunnerOutOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for after, late := range map[time.Duration]bool{0: false, 6 * time.Second: false, 7 * time.Second: true, 8 * time.Second: true} {
@@ -247,7 +247,7 @@ func TestRunnerOutOfTime(t *testing.T) {
 				time.Sleep(after)
 				return 0, nil
 			})
-			ctx, cancel := context.WithTimeout(t.Context(), 10900*time.Millisecond) // 8.9 s, of which the script is given 8
+			ctx, cancel := context.WithTimeout(t.Context(), 10900*time.Millisecond) // 8.9 s; the script gets 8
 			results, err := r.Run(ctx, twoCommands...)
 			cancel()
 			assert.Len(t, results, 1)
@@ -262,7 +262,7 @@ func TestRunnerOutOfTime(t *testing.T) {
 	})
 }
 
-// What was begun and does not even end by a kill hangs in the driver; but once may be the network's fault.
+// A started command that survives even a kill hangs in the driver. A single occurrence may be a network fault.
 func TestRunnerHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begins := true

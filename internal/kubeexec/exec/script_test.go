@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
-// shells are those that are installed here, by name and how they are started.
+// shells are the shells installed on this machine, by name, with the command that starts them.
 func shells(t *testing.T) map[string][]string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -53,7 +53,7 @@ func bin(t *testing.T, smi string, others ...string) string {
 	return dir
 }
 
-// runIn runs an exec's argv in a shell, with nothing but a PATH.
+// runIn runs an exec's argv in a shell, with only PATH in its environment.
 func runIn(t *testing.T, shell []string, path string, argv []string) (stdout, stderr []byte) {
 	t.Helper()
 	require.Equal(t, []string{"sh", "-c"}, argv[:2])
@@ -66,10 +66,10 @@ func runIn(t *testing.T, shell []string, path string, argv []string) (stdout, st
 	return out.Bytes(), errOut.Bytes()
 }
 
-// shellCommand prepares an exec's argv to be run in a shell, with nothing but a PATH.
+// shellCommand prepares an exec's argv to be run in a shell, with only PATH in its environment.
 func shellCommand(t *testing.T, shell []string, path string, argv []string) *exec.Cmd {
 	t.Helper()
-	if err := os.Symlink(shell[0], filepath.Join(path, "sh")); !os.IsExist(err) { // by which the scripts go on
+	if err := os.Symlink(shell[0], filepath.Join(path, "sh")); !os.IsExist(err) { // with which the scripts continue
 		require.NoError(t, err)
 	}
 	argv = append(append([]string{}, shell...), argv[1:]...)
@@ -130,7 +130,7 @@ func TestBatchScriptWithoutTool(t *testing.T) {
 func TestBatchScriptWithoutTimeout(t *testing.T) {
 	for name, shell := range shells(t) {
 		if name == "busybox" {
-			continue // its sh has both in itself
+			continue // its sh has both built in
 		}
 		for _, have := range []string{"timeout", "date"} {
 			t.Run(name+" with "+have, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestBatchScriptWithoutTimeout(t *testing.T) {
 	}
 }
 
-// A tool that hangs is killed, and what comes after it has no time left. All of it ends by itself.
+// A tool that hangs is killed, and the commands after it have no time left. Everything ends by itself.
 func TestBatchScriptHung(t *testing.T) {
 	for name, shell := range shells(t) {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestBatchScriptHung(t *testing.T) {
 	}
 }
 
-// An exec that is cut off leaves nobody to read what its processes print. They end all the same.
+// When an exec is cut off, nobody reads the output of its processes. They end nevertheless.
 func TestScriptsEndUnread(t *testing.T) {
 	for name, shell := range shells(t) {
 		for kind, argv := range map[string][]string{
@@ -176,7 +176,7 @@ func TestScriptsEndUnread(t *testing.T) {
 				cmd := shellCommand(t, shell, dir, argv)
 				reader, writer, err := os.Pipe()
 				require.NoError(t, err)
-				defer func() { _ = reader.Close() }() // only when it is over: it would end a script that writes
+				defer func() { _ = reader.Close() }() // only when it is over: an earlier close would end a script that writes
 				cmd.Stdout = writer
 				require.NoError(t, cmd.Start())
 				require.NoError(t, writer.Close())
@@ -194,7 +194,7 @@ func TestScriptsEndUnread(t *testing.T) {
 	}
 }
 
-// The text that a shell reads is the same whatever is run; the words of commands are parameters of it.
+// The script text that a shell reads is always the same. The words of the commands are its parameters.
 func TestBatchArgv(t *testing.T) {
 	argv := batchArgv("0123", 8*time.Second, []command.Command{smiCommand("-q", "-x"), smiCommand("pmon")})
 	assert.Equal(t, []string{

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard/shardtest"
 )
 
-// Three replicas, one killed: the bounds that are promised.
+// Three replicas, one killed: the guaranteed bounds hold.
 func TestElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, 7)
@@ -60,7 +60,7 @@ func TestElection(t *testing.T) {
 	})
 }
 
-// All at once, as a Deployment is rolled out.
+// All replicas start simultaneously, as when a Deployment is rolled out.
 func TestElectionTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, 16)
@@ -85,7 +85,7 @@ func TestElectionTogether(t *testing.T) {
 	})
 }
 
-// One shard is active and passive: the other takes over, and the first does not take it back.
+// With one shard, one replica is active and the other passive: the passive one takes over, and the first does not take the shard back.
 func TestElectionPassive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, 1)
@@ -108,7 +108,7 @@ func TestElectionPassive(t *testing.T) {
 	})
 }
 
-// A replica that does not reach the API server stops before another begins, and reads again when it does.
+// A replica that cannot reach the API server stops before another begins, and reads again when it can.
 func TestElectionPartition(t *testing.T) {
 	for name, fail := range map[string]shardtest.Trouble{
 		"refused": {Fail: apierrors.NewForbidden(shardtest.Leases, "", nil)},
@@ -134,7 +134,7 @@ func TestElectionPartition(t *testing.T) {
 				require.NoError(t, a.Err())
 				assert.Zero(t, g.twice)
 
-				// Nobody reaches it, and then all do.
+				// No replica reaches the API server, and then all do.
 				a.client.Set(fail)
 				b.client.Set(fail)
 				g.watch(time.Minute)
@@ -150,7 +150,7 @@ func TestElectionPartition(t *testing.T) {
 	}
 }
 
-// An API server that hangs does not hold up the end.
+// An API server that hangs does not delay shutdown.
 func TestElectionEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, 3)

@@ -18,10 +18,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard/shardtest"
 )
 
-// usual is how an API server answers.
+// usual is the normal latency of an API server.
 var usual = shardtest.Trouble{Slow: 20 * time.Millisecond}
 
-// process is a replica at work.
+// process is a running replica.
 type process struct {
 	*Election
 	client *shardtest.Client
@@ -31,7 +31,7 @@ type process struct {
 	lost   chan int
 }
 
-// group is replicas that share shards, and one who looks at them.
+// group is a set of replicas that share shards, with an observer.
 type group struct {
 	t      *testing.T
 	store  *shardtest.Store
@@ -39,10 +39,10 @@ type group struct {
 
 	mu        sync.Mutex
 	processes []*process
-	orphaned  []time.Duration // how long a shard was without a holder
+	orphaned  []time.Duration // longest time that a shard was without a holder
 	longest   time.Duration
 	twice     int
-	early     int // Leases that were released before the reading had ended
+	early     int // Leases that were released before the last read ended
 }
 
 func newGroup(t *testing.T, shards int) *group {
@@ -56,7 +56,7 @@ func (g *group) join(name string) *process {
 	p.Election = New(Options{
 		Shards: g.shards, Name: "gpureceiver", Namespace: "monitoring", Identity: NewIdentity(name), Leases: p.client, Changed: func() {},
 		Lost: func(shard int) {
-			time.Sleep(50 * time.Millisecond) // reads end
+			time.Sleep(50 * time.Millisecond) // time until reads end
 			if g.store.Holder(fmt.Sprintf("gpureceiver-shard-%d-of-%d", shard, shards)) == "" {
 				g.mu.Lock()
 				g.early++
@@ -78,7 +78,7 @@ func (g *group) join(name string) *process {
 	return p
 }
 
-// kill ends a process without a word.
+// kill ends a process without a clean shutdown.
 func (g *group) kill(p *process) {
 	g.mu.Lock()
 	p.killed = true
@@ -88,7 +88,7 @@ func (g *group) kill(p *process) {
 	<-p.ended
 }
 
-// nodeOf is the name of a node of a shard.
+// nodeOf returns the name of a node in a shard.
 func nodeOf(shard, shards int) string {
 	for i := 0; ; i++ {
 		if name := fmt.Sprintf("node-%d", i); of(name, shards) == shard {
@@ -97,7 +97,7 @@ func nodeOf(shard, shards int) string {
 	}
 }
 
-// watch looks at all replicas for a time: how long a shard is without a holder, and that it never has two.
+// watch observes all replicas for a time. It measures how long a shard is without a holder, and checks that it never has two.
 func (g *group) watch(d time.Duration) {
 	const step = 50 * time.Millisecond
 	g.longest = 0
@@ -125,7 +125,7 @@ func (g *group) watch(d time.Duration) {
 	}
 }
 
-// parts are how many shards each replica holds, the fewest first.
+// parts returns the number of shards each replica holds, in ascending order.
 func (g *group) parts() []int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard/shardtest"
 )
 
-// A process that was stopped and continued does not take itself for the holder.
+// A process that was stopped and continued does not consider itself the holder.
 func TestHoldsNoLonger(t *testing.T) {
 	now := time.Now()
 	e := New(Options{Shards: 1, Changed: func() {}})
@@ -88,7 +88,7 @@ func TestNewIdentity(t *testing.T) {
 	assert.Regexp(t, `^otel-7d9c-[0-9a-f]{8}$`, NewIdentity("otel-7d9c"))
 }
 
-// A dead replica's Lease is deleted, not that of one that came back, nor one of another election.
+// A dead replica's Lease is deleted, but not that of a replica that came back, nor one of another election.
 func TestBury(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, 2)
@@ -117,7 +117,7 @@ func TestBury(t *testing.T) {
 		assert.Equal(t, []string{"gpureceiver-replica-" + p.options.Identity, "gpureceiver-replica-other"}, g.store.Names(labelRole, roleReplica))
 		assert.Len(t, g.store.Names(labelRole, ""), 1)
 
-		// Its own was deleted: it makes another.
+		// Its own Lease was deleted: it creates another.
 		require.NoError(t, other.Delete(t.Context(), p.options.replica(), metav1.DeleteOptions{}))
 		g.watch(5 * time.Second)
 		assert.Len(t, g.store.Names(labelRole, roleReplica), 2)

@@ -25,7 +25,7 @@ type builder struct {
 	process   Process
 }
 
-// parts are values of one GPU of which one is preferred, or which are added up.
+// parts are values of one GPU that are either alternatives or summands.
 type parts struct {
 	power, module       draw
 	enforced, requested gpu.Opt[float64]
