@@ -61,15 +61,39 @@ type Device struct {
 	ProcessesUnread bool
 }
 
+// Location returns where the device is. If its PCI address is not known, its name replaces the address.
+func (d *Device) Location() Location {
+	return Location{PCIAddress: cmp.Or(d.Info.PCIAddress, d.Name), Partition: d.Partition}
+}
+
+// State returns the worst state that the faults of the device cause: failed, then degraded, then predicted failure.
+func (d *Device) State() State {
+	state := StateOK
+	for _, f := range d.Faults {
+		switch s := f.Type.State(); {
+		case s == StateFailed:
+			return StateFailed
+		case s == StateDegraded, state == StateOK:
+			state = s
+		}
+	}
+	return state
+}
+
+// AddFault adds a fault unless the device has one of this type.
+func (d *Device) AddFault(t FaultType, message string) {
+	for _, f := range d.Faults {
+		if f.Type == t {
+			return
+		}
+	}
+	d.Faults = append(d.Faults, Fault{Type: t, Message: message})
+}
+
 // Location is where a device is in its machine. It identifies a device whose ID could not be read.
 type Location struct {
 	PCIAddress string   // of the GPU, as in Info.PCIAddress
 	Partition  Opt[int] // as in Device.Partition; absent for the whole GPU
-}
-
-// Location returns where the device is. If its PCI address is not known, its name replaces the address.
-func (d *Device) Location() Location {
-	return Location{PCIAddress: cmp.Or(d.Info.PCIAddress, d.Name), Partition: d.Partition}
 }
 
 // Compare orders locations by address, a GPU before its partitions.

@@ -18,3 +18,28 @@ func TestLocation(t *testing.T) {
 	slices.SortFunc(shuffled, Location.Compare)
 	assert.Equal(t, sorted, shuffled)
 }
+
+func TestState(t *testing.T) {
+	state := func(faults ...FaultType) State {
+		var d Device
+		for _, f := range faults {
+			d.AddFault(f, "first")
+			d.AddFault(f, "again")
+			assert.Equal(t, "first", d.Faults[len(d.Faults)-1].Message)
+		}
+		assert.Len(t, d.Faults, len(faults), "a fault is noted once")
+		return d.State()
+	}
+	assert.Equal(t, StateOK, state())
+	assert.Equal(t, StatePredictedFailure, state(FaultRemapPending))
+	assert.Equal(t, StateDegraded, state(FaultRemapPending, FaultDrain))
+	assert.Equal(t, StateDegraded, state(FaultDrain, FaultRemapFailed))
+	assert.Equal(t, StateFailed, state(FaultDrain, FaultLost, FaultRemapFailed))
+	for f, want := range [NumFaultTypes]State{
+		FaultLost: StateFailed, FaultResetRequired: StateFailed, FaultHung: StateFailed, FaultDriverMismatch: StateFailed,
+		FaultUnreachable: StateFailed, FaultRemapPending: StatePredictedFailure, FaultRemapFailed: StatePredictedFailure,
+		FaultDrain: StateDegraded,
+	} {
+		assert.Equal(t, want, state(FaultType(f)), "fault %d", f)
+	}
+}

@@ -3,6 +3,15 @@
 
 package gpu
 
+// Vendor is a vendor of GPUs (hw.vendor).
+type Vendor string
+
+// The vendors that the sources read.
+const (
+	NVIDIA Vendor = "NVIDIA"
+	AMD    Vendor = "AMD"
+)
+
 // Task is what an engine of a GPU works on (hw.gpu.task).
 type Task uint8
 

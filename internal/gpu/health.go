@@ -48,27 +48,3 @@ func (t FaultType) State() State {
 		return StateDegraded
 	}
 }
-
-// State returns the worst state that the faults of the device cause: failed, then degraded, then predicted failure.
-func (d *Device) State() State {
-	state := StateOK
-	for _, f := range d.Faults {
-		switch s := f.Type.State(); {
-		case s == StateFailed:
-			return StateFailed
-		case s == StateDegraded, state == StateOK:
-			state = s
-		}
-	}
-	return state
-}
-
-// AddFault adds a fault unless the device has one of this type.
-func (d *Device) AddFault(t FaultType, message string) {
-	for _, f := range d.Faults {
-		if f.Type == t {
-			return
-		}
-	}
-	d.Faults = append(d.Faults, Fault{Type: t, Message: message})
-}

@@ -3,15 +3,9 @@
 
 package gpu
 
-import "time"
-
-// Vendor is a vendor of GPUs (hw.vendor).
-type Vendor string
-
-// The vendors that the sources read.
-const (
-	NVIDIA Vendor = "NVIDIA"
-	AMD    Vendor = "AMD"
+import (
+	"slices"
+	"time"
 )
 
 // Host identifies the machine of a Node. At least one of Name and NodeName is set before a Node is recorded.
@@ -47,6 +41,26 @@ type Node struct {
 
 	// Containers are the containers that hold or use devices. Attribution sets it. A container on two devices is in it twice.
 	Containers []ContainerUse
+}
+
+// HasProblem reports whether a problem of this kind concerns the whole node.
+func (n *Node) HasProblem(kind ProblemKind) bool { return n.hasProblem(kind, "") }
+
+func (n *Node) hasProblem(kind ProblemKind, device string) bool {
+	return slices.ContainsFunc(n.Problems, func(p Problem) bool { return p.Kind == kind && p.Device == device })
+}
+
+// ProcessesKnown reports whether Node.Processes has every process that uses the device. A nil device stands for one that is
+// not in the node any more: it is known to have no process unless the processes of the whole node are unknown.
+func (n *Node) ProcessesKnown(d *Device) bool {
+	switch {
+	case n.HasProblem(ProblemProcesses):
+		return false
+	case d == nil:
+		return true
+	default:
+		return !d.ProcessesUnread && !n.hasProblem(ProblemProcesses, d.ID)
+	}
 }
 
 // Presence is whether a physical GPU can be read (hw.gpu.presence).

@@ -3,8 +3,6 @@
 
 package gpu
 
-import "slices"
-
 // ProblemKind is the part of a read that a Problem concerns. Code decides by the kind, never by the text in Problem.What.
 type ProblemKind uint8
 
@@ -33,24 +31,4 @@ type Problem struct {
 	Device string // hw.id; empty for the whole node
 	What   string // the quantity or step, for a person: "power", "processes"
 	Err    error  // what was attempted, on what, and what to do
-}
-
-// HasProblem reports whether a problem of this kind concerns the whole node.
-func (n *Node) HasProblem(kind ProblemKind) bool { return n.hasProblem(kind, "") }
-
-func (n *Node) hasProblem(kind ProblemKind, device string) bool {
-	return slices.ContainsFunc(n.Problems, func(p Problem) bool { return p.Kind == kind && p.Device == device })
-}
-
-// ProcessesKnown reports whether Node.Processes has every process that uses the device. A nil device stands for one that is
-// not in the node any more: it is known to have no process unless the processes of the whole node are unknown.
-func (n *Node) ProcessesKnown(d *Device) bool {
-	switch {
-	case n.HasProblem(ProblemProcesses):
-		return false
-	case d == nil:
-		return true
-	default:
-		return !d.ProcessesUnread && !n.hasProblem(ProblemProcesses, d.ID)
-	}
 }

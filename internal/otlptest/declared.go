@@ -4,7 +4,6 @@
 package otlptest
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -128,14 +127,5 @@ func (a attribute) check(found *violations, where string, value pcommon.Value) {
 	case a.Type == "int" && value.Type() == pcommon.ValueTypeInt:
 	default:
 		found.add("%s is %q, declared as %q", where, value.AsString(), a.Type)
-	}
-}
-
-// violations has each violation once.
-type violations []string
-
-func (v *violations) add(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(*v, text) {
-		*v = append(*v, text)
 	}
 }

@@ -9,9 +9,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// epsilon bounds the rounding error of a sum of fractions.
-const epsilon = 1e-6
-
 // Violations returns the invariants that a message violates, whatever was read: numbers are in their range, each device has its info and
 // its states, and containers do not use more of a device than there is.
 func Violations(metrics pmetric.Metrics) []string {
@@ -76,9 +73,6 @@ func TimeViolations(metrics pmetric.Metrics) []string {
 	}
 	return found
 }
-
-// within reports whether a sum is within a bound, apart from rounding.
-func within(sum, bound float64) bool { return sum <= bound*(1+epsilon)+epsilon }
 
 // checkPresence checks that every reported GPU is counted.
 func checkPresence(found *violations, points []Point) {

@@ -5,6 +5,7 @@ package process
 
 import (
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -17,52 +18,62 @@ const (
 	maxStuck = 4
 )
 
-// readDetailsOf reads the details of new processes and waits up to r.wait. It is called with the lock held and releases it
-// while it waits.
-func (r *Reader) readDetailsOf(pending []*process, now time.Time) error {
-	if r.outstanding >= maxStuck {
-		return fmt.Errorf("process: read %s: %d reads have not returned; new processes are described when they return", r.root, r.outstanding)
+// asyncDetails reads the details of new processes and does not wait for a read that hangs.
+type asyncDetails struct {
+	detailsReader
+
+	wait        time.Duration
+	mu          *sync.Mutex // the lock of the Reader; it also guards the fields below and the processes
+	boot        bootTime
+	outstanding int // reads that have not returned
+}
+
+// readAll reads the details of new processes and waits up to a.wait. It is called with the lock held and releases it while it
+// waits.
+func (a *asyncDetails) readAll(pending []*process, now time.Time) error {
+	if a.outstanding >= maxStuck {
+		return fmt.Errorf("process: read %s: %d reads have not returned; new processes are described when they return", a.root, a.outstanding)
 	}
-	boot := r.bootTime(now)
+	boot := a.boot.at(a.root, now)
 	for _, p := range pending {
-		p.details.begin(p, boot)
+		p.details.begin(boot, p.start, p.name)
 	}
-	r.outstanding++
+	a.outstanding++
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.readEach(pending)
+		a.readEach(pending)
 	}()
 
-	r.mu.Unlock()
-	defer r.mu.Lock()
-	timer := time.NewTimer(r.wait)
+	a.mu.Unlock()
+	defer a.mu.Lock()
+	timer := time.NewTimer(a.wait)
 	defer timer.Stop()
 	select {
 	case <-done:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("process: read %s: the details of processes were not read within %s", r.root, r.wait)
+		return fmt.Errorf("process: read %s: the details of processes were not read within %s", a.root, a.wait)
 	}
 }
 
 // readEach reads the details of the processes, one process after the other.
-func (r *Reader) readEach(pending []*process) {
+func (a *asyncDetails) readEach(pending []*process) {
 	for _, p := range pending {
-		r.mu.Lock()
+		a.mu.Lock()
 		claimed := p.claimed
 		p.claimed = true
 		d := p.details
-		r.mu.Unlock()
+		a.mu.Unlock()
 		if claimed {
 			continue // by a later Describe, while this read was stuck
 		}
-		d = r.readDetails(p, d)
-		r.mu.Lock()
+		d = a.read(p.pid, p.start, d)
+		a.mu.Lock()
 		p.details = d
-		r.mu.Unlock()
+		a.mu.Unlock()
 	}
-	r.mu.Lock()
-	r.outstanding--
-	r.mu.Unlock()
+	a.mu.Lock()
+	a.outstanding--
+	a.mu.Unlock()
 }

@@ -44,7 +44,7 @@ func TestDescribeHungRead(t *testing.T) {
 	release := p.hang(10)
 	p.process(11, "b", 1, "/bin/b", "b")
 	r := New(p.root)
-	r.wait = 20 * time.Millisecond
+	r.details.wait = 20 * time.Millisecond
 
 	node := describe(r, 10, 11)
 	require.Len(t, node.Problems, 1)
@@ -64,7 +64,7 @@ func TestDescribeHungRead(t *testing.T) {
 func TestDescribeManyHungReads(t *testing.T) {
 	p := newTable(t)
 	r := New(p.root)
-	r.wait = 5 * time.Millisecond
+	r.details.wait = 5 * time.Millisecond
 	var releases []func()
 	for pid := 10; pid < 10+maxStuck; pid++ {
 		releases = append(releases, p.hang(pid))

@@ -31,10 +31,10 @@ type details struct {
 	cgroup      string
 }
 
-// begin sets the details that the stat file has.
-func (d *details) begin(p *process, boot time.Time) {
-	d.created = startTime(boot, p.start)
-	d.executable = text([]byte(p.name))
+// begin sets the details that the stat file has: the start in ticks and the command name.
+func (d *details) begin(boot time.Time, start uint64, name string) {
+	d.created = startTime(boot, start)
+	d.executable = text([]byte(name))
 }
 
 // apply sets the details of a process of a node.
@@ -47,32 +47,40 @@ func (d *details) apply(p *gpu.Process) {
 	p.Cgroup = d.cgroup
 }
 
-// readDetails reads the other files of a process. A detail that cannot be read stays empty; often the process belongs to another
-// user. If another process has the PID by now, the result is d.
-func (r *Reader) readDetails(p *process, d details) details {
+// detailsReader reads the details of processes in the process table at root.
+type detailsReader struct {
+	root        string
+	commandLine bool // read the full command line
+	cgroup      bool // read the control groups
+	users       *passwd
+}
+
+// read reads the other files of the process that has the PID and started at start. A detail that cannot be read stays empty; often
+// the process belongs to another user. If another process has the PID by now, the result is d.
+func (r *detailsReader) read(pid int64, start uint64, d details) details {
 	begun := d
 	if r.cgroup {
-		if data, err := readBounded(r.path(p.pid, "cgroup"), maxCgroup); err == nil && len(data) < maxCgroup {
+		if data, err := readBounded(processFile(r.root, pid, "cgroup"), maxCgroup); err == nil && len(data) < maxCgroup {
 			d.cgroup = text(data)
 		}
 	}
-	if data, err := readBounded(r.path(p.pid, "status"), maxStatus); err == nil {
+	if data, err := readBounded(processFile(r.root, pid, "status"), maxStatus); err == nil {
 		if uid, ok := effectiveUser(data); ok {
 			d.owner = r.users.name(uid)
 		}
 	}
-	if target, err := os.Readlink(r.path(p.pid, "exe")); err == nil {
+	if target, err := os.Readlink(processFile(r.root, pid, "exe")); err == nil {
 		d.executable = text([]byte(path.Base(strings.TrimSuffix(target, " (deleted)"))))
 	}
-	if data, err := readBounded(r.path(p.pid, "cmdline"), maxCommandLine); err == nil {
+	if data, err := readBounded(processFile(r.root, pid, "cmdline"), maxCommandLine); err == nil {
 		first, _, _ := bytes.Cut(data, []byte{0})
 		d.command = text(first[:min(len(first), maxCommand)])
 		if r.commandLine {
 			d.commandLine = text(bytes.ReplaceAll(bytes.TrimRight(data, "\x00"), []byte{0}, []byte{' '}))
 		}
 	}
-	if data, err := readBounded(r.path(p.pid, "stat"), maxStat); err == nil {
-		if s, err := parseStat(data); err == nil && s.start == p.start {
+	if data, err := readBounded(processFile(r.root, pid, "stat"), maxStat); err == nil {
+		if s, err := parseStat(data); err == nil && s.start == start {
 			return d
 		}
 	}
@@ -95,9 +103,4 @@ func effectiveUser(status []byte) (uint32, bool) {
 		}
 	}
 	return 0, false
-}
-
-// text returns valid UTF-8. Processes can set their names to any bytes, and OTLP accepts only valid UTF-8.
-func text(b []byte) string {
-	return strings.ToValidUTF8(string(b), "\uFFFD")
 }

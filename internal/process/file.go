@@ -7,7 +7,10 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 )
+
+const defaultRoot = "/proc"
 
 // readBounded returns at most the first limit bytes of a file.
 func readBounded(name string, limit int64) ([]byte, error) {
@@ -19,7 +22,12 @@ func readBounded(name string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// path returns the name of a file of a process.
-func (r *Reader) path(pid int64, file string) string {
-	return r.root + "/" + strconv.FormatInt(pid, 10) + "/" + file
+// processFile returns the name of a file of a process in the process table at root.
+func processFile(root string, pid int64, file string) string {
+	return root + "/" + strconv.FormatInt(pid, 10) + "/" + file
+}
+
+// text returns valid UTF-8. Processes can set their names to any bytes, and OTLP accepts only valid UTF-8.
+func text(b []byte) string {
+	return strings.ToValidUTF8(string(b), "\uFFFD")
 }

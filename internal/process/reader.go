@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	defaultRoot = "/proc"
-
 	// keepFor is how long a process that no source reports is kept. Sources that share a Reader report different processes.
 	keepFor = 5 * time.Minute
 	// maxKept bounds the processes that are kept although the current node does not have them.
@@ -28,46 +26,27 @@ const (
 // the stat file has changed: then the PID has a new process, or the process executes another program.
 type Reader struct {
 	root         string
-	commandLine  bool
-	cgroup       bool
 	anyNamespace bool
-	users        *passwd
-	wait         time.Duration
 	now          func() time.Time
+	details      asyncDetails
 
-	mu          sync.Mutex
-	trusted     bool  // the process table is the machine's
-	apart       bool  // this process is not in the PID namespace of the process table
-	hidden      error // the process table hides processes of other users
-	processes   map[int64]*process
-	boot        time.Time
-	bootRead    time.Time
-	outstanding int // reads of details that have not returned
-	open        int // stat files
-	closed      bool
-	buf         []byte // of one stat file
-}
-
-// process is what is known of one process.
-type process struct {
-	pid   int64
-	start uint64 // clock ticks since boot
-	name  string // the command name, which changes when the process executes another program
-	seen  time.Time
-	stat  *os.File // nil if it does not stay open
-
-	claimed bool // a read of the details has begun
-	details details
+	mu        sync.Mutex
+	trusted   bool  // the process table is the machine's
+	apart     bool  // this process is not in the PID namespace of the process table
+	hidden    error // the process table hides processes of other users
+	processes map[int64]*process
+	stats     statFiles
+	closed    bool
 }
 
 // Option changes a Reader.
 type Option func(*Reader)
 
 // WithCommandLine makes the Reader read the full command line. It may contain secrets.
-func WithCommandLine() Option { return func(r *Reader) { r.commandLine = true } }
+func WithCommandLine() Option { return func(r *Reader) { r.details.commandLine = true } }
 
 // WithCgroup makes the Reader read the control groups. Attribution finds the container by them.
-func WithCgroup() Option { return func(r *Reader) { r.cgroup = true } }
+func WithCgroup() Option { return func(r *Reader) { r.details.cgroup = true } }
 
 // WithAnyNamespace makes the Reader accept a process table that is not the one of the machine's first PID namespace. It is for
 // clusters nested in a PID namespace whose driver, or simulated driver, reports process IDs of that namespace.
@@ -77,7 +56,7 @@ func WithAnyNamespace() Option { return func(r *Reader) { r.anyNamespace = true 
 // file: etc/passwd next to the process table (/host/etc/passwd for /host/proc). In a container without such a mount there is none,
 // because the container's own file has other users.
 func WithPasswd(file string) Option {
-	return func(r *Reader) { r.users = &passwd{file: file} }
+	return func(r *Reader) { r.details.users = &passwd{file: file} }
 }
 
 // New returns a Reader of the process table at root, or at /proc if root is empty.
@@ -85,18 +64,19 @@ func New(root string, options ...Option) *Reader {
 	if root == "" {
 		root = defaultRoot
 	}
+	root = filepath.Clean(root)
 	r := &Reader{
-		root:      filepath.Clean(root),
-		wait:      detailsWait,
+		root:      root,
 		now:       time.Now,
 		processes: make(map[int64]*process),
-		buf:       make([]byte, maxStat),
+		stats:     statFiles{root: root, buf: make([]byte, maxStat)},
 	}
+	r.details = asyncDetails{detailsReader: detailsReader{root: root}, wait: detailsWait, mu: &r.mu}
 	for _, option := range options {
 		option(r)
 	}
-	if r.users == nil {
-		r.users = &passwd{file: defaultPasswd(r.root, inContainer)}
+	if r.details.users == nil {
+		r.details.users = &passwd{file: defaultPasswd(r.root, inContainer)}
 	}
 	return r
 }
@@ -126,7 +106,7 @@ func (r *Reader) Describe(node *gpu.Node) {
 	}
 	r.forget(now)
 	if len(pending) > 0 {
-		if err := r.readDetailsOf(pending, now); err != nil {
+		if err := r.details.readAll(pending, now); err != nil {
 			addProblem(node, err)
 		}
 	}
@@ -170,15 +150,15 @@ func (r *Reader) look(pid int64, now time.Time) *process {
 	if p != nil {
 		file, p.stat = p.stat, nil
 	}
-	s, err := r.readStat(file)
+	s, err := r.stats.read(file)
 	if err != nil { // not open, or the process has ended
-		r.closeStat(file)
-		if file, err = r.openStat(pid); err == nil {
-			s, err = r.readStat(file)
+		r.stats.close(file)
+		if file, err = r.stats.open(pid); err == nil {
+			s, err = r.stats.read(file)
 		}
 	}
 	if err != nil {
-		r.closeStat(file)
+		r.stats.close(file)
 		delete(r.processes, pid)
 		return nil
 	}
@@ -188,8 +168,8 @@ func (r *Reader) look(pid int64, now time.Time) *process {
 		r.processes[pid] = p
 	}
 	p.seen = now
-	if r.closed || r.open > maxOpen {
-		r.closeStat(file)
+	if r.closed || r.stats.count > maxOpen {
+		r.stats.close(file)
 	} else {
 		p.stat = file
 	}
@@ -203,8 +183,19 @@ func (r *Reader) forget(now time.Time) {
 	maps.DeleteFunc(r.processes, func(_ int64, p *process) bool {
 		drop := now.Sub(p.seen) > keepFor || tooMany && !p.seen.Equal(now)
 		if drop {
-			r.closeStat(p.stat)
+			r.stats.close(p.stat)
 		}
 		return drop
 	})
+}
+
+// Close closes all files. A closed Reader still describes processes, but keeps no file open.
+func (r *Reader) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	for _, p := range r.processes {
+		r.stats.close(p.stat)
+		p.stat = nil
+	}
 }

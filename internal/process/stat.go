@@ -78,23 +78,29 @@ func startTime(boot time.Time, ticks uint64) time.Time {
 // bootKeep is how long the boot time is kept. It moves when the clock is set. The file is long on machines with many processors.
 const bootKeep = 10 * time.Minute
 
-// bootTime returns the time when the machine was started (btime of proc_stat(5)), or the zero time if it cannot be read.
-func (r *Reader) bootTime(now time.Time) time.Time {
-	if !r.boot.IsZero() && now.Sub(r.bootRead) < bootKeep {
-		return r.boot
+// bootTime is the time when the machine was started.
+type bootTime struct {
+	last time.Time
+	read time.Time // when last was read
+}
+
+// at returns the time when the machine was started (btime of proc_stat(5)), or the zero time if it cannot be read.
+func (b *bootTime) at(root string, now time.Time) time.Time {
+	if !b.last.IsZero() && now.Sub(b.read) < bootKeep {
+		return b.last
 	}
-	data, err := readBounded(r.root+"/stat", 1<<20)
+	data, err := readBounded(root+"/stat", 1<<20)
 	if err != nil {
-		return r.boot
+		return b.last
 	}
 	for line := range bytes.Lines(data) {
 		if value, ok := bytes.CutPrefix(line, []byte("btime ")); ok {
 			seconds, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
 			if err == nil && seconds > 0 {
-				r.boot, r.bootRead = time.Unix(seconds, 0), now
+				b.last, b.read = time.Unix(seconds, 0), now
 			}
 			break
 		}
 	}
-	return r.boot
+	return b.last
 }

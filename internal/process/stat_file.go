@@ -15,42 +15,38 @@ import (
 // maxOpen bounds the stat files that stay open. It is the default of max_processes.
 const maxOpen = 512
 
-// openStat opens the stat file of a process.
-func (r *Reader) openStat(pid int64) (*os.File, error) {
-	f, err := os.Open(r.path(pid, "stat"))
+// statFiles opens, reads and closes the stat files of the process table at root.
+type statFiles struct {
+	root  string
+	count int    // open files
+	buf   []byte // of one stat file
+}
+
+// open opens the stat file of a process.
+func (s *statFiles) open(pid int64) (*os.File, error) {
+	f, err := os.Open(processFile(s.root, pid, "stat"))
 	if err == nil {
-		r.open++
+		s.count++
 	}
 	return f, err
 }
 
-// closeStat closes a stat file; f may be nil.
-func (r *Reader) closeStat(f *os.File) {
+// close closes a stat file; f may be nil.
+func (s *statFiles) close(f *os.File) {
 	if f != nil {
 		_ = f.Close()
-		r.open--
+		s.count--
 	}
 }
 
-// readStat reads a stat file from its start; f may be nil. The name in the result is valid until the next call.
-func (r *Reader) readStat(f *os.File) (stat, error) {
+// read reads a stat file from its start; f may be nil. The name in the result is valid until the next call.
+func (s *statFiles) read(f *os.File) (stat, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return stat{}, err
 	}
-	n, err := f.Read(r.buf)
+	n, err := f.Read(s.buf)
 	if err != nil {
 		return stat{}, err
 	}
-	return parseStat(r.buf[:n])
-}
-
-// Close closes all files. A closed Reader still describes processes, but keeps no file open.
-func (r *Reader) Close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	for _, p := range r.processes {
-		r.closeStat(p.stat)
-		p.stat = nil
-	}
+	return parseStat(s.buf[:n])
 }

@@ -36,32 +36,32 @@ func TestStatFilesAreClosed(t *testing.T) {
 	assert.Empty(t, node.Processes[1].Executable)
 	assert.NotEmpty(t, node.Processes[2].Executable)
 	assert.Equal(t, killed-1, openFiles(t), "the file of an ended process is closed")
-	assert.Equal(t, 3, r.open)
+	assert.Equal(t, 3, r.stats.count)
 
 	r.Close()
-	assert.Zero(t, r.open)
+	assert.Zero(t, r.stats.count)
 	assert.Equal(t, killed-4, openFiles(t))
 	assert.NotEmpty(t, describe(r, pids...).Processes[2].Executable, "a closed Reader still describes")
-	assert.Zero(t, r.open)
+	assert.Zero(t, r.stats.count)
 }
 
 func TestStatFileBelongsToOneProcess(t *testing.T) {
 	r := New("", WithAnyNamespace())
 	all, pids := startShells(t, 1)
-	file, err := r.openStat(pids[0])
+	file, err := r.stats.open(pids[0])
 	require.NoError(t, err)
-	defer r.closeStat(file)
-	s, err := r.readStat(file)
+	defer r.stats.close(file)
+	s, err := r.stats.read(file)
 	require.NoError(t, err)
 	assert.Equal(t, "before", string(s.name))
 	all[0].kill()
-	_, err = r.readStat(file)
+	_, err = r.stats.read(file)
 	require.Error(t, err, "whatever process has the PID now")
 }
 
 func TestNoMoreOpenStatFilesThanAllowed(t *testing.T) {
 	r := New("", WithAnyNamespace())
-	r.open = maxOpen
+	r.stats.count = maxOpen
 	assert.NotEmpty(t, describe(r, int64(os.Getpid())).Processes[0].Executable)
-	assert.Equal(t, maxOpen, r.open)
+	assert.Equal(t, maxOpen, r.stats.count)
 }

@@ -36,33 +36,6 @@ type containerPoints struct {
 	identity []metadata.MetricAttributeOption // what identifies the container on its points
 }
 
-// recordContainers emits one resource for each container, with points for each device that it holds or uses.
-func (r *Recorder) recordContainers(ts pcommon.Timestamp, node *gpu.Node) {
-	var containers []*gpu.Container
-	uses := map[*gpu.Container][]*gpu.ContainerUse{}
-	for i := range node.Containers {
-		use := &node.Containers[i]
-		if uses[use.Container] == nil {
-			containers = append(containers, use.Container)
-		}
-		uses[use.Container] = append(uses[use.Container], use)
-	}
-	bearers := map[containerName]int{}
-	for _, c := range containers {
-		bearers[nameOf(c)]++
-	}
-	for _, c := range containers {
-		identity := containerIdentity(c, bearers[nameOf(c)] == 1)
-		for _, use := range uses[c] {
-			points := &containerPoints{builder: r.builder, ts: ts, use: use, identity: identity}
-			for _, m := range r.containers {
-				m.record(points)
-			}
-		}
-		r.emit(containerResource(r.resources, &node.Host, c))
-	}
-}
-
 // containerName is what Kubernetes tells containers apart by. A container whose processes are stuck in the driver can exist
 // at the same time as the new container with its names.
 type containerName struct{ namespace, pod, container string }

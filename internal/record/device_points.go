@@ -24,8 +24,8 @@ type devicePoints struct {
 	series   deviceSeries
 }
 
-func newDevicePoints(r *Recorder, ts pcommon.Timestamp, d *gpu.Device) *devicePoints {
-	return &devicePoints{builder: r.builder, ts: ts, device: d, identity: deviceIdentity(d), starts: &r.starts, series: r.starts.device(d.ID)}
+func newDevicePoints(b *builder, starts *startTimes, ts pcommon.Timestamp, d *gpu.Device) *devicePoints {
+	return &devicePoints{builder: b, ts: ts, device: d, identity: deviceIdentity(d), starts: starts, series: starts.device(d.ID)}
 }
 
 // deviceIdentity returns the attributes that identify a device on its points.

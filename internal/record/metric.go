@@ -34,21 +34,10 @@ func needs[P any](table []metric[P]) gpu.Group {
 	return all
 }
 
-// Wanted returns the groups that a source reads for the enabled metrics and events. attributed reports whether the use of devices
-// is attributed to containers; without it, the metrics of containers have no points. Sources always read the identity of devices
-// and whether they can be reached.
-func Wanted(m *metadata.MetricsConfig, e *metadata.EventsConfig, attributed bool) gpu.Group {
-	wanted := needs(deviceMetrics(m)) | needs(processMetrics(m)) | eventNeeds(e)
-	if attributed {
-		wanted |= needs(containerMetrics(m))
-	}
-	return wanted
-}
-
 // builder shortens the method expressions in the tables.
 type builder = metadata.MetricsBuilder
 
-// record records a point of a metric whose only required attribute is hw.id.
+// recordFunc records a point of a metric whose only required attribute is hw.id.
 type recordFunc[N gpu.Number] func(mb *builder, ts pcommon.Timestamp, value N, hwID string, options ...metadata.MetricAttributeOption)
 
 // flag is the value of a metric that is 1 while something holds and 0 otherwise.

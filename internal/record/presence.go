@@ -12,11 +12,11 @@ import (
 
 // recordPresence records hw.gpu.count. Its points have the name of the node as an attribute: they have no hw.id that would keep the
 // nodes apart in a back end that drops resources.
-func (r *Recorder) recordPresence(ts pcommon.Timestamp, node *gpu.Node) {
+func recordPresence(b *builder, ts pcommon.Timestamp, node *gpu.Node) {
 	options := withText(nodeIdentity(&node.Host), string(node.Vendor), metadata.WithHwVendorMetricAttribute)
 	for presence, name := range presences {
 		if count, ok := node.Presence[presence].Get(); ok {
-			r.builder.RecordHwGpuCountDataPoint(ts, count, name, options...)
+			b.RecordHwGpuCountDataPoint(ts, count, name, options...)
 		}
 	}
 }

@@ -7,6 +7,9 @@
 package record
 
 import (
+	"cmp"
+	"slices"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/receiver"
@@ -49,9 +52,9 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 	r.builder.StartBy(ts)
 	r.starts.begin(node.Time)
 	r.source.record(r.builder, ts, node)
-	r.recordPresence(ts, node)
+	recordPresence(r.builder, ts, node)
 	for i := range node.Devices {
-		points := newDevicePoints(r, ts, &node.Devices[i])
+		points := newDevicePoints(r.builder, &r.starts, ts, &node.Devices[i])
 		for _, m := range r.devices {
 			m.record(points)
 		}
@@ -61,6 +64,60 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 	r.recordProcesses(ts, node)
 	r.recordContainers(ts, node)
 	return r.builder.Emit()
+}
+
+// recordProcesses emits one resource for each process, with points for each device that it uses.
+func (r *Recorder) recordProcesses(ts pcommon.Timestamp, node *gpu.Node) {
+	if len(r.processes) == 0 {
+		return
+	}
+	// Sources sort processes by device.
+	processes := make([]*gpu.Process, len(node.Processes))
+	for i := range node.Processes {
+		processes[i] = &node.Processes[i]
+	}
+	slices.SortStableFunc(processes, func(a, b *gpu.Process) int { return cmp.Compare(a.PID, b.PID) })
+	first := 0 // of the current PID
+	for i, p := range processes {
+		points := &processPoints{builder: r.builder, ts: ts, process: p}
+		if p.Type != gpu.ProcessUnknown {
+			points.options = processTypes[p.Type : p.Type+1]
+		}
+		for _, m := range r.processes {
+			m.record(points)
+		}
+		if i+1 == len(processes) || processes[i+1].PID != p.PID {
+			r.emit(processResource(r.resources, &node.Host, processes[first]))
+			first = i + 1
+		}
+	}
+}
+
+// recordContainers emits one resource for each container, with points for each device that it holds or uses.
+func (r *Recorder) recordContainers(ts pcommon.Timestamp, node *gpu.Node) {
+	var containers []*gpu.Container
+	uses := map[*gpu.Container][]*gpu.ContainerUse{}
+	for i := range node.Containers {
+		use := &node.Containers[i]
+		if uses[use.Container] == nil {
+			containers = append(containers, use.Container)
+		}
+		uses[use.Container] = append(uses[use.Container], use)
+	}
+	bearers := map[containerName]int{}
+	for _, c := range containers {
+		bearers[nameOf(c)]++
+	}
+	for _, c := range containers {
+		identity := containerIdentity(c, bearers[nameOf(c)] == 1)
+		for _, use := range uses[c] {
+			points := &containerPoints{builder: r.builder, ts: ts, use: use, identity: identity}
+			for _, m := range r.containers {
+				m.record(points)
+			}
+		}
+		r.emit(containerResource(r.resources, &node.Host, c))
+	}
 }
 
 // emit assigns the points recorded since the last emit to the resource. A resource without points is not sent.
