@@ -19,8 +19,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// The agent as its manifest runs it, user 0 without any capability: it reads the kubelet's socket, in a folder of
-// root:root 0750, and the control groups of processes of other users.
+// The agent as its manifest runs it, user 0 without any capability: it can read the kubelet's socket, in a folder of root:root 0750, and
+// the control groups of other users' processes.
 func TestAgentNeedsNoCapability(t *testing.T) {
 	t.Parallel()
 	setpriv, err := exec.LookPath("setpriv")
@@ -28,7 +28,7 @@ func TestAgentNeedsNoCapability(t *testing.T) {
 		t.Skip("needs root and setpriv, to take capabilities away")
 	}
 	n := prepareWorkloads(t)
-	require.NoError(t, os.Chmod(filepath.Dir(n.kubelet.Socket()), 0o750)) // as the kubelet has it
+	require.NoError(t, os.Chmod(filepath.Dir(n.kubelet.Socket()), 0o750)) // as the kubelet creates it
 	require.NoError(t, filepath.Walk(n.proc, func(path string, _ os.FileInfo, err error) error {
 		if err != nil {
 			return err

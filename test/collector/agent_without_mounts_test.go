@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// What is absent without each mount of the agent, as docs/kubernetes.md has it; and nothing that is there is false.
+// Without one of the agent's mounts, the values that docs/kubernetes.md lists are absent, and all values that are sent are correct.
 func TestAgentWithoutMounts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -63,7 +63,7 @@ func TestAgentWithoutMounts(t *testing.T) {
 				}
 				assert.Equal(t, 1, uses)
 				assert.Equal(t, []string{notebook.pod}, points.Select("container.gpu.idle.time").Distinct("k8s.pod.name"))
-				// Of the one who uses a device that somebody holds it is not known whether it is the holder.
+				// If a device has a holder, it is not known whether the user of the device is that holder.
 				assert.Empty(t, points.Select("container.gpu.allocated", "container.id", training.id()))
 			},
 		},

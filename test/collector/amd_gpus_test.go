@@ -20,11 +20,11 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// amdScrapes is over how many reads the cost is taken.
+// amdScrapes is the number of reads over which the cost is measured.
 const amdScrapes = 10
 
-// TestAMD runs config/amd.yaml as it is shipped, but for its ports and the interval, on simulated nodes of eight MI300X: what an
-// AMD site asks for at least is on both outputs for each GPU, with the values of the driver's files, and costs little.
+// TestAMD runs the shipped config/amd.yaml, with other ports and another interval, on simulated nodes of eight MI300X. The metrics that an
+// AMD site needs at least are on both outputs for each GPU, with the values of the driver's files, and the cost is low.
 func TestAMD(t *testing.T) {
 	for name, divided := range map[string]bool{"8 GPUs": false, "64 partitions of 8 GPUs": true} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestAMD(t *testing.T) {
 			for range amdScrapes {
 				_, err = sink.Next(ctx, func(harness.Points) bool { return true })
 				require.NoError(t, err)
-				readPage(t, page) // as a Prometheus does
+				readPage(t, page) // as Prometheus does
 			}
 			after, err := harness.CPUTime(process.PID())
 			require.NoError(t, err)
@@ -90,7 +90,7 @@ func startAMD(t *testing.T, sink *harness.Sink, host string) (process *harness.P
 	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
 	process, err = harness.Start(harness.Options{
 		Binary: binary(t), Dir: dir,
-		Args: []string{"--config", path, "--set=service::telemetry::metrics::level=none"}, // whose port is the same for all tests
+		Args: []string{"--config", path, "--set=service::telemetry::metrics::level=none"}, // the same port in all tests
 		Env:  []string{"OTLP_ENDPOINT=" + endpoint, "K8S_NODE_NAME=node-a"},
 	})
 	require.NoError(t, err)

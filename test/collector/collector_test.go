@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what is to happen within a second or two.
+	// patience is the limit for conditions that are normally fulfilled within a second or two.
 	patience = 20 * time.Second
-	// tick is how often something is looked at that is waited for.
+	// tick is the polling interval of conditions.
 	tick = 50 * time.Millisecond
-	// endsWithin is how long the collector may take to end: 2 s are promised, the rest is for a busy machine.
+	// endsWithin is the limit for the collector's shutdown: 2 s are promised, the rest is for a busy machine.
 	endsWithin = 4 * time.Second
 )
 
@@ -74,13 +74,13 @@ type node struct {
 	page, status string // URLs of the Prometheus endpoint and of the health check
 }
 
-// spec is what a test says of a node.
+// spec is a test's description of a node.
 type spec struct {
 	scenario string            // text of a scenario; empty: eight healthy, idle GPUs
 	name     string            // attribution::node_name
 	nvml     string            // the nvml scraper's settings, in YAML's flow style; empty: the simulator's library
 	interval string            // collection_interval, 500ms if empty
-	replace  map[string]string // what to replace in the configuration
+	replace  map[string]string // replacements in the configuration
 	env      []string
 }
 
@@ -114,7 +114,7 @@ service:
 // recovery is the recovery_duration of the health check.
 const recovery = 3 * time.Second
 
-// start starts a collector on a simulated node. It is ended with the test.
+// start starts a collector on a simulated node. The test's cleanup ends it.
 func start(t *testing.T, s spec) *node {
 	t.Helper()
 	n := prepare(t, s)
@@ -122,7 +122,7 @@ func start(t *testing.T, s spec) *node {
 	return n
 }
 
-// prepare makes a node on which nothing runs yet.
+// prepare creates a node on which nothing runs yet.
 func prepare(t *testing.T, s spec) *node {
 	t.Helper()
 	n := &node{t: t, dir: t.TempDir(), sink: harness.NewSink()}
@@ -167,7 +167,7 @@ func (n *node) run(s spec) {
 	})
 }
 
-// environment tells the simulated library what to simulate. A scenario that is empty is the default one.
+// environment sets the scenario of the simulated library. An empty scenario is the default one.
 func (n *node) environment() []string {
 	scenario := filepath.Join(n.dir, "scenario")
 	if info, err := os.Stat(scenario); err == nil && info.Size() == 0 {
@@ -186,7 +186,7 @@ func (n *node) next(what string, accept func(harness.Points) bool) harness.Point
 	return points
 }
 
-// scrapes waits for so many scrapes.
+// scrapes waits for this many scrapes.
 func (n *node) scrapes(count int) {
 	n.t.Helper()
 	for range count {
@@ -200,7 +200,7 @@ func (n *node) metrics() []harness.Series {
 	return readPage(n.t, n.page)
 }
 
-// health asks the health check.
+// health queries the health check.
 func (n *node) health() (code int, body string) {
 	n.t.Helper()
 	code, body, err := harness.Get(n.t.Context(), n.status)
@@ -208,13 +208,13 @@ func (n *node) health() (code int, body string) {
 	return code, body
 }
 
-// set puts a change of the simulation in force.
+// set applies a change to the simulation.
 func (n *node) set(text string) {
 	n.t.Helper()
 	require.NoError(n.t, n.control.Set(text))
 }
 
-// interrupt ends the collector as Ctrl-C would, which has to be clean and quick.
+// interrupt ends the collector as Ctrl-C does. The exit must be clean and quick.
 func (n *node) interrupt() {
 	n.t.Helper()
 	code, took, err := n.process.Interrupt(endsWithin)
@@ -240,7 +240,7 @@ func freeAddress(t *testing.T) string {
 	return address
 }
 
-// full tells whether a message shows so many GPUs, all of them well.
+// full reports whether a message shows this many GPUs, all of them healthy.
 func full(gpus int) func(harness.Points) bool {
 	return func(points harness.Points) bool {
 		visible, _ := points.Value("hw.gpu.count", "hw.gpu.presence", "visible")
@@ -260,5 +260,5 @@ func eventually(t *testing.T, within time.Duration, what string, condition func(
 	}
 }
 
-// gpu is the hw.id of the n-th GPU of a scenario that names none.
+// gpu returns the hw.id of the n-th GPU of a scenario that names none.
 func gpu(n int) string { return fmt.Sprintf("GPU-6f1c2a%02x-5eed-4a11-8c0d-0000c0ffee%02x", n, n) }

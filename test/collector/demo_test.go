@@ -79,7 +79,7 @@ func (d *demo) buildGPUWatch(t *testing.T) string {
 	return path
 }
 
-// written are the points of the last message in the OTLP file.
+// written returns the points of the last message in the OTLP file.
 func (d *demo) written(t *testing.T) harness.Points {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(d.dir, "demo-output", "otlp.jsonl"))
@@ -87,7 +87,7 @@ func (d *demo) written(t *testing.T) harness.Points {
 		return nil
 	}
 	lines := strings.Split(string(text), "\n")
-	for i := len(lines) - 2; i >= 0; i-- { // after the last newline is nothing, or half a line
+	for i := len(lines) - 2; i >= 0; i-- { // after the last newline there is nothing, or an incomplete line
 		if !strings.HasPrefix(lines[i], `{"resourceMetrics"`) {
 			continue
 		}
@@ -116,8 +116,8 @@ func TestDemo(t *testing.T) {
 	assert.Empty(t, process.Complaints())
 }
 
-// requireSame requires that every point of the OTLP file is a series of the Prometheus page with the same value, and that
-// the page has no other. The page is read between two looks at the file, so that both are of the same scrape.
+// requireSame requires that every point of the OTLP file is a series of the Prometheus page with the same value, and that the page has no
+// other series. The page is read between two reads of the file, so that both show the same scrape.
 func requireSame(t *testing.T, d *demo) {
 	t.Helper()
 	var (
@@ -128,7 +128,7 @@ func requireSame(t *testing.T, d *demo) {
 		points = d.written(t)
 		page = readPage(t, d.page)
 		after := d.written(t)
-		// The two exporters are fed one after the other.
+		// The collector feeds the two exporters one after the other.
 		return len(page) == len(points) && after[0].Time == points[0].Time && sameValue(points, page, "hw_energy_joules_total")
 	})
 	shown := map[string]float64{}
@@ -145,7 +145,7 @@ func requireSame(t *testing.T, d *demo) {
 	}
 }
 
-// sameValue tells whether a metric that changes at every scrape is the same on both sides.
+// sameValue reports whether a metric that changes at every scrape is the same on both sides.
 func sameValue(points harness.Points, page []harness.Series, metric string) bool {
 	shown := map[string]float64{}
 	for _, s := range page {
@@ -192,7 +192,7 @@ func TestDemoShown(t *testing.T) {
 	assert.Contains(t, string(log), "Shutdown complete")
 }
 
-// On a machine without any GPU the terminal has one line, and below it the causes and what to do.
+// On a machine without any GPU the terminal shows one line, followed by the causes and the remedies.
 func TestDemoWithoutGPU(t *testing.T) {
 	t.Parallel()
 	for _, example := range []string{"demo.yaml", "run.yaml"} {

@@ -3,6 +3,5 @@
 
 // Package collector tests the built otelcol-gpu from outside, on a simulated node: `make test-collector`.
 //
-// Each test starts the program as a user would, with a configuration and a scenario of its own, and looks at what it
-// sends, what it says, and how it ends.
+// Each test starts the program as a user would, with a configuration and a scenario of its own, and checks its data, its log and its exit.
 package collector

@@ -21,8 +21,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// expectations are the answers to the queries of docs/queries.md, by their headings: values by the label that tells the
-// series apart. The rates are those of workloadScenario: training is busy 90 % of the time, the servers 40 and 20 %.
+// expectations are the answers to the queries of docs/queries.md, by their headings: values by the label that distinguishes the series. The
+// rates are those of workloadScenario: training is busy 90 % of the time, the servers 40 and 20 %.
 var expectations = map[string]struct {
 	label  string
 	values map[string]float64
@@ -62,7 +62,7 @@ var expectations = map[string]struct {
 	}, 0.08},
 	"Idle by team": {"k8s_pod_label_team", map[string]float64{"language": 0.1 + 0.6 + 0.8, "vision": 1}, 0.08},
 
-	// In the 20 s that a day is in the test.
+	// In the 20 s that represent a day in the test.
 	"Energy by namespace":                   {"k8s_namespace_name", map[string]float64{"ml": 20 * (600 + 70 + 150 + 400) / 3.6e6}, 0.15},
 	"Energy that no container accounts for": {"k8s_cluster_name", map[string]float64{"prod": 20 * (150 + 70 + 200 + 150 + 70) / 3.6e6}, 0.3},
 	"Power by workload": {"k8s_workload_name", map[string]float64{
@@ -97,7 +97,8 @@ func queries(t *testing.T) map[string]string {
 	return found
 }
 
-// ranges are the ranges of queries and rules, for each of which the test has twenty seconds: reads, at half a second, are then exact to 5 %.
+// ranges are the ranges of queries and rules. The test replaces each by twenty seconds: with a read every half second, rates are then exact
+// to 5 %.
 var ranges = regexp.MustCompile(`\[(5m|1h|1d)\]`)
 
 // Every query of the documentation gives the right answer on a real Prometheus, which scrapes an agent and the reader of

@@ -36,7 +36,7 @@ func onTheBus(t *testing.T, vendors ...string) int {
 	return count
 }
 
-// install puts a file in place of another at once, as a package manager does.
+// install replaces a file atomically, as a package manager does.
 func install(t *testing.T, from, to string) {
 	t.Helper()
 	content, err := os.ReadFile(from)
@@ -45,8 +45,8 @@ func install(t *testing.T, from, to string) {
 	require.NoError(t, os.Rename(to+".new", to))
 }
 
-// A machine without a driver, or with something else in its place: one line says what was tried and what to do, the GPUs
-// that the bus shows are counted, and when the driver comes there is data.
+// A machine without a driver, or with another file in its place: one log line names what was tried and the remedy, the GPUs on the bus are
+// counted, and when the driver is installed there is data.
 func TestDriverComesLater(t *testing.T) {
 	t.Parallel()
 	lib := simulator(t)
@@ -111,12 +111,12 @@ func TestLibraryOfTheLoader(t *testing.T) {
 	})
 	n.next("eight GPUs", full(8))
 	for _, line := range n.process.Complaints() {
-		assert.NotContains(t, line, `"scraper": "nvml"`) // that there is no AMD GPU may be said
+		assert.NotContains(t, line, `"scraper": "nvml"`) // a message that there is no AMD GPU is allowed
 	}
 	n.interrupt()
 }
 
-// touch gives a file another time.
+// touch changes the modification time of a file.
 func touch(t *testing.T, path string) {
 	t.Helper()
 	now := time.Now()

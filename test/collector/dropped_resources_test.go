@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// Two nodes that differ in nothing but their GPUs and names: the same processes on each.
+// Two nodes that differ only in their GPUs and names, with the same processes on each.
 const twin = `
 gpus = 8
 [gpu *]
@@ -30,7 +30,7 @@ memory = 9Gi
 sm = 11
 `
 
-// A back end that drops resources merges nothing: no two points of two nodes have the same name and attributes.
+// A back end that drops resources does not merge series: no two points of two nodes have the same name and attributes.
 func TestNothingCollidesWithoutResources(t *testing.T) {
 	t.Parallel()
 	seen := map[string]harness.Point{}

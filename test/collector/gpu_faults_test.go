@@ -15,7 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// keysOf are the keys of a GPU's points. Those of the utilisation of processes come and go with the driver's samples.
+// keysOf returns the keys of a GPU's points. The series of process utilisation are left out, since they come and go with the driver's
+// samples.
 func keysOf(points harness.Points, id string) []string {
 	var keys []string
 	for _, p := range points {
@@ -26,7 +27,7 @@ func keysOf(points harness.Points, id string) []string {
 	return keys
 }
 
-// requireOneBad requires that one of eight GPUs has failed for the reason given, and that the others are whole.
+// requireOneBad requires that one of eight GPUs has failed for the given reason, and that the others are complete.
 func requireOneBad(t *testing.T, before, after harness.Points, bad int, fault string) {
 	t.Helper()
 	require.Equal(t, []string{fault}, after.Select("hw.gpu.fault").Distinct("error.type"))
@@ -103,7 +104,7 @@ func TestLostGPU(t *testing.T) {
 	n.interrupt()
 }
 
-// Calls on a GPU never return. The others are read in the same scrape, nothing piles up, and the collector ends in time.
+// Calls on a GPU never return. The others are read in the same scrape, calls do not accumulate, and the collector ends in time.
 func TestHungGPU(t *testing.T) {
 	t.Parallel()
 	n := start(t, spec{interval: "400ms"})
@@ -136,7 +137,7 @@ func TestHungGPURecovers(t *testing.T) {
 	n.interrupt()
 }
 
-// The driver hangs as a whole, in its very first call.
+// The whole driver hangs, in its very first call.
 func TestHungDriver(t *testing.T) {
 	t.Parallel()
 	n := prepare(t, spec{})
@@ -147,8 +148,8 @@ func TestHungDriver(t *testing.T) {
 	n.interrupt()
 }
 
-// Two GPUs are bad already when the collector starts: the others are whole, the bad ones are counted, and all are read
-// once they have recovered.
+// Two GPUs are already faulty when the collector starts: the others are complete, the faulty ones are counted, and all are read once they
+// have recovered.
 func TestBadAtStart(t *testing.T) {
 	t.Parallel()
 	s := spec{scenario: "gpus = 8\n[gpu *]\nboard = h100\n[fault a]\ngpu = 2\nkind = lost\nat_start = true\n[fault b]\ngpu = 4\nkind = reset\nat_start = true"}
@@ -166,7 +167,7 @@ func TestBadAtStart(t *testing.T) {
 	n.interrupt()
 }
 
-// A function that is refused costs its own reading alone, and is explained once.
+// A refused function affects only its own metric, and is explained once.
 func TestRefusedFunction(t *testing.T) {
 	t.Parallel()
 	n := start(t, spec{})

@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// The standard k8s_attributes processor enriches our data as it stands: config/k8s-attributes.yaml, with a kubeconfig in
-// place of a service account. The receiver itself asks no API server here.
+// The standard k8s_attributes processor enriches our data without changes: config/k8s-attributes.yaml, with a kubeconfig in place of a
+// service account. The receiver itself does not use an API server here.
 func TestK8sAttributesProcessor(t *testing.T) {
 	t.Parallel()
 	server := newAPIServer(t, workloadObjects())
@@ -57,7 +57,7 @@ func TestK8sAttributesProcessor(t *testing.T) {
 	require.Len(t, notebooks, 1, "a container that only holds a GPU has the pod's UID too, by the names of the log files")
 	assert.Equal(t, "notebook", notebooks[0].Resource["k8s.statefulset.name"])
 
-	// What belongs to no pod is left as it is.
+	// Points without a pod are left unchanged.
 	for _, p := range points.Select("hw.power") {
 		assert.NotContains(t, p.Resource, "k8s.pod.name")
 		assert.NotContains(t, p.Resource, "k8s.pod.label.team")
@@ -65,11 +65,11 @@ func TestK8sAttributesProcessor(t *testing.T) {
 	daemon := points.Select("process.gpu.memory.usage", "process.pid", "5099")
 	require.Len(t, daemon, 1)
 	assert.NotContains(t, daemon[0].Resource, "k8s.pod.name")
-	// No more is asked than deploy/kubernetes/components/k8s-attributes allows.
+	// The requests stay within the rights of deploy/kubernetes/components/k8s-attributes.
 	assert.Subset(t, []string{"list pods", "watch pods", "list namespaces", "watch namespaces"}, server.requests())
 }
 
-// withResource are the points of a metric whose resource has an attribute.
+// withResource returns the points of a metric whose resource has an attribute.
 func withResource(points harness.Points, metric, attribute string) harness.Points {
 	var found harness.Points
 	for _, p := range points.Select(metric) {

@@ -15,8 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// What deploy/kubernetes puts together from the shipped configurations, each of which is tried by itself in
-// TestExamplesAreValid, is valid too, outside of a cluster as well.
+// The combinations of shipped configurations in deploy/kubernetes are valid too, also outside of a cluster. TestExamplesAreValid tests each
+// configuration by itself.
 func TestCombinationsAreValid(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ configs, env []string }{

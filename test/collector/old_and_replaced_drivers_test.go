@@ -19,7 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// Libraries that export only what their driver had still give what it knew.
+// Libraries that export only the functions of their driver version still yield the values that this version supports.
 func TestOldDrivers(t *testing.T) {
 	t.Parallel()
 	lib := simulator(t)
@@ -48,9 +48,8 @@ func TestOldDrivers(t *testing.T) {
 	}
 }
 
-// The driver is upgraded below a running collector. The old library cannot be unloaded from a process: the GPUs are
-// failed with driver_mismatch, the health check fails once it has been so for recovery_duration, and who restarts the
-// collector then gets data again.
+// The driver is upgraded while the collector runs. The old library cannot be unloaded from a process: the GPUs are failed with
+// driver_mismatch, the health check fails after recovery_duration, and a restarted collector gets data again.
 func TestDriverUpgraded(t *testing.T) {
 	t.Parallel()
 	lib := simulator(t)
@@ -96,7 +95,7 @@ func TestDriverUpgraded(t *testing.T) {
 	n.interrupt()
 }
 
-// The library is of another version than the kernel's driver from the start.
+// The library differs from the kernel driver's version from the start.
 func TestDriverMismatchAtStart(t *testing.T) {
 	t.Parallel()
 	n := prepare(t, spec{})
@@ -109,7 +108,7 @@ func TestDriverMismatchAtStart(t *testing.T) {
 	n.interrupt()
 }
 
-// requireUnhealthy requires that the health check tells of the mismatch, passes for recovery_duration, and fails then.
+// requireUnhealthy requires that the health check reports the mismatch, passes for recovery_duration, and then fails.
 func requireUnhealthy(t *testing.T, n *node, since time.Time) {
 	t.Helper()
 	var body string
@@ -129,7 +128,7 @@ func requireUnhealthy(t *testing.T, n *node, since time.Time) {
 	assert.Contains(t, body, "restart the collector")
 }
 
-// What works again without a restart is healthy again without one.
+// A collector that recovers without a restart becomes healthy without one.
 func TestMismatchThatEnds(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
@@ -139,7 +138,7 @@ func TestMismatchThatEnds(t *testing.T) {
 	n.set("[fault f]\nreturn = LIB_RM_VERSION_MISMATCH")
 	n.next("the mismatch", hasFault("driver_mismatch"))
 	require.NoError(t, n.control.Write(""))
-	touch(t, path) // a sign of the driver, at which it is tried again at once
+	touch(t, path) // a sign of the driver; it is tried again immediately
 	n.next("eight GPUs again", full(8))
 	eventually(t, patience, "the health check passes", func() bool {
 		code, body := n.health()
@@ -148,7 +147,7 @@ func TestMismatchThatEnds(t *testing.T) {
 	n.interrupt()
 }
 
-// A driver that is gone is no reason to restart: it is found again when it is back.
+// A removed driver does not require a restart: it is found again when it is back.
 func TestDriverReloaded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")

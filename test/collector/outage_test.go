@@ -104,7 +104,7 @@ func (d *delivery) terminate() {
 	assert.Zero(d.t, code, "exit code")
 }
 
-// made returns the times of all messages that the receiver has made, by the witness.
+// made returns the times of all messages that the receiver has produced, as noted by the witness.
 func (d *delivery) made() []pcommon.Timestamp {
 	d.t.Helper()
 	text, err := os.ReadFile(d.witness)
@@ -121,7 +121,7 @@ func (d *delivery) made() []pcommon.Timestamp {
 	return times
 }
 
-// lacking returns which of the messages have not come to the sink.
+// lacking returns the messages that have not reached the sink.
 func (d *delivery) lacking(made []pcommon.Timestamp) (lacking []pcommon.Timestamp) {
 	arrived := d.sink.Times()
 	for _, at := range made {
@@ -132,14 +132,14 @@ func (d *delivery) lacking(made []pcommon.Timestamp) (lacking []pcommon.Timestam
 	return lacking
 }
 
-// grown waits until the receiver has made so many more messages.
+// grown waits until the receiver has produced this many more messages.
 func (d *delivery) grown(by int) {
 	d.t.Helper()
 	before := len(d.made())
 	eventually(d.t, patience, "the receiver goes on", func() bool { return len(d.made()) >= before+by })
 }
 
-// The part fits each configuration that its comment names.
+// The partial configuration fits each configuration that its comment names.
 func TestPersistentQueueFits(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(root(t), "config")
@@ -208,7 +208,7 @@ func repeated(times map[pcommon.Timestamp]int) (n int) {
 	return n
 }
 
-// On a full disk the collector goes on, says so, counts what it drops, and delivers again once there is room.
+// On a full disk the collector continues, reports the problem, counts the dropped data, and delivers again once there is room.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -219,7 +219,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skipf("no disk of its own: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
-	ballast := filepath.Join(disk, "ballast") // what fills the disk is not the queue, which has a limit of its own
+	ballast := filepath.Join(disk, "ballast") // not the queue fills the disk: it has a limit of its own
 	require.NoError(t, os.WriteFile(ballast, make([]byte, 63<<20), 0o600))
 	d := prepareDelivery(t, filepath.Join(disk, "storage"))
 	d.start() // nobody listens
@@ -235,7 +235,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	eventually(t, 2*patience, "drops are counted", func() bool { return dropped() > 0 })
 	assert.Contains(t, d.process.Output(), "no space left on device")
-	d.grown(3) // the other exporters get theirs
+	d.grown(3) // the other exporters still receive data
 	require.True(t, d.process.Running())
 
 	require.NoError(t, os.Remove(ballast))

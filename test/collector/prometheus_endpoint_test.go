@@ -30,7 +30,7 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// Prometheus's own linter has nothing to say against the endpoint, but for one name.
+// Prometheus's own linter has no findings for the endpoint, except for one name.
 func TestPromtoolAgrees(t *testing.T) {
 	t.Parallel()
 	promtool := tool(t, "promtool")
@@ -40,13 +40,13 @@ func TestPromtoolAgrees(t *testing.T) {
 	require.NoError(t, err)
 	check := exec.CommandContext(t.Context(), promtool, "check", "metrics")
 	check.Stdin = strings.NewReader(body)
-	output, _ := check.CombinedOutput() // it exits with an error where it has any remark
-	// OpenTelemetry names a number of things so, Prometheus would rather not.
+	output, _ := check.CombinedOutput() // it exits with an error for any finding
+	// The name follows OpenTelemetry's conventions for counts, which Prometheus's linter rejects.
 	const accepted = `hw_gpu_count non-histogram and non-summary metrics should not have "_count" suffix`
 	assert.Empty(t, strings.TrimSpace(strings.Replace(string(output), accepted, "", 1)))
 }
 
-// A real Prometheus takes every series of the endpoint, none of them twice or out of order, and computes with them.
+// A real Prometheus accepts every series of the endpoint, without duplicates or out-of-order samples, and evaluates queries on them.
 func TestPrometheusAgrees(t *testing.T) {
 	t.Parallel()
 	prometheus := tool(t, "prometheus")

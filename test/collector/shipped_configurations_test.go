@@ -19,7 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// run runs the collector until it ends by itself, and returns its exit code and what it said.
+// run runs the collector until it ends by itself, and returns its exit code and its output.
 func run(t *testing.T, args ...string) (code int, output string) {
 	t.Helper()
 	process, err := harness.Start(harness.Options{
@@ -57,8 +57,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// The prometheus exporter shows the last value of a series for metric_expiration, five minutes unless told otherwise. A
-// GPU that was lost would seem to go on working for that long.
+// The prometheus exporter shows the last value of a series for metric_expiration, five minutes by default. A lost GPU would seem to work
+// for that long.
 func TestExamplesShowNothingStale(t *testing.T) {
 	t.Parallel()
 	binary(t)
@@ -98,7 +98,7 @@ service:
     metrics: {receivers: [gpu], exporters: [debug]}
 `
 
-// What is wrong is refused at start, with the whole key and what is allowed.
+// An invalid setting is refused at start, with the whole key and the allowed values.
 func TestBadConfigurations(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -180,7 +180,7 @@ func TestBadConfigurations(t *testing.T) {
 	}
 }
 
-// notWired tells which scraper the collector says that it does not have.
+// notWired returns the scraper that the collector reports as missing.
 func notWired(output string) (string, bool) {
 	before, _, found := strings.Cut(output, ": there is no such scraper")
 	return before[strings.LastIndex(before, ":")+1:], found

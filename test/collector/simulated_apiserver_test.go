@@ -27,13 +27,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// kinds are those that it serves, by their resources.
+// kinds are the kinds that it serves, by their resources.
 var kinds = map[string]string{
 	"pods": "Pod", "nodes": "Node", "namespaces": "Namespace", "replicasets.apps": "ReplicaSet", "jobs.batch": "Job",
 }
 
-// apiServer is an API server as far as is needed here: it lists what it has, with field selectors on the node, gets what has a
-// name and a namespace, and watches without ever a change. It notes what it was asked, as verb and resource.
+// apiServer is a minimal API server: it lists its objects, with field selectors on the node, gets an object by name and namespace, and
+// offers watches without changes. It records the requests as verb and resource.
 type apiServer struct {
 	kubeconfig string
 
@@ -57,7 +57,7 @@ func newAPIServer(t *testing.T, objects map[string][]any) *apiServer {
 	return s
 }
 
-// requests are what it was asked so far.
+// requests returns the requests received so far.
 func (s *apiServer) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// get answers with the one object of a resource with a name.
+// get returns the object of a resource with a name.
 func (s *apiServer) get(w http.ResponseWriter, r *http.Request, namespace, resource, name string) {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	version := path[1]
@@ -138,7 +138,7 @@ func (s *apiServer) note(request string) {
 	s.asked[request] = true
 }
 
-// items are the objects of a resource that a field selector on the node selects.
+// items returns the objects of a resource that a field selector on the node selects.
 func (s *apiServer) items(resource, version, selector string, partial bool) []map[string]any {
 	items := []map[string]any{}
 	node, ofNode := strings.CutPrefix(selector, "spec.nodeName=")

@@ -30,8 +30,8 @@ func (w workload) uid() string { return fmt.Sprintf("00000000-0000-4000-8000-%01
 func (w workload) id() string  { return fmt.Sprintf("%064x", 0xc0ffee00+w.number) }
 func (w workload) pid() int    { return 5000 + w.number }
 
-// The workloads of the node: who trains holds a GPU alone and uses it, who has a notebook open does not, who is a
-// stowaway uses one that it does not hold; two servers share one by time, and a small one has a MIG instance.
+// The workloads of the node: training holds a GPU alone and uses it, the notebook holds one and does not use it, the stowaway uses one that
+// it does not hold, two servers share one by time slicing, and a small server has a MIG instance.
 var (
 	training = workload{1, "train-0", "main"}
 	notebook = workload{2, "notebook-0", "main"}
@@ -105,15 +105,15 @@ memory = 2Gi
 sm = 20
 `
 
-// workloadNode is a node of a cluster: a kubelet that has allocated, the files by which attribution tells processes and
-// names, and the collector.
+// workloadNode is a node of a cluster: a kubelet with allocations, the files from which attribution gets processes and names, and the
+// collector.
 type workloadNode struct {
 	*node
 	kubelet    *kubelettest.Kubelet
 	proc, logs string
 }
 
-// prepareWorkloads makes the node; nothing runs on it yet but the kubelet.
+// prepareWorkloads creates the node. Only the kubelet runs on it yet.
 func prepareWorkloads(t *testing.T) *workloadNode {
 	t.Helper()
 	n := &workloadNode{node: prepare(t, spec{scenario: workloadScenario}), kubelet: kubelettest.New(t)}
@@ -136,7 +136,7 @@ func prepareWorkloads(t *testing.T) *workloadNode {
 	return n
 }
 
-// override is what a test changes of a shipped configuration: where things are, and how often they are read.
+// override contains the settings of a shipped configuration that a test changes: paths and read intervals.
 const override = `
 receivers:
   gpu:
@@ -152,7 +152,7 @@ service:
   telemetry: {metrics: {readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: TELEMETRY}}}}]}}
 `
 
-// shipped is a collector that runs with shipped configurations, as they are but for where things are.
+// shipped is a collector that runs with shipped configurations, unchanged except for paths.
 type shipped struct {
 	configs  []string // below config/
 	scrapers string   // further settings of the receiver, in YAML's flow style
@@ -203,8 +203,7 @@ func (s *shipped) start(t *testing.T, dir string, sink *harness.Sink) (page stri
 	return "http://" + page + "/metrics", process
 }
 
-// attributed tells whether a message has everything that is known of the workloads, energy included, which takes two
-// reads.
+// attributed reports whether a message has all attribution data, including energy, which takes two reads.
 func attributed(points harness.Points) bool {
 	return len(points.Select("container.gpu.energy")) >= 4 && len(points.Select("container.gpu.allocated", "k8s.pod.name", sliced.pod)) > 0
 }

@@ -232,7 +232,7 @@ func checkPages(t *testing.T, config *rest.Config, client kubernetes.Interface) 
 		assert.Equal(t, 2, above(i), i)
 	}
 	create(many)
-	require.Eventually(t, func() bool { return above(many) == 2 }, time.Minute, 10*time.Millisecond, "the watch tells it")
+	require.Eventually(t, func() bool { return above(many) == 2 }, time.Minute, 10*time.Millisecond, "the watch reports it")
 	assert.Empty(t, owners.Errs())
 	assert.Equal(t, int64(2), lists.Load())
 }

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write the ConfigMaps anew from config/")
+var update = flag.Bool("update", false, "rewrite the ConfigMaps from config/")
 
 var (
 	root      = filepath.Join("..", "..")

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Builds or fetches what the end-to-end test's node is made of, into .tools/kubernetes (E2E_CACHE): etcd, containerd, runc and
-# the CNI plugins from Debian's packages, unpacked and not installed, and the Kubernetes servers by Go from build/kubernetes/go.mod.
-# What is there and of the right version is kept. The first build takes about 8 minutes on 2 cores; Go's build cache makes the
-# next ones short.
+# Builds or downloads the parts of the end-to-end test's node into .tools/kubernetes (E2E_CACHE): etcd, containerd, runc and the CNI plugins
+# from Debian's packages, unpacked and not installed, and the Kubernetes servers, which Go builds from build/kubernetes/go.mod. Existing
+# parts of the right version are kept. The first build takes about 8 minutes on 2 cores; Go's build cache makes the next ones short.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${E2E_CACHE:-$here/../../.tools/kubernetes}
@@ -14,7 +13,7 @@ flock 8
 
 say() { echo "kubernetes: $*"; }
 
-# same STAMP VALUE: whether the stamp holds the value already.
+# same STAMP VALUE: reports whether the stamp holds the value already.
 same() { [ -f "$cache/$1.stamp" ] && [ "$(cat "$cache/$1.stamp")" = "$2" ]; }
 
 # The kubelet of 1.37 takes the container runtime of Debian 12 (containerd 1.6, runc 1.1) and the API server takes etcd 3.4.
@@ -50,5 +49,5 @@ if ! same servers "$key"; then
 	echo "$key" >"$cache/servers.stamp"
 fi
 
-# Our own, new every time: Go's cache makes that short.
+# Our own programs, built every time: Go's cache makes that quick.
 (cd "$here/../.." && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$cache/bin/" ./test/kubernetes/node ./test/kubernetes/pause)

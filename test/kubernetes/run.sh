@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The end-to-end tests on a real Kubernetes of one node, which this brings up and takes away again. README.md beside it tells
-# how. Arguments are handed to `go test`. Where the machine allows no such node, it says so and that is no failure.
+# Runs the end-to-end tests on a real single-node Kubernetes, which it starts and removes again. README.md beside it describes them.
+# Arguments are passed to `go test`. If the machine does not allow such a node, it reports that and succeeds.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
@@ -32,14 +32,14 @@ down() {
 	[ -z "$tests" ] || kill -INT -- "-$tests" 2>/dev/null || true
 	"$node" down ${E2E_KEEP:+-keep} # E2E_KEEP=1 leaves the node's logs
 }
-"$node" down # what a run that was killed has left
+"$node" down # remains of a killed run
 trap down EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 environment=$("$node" up)
 eval "$environment"
-# One package after the other: they freeze and end parts of the same node. What runs side by side in one mostly waits.
-# In a process group of its own: bash minds no signal before what it runs in the foreground has ended.
+# One package after the other: they freeze and end parts of the same node. Parallel tests of one package mostly wait. They run in a process
+# group of their own: bash handles no signal before its foreground process has ended.
 set -m
 go test -count=1 -p 1 -parallel 8 -timeout 20m "$@" ./test/kubernetes/... &
 tests=$!

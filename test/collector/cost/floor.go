@@ -17,11 +17,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// heldReceiver sends the points of a message that it holds. The collector of scripts/build-floor.sh has it.
+// heldReceiver sends the points of a message that it holds. It is part of the collector of scripts/build-floor.sh.
 const heldReceiver = "held: {interval: INTERVAL, file: FILE}"
 
-// floor measures the collector of a setup, and in turn with it the same collector sending the same points without reading
-// them: the machine is not as fast in one minute as in the next.
+// floor measures the collector of a setup, alternating with the same collector sending the same points without reading them, because the
+// speed of the machine varies from minute to minute.
 func (m *meter) floor(s setup, empties empties) error {
 	empty, err := empties.startedAs(s.launch)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	agentDaemonSet = "deploy/kubernetes/agent/daemonset.yaml"
 )
 
-// launch is how a collector is started, besides its configuration.
+// launch defines how a collector is started, besides its configuration.
 type launch struct {
 	env   []string
 	slack time.Duration
@@ -37,7 +37,7 @@ func shipped(name string) (string, error) {
 	return string(text), err
 }
 
-// bySystemd is how the shipped unit starts it.
+// bySystemd starts it as the shipped unit does.
 func bySystemd() (launch, error) {
 	text, err := shipped(systemdUnit)
 	if err != nil {
@@ -60,7 +60,7 @@ func bySystemd() (launch, error) {
 
 var forGo = regexp.MustCompile(`name: (GO[A-Z]+), value: "(\d+)"`)
 
-// byDaemonSet is how the shipped DaemonSet starts it.
+// byDaemonSet starts it as the shipped DaemonSet does.
 func byDaemonSet() (launch, error) {
 	text, err := shipped(agentDaemonSet)
 	if err != nil {

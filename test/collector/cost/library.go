@@ -16,14 +16,14 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// idleLibrary is a process that has initialised the simulated library and calls nothing. The scenario is in its memory, as
-// it is in the collector's, which no driver's library has there: so that is taken off what the collector uses.
+// idleLibrary is a process that has initialised the simulated library and calls nothing. The collector's memory contains the scenario too,
+// which a real library does not need. So the memory of this process is subtracted from the collector's.
 type idleLibrary struct {
 	process *harness.Process
 	dir     string
 }
 
-// noControl has the library look at no control file: otherwise a thread of its own does so 50 times a second, in the collector.
+// noControl disables the library's control file. Otherwise a thread of the library polls it 50 times a second, in the collector.
 const noControl = nvmlsim.EnvControl + "=none"
 
 func (m *meter) startIdleLibrary() (*idleLibrary, error) {

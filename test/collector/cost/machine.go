@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// coldLine is how long this machine takes to fetch a line of memory that is in no cache. A scrape after an idle interval is
-// mostly that, and neighbours on the same host change it by a third within an hour: figures are only comparable with it.
+// coldLine measures how long this machine takes to fetch a line of memory that is in no cache. A scrape after an idle interval consists
+// mostly of such fetches, and neighbours on the same host change the time by a third within an hour: only figures with a similar coldLine
+// are comparable.
 func coldLine() time.Duration {
 	const (
-		count = 2 << 20 // 128 MiB: several times what a cache holds
+		count = 2 << 20 // 128 MiB: several times the size of a cache
 		steps = 1 << 18
 		times = 7
 	)
@@ -25,7 +26,7 @@ func coldLine() time.Duration {
 		_    [15]uint32
 	}
 	lines := make([]line, count)
-	order := rand.Perm(count) // each line leads to the next at random, so that none can be fetched ahead
+	order := rand.Perm(count) // each line points to a random next one, so that the CPU cannot prefetch
 	for i, at := range order {
 		lines[at].next = uint32(order[(i+1)%count])
 	}

@@ -50,7 +50,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "only the collectors whose name this regular expression matches")
 	flag.BoolVar(&o.check, "check", false, "fail where a goal is missed")
 	flag.Parse()
-	// What takes the messages is on this machine only because it measures: it is not to run beside what is measured.
+	// The receiver of the messages runs on this machine only for the measurement. It must not run beside the measured process.
 	runtime.GOMAXPROCS(1)
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
@@ -166,7 +166,7 @@ func run(o options) error {
 	return judge(verdicts, o.check)
 }
 
-// empties are the collectors with an empty receiver, by how they are started.
+// empties are the collectors with an empty receiver, by the way they are started.
 type empties struct {
 	m        *meter
 	measured map[string]usage
@@ -182,10 +182,10 @@ func (e empties) startedAs(l launch) (usage, error) {
 	return u, err
 }
 
-// judged is how many of the collectors, from the first, are compared with the goals.
+// judged is the number of collectors, from the first, that are compared with the goals.
 const judged = 4
 
-// verdict is what is compared with the goals.
+// verdict is the result that is compared with the goals.
 type verdict struct {
 	name   string
 	cpu    time.Duration

@@ -40,7 +40,7 @@ type setup struct {
 	scenario    string // another than the meter's
 	metrics     string // switches of metrics; empty: those that are on by default
 	rare        bool   // scrape once at the start, and not again
-	launch      launch // how it is started; nothing: by hand
+	launch      launch // how it is started; empty: directly
 }
 
 const (
@@ -63,27 +63,28 @@ service:
 	seldom = time.Hour
 )
 
-// scrapes tells whether the setup brings points in each interval.
+// scrapes reports whether the setup produces points in each interval.
 func (s *setup) scrapes() bool { return s.receiver != emptyReceiver && !s.rare }
 
-// sends tells whether the setup sends messages that the sink counts.
+// sends reports whether the setup sends messages that the sink counts.
 func (s *setup) sends() bool { return s.exporter == overGRPC || s.exporter == overHTTP }
 
-// usage is what a collector used.
+// usage is the resource usage of a collector.
 type usage struct {
 	scrapes, points     int
-	bytes               int64 // on the wire, of one message
+	bytes               int64 // of one message, on the wire
 	cpu, wall           time.Duration
 	cpuPerSecond        time.Duration
 	anonymous, resident int64
-	others              float64 // how many CPUs were busy with something else
+	others              float64 // CPUs that were busy with other processes
 	message             pmetric.Metrics
 }
 
-// calm is how busy the machine may be with something else for a measurement to count.
+// calm is the limit of other CPU load for a measurement to count.
 const calm = 0.25
 
-// perScrape is the CPU time of one scrape: what the empty collector uses in the same time is taken off. Where nothing is scraped it is that of one second.
+// perScrape returns the CPU time of one scrape, less the time that the empty collector uses. Without scraping it returns the time of one
+// second.
 func (u usage) perScrape(empty usage) time.Duration {
 	above := u.cpu - time.Duration(float64(empty.cpuPerSecond)*u.wall.Seconds())
 	if u.scrapes == 0 {
@@ -172,7 +173,8 @@ func (m *meter) measure(s setup) (usage, error) {
 
 // observe measures a process once it has settled.
 func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink, page string) (usage, error) {
-	// Until the heap has grown to where it is collected: what is measured before has neither that memory nor that work in it.
+	// A measurement before the first garbage collection would include neither the full heap nor the collector's work, so wait until the
+	// heap has grown that far.
 	const settle = 40 // intervals
 	const toStart = 30 * time.Second
 	scraping := s.scrapes()

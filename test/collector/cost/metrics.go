@@ -13,11 +13,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// withoutProcesses is the configuration in which nothing is read of processes.
+// withoutProcesses is the configuration that reads nothing about processes.
 const withoutProcesses = "{process.gpu.memory.usage: {enabled: false}, process.gpu.utilization: {enabled: false}}"
 
-// basic is what the usual dashboards show: use, memory, temperature, power, clocks, the PCIe link, state, and processes. What it
-// leaves out of the default is errors, throttling, traffic, remapped memory and the driver's advice.
+// basic contains the metrics of the usual dashboards: utilisation, memory, temperature, power, clocks, the PCIe link, state, and processes.
+// Compared with the default it omits errors, throttling, traffic, remapped memory and the driver's advice.
 func basic() string {
 	return only("hw.gpu.utilization", "hw.gpu.memory.usage", "hw.gpu.memory.limit", "hw.gpu.memory.controller.utilization",
 		"hw.temperature", "hw.temperature.limit", "hw.power", "hw.power.limit", "hw.energy", "hw.gpu.speed", "hw.gpu.performance_state",
@@ -25,7 +25,7 @@ func basic() string {
 		"hw.status", "hw.gpu.fault", "hw.gpu.count", "hw.gpu.info", "process.gpu.memory.usage", "process.gpu.utilization")
 }
 
-// only is the configuration in which no metric is on but these.
+// only is the configuration in which only these metrics are enabled.
 func only(metrics ...string) string {
 	var off []string
 	value := reflect.ValueOf(metadata.DefaultMetricsConfig())

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// processes are real ones, so that what /proc tells of them is read too, and a scenario in which they use the GPUs.
+// processes are real processes, so that their /proc entries are read too, and a scenario in which they use the GPUs.
 type processes struct {
 	all      []*harness.Process
 	dir      string

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// agentConfig is the configuration whose way of sending is measured.
+// agentConfig is the configuration whose exporter is measured.
 const agentConfig = "config/agent.yaml"
 
-// shippedCompression is how the OTLP exporter of agentConfig compresses.
+// shippedCompression is the compression of the OTLP exporter of agentConfig.
 func shippedCompression() (string, error) {
 	text, err := shipped(agentConfig)
 	if err != nil {

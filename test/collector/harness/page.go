@@ -37,7 +37,7 @@ type Series struct {
 	Value  float64
 }
 
-// Key is what tells the series from others. What the exporter says of the scope is left out.
+// Key identifies the series. The exporter's scope labels are left out.
 func (s *Series) Key() string {
 	known := make(map[string]string, len(s.Labels))
 	for name, value := range s.Labels {
@@ -54,7 +54,7 @@ var (
 	unescape   = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n")
 )
 
-// ParsePage reads the text format of Prometheus, as far as the exporter writes it.
+// ParsePage parses the text format of Prometheus, as far as the exporter uses it.
 func ParsePage(page string) ([]Series, error) {
 	var all []Series
 	for line := range strings.Lines(page) {
@@ -79,12 +79,12 @@ func ParsePage(page string) ([]Series, error) {
 	return all, nil
 }
 
-// unitSuffixes are how the units of the receiver's metrics are spelled in the names of Prometheus.
+// unitSuffixes maps the units of the receiver's metrics to their suffixes in Prometheus names.
 var unitSuffixes = map[string]string{
 	"By": "bytes", "Cel": "celsius", "Hz": "hertz", "J": "joules", "s": "seconds", "W": "watts",
 }
 
-// InPrometheus is the point as it is to appear in Prometheus, the resource's attributes among the labels if wanted.
+// InPrometheus returns the point as it should appear in Prometheus, optionally with the resource's attributes as labels.
 func (p *Point) InPrometheus(withResource bool) Series {
 	name := underscores(p.Metric)
 	suffix := unitSuffixes[p.Unit]

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// Point is one data point with all that it is known by.
+// Point is one data point with everything that identifies it.
 type Point struct {
 	Metric     string
 	Unit       string
@@ -26,7 +26,7 @@ type Point struct {
 	Value      float64
 }
 
-// Is tells whether the point is of the metric and has the attributes, given in pairs.
+// Is reports whether the point belongs to the metric and has the attributes, given in pairs.
 func (p *Point) Is(metric string, attributes ...string) bool {
 	if p.Metric != metric {
 		return false
@@ -39,10 +39,10 @@ func (p *Point) Is(metric string, attributes ...string) bool {
 	return true
 }
 
-// Key is what tells the point from others where its resource is dropped.
+// Key identifies the point where its resource is dropped.
 func (p *Point) Key() string { return p.Metric + text(p.Attributes) }
 
-// Series is what tells the point from others.
+// Series identifies the point.
 func (p *Point) Series() string { return p.Metric + text(p.Attributes) + text(p.Resource) }
 
 func text(labels map[string]string) string {
@@ -69,7 +69,7 @@ func (ps Points) Select(metric string, attributes ...string) Points {
 	return found
 }
 
-// Value is the value of the one point of the metric that has the attributes; false where there is none, or more than one.
+// Value returns the value of the only point of the metric that has the attributes. It returns false if there is none or more than one.
 func (ps Points) Value(metric string, attributes ...string) (float64, bool) {
 	found := ps.Select(metric, attributes...)
 	if len(found) != 1 {
@@ -78,7 +78,7 @@ func (ps Points) Value(metric string, attributes ...string) (float64, bool) {
 	return found[0].Value, true
 }
 
-// Distinct are the values that an attribute has on the points.
+// Distinct returns the values of an attribute on the points.
 func (ps Points) Distinct(attribute string) []string {
 	seen := map[string]struct{}{}
 	for i := range ps {

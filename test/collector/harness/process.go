@@ -22,17 +22,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FeatureGates are the ones that shipped deployments start the collector with.
+// FeatureGates are the feature gates with which shipped deployments start the collector.
 const FeatureGates = "--feature-gates=+extension.healthcheck.useComponentStatus"
 
-// Options say what to start.
+// Options defines what to start.
 type Options struct {
 	Binary string   // the program
 	Args   []string // its arguments
 	Dir    string   // its working directory
 	Env    []string // added to this process's environment
 
-	// TimerSlack is how late a thread may be woken up, as systemd's TimerSlackNSec sets it; 0: as usual.
+	// TimerSlack is the longest delay of a thread's wake-up, as systemd's TimerSlackNSec sets it; 0: the default.
 	TimerSlack time.Duration
 }
 
@@ -60,7 +60,7 @@ func Start(o Options) (*Process, error) {
 	p.cmd.Dir = o.Dir
 	p.cmd.Env = append(os.Environ(), o.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
-	// It ends with this process, however that ends; and Ctrl-C in a terminal does not reach it directly.
+	// The process ends with this process, in every case, and Ctrl-C in a terminal does not reach it directly.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := startWithSlack(p.cmd, o.TimerSlack); err != nil {
 		return nil, fmt.Errorf("start %s: %w", o.Binary, err)
@@ -72,7 +72,7 @@ func Start(o Options) (*Process, error) {
 	return p, nil
 }
 
-// startWithSlack starts a program whose threads have a slack of that size: it is that of the thread which starts it.
+// startWithSlack starts a program whose threads have this timer slack. They inherit it from the thread that starts them.
 func startWithSlack(cmd *exec.Cmd, slack time.Duration) error {
 	if slack == 0 {
 		return cmd.Start()
@@ -83,16 +83,16 @@ func startWithSlack(cmd *exec.Cmd, slack time.Duration) error {
 		return fmt.Errorf("set the timer slack: %w", err)
 	}
 	err := cmd.Start()
-	return errors.Join(err, unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0)) // back to what it was
+	return errors.Join(err, unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0)) // restore the previous value
 }
 
-// PID is the process's number.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Output is what it has written to standard output and standard error.
+// Output returns everything written to standard output and standard error.
 func (p *Process) Output() string { return p.out.String() }
 
-// Running tells whether it has not ended.
+// Running reports whether the process still runs.
 func (p *Process) Running() bool {
 	select {
 	case <-p.ended:
@@ -102,10 +102,10 @@ func (p *Process) Running() bool {
 	}
 }
 
-// errStillRunning says that an interrupt did not end it.
+// errStillRunning is returned if an interrupt did not end the process.
 var errStillRunning = errors.New("it did not end on an interrupt, and was killed")
 
-// Interrupt ends it as Ctrl-C would, and returns its exit code and how long it took. It waits for no longer than patience.
+// Interrupt ends the process as Ctrl-C does, and returns its exit code and the time it took. It waits no longer than patience.
 func (p *Process) Interrupt(patience time.Duration) (code int, took time.Duration, err error) {
 	began := time.Now()
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil && p.Running() {
@@ -120,7 +120,7 @@ func (p *Process) Interrupt(patience time.Duration) (code int, took time.Duratio
 	}
 }
 
-// Wait waits for it to end by itself and returns its exit code.
+// Wait waits until the process ends by itself and returns its exit code.
 func (p *Process) Wait(patience time.Duration) (int, error) {
 	select {
 	case <-p.ended:
@@ -131,13 +131,13 @@ func (p *Process) Wait(patience time.Duration) (int, error) {
 	}
 }
 
-// Kill ends it at once, if it is still running.
+// Kill kills the process if it is still running.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.ended
 }
 
-// Complaints are the lines of its log that are a warning or worse.
+// Complaints returns the log lines with level warning or higher.
 func (p *Process) Complaints() []string {
 	var found []string
 	for line := range strings.Lines(p.Output()) {
@@ -167,7 +167,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// FreeAddress is an address of this machine that nobody listens on.
+// FreeAddress returns an address of this machine on which nothing listens.
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -36,7 +36,7 @@ type Sink struct {
 	bytes    int64
 	events   []plog.LogRecord
 	wrong    []error
-	arrived  chan struct{} // closed and made anew at every message
+	arrived  chan struct{} // closed and replaced at every message
 }
 
 // NewSink starts a sink.
@@ -50,7 +50,7 @@ func NewSink() *Sink {
 	return s
 }
 
-// Close ends the sink and tells whether a message could not be understood.
+// Close ends the sink and returns the errors of messages that could not be parsed.
 func (s *Sink) Close() error {
 	s.server.CloseClientConnections()
 	s.server.Close()
@@ -59,14 +59,14 @@ func (s *Sink) Close() error {
 	return errors.Join(s.wrong...)
 }
 
-// Messages is how many messages with metrics have come, and Bytes how long they were on the wire.
+// Messages returns the number of messages with metrics, and Bytes their size on the wire.
 func (s *Sink) Messages() (messages int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.messages, s.bytes
 }
 
-// Times counts the messages with metrics by the time of what they report: a message that came twice has 2.
+// Times counts the messages with metrics by the time of their data: a message that arrived twice has 2.
 func (s *Sink) Times() map[pcommon.Timestamp]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func MessageTime(metrics pmetric.Metrics) (pcommon.Timestamp, bool) {
 	return 0, false
 }
 
-// Last is the last message. It is not to be changed.
+// Last returns the last message. The caller must not change it.
 func (s *Sink) Last() pmetric.Metrics {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *Sink) Next(ctx context.Context, accept func(Points) bool) (Points, erro
 	}
 }
 
-// Events are the log records so far.
+// Events returns the log records received so far.
 func (s *Sink) Events() []plog.LogRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *Sink) acceptLogs(logs plog.Logs) {
 	}
 }
 
-// read hands the body to unmarshal, and returns how long it was on the wire.
+// read passes the body to unmarshal and returns its size on the wire.
 func (s *Sink) read(w http.ResponseWriter, r *http.Request, unmarshal func([]byte) error) (int64, bool) {
 	body, err := io.ReadAll(r.Body)
 	length := int64(len(body))

@@ -16,12 +16,12 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// ServeGRPC makes the sink receive OTLP over gRPC too, and returns the endpoint for an otlp_grpc exporter and how to end it.
+// ServeGRPC makes the sink receive OTLP over gRPC too. It returns the endpoint for an otlp_grpc exporter and a function that stops it.
 func (s *Sink) ServeGRPC() (endpoint string, stop func(), err error) {
 	return s.ServeGRPCAt("127.0.0.1:0")
 }
 
-// ServeGRPCAt is ServeGRPC at an address, so that a sink can go away and come back.
+// ServeGRPCAt is ServeGRPC at a given address, so that a sink can go away and come back.
 func (s *Sink) ServeGRPCAt(address string) (endpoint string, stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -56,7 +56,7 @@ func (g *grpcLogs) Export(_ context.Context, request plogotlp.ExportRequest) (pl
 	return plogotlp.NewExportResponse(), nil
 }
 
-// wire counts what comes over gRPC, as it was on the wire.
+// wire counts the bytes of gRPC messages on the wire.
 type wire struct{ sink *Sink }
 
 // HandleRPC counts a message.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPUTime is how much CPU time a process has used, to the nanosecond: the clock that clock_getcpuclockid(3) names.
+// CPUTime returns the CPU time of a process, to the nanosecond, from the clock that clock_getcpuclockid(3) names.
 func CPUTime(pid int) (time.Duration, error) {
 	const processClock = 2 // CPUCLOCK_SCHED
 	var t unix.Timespec
@@ -25,7 +25,7 @@ func CPUTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// Memory is a process's anonymous resident memory (RssAnon) and all its resident memory (VmRSS), in bytes.
+// Memory returns a process's anonymous resident memory (RssAnon) and all its resident memory (VmRSS), in bytes.
 func Memory(pid int) (anonymous, resident int64, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -51,13 +51,13 @@ func kibibytes(value string) (int64, error) {
 	return n << 10, err
 }
 
-// Threads is how many threads a process has.
+// Threads returns the number of threads of a process.
 func Threads(pid int) (int, error) {
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	return len(entries), err
 }
 
-// MachineCPU is how much CPU time all processes of this machine have used since it started, what the host took included.
+// MachineCPU returns the CPU time of all processes of this machine since it started, including time stolen by the host.
 func MachineCPU() (time.Duration, error) {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 on all of Linux
 	stat, err := os.ReadFile("/proc/stat")

@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// noAPI: names, UIDs and ids from the names of the kubelet's log files.
+// noAPI: names, UIDs and ids come from the names of the kubelet's log files.
 func (w *world) noAPI(t *testing.T) {
 	w.stopCollector(t)
 	w.told = fromLogs
@@ -33,7 +33,7 @@ func (w *world) noAPI(t *testing.T) {
 	w.expect(t)
 }
 
-// noNames: with neither the API nor the log files, what is held is told by names, and what is used by UIDs and ids.
+// noNames: without the API and the log files, holders are reported by name, and users by UID and id.
 func (w *world) noNames(t *testing.T) {
 	w.stopCollector(t)
 	empty := filepath.Join(w.dir, "empty")
@@ -63,10 +63,10 @@ func (w *world) noNames(t *testing.T) {
 	assert.NotEmpty(t, byID[0].Resource["k8s.pod.uid"])
 	assert.NotEmpty(t, byID[0].Resource["container.id"])
 	_, told := points.Value("container.gpu.idle.time", "hw.id", device)
-	assert.False(t, told, "it cannot be told whether the holder idles")
+	assert.False(t, told, "it is unknown whether the holder is idle")
 }
 
-// noSocket: that the kubelet cannot be asked is said once; what is used is told all the same, of what is held nothing.
+// noSocket: that the kubelet cannot be reached is logged once. Users are still reported, holders are not.
 func (w *world) noSocket(t *testing.T) {
 	w.stopCollector(t)
 	w.startCollector(t, "      pod_resources: {endpoint: \"unix:///var/lib/kubelet/elsewhere.sock\"}\n", processes)
@@ -76,7 +76,7 @@ func (w *world) noSocket(t *testing.T) {
 	assert.Contains(t, complaints[0], "mount the kubelet's directory pod-resources there")
 }
 
-// refused: a user other than root may not ask the kubelet. This one may read all files, so that it can be started from here.
+// refused: only root may query the kubelet. The user of this test may read all files, so that it can be started from here.
 func (w *world) refused(t *testing.T) {
 	w.stopCollector(t)
 	const user = 10001
@@ -97,8 +97,8 @@ func (w *world) refused(t *testing.T) {
 	assert.Contains(t, complaints[0], "run as user 0")
 }
 
-// otherProcesses: in a PID namespace of its own the collector sees other processes under the numbers that the driver tells.
-// That is said once, and no process is taken for another.
+// otherProcesses: in a PID namespace of its own the collector sees other processes under the PIDs that the driver reports. That is logged
+// once, and no process is mistaken for another.
 func (w *world) otherProcesses(t *testing.T) {
 	w.stopCollector(t)
 	w.startCollectorBy(t, []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"}, askKubelet, processes)
@@ -119,7 +119,7 @@ func (w *world) otherProcesses(t *testing.T) {
 	assert.Contains(t, complaints[0], "hostPID")
 }
 
-// usesAlone requires that what containers use is told, and that nothing is said of what they hold.
+// usesAlone requires that users of GPUs are reported and holders are not.
 func (w *world) usesAlone(t *testing.T) {
 	t.Helper()
 	for range 3 {

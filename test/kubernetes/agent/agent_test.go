@@ -22,7 +22,7 @@ import (
 
 const gib = int64(1) << 30
 
-// step runs a step; the next ones build on it.
+// step runs a step. The next ones build on it.
 func step(t *testing.T, name string, do func(t *testing.T)) {
 	t.Helper()
 	began := time.Now()
@@ -41,8 +41,8 @@ func (w *world) place(t *testing.T, pod, container, device string, memory int64,
 	})
 }
 
-// TestAgent goes through what happens on a node. At every step all that is sent of containers and processes is what the
-// test has made, by names, UIDs, ids and owners from the API server, and the kubelet says of the allocations the same.
+// TestAgent plays the events on a node. After every step the container and process metrics must show exactly the state that the test
+// created, with names, UIDs, ids and owners from the API server, and the kubelet must report the same allocations.
 func TestAgent(t *testing.T) {
 	w := newWorld(t)
 	owners := w.ownersPart(t)
@@ -90,7 +90,7 @@ func (w *world) comeAndGo(t *testing.T) {
 	w.remove(t, "first", "main")
 	w.expect(t)
 
-	// Another pod of the same name is another pod. When it has ended it holds nothing any more, although it is still there.
+	// A new pod of the same name is another pod. A pod that has ended holds nothing any more, although it still exists.
 	once := spec(box("main", wholeResource, 1))
 	once.RestartPolicy = corev1.RestartPolicyNever
 	w.runSpec(t, "first", once)
@@ -106,7 +106,7 @@ func (w *world) comeAndGo(t *testing.T) {
 	w.remove(t, "first")
 }
 
-// idle: a container that holds a GPU and runs nothing on it is seen to let it idle.
+// idle: a container that holds a GPU and runs nothing on it is reported as leaving it idle.
 func (w *world) idle(t *testing.T) {
 	w.run(t, "train", box("main", wholeResource, 1))
 	w.want["train/main"] = held(wholeResource, devices(t, "train", "main")...)
@@ -154,7 +154,7 @@ func (w *world) timeSliced(t *testing.T) {
 	require.NoError(t, err)
 	pod := w.podOf(t, "app=serve")
 	for _, container := range []string{"a", "b", "c"} {
-		// Two slots of the one device are one device.
+		// Two slots of one device are one device.
 		w.want[pod+"/"+container] = shared("replicas", held(sharedResource, gpu(sharedGPU)))
 	}
 	w.expect(t)
@@ -204,14 +204,14 @@ func (w *world) partition(t *testing.T) {
 	w.expect(t)
 }
 
-// notAllocated: a process in a pod that was given no device, and one in no pod.
+// notAllocated: a process in a pod without a device, and one outside of pods.
 func (w *world) notAllocated(t *testing.T) {
 	w.run(t, "thief", idle("main"))
 	w.expect(t)
 	w.want["thief/main"] = []hold{{device: gpu(spareGPU)}}
 	w.place(t, "thief", "main", gpu(spareGPU), gib, 30)
 	w.expect(t)
-	// On a GPU that another container holds alone, each of the two has what its own processes use.
+	// On a GPU that another container holds alone, each of the two is reported with the usage of its own processes.
 	of := w.want["wide/main"][0].device
 	w.want["thief/main"] = append(w.want["thief/main"], hold{device: of})
 	w.place(t, "thief", "main", of, 3*gib, 50)

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
 )
 
-// apiServerAway: names are as last known, and a container that is started anew is still its pod's.
+// apiServerAway: the last known names stay in use, and a restarted container still belongs to its pod.
 func (w *world) apiServerAway(t *testing.T) {
 	want, err := w.expected(t.Context())
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func (w *world) apiServerAway(t *testing.T) {
 	w.expect(t)
 }
 
-// containerAlone: the API server does not tell the new instance of a container, the names of the log files do.
+// containerAlone: the API server does not report the new instance of a container, but the names of the log files do.
 func (w *world) containerAlone(t *testing.T) {
 	thaw := w.cluster.Freeze(t, cluster.APIServer)
 	for _, h := range w.want["wide/main"] {
@@ -98,15 +98,15 @@ func (w *world) kubeletAlone(t *testing.T) {
 	eventually(t, "the plugins have registered again", func() bool { return w.offered(t) })
 }
 
-// collectorAlone: a collector that starts while the API server is away has the names from the log files, and no owners;
-// they come when the API server does.
+// collectorAlone: a collector that starts while the API server is away gets the names from the log files, and no owners until the API
+// server is back.
 func (w *world) collectorAlone(t *testing.T, owners string) {
 	w.kubeletSettled(t)
-	// Without the API nothing tells a device that its CDI file does not.
+	// Without the API, a device that its CDI file does not identify stays unidentified.
 	w.remove(t, "dynamic", "main")
 	require.NoError(t, w.client.ResourceV1().ResourceClaims(w.namespace).Delete(t.Context(), "both", metav1.DeleteOptions{}))
 	w.claim(t, "by-node", gpu(nodeGPU))
-	// Under a name of its own: the logs of a pod that is gone stay for a while, and then a name stands for two pods.
+	// The pod has a unique name: the logs of a deleted pod stay for a while, and then one name stands for two pods.
 	w.runSpec(t, "lonely", withClaim("by-node", idle("main")))
 	w.want["lonely/main"] = claimed(gpu(nodeGPU))
 	w.expect(t)

@@ -32,15 +32,15 @@ func (w *world) claimInParts(t *testing.T) {
 	w.expect(t)
 }
 
-// partly waits until what is expected is sent of a pod with two devices of which the kubelet tells that each of two containers has both.
+// partly waits for the expected metrics of a pod with two devices, while the kubelet reports that each of its two containers has both.
 func (w *world) partly(t *testing.T, pod string) {
 	t.Helper()
 	w.await(t)
 	lines := slices.DeleteFunc(w.kubelet.holds(t), func(line string) bool { return !strings.HasPrefix(line, w.namespace+" "+pod+" ") })
-	assert.Len(t, lines, 4, "if it tells the parts, the API need not be asked for them any more")
+	assert.Len(t, lines, 4, "once the kubelet reports the parts, the API query is no longer needed")
 }
 
-// extendedByDriver: containers ask for GPUs as of a device plugin, and are given them by the driver, in one claim of the pod.
+// extendedByDriver: containers request GPUs as from a device plugin, and the driver allocates them in one claim of the pod.
 func (w *world) extendedByDriver(t *testing.T) {
 	name := "nvidia.com/dynamic"
 	class := &resourcev1.DeviceClass{
@@ -76,7 +76,7 @@ func (w *world) extendedByDriver(t *testing.T) {
 	w.expect(t)
 }
 
-// looksAfter: a claim with adminAccess, beside one of the same device, holds nothing.
+// looksAfter: a claim with adminAccess to a device holds nothing, beside a regular claim of the same device.
 func (w *world) looksAfter(t *testing.T) {
 	_, err := w.client.CoreV1().Namespaces().Patch(t.Context(), w.namespace, types.MergePatchType,
 		[]byte(`{"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}`), metav1.PatchOptions{})
@@ -89,7 +89,7 @@ func (w *world) looksAfter(t *testing.T) {
 	w.await(t)
 	assert.True(t, slices.ContainsFunc(w.kubelet.holds(t), func(line string) bool {
 		return strings.HasPrefix(line, w.namespace+" looks ")
-	}), "the kubelet does not tell that it is for administration")
+	}), "the kubelet does not report adminAccess")
 	for _, name := range []string{"uses", "looks"} {
 		w.remove(t, name, "main")
 	}

@@ -18,13 +18,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// claim makes a claim of the devices with these UUIDs, each a request of its own.
+// claim creates a claim of the devices with these UUIDs, one request for each.
 func (w *world) claim(t *testing.T, name string, uuids ...string) {
 	t.Helper()
 	w.claimFor(t, false, name, uuids...)
 }
 
-// claimFor makes one that is for administration, or not.
+// claimFor creates a claim, with or without adminAccess.
 func (w *world) claimFor(t *testing.T, admin bool, name string, uuids ...string) {
 	t.Helper()
 	class := &resourcev1.DeviceClass{
@@ -65,8 +65,8 @@ func withClaim(claim string, containers ...corev1.Container) corev1.PodSpec {
 	return of
 }
 
-// claims: a device that is told by the device node in a CDI file, of one claim that two containers share, and one that is
-// told by its ResourceSlice alone.
+// claims: the device node in a CDI file identifies the device of one claim, which two containers share. Only its ResourceSlice identifies
+// the device of the other.
 func (w *world) claims(t *testing.T) {
 	w.claim(t, "by-node", gpu(nodeGPU))
 	w.runSpec(t, "pair", withClaim("by-node", idle("a"), idle("b")))
@@ -90,7 +90,7 @@ func (w *world) claims(t *testing.T) {
 	}
 }
 
-// claimOfSeveral: of the two devices of one claim, one is told by its device node and the other by its ResourceSlice.
+// claimOfSeveral: of the two devices of one claim, the device node identifies one and the ResourceSlice the other.
 func (w *world) claimOfSeveral(t *testing.T) {
 	w.claim(t, "both", gpu(nodeGPU), gpu(sliceGPU))
 	w.runSpec(t, "dynamic", withClaim("both", idle("main")))

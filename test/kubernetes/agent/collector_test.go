@@ -62,13 +62,13 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// startCollector starts the collector in the node as the documentation asks for it: as user 0, without any capability.
+// startCollector starts the collector in the node as the documentation requires: as user 0, without any capability.
 func (w *world) startCollector(t *testing.T, attribution ...string) {
 	t.Helper()
 	w.startCollectorBy(t, []string{"setpriv", "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all"}, attribution...)
 }
 
-// startCollectorBy starts it by a program that changes what it may do or see.
+// startCollectorBy starts it by a program that changes its permissions or its view.
 func (w *world) startCollectorBy(t *testing.T, program []string, attribution ...string) {
 	t.Helper()
 	o := w.inNode(append(program, binary(t))...)
@@ -100,7 +100,7 @@ func (w *world) stopCollector(t *testing.T) {
 	w.live = false
 }
 
-// access is what the documentation asks for.
+// access contains the rights that the documentation requires.
 const access = `
 apiVersion: v1
 kind: ServiceAccount
@@ -124,7 +124,7 @@ subjects:
 - {kind: ServiceAccount, name: gpu-agent, namespace: NAMESPACE}
 `
 
-// ownersPart is the part that reads the API server, as a service account that may do what the documentation asks for.
+// ownersPart is the configuration that reads the API server, as a service account with the documented rights.
 func (w *world) ownersPart(t *testing.T) string {
 	t.Helper()
 	w.cluster.Apply(t, strings.ReplaceAll(access, "NAMESPACE", w.namespace))

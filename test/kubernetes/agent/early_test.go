@@ -16,8 +16,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// early: the kubelet does not tell what an init container holds. The API tells that it holds something: nothing is said of who holds
-// the GPUs, one of which is its, nor that it uses what it was not given.
+// early: the kubelet does not report the devices of an init container. The API shows that it holds some: no holder is reported for GPUs
+// that may be its own, nor that it uses a GPU without an allocation.
 func (w *world) early(t *testing.T) {
 	of := spec(idle("main"))
 	of.InitContainers = []corev1.Container{box("init", wholeResource, 1)}
@@ -29,14 +29,14 @@ func (w *world) early(t *testing.T) {
 	points := w.next(t, func(points harness.Points) bool {
 		return len(points.Select("container.gpu.memory.usage", "k8s.container.name", "init")) > 0
 	})
-	assert.Empty(t, w.kubelet.holds(t), "if it tells, it need not be guessed any more")
+	assert.Empty(t, w.kubelet.holds(t), "once the kubelet reports it, the inference is no longer needed")
 	assert.Empty(t, points.Select("container.gpu.allocated"))
 	assert.Empty(t, points.Select("hw.gpu.allocated"))
 	w.remove(t, "early")
 	w.expect(t)
 }
 
-// claimOfEarly: the kubelet does not tell the claim of an init container either. The API tells which device that is.
+// claimOfEarly: the kubelet does not report the claim of an init container either. The API shows which device it is.
 func (w *world) claimOfEarly(t *testing.T) {
 	w.claim(t, "early", gpu(nodeGPU))
 	of := withClaim("early", idle("main"))
@@ -49,7 +49,7 @@ func (w *world) claimOfEarly(t *testing.T) {
 	w.place(t, "early", "init", gpu(nodeGPU), 3*gib, 10)
 	w.await(t)
 	for _, line := range w.kubelet.holds(t) {
-		assert.NotContains(t, line, " early ", "if it tells, the API need not be asked any more")
+		assert.NotContains(t, line, " early ", "once the kubelet reports it, the API query is no longer needed")
 	}
 	w.remove(t, "early", "init")
 	w.expect(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// knowledge is from where the collector may know names.
+// knowledge is the source from which the collector can get names.
 type knowledge int
 
 const (
@@ -28,7 +28,7 @@ const (
 	fromLogs
 )
 
-// hold is what is expected of one container on one device.
+// hold is the expectation for one container on one device.
 type hold struct {
 	device    string
 	resource  string // empty: it does not hold the device
@@ -52,7 +52,7 @@ func claimed(devices ...string) []hold {
 	return all
 }
 
-// shared says how the devices are shared.
+// shared is the way in which the devices are shared.
 func shared(how string, all []hold) []hold {
 	for i := range all {
 		all[i].sharing = how
@@ -60,13 +60,13 @@ func shared(how string, all []hold) []hold {
 	return all
 }
 
-// picture is what is to be seen of all containers and processes, a line for each on each device, in order.
+// picture is the expected view of all containers and processes, in order, with one line for each of them and each device.
 type picture []string
 
 func (p picture) String() string { return strings.Join(p, "\n") }
 
-// expected is the picture as it ought to be: by what the test has made, with UIDs, ids and owners from the API server, and
-// the processes' memory.
+// expected returns the picture of the state that the test created, with UIDs, ids and owners from the API server, and the processes'
+// memory.
 func (w *world) expected(ctx context.Context) (picture, error) {
 	var lines picture
 	pods := map[string]*corev1.Pod{}
@@ -121,7 +121,7 @@ func (w *world) expected(ctx context.Context) (picture, error) {
 	return lines, nil
 }
 
-// describe is all that is to be known of a container.
+// describe returns all known attributes of a container.
 func (w *world) describe(ctx context.Context, pod *corev1.Pod, container string) (string, error) {
 	id := ""
 	for _, status := range statuses(pod) {
@@ -139,7 +139,7 @@ func (w *world) describe(ctx context.Context, pod *corev1.Pod, container string)
 	return whoIs(pod.Namespace, pod.Name, string(pod.UID), container, id, owners), nil
 }
 
-// statuses are those of a pod's containers, of the sidecars too.
+// statuses returns the statuses of a pod's containers, including sidecars.
 func statuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }
@@ -148,7 +148,7 @@ func whoIs(namespace, pod, uid, container, id string, owners []string) string {
 	return fmt.Sprintf("%s/%s/%s uid=%s id=%s owners=%v", namespace, pod, container, uid, id, owners)
 }
 
-// seen is the picture that the collector has sent.
+// seen returns the picture that the collector has sent.
 func seen(points harness.Points) picture {
 	var lines picture
 	for _, p := range points.Select("container.gpu.allocated") {
@@ -174,7 +174,7 @@ func seen(points harness.Points) picture {
 	return lines
 }
 
-// same are the attributes by which a container's points on one device are known.
+// same are the attributes that identify a container's points on one device.
 func same(p *harness.Point) []string {
 	var pairs []string
 	for _, name := range []string{"hw.id", "container.id", "k8s.namespace.name", "k8s.pod.name", "k8s.container.name"} {
@@ -185,7 +185,7 @@ func same(p *harness.Point) []string {
 	return pairs
 }
 
-// resourceOf is who a point is of, by its resource.
+// resourceOf returns the container of a point, from its resource.
 func resourceOf(p *harness.Point) string {
 	var owners []string
 	for kind, attribute := range ownerAttributes {
@@ -201,7 +201,7 @@ func resourceOf(p *harness.Point) string {
 		p.Resource["k8s.container.name"], p.Resource["container.id"], owners)
 }
 
-// expect waits until the collector sends exactly what is expected, and requires that the kubelet agrees.
+// expect waits until the collector sends exactly the expected picture, and requires that the kubelet agrees.
 func (w *world) expect(t *testing.T) harness.Points {
 	t.Helper()
 	points := w.await(t)
@@ -229,10 +229,10 @@ func (w *world) next(t *testing.T, accept func(harness.Points) bool) harness.Poi
 	return points
 }
 
-// ofDriver tells whether a message is of the simulated driver's scraper; that of another vendor sends its own.
+// ofDriver reports whether a message comes from the simulated driver's scraper. Another vendor's scraper sends separate messages.
 func ofDriver(points harness.Points) bool { return len(points.Select("hw.power")) > 0 }
 
-// await waits until the collector sends exactly what is expected.
+// await waits until the collector sends exactly the expected picture.
 func (w *world) await(t *testing.T) harness.Points {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -256,7 +256,7 @@ func (w *world) await(t *testing.T) harness.Points {
 	return points
 }
 
-// output is what the collector has written, where it is no pod.
+// output returns the collector's output where it is not a pod.
 func (w *world) output() string {
 	if w.collector == nil {
 		return "the collector's log is its pod's"
@@ -264,7 +264,7 @@ func (w *world) output() string {
 	return w.collector.Output()
 }
 
-// requireDevices requires of each GPU and partition that it is told to be held by anyone exactly if a container holds it.
+// requireDevices requires that a GPU or partition is reported as held if and only if a container holds it.
 func (w *world) requireDevices(t *testing.T, points harness.Points) {
 	t.Helper()
 	holders := map[string]bool{}

@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The eight GPUs: three that are handed out whole, one in four slots, one that nobody hands out, one in two partitions, and
-// two by dynamic resource allocation.
+// The eight GPUs: three that are allocated whole, one in four slots, one that is never allocated, one in two partitions, and two by dynamic
+// resource allocation.
 const (
 	gpus = 8
 
 	sharedGPU = 3
 	spareGPU  = 4
 	migGPU    = 5
-	nodeGPU   = 6 // told by the device node in the CDI file of a claim
-	sliceGPU  = 7 // told by its attributes in the ResourceSlice
+	nodeGPU   = 6 // identified by the device node in the CDI file of a claim
+	sliceGPU  = 7 // identified by its attributes in the ResourceSlice
 )
 
 const (
@@ -55,7 +55,7 @@ func scenario() string {
 	return s.String()
 }
 
-// resources are the arguments of the device plugin. The GPU 1 is near two NUMA nodes: the kubelet tells it twice.
+// resources are the arguments of the device plugin. GPU 1 is near two NUMA nodes: the kubelet lists it twice.
 func resources() []string {
 	return []string{
 		"-resource", fmt.Sprintf("%s=%s,%s@0+1,%s", wholeResource, gpu(0), gpu(1), gpu(2)),
@@ -65,7 +65,7 @@ func resources() []string {
 	}
 }
 
-// offered are the devices of the driver, the second without anything in its CDI file that would tell it.
+// offered are the devices of the driver. The CDI file of the second does not identify it.
 func offered() []string {
 	return []string{
 		"-device", fmt.Sprintf("gpu-%d=%s,minor=%d", nodeGPU, gpu(nodeGPU), nodeGPU),
@@ -73,7 +73,7 @@ func offered() []string {
 	}
 }
 
-// user is a process that is said to be on a device.
+// user is a process that the simulator places on a device.
 type user struct {
 	name   string
 	device string // its UUID
@@ -99,7 +99,7 @@ func place(device string) string {
 	panic("no device " + device)
 }
 
-// use puts a process on a device, or takes what had this name elsewhere.
+// use puts a process on a device and removes an earlier one of the same name.
 func (w *world) use(t *testing.T, u user) {
 	t.Helper()
 	w.unuse(t, u.name)
@@ -114,7 +114,7 @@ func (w *world) unuse(t *testing.T, name string) {
 	w.simulate(t)
 }
 
-// simulate has the simulator report the processes, and of each GPU the time that they have of it.
+// simulate makes the simulator report the processes and the time that each of them uses of a GPU.
 func (w *world) simulate(t *testing.T) {
 	t.Helper()
 	var s strings.Builder

@@ -21,7 +21,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
 )
 
-// kubelet asks the kubelet itself, for a second opinion.
+// kubelet queries the kubelet directly, as an independent check.
 type kubelet struct {
 	api podresourcesv1.PodResourcesListerClient
 }
@@ -45,7 +45,7 @@ func (k *kubelet) list() (*podresourcesv1.ListPodResourcesResponse, error) {
 // dynamic are the devices of the driver.
 var dynamic = map[string]string{"gpu-6": gpu(nodeGPU), "board-7": gpu(sliceGPU)}
 
-// holds is what the kubelet says of who holds what, a line for each container and device.
+// holds returns the holders that the kubelet reports, a line for each container and device.
 func (k *kubelet) holds(t *testing.T) []string {
 	t.Helper()
 	response, err := k.list()

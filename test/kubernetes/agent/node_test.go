@@ -19,8 +19,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// inNode are the options that start a program in the node: with its files, and on the machine's network. Its process table
-// is the machine's.
+// inNode are the options that start a program in the node: with its files, and on the machine's network. Its process table is the
+// machine's.
 func (w *world) inNode(program ...string) harness.Options {
 	args := []string{"--target", strconv.Itoa(w.init), "--mount", "--"}
 	return harness.Options{Binary: "nsenter", Args: append(args, program...), Dir: w.dir}
@@ -32,8 +32,8 @@ type running struct {
 	env map[string]string
 }
 
-// find finds a container's first process by the environment that the test gave it: neither by the control groups nor by
-// anything else that the collector goes by. false where it does not run.
+// find finds a container's first process by the environment that the test gave it, not by the control groups or other data that the
+// collector uses. It returns false if the process does not run.
 func find(pod, container string) (running, bool) {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
@@ -53,8 +53,8 @@ func find(pod, container string) (running, bool) {
 	return running{}, false
 }
 
-// first tells whether a process is the first one of a PID namespace below the machine's: the program that starts a
-// container has the container's environment for a moment.
+// first reports whether a process is the first of a PID namespace below the machine's. The program that starts a container has the
+// container's environment for a moment, too.
 func first(folder string) bool {
 	status, err := os.ReadFile(filepath.Join(folder, "status"))
 	if err != nil {
@@ -81,7 +81,7 @@ func process(t *testing.T, pod, container string) running {
 	return found
 }
 
-// devices are the devices that the device plugin has given a container, by the environment of its process.
+// devices returns the devices that the device plugin has allocated to a container, from the environment of its process.
 func devices(t *testing.T, pod, container string) []string {
 	t.Helper()
 	text := process(t, pod, container).env["NVIDIA_VISIBLE_DEVICES"]

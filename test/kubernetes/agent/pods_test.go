@@ -68,7 +68,7 @@ func (w *world) ready(t *testing.T, name string) {
 	})
 }
 
-// remove deletes a pod, with what is expected of it, and waits until it is gone.
+// remove deletes a pod and its expectations, and waits until it is gone.
 func (w *world) remove(t *testing.T, name string, containers ...string) {
 	t.Helper()
 	require.NoError(t, w.client.CoreV1().Pods(w.namespace).Delete(t.Context(), name, metav1.DeleteOptions{}))
@@ -79,7 +79,7 @@ func (w *world) remove(t *testing.T, name string, containers ...string) {
 	})
 }
 
-// forget takes away what is expected of a pod, and its processes.
+// forget removes the expectations and the processes of a pod.
 func (w *world) forget(t *testing.T, name string, containers ...string) {
 	t.Helper()
 	for _, container := range containers {

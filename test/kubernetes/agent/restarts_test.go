@@ -20,18 +20,18 @@ import (
 	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
 )
 
-// restart ends a container's process, and waits until the kubelet has started the container anew.
+// restart ends a container's process, and waits until the kubelet has restarted the container.
 func (w *world) restart(t *testing.T, pod, container string) {
 	t.Helper()
 	before := process(t, pod, container)
 	require.NoError(t, syscall.Kill(before.pid, syscall.SIGKILL))
-	eventually(t, "the container is started anew", func() bool {
+	eventually(t, "the container is restarted", func() bool {
 		now, ok := find(pod, container)
 		return ok && now.pid != before.pid
 	})
 }
 
-// steady requires that in all messages since a moment exactly what is expected was held.
+// steady requires that all messages since a moment reported exactly the expected holders.
 func (w *world) steady(t *testing.T, since time.Time) {
 	t.Helper()
 	want := map[string]bool{}
@@ -55,13 +55,13 @@ func (w *world) restartKubelet(t *testing.T) {
 	before, err := w.cluster.Component(cluster.Kubelet)
 	require.NoError(t, err)
 	require.NoError(t, w.cluster.Signal(cluster.Kubelet, syscall.SIGKILL))
-	eventually(t, "the kubelet is started anew", func() bool {
+	eventually(t, "the kubelet is restarted", func() bool {
 		now, err := w.cluster.Component(cluster.Kubelet)
 		return err == nil && now != before
 	})
 }
 
-// kubeletSettled waits until the kubelet is old enough for a collector that remembers nothing to believe all it says.
+// kubeletSettled waits until the kubelet has run long enough that a collector without earlier state trusts its answers.
 func (w *world) kubeletSettled(t *testing.T) {
 	t.Helper()
 	eventually(t, "the kubelet has run for a while", func() bool {
@@ -80,7 +80,7 @@ func (w *world) containerRestarts(t *testing.T) {
 	w.expect(t)
 }
 
-// pluginRestarts: while the device plugin is away the node has none of its devices to give, and containers keep theirs.
+// pluginRestarts: while the device plugin is away the node cannot allocate its devices, and containers keep theirs.
 func (w *world) pluginRestarts(t *testing.T) {
 	began := time.Now()
 	w.plugin.Kill()
@@ -106,7 +106,7 @@ func (w *world) kubeletRestarts(t *testing.T) {
 	w.steady(t, began)
 	eventually(t, "the plugins have registered again", func() bool { return w.offered(t) })
 
-	// What comes and goes from now on is seen.
+	// Changes from now on are reported.
 	w.remove(t, "wide", "main", "side")
 	w.expect(t)
 	w.run(t, "wide", box("main", wholeResource, 2))
@@ -114,7 +114,7 @@ func (w *world) kubeletRestarts(t *testing.T) {
 	w.expect(t)
 }
 
-// kubeletHangs: what it said last holds, and that it does not answer is said once.
+// kubeletHangs: its last answer stays in use, and the failure is logged once.
 func (w *world) kubeletHangs(t *testing.T) {
 	want, err := w.expected(t.Context())
 	require.NoError(t, err)
@@ -143,7 +143,8 @@ func (w *world) collectorRestarts(t *testing.T, owners string) {
 	w.steady(t, began)
 }
 
-// bothRestart: the collector remembers nothing, and the kubelet does not know again yet. What is told until it does is right.
+// bothRestart: the collector has no earlier state, and the kubelet's state is still incomplete. Everything that is reported until then is
+// correct.
 func (w *world) bothRestart(t *testing.T, owners string) {
 	allocated := func(points harness.Points) map[string]float64 {
 		values := map[string]float64{}
@@ -164,7 +165,7 @@ func (w *world) bothRestart(t *testing.T, owners string) {
 		messages++
 		return len(told) == len(want)
 	})
-	t.Logf("all is told by message %d", messages)
+	t.Logf("everything is reported by message %d", messages)
 	w.expect(t)
 	eventually(t, "the plugins have registered again", func() bool { return w.offered(t) })
 }

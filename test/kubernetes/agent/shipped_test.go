@@ -26,8 +26,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
 )
 
-// kustomization is what is changed of the shipped manifests: where the data goes and how often, and where the simulated
-// library is, which a node's container runtime puts into the pod.
+// kustomization changes the shipped manifests: the destination and interval of the data, and the path of the simulated library, which a
+// node's container runtime mounts into the pod.
 const kustomization = `
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
@@ -73,7 +73,7 @@ func TestShipped(t *testing.T) {
 	step(t, "no complaints", w.agentIsContent)
 	step(t, "kubelet restarts", w.kubeletRestarts)
 	step(t, "agent restarts", w.agentRestarts)
-	step(t, "no complaints of the agent started anew", w.agentIsContent)
+	step(t, "no complaints of the restarted agent", w.agentIsContent)
 }
 
 const (
@@ -81,7 +81,7 @@ const (
 	shippedSelector  = "app.kubernetes.io/name=gpureceiver-agent"
 )
 
-// manifests puts the shipped manifests together.
+// manifests builds the shipped manifests.
 func (w *world) manifests(t *testing.T) string {
 	t.Helper()
 	endpoint, stop, err := w.sink.ServeGRPC()
@@ -129,7 +129,7 @@ func (w *world) importCollector(t *testing.T) {
 	}))
 }
 
-// forward makes an address of the machine that pods reach, for one that they do not.
+// forward makes a local address of the machine reachable for pods and returns the address to use.
 func (w *world) forward(t *testing.T, inner string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", net.JoinHostPort(w.cluster.MachineIP(), "0"))
@@ -157,13 +157,13 @@ func (w *world) forward(t *testing.T, inner string) string {
 	return listener.Addr().String()
 }
 
-// agentRestarts: the agent's pod crashes, and the kubelet starts it anew.
+// agentRestarts: the agent's pod crashes, and the kubelet restarts it.
 func (w *world) agentRestarts(t *testing.T) {
 	w.kubeletSettled(t)
 	pod := w.cluster.ReadyPod(t, shippedNamespace, shippedSelector)
 	require.NoError(t, syscall.Kill(w.cluster.ContainerPID(t, pod, "otelcol-gpu"), syscall.SIGKILL))
 	began := time.Now()
-	eventually(t, "the agent is started anew", func() bool {
+	eventually(t, "the agent is restarted", func() bool {
 		now, err := w.client.CoreV1().Pods(shippedNamespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
 		return err == nil && len(now.Status.ContainerStatuses) == 1 && now.Status.ContainerStatuses[0].RestartCount == 1
 	})
@@ -171,7 +171,7 @@ func (w *world) agentRestarts(t *testing.T) {
 	w.steady(t, began)
 }
 
-// agentIsContent requires that the agent may do all that it tries to do.
+// agentIsContent requires that the agent has all rights that it uses.
 func (w *world) agentIsContent(t *testing.T) {
 	log := w.agentLog(t)
 	assert.Contains(t, log, "Everything is ready")

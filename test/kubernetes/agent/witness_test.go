@@ -20,8 +20,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// witness looks at every message of the collector, also at those between two steps, and keeps what each says of who is
-// who. At the end none of it may contradict what the API server has ever said.
+// witness records every message of the collector, also between two steps, with the identities that each message contains. At the end no
+// message may contradict the state of the API server at any time.
 type witness struct {
 	mu       sync.Mutex
 	messages []message
@@ -32,13 +32,13 @@ type witness struct {
 	processes  map[string]string // pod/container by the node's process number; "/" in none
 }
 
-// message is what one message says of who holds what.
+// message contains the holders in one message.
 type message struct {
 	at    time.Time
 	holds map[string]bool // pod/container device
 }
 
-// statement is what a point says of a container.
+// statement is the container attributes of a point.
 type statement struct {
 	namespace, pod, uid, container, id string
 	process                            string
@@ -92,7 +92,7 @@ func (v *witness) follow(ctx context.Context, w *world) {
 	}
 }
 
-// process tells where a process runs.
+// process records where a process runs.
 func (v *witness) process(number int, pod, container string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -135,7 +135,7 @@ func (v *witness) since(from time.Time) []message {
 	return nil
 }
 
-// judge compares all that was said with what was so.
+// judge compares all recorded messages with the true state.
 func (v *witness) judge(t *testing.T) {
 	t.Helper()
 	v.mu.Lock()

@@ -28,9 +28,9 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what is to happen within a few seconds.
+	// patience is the limit for conditions that are normally fulfilled within a few seconds.
 	patience = 40 * time.Second
-	// image is what they run: a program that idles.
+	// image is the pods' image: a program that idles.
 	image = "localhost/gpu-agent-workload:1"
 
 	// The environment of each container, by which its process is found.
@@ -38,7 +38,7 @@ const (
 	envContainer = "TEST_CONTAINER"
 )
 
-// world is the node, what runs on it, and what is expected of the collector.
+// world is the node, its workloads, and the expectations for the collector.
 type world struct {
 	whole     *testing.T // not the one of a step
 	cluster   *cluster.Cluster
@@ -52,7 +52,7 @@ type world struct {
 	sink      *harness.Sink
 	control   *nvmlsim.Control
 	collector *harness.Process // nil where it is a pod
-	live      bool             // it runs, and takes what the simulator is told
+	live      bool             // it runs, and changes of the simulator apply to it
 	witness   *witness
 
 	plugin *harness.Process
@@ -109,8 +109,8 @@ func (w *world) importWorkload(t *testing.T) {
 	require.NoError(t, w.cluster.Import(t.Context(), workload))
 }
 
-// makeNamespace makes a namespace for the pods. When the test ends it takes it away while the driver is still there: without
-// it no claim is given back, and no pod that has one ends.
+// makeNamespace creates a namespace for the pods. When the test ends it deletes the namespace while the driver still runs: without the
+// driver no claim is released, and no pod with a claim ends.
 func (w *world) makeNamespace(t *testing.T) {
 	t.Helper()
 	api := w.client.CoreV1().Namespaces()
@@ -162,7 +162,7 @@ func (w *world) startInNode(t *testing.T, name string, args ...string) *harness.
 	return process
 }
 
-// offered tells whether the node has all devices of the plugin and of the driver.
+// offered reports whether the node has all devices of the plugin and of the driver.
 func (w *world) offered(t *testing.T) bool {
 	t.Helper()
 	node, err := w.client.CoreV1().Nodes().Get(t.Context(), cluster.NodeName, metav1.GetOptions{})

@@ -80,7 +80,7 @@ func open() (*Cluster, error) {
 	}, nil
 }
 
-// Apply makes or changes the objects of a manifest, of several documents. When the test ends it deletes them, the last first.
+// Apply creates or updates the objects of a manifest with one or more documents. When the test ends it deletes them in reverse order.
 func (c *Cluster) Apply(t testing.TB, manifest string) {
 	t.Helper()
 	for _, o := range c.Keep(t, manifest) {
@@ -88,7 +88,7 @@ func (c *Cluster) Apply(t testing.TB, manifest string) {
 	}
 }
 
-// Keep is Apply for what need not be deleted, and returns the objects.
+// Keep is Apply without the deletion. It returns the objects.
 func (c *Cluster) Keep(t testing.TB, manifest string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured
@@ -132,7 +132,7 @@ func (c *Cluster) resource(o *unstructured.Unstructured) (dynamic.ResourceInterf
 	return c.objects.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// remove deletes an object and waits until it is gone, and what it owns.
+// remove deletes an object and waits until it and its dependents are gone.
 func (c *Cluster) remove(t testing.TB, o *unstructured.Unstructured) {
 	t.Helper()
 	of, err := c.resource(o)

@@ -25,7 +25,7 @@ const (
 	Containerd        = "containerd"
 )
 
-// InitPID is the machine's number of the node's first process. It is not certain that it still runs.
+// InitPID is the machine's PID of the node's first process. The process may have ended.
 func (l Layout) InitPID() (int, error) {
 	text, err := os.ReadFile(l.Run("init.pid"))
 	if err != nil {
@@ -34,18 +34,18 @@ func (l Layout) InitPID() (int, error) {
 	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
-// Running tells whether the node is up.
+// Running reports whether the node is up.
 func (l Layout) Running() bool {
 	pid, err := l.InitPID()
 	if err != nil {
 		return false
 	}
-	// The number may be another process's by now.
+	// The PID may have been reused by another process.
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && bytes.Contains(line, []byte("\x00init\x00")) && bytes.Contains(line, []byte(l.Run()))
 }
 
-// Component is the machine's number of a component's process.
+// Component is the machine's PID of a component's process.
 func (l Layout) Component(name string) (int, error) {
 	of, err := l.InitPID()
 	if err != nil {
@@ -74,7 +74,7 @@ func (l Layout) Component(name string) (int, error) {
 	return 0, fmt.Errorf("no %s runs in the node", name)
 }
 
-// Signal sends a signal to a component: SIGSTOP freezes it, SIGCONT ends that. One that ends is started anew at once.
+// Signal sends a signal to a component: SIGSTOP freezes it, SIGCONT resumes it. A component that ends is restarted immediately.
 func (l Layout) Signal(component string, signal syscall.Signal) error {
 	pid, err := l.Component(component)
 	if err != nil {

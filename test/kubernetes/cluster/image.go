@@ -20,8 +20,7 @@ import (
 	"strings"
 )
 
-// Image is a container's image of one layer. It comes out of no registry: Write makes the archive that a container runtime
-// imports.
+// Image is a container image of one layer. It does not come from a registry: Write creates the archive that a container runtime imports.
 type Image struct {
 	Name       string // with a tag other than latest, or the kubelet asks a registry for it
 	Entrypoint []string
@@ -114,7 +113,7 @@ func (i *Image) layer() ([]byte, error) {
 	return layer.Bytes(), nil
 }
 
-// folders makes a folder and those that it is in.
+// folders creates a folder and its parents.
 func folders(w *tar.Writer, made map[string]bool, folder string) error {
 	if folder == "/" || made[folder] {
 		return nil
@@ -149,7 +148,7 @@ func (a *archive) blob(content []byte) string {
 	return "sha256:" + digest
 }
 
-// json writes an object and returns what refers to it.
+// json writes an object and returns its descriptor.
 func (a *archive) json(o object, mediaType string) object {
 	content, err := json.Marshal(o)
 	if err != nil && a.err == nil {

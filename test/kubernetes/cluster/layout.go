@@ -18,7 +18,7 @@ import (
 const (
 	// EnvRun is the folder of a running node. Without it the tests skip.
 	EnvRun = "E2E_RUN"
-	// EnvIndex numbers the clusters of one machine, 0 to 99. Everything that two could quarrel about depends on it.
+	// EnvIndex numbers the clusters of one machine, 0 to 99. Everything that could conflict between two clusters depends on it.
 	EnvIndex = "E2E_INDEX"
 	// EnvCache is the folder of the programs that build.sh makes, and of the nodes.
 	EnvCache = "E2E_CACHE"
@@ -32,7 +32,7 @@ const ServiceIP = "10.96.0.1"
 
 const maxIndex = 99
 
-// Layout says where a node has what.
+// Layout contains the paths and addresses of a node.
 type Layout struct {
 	Index int
 	Cache string // absolute
@@ -86,10 +86,10 @@ func FromEnv() (Layout, error) {
 	return NewLayout(filepath.Dir(run), index)
 }
 
-// Bin is a program.
+// Bin returns the path of a program.
 func (l Layout) Bin(name string) string { return filepath.Join(l.Cache, "bin", name) }
 
-// Run is a file of the running node. On the machine and in the node it has the same path.
+// Run returns the path of a file of the running node. It is the same on the machine and in the node.
 func (l Layout) Run(elements ...string) string {
 	return filepath.Join(append([]string{l.Cache, "run" + strconv.Itoa(l.Index)}, elements...)...)
 }
@@ -97,13 +97,13 @@ func (l Layout) Run(elements ...string) string {
 // PKI is a certificate, a key or a kubeconfig.
 func (l Layout) PKI(name string) string { return l.Run("pki", name) }
 
-// Kubeconfig is that of the cluster's administrator. It is good on the machine and in the node.
+// Kubeconfig returns the path of the cluster administrator's kubeconfig. It works on the machine and in the node.
 func (l Layout) Kubeconfig() string { return l.PKI("admin.kubeconfig") }
 
-// Log is what a component has written.
+// Log returns the path of a component's log.
 func (l Layout) Log(component string) string { return l.Run("log", component+".log") }
 
-// Kubelet is a file below the node's /var/lib/kubelet, by its path on the machine: pod-resources/kubelet.sock,
+// Kubelet returns the path, on the machine, of a file below the node's /var/lib/kubelet: pod-resources/kubelet.sock,
 // device-plugins/kubelet.sock.
 func (l Layout) Kubelet(elements ...string) string {
 	return l.Run(append([]string{"kubelet"}, elements...)...)
@@ -118,10 +118,10 @@ func (l Layout) MachineIP() string { return fmt.Sprintf("10.222.%d.1", l.Index) 
 // NodeIP is the node's address, that of the API server too.
 func (l Layout) NodeIP() string { return fmt.Sprintf("10.222.%d.2", l.Index) }
 
-// PodRange is where the pods have their addresses.
+// PodRange is the address range of the pods.
 func (l Layout) PodRange() string { return fmt.Sprintf("10.245.%d.0/24", l.Index) }
 
-// Cgroup is the control group that everything in the node's pods is below.
+// Cgroup is the parent control group of all pods of the node.
 func (l Layout) Cgroup() string { return fmt.Sprintf("gpureceiver-e2e-%d", l.Index) }
 
 // MachineLink and NodeLink are the two ends of the cable between the machine and the node.

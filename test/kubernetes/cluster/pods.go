@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// patience is how long what takes a second or two may take where the machine is busy.
+// patience is the limit on a busy machine for operations that normally take a second or two.
 const patience = time.Minute
 
 // ReadyPod waits until a namespace has exactly one pod that a label selector selects, and that one is ready.
@@ -51,7 +51,7 @@ func (c *Cluster) ReadyPod(t testing.TB, namespace, selector string) *corev1.Pod
 	return pod
 }
 
-// Events are the last things that happened in a namespace, for messages.
+// Events returns the last events of a namespace, for failure messages.
 func (c *Cluster) Events(namespace string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -67,7 +67,7 @@ func (c *Cluster) Events(namespace string) string {
 	return b.String()
 }
 
-// Token returns a token of a service account. One that is bound to a pod or a secret ends when that is deleted.
+// Token returns a token of a service account. A token that is bound to a pod or a secret expires when that object is deleted.
 func (c *Cluster) Token(t testing.TB, namespace, account string, bound *authenticationv1.BoundObjectReference) string {
 	t.Helper()
 	seconds := int64(3600)
@@ -79,7 +79,7 @@ func (c *Cluster) Token(t testing.TB, namespace, account string, bound *authenti
 	return answer.Status.Token
 }
 
-// ContainerPID is the machine's number of a container's first process.
+// ContainerPID is the machine's PID of a container's first process.
 func (c *Cluster) ContainerPID(t testing.TB, pod *corev1.Pod, container string) int {
 	t.Helper()
 	for _, status := range pod.Status.ContainerStatuses {
@@ -103,7 +103,7 @@ func (c *Cluster) ContainerPID(t testing.TB, pod *corev1.Pod, container string) 
 	return 0
 }
 
-// ProcessesIn are the command lines of what runs in a container, by their machine's numbers.
+// ProcessesIn returns the command lines of the processes in a container, by the machine's PIDs.
 func ProcessesIn(containerID string) (map[string]string, error) {
 	_, id, _ := strings.Cut(containerID, "://")
 	if id == "" {

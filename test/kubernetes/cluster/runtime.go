@@ -32,7 +32,7 @@ func (l Layout) Import(ctx context.Context, image *Image) error {
 	return nil
 }
 
-// Containerd runs ctr(8) among what the kubelet's containers are.
+// Containerd runs ctr(8) in the namespace of the kubelet's containers.
 func (l Layout) Containerd(ctx context.Context, args ...string) ([]byte, error) {
 	all := append([]string{"--address", l.ContainerdSocket(), "--namespace", "k8s.io"}, args...)
 	return exec.CommandContext(ctx, l.Bin("ctr"), all...).CombinedOutput()

@@ -21,7 +21,7 @@ import (
 	pluginv1beta1 "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// look is how often it is looked whether the kubelet has been restarted.
+// look is the interval of checks for a restarted kubelet.
 const look = 100 * time.Millisecond
 
 // plugin offers one resource.
@@ -36,8 +36,8 @@ func newPlugin(dir string, r resource) *plugin {
 	return &plugin{resource: r, dir: dir, socket: strings.ReplaceAll(r.name, "/", "_") + ".sock"}
 }
 
-// run serves and registers, again whenever the kubelet has been restarted: it removes the sockets of all plugins then, and
-// makes its own anew.
+// run serves and registers, and does so again whenever the kubelet has been restarted: a starting kubelet removes the sockets of all
+// plugins and creates its own again.
 func (p *plugin) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := p.session(ctx); err != nil {
@@ -104,13 +104,13 @@ func (p *plugin) register(ctx context.Context) error {
 	return nil
 }
 
-// inode tells one socket from another of the same name.
+// inode distinguishes sockets of the same name.
 func inode(path string) (unix.Timespec, bool) {
 	var s unix.Stat_t
 	if unix.Stat(path, &s) != nil {
 		return unix.Timespec{}, false
 	}
-	return s.Ctim, true // the number of the inode may be given again at once
+	return s.Ctim, true // an inode number may be reused immediately
 }
 
 // GetDevicePluginOptions says that nothing optional is offered.
@@ -118,7 +118,7 @@ func (*plugin) GetDevicePluginOptions(context.Context, *pluginv1beta1.Empty) (*p
 	return &pluginv1beta1.DevicePluginOptions{}, nil
 }
 
-// ListAndWatch tells the devices, once: they do not change.
+// ListAndWatch sends the devices once: they do not change.
 func (p *plugin) ListAndWatch(_ *pluginv1beta1.Empty, stream pluginv1beta1.DevicePlugin_ListAndWatchServer) error {
 	if err := stream.Send(&pluginv1beta1.ListAndWatchResponse{Devices: p.resource.devices}); err != nil {
 		return err

@@ -73,7 +73,7 @@ func (d *driver) run(ctx context.Context) error {
 	}
 }
 
-// GetInfo tells the kubelet what registers.
+// GetInfo describes the plugin to the kubelet.
 func (d *driver) GetInfo(context.Context, *registrationv1.InfoRequest) (*registrationv1.PluginInfo, error) {
 	return &registrationv1.PluginInfo{
 		Type: registrationv1.DRAPlugin, Name: d.name, Endpoint: d.socket(),
@@ -81,7 +81,7 @@ func (d *driver) GetInfo(context.Context, *registrationv1.InfoRequest) (*registr
 	}, nil
 }
 
-// NotifyRegistrationStatus is told how the registration went.
+// NotifyRegistrationStatus receives the result of the registration.
 func (d *driver) NotifyRegistrationStatus(_ context.Context, status *registrationv1.RegistrationStatus) (*registrationv1.RegistrationStatusResponse, error) {
 	log.Printf("%s: registered: %v %s", d.name, status.PluginRegistered, status.Error)
 	return &registrationv1.RegistrationStatusResponse{}, nil

@@ -8,8 +8,8 @@
 //
 //	dradriver -node n1 -kubeconfig FILE -device gpu-6=GPU-a,minor=6 -device board=GPU-b
 //
-// offers two devices. Of the first the CDI file names the device node /dev/nvidia6; of the second it says nothing by which
-// it could be told, so that only its attributes in the ResourceSlice do.
+// offers two devices. The CDI file names the device node /dev/nvidia6 for the first. It does not identify the second, so only its
+// attributes in the ResourceSlice do.
 package main
 
 import (

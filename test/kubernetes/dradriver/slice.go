@@ -37,7 +37,7 @@ func (d *driver) slice() *resourcev1.ResourceSlice {
 	return s
 }
 
-// publish makes the slice where it is not there.
+// publish creates the slice if it does not exist.
 func (d *driver) publish(ctx context.Context) error {
 	s := d.slice()
 	_, err := d.api.ResourceSlices().Get(ctx, s.Name, metav1.GetOptions{})

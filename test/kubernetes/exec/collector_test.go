@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// interval is that of the collectors, and as much time has each read. The tool has 2 s less, and whole seconds.
+// interval is the collection interval, and also the limit of each read. The tool's limit is 2 s less, in whole seconds.
 const interval = 6 * time.Second
 
 const configuration = `
@@ -50,7 +50,7 @@ type beside struct {
 	token string // the file that it takes its token from
 }
 
-// start starts a collector beside the cluster that is a service account. More may be said of the scraper.
+// start starts a collector beside the cluster with a service account's rights. Further settings of the scraper may be given.
 func (s *stage) start(t *testing.T, account, extra string) *beside {
 	t.Helper()
 	return s.startWith(t, s.Token(t, accounts, account, nil), extra)
@@ -91,13 +91,13 @@ func (b *beside) run(t *testing.T, binary, dir, config string, env ...string) {
 	})
 }
 
-// says waits until the collector has logged a line that has all of the words.
+// says waits until the collector has logged a line that contains all of the words.
 func (b *beside) says(t *testing.T, words ...string) {
 	t.Helper()
 	eventually(t, "a line with "+strings.Join(words, " … "), func() bool { return b.said(words...) > 0 })
 }
 
-// said is how many lines with all of the words the collector has logged.
+// said returns the number of lines with all of the words in the collector's log.
 func (b *beside) said(words ...string) int {
 	lines := 0
 next:

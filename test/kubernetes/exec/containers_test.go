@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// testContainers reads in containers that are not like the GPU operator's.
+// testContainers reads in containers that differ from the GPU operator's.
 func testContainers(t *testing.T, s *stage) {
 	s.drivers(t, gpuOperator, "special", false, "bare", bareImage, "toolless", toollessImage, "whole", driverImage)
 	target := func(container string) string {
@@ -41,7 +41,7 @@ func testContainers(t *testing.T, s *stage) {
 		b := s.start(t, shippedAccount, "targets: [{label_selector: app=special, container: whole, query: full}]")
 		points := b.next(t, func(points harness.Points) bool { return len(points.Select("hw.temperature")) > 0 })
 		requireNode(t, points)
-		assert.Contains(t, points.Distinct("hw.serial_number"), "1652923000001", "which only -q -x tells")
+		assert.Contains(t, points.Distinct("hw.serial_number"), "1652923000001", "which only -q -x reports")
 	})
 	t.Run("a PID namespace of its own", func(t *testing.T) {
 		t.Parallel()

@@ -47,7 +47,7 @@ func (s *stage) shipped(t *testing.T) {
 	}
 }
 
-// testDeployment runs the collector as it is shipped, in a pod, with nothing changed but where the data goes and how often.
+// testDeployment runs the shipped collector in a pod. Only the destination and the interval of the data differ.
 func testDeployment(t *testing.T, s *stage) {
 	o := newOutlet(t)
 	endpoint, stop, err := o.ServeGRPC()
@@ -145,7 +145,7 @@ func testTwoClusters(t *testing.T, s *stage) {
 	b.says(t, `"k8s.cluster.name": "other"`, "driver pods", "127.0.0.1:1", "connection refused")
 }
 
-// testAttribution joins a process to its pod by nothing but what the driver pod and the API tell.
+// testAttribution joins a process to its pod using only the driver pod and the API.
 func testAttribution(t *testing.T, s *stage) {
 	if !machineTable() {
 		t.Skip("this machine's root has no view of the machine's process table, as in a container: process 2 is not the kernel's")

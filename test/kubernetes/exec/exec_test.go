@@ -12,14 +12,14 @@ type part struct {
 	run  func(*testing.T, *stage)
 }
 
-// TestExec goes through what a cluster does to the scraper, on one cluster.
+// TestExec tests the scraper's behaviour under changes of a cluster, on one cluster.
 func TestExec(t *testing.T) {
 	s := newStage(t)
 	s.namespace(t, gpuOperator)
 	s.shipped(t)
 	s.drivers(t, gpuOperator, "nvidia-driver-daemonset", true, driverContainer, driverImage)
 	t.Run("deployment", func(t *testing.T) { testDeployment(t, s) })
-	// What changes nothing for the others goes at the same time.
+	// Tests that do not affect others run in parallel.
 	t.Run("steady", func(t *testing.T) {
 		for _, p := range []part{
 			{"kubeconfig", testKubeconfig},

@@ -23,7 +23,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
 )
 
-// testSpoiled has the tool print what is none of its output. Nothing is made of it, and reading goes on when it is well.
+// testSpoiled makes the tool print invalid output. No value is derived from it, and reading continues when the tool works again.
 func testSpoiled(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "")
 	defer s.replay(t, state{Mode: "good"})
@@ -47,8 +47,7 @@ func testSpoiled(t *testing.T, s *stage) {
 	}
 }
 
-// tools are the processes of the tool in the driver pod, by their machine's numbers, and others are all else in it but its
-// first.
+// tools are the tool's processes in the driver pod, by the machine's PIDs. others are all other processes in it except its first.
 func (s *stage) tools(t *testing.T) (tools, others []string) {
 	t.Helper()
 	pod := s.ReadyPod(t, gpuOperator, driverLabel)
@@ -83,8 +82,8 @@ func (s *stage) requireClean(t *testing.T) {
 	})
 }
 
-// testHanging has the tool wait for a driver that does not answer. It must not pile up in the pod, and nothing of it may be
-// left: neither when its time is over, nor when the collector is gone meanwhile.
+// testHanging makes the tool wait for a driver that does not answer. Its processes must not accumulate in the pod, and none may remain:
+// neither after the timeout nor after the collector has ended.
 func testHanging(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "")
 	b.next(t, twoGPUs)
@@ -107,7 +106,7 @@ func testHanging(t *testing.T, s *stage) {
 	s.requireClean(t)
 }
 
-// testFrozenAPIServer has the API server hang for a while: it takes connections, and says nothing on them.
+// testFrozenAPIServer makes the API server hang for a while: it accepts connections but does not answer.
 func testFrozenAPIServer(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "")
 	b.next(t, twoGPUs)
@@ -119,7 +118,7 @@ func testFrozenAPIServer(t *testing.T, s *stage) {
 	b.says(t, "Read works again", `"what": "read"`)
 }
 
-// testFrozenKubelet has the kubelet hang for a while: the API server answers, and the exec gets nowhere.
+// testFrozenKubelet makes the kubelet hang for a while: the API server answers, but the exec does not proceed.
 func testFrozenKubelet(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "")
 	b.next(t, twoGPUs)

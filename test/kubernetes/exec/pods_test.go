@@ -22,7 +22,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// machineTable tells whether /proc is the machine's own process table: process 2 is a thread of the kernel there.
+// machineTable reports whether /proc is the machine's own process table: process 2 is a kernel thread there.
 func machineTable() bool {
 	const kernelThread = 0x00200000
 	stat, err := os.ReadFile("/proc/2/stat")
@@ -34,7 +34,7 @@ func machineTable() bool {
 	return err == nil && flags&kernelThread != 0
 }
 
-// gpus gives the node a capacity of GPUs, or with nothing takes it away.
+// gpus gives the node a capacity of GPUs, or removes it if none is given.
 func (s *stage) gpus(t *testing.T, count string) {
 	t.Helper()
 	patch := `[{"op": "add", "path": "/status/capacity/nvidia.com~1gpu", "value": "` + count + `"}]`
@@ -67,7 +67,7 @@ func testRestarts(t *testing.T, s *stage) {
 	requireNode(t, b.next(t, twoGPUs))
 }
 
-// testDeleted takes all driver pods away; they come back later.
+// testDeleted deletes all driver pods; they come back later.
 func testDeleted(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "targets: [{label_selector: app=brief, container: bare}]")
 	none := func() int {
@@ -82,7 +82,7 @@ func testDeleted(t *testing.T, s *stage) {
 	b.silent(t)
 }
 
-// testStopped takes the driver pod away while the tool runs in it: that read has failed, and the GPUs have not.
+// testStopped deletes the driver pod while the tool runs in it: the read fails, but the GPUs are not reported as failed.
 func testStopped(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "")
 	b.next(t, twoGPUs)

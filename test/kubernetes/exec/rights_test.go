@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asked is what a service account has asked the API server for so far: how often each verb and resource.
+// asked counts the requests of a service account to the API server so far, by verb and resource.
 func (s *stage) asked(t *testing.T, account string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(s.Log("audit"))
@@ -38,7 +38,7 @@ func (s *stage) asked(t *testing.T, account string) map[string]int {
 	return asked
 }
 
-// testRights takes one right after the other away.
+// testRights removes one right after the other.
 func testRights(t *testing.T, s *stage) {
 	t.Run("get and create", func(t *testing.T) {
 		t.Parallel()
@@ -93,7 +93,7 @@ func testRights(t *testing.T, s *stage) {
 					return
 				}
 				b.silent(t)
-				// It goes on trying: the right is enough, nothing need be started anew.
+				// The collector keeps trying: once it has the right, it works without a restart.
 				s.grant(t, test.name, all())
 				b.next(t, twoGPUs)
 			})
@@ -101,7 +101,7 @@ func testRights(t *testing.T, s *stage) {
 	})
 }
 
-// testLateNamespace starts the collector before the driver pods' namespace is there, nor any right in it.
+// testLateNamespace starts the collector before the driver pods' namespace and its rights exist.
 func testLateNamespace(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "targets: [{namespace: late, label_selector: app=late, container: bare}]")
 	b.says(t, "driver pods", "late")
@@ -111,7 +111,7 @@ func testLateNamespace(t *testing.T, s *stage) {
 	requireNode(t, b.next(t, twoGPUs))
 }
 
-// testCapacity reports a node with GPUs on which there is no driver pod.
+// testCapacity: a node with GPUs but without a driver pod is reported.
 func testCapacity(t *testing.T, s *stage) {
 	s.gpus(t, "2")
 	defer s.gpus(t, "")
@@ -119,7 +119,7 @@ func testCapacity(t *testing.T, s *stage) {
 	b.says(t, "node node-a", "none of the targets has a pod on it")
 	b.says(t, "driver pods", "app=nothing")
 	time.Sleep(2 * interval)
-	assert.Equal(t, 1, b.said("none of the targets has a pod on it"), "it is said once")
+	assert.Equal(t, 1, b.said("none of the targets has a pod on it"), "logged once")
 	messages, _ := b.Messages()
 	assert.Zero(t, messages)
 }

@@ -32,7 +32,7 @@ import (
 const (
 	envCollector = "OTELCOL_GPU"
 	clusterName  = "e2e"
-	// patience is how long a test waits for what is to happen within two or three intervals.
+	// patience is the limit for conditions that are normally fulfilled within two or three intervals.
 	patience = 60 * time.Second
 
 	// The images of driver pods: with the tool, a shell and timeout; with the tool alone; and without the tool.
@@ -112,7 +112,7 @@ func (s *stage) replay(t *testing.T, to state) {
 	require.NoError(t, os.Rename(written, filepath.Join(s.folder, "state.json"))) // at once, whoever reads it
 }
 
-// namespace makes a namespace. It stays, as the cluster does not; to delete one takes long.
+// namespace creates a namespace. It is not deleted, because deletion takes long and the cluster is temporary.
 func (s *stage) namespace(t *testing.T, name string) {
 	t.Helper()
 	_, err := s.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -151,7 +151,7 @@ spec:
 	return s.ReadyPod(t, namespace, "app="+name)
 }
 
-// outlet is where a collector's data comes out.
+// outlet is the destination of a collector's data.
 type outlet struct {
 	*harness.Sink
 }
@@ -173,12 +173,12 @@ func (o outlet) next(t *testing.T, accept func(harness.Points) bool) harness.Poi
 	return points
 }
 
-// twoGPUs accepts a message that is whole, and requires that all of it says whose it is.
+// twoGPUs accepts a message with both GPUs.
 func twoGPUs(points harness.Points) bool {
 	return len(points.Select("hw.temperature").Distinct("hw.id")) == 2
 }
 
-// requireNode requires that every point says from which cluster and node it is.
+// requireNode requires that every point names its cluster and node.
 func requireNode(t *testing.T, points harness.Points) {
 	t.Helper()
 	require.NotEmpty(t, points)
@@ -189,7 +189,7 @@ func requireNode(t *testing.T, points harness.Points) {
 	}
 }
 
-// silent requires that nothing comes out for two intervals.
+// silent requires that no data arrives for two intervals.
 func (o outlet) silent(t *testing.T) {
 	t.Helper()
 	before, _ := o.Messages()

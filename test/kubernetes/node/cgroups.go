@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// The node's processes are known by their control groups: those of its components are in one, those of its pods in others
-// beside it.
+// The node's processes are identified by their control groups: one contains those of its components, others beside it those of its pods.
 
 // roots are the hierarchies of control groups: the one of version 2, or those of version 1.
 func roots() ([]string, error) {
@@ -66,14 +65,14 @@ func (n *node) makeCgroups() error {
 		}
 		for _, folder := range []string{root, own} { // version 2 hands down none by itself
 			for controller := range strings.FieldsSeq(string(controllers)) {
-				_ = os.WriteFile(filepath.Join(folder, "cgroup.subtree_control"), []byte("+"+controller), 0o644) // the kubelet says what it lacks
+				_ = os.WriteFile(filepath.Join(folder, "cgroup.subtree_control"), []byte("+"+controller), 0o644) // the kubelet reports missing ones
 			}
 		}
 	}
 	return os.MkdirAll(n.componentsGroup(all), 0o755)
 }
 
-// enclose puts a process into the components' control group, and with it what it starts.
+// enclose puts a process and its descendants into the components' control group.
 func (n *node) enclose(pid string) error {
 	all, err := roots()
 	if err != nil {
@@ -82,7 +81,7 @@ func (n *node) enclose(pid string) error {
 	return os.WriteFile(filepath.Join(n.componentsGroup(all), "cgroup.procs"), []byte(pid), 0o644)
 }
 
-// groups are the node's control groups, each before the one that it is in.
+// groups returns the node's control groups, children before parents.
 func (n *node) groups() ([]string, error) {
 	all, err := roots()
 	if err != nil {
@@ -94,7 +93,7 @@ func (n *node) groups() ([]string, error) {
 			if err == nil && entry.IsDir() {
 				folders = append(folders, path)
 			}
-			return nil // one that is gone is well
+			return nil // a removed one is fine
 		})
 	}
 	slices.Reverse(folders)

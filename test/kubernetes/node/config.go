@@ -51,8 +51,8 @@ const networkConfig = `{
 }
 `
 
-// kubeletConfig takes control groups of version 1 where the machine has them, which a kubelet of 1.35 and later does not by
-// itself, and never evicts: the disk is the machine's.
+// kubeletConfig accepts control groups of version 1 if the machine has them, which a kubelet of 1.35 and later refuses by default, and
+// disables eviction because the disk is the machine's.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
@@ -73,7 +73,7 @@ nodeStatusUpdateFrequency: 5s
 fileCheckFrequency: 1s
 `
 
-// auditPolicy has the API server note what service accounts ask of it, apart from its own controllers'.
+// auditPolicy makes the API server log the requests of service accounts, separately from its own controllers' requests.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -122,7 +122,7 @@ func (n *node) components() []component {
 			"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + n.PKI("service-accounts.pub"),
 			"--service-account-signing-key-file=" + n.PKI("service-accounts.key"), "--profiling=false", "--v=1",
 		}},
-		// With the limits that are its default the first service account takes 10 s.
+		// With the default limits the first service account takes 10 s.
 		{name: cluster.ControllerManager, args: []string{
 			"--kubeconfig=" + n.PKI(cluster.ControllerManager+".kubeconfig"), "--leader-elect=false", "--use-service-account-credentials=true",
 			"--root-ca-file=" + n.PKI("ca.crt"), "--service-account-private-key-file=" + n.PKI("service-accounts.key"),

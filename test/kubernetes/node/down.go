@@ -11,14 +11,14 @@ import (
 	"os"
 )
 
-// down ends the node and removes what it leaves. That there is none is no error.
+// down ends the node and removes its remains. A missing node is no error.
 func (n *node) down(keep bool) error {
 	if err := n.end(); err != nil {
 		return err
 	}
 	var errs []error
 	if n.connected() {
-		// It goes by itself, soon after the last process of the node.
+		// The kernel removes it soon after the last process of the node.
 		if err := ip("link", "delete", n.MachineLink()); err != nil && n.connected() {
 			errs = append(errs, err)
 		}
@@ -29,7 +29,7 @@ func (n *node) down(keep bool) error {
 	return errors.Join(errs...)
 }
 
-// connected tells whether there is a cable to the node.
+// connected reports whether a virtual Ethernet cable leads to the node.
 func (n *node) connected() bool {
 	_, err := net.InterfaceByName(n.MachineLink())
 	return err == nil

@@ -31,7 +31,7 @@ func initialise(controlPlane bool) error {
 		return err
 	}
 	n := &node{Layout: layout, controlPlane: controlPlane}
-	// What pods and the container runtime leave behind is handed to this process, not to the machine's first.
+	// Orphans of pods and of the container runtime are reparented to this process, not to the machine's first.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of orphans: %w", err)
 	}
@@ -80,7 +80,7 @@ func (n *node) mounts() error {
 		mount(n.Kubelet(), "/var/lib/kubelet", "", unix.MS_BIND),
 		mount(n.Run("pod-logs"), "/var/log/pods", "", unix.MS_BIND),
 	)
-	// These are the machine's as a whole. The kubelet sets them unless they are as it wants them: it is shown that they are.
+	// These settings apply to the whole machine. The kubelet sets them unless they already have its values, so they get these values here.
 	for name, value := range map[string]string{
 		"vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
 		"kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000",
@@ -91,8 +91,8 @@ func (n *node) mounts() error {
 	return err
 }
 
-// network sets up the node's end of the cable to the machine, and the address of the API server's service: where there is
-// but one API server, there need be no kube-proxy.
+// network sets up the node's end of the cable to the machine, and the address of the API server's service. With a single API server,
+// kube-proxy is not needed.
 func (n *node) network() error {
 	if err := ip("link", "set", "lo", "up"); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *supervisor) start(c component) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	// Held until the process is noted: it may end at once.
+	// The lock is held until the process is recorded, since it may end immediately.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	log, err := os.OpenFile(s.node.Log(c.name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
@@ -157,7 +157,7 @@ func (s *supervisor) start(c component) {
 	_ = process.Release() // reap waits for it
 }
 
-// reap takes the exit codes of everything that ends in the node, and starts components anew.
+// reap collects the exit codes of all processes that end in the node, and restarts components.
 func (s *supervisor) reap() error {
 	const pause = 500 * time.Millisecond
 	for {

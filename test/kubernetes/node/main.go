@@ -3,9 +3,9 @@
 
 //go:build linux
 
-// Command node brings up a Kubernetes of one node for tests: etcd, the control plane, a kubelet and a container runtime, as
-// processes in namespaces of their own, without a daemon of the machine's. Only the process table is the machine's. It needs root. E2E_CACHE and E2E_INDEX say where
-// it is and what it is called; see the package cluster.
+// Command node starts a single-node Kubernetes for tests: etcd, the control plane, a kubelet and a container runtime, as processes in
+// separate namespaces, without a daemon of the machine. Only the process table is the machine's. It needs root. E2E_CACHE and E2E_INDEX
+// define its path and name; see the package cluster.
 //
 //	node up      bring it up, and print what to set to use it
 //	node down    end it, and remove what it leaves
@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 	control := flags.Bool("control-plane", false, "up: no kubelet and no container runtime")
 	keep := flags.Bool("keep", false, "down: leave the node's files, for a look at its logs")
 	if args[0] == "init" {
-		// The rest is for whoever lists processes.
+		// The remaining arguments are only for process listings.
 		return initialise(os.Getenv(envControlPlane) != "")
 	}
 	if err := flags.Parse(args[1:]); err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
 )
 
-// patience is how long a node may take to come up; it takes 5 s where nothing else runs.
+// patience is the limit for a node to start; it takes 5 s on an idle machine.
 const patience = 3 * time.Minute
 
 func (n *node) up(ctx context.Context) error {
@@ -37,7 +37,7 @@ func (n *node) up(ctx context.Context) error {
 	if n.Running() {
 		return fmt.Errorf("it is up already: end it with `node down`, or set %s to another number", cluster.EnvIndex)
 	}
-	if err := n.down(false); err != nil { // what an end without `down` has left
+	if err := n.down(false); err != nil { // remains of a node that ended without `down`
 		return err
 	}
 	began := time.Now()
@@ -102,7 +102,7 @@ func (n *node) begin(context.Context) error {
 		return fmt.Errorf("make namespaces: %w", err)
 	}
 	pid := strconv.Itoa(first.Process.Pid)
-	// Before there is a cable, it starts nothing.
+	// It starts nothing before there is a cable.
 	if err := errors.Join(n.enclose(pid), os.WriteFile(n.Run("init.pid"), []byte(pid+"\n"), 0o644)); err != nil {
 		_ = first.Process.Kill()
 		return err
@@ -120,7 +120,7 @@ func (n *node) begin(context.Context) error {
 	return nil
 }
 
-// images puts in the image of pods' own containers, without which there are none, and lets the kubelet start.
+// images imports the pause image, without which there are no pods, and lets the kubelet start.
 func (n *node) images(ctx context.Context) error {
 	if err := wait(ctx, func() error {
 		_, err := n.Containerd(ctx, "version")
@@ -172,7 +172,7 @@ func (n *node) waitNode(ctx context.Context) error {
 	})
 }
 
-// waitServiceAccount waits until pods can be made: each has a service account.
+// waitServiceAccount waits until pods can be created: each needs a service account.
 func (n *node) waitServiceAccount(ctx context.Context) error {
 	client, err := n.client()
 	if err != nil {
@@ -199,7 +199,7 @@ func wait(ctx context.Context, try func() error) error {
 	}
 }
 
-// logs are the last lines of what the components wrote, for a node that does not come up.
+// logs returns the last log lines of the components, for a node that does not start.
 func (n *node) logs() string {
 	const last = 4
 	files, _ := filepath.Glob(n.Log("*")) // the pattern is good

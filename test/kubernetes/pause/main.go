@@ -3,7 +3,7 @@
 
 //go:build linux
 
-// Command pause does nothing until it is asked to end. It holds a pod's namespaces, and is what idle containers run.
+// Command pause does nothing until it is asked to end. It holds a pod's namespaces, and idle containers run it.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 		if s != syscall.SIGCHLD {
 			return
 		}
-		// What a container's processes leave behind is handed to its first.
+		// Orphans in a container are reparented to its first process.
 		for {
 			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
 				break

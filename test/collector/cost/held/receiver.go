@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package held is a receiver that reads nothing: it holds one message and sends a copy of it in each interval. What a collector
-// with it costs is what the points cost once they are known, below which no receiver comes.
+// Package held is a receiver that reads nothing: it holds one message and sends a copy of it in each interval. The cost of a collector with
+// it is the cost of sending known points, which is the lower bound for every receiver.
 package held
 
 import (
@@ -22,7 +22,7 @@ import (
 type Config struct {
 	// Interval is the time between two messages.
 	Interval time.Duration `mapstructure:"interval"`
-	// File has the message, as OTLP's protobuf.
+	// File contains the message, as OTLP's protobuf.
 	File string `mapstructure:"file"`
 }
 

@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command replay stands for nvidia-smi in the driver pods of a test: two GPUs, and whatever a file of the machine, mounted
-// at /replay, says that is to be wrong with them. It notes there what it was asked.
+// Command replay replaces nvidia-smi in the driver pods of a test: it shows two GPUs, with the faults that a file of the machine, mounted
+// at /replay, defines. It logs its calls there.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// state is what the file tells.
+// state is the content of that file.
 type state struct {
 	Mode      string    `json:"mode"`
 	Processes []process `json:"processes"`
@@ -75,7 +75,7 @@ func (s *state) run(args []string) int {
 		}
 		return 0
 	case "hang":
-		// Nothing but a kill ends it, as for a tool that waits for a driver which does not answer.
+		// Only a kill ends it, as with a tool that waits for a driver that does not answer.
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 		time.Sleep(time.Hour)
 	case "driverless":
