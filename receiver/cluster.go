@@ -5,9 +5,7 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -24,47 +22,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
-
-// clusterKey is the scraper that reports how a cluster's GPUs are requested. It reads the Kubernetes API and no GPU, so it runs
-// once in a cluster and never beside the scrapers of a machine.
-const clusterKey = "kubernetes_cluster"
-
-// ClusterConfig is the configuration of kubernetes_cluster.
-type ClusterConfig struct {
-	API kube.Config `mapstructure:",squash"`
-	// ResourceNames are the extended resources that count as GPUs; * matches any characters except a slash.
-	ResourceNames []string `mapstructure:"resource_names"`
-}
-
-func defaultClusterConfig() component.Config {
-	return &ClusterConfig{ResourceNames: cluster.DefaultResources()}
-}
-
-// Check returns what is wrong, by key.
-func (c *ClusterConfig) Check() error {
-	if err := c.API.Check(); err != nil {
-		return err
-	}
-	if err := cluster.CheckResources(c.ResourceNames); err != nil {
-		return fmt.Errorf("resource_names: %w", err)
-	}
-	return nil
-}
-
-// clusterAlone refuses kubernetes_cluster beside scrapers of this machine.
-func clusterAlone(keys []string) error {
-	if !slices.Contains(keys, clusterKey) {
-		return nil
-	}
-	var errs []error
-	for _, key := range keys {
-		if key != clusterKey && key != fleetKey {
-			errs = append(errs, fmt.Errorf("%s::%s and %s::%s: the first is for one collector in a cluster, the other for each machine; "+
-				"give them to different collectors", scrapersKey, clusterKey, scrapersKey, key))
-		}
-	}
-	return errors.Join(errs...)
-}
 
 // newClusterController returns the controller of kubernetes_cluster. stats gets the outcome of its reads.
 func newClusterController(

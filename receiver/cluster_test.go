@@ -10,10 +10,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +25,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
@@ -57,7 +61,7 @@ func TestClusterView(t *testing.T) {
 	require.NoError(t, err)
 	defer telemetry.Shutdown()
 	s := &sources{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: &readStats{}}
-	require.NoError(t, s.observe())
+	require.NoError(t, s.readMetrics().observe(s.telemetry))
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
 	answer := make(chan struct{})
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -118,4 +122,29 @@ func TestClusterViewConfig(t *testing.T) {
 	require.NoError(t, err, "outside of a cluster the configuration can be validated all the same")
 	require.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
 	assert.NoError(t, controller.Shutdown(t.Context()))
+}
+
+// TestClusterViewOfUnreachableServer: an API server that does not answer is no error at the start; a resource that cannot be
+// matched is one. A risky configuration is logged.
+func TestClusterViewOfUnreachableServer(t *testing.T) {
+	core, log := observer.New(zap.InfoLevel)
+	set := receivertest.NewNopSettings(metadata.Type)
+	set.Logger = zap.New(core)
+	cfg := createDefaultConfig().(*Config)
+	cfg.ControllerConfig.InitialDelay = time.Hour
+	view := defaultClusterConfig().(*ClusterConfig)
+	view.API = kube.Config{Endpoint: "https://127.0.0.1:1", AuthType: kube.AuthNone, InsecureSkipVerify: true}
+	cfg.Scrapers = map[string]component.Config{clusterKey: view}
+	require.NoError(t, cfg.Validate())
+	controller, err := newClusterController(cfg, set, consumertest.NewNop(), connectCluster, &readStats{})
+	require.NoError(t, err)
+	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
+	require.NoError(t, controller.Shutdown(t.Context()))
+	assert.Equal(t, 1, log.FilterMessageSnippet("scrapers::kubernetes_cluster: the API server's certificate is not verified").Len())
+
+	view.ResourceNames = []string{"[x"}
+	controller, err = newClusterController(cfg, set, consumertest.NewNop(), connectCluster, &readStats{})
+	require.NoError(t, err)
+	require.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
+	require.NoError(t, controller.Shutdown(t.Context()))
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
@@ -45,8 +44,6 @@ var (
 	_ confmap.Unmarshaler = (*Config)(nil)
 	_ confmap.Validator   = (*Config)(nil)
 )
-
-const scrapersKey = "scrapers"
 
 // Unmarshal reads the configuration, and each section below scrapers into the type of that scraper.
 func (c *Config) Unmarshal(conf *confmap.Conf) error {
@@ -96,11 +93,6 @@ func unmarshalScraper(section *confmap.Conf, key string) (component.Config, erro
 	return cfg, nil
 }
 
-// scraperChecker is implemented by the configurations of scrapers. Check returns what is wrong, each error with its key below
-// the scraper's own. It is not called Validate because confmap.Validate would call it too, and print its errors a second time
-// without the full key.
-type scraperChecker interface{ Check() error }
-
 // Validate returns what is wrong, each error with the full key below the receiver's own.
 func (c *Config) Validate() error {
 	errs := c.ControllerConfig.check()
@@ -116,38 +108,6 @@ func (c *Config) Validate() error {
 		}
 	}
 	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys))...)
-}
-
-// keyed puts a key before an error, or before each of several joined errors.
-func keyed(key string, err error) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return fmt.Errorf("%s::%w", key, err)
-	}
-	var errs []error
-	for _, e := range joined.Unwrap() {
-		errs = append(errs, keyed(key, e))
-	}
-	return errors.Join(errs...)
-}
-
-// oneScraperPerVendor refuses two scrapers that would report the same GPU.
-func oneScraperPerVendor(keys []string) error {
-	var errs []error
-	first := map[string]string{}
-	for _, key := range keys {
-		vendor := string(scraperKinds[key].vendor)
-		if vendor == "" {
-			continue // it reads no GPU of this machine
-		}
-		if other, taken := first[vendor]; taken {
-			errs = append(errs, fmt.Errorf("%s::%s and %s::%s: both read the %s GPUs of this machine, which would be reported twice; keep one",
-				scrapersKey, other, scrapersKey, key, vendor))
-			continue
-		}
-		first[vendor] = key
-	}
-	return errors.Join(errs...)
 }
 
 // scraperKeys are the keys of the scrapers that run, in order.
@@ -214,13 +174,4 @@ func (c *Config) controller() *scraperhelper.ControllerConfig {
 
 func (c *Config) logsBuilderConfig() metadata.LogsBuilderConfig {
 	return metadata.LogsBuilderConfig{Events: c.Events, ResourceAttributes: c.ResourceAttributes}
-}
-
-func allowedScrapers() string {
-	keys := make([]string, 0, len(scraperKinds))
-	for key := range scraperKinds {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return strings.Join(keys, ", ")
 }

@@ -4,13 +4,18 @@
 package gpureceiver
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.uber.org/zap"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
@@ -34,4 +39,22 @@ func TestFactory(t *testing.T) {
 func TestClusterConfigCheck(t *testing.T) {
 	_, err := load(t, "scrapers: {kubernetes_cluster: {auth_type: nonsense}}")
 	require.ErrorContains(t, err, "scrapers::kubernetes_cluster::auth_type: ")
+}
+
+// TestUnreadableCredentials: credentials that cannot be read fail the start.
+func TestUnreadableCredentials(t *testing.T) {
+	r := newRig(t, map[string]gpu.Source{"nvml": always(healthy("GPU-1"))})
+	r.cfg.Attribution.Owners = &attribution.OwnersConfig{API: kube.Config{
+		Endpoint: "https://127.0.0.1:1", TokenFile: filepath.Join(t.TempDir(), "missing"), InsecureSkipVerify: true,
+	}}
+	m := r.newMetrics()
+	require.ErrorContains(t, m.Start(t.Context(), r.host), "attribution: owners: kube: failed to read token file")
+	require.NoError(t, m.Shutdown(t.Context()))
+	assert.Len(t, r.messages("attribution::owners: the API server's certificate is not verified"), 1)
+}
+
+// TestFleetNeverStarted: a fleet that was not started has nothing to close.
+func TestFleetNeverStarted(t *testing.T) {
+	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	require.NoError(t, newFleet(cfg, "gpu", zap.NewNop(), nil).close())
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/otel/attribute"
 	"go.uber.org/zap"
 
@@ -19,11 +18,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
-
-// fleetKey is the scraper that reads nodes from outside, on a schedule of its own.
-const fleetKey = "kubernetes_exec"
-
-func defaultFleetConfig() component.Config { cfg := kubeexec.DefaultConfig(); return &cfg }
 
 // fleet sends what kubernetes_exec reads, one message for each node. The receivers of one configuration share it.
 type fleet struct {

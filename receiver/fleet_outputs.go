@@ -6,47 +6,18 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 import (
 	"context"
 
-	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
-	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 
 	"github.com/otelgpu/gpureceiver/internal/metadata"
-	"github.com/otelgpu/gpureceiver/internal/record"
 )
-
-// fleetReceiver is the part of one signal's receiver in the fleet.
-type fleetReceiver struct {
-	fleet  *fleet
-	attach func() // connects the signal's output
-}
-
-// Start implements component.Component. Nothing is sent to the consumer before it, and events wait for it.
-func (r *fleetReceiver) Start(context.Context, component.Host) error {
-	r.fleet.mu.Lock()
-	r.attach()
-	r.fleet.mu.Unlock()
-	return r.fleet.start()
-}
-
-// Shutdown implements component.Component.
-func (r *fleetReceiver) Shutdown(context.Context) error { return r.fleet.close() }
 
 // metricsOutput sends metrics that no controller sends.
 type metricsOutput struct {
 	obs  *receiverhelper.ObsReport
 	next consumer.Metrics
-}
-
-func newFleetMetrics(f *fleet, set receiver.Settings, next consumer.Metrics) (component.Component, error) {
-	obs, err := newObsReport(set)
-	if err != nil {
-		return nil, err
-	}
-	f.newRecorder = func() *record.Recorder { return record.New(f.cfg.MetricsBuilderConfig, set) }
-	return &fleetReceiver{fleet: f, attach: func() { f.metrics = &metricsOutput{obs: obs, next: next} }}, nil
 }
 
 // send passes metrics on. That the consumer refused them is counted and logged by the consumer and by ObsReport.
@@ -63,15 +34,6 @@ type logsOutput struct {
 	next consumer.Logs
 }
 
-func newFleetLogs(f *fleet, set receiver.Settings, next consumer.Logs) (component.Component, error) {
-	obs, err := newObsReport(set)
-	if err != nil {
-		return nil, err
-	}
-	f.newEventRecorder = func() *record.EventRecorder { return record.NewEvents(f.cfg.logsBuilderConfig(), set) }
-	return &fleetReceiver{fleet: f, attach: func() { f.logs = &logsOutput{obs: obs, next: next} }}, nil
-}
-
 // send passes logs on if there are any. An error is the consumer's; it has been counted.
 func (o *logsOutput) send(ctx context.Context, logs plog.Logs) error {
 	count := logs.LogRecordCount()
@@ -82,8 +44,4 @@ func (o *logsOutput) send(ctx context.Context, logs plog.Logs) error {
 	err := o.next.ConsumeLogs(ctx, logs)
 	o.obs.EndLogsOp(ctx, metadata.Type.String(), count, err)
 	return err
-}
-
-func newObsReport(set receiver.Settings) (*receiverhelper.ObsReport, error) {
-	return receiverhelper.NewObsReport(receiverhelper.ObsReportSettings{ReceiverID: set.ID, ReceiverCreateSettings: set})
 }

@@ -4,6 +4,8 @@
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -13,6 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/rocmsmi"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
 	"github.com/otelgpu/gpureceiver/internal/nvml"
 )
@@ -26,13 +29,6 @@ type scraperKind struct {
 
 // local reports whether the scraper reads GPUs of this machine.
 func (k scraperKind) local() bool { return k.newSource != nil }
-
-// opener makes the source of a configured scraper. It is openSource, except in tests.
-type opener func(key string, cfg *Config, want gpu.Group) (gpu.Source, error)
-
-func openSource(key string, cfg *Config, want gpu.Group) (gpu.Source, error) {
-	return scraperKinds[key].newSource(cfg.scraperConfig(key), want, cfg.ControllerConfig.CollectionInterval)
-}
 
 // defaultScrapers run where none is configured: one for each vendor. A machine without the vendor's GPUs is no error.
 var defaultScrapers = []string{"amdgpu", "nvml"}
@@ -86,4 +82,24 @@ var scraperKinds = map[string]scraperKind{
 			return rocmsmi.New(c, runner, want), nil
 		},
 	},
+}
+
+// clusterKey is the scraper that reports how a cluster's GPUs are requested. It reads the Kubernetes API and no GPU, so it runs
+// once in a cluster and never beside the scrapers of a machine.
+const clusterKey = "kubernetes_cluster"
+
+// fleetKey is the scraper that reads nodes from outside, on a schedule of its own.
+const fleetKey = "kubernetes_exec"
+
+func defaultFleetConfig() component.Config { cfg := kubeexec.DefaultConfig(); return &cfg }
+
+const scrapersKey = "scrapers"
+
+func allowedScrapers() string {
+	keys := make([]string, 0, len(scraperKinds))
+	for key := range scraperKinds {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, ", ")
 }

@@ -15,46 +15,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/process"
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
-
-// registry has the sources of each configuration. The Collector makes one receiver for each signal from the same
-// configuration; together they read each GPU once.
-type registry struct {
-	open opener
-
-	mu      sync.Mutex
-	sources map[*Config]*sources
-}
-
-func newRegistry(open opener) *registry {
-	return &registry{open: open, sources: make(map[*Config]*sources)}
-}
-
-func (r *registry) get(cfg *Config, set receiver.Settings) (*sources, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s, ok := r.sources[cfg]; ok {
-		s.users++
-		return s, nil
-	}
-	s, err := newSources(cfg, set, r.open)
-	if err != nil {
-		return nil, err
-	}
-	s.forget = func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.sources, cfg)
-	}
-	s.users = 1
-	r.sources[cfg] = s
-	return s, nil
-}
 
 // sources is what the metrics and the logs receiver of one configuration share.
 type sources struct {
@@ -146,7 +113,11 @@ func (s *sources) begin(ctx context.Context) error {
 	if err := s.attribute(ctx); err != nil {
 		return err
 	}
-	return s.observe()
+	return s.readMetrics().observe(s.telemetry)
+}
+
+func (s *sources) readMetrics() *readMetrics {
+	return &readMetrics{receiver: s.receiver, local: s.local, fleet: s.fleet, cluster: s.cluster}
 }
 
 // openSources opens the source of each local scraper to read what the receivers send.
@@ -226,4 +197,11 @@ func (s *sources) close() error {
 		errs = append(errs, s.attributor.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// opener makes the source of a configured scraper. It is openSource, except in tests.
+type opener func(key string, cfg *Config, want gpu.Group) (gpu.Source, error)
+
+func openSource(key string, cfg *Config, want gpu.Group) (gpu.Source, error) {
+	return scraperKinds[key].newSource(cfg.scraperConfig(key), want, cfg.ControllerConfig.CollectionInterval)
 }

@@ -6,7 +6,6 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -14,57 +13,22 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// readStats has the outcome of the reads of one source. It can be asked while a read hangs.
-type readStats struct {
-	mu   sync.Mutex
-	last readStat
-	due  time.Time // when the read in progress should have ended; zero without one
-}
-
-type readStat struct {
-	read     bool // there was a read; the other fields mean nothing before
-	success  bool
-	duration time.Duration
-	good     time.Time // when the last successful read began; zero without one
-}
-
-// begin notes that a read begins, which its context bounds.
-func (s *readStats) begin(ctx context.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.due, _ = ctx.Deadline()
-}
-
-// end notes the end of a read.
-func (s *readStats) end(began time.Time, success bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.due = time.Time{}
-	s.last.read, s.last.success, s.last.duration = true, success, time.Since(began)
-	if success {
-		s.last.good = began
-	}
-}
-
-// get returns the outcome of the last read, or of the one in progress if it is overdue.
-func (s *readStats) get() readStat {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := s.last
-	if !s.due.IsZero() && time.Now().After(s.due) {
-		last.read, last.success, last.duration = true, false, 0
-	}
-	return last
+// readMetrics are the receiver's own metrics about the reads of what the sources of one configuration read.
+type readMetrics struct {
+	receiver string // its ID
+	local    []*localScraper
+	fleet    *fleet     // nil without kubernetes_exec
+	cluster  *readStats // nil without kubernetes_cluster
 }
 
 // observe registers the receiver's own metrics about the reads of each source and each remote node.
-func (s *sources) observe() error {
-	t := s.telemetry
+func (m *readMetrics) observe(t *metadata.TelemetryBuilder) error {
 	return errors.Join(
 		t.RegisterGpuReadSuccessCallback(func(_ context.Context, o metric.Int64Observer) error {
-			s.eachRead(func(r readStat, of metric.MeasurementOption) {
+			m.eachRead(func(r readStat, of metric.MeasurementOption) {
 				if r.read {
 					o.Observe(asInt(r.success), of)
 				}
@@ -72,7 +36,7 @@ func (s *sources) observe() error {
 			return nil
 		}),
 		t.RegisterGpuReadDurationCallback(func(_ context.Context, o metric.Float64Observer) error {
-			s.eachRead(func(r readStat, of metric.MeasurementOption) {
+			m.eachRead(func(r readStat, of metric.MeasurementOption) {
 				if r.read && r.duration > 0 {
 					o.Observe(r.duration.Seconds(), of)
 				}
@@ -80,22 +44,22 @@ func (s *sources) observe() error {
 			return nil
 		}),
 		t.RegisterGpuReadAgeCallback(func(_ context.Context, o metric.Float64Observer) error {
-			s.eachRead(func(r readStat, of metric.MeasurementOption) {
+			m.eachRead(func(r readStat, of metric.MeasurementOption) {
 				if !r.good.IsZero() {
 					o.Observe(time.Since(r.good).Seconds(), of)
 				}
 			})
 			return nil
 		}),
-		t.RegisterGpuExecsThrottledCallback(s.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Throttled) })),
-		t.RegisterGpuExecsSkippedCallback(s.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Skipped) })),
-		t.RegisterGpuShardsHeldCallback(s.eachCluster(func(c *kubeexec.ClusterStats) (held gpu.Opt[int64]) {
+		t.RegisterGpuExecsThrottledCallback(m.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Throttled) })),
+		t.RegisterGpuExecsSkippedCallback(m.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Skipped) })),
+		t.RegisterGpuShardsHeldCallback(m.eachCluster(func(c *kubeexec.ClusterStats) (held gpu.Opt[int64]) {
 			if c.Election != nil {
 				held = gpu.Some(int64(len(c.Election.Held)))
 			}
 			return held
 		})),
-		t.RegisterGpuShardReplicasCallback(s.eachCluster(func(c *kubeexec.ClusterStats) (alive gpu.Opt[int64]) {
+		t.RegisterGpuShardReplicasCallback(m.eachCluster(func(c *kubeexec.ClusterStats) (alive gpu.Opt[int64]) {
 			if c.Election != nil {
 				alive = gpu.Some(int64(c.Election.Replicas))
 			}
@@ -106,51 +70,46 @@ func (s *sources) observe() error {
 
 // eachRead calls observe with the outcome and the attributes of each local source, of the view of a cluster, and of each
 // remote node. There are no more of them than the clusters have nodes with GPUs.
-func (s *sources) eachRead(observe func(readStat, metric.MeasurementOption)) {
-	for _, l := range s.local {
+func (m *readMetrics) eachRead(observe func(readStat, metric.MeasurementOption)) {
+	for _, l := range m.local {
 		observe(l.stats.get(), l.labels)
 	}
-	if s.cluster != nil {
-		observe(s.cluster.get(), s.labels(attribute.String("scraper", clusterKey)))
+	if m.cluster != nil {
+		observe(m.cluster.get(), m.labels(attribute.String("scraper", clusterKey)))
 	}
-	if s.fleet == nil {
+	if m.fleet == nil {
 		return
 	}
-	for _, cluster := range s.fleet.stats() {
+	for _, cluster := range m.fleet.stats() {
 		for i := range cluster.Nodes {
 			n := &cluster.Nodes[i]
 			stat := readStat{read: n.Read, success: n.Success, duration: n.Duration, good: n.LastGood}
 			if n.Unreadable != "" {
 				stat.read, stat.success, stat.duration = true, false, 0 // the last read was long ago
 			}
-			observe(stat, s.labels(attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name),
+			observe(stat, m.labels(attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name),
 				attribute.String("k8s.node.name", n.Node), attribute.String("hw.vendor", string(n.Vendor))))
 		}
 	}
 }
 
-func (s *sources) eachCluster(of func(*kubeexec.ClusterStats) gpu.Opt[int64]) metric.Int64Callback {
+func (m *readMetrics) eachCluster(of func(*kubeexec.ClusterStats) gpu.Opt[int64]) metric.Int64Callback {
 	return func(_ context.Context, o metric.Int64Observer) error {
-		if s.fleet == nil {
+		if m.fleet == nil {
 			return nil
 		}
-		clusters := s.fleet.stats()
+		clusters := m.fleet.stats()
 		for i := range clusters {
 			if v, ok := of(&clusters[i]).Get(); ok {
-				o.Observe(v, s.labels(attribute.String("k8s.cluster.name", clusters[i].Name)))
+				o.Observe(v, m.labels(attribute.String("k8s.cluster.name", clusters[i].Name)))
 			}
 		}
 		return nil
 	}
 }
 
-func (s *sources) labels(more ...attribute.KeyValue) metric.MeasurementOption {
-	return labels(s.receiver, more...)
-}
-
-// labels returns attributes with the receiver among them: a collector may have several receivers with the same scraper.
-func labels(receiver string, more ...attribute.KeyValue) metric.MeasurementOption {
-	return metric.WithAttributeSet(attribute.NewSet(append(more, attribute.String("receiver", receiver))...))
+func (m *readMetrics) labels(more ...attribute.KeyValue) metric.MeasurementOption {
+	return labels(m.receiver, more...)
 }
 
 func asInt(b bool) int64 {

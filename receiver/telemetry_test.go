@@ -94,7 +94,7 @@ func TestOwnMetricsOfAFleet(t *testing.T) {
 	require.NoError(t, err)
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
 	s := &sources{cfg: cfg, telemetry: telemetry, receiver: "gpu", fleet: newFleet(cfg, "gpu", zap.NewNop(), telemetry)}
-	require.NoError(t, s.observe())
+	require.NoError(t, s.readMetrics().observe(s.telemetry))
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "not started yet")
 
 	hourAgo := time.Now().Add(-time.Hour)

@@ -16,12 +16,6 @@ import (
 	"time"
 )
 
-type options struct {
-	binary, config, log, otlp, endpoint string
-	simulated                           bool
-	duration                            time.Duration
-}
-
 func main() {
 	var o options
 	flag.StringVar(&o.binary, "run", "dist/otelcol-gpu", "the collector to start")

@@ -17,20 +17,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
-// drmProcesses and kfdProcesses find the processes. All but the task belongs to the task while it runs.
-type (
-	drmProcesses struct {
-		task   *workers.Task
-		reader *processes.DRM
-		usages []processes.Usage
-		errs   []error
-	}
-	kfdProcesses struct {
-		task   *workers.Task
-		usages []processes.KFDUsage
-	}
-)
-
 // wantsProcesses reports whether processes are read.
 func (s *Source) wantsProcesses() bool {
 	return s.want.Has(gpu.GroupProcesses|gpu.GroupProcessUtilization) && len(s.scanner.last.Cards) > 0

@@ -13,22 +13,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
-// reader reads the GPU at one PCI address. It is kept while the GPU is lost, so that a GPU that is back goes on.
-type reader struct {
-	address string
-	task    *workers.Task
-	gpu     *device.GPU   // belongs to the task
-	result  device.Result // what the task leaves
-	asked   bool          // the present read has a job for it
-	epoch   uint64        // of the last read of the GPU
-}
-
-// done reports whether the present read has a result.
-func (r *reader) done() bool { return r.asked && r.task.Outcome() == workers.Done }
-
-// read reports whether the present read has read the GPU.
-func (r *reader) read() bool { return r.done() && !r.result.Gone }
-
 // reconcile makes a reader for each GPU that the scan found, and forgets GPUs that were handed to another driver, which is no loss.
 func (s *Source) reconcile() {
 	inv := s.scanner.last

@@ -7,4 +7,7 @@
 //
 // It keeps clusters, plans which container of which node is read, schedules the reads, shares the nodes between replicas
 // (package shard), and passes completed nodes to a Sink.
+//
+// cluster.go and node.go refer to each other because a cluster has its running nodes, and a node reads within the limits of its
+// cluster.
 package kubeexec

@@ -16,24 +16,6 @@ import (
 // closeWait bounds how long Close waits for cancelled reads.
 const closeWait = 1500 * time.Millisecond
 
-// Sink takes one vendor's GPUs of one node. It is called by the goroutine that has read the node, which keeps one of the
-// cluster's max_concurrent places until Sink returns. Calls for several nodes run at a time, but never two for one node. The
-// node is valid until Sink returns. With readErr it has only the host, the vendor and the time.
-type Sink func(ctx context.Context, cluster string, node *gpu.Node, readErr error)
-
-// Options configure a Fleet beyond what users configure.
-type Options struct {
-	Interval time.Duration // each node is read once in each interval
-	Timeout  time.Duration // bounds one read of one node
-	Want     gpu.Group     // the quantities to read
-	Sink     Sink
-	// Gone is called after the last call of Sink for a node that is not read any more. May be nil.
-	Gone func(cluster, node string)
-	// Problems takes the problems that a cluster has at present, except those of reads, which Sink gets. It is called at
-	// least once in each interval, from one goroutine for each cluster. May be nil.
-	Problems func(cluster string, problems []gpu.Problem)
-}
-
 // Fleet reads the nodes of clusters.
 type Fleet struct {
 	clusters []*cluster

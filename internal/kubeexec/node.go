@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -156,7 +157,11 @@ func (n *node) reader(j *job) *reader {
 	key := j.reader()
 	r := n.readers[key]
 	if r == nil {
-		r = newReader(n.cluster, tools[j.target.Tool].command)
+		c := n.cluster
+		r = newReader(throttledExecutor{c.executor, c.pauseIfAsked}, tools[j.target.Tool].command, c.now)
+		if c.view != nil {
+			r.attribute(attribution.NewRemote(c.view, c.interval), c.now)
+		}
 		n.readers[key] = r
 	}
 	if r.source == nil || r.instance != j.instance {

@@ -32,12 +32,9 @@ type reader struct {
 	pipeline  pipeline.Reader
 }
 
-func newReader(c *cluster, tool command.Tool) *reader {
-	r := &reader{runner: exec.NewRunner(throttledExecutor{c.executor, c.pauseIfAsked}, tool, c.now)}
+func newReader(executor exec.Executor, tool command.Tool, now func() time.Time) *reader {
+	r := &reader{runner: exec.NewRunner(executor, tool, now)}
 	r.pipeline.Source = r
-	if c.view != nil {
-		r.attribute(attribution.NewRemote(c.view, c.interval), c.now)
-	}
 	return r
 }
 
@@ -92,3 +89,19 @@ func (r *reader) Read(ctx context.Context) (*gpu.Node, error) {
 
 // Close implements gpu.Source.
 func (r *reader) Close() error { return r.source.Close() }
+
+// throttledExecutor passes the error of every exec to failed. An exec that fails may be a part of a read that succeeds, whose
+// error becomes a problem of the node only.
+type throttledExecutor struct {
+	exec.Executor
+	failed func(error)
+}
+
+// Exec implements exec.Executor.
+func (e throttledExecutor) Exec(ctx context.Context, in exec.Container, argv []string, out *exec.Output) (int, error) {
+	code, err := e.Executor.Exec(ctx, in, argv, out)
+	if err != nil {
+		e.failed(err)
+	}
+	return code, err
+}

@@ -95,9 +95,6 @@ func (c *cluster) elect(ctx context.Context) (end func()) {
 	}
 }
 
-// mine reports whether this replica reads a node.
-func (c *cluster) mine(node string) bool { return c.election == nil || c.election.Holds(node) }
-
 // ours returns the nodes that this replica reads and reports.
 func (c *cluster) ours(plans map[string]*plan, cannot []unread) (map[string]*plan, []unread) {
 	if c.election == nil {

@@ -98,13 +98,3 @@ func highest(all []gpu.Opt[uint64]) gpu.Opt[uint64] {
 	}
 	return result
 }
-
-// setLink sets the PCIe link from its speed in 0.1 GT/s and its lanes.
-func (t *Table) setLink(speed, width gpu.Opt[uint64]) {
-	if v, ok := speed.Get(); ok {
-		t.LinkGen = plausible.PCIeGeneration(v)
-	}
-	if v, ok := width.Get(); ok {
-		t.LinkWidth = plausible.PCIeWidth(v)
-	}
-}

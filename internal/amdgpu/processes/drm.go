@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -23,11 +22,9 @@ import (
 
 // The bounds of one read.
 const (
-	maxEntries   = 1 << 17 // of a directory with a file for each process
-	maxFiles     = 1 << 20 // open files of all processes
-	maxDRMFiles  = 1 << 14 // of them, of DRM devices
-	maxProcesses = 1 << 14
-	maxProblems  = 32
+	maxFiles    = 1 << 20 // open files of all processes
+	maxDRMFiles = 1 << 14 // of them, of DRM devices
+	maxProblems = 32
 )
 
 var (
@@ -98,18 +95,6 @@ func (r *drmRead) read(ctx context.Context) {
 		}
 		r.readProcess(pid)
 	}
-}
-
-// listPIDs returns the processes that have an entry in a directory, in order, and whether there may be more.
-func listPIDs(dir string) (pids []int64, truncated bool, err error) {
-	names, err := sysfs.Names(dir, maxEntries)
-	for _, name := range names {
-		if pid, ok := sysfs.ParseUint(name); ok && pid > 0 && pid < 1<<31 {
-			pids = append(pids, int64(pid))
-		}
-	}
-	slices.Sort(pids)
-	return pids, len(names) == maxEntries, err
 }
 
 func (r *drmRead) readProcess(pid int64) {

@@ -17,19 +17,6 @@ import (
 
 const maxDRM = 4096
 
-// Card is a GPU with a DRM device of the amdgpu driver.
-type Card struct {
-	Name    string // card1; of a GPU without a display that has a render node alone, renderD128
-	Address string // 0000:03:00.0
-	// Dir is the directory of the PCI function, by its true path: whatever the cards are numbered later, it is this GPU's.
-	Dir string
-	// Device is the directory of its DRM device. The driver makes another when it is loaded again.
-	Device string
-	DRM    []string // the names of its DRM nodes, card1 before renderD128
-	// VideoDecodes: the engine for encoding video decodes too, as from version 4 of the video block (VCN) on.
-	VideoDecodes bool
-}
-
 // scanDRM finds the driver's DRM devices: those of cards, which lie below their PCI function, and those of partitions, which do
 // not.
 func (s *scanner) scanDRM() {

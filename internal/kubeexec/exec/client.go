@@ -5,19 +5,16 @@ package exec
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/remotecommand"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -146,28 +143,44 @@ func (e *Client) upgrade(
 	return e.leave(wrapped).RoundTrip(request)
 }
 
-// exitCode reads the server's status of a command that has ended.
-func exitCode(data []byte) (int, error) {
-	if len(data) == 0 {
-		return 0, errors.New("the connection ended before the command did")
+// overSPDY runs a request for an exec over SPDY.
+func (e *Client) overSPDY(ctx context.Context, target *url.URL, out *Output) error {
+	base := &spdyUpgrade{dialer: e.dialer}
+	header := http.Header{}
+	header.Add(httpstream.HeaderProtocolVersion, remotecommand.StreamProtocolV5Name)
+	header.Add(httpstream.HeaderProtocolVersion, remotecommand.StreamProtocolV4Name)
+	response, err := e.upgrade(ctx, http.MethodPost, target, header, base)
+	if err != nil {
+		return err
 	}
-	var status metav1.Status
-	if err := json.Unmarshal(data, &status); err != nil {
-		return 0, fmt.Errorf("read the status %q: %w", excerpt(string(data)), err)
+	defer func() { _ = base.conn.Close() }()
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		return refused(response)
 	}
-	switch {
-	case status.Status == metav1.StatusSuccess:
-		return 0, nil
-	case status.Reason != remotecommand.NonZeroExitCodeReason || status.Details == nil:
-		return 0, &StartError{Message: status.Message}
+	switch p := response.Header.Get(httpstream.HeaderProtocolVersion); p {
+	case remotecommand.StreamProtocolV5Name, remotecommand.StreamProtocolV4Name:
+	default:
+		return fmt.Errorf("the server chose the protocol %q", p)
 	}
-	for _, cause := range status.Details.Causes {
-		if cause.Type != remotecommand.ExitCodeCauseType {
-			continue
-		}
-		if code, err := strconv.ParseUint(cause.Message, 10, 8); err == nil {
-			return int(code), nil
-		}
+	out.began = true
+	return out.readSPDY(base.conn)
+}
+
+// overWebSocket runs a request for an exec over a WebSocket. A refusal of the upgrade is an httpstream.UpgradeFailureError.
+func (e *Client) overWebSocket(ctx context.Context, target *url.URL, out *Output) error {
+	base := &webSocket{dialer: e.dialer}
+	response, err := e.upgrade(ctx, http.MethodGet, target, nil, base)
+	if err != nil {
+		return err
 	}
-	return 0, fmt.Errorf("no exit code in the status %q", excerpt(string(data)))
+	defer func() { _ = response.Body.Close() }()
+	if base.conn == nil {
+		return &httpstream.UpgradeFailureError{Cause: refused(response)}
+	}
+	defer func() { _ = base.conn.Close() }()
+	if p := base.conn.Subprotocol(); p != remotecommand.StreamProtocolV5Name {
+		return &httpstream.UpgradeFailureError{Cause: fmt.Errorf("the server chose the protocol %q", p)}
+	}
+	out.began = true
+	return out.readWebSocket(base.conn)
 }

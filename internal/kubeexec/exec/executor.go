@@ -26,12 +26,6 @@ type Executor interface {
 	Exec(ctx context.Context, in Container, argv []string, out *Output) (exitCode int, err error)
 }
 
-// StartError is why a container's runtime did not start a command.
-type StartError struct{ Message string }
-
-// Error implements error.
-func (s *StartError) Error() string { return "the command could not be run: " + excerpt(s.Message) }
-
 // missing reports whether a container lacks a program, by the messages of runc, crun and the container runtimes around them.
 func missing(err error) bool {
 	var start *StartError

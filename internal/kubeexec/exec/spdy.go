@@ -5,19 +5,16 @@ package exec
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
 	"github.com/moby/spdystream"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/remotecommand"
 	"k8s.io/streaming/pkg/httpstream"
 )
 
@@ -48,29 +45,6 @@ func (s *spdyUpgrade) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	s.conn = &buffered{Conn: conn, reader: reader}
 	return response, nil
-}
-
-// overSPDY runs a request for an exec over SPDY.
-func (e *Client) overSPDY(ctx context.Context, target *url.URL, out *Output) error {
-	base := &spdyUpgrade{dialer: e.dialer}
-	header := http.Header{}
-	header.Add(httpstream.HeaderProtocolVersion, remotecommand.StreamProtocolV5Name)
-	header.Add(httpstream.HeaderProtocolVersion, remotecommand.StreamProtocolV4Name)
-	response, err := e.upgrade(ctx, http.MethodPost, target, header, base)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = base.conn.Close() }()
-	if response.StatusCode != http.StatusSwitchingProtocols {
-		return refused(response)
-	}
-	switch p := response.Header.Get(httpstream.HeaderProtocolVersion); p {
-	case remotecommand.StreamProtocolV5Name, remotecommand.StreamProtocolV4Name:
-	default:
-		return fmt.Errorf("the server chose the protocol %q", p)
-	}
-	out.began = true
-	return out.readSPDY(base.conn)
 }
 
 // readSPDY reads the three streams of an exec until the server has closed them, or the connection is closed.

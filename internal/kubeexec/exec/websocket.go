@@ -10,11 +10,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 
 	"github.com/gorilla/websocket"
 	"k8s.io/apimachinery/pkg/util/remotecommand"
-	"k8s.io/streaming/pkg/httpstream"
 )
 
 // webSocket upgrades a request to a WebSocket.
@@ -45,25 +43,6 @@ func (w *webSocket) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	w.conn = conn
 	return response, nil
-}
-
-// overWebSocket runs a request for an exec over a WebSocket. A refusal of the upgrade is an httpstream.UpgradeFailureError.
-func (e *Client) overWebSocket(ctx context.Context, target *url.URL, out *Output) error {
-	base := &webSocket{dialer: e.dialer}
-	response, err := e.upgrade(ctx, http.MethodGet, target, nil, base)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	if base.conn == nil {
-		return &httpstream.UpgradeFailureError{Cause: refused(response)}
-	}
-	defer func() { _ = base.conn.Close() }()
-	if p := base.conn.Subprotocol(); p != remotecommand.StreamProtocolV5Name {
-		return &httpstream.UpgradeFailureError{Cause: fmt.Errorf("the server chose the protocol %q", p)}
-	}
-	out.began = true
-	return out.readWebSocket(base.conn)
 }
 
 // readWebSocket reads until the server closes the connection. The first byte of each message is the number of its stream.

@@ -5,6 +5,9 @@
 // of their names. Each shard has a Lease in the cluster's API, and client-go's leader election lets one replica at a time hold it
 // and read the shard. Each replica also renews a Lease of its own, by which the others count it, so that none takes more than
 // its part.
+//
+// The files election, lock and replicas refer to each other because an Election runs the locks and the count of the replicas, and
+// both decide by its state: which shards this replica holds, and how many it may hold.
 package shard
 
 import (

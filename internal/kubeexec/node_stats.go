@@ -1,0 +1,37 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// NodeStats is the state of the reads of one vendor's GPUs of one node.
+type NodeStats struct {
+	Node   string
+	Vendor gpu.Vendor
+	// Unreadable is why a node with GPUs is not read: it has no driver pod that is ready. Empty where it has.
+	Unreadable string
+	// Read reports whether there was a read; Success and Duration mean nothing before.
+	Read     bool
+	Success  bool          // of the last read
+	Duration time.Duration // of the last read
+	LastGood time.Time     // when the last successful read began; zero without one
+	Failures int           // reads that failed in a row
+}
+
+// note notes the end of a read. A read without an answer is no success and no reason for a back-off: its GPUs are sent as failed.
+func (s *NodeStats) note(began time.Time, took time.Duration, unread bool, err error) {
+	s.Read, s.Success, s.Duration = true, err == nil && !unread, took
+	if err != nil {
+		s.Failures++
+		return
+	}
+	s.Failures = 0
+	if !unread {
+		s.LastGood = began
+	}
+}
