@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the distribution with ocb, unless the one that is there was built from the very same sources.
+# Builds the distribution with ocb, unless the existing one was built from the same sources.
 #   build-collector.sh dist/otelcol-gpu
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=$1
-# Not by git: the sources may have come as an archive.
+# Not by git: the sources may come from an archive.
 sources() {
 	find . \( -path ./test -o -path ./cmd -o -path ./dist -o -path './.*' \) -prune -o \
 		-type f \( -name '*.go' ! -name '*_test.go' -o -name go.mod -o -name go.sum -o -name builder-config.yaml \) -print0 | LC_ALL=C sort -z

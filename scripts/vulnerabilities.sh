@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# govulncheck over the module. Its database is on the network; where it cannot be had that is said, and nothing is claimed.
+# Runs govulncheck over the module. Its database is on the network. If the database is not reachable, the script reports that and claims no
+# result.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 out=$(go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./... 2>&1)

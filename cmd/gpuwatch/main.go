@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gpuwatch shows in a terminal what otelcol-gpu sends: it starts the collector, follows the OTLP file that the
-// collector writes, and draws one line for each GPU. It reads no GPU itself, so what it shows has passed the whole collector.
+// Command gpuwatch shows in a terminal what otelcol-gpu sends: it starts the collector, follows the OTLP file that the collector writes,
+// and draws one line for each GPU. It reads no GPU itself, so its data has passed through the whole collector.
 package main
 
 import (
@@ -32,8 +32,8 @@ func main() {
 	}
 }
 
-// watch runs until Ctrl-C or for the given time. It also ends the collector, which would otherwise go on, when the terminal is
-// closed, except under nohup, and when the output is not read any more.
+// watch runs until Ctrl-C or for the given time. It ends the collector too when the terminal is closed (except under nohup) and when the
+// output is no longer read; otherwise the collector would keep running.
 func watch(o options) error {
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE}
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -17,7 +17,7 @@ const (
 	mostReasons  = 4
 )
 
-// reasons returns what the collector logged about reads that failed, newest last: what could not be read, why, and what to do.
+// reasons returns what the collector logged about failed reads, newest last: what could not be read, why, and the remedy.
 func reasons(log string) []string {
 	f, err := os.Open(log) //nolint:gosec // a developer's own command line
 	if err != nil {

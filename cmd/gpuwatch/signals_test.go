@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asGPUWatch has this program be gpuwatch, with the files in a folder.
+// asGPUWatch makes this program act as gpuwatch, with the files in a folder.
 const asGPUWatch = "GPUWATCH_TEST_DIR"
 
 func TestMain(m *testing.M) {
@@ -36,10 +36,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The collector is in a process group of its own and does not end with the terminal: gpuwatch has to end it, also when the
-// terminal is closed, or when nobody reads any more what it prints (gpuwatch | head).
+// The collector is in a process group of its own and does not end with the terminal: gpuwatch has to end it, also when the terminal is
+// closed, or when its output is no longer read (gpuwatch | head).
 func TestCollectorEndsWithGPUWatch(t *testing.T) {
-	// Under nohup this process ignores SIGHUP and its children would inherit that. A handled signal they get back as default.
+	// Under nohup this process ignores SIGHUP, and its children would inherit that. A handled signal is reset to the default in children.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })
 	for name, end := range map[string]func(*exec.Cmd, *os.File){
@@ -51,7 +51,7 @@ func TestCollectorEndsWithGPUWatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			// It has GPUs to show half a second later, so that there is something to be printed.
+			// The GPUs appear half a second later, so that there is something to print.
 			script := "#!/bin/sh\ncd " + dir + "\necho $$ >pid.new; mv pid.new pid\ntrap 'exit 0' INT\n" +
 				`while :; do sleep 0.5; echo '{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"hw.gpu.count","sum":{"dataPoints":[{"asInt":"0"}]}}]}]}]}' >>otlp.jsonl; done` + "\n"
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "collector"), []byte(script), 0o700))

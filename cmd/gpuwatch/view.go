@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// view has the last metrics of each GPU.
+// view holds the latest metrics of each GPU.
 type view struct {
 	gpus map[string]*gpu
 	sent map[string]int // number of points in each vendor's last message
@@ -28,7 +28,7 @@ type gpu struct {
 
 func newView() *view { return &view{gpus: map[string]*gpu{}, sent: map[string]int{}} }
 
-// update adds one message. A message has all GPUs of one vendor and none of another; without a GPU it has hw.gpu.count.
+// update adds one message. A message contains all GPUs of one vendor and none of another. Without a GPU it contains hw.gpu.count.
 func (v *view) update(metrics pmetric.Metrics) {
 	fresh := map[string]*gpu{}
 	vendors := map[string]bool{}

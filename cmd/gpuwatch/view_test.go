@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// message is what a vendor's source sends of so many GPUs.
+// message is the message of a vendor's source with this many GPUs.
 func message(vendor string, gpus int) pmetric.Metrics {
 	metrics := pmetric.NewMetrics()
 	all := metrics.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics()
@@ -43,7 +43,7 @@ func shown(v *view) []string {
 	return ids
 }
 
-// With `make run` both vendors send, each in messages of its own: the one that has no GPU does not take the other's away.
+// With `make run` both vendors send separate messages: that of a vendor without GPUs does not remove the other's GPUs.
 func TestVendorsDoNotTakeEachOthersGPUs(t *testing.T) {
 	v := newView()
 	v.update(message("NVIDIA", 2))

@@ -3,7 +3,7 @@
 
 package amdgpusim
 
-// None is the value of a quantity that the driver does not have. Its file is not written.
+// None is the value of a quantity that the driver does not support. Its file is not written.
 const None = -1
 
 // Machine is a computer with AMD GPUs.
@@ -16,7 +16,7 @@ type Machine struct {
 	Processes []Process
 }
 
-// PCIFunction is a function on the PCI bus that the amdgpu driver does not have.
+// PCIFunction is a function on the PCI bus that is not bound to the amdgpu driver.
 type PCIFunction struct {
 	Address string
 	Vendor  uint16
@@ -121,14 +121,14 @@ type File struct {
 	Client *Client
 }
 
-// Client is what a file of a DRM device says in fdinfo.
+// Client is the content of fdinfo for a file of a DRM device.
 type Client struct {
 	ID      uint64
 	Address string
 	Keys    []string // further lines: "drm-memory-vram:\t1024 KiB"
 }
 
-// ComputeUse is a process's use of a GPU or partition by the compute driver.
+// ComputeUse is a process's use of a GPU or partition through the compute driver.
 type ComputeUse struct {
 	GPUID    uint32
 	VRAM     int64

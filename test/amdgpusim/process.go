@@ -41,7 +41,7 @@ func (t *Tree) process(m *Machine, p *Process) {
 	}
 }
 
-// everywhere adds uses of nothing: the driver has files for every GPU.
+// everywhere adds zero usage: the driver has files for every GPU.
 func everywhere(m *Machine, uses []ComputeUse) []ComputeUse {
 	result := append([]ComputeUse{}, uses...)
 	for _, c := range m.Cards {

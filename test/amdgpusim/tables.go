@@ -33,7 +33,7 @@ type MetricsV1x0 struct {
 	Pad1                                              uint32
 }
 
-// Sensors1 is what 1.1 to 1.3 begin with.
+// Sensors1 is the beginning of 1.1 to 1.3.
 type Sensors1 struct {
 	Edge, Hotspot, Memory, VRGfx, VRSoc, VRMem        uint16
 	GfxActivity, UMCActivity, MMActivity, SocketPower uint16
@@ -69,7 +69,7 @@ type MetricsV1x3 struct {
 	IndependentThrottle                uint64
 }
 
-// Sensors4 is what 1.4 and later begin with.
+// Sensors4 is the beginning of 1.4 and later.
 type Sensors4 struct {
 	Hotspot, Memory, VRSoc, SocketPower uint16
 	GfxActivity, UMCActivity            uint16
@@ -223,7 +223,7 @@ type MetricsV1x8 struct {
 	Pad4       uint32
 }
 
-// Blank sets all bits of every value of a table, which is how the driver says that it has none, and sets the revision.
+// Blank sets all bits of every value of a table, which is the driver's mark for an unsupported value, and sets the revision.
 func Blank[T any](table *T, format, content uint8) *T {
 	v := reflect.ValueOf(table).Elem()
 	fill(v)

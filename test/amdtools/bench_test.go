@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// cpu is the processor time that was used by this process or by its children that have ended.
+// cpu returns the processor time of this process or of its children that have ended.
 func cpu(b *testing.B, who int) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
@@ -26,8 +26,8 @@ func cpu(b *testing.B, who int) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkTools runs each tool once for the least that anyone asks of it; BenchmarkDriverFiles reads everything that the
-// driver's files tell of the same machine.
+// BenchmarkTools runs each tool once with the smallest useful query. BenchmarkDriverFiles reads all values of the same machine from the
+// driver's files.
 func BenchmarkTools(b *testing.B) {
 	if !canRun() {
 		b.Skip(directory + " is not set, or not root")

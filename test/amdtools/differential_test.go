@@ -43,8 +43,8 @@ func tools() []tool {
 	}
 }
 
-// TestTools reads every simulated machine from the driver's files and through every tool, and compares value by value. Every
-// difference must be explained (explanations.go), and every explanation must be of a difference.
+// TestTools reads every simulated machine from the driver's files and through every tool, and compares value by value. Every difference
+// must be explained (explanations_test.go), and every explanation must match a difference.
 func TestTools(t *testing.T) {
 	explained := differential.New(explanations)
 	machines := amdgpusim.Machines()
@@ -75,7 +75,7 @@ func TestTools(t *testing.T) {
 					assert.Positive(t, agree)
 				}
 
-				// Counters that have gone on are compared again: what a source makes of two readings must agree, too.
+				// The comparison is repeated after the counters have advanced: values that a source derives from two reads must agree, too.
 				proceed(m)
 				_, err = amdgpusim.Write(tree.Root, m)
 				require.NoError(t, err)

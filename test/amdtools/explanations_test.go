@@ -18,10 +18,10 @@ var refusals = map[string]string{
 
 const noVoltage = "it cannot do without a sensor of the core voltage, and MI300 came after it"
 
-// missingOrNone: the tool has nothing at all.
+// missingOrNone: the tool has no value.
 func missingOrNone(_, theirs any) bool { return theirs == nil || theirs == 0.0 }
 
-// ratio: the tool's is that many times ours.
+// ratio: the tool's value is this multiple of ours.
 func ratio(r float64) func(ours, theirs any) bool {
 	return func(ours, theirs any) bool {
 		a, ok := ours.(float64)
@@ -38,7 +38,7 @@ const (
 )
 
 var explanations = []differential.Explanation{
-	// What the tools do not tell.
+	// Values that the tools do not report.
 	differential.Because(every, every, ".* Name", differential.Differs, "the tools number the GPUs; the driver's files name them"),
 	differential.Because(every, every, ".* Aliases.*", differential.Missing, "the tools do not name DRM nodes"),
 	differential.Because(every, every, "node Presence.2.", differential.Missing, "the tools look at the driver's GPUs only"),
@@ -52,14 +52,14 @@ var explanations = []differential.Explanation{
 	differential.Because("mi300x-(spx|cpx)", amd, ".* (Energy|Utilization.*|MemoryController|Clocks.*Speed)", differential.Missing, "from the table, of a revision that came after it"),
 	differential.Because("mi300x-cpx", every, ".*/[0-9] Memory.*", differential.Missing, "of a partition these versions print the GPU's"),
 	differential.Because("mi300x-cpx", rocm, ".*/0 Aliases.0.", differential.Differs, "the tools do not name DRM nodes, the PCI address apart"),
-	differential.Because("apu", amd, ".*", missingOrNone, "without a unique_id, amd-smi needs the DRM device to tell which GPU it prints"),
-	differential.Because(every, every, ".* Throttle.*(Active|Time)", differential.Missing, "before ROCm 6.3 the tools tell no reasons"),
+	differential.Because("apu", amd, ".*", missingOrNone, "without a unique_id, amd-smi needs the DRM device to identify the printed GPU"),
+	differential.Because(every, every, ".* Throttle.*(Active|Time)", differential.Missing, "before ROCm 6.3 the tools report no throttle reasons"),
 	differential.Because(every, every, ".* Clocks.*Limit", differential.Missing, "rocm-smi prints no limits; amd-smi asks the DRM device for them"),
 	differential.Because(every, rocm, ".* TemperatureLimit.*", differential.Missing, "rocm-smi prints no limits"),
 	differential.Because(every, rocm12, ".* Info.ComputeCapability", differential.Missing, "printed since 6.1"),
 	differential.Because(every, rocm, ".* (Interconnect.*|Utilization.*)", differential.Missing, "not printed: XGMI, JPEG, and partitions"),
 
-	// What amd-smi has from the DRM device, of which the simulation has none.
+	// Values that amd-smi gets from the DRM device, which the simulation does not have.
 	differential.Because(every, amd, ".* (Info.PCIAddress|Info.DriverVersion|Info.ComputeCapability|Model)", differential.Missing, "from the DRM device"),
 	differential.Because(every, amd, ".* (Power.Draw|Power.Instant)", differential.Missing, "from the DRM device"),
 	differential.Because(every, amd, ".* PCIe.(Generation|Width)", differential.Missing, "from the DRM device"),
@@ -67,7 +67,7 @@ var explanations = []differential.Explanation{
 	differential.Because(every, amd, ".* process .*", differential.Missing, "needs the DRM device"),
 	differential.Because(every, amd, ".* ProcessesUnread", differential.More, "needs the DRM device"),
 
-	// What the tools print otherwise.
+	// Values that the tools print differently.
 	differential.Because(every, every, ".* Energy", ratio(15.3e-6*65536), "the tools count 15.3 µJ for a unit that is 2^-16 J, 15.259 µJ"),
 	differential.Because(every, amd, ".* Memory.*", differential.Near(1<<20), "amd-smi prints whole MiB"),
 	differential.Because(every, rocm, ".* Clocks.graphics..Speed", differential.Differs, "rocm-smi prints the level that is set, the driver's files the clock as it runs"),

@@ -9,7 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// proceed lets the counters of a machine go on.
+// proceed advances the counters of a machine.
 func proceed(m *amdgpusim.Machine) {
 	for _, c := range m.Cards {
 		if c.Readings.Replays != amdgpusim.None {

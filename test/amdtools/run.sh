@@ -2,8 +2,8 @@
 # Copyright The gpureceiver Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the differential tests with AMD's real tools: rocm-smi of Debian 12, rocm-smi and amd-smi of Debian 13, each from a
-# Debian system in a directory of its own, which is made once and kept. Further arguments are passed to go test.
+# Runs the differential tests with AMD's real tools: rocm-smi of Debian 12, rocm-smi and amd-smi of Debian 13, each from a Debian system in
+# a directory of its own, which is created once and kept. Further arguments are passed to go test.
 #
 #   AMD_TOOLS_DIR   where the systems are kept; ${XDG_CACHE_HOME:-~/.cache}/gpureceiver/amdtools unless set
 #
@@ -34,7 +34,7 @@ system() {
     echo "amdtools: no Debian $release could be made in $AMD_TOOLS_DIR" >&2
     return 1
   fi
-  # Another run may have been quicker.
+  # Another run may have been faster.
   mv -T "$partial/$release" "$AMD_TOOLS_DIR/$release" 2>/dev/null || [ -e "$AMD_TOOLS_DIR/$release" ]
 }
 
@@ -48,7 +48,7 @@ if [ ! -e "$AMD_TOOLS_DIR/bookworm" ] || [ ! -e "$AMD_TOOLS_DIR/trixie" ]; then
   wait "$first"
 fi
 
-# What is compared is explained version by version.
+# The differences are explained for these versions only.
 version() { chroot "$AMD_TOOLS_DIR/$1" dpkg-query --show --showformat='${Version}' "$2"; }
 check() {
   local found

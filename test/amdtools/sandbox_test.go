@@ -18,11 +18,11 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// directory is the variable that names the directory in which the Debian systems with the tools are, by their code names.
+// directory is the variable that names the directory of the Debian systems with the tools, by their code names.
 const directory = "AMD_TOOLS_DIR"
 
-// inside mounts a simulated machine where a Debian system expects the kernel's files, in namespaces of its own, and runs a
-// tool there. Its arguments are the system, the machine, and the tool's.
+// inside mounts a simulated machine at the paths of the kernel's files in a Debian system, in separate namespaces, and runs a tool there.
+// Its arguments are the system, the machine, and the tool's.
 const inside = `
 mount --make-rprivate /
 mount --bind "$2/sys" "$1/sys"

@@ -43,8 +43,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// realAPIServer starts an etcd and a kube-apiserver, those that the end-to-end test has built, and returns how to be its
-// administrator. Nothing runs beside them: no pod is ever started.
+// realAPIServer starts an etcd and a kube-apiserver, as built by the end-to-end test, and returns the administrator's access. Nothing runs
+// beside them: no pod is ever started.
 func realAPIServer(t *testing.T) *rest.Config {
 	t.Helper()
 	cache := os.Getenv("E2E_CACHE")
@@ -108,8 +108,8 @@ func background(t *testing.T, program string, args ...string) {
 	})
 }
 
-// A real API server takes everything, its pod security admission lets the pods in at the level that their namespaces are
-// set to, and each account may do what it needs and no more.
+// A real API server accepts all manifests, its pod security admission accepts the pods at the level of their namespaces, and each account
+// has exactly the rights that it needs.
 func TestRealAPIServer(t *testing.T) {
 	t.Parallel()
 	objects := slices.Concat(
@@ -173,7 +173,7 @@ func TestRealAPIServer(t *testing.T) {
 	checkAsked(t, config, client)
 }
 
-// checkPages tells whether an API server gives a long list in pages, and a watch that goes on from it.
+// checkPages checks that an API server returns a long list in pages, and a watch that continues from it.
 func checkPages(t *testing.T, config *rest.Config, client kubernetes.Interface) {
 	t.Helper()
 	const many = 1100
@@ -237,7 +237,7 @@ func checkPages(t *testing.T, config *rest.Config, client kubernetes.Interface) 
 	assert.Equal(t, int64(2), lists.Load())
 }
 
-// checkAsked tells whether the agent's account may ask for an owner, and what is told where another account may not.
+// checkAsked checks whether the agent's account may query an owner, and what is reported where another account may not.
 func checkAsked(t *testing.T, config *rest.Config, client kubernetes.Interface) {
 	t.Helper()
 	set, err := client.AppsV1().ReplicaSets("gpu-operator").Get(t.Context(), "set-0", metav1.GetOptions{})
@@ -287,7 +287,7 @@ type trip func(*http.Request) (*http.Response, error)
 
 func (t trip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// accesses are what accounts may and may not; without a namespace it is in all of them.
+// accesses are the rights that accounts must or must not have. Without a namespace a right applies to all of them.
 var accesses = []struct {
 	account, what string
 	allowed       bool
@@ -325,7 +325,7 @@ var accesses = []struct {
 	{"gpureceiver-exec", "list secrets in gpureceiver-exec", false},
 }
 
-// apply creates an object as it stands in the manifest; a field that the API server does not know is an error.
+// apply creates an object as it stands in the manifest; a field unknown to the API server is an error.
 func apply(t *testing.T, client dynamic.Interface, o *object) {
 	t.Helper()
 	var fields map[string]any

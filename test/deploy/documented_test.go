@@ -17,7 +17,7 @@ import (
 
 var documentedOverlay = regexp.MustCompile("(?s)```yaml\n([^`]*kind: Kustomization\n[^`]*)```")
 
-// The overlays of docs/kubernetes.md do what is said of them.
+// The overlays of docs/kubernetes.md have the documented effects.
 func TestDocumentedOverlays(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "kubernetes.md"))
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// build runs kustomize, which kubectl has in it, on a folder.
+// build runs kustomize, which is part of kubectl, on a folder.
 func build(t *testing.T, folder string) []object {
 	t.Helper()
 	command := []string{"kubectl", "kustomize"}
@@ -66,7 +66,7 @@ func only(t *testing.T, objects []object) *corev1.PodSpec {
 	return nil
 }
 
-// What is put together is taken as well, and gives no more than the parts do.
+// The combinations are accepted too, and grant no more than their parts.
 func TestKustomizations(t *testing.T) {
 	t.Parallel()
 	for folder, k := range kustomizations(t) {
@@ -141,7 +141,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// configsAreMounted tells whether the collector is given these configurations, each from a folder that is mounted.
+// configsAreMounted checks that the collector gets these configurations, each from a mounted folder.
 func configsAreMounted(t *testing.T, pod *corev1.PodSpec, names ...string) {
 	t.Helper()
 	var found []string

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Which configurations show every metric to whoever reaches the machine is told where an administrator looks for it.
+// Configurations that expose every metric on the network document that where an administrator looks for it.
 func TestOpenPagesAreTold(t *testing.T) {
 	security, err := os.ReadFile("../../docs/security.md")
 	require.NoError(t, err)

@@ -76,7 +76,7 @@ func files(t *testing.T) map[string][]byte {
 	return found
 }
 
-// all are the objects of all manifests as they stand, without what components change of them.
+// all returns the objects of all manifests as they stand, without the changes of components.
 func all(t *testing.T) []object {
 	t.Helper()
 	var found []object
@@ -89,7 +89,7 @@ func all(t *testing.T) []object {
 	return found
 }
 
-// kustomization is as much of kustomize's own kinds as is used here.
+// kustomization contains the fields of kustomize's own kinds that are used here.
 type kustomization struct {
 	metav1.TypeMeta `json:",inline"`
 	Resources       []string `json:"resources,omitempty"`
@@ -149,7 +149,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// The ConfigMaps hold the configurations of config/, as they are: `go test ./test/deploy -update` writes them.
+// The ConfigMaps contain the configurations of config/ unchanged: `go test ./test/deploy -update` writes them.
 func TestConfigMapsAreTheShippedConfigurations(t *testing.T) {
 	t.Parallel()
 	for file, shipped := range map[string]struct{ name, namespace, config string }{

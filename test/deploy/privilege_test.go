@@ -18,18 +18,18 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// namespaced are the rights that may be given in a namespace only, by a Role, and the only ones that change anything.
+// namespaced are the rights that may be granted only in a namespace, by a Role. Only they change anything.
 var namespaced = map[string][]string{
 	"pods/exec":                  {"create", "get"},
 	"leases.coordination.k8s.io": {"create", "delete", "list", "update"},
 }
 
-// readable is what a ClusterRole may let a collector read. Neither Secrets nor ConfigMaps are among it.
+// readable contains the resources that a ClusterRole may let a collector read. Secrets and ConfigMaps are not among them.
 var readable = []string{
 	"pods", "nodes", "namespaces", "replicasets.apps", "jobs.batch", "resourceslices.resource.k8s.io", "resourceclaims.resource.k8s.io",
 }
 
-// Nothing may be read but what is listed here, nothing be changed but by an exec and in a Lease, and no rule has a wildcard.
+// Only the listed resources may be read, changes are limited to an exec and a Lease, and no rule has a wildcard.
 func TestRolesAreMinimal(t *testing.T) {
 	t.Parallel()
 	checked := 0
@@ -89,7 +89,7 @@ func resources(rule rbacv1.PolicyRule) []string {
 	return names
 }
 
-// Every right goes to an account of ours, and that is the only thing that has it.
+// Every right is granted to one of our accounts, and nobody else has it.
 func TestRightsGoToOurAccounts(t *testing.T) {
 	t.Parallel()
 	accounts := map[rbacv1.Subject]bool{}
@@ -125,7 +125,7 @@ func bound(t *testing.T, roles map[string]bool, accounts map[rbacv1.Subject]bool
 	assert.True(t, accounts[subjects[0]], "%s: %v", role, subjects[0])
 }
 
-// pod returns the pod that an object makes.
+// pod returns the pod that an object creates.
 func (o *object) pod() *corev1.PodSpec {
 	switch typed := o.typed.(type) {
 	case *appsv1.DaemonSet:
@@ -136,7 +136,7 @@ func (o *object) pod() *corev1.PodSpec {
 	return nil
 }
 
-// checkPods tells whether pods have no more than they need. capabilities are those that may be added.
+// checkPods checks that pods have no more rights than they need. capabilities are those that may be added.
 func checkPods(t *testing.T, objects []object, capabilities ...corev1.Capability) (pods int) {
 	t.Helper()
 	for i := range objects {
@@ -184,7 +184,7 @@ func checkContainer(t *testing.T, file string, c *corev1.Container, capabilities
 
 var mebibytes = regexp.MustCompile(`^([0-9]+)MiB$`)
 
-// checkMemory tells whether Go knows that its memory is limited, with room below the limit for what is not Go's.
+// checkMemory checks that Go's memory limit is set, with room below the container's limit for memory outside of Go.
 func checkMemory(t *testing.T, file string, c *corev1.Container) {
 	t.Helper()
 	i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "GOMEMLIMIT" })
@@ -214,8 +214,7 @@ func checkVolumes(t *testing.T, file string, pod *corev1.PodSpec, agent bool) {
 	}
 }
 
-// The pods have no capability, no write access, no token that they do not use, and nothing of the node but what the agent
-// reads.
+// The pods have no capability, no write access, no unused token, and no access to the node except the files that the agent reads.
 func TestPodsHaveNoMoreThanTheyNeed(t *testing.T) {
 	t.Parallel()
 	objects := all(t)

@@ -26,8 +26,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
 )
 
-// apiServer answers lists with nothing, a single object with one that someone owns, keeps watches open, and notes who asks for what, as verb and resource. Discovery is
-// open to every account.
+// apiServer answers lists with no items and a single object with one that has an owner, keeps watches open, and records each request as
+// account, verb and resource. Discovery is open to every account.
 type apiServer struct {
 	url string
 
@@ -109,7 +109,7 @@ func (s *apiServer) requests() (asked, wrong []string) {
 	return slices.Sorted(maps.Keys(s.asked)), slices.Clone(s.wrong)
 }
 
-// granted are the rights of ClusterRoles and Roles, as verb and resource, but those on pods/exec, for which there must be a pod.
+// granted returns the rights of ClusterRoles and Roles, as verb and resource, except those on pods/exec, which require a pod.
 func granted(t *testing.T, names ...string) []string {
 	t.Helper()
 	var rights []string
@@ -139,7 +139,7 @@ func granted(t *testing.T, names ...string) []string {
 	return slices.Compact(rights)
 }
 
-// What the code asks an API server for is what the roles grant: no request without a right, no right without a request.
+// The roles grant exactly the API requests of the code: no request without a right, no right without a request.
 func TestRightsAreThoseThatAreUsed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

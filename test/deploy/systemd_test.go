@@ -30,7 +30,7 @@ func unit(t *testing.T) (text string, settings map[string]string) {
 	return string(raw), settings
 }
 
-// The unit runs a configuration that there is, as nobody in particular, with no capability.
+// The unit runs an existing configuration, as an unprivileged user without capabilities.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	_, settings := unit(t)

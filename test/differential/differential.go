@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Explanation is why values of a tool are not those of our own source. The patterns must match the whole.
+// Explanation explains why values of a tool differ from those of our own source. The patterns must match the whole text.
 type Explanation struct {
 	Machines, Tools, Values string
 	Covers                  func(ours, theirs any) bool
@@ -25,7 +25,7 @@ func Because(machines, tools, values string, covers func(ours, theirs any) bool,
 	return Explanation{Machines: machines, Tools: tools, Values: values, Covers: covers, Why: why}
 }
 
-// Explanations are all there are for some tools. Every difference must have one, and each must be of a difference.
+// Explanations are all explanations for some tools. Every difference must have one, and each must match a difference.
 type Explanations struct {
 	list []Explanation
 	used []bool
@@ -36,7 +36,7 @@ func New(list []Explanation) *Explanations {
 	return &Explanations{list: list, used: make([]bool, len(list))}
 }
 
-// Compare fails the test for every value that differs and is not explained. It returns how many agree.
+// Compare fails the test for every value that differs and is not explained. It returns the number of equal values.
 func (e *Explanations) Compare(t *testing.T, machine, tool string, ours, theirs Values) int {
 	t.Helper()
 	names := slices.Sorted(maps.Keys(ours))
@@ -71,7 +71,7 @@ func (e *Explanations) Compare(t *testing.T, machine, tool string, ours, theirs 
 	return compared
 }
 
-// Unused fails the test for every explanation of which there was no difference.
+// Unused fails the test for every explanation that matched no difference.
 func (e *Explanations) Unused(t *testing.T) {
 	t.Helper()
 	for i, used := range e.used {
@@ -81,7 +81,7 @@ func (e *Explanations) Unused(t *testing.T) {
 	}
 }
 
-// explain returns which explanation a difference has; -1: none.
+// explain returns the index of the explanation of a difference; -1: none.
 func (e *Explanations) explain(machine, tool, name string, ours, theirs any) int {
 	for i := range e.list {
 		x := &e.list[i]
@@ -105,16 +105,16 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// Missing covers what the tool does not have.
+// Missing covers values that the tool does not have.
 func Missing(ours, theirs any) bool { return ours != nil && theirs == nil }
 
-// More covers what only the tool has.
+// More covers values that only the tool has.
 func More(ours, theirs any) bool { return ours == nil && theirs != nil }
 
-// Differs covers what both have.
+// Differs covers values that both have.
 func Differs(ours, theirs any) bool { return ours != nil && theirs != nil }
 
-// Near covers what both have, no further apart than that.
+// Near covers values that both have and that differ by no more than a tolerance.
 func Near(most float64) func(ours, theirs any) bool {
 	return func(ours, theirs any) bool {
 		a, ok := ours.(float64)

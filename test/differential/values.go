@@ -13,10 +13,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Values are what a node tells, by where it stands: "a1b2c3d4e5f60000 Power.Draw". Absent values are not in it.
+// Values are the values of a node, by device and path: "a1b2c3d4e5f60000 Power.Draw". It does not contain absent values.
 type Values map[string]any
 
-// Flatten takes the devices and processes of a node apart.
+// Flatten splits the devices and processes of a node into values.
 func Flatten(n *gpu.Node) Values {
 	v := Values{}
 	for i := range n.Devices {

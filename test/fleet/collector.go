@@ -38,7 +38,7 @@ service:
     metrics: {receivers: [gpu], processors: [memory_limiter, batch], exporters: [otlp]}
 `
 
-// startCollectors starts so many replicas. More than one share the nodes.
+// startCollectors starts this many replicas. If there are more than one, they share the nodes.
 func (f *fleet) startCollectors(o *options, dir, token, endpoint string) ([]*harness.Process, error) {
 	shards := ""
 	if o.shards > 1 || o.replicas > 1 {

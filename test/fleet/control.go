@@ -29,7 +29,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
 )
 
-// Where what lies in the cluster.
+// Paths in the cluster.
 const (
 	driverNamespace   = "gpu-operator"
 	workloadNamespace = "training"
@@ -37,8 +37,8 @@ const (
 	account           = "gpureceiver"
 )
 
-// What the environment says where it says nothing: the programs that test/kubernetes/build.sh makes, seen from the root of
-// the repository, and another number than that of the other tests.
+// Defaults for the environment: the programs that test/kubernetes/build.sh builds, relative to the root of the repository, and an index
+// that the other tests do not use.
 const (
 	usualCache = ".tools/kubernetes"
 	usualIndex = "2"
@@ -54,8 +54,8 @@ type fleet struct {
 	end    func() // of the nodes
 }
 
-// startControlPlane starts a control plane of its own. It never writes to a cluster that it did not start: it refuses one that
-// the environment names, and `node up` refuses one that runs already.
+// startControlPlane starts a control plane of its own. It never writes to a cluster that it did not start: it refuses one that the
+// environment names, and `node up` refuses one that already runs.
 func startControlPlane(ctx context.Context) (*fleet, error) {
 	if run := os.Getenv(cluster.EnvRun); run != "" {
 		return nil, fmt.Errorf("%s names the running cluster %s; unset it: the fleet writes thousands of objects, and only to a cluster of its own",
@@ -88,7 +88,7 @@ func startControlPlane(ctx context.Context) (*fleet, error) {
 	return f, err
 }
 
-// populate makes the nodes, their driver pods, and the pods that use their GPUs, and waits until all run.
+// populate creates the nodes, their driver pods, and the pods that use their GPUs, and waits until all run.
 func (f *fleet) populate(ctx context.Context, o *options) error {
 	listener, err := net.Listen("tcp", net.JoinHostPort(f.layout.MachineIP(), "0"))
 	if err != nil {
@@ -180,7 +180,7 @@ func workload(i int) *corev1.Pod {
 	}
 }
 
-// access makes the collector's service account, with no more than it needs, and returns the file of its token.
+// access creates the collector's service account, with the minimum rights, and returns the path of its token.
 func (f *fleet) access(ctx context.Context, dir string) (token string, err error) {
 	meta := metav1.ObjectMeta{Name: account}
 	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Name: account, Namespace: ownNamespace}}

@@ -3,12 +3,11 @@
 
 //go:build linux
 
-// Command fleet measures the collector that reads a fleet from outside of it: a real etcd, API server, controller manager
-// and scheduler, and simulated kubelets, a thousand in this process, in whose driver pods a simulated nvidia-smi runs. It
-// tells how many of the nodes were read in each interval, and what that cost the collector and the API server. With more
-// than one replica it then kills one.
+// Command fleet measures a collector that reads a fleet remotely: with a real etcd, API server, controller manager and scheduler, and a
+// thousand simulated kubelets in this process, whose driver pods run a simulated nvidia-smi. It reports how many of the nodes were read in
+// each interval, and the cost for the collector and the API server. With more than one replica it then kills one.
 //
-// It needs root, for the control plane's network, and the programs that test/kubernetes/build.sh makes.
+// It needs root, for the control plane's network, and the programs that test/kubernetes/build.sh builds.
 package main
 
 import (
@@ -105,7 +104,7 @@ func run(ctx context.Context, o *options) error {
 	return f.measure(ctx, o, dir, token)
 }
 
-// measure runs the collectors, and prints what came of it.
+// measure runs the collectors and prints the results.
 func (f *fleet) measure(ctx context.Context, o *options, dir, token string) error {
 	s, err := startSink()
 	if err != nil {
@@ -187,7 +186,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // idle measures the API server without a collector.
 func (m *meter) idle(ctx context.Context) error {
-	if err := pause(ctx, 10*time.Second); err != nil { // what follows the rollout
+	if err := pause(ctx, 10*time.Second); err != nil { // after the rollout
 		return err
 	}
 	before := m.sample()
@@ -199,7 +198,7 @@ func (m *meter) idle(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until every node was read, and as long again for what is done once: field lists, versions, processes.
+// settle waits until every node was read, and the same time again for one-time work: field lists, versions, processes.
 func (m *meter) settle(ctx context.Context) error {
 	began := time.Now()
 	limit := began.Add(5*m.options.interval + time.Minute)
@@ -226,11 +225,11 @@ func (m *meter) steady(ctx context.Context) error {
 		m.steps = append(m.steps, m.sample())
 		fmt.Fprintf(os.Stderr, "fleet: interval %d of %d, %d execs\n", i+1, m.options.intervals, m.steps[i+1].execs-m.steps[i].execs)
 	}
-	// What was read at the end may be on its way, and a node's own interval ends a half later.
+	// The last reads may still be in transit, and a node's own interval ends half an interval later.
 	return pause(ctx, m.options.interval/2+2*time.Second)
 }
 
-// kill ends one replica without a word.
+// kill ends one replica without a clean shutdown.
 func (m *meter) kill(ctx context.Context) error {
 	m.killed = time.Now()
 	m.collectors[0].Kill()
@@ -242,7 +241,7 @@ func (m *meter) kill(ctx context.Context) error {
 	return pause(ctx, 2*time.Second)
 }
 
-// complain shows what the collectors have logged.
+// complain prints the collectors' logs.
 func (m *meter) complain() {
 	for i, c := range m.collectors {
 		fmt.Fprintf(os.Stderr, "--- replica %d\n%s\n", i, c.Output())

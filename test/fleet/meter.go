@@ -11,13 +11,13 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// usage is what a process has used.
+// usage is the resource usage of a process.
 type usage struct {
 	cpu                 time.Duration
 	anonymous, resident int64
 }
 
-// measure returns what a process has used until now; nothing where it has ended.
+// measure returns the resource usage of a process until now. It returns zero values if the process has ended.
 func measure(pid int) usage {
 	var u usage
 	var err error
@@ -28,7 +28,7 @@ func measure(pid int) usage {
 	return u
 }
 
-// sample is how a run stands.
+// sample is the state of a run at one time.
 type sample struct {
 	at         time.Time
 	collectors []usage
@@ -41,7 +41,7 @@ type sample struct {
 	count      count
 }
 
-// cores is how many processors' time was used between two samples.
+// cores returns the average number of processors used between two samples.
 func cores(before, after usage, d time.Duration) float64 {
 	if after.cpu == 0 {
 		return 0

@@ -21,7 +21,7 @@ const (
 
 func mib(bytes int64) string { return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20)) }
 
-// report prints the steady state, and returns the goals that are missed.
+// report prints the steady state and returns the missed goals.
 func (m *meter) report() []error {
 	o := m.options
 	all := windows(m.sink.times(), m.from, o.interval, o.intervals)
@@ -71,7 +71,7 @@ func (m *meter) report() []error {
 	return missed
 }
 
-// growth prints how the memory of the collectors develops: the mean of the first and of the last third of the intervals.
+// growth prints the development of the collectors' memory: the mean of the first and of the last third of the intervals.
 func (m *meter) growth() float64 {
 	part := (len(m.steps) - 1) / 3
 	if part == 0 {
@@ -91,7 +91,7 @@ func (m *meter) growth() float64 {
 	return last / first
 }
 
-// reportKill prints how the others took over, and returns the goals that are missed.
+// reportKill prints how the other replicas took over, and returns the missed goals.
 func (m *meter) reportKill() []error {
 	o := m.options
 	times := m.sink.times()

@@ -18,7 +18,7 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // what the exporters send
 )
 
-// sink receives OTLP and notes which node was read when.
+// sink receives OTLP and records the time of each node's reads.
 type sink struct {
 	pmetricotlp.UnimplementedGRPCServer
 
@@ -30,7 +30,7 @@ type sink struct {
 	messages int
 	points   int64
 	gpus     map[string]int // by node, in the last read
-	named    int64          // processes of which the pod's name is known
+	named    int64          // processes with a known pod name
 	largest  int            // points of one message
 }
 
@@ -75,7 +75,7 @@ func (s *sink) Export(_ context.Context, request pmetricotlp.ExportRequest) (pme
 	return pmetricotlp.NewExportResponse(), nil
 }
 
-// note notes a read of a node's GPUs. All points of a read bear one time.
+// note records a read of a node's GPUs. All points of a read have the same time.
 func (s *sink) note(node string, resource pmetric.ResourceMetrics) {
 	for _, scope := range resource.ScopeMetrics().All() {
 		for _, metric := range scope.Metrics().All() {
@@ -97,7 +97,7 @@ func (s *sink) note(node string, resource pmetric.ResourceMetrics) {
 	}
 }
 
-// count is what has come until now.
+// count is the total of the data received so far.
 type count struct {
 	messages      int
 	points, named int64
@@ -115,7 +115,7 @@ func (s *sink) count() count {
 	return c
 }
 
-// times returns a copy of when each node was read.
+// times returns a copy of the times of each node's reads.
 func (s *sink) times() map[string][]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

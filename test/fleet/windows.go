@@ -16,9 +16,9 @@ type window struct {
 	twice int // nodes that were read more than once
 }
 
-// windows tells how often each node was read in each of the intervals after a time. Each node has a place in the
-// interval; so an interval of a node begins half of one before the place at which it was first read, which for the first of them
-// may be before that time: a node that is read just when the first begins, and then some milliseconds later, was not missed.
+// windows returns how often each node was read in each of the intervals after a time. Each node has its own offset in the interval. An
+// interval of a node begins half an interval before the offset of its first read, for some nodes before the given time. So a node that is
+// read just when the first interval begins, and some milliseconds later the next time, was not missed.
 func windows(times map[string][]time.Time, from time.Time, interval time.Duration, count int) []window {
 	all := make([]window, count)
 	from = from.Add(-interval / 2)
@@ -28,7 +28,7 @@ func windows(times map[string][]time.Time, from time.Time, interval time.Duratio
 			continue
 		}
 		slices.SortFunc(reads, time.Time.Compare)
-		// A node that was missed at first has its place all the same.
+		// A node that was missed at first still has its offset.
 		place := reads[0].Add(-reads[0].Sub(from).Truncate(interval))
 		counts := make([]int, count)
 		for _, at := range reads {
@@ -48,8 +48,8 @@ func windows(times map[string][]time.Time, from time.Time, interval time.Duratio
 	return all
 }
 
-// gaps returns the longest time between two reads of each node, in order; from and to count as reads, so that a node that was
-// never read has the longest.
+// gaps returns the longest time between two reads of each node, in order. from and to count as reads, so a node that was never read has the
+// longest gap.
 func gaps(times map[string][]time.Time, nodes []string, from, to time.Time) []time.Duration {
 	all := make([]time.Duration, 0, len(nodes))
 	for _, node := range nodes {

@@ -10,26 +10,26 @@ import (
 	"testing"
 )
 
-// printed bounds the steps that a failure prints.
+// printed limits the number of steps that a failure prints.
 const printed = 25
 
-// World is what a history happens to: a simulated machine and what reads it.
+// World is the subject of a history: a simulated machine and its reader.
 type World interface {
-	// Steps are what can happen.
+	// Steps returns the possible events.
 	Steps() []Step
-	// Pass lets so many seconds pass, and has the machine be as the steps have left it.
+	// Pass advances the time by this many seconds, and puts the machine into the state that the steps have defined.
 	Pass(seconds float64)
-	// Check reads the machine and returns what is wrong with what was read.
+	// Check reads the machine and returns the errors in the result.
 	Check() []string
-	// Recover ends all faults, reads until what is read is true, and returns what is not.
+	// Recover ends all faults, reads until the result is true, and returns the remaining errors.
 	Recover() []string
 }
 
-// History is one life of a World.
+// History is one run of a World.
 type History struct {
 	Seed   uint64
 	Rounds int
-	// Rand decides everything that is random in this history, also in the World.
+	// Rand is the source of all randomness in this history, including the World's.
 	Rand *rand.Rand
 
 	t       *testing.T
@@ -37,14 +37,14 @@ type History struct {
 	steps   []string // that were made
 }
 
-// New returns the history with a seed. Most tests get theirs from Each.
+// New returns the history with a seed. Most tests use Each.
 func New(t *testing.T, seed uint64, rounds int) *History {
 	t.Helper()
 	return &History{Seed: seed, Rounds: rounds, Rand: rand.New(rand.NewPCG(seed, 1)), t: t}
 }
 
-// Play recovers the World once, to know it in good health, and then plays the rounds: a few steps, some time, and a few checks;
-// from time to time, and at the end, the World recovers.
+// Play recovers the World once, to start in a healthy state, and then plays the rounds: a few steps, some time, and a few checks. From time
+// to time, and at the end, the World recovers.
 func (h *History) Play(w World) {
 	h.t.Helper()
 	h.recover(w)
@@ -75,7 +75,7 @@ func (h *History) recover(w World) {
 	h.Require(w.Recover())
 }
 
-// Require fails the test, with the last steps, when something is wrong.
+// Require fails the test, with the last steps, if there are errors.
 func (h *History) Require(wrong []string) {
 	h.t.Helper()
 	if len(wrong) > 0 {
@@ -88,7 +88,7 @@ func (h *History) Note(format string, args ...any) {
 	h.steps = append(h.steps, fmt.Sprintf("%.0f s: ", h.seconds)+fmt.Sprintf(format, args...))
 }
 
-// String is the last steps of the history.
+// String returns the last steps of the history.
 func (h *History) String() string {
 	return "last steps:\n" + strings.Join(h.steps[max(0, len(h.steps)-printed):], "\n")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// counted is a World that counts what happens to it.
+// counted is a World that counts its calls.
 type counted struct {
 	h                            *History
 	rare, often                  int
@@ -32,7 +32,7 @@ func (c *counted) Pass(seconds float64) { c.passed += seconds }
 func (c *counted) Check() []string      { c.checks++; c.unproved = 0; return nil }
 func (c *counted) Recover() []string    { c.recoveries++; return nil }
 
-// A history is the same whenever it has the same seed, and each round is checked.
+// A history with the same seed is the same, and each round is checked.
 func TestPlayIsRepeatable(t *testing.T) {
 	var played []string
 	for range 2 {
@@ -64,7 +64,7 @@ func TestHistoryPrintsItsLastSteps(t *testing.T) {
 	assert.Contains(t, h.String(), "\n0 s: count: 39")
 }
 
-// The environment has other histories played, and each says how it is played again.
+// The environment selects other histories, and each prints how to replay it.
 func TestEach(t *testing.T) {
 	t.Setenv(Variable, "")
 	play := func() (names []string, seeds []uint64) {

@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that has other histories played: seed:histories:rounds.
+// Variable is the environment variable that selects other histories: seed:histories:rounds.
 const Variable = "GPURECEIVER_HISTORY"
 
-// Plan says which histories a test plays.
+// Plan defines the histories that a test plays.
 type Plan struct {
 	Seed      uint64 // of the first history; the others have the numbers after it
 	Histories int
 	Rounds    int // of steps, in each history
 }
 
-// String is the plan as Variable has it.
+// String returns the plan in the format of Variable.
 func (p Plan) String() string { return fmt.Sprintf("%d:%d:%d", p.Seed, p.Histories, p.Rounds) }
 
 // parse returns the plan that a text describes.
@@ -31,7 +31,7 @@ func parse(text string) (Plan, error) {
 	return p, nil
 }
 
-// Each plays every history of a plan, or of the plan in the environment, as a subtest. The subtest's name plays it again.
+// Each plays every history of a plan, or of the plan in the environment, as a subtest. The subtest's name replays it.
 func Each(t *testing.T, plan Plan, play func(t *testing.T, h *History)) {
 	t.Helper()
 	if text := os.Getenv(Variable); text != "" {

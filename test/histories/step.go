@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// Step is something that can happen.
+// Step is a possible event.
 type Step struct {
 	Name   string
-	Weight int // how often it happens, compared with the others
-	// Do has it happen and returns the details that a reader of the history needs, such as which GPU it was.
+	Weight int // its frequency, relative to the others
+	// Do executes it and returns the details that a reader of the history needs, such as the GPU.
 	Do func() string
 }
 
-// Make makes one of the steps, chosen by weight, and notes it.
+// Make executes one of the steps, chosen by weight, and records it.
 func (h *History) Make(steps ...Step) {
 	step := choose(h.Rand, steps)
 	details := step.Do()
@@ -40,7 +40,7 @@ func choose(rng *rand.Rand, steps []Step) Step {
 	panic("unreachable: the weights are the range of n")
 }
 
-// OneOf returns one of the values, each as likely as the others.
+// OneOf returns one of the values with equal probability.
 func OneOf[T any](rng *rand.Rand, values ...T) T { return values[rng.IntN(len(values))] }
 
 // Times returns the steps with n times the weight.

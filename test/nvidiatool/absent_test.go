@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// readTool reads a simulated machine by the real tool, in both ways.
+// readTool reads a simulated machine by the real tool, with both queries.
 func readTool(t *testing.T, scenario string, check func(t *testing.T, node *gpu.Node)) nvmlsim.Library {
 	t.Helper()
 	library, err := nvmlsim.Build()
@@ -54,7 +54,7 @@ func readBoth(t *testing.T, scenario string, check func(t *testing.T, node *gpu.
 	})
 }
 
-// TestToolWithoutValues: where a driver says by its marks that it has no value there is none to either, however the tool prints them.
+// TestToolWithoutValues: where a driver marks a value as unsupported, both sources have none, however the tool prints it.
 func TestToolWithoutValues(t *testing.T) {
 	const mark = " = raw(0xFFFFFFFF)\n"
 	readBoth(t, "gpus = 1\n[gpu *]\nboard = h100\npstate = raw(32)\n"+
@@ -87,7 +87,7 @@ func TestToolWithoutValues(t *testing.T) {
 		})
 }
 
-// TestToolCannotNameProcesses: they are there without their names, and what pmon leaves out on their account is told.
+// TestToolCannotNameProcesses: processes are present without their names, and the values that pmon then omits are reported.
 func TestToolCannotNameProcesses(t *testing.T) {
 	readTool(t, "gpus = 2\n[gpu *]\nboard = h100\n[process a]\ngpu = *\npid = 4242\nmemory = 500Mi\n[fault names]\nfunction = nvmlSystemGetProcessName\nreturn = NOT_FOUND\n",
 		func(t *testing.T, node *gpu.Node) {

@@ -20,8 +20,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// TestTool reads simulated machines by NVML and by the real nvidia-smi in both ways, and compares value by value. Every
-// difference must be explained (explanations_test.go), and every explanation must be of a difference.
+// TestTool reads simulated machines by NVML and by the real nvidia-smi with both queries, and compares value by value. Every difference
+// must be explained (explanations_test.go), and every explanation must match a difference.
 func TestTool(t *testing.T) {
 	library, err := nvmlsim.Build()
 	if errors.Is(err, nvmlsim.ErrNoCompiler) {

@@ -12,7 +12,7 @@ const (
 )
 
 var explanations = []differential.Explanation{
-	// What the tool does not print, whatever is asked.
+	// Values that the tool does not print in any query.
 	differential.Because(every, every, ".* Interconnect.*", differential.Missing, "nvidia-smi nvlink is not read"),
 	differential.Because(every, every, ".* Errors +link_.*", differential.Missing, "nvidia-smi nvlink is not read"),
 	differential.Because(every, every, ".* PCIe.(Transmitted|Received)", differential.Missing, "it prints a rate of 20 ms, no count of bytes"),
@@ -24,15 +24,15 @@ var explanations = []differential.Explanation{
 	differential.Because("geforce", every, ".* Fans.1..*", differential.Missing, "it prints one fan"),
 	differential.Because("blackwell", every, ".* Faults.*", differential.Missing, "the action that the driver asks for is printed since 565"),
 
-	// What it prints otherwise.
+	// Values that it prints differently.
 	differential.Because("geforce", every, ".* Utilization.general.", differential.Differs, "the mean of the driver's samples; it prints the last"),
 
-	// What one of its queries has.
+	// Values that only one of its queries has.
 	differential.Because(every, full, ".* Power.Instant", differential.Missing, "by -q -x since 545"),
 	differential.Because("mig", fast, "GPU-.* Power.Instant", differential.Missing, "by -q -x since 545; a node with MIG is read by that"),
 	differential.Because(every, fast, ".* (Clocks.video..Limit|TemperatureLimit.*|RemappedRows.*|Power.Module)", differential.Missing, "not by --query-gpu"),
 	differential.Because(every, fast, ".* Errors +pcie_replay", differential.Missing, "not by --query-gpu"),
 
-	// Names of processes that are not there: the tool has them from the library, we from /proc.
+	// Names of processes that do not exist: the tool gets them from the library, we from /proc.
 	differential.Because(every, every, ".* process .*(Executable|Command)", differential.More, "from the library; the nvml scraper asks /proc, where they are not"),
 }

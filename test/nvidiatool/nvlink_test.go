@@ -34,8 +34,8 @@ nvlink.recovery = 2
 nvlink.crc_flit = counter(5, 2)
 `
 
-// TestToolNVLink compares what went over each NVLink, and its errors, at two times. NVLink 5 has other errors, of which this version
-// of the tool knows nothing.
+// TestToolNVLink compares the traffic and the errors of each NVLink at two times. NVLink 5 has other errors, which this version of the tool
+// does not know.
 func TestToolNVLink(t *testing.T) {
 	library, err := nvmlsim.Build()
 	if errors.Is(err, nvmlsim.ErrNoCompiler) {
@@ -69,7 +69,7 @@ func TestToolNVLink(t *testing.T) {
 
 var linkLine = regexp.MustCompile(`^\s+Link (\d+): (.+): (\d+)( KiB)?$`)
 
-// linksOfTool is what the tool says of each link, by GPU, link and quantity.
+// linksOfTool returns the tool's values of each link, by GPU, link and quantity.
 func linksOfTool(t *testing.T, real tool) map[string]int64 {
 	t.Helper()
 	results, err := real.Run(t.Context(),
@@ -96,7 +96,7 @@ func linksOfTool(t *testing.T, real tool) map[string]int64 {
 	return values
 }
 
-// linksOf is the same of what was read.
+// linksOf returns the same from a read.
 func linksOf(n *gpu.Node) map[string]int64 {
 	names := map[gpu.ErrorType]string{gpu.ErrorLinkReplay: "Replay Errors", gpu.ErrorLinkRecovery: "Recovery Errors", gpu.ErrorLinkCRC: "CRC Errors"}
 	values := map[string]int64{}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// instances turns MIG on, with as many devices as there is room for, or with none.
+// instances turns MIG on, with as many devices as fit, or with none.
 func (m *machine) instances(of int) {
 	m.set("mig", "1")
 	index, slices := m.IntN(2), 7
@@ -40,7 +40,7 @@ func (m *machine) instances(of int) {
 	}
 }
 
-// process writes one that uses some of the GPUs, some of them in two ways.
+// process writes a process that uses some of the GPUs, some of them in two ways.
 func (m *machine) process(i, gpus int) {
 	pid := strconv.Itoa(1000 + 7*i)
 	name := m.one("/usr/bin/python3", "python3 /srv/train.py --key x", "/opt/a & b/<c>", "Xorg", "weird, name", "über")

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// machine writes a scenario at random, the same for the same seed.
+// machine writes a random scenario. The same seed gives the same scenario.
 type machine struct {
 	strings.Builder
 	*rand.Rand
@@ -53,7 +53,7 @@ func (m *machine) whole(low, high int64) string {
 func (m *machine) set(key string, value string)   { m.line("%s = %s", key, value) }
 func (m *machine) maybe(key string, value string) { m.rarely(key, value, "unsupported") }
 
-// rarely sets a key, now and then to one of the values that are no ordinary ones.
+// rarely sets a key, sometimes to a special value.
 func (m *machine) rarely(key, value string, others ...string) {
 	switch {
 	case m.sometimes(2):
@@ -70,7 +70,7 @@ func (m *machine) each(keys []string, low, high int64, others ...string) {
 	}
 }
 
-// mark is how NVML says that it has no value.
+// mark is NVML's mark for an unsupported value.
 const mark = "raw(0xFFFFFFFF)"
 
 func (m *machine) gpu(i, minor int) {
@@ -144,7 +144,7 @@ func (m *machine) memory(board string) {
 
 func (m *machine) reliability(board string, partitioned bool) {
 	if board != "gb10" && board != "geforce" {
-		if !partitioned && m.sometimes(6) { // nvidia-smi leaves out the MIG devices of one without
+		if !partitioned && m.sometimes(6) { // nvidia-smi omits the MIG devices of a GPU without it
 			m.set("ecc", "0")
 		}
 		for _, key := range []string{"ecc.volatile.corrected", "ecc.volatile.uncorrected", "ecc.aggregate.corrected", "ecc.aggregate.uncorrected"} {

@@ -20,8 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// TestToolRandom compares what NVML and the tool tell of machines that are made up at random, and of the same machines with GPUs
-// that are lost or must be reset.
+// TestToolRandom compares NVML and the tool on random machines, and on the same machines with GPUs that are lost or must be reset.
 func TestToolRandom(t *testing.T) {
 	library, err := nvmlsim.Build()
 	if errors.Is(err, nvmlsim.ErrNoCompiler) {
@@ -73,7 +72,7 @@ func compareAll(t *testing.T, explained *differential.Explanations, machine stri
 	}
 }
 
-// randomExplanations are what comes on top of the others on machines of which anything may be.
+// randomExplanations are the additional explanations for random machines, on which any value may occur.
 var randomExplanations = []differential.Explanation{
 	differential.Because(every, every, ".* Memory.*", differential.Near(1<<20), "whole MiB"),
 	differential.Because(every, every, ".* process .*Memory", differential.Near(1<<20), "whole MiB"),
@@ -81,8 +80,8 @@ var randomExplanations = []differential.Explanation{
 	differential.Because(every, every, ".* Fans.[1-9].*", differential.Missing, "it prints one fan"),
 	differential.Because(every, fast, ".* Power.Draw", differential.More, "the instantaneous, where the mark of no value stands for the average"),
 	differential.Because(every, every, ".* Faults.*Message", differential.Differs, "in words of its own"),
-	differential.Because(every, fast, ".* Faults.*Message", differential.Missing, "remapped rows are not told by --query-gpu"),
+	differential.Because(every, fast, ".* Faults.*Message", differential.Missing, "--query-gpu does not report remapped rows"),
 	differential.Because(every, fast, ".* Faults.*Type", func(ours, theirs any) bool {
 		return theirs == nil && (ours == float64(gpu.FaultRemapPending) || ours == float64(gpu.FaultRemapFailed))
-	}, "remapped rows are not told by --query-gpu"),
+	}, "--query-gpu does not report remapped rows"),
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// TestToolRefuses: a GPU that is lost, or that must be reset, is the same to NVML and to the tool, in both ways: the same fault, no
-// readings, counted as missing; whether the driver still has a handle for it or not.
+// TestToolRefuses: a GPU that is lost, or that must be reset, has the same state with NVML and with both queries of the tool: the same
+// fault, no readings, counted as missing; whether the driver still has a handle for it or not.
 func TestToolRefuses(t *testing.T) {
 	library, err := nvmlsim.Build()
 	if errors.Is(err, nvmlsim.ErrNoCompiler) {
@@ -55,7 +55,7 @@ func TestToolRefuses(t *testing.T) {
 	}
 }
 
-// refused returns how many GPUs can be seen, and all of those that have a fault but what describes them.
+// refused returns the number of visible GPUs, and all GPUs with a fault without their descriptive fields.
 func refused(t *testing.T, source gpu.Source) differential.Values {
 	t.Helper()
 	node, err := source.Read(t.Context())

@@ -36,6 +36,6 @@ if [ ! -x "$tool" ]; then
     echo "nvidiatool: NOT COMPARED: Debian's package nvidia-smi cannot be had here" >&2
     exit 0
   fi
-  mv -T "$partial/root" "$dir/root" 2>/dev/null || [ -x "$tool" ] # another run may have been quicker
+  mv -T "$partial/root" "$dir/root" 2>/dev/null || [ -x "$tool" ] # another run may have been faster
 fi
 NVIDIA_SMI="$tool" go test -count=1 "$@" .

@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rules tests what stands for Prometheus in the documentation, by promtool. The rules themselves have tests in files
-// beside this one, which run.sh runs.
+// Package rules tests the Prometheus queries of the documentation with promtool. The rules have tests in files beside this one, which
+// run.sh runs.
 package rules
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sample is what a query answers.
+// sample is one result of a query.
 type sample struct {
 	Labels string  `json:"labels"`
 	Value  float64 `json:"value"`
@@ -24,8 +24,8 @@ type sample struct {
 
 const holder = `k8s_cluster_name="prod", k8s_namespace_name="ml", k8s_container_name="main", `
 
-// The queries of docs/queries.md where much is absent, zero or the same elsewhere. That they are right on a node on which all is
-// there is tested with a real collector in test/collector.
+// The queries of docs/queries.md on nodes where much is absent, zero or elsewhere the same. A test in test/collector runs them on a
+// complete node with a real collector.
 func TestDocumentedQueriesWhereMuchIsAbsent(t *testing.T) {
 	for heading, c := range map[string]struct {
 		series  map[string]string
@@ -41,7 +41,7 @@ func TestDocumentedQueriesWhereMuchIsAbsent(t *testing.T) {
 			},
 			[]sample{{`hw_gpu_fault{hw_id="GPU-1", error_type="lost"}`, 1}},
 		},
-		// An idle MIG instance has some MiB in use, and of one whose processes cannot be told apart nothing is known.
+		// An idle MIG instance uses some MiB, and an instance whose processes cannot be distinguished has no process metrics.
 		"Allocated but unused": {
 			map[string]string{
 				`container_gpu_allocated{` + holder + `k8s_pod_name="idle", hw_id="MIG-1"}`:          "1+0x2000",
@@ -52,7 +52,7 @@ func TestDocumentedQueriesWhereMuchIsAbsent(t *testing.T) {
 			},
 			[]sample{{`container_gpu_allocated{` + holder + `k8s_pod_name="idle", hw_id="MIG-1"}`, 1}},
 		},
-		// The namespace that uses none of what it requests is the one that is looked for.
+		// The query looks for the namespace that uses nothing of its request.
 		"Requested but unused, by namespace": {
 			map[string]string{
 				`k8s_container_gpu_request{` + holder + `k8s_pod_name="busy"}`:                                                    "3+0x2000",
@@ -106,7 +106,7 @@ func TestDocumentedQueriesWhereMuchIsAbsent(t *testing.T) {
 	}
 }
 
-// answers requires that a documented query answers so, after a day.
+// answers requires the results of a documented query after a day.
 func answers(t *testing.T, heading string, series map[string]string, want []sample) {
 	t.Helper()
 	promtool, err := exec.LookPath("promtool")
@@ -135,7 +135,7 @@ func answers(t *testing.T, heading string, series map[string]string, want []samp
 	require.NoError(t, err, string(output))
 }
 
-// documented is the query below a heading of docs/queries.md.
+// documented returns the query below a heading of docs/queries.md.
 func documented(t *testing.T, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "queries.md"))

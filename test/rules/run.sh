@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The recording and alerting rules of deploy/prometheus against their unit tests: `make test-rules`. Prometheus's own
-# promtool evaluates them; where it is not installed that is said, and nothing is claimed.
+# Runs the unit tests of the recording and alerting rules of deploy/prometheus: `make test-rules`. Prometheus's own promtool evaluates them.
+# If it is not installed, the script reports that and claims no result.
 set -euo pipefail
 cd "$(dirname "$0")"
 promtool=${PROMTOOL:-$(command -v promtool || true)}

@@ -93,8 +93,8 @@ func (u usage) perScrape(empty usage) time.Duration {
 	return above / time.Duration(u.scrapes)
 }
 
-// median measures some rounds and returns the one with the median CPU, with the median memory. Rounds in which the machine
-// was busy with something else are made again, a few times; where there are no others, the smallest figures are returned.
+// median measures some rounds and returns the one with the median CPU, with the median memory. Rounds in which the machine was busy with
+// other processes are repeated, a few times. If no round was undisturbed, the smallest figures are returned.
 func (m *meter) median(s setup) (usage, error) {
 	const tries = 2 // for each round
 	var rounds, disturbed []usage

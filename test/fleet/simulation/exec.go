@@ -25,7 +25,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// ServerTLS is that of a kubelet: only the API server may ask.
+// ServerTLS is a kubelet's TLS configuration: it accepts only the API server.
 func ServerTLS(certificate, key, clientCA string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *Execs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.Served.Add(1)
 }
 
-// quietly hands out connections that close without an error: after one, spdystream keeps a goroutine for ten minutes.
+// quietly returns connections that close without an error: after an error, spdystream keeps a goroutine for ten minutes.
 type quietly struct{ http.ResponseWriter }
 
 func (q quietly) Hijack() (net.Conn, *bufio.ReadWriter, error) {
@@ -155,7 +155,7 @@ func (e *Execs) serve(w http.ResponseWriter, r *http.Request, m *Machine, worklo
 	return nil
 }
 
-// status is what is sent at the end of a command.
+// status is the message at the end of a command.
 func status(code int) []byte {
 	st := metav1.Status{Status: metav1.StatusSuccess}
 	if code != 0 {

@@ -32,8 +32,7 @@ const (
 	workers       = 16
 )
 
-// Nodes are kubelets to the API server: they register Nodes, renew their Leases, and say that the pods that are bound to
-// them run.
+// Nodes act as kubelets: they register Nodes, renew their Leases, and report that the pods bound to them run.
 type Nodes struct {
 	Client     kubernetes.Interface
 	Count      int
@@ -61,13 +60,13 @@ func (n *Nodes) Find(namespace, pod string) (*Machine, Workload) {
 	return n.machines[node], n.workloads[node]
 }
 
-// Running is how many pods have been said to run.
+// Running returns the number of pods that were reported as running.
 func (n *Nodes) Running() int64 { return n.running.Load() }
 
-// Failed is how many calls to the API server have failed.
+// Failed returns the number of failed calls to the API server.
 func (n *Nodes) Failed() int64 { return n.failed.Load() }
 
-// each does something for all nodes, some at a time.
+// each calls a function for all nodes, with limited concurrency.
 func (n *Nodes) each(do func(i int) error) error {
 	var mu sync.Mutex
 	var errs []error
@@ -169,7 +168,7 @@ func (n *Nodes) Run(ctx context.Context) {
 	}
 	factory.Start(ctx.Done())
 	defer factory.Shutdown()
-	// Each node in its own place of the interval, as in a real fleet.
+	// Each node has its own offset in the interval, as in a real fleet.
 	leases := make([]lease, n.Count)
 	ticker := time.NewTicker(leaseRenewal / time.Duration(n.Count))
 	defer ticker.Stop()
@@ -251,7 +250,7 @@ type lease struct {
 
 func (n *Nodes) renew(ctx context.Context, i int, l *lease) {
 	if !l.mu.TryLock() {
-		return // the last renewal is still out
+		return // the last renewal is outstanding
 	}
 	defer l.mu.Unlock()
 	name, now, duration := Name(i), metav1.NowMicro(), leaseDuration

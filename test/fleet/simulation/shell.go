@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulation is the nodes of a fleet: what a shell with nvidia-smi prints in their driver pods, and the kubelets by
-// which it is run there, a thousand in one process.
+// Package simulation simulates the nodes of a fleet: the output of a shell with nvidia-smi in their driver pods, and the kubelets that run
+// it, a thousand in one process.
 package simulation
 
 import (
@@ -25,8 +25,8 @@ const (
 	codeNotFound = 127
 )
 
-// Run runs a command and returns its exit code. What it knows is the shape of the two scripts, not their text: a
-// separator, settings, and calls or process ids.
+// Run runs a command and returns its exit code. It recognises the structure of the two scripts, not their text: a separator, settings, and
+// calls or process ids.
 func (s *Shell) Run(m *Machine, w Workload, argv []string, now time.Time, stdout, stderr io.Writer) (code int, err error) {
 	if len(argv) > 0 && argv[0] == "nvidia-smi" {
 		out, code := s.Tool.Run(m, argv[1:], now)
@@ -64,7 +64,7 @@ func (s *Shell) Run(m *Machine, w Workload, argv []string, now time.Time, stdout
 	return 0, err
 }
 
-// kthreadd stands for the machine's own PID namespace.
+// kthreadd marks the machine's own PID namespace.
 const kthreadd = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0 1\n"
 
 func (*Shell) processes(m *Machine, w Workload, separator string, boot bool, pids string, now time.Time, stdout io.Writer) (int, error) {

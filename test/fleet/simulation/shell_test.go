@@ -34,7 +34,7 @@ func (l *local) Run(_ context.Context, commands ...command.Command) ([]command.R
 	return results, nil
 }
 
-// The receiver's own source reads all that the simulation tells, and complains of nothing.
+// The receiver's own source reads the whole simulated output, and reports no problem.
 func TestTool(t *testing.T) {
 	l := &local{tool: NewTool(), machine: &Machine{Number: 7, GPUs: 8}, now: time.Unix(1_780_000_000, 0)}
 	source := nvidiasmi.New(nvidiasmi.Config{Query: nvidiasmi.QueryFast}, l, gpu.GroupAll)

@@ -14,7 +14,7 @@ import (
 // driverVersion is the driver's on all nodes.
 const driverVersion = "570.133.20"
 
-// Machine is a node with GPUs, as nvidia-smi tells of them. What it tells follows from its number and the time alone.
+// Machine is a node with GPUs, as shown by nvidia-smi. Its values depend only on its number and the time.
 type Machine struct {
 	Number int
 	GPUs   int
@@ -29,7 +29,7 @@ func (m *Machine) uuid(g int) string {
 
 func (*Machine) bus(g int) string { return fmt.Sprintf("00000000:%02X:00.0", 0x0a+0x10*g) }
 
-// wave is a value that changes with time, another one on each GPU, between two bounds.
+// wave is a value that changes with time between two bounds, differently on each GPU.
 func (m *Machine) wave(g int, now time.Time, low, high float64) float64 {
 	phase := float64(m.Number*31 + g*7)
 	return low + (high-low)*(0.5+0.5*math.Sin(float64(now.Unix())/37+phase))
@@ -63,8 +63,8 @@ func growing(perSecond int64) func(*Machine, int, time.Time) string {
 	}
 }
 
-// columns are the fields that the tool knows, in the order of its help. The names and the form of the values are those of
-// nvidia-smi for an H100 of driver 570.
+// columns are the tool's fields, in the order of its help. The names and the format of the values are those of nvidia-smi for an H100 of
+// driver 570.
 func columns() []column {
 	all := []column{
 		{"driver_version", "", fixed(driverVersion)},
@@ -136,7 +136,7 @@ func columns() []column {
 	return all
 }
 
-// Tool answers the calls of nvidia-smi.
+// Tool simulates the calls of nvidia-smi.
 type Tool struct {
 	columns map[string]column
 	help    string
@@ -155,7 +155,7 @@ func NewTool() *Tool {
 	return t
 }
 
-// Run returns what a call prints, and its exit code.
+// Run returns the output of a call and its exit code.
 func (t *Tool) Run(m *Machine, args []string, now time.Time) (stdout string, code int) {
 	switch {
 	case len(args) == 1 && args[0] == "--help-query-gpu":
@@ -199,7 +199,7 @@ func (t *Tool) table(m *Machine, names []string, now time.Time) (string, int) {
 	return b.String(), 0
 }
 
-// minors is what is asked of XML: the numbers of the device nodes.
+// minors is the part of the XML that the receiver requests: the numbers of the device nodes.
 func (m *Machine) minors() string {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n\t<driver_version>" + driverVersion + "</driver_version>\n")

@@ -17,7 +17,7 @@ import (
 type amdGPU struct {
 	*amdgpusim.Card
 	fate    string            // "absent", or the other driver that has it
-	handed  bool              // the last driver to have it was another than amdgpu: it is not missed
+	handed  bool              // its last driver was not amdgpu: it is not reported as missing
 	faults  map[string]string // of its files
 	changed bool              // a step concerned it since the last recovery
 	again   bool              // the driver makes its directory again
@@ -66,7 +66,7 @@ func newAMDGPUs(rng *rand.Rand) []*amdGPU {
 	return cards
 }
 
-// id is the GPU's hw.id.
+// id returns the GPU's hw.id.
 func (c *amdGPU) id() string {
 	if c.UniqueID == 0 {
 		return "node-a/" + c.Address
@@ -74,7 +74,7 @@ func (c *amdGPU) id() string {
 	return fmt.Sprintf("%016x", c.UniqueID)
 }
 
-// leaves are the leaf devices.
+// leaves returns the leaf devices.
 func (c *amdGPU) leaves() []string {
 	if len(c.Partitions) < 2 {
 		return []string{c.id()}
@@ -86,7 +86,7 @@ func (c *amdGPU) leaves() []string {
 	return ids
 }
 
-// partition makes partitions of it, or one device.
+// partition divides it into partitions, or makes it one device.
 func (c *amdGPU) partition(divide bool) {
 	from := c.Card
 	if c.Card = c.whole; divide {
@@ -133,7 +133,7 @@ func (c *amdGPU) pass(seconds float64) {
 	}
 }
 
-// reset makes its firmware's counters start again.
+// reset restarts its firmware's counters.
 func (c *amdGPU) reset() {
 	c.shown = 0
 	c.resets++
@@ -175,7 +175,7 @@ func (c *amdGPU) vary(rng *rand.Rand) {
 // perJoule is the unit of the firmware's energy counter: 2⁻¹⁶ J.
 const perJoule = 1 << 16
 
-// passLimits counts time in which the power was limited for a third. The clock counts nanoseconds.
+// passLimits advances the time with the power limited for a third of it. The clock counts nanoseconds.
 func passLimits(r *amdgpusim.Residencies, seconds float64) {
 	r.SystemClock += uint64(seconds * 1e9)
 	r.Accumulations += uint32(seconds * 500)

@@ -26,7 +26,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
-// amdNode is a machine with AMD GPUs, shown by the kernel's files or by a tool.
+// amdNode is a machine with AMD GPUs, read through the kernel's files or a tool.
 type amdNode struct {
 	*node
 	root       string
@@ -135,7 +135,7 @@ func (n *amdNode) apply() {
 	}
 }
 
-// topology makes all nodes of the compute driver again after a GPU or a partition came or went.
+// topology rewrites all nodes of the compute driver after a GPU or a partition was added or removed.
 func (n *amdNode) topology(m *amdgpusim.Machine) {
 	nodes := n.path("sys/devices/virtual/kfd/kfd/topology/nodes")
 	var ids []string
@@ -178,7 +178,7 @@ func (n *amdNode) write(name, text string) {
 	require.NoError(n.t, os.WriteFile(n.path(name), []byte(text), 0o600))
 }
 
-// spoil gives the files of a GPU their faults.
+// spoil applies faults to the files of a GPU.
 func (n *amdNode) spoil(c *amdGPU) {
 	for _, name := range slices.Sorted(maps.Keys(c.faults)) {
 		file := n.path(filepath.Join(c.Dir(), name))
@@ -207,7 +207,7 @@ func (n *amdNode) spoil(c *amdGPU) {
 	}
 }
 
-// restore removes what stands in the place of files, and ends the reads that hang there.
+// restore removes the replacements of files, and ends the reads that hang on them.
 func (n *amdNode) restore() {
 	for _, file := range n.spoiled {
 		if f, err := os.OpenFile(file, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {

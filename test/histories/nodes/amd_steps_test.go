@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
-// steps are what can happen to the GPUs, to the driver and to what runs on them.
+// steps are the possible events of the GPUs, the driver and the processes.
 func (n *amdNode) steps() []histories.Step {
 	steps := []histories.Step{
 		{Name: "file spoiled", Weight: 4, Do: n.onGPU(func(c *amdGPU) {
@@ -66,7 +66,7 @@ func (n *amdNode) steps() []histories.Step {
 	return steps
 }
 
-// withGPU does something with one of the GPUs, and returns which and how it is then.
+// withGPU changes one of the GPUs, and returns a description of the GPU and its new state.
 func (n *amdNode) withGPU(do func(*amdGPU)) func() string {
 	return func() string {
 		c := histories.OneOf(n.rng, n.cards...)
@@ -75,7 +75,7 @@ func (n *amdNode) withGPU(do func(*amdGPU)) func() string {
 	}
 }
 
-// onGPU does something to one of the GPUs.
+// onGPU changes one of the GPUs.
 func (n *amdNode) onGPU(do func(*amdGPU)) func() string {
 	return n.withGPU(func(c *amdGPU) {
 		c.changed = true

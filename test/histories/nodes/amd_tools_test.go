@@ -21,7 +21,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
-// The same machine by its tools.
+// The same machine, read by its tools.
 func TestAMDTools(t *testing.T) {
 	play(t, func(t *testing.T, h *histories.History) *node {
 		tool := []command.Tool{command.AMDSMI, command.ROCmSMI}[h.Seed%2]
@@ -63,7 +63,7 @@ func (n *amdNode) Run(_ context.Context, commands ...command.Command) ([]command
 	return results, nil
 }
 
-// amdListed is what the tools list: a GPU, or a partition of one.
+// amdListed is a device in the tool's list: a GPU, or a partition of one.
 type amdListed struct {
 	*amdGPU
 	partition int
@@ -83,7 +83,8 @@ func (n *amdNode) listed() []amdListed {
 
 func (l *amdListed) bdf() string { return l.Address[:len(l.Address)-1] + strconv.Itoa(l.partition) }
 
-// value is a value as the tools print it, unless its file has a fault, or it is the GPU's and this is not the first partition.
+// value returns a value as the tools print it. It is N/A if its file has a fault, or if it is a value of the GPU and this is not the first
+// partition.
 func (l *amdListed) value(file, format string, v any) string {
 	if l.faults[file] != "" || l.partition > 0 && file != "" || v == amdgpusim.None {
 		return "N/A"
@@ -102,7 +103,7 @@ func per(v int64, to float64) any {
 	return float64(v) / to
 }
 
-// units is the firmware's count in the unit that the tools assume. Its size shows whether the counter has few bits or many; an APU has
+// units returns the firmware's count in the unit that the tools assume. Its size shows whether the counter has few bits or many; an APU has
 // none.
 func (l *amdListed) units(each float64) any {
 	switch {
@@ -128,7 +129,7 @@ func (l *amdListed) memory() (total, used int64) {
 	return l.Readings.VRAM, l.Readings.VRAMUsed
 }
 
-// rocm prints what rocm-smi does.
+// rocm prints the output of rocm-smi.
 func (n *amdNode) rocm(args []string, listed []amdListed) string {
 	if args[0] != "--json" {
 		return n.rocmText(listed)
@@ -190,7 +191,7 @@ func (l *amdListed) powerFile() string {
 	return "hwmon/hwmon14/power1_average"
 }
 
-// amd prints what amd-smi does.
+// amd prints the output of amd-smi.
 func (n *amdNode) amd(args []string, listed []amdListed) string {
 	records := []any{}
 	for i, l := range listed {

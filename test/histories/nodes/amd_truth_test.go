@@ -69,19 +69,19 @@ func (n *amdNode) truth() (devices, holders, processes []string) {
 	return devices, nil, processes
 }
 
-// sentEnergy is an energy counter as it was sent.
+// sentEnergy is an energy counter as sent.
 type sentEnergy struct {
 	point  otlptest.Point
-	joules float64 // that the GPU had drawn
+	joules float64 // the GPU's true energy
 	resets int
 }
 
-// wrongReadings compares what is sent with what is true. A value may be absent, but never another one.
+// wrongReadings compares the sent values with the true ones. A value may be absent, but not wrong.
 func (n *amdNode) wrongReadings(points []otlptest.Point) []string {
 	var found []string
 	counted, expected := 0.0, 0.0
 	for _, c := range n.cards {
-		// A GPU that was handed to another driver is not missed when it leaves the bus.
+		// A GPU that was handed to another driver is not reported as missing when it leaves the bus.
 		if c.fate != "absent" || !c.handed {
 			expected++
 		}
@@ -127,7 +127,7 @@ func (c *amdGPU) reading(p *otlptest.Point, partition int) (float64, bool) {
 	return 0, false
 }
 
-// wrongEnergy demands that a counter which goes on has grown by what the GPU has drawn.
+// wrongEnergy requires that a continuing counter has grown by the energy of the GPU.
 func (n *amdNode) wrongEnergy(c *amdGPU, p otlptest.Point) []string {
 	before, ok := n.energy[c.id()]
 	n.energy[c.id()] = sentEnergy{p, c.joules, c.resets}

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// sentBefore is what earlier messages have shown.
+// sentBefore is the state shown by earlier messages.
 type sentBefore struct {
 	well      map[string][]string // series of a device without faults, by hw.id
 	places    map[string]string   // its PCI address
@@ -25,7 +25,7 @@ type sentBefore struct {
 	first     bool
 }
 
-// checkEvents compares the events with the metrics that are sent beside them.
+// checkEvents compares the events with the metrics that are sent with them.
 func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 	var found, wanted, sent []string
 	if n.seen.xids == nil {

@@ -38,7 +38,7 @@ const (
 // epoch is the driver's time at which a history begins.
 var epoch = time.Unix(1_700_000_000, 0).UTC()
 
-// plan is what is played where the environment asks for nothing else.
+// plan is the default plan, if the environment defines none.
 var plan = histories.Plan{Seed: 2, Histories: 2, Rounds: 20}
 
 // node is a machine and the pipeline that reads it. It is a histories.World.
@@ -49,7 +49,7 @@ type node struct {
 	machine machine
 	clock   atomic.Int64  // the collector's, since epoch
 	seconds float64       // the driver's time
-	jump    time.Duration // the collector's clock is so far ahead of the driver's
+	jump    time.Duration // the collector's clock is ahead of the driver's by this much
 	limit   time.Duration // of a read
 
 	host     gpu.Host
@@ -61,7 +61,7 @@ type node struct {
 	seen     sentBefore
 }
 
-// machine is the hardware, its driver and what runs there.
+// machine is the hardware, its driver and its processes.
 type machine interface {
 	steps() []histories.Step
 	pass(seconds float64)
@@ -76,7 +76,7 @@ type machine interface {
 
 func (n *node) excuses(string) bool { return false }
 
-// now is the collector's time. It passes while something is read.
+// now returns the collector's time. It advances during a read.
 func (n *node) now() time.Time {
 	return epoch.Add(time.Duration(n.clock.Add(int64(time.Millisecond))))
 }
@@ -91,7 +91,7 @@ func newNode(t *testing.T, h *histories.History) *node {
 	return n
 }
 
-// begin makes the source, for every metric and event, and the pipeline. proc is the process table.
+// begin creates the source, for every metric and event, and the pipeline. proc is the process table.
 func (n *node) begin(proc string, source func(want gpu.Group) gpu.Source, options ...process.Option) {
 	cfg, events := everyMetric(), metadata.DefaultEventsConfig()
 	events.ProcessGpuStarted.Enabled, events.ProcessGpuExited.Enabled = true, true
@@ -107,7 +107,7 @@ func (n *node) begin(proc string, source func(want gpu.Group) gpu.Source, option
 
 func settings() receiver.Settings { return receivertest.NewNopSettings(metadata.Type) }
 
-// everyMetric enables the metrics that are off by default too.
+// everyMetric also enables the metrics that are off by default.
 func everyMetric() metadata.MetricsBuilderConfig {
 	cfg := metadata.NewDefaultMetricsBuilderConfig()
 	metrics := reflect.ValueOf(&cfg.Metrics).Elem()
@@ -117,7 +117,7 @@ func everyMetric() metadata.MetricsBuilderConfig {
 	return cfg
 }
 
-// describer adds the processes' details where the node has devices, as the receiver does.
+// describer adds the processes' details if the node has devices, as the receiver does.
 type describer struct{ *process.Reader }
 
 func (d describer) Describe(_ context.Context, node *gpu.Node) {
@@ -147,7 +147,7 @@ func (n *node) Pass(seconds float64) {
 	n.apply()
 }
 
-// apply makes the machine and the clock as they are described.
+// apply puts the machine and the clock into the described state.
 func (n *node) apply() {
 	n.clock.Store(int64(n.seconds*float64(time.Second)) + int64(n.jump))
 	n.machine.apply()
@@ -159,7 +159,7 @@ func (n *node) Check() []string {
 	return wrong
 }
 
-// read reads once, and returns the points that are sent and what is wrong with them.
+// read reads once, and returns the sent points and the errors in them.
 func (n *node) read(limit time.Duration) (points []otlptest.Point, wrong []string) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), limit)
 	defer cancel()
@@ -183,7 +183,7 @@ func (n *node) read(limit time.Duration) (points []otlptest.Point, wrong []strin
 	return points, n.excused(wrong)
 }
 
-// excused leaves out what the machine has a reason for.
+// excused removes the errors that the machine explains.
 func (n *node) excused(wrong []string) []string { return slices.DeleteFunc(wrong, n.machine.excuses) }
 
 // play plays the histories of one kind of node.

@@ -97,7 +97,7 @@ func (m *nvidiaGPUs) instance(j int) string {
 // place is a leaf device: a GPU, or an instance of the first.
 type place struct{ gpu, mig int }
 
-// id is the device's hw.id now, empty where there is no such device.
+// id returns the device's current hw.id, empty if the device does not exist.
 func (m *nvidiaGPUs) id(at place) string {
 	switch {
 	case at.mig >= 0 && !m.whole && !m.gone[at.mig]:
@@ -108,7 +108,7 @@ func (m *nvidiaGPUs) id(at place) string {
 	return ""
 }
 
-// places are the leaf devices that exist.
+// places returns the existing leaf devices.
 func (m *nvidiaGPUs) places() []place {
 	var found []place
 	for i := range nvidiaCount {
@@ -146,7 +146,7 @@ func (m *nvidiaGPUs) text() string {
 	return b.String()
 }
 
-// pass lets time pass.
+// pass advances the time.
 func (m *nvidiaGPUs) pass(seconds float64) {
 	m.seconds += seconds
 	for i := range nvidiaCount {
@@ -155,7 +155,7 @@ func (m *nvidiaGPUs) pass(seconds float64) {
 	}
 }
 
-// bus writes the PCI bus as it is.
+// bus writes the current PCI bus.
 func (m *nvidiaGPUs) bus() {
 	for i, address := range nvidiaAddresses {
 		require.NoError(m.t, os.RemoveAll(filepath.Join(m.sys, "bus/pci/devices", address)))
@@ -174,7 +174,7 @@ func (m *nvidiaGPUs) writePCI(address string) {
 	require.NoError(m.t, os.Symlink("../../../../bus/pci/drivers/nvidia", filepath.Join(dir, "driver")))
 }
 
-// steps are what can happen to the GPUs and their driver.
+// steps are the possible events of the GPUs and their driver.
 func (m *nvidiaGPUs) steps() []histories.Step {
 	return []histories.Step{
 		{Name: "GPU lost", Weight: 1, Do: m.onGPU(func(i int) {
@@ -228,7 +228,7 @@ func (m *nvidiaGPUs) steps() []histories.Step {
 	}
 }
 
-// rareStep is one of the things that happen seldom.
+// rareStep is one of the rare events.
 func (m *nvidiaGPUs) rareStep() histories.Step {
 	return histories.Step{Name: "machine changed", Weight: 1, Do: func() string {
 		i := m.rng.IntN(nvidiaCount)
@@ -252,7 +252,7 @@ func (m *nvidiaGPUs) rareStep() histories.Step {
 	}}
 }
 
-// onGPU does something to one of the GPUs, and returns which and how it is then.
+// onGPU changes one of the GPUs, and returns a description of the GPU and its new state.
 func (m *nvidiaGPUs) onGPU(do func(i int)) func() string {
 	return func() string {
 		i := m.rng.IntN(nvidiaCount)
@@ -264,7 +264,7 @@ func (m *nvidiaGPUs) onGPU(do func(i int)) func() string {
 
 func (m *nvidiaGPUs) oneOf(values ...string) string { return histories.OneOf(m.rng, values...) }
 
-// unload takes the driver away, and with it everything that it has counted. A read sees that before the driver is back.
+// unload removes the driver and all its counters. A read sees that before the driver is back.
 func (m *nvidiaGPUs) unload() {
 	m.touchAll()
 	m.system, m.away = "kind = driver", true

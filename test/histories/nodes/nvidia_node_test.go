@@ -38,7 +38,7 @@ type nvidiaNode struct {
 	kubelet  string // its fault
 }
 
-// Whatever happens to GPUs, driver, kubelet and pods, in any order, what is sent is consistent, and true in the end.
+// In any order of events of GPUs, driver, kubelet and pods, the sent data is consistent, and true in the end.
 func TestNVML(t *testing.T) {
 	play(t, func(t *testing.T, h *histories.History) *node { return newNVIDIANode(t, h, h.Seed%4 > 0) })
 }
@@ -52,7 +52,7 @@ func newNVIDIANode(t *testing.T, h *histories.History, keepOpen bool) *node {
 	var err error
 	n.counters, err = nvmlsim.OpenCounters(lib.Full)
 	require.NoError(t, err)
-	t.Cleanup(func() { // the library reads the next test's scenario at its initialisation, and a call that hung may return late
+	t.Cleanup(func() { // the library reads the next test's scenario at its initialisation, and a hung call may return late
 		require.Eventually(t, func() bool { return n.counters.Outstanding() == 0 && !n.initialised() }, unhurried, time.Millisecond, "NVML is still initialised")
 	})
 	settings := nvml.DefaultConfig()
@@ -61,7 +61,7 @@ func newNVIDIANode(t *testing.T, h *histories.History, keepOpen bool) *node {
 		source := nvml.New(&settings, want, nvml.WithClock(s.now),
 			nvml.WithInterval(interval), nvml.WithSysRoot(n.gpus.sys), nvml.WithProcRoot(t.TempDir()))
 		t.Cleanup(func() {
-			require.NoError(t, n.control.Write("[fault f]\npresent = false")) // a call that hangs must not outlast its test
+			require.NoError(t, n.control.Write("[fault f]\npresent = false")) // a hung call must not outlast its test
 			require.NoError(t, source.Close())
 		})
 		return source
@@ -69,7 +69,7 @@ func newNVIDIANode(t *testing.T, h *histories.History, keepOpen bool) *node {
 	return s
 }
 
-// start makes the node and its source.
+// start creates the node and its source.
 func (n *nvidiaNode) start(source func(want gpu.Group) gpu.Source) {
 	n.gpus = newNVIDIAGPUs(n.t, n.rng)
 	n.cluster = newCluster(n.t, n.rng, n.gpus)
@@ -78,7 +78,7 @@ func (n *nvidiaNode) start(source func(want gpu.Group) gpu.Source) {
 	n.attribute()
 }
 
-// attribute adds an Attributor, with what this node permits it to read.
+// attribute adds an Attributor, with the access that this node permits.
 func (n *nvidiaNode) attribute() {
 	s := n.node
 	pods, processes := attribution.DefaultPodResources(), attribution.DefaultProcesses()
@@ -114,7 +114,7 @@ func (n *nvidiaNode) apply() {
 		require.NoError(n.t, n.control.Write(text)) // the library reads it at its initialisation
 		return
 	}
-	if err := n.control.Set(text); err != nil && n.initialised() { // otherwise the last call that hung has just returned
+	if err := n.control.Set(text); err != nil && n.initialised() { // otherwise the last hung call has just returned
 		require.NoError(n.t, err)
 	}
 }
@@ -175,7 +175,7 @@ func (n *nvidiaNode) touched(at string) bool {
 
 func (n *nvidiaNode) settle() { n.gpus.touched = [nvidiaCount]bool{} }
 
-// wrongReadings leaves the readings to the tests of the source.
+// wrongReadings returns nothing: the tests of the source check the readings.
 func (n *nvidiaNode) wrongReadings([]otlptest.Point) []string {
 	n.gpus.away = false
 	return nil

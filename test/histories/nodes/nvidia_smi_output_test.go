@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// smiOutput is what one run prints.
+// smiOutput is the output of one run.
 type smiOutput struct {
 	strings.Builder
 
@@ -92,7 +92,7 @@ func printSMI(f *nvidiaSMINode, args []string) *smiOutput {
 	return p
 }
 
-// order is the GPUs in the driver's order.
+// order returns the GPUs in the driver's order.
 func (f *nvidiaSMINode) order() []int {
 	order := []int{0, 1, 2, 3}
 	if text, ok := strings.CutPrefix(f.gpus.order, "order = "); ok {
@@ -103,7 +103,7 @@ func (f *nvidiaSMINode) order() []int {
 	return slices.DeleteFunc(order, func(number int) bool { return f.gpus.absent[number] })
 }
 
-// value is what is printed for a GPU: a text, or why there is none.
+// value returns the printed text for a GPU: a value, or the reason why there is none.
 func (f *nvidiaSMINode) value(number int, function, text string) string {
 	_, returned, _ := strings.Cut(f.gpus.faults[number], "return = ")
 	returned, _, _ = strings.Cut(returned, "\n")

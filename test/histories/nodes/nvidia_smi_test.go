@@ -66,8 +66,8 @@ func (f *nvidiaSMINode) recover() {
 	f.gpus.whole = f.plain
 }
 
-// excuses: without any usable output the read is an error, and nothing is sent. The number of a GPU's device node is asked for again
-// after the GPU or its driver was away; there is no name until the answer.
+// excuses: without any usable output the read is an error, and nothing is sent. The number of a GPU's device node is queried again after
+// the GPU or its driver was away; until the answer there is no name.
 func (f *nvidiaSMINode) excuses(wrong string) bool {
 	return wrong == "nothing is sent" && f.fault != "" ||
 		strings.Contains(wrong, ": hw.name was nvidia") && strings.HasSuffix(wrong, " and is <nil>")
@@ -146,7 +146,7 @@ func (f *nvidiaSMINode) print(ctx context.Context, c command.Command) (command.R
 	return command.Result{Stdout: []byte(p.String()), ExitCode: p.exit}, nil
 }
 
-// What is sent is consistent, and true in the end, also where the tool fails in any way.
+// The sent data is consistent, and true in the end, also if the tool fails in any way.
 func TestNvidiaSMI(t *testing.T) {
 	for _, query := range []string{nvidiasmi.QueryFull, nvidiasmi.QueryFast} {
 		t.Run(query, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestNvidiaSMI(t *testing.T) {
 	}
 }
 
-// newNVIDIASMINode runs the tool that NVIDIA_SMI names on the simulated library, or else prints what such a tool would.
+// newNVIDIASMINode runs the tool that NVIDIA_SMI names on the simulated library, or prints the output of a simulated tool.
 func newNVIDIASMINode(t *testing.T, h *histories.History, query string) *node {
 	t.Helper()
 	s := newNode(t, h)

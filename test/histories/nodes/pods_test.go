@@ -25,7 +25,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
-// pod has its containers.
+// pod is a pod with its containers.
 type pod struct {
 	name, uid  string
 	containers []*container
@@ -52,7 +52,7 @@ type cluster struct {
 	pods      []*pod
 	processes []*gpuProcess
 	serial    int
-	late      []func() // what the API server shows later
+	late      []func() // objects that the API server shows later
 }
 
 func newCluster(t *testing.T, rng *rand.Rand, gpus *nvidiaGPUs) *cluster {
@@ -74,7 +74,7 @@ func newCluster(t *testing.T, rng *rand.Rand, gpus *nvidiaGPUs) *cluster {
 
 func (c *cluster) next() int { c.serial++; return c.serial }
 
-// hex is n in so many hexadecimal digits. No two numbers have the same first digits.
+// hex returns n in this many hexadecimal digits. No two numbers have the same first digits.
 func hex(n, digits int) string { return fmt.Sprintf("%04x%0*x", n, digits-4, n) }
 
 // create starts a pod. It replaces one of the same name.
@@ -157,7 +157,7 @@ func (c *cluster) publish(p *pod) {
 	})
 }
 
-// show makes the API server show something, now or later.
+// show makes the API server show an object, now or later.
 func (c *cluster) show(what func()) {
 	c.late = append(c.late, what)
 	if c.rng.IntN(3) > 0 {
@@ -199,7 +199,7 @@ func (c *cluster) remove(i int) string {
 	return p.name
 }
 
-// resources are the kubelet's pod resources.
+// resources returns the kubelet's pod resources.
 func (c *cluster) resources() []*podresourcesv1.PodResources {
 	var all []*podresourcesv1.PodResources
 	for _, p := range c.pods {
@@ -221,7 +221,7 @@ func (c *cluster) resources() []*podresourcesv1.PodResources {
 	return all
 }
 
-// steps are what can happen to pods and processes.
+// steps are the possible events of pods and processes.
 func (c *cluster) steps() []histories.Step {
 	return []histories.Step{
 		{Name: "pod created", Weight: 2, Do: c.create},
@@ -246,7 +246,7 @@ func (c *cluster) steps() []histories.Step {
 	}
 }
 
-// onPods does something to the pods, or creates the first.
+// onPods changes the pods, or creates the first.
 func (c *cluster) onPods(do func() string) func() string {
 	return func() string {
 		if len(c.pods) == 0 {
@@ -256,7 +256,7 @@ func (c *cluster) onPods(do func() string) func() string {
 	}
 }
 
-// onProcesses does something to one of the processes, if there is one.
+// onProcesses changes one of the processes, if there is one.
 func (c *cluster) onProcesses(do func(*gpuProcess)) func() string {
 	return func() string {
 		if len(c.processes) == 0 {

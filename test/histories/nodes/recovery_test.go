@@ -27,7 +27,7 @@ func ofDevice(points []otlptest.Point, id string) []string {
 	return series
 }
 
-// checkUntouched requires that a device without a step keeps all its series, and that its counters go on.
+// checkUntouched requires that a device without a step keeps all its series, and that its counters continue.
 func (n *node) checkUntouched(points []otlptest.Point) []string {
 	var found []string
 	for id, want := range n.seen.well {
@@ -80,7 +80,7 @@ func (n *node) Recover() []string {
 	return []string{"what is sent is not true after the recovery: " + untrue}
 }
 
-// lacking returns the series that a device without faults had and does not have again.
+// lacking returns the earlier series of devices without faults that are still absent.
 func (n *node) lacking(points []otlptest.Point) string {
 	var lacking []string
 	for id, want := range n.seen.well {
@@ -91,7 +91,7 @@ func (n *node) lacking(points []otlptest.Point) string {
 	return strings.Join(lacking, "\n")
 }
 
-// remember keeps the series of each device now that there is no fault.
+// remember stores the series of each device, now that there is no fault.
 func (n *node) remember(points []otlptest.Point) {
 	if n.seen.well == nil {
 		n.seen.well = map[string][]string{}

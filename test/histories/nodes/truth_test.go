@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// untrue returns what is not sent as it is.
+// untrue returns the values that differ from the true state.
 func (n *node) untrue(points []otlptest.Point) string {
 	var devices, holders, processes []string
 	for _, p := range points {
