@@ -13,16 +13,16 @@ import (
 
 // Environment variables that the library reads at nvmlInit.
 const (
-	// EnvScenario is the path of the scenario file.
+	// EnvScenario names the path of the scenario file.
 	EnvScenario = "NVMLSIM_SCENARIO"
-	// EnvControl is the path of the control file, by default the scenario's with ".control" appended; "none" is none: then
-	// the library has no thread of its own.
+	// EnvControl names the path of the control file, by default the scenario's with ".control" appended. With "none" there is no control
+	// file, and the library has no thread of its own.
 	EnvControl = "NVMLSIM_CONTROL"
-	// EnvStats is a file that the library writes its call counts to at every Control.Set and at the last shutdown.
+	// EnvStats names a file to which the library writes its call counts at every Control.Set and at the last shutdown.
 	EnvStats = "NVMLSIM_STATS"
 )
 
-// TB is the part of testing.TB that Use needs; so the package does not import testing.
+// TB is the part of testing.TB that Use needs, so that the package does not import testing.
 type TB interface {
 	Helper()
 	Setenv(key, value string)
@@ -30,8 +30,8 @@ type TB interface {
 	Fatal(args ...any)
 }
 
-// Use writes a scenario for one test, sets the environment variables for this process, and returns the control of the
-// library. The code under test has to initialise NVML after this.
+// Use writes a scenario for one test, sets the environment variables for this process, and returns the control of the library. The code
+// under test has to initialise NVML after this.
 func Use(t TB, scenario string) *Control {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.scenario")
@@ -41,7 +41,7 @@ func Use(t TB, scenario string) *Control {
 	return UseFile(t, path)
 }
 
-// UseFile is Use with a scenario that is a file already, or with the default one of eight healthy GPUs if path is "".
+// UseFile is Use with an existing scenario file, or with the default one of eight healthy GPUs if path is "".
 func UseFile(t TB, path string) *Control {
 	t.Helper()
 	control := NewControl(filepath.Join(t.TempDir(), "control"))
@@ -50,8 +50,8 @@ func UseFile(t TB, path string) *Control {
 	return control
 }
 
-// Control changes a running simulation: faults, events, time and values, in the syntax of a scenario. What it holds
-// replaces what it held before and comes on top of the scenario.
+// Control changes a running simulation: faults, events, time and values, in the syntax of a scenario. Its content replaces its earlier
+// content and extends the scenario.
 type Control struct {
 	path string
 
@@ -59,21 +59,21 @@ type Control struct {
 	seq int
 }
 
-// NewControl is the control file at path, which EnvControl has to name as well.
+// NewControl returns the control file at path. EnvControl has to name the same path.
 func NewControl(path string) *Control {
 	return &Control{path: path}
 }
 
-// Path is the control file's.
+// Path returns the path of the control file.
 func (c *Control) Path() string { return c.path }
 
-// Write replaces the control file and does not wait: for the time before nvmlInit, and where no library runs.
+// Write replaces the control file and does not wait. It is for the time before nvmlInit, and for processes without the library.
 func (c *Control) Write(text string) error {
 	_, err := c.write(text)
 	return err
 }
 
-// Set replaces the control file and returns when the library, in this process or another, works by it.
+// Set replaces the control file and returns when the library, in this process or another, has applied it.
 func (c *Control) Set(text string) error {
 	want, err := c.write(text)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *Control) Set(text string) error {
 	return fmt.Errorf("no library took %s within %v: is NVML initialised?", c.path, patience)
 }
 
-// Clear ends all faults and changes that came through this control.
+// Clear ends all faults and changes made through this control.
 func (c *Control) Clear() error { return c.Set("") }
 
 func (c *Control) write(text string) (string, error) {

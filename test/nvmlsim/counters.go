@@ -20,17 +20,16 @@ import (
 	"unsafe"
 )
 
-// Counters reads what the library in this process counted.
+// Counters reads the call counts of the library in this process.
 type Counters struct {
 	calls, errors, total, totalErrors, outstanding, generation, reset, lastError unsafe.Pointer
 }
 
-// OpenCounters finds the counters of a library of Build. It may be called before the code under test loads the library,
-// and loads it then.
+// OpenCounters finds the counters of a library of Build. If the code under test has not loaded the library yet, OpenCounters loads it.
 func OpenCounters(path string) (*Counters, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
-	// Not RTLD_GLOBAL: that is for whoever uses NVML to decide. The handle is kept, so the pointers stay good.
+	// Not RTLD_GLOBAL: that is the decision of the user of NVML. The handle is kept open, so the pointers stay valid.
 	handle := C.dlopen(name, C.RTLD_LAZY)
 	if handle == nil {
 		return nil, errors.New(C.GoString(C.dlerror()))
@@ -58,25 +57,25 @@ func OpenCounters(path string) (*Counters, error) {
 	return counters, missing
 }
 
-// Calls is how often a function ("nvmlDeviceGetPowerUsage") was called since the last Reset.
+// Calls returns the number of calls of a function ("nvmlDeviceGetPowerUsage") since the last Reset.
 func (c *Counters) Calls(function string) uint64 { return byName(c.calls, function) }
 
-// Errors is how many calls of it failed. Size queries and "nothing new" do not count as failures, see README.md.
+// Errors returns the number of failed calls of it. Size queries and "nothing new" do not count as failures, see README.md.
 func (c *Counters) Errors(function string) uint64 { return byName(c.errors, function) }
 
-// TotalCalls is the sum of Calls.
+// TotalCalls returns the sum of Calls.
 func (c *Counters) TotalCalls() uint64 { return uint64(C.call_total(c.total)) }
 
-// TotalErrors is the sum of Errors.
+// TotalErrors returns the sum of Errors.
 func (c *Counters) TotalErrors() uint64 { return uint64(C.call_total(c.totalErrors)) }
 
-// Outstanding is how many calls are inside the library now.
+// Outstanding returns the number of calls that are inside the library now.
 func (c *Counters) Outstanding() int { return int(C.call_outstanding(c.outstanding)) }
 
-// Generation grows whenever the state was built anew, from a changed control file say.
+// Generation grows whenever the state is rebuilt, for example after a change of the control file.
 func (c *Counters) Generation() uint64 { return uint64(C.call_total(c.generation)) }
 
-// LastError is what was wrong with the scenario or control file that was read last, or "".
+// LastError returns the error in the scenario or control file that was read last, or "".
 func (c *Counters) LastError() string { return C.GoString(C.call_text(c.lastError)) }
 
 // Reset sets all counts to zero.

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// The binding keeps the functions of the first library that a process met, so an older driver needs a new process.
+// The binding keeps the functions of the first library that a process loaded, so an older driver needs a new process.
 func TestOlderDrivers(t *testing.T) {
 	if path := os.Getenv("NVMLSIM_TEST_LIBRARY"); path != "" {
 		olderDriver(t, path)

@@ -1,8 +1,8 @@
-// Package nvmlsim builds and steers a simulated libnvidia-ml.so.1, for tests and demonstrations only.
+// Package nvmlsim builds and controls a simulated libnvidia-ml.so.1, for tests and demonstrations only.
 //
-// A test builds the library once (Build), names a scenario (Scenario, or SetEnv), and lets the code under test load it by
-// its path. Faults are switched while it runs with a Control. Counters, where cgo is on, read how often which function
-// was called. README.md describes scenario and control files.
+// A test builds the library once (Build), names a scenario (Scenario, or SetEnv), and the code under test loads the library by its path. A
+// Control changes faults at run time. Counters, where cgo is enabled, count the calls of each function. README.md describes scenario and
+// control files.
 package nvmlsim
 
 import (
@@ -20,14 +20,14 @@ import (
 	"sync"
 )
 
-// Library is where the variants of the built library are.
+// Library contains the paths of the variants of the built library.
 type Library struct {
-	// Dir holds everything, to be named in LD_LIBRARY_PATH.
+	// Dir contains all files, for LD_LIBRARY_PATH.
 	Dir string
 	// Full exports every function.
 	Full string
-	// Driver450 and Driver470 export what drivers of those branches did. The binding of a Go process keeps the functions
-	// of the first library it met, so each variant needs a process of its own.
+	// Driver450 and Driver470 export the functions of drivers of those branches. The binding of a Go process keeps the functions of the
+	// first library it loaded, so each variant needs a separate process.
 	Driver450, Driver470 string
 	// NotNVML is a shared object without any NVML function.
 	NotNVML string
@@ -35,13 +35,12 @@ type Library struct {
 	Sweep string
 }
 
-// ErrNoCompiler says that this machine cannot build C; a test then skips.
+// ErrNoCompiler is returned if this machine cannot build C; a test then skips.
 var ErrNoCompiler = errors.New("nvmlsim needs make and a C compiler")
 
 var build = sync.OnceValues(buildCached)
 
-// Build builds the library, once for all test processes: it is kept in the temporary directory under the hash of its
-// sources.
+// Build builds the library once for all test processes. It is kept in the temporary directory under the hash of its sources.
 func Build() (Library, error) {
 	return build()
 }
@@ -83,7 +82,7 @@ func buildCached() (Library, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return libraryIn(dir), nil
 	}
-	// Other processes may do the same at this moment: whoever is first puts its result in place.
+	// Other processes may build the same library at this moment. The first to finish installs its result.
 	temporary, err := os.MkdirTemp(os.TempDir(), "nvmlsim-build-")
 	if err != nil {
 		return Library{}, err
@@ -135,7 +134,7 @@ func SourceDir() (string, error) {
 	}
 }
 
-// ScenarioFile is the path of a scenario that comes with the simulator, "demo" say.
+// ScenarioFile returns the path of a scenario that comes with the simulator, for example "demo".
 func ScenarioFile(name string) (string, error) {
 	source, err := SourceDir()
 	if err != nil {

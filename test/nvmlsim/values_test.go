@@ -10,7 +10,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// The value of every kind of expression, and what follows from it, at a time that the test sets.
+// The value of every kind of expression, and its derived values, at a time that the test sets.
 func TestValuesOverTime(t *testing.T) {
 	api, control := start(t, `
 gpus = 1
@@ -58,7 +58,7 @@ ecc.volatile.corrected = counter(100, 1, reset=12)
 	}
 }
 
-// A counter that is the integral of a rate goes on from where it was when the rate becomes another.
+// A counter that is the integral of a rate continues from its value when the rate changes.
 func TestCountersGoOn(t *testing.T) {
 	api, control := start(t, "gpus = 1\ntime = manual\nnow = 100s\n[gpu 0]\npower = 500")
 	d := device(t, api, 0)
@@ -72,7 +72,7 @@ func TestCountersGoOn(t *testing.T) {
 	want(t, "back", energy(), 51_000_000)
 }
 
-// number is a field's value, little-endian as on every machine that has these drivers.
+// number returns a field's value, little-endian as on every machine that has these drivers.
 func number(f nvml.FieldValue) uint64 {
 	var n uint64
 	for i := 7; i >= 0; i-- {
@@ -177,7 +177,7 @@ func TestEvents(t *testing.T) {
 	if took := time.Since(began); took < 30*time.Millisecond || took > 3*time.Second {
 		t.Errorf("a wait of 30 ms took %v", took)
 	}
-	// Also of a GPU that no longer tells its UUID.
+	// Also for a GPU that no longer reports its UUID.
 	set(t, control, "[fault f]\ngpu = 1\nkind = lost\n[event e]\ngpu = 1\nxid = 79")
 	event, ret := events.Wait(2000)
 	want(t, "Wait", ret, nvml.SUCCESS)

@@ -17,7 +17,7 @@
 
 static void *library;
 
-/* A pointer to the function of that name, of the type that the header declares. */
+/* Looks up a function by name, with the type that the header declares. */
 #define SYMBOL(name) static __typeof__(&name) p_##name;
 #define SYMBOLS(X)                                                                                                     \
     X(nvmlInit_v2) X(nvmlShutdown) X(nvmlDeviceGetCount_v2) X(nvmlDeviceGetHandleByIndex_v2) X(nvmlDeviceGetMigMode)   \
@@ -53,7 +53,7 @@ static void generation(nvmlDevice_t d) { unsigned g; p_nvmlDeviceGetCurrPcieLink
 static void width(nvmlDevice_t d) { unsigned w; p_nvmlDeviceGetCurrPcieLinkWidth(d, &w); }
 static void reasons(nvmlDevice_t d) { unsigned long long r; p_nvmlDeviceGetCurrentClocksEventReasons(d, &r); }
 
-/* The samples since the last sweep; where there are none, the value of now. */
+/* The samples since the last sweep; without any, the current value. */
 static bool samples(nvmlDevice_t d, nvmlSamplingType_t kind)
 {
     static unsigned long long last[MAX_GPUS][NVML_SAMPLINGTYPE_COUNT];

@@ -166,7 +166,7 @@ static void *stuck(void *arg)
     return (void *)(uintptr_t)nvmlDeviceGetName(device, name, sizeof name);
 }
 
-/* A call that hangs while the library is shut down comes back, and says so. */
+/* A call that hangs while the library is shut down returns UNINITIALIZED. */
 static void shutdown_under_a_hang(void)
 {
     nvmlDevice_t device;
@@ -186,7 +186,7 @@ static void shutdown_under_a_hang(void)
     put(control, "", 0);
 }
 
-/* Handles that never were any. */
+/* Handles that were never valid. */
 static void wrong_handles(void)
 {
     unsigned value;
@@ -205,7 +205,7 @@ int main(void)
     snprintf(control, sizeof control, "%s/scenario.control", folder);
     put(scenario, "gpus = 4\n[process p]\ngpu = *\ncount = 5\npid = 100\nmemory = 1Gi\nsm = 10\n", 0);
     setenv("NVMLSIM_SCENARIO", scenario, 1);
-    if (!freopen("/dev/null", "w", stderr)) return 1; /* the wrong control file is meant to be wrong */
+    if (!freopen("/dev/null", "w", stderr)) return 1; /* the invalid control file is intentional */
     life(3);
     life(2);
     shutdown_under_a_hang();

@@ -1,4 +1,4 @@
-/* Counting devices and finding their handles. */
+/* Counts devices and finds their handles. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -40,7 +40,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *dev
     return by_index(FN_nvmlDeviceGetHandleByIndex_v2, index, device);
 }
 
-/* The first device, GPU or MIG device, for which `is` says yes. */
+/* The first device, GPU or MIG device, that `is` accepts. */
 static nvmlReturn_t find(enum function fn, const char *key, nvmlDevice_t *device,
                          bool (*is)(const struct gpu *, const struct mig *, const char *))
 {

@@ -60,7 +60,7 @@ nvmlReturn_t nvmlDeviceGetDetailedEccErrors(nvmlDevice_t device, nvmlMemoryError
     if (call.gpu->ecc != NVML_FEATURE_ENABLED) END(NVML_ERROR_NOT_SUPPORTED);
     memset(eccCounts, 0, sizeof *eccCounts);
     nvmlReturn_t ret = value_u64(&call, dram.id[counterType][errorType], &eccCounts->deviceMemory);
-    value_u64(&call, l1.id[counterType][errorType], &eccCounts->l1Cache); /* those it lacks stay 0 */
+    value_u64(&call, l1.id[counterType][errorType], &eccCounts->l1Cache); /* unsupported ones stay 0 */
     value_u64(&call, l2.id[counterType][errorType], &eccCounts->l2Cache);
     value_u64(&call, reg.id[counterType][errorType], &eccCounts->registerFile);
     END(ret);

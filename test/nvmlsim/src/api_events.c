@@ -1,4 +1,4 @@
-/* Event sets: who listens, what is due, and the wait. */
+/* Event sets: listeners, due events, and the wait. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ struct nvmlEventSet_st {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct nvmlEventSet_st *sets;
 
-/* Events that went out already, so that a new state does not repeat them. */
+/* Events that were sent already, so that a new state does not repeat them. */
 static struct sent {
     uint64_t key;
     char name[64];
@@ -44,7 +44,7 @@ static struct sent *sent_of(const struct event *e)
     return NULL;
 }
 
-/* True when some set wants it. */
+/* Returns true if some set wants it. */
 static bool deliver(const struct snapshot *snap, const struct event *e)
 {
     bool heard = false;
@@ -87,7 +87,7 @@ void events_tick(const struct snapshot *snap, double t)
     pthread_mutex_unlock(&lock);
 }
 
-/* An event that left the files may come again when it is written anew. */
+/* An event that was removed from the files may be sent again if it is added again. */
 void events_forget(const struct snapshot *snap)
 {
     pthread_mutex_lock(&lock);
@@ -112,7 +112,7 @@ static void free_set(struct nvmlEventSet_st *set)
     free(set);
 }
 
-/* Takes it out of the list; whoever still waits in it frees it. */
+/* Removes it from the list. The last thread that still waits in it frees it. */
 static void close_set(struct nvmlEventSet_st **link)
 {
     struct nvmlEventSet_st *set = *link;
@@ -202,7 +202,7 @@ static nvmlReturn_t wait_set(nvmlEventSet_t handle, struct queued *out, unsigned
     struct nvmlEventSet_st **link = find_set(handle);
     struct nvmlEventSet_st *set = link ? *link : NULL;
     nvmlReturn_t ret = set ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
-    int timed = timeoutms ? 0 : ETIMEDOUT; /* with no time to wait, the kernel would still put the thread to sleep for a moment */
+    int timed = timeoutms ? 0 : ETIMEDOUT; /* with timeout 0 the kernel would still make the thread sleep briefly */
     while (set && !set->count && !set->closed && timed != ETIMEDOUT) {
         set->waiting++;
         timed = pthread_cond_timedwait(&set->arrived, &lock, &until);
@@ -225,7 +225,7 @@ static nvmlReturn_t wait_set(nvmlEventSet_t handle, struct queued *out, unsigned
 static nvmlReturn_t wait_call(struct call *call, nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms, bool instances)
 {
     struct queued q;
-    call_block(call); /* may last for hours: the snapshot shall not stay alive for it */
+    call_block(call); /* may last for hours: the snapshot must not stay alive for it */
     nvmlReturn_t ret = wait_set(set, &q, timeoutms);
     call_unblock(call);
     call->quiet = ret == NVML_ERROR_TIMEOUT;

@@ -1,4 +1,4 @@
-/* nvmlDeviceGetFieldValues: which field is which value, and of what type. */
+/* nvmlDeviceGetFieldValues: the value and the type of each field. */
 #include <limits.h>
 #include <string.h>
 
@@ -189,7 +189,7 @@ static nvmlReturn_t read_field(struct call *call, const struct field *f, nvmlFie
     return ret;
 }
 
-/* field.N of the scenario: anything, also fields that are not modelled. */
+/* field.N of the scenario: any field, also fields that are not modelled. */
 static bool overridden(struct call *call, nvmlFieldValue_t *out)
 {
     for (const struct field_override *o = call->gpu->fields; o; o = o->next) {
@@ -218,7 +218,7 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount, nvml
         out->nvmlReturn = fault_field(&call, out->fieldId);
         if (out->nvmlReturn != NVML_SUCCESS || (call.gpu->fields && overridden(&call, out))) continue;
         if (f->kind == F_UNKNOWN) out->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
-        else if (f->since > sim_driver) out->nvmlReturn = NVML_ERROR_INVALID_ARGUMENT; /* not yet a field id */
+        else if (f->since > sim_driver) out->nvmlReturn = NVML_ERROR_INVALID_ARGUMENT; /* not a field id yet */
         else if (call.mig && out->fieldId > 28) out->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
         else out->nvmlReturn = read_field(&call, f, out);
     }

@@ -27,7 +27,7 @@ static int position(enum value id)
     return -1;
 }
 
-/* Which value a metric is, and what one unit of it is in ours; *link is the NVLink it belongs to, -1 for all. */
+/* The value of a metric, and the size of one unit of it in our unit; *link is its NVLink, -1 for all. */
 static int metric_value(unsigned metric, double *unit, int *link)
 {
     *unit = 1;
@@ -133,7 +133,7 @@ static nvmlReturn_t between(const struct nvmlGpmSample_st *a, const struct nvmlG
     } else if (link >= 0 && b->links_down >> link & 1) {
         metric->value = 0;
     }
-    /* A percentage that the state changed under may leave its range. */
+    /* A percentage may leave its range if the state changed in between. */
     if (unit == 1) metric->value = metric->value < 0 ? 0 : metric->value > 100 ? 100 : metric->value;
     return NVML_SUCCESS;
 }
@@ -145,7 +145,7 @@ nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *metricsGet)
     if (metricsGet->version != NVML_GPM_METRICS_GET_VERSION) END(NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
     const struct nvmlGpmSample_st *a = metricsGet->sample1.handle, *b = metricsGet->sample2.handle;
     REQUIRE(metricsGet->numMetrics <= NVML_GPM_METRIC_MAX && a && b && a->taken && b->taken);
-    /* Two samples of different devices, or in the wrong order, have nothing between them. */
+    /* Two samples of different devices, or in the wrong order, have no metrics between them. */
     REQUIRE(a->slot == b->slot && a->mig == b->mig && b->t > a->t);
     for (unsigned i = 0; i < metricsGet->numMetrics; i++) {
         nvmlGpmMetric_t *metric = &metricsGet->metrics[i];

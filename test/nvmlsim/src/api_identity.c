@@ -1,11 +1,11 @@
-/* What a device is, and the modes it is in. */
+/* The identity of a device, and its modes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim.h"
 
-/* A function that fills in one text, and one that fills in one number, of the board. */
+/* Functions that fill in one text, and functions that fill in one number, of the board. */
 #define TEXT(function, text)                                                                \
     nvmlReturn_t function(nvmlDevice_t device, char *out, unsigned int length)              \
     {                                                                                       \

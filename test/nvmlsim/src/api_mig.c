@@ -1,10 +1,10 @@
-/* Multi-instance GPUs: modes, handles of MIG devices, and what they consist of. */
+/* Multi-instance GPUs: modes, handles of MIG devices, and their parts. */
 #include <stdio.h>
 #include <string.h>
 
 #include "sim.h"
 
-/* A GPU or compute instance is the place of its MIG device, so that a handle can be checked without a list. */
+/* The handle of a GPU or compute instance is the place of its MIG device, so that it can be checked without a list. */
 struct nvmlGpuInstance_st {
     unsigned char unused;
 };
@@ -23,7 +23,7 @@ static const struct mig *instance_at(const struct snapshot *snap, size_t offset,
     return (*gpu)->mig_mode > 0 && mig->present ? mig : NULL;
 }
 
-/* Some of what a GPU tells it no longer tells while MIG devices exist. */
+/* A GPU no longer reports some of its values while MIG devices exist. */
 bool partitioned(const struct gpu *gpu)
 {
     for (int i = 0; gpu->mig_mode > 0 && i < MAX_MIGS; i++)
@@ -57,7 +57,7 @@ nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned i
     if (gpu->mig_mode == UNSUPPORTED) END(NVML_ERROR_NOT_SUPPORTED);
     REQUIRE(migDevice && index < (unsigned)gpu->mig_max);
     if (index >= MAX_MIGS || gpu->mig_mode == 0 || !gpu->mig[index].present) {
-        call.quiet = true; /* asking index by index is how one finds them */
+        call.quiet = true; /* callers find the devices by querying index by index */
         END(NVML_ERROR_NOT_FOUND);
     }
     *migDevice = handle_of(gpu->slot, (int)index);
@@ -124,7 +124,7 @@ nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t device, nvmlDeviceAttribute
 
 /* ---- GPU instances and compute instances ----------------------------------------------------------------------- */
 
-/* NVML's number of a profile with that many slices. */
+/* NVML's number of a profile with this many slices. */
 static unsigned profile_of(unsigned slices)
 {
     static const unsigned profiles[] = {0, NVML_GPU_INSTANCE_PROFILE_1_SLICE, NVML_GPU_INSTANCE_PROFILE_2_SLICE,

@@ -1,4 +1,4 @@
-/* NVLink, link by link. All links of a GPU carry the same traffic; "links.down" takes some of them out. */
+/* NVLink, link by link. All links of a GPU carry the same traffic; "links.down" disables some of them. */
 #include <stdio.h>
 #include <string.h>
 

@@ -21,7 +21,7 @@ static bool listed(const struct call *call, const struct process *p, char type, 
     return !call->mig || p->mig == (int)(call->mig - call->gpu->mig);
 }
 
-/* `write` puts one entry into the caller's array, whose layout depends on the function's version. */
+/* `write` stores one entry in the caller's array, whose layout depends on the function's version. */
 static nvmlReturn_t list(struct call *call, char type, unsigned int *count, void *infos,
                          void (*write)(void *infos, unsigned i, unsigned pid, unsigned long long memory, unsigned gi, unsigned ci))
 {
@@ -123,8 +123,9 @@ static unsigned percent(const struct series *s, double t)
 }
 
 /*
- * The driver samples on its own clock, whoever asks. A process has an entry for its newest sample (or the scenario's
- * process.samples newest) in which it used anything, also after it ended, as long as that sample is in the buffer.
+ * The driver samples on its own clock, independent of the callers. A process has an entry for its newest sample (or the
+ * scenario's process.samples newest) with non-zero utilisation, also after it ended, while that sample is in the
+ * buffer.
  */
 static unsigned samples_of(const struct gpu *gpu, const struct process *p, double t, unsigned long long after,
                            struct sample *out, unsigned room)
@@ -146,7 +147,7 @@ static unsigned samples_of(const struct gpu *gpu, const struct process *p, doubl
     return n;
 }
 
-/* All samples newer than `after`: how many there are, and the first `room` of them. */
+/* All samples newer than `after`: their number, and the first `room` of them. */
 static unsigned collect(struct call *call, unsigned long long after, unsigned room,
                         void (*write)(void *array, unsigned i, const struct sample *s), void *array)
 {

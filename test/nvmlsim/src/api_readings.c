@@ -1,9 +1,9 @@
-/* Memory, temperature, power, clocks and PCIe: functions that hand out values as they are. */
+/* Memory, temperature, power, clocks and PCIe: functions that return values without conversion. */
 #include <string.h>
 
 #include "sim.h"
 
-/* A function that hands out one value. */
+/* A function that returns one value. */
 #define VALUE(function, type, read, id)                          \
     nvmlReturn_t function(nvmlDevice_t device, type *out)        \
     {                                                            \
@@ -35,7 +35,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
     struct memory m;
     nvmlReturn_t ret = read_memory(&call, &m);
     if (ret != NVML_SUCCESS) END(ret);
-    /* The first version knows no reserved memory: it counts as used. */
+    /* The first version has no reserved memory: it counts as used. */
     *memory = (nvmlMemory_t){.total = m.total, .free = m.free, .used = m.used + m.reserved};
     END(NVML_SUCCESS);
 }

@@ -1,4 +1,4 @@
-/* Beginning, end, and what is asked of no device. */
+/* Initialisation, shutdown, and queries without a device. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ nvmlReturn_t nvmlInit_v2(void)
 
 nvmlReturn_t nvmlInitWithFlags(unsigned int flags)
 {
-    (void)flags; /* "no GPUs is no error" and "do not attach": both are so here */
+    (void)flags; /* "no GPUs is no error" and "do not attach": the simulator always behaves so */
     return init(FN_nvmlInitWithFlags);
 }
 

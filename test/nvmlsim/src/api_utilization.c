@@ -42,8 +42,8 @@ static const struct {
 };
 
 /*
- * The ring is never stored: sample k was taken at k * period, so its value follows from the scenario. Before time 0
- * the values were those of time 0, unless the scenario wants an empty ring at the start (sample.history = 0).
+ * The ring is never stored: sample k was taken at k * period, so its value follows from the scenario. Before time 0 the
+ * values were those of time 0, unless the scenario requires an empty ring at the start (sample.history = 0).
  */
 nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingType_t type, unsigned long long lastSeenTimeStamp,
                                   nvmlValueType_t *sampleValType, unsigned int *sampleCount, nvmlSample_t *samples)
@@ -58,7 +58,7 @@ nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingType_t type, 
     if (!gpu->sample_history && first < 1) first = 1;
     if (lastSeenTimeStamp >= call_timestamp(first * gpu->sample_period))
         first = floor(((double)(long long)(lastSeenTimeStamp - engine_epoch_us()) + 0.5) / 1e6 / gpu->sample_period) + 1;
-    /* Rounding to microseconds may have put the sample that was seen last among the new ones. */
+    /* Rounding to microseconds may have put the last sample that the caller knows among the new ones. */
     while (first <= newest && call_timestamp(first * gpu->sample_period) <= lastSeenTimeStamp)
         first++;
     *sampleValType = NVML_VALUE_TYPE_UNSIGNED_INT;

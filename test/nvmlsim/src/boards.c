@@ -1,4 +1,4 @@
-/* What the boards that a scenario can name look like; "board = h100" is as if these lines stood there. */
+/* The boards that a scenario can name; "board = h100" is equivalent to these lines in the scenario. */
 #include <string.h>
 
 #include "sim.h"
@@ -82,7 +82,7 @@ static const char geforce[] =
     "remapped.failure = unsupported\nremapped.corrected.inactive = unsupported\n"
     "remapped.uncorrected.inactive = unsupported\nremapped.banks.max = unsupported\n";
 
-/* What differs from the H100. */
+/* Differences from the H100. */
 static const char gh200[] =
     "name = NVIDIA GH200 480GB\ndevice_id = 0x234210DE\nsubsystem_id = 0x16EB10DE\n"
     "c2c = 1\naddressing = 2\nnuma_node = 1\nlinks = 0\nfabric.state = unsupported\n"
@@ -106,7 +106,7 @@ static const char gb10[] =
     "remapped.failure = unsupported\nremapped.corrected.inactive = unsupported\n"
     "remapped.uncorrected.inactive = unsupported\nremapped.banks.max = unsupported\n";
 
-/* What differs from the H100: NVLink 5. */
+/* Differences from the H100: NVLink 5. */
 static const char b200[] =
     "name = NVIDIA B200\npart = 692-2G525-0225-000\ndevice_id = 0x290110DE\nsubsystem_id = 0x199910DE\n"
     "architecture = 10\ncompute_capability = 10.0\nmemory.total = 183359Mi\nlink.version = 5\nnvlink.speed = 53125\n"

@@ -1,4 +1,4 @@
-/* What every call does first and last: counting, finding its device, meeting the faults. */
+/* The beginning and end of every call: counting, finding its device, applying the faults. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ nvmlDevice_t handle_of(int slot, int mig)
     return (nvmlDevice_t){.handle = &handles[slot][1 + mig]};
 }
 
-/* Any pointer may come in: one that is none of ours is an invalid argument, not a crash. */
+/* Any pointer is possible: an unknown one is an invalid argument, not a crash. */
 bool handle_resolve(nvmlDevice_t device, int *slot, int *mig)
 {
     uintptr_t offset = (uintptr_t)device.handle - (uintptr_t)&handles[0][0];
@@ -67,8 +67,8 @@ bool call_begin(struct call *c, enum function fn, nvmlReturn_t *ret)
 }
 
 /*
- * Functions that yield a handle learn their GPU only while they run, so they meet the faults last: then those of that
- * GPU count as well.
+ * Functions that return a handle find their GPU only while they run, so they check the faults last: then those of that
+ * GPU apply as well.
  */
 bool call_begin_lookup(struct call *c, enum function fn, nvmlReturn_t *ret)
 {
@@ -103,7 +103,7 @@ static nvmlReturn_t find_device(struct call *c, int slot, int mig)
     if (takes == TAKES_GPU) return NVML_ERROR_NOT_SUPPORTED;
     c->mig = &gpu->mig[mig];
     c->v = c->mig->v;
-    /* A MIG device that was destroyed: its handle is no longer one. */
+    /* A MIG device that was destroyed: its handle is no longer valid. */
     return gpu->mig_mode > 0 && c->mig->present ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
 
@@ -116,7 +116,7 @@ bool call_begin_device(struct call *c, enum function fn, nvmlDevice_t device, nv
     else if (!handle_resolve(device, &slot, &mig)) *ret = NVML_ERROR_INVALID_ARGUMENT;
     else {
         if (c->snap->hot[fn]) *ret = fault_check(c, slot, mig, false);
-        /* A call that hung finds the state as it is by then. */
+        /* A call that hung continues with the state at that time. */
         if (*ret == NVML_SUCCESS) *ret = find_device(c, slot, mig);
     }
     if (*ret == NVML_SUCCESS) return true;
@@ -153,8 +153,8 @@ void call_unblock(struct call *c)
 }
 
 /*
- * Whether a call may still hold an old snapshot. Whoever entered before the swap is counted here; whoever enters after
- * it finds the new one. So once this is false after a swap, nobody has the old one.
+ * Reports whether a call may still hold an old snapshot. Calls that entered before the swap are counted here; calls
+ * that enter after it find the new one. So once this is false after a swap, no call has the old one.
  */
 bool calls_reading(void)
 {

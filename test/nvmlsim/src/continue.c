@@ -1,6 +1,7 @@
 /*
- * Counters go on when the control file changes a rate. Energy, say, is the integral of power since time 0; were power
- * another one all at once, that integral would jump, and fall as often as not, which no real counter does.
+ * Keeps counters continuous when the control file changes a rate. For example, energy is the integral of power since
+ * time 0. If the power changed for the whole time, that integral would jump, and often fall, which no real counter
+ * does.
  */
 #include <string.h>
 
@@ -20,12 +21,12 @@ static bool equal(const struct series *a, const struct series *b)
 static void carry(struct series *now, const struct series *before, double t)
 {
     if (now->kind == S_ERROR || now->kind == S_AUTO || before->kind == S_ERROR || before->kind == S_AUTO) return;
-    /* The same again: not through a difference of large numbers, which might lose the last digit. */
+    /* The rate is unchanged: no difference of large numbers, which might lose the last digit. */
     if (equal(now, before)) now->carried = before->carried;
     else now->carried = series_integral(before, t) + before->carried - series_integral(now, t);
 }
 
-/* From time t on `snap` holds, up to then `before` did. */
+/* From time t on `snap` applies, before that `before` did. */
 void snapshot_continue(struct snapshot *snap, const struct snapshot *before, double t)
 {
     for (unsigned i = 0; i < snap->ngpus && i < before->ngpus; i++) {

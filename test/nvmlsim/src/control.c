@@ -1,4 +1,4 @@
-/* The control file: when it has changed, what it says, and telling its writer; and what was wrong with a file. */
+/* The control file: detects its changes, reads it, acknowledges it to its writer, and reports its errors. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,10 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* True once for every change. A file that is rewritten in place is left alone until it has kept still for one look. */
+/*
+ * Returns true once for every change. A file that is rewritten in place is read only once a check finds it unchanged
+ * since the last one.
+ */
 bool control_changed(void)
 {
     struct stat now = {0};
@@ -70,8 +73,8 @@ bool control_changed(void)
 }
 
 /*
- * With the scenario's path, or NULL where that is the default one. False for NVMLSIM_CONTROL=none: there is no control file to
- * look at.
+ * With the scenario's path, or NULL for the default one. Returns false for NVMLSIM_CONTROL=none: there is no control
+ * file to check.
  */
 bool control_open(const char *scenario_path)
 {
@@ -84,11 +87,11 @@ bool control_open(const char *scenario_path)
     else snprintf(control_path, sizeof control_path, "%s%s", scenario_path ? scenario_path : "", scenario_path ? ".control" : "");
     memset(&control_stat, 0, sizeof control_stat);
     memset(&control_pending, 0, sizeof control_pending);
-    control_changed(); /* what is there now is read now */
+    control_changed(); /* the current content is read now */
     return true;
 }
 
-/* "ack = x" stands before the first section, so it is known even if something after it is wrong. */
+/* "ack = x" stands before the first section, so it is known even if a later line is invalid. */
 static void find_ack(const struct text *control)
 {
     *ack = '\0';
@@ -97,7 +100,7 @@ static void find_ack(const struct text *control)
             snprintf(ack, sizeof ack, "%s", control->sections[0].entries[i].value);
 }
 
-/* No control file is an empty one. */
+/* A missing control file is an empty one. */
 bool control_read(struct text *out, char *err, size_t errlen)
 {
     char *content = read_file(control_path);
@@ -108,8 +111,8 @@ bool control_read(struct text *out, char *err, size_t errlen)
 }
 
 /*
- * Tells whoever wrote "ack = x" into the control file that it is in force: <control>.ack then holds x, and on a second
- * line what was wrong with it, if anything was.
+ * Informs the writer of "ack = x" in the control file that it is in force: <control>.ack then contains x, and on a
+ * second line the errors in the file, if any.
  */
 void control_acknowledge(void)
 {

@@ -1,6 +1,6 @@
 /*
- * The life of the library: nvmlInit reads the scenario and starts a watcher; the watcher looks at the control file
- * every 20 ms, swaps the state when that has changed, and sends out events that are due; the last nvmlShutdown ends it.
+ * The life of the library: nvmlInit reads the scenario and starts a watcher. The watcher checks the control file every
+ * 20 ms, swaps the state when it has changed, and sends events that are due. The last nvmlShutdown ends it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 static const char default_scenario[] = "gpus = 8\n";
 
-/* users: successful inits that no shutdown has undone yet, and inits under way (one may hang, and needs the watcher). */
+/* users: successful inits without a matching shutdown, and inits under way (one may hang, and needs the watcher). */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned users;
 static atomic_uint inits, life;
@@ -85,7 +85,7 @@ static void make_changed(void)
     pthread_cond_init(&changed, &attr);
 }
 
-/* Until the state is no longer `seen`, at most that many seconds. May return early. */
+/* Waits until the state is no longer `seen`, at most that many seconds. May return early. */
 void engine_wait_change(const struct snapshot *seen, double seconds)
 {
     struct timespec until;
@@ -107,7 +107,7 @@ static struct fault_state *state_for(const struct fault *fault, const struct sna
     struct fault_state *state = calloc(1, sizeof *state);
     if (!state) abort();
     state->key = fault->key;
-    state->next = states; /* kept until the end of this life: a call may still count on an old one */
+    state->next = states; /* kept until the end of this life: a call may still use an old one */
     states = state;
     return state;
 }
@@ -212,7 +212,7 @@ static nvmlReturn_t start(void)
     return NVML_ERROR_UNKNOWN;
 }
 
-/* With `lock` held, by the last user. Calls still inside answer UNINITIALIZED when they wake up. */
+/* With `lock` held, by the last user. Calls still inside return UNINITIALIZED when they wake up. */
 static void finish(void)
 {
     atomic_store(&stop, true);

@@ -1,7 +1,7 @@
 /*
- * nvidia-smi asks the library for a table of functions that are in no header. What this is for: so much of it that
- * Debian's nvidia-smi 535 runs, as a second opinion on what the receiver reads (../../nvidiatool). The places and shapes
- * were found by watching that program call; all others answer "not supported".
+ * nvidia-smi requests a table of functions that are in no header from the library. This file provides enough of it for
+ * Debian's nvidia-smi 535 to run, as a second opinion on the receiver's reads (../../nvidiatool). The positions and
+ * signatures were found by observing that program's calls; all others return "not supported".
  */
 #include <string.h>
 
@@ -9,8 +9,8 @@
 
 #define TABLE_SLOTS 256
 #define SLOT_HANDLE_FLAGS 0x22 /* third argument of "handle by index" */
-#define SLOT_VISIBLE 72        /* is the GPU to be shown? */
-#define SLOT_COMPUTE 213       /* processes with their names, where the caller brings room */
+#define SLOT_VISIBLE 72        /* whether the GPU is to be shown */
+#define SLOT_COMPUTE 213       /* processes with their names, in the caller's buffer */
 #define SLOT_GRAPHICS 215
 
 struct named_process {
@@ -76,7 +76,7 @@ static const void *const table[TABLE_SLOTS] = {ALL(ENTRY)};
 nvmlReturn_t nvmlInternalGetExportTable(const void **out, const void *id);
 nvmlReturn_t nvmlInternalGetExportTable(const void **out, const void *id)
 {
-    (void)id; /* there are several tables; one does for all */
+    (void)id; /* there are several tables; one is enough for all */
     static const void *sized[TABLE_SLOTS];
     memcpy(sized, table, sizeof table);
     sized[0] = (const void *)(uintptr_t)0x1000; /* its size, in bytes */

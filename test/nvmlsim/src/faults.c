@@ -1,11 +1,11 @@
-/* Faults as a call meets them. Only functions that some fault names come here (snapshot.hot). */
+/* Applies faults to a call. Only functions that some fault names get here (snapshot.hot). */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "sim.h"
 
-/* A sleep is what a driver does that waits for the GPU; a busy wait is one that spins on a register. */
+/* A sleep simulates a driver that waits for the GPU; a busy wait simulates one that polls a register. */
 void pause_seconds(double seconds, bool busy)
 {
     struct timespec now, end;
@@ -32,7 +32,7 @@ static bool concerns(const struct fault *f, enum function fn, int slot, int mig,
     if (!f->any_gpu) {
         if (slot < 0 || !(f->gpus >> slot & 1)) return false;
         if (f->mig == -2 ? mig >= 0 : f->mig >= 0 && f->mig != mig) return false;
-        if (lookup && f->whole_device && !f->at_start) return false; /* handles are given out all the same */
+        if (lookup && f->whole_device && !f->at_start) return false; /* handles are returned nevertheless */
     }
     return t >= f->from && (f->until < 0 || t < f->until);
 }
@@ -46,8 +46,8 @@ static bool due(const struct fault *f)
 }
 
 /*
- * Waits until the fault is gone from the files (changed counts as gone) or its time is over. False when the library
- * was shut down meanwhile: then there is nothing left to answer from.
+ * Waits until the fault is gone from the files (a changed fault counts as gone) or its time is over. Returns false if
+ * the library was shut down meanwhile: then there is no state left for an answer.
  */
 static bool hang(struct call *c, const struct fault *f, int slot, int mig, bool lookup)
 {
@@ -89,7 +89,7 @@ nvmlReturn_t fault_check(struct call *c, int slot, int mig, bool lookup)
         if (result == NVML_SUCCESS) result = f->result;
         if (f->latency > 0) pause_seconds(f->latency, f->busy_wait);
         if (f->hang) {
-            /* The state is another one afterwards, so the other faults no longer are those of `snap`. */
+            /* The state is different afterwards, so the other faults are no longer those of `snap`. */
             return hang(c, f, slot, mig, lookup) ? result : NVML_ERROR_UNINITIALIZED;
         }
     }

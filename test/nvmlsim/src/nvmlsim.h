@@ -1,6 +1,6 @@
 /*
- * What a test may ask of the simulated library beside NVML itself. Find these with dlsym; they work at any time, also
- * before nvmlInit and after nvmlShutdown.
+ * The functions of the simulated library for tests, beside NVML itself. Find them with dlsym. They work at any time,
+ * also before nvmlInit and after nvmlShutdown.
  */
 #ifndef NVMLSIM_H
 #define NVMLSIM_H
@@ -9,8 +9,8 @@
 unsigned long long nvmlsimCallCount(const char *function);
 
 /*
- * Calls of it that failed. What belongs to the ordinary way of asking is no failure: INSUFFICIENT_SIZE for a size query,
- * NOT_FOUND when there are no newer samples or no MIG device at an index, TIMEOUT of a wait for events.
+ * Calls of it that failed. Results of normal queries are not failures: INSUFFICIENT_SIZE for a size query, NOT_FOUND
+ * when there are no newer samples or no MIG device at an index, TIMEOUT of a wait for events.
  */
 unsigned long long nvmlsimErrorCount(const char *function);
 
@@ -18,13 +18,13 @@ unsigned long long nvmlsimTotalCalls(void);
 unsigned long long nvmlsimTotalErrors(void);
 void nvmlsimResetCalls(void);
 
-/* Calls that are inside the library now, waiting ones included. */
+/* Calls that are inside the library now, including waiting ones. */
 unsigned int nvmlsimOutstanding(void);
 
-/* How many states there have been: grows by one whenever a changed control file has taken effect. */
+/* Number of states so far: grows by one whenever a changed control file has taken effect. */
 unsigned long long nvmlsimGeneration(void);
 
-/* What was wrong with the scenario or control file read last; empty when all was well. Valid until the next call. */
+/* The error in the scenario or control file read last; empty if there was none. Valid until the next call. */
 const char *nvmlsimLastError(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The processes of a GPU: who runs, how much memory they hold. */
+/* The processes of a GPU and their memory. */
 #include "sim.h"
 
 bool process_alive(const struct process *p, double t)
@@ -13,7 +13,7 @@ double process_memory(const struct gpu *gpu, int mig, double t)
     double sum = 0;
     for (unsigned i = 0; i < gpu->nprocesses; i++) {
         const struct process *p = &gpu->processes[i];
-        /* A raw value is a sentinel such as "not available", no amount. */
+        /* A raw value is a sentinel such as "not available", not an amount. */
         if (p->memory.kind == S_RAW || p->memory.kind == S_ERROR || !process_alive(p, t)) continue;
         if (mig < 0 || p->mig == mig) sum += series_at(&p->memory, t);
     }

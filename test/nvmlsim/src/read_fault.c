@@ -1,4 +1,4 @@
-/* [fault NAME]: which calls go wrong, when, and how. */
+/* [fault NAME]: the failing calls, when they fail, and how. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static bool matches(const char *pattern, const char *name)
     return !fnmatch(pattern, plain, 0);
 }
 
-/* "nvmlDeviceGetPower*, !nvmlDeviceGetPowerUsage": those that any pattern names, less those with a "!". */
+/* "nvmlDeviceGetPower*, !nvmlDeviceGetPowerUsage": functions that match any pattern, except those with a "!". */
 static bool set_functions(struct fault *fault, const char *value)
 {
     char list[1024];
@@ -69,7 +69,7 @@ static bool set_functions(struct fault *fault, const char *value)
     return found;
 }
 
-/* ErrorString never fails, and Shutdown and Init only by name: a broken GPU does not keep a process from leaving. */
+/* ErrorString never fails, and Shutdown and Init only if named: a broken GPU does not prevent a process from ending. */
 static void all_functions(struct fault *fault)
 {
     set_functions(fault, fault->any_gpu ? "nvml*, !nvmlErrorString, !nvmlShutdown" : "nvml*, !nvmlErrorString, !nvmlShutdown, !nvmlInit, !nvmlInitWithFlags");

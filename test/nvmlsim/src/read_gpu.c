@@ -1,4 +1,4 @@
-/* The keys of a [gpu] section that are no numbers over time: what the board is and which modes it is in. */
+/* The keys of a [gpu] section that are not numbers over time: the board and its modes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ void gpu_defaults(struct gpu *gpu, int slot)
     gpu->bus_width = 5120;
 }
 
-/* "{i}" in a value is the GPU's number, so that [gpu *] can tell them apart. */
+/* "{i}" in a value is the GPU's number, so that GPUs of [gpu *] differ. */
 static void substitute(const char *value, int slot, char *out, size_t size)
 {
     size_t n = 0;
@@ -135,7 +135,7 @@ static bool set_field(struct builder *b, struct gpu *gpu, const char *key, const
     return series_parse(b->snap->arena, value, &field->value, why, size);
 }
 
-/* Keys that need a rule of their own; *known says whether this is one. */
+/* Keys that need a rule of their own; *known reports whether this is one. */
 static bool set_special(struct gpu *gpu, const char *key, const char *value, bool *known)
 {
     *known = true;

@@ -5,7 +5,9 @@
 
 #include "sim.h"
 
-/* What a profile of an 80 GB Hopper board brings, by its number of slices; memory follows from the profile's name. */
+/*
+ * The defaults of a profile of an 80 GB Hopper board, by its number of slices. Memory follows from the profile's name.
+ */
 static const struct {
     unsigned slices, multiprocessors, copy_engines, decoders;
 } sizes[] = {{1, 16, 1, 1}, {2, 32, 2, 2}, {3, 60, 3, 3}, {4, 64, 4, 4}, {7, 132, 8, 7}};

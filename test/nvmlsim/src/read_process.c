@@ -54,7 +54,7 @@ static bool set_process(struct builder *b, struct process_section *s, const stru
 
 static void add_process(struct builder *b, struct gpu *gpu, const struct process *p)
 {
-    /* The arena frees nothing until the snapshot ends: the array doubles, so that the copies stay in proportion. */
+    /* The arena frees nothing until the snapshot ends: the array doubles, so that the copies stay proportional. */
     if (!(gpu->nprocesses & (gpu->nprocesses - 1))) {
         unsigned room = gpu->nprocesses ? 2 * gpu->nprocesses : 1;
         struct process *bigger = arena_alloc(b->snap->arena, room * sizeof *bigger);
@@ -64,7 +64,10 @@ static void add_process(struct builder *b, struct gpu *gpu, const struct process
     gpu->processes[gpu->nprocesses++] = *p;
 }
 
-/* A process is its section's name: naming it again, in the control file say, changes what stands there so far. */
+/*
+ * A section's name identifies a process: a section of the same name, for example in the control file, changes the
+ * earlier one.
+ */
 static struct process_section *section_of(struct builder *b, const char *id)
 {
     struct process_section **link = &b->processes;
@@ -90,7 +93,7 @@ bool read_process(struct builder *b, const struct section *section)
     return true;
 }
 
-/* Once all is read: every GPU gets its processes. */
+/* After all is read, every GPU gets its processes. */
 void place_processes(struct builder *b)
 {
     for (struct process_section *s = b->processes; s; s = s->next) {

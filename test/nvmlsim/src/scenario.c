@@ -1,4 +1,6 @@
-/* Builds a snapshot from the text of the scenario and that of the control file, which comes after and so overrides. */
+/*
+ * Builds a snapshot from the text of the scenario and that of the control file, which comes later and so overrides it.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,7 +168,7 @@ static unsigned count_gpus(const struct text *scenario, const struct text *contr
     return n;
 }
 
-/* Which functions are worth a look at the faults: all others cost one load more than without any fault. */
+/* Marks the functions that must check the faults: for all others the check costs one load. */
 static void mark_hot(struct snapshot *snap)
 {
     for (unsigned i = 0; i < snap->nfaults; i++)
@@ -174,7 +176,7 @@ static void mark_hot(struct snapshot *snap)
             if (snap->faults[i].functions[fn / 64] >> (fn % 64) & 1) snap->hot[fn] = 1;
 }
 
-/* What does not change need not be summed up at every call. */
+/* Sums of constant values need not be computed at every call. */
 static void sum_constant_memory(struct gpu *gpu)
 {
     gpu->memory_constant = true;

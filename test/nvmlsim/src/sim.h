@@ -21,10 +21,10 @@
 #define MAX_MIGS 8
 #define MAX_LINKS 36
 
-/* An attribute that the board lacks. */
+/* An attribute that the board does not have. */
 #define UNSUPPORTED INT32_MIN
 
-/* The driver branch that this build of the library pretends to be of: variant.c. */
+/* The driver branch that this build of the library simulates: variant.c. */
 extern const int sim_driver;
 
 enum function {
@@ -49,12 +49,12 @@ enum series_kind { S_CONST, S_ERROR, S_AUTO, S_RAW, S_RAMP, S_SINE, S_SQUARE, S_
 struct series {
     enum series_kind kind;
     nvmlReturn_t error;        /* S_ERROR */
-    uint64_t raw;              /* S_RAW: handed out as it is, whatever the unit */
+    uint64_t raw;              /* S_RAW: returned unchanged, whatever the unit */
     double a, b, c, d, e;      /* the arguments, in the order in which they are written */
     unsigned nsteps;           /* S_STEPS: pairs of time and value */
     const double *steps;
     const struct series *plus; /* the next term of a sum */
-    double carried;            /* what the integral had come to more when this took the place of another: see continue.c */
+    double carried;            /* difference of the integral from that of the value it replaced: see continue.c */
 };
 
 struct arena;
@@ -80,14 +80,14 @@ struct section {
 };
 struct text {
     char *name;   /* for messages */
-    char *buffer; /* what the entries point into */
+    char *buffer; /* memory of the entries */
     struct section *sections;
     unsigned count;
 };
 bool text_parse(const char *name, const char *content, struct text *out, char *err, size_t errlen);
 void text_free(struct text *text);
 
-/* Memory of one snapshot, given back in one go. */
+/* Memory of one snapshot, freed as a whole. */
 struct arena *arena_new(void);
 void *arena_alloc(struct arena *arena, size_t size);
 void arena_free(struct arena *arena);
@@ -109,7 +109,7 @@ struct value_info {
 extern const struct value_info sim_values[V_COUNT];
 
 struct process {
-    char name[128]; /* what SystemGetProcessName answers */
+    char name[128]; /* the answer of SystemGetProcessName */
     unsigned pid;
     char type;               /* 'C'ompute, 'G'raphics or 'M'PS client */
     int mig;                 /* index of the MIG device, -1: the whole GPU */
@@ -157,7 +157,7 @@ struct gpu {
     double process_memory;
 };
 
-/* What a fault remembers. It outlives a snapshot as long as the fault stands unchanged in the files. */
+/* The state of a fault. It outlives a snapshot while the fault stands unchanged in the files. */
 struct fault_state {
     uint64_t key;
     atomic_ullong seen;
@@ -202,20 +202,20 @@ struct snapshot {
     struct event *events;
     unsigned nevents;
     unsigned char hot[FN_COUNT]; /* some fault may concern this function */
-    bool manual;                 /* time is what the files say, not the clock */
-    bool since_boot;             /* the driver's times are since the machine was booted */
+    bool manual;                 /* the files define the time, not the clock */
+    bool since_boot;             /* the driver's times count from the machine's boot */
     double now;
     char driver_version[32], nvml_version[64];
     int cuda_version;
     int cc_environment, cc_feature, cc_devtools, cc_multigpu;
-    double pcie_seconds; /* how long GetPcieThroughput measures */
+    double pcie_seconds; /* measuring time of GetPcieThroughput */
 };
 
 struct snapshot *snapshot_build(const struct text *scenario, const struct text *control, char *err, size_t errlen);
 void snapshot_free(struct snapshot *snap);
 void snapshot_continue(struct snapshot *snap, const struct snapshot *before, double t);
 
-/* Steps of snapshot_build; each reports what is wrong with file and line. */
+/* Steps of snapshot_build. Each reports errors with file and line. */
 struct process_section;
 struct builder {
     struct snapshot *snap;
@@ -243,7 +243,7 @@ uint64_t section_key(const struct section *section);
 
 enum handle_kind { HANDLE_GPU, HANDLE_MIG };
 
-/* Handles are fixed places: they stay valid however often the state changes, as the driver's do. */
+/* Handles are fixed addresses: they stay valid however often the state changes, as the driver's do. */
 struct nvmlDevice_st {
     unsigned char kind, slot, mig;
 };
@@ -269,7 +269,7 @@ nvmlReturn_t call_end(struct call *c, nvmlReturn_t ret);
 double call_time(struct call *c);
 unsigned long long call_timestamp(double t); /* microseconds since 1970 */
 void call_block(struct call *c);   /* about to wait: the snapshot is let go ... */
-void call_unblock(struct call *c); /* ... and the then current one taken */
+void call_unblock(struct call *c); /* ... and the snapshot that is then current is taken */
 
 #define BEGIN(fn)                                       \
     struct call call;                                   \
@@ -283,7 +283,7 @@ void call_unblock(struct call *c); /* ... and the then current one taken */
 #define REQUIRE(condition) \
     if (!(condition)) END(NVML_ERROR_INVALID_ARGUMENT)
 
-/* values.c: what a value is now, in NVML's unit */
+/* values.c: the current value, in NVML's unit */
 nvmlReturn_t value_real(struct call *c, enum value id, double *out);
 nvmlReturn_t value_u64(struct call *c, enum value id, unsigned long long *out);
 nvmlReturn_t value_u32(struct call *c, enum value id, unsigned int *out);
@@ -309,7 +309,7 @@ const struct snapshot *engine_snapshot(void);
 double engine_time(const struct snapshot *snap);
 unsigned long long engine_epoch_us(void);
 void engine_wait_change(const struct snapshot *seen, double seconds);
-unsigned engine_life(void); /* another number after each final shutdown */
+unsigned engine_life(void); /* a different number after each final shutdown */
 
 /* control.c */
 void set_error(const char *text);

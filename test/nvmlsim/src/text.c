@@ -97,7 +97,7 @@ void text_free(struct text *text)
     *text = (struct text){0};
 }
 
-/* Tells one fault or event from another, and an unchanged one from a changed one: all that its section says. */
+/* Identifies a fault or event, and its version: a hash of the whole content of its section. */
 uint64_t section_key(const struct section *section)
 {
     uint64_t h = 14695981039346656037u;

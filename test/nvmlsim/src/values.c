@@ -1,4 +1,4 @@
-/* What a value is at a time: the scenario's expression, or what its neighbours imply where that says "auto". */
+/* The value at a time: the scenario's expression, or a value derived from others if it is "auto". */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ const struct value_info sim_values[V_COUNT] = {
 #undef V
 };
 
-/* "auto" values that simply equal another, perhaps times something. */
+/* "auto" values that equal another, possibly with a factor. */
 static const struct {
     enum value of;
     double times;
@@ -116,7 +116,7 @@ nvmlReturn_t value_u64(struct call *c, enum value id, unsigned long long *out)
     double x;
     nvmlReturn_t ret = value_real(c, id, &x);
     if (ret != NVML_SUCCESS) return ret;
-    *out = x > 0 ? (unsigned long long)(x + 1e-6) : 0; /* 1e-6: 0.3 W * 1000 shall be 300 */
+    *out = x > 0 ? (unsigned long long)(x + 1e-6) : 0; /* 1e-6: 0.3 W * 1000 must give 300 */
     return NVML_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-/* The one object that differs between the variants of the library: the driver branch it stands for. */
+/* The only object that differs between the variants of the library: the simulated driver branch. */
 #include "sim.h"
 
 #ifndef NVMLSIM_DRIVER
