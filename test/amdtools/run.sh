@@ -55,7 +55,7 @@ check() {
   found=$(version "$1" "$2")
   case $found in
     "$3"*) ;;
-    *) echo "amdtools: $2 of Debian $1 is $found, not $3: look at the differences anew" >&2 ;;
+    *) echo "amdtools: $2 of Debian $1 is $found, not $3: review the differences" >&2 ;;
   esac
 }
 check bookworm rocm-smi 5.2.3
