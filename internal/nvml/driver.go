@@ -44,6 +44,7 @@ type driver struct {
 	task     *workers.Task
 	begin    func(*library.Library) (*session, library.Code)
 
+	loader  library.Loader
 	lib     *library.Library
 	session *session   // nil: NVML is not initialised
 	pending *operation // nil: none
@@ -69,8 +70,12 @@ func (d *driver) open(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	if d.lib == nil {
-		lib, err := library.Load(d.path)
+		lib, err := d.loader.Load(d.path)
 		if err != nil {
+			if errors.Is(err, library.ErrFileChanging) { // tried at the next read, whatever the back-off says
+				d.failure = failure{library.LibraryNotFound, "library", err}
+				return false
+			}
 			code := library.LibraryNotFound
 			if errors.Is(err, library.ErrOtherLoaded) {
 				code = library.VersionMismatch

@@ -36,7 +36,7 @@ func simulate(t *testing.T, scenario string, want gpu.Group) *simulation {
 	}
 	require.NoError(t, err)
 	s := &simulation{control: nvmlsim.Use(t, "gpus = 1\ntime = manual\n"+scenario), now: epoch}
-	lib, err := library.Load(sim.Full)
+	lib, err := new(library.Loader).Load(sim.Full)
 	require.NoError(t, err)
 	require.Equal(t, library.OK, lib.Init())
 	t.Cleanup(lib.Shutdown)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,15 +34,20 @@ var defaultPaths = [...]string{
 var ErrOtherLoaded = errors.New("restart the collector: this process has loaded another " + libraryName +
 	", which cannot be unloaded, and calls would go to either of the two")
 
+// Loader loads the library. It remembers the files that it saw, to know which of them change. The zero Loader is ready to use.
+type Loader struct {
+	seen map[string]fileStamp // by path, when it was last checked
+}
+
 // Load loads the library at a path, or where it is usually found if the path is empty, and checks what it exports without calling it.
-func Load(configured string) (*Library, error) {
+func (l *Loader) Load(configured string) (*Library, error) {
 	paths := defaultPaths[:]
 	if configured != "" {
 		paths = []string{configured}
 	}
 	var tried []error
 	for _, path := range paths {
-		lib, err := load(path)
+		lib, err := l.load(path)
 		if err == nil {
 			return lib, nil
 		}
@@ -52,10 +58,15 @@ func Load(configured string) (*Library, error) {
 		libraryName, errors.Join(tried...))
 }
 
-func load(path string) (*Library, error) {
+func (l *Loader) load(path string) (*Library, error) {
 	loaded, exists := mappedFile()
 	if loaded != "" && filepath.IsAbs(path) && (!exists || !sameFile(path, loaded)) {
 		return nil, fmt.Errorf("%s: %w (%s)", path, ErrOtherLoaded, loaded)
+	}
+	if loaded == "" { // what is loaded is not mapped again
+		if err := l.check(path); err != nil {
+			return nil, err
+		}
 	}
 	// The file may be anything: first see what it exports without letting others use it.
 	probe := dl.New(path, dl.RTLD_LAZY|dl.RTLD_LOCAL)
@@ -85,6 +96,17 @@ func load(path string) (*Library, error) {
 	}
 	lib.stamp, _ = os.Stat(lib.File)
 	return lib, nil
+}
+
+// check returns an error where the file that the loader would map could end the process.
+func (l *Loader) check(path string) error {
+	if !strings.Contains(path, "/") {
+		return l.checkSearch(&defaultSearch, path)
+	}
+	if err := l.checkFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOtherABI) {
+		return err
+	}
+	return nil // or the loader returns a better error
 }
 
 // checkExports returns an error where a library is not NVML. lookUp returns an error for a symbol that the library lacks.

@@ -1,0 +1,143 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package library
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// The loader maps what the ELF headers promise without looking at the file's size. In a file that is truncated, or that an update of the
+// driver is still writing, it then touches pages that are not there, and SIGBUS ends the process.
+
+// ErrFileChanging is returned where the library's file is being written. It is loaded when it is the same in two reads.
+var ErrFileChanging = errors.New("the file has changed since the last read, as it does during an update of the driver; " +
+	"it is loaded when it no longer changes")
+
+// errOtherABI is returned for a library of another word size or byte order, which the loader passes over.
+var errOtherABI = errors.New("the library is for another architecture")
+
+// fileStamp changes when a file is written to or another one takes its place. The zero stamp is that of no file.
+type fileStamp struct {
+	device, inode  uint64
+	size           int64
+	written, moved syscall.Timespec
+}
+
+// checkFile returns an error where loading the file could end the process: it has changed since it was last seen, or it is shorter than its
+// headers say. What is not a library at all is left to the loader, which refuses it. The error is fs.ErrNotExist for what is no file, and
+// errOtherABI.
+func (l *Loader) checkFile(path string) error {
+	now, err := stampOf(path)
+	before, seen := l.seen[path]
+	if l.seen == nil {
+		l.seen = map[string]fileStamp{}
+	}
+	l.seen[path] = now
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil // the loader refuses it, and says why
+	}
+	defer func() { _ = file.Close() }()
+	switch err := checkComplete(file, now.size); {
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	case seen && before != now:
+		return fmt.Errorf("%s: %w", path, ErrFileChanging)
+	}
+	return nil
+}
+
+// stampOf returns fs.ErrNotExist where there is nothing that the loader would open.
+func stampOf(path string) (fileStamp, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return fileStamp{}, fs.ErrNotExist
+	}
+	stamp := fileStamp{size: info.Size()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		stamp.device, stamp.inode, stamp.written, stamp.moved = st.Dev, st.Ino, st.Mtim, st.Ctim
+	}
+	return stamp, nil
+}
+
+// checkComplete returns an error where a library's headers name parts of the file that it does not have. Of the file it reads only the
+// headers: at most 4 MiB.
+func checkComplete(file io.ReaderAt, size int64) error {
+	var header elf.Header64
+	if size < int64(binary.Size(header)) {
+		return nil // the loader refuses it
+	}
+	if err := readAt(file, 0, &header); err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(header.Ident[:], []byte(elf.ELFMAG)) {
+		return nil // the loader refuses it
+	}
+	if elf.Class(header.Ident[elf.EI_CLASS]) != elf.ELFCLASS64 || elf.Data(header.Ident[elf.EI_DATA]) != nativeData() {
+		return errOtherABI
+	}
+	if end, ok := tableEnd(header.Shoff, header.Shnum, header.Shentsize); !ok || end > uint64(size) {
+		return truncated("section headers", end, size)
+	}
+	end, ok := tableEnd(header.Phoff, header.Phnum, header.Phentsize)
+	if !ok || end > uint64(size) {
+		return truncated("program headers", end, size)
+	}
+	programs := make([]elf.Prog64, header.Phnum)
+	if header.Phnum > 0 && int(header.Phentsize) != binary.Size(programs[0]) {
+		return nil // the loader refuses it
+	}
+	if err := readAt(file, int64(header.Phoff), programs); err != nil {
+		return err
+	}
+	for i := range programs {
+		p := &programs[i]
+		if end := p.Off + p.Filesz; p.Filesz > 0 && (end < p.Off || end > uint64(size)) {
+			return truncated("segment", end, size)
+		}
+	}
+	return nil
+}
+
+func readAt(file io.ReaderAt, offset int64, into any) error {
+	err := binary.Read(io.NewSectionReader(file, offset, int64(binary.Size(into))), binary.NativeEndian, into)
+	if err != nil {
+		return fmt.Errorf("read the ELF headers: %w", err)
+	}
+	return nil
+}
+
+// tableEnd returns where a table of headers ends, and false where no file is that long.
+func tableEnd(offset uint64, n, length uint16) (uint64, bool) {
+	if n == 0 {
+		return 0, true
+	}
+	end := offset + uint64(n)*uint64(length)
+	return end, end >= offset
+}
+
+func truncated(part string, end uint64, size int64) error {
+	return fmt.Errorf("the file is incomplete: its %s ends at byte %d, and the file has %d bytes; it is not loaded, because that would end "+
+		"the collector; wait for the update of the driver, or install the driver again", part, end, size)
+}
+
+func nativeData() elf.Data {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return elf.ELFDATA2LSB
+	}
+	return elf.ELFDATA2MSB
+}

@@ -1,0 +1,104 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package library
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// searchPath is where the dynamic loader looks for a library that is named without a folder (ld.so(8)).
+type searchPath struct {
+	environment string   // LD_LIBRARY_PATH
+	cache       string   // the file that ldconfig writes
+	folders     []string // where it looks last
+}
+
+// defaultSearch is the search path of this process. The loader reads LD_LIBRARY_PATH when the process starts.
+var defaultSearch = searchPath{
+	environment: os.Getenv("LD_LIBRARY_PATH"),
+	cache:       "/etc/ld.so.cache",
+	folders: []string{
+		"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+		"/lib64", "/usr/lib64", "/lib", "/usr/lib",
+	},
+}
+
+// candidates returns the files that the loader may find by a name, in its order. Not all of its ways are known here: it also looks in
+// folders for some processors, and in folders that the executable names.
+func (s *searchPath) candidates(name string) (files []string) {
+	for folder := range strings.FieldsFuncSeq(s.environment, func(r rune) bool { return r == ':' || r == ';' }) {
+		files = append(files, filepath.Join(folder, name))
+	}
+	files = append(files, cached(s.cache, name)...)
+	for _, folder := range s.folders {
+		files = append(files, filepath.Join(folder, name))
+	}
+	return files
+}
+
+// checkSearch checks the file that the loader would find by a name. Where none is found here, the loader decides alone.
+func (l *Loader) checkSearch(s *searchPath, name string) error {
+	for _, file := range s.candidates(name) {
+		switch err := l.checkFile(file); {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, errOtherABI):
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+const maxCacheSize = 16 << 20
+
+// cacheMagic begins the part of ld.so.cache that every glibc since 2.2 reads (struct cache_file_new).
+var cacheMagic = []byte("glibc-ld.so.cache1.1")
+
+const (
+	cacheHeaderSize = 48
+	cacheEntrySize  = 24
+)
+
+// cached returns the files that ld.so.cache has under a name.
+func cached(cache, name string) (files []string) {
+	file, err := os.Open(cache)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, maxCacheSize))
+	at := bytes.Index(data, cacheMagic)
+	if err != nil || at < 0 || len(data)-at < cacheHeaderSize {
+		return nil
+	}
+	data = data[at:]
+	entries := data[cacheHeaderSize:]
+	for range binary.NativeEndian.Uint32(data[len(cacheMagic):]) {
+		if len(entries) < cacheEntrySize {
+			break
+		}
+		key, value := binary.NativeEndian.Uint32(entries[4:]), binary.NativeEndian.Uint32(entries[8:])
+		if cacheText(data, key) == name {
+			files = append(files, cacheText(data, value))
+		}
+		entries = entries[cacheEntrySize:]
+	}
+	return files
+}
+
+func cacheText(data []byte, offset uint32) string {
+	if uint64(offset) >= uint64(len(data)) {
+		return ""
+	}
+	text, _, _ := bytes.Cut(data[offset:], []byte{0})
+	return string(text)
+}
