@@ -17,6 +17,7 @@ import (
 func TestWantedAlone(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.MI100(), gpu.GroupMemory)
 	read(t, source) // the identities
+	read(t, source) // and again what did not exist
 	var touched readNames
 	source.readFile = touched.read
 	node := read(t, source)

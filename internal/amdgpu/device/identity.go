@@ -5,7 +5,9 @@ package device
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 
@@ -19,6 +21,7 @@ import (
 type identity struct {
 	complete bool     // every file has answered
 	answered []string // files that need not be read again
+	missing  []string // files that did not exist at one read
 
 	unique        string // hw.id: 16 hexadecimal digits, or empty
 	serial, vbios string
@@ -58,9 +61,9 @@ func (id *identity) read(r *reader, root string) {
 	}
 }
 
-// file reads a file, which not every GPU has, until the driver has answered for it, be it that there is none: the driver refuses
-// files while it resets the GPU or the machine is suspended, and gives them afterwards. Nothing is asked of the GPU, so a refusal
-// does not count as a quantity that failed.
+// file reads a file, which not every GPU has, until the driver has answered for it: the driver refuses files while it resets the GPU or
+// the machine is suspended, and gives them afterwards. A file that does not exist is looked for again at the next read, because the driver
+// makes the files of a card one after the other. Nothing is asked of the GPU, so a refusal does not count as a quantity that failed.
 func (id *identity) file(r *reader, name string) string {
 	if slices.Contains(id.answered, name) {
 		return ""
@@ -68,6 +71,11 @@ func (id *identity) file(r *reader, name string) string {
 	text, err := r.plain(name)
 	if err != nil && !unsupported(err) {
 		id.incomplete(r, name, err)
+		return ""
+	}
+	if errors.Is(err, fs.ErrNotExist) && !slices.Contains(id.missing, name) {
+		id.missing = append(id.missing, name)
+		id.complete = false
 		return ""
 	}
 	id.answered = append(id.answered, name)
