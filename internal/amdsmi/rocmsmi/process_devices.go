@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// place returns the processes of a node. Only the text of --showpidgpus shows which cards they use. Without it the device of a process is
-// known only where there is one device. unplaced is the number of processes whose devices are not known.
+// place returns the processes of a node. Only the text of --showpidgpus shows which cards they use. Without it the devices of a process
+// are known only where it uses as many as there are. unplaced is the number of processes whose devices are not known.
 func (t *textTables) place(list []process, leaves map[int]smidevice.Leaf) (processes []gpu.Process, unplaced int) {
 	for _, p := range list {
 		devices := t.devices(&p, leaves)
@@ -53,7 +53,8 @@ func (t *textTables) devices(p *process, leaves map[int]smidevice.Leaf) []smidev
 		}
 		return result
 	}
-	if n, known := p.cards.Get(); len(leaves) == 1 && known && n > 0 {
+	// A process that uses as many cards as there are uses them all.
+	if n, known := p.cards.Get(); known && n > 0 && n >= len(leaves) {
 		for _, on := range leaves {
 			add(on)
 		}

@@ -85,6 +85,19 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
+// Without the text, the devices of a process are known if it uses as many as there are. Its memory is the sum of theirs and is absent.
+func TestProcessesOnAllCards(t *testing.T) {
+	t.Parallel()
+	node := smitest.Read(t, newTestSource(smitest.ROCmTool(`{"card0": {"Unique ID": "0xa", "PCI Bus": "0000:03:00.0"},
+		"card1": {"Unique ID": "0xb", "PCI Bus": "0000:04:00.0"},
+		"system": {"PID7": "python3, 2, 8192, 0, 1", "PID8": "python3, 1, 4096, 0, 1"}}`, "", "--showpidgpus")))
+	require.Equal(t, []gpu.Process{
+		{PID: 7, DeviceID: "000000000000000a", Executable: "python3", Type: gpu.ProcessCompute},
+		{PID: 7, DeviceID: "000000000000000b", Executable: "python3", Type: gpu.ProcessCompute},
+	}, node.Processes)
+	require.Contains(t, smitest.Problems(node), "rocm-smi does not show which GPUs 1 processes use")
+}
+
 // Where there is one GPU, a process that uses one uses that one.
 func TestProcessesOnOnlyCard(t *testing.T) {
 	t.Parallel()
