@@ -150,3 +150,26 @@ func TestNoProcessTable(t *testing.T) {
 	require.Len(t, node.Processes, 1, "KFD shows it")
 	assert.Equal(t, gpu.Some[int64](19_000_000_000), node.Processes[0].Memory)
 }
+
+// TestProcessesOfOlderKernels: the kernels 5.14 to 5.18 write fdinfo without drm- keys. Its memory is read. Its times are not known.
+func TestProcessesOfOlderKernels(t *testing.T) {
+	m := amdgpusim.Radeon()
+	tree, source, clock := simulate(t, m, onlyProcesses)
+	write := func(pid, fd int, pasid int, kb int64) {
+		text := fmt.Sprintf("pos:\t0\nflags:\t02100002\nmnt_id:\t26\npdev:\t%s\npasid:\t%d\nvram mem:\t%d kB\ngtt mem:\t9 kB\ncpu mem:\t0 kB\ngfx0:\t3.10%%\n",
+			m.Cards[0].Address, pasid, kb)
+		require.NoError(t, os.WriteFile(tree.Path(fmt.Sprintf("proc/%d/fdinfo/%d", pid, fd)), []byte(text), 0o600))
+	}
+	for range 2 {
+		write(1201, 17, 32770, 1000)
+		write(1201, 18, 32771, 500)
+		write(1202, 5, 32770, 1000)
+		node := read(t, source)
+		assert.Empty(t, node.Problems)
+		require.Len(t, node.Processes, 1)
+		assert.Equal(t, int64(1201), node.Processes[0].PID)
+		assert.Equal(t, gpu.Some[int64](1500<<10), node.Processes[0].Memory)
+		assert.Empty(t, node.Processes[0].Utilization, "no times, which is not 0")
+		clock.pass(10 * time.Second)
+	}
+}

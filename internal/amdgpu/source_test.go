@@ -5,6 +5,9 @@ package amdgpu
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,6 +31,50 @@ func TestWantedAlone(t *testing.T) {
 	for _, name := range touched.names {
 		if name != "current_compute_partition" { // is it divided?
 			assert.Contains(t, name, "mem_info_", "nothing else is read")
+		}
+	}
+}
+
+// TestSwitchedOff: files of quantities that are not wanted are not read, for each quantity alone.
+func TestSwitchedOff(t *testing.T) {
+	tables := []string{"gpu_metrics"}
+	for group, files := range map[gpu.Group][]string{
+		gpu.GroupUtilization:       {"gpu_busy_percent", "mem_busy_percent", "gpu_metrics"},
+		gpu.GroupMediaUtilization:  tables,
+		gpu.GroupMemory:            {"mem_info_*"},
+		gpu.GroupTemperature:       {"hwmon/*/temp*_input", "gpu_metrics"},
+		gpu.GroupTemperatureLimits: {"hwmon/*/temp*_crit", "hwmon/*/temp*_emergency"},
+		gpu.GroupPower:             {"hwmon/*/power1_average", "gpu_metrics"},
+		gpu.GroupPowerDetail:       {"hwmon/*/power1_input", "gpu_metrics"},
+		gpu.GroupPowerLimit:        {"hwmon/*/power1_cap"},
+		gpu.GroupEnergy:            {"hwmon/*/energy1_input", "hwmon/*/power1_cap_max", "gpu_metrics"},
+		gpu.GroupClocks:            {"hwmon/*/freq*_input", "pp_dpm_vclk", "gpu_metrics"},
+		gpu.GroupClockLimits:       {"pp_dpm_*clk"},
+		gpu.GroupThrottle:          tables,
+		gpu.GroupThrottleTime:      tables,
+		gpu.GroupFans:              {"hwmon/*/pwm1", "hwmon/*/pwm1_max", "hwmon/*/fan1_*"},
+		gpu.GroupPCIeLink:          {"current_link_*", "max_link_*", "gpu_metrics"},
+		gpu.GroupPCIeReplay:        {"pcie_replay_count", "gpu_metrics"},
+		gpu.GroupInterconnect:      tables,
+		gpu.GroupInterconnectLinks: tables,
+		gpu.GroupECC:               {"ras/*"},
+		gpu.GroupProcesses:         nil,
+		gpu.GroupEvents:            nil,
+	} {
+		_, source, _ := simulate(t, amdgpusim.MI100(), group)
+		var touched readNames
+		source.readFile = touched.read
+		read(t, source)
+		for _, name := range touched.names {
+			if strings.HasSuffix(name, "_link_speed") || strings.HasSuffix(name, "_link_width") {
+				name = filepath.Base(name) // of the switch
+			}
+			ok := slices.ContainsFunc(append(files, "unique_id", "serial_number", "vbios_version", "numa_node", "product_name", "device",
+				"revision", "current_compute_partition"), func(pattern string) bool {
+				match, err := filepath.Match(pattern, name)
+				return err == nil && match
+			})
+			assert.True(t, ok, "group %b reads %s", group, name)
 		}
 	}
 }

@@ -32,8 +32,8 @@ func (e *energyCounter) read(
 		}
 		return gpu.Total(float64(microjoules) / micro)
 	}
-	limit = limit.Or(r.scaled("power limit", s.file("power1_cap_max"), micro, plausible.PowerLimit))
 	if table.Revision.Energy32() {
+		limit = limit.Or(r.scaled("power limit", s.file("power1_cap_max"), micro, plausible.PowerLimit)) // by which a wrap is known
 		e.noteSleep(r)
 	}
 	return e.accumulated(table, limit, now)

@@ -24,6 +24,7 @@ type GPU struct {
 	identity identity
 	profile  string // partition mode: SPX, CPX; empty where the GPU has none or it is unread
 	energy   energyCounter
+	xgmi     xgmiCounters
 	throttle throttleTimes
 	counted  partitionCount
 }
@@ -62,7 +63,7 @@ func (g *GPU) find(device string) bool {
 func (g *GPU) read(r *reader, in Input, result *Result) {
 	power := readPowerState(r)
 	asleep := !g.cfg.Wake && power == suspended
-	g.identity.read(r, g.cfg.Root)
+	g.identity.read(r, g.cfg.Root, g.cfg.Want)
 	if !asleep { // the driver asks the GPU for its mode
 		if profile, ok := readProfile(r); ok {
 			g.profile = profile
@@ -108,7 +109,10 @@ func (g *GPU) describe(d *gpu.Device, in Input) {
 // readQuantities reads the quantities that are wanted.
 func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gpu.Device) {
 	want := g.cfg.Want
-	s := findSensors(r)
+	var s sensors
+	if want.Has(sensorGroups) {
+		s = findSensors(r)
+	}
 	if want.Has(gpu.GroupUtilization | gpu.GroupMediaUtilization) {
 		readUtilization(r, want, table, d)
 	}
@@ -132,7 +136,7 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	}
 	readPCIe(r, want, table, d)
 	if want.Has(gpu.GroupInterconnect | gpu.GroupInterconnectLinks) {
-		setXGMI(want, table, d)
+		g.xgmi.set(want, table, d)
 	}
 	if want.Has(gpu.GroupECC) {
 		readErrorCounts(r, d)

@@ -13,6 +13,10 @@ import (
 
 const maxSensorFiles = 1024
 
+// sensorGroups are the quantities of which sensors have some.
+const sensorGroups = gpu.GroupTemperature | gpu.GroupTemperatureLimits | gpu.GroupPower | gpu.GroupPowerDetail | gpu.GroupPowerLimit |
+	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupFans
+
 // sensors is where the sensors of a GPU are (hwmon). Names of files are relative to the GPU's directory.
 type sensors struct {
 	dir         string                      // hwmon/hwmon3; empty: it has none

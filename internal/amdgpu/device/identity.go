@@ -36,7 +36,7 @@ type identity struct {
 }
 
 // read reads what is not known yet.
-func (id *identity) read(r *reader, root string) {
+func (id *identity) read(r *reader, root string, want gpu.Group) {
 	if id.complete {
 		return
 	}
@@ -56,6 +56,9 @@ func (id *identity) read(r *reader, root string) {
 		id.driver = id.readDriverVersion(r, root)
 	}
 	id.readModel(r, root)
+	if !want.Has(gpu.GroupMemory) {
+		return
+	}
 	if v, ok := sysfs.ParseUint(id.file(r, "mem_info_vram_total")); ok && v > 0 {
 		id.memory = plausible.Bytes(v)
 	}

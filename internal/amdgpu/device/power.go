@@ -15,10 +15,18 @@ func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d 
 	if want.Has(gpu.GroupPowerLimit) {
 		d.Power.Limit[gpu.LimitMax] = r.scaled("power limit", s.file("power1_cap"), micro, plausible.PowerLimit)
 	}
-	if want.Has(gpu.GroupPower | gpu.GroupPowerDetail) {
-		average := r.scaled("power", s.file("power1_average"), micro, plausible.Power).Or(table.AveragePower)
-		instant := r.scaled("power", s.file("power1_input"), micro, plausible.Power).Or(table.CurrentPower)
-		d.Power.Draw, d.Power.Instant = drawn(average.Or(instant), table.Energy), drawn(instant, table.Energy)
+	var average, instant gpu.Opt[float64]
+	if want.Has(gpu.GroupPower) {
+		average = r.scaled("power", s.file("power1_average"), micro, plausible.Power).Or(table.AveragePower)
+	}
+	if want.Has(gpu.GroupPowerDetail) || want.Has(gpu.GroupPower) && !average.Known() {
+		instant = r.scaled("power", s.file("power1_input"), micro, plausible.Power).Or(table.CurrentPower)
+	}
+	if want.Has(gpu.GroupPower) {
+		d.Power.Draw = drawn(average.Or(instant), table.Energy)
+	}
+	if want.Has(gpu.GroupPowerDetail) {
+		d.Power.Instant = drawn(instant, table.Energy)
 	}
 }
 

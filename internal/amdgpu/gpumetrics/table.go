@@ -61,8 +61,10 @@ type Table struct {
 	Replays       gpu.Opt[uint64]                 // PCIe replays
 	XGMIRead      [MaxLinks]gpu.Opt[uint64]       // KiB
 	XGMIWritten   [MaxLinks]gpu.Opt[uint64]       // KiB
-	Partitions    gpu.Opt[uint64]                 // number of compute partitions
-	Activity      [MaxPartitions]PartitionActivity
+	// XGMIReadSum and XGMIWrittenSum are KiB over all links, of tables that have no values of the links.
+	XGMIReadSum, XGMIWrittenSum gpu.Opt[uint64]
+	Partitions                  gpu.Opt[uint64] // number of compute partitions
+	Activity                    [MaxPartitions]PartitionActivity
 }
 
 // PartitionActivity is how busy one partition is, as fractions of time. The activity of the video engines is left out: they encode

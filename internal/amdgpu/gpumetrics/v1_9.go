@@ -175,17 +175,24 @@ func (t *Table) setCounter(a *attribute) {
 	case attributePartitions:
 		t.Partitions = a.first()
 	case attributeXGMIRead:
-		for i := range MaxLinks {
-			t.XGMIRead[i] = a.at(i)
-		}
+		setXGMI(a, &t.XGMIRead, &t.XGMIReadSum)
 	case attributeXGMIWrite:
-		for i := range MaxLinks {
-			t.XGMIWritten[i] = a.at(i)
-		}
+		setXGMI(a, &t.XGMIWritten, &t.XGMIWrittenSum)
 	default:
 		// The residencies are numbered in the order of residencyFields.
 		if a.id >= attributeProchot && a.id <= attributeHBMThermal {
 			t.Residencies[a.id-attributeProchot] = count32(a.first())
 		}
+	}
+}
+
+// setXGMI sets the values of the links. One value alone is the sum over all links (SMU 15.0.8), not the value of the first.
+func setXGMI(a *attribute, links *[MaxLinks]gpu.Opt[uint64], sum *gpu.Opt[uint64]) {
+	if len(a.values) == 1 {
+		*sum = a.first()
+		return
+	}
+	for i := range links {
+		links[i] = a.at(i)
 	}
 }

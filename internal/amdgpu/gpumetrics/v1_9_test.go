@@ -130,3 +130,22 @@ func TestMalformedAttributes(t *testing.T) {
 		})
 	}
 }
+
+// SMU 15.0.8 has residencies of 64 bits, and one XGMI value for all links together.
+func TestAttributesOfSMU15(t *testing.T) {
+	var w attributeTable
+	w.add(attributeAccumulations, amdgpusim.AttributeU64, 0, 5<<32+1000)
+	w.add(attributeProchot, amdgpusim.AttributeU64, 0, 1<<32+7)
+	w.add(attributeHBMThermal, amdgpusim.AttributeU64, 0, 1<<64-1)
+	w.add(attributeXGMIRead, amdgpusim.AttributeU64, 9, 123)
+	w.add(attributeXGMIWrite, amdgpusim.AttributeU64, 9, 456)
+	m, err := NewDecoder().Decode(w.Encode(1, 9))
+	require.NoError(t, err)
+	assert.Equal(t, gpu.Some[uint32](1000), m.Accumulations, "the low bits, whose rise is that of the whole")
+	assert.Equal(t, gpu.Some[uint32](7), m.Residencies[ResidencyProchot])
+	assert.False(t, m.Residencies[ResidencyHBMThermal].Known())
+	assert.Equal(t, gpu.Some[uint64](123), m.XGMIReadSum)
+	assert.Equal(t, gpu.Some[uint64](456), m.XGMIWrittenSum)
+	assert.Empty(t, m.XGMIRead)
+	assert.Empty(t, m.XGMIWritten)
+}

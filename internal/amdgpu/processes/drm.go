@@ -138,7 +138,7 @@ func (r *drmRead) readFile(first int, pid int64, node, fdinfo string) {
 	}
 	shares, timed, counted := r.clients.take(own, &c)
 	if !counted {
-		r.usage(first, pid, own).addClient(&c, shares, timed)
+		r.usage(first, pid, own).addClient(&c, shares, timed && !c.untimed)
 	}
 }
 

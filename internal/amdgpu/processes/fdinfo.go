@@ -35,12 +35,14 @@ type client struct {
 	memoryKnown bool
 	engines     [numEngines]uint64 // ns
 	used        [numEngines]bool   // the driver leaves out engines that were never used
+	untimed     bool               // the kernel does not report the times of engines
 }
 
 // parseFDInfo parses the text of an fdinfo file.
 func parseFDInfo(text string) client {
 	var c client
-	resident := false
+	var legacy legacyClient
+	resident, drm := false, false
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(line, ":")
 		if name, ok := strings.CutPrefix(key, "drm-engine-"); ok {
@@ -48,7 +50,10 @@ func parseFDInfo(text string) client {
 			continue
 		}
 		switch key {
+		case "vram mem", "pdev", "pasid":
+			legacy.add(key, value)
 		case "drm-driver":
+			drm = true
 			c.amdgpu = strings.TrimSpace(value) == scan.DriverName
 		case "drm-pdev":
 			c.address = strings.TrimSpace(value)
@@ -65,7 +70,34 @@ func parseFDInfo(text string) client {
 			}
 		}
 	}
+	if legacy.memoryKnown && !drm {
+		return legacy.client()
+	}
 	return c
+}
+
+// legacyClient is a client as the kernels 5.14 to 5.18 describe it, which have no drm- keys. Their percentages of engines are of the
+// client's whole life and are not used.
+type legacyClient struct {
+	address     string
+	pasid       uint64 // the client's address space, one for each open file
+	memory      uint64 // bytes
+	memoryKnown bool
+}
+
+func (l *legacyClient) add(key, value string) {
+	switch key {
+	case "pdev":
+		l.address = strings.TrimSpace(value)
+	case "pasid":
+		l.pasid, _ = sysfs.ParseUint(value)
+	default:
+		l.memory, l.memoryKnown = parseSize(value)
+	}
+}
+
+func (l *legacyClient) client() client {
+	return client{amdgpu: true, address: l.address, id: l.pasid, idKnown: l.pasid > 0, memory: l.memory, memoryKnown: true, untimed: true}
 }
 
 func (c *client) addEngine(name, value string) {
@@ -112,7 +144,7 @@ func parseSize(text string) (uint64, bool) {
 	shift := 0
 	switch unit {
 	case "":
-	case "KiB":
+	case "KiB", "kB":
 		shift = 10
 	case "MiB":
 		shift = 20

@@ -30,17 +30,24 @@ func TestParseFDInfoDialects(t *testing.T) {
 		text string
 		want client
 	}{
-		"older name of the memory":  {"drm-driver: amdgpu\ndrm-memory-vram: 5 MiB\n", client{amdgpu: true, memory: 5 << 20, memoryKnown: true}},
-		"older name after newer":    {"drm-resident-vram: 1 KiB\ndrm-memory-vram: 5 MiB\n", client{memory: 1 << 10, memoryKnown: true}},
-		"bytes":                     {"drm-memory-vram: 12\n", client{memory: 12, memoryKnown: true}},
-		"another driver":            {"drm-driver:\ti915\ndrm-client-id:\t3\n", client{id: 3, idKnown: true}},
-		"before there was a format": {"vram mem:\t123 kB\ngfx:\t12.5%\n", client{}},
-		"no unit of time":           {"drm-engine-gfx:\t15\n", client{}},
-		"no number":                 {"drm-engine-gfx:\t-1 ns\ndrm-memory-vram:\tmany KiB\ndrm-client-id:\t\n", client{}},
-		"more than there is":        {"drm-memory-vram:\t99999999999999999 KiB\n", client{}},
-		"unknown unit":              {"drm-memory-vram:\t5 pages\n", client{}},
-		"capacity is no time":       {"drm-engine-capacity-gfx:\t2\n", client{}},
-		"no end of line":            {"drm-memory-vram:\t5 KiB", client{memory: 5 << 10, memoryKnown: true}},
+		"older name of the memory": {"drm-driver: amdgpu\ndrm-memory-vram: 5 MiB\n", client{amdgpu: true, memory: 5 << 20, memoryKnown: true}},
+		"older name after newer":   {"drm-resident-vram: 1 KiB\ndrm-memory-vram: 5 MiB\n", client{memory: 1 << 10, memoryKnown: true}},
+		"bytes":                    {"drm-memory-vram: 12\n", client{memory: 12, memoryKnown: true}},
+		"another driver":           {"drm-driver:\ti915\ndrm-client-id:\t3\n", client{id: 3, idKnown: true}},
+		"kernel 5.14": {
+			"pos:\t0\npdev:\t0000:03:00.0\npasid:\t32770\nvram mem:\t123 kB\ngtt mem:\t77 kB\ncpu mem:\t5 kB\ngfx0:\t12.50%\n",
+			client{amdgpu: true, address: "0000:03:00.0", id: 32770, idKnown: true, memory: 123 << 10, memoryKnown: true, untimed: true},
+		},
+		"kernel 5.14 without an address space": {
+			"pdev:\t0000:03:00.0\npasid:\t0\nvram mem:\t1 kB\n",
+			client{amdgpu: true, address: "0000:03:00.0", memory: 1 << 10, memoryKnown: true, untimed: true},
+		},
+		"no unit of time":     {"drm-engine-gfx:\t15\n", client{}},
+		"no number":           {"drm-engine-gfx:\t-1 ns\ndrm-memory-vram:\tmany KiB\ndrm-client-id:\t\n", client{}},
+		"more than there is":  {"drm-memory-vram:\t99999999999999999 KiB\n", client{}},
+		"unknown unit":        {"drm-memory-vram:\t5 pages\n", client{}},
+		"capacity is no time": {"drm-engine-capacity-gfx:\t2\n", client{}},
+		"no end of line":      {"drm-memory-vram:\t5 KiB", client{memory: 5 << 10, memoryKnown: true}},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, parseFDInfo(test.text)) })
 	}
