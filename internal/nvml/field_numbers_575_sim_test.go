@@ -6,6 +6,7 @@
 package nvml
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,3 +36,27 @@ func TestFieldNumbersOf575(t *testing.T) {
 }
 
 func slice(a [3]float64) []float64 { return a[:] }
+
+// Other drivers may have them there, too, or power smoothing. They are taken where they cannot be settings of it.
+func TestFieldNumbersOf575WithAnotherDriver(t *testing.T) {
+	const start580 = "gpus = 2\ndriver.version = 580.65.06\n[fault f]\ngpu = *\nfield = 75, 269, 270, 271\nreturn = NOT_SUPPORTED\n" +
+		"[gpu 0]\nboard = b200\nfield.251 = %d\nfield.252 = %d\nfield.253 = %d\n" +
+		"[gpu 1]\nboard = b200\nfield.251 = %d\nfield.252 = 50\nfield.253 = 1\n"
+	b := start(t, fmt.Sprintf(start580, int64(4e9), int64(5e9), int64(6e9), 80))
+	times := func(d *gpu.Device) (all []float64) {
+		for _, reason := range []gpu.ThrottleReason{gpu.ThrottleSWThermal, gpu.ThrottleHWThermal, gpu.ThrottleHWPowerBrake} {
+			if seconds, ok := d.Throttle[reason].Time.Get(); ok {
+				all = append(all, seconds)
+			}
+		}
+		return all
+	}
+	n := b.read()
+	assert.Empty(t, times(gpuAt(t, n, 0)), "they may be settings")
+	b.set("[gpu 0]\nfield.251 = 5000000000\nfield.252 = 7000000000\nfield.253 = 9000000000\n[gpu 1]\nfield.251 = 90\n")
+	for range 2 {
+		n = b.read()
+		assert.InDeltaSlice(t, []float64{5, 7, 9}, times(gpuAt(t, n, 0)), 1e-9, "they have grown")
+		assert.Empty(t, times(gpuAt(t, n, 1)), "a GPU with power smoothing, one of whose settings was raised")
+	}
+}

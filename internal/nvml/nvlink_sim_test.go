@@ -58,3 +58,40 @@ func TestNVLinkTotalsAlone(t *testing.T) {
 		})
 	}
 }
+
+// A total that stays at 0 while the links count is their sum, with single links and without.
+func TestNVLinkTotalOfZero(t *testing.T) {
+	const links = "gpus = 1\n[gpu 0]\nboard = h100\nlinks = 3\nfield.138 = 0\nfield.139 = 0\n"
+	for name, want := range map[string]gpu.Group{
+		"with links": gpu.GroupAll, "without": gpu.GroupAll &^ gpu.GroupInterconnectLinks,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, links+"field.138.0 = 5\nfield.138.1 = 5\nfield.138.2 = 5\nfield.139.2 = 21\n", want)
+			for range 2 {
+				d := gpuAt(t, b.read(), 0)
+				sent, _ := d.Interconnect.Transmitted.Get()
+				received, _ := d.Interconnect.Received.Get()
+				assert.Equal(t, [2]int64{3 * 5 << 10, 3 * 7 << 10}, [2]int64{sent, received})
+			}
+			b.set("[gpu 0]\nfield.138.1 = error(UNKNOWN)")
+			assert.False(t, gpuAt(t, b.read(), 0).Interconnect.Transmitted.Known(), "no total comes back in the sum's place")
+		})
+	}
+	t.Run("nothing is sent", func(t *testing.T) {
+		b := start(t, links, gpu.GroupAll&^gpu.GroupInterconnectLinks)
+		for range 2 {
+			sent, ok := gpuAt(t, b.read(), 0).Interconnect.Transmitted.Get()
+			assert.True(t, ok)
+			assert.Zero(t, sent)
+		}
+	})
+}
+
+// The same goes for errors, where the links are read.
+func TestNVLinkErrorsOfZero(t *testing.T) {
+	b := start(t, "gpus = 1\n[gpu 0]\nboard = h100\nlinks = 3\nfield.38 = 0\nfield.45 = 0\nfield.163 = 2\n")
+	for range 2 {
+		d := gpuAt(t, b.read(), 0)
+		assert.EqualValues(t, 6, errorCounts(t, d.Errors, false)[gpu.ErrorLinkCRC])
+	}
+}

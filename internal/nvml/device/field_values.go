@@ -21,6 +21,10 @@ type fieldValue struct {
 	refused    bool // no candidate is supported
 	constant   bool // it is asked until it was answered
 	retry      library.Retry
+	ambiguous  ambiguous
+
+	zero       bool // a total that was 0 when it was last answered, so that the links are worth asking for
+	distrusted bool // a total that was 0 while its links counted: it is their sum from then on
 
 	asked bool // in this read
 	ok    bool // answered in this read
@@ -36,6 +40,7 @@ type fieldValues struct {
 	want   gpu.Group
 	fields []fieldValue // numFields, then numLinkFields for each link
 	links  int
+	noRows bool // the architecture retires pages instead of remapping rows
 }
 
 func newFieldValues(c *library.Calls, want gpu.Group, driver string) *fieldValues {
@@ -45,6 +50,9 @@ func newFieldValues(c *library.Calls, want gpu.Group, driver string) *fieldValue
 		f := fieldValue{what: spec.what, candidates: spec.candidates, unless: -1, wanted: want.Has(spec.group)}
 		if other := candidatesOf575[field(i)]; other != nil && strings.HasPrefix(driver, "575.") {
 			f.candidates = other
+		} else if other != nil {
+			f.ambiguous.candidate = len(f.candidates)
+			f.candidates = append(slices.Clone(f.candidates), other[0])
 		}
 		if spec.unless != field(i) {
 			f.unless = int(spec.unless)
@@ -69,12 +77,24 @@ func (s *fieldValues) begin() {
 func (s *fieldValues) request() (fields []int) {
 	for i := range s.fields {
 		f := &s.fields[i]
-		if f.wanted && !f.refused && !f.asked && (!f.constant || !f.ok) && !f.retry.Skipped() &&
-			(f.unless < 0 || s.fields[f.unless].refused) {
+		if f.wanted && !f.refused && !f.asked && (!f.constant || !f.ok) && !f.retry.Skipped() && s.useful(f) {
 			fields = append(fields, i)
 		}
 	}
 	return fields
+}
+
+// useful reports whether nothing makes a field useless.
+func (s *fieldValues) useful(f *fieldValue) bool {
+	return f.unless < 0 || s.fields[f.unless].refused || s.fields[f.unless].zero
+}
+
+// dropRows has no remapped rows asked for.
+func (s *fieldValues) dropRows() {
+	s.noRows = true
+	for f := fieldRemappedCorrected; f <= fieldRemappedFailure; f++ {
+		s.fields[f].refused = true
+	}
 }
 
 func (s *fieldValues) id(i int) fieldID {
@@ -92,6 +112,13 @@ func (s *fieldValues) set(i int, code library.Code, kind uint32, raw [8]byte) {
 	f.asked = true
 	if s.calls.Note(fieldKey(i), f.what, getFieldValues.Symbol(), code, &f.retry, &f.refused) {
 		f.value, f.ok = library.Decode(kind, raw)
+		if f.used == f.ambiguous.candidate && f.used > 0 {
+			f.ok = f.ok && f.ambiguous.isTime(kind, f.value)
+		}
+		switch field(i) {
+		case fieldNVLinkTransmitted, fieldNVLinkReceived:
+			f.zero = f.distrusted || f.ok && f.value.Unsigned == 0
+		}
 	}
 }
 
@@ -123,9 +150,30 @@ func (s *fieldValues) addLinks() {
 	}
 }
 
-// lacksTotal reports whether the device is known to have no total of something that its links may have.
+// lacksTotal reports whether the device is known to have no total, or 0, of something that its links may have.
 func (s *fieldValues) lacksTotal() bool {
-	return slices.ContainsFunc(linkSpecs[:], func(spec linkSpec) bool { return !spec.instead && s.lacks(spec.total) })
+	return slices.ContainsFunc(linkSpecs[:], func(spec linkSpec) bool {
+		return !spec.instead && (s.lacks(spec.total) || s.fields[spec.total].zero)
+	})
+}
+
+// totalOr returns a total, which was read as n, or the sum over the links where the device has no total. Some drivers leave a total at 0
+// while the links count: the sum replaces it then, and goes on doing so, for a total that begins to count later is smaller.
+func (s *fieldValues) totalOr(total field, n int64, ok bool, links func() (int64, bool)) (int64, bool) {
+	f := &s.fields[total]
+	switch {
+	case f.distrusted:
+	case ok && n > 0:
+		return n, true
+	case !ok && !s.lacks(total):
+		return 0, false
+	}
+	sum, known := links()
+	f.distrusted = f.distrusted || ok && known && sum > 0
+	if !known && !f.distrusted {
+		return n, ok
+	}
+	return sum, known
 }
 
 // get returns the value of a field in this read.

@@ -114,8 +114,8 @@ var fieldSpecs = [numFields]fieldSpec{
 	fieldLinkCount:         {"NVLink links", linkGroups, []fieldID{{91, 0}}, fieldLinkCount},
 }
 
-// candidatesOf575 are the fields that have other numbers with drivers of branch 575 only. The usual numbers are settings of power smoothing
-// there (NVIDIA's change log of NVML, v575 to v580).
+// candidatesOf575 are the fields that have other numbers with drivers of branch 575. The usual numbers are settings of power smoothing
+// there (NVIDIA's change log of NVML, v575 to v580). With other drivers the first of these numbers is ambiguous: see there.
 var candidatesOf575 = map[field][]fieldID{
 	fieldThrottleSWThermal:  {{251, 0}, {75, 0}},
 	fieldThrottleHWThermal:  {{252, 0}},

@@ -122,6 +122,9 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 	g.identifyFurther()
 	g.fields.begin()
 	g.readPartitions()
+	if !remapsRows(g.identity.Load().Info.ComputeCapability) {
+		g.fields.dropRows()
+	}
 	d := g.identity.Load().Device()
 	d.ProcessesUnread = !g.mig // with MIG on the instances have the processes
 	for _, r := range g.readers {

@@ -99,7 +99,7 @@ func TestClockSetBack(t *testing.T) {
 func TestNoFieldsOfLinks(t *testing.T) {
 	for name, want := range map[string]gpu.Group{"not wanted": gpu.GroupAll &^ gpu.GroupInterconnectLinks, "wanted": gpu.GroupAll} {
 		t.Run(name, func(t *testing.T) {
-			s := simulate(t, "[gpu 0]\nboard = h100", want)
+			s := simulate(t, "[gpu 0]\nboard = h100\nnvlink.tx.bytes = 1Mi\nnvlink.rx.bytes = 1Mi", want)
 			s.read(t, time.Second, "")
 			assert.Equal(t, want == gpu.GroupAll, len(s.fields.fields) > int(numFields))
 		})

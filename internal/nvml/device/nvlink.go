@@ -33,16 +33,13 @@ func readNVLink(dev *device, d *gpu.Device) {
 
 // linksTotal returns a total in KiB, else the sum over the links, which have it in KiB or in bytes.
 func linksTotal(f *fieldValues, total field, kib, plain linkField) gpu.Counter[int64] {
-	if n, ok := f.count(total); ok {
-		return gpu.Total(n * bytesPerKiB)
-	}
-	if !f.lacks(total) {
-		return gpu.Counter[int64]{}
-	}
-	if n, ok := f.sum(kib); ok {
-		return gpu.Total(n * bytesPerKiB)
-	}
-	return count(f.sum(plain))
+	n, ok := f.count(total)
+	return count(f.totalOr(total, n*bytesPerKiB, ok, func() (int64, bool) {
+		if n, ok := f.sum(kib); ok {
+			return n * bytesPerKiB, true
+		}
+		return f.sum(plain)
+	}))
 }
 
 // linkErrors are the kinds of NVLink errors: totals, else sums over the links.
@@ -60,10 +57,8 @@ var linkErrors = [...]struct {
 func appendLinkErrors(errors []gpu.ErrorCount, f *fieldValues) []gpu.ErrorCount {
 	for i := range linkErrors {
 		e := &linkErrors[i]
-		sum, found := addUp(e.totals, f.count)
-		if !found && f.lacks(e.totals[0]) {
-			sum, found = addUp(e.links, f.sum)
-		}
+		n, ok := addUp(e.totals, f.count)
+		sum, found := f.totalOr(e.totals[0], n, ok, func() (int64, bool) { return addUp(e.links, f.sum) })
 		if found {
 			errors = append(errors, gpu.ErrorCount{Type: e.kind, Count: gpu.Total(sum)})
 		}

@@ -6,6 +6,9 @@
 package device
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
@@ -21,7 +24,7 @@ func readRemappedRows(dev *device, d *gpu.Device) {
 	r.Uncorrected = count(f.count(fieldRemappedUncorrected))
 	r.Pending = flag(f.get(fieldRemappedPending))
 	r.Failed = flag(f.get(fieldRemappedFailure))
-	if f.lacks(fieldRemappedCorrected) && dev.Can(remappedRows) {
+	if f.lacks(fieldRemappedCorrected) && !f.noRows && dev.Can(remappedRows) {
 		corrected, uncorrected, pending, failed, ret := dev.handle.GetRemappedRows()
 		if dev.OK(remappedRows, library.Code(ret)) {
 			r.Corrected, r.Uncorrected = rows(corrected), rows(uncorrected)
@@ -33,6 +36,14 @@ func readRemappedRows(dev *device, d *gpu.Device) {
 	p.Uncorrected = count(f.count(fieldRetiredDBE))
 	p.Pending = flag(f.get(fieldRetiredPending))
 	addRemapFaults(d)
+}
+
+// remapsRows reports whether GPUs of a compute capability may remap rows: since Ampere (8.0). Before it they retire pages, and some drivers
+// answer 0 rows nevertheless. One whose capability is not known is asked.
+func remapsRows(capability string) bool {
+	major, _, _ := strings.Cut(capability, ".")
+	n, err := strconv.Atoi(major)
+	return err != nil || n >= 8
 }
 
 // rows is an unsigned count to which the binding gives a sign.
