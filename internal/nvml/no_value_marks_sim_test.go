@@ -89,3 +89,46 @@ func TestNumbersThatCannotBe(t *testing.T) {
 	assert.False(t, d.Utilization[gpu.TaskEncoder].Known())
 	assert.True(t, d.Power.Instant.Known(), "the rest is read")
 }
+
+// A virtual GPU's guest gets 0 of what only the host sees.
+func TestZerosOfAGuest(t *testing.T) {
+	const guest = "gpus = 2\n[gpu *]\nname = GRID P4-1Q\ntemperature = 0\n" +
+		"clock.max.graphics = 0\nclock.max.sm = 0\nclock.max.memory = 0\nclock.max.video = 0\n" +
+		"[gpu 0]\nclock.graphics = 0\nclock.sm = 0\nclock.memory = 0\nclock.video = 0\n"
+	for name, want := range map[string]gpu.Group{"all": gpu.GroupAll, "temperature alone": gpu.GroupTemperature} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, guest, want)
+			for range 2 {
+				n := b.read()
+				assert.Empty(t, n.Problems)
+				d := gpuAt(t, n, 0)
+				assert.False(t, d.Temperature[gpu.SensorGPU].Known())
+				assert.Empty(t, d.Clocks)
+				d = gpuAt(t, n, 1)
+				assert.Equal(t, gpu.Some(0.0), d.Temperature[gpu.SensorGPU], "it may be cold: its clocks run")
+				assert.Equal(t, want.Has(gpu.GroupClocks), d.Clocks[gpu.ClockMemory].Speed.Known())
+				for i := range d.Clocks {
+					assert.False(t, d.Clocks[i].Limit.Known(), "no clock is limited to 0")
+				}
+			}
+		})
+	}
+}
+
+// Numbers that drivers return instead of a value.
+func TestSentinels(t *testing.T) {
+	for _, board := range []string{
+		"pcie.width = 65535\npcie.width.max = 65535\npcie.generation = 255\npcie.generation.max = 255\ntemperature.memory = 255\n" +
+			"temperature = raw(255)\nthreshold.gpu_max = 255\nmemory.total = 0\nmemory.used = 0\nmemory.reserved = 0\n",
+		"pcie.width = 0\npcie.width.max = 0\npcie.generation = 0\npcie.generation.max = 0\ntemperature.memory = 0\ntemperature = raw(0xFFFFFFFF)\n" +
+			"threshold.gpu_max = 0\nmemory.total = raw(0)\nmemory.used = raw(0)\nmemory.reserved = raw(0)\n",
+	} {
+		d := gpuAt(t, start(t, "gpus = 1\n[gpu 0]\nboard = h100\n"+board).read(), 0)
+		assert.Empty(t, [4]gpu.Opt[int64]{d.PCIe.Generation, d.PCIe.GenerationLimit, d.PCIe.Width, d.PCIe.WidthLimit})
+		assert.Empty(t, d.Temperature)
+		assert.False(t, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax].Known())
+		assert.False(t, d.Memory.Limit.Known())
+		assert.False(t, d.Memory.Usage.Known())
+		assert.True(t, d.Power.Draw.Known(), "the rest is read")
+	}
+}

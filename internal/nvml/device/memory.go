@@ -19,11 +19,12 @@ var (
 // readMemory reads the memory of a GPU or an instance in bytes.
 //
 // A driver before 510 does not distinguish what it reserves from what is allocated: usage is both. NOT_SUPPORTED is the answer of GPUs that
-// work in the system's memory, such as GB10. That memory is not theirs, so they have none, and the older function is not asked for it.
+// work in the system's memory, such as GB10. That memory is not theirs, so they have none, and the older function is not asked for it. A total of
+// 0 is no value, and then its usage is none either.
 func readMemory(dev *device, d *gpu.Device) {
 	if dev.Can(memoryInfoV2) {
 		m, ret := dev.handle.GetMemoryInfo_v2()
-		if dev.OK(memoryInfoV2, library.Code(ret)) {
+		if dev.OK(memoryInfoV2, library.Code(ret)) && m.Total > 0 {
 			d.Memory.Limit, d.Memory.Usage, d.Memory.Reserved = bytes(m.Total), bytes(m.Used), bytes(m.Reserved)
 		} else if library.Code(ret) == library.NotSupported {
 			dev.Refuse(memoryInfo)
@@ -31,7 +32,7 @@ func readMemory(dev *device, d *gpu.Device) {
 	}
 	if !dev.Supported(memoryInfoV2) && dev.Can(memoryInfo) {
 		m, ret := dev.handle.GetMemoryInfo()
-		if dev.OK(memoryInfo, library.Code(ret)) {
+		if dev.OK(memoryInfo, library.Code(ret)) && m.Total > 0 {
 			d.Memory.Limit, d.Memory.Usage = bytes(m.Total), bytes(m.Used)
 		}
 	}

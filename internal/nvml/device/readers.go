@@ -29,6 +29,7 @@ func (q *quantities) readers() []reader {
 	return []reader{
 		{gpu.GroupAll, readFieldValues},
 		{gpu.GroupAll, readGauges},
+		{gpu.GroupTemperature | gpu.GroupClocks, dropZerosOfGuests}, // after the gauges
 		{gpu.GroupMemory, readMemory},
 		{gpu.GroupProtectedMemory, readProtectedMemory},
 		{gpu.GroupUtilization, q.utilization.readGeneral},

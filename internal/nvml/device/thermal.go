@@ -28,7 +28,7 @@ func newThreshold() *library.Function {
 
 // readMemoryTemperature reads the memory's temperature in degrees Celsius.
 func readMemoryTemperature(dev *device, d *gpu.Device) {
-	d.Temperature[gpu.SensorMemory] = celsius(dev.fields.get(fieldMemoryTemperature))
+	d.Temperature[gpu.SensorMemory] = memoryCelsius(dev.fields.get(fieldMemoryTemperature))
 }
 
 // readTemperatureLimits reads the absolute limits in degrees Celsius, which do not change.

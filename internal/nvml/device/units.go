@@ -50,14 +50,26 @@ func watts(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real*per
 // hertz converts megahertz.
 func hertz(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real*perMega, ok, 0, 60e9) }
 
-func celsius(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real, ok, -100, 1000) }
+// hertzLimit converts megahertz of a highest clock. One of 0 is none.
+func hertzLimit(v library.Value, ok bool) gpu.Opt[float64] { return hertz(v, ok && v.Real > 0) }
+
+// celsius is a temperature or a limit. Some drivers return 255 °C and more instead of a value.
+func celsius(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real, ok, -100, 200) }
+
+// memoryCelsius is the memory's temperature. 0 °C and -1 °C are what drivers return of memory without a sensor.
+func memoryCelsius(v library.Value, ok bool) gpu.Opt[float64] {
+	return celsius(v, ok && v.Real != 0 && v.Real != -1)
+}
 
 // signedCelsius is a temperature that NVML returns as an unsigned int, although a GPU in the cold is below zero.
 func signedCelsius(v library.Value, ok bool) gpu.Opt[float64] { return celsius(v.Signed(), ok) }
 
+// maxPCIe is more than any generation and any width (32 lanes) of PCIe. Some drivers return 255 or 65535 instead of a value.
+const maxPCIe = 64
+
 // pcieLink is a generation or a width. A link that is down has 0.
 func pcieLink(v library.Value, ok bool) gpu.Opt[int64] {
-	return known(int64(v.Unsigned), ok && v.Unsigned > 0)
+	return known(int64(v.Unsigned), ok && v.Unsigned > 0 && v.Unsigned <= maxPCIe)
 }
 
 // flag is 0 or 1.
