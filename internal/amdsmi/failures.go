@@ -11,6 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/inventory"
 )
 
 // addProblems adds what could not be read to the node. err is the runner's. It reports whether the PCIe call did not end in time.
@@ -65,7 +66,7 @@ func (b *nodeBuilder) notMeasured(err error) (*gpu.Node, error) {
 	if len(b.node.Devices) == 0 {
 		return b.notRun(err) // the GPUs cannot be told apart
 	}
-	b.node.Unread = true
+	b.node.Failure = &gpu.Failure{Reason: gpu.FailureTimeout, Err: fmt.Errorf("amd_smi: amd-smi metric: %w", err)}
 	message := fmt.Sprintf("amd_smi: amd-smi metric: %s", err)
 	for i := range b.node.Devices {
 		if d := &b.node.Devices[i]; d.State() != gpu.StateFailed { // a lost GPU stays lost
@@ -78,15 +79,18 @@ func (b *nodeBuilder) notMeasured(err error) (*gpu.Node, error) {
 	return &b.node, nil
 }
 
-// refusedList returns the node of the known GPUs when amd-smi list ended with an error of its own, or that error where no GPU is known.
-func (b *nodeBuilder) refusedList(err error) (*gpu.Node, error) {
-	err = fmt.Errorf("amd_smi: %w", err)
-	var refused *toolError
-	if !errors.As(err, &refused) || !b.known.Unreadable(&b.node, gpu.FaultUnreachable, err) {
-		return nil, err
+// metricFailed completes a node whose GPUs were listed, but for which metric printed nothing about any of them.
+func (b *nodeBuilder) metricFailed(err error) {
+	err = fmt.Errorf("amd_smi: amd-smi metric: %w", err)
+	b.node.Failure = &gpu.Failure{Reason: gpu.FailureToolFailed, Err: err}
+	for i := range b.node.Devices {
+		if d := &b.node.Devices[i]; d.State() != gpu.StateFailed {
+			*d = inventory.Identity(d)
+			d.Unread, d.ProcessesUnread = true, true
+		}
 	}
-	b.node.Problems = append(b.node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "amd-smi", Err: err})
-	return &b.node, nil
+	b.node.Processes = nil
+	b.node.Presence = [gpu.NumPresences]gpu.Opt[int64]{}
 }
 
 // noGPUs returns a node in which no GPU is readable.

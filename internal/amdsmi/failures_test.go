@@ -233,7 +233,25 @@ func TestError(t *testing.T) {
 	s := newTestSource(tool)
 	smitest.Read(t, s)
 	tool.Answer = func(string) (command.Result, error) { return smitest.Prints(`{"error": "Driver hiccup", "code": -30}`) }
-	smitest.RequireAway(t, smitest.Read(t, s), gpu.FaultUnreachable, "amd_smi: amd-smi list: Driver hiccup")
+	smitest.RequireUnread(t, smitest.Read(t, s), gpu.FailureToolFailed, "amd_smi: amd-smi list: Driver hiccup")
+	tool.Answer = func(string) (command.Result, error) { return smitest.Fails(-1, "", "") }
+	smitest.RequireUnread(t, smitest.Read(t, s), gpu.FailureOutput, "exit code -1")
+}
+
+// list lists the GPUs, and metric prints nothing about any of them.
+func TestMetricCrashes(t *testing.T) {
+	t.Parallel()
+	tool := twoGPUs()
+	s := newTestSource(tool)
+	answer := tool.Answer
+	smitest.Read(t, s)
+	tool.Answer = func(args string) (command.Result, error) {
+		if strings.HasPrefix(args, "metric -u") {
+			return smitest.Fails(-1, "", "")
+		}
+		return answer(args)
+	}
+	smitest.RequireUnread(t, smitest.Read(t, s), gpu.FailureToolFailed, "exit code -1")
 }
 
 // list does not access the GPUs, metric does: the listed GPUs are hung.
@@ -252,7 +270,7 @@ func TestMetricHangs(t *testing.T) {
 	for range 3 { // the first read, too
 		node := smitest.Read(t, s)
 		smitest.RequireAway(t, node, gpu.FaultHung, "did not end in time")
-		assert.True(t, node.Unread)
+		assert.Equal(t, gpu.FailureTimeout, node.Failure.Reason)
 	}
 	tool.Answer = answer
 	require.Empty(t, smitest.Read(t, s).Devices[1].Faults)

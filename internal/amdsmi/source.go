@@ -64,8 +64,8 @@ func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Sour
 // Close implements gpu.Source. There is nothing to release.
 func (*Source) Close() error { return nil }
 
-// Read implements gpu.Source. An error means that no GPU is known and amd-smi could not be run or did not end in time, or that it
-// printed nothing that can be read.
+// Read implements gpu.Source. An error means that the machine could not be reached, or that no GPU is known and amd-smi did not end in
+// time or printed nothing that can be read.
 func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	s.build.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
 	if !s.retry.Due(s.build.node.Time) {
@@ -113,6 +113,9 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	if unmeasured {
 		return s.build.notMeasured(err)
 	}
+	if a := answers[stepMetric]; measured && a.err != nil && len(a.records) == 0 {
+		s.build.metricFailed(a.err)
+	}
 	return &s.build.node, nil
 }
 
@@ -124,7 +127,7 @@ func (s *Source) noDevices(err error) (*gpu.Node, error) {
 	err = fmt.Errorf("amd-smi list: %w", err)
 	absent := errors.Is(err, smitext.ErrNoDriver) || errors.Is(err, smitext.ErrNoDevice)
 	if !absent && !errors.Is(err, smitext.ErrAccess) {
-		return s.build.refusedList(err)
+		return s.build.known.NotListed(&s.build.node, fmt.Errorf("amd_smi: %w", err))
 	}
 	s.static, s.listed = nil, nil
 	s.retry.Failed(s.build.node.Time, err, absent)

@@ -59,6 +59,10 @@ type Device struct {
 	// ProcessesUnread: the processes that use the device could not be read, or are not wanted. Otherwise a device without a
 	// process in Node.Processes has none.
 	ProcessesUnread bool
+
+	// Unread: the device is known from earlier reads, this one could not read it, and neither the driver nor the bus says that it
+	// failed. It has its identity, no readings and no faults, and its state is unknown. Node.Failure says why.
+	Unread bool
 }
 
 // Location returns where the device is. If its PCI address is not known, its name replaces the address.
@@ -66,7 +70,8 @@ func (d *Device) Location() Location {
 	return Location{PCIAddress: cmp.Or(d.Info.PCIAddress, d.Name), Partition: d.Partition}
 }
 
-// State returns the worst state that the faults of the device cause: failed, then degraded, then predicted failure.
+// State returns the worst state that the faults of the device cause: failed, then degraded, then predicted failure. It means nothing
+// where Device.Unread is true.
 func (d *Device) State() State {
 	state := StateOK
 	for _, f := range d.Faults {

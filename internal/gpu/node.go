@@ -28,7 +28,8 @@ type Node struct {
 	Problems  []Problem
 	Events    []Event // newest last
 
-	// Failure is why the source could not be read; nil if it was read. A failed read says nothing about the GPUs.
+	// Failure is why the source could not be read; nil if it was read. The known GPUs stay in the node, Unread where the failure says
+	// nothing about them, and failed where it does: the driver is away, or a call or a tool has not returned.
 	Failure *Failure
 
 	// Unread: nothing was read, because no driver call and no tool has returned, or because the tool is missing. The known GPUs are

@@ -20,7 +20,8 @@
 //	for each forgotten GPU: free what its State holds
 //	node.Presence = inventory.Count(…)
 //
-// A read that lists nothing, because the driver or the tool fails, adds inv.All() to the node and neither begins nor ends.
+// A read that lists nothing, because the driver or the tool fails, adds inv.All() to the node and neither begins nor ends. Where the
+// failure says nothing about the GPUs, it adds them by AddUnreadTo.
 //
 // A GPU is found again by its ID, wherever it is, and otherwise by its address. A GPU without an ID ends when one with an ID is listed
 // at its address: the placeholder made of the address was for that one. A GPU with another ID at the address is another GPU.
@@ -76,6 +77,14 @@ func (k *Known[S]) AddTo(node *gpu.Node, fault gpu.FaultType, message string) {
 	for _, d := range k.Devices {
 		d.ProcessesUnread = true
 		d.AddFault(fault, message)
+		node.Devices = append(node.Devices, d)
+	}
+}
+
+// AddUnreadTo adds the GPU and its partitions to a node as they were last known, for a read that failed without a word about them.
+func (k *Known[S]) AddUnreadTo(node *gpu.Node) {
+	for _, d := range k.Devices {
+		d.ProcessesUnread, d.Unread = true, true
 		node.Devices = append(node.Devices, d)
 	}
 }

@@ -125,6 +125,12 @@ func TestAddTo(t *testing.T) {
 		m.Find("a", "").AddTo(&node, gpu.FaultLost, "gone")
 		assert.Equal(t, want, node.Devices)
 	}
+	var node gpu.Node
+	m.Find("a", "").AddUnreadTo(&node)
+	for i := range want {
+		want[i].Faults, want[i].Unread = nil, true
+	}
+	assert.Equal(t, want, node.Devices)
 }
 
 func TestComplete(t *testing.T) {

@@ -137,7 +137,7 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	if errors.As(err, new(*fault)) {
 		delete(n.readers, j.reader()) // its state may be inconsistent
 	}
-	n.note(j.vendor(), began, read.Unread, err)
+	n.note(j.vendor(), began, read.Unread || read.Failure != nil, err)
 	c.sink(ctx, c.name, read, err)
 }
 

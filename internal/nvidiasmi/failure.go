@@ -13,52 +13,53 @@ import (
 )
 
 // failure is the error of a read that lists no GPU although the tool could be run, or is missing. The known GPUs stay in the
-// node, with the fault. Other errors of a read say nothing about the GPUs.
+// node: with the fault where the driver has reported something or hangs, otherwise unread.
 type failure struct {
 	error // what failed, why, and what to do
 
-	fault gpu.FaultType
+	reason gpu.FailureReason
+	// fault is what is wrong with the known GPUs; absent where the failure says nothing about them.
+	fault gpu.Opt[gpu.FaultType]
 	// lasting is true where the failure does not pass quickly: attempts are spaced out where no GPU is known.
 	lasting bool
 	// toolMissing is true where attempts are spaced out although GPUs are known.
 	toolMissing bool
 	// driverAway is true where the driver or its GPUs are away, so that its counters start again when they come back.
 	driverAway bool
-	// countUnknown is true where the failure says nothing about how many GPUs are visible.
-	countUnknown bool
-	// unread is true where the tool did not answer.
-	unread bool
+	// answered is true where the driver answered that it has no GPU: the machine was read.
+	answered bool
 }
 
 // runError converts the error of a Runner. It returns a failure where the error says something about the GPUs.
 func runError(err error) error {
 	switch {
 	case errors.Is(err, command.ErrNotFound):
-		return &failure{error: err, fault: gpu.FaultUnreachable, lasting: true, toolMissing: true, unread: true}
+		return &failure{error: err, reason: gpu.FailureToolMissing, lasting: true, toolMissing: true}
 	case errors.Is(err, command.ErrTimeout), errors.Is(err, command.ErrBusy):
-		return &failure{error: err, fault: gpu.FaultHung, countUnknown: true, unread: true}
+		return &failure{error: err, reason: gpu.FailureTimeout, fault: gpu.Some(gpu.FaultHung)}
 	}
 	return err
 }
 
 // toolError describes what the tool reported instead of listing GPUs.
 func toolError(call string, d parse.Diagnosis) *failure {
-	f := &failure{fault: gpu.FaultUnreachable, lasting: true}
+	f := &failure{reason: gpu.FailureToolFailed, lasting: true}
 	remedy := "run it by hand to see more"
 	switch d.Failure {
 	case parse.FailureDriverNotLoaded:
-		f.driverAway = true
+		f.reason, f.fault, f.driverAway = gpu.FailureDriver, gpu.Some(gpu.FaultUnreachable), true
 		remedy = "load the NVIDIA driver (modprobe nvidia), or remove this scraper where there is no GPU"
 	case parse.FailureDriverMismatch:
-		f.fault, f.driverAway, f.lasting = gpu.FaultDriverMismatch, true, false
+		f.reason, f.fault, f.driverAway, f.lasting = gpu.FailureDriver, gpu.Some(gpu.FaultDriverMismatch), true, false
 		remedy = "the driver was updated while its old kernel module is still loaded: reboot, or unload the module and load the new one"
 	case parse.FailureLibraryMissing:
-		f.driverAway = true
+		f.reason, f.driverAway = gpu.FailureLibrary, true
 		remedy = "install the driver's library libnvidia-ml.so.1 where the tool runs, or mount it into the container"
 	case parse.FailureNoPermission:
+		f.reason = gpu.FailurePermission
 		remedy = "give the user that runs it access to /dev/nvidiactl and /dev/nvidia*"
 	case parse.FailureNoDevices:
-		f.driverAway = true
+		f.fault, f.driverAway, f.answered = gpu.Some(gpu.FaultUnreachable), true, true
 		remedy = "no GPU is bound to the NVIDIA driver, or all of them are lost: see lspci and the kernel log"
 	case parse.FailureToolMismatch:
 		remedy = "run the nvidia-smi of the installed driver"

@@ -16,47 +16,50 @@ import (
 )
 
 func TestFailures(t *testing.T) {
+	const answered = gpu.NumFailureReasons // the read is good
 	for name, tt := range map[string]struct {
 		answer answer
-		fault  gpu.FaultType
+		faults []gpu.FaultType // of the known GPUs; without one they are unread
+		reason gpu.FailureReason
 		says   string
 		rests  bool
 		reload bool
 	}{
 		"driver not loaded": {
 			answer{stdout: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n\n", exit: 9},
-			gpu.FaultUnreachable, "modprobe nvidia", true, true,
+			[]gpu.FaultType{gpu.FaultUnreachable}, gpu.FailureDriver, "modprobe nvidia", true, true,
 		},
 		"driver mismatch": {
 			answer{stdout: "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.104\n", exit: 18},
-			gpu.FaultDriverMismatch, "reboot, or unload the module", false, true,
+			[]gpu.FaultType{gpu.FaultDriverMismatch}, gpu.FailureDriver, "reboot, or unload the module", false, true,
 		},
 		"NVML unknown error": {
 			answer{stdout: "Failed to initialize NVML: Unknown Error\n", exit: 255},
-			gpu.FaultUnreachable, "systemd daemon-reload", false, false,
+			nil, gpu.FailureToolFailed, "systemd daemon-reload", false, false,
 		},
 		"no permission": {
 			answer{stdout: "Failed to initialize NVML: Insufficient Permissions\n", exit: 4},
-			gpu.FaultUnreachable, "/dev/nvidiactl", true, false,
+			nil, gpu.FailurePermission, "/dev/nvidiactl", true, false,
 		},
 		"no library": {
 			answer{stdout: "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display Driver is properly installed and present in your system.\n", exit: 12},
-			gpu.FaultUnreachable, "libnvidia-ml.so.1", true, true,
+			nil, gpu.FailureLibrary, "libnvidia-ml.so.1", true, true,
 		},
-		"no devices": {answer{stdout: "No devices were found\n", exit: 6}, gpu.FaultUnreachable, "lspci", true, true},
+		"no devices": {answer{stdout: "No devices were found\n", exit: 6}, []gpu.FaultType{gpu.FaultUnreachable}, answered, "lspci", true, true},
 		"no GPU listed": {
 			answer{stdout: "<nvidia_smi_log><driver_version>580.95.05</driver_version><attached_gpus>0</attached_gpus></nvidia_smi_log>"},
-			gpu.FaultUnreachable, "it lists no GPU", true, true,
+			[]gpu.FaultType{gpu.FaultUnreachable}, answered, "it lists no GPU", true, true,
 		},
 		"tool mismatch": {
 			answer{stdout: "Mismatch in versions between nvidia-smi and NVML.\nAre you sure you are using nvidia-smi provided with the driver?\n", exit: 255},
-			gpu.FaultUnreachable, "run the nvidia-smi of the installed driver", true, false,
+			nil, gpu.FailureToolFailed, "run the nvidia-smi of the installed driver", true, false,
 		},
-		"unknown call":  {answer{stdout: "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n", exit: 2}, gpu.FaultUnreachable, "does not support the call", true, false},
-		"another code":  {answer{stderr: "something else\n", exit: 255}, gpu.FaultUnreachable, "exit code 255: something else", true, false},
-		"tool missing":  {answer{err: fmt.Errorf("%w: no nvidia-smi in /usr/bin", command.ErrNotFound)}, gpu.FaultUnreachable, "no nvidia-smi in /usr/bin", true, false},
-		"hang":          {answer{err: fmt.Errorf("nvidia-smi: %w: killed", command.ErrTimeout)}, gpu.FaultHung, "did not end in time", false, false},
-		"still hanging": {answer{err: fmt.Errorf("nvidia-smi: %w since noon", command.ErrBusy)}, gpu.FaultHung, "still running since noon", false, false},
+		"unknown call":  {answer{stdout: "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n", exit: 2}, nil, gpu.FailureToolFailed, "does not support the call", true, false},
+		"another code":  {answer{stderr: "something else\n", exit: 255}, nil, gpu.FailureToolFailed, "exit code 255: something else", true, false},
+		"killed":        {answer{exit: -1}, nil, gpu.FailureToolFailed, "exit code -1", true, false},
+		"tool missing":  {answer{err: fmt.Errorf("%w: no nvidia-smi in /usr/bin", command.ErrNotFound)}, nil, gpu.FailureToolMissing, "no nvidia-smi in /usr/bin", true, false},
+		"hang":          {answer{err: fmt.Errorf("nvidia-smi: %w: killed", command.ErrTimeout)}, []gpu.FaultType{gpu.FaultHung}, gpu.FailureTimeout, "did not end in time", false, false},
+		"still hanging": {answer{err: fmt.Errorf("nvidia-smi: %w since noon", command.ErrBusy)}, []gpu.FaultType{gpu.FaultHung}, gpu.FailureTimeout, "still running since noon", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// No GPU was seen yet.
@@ -68,15 +71,16 @@ func TestFailures(t *testing.T) {
 			assert.Empty(t, node.Processes)
 			require.Len(t, node.Problems, 1)
 			require.ErrorContains(t, node.Problems[0].Err, tt.says)
-			if tt.fault == gpu.FaultHung {
-				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node), "the number of GPUs is unknown")
-			} else {
-				want := [gpu.NumPresences]gpu.Opt[int64]{gpu.Visible: gpu.Some(int64(0))}
-				assert.Equal(t, want, presence(node), "whether a GPU is missing is unknown")
+			want := [gpu.NumPresences]gpu.Opt[int64]{gpu.Visible: gpu.Some(int64(0))}
+			if tt.faults == nil || tt.reason == gpu.FailureTimeout {
+				want = [gpu.NumPresences]gpu.Opt[int64]{}
 			}
+			assert.Equal(t, want, presence(node), "whether a GPU is missing is unknown")
+			assert.Equal(t, tt.reason, failureOf(node))
 			again := read(t, r)
 			assert.Equal(t, tt.rests, len(f.batches) == 1, "batches: %v", f.batches)
 			assert.Contains(t, problems(again), tt.says, "the problem lasts during the back-off")
+			assert.Equal(t, tt.reason, failureOf(again), "and so does the failure")
 
 			// GPUs are known.
 			f = h100Tool(t)
@@ -86,10 +90,17 @@ func TestFailures(t *testing.T) {
 			f.xml = tt.answer
 			node = read(t, r)
 			assert.Equal(t, []string{h100First, h100Second}, ids(node))
-			assert.Equal(t, counts(0, 2), presence(node))
+			assert.Equal(t, tt.reason, failureOf(node))
+			if tt.faults != nil {
+				assert.Equal(t, counts(0, 2), presence(node))
+			} else {
+				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
+			}
 			for i := range node.Devices {
 				d := &node.Devices[i]
-				assert.Equal(t, []gpu.FaultType{tt.fault}, faults(d))
+				assert.Equal(t, append([]gpu.FaultType{}, tt.faults...), faults(d))
+				assert.Equal(t, tt.faults == nil, d.Unread, "it cannot be read, which says nothing about it")
+				assert.True(t, d.ProcessesUnread)
 				assert.Equal(t, "580.95.05", d.Info.DriverVersion)
 				assert.False(t, d.Memory.Usage.Known())
 			}
@@ -132,32 +143,28 @@ func TestBackOff(t *testing.T) {
 	assert.Len(t, f.batches, n+2, "the back-off starts again")
 }
 
-// Where the tool did not end, or is missing, nothing was read, whether GPUs are known or not. Whatever the tool prints is an answer,
-// even that there is no driver.
-func TestUnread(t *testing.T) {
-	for name, c := range map[string]struct {
-		answer
-		unread bool
-	}{
-		"hangs":         {answer{err: fmt.Errorf("nvidia-smi: %w: killed", command.ErrTimeout)}, true},
-		"still hanging": {answer{err: fmt.Errorf("nvidia-smi: %w since noon", command.ErrBusy)}, true},
-		"not there":     {answer{err: fmt.Errorf("%w: no nvidia-smi in /usr/bin", command.ErrNotFound)}, true},
-		"no devices":    {answer{stdout: "No devices were found\n", exit: 6}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			fresh := newReader(t, QueryFull, &tool{xml: c.answer}, newClock())
-			f := h100Tool(t)
-			known := newReader(t, QueryFull, f, newClock())
-			assert.False(t, read(t, known).Unread)
-			healthy := f.xml
-			f.xml = c.answer
-			for range 2 {
-				assert.Equal(t, c.unread, read(t, fresh).Unread)
-				assert.Equal(t, c.unread, read(t, known).Unread)
-			}
-			f.xml = healthy
-			known.lasting = nil
-			assert.False(t, read(t, known).Unread)
-		})
+// failureOf returns why a node could not be read; NumFailureReasons where it was read.
+func failureOf(node *gpu.Node) gpu.FailureReason {
+	if node.Failure == nil {
+		return gpu.NumFailureReasons
 	}
+	return node.Failure.Reason
+}
+
+// In fast, too, a read without a whole GPU is none.
+func TestFastQueryFails(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	before := read(t, r)
+	assert.Nil(t, before.Failure)
+	table := f.table
+	f.table = func([]string) answer { return answer{exit: -1} }
+	node := read(t, r)
+	assert.Equal(t, gpu.FailureToolFailed, failureOf(node))
+	assert.Equal(t, ids(before), ids(node))
+	assert.True(t, node.Devices[0].Unread)
+	f.table = table
+	node = read(t, r)
+	assert.Nil(t, node.Failure)
+	assert.False(t, node.Devices[0].Unread)
 }

@@ -56,18 +56,25 @@ func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gp
 	return n
 }
 
-// failedNode returns the node of a read that listed no GPU: the known GPUs with the fault.
+// failedNode returns the node of a read that listed no GPU: the known GPUs with the fault, or unread where there is none.
 func failedNode(now time.Time, f *failure, known *knownGPUs) *gpu.Node {
-	n := &gpu.Node{
-		Vendor: gpu.NVIDIA, Time: now, Unread: f.unread,
-		Problems: []gpu.Problem{{Kind: gpu.ProblemSource, What: "nvidia-smi", Err: f.error}},
+	n := &gpu.Node{Vendor: gpu.NVIDIA, Time: now, Problems: []gpu.Problem{{Kind: gpu.ProblemSource, What: "nvidia-smi", Err: f.error}}}
+	if !f.answered {
+		n.Failure = &gpu.Failure{Reason: f.reason, Err: f.error}
 	}
 	known.reloaded = known.reloaded || f.driverAway
 	missing := known.inventory.All()
-	for _, k := range missing {
-		k.AddTo(n, f.fault, f.Error())
+	fault, failed := f.fault.Get()
+	if !failed {
+		for _, k := range missing {
+			k.AddUnreadTo(n)
+		}
+		return n
 	}
-	if len(missing) > 0 || !f.countUnknown {
+	for _, k := range missing {
+		k.AddTo(n, fault, f.Error())
+	}
+	if len(missing) > 0 || fault != gpu.FaultHung {
 		n.Presence[gpu.Visible] = gpu.Some(int64(0))
 	}
 	if len(missing) > 0 { // the tool cannot say whether there is a GPU that was never seen

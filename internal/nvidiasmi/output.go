@@ -56,12 +56,12 @@ func (o *output) accept(call string, listing *parse.Listing, err error) error {
 	case d.Failure != parse.FailureNone:
 		return toolError(call, *d)
 	case err != nil:
-		return fmt.Errorf("%s: %w", call, err)
+		return &gpu.Failure{Reason: gpu.FailureOutput, Err: fmt.Errorf("%s: %w", call, err)}
 	case listing.Complete:
 		d.Failure, d.Message = parse.FailureNoDevices, "it lists no GPU"
 		return toolError(call, *d)
 	default:
-		return fmt.Errorf("%s: the output ends before the end of the first GPU", call)
+		return &gpu.Failure{Reason: gpu.FailureToolFailed, Err: fmt.Errorf("%s: the output ends before the end of the first GPU", call)}
 	}
 	for i := range listing.GPUs {
 		g := &listing.GPUs[i]

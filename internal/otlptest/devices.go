@@ -24,6 +24,7 @@ type device struct {
 	busyBy              map[string]float64
 	children            int
 	processes           int
+	readings            int // points other than info, states and allocations
 }
 
 // devicesOf collects what a message reports of each device, by hw.id.
@@ -78,6 +79,11 @@ func (d *device) add(p *Point, found *violations) {
 	if strings.HasPrefix(p.Metric, "hw.") && p.identity() != d.identity {
 		found.add("%s does not have the identity of its device: %s", p.Series(), d.identity)
 	}
+	switch p.Metric {
+	case "hw.gpu.info", "hw.status", "hw.gpu.allocated", "container.gpu.allocated":
+	default:
+		d.readings++
+	}
 	task, _ := p.Attributes["hw.gpu.task"].(string)
 	switch p.Metric {
 	case "hw.status":
@@ -116,10 +122,11 @@ func (d *device) check(found *violations, id string) {
 	for _, v := range d.states {
 		sum += v
 	}
-	if d.info != 1 || len(d.states) != 4 || sum != 1 {
+	unread := len(d.states) == 0 && d.readings == 0
+	if d.info != 1 || !unread && (len(d.states) != 4 || sum != 1) {
 		found.add("%s has %d infos and the states %v", id, d.info, d.states)
 	}
-	if (d.states["ok"] == 1) != (len(d.faults) == 0) {
+	if !unread && (d.states["ok"] == 1) != (len(d.faults) == 0) {
 		found.add("%s has the states %v and the faults %v", id, d.states, d.faults)
 	}
 	if d.children > 0 && d.processes > 0 {

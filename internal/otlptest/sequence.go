@@ -16,7 +16,8 @@ import (
 type Sequence struct {
 	// Restarted are the counters that the last message started again, although it is later than the previous message.
 	Restarted []string
-	// States are the states of the devices in the last message, by hw.id; Before are those in the previous message.
+	// States are the states of the devices in the last message, by hw.id; Before are those in the previous message. A device without a
+	// state, which could not be read, keeps the one that it had.
 	States, Before map[string]string
 	// ClockSet: the clock was set, so a counter may start again before the time of its last point.
 	ClockSet bool
@@ -65,6 +66,12 @@ func (s *Sequence) Add(metrics pmetric.Metrics) []string {
 		}
 		if strings.HasPrefix(p.Metric, "container.") && p.Start == p.Time && p.Value != 0 {
 			found.add("%s starts with %v", p.Series(), p.Value)
+		}
+	}
+	for _, p := range Of(points, "hw.gpu.info") {
+		id, _ := p.Attributes["hw.id"].(string)
+		if before := s.Before[id]; before != "" && s.States[id] == "" {
+			s.States[id] = before
 		}
 	}
 	maps.DeleteFunc(s.identities, func(id string, _ map[string]any) bool { return s.States[id] == "" })

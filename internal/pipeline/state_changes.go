@@ -4,26 +4,34 @@
 package pipeline
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// stateChanges finds the devices whose state differs from that of the last node.
+// stateChanges finds the devices whose state differs from their last known state.
 type stateChanges struct {
 	last map[string]gpu.State // by hw.id
 }
 
 // next returns an event for each device whose state has changed. For a device that was not in the last node there is one only
-// if its state is not ok.
+// if its state is not ok. A device that could not be read keeps its last state, and so does one that is not in a node that could
+// not be read.
 func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 	var events []gpu.Event
 	now := make(map[string]gpu.State, len(node.Devices))
 	for i := range node.Devices {
 		d := &node.Devices[i]
+		last, seen := s.last[d.ID]
+		if d.Unread {
+			if seen {
+				now[d.ID] = last
+			}
+			continue
+		}
 		state := d.State()
 		now[d.ID] = state
-		last, seen := s.last[d.ID]
 		if seen && last == state || !seen && state == gpu.StateOK {
 			continue
 		}
@@ -36,7 +44,11 @@ func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 		}
 		events = append(events, e)
 	}
-	s.last = now
+	if node.Failure == nil || s.last == nil {
+		s.last = now
+	} else {
+		maps.Copy(s.last, now)
+	}
 	return events
 }
 

@@ -5,8 +5,12 @@ package record
 
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-// recordStatus records the state of the device: 1 for the current state, 0 for each other state.
+// recordStatus records the state of the device: 1 for the current state, 0 for each other state. A device that could not be read has
+// none.
 func recordStatus(p *devicePoints) {
+	if p.device.Unread {
+		return
+	}
 	current := p.device.State()
 	for state, name := range states {
 		p.builder.RecordHwStatusDataPoint(p.ts, flag(current == gpu.State(state)), p.device.ID, name, hwTypeGPU, p.identity...)

@@ -5,6 +5,8 @@ package record
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,4 +67,21 @@ func TestSourceEvents(t *testing.T) {
 	assert.Equal(t, of("hw.gpu.source.name", "nvidia_smi", "hw.vendor", "NVIDIA", "error.type", "tool_missing"), records[0].Attributes().AsRaw())
 	assert.Equal(t, plog.SeverityNumberInfo, records[1].SeverityNumber())
 	assert.Equal(t, of("hw.gpu.source.name", "nvidia_smi", "hw.vendor", "NVIDIA"), records[1].Attributes().AsRaw())
+}
+
+// A device that could not be read has its identity and no state.
+func TestUnreadDevice(t *testing.T) {
+	node := fullNode()
+	d := node.Devices[0]
+	node.Devices = []gpu.Device{{
+		ID: d.ID, Name: d.Name, Model: d.Model, Vendor: d.Vendor, Info: d.Info, HoldersKnown: true, Holders: d.Holders, ProcessesUnread: true, Unread: true,
+	}}
+	var names []string
+	for _, p := range otlptest.Points(New(everything(), newSettings()).Record(node)) {
+		if p.Attributes["hw.id"] == d.ID && strings.HasPrefix(p.Metric, "hw.") {
+			names = append(names, p.Metric)
+		}
+	}
+	slices.Sort(names)
+	assert.Equal(t, []string{"hw.gpu.allocated", "hw.gpu.info"}, slices.Compact(names))
 }

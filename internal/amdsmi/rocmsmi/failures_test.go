@@ -134,7 +134,12 @@ func TestFailures(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, node.Devices, tt.devices)
 			require.Equal(t, tt.name == "the text hangs", node.HasProblem(gpu.ProblemProcesses))
-			smitest.RequireValue(t, int64(tt.devices), node.Presence[gpu.Visible], "visible")
+			if answered := tt.name != "no tool" && tt.name != "not permitted"; answered {
+				smitest.RequireValue(t, int64(tt.devices), node.Presence[gpu.Visible], "visible")
+			} else {
+				assert.False(t, node.Presence[gpu.Visible].Known(), "nothing was read")
+				assert.NotNil(t, node.Failure)
+			}
 			if tt.devices == 0 {
 				assert.False(t, node.Presence[gpu.Missing].Known(), "whether one is missing it cannot tell")
 			}

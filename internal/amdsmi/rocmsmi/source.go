@@ -43,8 +43,8 @@ func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Sour
 // Close implements gpu.Source. There is nothing to release.
 func (*Source) Close() error { return nil }
 
-// Read implements gpu.Source. An error means that no GPU is known and rocm-smi could not be run or did not end in time, or that it
-// printed nothing that can be read.
+// Read implements gpu.Source. An error means that the machine could not be reached, or that no GPU is known and rocm-smi did not end in
+// time or printed nothing that can be read.
 func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	s.build.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
 	if !s.retry.Due(s.build.node.Time) {
@@ -80,7 +80,7 @@ func (s *Source) noCards(out *output) (*gpu.Node, error) {
 	err := fmt.Errorf("rocm-smi: %w", out.failure)
 	absent := errors.Is(err, smitext.ErrNoDriver) || errors.Is(err, smitext.ErrNoDevice)
 	if !absent && !errors.Is(err, smitext.ErrAccess) {
-		return nil, fmt.Errorf("rocm_smi: %w", err)
+		return s.build.known.NotListed(&s.build.node, fmt.Errorf("rocm_smi: %w", err))
 	}
 	s.retry.Failed(s.build.node.Time, err, absent)
 	return s.build.noGPUs(err, absent), nil

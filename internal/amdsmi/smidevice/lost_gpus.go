@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/inventory"
@@ -60,6 +61,32 @@ func (k *KnownGPUs) AddLost(node *gpu.Node) {
 	}
 }
 
+// Unread adds every known GPU to a node that has none, for a failure that says nothing about them. It reports whether there is one.
+func (k *KnownGPUs) Unread(node *gpu.Node, failure *gpu.Failure) bool {
+	all := k.gpus.All()
+	slices.SortFunc(all, byAddress)
+	for _, g := range all {
+		g.AddUnreadTo(node)
+	}
+	node.Failure = failure
+	return len(all) > 0
+}
+
+// NotListed completes a node for which the tool ended without a GPU and without a word of the driver. It returns the error where no
+// GPU is known.
+func (k *KnownGPUs) NotListed(node *gpu.Node, err error) (*gpu.Node, error) {
+	reason := gpu.FailureToolFailed
+	if errors.Is(err, smitext.ErrNotJSON) {
+		reason = gpu.FailureOutput
+	}
+	failure := &gpu.Failure{Reason: reason, Err: err}
+	if !k.Unread(node, failure) {
+		return nil, failure
+	}
+	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: string(k.tool), Err: err})
+	return node, nil
+}
+
 // Unreadable adds every known GPU to a node that has none, with the fault that an error amounts to. It reports whether there is one.
 func (k *KnownGPUs) Unreadable(node *gpu.Node, fault gpu.FaultType, err error) bool {
 	all := k.gpus.All()
@@ -75,40 +102,36 @@ func (k *KnownGPUs) Unreadable(node *gpu.Node, fault gpu.FaultType, err error) b
 	return true
 }
 
-// NotRun completes a node for which the tool could not be run or did not end. It returns the error where that says nothing of the
-// GPUs, or no GPU is known.
+// NotRun completes a node for which the tool could not be run or did not end. It returns the error where the machine could not be
+// reached, or the tool hangs and no GPU is known.
 func (k *KnownGPUs) NotRun(node *gpu.Node, err error) (*gpu.Node, error) {
-	fault := gpu.FaultUnreachable
-	missing := errors.Is(err, command.ErrNotFound)
 	switch {
-	case missing:
+	case errors.Is(err, command.ErrNotFound):
+		k.Unread(node, &gpu.Failure{Reason: gpu.FailureToolMissing, Err: err})
 	case Hangs(err):
-		fault = gpu.FaultHung
+		node.Failure = &gpu.Failure{Reason: gpu.FailureTimeout, Err: err}
+		if !k.Unreadable(node, gpu.FaultHung, err) {
+			return nil, node.Failure
+		}
 	default:
 		return nil, err
 	}
-	if !k.Unreadable(node, fault, err) {
-		if !missing {
-			return nil, err
-		}
-		node.Presence[gpu.Visible] = gpu.Some(int64(0))
-	}
 	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: string(k.tool), Err: err})
-	node.Unread = true
 	return node, nil
 }
 
 // NoDevices completes a node for which the tool ended without a device. absent: the driver or its GPUs are known not to be there.
+// Otherwise the collector lacks a right.
 func (k *KnownGPUs) NoDevices(node *gpu.Node, reason error, absent bool) *gpu.Node {
-	if absent {
-		clear(k.IDs)
-	}
-	if !absent && k.Unreadable(node, gpu.FaultUnreachable, reason) {
+	if !absent {
+		k.Unread(node, &gpu.Failure{Reason: gpu.FailurePermission, Err: reason})
 		return node
 	}
+	clear(k.IDs)
 	k.List(node, nil)
-	if absent {
-		k.AddLost(node)
+	k.AddLost(node)
+	if errors.Is(reason, smitext.ErrNoDriver) {
+		node.Failure = &gpu.Failure{Reason: gpu.FailureDriver, Err: reason}
 	}
 	return node
 }

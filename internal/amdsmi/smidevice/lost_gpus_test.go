@@ -71,42 +71,58 @@ func TestSharedID(t *testing.T) {
 func TestNotRun(t *testing.T) {
 	t.Parallel()
 	for err, c := range map[error]struct {
-		fault          gpu.FaultType
+		faults         []gpu.FaultType
 		known, unknown bool // whether there is a node
+		reason         gpu.FailureReason
 	}{
-		command.ErrTimeout:  {gpu.FaultHung, true, false},
-		command.ErrBusy:     {gpu.FaultHung, true, false},
-		command.ErrNotFound: {gpu.FaultUnreachable, true, true},
+		command.ErrTimeout:  {[]gpu.FaultType{gpu.FaultHung}, true, false, gpu.FailureTimeout},
+		command.ErrBusy:     {[]gpu.FaultType{gpu.FaultHung}, true, false, gpu.FailureTimeout},
+		command.ErrNotFound: {[]gpu.FaultType{}, true, true, gpu.FailureToolMissing},
 		assert.AnError:      {},
 	} {
 		k := NewKnownGPUs(command.AMDSMI)
 		node, failed := k.NotRun(&gpu.Node{}, err)
 		assert.Equal(t, c.unknown, failed == nil, err)
 		if c.unknown {
-			smitest.RequireValue(t, 0, node.Presence[gpu.Visible], "visible")
-			assert.False(t, node.Presence[gpu.Missing].Known())
+			assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, node.Presence)
+			assert.Equal(t, c.reason, node.Failure.Reason)
+		} else {
+			assert.Equal(t, c.reason, gpu.FailureOf(failed).Reason)
 		}
 		k.List(&gpu.Node{Time: smitest.Start}, []GPU{oneGPU("c", "03")})
 		node, failed = k.NotRun(&gpu.Node{}, err)
 		assert.Equal(t, c.known, failed == nil, err)
 		if c.known {
-			assert.Equal(t, []gpu.FaultType{c.fault}, smitest.Faults(&node.Devices[0]))
-			assert.True(t, node.Unread)
+			assert.Equal(t, c.faults, smitest.Faults(&node.Devices[0]))
+			assert.Equal(t, len(c.faults) == 0, node.Devices[0].Unread)
+			assert.Equal(t, c.reason, node.Failure.Reason)
 		}
 	}
 }
 
+// The driver is away, which is a failure of the read and of the GPUs.
+func TestNoDriver(t *testing.T) {
+	t.Parallel()
+	k := NewKnownGPUs(command.AMDSMI)
+	k.List(&gpu.Node{Time: smitest.Start}, []GPU{oneGPU("c", "03")})
+	node := k.NoDevices(&gpu.Node{Time: smitest.Start.Add(smitest.Seconds(30))}, smitext.ErrNoDriver, true)
+	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, smitest.Faults(&node.Devices[0]))
+	assert.Equal(t, gpu.FailureDriver, node.Failure.Reason)
+}
+
 func TestNoDevices(t *testing.T) {
 	t.Parallel()
-	for absent, fault := range map[bool]gpu.FaultType{true: gpu.FaultLost, false: gpu.FaultUnreachable} {
+	for absent, faults := range map[bool][]gpu.FaultType{true: {gpu.FaultLost}, false: {}} {
 		k := NewKnownGPUs(command.AMDSMI)
 		node := k.NoDevices(&gpu.Node{Time: smitest.Start}, assert.AnError, absent)
 		assert.Empty(t, node.Devices)
-		smitest.RequireValue(t, 0, node.Presence[gpu.Visible], "visible")
+		assert.Equal(t, absent, node.Presence[gpu.Visible] == gpu.Some(int64(0)))
+		assert.Equal(t, absent, node.Failure == nil)
 		k.List(&gpu.Node{Time: smitest.Start}, []GPU{oneGPU("c", "03")})
 		k.IDs[smitext.Address{Bus: 3}] = "c"
 		node = k.NoDevices(&gpu.Node{Time: smitest.Start.Add(smitest.Seconds(30))}, assert.AnError, absent)
-		assert.Equal(t, []gpu.FaultType{fault}, smitest.Faults(&node.Devices[0]))
+		assert.Equal(t, faults, smitest.Faults(&node.Devices[0]))
+		assert.Equal(t, absent, !node.Devices[0].Unread)
 		assert.Equal(t, absent, len(k.IDs) == 0, "the ids do not outlive the driver")
 	}
 }

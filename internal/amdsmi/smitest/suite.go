@@ -44,11 +44,11 @@ func (suite *Suite) toolThatDoesNotRun(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		err   error
-		fault gpu.FaultType
+		hangs bool
 	}{
-		{"hangs", fmt.Errorf("amd-smi: %w: killed", command.ErrTimeout), gpu.FaultHung},
-		{"is still running", fmt.Errorf("amd-smi: %w: since noon", command.ErrBusy), gpu.FaultHung},
-		{"is not there", fmt.Errorf("%w: no amd-smi", command.ErrNotFound), gpu.FaultUnreachable},
+		{"hangs", fmt.Errorf("amd-smi: %w: killed", command.ErrTimeout), true},
+		{"is still running", fmt.Errorf("amd-smi: %w: since noon", command.ErrBusy), true},
+		{"is not there", fmt.Errorf("%w: no amd-smi", command.ErrNotFound), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -59,13 +59,18 @@ func (suite *Suite) toolThatDoesNotRun(t *testing.T) {
 			tool.Answer = func(string) (command.Result, error) { return command.Result{}, tt.err }
 			for range 3 {
 				node := Read(t, s)
-				RequireAway(t, node, tt.fault, tt.err.Error())
+				if tt.hangs {
+					RequireAway(t, node, gpu.FaultHung, tt.err.Error())
+					require.NotNil(t, node.Failure)
+					assert.Equal(t, gpu.FailureTimeout, node.Failure.Reason)
+				} else {
+					RequireUnread(t, node, gpu.FailureToolMissing, tt.err.Error())
+				}
 				assert.Len(t, node.Problems, 1)
-				assert.True(t, node.Unread)
 			}
 			tool.Answer = answer
 			node := Read(t, s)
-			assert.False(t, node.Unread)
+			assert.Nil(t, node.Failure)
 			require.Len(t, node.Devices, 2)
 			for i := range node.Devices {
 				assert.Empty(t, node.Devices[i].Faults)
@@ -112,8 +117,7 @@ func (suite *Suite) notPermittedAnyMore(t *testing.T) {
 	tool.Answer = func(string) (command.Result, error) { return Fails(8, "", "STATUS_NO_PERM: Permission denied\n") }
 	for range 4 {
 		node := Read(t, s)
-		RequireAway(t, node, gpu.FaultUnreachable, "groups render and video")
-		assert.False(t, node.Unread, "the tool has answered")
+		RequireUnread(t, node, gpu.FailurePermission, "groups render and video")
 	}
 }
 
@@ -199,6 +203,25 @@ func (suite *Suite) reset(t *testing.T) {
 	tool.Answer = answer
 	s.(resetter).Reset()
 	assert.Empty(t, Read(t, s).Devices[0].Faults)
+}
+
+// RequireUnread checks that both GPUs are in a node that could not be read, by their identity only.
+func RequireUnread(t *testing.T, node *gpu.Node, reason gpu.FailureReason, message string) {
+	t.Helper()
+	require.Equal(t, []string{"000000000000000c", "000000000000000d"}, IDs(node))
+	require.NotNil(t, node.Failure)
+	assert.Equal(t, reason, node.Failure.Reason)
+	require.ErrorContains(t, node.Failure, message)
+	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, node.Presence)
+	for i := range node.Devices {
+		d := &node.Devices[i]
+		assert.True(t, d.Unread)
+		assert.Empty(t, d.Faults, "nobody says that it failed")
+		assert.True(t, d.ProcessesUnread, "whether it has any is not known")
+		assert.Equal(t, "MI210", d.Model)
+		assert.False(t, d.Utilization[gpu.TaskGeneral].Known())
+	}
+	assert.Contains(t, Problems(node), message)
 }
 
 // RequireAway checks that both GPUs are in a node, with one fault and without values.
