@@ -14,7 +14,7 @@ import (
 
 // The bounds of one call, unless an option sets others.
 const (
-	defaultStdoutLimit = 64 << 20
+	defaultStdoutLimit = 8 << 20 // ten times what a node with 16 GPUs, all MIG instances and a thousand processes prints
 	defaultStderrLimit = 64 << 10
 	defaultTimeout     = time.Minute // where the context has no deadline
 )
@@ -42,7 +42,7 @@ type Local struct {
 // LocalOption changes a bound or the environment of a Local.
 type LocalOption func(*Local)
 
-// WithOutputLimits bounds what is kept of a tool's output, in bytes. The defaults are 64 MiB and 64 KiB.
+// WithOutputLimits bounds what is kept of a tool's output, in bytes. The defaults are 8 MiB and 64 KiB.
 func WithOutputLimits(stdout, stderr int) LocalOption {
 	return func(l *Local) { l.stdoutLimit, l.stderrLimit = stdout, stderr }
 }

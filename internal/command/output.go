@@ -30,9 +30,19 @@ type bounded struct {
 	full      func()
 }
 
+// reserve makes room for n more bytes. It doubles the capacity, but never beyond the limit, as append would.
+func (b *bounded) reserve(n int) {
+	if need := len(b.data) + n; need > cap(b.data) {
+		grown := make([]byte, len(b.data), min(b.limit, max(need, 2*cap(b.data))))
+		copy(grown, b.data)
+		b.data = grown
+	}
+}
+
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
 	room := b.limit - len(b.data)
+	b.reserve(min(room, len(p)))
 	if room >= len(p) {
 		b.data = append(b.data, p...)
 		return len(p), nil

@@ -22,3 +22,18 @@ func TestBounded(t *testing.T) {
 	assert.True(t, b.truncated)
 	assert.Equal(t, 1, calls)
 }
+
+// Output never takes more memory than its limit.
+func TestOutputStaysWithinItsLimit(t *testing.T) {
+	const limit = 1000000
+	b := bounded{limit: limit}
+	for range 100 {
+		_, err := b.Write(make([]byte, 32<<10))
+		require.NoError(t, err)
+		assert.LessOrEqual(t, cap(b.data), limit)
+	}
+	assert.Len(t, b.data, limit)
+	l, err := NewLocal(NvidiaSMI, "")
+	require.NoError(t, err)
+	assert.Equal(t, 8<<20, l.stdoutLimit)
+}

@@ -88,6 +88,9 @@ var (
 	infoROM  = regexp.MustCompile(`(?i)inforom is corrupted at gpu\s*([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])`)
 )
 
+// maxMessage is how much of a line is searched for a message: a line may be as long as the whole output.
+const maxMessage = 4096
+
 // isMessage reports whether a line is a message and no data. A line that begins with a digit, # or - is data whatever its text
 // columns contain.
 func isMessage(line []byte) bool {
@@ -95,7 +98,7 @@ func isMessage(line []byte) bool {
 	if len(line) == 0 || line[0] >= '0' && line[0] <= '9' || line[0] == '#' || line[0] == '-' {
 		return false
 	}
-	lower := bytes.ToLower(line)
+	lower := bytes.ToLower(line[:min(len(line), maxMessage)])
 	return slices.ContainsFunc(messages, func(m message) bool { return bytes.Contains(lower, []byte(m.phrase)) })
 }
 
@@ -150,6 +153,9 @@ func (d *Diagnosis) read(line []byte) {
 	}
 }
 
+// maxBesideXML is how much output beside the document is searched for messages.
+const maxBesideXML = 1 << 20
+
 // withoutXML returns the output without the XML document in it, whose values may look like messages. It keeps a message that
 // stands in the document as a line of its own and not in an element.
 func withoutXML(data []byte) []byte {
@@ -160,6 +166,9 @@ func withoutXML(data []byte) []byte {
 	end := bytes.LastIndex(data, []byte("</nvidia_smi_log>"))
 	if end < start {
 		end = len(data)
+	}
+	if len(data)-(end-start) > maxBesideXML { // a flood of something else is not copied
+		return data[:start]
 	}
 	kept := bytes.Clone(data[:start])
 	for line := range lines(data[start:end]) {
