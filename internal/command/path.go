@@ -63,7 +63,7 @@ func find(tool Tool, configured string, places []place) (path, libraries string,
 		ErrNotFound, executable(tool), strings.Join(dirs, ", "))
 }
 
-// checkExecutable returns an error where a file cannot be executed.
+// checkExecutable returns an error where a file cannot be executed, or where others than root and the collector's user could replace it.
 func checkExecutable(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -74,5 +74,5 @@ func checkExecutable(path string) error {
 	case !mayExecute(info.Mode()):
 		return fmt.Errorf("%s is not executable", path)
 	}
-	return nil
+	return checkSafe(path)
 }

@@ -5,8 +5,10 @@ package command
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os/exec"
+	"slices"
 	"time"
 )
 
@@ -31,7 +33,8 @@ type process interface {
 // startProcess starts a process in a group of its own, which is killed when the context ends.
 func startProcess(ctx context.Context, s spec) (process, error) {
 	cmd := exec.CommandContext(ctx, s.path, s.args...) //nolint:gosec // a fixed name from fixed places, constant arguments
-	cmd.Env = s.env
+	mark := newMark()
+	cmd.Env = append(slices.Clip(s.env), mark)
 	cmd.Stdout = &s.output.stdout
 	cmd.Stderr = &s.output.stderr
 	cmd.SysProcAttr = ownGroup()
@@ -40,10 +43,17 @@ func startProcess(ctx context.Context, s spec) (process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return osProcess{cmd}, nil
+	return osProcess{cmd, mark, startTicks(cmd.Process.Pid)}, nil
 }
 
-type osProcess struct{ cmd *exec.Cmd }
+// newMark returns an environment variable that no other process has, by which the descendants of a tool are found.
+func newMark() string { return "GPURECEIVER_CALL=" + rand.Text() }
+
+type osProcess struct {
+	cmd     *exec.Cmd
+	mark    string
+	started uint64 // as startTicks returns it
+}
 
 // wait returns an error only where the context or a signal ended the process. It kills what the tool left behind, which may keep
 // the output open and would accumulate. The number of the group is free by then, but the kernel assigns numbers in a circle, so
@@ -51,6 +61,7 @@ type osProcess struct{ cmd *exec.Cmd }
 func (p osProcess) wait() error {
 	err := p.cmd.Wait()
 	_ = killGroup(p.cmd.Process)
+	killMarked(p.mark, p.started)
 	var exit *exec.ExitError
 	if errors.Is(err, exec.ErrWaitDelay) || errors.As(err, &exit) && exit.Exited() {
 		return nil
