@@ -3,16 +3,15 @@
 
 package gpu
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // CompleteIDs sets the IDs that the source could not read to placeholders: <node>/<PCI address> for a GPU and <node>/<PCI address>/<n> for
 // partition n, whose Parent is then the placeholder of its GPU. Processes that name such a device by its Location get the same ID. If the
 // PCI address of a GPU is not known, its name replaces the address.
 func (n *Node) CompleteIDs() {
-	machine := n.Host.NodeName
-	if machine == "" {
-		machine = n.Host.Name
-	}
 	var placeholders map[Location]string
 	for i := range n.Devices {
 		d := &n.Devices[i]
@@ -20,10 +19,9 @@ func (n *Node) CompleteIDs() {
 			continue
 		}
 		at := d.Location()
-		d.ID = machine + "/" + at.PCIAddress
-		if number, ok := at.Partition.Get(); ok {
-			d.Parent = d.ID
-			d.ID += "/" + strconv.Itoa(number)
+		d.ID = n.Placeholder(d)
+		if at.Partition.Known() {
+			d.Parent = n.placeholder(at.PCIAddress)
 		}
 		if placeholders == nil {
 			placeholders = make(map[Location]string)
@@ -38,4 +36,18 @@ func (n *Node) CompleteIDs() {
 		p.DeviceID = placeholders[p.Location]
 		p.Location = Location{}
 	}
+}
+
+// Placeholder returns the ID that CompleteIDs gives a device at this device's Location whose own ID could not be read.
+func (n *Node) Placeholder(d *Device) string {
+	at := d.Location()
+	id := n.placeholder(at.PCIAddress)
+	if number, ok := at.Partition.Get(); ok {
+		id += "/" + strconv.Itoa(number)
+	}
+	return id
+}
+
+func (n *Node) placeholder(address string) string {
+	return cmp.Or(n.Host.NodeName, n.Host.Name) + "/" + address
 }

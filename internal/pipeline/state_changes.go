@@ -13,6 +13,8 @@ import (
 // stateChanges finds the devices whose state differs from their last known state.
 type stateChanges struct {
 	last map[string]gpu.State // by hw.id
+	// ended are the placeholders that are not in the last node and whose last event was not ok, with the state in it.
+	ended map[string]gpu.State
 }
 
 // next returns an event for each device whose state has changed. For a device that was not in the last node there is one only
@@ -24,6 +26,12 @@ func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 	for i := range node.Devices {
 		d := &node.Devices[i]
 		last, seen := s.last[d.ID]
+		if placeholder := node.Placeholder(d); placeholder != d.ID {
+			if e, ends := s.end(placeholder, d); ends {
+				e.Time = node.Time
+				events = append(events, e)
+			}
+		}
 		if d.Unread {
 			if seen {
 				now[d.ID] = last
@@ -45,12 +53,46 @@ func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 		events = append(events, e)
 	}
 	if node.Failure == nil || s.last == nil {
+		s.keepPlaceholders(node, now)
 		s.last = now
 	} else {
 		maps.Copy(s.last, now)
 	}
 	return events
 }
+
+// end ends the state of a placeholder by the device that took its place, and returns the event of it.
+func (s *stateChanges) end(placeholder string, d *gpu.Device) (gpu.Event, bool) {
+	last, known := s.last[placeholder]
+	if !known {
+		last, known = s.ended[placeholder]
+	}
+	delete(s.ended, placeholder)
+	delete(s.last, placeholder)
+	if !known || last == gpu.StateOK {
+		return gpu.Event{}, false
+	}
+	return gpu.Event{
+		Type: gpu.EventStatus, DeviceID: placeholder, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
+		State: gpu.StateOK, Previous: gpu.Some(last), Message: "the GPU can be identified again; its id is " + d.ID,
+	}, true
+}
+
+// keepPlaceholders remembers the placeholders that leave with a state that no event has ended: a GPU that is reset is away for some reads.
+func (s *stateChanges) keepPlaceholders(node *gpu.Node, now map[string]gpu.State) {
+	prefix := node.Placeholder(&gpu.Device{})
+	for id, state := range s.last {
+		if _, stays := now[id]; !stays && state != gpu.StateOK && strings.HasPrefix(id, prefix) && len(s.ended) < maxEnded {
+			if s.ended == nil {
+				s.ended = map[string]gpu.State{}
+			}
+			s.ended[id] = state
+		}
+	}
+}
+
+// maxEnded bounds how many placeholders are remembered.
+const maxEnded = 64
 
 // stateMessage is the body of the event.
 func stateMessage(d *gpu.Device) string {

@@ -38,3 +38,35 @@ func TestStatesOutlastAFailedRead(t *testing.T) {
 	var s stateChanges
 	assert.Empty(t, s.next(&gpu.Node{Failure: failure}), "the first read")
 }
+
+// A GPU that was lost before its ID could be read has a placeholder. When it comes back with its ID the placeholder's state ends.
+func TestPlaceholderEnds(t *testing.T) {
+	node := func(devices ...gpu.Device) *gpu.Node {
+		n := nodeOf(devices...)
+		n.Host.NodeName = "n1"
+		n.CompleteIDs()
+		return n
+	}
+	at := func(d gpu.Device) gpu.Device {
+		d.Info.PCIAddress = "0000:13:00.0"
+		return d
+	}
+	for name, away := range map[string]int{"immediately": 0, "after a reset": 2} {
+		t.Run(name, func(t *testing.T) {
+			var s stateChanges
+			changes := s.next(node(at(lost("")), healthy("GPU-1")))
+			require.Len(t, changes, 1)
+			assert.Equal(t, "n1/0000:13:00.0", changes[0].DeviceID)
+			for range away {
+				assert.Empty(t, s.next(node(healthy("GPU-1"))))
+			}
+			changes = s.next(node(at(healthy("GPU-3")), healthy("GPU-1")))
+			require.Len(t, changes, 1)
+			assert.Equal(t, "n1/0000:13:00.0", changes[0].DeviceID)
+			assert.Equal(t, gpu.StateOK, changes[0].State)
+			assert.Equal(t, gpu.Some(gpu.StateFailed), changes[0].Previous)
+			assert.Contains(t, changes[0].Message, "GPU-3")
+			assert.Empty(t, s.next(node(at(healthy("GPU-3")), healthy("GPU-1"))), "once")
+		})
+	}
+}
