@@ -122,6 +122,7 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 	g.identifyFurther()
 	g.fields.begin()
 	g.readPartitions()
+	g.ForgetAnswers() // the partitioning is no reading: the driver knows it without the GPU
 	if !remapsRows(g.identity.Load().Info.ComputeCapability) {
 		g.fields.dropRows()
 	}
@@ -138,7 +139,20 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 		g.readInstances(out)
 	}
 	out.Problems = append(out.Problems, g.Problems()...)
+	if g.Fatal == library.OK {
+		g.Fatal = g.unreachable()
+	}
 	return out, g.Fatal
+}
+
+// unreachable returns why nothing of the GPU could be read although the driver has it; OK: something was read.
+func (g *GPU) unreachable() library.Code {
+	for _, i := range g.partitions.instances {
+		if i.Answered() {
+			return library.OK
+		}
+	}
+	return g.Unreachable()
 }
 
 // FetchSamples fetches the driver's samples between two reads.

@@ -4,6 +4,7 @@
 package library
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -60,6 +61,8 @@ type Calls struct {
 	// Fatal is why the read ended early: the device or the driver is gone. OK: it did not.
 	Fatal Code
 
+	answered bool // a call of this read brought a value, or that there is none now
+
 	has      func(*Function) bool
 	state    map[*Function]*functionState
 	problems []gpu.Problem // that stand; each keeps its place and its error
@@ -88,7 +91,7 @@ func (c *Calls) Reset(except ...*Function) {
 
 // Begin starts a read.
 func (c *Calls) Begin() {
-	c.Fatal = OK
+	c.Fatal, c.answered = OK, false
 	for _, s := range c.state {
 		s.retry.Begin()
 	}
@@ -126,10 +129,43 @@ func (c *Calls) OKAt(f *Function, index int, called *Function, code Code) bool {
 	return c.note(f, fmt.Sprintf("%s, index %d", called.Symbol(), index), code)
 }
 
+// OKList is OK for a call that returns a code of its own for each of several values: that the call succeeded is no answer of the device.
+func (c *Calls) OKList(f *Function, code Code) bool {
+	answered := c.answered
+	ok := c.OK(f, code)
+	c.answered = answered
+	return ok
+}
+
+// ForgetAnswers has Answered and Unreachable count from here on.
+func (c *Calls) ForgetAnswers() { c.answered = false }
+
+// Answered reports whether any call of this read was answered.
+func (c *Calls) Answered() bool { return c.answered }
+
+// leastFailures is how many calls must fail for a device to be taken for unreachable.
+const leastFailures = 2
+
+// Unreachable returns the code with which calls fail on a device that answers none; OK for a device that answers, or that was not asked
+// enough to know.
+func (c *Calls) Unreachable() Code {
+	failures, last := 0, OK
+	for _, p := range c.problems {
+		if code, ok := errors.AsType[Code](p.Err); ok && code.Answer() == Failed {
+			failures, last = failures+1, code
+		}
+	}
+	if c.answered || failures < leastFailures {
+		return OK
+	}
+	return last
+}
+
 func (c *Calls) note(f *Function, symbol string, code Code) bool {
 	s := c.state[f]
 	if s == nil {
 		if code == OK {
+			c.answered = true
 			return true
 		}
 		s = &functionState{}
@@ -172,6 +208,7 @@ func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refu
 		c.Fatal = code
 		return false
 	case Answered, NoValue:
+		c.answered = true
 	case Failed:
 		retry.Fail()
 	default:

@@ -1,0 +1,68 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// A GPU of which the driver answers nothing but errors is failed, and the others are not.
+func TestEveryReadingFails(t *testing.T) {
+	const everything = "function = nvmlDevice*, nvmlGpm*\nreturn = UNKNOWN"
+	for name, tt := range map[string]struct{ first, then string }{
+		"from the start":   {first: "[fault f]\ngpu = 1\n" + everything},
+		"later":            {then: "[fault f]\ngpu = 1\n" + everything},
+		"all but the UUID": {then: "[fault f]\ngpu = 1\nfunction = nvmlDevice*, nvmlGpm*, !nvmlDeviceGetUUID\nreturn = UNKNOWN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, "gpus = 3\n"+tt.first)
+			if tt.then != "" {
+				healthy(t, b.read(), 3)
+				b.set(tt.then)
+			}
+			if tt.first != "" { // which GPU it is cannot be known then
+				b.pci("0000:0d:00.0", "nvidia", "")
+				b.information("0000:0d:00.0", "GPU UUID: \t GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01\n")
+			}
+			for range 5 { // also in reads in which what fails is not called
+				n := b.read()
+				healthy(t, n, 3, 1)
+				failed(t, n, 1, gpu.FaultUnreachable)
+				b.clock = b.clock.Add(30 * time.Second)
+			}
+			b.unhang("[fault f]\npresent = false")
+			for range 70 { // what failed is called ever less often
+				b.read()
+			}
+			assert.Equal(t, gpu.StateOK, gpuAt(t, b.read(), 1).State())
+		})
+	}
+}
+
+// The call that reads fields succeeds, and each of them fails.
+func TestEveryFieldFails(t *testing.T) {
+	b := start(t, "gpus = 1", gpu.GroupPower|gpu.GroupEnergy)
+	assert.True(t, gpuAt(t, b.read(), 0).Power.Draw.Known())
+	b.set("[fault e]\ngpu = 0\nfield = 83, 185, 191\nfunction = nvmlDeviceGetFieldValues\nreturn = UNKNOWN")
+	for range 5 {
+		failed(t, b.read(), 0, gpu.FaultUnreachable)
+	}
+}
+
+// One reading that fails is a problem, not a fault.
+func TestOneReadingFails(t *testing.T) {
+	b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nfunction = nvmlDeviceGetTemperature\nreturn = UNKNOWN", gpu.GroupTemperature)
+	for range 3 {
+		n := b.read()
+		assert.Equal(t, gpu.StateOK, gpuAt(t, n, 0).State())
+		assert.NotEmpty(t, n.Problems)
+	}
+}
