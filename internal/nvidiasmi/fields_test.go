@@ -200,8 +200,8 @@ func TestColumnsOfEachGroup(t *testing.T) {
 			"clocks_event_reasons_counters.hw_power_brake_slowdown",
 		},
 		gpu.GroupPCIeLink:    {"pcie.link.gen.current", "pcie.link.gen.max", "pcie.link.width.current", "pcie.link.width.max"},
-		gpu.GroupECC:         {"ecc.errors.corrected.volatile.total", "ecc.errors.uncorrected.volatile.total"},
-		gpu.GroupECCLifetime: {"ecc.errors.corrected.aggregate.total", "ecc.errors.uncorrected.aggregate.total"},
+		gpu.GroupECC:         {"ecc.mode.current", "ecc.errors.corrected.volatile.total", "ecc.errors.uncorrected.volatile.total"},
+		gpu.GroupECCLifetime: {"ecc.mode.current", "ecc.errors.corrected.aggregate.total", "ecc.errors.uncorrected.aggregate.total"},
 		gpu.GroupRemappedRows: {
 			"retired_pages.single_bit_ecc.count", "retired_pages.double_bit.count", "retired_pages.pending", "remapped_rows.correctable",
 			"remapped_rows.uncorrectable", "remapped_rows.pending", "remapped_rows.failure",

@@ -31,7 +31,8 @@ type parts struct {
 	enforced, requested gpu.Opt[float64]
 	protectedTotal      gpu.Opt[int64]
 
-	ecc [numScopes][numKinds]eccParts
+	ecc        [numScopes][numKinds]eccParts
+	eccEnabled gpu.Opt[bool]
 
 	pendingRetirement, pendingBlacklist gpu.Opt[bool]
 	resetRequired, drainRecommended     gpu.Opt[bool]
@@ -127,7 +128,10 @@ func (b *builder) end() {
 		d.Memory.Protected = gpu.Opt[int64]{}
 	}
 	d.RetiredPages.Pending = p.pendingRetirement.Or(p.pendingBlacklist)
-	b.addErrors()
+	dropSentinels(d)
+	if p.eccEnabled != gpu.Some(false) {
+		b.addErrors()
+	}
 	b.addFaults()
 	d.Info.DriverVersion = b.listing.DriverVersion
 	if b.gpu.Unreadable || b.lost != "" || b.reset != "" {

@@ -163,6 +163,7 @@ func healthFields() []Field {
 		return Field{[]string{name}, gpu.GroupRemappedRows, basic, boolOf(name, to)}
 	}
 	return []Field{
+		{[]string{"ecc.mode.current"}, gpu.GroupECC | gpu.GroupECCLifetime, false, boolOf("ecc.mode", func(b *builder) *gpu.Opt[bool] { return &b.parts.eccEnabled })},
 		errors("ecc.errors.corrected.volatile.total", gpu.GroupECC, volatile, corrected),
 		errors("ecc.errors.uncorrected.volatile.total", gpu.GroupECC, volatile, uncorrected),
 		errors("ecc.errors.corrected.aggregate.total", gpu.GroupECCLifetime, aggregate, corrected),

@@ -8,6 +8,9 @@ import "github.com/otelgpu/gpureceiver/internal/gpu"
 // xmlHealth reads errors, wear and faults. GPUs without remapped_rows or retired_pages print N/A for the whole element.
 func xmlHealth() map[string]*element {
 	return map[string]*element{
+		"ecc_mode": branch(map[string]*element{
+			"current_ecc": leaf(boolOf("ecc.mode", func(b *builder) *gpu.Opt[bool] { return &b.parts.eccEnabled })),
+		}),
 		"ecc_errors": branch(map[string]*element{
 			"volatile":               branch(eccCounts("volatile", volatile)),
 			"aggregate":              branch(eccCounts("aggregate", aggregate)),
