@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,7 +58,7 @@ func TestUnsafePath(t *testing.T) {
 			_, _, found := find(NvidiaSMI, "", []place{{dir: filepath.Dir(path)}})
 			for _, err := range []error{configured, found} {
 				if c.want == "" {
-					assert.NoError(t, err)
+					require.NoError(t, err)
 					continue
 				}
 				require.ErrorIs(t, err, ErrNotFound)

@@ -27,11 +27,13 @@ func TestFailures(t *testing.T) {
 	}{
 		"driver not loaded": {
 			answer{stdout: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n\n", exit: 9},
-			[]gpu.FaultType{gpu.FaultUnreachable}, gpu.FailureDriver, "modprobe nvidia", true, true,
+			[]gpu.FaultType{gpu.FaultUnreachable},
+			gpu.FailureDriver, "modprobe nvidia", true, true,
 		},
 		"driver mismatch": {
 			answer{stdout: "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.104\n", exit: 18},
-			[]gpu.FaultType{gpu.FaultDriverMismatch}, gpu.FailureDriver, "reboot, or unload the module", false, true,
+			[]gpu.FaultType{gpu.FaultDriverMismatch},
+			gpu.FailureDriver, "reboot, or unload the module", false, true,
 		},
 		"NVML unknown error": {
 			answer{stdout: "Failed to initialize NVML: Unknown Error\n", exit: 255},
@@ -48,7 +50,8 @@ func TestFailures(t *testing.T) {
 		"no devices": {answer{stdout: "No devices were found\n", exit: 6}, []gpu.FaultType{gpu.FaultUnreachable}, answered, "lspci", true, true},
 		"no GPU listed": {
 			answer{stdout: "<nvidia_smi_log><driver_version>580.95.05</driver_version><attached_gpus>0</attached_gpus></nvidia_smi_log>"},
-			[]gpu.FaultType{gpu.FaultUnreachable}, answered, "it lists no GPU", true, true,
+			[]gpu.FaultType{gpu.FaultUnreachable},
+			answered, "it lists no GPU", true, true,
 		},
 		"tool mismatch": {
 			answer{stdout: "Mismatch in versions between nvidia-smi and NVML.\nAre you sure you are using nvidia-smi provided with the driver?\n", exit: 255},

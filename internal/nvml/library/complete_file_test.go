@@ -44,7 +44,7 @@ func TestTruncatedFiles(t *testing.T) {
 		write(t, path, whole[:len(whole)*percent/100])
 		err := new(Loader).check(path)
 		require.ErrorContains(t, err, "the file is incomplete", "%d %%", percent)
-		assert.ErrorContains(t, err, path)
+		require.ErrorContains(t, err, path)
 	}
 	write(t, path, whole)
 	require.NoError(t, new(Loader).check(path))
@@ -71,7 +71,7 @@ func TestFilesThatAreNoLibrary(t *testing.T) {
 		"empty": "", "short": "\x7fELF", "text": fmt.Sprintf("%100s", "text"), "32 bits": "\x7fELF\x01" + fmt.Sprintf("%100s", ""),
 	} {
 		write(t, filepath.Join(dir, name), []byte(data))
-		assert.NoError(t, new(Loader).check(filepath.Join(dir, name)), name)
+		require.NoError(t, new(Loader).check(filepath.Join(dir, name)), name)
 	}
 	assert.NoError(t, new(Loader).check(dir))
 	assert.NoError(t, new(Loader).check("/nowhere/"+libraryName))
