@@ -98,7 +98,7 @@ func TestEmptyAndGarbledFiles(t *testing.T) {
 	assert.Empty(t, whats(node, node.Devices[0].ID))
 }
 
-// TestNothingReadable: a GPU of which no file can be read is in the node, failed.
+// TestNothingReadable: a GPU without a readable file is in the node, failed.
 func TestNothingReadable(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
 	read(t, source)

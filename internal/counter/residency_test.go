@@ -14,7 +14,7 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// looks has two limiters, of which one is never at work.
+// looks has two limiters. One of them is never at work.
 func looks(seconds float64, total, found uint32) Looks {
 	return Looks{
 		Clock: gpu.Some(time.Duration(seconds * float64(time.Second))), Total: total,
