@@ -27,6 +27,9 @@ func (s *Source) fill(node *gpu.Node) {
 	if !inv.DriverLoaded && len(inv.Cards) == 0 {
 		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "driver", Err: errNoDriver(s.cfg.RootPath)})
 	}
+	if err := s.scanner.problem; err != nil {
+		node.Problems = append(node.Problems, gpu.Problem{What: "inventory", Err: err})
+	}
 	if inv.NodesErr != nil && len(inv.Cards) > 0 {
 		node.Problems = append(node.Problems, gpu.Problem{What: "topology", Err: inv.NodesErr})
 	}

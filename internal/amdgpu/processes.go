@@ -30,7 +30,7 @@ func (s *Source) processJobs(ctx context.Context, now time.Time) []workers.Job {
 	inv, drm, kfd := s.scanner.last, &s.drm, &s.kfd
 	return []workers.Job{
 		{Task: kfd.task, Func: func() {
-			kfd.usages = processes.ReadKFD(ctx, s.cfg.RootPath, inv, s.want.Has(gpu.GroupProcessUtilization))
+			kfd.usages, kfd.err = kfd.reader.Read(ctx, inv, s.want.Has(gpu.GroupProcessUtilization))
 		}},
 		{Task: drm.task, Func: func() { drm.usages, drm.errs = drm.reader.Read(ctx, inv, now) }},
 	}
@@ -59,6 +59,7 @@ func (s *Source) placeProcesses(node *gpu.Node) (complete bool) {
 		usages = s.drm.usages
 		for _, err := range s.drm.errs {
 			problem(err)
+			complete = complete && !errors.Is(err, processes.ErrBlocked)
 		}
 	} else {
 		complete = false
@@ -66,6 +67,10 @@ func (s *Source) placeProcesses(node *gpu.Node) (complete bool) {
 	}
 	if s.kfd.task.Outcome() == workers.Done {
 		usages = processes.Merge(usages, s.kfd.usages)
+		if s.kfd.err != nil {
+			complete = false
+			problem(s.kfd.err)
+		}
 	} else {
 		complete = false
 		problem(errors.New("amdgpu: processes: the read of those that KFD shows did not end in time"))

@@ -57,13 +57,17 @@ func (s *Source) forgetReaders(which func(*reader) bool) {
 // readJobs returns the reads of the GPUs that the scan found, but for those that were read since.
 func (s *Source) readJobs(now time.Time) []workers.Job {
 	var jobs []workers.Job
+	version, versionErr := s.scanner.driverVersion()
 	for _, r := range s.readers {
 		card := s.scanner.last.Card(r.address)
 		if card == nil || r.read() {
 			continue
 		}
 		r.asked = true
-		in := device.Input{Card: *card, Nodes: s.scanner.last.NodesOf(r.address), Now: now, ReadFile: s.readFile}
+		in := device.Input{
+			Card: *card, Nodes: s.scanner.last.NodesOf(r.address), Now: now, ReadFile: s.readFile,
+			DriverVersion: version, DriverVersionErr: versionErr,
+		}
 		jobs = append(jobs, workers.Job{Task: r.task, Func: func() { r.result = r.gpu.Read(in) }})
 	}
 	return jobs

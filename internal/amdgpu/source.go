@@ -11,7 +11,6 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/gpumetrics"
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/processes"
-	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/inventory"
@@ -46,14 +45,6 @@ type Source struct {
 	kfd     kfdProcesses
 }
 
-// scanner finds the GPUs.
-type scanner struct {
-	task   *workers.Task
-	result *scan.Inventory // what the task leaves
-	err    error           // likewise
-	last   *scan.Inventory // of the last scan that ended; nil: none has
-}
-
 var _ gpu.Source = (*Source)(nil)
 
 // New returns a source that reads the quantities that are wanted. It reads nothing yet.
@@ -67,9 +58,9 @@ func New(cfg Config, want gpu.Group, opts ...Option) (*Source, error) {
 		opt(s)
 	}
 	s.closed, s.cancel = context.WithCancel(context.Background())
-	s.scanner.task = s.pool.NewTask(nil)
+	s.scanner = newScanner(cfg.RootPath, &s.pool)
 	s.drm.task, s.drm.reader = s.pool.NewTask(nil), processes.NewDRM(cfg.RootPath)
-	s.kfd.task = s.pool.NewTask(nil)
+	s.kfd.task, s.kfd.reader = s.pool.NewTask(nil), processes.NewKFD(cfg.RootPath)
 	return s, nil
 }
 
@@ -83,6 +74,8 @@ type (
 	}
 	kfdProcesses struct {
 		task   *workers.Task
+		reader *processes.KFD
 		usages []processes.KFDUsage
+		err    error
 	}
 )

@@ -36,7 +36,7 @@ type identity struct {
 }
 
 // read reads what is not known yet.
-func (id *identity) read(r *reader, root string, want gpu.Group) {
+func (id *identity) read(r *reader, root string, want gpu.Group, in *Input) {
 	if id.complete {
 		return
 	}
@@ -53,7 +53,11 @@ func (id *identity) read(r *reader, root string, want gpu.Group) {
 		id.numaNode = gpu.Some(v)
 	}
 	if id.driver == "" {
-		id.driver = id.readDriverVersion(r, root)
+		id.driver = in.DriverVersion
+		if in.DriverVersionErr != nil {
+			r.note(in.DriverVersionErr)
+			id.incomplete(r, driverVersionFile, in.DriverVersionErr)
+		}
 	}
 	id.readModel(r, root)
 	if !want.Has(gpu.GroupMemory) {
@@ -91,20 +95,20 @@ func (id *identity) incomplete(r *reader, name string, err error) {
 	r.problem("identity", readError(r.title, name, err))
 }
 
-// readDriverVersion reads the version of AMD's own driver. The kernel's driver has none but the kernel's.
-func (id *identity) readDriverVersion(r *reader, root string) string {
-	for _, path := range [...]string{"/sys/module/" + scan.DriverName + "/version", "/proc/sys/kernel/osrelease"} {
+const driverVersionFile = "/sys/module/" + scan.DriverName + "/version"
+
+// ReadDriverVersion reads the version of AMD's own driver. The kernel's driver has none but the kernel's. It is one for all GPUs.
+func ReadDriverVersion(root string) (string, error) {
+	for _, path := range [...]string{driverVersionFile, "/proc/sys/kernel/osrelease"} {
 		text, err := sysfs.Read(root + path)
-		r.note(err)
 		if err != nil && !unsupported(err) {
-			id.incomplete(r, path, err)
-			return ""
+			return "", err
 		}
 		if v := sysfs.Label(string(text)); v != "" {
-			return v
+			return v, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // readModel finds the name that the GPU itself has, else the one that libdrm knows for it, else that of the accelerators.

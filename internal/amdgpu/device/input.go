@@ -25,6 +25,9 @@ type Input struct {
 	Card  scan.Card
 	Nodes []scan.Node // of the GPU and its partitions in the KFD topology
 	Now   time.Time
+	// DriverVersion is that of ReadDriverVersion, and DriverVersionErr why it is not known.
+	DriverVersion    string
+	DriverVersionErr error
 	// ReadFile reads a file by its path: sysfs.Read, but for tests.
 	ReadFile func(path string) ([]byte, error)
 }

@@ -27,6 +27,19 @@ const (
 	maxProblems = 32
 )
 
+// ErrBlocked is reported for processes of which a file did not answer in time.
+var ErrBlocked = errors.New("did not answer in time; these processes are left out until it does")
+
+func blockedError(what string, pids []int64) error {
+	const shown = 10
+	more := ""
+	if len(pids) > shown {
+		more = fmt.Sprintf(" and %d more", len(pids)-shown)
+		pids = pids[:shown]
+	}
+	return fmt.Errorf("amdgpu: processes: read the %s of %v%s: %w", what, pids, more, ErrBlocked)
+}
+
 var (
 	errTooMany    = errors.New("too many; those beyond the limit are left out")
 	errPermission = errors.New("not permitted for every process; give the collector CAP_SYS_PTRACE. Until then the memory and time" +
@@ -35,8 +48,9 @@ var (
 
 // DRM reads which processes have which GPU open. Only one read may run at a time.
 type DRM struct {
-	proc    string
-	clients clientTimes
+	proc      string
+	clients   clientTimes
+	isolation isolation
 }
 
 // NewDRM returns a reader of the processes below root.
@@ -45,10 +59,13 @@ func NewDRM(root string) *DRM { return &DRM{proc: filepath.Join(root, "proc")} }
 // Read looks through the open files of all processes for DRM devices of the driver, until ctx ends. The errors say what could not be
 // read; what was read is returned with them.
 func (d *DRM) Read(ctx context.Context, inv *scan.Inventory, now time.Time) ([]Usage, []error) {
-	r := &drmRead{inv: inv, proc: d.proc, clients: &d.clients}
+	r := &drmRead{inv: inv, proc: d.proc, clients: &d.clients, isolation: &d.isolation}
 	d.clients.begin(now)
 	r.read(ctx)
-	d.clients.end(ctx.Err() != nil)
+	d.clients.end(ctx.Err() != nil, r.left)
+	if len(r.left) > 0 {
+		r.errs = append(r.errs, blockedError("open files", r.left))
+	}
 	if r.denied {
 		r.fail("read the open files of processes", errPermission)
 	}
@@ -63,6 +80,9 @@ type drmRead struct {
 	inv     *scan.Inventory
 	proc    string
 	clients *clientTimes
+
+	isolation *isolation
+	left      []int64 // processes whose files could not be read in time
 
 	files, drmFiles int
 	truncated       bool // not all processes were listed
@@ -89,54 +109,82 @@ func (r *drmRead) read(ctx context.Context) {
 	}
 	r.truncated = truncated
 	// A client that two processes have open counts for the first of them, always the same.
-	for _, pid := range pids {
-		if ctx.Err() != nil || r.full() {
-			return
-		}
-		r.readProcess(pid)
-	}
+	r.left = each(ctx, r.isolation, pids, r.readProcess, r.take)
 }
 
-func (r *drmRead) readProcess(pid int64) {
+// drmProcess is what the open files of one process show.
+type drmProcess struct {
+	files   int
+	clients []drmFile
+	errs    []error
+}
+
+// drmFile is an open DRM device.
+type drmFile struct {
+	node string
+	text string // its fdinfo
+}
+
+// readProcess reads the open files of a process. It uses nothing of the read, since it may return after it.
+func (r *drmRead) readProcess(pid int64) drmProcess {
+	var p drmProcess
 	dir := filepath.Join(r.proc, strconv.FormatInt(pid, 10))
-	names, err := sysfs.Names(dir+"/fd", maxFiles-r.files)
-	r.refused(err)
-	first := len(r.usages)
-	for _, name := range names {
-		if r.files++; r.full() {
-			return
+	refused := func(err error) {
+		if err != nil && len(p.errs) < maxProblems {
+			p.errs = append(p.errs, err)
 		}
+	}
+	names, err := sysfs.Names(dir+"/fd", maxFiles)
+	refused(err)
+	p.files = len(names)
+	for _, name := range names {
 		target, err := os.Readlink(dir + "/fd/" + name)
 		if err != nil {
-			r.refused(err)
+			refused(err)
 			continue
 		}
-		if node := filepath.Base(target); scan.IsDRMNode(node) {
-			r.drmFiles++
-			r.readFile(first, pid, node, dir+"/fdinfo/"+name)
+		if node := filepath.Base(target); scan.IsDRMNode(node) && len(p.clients) < maxDRMFiles {
+			text, err := sysfs.Read(dir + "/fdinfo/" + name)
+			if err != nil {
+				refused(err)
+				continue
+			}
+			p.clients = append(p.clients, drmFile{node, string(text)})
 		}
 	}
+	return p
 }
 
-// readFile reads the fdinfo of an open DRM device. The usages of the process begin at first.
-func (r *drmRead) readFile(first int, pid int64, node, fdinfo string) {
-	text, err := sysfs.Read(fdinfo)
-	if err != nil {
+// take adds a process. It reports whether there may be more.
+func (r *drmRead) take(pid int64, p drmProcess) bool {
+	for _, err := range p.errs {
 		r.refused(err)
-		return
 	}
-	c := parseFDInfo(string(text))
+	r.files += p.files
+	first := len(r.usages)
+	for _, f := range p.clients {
+		if r.drmFiles++; r.full() {
+			return false
+		}
+		r.addFile(first, pid, f)
+	}
+	return !r.full()
+}
+
+// addFile adds an open DRM device. The usages of the process begin at first.
+func (r *drmRead) addFile(first int, pid int64, f drmFile) {
+	c := parseFDInfo(f.text)
 	if !c.amdgpu {
 		return
 	}
-	own, ok := r.owner(node, c.address)
+	own, ok := r.owner(f.node, c.address)
 	if !ok {
 		return
 	}
 	if card := r.inv.Card(own.Address); card == nil || !card.VideoDecodes {
 		c.encodes()
 	}
-	shares, timed, counted := r.clients.take(own, &c)
+	shares, timed, counted := r.clients.take(pid, own, &c)
 	if !counted {
 		r.usage(first, pid, own).addClient(&c, shares, timed && !c.untimed)
 	}

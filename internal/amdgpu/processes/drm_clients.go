@@ -12,7 +12,14 @@ import (
 // clientTimes remembers the engine times of every client, to find what was done since the last read, and counts each client once.
 type clientTimes struct {
 	now, last     time.Time
-	before, after map[clientKey][numEngines]uint64 // ns; of the last read and of this one
+	before, after map[clientKey]clientTime // of the last read and of this one
+	left          map[int64]bool           // processes that the last read left out
+}
+
+// clientTime is how long the engines had worked for a client at some time.
+type clientTime struct {
+	engines [numEngines]uint64 // ns
+	at      time.Time
 }
 
 // clientKey is a client: its number is unique on one GPU.
@@ -23,38 +30,50 @@ type clientKey struct {
 
 func (t *clientTimes) begin(now time.Time) {
 	t.now = now
-	t.after = map[clientKey][numEngines]uint64{}
+	t.after = map[clientKey]clientTime{}
 }
 
-// end makes this read the last one. A read that was given up is no basis for the next.
-func (t *clientTimes) end(givenUp bool) {
+// end makes this read the last one, which left out some processes. A read that was given up is no basis for the next.
+func (t *clientTimes) end(givenUp bool, left []int64) {
 	if givenUp {
 		*t = clientTimes{}
 		return
+	}
+	t.left = make(map[int64]bool, len(left))
+	for _, pid := range left {
+		t.left[pid] = true
+	}
+	for key, known := range t.before { // it may be that of a process that was left out
+		if _, ok := t.after[key]; !ok && len(left) > 0 && len(t.after) < maxDRMFiles {
+			t.after[key] = known
+		}
 	}
 	t.before, t.last, t.after = t.after, t.now, nil
 }
 
 // take returns the share of the time since the last read that each engine worked for a client, whether there was a last read, and
-// whether this read has counted the client before. A client that is new did all it did since the last read.
-func (t *clientTimes) take(own scan.Owner, c *client) (shares [numEngines]float64, timed, counted bool) {
+// whether this read has counted the client before. A client that is new did all it did since the last read, unless that left its process out.
+func (t *clientTimes) take(pid int64, own scan.Owner, c *client) (shares [numEngines]float64, timed, counted bool) {
 	if !c.idKnown { // it cannot be told from another; each open file counts
 		return shares, false, false
 	}
-	elapsed := t.now.Sub(t.last).Seconds()
-	timed = t.before != nil && elapsed > 0
 	key := clientKey{own.Address, c.id}
+	before, known := t.before[key]
+	if !known {
+		before.at = t.last
+	}
+	elapsed := t.now.Sub(before.at).Seconds()
+	timed = t.before != nil && elapsed > 0 && (known || !t.left[pid])
 	if _, counted = t.after[key]; counted {
 		return shares, timed, true
 	}
-	t.after[key] = c.engines
+	t.after[key] = clientTime{c.engines, t.now}
 	if !timed {
 		return shares, false, false
 	}
-	before := t.before[key]
 	for e, ns := range c.engines {
-		if ns > before[e] {
-			shares[e] = float64(ns-before[e]) / 1e9 / elapsed
+		if ns > before.engines[e] {
+			shares[e] = float64(ns-before.engines[e]) / 1e9 / elapsed
 		}
 	}
 	return shares, true, false

@@ -26,30 +26,46 @@ type KFDUsage struct {
 	units  gpu.Opt[float64] // the fraction of the compute units that work for it now
 }
 
-// ReadKFD reads what the compute driver shows of its processes, until ctx ends. Anyone may read it: their memory on each GPU and,
-// with occupancy, the compute units that work for them.
-func ReadKFD(ctx context.Context, root string, inv *scan.Inventory, occupancy bool) []KFDUsage {
+// KFD reads what the compute driver shows of its processes. Only one read may run at a time.
+type KFD struct {
+	dir       string
+	isolation isolation
+}
+
+// NewKFD returns a reader of the compute driver's processes below root.
+func NewKFD(root string) *KFD { return &KFD{dir: filepath.Join(root, "sys/class/kfd/kfd/proc")} }
+
+// Read reads what the compute driver shows of its processes, until ctx ends. Anyone may read it: their memory on each GPU and,
+// with occupancy, the compute units that work for them. An error is ErrBlocked; the other processes are returned with it.
+func (k *KFD) Read(ctx context.Context, inv *scan.Inventory, occupancy bool) ([]KFDUsage, error) {
 	if len(inv.Nodes) == 0 {
-		return nil
+		return nil, nil
 	}
-	dir := filepath.Join(root, "sys/class/kfd/kfd/proc")
-	pids, _, err := listPIDs(dir)
+	pids, _, err := listPIDs(k.dir)
 	if err != nil {
-		return nil
+		return nil, nil //nolint:nilerr // there is no compute driver
 	}
 	var usages []KFDUsage
-	for _, pid := range pids {
-		if ctx.Err() != nil || len(usages) >= maxProcesses {
-			break
+	left := each(ctx, &k.isolation, pids, func(pid int64) []KFDUsage { return k.readProcess(pid, inv, occupancy) },
+		func(_ int64, found []KFDUsage) bool {
+			usages = append(usages, found...)
+			return len(usages) < maxProcesses
+		})
+	if len(left) > 0 {
+		return usages, blockedError("KFD files", left)
+	}
+	return usages, nil
+}
+
+func (k *KFD) readProcess(pid int64, inv *scan.Inventory, occupancy bool) []KFDUsage {
+	var usages []KFDUsage
+	process := filepath.Join(k.dir, strconv.FormatInt(pid, 10))
+	for node, memory := range readKFDMemory(process, inv) {
+		u := KFDUsage{pid: pid, owner: scan.Owner{Address: node.Address, Partition: node.Partition}, memory: memory}
+		if memory > 0 && occupancy && node.Units > 0 {
+			u.units = readOccupancy(process, node)
 		}
-		process := filepath.Join(dir, strconv.FormatInt(pid, 10))
-		for node, memory := range readKFDMemory(process, inv) {
-			u := KFDUsage{pid: pid, owner: scan.Owner{Address: node.Address, Partition: node.Partition}, memory: memory}
-			if memory > 0 && occupancy && node.Units > 0 {
-				u.units = readOccupancy(process, node)
-			}
-			usages = append(usages, u)
-		}
+		usages = append(usages, u)
 	}
 	return usages
 }

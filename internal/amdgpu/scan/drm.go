@@ -23,7 +23,7 @@ func (s *scanner) scanDRM() {
 	names, err := sysfs.Names(s.path("sys/class/drm"), maxDRM)
 	s.note(err)
 	slices.Sort(names)
-	s.xcps = map[string][]string{}
+	s.cards.xcps = map[string][]string{}
 	for _, name := range names {
 		if !IsDRMNode(name) {
 			continue // connectors, version
@@ -33,24 +33,23 @@ func (s *scanner) scanDRM() {
 		switch parent := filepath.Base(dir); {
 		case device == "":
 		case isXCP(parent):
-			s.xcps[parent] = append(s.xcps[parent], name)
+			s.cards.xcps[parent] = append(s.cards.xcps[parent], name)
 		case IsPCIAddress(parent) && s.isDriven(name):
 			s.addCard(Card{Name: name, Address: parent, Dir: dir, Device: device}, name)
 		}
 	}
-	s.Partitions = len(s.xcps) > 0
-	slices.SortFunc(s.Cards, func(a, b Card) int { return strings.Compare(a.Address, b.Address) })
+	slices.SortFunc(s.cards.cards, func(a, b Card) int { return strings.Compare(a.Address, b.Address) })
 }
 
 // addCard adds a DRM node of a GPU. The first of a GPU's nodes gives the card its name; they come sorted.
 func (s *scanner) addCard(c Card, node string) {
-	i := slices.IndexFunc(s.Cards, func(known Card) bool { return known.Address == c.Address })
+	i := slices.IndexFunc(s.cards.cards, func(known Card) bool { return known.Address == c.Address })
 	if i < 0 {
-		i = len(s.Cards)
+		i = len(s.cards.cards)
 		c.VideoDecodes = s.videoDecodes(node)
-		s.Cards = append(s.Cards, c)
+		s.cards.cards = append(s.cards.cards, c)
 	}
-	s.Cards[i].DRM = append(s.Cards[i].DRM, node)
+	s.cards.cards[i].DRM = append(s.cards.cards[i].DRM, node)
 }
 
 // isDriven reports whether a DRM device is one of the amdgpu driver.

@@ -13,7 +13,7 @@ import (
 // DriverName is the name of the kernel module and of the PCI driver.
 const DriverName = "amdgpu"
 
-// Inventory is what the kernel shows of a machine's AMD GPUs at one instant. It is not changed after Scan.
+// Inventory is what the kernel shows of a machine's AMD GPUs at one instant. It does not change after Join.
 type Inventory struct {
 	Cards        []Card        // GPUs with a DRM device of the amdgpu driver, by address
 	Functions    pci.Functions // GPUs on the PCI bus

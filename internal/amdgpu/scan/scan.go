@@ -6,6 +6,7 @@
 package scan
 
 import (
+	"cmp"
 	"os"
 
 	"github.com/otelgpu/gpureceiver/internal/pci"
@@ -13,40 +14,60 @@ import (
 
 // Scan reads the inventory below root. An error is reported where this process may open no further file; then nothing is known.
 func Scan(root string) (*Inventory, error) {
+	cards, err1 := ScanCards(root)
+	bus, err2 := ScanBus(root)
+	topology, err3 := ScanTopology(root)
+	if err := cmp.Or(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	return Join(cards, bus, topology), nil
+}
+
+// Cards are the driver's DRM devices, a part of an inventory.
+type Cards struct {
+	loaded bool // the driver is
+	cards  []Card
+	xcps   map[string][]string // DRM nodes by the platform device of their partition
+}
+
+// Bus is what a scan of the PCI bus finds, a part of an inventory.
+type Bus struct {
+	functions pci.Functions
+	known     bool
+}
+
+// Topology is what the compute driver shows, a part of an inventory.
+type Topology struct {
+	nodes []Node
+	err   error
+}
+
+// ScanCards finds the driver's DRM devices below root. An error is as that of Scan.
+func ScanCards(root string) (*Cards, error) {
 	s := &scanner{root: root}
-	inv := &s.Inventory
 	_, err := os.Stat(s.path("sys/module", DriverName))
-	inv.DriverLoaded = err == nil
+	s.cards.loaded = err == nil
+	s.scanDRM()
+	return &s.cards, s.fileLimit
+}
+
+// ScanBus finds the GPUs on the PCI bus below root. An error is as that of Scan.
+func ScanBus(root string) (*Bus, error) {
+	s := &scanner{root: root}
 	functions, err := pci.NewBus(s.path("sys"), pci.VendorAMD, isGPU).Scan(true)
 	s.note(err)
-	if err == nil {
-		inv.Functions, inv.BusKnown = append(pci.Functions{}, functions...), true // known, even if there is none
+	if err != nil {
+		return &Bus{}, s.fileLimit
 	}
-	s.scanDRM()
+	return &Bus{functions: append(pci.Functions{}, functions...), known: true}, s.fileLimit // known, even if there is none
+}
+
+// ScanTopology reads the topology of the compute driver below root. An error is as that of Scan.
+func ScanTopology(root string) (*Topology, error) {
+	s := &scanner{root: root}
 	s.scanKFD()
-	s.mapDRMNodes()
-	if s.fileLimit != nil {
-		return nil, s.fileLimit
-	}
-	return inv, nil
+	return &s.topology, s.fileLimit
 }
 
 // isGPU reports whether a PCI class is that of a display controller or of a processing accelerator.
 func isGPU(class uint32) bool { return class>>16 == 0x03 || class>>8 == 0x1200 }
-
-// mapDRMNodes maps the DRM nodes to their GPUs and partitions. A partition is known by the minor number of its render node, which
-// the KFD topology has.
-func (s *scanner) mapDRMNodes() {
-	s.DRMNodes = make(map[string]Owner, 2*len(s.Cards)+2*len(s.xcps))
-	for _, c := range s.Cards {
-		for _, name := range c.DRM {
-			s.DRMNodes[name] = Owner{Address: c.Address}
-		}
-	}
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		for _, name := range n.DRM {
-			s.DRMNodes[name] = Owner{Address: n.Address, Partition: n.Partition}
-		}
-	}
-}

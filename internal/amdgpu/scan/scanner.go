@@ -10,11 +10,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 )
 
-// scanner makes an inventory.
+// scanner reads a part of an inventory.
 type scanner struct {
-	Inventory
+	cards     Cards
+	topology  Topology
 	root      string
-	xcps      map[string][]string // DRM nodes by the platform device of their partition
 	fileLimit error
 }
 
