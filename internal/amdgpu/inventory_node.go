@@ -6,7 +6,6 @@ package amdgpu
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
@@ -24,8 +23,11 @@ type physical struct {
 // fill fills the node with what the jobs of the read have left.
 func (s *Source) fill(node *gpu.Node) {
 	inv := s.scanner.last
-	if !inv.DriverLoaded && len(inv.Cards) == 0 {
+	if !inv.DriverLoaded && len(inv.Cards) == 0 && inv.CardsErr == nil {
 		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "driver", Err: errNoDriver(s.cfg.RootPath)})
+	}
+	if inv.CardsErr != nil {
+		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "DRM devices", Err: inv.CardsErr})
 	}
 	if err := s.scanner.problem; err != nil {
 		node.Problems = append(node.Problems, gpu.Problem{What: "inventory", Err: err})
@@ -35,28 +37,33 @@ func (s *Source) fill(node *gpu.Node) {
 	}
 	s.known.Begin(node.Time)
 	gpus := s.unreadGPUs()
-	node.Unread = len(gpus) > 0
 	for _, r := range s.readers {
 		if r.read() {
 			gpus = append(gpus, s.readGPU(node, r))
-			node.Unread = false
 		}
 	}
 	gpus = append(gpus, s.lostGPUs()...)
 	slices.SortFunc(gpus, func(a, b physical) int { return cmp.Compare(a.address, b.address) })
 
 	var visible, absent []string
-	index := 0
+	index, unread := 0, false
 	for _, g := range gpus {
-		if g.devices[0].State() == gpu.StateFailed {
+		switch whole := &g.devices[0]; {
+		case whole.Unread:
+			unread = true
+		case whole.State() == gpu.StateFailed:
 			absent = append(absent, g.address)
-		} else {
+		default:
 			visible = append(visible, g.address)
 		}
 		index = number(g.devices, index)
 		node.Devices = append(node.Devices, g.devices...)
 	}
 	node.Presence = inventory.Count(visible, absent, inv.Functions, scan.DriverName)
+	if unread || inv.CardsErr != nil { // which of them can be read is not known
+		node.Presence[gpu.Visible], node.Presence[gpu.Missing] = gpu.Opt[int64]{}, gpu.Opt[int64]{}
+	}
+	node.Failure = s.failure(node)
 	s.addProcesses(node)
 }
 
@@ -69,17 +76,25 @@ func (s *Source) unreadGPUs() []physical {
 		if card == nil || r.read() {
 			continue
 		}
-		var devices []gpu.Device
-		fault, message := s.unreadFault(r)
-		if known := s.known.Find("", r.address); known != nil {
-			s.known.Touch(known)
-			devices = lastKnown(known, fault, message)
+		known := s.known.Find("", r.address)
+		if known == nil {
+			known = &inventory.Known[struct{}]{Devices: []gpu.Device{
+				{Name: card.Name, Vendor: gpu.AMD, Info: gpu.Info{PCIAddress: r.address}},
+			}}
 		} else {
-			d := gpu.Device{Name: card.Name, Vendor: gpu.AMD, Info: gpu.Info{PCIAddress: r.address}}
-			d.AddFault(fault, message)
-			devices = []gpu.Device{d}
+			s.known.Touch(known)
 		}
-		gpus = append(gpus, physical{r.address, devices})
+		var node gpu.Node
+		switch r.task.Outcome() {
+		case workers.NotBegun:
+			known.AddUnreadTo(&node)
+		case workers.Hung:
+			known.AddTo(&node, gpu.FaultHung, errHung.Error())
+		default:
+			fault, message := s.lostFault(r.address)
+			known.AddTo(&node, fault, message)
+		}
+		gpus = append(gpus, physical{r.address, node.Devices})
 	}
 	return gpus
 }
@@ -98,42 +113,36 @@ func (s *Source) readGPU(node *gpu.Node, r *reader) physical {
 			Device: r.address, What: "unique_id", Err: fmt.Errorf("amdgpu: %s: unique_id %s: %w", r.address, id, err),
 		})
 	}
+	if r.result.Denied != nil {
+		for i := range devices {
+			devices[i] = inventory.Identity(&devices[i])
+			devices[i].Unread = true
+		}
+	}
 	return physical{r.address, devices}
 }
 
-// lostGPUs returns the known GPUs that the scan has not found.
+// lostGPUs returns the known GPUs that the scan has not found. While the scan may not look at every DRM device, they are unread.
 func (s *Source) lostGPUs() []physical {
 	var gpus []physical
 	absent, _ := s.known.End()
 	for _, known := range absent {
-		fault, message := s.lostFault(known.Address())
-		gpus = append(gpus, physical{known.Address(), lastKnown(known, fault, message)})
+		var node gpu.Node
+		if inv := s.scanner.last; inv.CardsErr != nil && !inv.LeftBus(known.Address()) {
+			known.AddUnreadTo(&node)
+		} else {
+			fault, message := s.lostFault(known.Address())
+			known.AddTo(&node, fault, message)
+		}
+		gpus = append(gpus, physical{known.Address(), node.Devices})
 	}
 	return gpus
-}
-
-func lastKnown(known *inventory.Known[struct{}], fault gpu.FaultType, message string) []gpu.Device {
-	var node gpu.Node
-	known.AddTo(&node, fault, message)
-	return node.Devices
-}
-
-// unreadFault returns why a GPU could not be read that the scan found.
-func (s *Source) unreadFault(r *reader) (gpu.FaultType, string) {
-	switch r.task.Outcome() {
-	case workers.Hung:
-		return gpu.FaultHung, "a read of the driver's files has not returned"
-	case workers.NotBegun:
-		return gpu.FaultUnreachable, "the time for the read was over before the GPU was read"
-	default:
-		return s.lostFault(r.address)
-	}
 }
 
 // lostFault returns why a GPU cannot be found.
 func (s *Source) lostFault(address string) (gpu.FaultType, string) {
 	inv := s.scanner.last
-	if _, onBus := inv.Functions.Find(address); inv.BusKnown && !onBus {
+	if inv.LeftBus(address) {
 		return gpu.FaultLost, "it is not on the PCI bus any more"
 	}
 	if !inv.DriverLoaded {
@@ -149,9 +158,4 @@ func number(devices []gpu.Device, index int) int {
 		devices[i+1].Index = gpu.Some(index + i)
 	}
 	return index + max(1, len(devices)-1)
-}
-
-func errNoDriver(root string) error {
-	return fmt.Errorf("amdgpu: %s: the amdgpu driver is not loaded; where there are AMD GPUs, load it, and where the"+
-		" collector runs in a container, mount the machine's /sys or set root_path", filepath.Join(root, "sys/module", scan.DriverName))
 }

@@ -16,14 +16,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestNothingComesBack: a node is marked as unread when no read of a GPU has returned.
-func TestNothingComesBack(t *testing.T) {
+// TestNothingReturns: the source is not readable while no read of a GPU has returned.
+func TestNothingReturns(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, withoutProcesses)
-	assert.False(t, read(t, source).Unread)
+	assert.Nil(t, read(t, source).Failure)
 	var hanging []string
 	for _, card := range []string{"card0", "card1"} {
 		busy := filepath.Join(tree.Root, "sys/class/drm", card, "device/gpu_busy_percent")
@@ -37,7 +38,9 @@ func TestNothingComesBack(t *testing.T) {
 		cancel()
 		require.NoError(t, err)
 		require.Len(t, node.Devices, 2)
-		assert.True(t, node.Unread)
+		require.NotNil(t, node.Failure)
+		assert.Equal(t, gpu.FailureTimeout, node.Failure.Reason)
+		assert.Equal(t, [3]int64{0, 2, 0}, presence(node))
 	}
 	for _, busy := range hanging {
 		release(t, busy)
@@ -47,5 +50,5 @@ func TestNothingComesBack(t *testing.T) {
 		require.NoError(t, os.Remove(busy))
 		require.NoError(t, os.WriteFile(busy, []byte("7\n"), 0o600))
 	}
-	assert.False(t, read(t, source).Unread)
+	assert.Nil(t, read(t, source).Failure)
 }

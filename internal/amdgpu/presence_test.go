@@ -57,6 +57,8 @@ func TestNoDriver(t *testing.T) {
 		require.Len(t, node.Problems, 1)
 		assert.Equal(t, "driver", node.Problems[0].What)
 		require.ErrorContains(t, node.Problems[0].Err, "load it")
+		require.NotNil(t, node.Failure, "one GPU is bound to nothing")
+		assert.Equal(t, gpu.FailureDriver, node.Failure.Reason)
 	}
 }
 
@@ -66,6 +68,7 @@ func TestNothingAtAll(t *testing.T) {
 	node := read(t, source)
 	assert.Equal(t, [3]int64{0, 0, -1}, presence(node))
 	assert.Len(t, node.Problems, 1)
+	assert.Nil(t, node.Failure, "a machine without AMD GPUs can be read")
 	require.NoError(t, source.Close())
 }
 

@@ -33,4 +33,6 @@ func TestDriverUnloaded(t *testing.T) {
 	assert.Equal(t, gpu.FaultUnreachable, node.Devices[0].Faults[0].Type, "it is on the bus")
 	assert.Contains(t, node.Devices[0].Faults[0].Message, "the amdgpu driver is not loaded any more")
 	assert.Equal(t, gpu.FaultLost, node.Devices[1].Faults[0].Type, "it is not")
+	require.NotNil(t, node.Failure)
+	assert.Equal(t, gpu.FailureDriver, node.Failure.Reason)
 }

@@ -63,6 +63,71 @@ func TestSilentFirmware(t *testing.T) {
 	}
 }
 
+// TestInvalidArguments: an invalid argument means that a GPU lacks a quantity. A GPU that has answered before, or that has none of its
+// quantities, is unreachable.
+func TestInvalidArguments(t *testing.T) {
+	invalid := func(source *Source) {
+		first := source.readers[0].address
+		source.readFile = func(path string) ([]byte, error) {
+			if strings.Contains(path, first) {
+				return nil, syscall.EINVAL
+			}
+			return sysfs.Read(path)
+		}
+	}
+	for name, test := range map[string]struct {
+		want     gpu.Group
+		answered bool // before
+		failed   bool
+	}{
+		"every quantity":                    {withoutProcesses, true, true},
+		"every quantity, from the start":    {withoutProcesses, false, true},
+		"two quantities":                    {gpu.GroupPower, true, true},
+		"two quantities, from the start":    {gpu.GroupPower, false, false},
+		"no quantity for which it is asked": {gpu.GroupMemory, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := amdgpusim.MI100()
+			tree, source, _ := simulate(t, m, test.want)
+			read(t, source)
+			if !test.answered {
+				var err error
+				source, err = New(Config{RootPath: tree.Root}, test.want)
+				require.NoError(t, err)
+				source.readFile = func(string) ([]byte, error) { return nil, syscall.EINVAL }
+			} else {
+				invalid(source)
+			}
+			node := read(t, source)
+			d := &node.Devices[0]
+			if !test.failed {
+				assert.Empty(t, d.Faults)
+				return
+			}
+			require.Len(t, d.Faults, 1)
+			assert.Equal(t, gpu.FaultUnreachable, d.Faults[0].Type)
+			assert.Contains(t, d.Faults[0].Message, "invalid argument")
+			assert.Nil(t, node.Failure, "the driver answers")
+			if test.answered {
+				assert.Empty(t, node.Devices[1].Faults)
+				assert.Equal(t, [3]int64{1, 1, 0}, presence(node))
+			}
+		})
+	}
+}
+
+// TestInvalidAsleep: a GPU that fell asleep during the read is not failed, whatever its driver answers.
+func TestInvalidAsleep(t *testing.T) {
+	m := amdgpusim.Radeon()
+	m.Cards[0].Status = "suspended"
+	_, source, _ := simulate(t, m, withoutProcesses, func(c *Config) { c.WakeDevices = true })
+	read(t, source)
+	silent(source, syscall.EINVAL)
+	node := read(t, source)
+	assert.Empty(t, node.Devices[0].Faults)
+	assert.Equal(t, []string{"asleep"}, whats(node, node.Devices[0].ID))
+}
+
 // TestFellAsleepMeanwhile: later drivers refuse all quantities of a GPU that sleeps. That is no failure.
 func TestFellAsleepMeanwhile(t *testing.T) {
 	m := amdgpusim.Radeon()

@@ -4,6 +4,7 @@
 package amdsmi
 
 import (
+	"math"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
@@ -33,19 +34,20 @@ func readThrottle(r record, d *gpu.Device) {
 // looksOf reads how often the firmware found its limiters at work.
 func looksOf(r record) (counter.Looks, bool) {
 	total, ok := looks(r["accumulation_counter"]).Get()
-	result := counter.Looks{Total: total, Limiters: make([]gpu.Opt[uint32], len(violations))}
+	result := counter.Looks{Total: total, Limiters: make([]gpu.Opt[uint64], len(violations))}
 	for i, v := range violations {
 		result.Limiters[i] = looks(r[v.counts])
 	}
 	return result, ok
 }
 
-func looks(v any) gpu.Opt[uint32] {
-	n, ok := smitext.Whole(smitext.Quantity(v, smitext.Count, "")).Get()
-	if !ok {
-		return gpu.Opt[uint32]{}
+// looks reads a count of 32 bits or, since SMU 15.0.8, of 64. The largest number of 32 bits is none.
+func looks(v any) gpu.Opt[uint64] {
+	n, ok := smitext.Whole(smitext.Quantity(v, smitext.Looks, "")).Get()
+	if !ok || n == math.MaxUint32 {
+		return gpu.Opt[uint64]{}
 	}
-	return gpu.Some(uint32(n)) // count has no more than 32 bits
+	return gpu.Some(uint64(n))
 }
 
 // active reads "ACTIVE" and "NOT ACTIVE", or lists and objects of these, one for each partition. It is true if any is active.

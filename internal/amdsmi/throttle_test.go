@@ -66,6 +66,17 @@ func TestThrottleTime(t *testing.T) {
 	assert.False(t, ok, "more often at work than looked at")
 }
 
+// TestLooks: counts of 64 bits, and the largest number of 32 bits, which is none.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]gpu.Opt[uint64]{
+		"0": gpu.Some[uint64](0), "4294967294": gpu.Some[uint64](1<<32 - 2), "4294967295": {}, "21474837480": gpu.Some[uint64](5<<32 + 1000),
+		"18446744073709551615": {}, `"N/A"`: {}, `"-1"`: {},
+	} {
+		assert.Equal(t, want, looks(smitest.Decoded(t, text)), text)
+	}
+}
+
 // Each limiter has a flag and a count under its own name.
 func TestViolations(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@
 package counter
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 
 // Residency makes times of the counts by which AMD's firmware tells how long each of its limiters held the clocks down. The firmware
 // looks at the limiters at a pace that is not documented, but counts the looks as well: a limiter's share of the time between two
-// reads is the rise of its count by the rise of the looks. The counts have 32 bits and wrap. The zero Residency has read nothing.
+// reads is the rise of its count by the rise of the looks. The counts have 32 bits and wrap, or 64 (SMU 15.0.8). The zero Residency has
+// read nothing.
 type Residency struct {
 	since time.Time // when counting began
 	last  Looks
@@ -23,8 +25,8 @@ type Residency struct {
 // Looks is what the firmware has counted.
 type Looks struct {
 	Clock    gpu.Opt[time.Duration] // the firmware's time when it counted; absent: the time of the read
-	Total    uint32
-	Limiters []gpu.Opt[uint32] // looks that found the limiter at work; the same number of limiters at each read
+	Total    uint64
+	Limiters []gpu.Opt[uint64] // looks that found the limiter at work; the same number of limiters at each read
 }
 
 // Limiter is what two reads tell of a limiter.
@@ -43,17 +45,18 @@ func (r *Residency) Read(looks Looks, now time.Time) []Limiter {
 		before, _ := last.Clock.Get()
 		elapsed = clock - before
 	}
-	// Unsigned differences are right across a wrap. One of more than half the range is a fall.
-	total := looks.Total - last.Total
-	if r.since.IsZero() || elapsed < 0 || total > 1<<31 || exceeds(looks.Limiters, last.Limiters, total) {
+	total, grown := rise(looks.Total, last.Total)
+	if r.since.IsZero() || elapsed < 0 || !grown || !within(looks.Limiters, last.Limiters, total) {
 		r.since, r.spent = now, make([]float64, len(limiters))
 		return limiters
 	}
 	for i, count := range looks.Limiters {
-		found, ok := rise(count, last.Limiters[i]).Get()
-		if !ok {
+		n, ok := count.Get()
+		before, had := last.Limiters[i].Get()
+		if !ok || !had {
 			continue
 		}
+		found, _ := rise(n, before)
 		if total > 0 {
 			r.spent[i] += elapsed.Seconds() * float64(found) / float64(total)
 		}
@@ -62,21 +65,27 @@ func (r *Residency) Read(looks Looks, now time.Time) []Limiter {
 	return limiters
 }
 
-// exceeds reports whether a limiter was found at work more often than the firmware looked, which means a reset.
-func exceeds(now, before []gpu.Opt[uint32], total uint32) bool {
+// within reports whether no limiter was found at work more often than the firmware looked. Otherwise counting has started again.
+func within(now, before []gpu.Opt[uint64], total uint64) bool {
 	for i, count := range now {
-		if found, ok := rise(count, before[i]).Get(); ok && found > total {
-			return true
+		n, ok := count.Get()
+		b, had := before[i].Get()
+		if !ok || !had {
+			continue
+		}
+		if found, grown := rise(n, b); !grown || found > total {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
-func rise(now, before gpu.Opt[uint32]) gpu.Opt[uint32] {
-	n, ok := now.Get()
-	b, had := before.Get()
-	if !ok || !had {
-		return gpu.Opt[uint32]{}
+// rise returns by how much a count has risen; false where it has fallen, because counting has started again. A count that was never above
+// 32 bits wraps: a fall by more than half of them is a wrap.
+func rise(now, before uint64) (n uint64, grown bool) {
+	if now < before && before <= math.MaxUint32 {
+		n = uint64(uint32(now) - uint32(before)) //nolint:gosec // modulo 2^32 on purpose
+		return n, n <= 1<<31
 	}
-	return gpu.Some(n - b)
+	return now - before, now >= before
 }

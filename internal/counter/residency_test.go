@@ -15,10 +15,10 @@ import (
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // looks has two limiters. One of them is never at work.
-func looks(seconds float64, total, found uint32) Looks {
+func looks(seconds float64, total, found uint64) Looks {
 	return Looks{
 		Clock: gpu.Some(time.Duration(seconds * float64(time.Second))), Total: total,
-		Limiters: []gpu.Opt[uint32]{gpu.Some(found), gpu.Some[uint32](0), {}},
+		Limiters: []gpu.Opt[uint64]{gpu.Some(found), gpu.Some[uint64](0), {}},
 	}
 }
 
@@ -50,7 +50,7 @@ func TestResidencyByTheTimeOfTheRead(t *testing.T) {
 	var r Residency
 	now := start
 	for i := range 3 {
-		got := r.Read(Looks{Total: uint32(1000 * i), Limiters: []gpu.Opt[uint32]{gpu.Some(uint32(250 * i))}}, now)
+		got := r.Read(Looks{Total: uint64(1000 * i), Limiters: []gpu.Opt[uint64]{gpu.Some(uint64(250 * i))}}, now)
 		if i > 0 {
 			assert.InDelta(t, 7.5*float64(i), spent(t, got[0]), 1e-9)
 		}
@@ -79,13 +79,26 @@ func TestResidencyWrapsAndResets(t *testing.T) {
 	}
 }
 
+// TestResidencyOf64Bits: a count above 32 bits does not wrap. Where it falls, counting has started again, however little is left.
+func TestResidencyOf64Bits(t *testing.T) {
+	var r Residency
+	r.Read(looks(100, 1<<32-1000, 1<<32-1000), start)
+	got := r.Read(looks(110, 1<<32+1000, 1<<32-500), start)
+	assert.InDelta(t, 2.5, spent(t, got[0]), 1e-9)
+	got = r.Read(looks(120, 1<<32+3000, 1<<32), start)
+	assert.InDelta(t, 5, spent(t, got[0]), 1e-9)
+	now := start.Add(time.Minute)
+	assert.Equal(t, make([]Limiter, 3), r.Read(looks(130, 4000, 100), now), "although the low bits have risen")
+	assert.Zero(t, spent(t, r.Read(looks(140, 5000, 100), now)[0]))
+}
+
 // What a limiter's count did while it was not read is not known.
 func TestResidencyOfALimiterThatIsNotAlwaysRead(t *testing.T) {
 	var r Residency
 	r.Read(looks(0, 0, 0), start)
 	r.Read(looks(10, 100, 50), start)
 	missing := looks(20, 200, 0)
-	missing.Limiters[0] = gpu.Opt[uint32]{}
+	missing.Limiters[0] = gpu.Opt[uint64]{}
 	assert.Equal(t, Limiter{}, r.Read(missing, start)[0])
 	assert.Equal(t, Limiter{}, r.Read(looks(30, 300, 150), start)[0])
 	assert.InDelta(t, 10, spent(t, r.Read(looks(40, 400, 200), start)[0]), 1e-9)

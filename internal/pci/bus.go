@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,8 +75,8 @@ func NewBus(sys string, vendor uint32, isGPU func(class uint32) bool) *Bus {
 // Scan returns the GPUs. Virtual functions are not among them: they are for the virtual machines that a GPU is divided for. Drivers are
 // read each time; vendors, classes and NUMA nodes only where the names of the bus have changed or again is set.
 //
-// An error means that the bus could not be listed, or that this process may open no more files (EMFILE, ENFILE), and so nothing is
-// known of the GPUs. Without an error the result is not nil. The caller owns it.
+// An error means that the bus could not be listed, that this process may not read a function, or that it may open no more files (EMFILE,
+// ENFILE), and so nothing is known of the GPUs. Without an error the result is not nil. The caller owns it.
 func (b *Bus) Scan(again bool) (Functions, error) {
 	names, err := b.list()
 	if err != nil {
@@ -118,7 +119,7 @@ func (b *Bus) find(names []string) error {
 	for _, name := range names {
 		function, ok, err := b.function(name)
 		switch {
-		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, fs.ErrPermission):
 			return err
 		case err != nil:
 			unread = true // it was just removed, or is read at the next scan

@@ -28,10 +28,14 @@ func unsupported(err error) bool {
 // remedy says what an error means and what to do, where that is known.
 func remedy(err error) string {
 	switch {
+	case errors.Is(err, syscall.EACCES):
+		return "; let the collector's user read the file"
 	case errors.Is(err, fs.ErrPermission):
 		return "; the driver answers so while it resets the GPU; otherwise let the collector's user read the file"
 	case errors.Is(err, syscall.EBUSY):
 		return "; the GPU is busy with a reset or a change of its configuration"
+	case errors.Is(err, syscall.EINVAL):
+		return "; see the kernel's log"
 	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.ETIME), errors.Is(err, syscall.ETIMEDOUT):
 		return "; its firmware does not answer; see the kernel's log"
 	case errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO):

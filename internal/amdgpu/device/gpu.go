@@ -5,11 +5,13 @@
 package device
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/gpumetrics"
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -27,6 +29,7 @@ type GPU struct {
 	xgmi     xgmiCounters
 	throttle throttleTimes
 	counted  partitionCount
+	answered bool // at some read: a file for which the driver asks the GPU could be read
 }
 
 // New returns a GPU that was not read yet.
@@ -36,20 +39,25 @@ func New(cfg Config) *GPU { return &GPU{cfg: cfg, epoch: cfg.Epoch} }
 func (g *GPU) Read(in Input) Result {
 	r := &reader{readFile: in.ReadFile, dir: in.Card.Dir, title: in.Card.Address}
 	var result Result
-	if g.find(in.Card.Device) {
+	switch err := g.find(in.Card.Device); {
+	case err == nil:
 		g.read(r, in, &result)
-	} else {
+	case errors.Is(err, fs.ErrPermission):
+		g.describe(&result.Device, in)
+		result.Denied = readError(r.title, in.Card.Device, sysfs.Errno(err))
+		r.problem("identity", result.Denied)
+	default:
 		result.Gone = true
 	}
 	result.Problems, result.FileLimit = r.problems, r.fileLimit
 	return result
 }
 
-// find reports whether the driver has the card, and forgets the GPU where the driver has made it again.
-func (g *GPU) find(device string) bool {
+// find returns an error where the driver does not have the card. It forgets the GPU where the driver has made it again.
+func (g *GPU) find(device string) error {
 	now, err := os.Stat(device)
 	if err != nil {
-		return false
+		return err
 	}
 	if g.made == nil || !os.SameFile(g.made, now) {
 		if g.made != nil || g.epoch > 0 {
@@ -57,7 +65,7 @@ func (g *GPU) find(device string) bool {
 		}
 		*g = GPU{cfg: g.cfg, epoch: g.epoch, made: now}
 	}
-	return true
+	return nil
 }
 
 func (g *GPU) read(r *reader, in Input, result *Result) {
@@ -85,7 +93,7 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 		}
 		g.readQuantities(r, in, &table, d)
 		result.Partitions = g.readPartitions(r, in, &table, d, g.cfg.Want)
-		g.judge(r, d, power, readProblems)
+		g.judge(r, result, power, readProblems)
 	}
 	if len(result.Partitions) > 0 {
 		d.Aliases = nil // the names are those of the first partition
@@ -140,22 +148,5 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	}
 	if want.Has(gpu.GroupECC) {
 		readErrorCounts(r, d)
-	}
-}
-
-// judge adds a fault where the GPU did not answer: where every file failed for which the driver asks it. The problems from
-// readProblems on are of its quantities.
-func (g *GPU) judge(r *reader, d *gpu.Device, power powerState, readProblems int) {
-	switch {
-	case r.failed < r.tried:
-	case power == broken:
-		d.AddFault(gpu.FaultUnreachable, "the kernel could not wake it up (runtime power management); see the kernel's log")
-	case r.failed == 0:
-	case readPowerState(r) == suspended:
-		g.energy.counter.Doubt()
-		r.problems = r.problems[:readProblems]
-		r.problem("asleep", fmt.Errorf("amdgpu: %s: %w", r.title, errRefuses))
-	default:
-		d.AddFault(gpu.FaultUnreachable, "none of its quantities can be read: "+r.lastErr.Error())
 	}
 }

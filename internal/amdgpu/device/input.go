@@ -39,6 +39,8 @@ type Result struct {
 	Problems   []gpu.Problem // of the GPU and its partitions; Device is empty
 	// Gone: the driver has no such card any more. Nothing was read.
 	Gone bool
+	// Denied is set where this process may read none of the files for which the driver asks the GPU. Nothing is known of its state.
+	Denied error
 	// FileLimit is set where this process may open no further file. Then nothing of the result can be believed.
 	FileLimit error
 }

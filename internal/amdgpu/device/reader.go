@@ -4,8 +4,10 @@
 package device
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -21,10 +23,14 @@ type reader struct {
 	title    string // names the GPU in errors
 
 	problems  []gpu.Problem
-	tried     int   // files for which the driver asks the GPU
-	failed    int   // those of them that exist and could not be read
-	lastErr   error // of those
 	fileLimit error
+
+	// Files for which the driver asks the GPU.
+	answered int   // could be read
+	failed   int   // could not be read, although the GPU has the quantity
+	denied   int   // of the failed ones: this process may not open them
+	invalid  int   // are an invalid argument: the GPU does not have the quantity, or it does not answer
+	lastErr  error // why the last of them could not be read
 }
 
 // asksGPU reports whether the driver asks the GPU's firmware for a file. What the driver or the kernel knows by itself, such as the
@@ -62,7 +68,7 @@ func (r *reader) fileIn(dir, what, name string) (string, bool) {
 		return "", false
 	}
 	if asksGPU(name) {
-		r.tried++
+		r.answered++
 	}
 	return string(text), true
 }
@@ -70,16 +76,29 @@ func (r *reader) fileIn(dir, what, name string) (string, bool) {
 // refuse notes that a file could not be read, unless the driver says so that the GPU does not have the quantity.
 func (r *reader) refuse(what, name string, err error) {
 	r.note(err)
-	if unsupported(err) {
-		return
-	}
-	err = readError(r.title, name, err)
-	r.problem(what, err)
+	failure := readError(r.title, name, err)
 	if asksGPU(name) {
-		r.tried++
-		r.failed++
-		r.lastErr = err
+		r.count(err, failure)
 	}
+	if !unsupported(err) {
+		r.problem(what, failure)
+	}
+}
+
+// count counts a file that could not be read and for which the driver asks the GPU.
+func (r *reader) count(err, failure error) {
+	switch {
+	case errors.Is(err, syscall.EINVAL):
+		r.invalid++
+	case unsupported(err):
+		return
+	default:
+		r.failed++
+		if errors.Is(err, syscall.EACCES) { // the driver itself answers EPERM while it resets the GPU
+			r.denied++
+		}
+	}
+	r.lastErr = failure
 }
 
 // garbled notes that a file was read and not understood.

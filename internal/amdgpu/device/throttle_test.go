@@ -39,10 +39,10 @@ func TestThrottleBits(t *testing.T) {
 	assert.Empty(t, d.Throttle)
 }
 
-func residencyTable(seconds float64, checks, ppt uint32) *gpumetrics.Table {
+func residencyTable(seconds float64, checks, ppt uint64) *gpumetrics.Table {
 	m := &gpumetrics.Table{ClockCounter: gpu.Some(uint64(seconds * 1e9)), Accumulations: gpu.Some(checks)}
 	m.Residencies[gpumetrics.ResidencyPPT] = gpu.Some(ppt)
-	m.Residencies[gpumetrics.ResidencyProchot] = gpu.Some[uint32](0)
+	m.Residencies[gpumetrics.ResidencyProchot] = gpu.Some[uint64](0)
 	return m
 }
 

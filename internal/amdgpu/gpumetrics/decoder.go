@@ -104,9 +104,9 @@ func (t *Table) decodeCounters(f fields) {
 	t.ClockCounter = f.uint(fieldClockCounter, 0)
 	t.Throttle = f.uint(fieldThrottle, 0)
 	t.Replays = f.uint(fieldReplays, 0)
-	t.Accumulations = count32(f.uint(fieldAccumulations, 0))
+	t.Accumulations = f.uint(fieldAccumulations, 0)
 	for i, id := range residencyFields {
-		t.Residencies[i] = count32(f.uint(id, 0))
+		t.Residencies[i] = f.uint(id, 0)
 	}
 	for i := range MaxLinks {
 		t.XGMIRead[i] = f.uint(fieldXGMIRead, i)

@@ -224,9 +224,9 @@ func TestAcceleratorRevisions(t *testing.T) {
 				return
 			}
 			assert.Equal(t, gpu.Some[uint64](8), m.Partitions)
-			assert.Equal(t, gpu.Some[uint32](100), m.Accumulations)
+			assert.Equal(t, gpu.Some[uint64](100), m.Accumulations)
 			for i := range m.Residencies {
-				assert.Equal(t, gpu.Some(uint32(i+1)), m.Residencies[i])
+				assert.Equal(t, gpu.Some(uint64(i+1)), m.Residencies[i])
 			}
 			assert.Equal(t, PartitionActivity{}, m.Activity[2])
 			assert.Equal(t, PartitionActivity{GFX: gpu.Some(0.33), JPEG: gpu.Some(0.11)}, m.Activity[3])

@@ -54,8 +54,8 @@ type Table struct {
 	GFXClock, MemoryClock, VideoClock gpu.Opt[float64] // Hz
 
 	Throttle      gpu.Opt[uint64]                 // indep_throttle_status: the bits SMU_THROTTLER_*_BIT
-	Accumulations gpu.Opt[uint32]                 // how often the firmware checked its limiters
-	Residencies   [NumResidencies]gpu.Opt[uint32] // how often it found each of them active
+	Accumulations gpu.Opt[uint64]                 // how often the firmware checked its limiters
+	Residencies   [NumResidencies]gpu.Opt[uint64] // how often it found each of them active
 	LinkGen       gpu.Opt[int64]                  // PCIe generation
 	LinkWidth     gpu.Opt[int64]                  // PCIe lanes
 	Replays       gpu.Opt[uint64]                 // PCIe replays

@@ -169,7 +169,7 @@ func (t *Table) setCounter(a *attribute) {
 	case attributeClockCounter:
 		t.ClockCounter = a.first()
 	case attributeAccumulations:
-		t.Accumulations = count32(a.first())
+		t.Accumulations = a.first()
 	case attributeReplays:
 		t.Replays = a.first()
 	case attributePartitions:
@@ -181,7 +181,7 @@ func (t *Table) setCounter(a *attribute) {
 	default:
 		// The residencies are numbered in the order of residencyFields.
 		if a.id >= attributeProchot && a.id <= attributeHBMThermal {
-			t.Residencies[a.id-attributeProchot] = count32(a.first())
+			t.Residencies[a.id-attributeProchot] = a.first()
 		}
 	}
 }

@@ -63,9 +63,9 @@ func TestAttributes(t *testing.T) {
 	assert.False(t, m.UMCActivity.Known())
 	assert.Equal(t, gpu.Some[uint64](1<<41), m.Energy)
 	assert.Equal(t, gpu.Some[uint64](777), m.ClockCounter)
-	assert.Equal(t, gpu.Some[uint32](1000), m.Accumulations)
+	assert.Equal(t, gpu.Some[uint64](1000), m.Accumulations)
 	for i := range m.Residencies {
-		assert.Equal(t, gpu.Some(uint32(10+i)), m.Residencies[i])
+		assert.Equal(t, gpu.Some(uint64(10+i)), m.Residencies[i])
 	}
 	assert.Equal(t, gpu.Some[int64](6), m.LinkGen)
 	assert.Equal(t, gpu.Some[int64](16), m.LinkWidth)
@@ -141,8 +141,8 @@ func TestAttributesOfSMU15(t *testing.T) {
 	w.add(attributeXGMIWrite, amdgpusim.AttributeU64, 9, 456)
 	m, err := NewDecoder().Decode(w.Encode(1, 9))
 	require.NoError(t, err)
-	assert.Equal(t, gpu.Some[uint32](1000), m.Accumulations, "the low bits, whose rise is that of the whole")
-	assert.Equal(t, gpu.Some[uint32](7), m.Residencies[ResidencyProchot])
+	assert.Equal(t, gpu.Some[uint64](5<<32+1000), m.Accumulations)
+	assert.Equal(t, gpu.Some[uint64](1<<32+7), m.Residencies[ResidencyProchot])
 	assert.False(t, m.Residencies[ResidencyHBMThermal].Known())
 	assert.Equal(t, gpu.Some[uint64](123), m.XGMIReadSum)
 	assert.Equal(t, gpu.Some[uint64](456), m.XGMIWrittenSum)

@@ -41,16 +41,6 @@ func values(text []byte, size int) []gpu.Opt[uint64] {
 	return all
 }
 
-// count32 returns the low 32 bits of a count. Firmware counts in 32 bits, which wrap, and later firmware (SMU 15.0.8) in 64; a rise
-// between two reads is the same in both.
-func count32(v gpu.Opt[uint64]) gpu.Opt[uint32] {
-	n, ok := v.Get()
-	if !ok {
-		return gpu.Opt[uint32]{}
-	}
-	return gpu.Some(uint32(n & math.MaxUint32))
-}
-
 // convert converts a number to the SI unit.
 func convert(v gpu.Opt[uint64], to func(float64) gpu.Opt[float64]) gpu.Opt[float64] {
 	n, ok := v.Get()

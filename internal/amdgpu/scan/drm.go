@@ -5,6 +5,7 @@ package scan
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ const maxDRM = 4096
 // not.
 func (s *scanner) scanDRM() {
 	names, err := sysfs.Names(s.path("sys/class/drm"), maxDRM)
-	s.note(err)
+	s.denied("sys/class/drm", err)
 	slices.Sort(names)
 	s.cards.xcps = map[string][]string{}
 	for _, name := range names {
@@ -52,6 +53,14 @@ func (s *scanner) addCard(c Card, node string) {
 	s.cards.cards[i].DRM = append(s.cards.cards[i].DRM, node)
 }
 
+// denied notes that this process lacks the right to look at DRM devices.
+func (s *scanner) denied(path string, err error) {
+	s.note(err)
+	if errors.Is(err, fs.ErrPermission) {
+		s.cards.err = fmt.Errorf("amdgpu: %s: %w; let the collector's user read it", s.path(path), sysfs.Errno(err))
+	}
+}
+
 // isDriven reports whether a DRM device is one of the amdgpu driver.
 func (s *scanner) isDriven(node string) bool {
 	target, err := os.Readlink(s.path("sys/class/drm", node, "device/driver"))
@@ -59,6 +68,7 @@ func (s *scanner) isDriven(node string) bool {
 		return filepath.Base(target) == DriverName
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
+		s.denied("sys/class/drm/"+node+"/device/driver", err)
 		return false
 	}
 	text, err := s.read("sys/class/drm", node, "device/vendor")
@@ -78,6 +88,7 @@ func (s *scanner) videoDecodes(node string) bool {
 // the node is no such link.
 func (s *scanner) drmDevice(node string) string {
 	target, err := os.Readlink(s.path("sys/class/drm", node))
+	s.denied("sys/class/drm/"+node, err)
 	if err != nil || filepath.Base(filepath.Dir(target)) != "drm" {
 		return ""
 	}

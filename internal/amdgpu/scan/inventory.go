@@ -16,6 +16,7 @@ const DriverName = "amdgpu"
 // Inventory is what the kernel shows of a machine's AMD GPUs at one instant. It does not change after Join.
 type Inventory struct {
 	Cards        []Card        // GPUs with a DRM device of the amdgpu driver, by address
+	CardsErr     error         // why not all DRM devices could be looked at; nil: Cards are all that there are
 	Functions    pci.Functions // GPUs on the PCI bus
 	BusKnown     bool          // Functions could be read
 	DriverLoaded bool
@@ -41,6 +42,12 @@ func (inv *Inventory) Card(address string) *Card {
 		return nil
 	}
 	return &inv.Cards[i]
+}
+
+// LeftBus reports whether a GPU is known not to be on the PCI bus.
+func (inv *Inventory) LeftBus(address string) bool {
+	_, onBus := inv.Functions.Find(address)
+	return inv.BusKnown && !onBus
 }
 
 // NodesOf returns the KFD nodes of a GPU, by the number of the partition.

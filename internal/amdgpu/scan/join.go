@@ -10,7 +10,7 @@ import (
 
 // Join makes an inventory of its parts. The bus and the topology are nil where they could not be read.
 func Join(cards *Cards, bus *Bus, topology *Topology) *Inventory {
-	inv := &Inventory{Cards: cards.cards, DriverLoaded: cards.loaded, Partitions: len(cards.xcps) > 0}
+	inv := &Inventory{Cards: cards.cards, CardsErr: cards.err, DriverLoaded: cards.loaded, Partitions: len(cards.xcps) > 0}
 	if bus != nil {
 		inv.Functions, inv.BusKnown = bus.functions, bus.known
 	}

@@ -7,6 +7,8 @@ package scan
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/otelgpu/gpureceiver/internal/pci"
@@ -27,6 +29,7 @@ func Scan(root string) (*Inventory, error) {
 type Cards struct {
 	loaded bool // the driver is
 	cards  []Card
+	err    error               // why not all could be looked at
 	xcps   map[string][]string // DRM nodes by the platform device of their partition
 }
 
@@ -46,7 +49,7 @@ type Topology struct {
 func ScanCards(root string) (*Cards, error) {
 	s := &scanner{root: root}
 	_, err := os.Stat(s.path("sys/module", DriverName))
-	s.cards.loaded = err == nil
+	s.cards.loaded = !errors.Is(err, fs.ErrNotExist)
 	s.scanDRM()
 	return &s.cards, s.fileLimit
 }

@@ -27,7 +27,7 @@ const (
 func Read(path string) ([]byte, error) {
 	f, err := os.Open(path) //nolint:gosec // below the root that is configured
 	if err != nil {
-		return nil, bare(err)
+		return nil, Errno(err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	text := make([]byte, page)
@@ -36,7 +36,7 @@ func Read(path string) ([]byte, error) {
 		total += n
 		switch {
 		case err != nil && !errors.Is(err, io.EOF):
-			return nil, bare(err)
+			return nil, Errno(err)
 		case n == 0, total%page != 0, total == maxFile:
 			return text[:total], nil
 		case total == len(text):
@@ -50,17 +50,18 @@ func Read(path string) ([]byte, error) {
 func Names(dir string, limit int) ([]string, error) {
 	f, err := os.Open(dir) //nolint:gosec // below the root that is configured
 	if err != nil {
-		return nil, bare(err)
+		return nil, Errno(err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	names, err := f.Readdirnames(limit)
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return names, bare(err)
+	return names, Errno(err)
 }
 
-func bare(err error) error {
+// Errno returns the kernel's answer in an error of package os; another error as it is.
+func Errno(err error) error {
 	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
 		return wrapped.Err
 	}

@@ -23,6 +23,7 @@ const (
 	Joules
 	Transfers // per second, of a PCIe lane
 	Count     // of errors, lanes
+	Looks     // of the firmware at its limiters: a count of up to 64 bits
 )
 
 // unit is how one unit is converted to SI. Fractions of the SI unit are divided, not multiplied, so that 41 % is 0.41 and not the next
@@ -67,6 +68,7 @@ var plausible = [...]struct{ low, high float64 }{
 	Joules:    {0, 1e14},
 	Transfers: {0, 1e12},
 	Count:     {0, math.MaxUint32 - 1}, // the driver adds two registers to get replays
+	Looks:     {0, 1 << 62},
 }
 
 // Quantity returns a value in SI; absent where it is not a plausible value of the dimension. unitless is the unit of values printed without
@@ -80,7 +82,7 @@ func Quantity(v any, d Dimension, unitless string) gpu.Opt[float64] {
 	if name == "" {
 		name = unitless
 	}
-	if d == Count {
+	if d == Count || d == Looks {
 		ok = name == ""
 	} else if u, ok = units[name]; u.dimension != d && (d != Traffic || u.dimension != Bytes) {
 		ok = false

@@ -1,0 +1,57 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdgpu
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/workers"
+)
+
+var (
+	errHung     = errors.New("amdgpu: a read of the driver's files has not returned")
+	errNotBegun = errors.New("amdgpu: the time for the read was over before any GPU was read; raise the timeout or the collection_interval")
+	errReloaded = errors.New("amdgpu: the driver is being unloaded or loaded again")
+)
+
+func errNoDriver(root string) error {
+	return fmt.Errorf("amdgpu: %s: the amdgpu driver is not loaded; where there are AMD GPUs, load it, and where the"+
+		" collector runs in a container, mount the machine's /sys or set root_path", filepath.Join(root, "sys/module", scan.DriverName))
+}
+
+// failure returns why no GPU of the node was read; nil where one was read, and where there is none to be read.
+func (s *Source) failure(node *gpu.Node) *gpu.Failure {
+	if slices.ContainsFunc(s.readers, func(r *reader) bool { return r.read() && r.result.Denied == nil }) {
+		return nil
+	}
+	inv := s.scanner.last
+	for _, r := range s.readers {
+		if inv.Card(r.address) == nil {
+			continue
+		}
+		switch outcome := r.task.Outcome(); {
+		case outcome == workers.Hung:
+			return &gpu.Failure{Reason: gpu.FailureTimeout, Err: errHung}
+		case outcome == workers.NotBegun:
+			return &gpu.Failure{Reason: gpu.FailureTimeout, Err: errNotBegun}
+		case r.result.Denied != nil:
+			return &gpu.Failure{Reason: gpu.FailurePermission, Err: r.result.Denied}
+		default:
+			return &gpu.Failure{Reason: gpu.FailureDriver, Err: errReloaded}
+		}
+	}
+	missing, _ := node.Presence[gpu.Missing].Get()
+	switch {
+	case inv.CardsErr != nil:
+		return gpu.FailureOf(inv.CardsErr)
+	case !inv.DriverLoaded && missing > 0:
+		return &gpu.Failure{Reason: gpu.FailureDriver, Err: errNoDriver(s.cfg.RootPath)}
+	}
+	return nil
+}
