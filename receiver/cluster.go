@@ -73,7 +73,7 @@ func connectCluster(c *ClusterConfig) (kubernetes.Interface, error) {
 func (s *clusterScraper) start(context.Context, component.Host) error {
 	client, err := s.connect(s.config)
 	if err != nil {
-		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
+		return kube.Keyed(scrapersKey+"::"+clusterKey, err)
 	}
 	if s.view, err = cluster.New(client, s.config.ResourceNames); err != nil {
 		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)

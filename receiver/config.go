@@ -58,6 +58,10 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	if err := conf.Unmarshal(c); err != nil {
 		return err
 	}
+	// The Collector would report these with the name of a Go field, metricsbuilderconfig.
+	if err := confmap.Validate(&c.MetricsBuilderConfig); err != nil {
+		return err
+	}
 	for _, key := range slices.Sorted(maps.Keys(section.ToStringMap())) {
 		cfg, err := unmarshalScraper(section, key)
 		if err != nil {
@@ -107,7 +111,7 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys))...)
+	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys), c.attributionUsed(keys))...)
 }
 
 // scraperKeys are the keys of the scrapers that run, in order.

@@ -19,6 +19,9 @@ type timing scraperhelper.ControllerConfig
 // would fail every read, and an interval of 60 ns would read without a pause.
 const leastDuration = time.Millisecond
 
+// mostDelay is the longest useful initial_delay. A longer one is mistaken for nanoseconds or another unit.
+const mostDelay = 24 * time.Hour
+
 // check returns what is wrong with the times of reads, by key.
 func (c *timing) check() []error {
 	var errs []error
@@ -35,6 +38,9 @@ func (c *timing) check() []error {
 	}
 	if c.InitialDelay < 0 {
 		errs = append(errs, fmt.Errorf("initial_delay: must be 0 or more, got %s", c.InitialDelay))
+	}
+	if c.InitialDelay > mostDelay {
+		errs = append(errs, fmt.Errorf("initial_delay: %s is longer than a day, in which nothing would be read; is the unit right?", c.InitialDelay))
 	}
 	if c.Timeout <= 0 {
 		return append(errs, errors.New("timeout: must be above 0, it bounds each read of a source"))

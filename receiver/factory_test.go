@@ -48,7 +48,7 @@ func TestUnreadableCredentials(t *testing.T) {
 		Endpoint: "https://127.0.0.1:1", TokenFile: filepath.Join(t.TempDir(), "missing"), InsecureSkipVerify: true,
 	}}
 	m := r.newMetrics()
-	require.ErrorContains(t, m.Start(t.Context(), r.host), "attribution: owners: kube: failed to read token file")
+	require.ErrorContains(t, m.Start(t.Context(), r.host), "attribution::owners: kube: failed to read token file")
 	require.NoError(t, m.Shutdown(t.Context()))
 	assert.Len(t, r.messages("attribution::owners: the API server's certificate is not verified"), 1)
 }

@@ -4,9 +4,11 @@
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/collector/receiver"
+	"go.uber.org/zap"
 )
 
 // registry has the sources of each configuration. The Collector makes one receiver for each signal from the same
@@ -33,6 +35,7 @@ func (r *registry) get(cfg *Config, set receiver.Settings) (*sources, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.warn(cfg, set)
 	s.forget = func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -41,4 +44,20 @@ func (r *registry) get(cfg *Config, set receiver.Settings) (*sources, error) {
 	s.users = 1
 	r.sources[cfg] = s
 	return s, nil
+}
+
+// warn logs what is allowed in a configuration but most likely not meant: by itself, and beside the receivers that there are.
+func (r *registry) warn(cfg *Config, set receiver.Settings) {
+	for _, warning := range cfg.warnings() {
+		set.Logger.Warn(warning)
+	}
+	own := cfg.gpuSets()
+	for other, s := range r.sources {
+		for _, gpus := range other.gpuSets() {
+			if slices.Contains(own, gpus) {
+				set.Logger.Warn("Two receivers read the same GPUs; what they send is counted twice", zap.String("gpus", gpus),
+					zap.String("receiver", set.ID.String()), zap.String("other_receiver", s.receiver))
+			}
+		}
+	}
 }

@@ -121,7 +121,7 @@ func (a *Attributor) Start(ctx context.Context) error {
 	}
 	view, err := a.connect()
 	if err != nil {
-		return fmt.Errorf("attribution: owners: %w", err)
+		return kube.Keyed("attribution::owners", err)
 	}
 	view.Start()
 	ctx, cancel := context.WithTimeout(ctx, syncWait)

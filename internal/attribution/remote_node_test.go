@@ -107,7 +107,7 @@ func TestCredentialsAtStart(t *testing.T) {
 	owners := DefaultOwners()
 	a, err := New(Config{NodeName: "n1", Owners: &owners}, interval)
 	require.NoError(t, err)
-	require.ErrorContains(t, a.Start(t.Context()), "attribution: owners: kube: auth_type serviceAccount: KUBERNETES_SERVICE_HOST")
+	require.ErrorContains(t, a.Start(t.Context()), "attribution::owners: kube: auth_type serviceAccount: KUBERNETES_SERVICE_HOST")
 	require.NoError(t, a.Close())
 }
 

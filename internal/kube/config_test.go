@@ -163,8 +163,9 @@ func TestEndpoint(t *testing.T) {
 	_, err = clients.Kubernetes.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
 	require.ErrorContains(t, err, "certificate", "an unknown certificate is refused")
 
-	rest, err = (&Config{Endpoint: server.URL, TokenFile: write(t, "secret"), CAFile: filepath.Join(t.TempDir(), "gone")}).REST()
-	require.NoError(t, err)
-	_, err = NewClients(rest)
+	_, err = (&Config{Endpoint: server.URL, TokenFile: write(t, "secret"), CAFile: filepath.Join(t.TempDir(), "gone")}).REST()
+	require.ErrorContains(t, err, "ca_file: open")
 	require.ErrorContains(t, err, "gone")
+	_, err = (&Config{Endpoint: server.URL, TokenFile: write(t, "secret"), CAFile: write(t, "no certificate")}).REST()
+	require.ErrorContains(t, err, "has no certificate in PEM form")
 }

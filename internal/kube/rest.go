@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -35,6 +36,9 @@ func (c *Config) REST() (*rest.Config, error) {
 func (c *Config) base() (*rest.Config, error) {
 	switch {
 	case c.Endpoint != "":
+		if err := checkCAFile(c.CAFile); err != nil {
+			return nil, &KeyError{Key: "ca_file", Err: err}
+		}
 		return &rest.Config{
 			Host:            c.Endpoint,
 			BearerTokenFile: c.TokenFile,
@@ -59,6 +63,40 @@ func (c *Config) base() (*rest.Config, error) {
 		config.Proxy = noProxy
 		return config, nil
 	}
+}
+
+// KeyError is an error of the value of a setting. Keyed gives it the setting's full key.
+type KeyError struct {
+	Key string // below that of the Config
+	Err error
+}
+
+func (e *KeyError) Error() string { return e.Key + ": " + e.Err.Error() }
+
+// Unwrap returns the error without the key.
+func (e *KeyError) Unwrap() error { return e.Err }
+
+// Keyed returns an error of REST with the full key of the setting that it is about. section is the key of the Config.
+func Keyed(section string, err error) error {
+	if keyed := (*KeyError)(nil); errors.As(err, &keyed) {
+		return fmt.Errorf("%s::%w", section, keyed)
+	}
+	return fmt.Errorf("%s: %w", section, err)
+}
+
+// checkCAFile reports why a file of certificate authorities, which may have no name, cannot be used.
+func checkCAFile(path string) error {
+	if path == "" {
+		return nil
+	}
+	pem, err := os.ReadFile(path) //nolint:gosec // it is configured
+	if err != nil {
+		return err
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return fmt.Errorf("%s has no certificate in PEM form", path)
+	}
+	return nil
 }
 
 // inCluster returns the address of the API server from the environment that Kubernetes gives every pod.

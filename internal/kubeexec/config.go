@@ -38,7 +38,7 @@ const (
 type Config struct {
 	// Clusters are the clusters whose nodes are read.
 	Clusters []ClusterConfig `mapstructure:"clusters"`
-	// Targets are the pods in which a tool is run, the same in every cluster. Default: the driver pods of the NVIDIA GPU
+	// Targets are the pods in which a tool is run, in every cluster without targets of its own. Default: the driver pods of the NVIDIA GPU
 	// operator.
 	Targets []TargetConfig `mapstructure:"targets"`
 	// NodeSelector is a label selector; only nodes that it selects are read. Use it to leave out the nodes that run an agent.
@@ -64,6 +64,9 @@ type ClusterConfig struct {
 	Name string `mapstructure:"name"`
 
 	API kube.Config `mapstructure:",squash"`
+
+	// Targets are the cluster's own pods in which a tool is run, in place of those of Config.
+	Targets []TargetConfig `mapstructure:"targets"`
 }
 
 // OwnersConfig configures what is sent of pods, as owners does for the attribution of local scrapers.
@@ -134,9 +137,18 @@ func (c *Config) leaderElection() *LeaderElectionConfig {
 	return &e
 }
 
-// targets returns the targets with their defaults filled in.
-func (c *Config) targets() []TargetConfig {
-	configured := c.Targets
+// targets returns the targets of all clusters that have none of their own, with their defaults filled in.
+func (c *Config) targets() []TargetConfig { return withDefaults(c.Targets) }
+
+// targetsOf returns the targets of a cluster, with their defaults filled in.
+func (c *Config) targetsOf(cluster int) []TargetConfig {
+	if own := c.Clusters[cluster].Targets; len(own) > 0 {
+		return withDefaults(own)
+	}
+	return c.targets()
+}
+
+func withDefaults(configured []TargetConfig) []TargetConfig {
 	if len(configured) == 0 {
 		configured = []TargetConfig{{LabelSelector: classicDriver}, {LabelSelector: resourceDriver}}
 	}

@@ -138,3 +138,16 @@ func TestOwnersConfig(t *testing.T) {
 		Kinds: []string{"pytorchjobs.kubeflow.org"}, Labels: []string{"team"}, Annotations: []string{"example.com/contact"},
 	}, config.Owners, "in exec.Container of the defaults")
 }
+
+// A cluster may have targets of its own.
+func TestTargetsOfCluster(t *testing.T) {
+	config := load(t, map[string]any{
+		"clusters": []any{
+			map[string]any{"name": "a"},
+			map[string]any{"name": "b", "targets": []any{map[string]any{"namespace": "amd", "label_selector": "x=y", "container": "c", "tool": "amd_smi"}}},
+		},
+	})
+	require.NoError(t, config.Check())
+	assert.Equal(t, config.targets(), config.targetsOf(0))
+	assert.Equal(t, []TargetConfig{{Namespace: "amd", LabelSelector: "x=y", Container: "c", Tool: "amd_smi"}}, config.targetsOf(1))
+}

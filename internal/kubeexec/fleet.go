@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
 // closeWait bounds how long Close waits for cancelled reads.
@@ -39,7 +40,7 @@ func New(config *Config, options Options) (*Fleet, error) {
 	for i := range config.Clusters {
 		c, err := newCluster(config, i, &options)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("clusters::%d: %w", i, err))
+			errs = append(errs, kube.Keyed(fmt.Sprintf("clusters::%d", i), err))
 			continue
 		}
 		f.clusters = append(f.clusters, c)

@@ -34,6 +34,7 @@ func newCluster(config *Config, i int, options *Options) (*cluster, error) {
 		return nil, err
 	}
 	c := newBareCluster(cc.Name, config, options)
+	c.targets = config.targetsOf(i)
 	c.executor = exec.NewClient(rest, clients.Kubernetes.CoreV1().RESTClient())
 	for i := range c.targets {
 		informer, err := newDriverPods(clients.Kubernetes, &c.targets[i])

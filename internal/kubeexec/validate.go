@@ -98,6 +98,9 @@ func (c *Config) validateClusters() []error {
 			first[cluster.Name] = i
 		}
 		errs = append(errs, keyed(key, cluster.API.Check())...)
+		for t := range cluster.Targets {
+			errs = append(errs, keyed(fmt.Sprintf("%s::targets::%d", key, t), cluster.Targets[t].validate())...)
+		}
 	}
 	return errs
 }

@@ -1,0 +1,76 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/kubeexec"
+)
+
+// attributionUsed refuses parts of the attribution where no scraper reads this machine, so that they would apply to nothing.
+func (c *Config) attributionUsed(keys []string) error {
+	remote := ""
+	for _, key := range keys {
+		switch {
+		case scraperKinds[key].local():
+			return nil
+		case remote == "" || key == fleetKey:
+			remote = key
+		}
+	}
+	if remote == "" {
+		return nil
+	}
+	use := map[string]string{}
+	if remote == fleetKey {
+		use = map[string]string{"processes": "; use attribute_pods of the scraper", "owners": "; use owners of the scraper"}
+	}
+	var errs []error
+	for _, part := range []struct {
+		key   string
+		given bool
+	}{
+		{"pod_resources", c.Attribution.PodResources != nil},
+		{"processes", c.Attribution.Processes != nil},
+		{"owners", c.Attribution.Owners != nil},
+	} {
+		if part.given {
+			errs = append(errs, fmt.Errorf("attribution::%s: is for the GPUs of this machine, which %s::%s does not read: leave it out%s",
+				part.key, scrapersKey, remote, use[part.key]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// leastExecTimeout is the shortest timeout in which kubernetes_exec can read a node: the process table of a driver pod alone may take 5 s.
+const leastExecTimeout = 6 * time.Second
+
+// warnings returns what is allowed but most likely not meant, by key.
+func (c *Config) warnings() []string {
+	if !slices.Contains(c.scraperKeys(), fleetKey) || c.ControllerConfig.Timeout >= leastExecTimeout {
+		return nil
+	}
+	return []string{fmt.Sprintf("timeout: %s is short for %s::%s: an exec into a pod takes seconds on a busy node; set %s or more",
+		c.ControllerConfig.Timeout, scrapersKey, fleetKey, leastExecTimeout)}
+}
+
+// gpuSets returns names for the sets of GPUs that the receiver reads, which no other receiver should read as well.
+func (c *Config) gpuSets() []string {
+	var sets []string
+	for _, key := range c.scraperKeys() {
+		if kind := scraperKinds[key]; kind.vendor != "" {
+			sets = append(sets, fmt.Sprintf("the %s GPUs of this machine", kind.vendor))
+		}
+	}
+	if fleet, ok := c.Scrapers[fleetKey].(*kubeexec.Config); ok && fleet.Shards <= 1 {
+		for i := range fleet.Clusters {
+			sets = append(sets, fmt.Sprintf("the nodes of cluster %q that node_selector %q selects", fleet.Clusters[i].Name, fleet.NodeSelector))
+		}
+	}
+	return sets
+}
