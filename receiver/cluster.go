@@ -32,7 +32,7 @@ func newClusterController(
 		connect:  connect,
 		logger:   set.Logger,
 		recorder: record.NewCluster(cfg.MetricsBuilderConfig, set, cfg.Attribution.ClusterName),
-		problems: pipeline.NewProblemLog(set.Logger.With(zap.String("scraper", clusterKey))),
+		problems: pipeline.NewProblemLog(set.Logger.With(zap.String("scraper", clusterKey)), ""),
 		stats:    stats,
 	}
 	sc, err := scraper.NewMetrics(cs.scrape, scraper.WithStart(cs.start), scraper.WithShutdown(cs.shutdown))

@@ -145,6 +145,7 @@ func (f *fleet) pipeline(node remoteNode, vendor gpu.Vendor) (*pipeline.Pipeline
 		p = pipeline.New(pipeline.Options{
 			Source: fleetKey,
 			Logger: f.logger.With(zap.String("k8s.cluster.name", node.cluster), zap.String("k8s.node.name", node.name)),
+			Where:  " on node " + node.name + " in cluster " + node.cluster,
 			Events: f.newEventRecorder != nil, ProcessEvents: f.cfg.sendsProcessEvents(), MaxProcesses: f.cfg.MaxProcesses,
 			Dropped: func(ctx context.Context, processes int) {
 				f.telemetry.GpuProcessesDropped.Add(ctx, int64(processes), labels(f.receiver, attribute.String("scraper", fleetKey)))
@@ -168,7 +169,7 @@ func (f *fleet) logProblems(cluster string, problems []gpu.Problem) {
 	f.mu.Lock()
 	log := f.clusters[cluster]
 	if log == nil {
-		log = pipeline.NewProblemLog(f.logger.With(zap.String("k8s.cluster.name", cluster)))
+		log = pipeline.NewProblemLog(f.logger.With(zap.String("k8s.cluster.name", cluster)), " in cluster "+cluster)
 		f.clusters[cluster] = log
 	}
 	f.mu.Unlock()

@@ -96,6 +96,9 @@ func TestFleetSendsNodeByNode(t *testing.T) {
 	failed := otlptest.Points(sink.AllMetrics()[4])
 	assert.Equal(t, []string{"hw.gpu.source.failure", "hw.gpu.source.readable"}, otlptest.Names(failed), "a failed read says nothing of the GPUs")
 	assert.Equal(t, 1, logs.FilterLevelExact(zap.WarnLevel).Len(), "explained once")
+	assert.Equal(t, 1, logs.FilterMessage("Read failed: read on node a in cluster prod").Len(), "no message is that of another node")
+	f.logProblems("prod", []gpu.Problem{{Kind: gpu.ProblemKubernetes, What: "nodes", Err: errors.New("forbidden")}})
+	assert.Equal(t, 1, logs.FilterMessage("Read failed: nodes in cluster prod").Len())
 
 	f.send(t.Context(), "prod", &gpu.Node{Vendor: gpu.AMD, Host: gpu.Host{NodeName: "a"}}, nil)
 	require.Len(t, f.nodes, 2)

@@ -6,6 +6,7 @@ package gpureceiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -54,8 +55,8 @@ func (r *rig) lines() []string {
 		} else {
 			line = entry.Message
 		}
-		if id, ok := fields["hw.id"].(string); ok {
-			line += " of " + id
+		if ids, ok := fields["hw.id"].([]any); ok {
+			line += fmt.Sprint(" of ", ids)
 		}
 		lines = append(lines, line)
 	}
@@ -72,7 +73,7 @@ func TestProblemsAreExplainedOnce(t *testing.T) {
 		return node, nil
 	})
 	assert.Equal(t, []string{
-		"cannot processes", "cannot power of GPU-1", "again power of GPU-1", "cannot power of GPU-1", "again power of GPU-1",
+		"cannot processes", "cannot power of [GPU-1]", "again power of [GPU-1]", "cannot power of [GPU-1]", "again power of [GPU-1]",
 	}, r.lines())
 	first := r.log.All()[1]
 	assert.Equal(t, zapcore.WarnLevel, first.Level)
@@ -90,7 +91,7 @@ func TestFailedReadIsNoNewsOfTheRest(t *testing.T) {
 		node.Problems = []gpu.Problem{problem("GPU-1", "power")}
 		return node, nil
 	})
-	assert.Equal(t, []string{"cannot power of GPU-1", "cannot read", "again read"}, r.lines())
+	assert.Equal(t, []string{"cannot power of [GPU-1]", "cannot read", "again read"}, r.lines())
 }
 
 // A GPU whose reads fail because of a fault is logged once, and once when it recovers, even if nothing consumes the events.
@@ -104,13 +105,13 @@ func TestStatesAreExplainedOnce(t *testing.T) {
 	said := r.log.All()
 	require.Len(t, said, 2, "%v", said)
 	assert.Equal(t, zapcore.WarnLevel, said[0].Level)
-	assert.Equal(t, "GPU unhealthy", said[0].Message)
+	assert.Equal(t, "GPU unhealthy: GPU-1 and 1 other", said[0].Message)
 	assert.Equal(t, map[string]any{
 		"scraper": "nvml", "hw.id": []any{"GPU-1", "GPU-2"}, "hw.name": []any{"", ""}, "hw.state": "failed",
 		"reason": "it fell off the bus",
 	}, said[0].ContextMap())
 	assert.Equal(t, zapcore.InfoLevel, said[1].Level)
-	assert.Equal(t, "GPU healthy again", said[1].Message)
+	assert.Equal(t, "GPU healthy again: GPU-1 and 1 other", said[1].Message)
 	assert.Equal(t, []any{"GPU-1", "GPU-2"}, said[1].ContextMap()["hw.id"])
 }
 

@@ -310,6 +310,6 @@ func TestRefusedQuantity(t *testing.T) {
 	assert.Len(t, otlptest.Of(points, "hw.gpu.performance_state"), 1)
 	require.NoError(t, m.Shutdown(context.Background()))
 	require.Len(t, s.log.All(), 1)
-	assert.Equal(t, devices(points)[1], s.log.All()[0].ContextMap()["hw.id"])
+	assert.Equal(t, []any{devices(points)[1]}, s.log.All()[0].ContextMap()["hw.id"])
 	assert.True(t, strings.HasPrefix(s.log.All()[0].ContextMap()["reason"].(string), "nvml: "))
 }

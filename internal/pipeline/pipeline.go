@@ -20,6 +20,7 @@ import (
 type Options struct {
 	Source string      // the key of the scraper: hw.gpu.source.name
 	Logger *zap.Logger // names the scraper and, for a remote node, the cluster and the node
+	Where  string      // ends each message of the log: " on node n1 in cluster c1"; empty for this machine
 	// Optional: no configuration names the vendor's scraper, so a machine without its GPUs is no reason for a warning.
 	Optional bool
 	// Events: a logs pipeline takes the events. ProcessEvents: it wants those of processes too, which cost memory.
@@ -37,6 +38,7 @@ type Options struct {
 type Pipeline struct {
 	options   Options
 	problems  *ProblemLog
+	stateLog  *stateLog
 	sources   sourceChanges
 	states    stateChanges
 	processes *processChanges // nil where no one wants events of processes
@@ -47,7 +49,9 @@ type Pipeline struct {
 
 // New returns a Pipeline that has seen no read.
 func New(options Options) *Pipeline {
-	p := &Pipeline{options: options, problems: NewProblemLog(options.Logger)}
+	p := &Pipeline{
+		options: options, problems: NewProblemLog(options.Logger, options.Where), stateLog: newStateLog(options.Logger, options.Where),
+	}
 	if options.Events && options.ProcessEvents {
 		p.processes = &processChanges{}
 	}
@@ -59,7 +63,7 @@ func New(options Options) *Pipeline {
 func (p *Pipeline) Take(ctx context.Context, node *gpu.Node) {
 	node.Source = p.options.Source
 	changes := p.states.next(node)
-	p.problems.states(changes)
+	p.stateLog.update(node, changes)
 	p.sourceState(node)
 	if p.options.Events {
 		p.waiting.add(node.Events...)

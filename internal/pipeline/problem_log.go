@@ -4,131 +4,117 @@
 package pipeline
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
-// ProblemLog logs a problem when it appears and when it is over, not at every interval, and counts those that last.
+// ProblemLog logs a problem when it appears, when its reason changes and when it is over, not at every interval, and counts those that
+// last. The problems of one read that have the same reason are one line with all their devices.
 type ProblemLog struct {
-	logger *zap.Logger
-	known  map[problemKey]bool // the value: it was logged as a warning
+	logger  *zap.Logger
+	where   string
+	history history
+	present map[subject]bool // the problems that last; the value: it concerns something that should be readable
 }
 
-// maxLogged bounds the lines of one read, both for problems that are new and for those that are over. A machine with sixteen
-// GPUs has fewer; a remote node that invents GPUs must not fill the log of the collector that reads the others.
-const maxLogged = 256
-
-type problemKey struct{ device, what string }
-
-// NewProblemLog returns a ProblemLog that writes to a logger.
-func NewProblemLog(logger *zap.Logger) *ProblemLog {
-	return &ProblemLog{logger: logger, known: map[problemKey]bool{}}
+// NewProblemLog returns a ProblemLog that writes to a logger. where ends each message: " on node n1"; it is empty for this machine.
+func NewProblemLog(logger *zap.Logger, where string) *ProblemLog {
+	return &ProblemLog{logger: logger, where: where, history: newHistory(), present: map[subject]bool{}}
 }
 
-// Add logs a problem if it is new. The others stay: a read that failed as a whole does not say that they are over.
+// Add logs a problem if it is new or has another reason. The others stay: a read that failed as a whole does not say that they are over.
 func (l *ProblemLog) Add(p gpu.Problem) {
-	key := problemKey{p.Device, p.What}
-	if !l.known[key] {
-		l.known[key] = true
-		l.failed(true, key, p.Err)
-	}
+	var begun lines
+	why := &reason{}
+	why.add(p.Err)
+	l.failed(&begun, subject{p.Device, p.What}, why, true)
+	begun.write(l.logger, l.where)
 }
 
-// Update logs the problems of a read that are new, and those of earlier reads that are over. expected reports whether there
-// is anything that should be readable; without it a problem is information. It becomes a warning when that changes.
+// Update logs the problems of a read that are new or have another reason, and those of earlier reads that are over. expected reports
+// whether there is anything that should be readable; without it a problem is information. It becomes a warning when that changes.
 func (l *ProblemLog) Update(problems []gpu.Problem, expected bool) {
-	if len(problems) == 0 && len(l.known) == 0 {
+	if len(problems) == 0 && len(l.history.subjects) == 0 {
 		return
 	}
-	now := make(map[problemKey]bool, len(problems))
-	logged := 0
+	reasons := make(map[subject]*reason, len(problems))
+	var order []subject
 	for _, p := range problems {
-		key := problemKey{p.Device, p.What}
-		if _, repeated := now[key]; repeated {
-			continue
+		s := subject{p.Device, p.What}
+		if reasons[s] == nil {
+			reasons[s] = &reason{}
+			order = append(order, s)
 		}
-		warned, known := l.known[key]
-		now[key] = warned || expected
-		if known && (!expected || warned) {
-			continue
-		}
-		if logged++; logged <= maxLogged {
-			l.failed(expected, key, p.Err)
+		reasons[s].add(p.Err)
+	}
+	var begun, over lines
+	for _, s := range order {
+		l.failed(&begun, s, reasons[s], expected || l.present[s])
+	}
+	lasts := func(s subject) bool { return reasons[s] != nil }
+	for s := range l.history.subjects {
+		if !lasts(s) && l.history.changed(s, "") {
+			over.add(line{level: zapcore.InfoLevel, event: "Read works again", what: s.what}, s.device, "")
 		}
 	}
-	if more := logged - maxLogged; more > 0 {
-		l.logger.Warn("Further reads failed that are not logged", zap.Int("problems", more))
+	maps.DeleteFunc(l.present, func(s subject, _ bool) bool { return !lasts(s) })
+	l.history.forget(lasts)
+	if more := begun.write(l.logger, l.where); more > 0 {
+		l.logger.Warn("Further reads failed that are not logged"+l.where, zap.Int("lines", more))
 	}
-	over := 0
-	for key := range l.known {
-		if _, still := now[key]; still {
-			continue
-		}
-		if over++; over <= maxLogged {
-			l.logger.Info("Read works again", key.fields()...)
-		}
+	over.sort()
+	over.write(l.logger, l.where)
+}
+
+// failed notes a problem and adds its line if one is due.
+func (l *ProblemLog) failed(to *lines, s subject, why *reason, expected bool) {
+	l.present[s] = expected
+	n := line{level: zapcore.WarnLevel, event: "Read failed", what: s.what, reason: why.text, kind: why.kind()}
+	if !expected {
+		n.level, n.event = zapcore.InfoLevel, "No GPU of this vendor found"
 	}
-	l.known = now
+	if l.history.changed(s, n.event+": "+n.kind) {
+		to.add(n, s.device, "")
+	}
+}
+
+// maxReasons bounds the reasons of one subject that are logged.
+const maxReasons = 8
+
+// reason is why a subject cannot be read: what was attempted and what to do. A subject may have several.
+type reason struct {
+	text  string
+	kinds []string
+}
+
+// kind is the same in whatever order the reasons come.
+func (r *reason) kind() string { return strings.Join(slices.Sorted(slices.Values(r.kinds)), "; ") }
+
+func (r *reason) add(err error) {
+	kind := kindOf(err)
+	if len(r.kinds) == maxReasons || slices.Contains(r.kinds, kind) {
+		return
+	}
+	if len(r.kinds) > 0 {
+		r.text += "; "
+	}
+	r.text += err.Error()
+	r.kinds = append(r.kinds, kind)
 }
 
 // Unreadable is the number of problems that last and concern something that should be readable.
 func (l *ProblemLog) Unreadable() int {
 	n := 0
-	for _, warned := range l.known {
-		if warned {
+	for _, expected := range l.present {
+		if expected {
 			n++
 		}
 	}
 	return n
-}
-
-// failed logs a failed read. The reason names what was attempted and what to do.
-func (l *ProblemLog) failed(expected bool, key problemKey, reason error) {
-	fields := append(key.fields(), zap.NamedError("reason", reason))
-	if expected {
-		l.logger.Warn("Read failed", fields...)
-	} else {
-		l.logger.Info("No GPU of this vendor found", fields...)
-	}
-}
-
-func (k problemKey) fields() []zap.Field {
-	fields := []zap.Field{zap.String("what", k.what)}
-	if k.device != "" {
-		fields = append(fields, zap.String("hw.id", k.device))
-	}
-	return fields
-}
-
-// states logs changes of state, one line for all devices with the same new state and reason. The events carry the same, but a
-// collector need not have a logs pipeline.
-func (l *ProblemLog) states(changes []gpu.Event) {
-	type change struct {
-		state  gpu.State
-		reason string
-	}
-	var logged []change
-	for i := range changes {
-		c := change{changes[i].State, changes[i].Message}
-		if slices.Contains(logged, c) {
-			continue
-		}
-		logged = append(logged, c)
-		var ids, names []string
-		for j := range changes[i:] {
-			if e := &changes[i+j]; e.State == c.state && e.Message == c.reason {
-				ids, names = append(ids, e.DeviceID), append(names, e.Name)
-			}
-		}
-		fields := []zap.Field{zap.Strings("hw.id", ids), zap.Strings("hw.name", names)}
-		if c.state == gpu.StateOK {
-			l.logger.Info("GPU healthy again", fields...)
-			continue
-		}
-		l.logger.Warn("GPU unhealthy", append(fields, zap.String("hw.state", record.StateName(c.state)), zap.String("reason", c.reason))...)
-	}
 }

@@ -27,7 +27,7 @@ func nodeOf(devices ...gpu.Device) *gpu.Node { return &gpu.Node{Vendor: gpu.NVID
 
 func healthy(id string) gpu.Device { return gpu.Device{ID: id, Vendor: gpu.NVIDIA} }
 
-func lines(events []gpu.Event) []string {
+func eventLines(events []gpu.Event) []string {
 	all := []string{}
 	for _, e := range events {
 		kind := map[gpu.EventType]string{gpu.EventProcessStarted: "started", gpu.EventProcessExited: "exited"}[e.Type]
@@ -39,19 +39,19 @@ func lines(events []gpu.Event) []string {
 func TestProcessChanges(t *testing.T) {
 	c := &processChanges{}
 	node := func() *gpu.Node { return nodeOf(healthy("GPU-1"), healthy("GPU-2")) }
-	assert.Empty(t, lines(c.next(running(node(), "GPU-1", 1, 2))), "the processes of the first read make no events")
+	assert.Empty(t, eventLines(c.next(running(node(), "GPU-1", 1, 2))), "the processes of the first read make no events")
 	assert.Equal(t, []string{
 		"started 1 on GPU-2: python3 uses the GPU", "started 3 on GPU-1: python3 uses the GPU",
 		"exited 2 on GPU-1: python3 does not use the GPU any more",
-	}, lines(c.next(running(running(node(), "GPU-2", 1), "GPU-1", 1, 3))))
+	}, eventLines(c.next(running(running(node(), "GPU-2", 1), "GPU-1", 1, 3))))
 
 	unread := node()
 	unread.Devices[0].ProcessesUnread = true
-	assert.Equal(t, []string{"exited 1 on GPU-2: python3 does not use the GPU any more"}, lines(c.next(unread)))
+	assert.Equal(t, []string{"exited 1 on GPU-2: python3 does not use the GPU any more"}, eventLines(c.next(unread)))
 	failed := node()
 	failed.Problems = []gpu.Problem{{Kind: gpu.ProblemProcesses, What: "processes", Err: errors.New("not permitted")}}
-	assert.Empty(t, lines(c.next(failed)))
-	assert.Empty(t, lines(c.next(running(node(), "GPU-1", 1, 3))), "they went on")
+	assert.Empty(t, eventLines(c.next(failed)))
+	assert.Empty(t, eventLines(c.next(running(node(), "GPU-1", 1, 3))), "they went on")
 	assert.Len(t, c.next(nodeOf(healthy("GPU-2"))), 2, "with the device")
 	assert.Empty(t, c.last)
 
@@ -67,7 +67,7 @@ func TestProcessChanges(t *testing.T) {
 	assert.Empty(t, c.next(created(5)))
 	assert.Equal(t, []string{
 		"exited 7 on GPU-1: python3 does not use the GPU any more", "started 7 on GPU-1: python3 uses the GPU",
-	}, lines(c.next(created(6))))
+	}, eventLines(c.next(created(6))))
 
 	var off *processChanges
 	assert.Empty(t, off.next(node()))

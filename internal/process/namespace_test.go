@@ -4,6 +4,9 @@
 package process
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -111,4 +114,40 @@ func TestProcessTableAppears(t *testing.T) {
 	node := describe(r, 10)
 	assert.Empty(t, node.Problems)
 	assert.Equal(t, "a", node.Processes[0].Executable)
+}
+
+// Whatever a process table has, processes are described only if it is the machine's: this process is in the first PID namespace, or the
+// table has the kernel's own thread as PID 2.
+func FuzzNamespace(f *testing.F) {
+	own := []byte(statLine(10, "a", 0, 1))
+	f.Add(firstNamespace, []byte(nil), own)
+	f.Add(otherNamespace, []byte(statLine(kthreadd, "kthreadd", kernelThread|0x40, 0)), own)
+	f.Add(otherNamespace, []byte(statLine(kthreadd, "kthreadd", 0x400000, 7)), own)
+	f.Add(firstNamespace+" (deleted)", []byte("2 (a) S 1 1"), own)
+	f.Add("", []byte("2 (kthreadd) S 0 0 0 0 -1 18446744073709551616 0"), []byte("10 (a"))
+	f.Fuzz(func(t *testing.T, namespace string, second, tenth []byte) {
+		root := t.TempDir()
+		for _, folder := range []string{"self/ns", "2", "10"} {
+			require.NoError(t, os.MkdirAll(filepath.Join(root, folder), 0o755))
+		}
+		linked := namespace != "" && len(namespace) < 256 && !strings.Contains(namespace, "\x00")
+		if linked {
+			require.NoError(t, os.Symlink(namespace, filepath.Join(root, "self/ns/pid")))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(root, "2/stat"), second, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(root, "10/stat"), tenth, 0o600))
+
+		first, err := checkNamespace(root)
+		assert.Equal(t, linked && namespace == firstNamespace, first)
+		if err == nil && !first {
+			s, err := parseStat(second[:min(len(second), maxStat)])
+			require.NoError(t, err)
+			assert.NotZero(t, s.flags&kernelThread)
+		}
+		node := describe(New(root), 10)
+		if err != nil {
+			require.Len(t, node.Problems, 1)
+			assert.Equal(t, nodeOf(10).Processes, node.Processes, "nothing is said about processes of another machine")
+		}
+	})
 }
