@@ -34,6 +34,8 @@ func (t Tool) Environment() []string {
 var (
 	// ErrNotFound is returned where the tool is missing or cannot be started.
 	ErrNotFound = errors.New("tool not found")
+	// ErrShortage is returned where this machine has no process or file descriptor left to start the tool.
+	ErrShortage = errors.New("the collector cannot start a process")
 	// ErrTimeout is returned where the tool did not end in time.
 	ErrTimeout = errors.New("tool did not end in time")
 	// ErrBusy is returned where an earlier call has not ended. No other is started beside it.

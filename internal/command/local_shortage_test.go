@@ -26,6 +26,7 @@ func TestShortageIsNoMissingTool(t *testing.T) {
 		}
 		_, err = l.Run(t.Context(), Command{Tool: NvidiaSMI})
 		require.ErrorIs(t, err, short)
+		require.ErrorIs(t, err, ErrShortage)
 		require.NotErrorIs(t, err, ErrNotFound)
 		require.ErrorContains(t, err, "raise")
 	}

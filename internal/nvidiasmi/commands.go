@@ -58,6 +58,7 @@ const (
 	forPmon
 	forList     // -L: indices and MIG devices
 	forIdentity // table of identityColumns
+	forSingle   // -q -x of one GPU
 )
 
 // batch is the commands of one Run and their purposes.

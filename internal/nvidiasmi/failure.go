@@ -26,6 +26,8 @@ type failure struct {
 	toolMissing bool
 	// driverAway is true where the driver or its GPUs are away, so that its counters start again when they come back.
 	driverAway bool
+	// breaks is true where the tool broke off or refused the call, so that another call may work.
+	breaks bool
 	// answered is true where the driver answered that it has no GPU: the machine was read.
 	answered bool
 }
@@ -35,6 +37,8 @@ func runError(err error) error {
 	switch {
 	case errors.Is(err, command.ErrNotFound):
 		return &failure{error: err, reason: gpu.FailureToolMissing, lasting: true, toolMissing: true}
+	case errors.Is(err, command.ErrShortage):
+		return &failure{error: err, reason: gpu.FailureOther}
 	case errors.Is(err, command.ErrTimeout), errors.Is(err, command.ErrBusy):
 		return &failure{error: err, reason: gpu.FailureTimeout, fault: gpu.Some(gpu.FaultHung)}
 	}
@@ -68,8 +72,9 @@ func toolError(call string, d parse.Diagnosis) *failure {
 		remedy = "restart a container that has lost its devices (after systemd daemon-reload) and pass /dev/nvidia* to it; " +
 			"otherwise see the kernel log"
 	case parse.FailureUsage, parse.FailureUnsupported:
-		remedy = "the installed version does not support the call"
+		remedy, f.breaks = "the installed version does not support the call", true
 	case parse.FailureNone, parse.FailureOther:
+		f.breaks = true
 	}
 	f.error = fmt.Errorf("%s: %s; %s", call, d.Message, remedy)
 	return f

@@ -60,6 +60,9 @@ func TestFailures(t *testing.T) {
 		"unknown call":  {answer{stdout: "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n", exit: 2}, nil, gpu.FailureToolFailed, "does not support the call", true, false},
 		"another code":  {answer{stderr: "something else\n", exit: 255}, nil, gpu.FailureToolFailed, "exit code 255: something else", true, false},
 		"killed":        {answer{exit: -1}, nil, gpu.FailureToolFailed, "exit code -1", true, false},
+		"garbage":       {answer{stdout: "<html>502</html>"}, nil, gpu.FailureOutput, "no nvidia_smi_log in 16 bytes", false, false},
+		"empty":         {answer{}, nil, gpu.FailureOutput, "no nvidia_smi_log in 0 bytes", false, false},
+		"cut off":       {answer{stdout: "<nvidia_smi_log><gpu id=\"00000000:1B:00.0\"><uuid>GPU-1</uu"}, nil, gpu.FailureToolFailed, "the output ends before the end of the first GPU", false, false},
 		"tool missing":  {answer{err: fmt.Errorf("%w: no nvidia-smi in /usr/bin", command.ErrNotFound)}, nil, gpu.FailureToolMissing, "no nvidia-smi in /usr/bin", true, false},
 		"hang":          {answer{err: fmt.Errorf("nvidia-smi: %w: killed", command.ErrTimeout)}, []gpu.FaultType{gpu.FaultHung}, gpu.FailureTimeout, "did not end in time", false, false},
 		"still hanging": {answer{err: fmt.Errorf("nvidia-smi: %w since noon", command.ErrBusy)}, []gpu.FaultType{gpu.FaultHung}, gpu.FailureTimeout, "still running since noon", false, false},
@@ -80,8 +83,9 @@ func TestFailures(t *testing.T) {
 			}
 			assert.Equal(t, want, presence(node), "whether a GPU is missing is unknown")
 			assert.Equal(t, tt.reason, failureOf(node))
+			batches := len(f.batches)
 			again := read(t, r)
-			assert.Equal(t, tt.rests, len(f.batches) == 1, "batches: %v", f.batches)
+			assert.Equal(t, tt.rests, len(f.batches) == batches, "batches: %v", f.batches)
 			assert.Contains(t, problems(again), tt.says, "the problem lasts during the back-off")
 			assert.Equal(t, tt.reason, failureOf(again), "and so does the failure")
 

@@ -139,8 +139,10 @@ func TestFastFailures(t *testing.T) {
 	assert.Equal(t, []gpu.FaultType{gpu.FaultHung}, faults(deviceOf(t, node, "GPU-a")))
 
 	f.table = func([]string) answer { return answer{stdout: "0, 1\n"} }
-	_, err := r.Read(t.Context())
-	require.ErrorContains(t, err, "nvidia-smi --query-gpu: no table in 5 bytes")
+	node = read(t, r)
+	require.Equal(t, gpu.FailureOutput, failureOf(node))
+	require.ErrorContains(t, node.Failure, "nvidia-smi --query-gpu: no table in 5 bytes")
+	assert.True(t, deviceOf(t, node, "GPU-a").Unread)
 
 	f.table = func([]string) answer {
 		return answer{stdout: "Failed to initialize NVML: Driver/library version mismatch\n", exit: 18}
@@ -179,7 +181,8 @@ func TestFastTruncated(t *testing.T) {
 		return a
 	}
 	node := read(t, r)
-	assert.Equal(t, []string{"GPU-a"}, ids(node), "a GPU in a row that was cut off is read or lost")
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(node))
+	assert.True(t, deviceOf(t, node, "GPU-b").Unread, "a GPU in a row that was cut off is read or lost")
 	assert.Contains(t, problems(node), "the output ends early")
 }
 

@@ -138,7 +138,8 @@ func TestUnreadableRow(t *testing.T) {
 		return a
 	}
 	node := read(t, r)
-	assert.Equal(t, []string{"GPU-a"}, ids(node))
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(node))
+	assert.True(t, deviceOf(t, node, "GPU-b").Unread)
 	assert.Contains(t, problems(node), "contains unreadable rows")
 	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 }

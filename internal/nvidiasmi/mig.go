@@ -28,6 +28,13 @@ func migDevices(g *parse.GPU, k *knownGPU, list *deviceList, out *output) (devic
 		}
 		return devices
 	}
+	if out.migUnread && g.MIGEnabled != gpu.Some(false) {
+		for _, d := range before {
+			d.ProcessesUnread, d.Unread = true, true
+			devices = append(devices, d)
+		}
+		return devices
+	}
 	if listed := len(list.mig[parent.ID]); listed > len(g.MIGDevices) {
 		out.problem(gpu.ProblemQuantity, parent.ID, "MIG devices", fmt.Errorf("nvidia-smi -q -x: %d of the %d MIG devices of %s that nvidia-smi -L lists are missing, "+
 			"and so are their processes; the tool omits a MIG device where it cannot read one of its values (ECC errors where ECC is off): use the nvml scraper",

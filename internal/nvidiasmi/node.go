@@ -5,6 +5,7 @@ package nvidiasmi
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,6 +43,13 @@ func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gp
 		}
 		n.Presence[gpu.Visible] = gpu.Some(int64(visible))
 		n.Presence[gpu.Missing] = gpu.Some(max(0, all-int64(visible)))
+	} else {
+		for _, k := range absent {
+			k.AddUnreadTo(n) // it may have been cut off
+		}
+		if len(out.listing.GPUs) == 0 {
+			n.Failure = &gpu.Failure{Reason: gpu.FailureToolFailed, Err: errNoGPU}
+		}
 	}
 	for _, pci := range out.diagnosis.CorruptInfoROM {
 		id := pci
@@ -69,11 +77,13 @@ func failedNode(now time.Time, f *failure, known *knownGPUs) *gpu.Node {
 		for _, k := range missing {
 			k.AddUnreadTo(n)
 		}
+		n.Problems = append(n.Problems, dropDuplicates(n)...)
 		return n
 	}
 	for _, k := range missing {
 		k.AddTo(n, fault, f.Error())
 	}
+	n.Problems = append(n.Problems, dropDuplicates(n)...)
 	if len(missing) > 0 || fault != gpu.FaultHung {
 		n.Presence[gpu.Visible] = gpu.Some(int64(0))
 	}
@@ -82,6 +92,8 @@ func failedNode(now time.Time, f *failure, known *knownGPUs) *gpu.Node {
 	}
 	return n
 }
+
+var errNoGPU = errors.New("nvidia-smi: a GPU without a device handle makes it fail for the others")
 
 // addUnreachable adds the GPUs for which the driver returned no device handle. It returns those that nothing identifies.
 func addUnreachable(n *gpu.Node, unreachable []parse.Unreachable, known *knownGPUs) (unidentified []parse.Unreachable) {
@@ -120,6 +132,9 @@ func addUnlisted(n *gpu.Node, absent []*knownGPU, unidentified []parse.Unreachab
 // so does pmon, which has a row for an idle GPU. The table identifies a GPU by its ID only.
 func processesRead(out *output, g *parse.GPU) bool {
 	index, known := g.Device.Index.Get()
+	if enabled, _ := g.MIGEnabled.Get(); enabled && out.migUnread {
+		return false
+	}
 	return g.ProcessesRead || out.appsRead && g.Device.ID != "" || known && out.pmon.GPUs[int64(index)]
 }
 

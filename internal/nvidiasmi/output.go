@@ -14,6 +14,7 @@ import (
 
 // output is what the commands of one read printed.
 type output struct {
+	call      string         // the command that lists the GPUs
 	listing   *parse.Listing // nil where no GPU is listed because of GPUs without a device handle
 	diagnosis parse.Diagnosis
 	// allUnreachable is true where no GPU has a device handle.
@@ -26,6 +27,8 @@ type output struct {
 	pmonOmits string
 	// pmonFailed is true where pmon failed for all GPUs because of one that is unreachable.
 	pmonFailed bool
+	// migUnread is true where the table replaces -q -x, which alone prints MIG devices.
+	migUnread bool
 
 	problems []gpu.Problem
 }
@@ -43,10 +46,15 @@ func (o *output) hasUnreachable() bool {
 	return slices.ContainsFunc(o.listing.GPUs, func(g parse.GPU) bool { return g.Device.State() == gpu.StateFailed })
 }
 
-// accept takes the listing that a call printed, or explains why there is none. Data count before messages and exit codes: the
+// reportsLost reports whether the tool printed a message about a GPU that it cannot reach, or such a message in its place.
+func (o *output) reportsLost() bool {
+	return len(o.diagnosis.Unreachable) > 0 || slices.ContainsFunc(o.listing.GPUs, func(g parse.GPU) bool { return g.Unreadable })
+}
+
+// accept takes the listing that the call printed, or explains why there is none. Data count before messages and exit codes: the
 // tool exits with a code for one lost GPU after it has listed the others. Without an error, the output has no listing only
 // where GPUs without a device handle are the reason. A GPU with nothing that identifies it counts as unreadable.
-func (o *output) accept(call string, listing *parse.Listing, err error) error {
+func (o *output) accept(listing *parse.Listing, err error) error {
 	d := &o.diagnosis
 	switch {
 	case err == nil && len(listing.GPUs) > 0:
@@ -54,29 +62,33 @@ func (o *output) accept(call string, listing *parse.Listing, err error) error {
 	case len(d.Unreachable) > 0: // each of them is lost, or one makes the call fail for the others
 		return nil
 	case d.Failure != parse.FailureNone:
-		return toolError(call, *d)
+		return toolError(o.call, *d)
 	case err != nil:
-		return &gpu.Failure{Reason: gpu.FailureOutput, Err: fmt.Errorf("%s: %w", call, err)}
+		return &failure{error: fmt.Errorf("%s: %w", o.call, err), reason: gpu.FailureOutput, breaks: true}
 	case listing.Complete:
 		d.Failure, d.Message = parse.FailureNoDevices, "it lists no GPU"
-		return toolError(call, *d)
+		return toolError(o.call, *d)
 	default:
-		return &gpu.Failure{Reason: gpu.FailureToolFailed, Err: fmt.Errorf("%s: the output ends before the end of the first GPU", call)}
+		return &failure{error: fmt.Errorf("%s: the output ends before the end of the first GPU", o.call), reason: gpu.FailureToolFailed, breaks: true}
 	}
 	for i := range listing.GPUs {
 		g := &listing.GPUs[i]
 		g.Unreadable = g.Unreadable || !identified(&g.Device)
 	}
-	if !listing.Complete {
-		o.problem(gpu.ProblemQuantity, "", "output", fmt.Errorf("%s: the output ends early or contains unreadable rows; GPUs may be missing", call))
-	}
-	if listing.Dropped > 0 {
-		o.problem(gpu.ProblemQuantity, "", "rows", fmt.Errorf("%s: %d GPUs, processes or rows are unreadable or exceed the limit", call, listing.Dropped))
-	}
-	if d.Failure != parse.FailureNone && len(d.CorruptInfoROM) == 0 && !o.hasUnreachable() {
-		o.problem(gpu.ProblemQuantity, "", "exit code", fmt.Errorf("%s: it lists GPUs but reports: %s", call, d.Message))
-	}
 	return nil
+}
+
+// explain adds the problems of the listing. cut is false where another problem says that GPUs are missing.
+func (o *output) explain(cut bool) {
+	if cut && !o.listing.Complete {
+		o.problem(gpu.ProblemQuantity, "", "output", fmt.Errorf("%s: the output ends early or contains unreadable rows; GPUs may be missing", o.call))
+	}
+	if n := o.listing.Dropped; n > 0 {
+		o.problem(gpu.ProblemQuantity, "", "rows", fmt.Errorf("%s: %d GPUs, processes or rows are unreadable or exceed the limit", o.call, n))
+	}
+	if d := &o.diagnosis; d.Failure != parse.FailureNone && len(d.CorruptInfoROM) == 0 && !o.hasUnreachable() {
+		o.problem(gpu.ProblemQuantity, "", "exit code", fmt.Errorf("%s: it lists GPUs but reports: %s", o.call, d.Message))
+	}
 }
 
 // readApps reads the table of --query-compute-apps, where it was asked for.

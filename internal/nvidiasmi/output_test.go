@@ -16,11 +16,17 @@ import (
 func TestTrapHalfAnOutput(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
-	read(t, r)
+	before := *deviceOf(t, read(t, r), h100Second)
 	f.xml.stdout = f.xml.stdout[:strings.LastIndex(f.xml.stdout, "<remapped_rows>")]
 	f.xml.truncated = true
 	node := read(t, r)
-	assert.Equal(t, []string{h100First}, ids(node), "a GPU that was cut off is read or lost")
+	assert.Nil(t, node.Failure)
+	assert.Equal(t, []string{h100First, h100Second}, ids(node))
+	assert.False(t, deviceOf(t, node, h100First).Unread)
+	d := deviceOf(t, node, h100Second)
+	assert.True(t, d.Unread, "a GPU that was cut off is read or lost")
+	assert.Empty(t, d.Faults)
+	assert.Equal(t, before.Info, d.Info)
 	assert.Contains(t, problems(node), "the output ends early")
 	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 }

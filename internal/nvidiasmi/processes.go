@@ -45,7 +45,11 @@ func mergeProcesses(out *output) []gpu.Process {
 		}
 	}
 	for i := range out.apps { // of the fast query, whose listing has no processes
-		if g := byUUID[out.apps[i].UUID]; g != nil && g.Device.ID != "" {
+		g := byUUID[out.apps[i].UUID]
+		if g == nil || g.Device.ID == "" {
+			continue
+		}
+		if enabled, _ := g.MIGEnabled.Get(); !enabled {
 			merged.add(deviceRef{id: g.Device.ID}, &out.apps[i], false)
 		}
 	}

@@ -29,6 +29,7 @@ type queries struct {
 	pmon       pmon
 	deviceList deviceList
 	minors     deviceMinors
+	xml        brokenXML
 }
 
 // maxAttempts bounds how often one read queries the GPUs: for a selection of them, for another selection, and in full.
@@ -45,19 +46,21 @@ func (q *queries) run(ctx context.Context, now time.Time) (*output, error) {
 	for attempt := 1; ; attempt++ {
 		last := attempt == maxAttempts
 		fast := q.fast && !q.mig && !q.fields.exhausted(now)
-		query := q.full
+		var out *output
+		var err error
 		if fast {
-			query = q.table
+			out, err = q.table(ctx, now)
+		} else {
+			out, fast, err = q.fullOrTable(ctx, now)
 		}
-		out, err := query(ctx, now)
 		switch {
 		case errors.Is(err, errQueryAgain) && !last:
 		case errors.Is(err, errQueryAgain):
-			return nil, fmt.Errorf("nvidia-smi: the reachable GPUs changed %d times during one read", maxAttempts)
+			return nil, &failure{error: fmt.Errorf("nvidia-smi: the reachable GPUs changed %d times during one read", maxAttempts), reason: gpu.FailureToolFailed}
 		case err != nil:
 			return nil, err
 		case out.listing == nil && !last && q.selection.choose(ctx, q.runner, now, out):
-		case out.listing != nil && fast && q.mig && !last:
+		case out.listing != nil && fast && q.mig && !out.migUnread && !last:
 		default:
 			q.complete(ctx, out, fast, now)
 			return out, nil
@@ -80,25 +83,26 @@ func (q *queries) full(ctx context.Context, now time.Time) (*output, error) {
 		b.add(forIdentity, queryIdentity(q.selection.gpus))
 	}
 	res := b.run(ctx, q.runner)
-	out, gpus, err := q.begin(res)
+	out, gpus, err := q.begin("nvidia-smi -q -x", res)
 	if err != nil {
 		return nil, err
 	}
 	listing, err := parse.XML(gpus.Stdout)
-	if err := out.accept("nvidia-smi -q -x", listing, err); err != nil || out.listing == nil {
+	if err := out.accept(listing, err); err != nil || out.listing == nil {
 		return out, err
 	}
+	q.pmon.read(res, out, now)
+	if list, _ := res.of(forList); list != nil {
+		identities, _ := res.of(forIdentity)
+		q.deviceList.take(listing, list, identities, now)
+	}
+	out.explain(!q.readRest(ctx, out))
 	if !q.wantsProcesses() {
 		for i := range listing.GPUs {
 			listing.GPUs[i].Processes, listing.GPUs[i].ProcessesRead = nil, false
 		}
 	}
 	q.follow(listing)
-	q.pmon.read(res, out, now)
-	if list, _ := res.of(forList); list != nil {
-		identities, _ := res.of(forIdentity)
-		q.deviceList.take(listing, list, identities, now)
-	}
 	q.deviceList.refresh(ctx, q.runner, q.selection.gpus, out, now)
 	return out, nil
 }
@@ -121,7 +125,7 @@ func (q *queries) table(ctx context.Context, now time.Time) (*output, error) {
 			b.add(forPmon, queryPmon(q.selection.gpus))
 		}
 		res := b.run(ctx, q.runner)
-		out, gpus, err := q.begin(res)
+		out, gpus, err := q.begin("nvidia-smi --query-gpu", res)
 		if err != nil {
 			return nil, err
 		}
@@ -138,9 +142,10 @@ func (q *queries) table(ctx context.Context, now time.Time) (*output, error) {
 		if !found {
 			err = fmt.Errorf("no table in %d bytes of output", len(gpus.Stdout))
 		}
-		if err := out.accept("nvidia-smi --query-gpu", listing, err); err != nil || out.listing == nil {
+		if err := out.accept(listing, err); err != nil || out.listing == nil {
 			return out, err
 		}
+		out.explain(true)
 		q.follow(listing)
 		q.fields.report(out)
 		out.readApps(res)
@@ -150,12 +155,12 @@ func (q *queries) table(ctx context.Context, now time.Time) (*output, error) {
 }
 
 // begin returns the output of a query and the result that lists the GPUs.
-func (q *queries) begin(res results) (*output, *command.Result, error) {
+func (q *queries) begin(call string, res results) (*output, *command.Result, error) {
 	gpus, _ := res.of(forGPUs)
 	if gpus == nil {
 		return nil, nil, runError(res.err)
 	}
-	out := &output{diagnosis: diagnose(gpus)}
+	out := &output{call: call, diagnosis: diagnose(gpus)}
 	if list, asked := res.of(forSelection); asked && !q.selection.holds(list, out) {
 		return nil, nil, errQueryAgain
 	}
@@ -183,7 +188,7 @@ func (q *queries) complete(ctx context.Context, out *output, fast bool, now time
 	}
 	q.driver = cmp.Or(out.listing.DriverVersion, q.driver)
 	if fast {
-		mig := q.minors.refresh(ctx, q.runner, q.selection.gpus, out, now)
+		mig := q.minors.refresh(ctx, q.runner, q.selection.gpus, out, q.xml.err, now)
 		q.mig = q.mig || mig
 	} else {
 		q.minors.follow(out.listing)

@@ -54,8 +54,8 @@ func NewLocal(cfg Config, want gpu.Group, options ...Option) (*Reader, error) {
 
 var _ gpu.Source = (*Reader)(nil)
 
-// Read implements gpu.Source. It returns an error where the machine on which the tool runs could not be reached, where the
-// tool printed something that is not its output, and where the context was cancelled.
+// Read implements gpu.Source. It returns an error where the machine on which the tool runs could not be reached, and where the
+// context was cancelled. Any other failure is in the node.
 func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 	now := r.now()
 	if r.lasting != nil && !r.retry.Due(now) {

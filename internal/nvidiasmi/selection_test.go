@@ -117,7 +117,9 @@ func TestOthersCannotBeSelected(t *testing.T) {
 			tt.change(f)
 			for range 3 {
 				node := read(t, r)
-				assert.Equal(t, []string{h100Second}, ids(node), "the state of the other is unknown")
+				assert.Equal(t, []string{h100Second, h100First}, ids(node))
+				assert.True(t, deviceOf(t, node, h100First).Unread, "the state of the other is unknown")
+				assert.Equal(t, gpu.FailureToolFailed, failureOf(node), "no GPU was read")
 				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 				assert.Contains(t, problems(node), tt.want)
 			}

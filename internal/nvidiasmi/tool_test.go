@@ -140,6 +140,9 @@ func newReader(t *testing.T, query string, f *tool, c *clock) *Reader {
 	if f.pmon == (answer{}) {
 		f.pmon = answer{stdout: "# gpu pid type sm mem enc dec fb command\n# Idx # C/G % % % % MB name\n"}
 	}
+	if f.table == nil {
+		f.table = func([]string) answer { return answer{stderr: "no table", exit: 255} }
+	}
 	return New(Config{Query: query}, f, gpu.GroupAll, c.option())
 }
 
