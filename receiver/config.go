@@ -148,7 +148,7 @@ func (c *Config) wanted(metrics, logs, attributed bool) gpu.Group {
 	if metrics {
 		m = c.Metrics
 		if c.MaxProcesses == 0 {
-			m.ProcessGpuMemoryUsage.Enabled, m.ProcessGpuUtilization.Enabled = false, false
+			record.DisableProcesses(&m)
 		}
 	}
 	if logs {

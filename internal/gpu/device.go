@@ -14,7 +14,12 @@ type Device struct {
 	Model  string // hw.model
 	Vendor Vendor // hw.vendor
 	Parent string // hw.parent: for a partition, the ID of its GPU; otherwise empty
-	Index  Opt[int]
+	// Index is the number of the device that an allocation may mean: NVIDIA's index when the GPU was first seen, which it keeps while
+	// another GPU is missing.
+	Index Opt[int]
+	// CurrentIndex is the number that the vendor's tool has for the device now (hw.gpu.index), for use with its option -i or -d; of a MIG
+	// instance, its number on its GPU. It is absent while the tool does not show the device, and it identifies nothing.
+	CurrentIndex Opt[int]
 
 	// Epoch changes when the source knows that the driver's counters have started again (driver reloaded, device reset),
 	// even if no total has fallen.
@@ -43,6 +48,7 @@ type Device struct {
 	Pipes             [NumPipes]Opt[float64] // fraction of time or of peak
 	Occupancy         Opt[float64]           // resident warps divided by the maximum
 	RecoveryAction    Opt[RecoveryAction]
+	RecoveryWord      string // what the driver or the tool calls RecoveryOther; otherwise empty
 
 	// Holders are the containers to which the device is allocated. Attribution sets them. HoldersKnown distinguishes a device
 	// that is not allocated from a device whose allocation could not be read.
@@ -93,6 +99,13 @@ func (d *Device) AddFault(t FaultType, message string) {
 		}
 	}
 	d.Faults = append(d.Faults, Fault{Type: t, Message: message})
+}
+
+// RequestUnknownRecovery notes that the driver requests an action that this version does not know: the driver's word for it, or its number.
+// The device is degraded, because whatever it is, the driver requests something.
+func (d *Device) RequestUnknownRecovery(word string) {
+	d.RecoveryAction, d.RecoveryWord = Some(RecoveryOther), word
+	d.AddFault(FaultRecovery, "the driver requests a recovery action that this version does not know: "+word)
 }
 
 // Location is where a device is in its machine. It identifies a device whose ID could not be read.

@@ -137,5 +137,6 @@ const (
 	RecoveryDrainAndReset
 	RecoveryBusReset
 	RecoveryIMEXDomain // recover the IMEX domain of the device
+	RecoveryOther      // an action that this version does not know: Device.RecoveryWord
 	NumRecoveryActions
 )

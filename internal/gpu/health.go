@@ -28,6 +28,7 @@ const (
 	FaultRemapPending                    // a reset is needed to remap rows or to retire pages
 	FaultRemapFailed                     // a row could not be remapped: no spare row is left
 	FaultDrain                           // the driver requests that work is moved away
+	FaultRecovery                        // the driver requests a recovery action that this version does not know
 	NumFaultTypes
 )
 

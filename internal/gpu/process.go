@@ -27,8 +27,9 @@ type Process struct {
 	Location Location
 	Type     ProcessType
 
-	Memory      Opt[int64] // bytes of device memory
-	Utilization [NumTasks]Opt[float64]
+	Memory           Opt[int64]             // bytes of device memory
+	Utilization      [NumTasks]Opt[float64] // fraction of time
+	MemoryController Opt[float64]           // fraction of time during which the process read or wrote device memory
 
 	// Read from the process table of the machine. Empty or zero if not read.
 	Created     time.Time

@@ -1207,6 +1207,46 @@ func (ms *K8sNodeGpuRequestedMetricConfig) Unmarshal(parser *confmap.Conf) error
 	return nil
 }
 
+// ProcessGpuInfoMetricConfig provides config for the process.gpu.info metric.
+type ProcessGpuInfoMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ProcessGpuInfoMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// ProcessGpuMemoryControllerUtilizationMetricConfig provides config for the process.gpu.memory.controller.utilization metric.
+type ProcessGpuMemoryControllerUtilizationMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ProcessGpuMemoryControllerUtilizationMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // ProcessGpuMemoryUsageMetricConfig provides config for the process.gpu.memory.usage metric.
 type ProcessGpuMemoryUsageMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -1249,68 +1289,70 @@ func (ms *ProcessGpuUtilizationMetricConfig) Unmarshal(parser *confmap.Conf) err
 
 // MetricsConfig provides config for gpu metrics.
 type MetricsConfig struct {
-	ContainerGpuAllocated            ContainerGpuAllocatedMetricConfig            `mapstructure:"container.gpu.allocated"`
-	ContainerGpuEnergy               ContainerGpuEnergyMetricConfig               `mapstructure:"container.gpu.energy"`
-	ContainerGpuIdleTime             ContainerGpuIdleTimeMetricConfig             `mapstructure:"container.gpu.idle.time"`
-	ContainerGpuMemoryLimit          ContainerGpuMemoryLimitMetricConfig          `mapstructure:"container.gpu.memory.limit"`
-	ContainerGpuMemoryUsage          ContainerGpuMemoryUsageMetricConfig          `mapstructure:"container.gpu.memory.usage"`
-	ContainerGpuPower                ContainerGpuPowerMetricConfig                `mapstructure:"container.gpu.power"`
-	ContainerGpuUtilization          ContainerGpuUtilizationMetricConfig          `mapstructure:"container.gpu.utilization"`
-	HwEnergy                         HwEnergyMetricConfig                         `mapstructure:"hw.energy"`
-	HwErrors                         HwErrorsMetricConfig                         `mapstructure:"hw.errors"`
-	HwFanSpeedRatio                  HwFanSpeedRatioMetricConfig                  `mapstructure:"hw.fan.speed_ratio"`
-	HwGpuAllocated                   HwGpuAllocatedMetricConfig                   `mapstructure:"hw.gpu.allocated"`
-	HwGpuCount                       HwGpuCountMetricConfig                       `mapstructure:"hw.gpu.count"`
-	HwGpuEccLifetime                 HwGpuEccLifetimeMetricConfig                 `mapstructure:"hw.gpu.ecc.lifetime"`
-	HwGpuFault                       HwGpuFaultMetricConfig                       `mapstructure:"hw.gpu.fault"`
-	HwGpuInfo                        HwGpuInfoMetricConfig                        `mapstructure:"hw.gpu.info"`
-	HwGpuInterconnectIo              HwGpuInterconnectIoMetricConfig              `mapstructure:"hw.gpu.interconnect.io"`
-	HwGpuInterconnectLinkErrors      HwGpuInterconnectLinkErrorsMetricConfig      `mapstructure:"hw.gpu.interconnect.link.errors"`
-	HwGpuInterconnectLinkIo          HwGpuInterconnectLinkIoMetricConfig          `mapstructure:"hw.gpu.interconnect.link.io"`
-	HwGpuIo                          HwGpuIoMetricConfig                          `mapstructure:"hw.gpu.io"`
-	HwGpuMemoryControllerUtilization HwGpuMemoryControllerUtilizationMetricConfig `mapstructure:"hw.gpu.memory.controller.utilization"`
-	HwGpuMemoryLimit                 HwGpuMemoryLimitMetricConfig                 `mapstructure:"hw.gpu.memory.limit"`
-	HwGpuMemoryPagesRetired          HwGpuMemoryPagesRetiredMetricConfig          `mapstructure:"hw.gpu.memory.pages.retired"`
-	HwGpuMemoryProtectedUsage        HwGpuMemoryProtectedUsageMetricConfig        `mapstructure:"hw.gpu.memory.protected.usage"`
-	HwGpuMemoryRemapState            HwGpuMemoryRemapStateMetricConfig            `mapstructure:"hw.gpu.memory.remap.state"`
-	HwGpuMemoryReserved              HwGpuMemoryReservedMetricConfig              `mapstructure:"hw.gpu.memory.reserved"`
-	HwGpuMemoryRowsRemapped          HwGpuMemoryRowsRemappedMetricConfig          `mapstructure:"hw.gpu.memory.rows.remapped"`
-	HwGpuMemorySystemLimit           HwGpuMemorySystemLimitMetricConfig           `mapstructure:"hw.gpu.memory.system.limit"`
-	HwGpuMemorySystemUsage           HwGpuMemorySystemUsageMetricConfig           `mapstructure:"hw.gpu.memory.system.usage"`
-	HwGpuMemoryUsage                 HwGpuMemoryUsageMetricConfig                 `mapstructure:"hw.gpu.memory.usage"`
-	HwGpuMemoryUtilization           HwGpuMemoryUtilizationMetricConfig           `mapstructure:"hw.gpu.memory.utilization"`
-	HwGpuMemoryVisibleLimit          HwGpuMemoryVisibleLimitMetricConfig          `mapstructure:"hw.gpu.memory.visible.limit"`
-	HwGpuMemoryVisibleUsage          HwGpuMemoryVisibleUsageMetricConfig          `mapstructure:"hw.gpu.memory.visible.usage"`
-	HwGpuModulePower                 HwGpuModulePowerMetricConfig                 `mapstructure:"hw.gpu.module.power"`
-	HwGpuPcieGeneration              HwGpuPcieGenerationMetricConfig              `mapstructure:"hw.gpu.pcie.generation"`
-	HwGpuPcieGenerationLimit         HwGpuPcieGenerationLimitMetricConfig         `mapstructure:"hw.gpu.pcie.generation.limit"`
-	HwGpuPcieWidth                   HwGpuPcieWidthMetricConfig                   `mapstructure:"hw.gpu.pcie.width"`
-	HwGpuPcieWidthLimit              HwGpuPcieWidthLimitMetricConfig              `mapstructure:"hw.gpu.pcie.width.limit"`
-	HwGpuPerformanceState            HwGpuPerformanceStateMetricConfig            `mapstructure:"hw.gpu.performance_state"`
-	HwGpuPipeUtilization             HwGpuPipeUtilizationMetricConfig             `mapstructure:"hw.gpu.pipe.utilization"`
-	HwGpuPowerInstant                HwGpuPowerInstantMetricConfig                `mapstructure:"hw.gpu.power.instant"`
-	HwGpuRecoveryAction              HwGpuRecoveryActionMetricConfig              `mapstructure:"hw.gpu.recovery.action"`
-	HwGpuSmOccupancy                 HwGpuSmOccupancyMetricConfig                 `mapstructure:"hw.gpu.sm.occupancy"`
-	HwGpuSourceFailure               HwGpuSourceFailureMetricConfig               `mapstructure:"hw.gpu.source.failure"`
-	HwGpuSourceReadable              HwGpuSourceReadableMetricConfig              `mapstructure:"hw.gpu.source.readable"`
-	HwGpuSpeed                       HwGpuSpeedMetricConfig                       `mapstructure:"hw.gpu.speed"`
-	HwGpuSpeedLimit                  HwGpuSpeedLimitMetricConfig                  `mapstructure:"hw.gpu.speed.limit"`
-	HwGpuTemperatureMargin           HwGpuTemperatureMarginMetricConfig           `mapstructure:"hw.gpu.temperature.margin"`
-	HwGpuThrottleTime                HwGpuThrottleTimeMetricConfig                `mapstructure:"hw.gpu.throttle.time"`
-	HwGpuThrottled                   HwGpuThrottledMetricConfig                   `mapstructure:"hw.gpu.throttled"`
-	HwGpuUtilization                 HwGpuUtilizationMetricConfig                 `mapstructure:"hw.gpu.utilization"`
-	HwPower                          HwPowerMetricConfig                          `mapstructure:"hw.power"`
-	HwPowerLimit                     HwPowerLimitMetricConfig                     `mapstructure:"hw.power.limit"`
-	HwStatus                         HwStatusMetricConfig                         `mapstructure:"hw.status"`
-	HwTemperature                    HwTemperatureMetricConfig                    `mapstructure:"hw.temperature"`
-	HwTemperatureLimit               HwTemperatureLimitMetricConfig               `mapstructure:"hw.temperature.limit"`
-	K8sClusterGpuPodsPending         K8sClusterGpuPodsPendingMetricConfig         `mapstructure:"k8s.cluster.gpu.pods.pending"`
-	K8sContainerGpuRequest           K8sContainerGpuRequestMetricConfig           `mapstructure:"k8s.container.gpu.request"`
-	K8sNodeGpuAllocatable            K8sNodeGpuAllocatableMetricConfig            `mapstructure:"k8s.node.gpu.allocatable"`
-	K8sNodeGpuCapacity               K8sNodeGpuCapacityMetricConfig               `mapstructure:"k8s.node.gpu.capacity"`
-	K8sNodeGpuRequested              K8sNodeGpuRequestedMetricConfig              `mapstructure:"k8s.node.gpu.requested"`
-	ProcessGpuMemoryUsage            ProcessGpuMemoryUsageMetricConfig            `mapstructure:"process.gpu.memory.usage"`
-	ProcessGpuUtilization            ProcessGpuUtilizationMetricConfig            `mapstructure:"process.gpu.utilization"`
+	ContainerGpuAllocated                 ContainerGpuAllocatedMetricConfig                 `mapstructure:"container.gpu.allocated"`
+	ContainerGpuEnergy                    ContainerGpuEnergyMetricConfig                    `mapstructure:"container.gpu.energy"`
+	ContainerGpuIdleTime                  ContainerGpuIdleTimeMetricConfig                  `mapstructure:"container.gpu.idle.time"`
+	ContainerGpuMemoryLimit               ContainerGpuMemoryLimitMetricConfig               `mapstructure:"container.gpu.memory.limit"`
+	ContainerGpuMemoryUsage               ContainerGpuMemoryUsageMetricConfig               `mapstructure:"container.gpu.memory.usage"`
+	ContainerGpuPower                     ContainerGpuPowerMetricConfig                     `mapstructure:"container.gpu.power"`
+	ContainerGpuUtilization               ContainerGpuUtilizationMetricConfig               `mapstructure:"container.gpu.utilization"`
+	HwEnergy                              HwEnergyMetricConfig                              `mapstructure:"hw.energy"`
+	HwErrors                              HwErrorsMetricConfig                              `mapstructure:"hw.errors"`
+	HwFanSpeedRatio                       HwFanSpeedRatioMetricConfig                       `mapstructure:"hw.fan.speed_ratio"`
+	HwGpuAllocated                        HwGpuAllocatedMetricConfig                        `mapstructure:"hw.gpu.allocated"`
+	HwGpuCount                            HwGpuCountMetricConfig                            `mapstructure:"hw.gpu.count"`
+	HwGpuEccLifetime                      HwGpuEccLifetimeMetricConfig                      `mapstructure:"hw.gpu.ecc.lifetime"`
+	HwGpuFault                            HwGpuFaultMetricConfig                            `mapstructure:"hw.gpu.fault"`
+	HwGpuInfo                             HwGpuInfoMetricConfig                             `mapstructure:"hw.gpu.info"`
+	HwGpuInterconnectIo                   HwGpuInterconnectIoMetricConfig                   `mapstructure:"hw.gpu.interconnect.io"`
+	HwGpuInterconnectLinkErrors           HwGpuInterconnectLinkErrorsMetricConfig           `mapstructure:"hw.gpu.interconnect.link.errors"`
+	HwGpuInterconnectLinkIo               HwGpuInterconnectLinkIoMetricConfig               `mapstructure:"hw.gpu.interconnect.link.io"`
+	HwGpuIo                               HwGpuIoMetricConfig                               `mapstructure:"hw.gpu.io"`
+	HwGpuMemoryControllerUtilization      HwGpuMemoryControllerUtilizationMetricConfig      `mapstructure:"hw.gpu.memory.controller.utilization"`
+	HwGpuMemoryLimit                      HwGpuMemoryLimitMetricConfig                      `mapstructure:"hw.gpu.memory.limit"`
+	HwGpuMemoryPagesRetired               HwGpuMemoryPagesRetiredMetricConfig               `mapstructure:"hw.gpu.memory.pages.retired"`
+	HwGpuMemoryProtectedUsage             HwGpuMemoryProtectedUsageMetricConfig             `mapstructure:"hw.gpu.memory.protected.usage"`
+	HwGpuMemoryRemapState                 HwGpuMemoryRemapStateMetricConfig                 `mapstructure:"hw.gpu.memory.remap.state"`
+	HwGpuMemoryReserved                   HwGpuMemoryReservedMetricConfig                   `mapstructure:"hw.gpu.memory.reserved"`
+	HwGpuMemoryRowsRemapped               HwGpuMemoryRowsRemappedMetricConfig               `mapstructure:"hw.gpu.memory.rows.remapped"`
+	HwGpuMemorySystemLimit                HwGpuMemorySystemLimitMetricConfig                `mapstructure:"hw.gpu.memory.system.limit"`
+	HwGpuMemorySystemUsage                HwGpuMemorySystemUsageMetricConfig                `mapstructure:"hw.gpu.memory.system.usage"`
+	HwGpuMemoryUsage                      HwGpuMemoryUsageMetricConfig                      `mapstructure:"hw.gpu.memory.usage"`
+	HwGpuMemoryUtilization                HwGpuMemoryUtilizationMetricConfig                `mapstructure:"hw.gpu.memory.utilization"`
+	HwGpuMemoryVisibleLimit               HwGpuMemoryVisibleLimitMetricConfig               `mapstructure:"hw.gpu.memory.visible.limit"`
+	HwGpuMemoryVisibleUsage               HwGpuMemoryVisibleUsageMetricConfig               `mapstructure:"hw.gpu.memory.visible.usage"`
+	HwGpuModulePower                      HwGpuModulePowerMetricConfig                      `mapstructure:"hw.gpu.module.power"`
+	HwGpuPcieGeneration                   HwGpuPcieGenerationMetricConfig                   `mapstructure:"hw.gpu.pcie.generation"`
+	HwGpuPcieGenerationLimit              HwGpuPcieGenerationLimitMetricConfig              `mapstructure:"hw.gpu.pcie.generation.limit"`
+	HwGpuPcieWidth                        HwGpuPcieWidthMetricConfig                        `mapstructure:"hw.gpu.pcie.width"`
+	HwGpuPcieWidthLimit                   HwGpuPcieWidthLimitMetricConfig                   `mapstructure:"hw.gpu.pcie.width.limit"`
+	HwGpuPerformanceState                 HwGpuPerformanceStateMetricConfig                 `mapstructure:"hw.gpu.performance_state"`
+	HwGpuPipeUtilization                  HwGpuPipeUtilizationMetricConfig                  `mapstructure:"hw.gpu.pipe.utilization"`
+	HwGpuPowerInstant                     HwGpuPowerInstantMetricConfig                     `mapstructure:"hw.gpu.power.instant"`
+	HwGpuRecoveryAction                   HwGpuRecoveryActionMetricConfig                   `mapstructure:"hw.gpu.recovery.action"`
+	HwGpuSmOccupancy                      HwGpuSmOccupancyMetricConfig                      `mapstructure:"hw.gpu.sm.occupancy"`
+	HwGpuSourceFailure                    HwGpuSourceFailureMetricConfig                    `mapstructure:"hw.gpu.source.failure"`
+	HwGpuSourceReadable                   HwGpuSourceReadableMetricConfig                   `mapstructure:"hw.gpu.source.readable"`
+	HwGpuSpeed                            HwGpuSpeedMetricConfig                            `mapstructure:"hw.gpu.speed"`
+	HwGpuSpeedLimit                       HwGpuSpeedLimitMetricConfig                       `mapstructure:"hw.gpu.speed.limit"`
+	HwGpuTemperatureMargin                HwGpuTemperatureMarginMetricConfig                `mapstructure:"hw.gpu.temperature.margin"`
+	HwGpuThrottleTime                     HwGpuThrottleTimeMetricConfig                     `mapstructure:"hw.gpu.throttle.time"`
+	HwGpuThrottled                        HwGpuThrottledMetricConfig                        `mapstructure:"hw.gpu.throttled"`
+	HwGpuUtilization                      HwGpuUtilizationMetricConfig                      `mapstructure:"hw.gpu.utilization"`
+	HwPower                               HwPowerMetricConfig                               `mapstructure:"hw.power"`
+	HwPowerLimit                          HwPowerLimitMetricConfig                          `mapstructure:"hw.power.limit"`
+	HwStatus                              HwStatusMetricConfig                              `mapstructure:"hw.status"`
+	HwTemperature                         HwTemperatureMetricConfig                         `mapstructure:"hw.temperature"`
+	HwTemperatureLimit                    HwTemperatureLimitMetricConfig                    `mapstructure:"hw.temperature.limit"`
+	K8sClusterGpuPodsPending              K8sClusterGpuPodsPendingMetricConfig              `mapstructure:"k8s.cluster.gpu.pods.pending"`
+	K8sContainerGpuRequest                K8sContainerGpuRequestMetricConfig                `mapstructure:"k8s.container.gpu.request"`
+	K8sNodeGpuAllocatable                 K8sNodeGpuAllocatableMetricConfig                 `mapstructure:"k8s.node.gpu.allocatable"`
+	K8sNodeGpuCapacity                    K8sNodeGpuCapacityMetricConfig                    `mapstructure:"k8s.node.gpu.capacity"`
+	K8sNodeGpuRequested                   K8sNodeGpuRequestedMetricConfig                   `mapstructure:"k8s.node.gpu.requested"`
+	ProcessGpuInfo                        ProcessGpuInfoMetricConfig                        `mapstructure:"process.gpu.info"`
+	ProcessGpuMemoryControllerUtilization ProcessGpuMemoryControllerUtilizationMetricConfig `mapstructure:"process.gpu.memory.controller.utilization"`
+	ProcessGpuMemoryUsage                 ProcessGpuMemoryUsageMetricConfig                 `mapstructure:"process.gpu.memory.usage"`
+	ProcessGpuUtilization                 ProcessGpuUtilizationMetricConfig                 `mapstructure:"process.gpu.utilization"`
 }
 
 func DefaultMetricsConfig() MetricsConfig {
@@ -1493,6 +1535,12 @@ func DefaultMetricsConfig() MetricsConfig {
 			Enabled: true,
 		},
 		K8sNodeGpuRequested: K8sNodeGpuRequestedMetricConfig{
+			Enabled: true,
+		},
+		ProcessGpuInfo: ProcessGpuInfoMetricConfig{
+			Enabled: true,
+		},
+		ProcessGpuMemoryControllerUtilization: ProcessGpuMemoryControllerUtilizationMetricConfig{
 			Enabled: true,
 		},
 		ProcessGpuMemoryUsage: ProcessGpuMemoryUsageMetricConfig{

@@ -206,6 +206,12 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					K8sNodeGpuRequested: K8sNodeGpuRequestedMetricConfig{
 						Enabled: true,
 					},
+					ProcessGpuInfo: ProcessGpuInfoMetricConfig{
+						Enabled: true,
+					},
+					ProcessGpuMemoryControllerUtilization: ProcessGpuMemoryControllerUtilizationMetricConfig{
+						Enabled: true,
+					},
 					ProcessGpuMemoryUsage: ProcessGpuMemoryUsageMetricConfig{
 						Enabled: true,
 					},
@@ -432,6 +438,12 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					K8sNodeGpuRequested: K8sNodeGpuRequestedMetricConfig{
 						Enabled: false,
 					},
+					ProcessGpuInfo: ProcessGpuInfoMetricConfig{
+						Enabled: false,
+					},
+					ProcessGpuMemoryControllerUtilization: ProcessGpuMemoryControllerUtilizationMetricConfig{
+						Enabled: false,
+					},
 					ProcessGpuMemoryUsage: ProcessGpuMemoryUsageMetricConfig{
 						Enabled: false,
 					},
@@ -478,7 +490,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := loadMetricsBuilderConfig(t, tt.name)
-			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPagesRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowsRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, K8sClusterGpuPodsPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
+			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPagesRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowsRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, K8sClusterGpuPodsPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
 			require.Emptyf(t, diff, "Config mismatch (-expected +actual):\n%s", diff)
 		})
 	}

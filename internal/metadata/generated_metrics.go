@@ -159,52 +159,6 @@ var MapAttributeHwGpuPresence = map[string]AttributeHwGpuPresence{
 	"visible":   AttributeHwGpuPresenceVisible,
 }
 
-// AttributeHwGpuRecoveryAction specifies the value hw.gpu.recovery.action attribute.
-type AttributeHwGpuRecoveryAction int
-
-const (
-	_ AttributeHwGpuRecoveryAction = iota
-	AttributeHwGpuRecoveryActionBusReset
-	AttributeHwGpuRecoveryActionDrainAndReset
-	AttributeHwGpuRecoveryActionDrainP2p
-	AttributeHwGpuRecoveryActionImexDomain
-	AttributeHwGpuRecoveryActionNone
-	AttributeHwGpuRecoveryActionReboot
-	AttributeHwGpuRecoveryActionReset
-)
-
-// String returns the string representation of the AttributeHwGpuRecoveryAction.
-func (av AttributeHwGpuRecoveryAction) String() string {
-	switch av {
-	case AttributeHwGpuRecoveryActionBusReset:
-		return "bus_reset"
-	case AttributeHwGpuRecoveryActionDrainAndReset:
-		return "drain_and_reset"
-	case AttributeHwGpuRecoveryActionDrainP2p:
-		return "drain_p2p"
-	case AttributeHwGpuRecoveryActionImexDomain:
-		return "imex_domain"
-	case AttributeHwGpuRecoveryActionNone:
-		return "none"
-	case AttributeHwGpuRecoveryActionReboot:
-		return "reboot"
-	case AttributeHwGpuRecoveryActionReset:
-		return "reset"
-	}
-	return ""
-}
-
-// MapAttributeHwGpuRecoveryAction is a helper map of string to AttributeHwGpuRecoveryAction attribute value.
-var MapAttributeHwGpuRecoveryAction = map[string]AttributeHwGpuRecoveryAction{
-	"bus_reset":       AttributeHwGpuRecoveryActionBusReset,
-	"drain_and_reset": AttributeHwGpuRecoveryActionDrainAndReset,
-	"drain_p2p":       AttributeHwGpuRecoveryActionDrainP2p,
-	"imex_domain":     AttributeHwGpuRecoveryActionImexDomain,
-	"none":            AttributeHwGpuRecoveryActionNone,
-	"reboot":          AttributeHwGpuRecoveryActionReboot,
-	"reset":           AttributeHwGpuRecoveryActionReset,
-}
-
 // AttributeHwGpuRemapState specifies the value hw.gpu.remap.state attribute.
 type AttributeHwGpuRemapState int
 
@@ -510,7 +464,7 @@ var MetricsInfo = metricsInfo{
 	},
 	HwGpuInfo: metricInfo{
 		Name:       "hw.gpu.info",
-		Attributes: []string{"hw.driver_version", "hw.firmware_version", "hw.gpu.compute_capability", "hw.gpu.numa.node", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor"},
+		Attributes: []string{"hw.driver_version", "hw.firmware_version", "hw.gpu.compute_capability", "hw.gpu.index", "hw.gpu.numa.node", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor"},
 	},
 	HwGpuInterconnectIo: metricInfo{
 		Name:       "hw.gpu.interconnect.io",
@@ -692,6 +646,14 @@ var MetricsInfo = metricsInfo{
 		Name:       "k8s.node.gpu.requested",
 		Attributes: []string{"k8s.cluster.name", "k8s.node.name", "k8s.resource.name"},
 	},
+	ProcessGpuInfo: metricInfo{
+		Name:       "process.gpu.info",
+		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
+	},
+	ProcessGpuMemoryControllerUtilization: metricInfo{
+		Name:       "process.gpu.memory.controller.utilization",
+		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
+	},
 	ProcessGpuMemoryUsage: metricInfo{
 		Name:       "process.gpu.memory.usage",
 		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
@@ -703,68 +665,70 @@ var MetricsInfo = metricsInfo{
 }
 
 type metricsInfo struct {
-	ContainerGpuAllocated            metricInfo
-	ContainerGpuEnergy               metricInfo
-	ContainerGpuIdleTime             metricInfo
-	ContainerGpuMemoryLimit          metricInfo
-	ContainerGpuMemoryUsage          metricInfo
-	ContainerGpuPower                metricInfo
-	ContainerGpuUtilization          metricInfo
-	HwEnergy                         metricInfo
-	HwErrors                         metricInfo
-	HwFanSpeedRatio                  metricInfo
-	HwGpuAllocated                   metricInfo
-	HwGpuCount                       metricInfo
-	HwGpuEccLifetime                 metricInfo
-	HwGpuFault                       metricInfo
-	HwGpuInfo                        metricInfo
-	HwGpuInterconnectIo              metricInfo
-	HwGpuInterconnectLinkErrors      metricInfo
-	HwGpuInterconnectLinkIo          metricInfo
-	HwGpuIo                          metricInfo
-	HwGpuMemoryControllerUtilization metricInfo
-	HwGpuMemoryLimit                 metricInfo
-	HwGpuMemoryPagesRetired          metricInfo
-	HwGpuMemoryProtectedUsage        metricInfo
-	HwGpuMemoryRemapState            metricInfo
-	HwGpuMemoryReserved              metricInfo
-	HwGpuMemoryRowsRemapped          metricInfo
-	HwGpuMemorySystemLimit           metricInfo
-	HwGpuMemorySystemUsage           metricInfo
-	HwGpuMemoryUsage                 metricInfo
-	HwGpuMemoryUtilization           metricInfo
-	HwGpuMemoryVisibleLimit          metricInfo
-	HwGpuMemoryVisibleUsage          metricInfo
-	HwGpuModulePower                 metricInfo
-	HwGpuPcieGeneration              metricInfo
-	HwGpuPcieGenerationLimit         metricInfo
-	HwGpuPcieWidth                   metricInfo
-	HwGpuPcieWidthLimit              metricInfo
-	HwGpuPerformanceState            metricInfo
-	HwGpuPipeUtilization             metricInfo
-	HwGpuPowerInstant                metricInfo
-	HwGpuRecoveryAction              metricInfo
-	HwGpuSmOccupancy                 metricInfo
-	HwGpuSourceFailure               metricInfo
-	HwGpuSourceReadable              metricInfo
-	HwGpuSpeed                       metricInfo
-	HwGpuSpeedLimit                  metricInfo
-	HwGpuTemperatureMargin           metricInfo
-	HwGpuThrottleTime                metricInfo
-	HwGpuThrottled                   metricInfo
-	HwGpuUtilization                 metricInfo
-	HwPower                          metricInfo
-	HwPowerLimit                     metricInfo
-	HwStatus                         metricInfo
-	HwTemperature                    metricInfo
-	HwTemperatureLimit               metricInfo
-	K8sClusterGpuPodsPending         metricInfo
-	K8sContainerGpuRequest           metricInfo
-	K8sNodeGpuAllocatable            metricInfo
-	K8sNodeGpuCapacity               metricInfo
-	K8sNodeGpuRequested              metricInfo
-	ProcessGpuMemoryUsage            metricInfo
-	ProcessGpuUtilization            metricInfo
+	ContainerGpuAllocated                 metricInfo
+	ContainerGpuEnergy                    metricInfo
+	ContainerGpuIdleTime                  metricInfo
+	ContainerGpuMemoryLimit               metricInfo
+	ContainerGpuMemoryUsage               metricInfo
+	ContainerGpuPower                     metricInfo
+	ContainerGpuUtilization               metricInfo
+	HwEnergy                              metricInfo
+	HwErrors                              metricInfo
+	HwFanSpeedRatio                       metricInfo
+	HwGpuAllocated                        metricInfo
+	HwGpuCount                            metricInfo
+	HwGpuEccLifetime                      metricInfo
+	HwGpuFault                            metricInfo
+	HwGpuInfo                             metricInfo
+	HwGpuInterconnectIo                   metricInfo
+	HwGpuInterconnectLinkErrors           metricInfo
+	HwGpuInterconnectLinkIo               metricInfo
+	HwGpuIo                               metricInfo
+	HwGpuMemoryControllerUtilization      metricInfo
+	HwGpuMemoryLimit                      metricInfo
+	HwGpuMemoryPagesRetired               metricInfo
+	HwGpuMemoryProtectedUsage             metricInfo
+	HwGpuMemoryRemapState                 metricInfo
+	HwGpuMemoryReserved                   metricInfo
+	HwGpuMemoryRowsRemapped               metricInfo
+	HwGpuMemorySystemLimit                metricInfo
+	HwGpuMemorySystemUsage                metricInfo
+	HwGpuMemoryUsage                      metricInfo
+	HwGpuMemoryUtilization                metricInfo
+	HwGpuMemoryVisibleLimit               metricInfo
+	HwGpuMemoryVisibleUsage               metricInfo
+	HwGpuModulePower                      metricInfo
+	HwGpuPcieGeneration                   metricInfo
+	HwGpuPcieGenerationLimit              metricInfo
+	HwGpuPcieWidth                        metricInfo
+	HwGpuPcieWidthLimit                   metricInfo
+	HwGpuPerformanceState                 metricInfo
+	HwGpuPipeUtilization                  metricInfo
+	HwGpuPowerInstant                     metricInfo
+	HwGpuRecoveryAction                   metricInfo
+	HwGpuSmOccupancy                      metricInfo
+	HwGpuSourceFailure                    metricInfo
+	HwGpuSourceReadable                   metricInfo
+	HwGpuSpeed                            metricInfo
+	HwGpuSpeedLimit                       metricInfo
+	HwGpuTemperatureMargin                metricInfo
+	HwGpuThrottleTime                     metricInfo
+	HwGpuThrottled                        metricInfo
+	HwGpuUtilization                      metricInfo
+	HwPower                               metricInfo
+	HwPowerLimit                          metricInfo
+	HwStatus                              metricInfo
+	HwTemperature                         metricInfo
+	HwTemperatureLimit                    metricInfo
+	K8sClusterGpuPodsPending              metricInfo
+	K8sContainerGpuRequest                metricInfo
+	K8sNodeGpuAllocatable                 metricInfo
+	K8sNodeGpuCapacity                    metricInfo
+	K8sNodeGpuRequested                   metricInfo
+	ProcessGpuInfo                        metricInfo
+	ProcessGpuMemoryControllerUtilization metricInfo
+	ProcessGpuMemoryUsage                 metricInfo
+	ProcessGpuUtilization                 metricInfo
 }
 
 type metricInfo struct {
@@ -821,6 +785,12 @@ func WithHwGpuComputeCapabilityMetricAttribute(hwGpuComputeCapabilityAttributeVa
 func WithHwGpuErrorBlockMetricAttribute(hwGpuErrorBlockAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("hw.gpu.error.block", hwGpuErrorBlockAttributeValue)
+	})
+}
+
+func WithHwGpuIndexMetricAttribute(hwGpuIndexAttributeValue int64) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutInt("hw.gpu.index", hwGpuIndexAttributeValue)
 	})
 }
 
@@ -4346,6 +4316,120 @@ func newMetricK8sNodeGpuRequested(cfg K8sNodeGpuRequestedMetricConfig) metricK8s
 	return m
 }
 
+type metricProcessGpuInfo struct {
+	data     pmetric.Metric             // data buffer for generated metric.
+	config   ProcessGpuInfoMetricConfig // metric config provided by user.
+	capacity int                        // max observed number of data points added to the metric.
+}
+
+// init fills process.gpu.info metric with initial data.
+func (m *metricProcessGpuInfo) init() {
+	m.data.SetName("process.gpu.info")
+	m.data.SetDescription("Always 1, for each process and device that it uses, also where the driver reports neither its memory nor its utilization. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricProcessGpuInfo) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricProcessGpuInfo) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricProcessGpuInfo) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricProcessGpuInfo(cfg ProcessGpuInfoMetricConfig) metricProcessGpuInfo {
+	m := metricProcessGpuInfo{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricProcessGpuMemoryControllerUtilization struct {
+	data     pmetric.Metric                                    // data buffer for generated metric.
+	config   ProcessGpuMemoryControllerUtilizationMetricConfig // metric config provided by user.
+	capacity int                                               // max observed number of data points added to the metric.
+}
+
+// init fills process.gpu.memory.controller.utilization metric with initial data.
+func (m *metricProcessGpuMemoryControllerUtilization) init() {
+	m.data.SetName("process.gpu.memory.controller.utilization")
+	m.data.SetDescription("Fraction of time during which the process read or wrote device memory, since the last read. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricProcessGpuMemoryControllerUtilization) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricProcessGpuMemoryControllerUtilization) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricProcessGpuMemoryControllerUtilization) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricProcessGpuMemoryControllerUtilization(cfg ProcessGpuMemoryControllerUtilizationMetricConfig) metricProcessGpuMemoryControllerUtilization {
+	m := metricProcessGpuMemoryControllerUtilization{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricProcessGpuMemoryUsage struct {
 	data     pmetric.Metric                    // data buffer for generated metric.
 	config   ProcessGpuMemoryUsageMetricConfig // metric config provided by user.
@@ -4464,75 +4548,77 @@ func newMetricProcessGpuUtilization(cfg ProcessGpuUtilizationMetricConfig) metri
 // MetricsBuilder provides an interface for scrapers to report metrics while taking care of all the transformations
 // required to produce metric representation defined in metadata and user config.
 type MetricsBuilder struct {
-	config                                 MetricsBuilderConfig // config of the metrics builder.
-	startTime                              pcommon.Timestamp    // start time that will be applied to all recorded data points.
-	metricsCapacity                        int                  // maximum observed number of metrics per resource.
-	metricsBuffer                          pmetric.Metrics      // accumulates metrics data before emitting.
-	buildInfo                              component.BuildInfo  // contains version information.
-	resourceAttributeIncludeFilter         map[string]filter.Filter
-	resourceAttributeExcludeFilter         map[string]filter.Filter
-	metricContainerGpuAllocated            metricContainerGpuAllocated
-	metricContainerGpuEnergy               metricContainerGpuEnergy
-	metricContainerGpuIdleTime             metricContainerGpuIdleTime
-	metricContainerGpuMemoryLimit          metricContainerGpuMemoryLimit
-	metricContainerGpuMemoryUsage          metricContainerGpuMemoryUsage
-	metricContainerGpuPower                metricContainerGpuPower
-	metricContainerGpuUtilization          metricContainerGpuUtilization
-	metricHwEnergy                         metricHwEnergy
-	metricHwErrors                         metricHwErrors
-	metricHwFanSpeedRatio                  metricHwFanSpeedRatio
-	metricHwGpuAllocated                   metricHwGpuAllocated
-	metricHwGpuCount                       metricHwGpuCount
-	metricHwGpuEccLifetime                 metricHwGpuEccLifetime
-	metricHwGpuFault                       metricHwGpuFault
-	metricHwGpuInfo                        metricHwGpuInfo
-	metricHwGpuInterconnectIo              metricHwGpuInterconnectIo
-	metricHwGpuInterconnectLinkErrors      metricHwGpuInterconnectLinkErrors
-	metricHwGpuInterconnectLinkIo          metricHwGpuInterconnectLinkIo
-	metricHwGpuIo                          metricHwGpuIo
-	metricHwGpuMemoryControllerUtilization metricHwGpuMemoryControllerUtilization
-	metricHwGpuMemoryLimit                 metricHwGpuMemoryLimit
-	metricHwGpuMemoryPagesRetired          metricHwGpuMemoryPagesRetired
-	metricHwGpuMemoryProtectedUsage        metricHwGpuMemoryProtectedUsage
-	metricHwGpuMemoryRemapState            metricHwGpuMemoryRemapState
-	metricHwGpuMemoryReserved              metricHwGpuMemoryReserved
-	metricHwGpuMemoryRowsRemapped          metricHwGpuMemoryRowsRemapped
-	metricHwGpuMemorySystemLimit           metricHwGpuMemorySystemLimit
-	metricHwGpuMemorySystemUsage           metricHwGpuMemorySystemUsage
-	metricHwGpuMemoryUsage                 metricHwGpuMemoryUsage
-	metricHwGpuMemoryUtilization           metricHwGpuMemoryUtilization
-	metricHwGpuMemoryVisibleLimit          metricHwGpuMemoryVisibleLimit
-	metricHwGpuMemoryVisibleUsage          metricHwGpuMemoryVisibleUsage
-	metricHwGpuModulePower                 metricHwGpuModulePower
-	metricHwGpuPcieGeneration              metricHwGpuPcieGeneration
-	metricHwGpuPcieGenerationLimit         metricHwGpuPcieGenerationLimit
-	metricHwGpuPcieWidth                   metricHwGpuPcieWidth
-	metricHwGpuPcieWidthLimit              metricHwGpuPcieWidthLimit
-	metricHwGpuPerformanceState            metricHwGpuPerformanceState
-	metricHwGpuPipeUtilization             metricHwGpuPipeUtilization
-	metricHwGpuPowerInstant                metricHwGpuPowerInstant
-	metricHwGpuRecoveryAction              metricHwGpuRecoveryAction
-	metricHwGpuSmOccupancy                 metricHwGpuSmOccupancy
-	metricHwGpuSourceFailure               metricHwGpuSourceFailure
-	metricHwGpuSourceReadable              metricHwGpuSourceReadable
-	metricHwGpuSpeed                       metricHwGpuSpeed
-	metricHwGpuSpeedLimit                  metricHwGpuSpeedLimit
-	metricHwGpuTemperatureMargin           metricHwGpuTemperatureMargin
-	metricHwGpuThrottleTime                metricHwGpuThrottleTime
-	metricHwGpuThrottled                   metricHwGpuThrottled
-	metricHwGpuUtilization                 metricHwGpuUtilization
-	metricHwPower                          metricHwPower
-	metricHwPowerLimit                     metricHwPowerLimit
-	metricHwStatus                         metricHwStatus
-	metricHwTemperature                    metricHwTemperature
-	metricHwTemperatureLimit               metricHwTemperatureLimit
-	metricK8sClusterGpuPodsPending         metricK8sClusterGpuPodsPending
-	metricK8sContainerGpuRequest           metricK8sContainerGpuRequest
-	metricK8sNodeGpuAllocatable            metricK8sNodeGpuAllocatable
-	metricK8sNodeGpuCapacity               metricK8sNodeGpuCapacity
-	metricK8sNodeGpuRequested              metricK8sNodeGpuRequested
-	metricProcessGpuMemoryUsage            metricProcessGpuMemoryUsage
-	metricProcessGpuUtilization            metricProcessGpuUtilization
+	config                                      MetricsBuilderConfig // config of the metrics builder.
+	startTime                                   pcommon.Timestamp    // start time that will be applied to all recorded data points.
+	metricsCapacity                             int                  // maximum observed number of metrics per resource.
+	metricsBuffer                               pmetric.Metrics      // accumulates metrics data before emitting.
+	buildInfo                                   component.BuildInfo  // contains version information.
+	resourceAttributeIncludeFilter              map[string]filter.Filter
+	resourceAttributeExcludeFilter              map[string]filter.Filter
+	metricContainerGpuAllocated                 metricContainerGpuAllocated
+	metricContainerGpuEnergy                    metricContainerGpuEnergy
+	metricContainerGpuIdleTime                  metricContainerGpuIdleTime
+	metricContainerGpuMemoryLimit               metricContainerGpuMemoryLimit
+	metricContainerGpuMemoryUsage               metricContainerGpuMemoryUsage
+	metricContainerGpuPower                     metricContainerGpuPower
+	metricContainerGpuUtilization               metricContainerGpuUtilization
+	metricHwEnergy                              metricHwEnergy
+	metricHwErrors                              metricHwErrors
+	metricHwFanSpeedRatio                       metricHwFanSpeedRatio
+	metricHwGpuAllocated                        metricHwGpuAllocated
+	metricHwGpuCount                            metricHwGpuCount
+	metricHwGpuEccLifetime                      metricHwGpuEccLifetime
+	metricHwGpuFault                            metricHwGpuFault
+	metricHwGpuInfo                             metricHwGpuInfo
+	metricHwGpuInterconnectIo                   metricHwGpuInterconnectIo
+	metricHwGpuInterconnectLinkErrors           metricHwGpuInterconnectLinkErrors
+	metricHwGpuInterconnectLinkIo               metricHwGpuInterconnectLinkIo
+	metricHwGpuIo                               metricHwGpuIo
+	metricHwGpuMemoryControllerUtilization      metricHwGpuMemoryControllerUtilization
+	metricHwGpuMemoryLimit                      metricHwGpuMemoryLimit
+	metricHwGpuMemoryPagesRetired               metricHwGpuMemoryPagesRetired
+	metricHwGpuMemoryProtectedUsage             metricHwGpuMemoryProtectedUsage
+	metricHwGpuMemoryRemapState                 metricHwGpuMemoryRemapState
+	metricHwGpuMemoryReserved                   metricHwGpuMemoryReserved
+	metricHwGpuMemoryRowsRemapped               metricHwGpuMemoryRowsRemapped
+	metricHwGpuMemorySystemLimit                metricHwGpuMemorySystemLimit
+	metricHwGpuMemorySystemUsage                metricHwGpuMemorySystemUsage
+	metricHwGpuMemoryUsage                      metricHwGpuMemoryUsage
+	metricHwGpuMemoryUtilization                metricHwGpuMemoryUtilization
+	metricHwGpuMemoryVisibleLimit               metricHwGpuMemoryVisibleLimit
+	metricHwGpuMemoryVisibleUsage               metricHwGpuMemoryVisibleUsage
+	metricHwGpuModulePower                      metricHwGpuModulePower
+	metricHwGpuPcieGeneration                   metricHwGpuPcieGeneration
+	metricHwGpuPcieGenerationLimit              metricHwGpuPcieGenerationLimit
+	metricHwGpuPcieWidth                        metricHwGpuPcieWidth
+	metricHwGpuPcieWidthLimit                   metricHwGpuPcieWidthLimit
+	metricHwGpuPerformanceState                 metricHwGpuPerformanceState
+	metricHwGpuPipeUtilization                  metricHwGpuPipeUtilization
+	metricHwGpuPowerInstant                     metricHwGpuPowerInstant
+	metricHwGpuRecoveryAction                   metricHwGpuRecoveryAction
+	metricHwGpuSmOccupancy                      metricHwGpuSmOccupancy
+	metricHwGpuSourceFailure                    metricHwGpuSourceFailure
+	metricHwGpuSourceReadable                   metricHwGpuSourceReadable
+	metricHwGpuSpeed                            metricHwGpuSpeed
+	metricHwGpuSpeedLimit                       metricHwGpuSpeedLimit
+	metricHwGpuTemperatureMargin                metricHwGpuTemperatureMargin
+	metricHwGpuThrottleTime                     metricHwGpuThrottleTime
+	metricHwGpuThrottled                        metricHwGpuThrottled
+	metricHwGpuUtilization                      metricHwGpuUtilization
+	metricHwPower                               metricHwPower
+	metricHwPowerLimit                          metricHwPowerLimit
+	metricHwStatus                              metricHwStatus
+	metricHwTemperature                         metricHwTemperature
+	metricHwTemperatureLimit                    metricHwTemperatureLimit
+	metricK8sClusterGpuPodsPending              metricK8sClusterGpuPodsPending
+	metricK8sContainerGpuRequest                metricK8sContainerGpuRequest
+	metricK8sNodeGpuAllocatable                 metricK8sNodeGpuAllocatable
+	metricK8sNodeGpuCapacity                    metricK8sNodeGpuCapacity
+	metricK8sNodeGpuRequested                   metricK8sNodeGpuRequested
+	metricProcessGpuInfo                        metricProcessGpuInfo
+	metricProcessGpuMemoryControllerUtilization metricProcessGpuMemoryControllerUtilization
+	metricProcessGpuMemoryUsage                 metricProcessGpuMemoryUsage
+	metricProcessGpuUtilization                 metricProcessGpuUtilization
 }
 
 // MetricBuilderOption applies changes to default metrics builder.
@@ -4554,74 +4640,76 @@ func WithStartTime(startTime pcommon.Timestamp) MetricBuilderOption {
 }
 func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, options ...MetricBuilderOption) *MetricsBuilder {
 	mb := &MetricsBuilder{
-		config:                                 mbc,
-		startTime:                              pcommon.NewTimestampFromTime(time.Now()),
-		metricsBuffer:                          pmetric.NewMetrics(),
-		buildInfo:                              settings.BuildInfo,
-		metricContainerGpuAllocated:            newMetricContainerGpuAllocated(mbc.Metrics.ContainerGpuAllocated),
-		metricContainerGpuEnergy:               newMetricContainerGpuEnergy(mbc.Metrics.ContainerGpuEnergy),
-		metricContainerGpuIdleTime:             newMetricContainerGpuIdleTime(mbc.Metrics.ContainerGpuIdleTime),
-		metricContainerGpuMemoryLimit:          newMetricContainerGpuMemoryLimit(mbc.Metrics.ContainerGpuMemoryLimit),
-		metricContainerGpuMemoryUsage:          newMetricContainerGpuMemoryUsage(mbc.Metrics.ContainerGpuMemoryUsage),
-		metricContainerGpuPower:                newMetricContainerGpuPower(mbc.Metrics.ContainerGpuPower),
-		metricContainerGpuUtilization:          newMetricContainerGpuUtilization(mbc.Metrics.ContainerGpuUtilization),
-		metricHwEnergy:                         newMetricHwEnergy(mbc.Metrics.HwEnergy),
-		metricHwErrors:                         newMetricHwErrors(mbc.Metrics.HwErrors),
-		metricHwFanSpeedRatio:                  newMetricHwFanSpeedRatio(mbc.Metrics.HwFanSpeedRatio),
-		metricHwGpuAllocated:                   newMetricHwGpuAllocated(mbc.Metrics.HwGpuAllocated),
-		metricHwGpuCount:                       newMetricHwGpuCount(mbc.Metrics.HwGpuCount),
-		metricHwGpuEccLifetime:                 newMetricHwGpuEccLifetime(mbc.Metrics.HwGpuEccLifetime),
-		metricHwGpuFault:                       newMetricHwGpuFault(mbc.Metrics.HwGpuFault),
-		metricHwGpuInfo:                        newMetricHwGpuInfo(mbc.Metrics.HwGpuInfo),
-		metricHwGpuInterconnectIo:              newMetricHwGpuInterconnectIo(mbc.Metrics.HwGpuInterconnectIo),
-		metricHwGpuInterconnectLinkErrors:      newMetricHwGpuInterconnectLinkErrors(mbc.Metrics.HwGpuInterconnectLinkErrors),
-		metricHwGpuInterconnectLinkIo:          newMetricHwGpuInterconnectLinkIo(mbc.Metrics.HwGpuInterconnectLinkIo),
-		metricHwGpuIo:                          newMetricHwGpuIo(mbc.Metrics.HwGpuIo),
-		metricHwGpuMemoryControllerUtilization: newMetricHwGpuMemoryControllerUtilization(mbc.Metrics.HwGpuMemoryControllerUtilization),
-		metricHwGpuMemoryLimit:                 newMetricHwGpuMemoryLimit(mbc.Metrics.HwGpuMemoryLimit),
-		metricHwGpuMemoryPagesRetired:          newMetricHwGpuMemoryPagesRetired(mbc.Metrics.HwGpuMemoryPagesRetired),
-		metricHwGpuMemoryProtectedUsage:        newMetricHwGpuMemoryProtectedUsage(mbc.Metrics.HwGpuMemoryProtectedUsage),
-		metricHwGpuMemoryRemapState:            newMetricHwGpuMemoryRemapState(mbc.Metrics.HwGpuMemoryRemapState),
-		metricHwGpuMemoryReserved:              newMetricHwGpuMemoryReserved(mbc.Metrics.HwGpuMemoryReserved),
-		metricHwGpuMemoryRowsRemapped:          newMetricHwGpuMemoryRowsRemapped(mbc.Metrics.HwGpuMemoryRowsRemapped),
-		metricHwGpuMemorySystemLimit:           newMetricHwGpuMemorySystemLimit(mbc.Metrics.HwGpuMemorySystemLimit),
-		metricHwGpuMemorySystemUsage:           newMetricHwGpuMemorySystemUsage(mbc.Metrics.HwGpuMemorySystemUsage),
-		metricHwGpuMemoryUsage:                 newMetricHwGpuMemoryUsage(mbc.Metrics.HwGpuMemoryUsage),
-		metricHwGpuMemoryUtilization:           newMetricHwGpuMemoryUtilization(mbc.Metrics.HwGpuMemoryUtilization),
-		metricHwGpuMemoryVisibleLimit:          newMetricHwGpuMemoryVisibleLimit(mbc.Metrics.HwGpuMemoryVisibleLimit),
-		metricHwGpuMemoryVisibleUsage:          newMetricHwGpuMemoryVisibleUsage(mbc.Metrics.HwGpuMemoryVisibleUsage),
-		metricHwGpuModulePower:                 newMetricHwGpuModulePower(mbc.Metrics.HwGpuModulePower),
-		metricHwGpuPcieGeneration:              newMetricHwGpuPcieGeneration(mbc.Metrics.HwGpuPcieGeneration),
-		metricHwGpuPcieGenerationLimit:         newMetricHwGpuPcieGenerationLimit(mbc.Metrics.HwGpuPcieGenerationLimit),
-		metricHwGpuPcieWidth:                   newMetricHwGpuPcieWidth(mbc.Metrics.HwGpuPcieWidth),
-		metricHwGpuPcieWidthLimit:              newMetricHwGpuPcieWidthLimit(mbc.Metrics.HwGpuPcieWidthLimit),
-		metricHwGpuPerformanceState:            newMetricHwGpuPerformanceState(mbc.Metrics.HwGpuPerformanceState),
-		metricHwGpuPipeUtilization:             newMetricHwGpuPipeUtilization(mbc.Metrics.HwGpuPipeUtilization),
-		metricHwGpuPowerInstant:                newMetricHwGpuPowerInstant(mbc.Metrics.HwGpuPowerInstant),
-		metricHwGpuRecoveryAction:              newMetricHwGpuRecoveryAction(mbc.Metrics.HwGpuRecoveryAction),
-		metricHwGpuSmOccupancy:                 newMetricHwGpuSmOccupancy(mbc.Metrics.HwGpuSmOccupancy),
-		metricHwGpuSourceFailure:               newMetricHwGpuSourceFailure(mbc.Metrics.HwGpuSourceFailure),
-		metricHwGpuSourceReadable:              newMetricHwGpuSourceReadable(mbc.Metrics.HwGpuSourceReadable),
-		metricHwGpuSpeed:                       newMetricHwGpuSpeed(mbc.Metrics.HwGpuSpeed),
-		metricHwGpuSpeedLimit:                  newMetricHwGpuSpeedLimit(mbc.Metrics.HwGpuSpeedLimit),
-		metricHwGpuTemperatureMargin:           newMetricHwGpuTemperatureMargin(mbc.Metrics.HwGpuTemperatureMargin),
-		metricHwGpuThrottleTime:                newMetricHwGpuThrottleTime(mbc.Metrics.HwGpuThrottleTime),
-		metricHwGpuThrottled:                   newMetricHwGpuThrottled(mbc.Metrics.HwGpuThrottled),
-		metricHwGpuUtilization:                 newMetricHwGpuUtilization(mbc.Metrics.HwGpuUtilization),
-		metricHwPower:                          newMetricHwPower(mbc.Metrics.HwPower),
-		metricHwPowerLimit:                     newMetricHwPowerLimit(mbc.Metrics.HwPowerLimit),
-		metricHwStatus:                         newMetricHwStatus(mbc.Metrics.HwStatus),
-		metricHwTemperature:                    newMetricHwTemperature(mbc.Metrics.HwTemperature),
-		metricHwTemperatureLimit:               newMetricHwTemperatureLimit(mbc.Metrics.HwTemperatureLimit),
-		metricK8sClusterGpuPodsPending:         newMetricK8sClusterGpuPodsPending(mbc.Metrics.K8sClusterGpuPodsPending),
-		metricK8sContainerGpuRequest:           newMetricK8sContainerGpuRequest(mbc.Metrics.K8sContainerGpuRequest),
-		metricK8sNodeGpuAllocatable:            newMetricK8sNodeGpuAllocatable(mbc.Metrics.K8sNodeGpuAllocatable),
-		metricK8sNodeGpuCapacity:               newMetricK8sNodeGpuCapacity(mbc.Metrics.K8sNodeGpuCapacity),
-		metricK8sNodeGpuRequested:              newMetricK8sNodeGpuRequested(mbc.Metrics.K8sNodeGpuRequested),
-		metricProcessGpuMemoryUsage:            newMetricProcessGpuMemoryUsage(mbc.Metrics.ProcessGpuMemoryUsage),
-		metricProcessGpuUtilization:            newMetricProcessGpuUtilization(mbc.Metrics.ProcessGpuUtilization),
-		resourceAttributeIncludeFilter:         make(map[string]filter.Filter),
-		resourceAttributeExcludeFilter:         make(map[string]filter.Filter),
+		config:                                      mbc,
+		startTime:                                   pcommon.NewTimestampFromTime(time.Now()),
+		metricsBuffer:                               pmetric.NewMetrics(),
+		buildInfo:                                   settings.BuildInfo,
+		metricContainerGpuAllocated:                 newMetricContainerGpuAllocated(mbc.Metrics.ContainerGpuAllocated),
+		metricContainerGpuEnergy:                    newMetricContainerGpuEnergy(mbc.Metrics.ContainerGpuEnergy),
+		metricContainerGpuIdleTime:                  newMetricContainerGpuIdleTime(mbc.Metrics.ContainerGpuIdleTime),
+		metricContainerGpuMemoryLimit:               newMetricContainerGpuMemoryLimit(mbc.Metrics.ContainerGpuMemoryLimit),
+		metricContainerGpuMemoryUsage:               newMetricContainerGpuMemoryUsage(mbc.Metrics.ContainerGpuMemoryUsage),
+		metricContainerGpuPower:                     newMetricContainerGpuPower(mbc.Metrics.ContainerGpuPower),
+		metricContainerGpuUtilization:               newMetricContainerGpuUtilization(mbc.Metrics.ContainerGpuUtilization),
+		metricHwEnergy:                              newMetricHwEnergy(mbc.Metrics.HwEnergy),
+		metricHwErrors:                              newMetricHwErrors(mbc.Metrics.HwErrors),
+		metricHwFanSpeedRatio:                       newMetricHwFanSpeedRatio(mbc.Metrics.HwFanSpeedRatio),
+		metricHwGpuAllocated:                        newMetricHwGpuAllocated(mbc.Metrics.HwGpuAllocated),
+		metricHwGpuCount:                            newMetricHwGpuCount(mbc.Metrics.HwGpuCount),
+		metricHwGpuEccLifetime:                      newMetricHwGpuEccLifetime(mbc.Metrics.HwGpuEccLifetime),
+		metricHwGpuFault:                            newMetricHwGpuFault(mbc.Metrics.HwGpuFault),
+		metricHwGpuInfo:                             newMetricHwGpuInfo(mbc.Metrics.HwGpuInfo),
+		metricHwGpuInterconnectIo:                   newMetricHwGpuInterconnectIo(mbc.Metrics.HwGpuInterconnectIo),
+		metricHwGpuInterconnectLinkErrors:           newMetricHwGpuInterconnectLinkErrors(mbc.Metrics.HwGpuInterconnectLinkErrors),
+		metricHwGpuInterconnectLinkIo:               newMetricHwGpuInterconnectLinkIo(mbc.Metrics.HwGpuInterconnectLinkIo),
+		metricHwGpuIo:                               newMetricHwGpuIo(mbc.Metrics.HwGpuIo),
+		metricHwGpuMemoryControllerUtilization:      newMetricHwGpuMemoryControllerUtilization(mbc.Metrics.HwGpuMemoryControllerUtilization),
+		metricHwGpuMemoryLimit:                      newMetricHwGpuMemoryLimit(mbc.Metrics.HwGpuMemoryLimit),
+		metricHwGpuMemoryPagesRetired:               newMetricHwGpuMemoryPagesRetired(mbc.Metrics.HwGpuMemoryPagesRetired),
+		metricHwGpuMemoryProtectedUsage:             newMetricHwGpuMemoryProtectedUsage(mbc.Metrics.HwGpuMemoryProtectedUsage),
+		metricHwGpuMemoryRemapState:                 newMetricHwGpuMemoryRemapState(mbc.Metrics.HwGpuMemoryRemapState),
+		metricHwGpuMemoryReserved:                   newMetricHwGpuMemoryReserved(mbc.Metrics.HwGpuMemoryReserved),
+		metricHwGpuMemoryRowsRemapped:               newMetricHwGpuMemoryRowsRemapped(mbc.Metrics.HwGpuMemoryRowsRemapped),
+		metricHwGpuMemorySystemLimit:                newMetricHwGpuMemorySystemLimit(mbc.Metrics.HwGpuMemorySystemLimit),
+		metricHwGpuMemorySystemUsage:                newMetricHwGpuMemorySystemUsage(mbc.Metrics.HwGpuMemorySystemUsage),
+		metricHwGpuMemoryUsage:                      newMetricHwGpuMemoryUsage(mbc.Metrics.HwGpuMemoryUsage),
+		metricHwGpuMemoryUtilization:                newMetricHwGpuMemoryUtilization(mbc.Metrics.HwGpuMemoryUtilization),
+		metricHwGpuMemoryVisibleLimit:               newMetricHwGpuMemoryVisibleLimit(mbc.Metrics.HwGpuMemoryVisibleLimit),
+		metricHwGpuMemoryVisibleUsage:               newMetricHwGpuMemoryVisibleUsage(mbc.Metrics.HwGpuMemoryVisibleUsage),
+		metricHwGpuModulePower:                      newMetricHwGpuModulePower(mbc.Metrics.HwGpuModulePower),
+		metricHwGpuPcieGeneration:                   newMetricHwGpuPcieGeneration(mbc.Metrics.HwGpuPcieGeneration),
+		metricHwGpuPcieGenerationLimit:              newMetricHwGpuPcieGenerationLimit(mbc.Metrics.HwGpuPcieGenerationLimit),
+		metricHwGpuPcieWidth:                        newMetricHwGpuPcieWidth(mbc.Metrics.HwGpuPcieWidth),
+		metricHwGpuPcieWidthLimit:                   newMetricHwGpuPcieWidthLimit(mbc.Metrics.HwGpuPcieWidthLimit),
+		metricHwGpuPerformanceState:                 newMetricHwGpuPerformanceState(mbc.Metrics.HwGpuPerformanceState),
+		metricHwGpuPipeUtilization:                  newMetricHwGpuPipeUtilization(mbc.Metrics.HwGpuPipeUtilization),
+		metricHwGpuPowerInstant:                     newMetricHwGpuPowerInstant(mbc.Metrics.HwGpuPowerInstant),
+		metricHwGpuRecoveryAction:                   newMetricHwGpuRecoveryAction(mbc.Metrics.HwGpuRecoveryAction),
+		metricHwGpuSmOccupancy:                      newMetricHwGpuSmOccupancy(mbc.Metrics.HwGpuSmOccupancy),
+		metricHwGpuSourceFailure:                    newMetricHwGpuSourceFailure(mbc.Metrics.HwGpuSourceFailure),
+		metricHwGpuSourceReadable:                   newMetricHwGpuSourceReadable(mbc.Metrics.HwGpuSourceReadable),
+		metricHwGpuSpeed:                            newMetricHwGpuSpeed(mbc.Metrics.HwGpuSpeed),
+		metricHwGpuSpeedLimit:                       newMetricHwGpuSpeedLimit(mbc.Metrics.HwGpuSpeedLimit),
+		metricHwGpuTemperatureMargin:                newMetricHwGpuTemperatureMargin(mbc.Metrics.HwGpuTemperatureMargin),
+		metricHwGpuThrottleTime:                     newMetricHwGpuThrottleTime(mbc.Metrics.HwGpuThrottleTime),
+		metricHwGpuThrottled:                        newMetricHwGpuThrottled(mbc.Metrics.HwGpuThrottled),
+		metricHwGpuUtilization:                      newMetricHwGpuUtilization(mbc.Metrics.HwGpuUtilization),
+		metricHwPower:                               newMetricHwPower(mbc.Metrics.HwPower),
+		metricHwPowerLimit:                          newMetricHwPowerLimit(mbc.Metrics.HwPowerLimit),
+		metricHwStatus:                              newMetricHwStatus(mbc.Metrics.HwStatus),
+		metricHwTemperature:                         newMetricHwTemperature(mbc.Metrics.HwTemperature),
+		metricHwTemperatureLimit:                    newMetricHwTemperatureLimit(mbc.Metrics.HwTemperatureLimit),
+		metricK8sClusterGpuPodsPending:              newMetricK8sClusterGpuPodsPending(mbc.Metrics.K8sClusterGpuPodsPending),
+		metricK8sContainerGpuRequest:                newMetricK8sContainerGpuRequest(mbc.Metrics.K8sContainerGpuRequest),
+		metricK8sNodeGpuAllocatable:                 newMetricK8sNodeGpuAllocatable(mbc.Metrics.K8sNodeGpuAllocatable),
+		metricK8sNodeGpuCapacity:                    newMetricK8sNodeGpuCapacity(mbc.Metrics.K8sNodeGpuCapacity),
+		metricK8sNodeGpuRequested:                   newMetricK8sNodeGpuRequested(mbc.Metrics.K8sNodeGpuRequested),
+		metricProcessGpuInfo:                        newMetricProcessGpuInfo(mbc.Metrics.ProcessGpuInfo),
+		metricProcessGpuMemoryControllerUtilization: newMetricProcessGpuMemoryControllerUtilization(mbc.Metrics.ProcessGpuMemoryControllerUtilization),
+		metricProcessGpuMemoryUsage:                 newMetricProcessGpuMemoryUsage(mbc.Metrics.ProcessGpuMemoryUsage),
+		metricProcessGpuUtilization:                 newMetricProcessGpuUtilization(mbc.Metrics.ProcessGpuUtilization),
+		resourceAttributeIncludeFilter:              make(map[string]filter.Filter),
+		resourceAttributeExcludeFilter:              make(map[string]filter.Filter),
 	}
 	if mbc.ResourceAttributes.ContainerID.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["container.id"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerID.MetricsInclude)
@@ -4939,6 +5027,8 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricK8sNodeGpuAllocatable.emit(ils.Metrics())
 	mb.metricK8sNodeGpuCapacity.emit(ils.Metrics())
 	mb.metricK8sNodeGpuRequested.emit(ils.Metrics())
+	mb.metricProcessGpuInfo.emit(ils.Metrics())
+	mb.metricProcessGpuMemoryControllerUtilization.emit(ils.Metrics())
 	mb.metricProcessGpuMemoryUsage.emit(ils.Metrics())
 	mb.metricProcessGpuUtilization.emit(ils.Metrics())
 
@@ -5173,8 +5263,8 @@ func (mb *MetricsBuilder) RecordHwGpuPowerInstantDataPoint(ts pcommon.Timestamp,
 }
 
 // RecordHwGpuRecoveryActionDataPoint adds a data point to hw.gpu.recovery.action metric.
-func (mb *MetricsBuilder) RecordHwGpuRecoveryActionDataPoint(ts pcommon.Timestamp, val int64, hwGpuRecoveryActionAttributeValue AttributeHwGpuRecoveryAction, hwIDAttributeValue string, options ...MetricAttributeOption) {
-	mb.metricHwGpuRecoveryAction.recordDataPoint(mb.startTime, ts, val, hwGpuRecoveryActionAttributeValue.String(), hwIDAttributeValue, options...)
+func (mb *MetricsBuilder) RecordHwGpuRecoveryActionDataPoint(ts pcommon.Timestamp, val int64, hwGpuRecoveryActionAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuRecoveryAction.recordDataPoint(mb.startTime, ts, val, hwGpuRecoveryActionAttributeValue, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuSmOccupancyDataPoint adds a data point to hw.gpu.sm.occupancy metric.
@@ -5270,6 +5360,16 @@ func (mb *MetricsBuilder) RecordK8sNodeGpuCapacityDataPoint(ts pcommon.Timestamp
 // RecordK8sNodeGpuRequestedDataPoint adds a data point to k8s.node.gpu.requested metric.
 func (mb *MetricsBuilder) RecordK8sNodeGpuRequestedDataPoint(ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
 	mb.metricK8sNodeGpuRequested.recordDataPoint(mb.startTime, ts, val, options...)
+}
+
+// RecordProcessGpuInfoDataPoint adds a data point to process.gpu.info metric.
+func (mb *MetricsBuilder) RecordProcessGpuInfoDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	mb.metricProcessGpuInfo.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, processPidAttributeValue, options...)
+}
+
+// RecordProcessGpuMemoryControllerUtilizationDataPoint adds a data point to process.gpu.memory.controller.utilization metric.
+func (mb *MetricsBuilder) RecordProcessGpuMemoryControllerUtilizationDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	mb.metricProcessGpuMemoryControllerUtilization.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, processPidAttributeValue, options...)
 }
 
 // RecordProcessGpuMemoryUsageDataPoint adds a data point to process.gpu.memory.usage metric.

@@ -110,7 +110,7 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwGpuFaultDataPoint(ts, 1, "error.type-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordHwGpuInfoDataPoint(ts, 1, "hw.id-val", WithHwDriverVersionMetricAttribute("hw.driver_version-val"), WithHwFirmwareVersionMetricAttribute("hw.firmware_version-val"), WithHwGpuComputeCapabilityMetricAttribute("hw.gpu.compute_capability-val"), WithHwGpuNumaNodeMetricAttribute(16), WithHwGpuPartitionProfileMetricAttribute("hw.gpu.partition.profile-val"), WithHwGpuPciAddressMetricAttribute("hw.gpu.pci.address-val"), WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwSerialNumberMetricAttribute("hw.serial_number-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwGpuInfoDataPoint(ts, 1, "hw.id-val", WithHwDriverVersionMetricAttribute("hw.driver_version-val"), WithHwFirmwareVersionMetricAttribute("hw.firmware_version-val"), WithHwGpuComputeCapabilityMetricAttribute("hw.gpu.compute_capability-val"), WithHwGpuIndexMetricAttribute(12), WithHwGpuNumaNodeMetricAttribute(16), WithHwGpuPartitionProfileMetricAttribute("hw.gpu.partition.profile-val"), WithHwGpuPciAddressMetricAttribute("hw.gpu.pci.address-val"), WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwSerialNumberMetricAttribute("hw.serial_number-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwGpuInterconnectIoDataPoint(ts, 1, AttributeHwGpuInterconnectTypeNvlink, "hw.id-val", AttributeNetworkIoDirectionReceive, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -188,7 +188,7 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwGpuPowerInstantDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordHwGpuRecoveryActionDataPoint(ts, 1, AttributeHwGpuRecoveryActionBusReset, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwGpuRecoveryActionDataPoint(ts, 1, "hw.gpu.recovery.action-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 
 			allMetricsCount++
 			mb.RecordHwGpuSmOccupancyDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -246,6 +246,12 @@ func TestMetricsBuilder(t *testing.T) {
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordK8sNodeGpuRequestedDataPoint(ts, 1, WithK8sClusterNameMetricAttribute("k8s.cluster.name-val"), WithK8sNodeNameMetricAttribute("k8s.node.name-val"), WithK8sResourceNameMetricAttribute("k8s.resource.name-val"))
+			defaultMetricsCount++
+			allMetricsCount++
+			mb.RecordProcessGpuInfoDataPoint(ts, 1, "hw.id-val", 11, WithProcessGpuTypeMetricAttribute("process.gpu.type-val"))
+			defaultMetricsCount++
+			allMetricsCount++
+			mb.RecordProcessGpuMemoryControllerUtilizationDataPoint(ts, 1, "hw.id-val", 11, WithProcessGpuTypeMetricAttribute("process.gpu.type-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordProcessGpuMemoryUsageDataPoint(ts, 1, "hw.id-val", 11, WithProcessGpuTypeMetricAttribute("process.gpu.type-val"))
@@ -817,6 +823,9 @@ func TestMetricsBuilder(t *testing.T) {
 					hwGpuComputeCapabilityAttrVal, ok := dp.Attributes().Get("hw.gpu.compute_capability")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.gpu.compute_capability-val", hwGpuComputeCapabilityAttrVal.Str())
+					hwGpuIndexAttrVal, ok := dp.Attributes().Get("hw.gpu.index")
+					assert.True(t, ok)
+					assert.EqualValues(t, 12, hwGpuIndexAttrVal.Int())
 					hwGpuNumaNodeAttrVal, ok := dp.Attributes().Get("hw.gpu.numa.node")
 					assert.True(t, ok)
 					assert.EqualValues(t, 16, hwGpuNumaNodeAttrVal.Int())
@@ -1604,7 +1613,7 @@ func TestMetricsBuilder(t *testing.T) {
 					assert.Equal(t, int64(1), dp.IntValue())
 					hwGpuRecoveryActionAttrVal, ok := dp.Attributes().Get("hw.gpu.recovery.action")
 					assert.True(t, ok)
-					assert.Equal(t, "bus_reset", hwGpuRecoveryActionAttrVal.Str())
+					assert.Equal(t, "hw.gpu.recovery.action-val", hwGpuRecoveryActionAttrVal.Str())
 					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
@@ -2174,6 +2183,50 @@ func TestMetricsBuilder(t *testing.T) {
 					k8sResourceNameAttrVal, ok := dp.Attributes().Get("k8s.resource.name")
 					assert.True(t, ok)
 					assert.Equal(t, "k8s.resource.name-val", k8sResourceNameAttrVal.Str())
+				case "process.gpu.info":
+					assert.False(t, validatedMetrics["process.gpu.info"], "Found a duplicate in the metrics slice: process.gpu.info")
+					validatedMetrics["process.gpu.info"] = true
+					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
+					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
+					assert.Equal(t, "Always 1, for each process and device that it uses, also where the driver reports neither its memory nor its utilization. (extension)", mi.Description())
+					assert.Equal(t, "1", mi.Unit())
+					assert.False(t, mi.Sum().IsMonotonic())
+					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
+					dp := mi.Sum().DataPoints().At(0)
+					assert.Equal(t, start, dp.StartTimestamp())
+					assert.Equal(t, ts, dp.Timestamp())
+					assert.Equal(t, pmetric.NumberDataPointValueTypeInt, dp.ValueType())
+					assert.Equal(t, int64(1), dp.IntValue())
+					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
+					processGpuTypeAttrVal, ok := dp.Attributes().Get("process.gpu.type")
+					assert.True(t, ok)
+					assert.Equal(t, "process.gpu.type-val", processGpuTypeAttrVal.Str())
+					processPidAttrVal, ok := dp.Attributes().Get("process.pid")
+					assert.True(t, ok)
+					assert.EqualValues(t, 11, processPidAttrVal.Int())
+				case "process.gpu.memory.controller.utilization":
+					assert.False(t, validatedMetrics["process.gpu.memory.controller.utilization"], "Found a duplicate in the metrics slice: process.gpu.memory.controller.utilization")
+					validatedMetrics["process.gpu.memory.controller.utilization"] = true
+					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
+					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
+					assert.Equal(t, "Fraction of time during which the process read or wrote device memory, since the last read. (extension)", mi.Description())
+					assert.Equal(t, "1", mi.Unit())
+					dp := mi.Gauge().DataPoints().At(0)
+					assert.Equal(t, start, dp.StartTimestamp())
+					assert.Equal(t, ts, dp.Timestamp())
+					assert.Equal(t, pmetric.NumberDataPointValueTypeDouble, dp.ValueType())
+					assert.InDelta(t, float64(1), dp.DoubleValue(), 0.01)
+					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
+					processGpuTypeAttrVal, ok := dp.Attributes().Get("process.gpu.type")
+					assert.True(t, ok)
+					assert.Equal(t, "process.gpu.type-val", processGpuTypeAttrVal.Str())
+					processPidAttrVal, ok := dp.Attributes().Get("process.pid")
+					assert.True(t, ok)
+					assert.EqualValues(t, 11, processPidAttrVal.Int())
 				case "process.gpu.memory.usage":
 					assert.False(t, validatedMetrics["process.gpu.memory.usage"], "Found a duplicate in the metrics slice: process.gpu.memory.usage")
 					validatedMetrics["process.gpu.memory.usage"] = true

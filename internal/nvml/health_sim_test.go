@@ -30,7 +30,7 @@ func TestHealth(t *testing.T) {
 		"IMEX":            {"recovery_action = 5", gpu.StateDegraded, []gpu.FaultType{gpu.FaultDrain}, gpu.Some(gpu.RecoveryIMEXDomain)},
 		"bus reset":       {"recovery_action = 6", gpu.StateFailed, []gpu.FaultType{gpu.FaultResetRequired}, gpu.Some(gpu.RecoveryBusReset)},
 		"system reboot":   {"recovery_action = 7", gpu.StateFailed, []gpu.FaultType{gpu.FaultResetRequired}, gpu.Some(gpu.RecoveryReboot)},
-		"not known yet":   {"recovery_action = 77", gpu.StateOK, nil, gpu.Opt[gpu.RecoveryAction]{}},
+		"not known yet":   {"recovery_action = 77", gpu.StateDegraded, []gpu.FaultType{gpu.FaultRecovery}, gpu.Some(gpu.RecoveryOther)},
 		"retirement": {
 			"board = turing\nretired.pending = 1\nretired.sbe = 3\nretired.dbe = 2", gpu.StatePredictedFailure,
 			[]gpu.FaultType{gpu.FaultRemapPending},

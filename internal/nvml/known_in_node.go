@@ -12,7 +12,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/inventory"
-	"github.com/otelgpu/gpureceiver/internal/nvml/device"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
@@ -51,7 +50,7 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 	m.addresses = append(m.addresses, k.Address())
 	m.read = append(m.read, read)
 	if read {
-		m.addResult(g, o.result)
+		m.addResult(g, o)
 		return needsReset(&o.result.Devices[0])
 	}
 	at := len(m.node.Devices)
@@ -59,17 +58,22 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 	k.AddTo(m.node, fault, message)
 	d := &m.node.Devices[at]
 	d.Errors = m.xids.appendErrors(nil, g)
+	if o != nil {
+		d.CurrentIndex = gpu.Some(o.handle.index)
+	}
 	// Nobody can reset what is not on the bus any more: for it the others need not do without what only an open driver reports.
 	shown := o != nil && o.gpu != nil
 	return needsReset(d) && !m.bus.lacks(k.Address()) || !shown && m.dueToReopen(fault)
 }
 
-func (m *nodeMaker) addResult(g *knownGPU, result *device.Result) {
+func (m *nodeMaker) addResult(g *knownGPU, o *outcome) {
 	g.last = library.OK
+	result := o.result
 	for i := range result.Devices {
 		result.Devices[i].Epoch = g.epoch
 	}
 	d := &result.Devices[0]
+	d.CurrentIndex = gpu.Some(o.handle.index)
 	d.Errors = m.xids.appendErrors(d.Errors, g)
 	m.node.Devices = append(m.node.Devices, result.Devices...)
 	m.node.Processes = append(m.node.Processes, result.Processes...)

@@ -93,6 +93,7 @@ func TestMIG(t *testing.T) {
 	assert.Equal(t, "3g.40gb", d.Info.Profile)
 	assert.Equal(t, gpu.Some(2), d.GPUInstance)
 	assert.Equal(t, gpu.Some(0), d.ComputeInstance)
+	assert.Equal(t, d.Index, d.CurrentIndex)
 	assert.Equal(t, parent.Info.PCIAddress, d.Info.PCIAddress)
 	assert.Equal(t, gpu.Some[int64](30<<30), d.Memory.Usage)
 	assert.Less(t, value2(t, d.Memory.Limit), value2(t, parent.Memory.Limit))

@@ -69,6 +69,8 @@ func TestFallenOffTheBus(t *testing.T) {
 		assert.Contains(t, failed(t, n, 0, gpu.FaultLost).Faults[0].Message, "not on the PCI bus")
 		assert.Equal(t, [gpu.NumPresences]int64{1, 1, 0}, all(n))
 		assert.Equal(t, gpu.Some(1), gpuAt(t, n, 1).Index, "although NVML numbers it 0 now")
+		assert.Equal(t, gpu.Some(0), gpuAt(t, n, 1).CurrentIndex)
+		assert.False(t, gpuAt(t, n, 0).CurrentIndex.Known(), "NVML does not show it")
 	}
 	counters.Reset()
 	for range 20 {
@@ -80,7 +82,9 @@ func TestFallenOffTheBus(t *testing.T) {
 	b.pci("0000:0a:00.0", "nvidia", "")
 	b.clock = b.clock.Add(time.Minute)
 	b.read()
-	healthy(t, b.read(), 2)
+	n := b.read()
+	healthy(t, n, 2)
+	assert.Equal(t, gpu.Some(1), gpuAt(t, n, 1).CurrentIndex)
 	assert.EqualValues(t, 1, counters.Calls("nvmlInit_v2"), "once, to see it")
 }
 

@@ -14,34 +14,24 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// An action of the driver that this version does not know is a problem. No action is invented.
+// An action of the driver that this version does not know is passed on by its number.
 func TestUnknownRecoveryAction(t *testing.T) {
 	b := start(t, "gpus = 2\n[gpu 1]\nrecovery_action = 77")
+	for _, number := range []string{"77", "78"} {
+		b.set("[gpu 1]\nrecovery_action = " + number)
+		n := b.read()
+		assert.Empty(t, n.Problems)
+		d := gpuAt(t, n, 1)
+		assert.Equal(t, gpu.Some(gpu.RecoveryOther), d.RecoveryAction)
+		assert.Equal(t, number, d.RecoveryWord)
+		assert.Equal(t, gpu.StateDegraded, d.State())
+		require.Len(t, d.Faults, 1)
+		assert.Contains(t, d.Faults[0].Message, number)
+		assert.Equal(t, gpu.StateOK, gpuAt(t, n, 0).State())
+	}
+	b.set("[gpu 1]\nrecovery_action = 0")
 	n := b.read()
 	healthy(t, n, 2)
-	assert.False(t, gpuAt(t, n, 1).RecoveryAction.Known())
-	require.Len(t, n.Problems, 1)
-	p := problem(t, n, "recovery action")
-	assert.Equal(t, gpuAt(t, n, 1).ID, p.Device)
-	require.ErrorContains(t, p.Err, "action 77")
-	n = b.read()
-	require.Len(t, n.Problems, 1)
-	require.Same(t, p.Err, n.Problems[0].Err, "the problem stays as it was")
-
-	b.set("[gpu 1]\nrecovery_action = 78")
-	require.ErrorContains(t, problem(t, b.read(), "recovery action").Err, "action 78")
-	b.set("[gpu 1]\nrecovery_action = 0")
-	n = b.read()
-	assert.Empty(t, n.Problems)
 	assert.Equal(t, gpu.Some(gpu.RecoveryNone), gpuAt(t, n, 1).RecoveryAction)
-}
-
-// The problem stays when MIG is switched on and everything is read again.
-func TestUnknownRecoveryActionOutlivesAChange(t *testing.T) {
-	b := start(t, "gpus = 1\n[gpu 0]\nrecovery_action = 77")
-	require.Len(t, b.read().Problems, 1)
-	b.set("[gpu 0]\nmig = 1\n[mig 0 0]\nprofile = 3g.40gb\ngi = 2\nci = 0")
-	for range 2 {
-		require.Len(t, b.read().Problems, 1)
-	}
+	assert.Empty(t, gpuAt(t, n, 1).RecoveryWord)
 }

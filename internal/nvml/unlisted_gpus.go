@@ -52,6 +52,7 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 			fault, message = failing[i].fault()
 		}
 		d := identity.Device()
+		d.CurrentIndex = identity.Index
 		d.ProcessesUnread = true
 		d.AddFault(fault, message)
 		m.node.Devices = append(m.node.Devices, d)

@@ -35,8 +35,8 @@ func TestAbsentValueMakesNoPoint(t *testing.T) {
 			m.remove(node)
 			without := recordAll(node)
 			assert.Empty(t, otlptest.Of(without, m.name))
-			if len(node.Devices) == 0 {
-				return // everything of a device is gone
+			if len(node.Devices) == 0 || len(node.Processes) == 0 {
+				return // everything of a device or a process is gone
 			}
 			gone := append([]string{m.name}, derived[m.name]...)
 			want := slices.DeleteFunc(otlptest.Names(full), func(name string) bool { return slices.Contains(gone, name) })
@@ -47,7 +47,7 @@ func TestAbsentValueMakesNoPoint(t *testing.T) {
 }
 
 // notSent are values that make no point themselves.
-var notSent = regexp.MustCompile(`\.(Index|GPUInstance|ComputeInstance|Partition|NUMANode)$`)
+var notSent = regexp.MustCompile(`\.(Index|CurrentIndex|GPUInstance|ComputeInstance|Partition|NUMANode)$`)
 
 // Without one value exactly its own points are absent, and no other point changes.
 func TestEachValueAlone(t *testing.T) {
@@ -76,7 +76,7 @@ func TestEachValueAlone(t *testing.T) {
 			}
 		}
 	}
-	health := regexp.MustCompile(`^hw\.(status|gpu\.info|gpu\.fault|gpu\.allocated|gpu\.source\.[a-z]+)\{`)
+	health := regexp.MustCompile(`^hw\.(status|gpu\.info|gpu\.fault|gpu\.allocated|gpu\.source\.[a-z]+)\{|^process\.gpu\.info\{`)
 	for series := range full {
 		if !made[series] && !health.MatchString(series) {
 			t.Errorf("no value makes %s", series)
@@ -93,14 +93,22 @@ func TestEmptyDevice(t *testing.T) {
 	assert.Len(t, points, 1+int(gpu.NumStates))
 }
 
-// A node without values makes no points, and neither do processes and containers without values.
+// A node without values makes no points, and neither do containers without values.
 func TestEmptyNode(t *testing.T) {
 	assert.Empty(t, recordAll(&gpu.Node{Time: readAt}))
 	metrics := newRecorder(everything()).Record(&gpu.Node{
-		Time: readAt, Processes: []gpu.Process{{PID: 1, DeviceID: gpuID}},
+		Time:       readAt,
 		Containers: []gpu.ContainerUse{{Container: &gpu.Container{ID: "c"}, DeviceID: gpuID}},
 	})
 	assert.Zero(t, metrics.ResourceMetrics().Len(), "a resource without points")
+}
+
+// A process without values has its identity, and no other point.
+func TestEmptyProcess(t *testing.T) {
+	points := recordAll(&gpu.Node{Time: readAt, Processes: []gpu.Process{{PID: 1, DeviceID: gpuID}}})
+	require.Len(t, points, 1)
+	assert.Equal(t, "process.gpu.info", points[0].Metric)
+	assert.Equal(t, map[string]any{"hw.id": gpuID, "process.pid": int64(1)}, points[0].Attributes)
 }
 
 // There is no fraction of a size of 0.

@@ -73,6 +73,7 @@ var (
 		gpu.FaultRemapPending:   "remap_pending",
 		gpu.FaultRemapFailed:    "remap_failed",
 		gpu.FaultDrain:          "drain",
+		gpu.FaultRecovery:       "recovery_requested",
 	}
 	failureReasons = [gpu.NumFailureReasons]string{
 		gpu.FailureOther:            "_OTHER", // as the conventions name an error without a name of its own
@@ -105,14 +106,15 @@ var (
 		gpu.PipeInteger:  metadata.AttributeHwGpuPipeInteger,
 		gpu.PipeDRAM:     metadata.AttributeHwGpuPipeDram,
 	}
-	recoveryActions = [gpu.NumRecoveryActions]metadata.AttributeHwGpuRecoveryAction{
-		gpu.RecoveryNone:          metadata.AttributeHwGpuRecoveryActionNone,
-		gpu.RecoveryReset:         metadata.AttributeHwGpuRecoveryActionReset,
-		gpu.RecoveryReboot:        metadata.AttributeHwGpuRecoveryActionReboot,
-		gpu.RecoveryDrainP2P:      metadata.AttributeHwGpuRecoveryActionDrainP2p,
-		gpu.RecoveryDrainAndReset: metadata.AttributeHwGpuRecoveryActionDrainAndReset,
-		gpu.RecoveryBusReset:      metadata.AttributeHwGpuRecoveryActionBusReset,
-		gpu.RecoveryIMEXDomain:    metadata.AttributeHwGpuRecoveryActionImexDomain,
+	// An action that this version does not know has the driver's word: recoveryAction.
+	recoveryActions = [gpu.NumRecoveryActions]string{
+		gpu.RecoveryNone:          "none",
+		gpu.RecoveryReset:         "reset",
+		gpu.RecoveryReboot:        "reboot",
+		gpu.RecoveryDrainP2P:      "drain_p2p",
+		gpu.RecoveryDrainAndReset: "drain_and_reset",
+		gpu.RecoveryBusReset:      "bus_reset",
+		gpu.RecoveryIMEXDomain:    "imex_domain",
 	}
 	presences = [gpu.NumPresences]metadata.AttributeHwGpuPresence{
 		gpu.Visible:   metadata.AttributeHwGpuPresenceVisible,

@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
 // complete checks that each value of the vocabulary has its own name.
@@ -52,12 +54,29 @@ func TestTablesAreComplete(t *testing.T) {
 	complete(t, "fault types", words(faultTypes[:]))
 	complete(t, "states", states[:])
 	complete(t, "pipes", pipes[:])
-	complete(t, "recovery actions", recoveryActions[:])
+	complete(t, "recovery actions", words(recoveryActions[:gpu.RecoveryOther]))
 	complete(t, "presences", presences[:])
 	complete(t, "process types", applied(processTypes[gpu.ProcessCompute:]))
 	assert.Nil(t, processTypes[gpu.ProcessUnknown], "an unknown type has no attribute")
 	complete(t, "sharings", applied(sharings[:]))
 	complete(t, "allocators", applied([]metadata.MetricAttributeOption{allocators[false], allocators[true]}))
+}
+
+// A driver's word is passed on in the style of the others, bounded.
+func TestUnknownRecoveryAction(t *testing.T) {
+	for word, want := range map[string]string{
+		"Restart VM": "restart_vm", "77": "77", " GPU-Reset (soft) ": "gpu_reset_soft", "???": "_OTHER", "": "_OTHER",
+		strings.Repeat("x", 1000): strings.Repeat("x", maxRecoveryWord), "Neustart für VM": "neustart_f_r_vm",
+	} {
+		d := gpu.Device{ID: gpuID}
+		d.RequestUnknownRecovery(word)
+		assert.Equal(t, want, recoveryAction(&d))
+		points := recordAll(&gpu.Node{Time: readAt, Devices: []gpu.Device{d}})
+		requested := otlptest.Of(points, "hw.gpu.recovery.action")
+		require.Len(t, requested, 1)
+		assert.Equal(t, want, requested[0].Attributes["hw.gpu.recovery.action"])
+		assert.Equal(t, "recovery_requested", otlptest.Of(points, "hw.gpu.fault")[0].Attributes["error.type"])
+	}
 }
 
 // applied returns the attributes that options set on a point.
@@ -98,11 +117,11 @@ func TestTablesByHand(t *testing.T) {
 	assert.Equal(t, "xgmi", linkTypes[gpu.XGMI].String())
 	assert.Equal(t, "deferred", errorTypes[gpu.ErrorDeferred])
 	assert.Equal(t, [gpu.NumFaultTypes]string{
-		"lost", "reset_required", "hung", "driver_mismatch", "unreachable", "remap_pending", "remap_failed", "drain",
+		"lost", "reset_required", "hung", "driver_mismatch", "unreachable", "remap_pending", "remap_failed", "drain", "recovery_requested",
 	}, faultTypes)
 	assert.Equal(t, "predicted_failure", states[gpu.StatePredictedFailure].String())
 	assert.Equal(t, "fp16", pipes[gpu.PipeFP16].String())
-	assert.Equal(t, "drain_p2p", recoveryActions[gpu.RecoveryDrainP2P].String())
+	assert.Equal(t, "drain_p2p", recoveryActions[gpu.RecoveryDrainP2P])
 	assert.Equal(t, "unmanaged", presences[gpu.Unmanaged].String())
 	assert.Equal(t, []word{"compute", "graphics", "compute_graphics", "mps"}, applied(processTypes[gpu.ProcessCompute:]))
 	assert.Equal(t, []string{"compute", "graphics", "compute_graphics", "mps"}, processTypeNames[gpu.ProcessCompute:])

@@ -57,6 +57,9 @@ func recordInfo(p *devicePoints) {
 	options = withText(options, info.Profile, metadata.WithHwGpuPartitionProfileMetricAttribute)
 	options = withText(options, info.PCIAddress, metadata.WithHwGpuPciAddressMetricAttribute)
 	options = withText(options, info.Serial, metadata.WithHwSerialNumberMetricAttribute)
+	if index, ok := p.device.CurrentIndex.Get(); ok {
+		options = append(options, metadata.WithHwGpuIndexMetricAttribute(int64(index)))
+	}
 	if numa, ok := info.NUMANode.Get(); ok {
 		options = append(options, metadata.WithHwGpuNumaNodeMetricAttribute(numa))
 	}

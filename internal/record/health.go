@@ -3,7 +3,12 @@
 
 package record
 
-import "github.com/otelgpu/gpureceiver/internal/gpu"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
 
 // recordStatus records the state of the device: 1 for the current state, 0 for each other state. A device that could not be read has
 // none.
@@ -25,7 +30,25 @@ func recordFaults(p *devicePoints) {
 }
 
 func recordRecoveryAction(p *devicePoints) {
-	if action, ok := p.device.RecoveryAction.Get(); ok {
-		p.builder.RecordHwGpuRecoveryActionDataPoint(p.ts, 1, recoveryActions[action], p.device.ID, p.identity...)
+	if name := recoveryAction(p.device); name != "" {
+		p.builder.RecordHwGpuRecoveryActionDataPoint(p.ts, 1, name, p.device.ID, p.identity...)
 	}
+}
+
+// maxRecoveryWord bounds the words of a driver that this version does not know.
+const maxRecoveryWord = 64
+
+// recoveryAction returns the name of the action that the driver requests; empty if none is known. A word of the driver that this version does
+// not know gets the style of the others: restart_vm for "Restart VM".
+func recoveryAction(d *gpu.Device) string {
+	action, ok := d.RecoveryAction.Get()
+	switch {
+	case !ok:
+		return ""
+	case action != gpu.RecoveryOther:
+		return recoveryActions[action]
+	}
+	words := strings.FieldsFunc(strings.ToLower(d.RecoveryWord), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	name := strings.Join(words, "_")
+	return cmp.Or(name[:min(len(name), maxRecoveryWord)], "_OTHER")
 }

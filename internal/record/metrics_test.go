@@ -45,7 +45,7 @@ var metricTests = []metricTest{
 	{"hw.gpu.ecc.lifetime", gpu.GroupECCLifetime, "counter", "{error}", onDevices(dropErrors(true)), []sample{{of("hw.id", gpuID, "error.type", "uncorrected"), 307}}},
 	{"hw.gpu.fault", gpu.GroupRemappedRows | gpu.GroupRecovery, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.Faults = nil }), []sample{{of("hw.id", gpuID, "error.type", "drain"), 1}}},
 	{"hw.gpu.info", 0, "updowncounter", "1", func(n *gpu.Node) { n.Devices = nil }, []sample{
-		{of("hw.id", gpuID, "hw.gpu.numa.node", int64(1), "hw.serial_number", "1650123000001"), 1},
+		{of("hw.id", gpuID, "hw.gpu.index", int64(6), "hw.gpu.numa.node", int64(1), "hw.serial_number", "1650123000001"), 1},
 		{of("hw.parent", gpuID, "hw.gpu.partition.profile", "3g.40gb"), 1},
 	}},
 	{"hw.gpu.interconnect.io", gpu.GroupInterconnect, "counter", "By", onDevices(func(d *gpu.Device) { d.Interconnect.Transmitted, d.Interconnect.Received = none, none }), []sample{
@@ -82,7 +82,10 @@ var metricTests = []metricTest{
 	{"hw.gpu.performance_state", gpu.GroupPerformanceState, "gauge", "{state}", onDevices(func(d *gpu.Device) { d.PerformanceState = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 2}}},
 	{"hw.gpu.pipe.utilization", gpu.GroupPipes, "gauge", "1", onDevices(func(d *gpu.Device) { clear(d.Pipes[:]) }), []sample{{of("hw.id", gpuID, "hw.gpu.pipe", "tensor"), 0.051}}},
 	{"hw.gpu.power.instant", gpu.GroupPowerDetail, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Instant = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 640.5}}},
-	{"hw.gpu.recovery.action", gpu.GroupRecovery, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.RecoveryAction = gpu.Opt[gpu.RecoveryAction]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.recovery.action", "drain_and_reset"), 1}}},
+	{"hw.gpu.recovery.action", gpu.GroupRecovery, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.RecoveryAction = gpu.Opt[gpu.RecoveryAction]{} }), []sample{
+		{of("hw.id", gpuID, "hw.gpu.recovery.action", "drain_and_reset"), 1},
+		{of("hw.id", amdID, "hw.gpu.recovery.action", "restart_vm"), 1},
+	}},
 	{"hw.gpu.sm.occupancy", gpu.GroupPipes, "gauge", "1", onDevices(func(d *gpu.Device) { d.Occupancy = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 0.385}}},
 	{"hw.gpu.source.failure", 0, "updowncounter", "1", func(n *gpu.Node) { n.Failure = nil }, []sample{{of("hw.gpu.source.name", "nvml", "error.type", "timeout", "hw.vendor", "NVIDIA", "k8s.node.name", "node-a", "k8s.cluster.name", "prod"), 1}}},
 	{"hw.gpu.source.readable", 0, "updowncounter", "1", func(n *gpu.Node) { n.Source = "" }, []sample{{of("hw.gpu.source.name", "nvml", "k8s.node.name", "node-a"), 0}}},
@@ -106,6 +109,11 @@ var metricTests = []metricTest{
 	}},
 	{"hw.temperature", gpu.GroupTemperature, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.Temperature[:]) }), []sample{{of("hw.id", gpuID, "hw.sensor_location", "hotspot"), 14.5}}},
 	{"hw.temperature.limit", gpu.GroupTemperatureLimits, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.TemperatureLimit[:]) }), []sample{{of("hw.id", gpuID, "hw.sensor_location", "memory", "hw.limit_type", "high.critical"), 12.5}}},
+	{"process.gpu.info", gpu.GroupProcesses, "updowncounter", "1", func(n *gpu.Node) { n.Processes = nil }, []sample{
+		{of("hw.id", amdID, "process.pid", int64(4711), "process.gpu.type", "compute_graphics"), 1},
+		{of("hw.id", amdID, "process.pid", int64(4713)), 1}, // nothing else is known of it
+	}},
+	{"process.gpu.memory.controller.utilization", gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onProcesses(func(p *gpu.Process) { p.MemoryController = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "process.gpu.type", "compute"), 0.37}}},
 	{"process.gpu.memory.usage", gpu.GroupProcesses, "updowncounter", "By", onProcesses(func(p *gpu.Process) { p.Memory = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "process.gpu.type", "compute"), 9663676416}}},
 	{"process.gpu.utilization", gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onProcesses(func(p *gpu.Process) { clear(p.Utilization[:]) }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "hw.gpu.task", "jpeg"), 0.04}}},
 }

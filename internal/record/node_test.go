@@ -141,7 +141,8 @@ func fullNode() *gpu.Node {
 
 func fullGPU(holder *gpu.Container) gpu.Device {
 	d := gpu.Device{
-		ID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA, Index: gpu.Some(0), Epoch: 3,
+		ID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA, Index: gpu.Some(0),
+		CurrentIndex: gpu.Some(6), Epoch: 3,
 		Info: gpu.Info{
 			Serial: "1650123000001", DriverVersion: "580.65.06", FirmwareVersion: "96.00.89.00.01", PCIAddress: "0000:1a:00.0",
 			ComputeCapability: "9.0", NUMANode: gpu.Some[int64](1),
@@ -256,13 +257,14 @@ func otherGPU() gpu.Device {
 		RetiredPages: gpu.RetiredPages{
 			Corrected: gpu.Total[int64](431), Uncorrected: gpu.Total[int64](432), Pending: gpu.Some(false),
 		},
+		RecoveryAction: gpu.Some(gpu.RecoveryOther), RecoveryWord: "Restart VM",
 	}
 }
 
 func processes(pod, job *gpu.Container) []gpu.Process {
 	full := gpu.Process{
 		PID: 4711, DeviceID: gpuID, Type: gpu.ProcessCompute, Memory: gpu.Some[int64](9_663_676_416),
-		Created: readAt.Add(-90 * time.Minute), Executable: "python3", Command: "/usr/bin/python3", CommandLine: "/usr/bin/python3 train.py",
+		MemoryController: gpu.Some(0.37), Created: readAt.Add(-90 * time.Minute), Executable: "python3", Command: "/usr/bin/python3", CommandLine: "/usr/bin/python3 train.py",
 		Owner: "alice", Container: pod, Cgroup: "0::/kubepods/pod0a1b2c3d/cafe01",
 	}
 	var n counting
@@ -274,6 +276,7 @@ func processes(pod, job *gpu.Container) []gpu.Process {
 		{PID: 99, DeviceID: migID, Type: gpu.ProcessMPS, Memory: gpu.Some[int64](1001), Container: job},
 		{PID: 4711, DeviceID: amdID, Type: gpu.ProcessComputeGraphics, Memory: gpu.Some[int64](1002)}, // the same on a second GPU
 		{PID: 4712, DeviceID: amdID, Memory: gpu.Some[int64](1003)},
+		{PID: 4713, DeviceID: amdID},
 	}
 }
 

@@ -13,9 +13,19 @@ import (
 // processMetrics is the table of the metrics of processes.
 func processMetrics(m *metadata.MetricsConfig) []metric[*processPoints] {
 	return []metric[*processPoints]{
+		{m.ProcessGpuInfo.Enabled, gpu.GroupProcesses, recordProcessInfo},
+		{m.ProcessGpuMemoryControllerUtilization.Enabled, gpu.GroupProcesses | gpu.GroupProcessUtilization, recordProcessMemoryController},
 		{m.ProcessGpuMemoryUsage.Enabled, gpu.GroupProcesses, recordProcessMemory},
 		{m.ProcessGpuUtilization.Enabled, gpu.GroupProcesses | gpu.GroupProcessUtilization, recordProcessUtilization},
 	}
+}
+
+// DisableProcesses disables the metrics of processes: a line for each line of the table.
+func DisableProcesses(m *metadata.MetricsConfig) {
+	m.ProcessGpuInfo.Enabled = false
+	m.ProcessGpuMemoryControllerUtilization.Enabled = false
+	m.ProcessGpuMemoryUsage.Enabled = false
+	m.ProcessGpuUtilization.Enabled = false
 }
 
 // processPoints records the points of one process on one device.
@@ -24,6 +34,18 @@ type processPoints struct {
 	ts      pcommon.Timestamp
 	process *gpu.Process
 	options []metadata.MetricAttributeOption
+}
+
+// recordProcessInfo records that the process uses the device. It needs no value: some drivers list processes and report nothing else
+// about them.
+func recordProcessInfo(p *processPoints) {
+	p.builder.RecordProcessGpuInfoDataPoint(p.ts, 1, p.process.DeviceID, p.process.PID, p.options...)
+}
+
+func recordProcessMemoryController(p *processPoints) {
+	if v, ok := p.process.MemoryController.Get(); ok {
+		p.builder.RecordProcessGpuMemoryControllerUtilizationDataPoint(p.ts, v, p.process.DeviceID, p.process.PID, p.options...)
+	}
 }
 
 func recordProcessMemory(p *processPoints) {

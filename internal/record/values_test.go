@@ -90,7 +90,7 @@ func TestResources(t *testing.T) {
 			containers++
 		}
 	}
-	assert.Equal(t, map[any]int{int64(99): 1, int64(4711): 1, int64(4712): 1}, pids)
+	assert.Equal(t, map[any]int{int64(99): 1, int64(4711): 1, int64(4712): 1, int64(4713): 1}, pids)
 	assert.Equal(t, 3, containers)
 
 	trained := resources[slices.IndexFunc(resources, func(r map[string]any) bool { return r["process.pid"] == int64(4711) })]

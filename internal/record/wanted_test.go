@@ -85,3 +85,10 @@ func TestEachGroupCanBeDisabled(t *testing.T) {
 		assert.False(t, Wanted(&metrics, &events, true).Has(group), "group %b, all that need it are disabled", group)
 	}
 }
+
+func TestDisableProcesses(t *testing.T) {
+	cfg := everything()
+	DisableProcesses(&cfg.Metrics)
+	assert.Empty(t, enabled(processMetrics(&cfg.Metrics)))
+	assert.Len(t, enabled(deviceMetrics(&cfg.Metrics)), len(deviceMetrics(&cfg.Metrics)))
+}

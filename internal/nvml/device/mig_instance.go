@@ -74,6 +74,7 @@ func (i *instance) read() (d gpu.Device, processes []gpu.Process) {
 	if i.unread {
 		return d, nil
 	}
+	d.CurrentIndex = gpu.Some(i.index)
 	if i.cfg.Want.Has(gpu.GroupMemory) {
 		readMemory(&i.device, &d)
 	}

@@ -69,9 +69,11 @@ func (p *processSamples) set(dev *device, clock uint64, processes []gpu.Process)
 	if dev.cfg.Want.Has(gpu.GroupProcessUtilization) && dev.Supported(getProcessUtilization) &&
 		!dev.Failing(getProcessUtilization) && !dev.mig && u.complete() {
 		for i := range processes {
-			sm, encoder, decoder := u.of(uint32(processes[i].PID))
-			to := &processes[i].Utilization
-			to[gpu.TaskGeneral], to[gpu.TaskEncoder], to[gpu.TaskDecoder] = gpu.Some(sm), gpu.Some(encoder), gpu.Some(decoder)
+			p, use := &processes[i], u.of(uint32(processes[i].PID))
+			p.Utilization[gpu.TaskGeneral] = gpu.Some(use.sm)
+			p.Utilization[gpu.TaskEncoder] = gpu.Some(use.encoder)
+			p.Utilization[gpu.TaskDecoder] = gpu.Some(use.decoder)
+			p.MemoryController = use.memory
 		}
 	}
 	u.end()

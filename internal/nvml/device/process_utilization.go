@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
@@ -29,9 +30,17 @@ type processUtilization struct {
 
 // processSum is the sum of a process's samples, in percent.
 type processSum struct {
-	sm, encoder, decoder, count uint64
-	newest                      uint64
-	call                        uint64 // that returned the newest sample
+	sm, memory, encoder, decoder, count uint64
+
+	noMemory bool   // a sample lacked the memory's share
+	newest   uint64 // time of the newest sample
+	call     uint64 // that returned the newest sample
+}
+
+// processUse is what a process used of a GPU, as fractions of time.
+type processUse struct {
+	sm, encoder, decoder float64
+	memory               gpu.Opt[float64] // memory controller
 }
 
 // start leaves out, before the first add, what is older than the window before now, in microseconds of the driver's clock.
@@ -78,6 +87,8 @@ func (u *processUtilization) add(samples []library.ProcessSample) {
 			u.period = s.Time - p.newest
 		}
 		p.sm, p.encoder, p.decoder = p.sm+uint64(s.SM), p.encoder+uint64(s.Encoder), p.decoder+uint64(s.Decoder)
+		p.memory += uint64(s.Memory)
+		p.noMemory = p.noMemory || s.Memory > 100
 		p.count++
 		p.newest, p.call = s.Time, u.calls
 		newest = max(newest, s.Time)
@@ -105,14 +116,18 @@ func (u *processUtilization) weight(p *processSum) float64 {
 	return max(n, float64(span)/float64(u.period))
 }
 
-// of returns what a process used since the last read, as fractions. A process without a sample used nothing.
-func (u *processUtilization) of(pid uint32) (sm, encoder, decoder float64) {
+// of returns what a process used since the last read. A process without a sample used nothing.
+func (u *processUtilization) of(pid uint32) processUse {
 	p := u.byPID[pid]
 	if p == nil || p.count == 0 {
-		return 0, 0, 0
+		return processUse{memory: gpu.Some(0.0)}
 	}
 	w := u.weight(p) * 100
-	return float64(p.sm) / w, float64(p.encoder) / w, float64(p.decoder) / w
+	use := processUse{sm: float64(p.sm) / w, encoder: float64(p.encoder) / w, decoder: float64(p.decoder) / w}
+	if !p.noMemory {
+		use.memory = gpu.Some(float64(p.memory) / w)
+	}
+	return use
 }
 
 // complete reports whether the driver has taken samples in the present window: only then has a process without one used nothing.

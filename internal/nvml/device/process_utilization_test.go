@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
@@ -16,16 +17,20 @@ func TestProcessUtilization(t *testing.T) {
 	t.Run("several answers of one sample each", func(t *testing.T) {
 		var u processUtilization
 		u.start(10e6, time.Second)
-		u.add([]library.ProcessSample{{PID: 1, Time: 10e6, SM: 90}})
+		u.add([]library.ProcessSample{{PID: 1, Time: 10e6, SM: 90, Memory: 30}})
 		u.add(nil)
-		u.add([]library.ProcessSample{{PID: 1, Time: 12e6, SM: 30, Encoder: 12}, {PID: 2, Time: 12e6, Decoder: 60}})
-		sm, enc, _ := u.of(1)
-		assert.InEpsilon(t, 0.4, sm, 1e-9)
-		assert.InEpsilon(t, 0.04, enc, 1e-9)
-		_, _, dec := u.of(2)
-		assert.InEpsilon(t, 0.2, dec, 1e-9)
-		sm, _, _ = u.of(3)
-		assert.Zero(t, sm)
+		u.add([]library.ProcessSample{
+			{PID: 1, Time: 12e6, SM: 30, Memory: 33, Encoder: 12}, {PID: 2, Time: 12e6, Memory: 0xFFFFFFFF, Decoder: 60},
+		})
+		one := u.of(1)
+		assert.InEpsilon(t, 0.4, one.sm, 1e-9)
+		assert.InEpsilon(t, 0.04, one.encoder, 1e-9)
+		memory, ok := one.memory.Get()
+		assert.True(t, ok)
+		assert.InEpsilon(t, 0.21, memory, 1e-9)
+		assert.InEpsilon(t, 0.2, u.of(2).decoder, 1e-9)
+		assert.False(t, u.of(2).memory.Known(), "its sample lacks it")
+		assert.Equal(t, processUse{memory: gpu.Some(0.0)}, u.of(3))
 	})
 	t.Run("old and impossible ones", func(t *testing.T) {
 		var u processUtilization
@@ -33,8 +38,7 @@ func TestProcessUtilization(t *testing.T) {
 		u.add([]library.ProcessSample{{PID: 1, Time: 18e6, SM: 90}, {PID: 1, Time: 20e6, SM: 101}})
 		u.now = time.Now()
 		assert.False(t, u.complete())
-		sm, _, _ := u.of(1)
-		assert.Zero(t, sm)
+		assert.Zero(t, u.of(1).sm)
 	})
 	t.Run("a window without samples", func(t *testing.T) {
 		var u processUtilization
@@ -49,7 +53,7 @@ func TestProcessUtilization(t *testing.T) {
 		u.now = now.Add(slowestSamples)
 		assert.True(t, u.complete())
 		u.now, u.clock = now, 5
-		assert.True(t, u.complete(), "the GPU's own samples tell")
+		assert.True(t, u.complete(), "the GPU's own samples show it")
 	})
 }
 
@@ -88,7 +92,6 @@ func TestProcessUtilizationOnAClockThatIsSet(t *testing.T) {
 		for second := range uint64(10) {
 			u.add([]library.ProcessSample{{PID: 1, Time: hour + second*1e6, SM: 50}})
 		}
-		sm, _, _ := u.of(1)
-		assert.InDelta(t, 0.5, sm, 1e-9, "of 10 s, not of an hour")
+		assert.InDelta(t, 0.5, u.of(1).sm, 1e-9, "of 10 s, not of an hour")
 	})
 }

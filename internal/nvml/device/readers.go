@@ -16,7 +16,6 @@ type reader struct {
 // quantities are the readers that remember something from read to read.
 type quantities struct {
 	throttle    throttle
-	recovery    recovery
 	gpm         gpm
 	utilization utilization
 	pcieTraffic pcieTraffic
@@ -48,7 +47,7 @@ func (q *quantities) readers() []reader {
 		{linkGroups, readNVLink},
 		{gpu.GroupECC | gpu.GroupECCLifetime, readECC},
 		{gpu.GroupRemappedRows, readRemappedRows},
-		{gpu.GroupRecovery, q.recovery.read},
+		{gpu.GroupRecovery, readRecovery},
 		{gpu.GroupProcesses | gpu.GroupProcessUtilization, q.readProcesses}, // after the utilization
 	}
 }
@@ -95,7 +94,7 @@ func (q *quantities) fetchSamples(dev *device) {
 
 // unlearn forgets what was learnt of the GPU under another driver or partitioning.
 func (q *quantities) unlearn() {
-	q.throttle, q.recovery = throttle{}, recovery{}
+	q.throttle = throttle{}
 	q.gpm.drop()
 }
 

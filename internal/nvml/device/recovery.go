@@ -6,7 +6,7 @@
 package device
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -28,31 +28,18 @@ var recoveryActions = [...]struct {
 	{gpu.RecoveryReboot, gpu.FaultResetRequired, "the driver asks for a reboot of the system"},
 }
 
-// recovery reads what the driver asks for to get the GPU back to work.
-type recovery struct {
-	unknown gpu.Opt[int64] // an action that this version does not know, for which a problem stands
-}
-
-type recoveryKey struct{} // of the problem
-
-func (r *recovery) read(dev *device, d *gpu.Device) {
+// readRecovery reads what the driver asks for to get the GPU back to work.
+func readRecovery(dev *device, d *gpu.Device) {
 	action, ok := dev.fields.count(fieldRecovery)
-	if ok && action < int64(len(recoveryActions)) {
+	switch {
+	case !ok:
+	case action >= int64(len(recoveryActions)):
+		d.RequestUnknownRecovery(strconv.FormatInt(action, 10))
+	default:
 		a := &recoveryActions[action]
 		d.RecoveryAction = gpu.Some(a.action)
 		if a.fault < gpu.NumFaultTypes {
 			d.AddFault(a.fault, a.message)
-		}
-		ok = false
-	}
-	if unknown := known(action, ok); unknown != r.unknown {
-		r.unknown = unknown
-		dev.DropProblem(recoveryKey{})
-		if ok {
-			what := fieldSpecs[fieldRecovery].what
-			dev.AddProblem(recoveryKey{}, what, fmt.Errorf(
-				"read %s: action %d is not known to this version; see nvidia-smi -q", what, action,
-			))
 		}
 	}
 }
