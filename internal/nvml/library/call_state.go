@@ -215,7 +215,10 @@ func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refu
 		*refused = true
 	}
 	switch bad := answer == Denied || answer == Failed; {
-	case bad && !retry.noted:
+	case bad && !(retry.noted && c.hasProblem(key, code)):
+		if retry.noted { // it has another reason now
+			c.DropProblem(key)
+		}
 		c.AddProblem(key, what, fmt.Errorf("read %s (%s): %w", what, symbol, code))
 	case !bad && retry.noted:
 		c.DropProblem(key)
@@ -229,6 +232,12 @@ func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refu
 func (c *Calls) AddProblem(key any, what string, err error) {
 	c.problems = append(c.problems, gpu.Problem{Device: c.Device, What: what, Err: fmt.Errorf("nvml: %s: %w", c.Device, err)})
 	c.keys = append(c.keys, key)
+}
+
+// hasProblem reports whether the problem of a key has this return code.
+func (c *Calls) hasProblem(key any, code Code) bool {
+	i := slices.Index(c.keys, key)
+	return i >= 0 && errors.Is(c.problems[i].Err, code)
 }
 
 // DropProblem drops the problem of a key.
