@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestNoFileCanBeOpened: a collector that may open no further file, or only a few, reports an error and no lost GPU. Once it may open
+// TestNoFileCanBeOpened: a collector that may open no further file, or only a few, reports a failure and no lost GPU. Once it may open
 // files again, it reads them as before.
 func TestNoFileCanBeOpened(t *testing.T) {
 	for _, fresh := range []bool{false, true} { // whether the first read has few files already
@@ -32,6 +32,14 @@ func TestNoFileCanBeOpened(t *testing.T) {
 			failed := 0
 			for range 3 {
 				node, err := source.Read(t.Context())
+				if err == nil && node.Failure != nil {
+					requireUnread(t, &node.Devices[0], "3a51e0c2d4b70010")
+					assert.Equal(t, [3]int64{-1, -1, -1}, presence(node))
+					assert.Len(t, node.Problems, 1)
+					err = node.Failure
+				} else if err != nil {
+					assert.True(t, fresh, "no GPU is known")
+				}
 				if err != nil {
 					failed++
 					require.ErrorContains(t, err, "too many open files")

@@ -164,6 +164,7 @@ func TestBlockedFileOfScan(t *testing.T) {
 		"memory of KFD node": {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/mem_banks/0/properties", what: "inventory"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			tree, source, _ := simulate(t, m, withoutProcesses)
 			if name == "version of driver" {
 				require.NoError(t, os.WriteFile(tree.Path(tt.file), []byte("6.8.5\n"), 0o600))

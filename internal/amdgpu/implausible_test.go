@@ -29,6 +29,22 @@ func TestSensorOfOnes(t *testing.T) {
 	assert.Equal(t, gpu.Some(105.0), d.TemperatureLimit[gpu.SensorEdge][gpu.LimitCritical])
 }
 
+// TestNumbersWithoutValue: what firmware and kernel write where they have no value is absent, in files and in the table.
+func TestNumbersWithoutValue(t *testing.T) {
+	m := amdgpusim.Radeon()
+	m.Cards[0].Metrics = nil
+	r := &m.Cards[0].Readings
+	r.Edge, r.Junction, r.Memory, r.VRAM, r.VRAMUsed = -1000, -1, 0, 0, 0
+	r.GraphicsLevels, r.GraphicsLevel = []int{0}, 0
+	_, source, _ := simulate(t, m, withoutProcesses)
+	d := &read(t, source).Devices[0]
+	assert.Equal(t, [gpu.NumSensors]gpu.Opt[float64]{}, d.Temperature)
+	assert.Equal(t, gpu.Some(m.Cards[0].Partitions[0].Memory), d.Memory.Limit, "as the compute driver has it")
+	assert.False(t, d.Memory.Usage.Known())
+	assert.False(t, d.Clocks[gpu.ClockGraphics].Limit.Known())
+	assert.Equal(t, gpu.StateOK, d.State())
+}
+
 // TestReplaysOfOnes: the driver adds up two registers of 32 bits, whose bits are all set when the GPU is off the bus.
 func TestReplaysOfOnes(t *testing.T) {
 	for text, want := range map[string]bool{

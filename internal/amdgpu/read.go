@@ -39,20 +39,20 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 		r.asked = false
 	}
 	if err := s.scanner.scan(ctx); err != nil {
-		return nil, err
+		return s.notRead(node, err)
 	}
 	s.reconcile()
 	s.pool.Run(ctx, append(s.readJobs(node.Time), s.processJobs(ctx, node.Time)...)...)
 	if s.misplaced() {
 		// The driver was loaded again since the scan.
 		if err := s.scanner.scan(ctx); err != nil {
-			return nil, err
+			return s.notRead(node, err)
 		}
 		s.reconcile()
 		s.pool.Run(ctx, s.readJobs(node.Time)...)
 	}
 	if err := s.fileLimit(); err != nil {
-		return nil, err
+		return s.notRead(node, err)
 	}
 	s.fill(node)
 	if s.closed.Err() != nil {

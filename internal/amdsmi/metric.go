@@ -4,6 +4,7 @@
 package amdsmi
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,20 @@ func readMetric(r record, d *gpu.Device) []smidevice.Share {
 	return shares
 }
 
+// unreachable returns what amd-smi metric prints instead of the readings of a device, where it prints an error and not one reading; empty
+// otherwise.
+func unreachable(r record) string {
+	message := smitext.FirstError(map[string]any(r))
+	if message == "" {
+		return ""
+	}
+	var d gpu.Device
+	if shares := readMetric(r, &d); len(shares) > 0 || !reflect.DeepEqual(d, gpu.Device{}) {
+		return ""
+	}
+	return "amd-smi metric prints no reading of it, but an error: " + message
+}
+
 // readMemory reads the memory, which amd-smi prints in whole MiB.
 func readMemory(r record, d *gpu.Device) {
 	memory := r.section("mem_usage")
@@ -51,22 +66,23 @@ func readMemory(r record, d *gpu.Device) {
 	of := func(keys ...string) gpu.Opt[int64] {
 		return smitext.Whole(smitext.Quantity(memory.first(keys...), smitext.Bytes, "MB"))
 	}
-	m := &d.Memory
-	m.Limit = of("total_vram", "vram", "vram_total", "fb_total").Or(m.Limit) // otherwise as static has it
+	m, static := &d.Memory, d.Memory.Limit
+	m.Limit = of("total_vram", "vram", "vram_total", "fb_total")
 	m.Usage = of("used_vram", "vram_used", "fb_used")
 	m.VisibleLimit, m.VisibleUsage = of("total_visible_vram", "vis_vram"), of("used_visible_vram", "used_vis_vram")
 	m.SystemLimit, m.SystemUsage = of("total_gtt", "gtt"), of("used_gtt")
-	smidevice.CorrectUnifiedMemory(m)
+	smidevice.CorrectMemory(m)
+	m.Limit = m.Limit.Or(static)
 }
 
 func readTemperature(r record, d *gpu.Device) {
 	d.Temperature[gpu.SensorEdge] = smitext.Quantity(r.first("edge", "edge_temperature"), smitext.Celsius, "C")
 	d.Temperature[gpu.SensorHotspot] = smitext.Quantity(r.first("hotspot", "hotspot_temperature"), smitext.Celsius, "C")
-	memory := smitext.Quantity(r.first("mem", "mem_temperature"), smitext.Celsius, "C")
+	memory := smitext.MemoryTemperature(r.first("mem", "mem_temperature"))
 	if !memory.Known() {
 		stacks, _ := r["hbm_stacks"].([]any)
 		for _, s := range stacks {
-			memory = smitext.Higher(memory, smitext.Quantity(s, smitext.Celsius, "C"))
+			memory = smitext.Higher(memory, smitext.MemoryTemperature(s))
 		}
 	}
 	d.Temperature[gpu.SensorMemory] = memory

@@ -74,6 +74,94 @@ func TestMemoryNames(t *testing.T) {
 	assert.Equal(t, gpu.Some[int64](7), d.Memory.Limit, "as static has it")
 }
 
+// TestNumbersWithoutValue: what the tool prints where the driver has no value is absent.
+func TestNumbersWithoutValue(t *testing.T) {
+	t.Parallel()
+	for section, values := range map[string][]string{
+		"temperature": {`{"mem": {"value": 0, "unit": "C"}}`, `{"mem": 255}`, `{"mem": -1}`, `{"edge": {"value": -1, "unit": "C"}}`, `{"hotspot": 255}`,
+			`{"hbm_stacks": [0, 255, "N/A"]}`},
+		"mem_usage": {`{"total_vram": {"value": 0, "unit": "MB"}, "used_vram": {"value": 0, "unit": "MB"}}`},
+		"pcie":      {`{"width": 65535}`},
+	} {
+		for _, value := range values {
+			var d gpu.Device
+			readMetric(record{section: smitest.Decoded(t, value)}, &d)
+			assert.Equal(t, gpu.Device{}, d, value)
+		}
+	}
+	var d gpu.Device
+	readMetric(record{"clock": smitest.Decoded(t, `{"gfx_0": {"clk": {"value": 500, "unit": "MHz"}, "max_clk": {"value": 0, "unit": "MHz"}}}`)}, &d)
+	assert.Equal(t, gpu.Clock{Speed: gpu.Some(500e6)}, d.Clocks[gpu.ClockGraphics])
+	d = gpu.Device{Memory: gpu.Memory{Limit: gpu.Some[int64](7)}}
+	readMetric(record{"mem_usage": smitest.Decoded(t, `{"total_vram": {"value": 0, "unit": "MB"}}`)}, &d)
+	assert.Equal(t, gpu.Some[int64](7), d.Memory.Limit, "as static has it")
+	assert.False(t, staticOf(record{"vram": smitest.Decoded(t, `{"size": {"value": 0, "unit": "MB"}}`)}).device.Memory.Limit.Known())
+	assert.False(t, staticOf(record{"bus": smitest.Decoded(t, `{"max_pcie_width": 65535}`)}).device.PCIe.WidthLimit.Known())
+}
+
+// TestWithoutRAS: the totals of 0 of a GPU without RAS are no counts.
+func TestWithoutRAS(t *testing.T) {
+	t.Parallel()
+	zeros := `"ecc": {"total_correctable_count": 0, "total_uncorrectable_count": 0, "total_deferred_count": 0}`
+	for name, tt := range map[string]struct {
+		static, metric string
+		errors         int
+	}{
+		"no RAS":              {`, "ras": "N/A"`, zeros, 0},
+		"no RAS, in detail":   {`, "ras": {"eeprom_version": "N/A", "ecc_block_state": "N/A", "bad_page_threshold": "N/A"}`, zeros, 0},
+		"RAS":                 {`, "ras": {"eeprom_version": "N/A", "ecc_block_state": {"UMC": "ENABLED"}}`, zeros, 3},
+		"not printed":         {``, zeros, 3},
+		"errors all the same": {`, "ras": "N/A"`, `"ecc": {"total_correctable_count": 1, "total_uncorrectable_count": 0}`, 2},
+		"blocks":              {`, "ras": "N/A"`, `"ecc_blocks": {"UMC": {"correctable_count": 0}}`, 1},
+		"replays":             {`, "ras": "N/A"`, zeros + `, "pcie": {"replay_count": 0}`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestSource(&smitest.Tool{Answer: func(args string) (command.Result, error) {
+				switch name, _, _ := strings.Cut(args, " "); name {
+				case "list":
+					return smitest.Prints(`[{"gpu": 0, "bdf": "0000:03:00.0", "hip_uuid": "GPU-000000000000000c"}]`)
+				case "static":
+					return smitest.Prints(`[{"gpu": 0` + tt.static + `}]`)
+				case "metric":
+					return smitest.Prints(`[{"gpu": 0, ` + tt.metric + `}]`)
+				}
+				return smitest.Prints("[]")
+			}})
+			assert.Len(t, smitest.Read(t, s).Devices[0].Errors, tt.errors)
+		})
+	}
+}
+
+// TestErrorsInsteadOfReadings: a GPU is failed if metric prints errors and not one reading. What a GPU does not have is no error.
+func TestErrorsInsteadOfReadings(t *testing.T) {
+	t.Parallel()
+	metric := ""
+	tool := twoGPUs()
+	answer := tool.Answer
+	tool.Answer = func(args string) (command.Result, error) {
+		if strings.HasPrefix(args, "metric") {
+			return smitest.Prints(`[{"gpu": 0, "usage": {"gfx_activity": 5}}, {"gpu": 1, ` + metric + `}]`)
+		}
+		return answer(args)
+	}
+	s := newTestSource(tool)
+	for text, faults := range map[string][]gpu.FaultType{
+		`"usage": {"gfx_activity": "ERR!"}, "fan": "N/A"`:                                       {gpu.FaultUnreachable},
+		`"usage": "N/A", "power": {"socket_power": {"value": "AMDSMI_STATUS_IO", "unit": "W"}}`: {gpu.FaultUnreachable},
+		`"usage": {"gfx_activity": 5}, "fan": {"usage": "ERR!"}`:                                {},
+		`"usage": "N/A", "power": "N/A"`:                                                        {},
+	} {
+		metric = text
+		node := smitest.Read(t, s)
+		assert.Equal(t, faults, smitest.Faults(smitest.Device(t, node, "000000000000000d")), text)
+		assert.Empty(t, smitest.Faults(smitest.Device(t, node, "000000000000000c")))
+		smitest.RequireValue(t, int64(2-len(faults)), node.Presence[gpu.Visible], "visible")
+		smitest.RequireValue(t, int64(len(faults)), node.Presence[gpu.Missing], "missing")
+		assert.Nil(t, node.Failure, "the driver spoke of that GPU alone")
+	}
+}
+
 func TestEnergyWraps(t *testing.T) {
 	t.Parallel()
 	shown := 0.0

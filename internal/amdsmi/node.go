@@ -65,7 +65,15 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 		}
 	}
 	metrics := answers[stepMetric].records
-	each(metrics, func(r record, e *smidevice.Listed) { e.Shares = readMetric(r, &e.Device) })
+	each(metrics, func(r record, e *smidevice.Listed) {
+		e.Shares = readMetric(r, &e.Device)
+		if static[e.Number].withoutRAS {
+			dropZeroErrors(&e.Device)
+		}
+		if message := unreachable(r); message != "" {
+			e.Device.AddFault(gpu.FaultUnreachable, message)
+		}
+	})
 	b.throttleTime(metrics, each)
 	each(answers[stepPCIe].records, func(r record, e *smidevice.Listed) { readPCIe(r, &e.Device) })
 	links := b.want.Has(gpu.GroupInterconnectLinks)
@@ -87,6 +95,8 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	}
 	if complete {
 		b.known.AddLost(&b.node)
+	} else {
+		b.known.AddUnlisted(&b.node)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
@@ -69,6 +70,26 @@ func (r record) text(keys ...string) string {
 		}
 	}
 	return ""
+}
+
+// hasValue reports whether something that the tool prints has a value anywhere in it.
+func hasValue(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case string:
+		return smitext.Meaningful(v)
+	case map[string]any:
+		for _, inner := range v {
+			if hasValue(inner) {
+				return true
+			}
+		}
+		return false
+	case []any:
+		return slices.ContainsFunc(v, hasValue)
+	}
+	return true
 }
 
 // integer returns a number such as the index of a device.

@@ -14,12 +14,13 @@ import (
 
 // staticInfo is what amd-smi static prints about one device. It does not change at each read.
 type staticInfo struct {
-	unique    string
-	address   smitext.Address
-	partition gpu.Opt[int]
-	profile   string
-	device    gpu.Device // model, info, limits
-	exhausted bool       // more bad pages than the threshold
+	unique     string
+	address    smitext.Address
+	partition  gpu.Opt[int]
+	profile    string
+	device     gpu.Device // model, info, limits
+	exhausted  bool       // more bad pages than the threshold
+	withoutRAS bool       // the GPU does not count memory errors
 }
 
 // limits reads the section limit. The power limit is the one in force, not the highest that can be set. Until 6.0 a temperature limit was
@@ -67,9 +68,10 @@ func staticOf(r record) staticInfo {
 		firmware = r.section("vbios") // until 7.0
 	}
 	s := staticInfo{
-		unique:    smitext.ASICSerial(asic.text("asic_serial")),
-		profile:   strings.ToUpper(smitext.Label(partition.text("accelerator_partition", "compute_partition"))),
-		exhausted: strings.EqualFold(r.section("ras").text("bad_page_threshold_exceeded"), "true"),
+		unique:     smitext.ASICSerial(asic.text("asic_serial")),
+		profile:    strings.ToUpper(smitext.Label(partition.text("accelerator_partition", "compute_partition"))),
+		exhausted:  strings.EqualFold(r.section("ras").text("bad_page_threshold_exceeded"), "true"),
+		withoutRAS: r["ras"] != nil && !hasValue(r["ras"]),
 	}
 	if !smitext.DecimalSerial(asic.text("asic_serial")) {
 		s.address, _ = smitext.ParseAddress(bus.text("bdf"))
@@ -89,6 +91,7 @@ func staticOf(r record) staticInfo {
 	s.device.PCIe.GenerationLimit = smitext.PCIeGeneration(pcieSpeed(bus.first("max_pcie_speed", "pcie_speed")))
 	s.device.PCIe.WidthLimit = smitext.LinkWidth(bus.first("max_pcie_width", "max_pcie_lanes", "pcie_lanes"))
 	s.device.Memory.Limit = smitext.Whole(smitext.Quantity(r.at("vram", "size"), smitext.Bytes, "MB"))
+	smidevice.CorrectMemory(&s.device.Memory)
 	s.limits(r.section("limit"))
 	return s
 }

@@ -82,7 +82,7 @@ func (t *Table) decodeFields(f fields) {
 func (t *Table) decodeSensors(f fields) {
 	t.Temperature[gpu.SensorEdge] = temperature(f.uint(fieldEdge, 0))
 	t.Temperature[gpu.SensorHotspot] = temperature(f.uint(fieldHotspot, 0))
-	t.Temperature[gpu.SensorMemory] = temperature(highest(f.all(fieldHBM))).Or(temperature(f.uint(fieldMemory, 0)))
+	t.Temperature[gpu.SensorMemory] = memoryTemperature(highest(f.all(fieldHBM))).Or(memoryTemperature(f.uint(fieldMemory, 0)))
 	t.GFXActivity = activity(f.uint(fieldGFXActivity, 0))
 	t.UMCActivity = activity(f.uint(fieldUMCActivity, 0))
 	t.JPEG = meanActivity(f.all(fieldJPEG))

@@ -142,9 +142,9 @@ func (t *Table) setSensor(a *attribute) {
 	case attributeHotspot:
 		t.Temperature[gpu.SensorHotspot] = temperature(a.first())
 	case attributeMemory: // the stacks are preferred, in whatever order the two come
-		t.Temperature[gpu.SensorMemory] = t.Temperature[gpu.SensorMemory].Or(temperature(a.first()))
+		t.Temperature[gpu.SensorMemory] = t.Temperature[gpu.SensorMemory].Or(memoryTemperature(a.first()))
 	case attributeHBM:
-		t.Temperature[gpu.SensorMemory] = temperature(highest(a.values)).Or(t.Temperature[gpu.SensorMemory])
+		t.Temperature[gpu.SensorMemory] = memoryTemperature(highest(a.values)).Or(t.Temperature[gpu.SensorMemory])
 	case attributePower:
 		t.CurrentPower = power(a.first())
 	case attributeGFXActivity:

@@ -52,6 +52,10 @@ func convert(v gpu.Opt[uint64], to func(float64) gpu.Opt[float64]) gpu.Opt[float
 
 func temperature(v gpu.Opt[uint64]) gpu.Opt[float64] { return convert(v, plausible.Temperature) }
 
+func memoryTemperature(v gpu.Opt[uint64]) gpu.Opt[float64] {
+	return convert(v, plausible.MemoryTemperature)
+}
+
 func power(v gpu.Opt[uint64]) gpu.Opt[float64] { return convert(v, plausible.Power) }
 
 // clock converts MHz to Hz.

@@ -27,8 +27,21 @@ func Within(v, low, high float64) gpu.Opt[float64] {
 // Fraction returns a value from 0 to 1.
 func Fraction(v float64) gpu.Opt[float64] { return Within(v, 0, 1) }
 
-// Temperature returns a temperature in °C.
-func Temperature(v float64) gpu.Opt[float64] { return Within(v, Coldest, Hottest) }
+// Temperature returns a temperature in °C; -1 °C, or -1 in the driver's unit of a thousandth, is an error of the firmware.
+func Temperature(v float64) gpu.Opt[float64] {
+	if v == -1 || v == -0.001 {
+		return gpu.Opt[float64]{}
+	}
+	return Within(v, Coldest, Hottest)
+}
+
+// MemoryTemperature returns the temperature of memory in °C; 0 is that of a sensor that is not there.
+func MemoryTemperature(v float64) gpu.Opt[float64] {
+	if v == 0 {
+		return gpu.Opt[float64]{}
+	}
+	return Temperature(v)
+}
 
 // TemperatureLimit returns a temperature limit in °C; 0 is how firmware says that there is none.
 func TemperatureLimit(v float64) gpu.Opt[float64] { return Within(v, 1, Hottest) }

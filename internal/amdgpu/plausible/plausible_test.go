@@ -15,6 +15,7 @@ import (
 func TestPCIeWidth(t *testing.T) {
 	assert.False(t, PCIeWidth(0).Known())
 	assert.False(t, PCIeWidth(255).Known())
+	assert.False(t, PCIeWidth(65535).Known())
 	assert.Equal(t, gpu.Some[int64](8), PCIeWidth(8))
 }
 
@@ -22,6 +23,14 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, gpu.Some(110.0), Temperature(110))
 	assert.False(t, Temperature(255).Known())
 	assert.False(t, Temperature(math.NaN()).Known())
+	assert.False(t, Temperature(-1).Known())
+	assert.False(t, Temperature(-1.0/1000).Known(), "of a file")
+	assert.Equal(t, gpu.Some(-5.0), Temperature(-5), "it is cold outside")
+	assert.Equal(t, gpu.Some(0.0), Temperature(0))
+	assert.False(t, MemoryTemperature(0).Known())
+	assert.False(t, MemoryTemperature(-1).Known())
+	assert.False(t, MemoryTemperature(255).Known())
+	assert.Equal(t, gpu.Some(31.0), MemoryTemperature(31))
 	assert.False(t, TemperatureLimit(0).Known())
 	assert.Equal(t, gpu.Some(0.0), Power(0))
 	assert.False(t, PowerLimit(0).Known())

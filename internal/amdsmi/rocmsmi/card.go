@@ -4,6 +4,9 @@
 package rocmsmi
 
 import (
+	"maps"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,7 +74,26 @@ func (c *card) listed(driver string) smidevice.Listed {
 		NUMANode:          smitext.NUMANode(c.value("(topology) numa affinity")),
 	}
 	c.readings(d)
+	if message := c.unreachable(); message != "" {
+		d.AddFault(gpu.FaultUnreachable, message)
+	}
 	return e
+}
+
+// unreachable returns what rocm-smi prints instead of the readings of a card, where it prints an error and not one reading; empty otherwise.
+func (c *card) unreachable() string {
+	var message string
+	for _, key := range slices.Sorted(maps.Keys(c.values)) {
+		if v := c.values[key]; smitext.IsError(v) {
+			message = smitext.Bounded(key + ": " + v)
+			break
+		}
+	}
+	var d gpu.Device
+	if c.readings(&d); message == "" || !reflect.DeepEqual(d, gpu.Device{}) {
+		return ""
+	}
+	return "rocm-smi prints no reading of it, but an error: " + message
 }
 
 func (c *card) readings(d *gpu.Device) {
@@ -83,11 +105,11 @@ func (c *card) readings(d *gpu.Device) {
 	d.Memory.VisibleUsage = smitext.Whole(smitext.Quantity(c.value("vis_vram total used memory (b)"), smitext.Bytes, "B"))
 	d.Memory.SystemLimit = smitext.Whole(smitext.Quantity(c.value("gtt total memory (b)"), smitext.Bytes, "B"))
 	d.Memory.SystemUsage = smitext.Whole(smitext.Quantity(c.value("gtt total used memory (b)"), smitext.Bytes, "B"))
-	smidevice.CorrectUnifiedMemory(&d.Memory)
+	smidevice.CorrectMemory(&d.Memory)
 
 	d.Temperature[gpu.SensorEdge] = smitext.Quantity(c.value("temperature (sensor edge) (c)"), smitext.Celsius, "C")
 	d.Temperature[gpu.SensorHotspot] = smitext.Quantity(c.value("temperature (sensor junction) (c)"), smitext.Celsius, "C")
-	d.Temperature[gpu.SensorMemory] = smitext.Quantity(c.value(keysMemoryTemp...), smitext.Celsius, "C").Or(c.hottestHBM())
+	d.Temperature[gpu.SensorMemory] = smitext.MemoryTemperature(c.value(keysMemoryTemp...)).Or(c.hottestHBM())
 
 	average := smitext.Quantity(c.value(keysAverage...), smitext.Watts, "W")
 	current := smitext.Quantity(c.value(keysCurrent...), smitext.Watts, "W")
@@ -139,7 +161,7 @@ func (c *card) pcie(d *gpu.Device) {
 func (c *card) hottestHBM() gpu.Opt[float64] {
 	var result gpu.Opt[float64]
 	for _, key := range keysHBM {
-		result = smitext.Higher(result, smitext.Quantity(c.value(key), smitext.Celsius, "C"))
+		result = smitext.Higher(result, smitext.MemoryTemperature(c.value(key)))
 	}
 	return result
 }

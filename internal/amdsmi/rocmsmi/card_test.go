@@ -35,6 +35,51 @@ func TestMilliwatts(t *testing.T) {
 	}
 }
 
+// TestNumbersWithoutValue: what the tool prints where the driver has no value is absent.
+func TestNumbersWithoutValue(t *testing.T) {
+	t.Parallel()
+	for key, values := range map[string][]string{
+		"temperature (sensor memory) (c)":   {"0.0", "255.0", "-1.0", "-1", "511.0"},
+		"temperature (sensor hbm 0) (c)":    {"0.0", "255.0"},
+		"temperature (sensor edge) (c)":     {"-1.0", "255"},
+		"temperature (sensor junction) (c)": {"-1", "65535"},
+		"vram total memory (b)":             {"0", "18446744073709551615"},
+		"pcie clock level":                  {"1 (16.0GT/s x65535)"},
+		"fan speed (%)":                     {"-1"},
+	} {
+		for _, value := range values {
+			var d gpu.Device
+			card := card{values: map[string]string{key: value}}
+			card.readings(&d)
+			d.PCIe.Generation = gpu.Opt[int64]{} // which is right
+			assert.Equal(t, gpu.Device{}, d, "%s: %s", key, value)
+		}
+	}
+}
+
+// TestErrorsInsteadOfReadings: a card is failed if rocm-smi prints errors and not one reading. What a card does not have is no error.
+func TestErrorsInsteadOfReadings(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		values  map[string]string
+		message string
+	}{
+		"errors":        {map[string]string{"gpu use (%)": "Error: -5", "fan speed (%)": "N/A"}, "gpu use (%): Error: -5"},
+		"one reading":   {map[string]string{"gpu use (%)": "ERR!", "fan speed (%)": "7"}, ""},
+		"nothing":       {map[string]string{"gpu use (%)": "N/A", "fan speed (%)": "Not supported on the given system"}, ""},
+		"identity only": {map[string]string{}, ""},
+	} {
+		c := card{values: tt.values}
+		c.values["unique id"] = "0x2150e7d042a1124"
+		d := c.listed("6.8").Device
+		if tt.message == "" {
+			assert.Empty(t, d.Faults, name)
+			continue
+		}
+		assert.Equal(t, []gpu.Fault{{Type: gpu.FaultUnreachable, Message: "rocm-smi prints no reading of it, but an error: " + tt.message}}, d.Faults)
+	}
+}
+
 func TestReplaysOfOnes(t *testing.T) {
 	for text, want := range smitest.ReplaysOfOnes() {
 		var d gpu.Device

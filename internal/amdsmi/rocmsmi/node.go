@@ -86,6 +86,8 @@ func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]b
 	}
 	if complete {
 		b.known.AddLost(&b.node)
+	} else {
+		b.known.AddUnlisted(&b.node)
 	}
 }
 

@@ -126,8 +126,10 @@ func TestGPUThatIsGone(t *testing.T) {
 
 	output = "{" + a + `,"card1": {"Uniq`
 	node = smitest.Read(t, s)
-	assert.Len(t, node.Devices, 1, "half an output says nothing of the others")
-	assert.False(t, node.Presence[gpu.Missing].Known())
+	unread := smitest.Device(t, node, "000000000000000b")
+	assert.True(t, unread.Unread, "half an output says nothing of the others")
+	assert.Empty(t, unread.Faults)
+	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, node.Presence)
 
 	output = "{" + a + "," + strings.Replace(b, "0000:04", "0000:09", 1) + "}"
 	node = smitest.Read(t, s)

@@ -7,11 +7,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// CorrectUnifiedMemory removes the zeros of a GPU that has no memory of its own, but uses the machine's (MI300A), which shows as a visible
-// memory of 0. Only KFD knows the size of its memory. Not every version of the tools asks KFD, and fewer ask it how much is in use.
-func CorrectUnifiedMemory(m *gpu.Memory) {
+// CorrectMemory removes the zeros of a GPU whose size of memory was not read, or that has no memory of its own, but uses the machine's
+// (MI300A), which shows as a visible memory of 0. Only KFD knows the size of the latter. Not every version of the tools asks KFD, and
+// fewer ask it how much is in use.
+func CorrectMemory(m *gpu.Memory) {
 	zero := gpu.Some[int64](0)
-	if m.VisibleLimit != zero {
+	if m.VisibleLimit != zero && m.Limit != zero {
 		return
 	}
 	for _, v := range [...]*gpu.Opt[int64]{&m.Limit, &m.Usage, &m.VisibleLimit, &m.VisibleUsage} {

@@ -11,15 +11,18 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-func TestCorrectUnifiedMemory(t *testing.T) {
+func TestCorrectMemory(t *testing.T) {
 	t.Parallel()
 	zero, some := gpu.Some[int64](0), gpu.Some[int64](5)
 	m := gpu.Memory{Limit: some, Usage: zero, VisibleLimit: zero, VisibleUsage: zero}
-	CorrectUnifiedMemory(&m)
+	CorrectMemory(&m)
 	assert.Equal(t, gpu.Memory{Limit: some}, m)
 	m = gpu.Memory{Limit: some, Usage: zero, VisibleLimit: some, VisibleUsage: zero}
-	CorrectUnifiedMemory(&m)
+	CorrectMemory(&m)
 	assert.Equal(t, gpu.Memory{Limit: some, Usage: zero, VisibleLimit: some, VisibleUsage: zero}, m, "memory of its own that is not in use")
+	m = gpu.Memory{Limit: zero, Usage: zero, VisibleLimit: some, VisibleUsage: zero, SystemLimit: some, SystemUsage: zero}
+	CorrectMemory(&m)
+	assert.Equal(t, gpu.Memory{VisibleLimit: some, SystemLimit: some, SystemUsage: zero}, m, "its size was not read")
 }
 
 func TestCorrectPower(t *testing.T) {

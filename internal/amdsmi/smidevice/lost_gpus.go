@@ -21,6 +21,7 @@ type KnownGPUs struct {
 	tool   command.Tool
 	gpus   inventory.Inventory[struct{}]
 	absent []*inventory.Known[struct{}] // from the last list
+	failed int                          // GPUs that the last list has, and that the driver cannot reach
 	IDs    KnownIDs
 }
 
@@ -28,6 +29,7 @@ type KnownGPUs struct {
 func (k *KnownGPUs) List(node *gpu.Node, listed []GPU) (leaves map[int]Leaf) {
 	leaves = make(map[int]Leaf)
 	visible := 0
+	k.failed = 0
 	k.gpus.Begin(node.Time)
 	for i := range listed {
 		g := &listed[i]
@@ -40,7 +42,11 @@ func (k *KnownGPUs) List(node *gpu.Node, listed []GPU) (leaves map[int]Leaf) {
 		if errors.Is(err, inventory.ErrListedTwice) {
 			continue
 		}
-		visible++
+		if g.devices[0].State() == gpu.StateFailed {
+			k.failed++
+		} else {
+			visible++
+		}
 		node.Devices = append(node.Devices, g.devices...)
 		g.addLeaves(leaves)
 	}
@@ -57,7 +63,16 @@ func (k *KnownGPUs) AddLost(node *gpu.Node) {
 			k.tool, g.Seen.UTC().Format(time.RFC3339)))
 	}
 	if len(node.Devices) > 0 { // the tool cannot report GPUs that it never listed
-		node.Presence[gpu.Missing] = gpu.Some(int64(len(k.absent)))
+		node.Presence[gpu.Missing] = gpu.Some(int64(len(k.absent) + k.failed))
+	}
+}
+
+// AddUnlisted adds GPUs of earlier reads that an incomplete list lacks. They may have been cut off.
+func (k *KnownGPUs) AddUnlisted(node *gpu.Node) {
+	slices.SortFunc(k.absent, byAddress)
+	for _, g := range k.absent {
+		g.AddUnreadTo(node)
+		node.Presence[gpu.Visible] = gpu.Opt[int64]{}
 	}
 }
 

@@ -47,7 +47,13 @@ func TestLostGPU(t *testing.T) {
 
 	node = gpu.Node{Time: smitest.Start.Add(smitest.Seconds(30))}
 	k.List(&node, []GPU{oneGPU("d", "04")})
-	assert.Equal(t, []string{"d"}, smitest.IDs(&node), "the list may be incomplete")
+	assert.Equal(t, []string{"d"}, smitest.IDs(&node))
+	cut := node
+	k.AddUnlisted(&cut)
+	assert.Equal(t, []string{"d", "c"}, smitest.IDs(&cut))
+	assert.True(t, cut.Devices[1].Unread, "the list may be incomplete")
+	assert.Empty(t, cut.Devices[1].Faults)
+	assert.False(t, cut.Presence[gpu.Visible].Known())
 	k.AddLost(&node)
 	assert.Equal(t, []string{"d", "c"}, smitest.IDs(&node))
 	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, smitest.Faults(&node.Devices[1]))

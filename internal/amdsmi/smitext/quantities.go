@@ -94,10 +94,22 @@ func Quantity(v any, d Dimension, unitless string) gpu.Opt[float64] {
 	if u.per != 0 {
 		number /= u.per
 	}
-	if !(number >= plausible[d].low && number <= plausible[d].high) {
+	if !(number >= plausible[d].low && number <= plausible[d].high) || d == Celsius && number == noTemperature {
 		return gpu.Opt[float64]{}
 	}
 	return gpu.Some(number)
+}
+
+// noTemperature is what several versions print for a temperature that they could not read, in °C.
+const noTemperature = -1
+
+// MemoryTemperature returns the temperature of memory in °C; 0 is that of a sensor that is not there.
+func MemoryTemperature(v any) gpu.Opt[float64] {
+	t := Quantity(v, Celsius, "C")
+	if t == gpu.Some(0.0) {
+		return gpu.Opt[float64]{}
+	}
+	return t
 }
 
 // Whole returns a quantity rounded to an integer.

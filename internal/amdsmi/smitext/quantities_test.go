@@ -72,6 +72,8 @@ func TestQuantities(t *testing.T) {
 		{`65535`, Celsius, "C", -1},                              // 16 bits set
 		{`511`, Celsius, "C", -1},                                // 9 bits set
 		{`255.0`, Celsius, "C", -1},                              // 8 bits set
+		{`-1`, Celsius, "C", -1},                                 // not read
+		{`"-1.0"`, Celsius, "C", -1},                             // not read
 		{`18446744073709551615`, Count, "", -1},                  // 64 bits set
 		{`4294967295`, Count, "", -1},                            // 32 bits set
 		{`{"value": 4294967295, "unit": "MB"}`, Bytes, "MB", -1}, // 32 bits set
