@@ -28,6 +28,8 @@ type failure struct {
 	driverAway bool
 	// breaks is true where the tool broke off or refused the call, so that another call may work.
 	breaks bool
+	// mute is true where nothing was said about the machine: a read that knows no GPU then has no node.
+	mute bool
 	// answered is true where the driver answered that it has no GPU: the machine was read.
 	answered bool
 }
@@ -38,7 +40,7 @@ func runError(err error) error {
 	case errors.Is(err, command.ErrNotFound):
 		return &failure{error: err, reason: gpu.FailureToolMissing, lasting: true, toolMissing: true}
 	case errors.Is(err, command.ErrShortage):
-		return &failure{error: err, reason: gpu.FailureOther}
+		return &failure{error: err, reason: gpu.FailureOther, mute: true}
 	case errors.Is(err, command.ErrTimeout), errors.Is(err, command.ErrBusy):
 		return &failure{error: err, reason: gpu.FailureTimeout, fault: gpu.Some(gpu.FaultHung)}
 	}

@@ -219,3 +219,28 @@ func TestTrapUUIDWithoutPrefix(t *testing.T) {
 		assert.NotContains(t, problems(node), "uuid")
 	}
 }
+
+// A GPU with an error in the place of every reading is failed and missing, and the others are not.
+func TestEveryReadingFails(t *testing.T) {
+	f := tableTool(t, allNames())
+	r := newReader(t, QueryFast, f, newClock())
+	before := *deviceOf(t, read(t, r), "GPU-b")
+	table := f.table
+	f.table = func(fields []string) answer {
+		a := table(fields)
+		rows := strings.SplitAfter(a.stdout, "\n")
+		for i, cell := range []string{"51", "31 MiB", "400.00 W"} {
+			rows[2] = strings.Replace(rows[2], cell, []string{"[Unknown Error]", "ERR!", "[Unknown Error]"}[i], 1)
+		}
+		return answer{stdout: strings.Join(rows, "")}
+	}
+	node := read(t, r)
+	assert.Nil(t, node.Failure, "the others are read")
+	assert.Equal(t, counts(1, 1), presence(node))
+	d := deviceOf(t, node, "GPU-b")
+	assert.Equal(t, []gpu.FaultType{gpu.FaultUnreachable}, faults(d))
+	assert.Equal(t, gpu.StateFailed, d.State())
+	assert.Equal(t, before.Info, d.Info)
+	assert.True(t, d.ProcessesUnread)
+	assert.Equal(t, gpu.StateOK, deviceOf(t, node, "GPU-a").State())
+}

@@ -64,12 +64,12 @@ func (o *output) accept(listing *parse.Listing, err error) error {
 	case d.Failure != parse.FailureNone:
 		return toolError(o.call, *d)
 	case err != nil:
-		return &failure{error: fmt.Errorf("%s: %w", o.call, err), reason: gpu.FailureOutput, breaks: true}
+		return &failure{error: fmt.Errorf("%s: %w", o.call, err), reason: gpu.FailureOutput, breaks: true, mute: true}
 	case listing.Complete:
 		d.Failure, d.Message = parse.FailureNoDevices, "it lists no GPU"
 		return toolError(o.call, *d)
 	default:
-		return &failure{error: fmt.Errorf("%s: the output ends before the end of the first GPU", o.call), reason: gpu.FailureToolFailed, breaks: true}
+		return &failure{error: fmt.Errorf("%s: the output ends before the end of the first GPU", o.call), reason: gpu.FailureToolFailed, breaks: true, mute: true}
 	}
 	for i := range listing.GPUs {
 		g := &listing.GPUs[i]

@@ -54,8 +54,9 @@ func NewLocal(cfg Config, want gpu.Group, options ...Option) (*Reader, error) {
 
 var _ gpu.Source = (*Reader)(nil)
 
-// Read implements gpu.Source. It returns an error where the machine on which the tool runs could not be reached, and where the
-// context was cancelled. Any other failure is in the node.
+// Read implements gpu.Source. It returns an error where the machine on which the tool runs could not be reached, where the
+// context was cancelled, and where no GPU is known and the tool printed something that is not its output. Any other failure is in
+// the node, with the known GPUs.
 func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 	now := r.now()
 	if r.lasting != nil && !r.retry.Due(now) {
@@ -66,6 +67,9 @@ func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 	switch {
 	case errors.As(err, &failed):
 		r.backOff(now, failed)
+		if failed.mute && len(r.known.inventory.All()) == 0 {
+			return nil, &gpu.Failure{Reason: failed.reason, Err: failed}
+		}
 		if failed.driverAway {
 			r.queries.driverAway()
 		}

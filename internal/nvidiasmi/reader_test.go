@@ -92,11 +92,45 @@ func TestFullReadOfEveryVersion(t *testing.T) {
 	}
 }
 
-func TestUnreachableMachine(t *testing.T) {
-	r := newReader(t, QueryFull, &tool{xml: answer{err: errors.New("dial tcp: connection refused")}}, newClock())
-	node, err := r.Read(t.Context())
-	assert.Nil(t, node)
-	require.ErrorContains(t, err, "connection refused")
+func TestReadErrors(t *testing.T) {
+	for name, tt := range map[string]struct {
+		xml    answer
+		reason gpu.FailureReason
+		want   string
+	}{
+		"garbage":     {answer{stdout: "<html>502</html>"}, gpu.FailureOutput, "no nvidia_smi_log in 16 bytes"},
+		"empty":       {answer{}, gpu.FailureOutput, "no nvidia_smi_log in 0 bytes"},
+		"unreachable": {answer{err: errors.New("dial tcp: connection refused")}, gpu.FailureOther, "connection refused"},
+		"cut off":     {answer{stdout: "<nvidia_smi_log><gpu id=\"00000000:1B:00.0\"><uuid>GPU-1</uu"}, gpu.FailureToolFailed, "the output ends before the end of the first GPU"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReader(t, QueryFull, &tool{xml: tt.xml}, newClock())
+			node, err := r.Read(t.Context())
+			assert.Nil(t, node)
+			require.ErrorContains(t, err, tt.want)
+			assert.Equal(t, tt.reason, gpu.FailureOf(err).Reason)
+			if tt.xml.err != nil {
+				return
+			}
+
+			f := h100Tool(t)
+			r = newReader(t, QueryFull, f, newClock())
+			read(t, r)
+			f.xml = tt.xml
+			node = read(t, r)
+			assert.Equal(t, tt.reason, failureOf(node), "the known GPUs stay")
+			assert.Equal(t, []string{h100First, h100Second}, ids(node))
+			assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
+			for i := range node.Devices {
+				d := &node.Devices[i]
+				assert.True(t, d.Unread)
+				assert.Empty(t, d.Faults)
+				assert.Equal(t, "580.95.05", d.Info.DriverVersion)
+			}
+			require.Len(t, node.Problems, 1)
+			require.ErrorContains(t, node.Problems[0].Err, tt.want)
+		})
+	}
 }
 
 func TestCancelledRead(t *testing.T) {

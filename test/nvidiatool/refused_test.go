@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// TestToolRefuses: a GPU that is lost, or that must be reset, has the same state with NVML and with both queries of the tool: the same
+// TestToolRefuses: a GPU that is lost, that must be reset, or of which every reading fails, has the same state with NVML and with both queries of the tool: the same
 // fault, no readings, counted as missing; whether the driver still has a handle for it or not.
 func TestToolRefuses(t *testing.T) {
 	library, err := nvmlsim.Build()
@@ -33,7 +33,8 @@ func TestToolRefuses(t *testing.T) {
 		"!nvmlDeviceGetName, !nvmlDeviceGetMinorNumber"
 	for name, fault := range map[string]string{
 		"lost": "kind = lost" + handles, "lost, no handle": "kind = lost\nat_start = true",
-		"reset": "kind = reset" + handles, "reset, no handle": "kind = reset\nat_start = true",
+		"unknown error": "return = UNKNOWN" + handles + ", nvmlGpm*",
+		"reset":         "kind = reset" + handles, "reset, no handle": "kind = reset\nat_start = true",
 	} {
 		for _, query := range []string{nvidiasmi.QueryFull, nvidiasmi.QueryFast} {
 			t.Run(name+" "+query, func(t *testing.T) {

@@ -133,6 +133,10 @@ func (b *builder) end() {
 		b.addErrors()
 	}
 	b.addFaults()
+	if reason := b.unanswered(); reason != "" && !b.gpu.Unreadable && b.lost == "" && b.reset == "" {
+		d.AddFault(gpu.FaultUnreachable, "every reading of it fails: "+reason)
+		b.gpu.Unreadable = true
+	}
 	d.Info.DriverVersion = b.listing.DriverVersion
 	if b.gpu.Unreadable || b.lost != "" || b.reset != "" {
 		// Numbers between such texts did not come from the driver, such as 0 MiB of used memory.

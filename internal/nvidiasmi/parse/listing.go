@@ -32,7 +32,7 @@ type GPU struct {
 	// MinorFailed is true where the tool printed an error instead of the number of the device node.
 	MinorFailed bool
 	// Unreadable is true where the tool printed, instead of values, that the GPU cannot be reached, is lost or needs a
-	// reset. Such a GPU has its identity and the fault, and no values.
+	// reset, or an error for each of them. Such a GPU has its identity and the fault, and no values.
 	Unreadable bool
 	MIGEnabled gpu.Opt[bool]
 	MIGDevices []MIGDevice
@@ -75,4 +75,7 @@ type Refusal struct {
 }
 
 // NoPermission reports whether the quantity was refused for lack of permission.
-func (r Refusal) NoPermission() bool { return containsFold([]byte(r.Reason), "permission") }
+func (r Refusal) NoPermission() bool {
+	reason := []byte(r.Reason)
+	return containsFold(reason, "permission") || containsFold(reason, "blocked by the operating system")
+}

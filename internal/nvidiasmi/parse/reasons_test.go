@@ -28,9 +28,9 @@ func TestTrapNoNumberIsAbsentNeverZero(t *testing.T) {
 	} {
 		t.Run(printed, func(t *testing.T) {
 			for _, g := range []*GPU{
-				oneGPU(t, "<temperature><gpu_temp>"+printed+"</gpu_temp></temperature><utilization><gpu_util>"+printed+
+				oneGPU(t, "<fan_speed>30 %</fan_speed><temperature><gpu_temp>"+printed+"</gpu_temp></temperature><utilization><gpu_util>"+printed+
 					"</gpu_util></utilization><fb_memory_usage><used>"+printed+"</used></fb_memory_usage>"),
-				oneRow(t, "index, temperature.gpu, utilization.gpu [%], memory.used [MiB], uuid", "0, "+printed+", "+printed+", "+printed+", GPU-1"),
+				oneRow(t, "index, temperature.gpu, utilization.gpu [%], memory.used [MiB], fan.speed [%], uuid", "0, "+printed+", "+printed+", "+printed+", 30 %, GPU-1"),
 			} {
 				assert.False(t, g.Device.Temperature[gpu.SensorGPU].Known())
 				assert.False(t, g.Device.Utilization[gpu.TaskGeneral].Known())
