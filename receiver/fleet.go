@@ -25,6 +25,7 @@ type fleet struct {
 	cfg       *Config
 	logger    *zap.Logger
 	telemetry *metadata.TelemetryBuilder
+	status    *componentStatus
 
 	// Set before the start. Nil where there is no receiver of the signal.
 	newRecorder      func() *record.Recorder
@@ -38,6 +39,7 @@ type fleet struct {
 	logs     *logsOutput    // nil until the logs receiver has started
 	nodes    map[remoteNode]map[gpu.Vendor]*pipeline.Pipeline
 	clusters map[string]*pipeline.ProblemLog
+	size     fleetSize // that was logged last
 }
 
 // remoteNode is a node of a cluster.
@@ -51,12 +53,12 @@ type fleetReader interface {
 }
 
 // newFleet returns nil where kubernetes_exec is not configured.
-func newFleet(cfg *Config, receiver string, logger *zap.Logger, telemetry *metadata.TelemetryBuilder) *fleet {
+func newFleet(cfg *Config, receiver string, logger *zap.Logger, telemetry *metadata.TelemetryBuilder, status *componentStatus) *fleet {
 	if !slices.Contains(cfg.scraperKeys(), fleetKey) {
 		return nil
 	}
 	return &fleet{
-		receiver: receiver, cfg: cfg, logger: logger.With(zap.String("scraper", fleetKey)), telemetry: telemetry,
+		receiver: receiver, cfg: cfg, logger: logger.With(zap.String("scraper", fleetKey)), telemetry: telemetry, status: status,
 		nodes: make(map[remoteNode]map[gpu.Vendor]*pipeline.Pipeline), clusters: make(map[string]*pipeline.ProblemLog),
 	}
 }
@@ -82,6 +84,7 @@ func (f *fleet) start() error {
 		Sink:     f.send,
 		Gone:     f.forget,
 		Problems: f.logProblems,
+		State:    f.sendState,
 	})
 	if err != nil {
 		f.failed = fmt.Errorf("%s::%s::%w", scrapersKey, fleetKey, err)
@@ -119,10 +122,17 @@ func (f *fleet) stats() []kubeexec.ClusterStats {
 func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readErr error) {
 	p, metrics, logs := f.pipeline(remoteNode{cluster, node.Host.NodeName}, node.Vendor)
 	if readErr != nil {
+		known := node.Devices
 		node = p.Failed(node.Host, node.Vendor, node.Time, readErr)
+		node.Devices = known
 	} else {
 		p.Take(ctx, node)
 	}
+	pass(ctx, p, node, metrics, logs)
+}
+
+// pass records what a pipeline has taken, and sends it to the outputs of the receivers that have started.
+func pass(ctx context.Context, p *pipeline.Pipeline, node *gpu.Node, metrics *metricsOutput, logs *logsOutput) {
 	if metrics != nil {
 		metrics.send(ctx, p.Metrics(node))
 	}

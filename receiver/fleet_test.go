@@ -43,7 +43,7 @@ func attachedFleet(t *testing.T, cfg *Config, logger *zap.Logger, metrics consum
 	set := receivertest.NewNopSettings(metadata.Type)
 	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	require.NoError(t, err)
-	f := newFleet(cfg, "gpu", logger, telemetry)
+	f := newFleet(cfg, "gpu", logger, telemetry, new(componentStatus))
 	var pipelines []component.Component
 	if metrics != nil {
 		p, err := newFleetMetrics(f, set, metrics)

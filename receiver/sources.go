@@ -57,8 +57,8 @@ func newSources(cfg *Config, set receiver.Settings, open opener) (*sources, erro
 	}
 	s := &sources{
 		receiver: set.ID.String(), cfg: cfg, logger: set.Logger, open: open, telemetry: telemetry,
-		fleet: newFleet(cfg, set.ID.String(), set.Logger, telemetry),
 	}
+	s.fleet = newFleet(cfg, set.ID.String(), set.Logger, telemetry, &s.status)
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	host, hostErr := localHost(cfg)
 	processes := processReader(cfg)

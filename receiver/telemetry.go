@@ -81,6 +81,8 @@ func (m *readMetrics) eachRead(observe func(readStat, metric.MeasurementOption))
 		return
 	}
 	for _, cluster := range m.fleet.stats() {
+		stat := readStat{read: cluster.Known, success: cluster.Failure == nil, good: cluster.LastGood}
+		observe(stat, m.labels(attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name)))
 		for i := range cluster.Nodes {
 			n := &cluster.Nodes[i]
 			stat := readStat{read: n.Read, success: n.Success, duration: n.Duration, good: n.LastGood}

@@ -93,7 +93,7 @@ func TestOwnMetricsOfAFleet(t *testing.T) {
 	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
 	require.NoError(t, err)
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
-	s := &sources{cfg: cfg, telemetry: telemetry, receiver: "gpu", fleet: newFleet(cfg, "gpu", zap.NewNop(), telemetry)}
+	s := &sources{cfg: cfg, telemetry: telemetry, receiver: "gpu", fleet: newFleet(cfg, "gpu", zap.NewNop(), telemetry, new(componentStatus))}
 	require.NoError(t, s.readMetrics().observe(s.telemetry))
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "not started yet")
 
@@ -106,27 +106,33 @@ func TestOwnMetricsOfAFleet(t *testing.T) {
 			{Node: "gone", Vendor: gpu.NVIDIA, Read: true, Success: true, Duration: time.Second, LastGood: hourAgo, Unreadable: "no pod"},
 		}},
 		{Name: "other"},
+		{Name: "dead", Known: true, Failure: &gpu.Failure{Reason: gpu.FailureAPIUnreachable, Err: errors.New("refused")}},
+		{Name: "well", Known: true, LastGood: time.Now()},
 	}
 	key := func(vendor, node string) string {
 		return "hw.vendor=" + vendor + ",k8s.cluster.name=prod,k8s.node.name=" + node + ",receiver=gpu,scraper=kubernetes_exec"
 	}
-	assert.Equal(t, map[string]float64{key("NVIDIA", "good"): 1, key("AMD", "failing"): 0, key("NVIDIA", "gone"): 0},
-		own(t, tel, "otelcol_gpu_read_success"))
+	cluster := func(name string) string { return "k8s.cluster.name=" + name + ",receiver=gpu,scraper=kubernetes_exec" }
+	assert.Equal(t, map[string]float64{
+		key("NVIDIA", "good"): 1, key("AMD", "failing"): 0, key("NVIDIA", "gone"): 0, cluster("dead"): 0, cluster("well"): 1,
+	}, own(t, tel, "otelcol_gpu_read_success"))
 	assert.Equal(t, map[string]float64{key("NVIDIA", "good"): 1.5, key("AMD", "failing"): 5}, own(t, tel, "otelcol_gpu_read_duration"))
 	ages := own(t, tel, "otelcol_gpu_read_age")
-	assert.Len(t, ages, 2)
+	assert.Len(t, ages, 3)
+	assert.Contains(t, ages, cluster("well"))
 	assert.InDelta(t, 3600, ages[key("NVIDIA", "gone")], 60)
 	assert.InDelta(t, 0, ages[key("NVIDIA", "good")], 60)
 
-	prod := attribute.NewSet(attribute.String("receiver", "gpu"), attribute.String("k8s.cluster.name", "prod"))
-	other := attribute.NewSet(attribute.String("receiver", "gpu"), attribute.String("k8s.cluster.name", "other"))
+	of := func(name string) attribute.Set {
+		return attribute.NewSet(attribute.String("receiver", "gpu"), attribute.String("k8s.cluster.name", name))
+	}
 	metadatatest.AssertEqualGpuExecsSkipped(t, tel, []metricdata.DataPoint[int64]{
-		{Attributes: prod, Value: 7}, {Attributes: other, Value: 0},
+		{Attributes: of("prod"), Value: 7}, {Attributes: of("other"), Value: 0}, {Attributes: of("dead"), Value: 0}, {Attributes: of("well"), Value: 0},
 	}, metricdatatest.IgnoreTimestamp())
 	metadatatest.AssertEqualGpuExecsThrottled(t, tel, []metricdata.DataPoint[int64]{
-		{Attributes: prod, Value: 2}, {Attributes: other, Value: 0},
+		{Attributes: of("prod"), Value: 2}, {Attributes: of("other"), Value: 0}, {Attributes: of("dead"), Value: 0}, {Attributes: of("well"), Value: 0},
 	}, metricdatatest.IgnoreTimestamp())
-	metadatatest.AssertEqualGpuShardsHeld(t, tel, []metricdata.DataPoint[int64]{{Attributes: prod, Value: 2}}, metricdatatest.IgnoreTimestamp())
-	metadatatest.AssertEqualGpuShardReplicas(t, tel, []metricdata.DataPoint[int64]{{Attributes: prod, Value: 3}}, metricdatatest.IgnoreTimestamp())
+	metadatatest.AssertEqualGpuShardsHeld(t, tel, []metricdata.DataPoint[int64]{{Attributes: of("prod"), Value: 2}}, metricdatatest.IgnoreTimestamp())
+	metadatatest.AssertEqualGpuShardReplicas(t, tel, []metricdata.DataPoint[int64]{{Attributes: of("prod"), Value: 3}}, metricdatatest.IgnoreTimestamp())
 	telemetry.Shutdown()
 }

@@ -15,6 +15,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // failureKeep is how long a failure counts after it was last seen. client-go tries again within a minute, and then waits for an answer.
@@ -81,7 +83,7 @@ func (i *Informer) answered(watch bool, status int, err error) {
 	i.failed, i.failure = i.now(), err
 }
 
-// Err returns why the objects could not be read lately; nil if they could.
+// Err returns why the objects could not be read lately, a *gpu.Failure; nil if they could.
 func (i *Informer) Err() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -97,7 +99,7 @@ func (i *Informer) Err() error {
 	case errors.As(i.failure, new(*tls.CertificateVerificationError)):
 		hint = "check the certificate authority, which is read when the collector starts"
 	}
-	return fmt.Errorf("kube: watch %s: %w; %s", i.what, i.failure, hint)
+	return &gpu.Failure{Reason: ReasonOf(i.failure), Err: fmt.Errorf("kube: watch %s: %w; %s", i.what, i.failure, hint)}
 }
 
 // runWhenServed runs an informer until the context ends. It reports why the informer could not be prepared, because the API server does

@@ -25,6 +25,7 @@ type cluster struct {
 	sink     Sink
 	gone     func(cluster, node string)
 	problems func(cluster string, problems []gpu.Problem)
+	report   func(ctx context.Context, cluster string, at time.Time, failure *gpu.Failure)
 
 	executor exec.Executor
 	targets  []TargetConfig
@@ -42,19 +43,21 @@ type cluster struct {
 	dirty     chan struct{} // a pod, a node or a shard has changed
 	reading   sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
-	paused  time.Time  // no exec before
-	running map[string]*node
-	unread  []unread
+	mu       sync.Mutex // guards what follows
+	paused   time.Time  // no exec before
+	running  map[string]*node
+	toolless map[instance]bool // the running containers in which the tool was not found
+	state    clusterState
 }
 
 // newBareCluster returns a cluster without clients of its API.
 func newBareCluster(name string, config *Config, options *Options) *cluster {
 	return &cluster{
 		name: name, interval: options.Interval, timeout: options.Timeout, want: options.Want, now: time.Now,
-		sink: options.Sink, gone: options.Gone, problems: options.Problems,
+		sink: options.Sink, gone: options.Gone, problems: options.Problems, report: options.State,
 		targets: config.targets(), selected: config.NodeSelector != "",
 		tokens: make(chan struct{}, config.MaxConcurrent), dirty: make(chan struct{}, 1), ending: make(chan struct{}), running: make(map[string]*node),
+		toolless: make(map[instance]bool),
 	}
 }
 
@@ -112,6 +115,21 @@ func (c *cluster) pauseIfAsked(err error) {
 	if until.After(c.paused) {
 		c.paused = until
 	}
+}
+
+// noteTool notes whether the tool was found in a container. On a node with another pod that one is then taken.
+func (c *cluster) noteTool(of instance, missing bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.toolless[of] == missing {
+		return
+	}
+	if missing {
+		c.toolless[of] = true
+	} else {
+		delete(c.toolless, of)
+	}
+	c.changed()
 }
 
 // mine reports whether this replica reads a node.

@@ -51,7 +51,7 @@ func TestCredentialsHang(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(s.Dir, "kubeconfig"))
 	config := configOf(ClusterConfig{Name: "prod", API: kube.Config{AuthType: kube.AuthKubeConfig, AllowExecCredentials: true, QPS: 1000, Burst: 1000}})
 	require.NoError(t, config.Check())
-	got, problems := newSunk(), &told{problems: map[string][]gpu.Problem{}}
+	got, problems := newSunk(), newReported()
 	f, err := New(config, Options{
 		Interval: 300 * time.Millisecond, Timeout: 300 * time.Millisecond, Want: gpu.GroupAll, Sink: got.sink, Problems: problems.take,
 	})

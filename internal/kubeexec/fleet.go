@@ -35,6 +35,9 @@ func New(config *Config, options Options) (*Fleet, error) {
 	if options.Problems == nil {
 		options.Problems = func(string, []gpu.Problem) {}
 	}
+	if options.State == nil {
+		options.State = func(context.Context, string, time.Time, *gpu.Failure) {}
+	}
 	f := &Fleet{}
 	var errs []error
 	for i := range config.Clusters {

@@ -4,6 +4,7 @@
 package kubeexec
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -21,19 +22,51 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-// told holds the problems that Options.Problems received last, by cluster.
-type told struct {
+// reported holds what Options.Problems received last, and the states that Options.State received without those that repeat, by cluster.
+type reported struct {
 	mu       sync.Mutex
 	problems map[string][]gpu.Problem
+	states   map[string][]*gpu.Failure
 }
 
-func (p *told) take(cluster string, problems []gpu.Problem) {
+func newReported() *reported {
+	return &reported{problems: map[string][]gpu.Problem{}, states: map[string][]*gpu.Failure{}}
+}
+
+func (p *reported) state(_ context.Context, cluster string, _ time.Time, failure *gpu.Failure) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	states := p.states[cluster]
+	if len(states) > 0 {
+		if last := states[len(states)-1]; last == nil && failure == nil || last != nil && failure != nil && last.Reason == failure.Reason {
+			return
+		}
+	}
+	p.states[cluster] = append(states, failure)
+}
+
+// changes returns the states of a cluster: "readable" or the number of the reason.
+func (p *reported) changes(cluster string) []any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []any
+	for _, failure := range p.states[cluster] {
+		if failure == nil {
+			all = append(all, "readable")
+		} else {
+			all = append(all, failure.Reason)
+		}
+	}
+	return all
+}
+
+func (p *reported) take(cluster string, problems []gpu.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.problems[cluster] = problems
 }
 
-func (p *told) lines(cluster string) string {
+func (p *reported) lines(cluster string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var b strings.Builder
@@ -44,17 +77,17 @@ func (p *told) lines(cluster string) string {
 }
 
 // start reads the clusters of a configuration several times a second.
-func start(t *testing.T, config *Config) (*Fleet, *sunk, *told) {
+func start(t *testing.T, config *Config) (*Fleet, *sunk, *reported) {
 	t.Helper()
 	return startEvery(t, config, 300*time.Millisecond)
 }
 
-func startEvery(t *testing.T, config *Config, interval time.Duration) (*Fleet, *sunk, *told) {
+func startEvery(t *testing.T, config *Config, interval time.Duration) (*Fleet, *sunk, *reported) {
 	t.Helper()
 	require.NoError(t, config.Check())
-	s, p := newSunk(), &told{problems: map[string][]gpu.Problem{}}
+	s, p := newSunk(), newReported()
 	f, err := New(config, Options{
-		Interval: interval, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave, Problems: p.take,
+		Interval: interval, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave, Problems: p.take, State: p.state,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -162,8 +195,11 @@ func TestFleet(t *testing.T) {
 	gone := pod.DeepCopy()
 	s.Remove(pod)
 	eventually(t, func() bool {
-		return strings.Contains(problems.lines("prod"), "node n1: none of the targets has a pod on it")
+		_, _, _, err := got.of("prod/n1")
+		return err != nil && strings.Contains(err.Error(), "cluster prod: node n1: NVIDIA: none of the targets has a pod on it")
 	}, "not reported")
+	require.Len(t, got.unreadOf("prod/n1").Devices, 1)
+	assert.True(t, got.unreadOf("prod/n1").Devices[0].Unread, "its GPU is known still")
 	assert.NotEmpty(t, f.Stats()[0].Nodes[0].Unreadable)
 	assert.False(t, f.Stats()[0].Nodes[0].LastGood.IsZero(), "how long ago it was read is known still")
 	gone.Name = "driver-again"
@@ -311,7 +347,8 @@ func TestFleetBadPods(t *testing.T) {
 	_, got, _ := start(t, configOf(clusterOf(s, "prod")))
 	readTimes(t, got, "prod/plain", 2)
 	for _, name := range []string{"garbage", "broken", "flood", "missing"} {
-		eventually(t, func() bool { _, failed, _, _ := got.of("prod/" + name); return failed > 0 }, name)
+		eventually(t, func() bool { _, failed, node, _ := got.of("prod/" + name); return failed > 0 || node.Failure != nil }, name)
+		assert.Empty(t, got.unreadOf("prod/"+name).Devices)
 	}
 	_, _, _, err := got.of("prod/broken")
 	require.ErrorContains(t, err, "container not found")

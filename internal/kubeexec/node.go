@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/inventory"
 )
 
 // node reads one node in a goroutine of its own, so two reads of a node never overlap.
@@ -26,7 +28,9 @@ type node struct {
 	plan  *plan
 	stats map[gpu.Vendor]*NodeStats
 
-	readers map[readerKey]*reader // used by run only
+	// Used by run only.
+	readers map[readerKey]*reader
+	known   map[gpu.Vendor][]gpu.Device // without readings
 }
 
 func newNode(c *cluster, name string, p *plan) *node {
@@ -34,17 +38,19 @@ func newNode(c *cluster, name string, p *plan) *node {
 		cluster: c, name: name, slots: newSlots(c.interval, c.name, name), changed: make(chan struct{}, 1), done: make(chan struct{}),
 		plan:  p,
 		stats: make(map[gpu.Vendor]*NodeStats), readers: make(map[readerKey]*reader),
+		known: make(map[gpu.Vendor][]gpu.Device),
 	}
 }
 
-// set changes the plan. A change ends a back-off.
+// set changes the plan. Another container ends a back-off.
 func (n *node) set(p *plan) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.plan.same(p) {
+	same := n.plan.same(p)
+	n.plan = p
+	if same {
 		return
 	}
-	n.plan = p
 	for _, s := range n.stats {
 		s.Failures = 0
 	}
@@ -76,8 +82,9 @@ func (n *node) run(ctx context.Context) {
 			continue
 		case <-timer.C:
 		}
-		if len(n.planned().jobs) == 0 {
+		if p := n.planned(); len(p.jobs) == 0 {
 			last = c.now() // counted as unreadable, not as skipped
+			n.cannotRead(ctx, p)
 			continue
 		}
 		if !c.admit(ctx) {
@@ -96,7 +103,44 @@ func (n *node) run(ctx context.Context) {
 			n.read(ctx, p, &p.jobs[i])
 		}
 		c.leave()
+		n.cannotRead(ctx, p)
 	}
+}
+
+// cannotRead passes on that vendors' GPUs of the node cannot be read, because no pod on it can be used.
+func (n *node) cannotRead(ctx context.Context, p *plan) {
+	for i := range p.unread {
+		if u := &p.unread[i]; ctx.Err() == nil && n.cluster.mine(n.name) {
+			n.cluster.sink(ctx, n.cluster.name, n.unread(p, u.vendor, n.cluster.now()), u.failure(n.cluster.name))
+		}
+	}
+}
+
+// unread returns the node of a read that has brought nothing: the known GPUs, unread.
+func (n *node) unread(p *plan, vendor gpu.Vendor, at time.Time) *gpu.Node {
+	node := &gpu.Node{Host: n.host(p), Vendor: vendor, Time: at}
+	for i := range n.known[vendor] {
+		d := n.known[vendor][i]
+		d.Unread, d.ProcessesUnread = true, true
+		node.Devices = append(node.Devices, d)
+	}
+	return node
+}
+
+// remember keeps the identities of the GPUs of a read.
+func (n *node) remember(read *gpu.Node) {
+	if read.Failure != nil && len(read.Devices) == 0 {
+		return
+	}
+	known := make([]gpu.Device, 0, len(read.Devices))
+	for i := range read.Devices {
+		known = append(known, inventory.Identity(&read.Devices[i]))
+	}
+	n.known[read.Vendor] = known
+}
+
+func (n *node) host(p *plan) gpu.Host {
+	return gpu.Host{NodeName: n.name, ClusterName: n.cluster.name, Labels: p.labels}
 }
 
 // failures is the number of failed reads in a row of the vendor that has the fewest: the others are read along with it.
@@ -119,7 +163,6 @@ func (n *node) failures() int {
 // read reads one vendor's GPUs and passes them on.
 func (n *node) read(ctx context.Context, p *plan, j *job) {
 	c := n.cluster
-	host := gpu.Host{NodeName: n.name, ClusterName: c.name, Labels: p.labels}
 	r := n.reader(j)
 	r.runner.Use(j.in, j.instance)
 	defer r.runner.Release()
@@ -127,21 +170,29 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	began := c.now()
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	read, err := r.read(bounded, host)
+	read, err := r.read(bounded, n.host(p))
 	if ctx.Err() != nil {
 		return // an interrupted read says nothing
 	}
 	if err != nil {
-		read = &gpu.Node{Host: host, Vendor: j.vendor(), Time: began}
+		read = n.unread(p, j.vendor(), began)
+	} else {
+		n.remember(read)
 	}
 	if errors.As(err, new(*fault)) {
 		delete(n.readers, j.reader()) // its state may be inconsistent
 	}
-	n.note(j.vendor(), began, read.Unread || read.Failure != nil, err)
+	c.noteTool(instance{j.target.Tool, j.instance}, lacksTool(read, err))
+	n.note(j.vendor(), began, read, err)
 	c.sink(ctx, c.name, read, err)
 }
 
-func (n *node) note(vendor gpu.Vendor, began time.Time, unread bool, err error) {
+// lacksTool reports whether the tool was not found in the container.
+func lacksTool(read *gpu.Node, err error) bool {
+	return errors.Is(err, command.ErrNotFound) || read.Failure != nil && read.Failure.Reason == gpu.FailureToolMissing
+}
+
+func (n *node) note(vendor gpu.Vendor, began time.Time, read *gpu.Node, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.stats[vendor]
@@ -149,7 +200,7 @@ func (n *node) note(vendor gpu.Vendor, began time.Time, unread bool, err error) 
 		s = &NodeStats{Node: n.name, Vendor: vendor}
 		n.stats[vendor] = s
 	}
-	s.note(began, n.cluster.now().Sub(began), unread, err)
+	s.note(began, n.cluster.now().Sub(began), read, err)
 }
 
 // reader returns the reader of a job, made at first use.

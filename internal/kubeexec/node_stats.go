@@ -21,17 +21,43 @@ type NodeStats struct {
 	Duration time.Duration // of the last read
 	LastGood time.Time     // when the last successful read began; zero without one
 	Failures int           // reads that failed in a row
+	GPUs     int           // physical GPUs that the last read has read
 }
 
-// note notes the end of a read. A read without an answer is no success and no reason for a back-off: its GPUs are sent as failed.
-func (s *NodeStats) note(began time.Time, took time.Duration, unread bool, err error) {
-	s.Read, s.Success, s.Duration = true, err == nil && !unread, took
+// note notes the end of a read. A read without an answer is no success and no reason for a back-off: its GPUs are sent.
+func (s *NodeStats) note(began time.Time, took time.Duration, read *gpu.Node, err error) {
+	good := err == nil && !read.Unread && read.Failure == nil
+	s.Read, s.Success, s.Duration, s.GPUs = true, good, took, 0
 	if err != nil {
 		s.Failures++
 		return
 	}
 	s.Failures = 0
-	if !unread {
+	if good {
 		s.LastGood = began
+		visible, _ := read.Presence[gpu.Visible].Get()
+		s.GPUs = int(visible)
 	}
+}
+
+// allStats returns the state of the reads of each vendor's GPUs.
+func (n *node) allStats() []NodeStats {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []NodeStats
+	of := func(vendor gpu.Vendor, unreadable string) {
+		s := NodeStats{Node: n.name, Vendor: vendor}
+		if before := n.stats[vendor]; before != nil {
+			s = *before
+		}
+		s.Unreadable = unreadable
+		all = append(all, s)
+	}
+	for i := range n.plan.jobs {
+		of(n.plan.jobs[i].vendor(), "")
+	}
+	for i := range n.plan.unread {
+		of(n.plan.unread[i].vendor, n.plan.unread[i].reason.Error())
+	}
+	return all
 }

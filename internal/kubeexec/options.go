@@ -12,7 +12,8 @@ import (
 
 // Sink takes one vendor's GPUs of one node. It is called by the goroutine that has read the node, which keeps one of the
 // cluster's max_concurrent places until Sink returns. Calls for several nodes run at a time, but never two for one node. The
-// node is valid until Sink returns. With readErr it has only the host, the vendor and the time.
+// node is valid until Sink returns. With readErr it has only the host, the vendor, the time, and the known GPUs as unread. A node
+// with GPUs and without a usable pod is passed on with readErr once in each interval, by a goroutine of its own.
 type Sink func(ctx context.Context, cluster string, node *gpu.Node, readErr error)
 
 // Options configure a Fleet beyond what users configure.
@@ -26,4 +27,7 @@ type Options struct {
 	// Problems takes the problems that a cluster has at present, except those of reads, which Sink gets. It is called at
 	// least once in each interval, from one goroutine for each cluster. May be nil.
 	Problems func(cluster string, problems []gpu.Problem)
+	// State takes whether a cluster can be read, and if not, why: once in each interval, and when it changes, from one goroutine for each
+	// cluster. Of several replicas one reports that it can, and each that it cannot. May be nil.
+	State func(ctx context.Context, cluster string, at time.Time, failure *gpu.Failure)
 }

@@ -28,7 +28,8 @@ func (j *job) vendor() gpu.Vendor { return tools[j.target.Tool].vendor }
 // plan is what is to be read of one node.
 type plan struct {
 	labels map[string]string
-	jobs   []job // one for each vendor
+	jobs   []job    // one for each vendor that can be read
+	unread []unread // the vendors that cannot
 }
 
 // same reports whether two plans read the same containers.
@@ -43,6 +44,13 @@ type unread struct {
 	reason error
 }
 
+// failure is why the vendor's GPUs are not read.
+func (u *unread) failure(cluster string) error {
+	return &gpu.Failure{
+		Reason: gpu.FailureContainerMissing, Err: fmt.Errorf("kubeexec: cluster %s: node %s: %s: %w", cluster, u.node, u.vendor, u.reason),
+	}
+}
+
 // state has a cluster's nodes and driver pods.
 type state struct {
 	targets  []TargetConfig
@@ -50,7 +58,11 @@ type state struct {
 	nodes    map[string]*knownNode // those that the node selector selects
 	complete bool                  // all nodes and pods were listed
 	selected bool                  // a node selector is configured: other nodes are not read
+	toolless map[instance]bool     // the containers in which the tool was not found
 }
+
+// instance is a running container, for one tool.
+type instance struct{ tool, id string }
 
 var errNoPod = errors.New("none of the targets has a pod on it; where the driver is installed on the machine itself, " +
 	"add a target whose container carries the tool")
@@ -62,10 +74,12 @@ type candidate struct {
 	pod    *driverPod
 	where  *container
 	err    error // why it cannot be read
+	// toolless: the tool was not found in it. It is read all the same where there is no other: the tool may come.
+	toolless bool
 }
 
-// plan chooses the containers to read on each node, and returns the nodes that cannot be read.
-func (s *state) plan() (map[string]*plan, []unread) {
+// plan chooses the containers to read on each node.
+func (s *state) plan() map[string]*plan {
 	type unit struct {
 		node   string
 		vendor gpu.Vendor
@@ -79,6 +93,7 @@ func (s *state) plan() (map[string]*plan, []unread) {
 			}
 			c := candidate{order: i, target: t, pod: pod}
 			c.where, c.err = pod.readable(t.Container)
+			c.toolless = c.err == nil && s.toolless[instance{t.Tool, c.where.id}]
 			u := unit{pod.node, tools[t.Tool].vendor}
 			if other, taken := best[u]; !taken || c.before(&other) {
 				best[u] = c
@@ -86,42 +101,50 @@ func (s *state) plan() (map[string]*plan, []unread) {
 		}
 	}
 	plans := make(map[string]*plan)
-	var cannot []unread
-	for u, c := range best {
-		if c.err != nil {
-			cannot = append(cannot, unread{u.node, u.vendor, c.err})
-			continue
-		}
-		p := plans[u.node]
+	of := func(node string) *plan {
+		p := plans[node]
 		if p == nil {
 			p = &plan{}
-			plans[u.node] = p
-			if node := s.nodes[u.node]; node != nil {
-				p.labels = node.labels
+			plans[node] = p
+			if known := s.nodes[node]; known != nil {
+				p.labels = known.labels
 			}
+		}
+		return p
+	}
+	for u, c := range best {
+		p := of(u.node)
+		if c.err != nil {
+			p.unread = append(p.unread, unread{u.node, u.vendor, c.err})
+			continue
 		}
 		p.jobs = append(p.jobs, job{
 			target: c.target, in: exec.Container{Namespace: c.pod.Namespace, Pod: c.pod.Name, Name: c.where.name}, instance: c.where.id, hostPID: c.pod.hostPID,
 		})
-		slices.SortFunc(p.jobs, func(a, b job) int { return cmp.Compare(a.vendor(), b.vendor()) })
 	}
 	for name, node := range s.nodes {
 		for _, vendor := range s.vendors() {
 			if _, found := best[unit{name, vendor}]; !found && s.complete && node.vendors[vendor] {
-				cannot = append(cannot, unread{name, vendor, errNoPod})
+				p := of(name)
+				p.unread = append(p.unread, unread{name, vendor, errNoPod})
 			}
 		}
 	}
-	slices.SortFunc(cannot, func(a, b unread) int {
-		return cmp.Or(strings.Compare(a.node, b.node), cmp.Compare(a.vendor, b.vendor))
-	})
-	return plans, cannot
+	for _, p := range plans {
+		slices.SortFunc(p.jobs, func(a, b job) int { return cmp.Compare(a.vendor(), b.vendor()) })
+		slices.SortFunc(p.unread, func(a, b unread) int { return cmp.Compare(a.vendor, b.vendor) })
+	}
+	return plans
 }
 
-// before orders the pods of a node by preference: a readable one, then that of the earlier target, then the younger one.
+// before orders the pods of a node by preference: a readable one, then one in which the tool is not known to be missing, then that of the
+// earlier target, then the younger one.
 func (c *candidate) before(other *candidate) bool {
 	if readable := c.err == nil; readable != (other.err == nil) {
 		return readable
+	}
+	if c.toolless != other.toolless {
+		return other.toolless
 	}
 	return cmp.Or(cmp.Compare(c.order, other.order), other.pod.created.Compare(c.pod.created),
 		strings.Compare(c.pod.Name, other.pod.Name)) < 0

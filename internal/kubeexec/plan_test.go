@@ -97,7 +97,21 @@ func TestPlan(t *testing.T) {
 			"n6": {vendors: map[gpu.Vendor]bool{gpu.NVIDIA: true}}, "n7": {vendors: map[gpu.Vendor]bool{gpu.AMD: true}}, "n8": {},
 		},
 	}
-	plans, cannot := s.plan()
+	plans := s.plan()
+	unreadable := func() map[string]error {
+		found := map[string]error{}
+		for name, p := range plans {
+			for _, u := range p.unread {
+				assert.Equal(t, name, u.node)
+				found[name+" "+string(u.vendor)] = u.reason
+			}
+			if len(p.jobs) == 0 {
+				delete(plans, name)
+			}
+		}
+		return found
+	}
+	cannot := unreadable()
 	nvidia := func(pod, node string) job {
 		return job{target: &targets[0], in: exec.Container{Namespace: defaultNamespace, Pod: pod, Name: driverContainer}, instance: "containerd://" + node, hostPID: true}
 	}
@@ -113,19 +127,44 @@ func TestPlan(t *testing.T) {
 		"n5": {jobs: []job{second}},
 	}, plans, "a pod with both labels is read once, of several the readable and then the younger")
 	require.Len(t, cannot, 3)
-	assert.Equal(t, "n2", cannot[0].node)
-	require.ErrorContains(t, cannot[0].reason, "a-pending is Pending")
-	assert.Equal(t, unread{"n6", gpu.NVIDIA, errNoPod}, cannot[1])
-	assert.Equal(t, unread{"n7", gpu.AMD, errNoPod}, cannot[2])
+	require.ErrorContains(t, cannot["n2 NVIDIA"], "a-pending is Pending")
+	assert.Equal(t, errNoPod, cannot["n6 NVIDIA"])
+	assert.Equal(t, errNoPod, cannot["n7 AMD"])
 
 	s.selected = true
-	plans, _ = s.plan()
+	plans = s.plan()
+	unreadable()
 	assert.Len(t, plans, 1, "nodes that are not selected are not read")
 	assert.Contains(t, plans, "n1")
 
 	s.complete = false
-	_, cannot = s.plan()
-	assert.Len(t, cannot, 1, "what is not all is not missed")
+	plans = s.plan()
+	assert.Len(t, unreadable(), 1, "what is not all is not missed")
+}
+
+// Of two pods on a node the one that carries the tool is read, whatever their order and age. Where neither does the younger is read, as its
+// tool may come.
+func TestPlanWithoutTool(t *testing.T) {
+	config := DefaultConfig()
+	older, _ := exectest.Driver("n1")
+	younger := older.DeepCopy()
+	younger.Name = "younger"
+	younger.CreationTimestamp = metav1.NewTime(older.CreationTimestamp.Add(time.Hour))
+	younger.Status.ContainerStatuses[0].ContainerID = "containerd://younger"
+	for _, tt := range []struct {
+		toolless []string
+		want     string
+	}{{nil, "younger"}, {[]string{"younger"}, "driver-n1"}, {[]string{"n1"}, "younger"}, {[]string{"n1", "younger"}, "younger"}} {
+		s := &state{
+			targets: config.targets(), complete: true, pods: [][]*driverPod{{stored(t, older), stored(t, younger)}, nil}, toolless: map[instance]bool{},
+		}
+		for _, id := range tt.toolless {
+			s.toolless[instance{ToolNvidiaSMI, "containerd://" + id}] = true
+		}
+		plans := s.plan()
+		require.Len(t, plans["n1"].jobs, 1)
+		assert.Equal(t, tt.want, plans["n1"].jobs[0].in.Pod)
+	}
 }
 
 func TestEmpty(t *testing.T) {

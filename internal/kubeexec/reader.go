@@ -5,7 +5,6 @@ package kubeexec
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi"
@@ -70,19 +69,14 @@ func (r *reader) read(ctx context.Context, host gpu.Host) (read *gpu.Node, err e
 	return r.pipeline.Read(ctx, host)
 }
 
-// Read implements gpu.Source: a container without the tool says nothing, not even that the node has no GPU.
+// Read implements gpu.Source. Without the tool and without known GPUs there is no result, and the node is read less often.
 func (r *reader) Read(ctx context.Context) (*gpu.Node, error) {
 	read, err := r.source.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(read.Devices) > 0 {
-		return read, nil
-	}
-	for i := range read.Problems {
-		if err := read.Problems[i].Err; errors.Is(err, command.ErrNotFound) {
-			return nil, err
-		}
+	if len(read.Devices) == 0 && read.Failure != nil && read.Failure.Reason == gpu.FailureToolMissing {
+		return nil, read.Failure
 	}
 	return read, nil
 }

@@ -13,33 +13,22 @@ import (
 
 // reconcile starts and ends reads so that they match the nodes and pods of the cluster.
 func (c *cluster) reconcile(ctx context.Context) {
-	s, ready := c.state()
-	var cannot []unread
+	s, ready := c.known()
 	if ready {
-		var plans map[string]*plan
-		plans, cannot = c.ours(s.plan())
-		c.follow(ctx, plans, cannot)
+		c.follow(ctx, c.ours(s.plan()))
 	}
-	c.problems(c.name, c.currentProblems(s, ready, cannot))
+	c.problems(c.name, c.currentProblems(s, ready))
 }
 
 // follow starts the reads of new nodes, changes the plans of others, and ends the reads of those that are gone. A node that
 // cannot be read for a while, as when its driver pod restarts, keeps its readers and what they remember.
-func (c *cluster) follow(ctx context.Context, plans map[string]*plan, cannot []unread) {
+func (c *cluster) follow(ctx context.Context, plans map[string]*plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unread = cannot
-	keep := make(map[string]bool, len(cannot))
-	for _, u := range cannot {
-		keep[u.node] = true
-	}
 	for name, n := range c.running {
-		switch p := plans[name]; {
-		case p != nil:
+		if p := plans[name]; p != nil {
 			n.set(p)
-		case keep[name]:
-			n.set(&plan{})
-		default:
+		} else {
 			n.cancel() // ended removes it
 		}
 	}
@@ -72,9 +61,9 @@ func (c *cluster) ended(ctx context.Context, n *node) {
 	c.changed()
 }
 
-// state reads the informers. It is not ready before a first list: until then it is unknown which nodes to read. Nodes have to be
+// known reads the informers. It is not ready before a first list: until then it is unknown which nodes to read. Nodes have to be
 // listed only if a node selector is configured.
-func (c *cluster) state() (*state, bool) {
+func (c *cluster) known() (*state, bool) {
 	s := &state{targets: c.targets, selected: c.selected, complete: c.nodes.HasSynced(), nodes: make(map[string]*knownNode)}
 	ready := c.nodes.HasSynced() || !s.selected
 	listed := false
@@ -97,11 +86,31 @@ func (c *cluster) state() (*state, bool) {
 			s.nodes[node.Name] = node
 		}
 	}
+	s.toolless = c.keepToolless(s.pods)
 	return s, ready && listed
 }
 
-// currentProblems returns what cannot be read in the cluster.
-func (c *cluster) currentProblems(s *state, ready bool, cannot []unread) []gpu.Problem {
+// keepToolless forgets the containers in which a tool was not found and that do not run any more, and returns the others.
+func (c *cluster) keepToolless(pods [][]*driverPod) map[instance]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.toolless) == 0 {
+		return nil
+	}
+	runs := make(map[instance]bool)
+	for i, of := range pods {
+		for _, pod := range of {
+			for _, container := range pod.containers {
+				runs[instance{c.targets[i].Tool, container.id}] = true
+			}
+		}
+	}
+	maps.DeleteFunc(c.toolless, func(of instance, _ bool) bool { return !runs[of] })
+	return maps.Clone(c.toolless)
+}
+
+// currentProblems returns what cannot be read in the cluster, except nodes, which Sink gets.
+func (c *cluster) currentProblems(s *state, ready bool) []gpu.Problem {
 	var problems []gpu.Problem
 	failed := false
 	for i, informer := range c.pods {
@@ -131,11 +140,6 @@ func (c *cluster) currentProblems(s *state, ready bool, cannot []unread) []gpu.P
 		for _, err := range s.empty() {
 			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "driver pods", Err: c.wrap(err)})
 		}
-	}
-	for _, u := range cannot {
-		problems = append(problems, gpu.Problem{
-			Kind: gpu.ProblemKubernetes, What: fmt.Sprintf("node %s, %s", u.node, u.vendor), Err: fmt.Errorf("kubeexec: cluster %s: node %s: %w", c.name, u.node, u.reason),
-		})
 	}
 	return problems
 }

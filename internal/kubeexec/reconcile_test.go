@@ -40,8 +40,9 @@ func TestFleetListsCome(t *testing.T) {
 	assert.Empty(t, problems.lines("prod"))
 	close(held)
 	eventually(t, func() bool {
-		lines := problems.lines("prod")
-		return strings.Contains(lines, "node n2: none of the targets has a pod on it") && strings.Contains(lines, "no pod with app=amd in namespace amd")
+		_, _, _, err := got.of("prod/n2")
+		return err != nil && strings.Contains(err.Error(), "node n2: AMD: none of the targets has a pod on it") &&
+			strings.Contains(problems.lines("prod"), "no pod with app=amd in namespace amd")
 	}, "not reported")
 }
 
@@ -72,7 +73,7 @@ func TestElectionTold(t *testing.T) {
 		require.NoError(t, err)
 		r.leases.Set(shardtest.Trouble{Fail: apierrors.NewForbidden(shardtest.Leases, "", nil)})
 		time.Sleep(2 * shard.RetryPeriod)
-		problems := r.currentProblems(&state{}, false, nil)
+		problems := r.currentProblems(&state{}, false)
 		require.Len(t, problems, 1)
 		assert.Equal(t, "leader election", problems[0].What)
 		require.ErrorContains(t, problems[0].Err, "kubeexec: cluster c: ")

@@ -93,12 +93,16 @@ func (c *cluster) run(ctx context.Context) {
 	defer ticker.Stop()
 	first := time.NewTimer(firstReport)
 	defer first.Stop()
+	began, due := c.now(), false
 	for {
 		c.reconcile(ctx)
+		c.reportState(ctx, began, due)
+		due = false
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			due = true
 		case <-first.C:
 		case <-c.dirty:
 			timer := time.NewTimer(settle)

@@ -52,7 +52,7 @@ func TestFleetSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, machines, s, plans := bare(16, 200)
-		c.follow(ctx, plans, nil)
+		c.follow(ctx, plans)
 		time.Sleep(3 * interval)
 		synctest.Wait()
 		cancel()
@@ -79,7 +79,7 @@ func TestFleetOverload(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, machines, _, plans := bare(4, 60)
 		machines.takes = 5 * time.Second
-		c.follow(ctx, plans, nil)
+		c.follow(ctx, plans)
 		time.Sleep(10 * interval)
 		cancel()
 		c.reading.Wait()
@@ -106,17 +106,18 @@ func TestNodesComeAndGo(t *testing.T) {
 				name := fmt.Sprintf("node-%d-%d", i, j)
 				plans[name] = planOf(c, name, "first")
 			}
-			c.follow(ctx, plans, []unread{{node: fmt.Sprintf("unread-%d", i), vendor: gpu.NVIDIA, reason: errNoPod}})
+			plans[fmt.Sprintf("unread-%d", i)] = withoutPod(fmt.Sprintf("unread-%d", i))
+			c.follow(ctx, plans)
 			time.Sleep(interval + time.Second)
 			synctest.Wait()
-			assert.Len(t, running(c), nodes)
+			assert.Len(t, running(c), nodes+1)
 			assert.Len(t, c.stats().Nodes, nodes+1)
 		}
-		c.follow(ctx, nil, nil)
+		c.follow(ctx, nil)
 		synctest.Wait()
 		assert.Empty(t, running(c))
 		assert.Empty(t, c.stats().Nodes)
-		assert.Len(t, s.left(), nodes*times, "each once")
+		assert.Len(t, s.left(), (nodes+1)*times, "each once")
 		assert.Empty(t, c.tokens)
 		c.reading.Wait()
 		cancel()
@@ -129,9 +130,9 @@ func TestPlanChangesWhileWaiting(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, machines, s, plans := bare(1, 2)
 		c.pauseIfAsked(&exec.Refusal{Code: 429, RetryAfter: 2 * interval})
-		c.follow(ctx, plans, nil)
+		c.follow(ctx, plans)
 		time.Sleep(interval + time.Second)
-		c.follow(ctx, map[string]*plan{"node-0": planOf(c, "younger", "second")}, []unread{{node: "node-1", vendor: gpu.NVIDIA, reason: errNoPod}})
+		c.follow(ctx, map[string]*plan{"node-0": planOf(c, "younger", "second"), "node-1": withoutPod("node-1")})
 		time.Sleep(4 * interval)
 		assert.Empty(t, machines.times("node-0"))
 		assert.Empty(t, machines.times("node-1"))
@@ -149,7 +150,7 @@ func TestFleetBackoff(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, machines, s, plans := bare(4, 2)
 		machines.failing["node-0"] = io.ErrUnexpectedEOF
-		c.follow(ctx, plans, nil)
+		c.follow(ctx, plans)
 		time.Sleep(40 * interval)
 		_, failed, _, err := s.of("c/node-0")
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
@@ -170,7 +171,7 @@ func TestFleetBackoff(t *testing.T) {
 		// Another container ends the back-off.
 		machines.set(func() { delete(machines.failing, "node-0") })
 		plans["node-0"] = planOf(c, "node-0", "second")
-		c.follow(ctx, plans, nil)
+		c.follow(ctx, plans)
 		time.Sleep(interval + time.Second)
 		good, _, _, _ = s.of("c/node-0")
 		assert.Equal(t, 1, good)
@@ -187,7 +188,7 @@ func TestFleetThrottled(t *testing.T) {
 		for name := range plans {
 			machines.failing[name] = &exec.Refusal{Code: 429, RetryAfter: 2 * time.Minute}
 		}
-		c.follow(ctx, plans, nil)
+		c.follow(ctx, plans)
 		time.Sleep(interval)
 		var asked time.Time
 		reads := 0
@@ -219,12 +220,11 @@ func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, machines, s, plans := bare(4, 2)
-		c.follow(ctx, plans, nil)
+		c.follow(ctx, plans)
 		time.Sleep(interval + time.Second)
 
 		// The driver pod of a node restarts: the node is kept, but not read.
-		cannot := []unread{{"node-0", gpu.NVIDIA, errNoPod}}
-		c.follow(ctx, map[string]*plan{"node-1": plans["node-1"]}, cannot)
+		c.follow(ctx, map[string]*plan{"node-0": withoutPod("node-0"), "node-1": plans["node-1"]})
 		before := len(machines.times("node-0"))
 		time.Sleep(3 * interval)
 		assert.Len(t, machines.times("node-0"), before)
@@ -233,7 +233,7 @@ func TestFollow(t *testing.T) {
 		assert.Equal(t, errNoPod.Error(), c.stats().Nodes[0].Unreadable)
 		assert.Len(t, c.stats().Nodes, 2)
 		plans["node-0"] = planOf(c, "node-0", "second")
-		c.follow(ctx, plans, nil)
+		c.follow(ctx, plans)
 		time.Sleep(interval + time.Second)
 		assert.Greater(t, len(machines.times("node-0")), before)
 		assert.Same(t, kept, running(c)["node-0"])
@@ -247,7 +247,7 @@ func TestFollow(t *testing.T) {
 		time.Sleep(time.Second)
 		first, _, _, _ := s.of("c/node-0")
 		second, _, _, _ := s.of("c/node-1")
-		c.follow(ctx, nil, nil)
+		c.follow(ctx, nil)
 		synctest.Wait()
 		again, _, _, _ := s.of("c/node-0")
 		assert.Equal(t, first, again)
@@ -257,10 +257,10 @@ func TestFollow(t *testing.T) {
 		assert.Empty(t, running(c))
 		assert.Len(t, c.dirty, 1, "it may have come back")
 
-		c.follow(ctx, plans, nil)
-		c.follow(ctx, nil, nil)
-		c.follow(ctx, plans, nil)
-		assert.Len(t, running(c), 2, "one that ends is not begun twice")
+		c.follow(ctx, plans)
+		c.follow(ctx, nil)
+		c.follow(ctx, plans)
+		assert.Len(t, running(c), 2, "one that ends is not started again")
 		synctest.Wait()
 		assert.Empty(t, running(c))
 		cancel()

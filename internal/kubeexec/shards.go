@@ -6,6 +6,7 @@ package kubeexec
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -96,22 +97,11 @@ func (c *cluster) elect(ctx context.Context) (end func()) {
 }
 
 // ours returns the nodes that this replica reads and reports.
-func (c *cluster) ours(plans map[string]*plan, cannot []unread) (map[string]*plan, []unread) {
-	if c.election == nil {
-		return plans, cannot
+func (c *cluster) ours(plans map[string]*plan) map[string]*plan {
+	if c.election != nil {
+		maps.DeleteFunc(plans, func(name string, _ *plan) bool { return !c.election.Holds(name) })
 	}
-	for name := range plans {
-		if !c.election.Holds(name) {
-			delete(plans, name)
-		}
-	}
-	var left []unread
-	for _, u := range cannot {
-		if c.election.Holds(u.node) {
-			left = append(left, u)
-		}
-	}
-	return plans, left
+	return plans
 }
 
 // drop ends the reads of a shard that is not held any more, and waits for their end.

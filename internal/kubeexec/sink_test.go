@@ -74,12 +74,13 @@ type sunk struct {
 	good   map[string]int
 	failed map[string]int
 	nodes  map[string]gpu.Node
+	unread map[string]gpu.Node
 	errs   map[string]error
 	gone   []string
 }
 
 func newSunk() *sunk {
-	return &sunk{good: map[string]int{}, failed: map[string]int{}, nodes: map[string]gpu.Node{}, errs: map[string]error{}}
+	return &sunk{good: map[string]int{}, failed: map[string]int{}, nodes: map[string]gpu.Node{}, unread: map[string]gpu.Node{}, errs: map[string]error{}}
 }
 
 func (s *sunk) sink(_ context.Context, cluster string, node *gpu.Node, err error) {
@@ -89,6 +90,7 @@ func (s *sunk) sink(_ context.Context, cluster string, node *gpu.Node, err error
 	s.errs[key] = err
 	if err != nil {
 		s.failed[key]++
+		s.unread[key] = *node
 		return
 	}
 	s.good[key]++
@@ -113,6 +115,13 @@ func (s *sunk) left() []string {
 	return slices.Clone(s.gone)
 }
 
+// unreadOf returns the last node of a read that failed.
+func (s *sunk) unreadOf(key string) gpu.Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unread[key]
+}
+
 // of returns the numbers of good and failed reads of a node, and the last good one.
 func (s *sunk) of(key string) (good, failed int, node gpu.Node, err error) {
 	s.mu.Lock()
@@ -127,7 +136,7 @@ func bare(maxConcurrent, nodes int) (*cluster, *counting, *sunk, map[string]*pla
 	s := newSunk()
 	c := newBareCluster("c", &config, &Options{
 		Interval: interval, Timeout: 10 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave,
-		Problems: func(string, []gpu.Problem) {},
+		Problems: func(string, []gpu.Problem) {}, State: func(context.Context, string, time.Time, *gpu.Failure) {},
 	})
 	machines := &counting{busy: map[string]int{}, reads: map[string][]time.Time{}, failing: map[string]error{}, takes: 100 * time.Millisecond}
 	c.executor = machines
@@ -142,6 +151,9 @@ func bare(maxConcurrent, nodes int) (*cluster, *counting, *sunk, map[string]*pla
 func planOf(c *cluster, name, instance string) *plan {
 	return &plan{jobs: []job{{target: &c.targets[0], in: exec.Container{Namespace: defaultNamespace, Pod: name, Name: driverContainer}, instance: instance}}}
 }
+
+// withoutPod is the plan of a node with GPUs and without a driver pod.
+func withoutPod(name string) *plan { return &plan{unread: []unread{{name, gpu.NVIDIA, errNoPod}}} }
 
 func running(c *cluster) map[string]*node {
 	c.mu.Lock()

@@ -35,7 +35,7 @@ func TestPanicIsOfOneNode(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, machines, s, plans := bare(1, 3)
 		c.executor = spoiling{machines, "node-1"}
-		c.follow(ctx, plans, nil)
+		c.follow(ctx, plans)
 		time.Sleep(3 * interval)
 		synctest.Wait()
 		for name := range plans {

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
 )
 
@@ -15,6 +17,10 @@ import (
 type ClusterStats struct {
 	Name  string
 	Nodes []NodeStats // by name and vendor
+	// Known reports whether it was found out if the cluster can be read; Failure means nothing before.
+	Known    bool
+	Failure  *gpu.Failure // why the cluster cannot be read; nil if it can
+	LastGood time.Time    // when it last could; zero if it never could
 	// Throttled is the number of times that the API server has asked for fewer requests.
 	Throttled int64
 	// Skipped is the number of intervals in which a node was not read, because of a back-off, a pause that the API server has
@@ -22,20 +28,6 @@ type ClusterStats struct {
 	Skipped int64
 	// Election is the state of leader election; nil where all nodes are read. Otherwise Nodes are those of the held shards.
 	Election *shard.Status
-}
-
-// unreadable returns the state of a node's reads before it became unreadable. The caller holds c.mu.
-func (c *cluster) unreadable(u unread) NodeStats {
-	s := NodeStats{Node: u.node, Vendor: u.vendor}
-	if n := c.running[u.node]; n != nil {
-		n.mu.Lock()
-		if before := n.stats[u.vendor]; before != nil {
-			s = *before
-		}
-		n.mu.Unlock()
-	}
-	s.Unreadable = u.reason.Error()
-	return s
 }
 
 // stats returns the state of the reads.
@@ -47,21 +39,10 @@ func (c *cluster) stats() ClusterStats {
 	}
 	c.mu.Lock()
 	nodes := slices.Collect(maps.Values(c.running))
-	for _, u := range c.unread {
-		s.Nodes = append(s.Nodes, c.unreadable(u))
-	}
+	s.Known, s.Failure, s.LastGood = c.state.known, c.state.failure, c.state.good
 	c.mu.Unlock()
 	for _, n := range nodes {
-		n.mu.Lock()
-		for i := range n.plan.jobs {
-			vendor := n.plan.jobs[i].vendor()
-			if of := n.stats[vendor]; of != nil {
-				s.Nodes = append(s.Nodes, *of)
-			} else {
-				s.Nodes = append(s.Nodes, NodeStats{Node: n.name, Vendor: vendor})
-			}
-		}
-		n.mu.Unlock()
+		s.Nodes = append(s.Nodes, n.allStats()...)
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeStats) int {
 		if a.Node != b.Node {

@@ -61,14 +61,14 @@ func (e *Client) Exec(ctx context.Context, in Container, argv []string, out *Out
 		VersionedParams(&corev1.PodExecOptions{Container: in.Name, Command: argv, Stdout: true, Stderr: true},
 			scheme.ParameterCodec).URL()
 	if err := e.run(ctx, in.Namespace, target, out); err != nil {
-		return 0, fmt.Errorf("kubeexec: exec in %s: %w", in, cutOff(ctx, err))
+		return 0, failed(in, out.began, cutOff(ctx, err))
 	}
 	if out.stdout.truncated {
 		return -1, nil
 	}
 	code, err := exitCode(out.status.data)
 	if err != nil {
-		return 0, fmt.Errorf("kubeexec: exec in %s: %w", in, err)
+		return 0, failed(in, true, err)
 	}
 	return code, nil
 }

@@ -4,6 +4,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/streaming/pkg/httpstream"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
@@ -27,9 +29,10 @@ func TestExecRefused(t *testing.T) {
 		want      string
 		get, post int
 		throttled time.Duration
+		reason    gpu.FailureReason // api_unreachable where it is not given
 	}{
-		{name: "nothing granted", behaviour: exectest.Behaviour{DenyCreate: true}, want: "grant get and create on pods/exec", get: 1, post: 1},
-		{name: "no such pod", pod: "other", want: `404 Not Found: pods "other" not found`, get: 1},
+		{name: "nothing granted", reason: gpu.FailureAPIForbidden, behaviour: exectest.Behaviour{DenyCreate: true}, want: "grant get and create on pods/exec", get: 1, post: 1},
+		{name: "no such pod", reason: gpu.FailureContainerMissing, pod: "other", want: `404 Not Found: pods "other" not found`, get: 1},
 		{name: "too many requests", behaviour: exectest.Behaviour{Throttle: 1, RetryAfter: "7"}, want: "429", get: 1, throttled: 7 * time.Second},
 		{name: "too many requests, no time given", behaviour: exectest.Behaviour{Throttle: 1}, want: "429", get: 1, throttled: defaultRetryAfter},
 		{
@@ -41,7 +44,7 @@ func TestExecRefused(t *testing.T) {
 			throttled: 7 * time.Second,
 			prepare:   func(s *exectest.Server) { s.Boxes["prefer"] = echo },
 		},
-		{name: "unknown token", want: "401 Unauthorized; check the credentials", prepare: func(s *exectest.Server) { s.Token = "another" }},
+		{name: "unknown token", reason: gpu.FailureAPIUnauthorized, want: "401 Unauthorized; check the credentials", prepare: func(s *exectest.Server) { s.Token = "another" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := exectest.NewServer(t)
@@ -61,6 +64,7 @@ func TestExecRefused(t *testing.T) {
 			assert.NotContains(t, err.Error(), "first", "no token in a message")
 			assert.Equal(t, tt.get, s.Count(s.Requests, "GET"))
 			assert.Equal(t, tt.post, s.Count(s.Requests, "POST"))
+			assert.Equal(t, cmp.Or(tt.reason, gpu.FailureAPIUnreachable), gpu.FailureOf(err).Reason)
 			wait, asked := Throttled(err)
 			assert.Equal(t, tt.throttled, wait)
 			assert.Equal(t, tt.throttled > 0, asked)
@@ -88,6 +92,7 @@ func TestExecStartError(t *testing.T) {
 		var start *StartError
 		require.ErrorAs(t, err, &start)
 		assert.True(t, missing(err), err)
+		assert.Equal(t, gpu.FailureExec, gpu.FailureOf(err).Reason)
 	}
 }
 
@@ -127,6 +132,9 @@ func TestExecCutOff(t *testing.T) {
 					out, began := newOutput(), time.Now()
 					_, err := e.Exec(ctx, inDriver, []string{"a"}, out)
 					require.ErrorIs(t, err, want)
+					if !cancelled {
+						assert.Equal(t, gpu.FailureTimeout, gpu.FailureOf(err).Reason)
+					}
 					assert.Less(t, time.Since(began), 10*time.Second)
 					assert.Equal(t, !frozen, out.began)
 				})
@@ -146,6 +154,7 @@ func TestExecBrokenConnection(t *testing.T) {
 		_, err := connect(t, s).Exec(soon(t), inDriver, []string{"a"}, newOutput())
 		require.Error(t, err)
 		assert.NotErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, gpu.FailureExec, gpu.FailureOf(err).Reason, "the API server was reached")
 	}
 }
 
@@ -172,5 +181,6 @@ func TestExecUntrusted(t *testing.T) {
 	e.dialer.config.CAFile = ""
 	_, err := e.Exec(soon(t), inDriver, []string{"a"}, newOutput())
 	require.ErrorContains(t, err, "certificate")
+	assert.Equal(t, gpu.FailureAPIUnreachable, gpu.FailureOf(err).Reason)
 	assert.Zero(t, s.Count(s.Requests, "GET"), "nothing is sent to a server that is not trusted")
 }

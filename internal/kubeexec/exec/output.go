@@ -10,7 +10,7 @@ import (
 
 // The bounds of what is kept of one exec, in bytes.
 const (
-	maxStdout = 16 << 20
+	maxStdout = 8 << 20 // of all commands of a Run; as of a tool on this machine
 	maxStderr = 64 << 10
 	maxStatus = 64 << 10
 )
@@ -40,11 +40,19 @@ func (o *Output) reset() {
 	*o = Output{stdout: bounded{limit: maxStdout}, stderr: bounded{limit: maxStderr}, status: bounded{limit: maxStatus}}
 }
 
-// restart prepares for another exec and keeps the beginning of what was printed.
-func (o *Output) restart(stdout, stderr int) {
-	o.stdout.data, o.stderr.data = o.stdout.data[:stdout], o.stderr.data[:stderr]
-	o.status = bounded{limit: maxStatus}
-	o.began = false
+// next prepares for the next exec of the same read, within what the ones before have left of the bounds. Their output stays valid, and
+// is held once: the next exec has buffers of its own.
+func (o *Output) next() {
+	*o = Output{
+		stdout: bounded{limit: o.stdout.limit - len(o.stdout.data)}, stderr: bounded{limit: o.stderr.limit - len(o.stderr.data)},
+		status: bounded{limit: maxStatus},
+	}
+}
+
+// restart prepares for the last exec again, of which nothing is kept.
+func (o *Output) restart() {
+	o.stdout.data, o.stderr.data = nil, nil
+	o.next()
 }
 
 // bounded is a buffer that keeps at most limit bytes and notes whether there were more.
@@ -54,9 +62,19 @@ type bounded struct {
 	truncated bool
 }
 
+// reserve makes room for n more bytes. It doubles the capacity, but never beyond the limit, as append would.
+func (b *bounded) reserve(n int) {
+	if need := len(b.data) + n; need > cap(b.data) {
+		grown := make([]byte, len(b.data), min(b.limit, max(need, 2*cap(b.data))))
+		copy(grown, b.data)
+		b.data = grown
+	}
+}
+
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
 	kept := min(len(p), b.limit-len(b.data))
+	b.reserve(kept)
 	b.data = append(b.data, p[:kept]...)
 	b.truncated = b.truncated || kept < len(p)
 	return len(p), nil

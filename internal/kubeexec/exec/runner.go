@@ -7,10 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 const (
@@ -111,7 +111,7 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 	segments, rest, splitErr := splitBatch(separator, r.out.stdout.data, r.out.stderr.data)
 	if splitErr != nil {
 		if err == nil && errors.Is(splitErr, errNoScript) && code != codeNotFound && code != codeNotExecutable {
-			splitErr = fmt.Errorf("kubeexec: run a script in %s: exit code %d, and none of its output: %s", r.in, code,
+			splitErr = execFailed("kubeexec: run a script in %s: exit code %d, and none of its output: %s", r.in, code,
 				excerpt(string(r.out.stderr.data)))
 		}
 		if err != nil {
@@ -120,7 +120,7 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 		return nil, splitErr
 	}
 	if len(segments) > len(commands) {
-		return nil, fmt.Errorf("kubeexec: run a script in %s: %d results of %d commands", r.in, len(segments), len(commands))
+		return nil, execFailed("kubeexec: run a script in %s: %d results of %d commands", r.in, len(segments), len(commands))
 	}
 	results := make([]command.Result, 0, len(commands))
 	for i, s := range segments {
@@ -138,17 +138,22 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 		if len(results) == len(commands) {
 			return results, nil
 		}
-		return results, fmt.Errorf("kubeexec: exec in %s: more than %d bytes of output", r.in, maxStdout)
+		return results, r.flooded()
 	}
 	if err != nil {
 		return results, r.unfinished(err, true)
 	}
 	if left := len(commands) - len(results); !r.late(began, limit) {
-		return results, fmt.Errorf("kubeexec: run a script in %s: exit code %d, and %d of %d commands did not end; %s", r.in, code, left,
+		return results, execFailed("kubeexec: run a script in %s: exit code %d, and %d of %d commands did not end; %s", r.in, code, left,
 			len(commands), stopped)
 	}
 	return results, fmt.Errorf("kubeexec: %s in %s: %w: no time was left for %d of %d commands", r.tool, r.in, command.ErrTimeout,
 		len(commands)-len(results), len(commands))
+}
+
+// flooded is the error where a command has printed more than is kept, and others that were to follow it have not run.
+func (r *Runner) flooded() error {
+	return &gpu.Failure{Reason: gpu.FailureOutput, Err: fmt.Errorf("kubeexec: exec in %s: more than %d bytes of output", r.in, maxStdout)}
 }
 
 // stopped is why a command ends before its time. It says nothing about the GPUs.
@@ -182,7 +187,7 @@ func (r *Runner) ended(tool command.Tool, s segment, late bool) error {
 		return fmt.Errorf("kubeexec: %s in %s: %w and was killed; a GPU or the driver may hang: see the node's kernel log", tool, r.in,
 			command.ErrTimeout)
 	case code == codeKilled && len(s.stdout) == 0: // the tool's reader uses a part of the output as far as it goes
-		return fmt.Errorf("kubeexec: %s in %s: it was killed; %s", tool, r.in, stopped)
+		return &gpu.Failure{Reason: gpu.FailureToolFailed, Err: fmt.Errorf("kubeexec: %s in %s: it was killed; %s", tool, r.in, stopped)}
 	}
 	return nil
 }
@@ -202,15 +207,16 @@ func (r *Runner) unfinished(err error, begun bool) error {
 // each runs each command by an exec of its own.
 func (r *Runner) each(ctx context.Context, commands []command.Command) ([]command.Result, error) {
 	results := make([]command.Result, 0, len(commands))
-	for _, c := range commands {
-		stdout, stderr := len(r.out.stdout.data), len(r.out.stderr.data)
+	for i, c := range commands {
+		if i > 0 {
+			r.out.next()
+		}
 		code, late, err := r.one(ctx, c)
 		if err != nil {
 			return results, err
 		}
 		result := command.Result{
-			Stdout: slices.Clip(r.out.stdout.data[stdout:]), Stderr: slices.Clip(r.out.stderr.data[stderr:]),
-			ExitCode: ownCode(code), Truncated: r.out.stdout.truncated,
+			Stdout: r.out.stdout.data, Stderr: r.out.stderr.data, ExitCode: ownCode(code), Truncated: r.out.stdout.truncated,
 		}
 		if err := r.ended(c.Tool, segment{result.Stdout, result.Stderr, code}, late); err != nil {
 			return results, err
@@ -218,7 +224,7 @@ func (r *Runner) each(ctx context.Context, commands []command.Command) ([]comman
 		r.hung = 0
 		results = append(results, result)
 		if result.Truncated && len(results) < len(commands) {
-			return results, fmt.Errorf("kubeexec: exec in %s: more than %d bytes of output", r.in, maxStdout)
+			return results, r.flooded()
 		}
 	}
 	return results, nil
@@ -228,15 +234,13 @@ func (r *Runner) each(ctx context.Context, commands []command.Command) ([]comman
 func (r *Runner) one(ctx context.Context, c command.Command) (code int, late bool, err error) {
 	argv := append([]string{string(c.Tool)}, c.Args...)
 	limit, began := r.limit(ctx), r.now()
-	stdout, stderr := len(r.out.stdout.data), len(r.out.stderr.data)
-	r.out.restart(stdout, stderr)
 	if r.mode == modeTimed {
 		code, err = r.executor.Exec(ctx, r.in, append([]string{"timeout", "-s", "KILL", seconds(limit)}, argv...), r.out)
 		if !missing(err) && (err != nil || code != codeNotFound && code != codeNotExecutable) {
 			return r.came(code, began, limit, err)
 		}
 		r.mode = modePlain
-		r.out.restart(stdout, stderr)
+		r.out.restart()
 	}
 	code, err = r.executor.Exec(ctx, r.in, argv, r.out)
 	if missing(err) {

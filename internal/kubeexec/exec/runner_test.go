@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
@@ -148,6 +149,7 @@ func TestRunnerFailures(t *testing.T) {
 		box     exectest.Box
 		is      error
 		want    string
+		reason  gpu.FailureReason
 		results int
 	}{
 		{
@@ -164,11 +166,11 @@ func TestRunnerFailures(t *testing.T) {
 			}),
 		},
 		{
-			name: "the container is stopped", want: "exit code 137, and 1 of 2 commands did not end", results: 1,
+			name: "the container is stopped", reason: gpu.FailureExec, want: "exit code 137, and 1 of 2 commands did not end", results: 1,
 			box: script(func(s string) string { return s + " b\na\n" + s + " 0\nb" }, codeKilled, nil),
 		},
 		{
-			name: "the tool is killed first", want: "it was killed; its container was stopped, or is out of memory", results: 1,
+			name: "the tool is killed first", reason: gpu.FailureToolFailed, want: "it was killed; its container was stopped, or is out of memory", results: 1,
 			box: script(func(s string) string { return s + " b\na\n" + s + " 0\n\n" + s + " 137\n" }, codeKilled, nil),
 		},
 		{
@@ -180,10 +182,10 @@ func TestRunnerFailures(t *testing.T) {
 			box: script(func(s string) string { return s + " b\na\n" + s + " 0\nb\n" + s + " 0\n" }, 0, errors.New("broken")),
 		},
 		{
-			name: "more results than commands", want: "3 results of 2 commands",
+			name: "more results than commands", reason: gpu.FailureExec, want: "3 results of 2 commands",
 			box: script(func(s string) string { return s + " b\na\n" + s + " 0\nb\n" + s + " 0\nc\n" + s + " 0\n" }, 0, nil),
 		},
-		{name: "not a script's output", want: "none of its output", box: script(func(string) string { return "hello\n" }, 1, nil)},
+		{name: "not a script's output", reason: gpu.FailureExec, want: "none of its output", box: script(func(string) string { return "hello\n" }, 1, nil)},
 		{name: "unreachable", want: "no route", box: script(func(string) string { return "" }, 0, errors.New("no route"))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -197,6 +199,9 @@ func TestRunnerFailures(t *testing.T) {
 				require.ErrorContains(t, err, tt.want)
 			} else if tt.is == nil {
 				require.NoError(t, err)
+			}
+			if tt.reason != gpu.FailureOther {
+				assert.Equal(t, tt.reason, gpu.FailureOf(err).Reason)
 			}
 			if tt.is == nil {
 				for _, other := range []error{command.ErrNotFound, command.ErrTimeout, command.ErrBusy} {
@@ -295,6 +300,7 @@ func TestRunnerFlood(t *testing.T) {
 	}))
 	results, err := r.Run(soon(t), append(twoCommands, smiCommand("-h"))...)
 	require.ErrorContains(t, err, "bytes of output")
+	assert.Equal(t, gpu.FailureOutput, gpu.FailureOf(err).Reason)
 	require.Len(t, results, 2)
 	assert.False(t, results[0].Truncated)
 	assert.True(t, results[1].Truncated)

@@ -1,0 +1,83 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeexec
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+)
+
+// listWait is how long the first lists of a cluster may take before the cluster counts as unreachable.
+const listWait = 10 * time.Second
+
+// clusterState is whether a cluster can be read.
+type clusterState struct {
+	known   bool         // the other fields mean nothing before
+	failure *gpu.Failure // nil: it can
+	good    time.Time    // when it last could; zero if it never could
+}
+
+var errNotListed = errors.New("the API server does not complete the first list of the driver pods or nodes")
+
+// failure returns why it is not known which nodes to read and where, or why no shard can be taken. known is false while the first lists
+// are awaited.
+func (c *cluster) failure(waited time.Duration) (failure *gpu.Failure, known bool) {
+	informers := slices.Clone(c.pods)
+	if c.selected { // otherwise a node is known by its driver pod
+		informers = append(informers, c.nodes)
+	}
+	synced := true
+	for _, informer := range informers {
+		if err := informer.Err(); err != nil {
+			return gpu.FailureOf(c.wrap(err)), true
+		}
+		synced = synced && informer.HasSynced()
+	}
+	if c.election != nil {
+		if err := c.election.Err(); err != nil {
+			return &gpu.Failure{Reason: kube.ReasonOf(err), Err: c.wrap(err)}, true
+		}
+	}
+	if !synced {
+		return &gpu.Failure{Reason: gpu.FailureAPIUnreachable, Err: c.wrap(errNotListed)}, waited >= listWait
+	}
+	return nil, true
+}
+
+// reportState reports whether the cluster can be read, when that changes and when it is due. began is when the cluster's lists began.
+func (c *cluster) reportState(ctx context.Context, began time.Time, due bool) {
+	now := c.now()
+	failure, known := c.failure(now.Sub(began))
+	if !known || ctx.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	before := c.state
+	c.state.known, c.state.failure = true, failure
+	if failure == nil {
+		c.state.good = now
+	}
+	c.mu.Unlock()
+	if (due || before.differs(failure)) && (failure != nil || c.speaks()) {
+		c.report(ctx, c.name, now, failure)
+	}
+}
+
+func (s *clusterState) differs(failure *gpu.Failure) bool {
+	if !s.known || (s.failure == nil) != (failure == nil) {
+		return true
+	}
+	return failure != nil && failure.Reason != s.failure.Reason
+}
+
+// speaks reports whether this replica is the one that reports that the cluster can be read: the one that holds the first shard. A
+// cluster that cannot be read is reported by each replica.
+func (c *cluster) speaks() bool {
+	return c.election == nil || slices.Contains(c.election.Status().Held, 0)
+}
