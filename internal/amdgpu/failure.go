@@ -69,7 +69,7 @@ func (s *Source) notRead(node *gpu.Node, err error) (*gpu.Node, error) {
 	for _, k := range known {
 		first := len(node.Devices)
 		k.AddUnreadTo(node)
-		index = number(node.Devices[first:], index)
+		index = number(node.Devices[first:], index, func(d *gpu.Device, index int) { d.Index = gpu.Some(index) })
 	}
 	node.Failure = gpu.FailureOf(err)
 	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "read", Err: err})

@@ -46,7 +46,7 @@ func (s *Source) fill(node *gpu.Node) {
 	slices.SortFunc(gpus, func(a, b physical) int { return cmp.Compare(a.address, b.address) })
 
 	var visible, absent []string
-	index, unread := 0, false
+	index, current, unread := 0, 0, false
 	for _, g := range gpus {
 		switch whole := &g.devices[0]; {
 		case whole.Unread:
@@ -56,7 +56,10 @@ func (s *Source) fill(node *gpu.Node) {
 		default:
 			visible = append(visible, g.address)
 		}
-		index = number(g.devices, index)
+		index = number(g.devices, index, func(d *gpu.Device, index int) { d.Index = gpu.Some(index) })
+		if inv.Card(g.address) != nil {
+			current = number(g.devices, current, func(d *gpu.Device, index int) { d.CurrentIndex = gpu.Some(index) })
+		}
 		node.Devices = append(node.Devices, g.devices...)
 	}
 	node.Presence = inventory.Count(visible, absent, inv.Functions, scan.DriverName)
@@ -151,11 +154,12 @@ func (s *Source) lostFault(address string) (gpu.FaultType, string) {
 	return gpu.FaultLost, "the amdgpu driver does not show it any more"
 }
 
-// number gives the devices of a GPU their indices: partitions one each, the GPU that of its first. It returns the next index.
-func number(devices []gpu.Device, index int) int {
-	devices[0].Index = gpu.Some(index)
+// number gives the devices of a GPU their indices as rocm-smi and amd-smi count, which number the driver's GPUs in the order of their PCI
+// addresses: partitions one each, the GPU that of its first. It returns the next index.
+func number(devices []gpu.Device, index int, set func(d *gpu.Device, index int)) int {
+	set(&devices[0], index)
 	for i := range devices[1:] {
-		devices[i+1].Index = gpu.Some(index + i)
+		set(&devices[i+1], index+i)
 	}
 	return index + max(1, len(devices)-1)
 }

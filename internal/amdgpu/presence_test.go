@@ -131,7 +131,10 @@ func TestRemovedAndAdded(t *testing.T) {
 				require.Len(t, lost.Faults, 1)
 				assert.Equal(t, gpu.FaultLost, lost.Faults[0].Type)
 				assert.False(t, lost.Utilization[gpu.TaskGeneral].Known())
+				assert.False(t, lost.CurrentIndex.Known(), "the tools do not show it")
 				assert.Equal(t, gpu.StateOK, node.Devices[1].State())
+				assert.Equal(t, gpu.Some(1), node.Devices[1].Index, "as before")
+				assert.Equal(t, gpu.Some(0), node.Devices[1].CurrentIndex, "the tools count those that are there")
 				assert.Equal(t, [3]int64{1, 1, 0}, presence(node))
 			}
 

@@ -33,6 +33,10 @@ func TestDriverUnloaded(t *testing.T) {
 	assert.Equal(t, gpu.FaultUnreachable, node.Devices[0].Faults[0].Type, "it is on the bus")
 	assert.Contains(t, node.Devices[0].Faults[0].Message, "the amdgpu driver is not loaded any more")
 	assert.Equal(t, gpu.FaultLost, node.Devices[1].Faults[0].Type, "it is not")
+	for i := range node.Devices {
+		assert.Equal(t, gpu.Some(i), node.Devices[i].Index, "an allocation may mean it")
+		assert.False(t, node.Devices[i].CurrentIndex.Known(), "no tool shows it")
+	}
 	require.NotNil(t, node.Failure)
 	assert.Equal(t, gpu.FailureDriver, node.Failure.Reason)
 }

@@ -154,7 +154,7 @@ func listedDevice(l *listRecord, static staticInfo) smidevice.Listed {
 	e.Device.Vendor = gpu.AMD
 	e.Device.Name = l.name
 	e.Device.Aliases = l.aliases
-	e.Device.Index = gpu.Some(l.index)
+	e.Device.Index, e.Device.CurrentIndex = gpu.Some(l.index), gpu.Some(l.index)
 	if static.exhausted {
 		e.Device.AddFault(gpu.FaultRemapFailed, "more bad memory pages than the driver's threshold: replace the GPU")
 	}

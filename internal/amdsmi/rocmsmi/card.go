@@ -64,7 +64,7 @@ func (c *card) listed(driver string) smidevice.Listed {
 	d := &e.Device
 	d.Vendor = gpu.AMD
 	d.Name = "gpu" + strconv.Itoa(c.index)
-	d.Index = gpu.Some(c.index)
+	d.Index, d.CurrentIndex = gpu.Some(c.index), gpu.Some(c.index)
 	d.Model = smitext.Model(c.value(keysModel[0]), c.value(keysModel[1]))
 	d.Info = gpu.Info{
 		Serial:            smitext.Serial(c.value("serial number")),

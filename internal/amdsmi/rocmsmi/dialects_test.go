@@ -86,7 +86,7 @@ func TestDialects(t *testing.T) {
 			"Temperature (Sensor junction) (C)": "65535.0", "sclk clock speed:": "(65535Mhz)", "pcie clock level": "UNKNOWN"`,
 			func(t *testing.T, d *gpu.Device) {
 				t.Helper()
-				blank := gpu.Device{ID: d.ID, Name: d.Name, Vendor: d.Vendor, Index: d.Index, Info: d.Info, ProcessesUnread: true}
+				blank := gpu.Device{ID: d.ID, Name: d.Name, Vendor: d.Vendor, Index: d.Index, CurrentIndex: d.CurrentIndex, Info: d.Info, ProcessesUnread: true}
 				assert.Equal(t, blank, *d)
 				assert.Empty(t, d.Info.Serial)
 			},

@@ -94,6 +94,8 @@ func partition(first, e *Listed, n int, place string, listed bool) gpu.Device {
 		Index:     e.Device.Index,
 		Aliases:   e.Device.Aliases,
 		Partition: gpu.Some(n),
+
+		CurrentIndex: e.Device.CurrentIndex,
 		Info: gpu.Info{
 			DriverVersion:     e.Device.Info.DriverVersion,
 			PCIAddress:        place,
