@@ -71,6 +71,7 @@ func TestFastRead(t *testing.T) {
 	assert.Equal(t, counts(2, 0), presence(node))
 	d := deviceOf(t, node, "GPU-a")
 	assert.Equal(t, "nvidia1", d.Name, "index 0 has minor number 1")
+	assert.Equal(t, gpu.Some(0), d.CurrentIndex)
 	assert.Equal(t, gpu.Some(0), d.Index)
 	assert.Equal(t, "A, B", d.Model)
 	assert.Equal(t, gpu.Some(50.0), d.Temperature[gpu.SensorGPU])
@@ -79,7 +80,7 @@ func TestFastRead(t *testing.T) {
 	p := processOf(t, node, "GPU-a", 100)
 	assert.Equal(t, gpu.Process{
 		PID: 100, DeviceID: "GPU-a", Type: gpu.ProcessCompute, Memory: gpu.Some(int64(500 << 20)), Executable: "python3", Command: "/usr/bin/python3",
-		Utilization: [gpu.NumTasks]gpu.Opt[float64]{gpu.TaskGeneral: gpu.Some(0.5)},
+		Utilization: [gpu.NumTasks]gpu.Opt[float64]{gpu.TaskGeneral: gpu.Some(0.5)}, MemoryController: gpu.Some(0.03),
 	}, *p)
 	p = processOf(t, node, "GPU-b", 101)
 	assert.Equal(t, gpu.ProcessComputeGraphics, p.Type)

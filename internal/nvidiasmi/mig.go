@@ -51,7 +51,7 @@ func migDevices(g *parse.GPU, k *knownGPU, list *deviceList, out *output) (devic
 		}
 		d := gpu.Device{
 			ID: m.UUID, Name: migName(parent.Name, m), Model: parent.Model, Vendor: gpu.NVIDIA, Parent: parent.ID,
-			Index: asInt(m.Index), Epoch: parent.Epoch, Info: parent.Info, GPUInstance: asInt(m.GI), ComputeInstance: asInt(m.CI),
+			Index: asInt(m.Index), CurrentIndex: asInt(m.Index), Epoch: parent.Epoch, Info: parent.Info, GPUInstance: asInt(m.GI), ComputeInstance: asInt(m.CI),
 		}
 		d.Info.Profile = cmp.Or(listed.Profile, m.Profile)
 		d.Memory = m.Memory

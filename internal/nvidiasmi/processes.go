@@ -85,6 +85,7 @@ func (ps *processes) add(device deviceRef, p *parse.Process, pmon bool) {
 	if ps.pmon[i] == pmon || !to.Memory.Known() {
 		to.Memory = larger(to.Memory, p.Memory)
 	}
+	to.MemoryController = larger(to.MemoryController, p.MemoryController)
 	for t := range p.Utilization {
 		to.Utilization[t] = larger(to.Utilization[t], p.Utilization[t])
 	}

@@ -105,3 +105,19 @@ func TestLeafOf(t *testing.T) {
 	mig.MIGDevices = nil
 	assert.Empty(t, leafOf(mig, one, one), "a GPU with MIG on is no leaf")
 }
+
+// A process for which the tool prints no value is a process all the same: under WDDM, in the guest of a vGPU.
+func TestProcessWithoutValues(t *testing.T) {
+	f := h100Tool(t)
+	f.pmon = answer{stdout: "The feature is not supported in this configuration\nNot supported on the device(s)\nFailed to process command line\n", exit: 255}
+	f.xml.stdout = strings.ReplaceAll(f.xml.stdout, "<used_memory>70990 MiB", "<used_memory>N/A")
+	p := processOf(t, read(t, newReader(t, QueryFull, f, newClock())), h100First, 990001)
+	assert.False(t, p.Memory.Known())
+	assert.False(t, p.Utilization[gpu.TaskGeneral].Known())
+	assert.False(t, p.MemoryController.Known())
+
+	f = tableTool(t, allNames())
+	f.pmon = answer{stdout: "Not supported on the device(s)\n", exit: 3}
+	p = processOf(t, read(t, newReader(t, QueryFast, f, newClock())), "GPU-b", 101)
+	assert.False(t, p.Memory.Known())
+}

@@ -228,6 +228,7 @@ func (q *queries) identify(out *output) {
 		d.Index = d.Index.Or(gpu.Some(next))
 		index, _ := d.Index.Get()
 		next = index + 1
+		d.CurrentIndex = d.Index
 		d.Info.ComputeCapability = cmp.Or(d.Info.ComputeCapability, q.deviceList.capabilities[d.ID])
 		d.Name = q.minors.name(g)
 	}

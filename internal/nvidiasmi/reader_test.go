@@ -51,6 +51,8 @@ func TestFullRead(t *testing.T) {
 	d := deviceOf(t, node, h100First)
 	assert.Equal(t, "nvidia0", d.Name)
 	assert.Equal(t, gpu.Some(0), d.Index)
+	assert.Equal(t, gpu.Some(0), d.CurrentIndex)
+	assert.Equal(t, gpu.Some(1), deviceOf(t, node, h100Second).CurrentIndex)
 	assert.Equal(t, "580.95.05", d.Info.DriverVersion)
 	assert.Equal(t, gpu.Some(697.12), d.Power.Draw)
 	assert.Equal(t, gpu.PCIe{
@@ -60,6 +62,7 @@ func TestFullRead(t *testing.T) {
 	p := processOf(t, node, h100First, 990001)
 	assert.Equal(t, gpu.Some(int64(70990<<20)), p.Memory, "memory of pmon, not of the listing")
 	assert.Equal(t, gpu.Some(0.97), p.Utilization[gpu.TaskGeneral])
+	assert.Equal(t, gpu.Some(0.4), p.MemoryController)
 	assert.Equal(t, gpu.Some(0.01), p.Utilization[gpu.TaskDecoder])
 	assert.False(t, p.Utilization[gpu.TaskEncoder].Known())
 	assert.Equal(t, "VLLM::EngineCore", p.Executable, "the shortened name, not that of the listing")

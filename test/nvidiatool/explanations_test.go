@@ -19,7 +19,7 @@ var explanations = []differential.Explanation{
 	differential.Because(every, every, ".* Energy", differential.Missing, "it does not print it"),
 	differential.Because(every, every, ".* Throttle.*.Time", differential.Missing, "printed since 570"),
 	differential.Because(every, every, ".* RecoveryAction", differential.Missing, "printed since 565"),
-	differential.Because(every, every, ".* process .*Utilization.*", differential.Missing, "pmon has them from functions of the library that are in no header"),
+	differential.Because(every, every, ".* process .*(Utilization.*|MemoryController)", differential.Missing, "pmon has them from functions of the library that are in no header"),
 	differential.Because(every, every, ".* TemperatureMargin.*", differential.Missing, "this version has it from functions of the library that are in no header"),
 	differential.Because("geforce", every, ".* Fans.1..*", differential.Missing, "it prints one fan"),
 	differential.Because("blackwell", every, ".* Faults.*", differential.Missing, "the action that the driver asks for is printed since 565"),

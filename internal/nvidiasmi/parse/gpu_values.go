@@ -91,7 +91,8 @@ func setReplays(b *builder, printed []byte) {
 	b.note("pcie.replay", printed)
 }
 
-// setRecovery reads the names of NVML's nvmlDeviceGpuRecoveryAction_t, as the tool and the header spell them.
+// setRecovery reads the names of NVML's nvmlDeviceGpuRecoveryAction_t, as the tool and the header spell them. Any other word is an action
+// that this version does not know.
 func setRecovery(b *builder, printed []byte) {
 	name := strings.NewReplacer(" ", "", "_", "", "-", "", "(", "", ")", "").Replace(strings.ToLower(text(inBrackets(printed))))
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "gpu"), "required")
@@ -111,7 +112,11 @@ func setRecovery(b *builder, printed []byte) {
 	case "imexdomain", "imexdomainrecovery", "recoverimexdomain":
 		action = gpu.RecoveryIMEXDomain
 	default:
-		b.note("gpu_recovery_action", printed)
+		if word, ok := freeText(printed); ok {
+			b.gpu.Device.RequestUnknownRecovery(word)
+		} else {
+			b.note("gpu_recovery_action", printed)
+		}
 		return
 	}
 	b.gpu.Device.RecoveryAction = gpu.Some(action)

@@ -24,6 +24,7 @@ func TestRecoveryActions(t *testing.T) {
 	faults := map[gpu.RecoveryAction]gpu.FaultType{
 		gpu.RecoveryReset: gpu.FaultResetRequired, gpu.RecoveryBusReset: gpu.FaultResetRequired, gpu.RecoveryReboot: gpu.FaultResetRequired,
 		gpu.RecoveryDrainP2P: gpu.FaultDrain, gpu.RecoveryDrainAndReset: gpu.FaultDrain, gpu.RecoveryIMEXDomain: gpu.FaultDrain,
+		gpu.RecoveryOther: gpu.FaultRecovery,
 	}
 	for printed, want := range map[string]gpu.Opt[gpu.RecoveryAction]{
 		"None": gpu.Some(gpu.RecoveryNone), "Reset": gpu.Some(gpu.RecoveryReset), "GPU Reset": gpu.Some(gpu.RecoveryReset),
@@ -31,11 +32,12 @@ func TestRecoveryActions(t *testing.T) {
 		"Drain and Reset": gpu.Some(gpu.RecoveryDrainAndReset), "GPU_RESET_BUS": gpu.Some(gpu.RecoveryBusReset), "Bus Reset": gpu.Some(gpu.RecoveryBusReset),
 		"Drain-Reset": gpu.Some(gpu.RecoveryDrainAndReset), "IMEX Domain Recovery": gpu.Some(gpu.RecoveryIMEXDomain),
 		"Recover IMEX Domain": gpu.Some(gpu.RecoveryIMEXDomain), "Drain (P2P)": gpu.Some(gpu.RecoveryDrainP2P),
-		"[None]": gpu.Some(gpu.RecoveryNone), "IMEX Domain": gpu.Some(gpu.RecoveryIMEXDomain), "N/A": {}, "[N/A]": {}, "Pray": {},
+		"[None]": gpu.Some(gpu.RecoveryNone), "IMEX Domain": gpu.Some(gpu.RecoveryIMEXDomain), "N/A": {}, "[N/A]": {}, "Unknown Error": {}, "[Whatever]": {},
+		"Restart VM": gpu.Some(gpu.RecoveryOther),
 	} {
 		g := oneGPU(t, "<gpu_recovery_action>"+printed+"</gpu_recovery_action>")
 		assert.Equal(t, want, g.Device.RecoveryAction, printed)
-		assert.Equal(t, printed == "Pray", len(g.Refusals) == 1, printed)
+		assert.Equal(t, printed == "Unknown Error" || printed == "[Whatever]", len(g.Refusals) == 1, printed)
 		action, known := want.Get()
 		if !known || action == gpu.RecoveryNone {
 			assert.Empty(t, g.Device.Faults, printed)
@@ -43,6 +45,11 @@ func TestRecoveryActions(t *testing.T) {
 			assert.Equal(t, faults[action], g.Device.Faults[0].Type, printed)
 		}
 	}
+
+	g := oneGPU(t, "<gpu_recovery_action>Restart VM</gpu_recovery_action><fan_speed>30 %</fan_speed>")
+	assert.Equal(t, "Restart VM", g.Device.RecoveryWord)
+	assert.Equal(t, gpu.StateDegraded, g.Device.State())
+	assert.Contains(t, g.Device.Faults[0].Message, "Restart VM")
 }
 
 func TestTrapReplayRolloversAreNoDigits(t *testing.T) {

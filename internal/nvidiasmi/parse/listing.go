@@ -59,12 +59,13 @@ type Process struct {
 	PCI   string
 	Index gpu.Opt[int64]
 
-	PID         int64
-	Type        gpu.ProcessType
-	Name        string         // as printed: a path, a command line, or the first 15 characters of a name
-	Memory      gpu.Opt[int64] // bytes
-	Utilization [gpu.NumTasks]gpu.Opt[float64]
-	GI, CI      gpu.Opt[int64] // the MIG device's GPU instance and compute instance
+	PID              int64
+	Type             gpu.ProcessType
+	Name             string         // as printed: a path, a command line, or the first 15 characters of a name
+	Memory           gpu.Opt[int64] // bytes
+	Utilization      [gpu.NumTasks]gpu.Opt[float64]
+	MemoryController gpu.Opt[float64]
+	GI, CI           gpu.Opt[int64] // the MIG device's GPU instance and compute instance
 }
 
 // Refusal is a quantity for which the tool printed an error instead of a number. That the GPU does not have the quantity is

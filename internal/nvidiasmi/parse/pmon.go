@@ -124,6 +124,8 @@ func (p *Process) pmonCell(name string, cell []byte) bool {
 		p.Type = processType(cell)
 	case "sm":
 		p.Utilization[gpu.TaskGeneral] = percent(cell)
+	case "mem":
+		p.MemoryController = percent(cell)
 	case "enc":
 		p.Utilization[gpu.TaskEncoder] = percent(cell)
 	case "dec":

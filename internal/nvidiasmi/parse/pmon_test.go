@@ -18,6 +18,7 @@ func TestPmonExample(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, m.Dropped)
 	want := Process{Index: gpu.Some(int64(0)), PID: 12345, Type: gpu.ProcessCompute, Name: "python", Memory: gpu.Some(int64(8192 << 20))}
+	want.MemoryController = gpu.Some(0.42)
 	want.Utilization[gpu.TaskGeneral] = gpu.Some(0.85)
 	want.Utilization[gpu.TaskEncoder] = gpu.Some(0.0)
 	want.Utilization[gpu.TaskDecoder] = gpu.Some(0.0)
