@@ -98,7 +98,7 @@ e2e: otelcol-gpu nvmlsim ## on a real Kubernetes that the test brings up: exec a
 	test/kubernetes/run.sh
 
 .PHONY: fleet
-fleet: otelcol-gpu ## 1,000 simulated nodes on a real API server: one collector, then three of which one is killed; 25 minutes, needs root
+fleet: otelcol-gpu ## 1,000 simulated nodes on a real API server: one collector, then three, one killed; 25 minutes, needs root
 	test/kubernetes/build.sh
 	go run ./test/fleet -collector $(DIST) -check
 	go run ./test/fleet -collector $(DIST) -replicas 3 -intervals 5 -check

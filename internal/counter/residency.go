@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Residency makes times of the counts by which AMD's firmware tells how long each of its limiters held the clocks down. The firmware
+// Residency makes times of the counts by which AMD's firmware reports how long each of its limiters held the clocks down. The firmware
 // looks at the limiters at a pace that is not documented, but counts the looks as well: a limiter's share of the time between two
 // reads is the rise of its count by the rise of the looks. The counts have 32 bits and wrap, or 64 (SMU 15.0.8). The zero Residency has
 // read nothing.
@@ -29,13 +29,13 @@ type Looks struct {
 	Limiters []gpu.Opt[uint64] // looks that found the limiter at work; the same number of limiters at each read
 }
 
-// Limiter is what two reads tell of a limiter.
+// Limiter is what two reads show of a limiter.
 type Limiter struct {
 	Active gpu.Opt[bool]        // whether it was at work at some time since the last read
 	Time   gpu.Counter[float64] // s
 }
 
-// Read returns what is known of each limiter. The first read tells nothing, nor does the first one after a reset, which begins the
+// Read returns what is known of each limiter. The first read has no time, nor does the first one after a reset, which begins the
 // counting again.
 func (r *Residency) Read(looks Looks, now time.Time) []Limiter {
 	limiters := make([]Limiter, len(looks.Limiters))

@@ -31,7 +31,7 @@ func spent(t *testing.T, l Limiter) float64 {
 
 func TestResidency(t *testing.T) {
 	var r Residency
-	assert.Equal(t, make([]Limiter, 3), r.Read(looks(100, 50_000, 10_000), start), "one read tells nothing")
+	assert.Equal(t, make([]Limiter, 3), r.Read(looks(100, 50_000, 10_000), start), "one read is not enough")
 	got := r.Read(looks(130, 65_000, 15_000), start.Add(time.Hour))
 	assert.Equal(t, gpu.Some(true), got[0].Active)
 	assert.InDelta(t, 10, spent(t, got[0]), 1e-9, "of 15,000 looks 5,000 found it at work, in 30 s of the firmware's time")

@@ -31,7 +31,7 @@ func (c *Wrapping) Doubt() { c.doubtful = true }
 // does not wrap, nor does one whose wrapsAt is 0. maxRate is the most that the counter can rise in a second.
 //
 // Where counting begins again, the total is absent. It stays absent while the reads are so far apart that each may have missed a wrap:
-// such a counter tells nothing, which is not 0.
+// such a counter has no value, which is not 0.
 func (c *Wrapping) Read(value, wrapsAt, maxRate float64, now time.Time) gpu.Counter[float64] {
 	before := *c
 	c.last, c.at, c.doubtful = value, now, false

@@ -27,9 +27,9 @@
 // at its address: the placeholder made of the address was for that one. A GPU with another ID at the address is another GPU.
 //
 // What stays with the sources, since only one of them has it or needs it otherwise:
-//   - amdsmi keeps the IDs that a GPU in reset refuses to tell, by the address of the partition: it needs them before it knows which
+//   - amdsmi keeps the IDs that a GPU in reset does not return, by the address of the partition: it needs them before it knows which
 //     listed devices are one GPU.
-//   - nvidiasmi finds GPUs by their index where a tool tells nothing else. It looks through All and calls Touch or Update.
+//   - nvidiasmi finds GPUs by their index where a tool prints nothing else. It looks through All and calls Touch or Update.
 //   - nvml and amdgpu read the driver's files for GPUs that were never read; they are not known GPUs, and Count takes them from the bus.
 //   - Which fault a GPU has, when its counters have begun again (Device.Epoch), and what hangs.
 package inventory

@@ -78,7 +78,7 @@ func TestCollisions(t *testing.T) {
 	assert.Empty(t, Collisions(TwoNodes(node)), "different GPUs")
 
 	add("2", "m", map[string]any{"n": 1, "hw.id": "a"})
-	assert.Equal(t, []string{"2 points of m{hw.id=a,n=1}"}, Collisions(node), "the resource alone tells them apart")
+	assert.Equal(t, []string{"2 points of m{hw.id=a,n=1}"}, Collisions(node), "only the resource distinguishes them")
 
 	alone := pmetric.NewMetrics()
 	m := alone.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()

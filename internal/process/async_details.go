@@ -13,7 +13,7 @@ const (
 	// detailsWait bounds how long Describe waits for the details of new processes. Reading a command line takes the lock of
 	// the process's memory map, which a process that hangs in the driver may hold forever.
 	detailsWait = time.Second
-	// maxStuck bounds the outstanding reads of details, each of which occupies a thread. This is why internal/workers is not used:
+	// maxStuck bounds the outstanding reads of details. Each occupies a thread. This is why internal/workers is not used:
 	// it asks slow devices side by side, and there can be many more processes than devices.
 	maxStuck = 4
 )

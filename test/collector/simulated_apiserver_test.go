@@ -188,7 +188,7 @@ func workloadObjects() map[string][]any {
 			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
 		}
 		if on == "" {
-			most := corev1.ResourceList{request: node.Status.Allocatable[request]} // some of which are in use
+			most := corev1.ResourceList{request: node.Status.Allocatable[request]} // some of them are in use
 			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: most, Limits: most}
 			p.Status.Phase = corev1.PodPending
 			p.Status.Conditions = []corev1.PodCondition{{

@@ -25,9 +25,9 @@ func Flatten(n *gpu.Node) Values {
 		if id == "" || id[0] == '/' {
 			id = d.Info.PCIAddress + id
 		}
-		told := *d
-		told.Epoch = 0 // each source has numbers of its own
-		v.take(id, reflect.ValueOf(told))
+		compared := *d
+		compared.Epoch = 0 // each source has numbers of its own
+		v.take(id, reflect.ValueOf(compared))
 	}
 	for i := range n.Processes {
 		p := &n.Processes[i]

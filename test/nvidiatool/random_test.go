@@ -62,11 +62,11 @@ func compareAll(t *testing.T, explained *differential.Explanations, machine stri
 	require.NotEmpty(t, node.Devices)
 	for query, tool := range theirs {
 		t.Run(query, func(t *testing.T) {
-			told, err := tool.Read(t.Context())
+			byTool, err := tool.Read(t.Context())
 			require.NoError(t, err)
-			explained.Compare(t, machine, query, differential.Flatten(node), differential.Flatten(told))
+			explained.Compare(t, machine, query, differential.Flatten(node), differential.Flatten(byTool))
 			if t.Failed() {
-				t.Log(told.Problems)
+				t.Log(byTool.Problems)
 			}
 		})
 	}

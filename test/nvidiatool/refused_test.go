@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// TestToolRefuses: a GPU that is lost, that must be reset, or of which every reading fails, has the same state with NVML and with both queries of the tool: the same
+// TestToolRefuses: a GPU that is lost, that must be reset, or whose every reading fails, has the same state with NVML and with both queries of the tool: the same
 // fault, no readings, counted as missing; whether the driver still has a handle for it or not.
 func TestToolRefuses(t *testing.T) {
 	library, err := nvmlsim.Build()

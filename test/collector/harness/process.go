@@ -66,7 +66,7 @@ func Start(o Options) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", o.Binary, err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // the state tells how it ended
+		_ = p.cmd.Wait() // the state has how it ended
 		close(p.ended)
 	}()
 	return p, nil

@@ -21,7 +21,7 @@ import (
 // noAPI: names, UIDs and ids come from the names of the kubelet's log files.
 func (w *world) noAPI(t *testing.T) {
 	w.stopCollector(t)
-	w.told = fromLogs
+	w.names = fromLogs
 	w.startCollector(t, askKubelet, processes)
 	w.expect(t)
 	w.place(t, "lonely", "main", gpu(nodeGPU), 4*gib, 15)
@@ -62,8 +62,8 @@ func (w *world) noNames(t *testing.T) {
 	assert.Equal(t, "container.gpu.memory.usage", byID[0].Metric)
 	assert.NotEmpty(t, byID[0].Resource["k8s.pod.uid"])
 	assert.NotEmpty(t, byID[0].Resource["container.id"])
-	_, told := points.Value("container.gpu.idle.time", "hw.id", device)
-	assert.False(t, told, "it is unknown whether the holder is idle")
+	_, known := points.Value("container.gpu.idle.time", "hw.id", device)
+	assert.False(t, known, "it is unknown whether the holder is idle")
 }
 
 // noSocket: that the kubelet cannot be reached is logged once. Users are still reported, holders are not.

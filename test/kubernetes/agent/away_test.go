@@ -111,7 +111,7 @@ func (w *world) collectorAlone(t *testing.T, owners string) {
 	w.want["lonely/main"] = claimed(gpu(nodeGPU))
 	w.expect(t)
 
-	w.told = fromLogs
+	w.names = fromLogs
 	want, err := w.expected(t.Context())
 	require.NoError(t, err)
 	w.stopCollector(t)
@@ -120,6 +120,6 @@ func (w *world) collectorAlone(t *testing.T, owners string) {
 	points := w.next(t, func(points harness.Points) bool { return len(points.Select("container.gpu.allocated")) > 0 })
 	require.Equal(t, want.String(), seen(points).String())
 	thaw()
-	w.told = fromAPI
+	w.names = fromAPI
 	w.expect(t)
 }

@@ -130,7 +130,7 @@ func (w *world) describe(ctx context.Context, pod *corev1.Pod, container string)
 		}
 	}
 	var owners []string
-	if w.told == fromAPI {
+	if w.names == fromAPI {
 		var err error
 		if owners, err = w.owners(ctx, pod); err != nil {
 			return "", err

@@ -160,10 +160,10 @@ func (w *world) bothRestart(t *testing.T, owners string) {
 	w.startCollector(t, askKubelet, processes, owners)
 	messages := 0
 	w.next(t, func(points harness.Points) bool {
-		told := allocated(points)
-		assert.Subset(t, want, told)
+		present := allocated(points)
+		assert.Subset(t, want, present)
 		messages++
-		return len(told) == len(want)
+		return len(present) == len(want)
 	})
 	t.Logf("everything is reported by message %d", messages)
 	w.expect(t)

@@ -58,7 +58,7 @@ type world struct {
 	plugin *harness.Process
 	users  []user
 	want   map[string][]hold // by pod/container
-	told   knowledge
+	names  knowledge
 }
 
 func newWorld(t *testing.T) *world {
