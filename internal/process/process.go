@@ -16,6 +16,6 @@ type process struct {
 	seen  time.Time
 	stat  *os.File // nil if it does not stay open
 
-	claimed bool // a read of the details has begun
-	details details
+	details   details
+	described bool // the details were read
 }

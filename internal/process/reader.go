@@ -4,13 +4,16 @@
 package process
 
 import (
+	"context"
+	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
 const (
@@ -18,6 +21,9 @@ const (
 	keepFor = 5 * time.Minute
 	// maxKept bounds the processes that are kept although the current node does not have them.
 	maxKept = 8192
+	// defaultWait bounds how long Describe waits for the stat files, and again for the other files. An eighth of it is waited for one
+	// process.
+	defaultWait = 4 * time.Second
 )
 
 // Reader describes the processes of nodes. Several sources may share it.
@@ -28,14 +34,18 @@ type Reader struct {
 	root         string
 	anyNamespace bool
 	now          func() time.Time
-	details      asyncDetails
+	details      isolatedDetails
 
+	wait      time.Duration      // how long Describe waits for files of one kind
+	closing   context.Context    // ends with Close: a Describe that waits ends
+	cancel    context.CancelFunc // of closing
+	stats     workers.Isolation  // of the stat files
 	mu        sync.Mutex
 	trusted   bool  // the process table is the machine's
 	apart     bool  // this process is not in the PID namespace of the process table
 	hidden    error // the process table hides processes of other users
 	processes map[int64]*process
-	stats     statFiles
+	open      int // stat files
 	closed    bool
 }
 
@@ -69,9 +79,10 @@ func New(root string, options ...Option) *Reader {
 		root:      root,
 		now:       time.Now,
 		processes: make(map[int64]*process),
-		stats:     statFiles{root: root, buf: make([]byte, maxStat)},
+		wait:      defaultWait,
+		details:   isolatedDetails{detailsReader: detailsReader{root: root}},
 	}
-	r.details = asyncDetails{detailsReader: detailsReader{root: root}, wait: detailsWait, mu: &r.mu}
+	r.closing, r.cancel = context.WithCancel(context.Background())
 	for _, option := range options {
 		option(r)
 	}
@@ -91,24 +102,27 @@ func (r *Reader) Describe(node *gpu.Node) {
 		return
 	}
 	now := r.now()
-	found := make(map[int64]*process, len(node.Processes)) // nil for a process that has ended
-	var pending []*process
+	pids := make([]int64, 0, len(node.Processes))
 	for i := range node.Processes {
-		pid := node.Processes[i].PID
-		if _, done := found[pid]; done {
-			continue // on several devices
-		}
-		p := r.look(pid, now)
-		found[pid] = p
-		if p != nil && !p.claimed {
+		pids = append(pids, node.Processes[i].PID)
+	}
+	slices.Sort(pids)
+	pids = slices.Compact(pids) // a process may be on several devices
+	found, err := r.look(pids, now)
+	if err != nil {
+		addProblem(node, err)
+	}
+	r.forget(now)
+	var pending []*process
+	for _, pid := range pids {
+		if p := found[pid]; p != nil && !p.described {
 			pending = append(pending, p)
 		}
 	}
-	r.forget(now)
-	if len(pending) > 0 {
-		if err := r.details.readAll(pending, now); err != nil {
-			addProblem(node, err)
-		}
+	ctx, cancel := r.bounded()
+	defer cancel()
+	if err := r.details.readAll(ctx, pending, now); err != nil {
+		addProblem(node, err)
 	}
 	for i := range node.Processes {
 		if p := found[node.Processes[i].PID]; p != nil {
@@ -143,37 +157,54 @@ func addProblem(node *gpu.Node, err error) {
 	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
 }
 
-// look returns the process that has the PID now, or nil if there is none.
-func (r *Reader) look(pid int64, now time.Time) *process {
-	p := r.processes[pid]
-	var file *os.File
-	if p != nil {
-		file, p.stat = p.stat, nil
-	}
-	s, err := r.stats.read(file)
-	if err != nil { // not open, or the process has ended
-		r.stats.close(file)
-		if file, err = r.stats.open(pid); err == nil {
-			s, err = r.stats.read(file)
+// look returns the processes that have the PIDs now. One whose stat file does not answer is as it was last, and the error has its PID.
+func (r *Reader) look(pids []int64, now time.Time) (found map[int64]*process, err error) {
+	found = make(map[int64]*process, len(pids))
+	files := r.openStats(pids)
+	ctx, cancel := r.bounded()
+	defer cancel()
+	// A read that returns late drops its file, which is then closed by the garbage collection.
+	left := workers.Each(ctx, &r.stats, pids, func(pid int64) statFile { return readStat(r.root, pid, files[pid]) },
+		func(pid int64, f statFile) bool {
+			if f.err != nil {
+				delete(r.processes, pid) // it has ended
+				return true
+			}
+			p := r.processes[pid]
+			if p == nil || p.start != f.start || p.name != string(f.name) {
+				p = &process{pid: pid, start: f.start, name: string(f.name)}
+				r.processes[pid] = p
+			}
+			p.seen = now
+			r.keepStat(p, f.file)
+			found[pid] = p
+			return true
+		})
+	for _, pid := range left {
+		if p := r.processes[pid]; p != nil {
+			p.seen = now
+			found[pid] = p
 		}
 	}
-	if err != nil {
-		r.stats.close(file)
-		delete(r.processes, pid)
+	return found, unanswered(r.root, "stat", left)
+}
+
+// bounded returns the context of reads of files of one kind. It ends with Close, except that of a Reader that is closed already.
+func (r *Reader) bounded() (context.Context, context.CancelFunc) {
+	if r.closed {
+		return context.WithTimeout(context.Background(), r.wait)
+	}
+	return context.WithTimeout(r.closing, r.wait)
+}
+
+// unanswered returns an error for processes of which a file does not answer; nil if there is none.
+func unanswered(root, what string, pids []int64) error {
+	if len(pids) == 0 {
 		return nil
 	}
-	if p == nil || p.start != s.start || p.name != string(s.name) {
-		// A new one: a late read of details writes into the old one.
-		p = &process{pid: pid, start: s.start, name: string(s.name)}
-		r.processes[pid] = p
-	}
-	p.seen = now
-	if r.closed || r.stats.count > maxOpen {
-		r.stats.close(file)
-	} else {
-		p.stat = file
-	}
-	return p
+	const shown = 10
+	return fmt.Errorf("process: read %s: the %s of %d processes did not answer in time, of %v first; a driver that hangs may hold their locks",
+		root, what, len(pids), pids[:min(len(pids), shown)])
 }
 
 // forget drops the processes that no source has reported for keepFor. If there are more than maxKept, it drops all that the
@@ -183,7 +214,7 @@ func (r *Reader) forget(now time.Time) {
 	maps.DeleteFunc(r.processes, func(_ int64, p *process) bool {
 		drop := now.Sub(p.seen) > keepFor || tooMany && !p.seen.Equal(now)
 		if drop {
-			r.stats.close(p.stat)
+			r.closeStat(p)
 		}
 		return drop
 	})
@@ -191,11 +222,11 @@ func (r *Reader) forget(now time.Time) {
 
 // Close closes all files. A closed Reader still describes processes, but keeps no file open.
 func (r *Reader) Close() {
+	r.cancel()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	for _, p := range r.processes {
-		r.stats.close(p.stat)
-		p.stat = nil
+		r.closeStat(p)
 	}
 }

@@ -179,11 +179,11 @@ func TestForget(t *testing.T) {
 	now = now.Add(keepFor)
 	describe(r)
 	assert.Len(t, r.processes, 1, "another source may still report it")
-	assert.Equal(t, 1, r.stats.count)
+	assert.Equal(t, 1, r.open)
 	now = now.Add(time.Second)
 	describe(r)
 	assert.Empty(t, r.processes)
-	assert.Zero(t, r.stats.count)
+	assert.Zero(t, r.open)
 }
 
 func TestForgetTooMany(t *testing.T) {

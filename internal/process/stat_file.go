@@ -15,38 +15,72 @@ import (
 // maxOpen bounds the stat files that stay open. It is the default of max_processes.
 const maxOpen = 512
 
-// statFiles opens, reads and closes the stat files of the process table at root.
-type statFiles struct {
-	root  string
-	count int    // open files
-	buf   []byte // of one stat file
+// statFile is a stat file that was read, or why it could not be.
+type statFile struct {
+	stat
+	file *os.File // nil where it could not be read
+	err  error
 }
 
-// open opens the stat file of a process.
-func (s *statFiles) open(pid int64) (*os.File, error) {
-	f, err := os.Open(processFile(s.root, pid, "stat"))
-	if err == nil {
-		s.count++
+// readStat reads the stat file of a process from its start. It opens the file unless open is the file and belongs to a process that lives.
+func readStat(root string, pid int64, open *os.File) statFile {
+	if open != nil {
+		if s, err := readStatFile(open); err == nil {
+			return statFile{stat: s, file: open}
+		}
+		_ = open.Close() // the process has ended
 	}
-	return f, err
-}
-
-// close closes a stat file; f may be nil.
-func (s *statFiles) close(f *os.File) {
-	if f != nil {
+	f, err := os.Open(processFile(root, pid, "stat"))
+	if err != nil {
+		return statFile{err: err}
+	}
+	s, err := readStatFile(f)
+	if err != nil {
 		_ = f.Close()
-		s.count--
+		return statFile{err: err}
 	}
+	return statFile{stat: s, file: f}
 }
 
-// read reads a stat file from its start; f may be nil. The name in the result is valid until the next call.
-func (s *statFiles) read(f *os.File) (stat, error) {
+func readStatFile(f *os.File) (stat, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return stat{}, err
 	}
-	n, err := f.Read(s.buf)
+	buf := make([]byte, maxStat)
+	n, err := f.Read(buf)
 	if err != nil {
 		return stat{}, err
 	}
-	return parseStat(s.buf[:n])
+	return parseStat(buf[:n])
+}
+
+// openStats takes the open stat files from the processes that are known. They belong to the caller.
+func (r *Reader) openStats(pids []int64) map[int64]*os.File {
+	files := make(map[int64]*os.File, len(pids))
+	for _, pid := range pids {
+		if p := r.processes[pid]; p != nil && p.stat != nil {
+			files[pid], p.stat = p.stat, nil
+			r.open--
+		}
+	}
+	return files
+}
+
+// keepStat keeps the stat file of a process open if there may be another one.
+func (r *Reader) keepStat(p *process, file *os.File) {
+	if r.closed || r.open >= maxOpen {
+		_ = file.Close()
+		return
+	}
+	p.stat = file
+	r.open++
+}
+
+// closeStat closes the stat file of a process.
+func (r *Reader) closeStat(p *process) {
+	if p.stat != nil {
+		_ = p.stat.Close()
+		p.stat = nil
+		r.open--
+	}
 }

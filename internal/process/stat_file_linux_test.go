@@ -47,32 +47,29 @@ func TestStatFilesAreClosed(t *testing.T) {
 	assert.Empty(t, node.Processes[1].Executable)
 	assert.NotEmpty(t, node.Processes[2].Executable)
 	assert.Equal(t, 3, openFiles(t, pids), "the file of an ended process is closed")
-	assert.Equal(t, 3, r.stats.count)
+	assert.Equal(t, 3, r.open)
 
 	r.Close()
-	assert.Zero(t, r.stats.count)
+	assert.Zero(t, r.open)
 	assert.Zero(t, openFiles(t, pids))
 	assert.NotEmpty(t, describe(r, pids...).Processes[2].Executable, "a closed Reader still describes")
-	assert.Zero(t, r.stats.count)
+	assert.Zero(t, r.open)
 }
 
 func TestStatFileBelongsToOneProcess(t *testing.T) {
-	r := New("", WithAnyNamespace())
 	all, pids := startShells(t, 1)
-	file, err := r.stats.open(pids[0])
-	require.NoError(t, err)
-	defer r.stats.close(file)
-	s, err := r.stats.read(file)
-	require.NoError(t, err)
-	assert.Equal(t, "before", string(s.name))
+	f := readStat(defaultRoot, pids[0], nil)
+	require.NoError(t, f.err)
+	defer func() { _ = f.file.Close() }()
+	assert.Equal(t, "before", string(f.name))
 	all[0].kill()
-	_, err = r.stats.read(file)
+	_, err := readStatFile(f.file)
 	require.Error(t, err, "whatever process has the PID now")
 }
 
 func TestNoMoreOpenStatFilesThanAllowed(t *testing.T) {
 	r := New("", WithAnyNamespace())
-	r.stats.count = maxOpen
+	r.open = maxOpen
 	assert.NotEmpty(t, describe(r, int64(os.Getpid())).Processes[0].Executable)
-	assert.Equal(t, maxOpen, r.stats.count)
+	assert.Equal(t, maxOpen, r.open)
 }

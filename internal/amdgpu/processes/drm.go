@@ -18,6 +18,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
+	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
 // The bounds of one read.
@@ -50,7 +51,7 @@ var (
 type DRM struct {
 	proc      string
 	clients   clientTimes
-	isolation isolation
+	isolation workers.Isolation
 }
 
 // NewDRM returns a reader of the processes below root.
@@ -81,7 +82,7 @@ type drmRead struct {
 	proc    string
 	clients *clientTimes
 
-	isolation *isolation
+	isolation *workers.Isolation
 	left      []int64 // processes whose files could not be read in time
 
 	files, drmFiles int
@@ -109,7 +110,7 @@ func (r *drmRead) read(ctx context.Context) {
 	}
 	r.truncated = truncated
 	// A client that two processes have open counts for the first of them, always the same.
-	r.left = each(ctx, r.isolation, pids, r.readProcess, r.take)
+	r.left = workers.Each(ctx, r.isolation, pids, r.readProcess, r.take)
 }
 
 // drmProcess is what the open files of one process show.

@@ -13,6 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
 // maxKFDFiles bounds the files of one process.
@@ -29,7 +30,7 @@ type KFDUsage struct {
 // KFD reads what the compute driver shows of its processes. Only one read may run at a time.
 type KFD struct {
 	dir       string
-	isolation isolation
+	isolation workers.Isolation
 }
 
 // NewKFD returns a reader of the compute driver's processes below root.
@@ -46,7 +47,7 @@ func (k *KFD) Read(ctx context.Context, inv *scan.Inventory, occupancy bool) ([]
 		return nil, nil //nolint:nilerr // there is no compute driver
 	}
 	var usages []KFDUsage
-	left := each(ctx, &k.isolation, pids, func(pid int64) []KFDUsage { return k.readProcess(pid, inv, occupancy) },
+	left := workers.Each(ctx, &k.isolation, pids, func(pid int64) []KFDUsage { return k.readProcess(pid, inv, occupancy) },
 		func(_ int64, found []KFDUsage) bool {
 			usages = append(usages, found...)
 			return len(usages) < maxProcesses

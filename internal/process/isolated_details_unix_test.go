@@ -1,0 +1,111 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// hang adds a process whose command line cannot be read, like that of a process that hangs in the driver. The returned
+// function makes the read return, and puts a file in its place that answers.
+func (p *table) hang(pid int) (release func()) {
+	p.t.Helper()
+	p.process(pid, "stuck", 1, "/bin/stuck")
+	pipe := filepath.Join(p.root, strconv.Itoa(pid), "cmdline")
+	require.NoError(p.t, os.Remove(pipe))
+	require.NoError(p.t, unix.Mkfifo(pipe, 0o600))
+	return func() {
+		p.t.Helper()
+		var f *os.File
+		require.Eventually(p.t, func() (ok bool) {
+			var err error
+			f, err = os.OpenFile(pipe, os.O_WRONLY|unix.O_NONBLOCK, 0) // which fails until there is a reader
+			return err == nil
+		}, 10*time.Second, time.Millisecond)
+		require.NoError(p.t, os.Remove(pipe))
+		require.NoError(p.t, os.WriteFile(pipe, []byte("late\x00"), 0o600))
+		require.NoError(p.t, f.Close())
+	}
+}
+
+// TestDescribeHungRead: a process whose command line does not answer is left out alone.
+func TestDescribeHungRead(t *testing.T) {
+	p := newTable(t)
+	release := p.hang(10)
+	p.process(11, "b", 1, "/bin/b", "b")
+	r := New(p.root)
+	for range 3 {
+		node := describe(r, 10, 11)
+		require.Len(t, node.Problems, 1, "as long as it holds")
+		require.ErrorContains(t, node.Problems[0].Err, "the details of 1 processes did not answer in time, of [10] first")
+		assert.Equal(t, "stuck", node.Processes[0].Executable, "the details of its stat file")
+		assert.Empty(t, node.Processes[0].Command)
+		assert.Equal(t, "b", node.Processes[1].Command)
+	}
+	release()
+	require.Eventually(t, func() bool { return describe(r, 10).Processes[0].Command == "late" },
+		10*time.Second, time.Millisecond)
+}
+
+// TestDescribeHungStat: so is a process whose stat file does not answer. It is described as before.
+func TestDescribeHungStat(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "a", 1, "/bin/a", "a")
+	p.process(11, "b", 1, "/bin/b", "b")
+	known, fresh := New(p.root), New(p.root)
+	describe(known, 10, 11)
+	known.Close() // no stat file is open
+	pipe := filepath.Join(p.root, "10", "stat")
+	text, err := os.ReadFile(pipe)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(pipe))
+	require.NoError(t, unix.Mkfifo(pipe, 0o600))
+	for range 3 {
+		for r, command := range map[*Reader]string{known: "a", fresh: ""} {
+			node := describe(r, 10, 11)
+			require.Len(t, node.Problems, 1)
+			require.ErrorContains(t, node.Problems[0].Err, "the stat of 1 processes did not answer in time, of [10] first")
+			assert.Equal(t, command, node.Processes[0].Command)
+			assert.Equal(t, "b", node.Processes[1].Command)
+		}
+	}
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	require.NoError(t, os.Remove(pipe))
+	require.NoError(t, os.WriteFile(pipe, text, 0o600))
+	for _, r := range []*Reader{known, fresh} {
+		require.Eventually(t, func() bool {
+			node := describe(r, 10)
+			return len(node.Problems) == 0 && node.Processes[0].Command == "a"
+		}, 10*time.Second, time.Millisecond)
+	}
+}
+
+// TestCloseWhileReading: Close does not wait for a file that does not answer.
+func TestCloseWhileReading(t *testing.T) {
+	p := newTable(t)
+	release := p.hang(10)
+	r := New(p.root)
+	r.wait = time.Hour
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		describe(r, 10)
+	}()
+	require.Eventually(t, func() bool { return r.details.isolation.Outstanding() > 0 }, 10*time.Second, time.Millisecond)
+	r.Close()
+	<-done
+	release()
+}
