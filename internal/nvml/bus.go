@@ -4,10 +4,13 @@
 package nvml
 
 import (
+	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/pci"
+	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
 // kernelDriver is the name of NVIDIA's kernel driver.
@@ -15,26 +18,46 @@ const kernelDriver = "nvidia"
 
 // bus is what the kernel lists of NVIDIA's GPUs, whether or not the driver can read them.
 type bus struct {
-	pci  *pci.Bus
+	pool workers.Pool
+	task *workers.Task
 	last atomic.Pointer[pci.Functions] // nil: the bus could not be listed
+
+	// These belong to the task.
+	pci       *pci.Bus
+	scanned   pci.Functions
+	scanError error
 }
 
-func newBus(sys string) *bus { return &bus{pci: pci.NewBus(sys, pci.VendorNVIDIA, isGPU)} }
+// busPatience is much longer than a scan takes in which every file answers.
+const busPatience = time.Second
+
+func newBus(sys string) *bus {
+	b := &bus{pci: pci.NewBus(sys, pci.VendorNVIDIA, isGPU)}
+	b.task = b.pool.NewTask(nil)
+	return b
+}
 
 // isGPU reports whether a class is that of VGA or 3D controllers.
 func isGPU(class uint32) bool { return class>>8 == 0x0300 || class>>8 == 0x0302 }
 
-// scan lists the GPUs; see pci.Bus.
-func (b *bus) scan(again bool) {
-	functions, err := b.pci.Scan(again)
-	if err != nil {
+// scan lists the GPUs; see pci.Bus. While a file does not answer, they are those of the last scan: the driver can be read without them. No
+// more than a quarter of the time of a read is waited for it.
+func (b *bus) scan(ctx context.Context, again bool) {
+	patience := busPatience
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(deadline)/4)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	b.pool.Run(ctx, workers.Job{Task: b.task, Func: func() { b.scanned, b.scanError = b.pci.Scan(again) }})
+	switch {
+	case b.task.Outcome() != workers.Done:
+	case b.scanError != nil:
 		b.last.Store(nil)
-		return
+	default:
+		functions := append(pci.Functions{}, b.scanned...)
+		b.last.Store(&functions)
 	}
-	if functions == nil {
-		functions = pci.Functions{}
-	}
-	b.last.Store(&functions)
 }
 
 // functions returns the GPUs that were listed, and whether the bus could be listed.

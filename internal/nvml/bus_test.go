@@ -43,7 +43,7 @@ func TestBus(t *testing.T) {
 	writeFile(t, filepath.Join(sys, "bus/pci/devices/0000:1b:00.0/numa_node"), "-1\n")
 
 	b := newBus(sys)
-	b.scan(false)
+	b.scan(t.Context(), false)
 	functions, listed := b.functions()
 	assert.True(t, listed)
 	assert.Len(t, functions, 3)
@@ -61,14 +61,14 @@ func TestBus(t *testing.T) {
 	// A driver and a GPU that were added are seen at the next scan.
 	pciDevice(t, sys, "0000:1b:00.0", "0x10de", "0x030000", "nouveau")
 	pciDevice(t, sys, "0000:dd:00.0", "0x10de", "0x030200", "nvidia")
-	b.scan(false)
+	b.scan(t.Context(), false)
 	assert.True(t, b.foreign("0000:1b:00.0"))
 	assert.False(t, b.lacks("0000:dd:00.0"))
 }
 
 func TestBusThatCannotBeListed(t *testing.T) {
 	b := newBus(t.TempDir())
-	b.scan(false)
+	b.scan(t.Context(), false)
 	_, listed := b.functions()
 	assert.False(t, listed)
 	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, b.presence())

@@ -92,7 +92,7 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 	s.timer.stop()
 	s.outcomes = nil
 	now := s.opts.now()
-	s.bus.scan(s.driver.session == nil)
+	s.bus.scan(ctx, s.driver.session == nil)
 
 	for range 2 {
 		if !s.driver.open(ctx, now) {

@@ -26,8 +26,8 @@ func New(_ *Config, _ gpu.Group, opts ...Option) gpu.Source {
 	return &source{opts: o, bus: newBus(o.sysRoot)}
 }
 
-func (s *source) Read(context.Context) (*gpu.Node, error) {
-	s.bus.scan(false)
+func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
+	s.bus.scan(ctx, false)
 	node := &gpu.Node{
 		Vendor:   gpu.NVIDIA,
 		Time:     s.opts.now(),

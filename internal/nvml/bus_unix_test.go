@@ -1,0 +1,57 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package nvml
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestBlockedBus: a file of the PCI bus that does not answer holds no read up for long, and what the last scan found stays. A FIFO without a
+// writer stands in for it.
+func TestBlockedBus(t *testing.T) {
+	for _, file := range []string{"vendor", "class"} {
+		t.Run(file, func(t *testing.T) {
+			sys := t.TempDir()
+			pciDevice(t, sys, "0000:1b:00.0", "0x10de", "0x030000", "nvidia")
+			pciDevice(t, sys, "0000:1c:00.0", "0x10de", "0x030000", "nvidia")
+			known, fresh := newBus(sys), newBus(sys)
+			known.scan(t.Context(), true)
+			path := filepath.Join(sys, "bus/pci/devices/0000:1b:00.0", file)
+			text, err := os.ReadFile(path) //nolint:gosec // of this test
+			require.NoError(t, err)
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, syscall.Mkfifo(path, 0o600))
+			for range 20 {
+				known.scan(t.Context(), true)
+				functions, listed := known.functions()
+				assert.True(t, listed)
+				assert.Len(t, functions, 2)
+				fresh.scan(t.Context(), true)
+				_, listed = fresh.functions()
+				assert.False(t, listed)
+			}
+			f, err := os.OpenFile(path, os.O_WRONLY, 0) //nolint:gosec // of this test
+			require.NoError(t, err)
+			require.NoError(t, f.Close())
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, os.WriteFile(path, text, 0o600))
+			for _, b := range []*bus{known, fresh} {
+				require.Eventually(t, func() bool {
+					b.scan(t.Context(), true)
+					functions, _ := b.functions()
+					return len(functions) == 2
+				}, 10*time.Second, time.Millisecond)
+			}
+		})
+	}
+}
