@@ -41,7 +41,7 @@ func newLocalScraper(key, receiver string, host gpu.Host, processes *process.Rea
 
 // begin gives the scraper its source and its pipeline. It is called once, before the first read.
 func (s *localScraper) begin(source gpu.Source, options pipeline.Options) {
-	s.reader.Source = timedSource{Source: source, stats: &s.stats, closing: s.closing}
+	s.reader.Source = timedSource{Source: source, stats: &s.stats, closing: s.closing, optional: options.Optional}
 	s.reader.Processes = localProcesses{s.processes}
 	options.Dropped = func(ctx context.Context, processes int) {
 		s.telemetry.GpuProcessesDropped.Add(ctx, int64(processes), s.labels)
@@ -87,8 +87,9 @@ func (s *localScraper) close() error {
 // timedSource notes when the reads of a source begin and end.
 type timedSource struct {
 	gpu.Source
-	stats   *readStats
-	closing context.Context
+	stats    *readStats
+	closing  context.Context
+	optional bool // see pipeline.Options
 }
 
 // Read implements gpu.Source.
@@ -99,7 +100,10 @@ func (s timedSource) Read(ctx context.Context) (*gpu.Node, error) {
 	if cause := s.closing.Err(); cause != nil {
 		return nil, cause // an interrupted read counts neither as good nor as failed
 	}
-	s.stats.end(began, err == nil && !node.Unread && node.Failure == nil)
+	if err == nil && s.optional && !node.HasGPU() {
+		node.Failure = nil // nobody asked for the vendor, and the machine has nothing of it to be read
+	}
+	s.stats.end(began, err == nil && node.Failure == nil)
 	return node, err
 }
 

@@ -115,22 +115,24 @@ func TestStatesAreExplainedOnce(t *testing.T) {
 	assert.Equal(t, []any{"GPU-1", "GPU-2"}, said[1].ContextMap()["hw.id"])
 }
 
-// A vendor without GPUs that nobody configured causes no warning. A configured one does.
+// A vendor without GPUs that nobody configured causes no warning and is no failure. A configured one does, and is.
 func TestNoGPUOfAVendor(t *testing.T) {
 	for name, test := range map[string]struct {
-		asked   bool
-		missing int64
-		level   zapcore.Level
+		asked    bool
+		missing  int64
+		level    zapcore.Level
+		readable float64
 	}{
-		"by default":                     {false, 0, zapcore.InfoLevel},
-		"by default, but there is a GPU": {false, 1, zapcore.WarnLevel},
-		"configured":                     {true, 0, zapcore.WarnLevel},
+		"by default":                     {false, 0, zapcore.InfoLevel, 1},
+		"by default, but there is a GPU": {false, 1, zapcore.WarnLevel, 0},
+		"configured":                     {true, 0, zapcore.WarnLevel, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) {
 				node := nodeOf()
 				node.Presence[gpu.Missing] = gpu.Some(test.missing)
 				node.Problems = []gpu.Problem{problem("", "library")}
+				node.Failure = &gpu.Failure{Reason: gpu.FailureLibrary, Err: node.Problems[0].Err}
 				return node, nil
 			}}
 			r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always()})
@@ -142,6 +144,13 @@ func TestNoGPUOfAVendor(t *testing.T) {
 			require.Len(t, r.log.All(), 1)
 			assert.Equal(t, test.level, r.log.All()[0].Level)
 			eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "the node is reported all the same")
+			readable := map[any]float64{}
+			for _, m := range r.metrics.AllMetrics() {
+				for _, p := range otlptest.Of(otlptest.Points(m), "hw.gpu.source.readable") {
+					readable[p.Attributes["hw.gpu.source.name"]] = p.Value
+				}
+			}
+			assert.Equal(t, test.readable, readable["nvml"])
 		})
 	}
 }

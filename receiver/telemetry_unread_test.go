@@ -5,6 +5,7 @@ package gpureceiver
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -25,7 +26,10 @@ func TestOwnMetricsWithoutAnAnswer(t *testing.T) {
 	source := &fakeSource{next: func(ctx context.Context, _ int) (*gpu.Node, error) {
 		node := nodeOf(healthy("GPU-1"))
 		select {
-		case node.Unread = <-step:
+		case failed := <-step:
+			if failed {
+				node.Failure = &gpu.Failure{Reason: gpu.FailureTimeout, Err: errors.New("nothing has returned")}
+			}
 		case <-ctx.Done():
 		}
 		return node, nil

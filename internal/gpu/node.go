@@ -32,16 +32,18 @@ type Node struct {
 	// nothing about them, and failed where it does: the driver is away, or a call or a tool has not returned.
 	Failure *Failure
 
-	// Unread: nothing was read, because no driver call and no tool has returned, or because the tool is missing. The known GPUs are
-	// in the node and failed. A missing driver is a result: the node was read.
-	Unread bool
-
 	// RestartNeeded is why only a new collector process could read the driver: the library of the driver was replaced, and the old
 	// one cannot be unloaded. Nil if no restart is needed.
 	RestartNeeded error
 
 	// Containers are the containers that hold or use devices. Attribution sets it. A container on two devices is in it twice.
 	Containers []ContainerUse
+}
+
+// HasGPU reports whether the machine has a GPU that should be readable.
+func (n *Node) HasGPU() bool {
+	missing, _ := n.Presence[Missing].Get()
+	return len(n.Devices) > 0 || missing > 0
 }
 
 // HasProblem reports whether a problem of this kind concerns the whole node.

@@ -26,7 +26,7 @@ type NodeStats struct {
 
 // note notes the end of a read. A read without an answer is no success and no reason for a back-off: its GPUs are sent.
 func (s *NodeStats) note(began time.Time, took time.Duration, read *gpu.Node, err error) {
-	good := err == nil && !read.Unread && read.Failure == nil
+	good := err == nil && read.Failure == nil
 	s.Read, s.Success, s.Duration, s.GPUs = true, good, took, 0
 	if err != nil {
 		s.Failures++

@@ -88,7 +88,7 @@ func (b *bus) numaNode(address string) gpu.Opt[int64] {
 	return f.NUMANode
 }
 
-// presence counts the GPUs of a machine where none is read.
+// presence counts the GPUs of a machine where none can be read: which of them would be visible is not known.
 func (b *bus) presence() (p [gpu.NumPresences]gpu.Opt[int64]) {
 	functions, listed := b.functions()
 	if !listed {
@@ -102,6 +102,6 @@ func (b *bus) presence() (p [gpu.NumPresences]gpu.Opt[int64]) {
 			missing++
 		}
 	}
-	p[gpu.Visible], p[gpu.Missing], p[gpu.Unmanaged] = gpu.Some[int64](0), gpu.Some(missing), gpu.Some(unmanaged)
+	p[gpu.Missing], p[gpu.Unmanaged] = gpu.Some(missing), gpu.Some(unmanaged)
 	return p
 }

@@ -56,7 +56,7 @@ func TestBus(t *testing.T) {
 	assert.False(t, b.lacks(""), "its address is not known")
 	assert.Equal(t, gpu.Some[int64](1), b.numaNode("0000:9b:00.0"))
 	assert.False(t, b.numaNode("0000:1b:00.0").Known())
-	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{gpu.Some[int64](0), gpu.Some[int64](2), gpu.Some[int64](1)}, b.presence())
+	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{gpu.Missing: gpu.Some[int64](2), gpu.Unmanaged: gpu.Some[int64](1)}, b.presence())
 
 	// A driver and a GPU that were added are seen at the next scan.
 	pciDevice(t, sys, "0000:1b:00.0", "0x10de", "0x030000", "nouveau")

@@ -20,13 +20,6 @@ import (
 // retryPolicy is for opening the driver: the first failure is followed by an attempt at the next read.
 var retryPolicy = backoff.Policy{First: 30 * time.Second, Max: 5 * time.Minute, Free: 1}
 
-// failure is why NVML cannot be used at present.
-type failure struct {
-	code library.Code
-	what string
-	err  error
-}
-
 // operation is a call that concerns the whole driver: nvmlInit or nvmlShutdown. There is at most one, which may never return.
 type operation struct {
 	what  string
@@ -73,14 +66,10 @@ func (d *driver) open(ctx context.Context, now time.Time) bool {
 		lib, err := d.loader.Load(d.path)
 		if err != nil {
 			if errors.Is(err, library.ErrFileChanging) { // tried at the next read, whatever the back-off says
-				d.failure = failure{library.LibraryNotFound, "library", err}
+				d.failure = notLoaded(err)
 				return false
 			}
-			code := library.LibraryNotFound
-			if errors.Is(err, library.ErrOtherLoaded) {
-				code = library.VersionMismatch
-			}
-			d.failed(now, hint, failure{code, "library", err})
+			d.failed(now, hint, notLoaded(err))
 			return false
 		}
 		d.lib = lib
@@ -95,7 +84,7 @@ func (d *driver) open(ctx context.Context, now time.Time) bool {
 			d.retry, d.failure = backoff.Backoff{}, failure{}
 			return
 		}
-		d.failed(now, hint, failure{code, "driver", fmt.Errorf("nvml: initialise %s: %w", d.lib.Path, code)})
+		d.failed(now, hint, failureOf(code, fmt.Errorf("nvml: initialise %s: %w", d.lib.Path, code)))
 	})
 	return d.session != nil
 }
@@ -149,7 +138,7 @@ func (d *driver) close(ctx context.Context) bool {
 
 // gone notes that the driver is gone.
 func (d *driver) gone(code library.Code) {
-	d.failure = failure{code, "driver", fmt.Errorf("nvml: driver gone: %w", code)}
+	d.failure = failureOf(code, fmt.Errorf("nvml: driver gone: %w", code))
 }
 
 // version is the driver's version; empty: not known.
@@ -183,20 +172,26 @@ func (d *driver) report(n *gpu.Node, now time.Time) {
 		add(gpu.ProblemSource, "library", fmt.Errorf("nvml: %s was replaced or removed after it was loaded; the loaded one is used while "+
 			"the kernel driver accepts it; restart the collector when it does not", d.lib.File))
 	}
-	if op := d.pending; op != nil {
-		add(gpu.ProblemSource, "driver", fmt.Errorf(
-			"nvml: %s has not returned since %s; see the kernel log (dmesg)", op.what, op.began.Format(time.RFC3339),
-		))
-		return
-	}
-	if d.session != nil && d.session.task.Outcome() == workers.Hung {
+	if d.pending == nil && d.session != nil && d.session.task.Outcome() == workers.Hung {
 		add(gpu.ProblemQuantity, "events", errSessionHung)
 	}
+	if f := d.unusable(); f != nil {
+		add(gpu.ProblemSource, f.what, f.err)
+		if f.restart {
+			n.RestartNeeded = f.err
+		}
+	}
+}
+
+// unusable returns why NVML cannot be used at present; nil: it can.
+func (d *driver) unusable() *failure {
+	if op := d.pending; op != nil {
+		return &failure{reason: gpu.FailureTimeout, what: "driver", err: fmt.Errorf(
+			"nvml: %s has not returned since %s; see the kernel log (dmesg)", op.what, op.began.Format(time.RFC3339),
+		)}
+	}
 	if d.failure.err == nil {
-		return
+		return nil
 	}
-	add(gpu.ProblemSource, d.failure.what, d.failure.err)
-	if d.failure.code == library.VersionMismatch {
-		n.RestartNeeded = d.failure.err
-	}
+	return &d.failure
 }

@@ -53,7 +53,10 @@ func TestUnusableLibraries(t *testing.T) {
 				require.ErrorContains(t, p.Err, tt.want)
 				require.ErrorContains(t, p.Err, "set library_path")
 				assert.Empty(t, ids(n), "nothing is known to be wrong with the GPUs")
-				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{gpu.Some[int64](0), gpu.Some[int64](1), gpu.Some[int64](1)}, n.Presence)
+				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{gpu.Missing: gpu.Some[int64](1), gpu.Unmanaged: gpu.Some[int64](1)}, n.Presence)
+				require.NotNil(t, n.Failure)
+				assert.Equal(t, gpu.FailureLibrary, n.Failure.Reason)
+				require.ErrorIs(t, n.Failure, p.Err)
 				require.NoError(t, n.RestartNeeded)
 			}
 		})
@@ -116,6 +119,8 @@ func TestDriverGoneAndBack(t *testing.T) {
 				assert.Equal(t, [2]int64{0, 3}, presence(n))
 				require.Error(t, problem(t, n, "driver").Err)
 				require.NoError(t, n.RestartNeeded)
+				require.NotNil(t, n.Failure)
+				assert.Equal(t, gpu.FailureDriver, n.Failure.Reason)
 			}
 			require.NoError(t, b.control.Write(""))
 			b.clock = b.clock.Add(retryPolicy.Max)
@@ -152,7 +157,9 @@ func TestVersionMismatch(t *testing.T) {
 		assert.Equal(t, [2]int64{0, 2}, presence(n))
 		require.Len(t, n.Problems, 1)
 		require.ErrorContains(t, n.RestartNeeded, "versions of the library and the kernel driver differ; restart the collector")
-		require.ErrorIs(t, n.RestartNeeded, problem(t, n, "driver").Err, "one and the same, so that it is said once")
+		require.ErrorIs(t, n.RestartNeeded, problem(t, n, "driver").Err, "one and the same, so that it is logged once")
+		require.NotNil(t, n.Failure)
+		assert.Equal(t, gpu.FailureDriver, n.Failure.Reason)
 	}
 	t.Run("while running", func(t *testing.T) {
 		b := start(t, "gpus = 2")
@@ -221,6 +228,7 @@ func TestLibraryReplaced(t *testing.T) {
 	// A source that begins now, after a change of the configuration, say.
 	n = start(t, "gpus = 2", withLibrary(path)).read()
 	require.ErrorIs(t, n.RestartNeeded, library.ErrOtherLoaded)
+	assert.Equal(t, gpu.FailureLibrary, n.Failure.Reason)
 	assert.Equal(t, 1, mapped(t, libraryName))
 }
 

@@ -121,9 +121,14 @@ func (h *handle) watch(g *knownGPU) {
 
 // outcome returns what became of the handle in the last read.
 func (h *handle) outcome() outcome {
-	o := outcome{handle: h.finder, gpu: h.gpu.Load(), hung: h.task.Outcome() != workers.Done}
-	if !o.hung {
+	o := outcome{handle: h.finder, gpu: h.gpu.Load()}
+	switch h.task.Outcome() {
+	case workers.Done:
 		o.result, o.code = h.result, h.code
+	case workers.NotBegun:
+		o.notBegun = true
+	default:
+		o.hung = true
 	}
 	return o
 }

@@ -30,6 +30,13 @@ type outcome struct {
 	result *device.Result
 	code   library.Code // why there is no result
 	hung   bool         // because a call has not returned
+
+	notBegun bool // because the time was over before
+}
+
+// silent reports whether the GPU was not read for a reason that says nothing about it.
+func (o *outcome) silent() bool {
+	return o.result == nil && !o.hung && (o.notBegun || o.code.Answer() == library.Denied)
 }
 
 // fault is the fault of a GPU that was not read, and why.

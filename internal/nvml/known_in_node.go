@@ -6,7 +6,9 @@
 package nvml
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/backoff"
@@ -37,6 +39,8 @@ type nodeMaker struct {
 
 	addresses []string // of the known GPUs in the node
 	read      []bool   // which of them were read
+	unread    []string // addresses of the GPUs that were not read for a reason that says nothing about them
+	silent    bool     // no GPU was read, for such a reason
 	unplaced  int      // GPUs that gave no handle and cannot be identified
 	unshown   bool     // NVML does not show a GPU that the kernel's driver has
 }
@@ -54,6 +58,11 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 		return needsReset(&o.result.Devices[0])
 	}
 	at := len(m.node.Devices)
+	if m.isSilent(o) && !m.bus.lacks(k.Address()) {
+		k.AddUnreadTo(m.node)
+		m.addUnread(o, k.ID(), k.Address())
+		return false
+	}
 	fault, message := m.why(g, o)
 	k.AddTo(m.node, fault, message)
 	d := &m.node.Devices[at]
@@ -96,6 +105,27 @@ func (m *nodeMaker) outcomeOf(g *knownGPU) *outcome {
 	return byIndex
 }
 
+// addUnread notes a GPU that was not read for a reason that says nothing about it. o is nil where that is the driver's failure.
+func (m *nodeMaker) addUnread(o *outcome, id, address string) {
+	m.unread = append(m.unread, address)
+	if o == nil {
+		return
+	}
+	err := errNotBegun
+	if !o.notBegun {
+		err = fmt.Errorf("nvml: read the GPU: %w", o.code)
+	}
+	m.node.Problems = append(m.node.Problems, gpu.Problem{Device: cmp.Or(id, address), What: "GPU", Err: err})
+}
+
+// isSilent reports whether a known GPU was not read for a reason that says nothing about it.
+func (m *nodeMaker) isSilent(o *outcome) bool {
+	if o != nil {
+		return o.silent()
+	}
+	return m.silent && m.driver.session == nil
+}
+
 // why returns why a known GPU was not read.
 func (m *nodeMaker) why(g *knownGPU, o *outcome) (gpu.FaultType, string) {
 	if o != nil && o.hung || o == nil && m.driver.pending != nil {
@@ -103,6 +133,8 @@ func (m *nodeMaker) why(g *knownGPU, o *outcome) (gpu.FaultType, string) {
 	}
 	g.CountersRestarted() // it has been away, perhaps to be reset
 	switch {
+	case m.isSilent(o): // but the bus is not
+		return gpu.FaultLost, "not on the PCI bus any more"
 	case o != nil:
 		g.last = o.code
 	case m.driver.session == nil && m.driver.failure.err != nil:

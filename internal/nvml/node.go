@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/inventory"
+	"github.com/otelgpu/gpureceiver/internal/pci"
 )
 
 // make fills the node in, and reports whether the driver has to be closed, because a GPU needs a reset or to be looked for again.
@@ -19,7 +20,7 @@ func (m *nodeMaker) make(now time.Time) (closeDriver bool) {
 	n := m.node
 	n.Events = m.xids.take()
 	m.driver.report(n, now)
-	n.Unread = m.unread()
+	n.Failure, m.silent = m.failure()
 
 	for i := range m.outcomes {
 		if o := &m.outcomes[i]; o.result != nil {
@@ -44,33 +45,27 @@ func (m *nodeMaker) make(now time.Time) (closeDriver bool) {
 	return closeDriver
 }
 
-// unread reports whether calls have not returned, and none has brought a result.
-func (m *nodeMaker) unread() bool {
-	hung := m.driver.pending != nil
-	for i := range m.outcomes {
-		if m.outcomes[i].result != nil {
-			return false
-		}
-		hung = hung || m.outcomes[i].hung
-	}
-	return hung
-}
-
 // countPresence counts the physical GPUs.
 func (m *nodeMaker) countPresence() {
 	functions, listed := m.bus.functions()
 	if m.driver.session == nil && !listed && len(m.addresses) == 0 {
 		return
 	}
+	// Those of which nothing is known are not missing.
+	functions = slices.DeleteFunc(slices.Clone(functions), func(f pci.Function) bool { return slices.Contains(m.unread, f.Address) })
 	var visible, absent []string
 	for i, address := range m.addresses {
-		if m.read[i] {
+		switch {
+		case m.read[i]:
 			visible = append(visible, address)
-		} else {
+		case !slices.Contains(m.unread, address):
 			absent = append(absent, address)
 		}
 	}
 	m.node.Presence = inventory.Count(visible, absent, functions, kernelDriver)
 	missing, _ := m.node.Presence[gpu.Missing].Get()
 	m.node.Presence[gpu.Missing] = gpu.Some(missing + int64(m.unplaced))
+	if m.silent {
+		m.node.Presence[gpu.Visible] = gpu.Opt[int64]{}
+	}
 }

@@ -135,7 +135,7 @@ func budget(ctx context.Context) time.Duration {
 	return left - min(left/10, maxMargin)
 }
 
-// readGPUs reads every GPU on which no call of an earlier read is outstanding. What was not begun in time counts as hung.
+// readGPUs reads every GPU on which no call of an earlier read is outstanding.
 func (s *source) readGPUs(ctx context.Context, now time.Time) {
 	session := s.driver.session
 	s.pool.Run(ctx, session.jobs(now, (*handle).read)...)

@@ -32,6 +32,7 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 		Vendor:   gpu.NVIDIA,
 		Time:     s.opts.now(),
 		Problems: []gpu.Problem{{Kind: gpu.ProblemSource, What: "library", Err: errNotCompiled}},
+		Failure:  &gpu.Failure{Reason: gpu.FailureLibrary, Err: errNotCompiled},
 	}
 	node.Presence = s.bus.presence()
 	return node, nil

@@ -26,6 +26,8 @@ func TestStub(t *testing.T) {
 		assert.Empty(t, n.Devices)
 		require.Len(t, n.Problems, 1)
 		require.EqualError(t, n.Problems[0].Err, "NVML support was not compiled in: build with cgo on linux")
+		assert.Equal(t, gpu.FailureLibrary, n.Failure.Reason)
+		assert.False(t, n.Presence[gpu.Visible].Known())
 		assert.Equal(t, gpu.NVIDIA, n.Vendor)
 		assert.False(t, n.Time.IsZero())
 		assert.Equal(t, gpu.Some[int64](1), n.Presence[gpu.Missing])

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // The library is being copied while the collector reads: the process survives, and the library is loaded when its file no longer changes.
@@ -29,12 +31,15 @@ func TestLibraryIsBeingCopied(t *testing.T) {
 		n := b.read()
 		assert.Empty(t, ids(n))
 		require.ErrorContains(t, problem(t, n, "library").Err, "the file is incomplete", "%d %%", percent)
+		assert.Equal(t, gpu.FailureLibrary, n.Failure.Reason)
 	}
 	writeFile(t, path, string(whole))
 	n := b.read()
 	assert.Empty(t, ids(n))
 	require.ErrorContains(t, problem(t, n, "library").Err, "it is loaded when it no longer changes")
+	assert.Equal(t, gpu.FailureLibrary, n.Failure.Reason)
 	n = b.read()
 	healthy(t, n, 2)
 	assert.Empty(t, n.Problems)
+	assert.Nil(t, n.Failure)
 }

@@ -33,6 +33,7 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 		*m.reopen = backoff.Backoff{}
 	}
 	elsewhere := m.withoutAddress() > 0
+	silent := len(failing) > 0 && !slices.ContainsFunc(failing, func(o *outcome) bool { return !o.silent() })
 	for i := range unlisted {
 		info := &unlisted[i]
 		if info.excluded || m.find(info.uuid) >= 0 {
@@ -54,6 +55,12 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 		d := identity.Device()
 		d.CurrentIndex = identity.Index
 		d.ProcessesUnread = true
+		if silent {
+			d.Unread = true
+			m.node.Devices = append(m.node.Devices, d)
+			m.addUnread(failing[0], d.ID, info.address)
+			continue
+		}
 		d.AddFault(fault, message)
 		m.node.Devices = append(m.node.Devices, d)
 		closeDriver = closeDriver || needsReset(&d) || m.dueToReopen(fault)

@@ -73,7 +73,7 @@ func (p *Pipeline) Take(ctx context.Context, node *gpu.Node) {
 	if dropped := keepLargest(node, p.options.MaxProcesses); dropped > 0 {
 		p.options.Dropped(ctx, dropped)
 	}
-	p.problems.Update(node.Problems, !p.options.Optional || hasGPU(node))
+	p.problems.Update(node.Problems, !p.options.Optional || node.HasGPU())
 }
 
 // Failed notes a read that brought no node, and returns one that says so and nothing else, to be recorded.
@@ -116,10 +116,4 @@ func (p *Pipeline) Logs(host *gpu.Host) plog.Logs {
 		p.events = p.options.NewEventRecorder()
 	}
 	return p.events.Record(host, events, pcommon.NewTimestampFromTime(time.Now()))
-}
-
-// hasGPU reports whether the machine has a GPU that should be readable.
-func hasGPU(node *gpu.Node) bool {
-	missing, _ := node.Presence[gpu.Missing].Get()
-	return len(node.Devices) > 0 || missing > 0
 }

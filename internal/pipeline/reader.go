@@ -5,7 +5,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
@@ -33,9 +32,6 @@ func (r *Reader) Read(ctx context.Context, host gpu.Host) (*gpu.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if node.Unread && node.Failure == nil {
-		node.Failure = unread(node)
-	}
 	node.Host = host
 	if node.Time.IsZero() {
 		node.Time = began
@@ -48,14 +44,4 @@ func (r *Reader) Read(ctx context.Context, host gpu.Host) (*gpu.Node, error) {
 		r.Attributor.Apply(ctx, node)
 	}
 	return node, nil
-}
-
-// unread returns the failure of a node in which nothing was read.
-func unread(node *gpu.Node) *gpu.Failure {
-	for i := range node.Problems {
-		if p := &node.Problems[i]; p.Kind == gpu.ProblemSource {
-			return gpu.FailureOf(p.Err)
-		}
-	}
-	return &gpu.Failure{Reason: gpu.FailureTimeout, Err: errors.New("a call to the driver has not returned")}
 }

@@ -5,7 +5,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"testing"
 	"time"
@@ -42,24 +41,3 @@ func TestSourceChanges(t *testing.T) {
 	good()
 	assert.Equal(t, []string{"nvidia_smi is readable again"}, events(), "and no GPU has changed its state")
 }
-
-func TestUnreadNodeHasAReason(t *testing.T) {
-	cause := &gpu.Failure{Reason: gpu.FailureToolMissing, Err: errors.New("no such file")}
-	read := func(node *gpu.Node) *gpu.Failure {
-		r := Reader{Source: fixedSource{node}}
-		node, err := r.Read(t.Context(), gpu.Host{Name: "a"})
-		assert.NoError(t, err)
-		return node.Failure
-	}
-	assert.Nil(t, read(&gpu.Node{}))
-	assert.Equal(t, gpu.FailureTimeout, read(&gpu.Node{Unread: true}).Reason)
-	assert.Equal(t, gpu.FailureToolMissing, read(&gpu.Node{Unread: true, Problems: []gpu.Problem{
-		{Kind: gpu.ProblemQuantity, Err: errors.New("power")}, {Kind: gpu.ProblemSource, Err: cause},
-	}}).Reason)
-}
-
-type fixedSource struct{ node *gpu.Node }
-
-func (s fixedSource) Read(context.Context) (*gpu.Node, error) { return s.node, nil }
-
-func (fixedSource) Close() error { return nil }

@@ -25,7 +25,7 @@ func readFieldValues(dev *device, _ *gpu.Device) {
 			id := dev.fields.id(i)
 			request[n].FieldId, request[n].ScopeId = id.id, id.scope
 		}
-		if !dev.OKList(getFieldValues, library.Code(dev.handle.GetFieldValues(request))) {
+		if !dev.OKUncounted(getFieldValues, library.Code(dev.handle.GetFieldValues(request))) {
 			return
 		}
 		for n := range request {

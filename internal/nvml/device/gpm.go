@@ -120,7 +120,7 @@ func (g *gpm) alloc(dev *device) bool {
 			return false
 		}
 		allocated, code := dev.lib.NewGPMSample()
-		if !dev.OK(gpmAlloc, code) {
+		if !dev.OKUncounted(gpmAlloc, code) {
 			return false
 		}
 		*sample = allocated

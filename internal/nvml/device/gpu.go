@@ -141,6 +141,9 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 	out.Problems = append(out.Problems, g.Problems()...)
 	if g.Fatal == library.OK {
 		g.Fatal = g.unreachable()
+		if g.Fatal.Answer() == library.Denied {
+			g.forget() // what is refused is not asked again otherwise
+		}
 	}
 	return out, g.Fatal
 }

@@ -129,8 +129,9 @@ func (c *Calls) OKAt(f *Function, index int, called *Function, code Code) bool {
 	return c.note(f, fmt.Sprintf("%s, index %d", called.Symbol(), index), code)
 }
 
-// OKList is OK for a call that returns a code of its own for each of several values: that the call succeeded is no answer of the device.
-func (c *Calls) OKList(f *Function, code Code) bool {
+// OKUncounted is OK for a call whose success is no answer of the device: it returns a code of its own for each of several values, or it
+// allocates memory of the library.
+func (c *Calls) OKUncounted(f *Function, code Code) bool {
 	answered := c.answered
 	ok := c.OK(f, code)
 	c.answered = answered
@@ -146,13 +147,18 @@ func (c *Calls) Answered() bool { return c.answered }
 // leastFailures is how many calls must fail for a device to be taken for unreachable.
 const leastFailures = 2
 
-// Unreachable returns the code with which calls fail on a device that answers none; OK for a device that answers, or that was not asked
-// enough to know.
+// Unreachable returns the code with which calls fail on a device that answers none: one of Denied where each is refused. It returns OK for a
+// device that answers, or that was not asked enough to know.
 func (c *Calls) Unreachable() Code {
 	failures, last := 0, OK
 	for _, p := range c.problems {
-		if code, ok := errors.AsType[Code](p.Err); ok && code.Answer() == Failed {
-			failures, last = failures+1, code
+		code, ok := errors.AsType[Code](p.Err)
+		if !ok || code.Answer() != Failed && code.Answer() != Denied {
+			continue
+		}
+		failures++
+		if last == OK || last.Answer() == Denied {
+			last = code
 		}
 	}
 	if c.answered || failures < leastFailures {

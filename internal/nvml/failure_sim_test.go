@@ -1,0 +1,158 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// unread requires that a GPU is there, as what it is, and that nothing is reported about it.
+func unread(t *testing.T, n *gpu.Node, index int) {
+	t.Helper()
+	for i := range n.Devices {
+		d := &n.Devices[i]
+		if got, _ := d.Index.Get(); got != index {
+			continue
+		}
+		assert.True(t, d.Unread)
+		assert.True(t, d.ProcessesUnread)
+		assert.Empty(t, d.Faults)
+		assert.Equal(t, gpu.Device{
+			ID: d.ID, Name: d.Name, Model: d.Model, Vendor: d.Vendor, Index: d.Index, Epoch: d.Epoch, Info: d.Info,
+			Unread: true, ProcessesUnread: true,
+		}, *d, "no readings")
+		assert.NotEmpty(t, d.ID)
+		return
+	}
+	require.FailNow(t, "no such GPU")
+}
+
+// Missing rights, and a library that does not work, say nothing of the GPUs: these stay, unread. What comes from the driver fails them.
+func TestFailures(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault  string
+		reason gpu.FailureReason
+		failed bool
+	}{
+		"initialising is not permitted": {"function = nvmlInit\nreturn = NO_PERMISSION", gpu.FailurePermission, false},
+		"the device files are gone":     {"function = nvmlInit\nreturn = UNKNOWN", gpu.FailureOther, false},
+		"its own library is missing":    {"function = nvmlInit\nreturn = LIBRARY_NOT_FOUND", gpu.FailureLibrary, false},
+		"handles are not permitted":     {"gpu = *\nfunction = nvmlDeviceGetHandleByIndex\nreturn = NO_PERMISSION", gpu.FailurePermission, false},
+		"the cgroup blocks the GPUs":    {"gpu = *\nfunction = nvmlDevice*\nreturn = OPERATING_SYSTEM", gpu.FailurePermission, false},
+		"every reading is refused":      {"gpu = *\nfunction = nvmlDeviceGet*, nvmlGpm*, !nvmlDeviceGetHandle*, !nvmlDeviceGetUUID\nreturn = NO_PERMISSION", gpu.FailurePermission, false},
+		"the driver is not loaded":      {"return = DRIVER_NOT_LOADED", gpu.FailureDriver, true},
+		"the driver was replaced":       {"return = LIB_RM_VERSION_MISMATCH", gpu.FailureDriver, true},
+		"initialising timed out":        {"function = nvmlInit\nreturn = TIMEOUT", gpu.FailureTimeout, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, "gpus = 2", func(c *Config) { c.KeepOpen = false })
+			b.pci("0000:0a:00.0", "nvidia", "")
+			b.pci("0000:0d:00.0", "nvidia", "")
+			b.pci("0000:0e:00.0", "vfio-pci", "")
+			n := b.read()
+			healthy(t, n, 2)
+			assert.Nil(t, n.Failure)
+			epoch := gpuAt(t, n, 0).Epoch
+
+			b.set("[fault f]\n" + c.fault)
+			for range 3 {
+				n := b.read()
+				require.NotNil(t, n.Failure)
+				assert.Equal(t, c.reason, n.Failure.Reason, n.Failure.Error())
+				require.NotEmpty(t, n.Problems)
+				require.Len(t, n.Devices, 2)
+				if c.failed {
+					assert.Equal(t, gpu.StateFailed, gpuAt(t, n, 0).State())
+					assert.Equal(t, [2]int64{0, 2}, presence(n))
+					continue
+				}
+				unread(t, n, 0)
+				unread(t, n, 1)
+				assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{gpu.Missing: gpu.Some[int64](0), gpu.Unmanaged: gpu.Some[int64](1)}, n.Presence)
+			}
+			b.set("[fault f]\npresent = false")
+			b.clock = b.clock.Add(retryPolicy.Max)
+			n = b.read()
+			healthy(t, n, 2)
+			assert.Nil(t, n.Failure)
+			assert.Empty(t, n.Problems)
+			if !c.failed {
+				assert.Equal(t, epoch, gpuAt(t, n, 0).Epoch, "its counters continue")
+			}
+		})
+	}
+}
+
+// One of the GPUs may not be read: the others are, and so the source is.
+func TestOneGPUIsNotPermitted(t *testing.T) {
+	for name, known := range map[string]bool{"known": true, "never read": false} {
+		t.Run(name, func(t *testing.T) {
+			const fault = "[fault f]\ngpu = 1\nfunction = nvmlDevice*\nreturn = NO_PERMISSION\nat_start = true"
+			b := start(t, "gpus = 2", func(c *Config) { c.KeepOpen = false })
+			b.pci("0000:0a:00.0", "nvidia", "")
+			b.pci("0000:0d:00.0", "nvidia", "")
+			b.information("0000:0d:00.0", "GPU UUID: \t GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01\n")
+			if known {
+				b.read()
+			}
+			b.set(fault)
+			n := b.read()
+			healthy(t, n, 2, 1)
+			assert.Nil(t, n.Failure)
+			d := gpuAt(t, n, 1)
+			assert.True(t, d.Unread)
+			assert.Empty(t, d.Faults)
+			assert.Equal(t, "GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01", d.ID)
+			assert.Equal(t, [2]int64{1, 0}, presence(n))
+			require.ErrorContains(t, problem(t, n, "GPU").Err, "not permitted; run the collector as a user")
+			assert.Equal(t, d.ID, problem(t, n, "GPU").Device)
+		})
+	}
+}
+
+// What the PCI bus says of a GPU holds although NVML says nothing.
+func TestNotPermittedAndOffTheBus(t *testing.T) {
+	b := start(t, "gpus = 2", func(c *Config) { c.KeepOpen = false })
+	b.pci("0000:0a:00.0", "nvidia", "")
+	b.pci("0000:0d:00.0", "nvidia", "")
+	b.read()
+	require.NoError(t, os.RemoveAll(filepath.Join(b.sys, "bus/pci/devices/0000:0d:00.0")))
+	for _, function := range []string{"nvmlInit", "nvmlDeviceGetHandleByIndex"} {
+		b.set("[fault f]\nfunction = " + function + "\nreturn = NO_PERMISSION")
+		b.clock = b.clock.Add(retryPolicy.Max)
+		n := b.read()
+		unread(t, n, 0)
+		assert.Contains(t, failed(t, n, 1, gpu.FaultLost).Faults[0].Message, "not on the PCI bus")
+		assert.Equal(t, [2]int64{0, 1}, presence(n))
+	}
+}
+
+// What was not begun before the time was over is not hung.
+func TestNotBegun(t *testing.T) {
+	b := start(t, "gpus = 2")
+	healthy(t, b.read(), 2)
+	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	n, err := b.Read(over)
+	require.NoError(t, err)
+	unread(t, n, 0)
+	unread(t, n, 1)
+	assert.Equal(t, gpu.FailureTimeout, n.Failure.Reason)
+	require.ErrorContains(t, n.Failure, "raise the timeout")
+	assert.False(t, n.Presence[gpu.Visible].Known())
+	n = b.read()
+	healthy(t, n, 2)
+	assert.Nil(t, n.Failure)
+}
