@@ -5,6 +5,7 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,23 +18,24 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
-// newClusterController returns the controller of kubernetes_cluster. stats gets the outcome of its reads.
+// newClusterController returns the controller of kubernetes_cluster. source gets the outcome of its reads.
 func newClusterController(
-	cfg *Config, set receiver.Settings, next consumer.Metrics, connect connector, stats *readStats,
+	cfg *Config, set receiver.Settings, next consumer.Metrics, connect connector, source *clusterSource,
 ) (component.Component, error) {
 	cs := &clusterScraper{
 		config:   cfg.scraperConfig(clusterKey).(*ClusterConfig),
 		connect:  connect,
 		logger:   set.Logger,
-		recorder: record.NewCluster(cfg.MetricsBuilderConfig, set, cfg.Attribution.ClusterName),
+		recorder: record.NewCluster(cfg.MetricsBuilderConfig, set, clusterKey, cfg.Attribution.ClusterName),
 		problems: pipeline.NewProblemLog(set.Logger.With(zap.String("scraper", clusterKey)), ""),
-		stats:    stats,
+		source:   source,
 	}
 	sc, err := scraper.NewMetrics(cs.scrape, scraper.WithStart(cs.start), scraper.WithShutdown(cs.shutdown))
 	if err != nil {
@@ -50,8 +52,10 @@ type clusterScraper struct {
 	logger   *zap.Logger
 	recorder *record.ClusterRecorder
 	problems *pipeline.ProblemLog
-	stats    *readStats
+	source   *clusterSource
 	view     *cluster.View
+	started  time.Time
+	size     clusterSize // that was logged last
 }
 
 // connector returns the client of a cluster.
@@ -81,21 +85,67 @@ func (s *clusterScraper) start(context.Context, component.Host) error {
 	for _, warning := range s.config.API.Warnings() {
 		s.logger.Warn(scrapersKey + "::" + clusterKey + ": " + warning)
 	}
+	s.started = time.Now()
 	s.view.Start()
 	return nil
 }
 
-func (s *clusterScraper) scrape(context.Context) (pmetric.Metrics, error) {
+func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	began := time.Now()
 	problems := s.view.Problems()
 	s.problems.Update(problems, true)
-	if !s.view.Synced() { // an incomplete list would look like a smaller cluster
-		s.stats.end(began, false)
+	synced := s.view.Synced()
+	if !synced && len(problems) == 0 && began.Sub(s.started) < clusterListWait {
+		s.source.stats.end(began, false)
 		return pmetric.NewMetrics(), nil
 	}
-	metrics := s.recorder.Record(s.view.Snapshot(), began)
-	s.stats.end(began, len(problems) == 0) // the last known state is sent also during an outage
-	return metrics, nil
+	failure := clusterFailure(problems, synced)
+	s.source.read(ctx, began, failure)
+	var snapshot cluster.Snapshot
+	if synced { // an incomplete list would look like a smaller cluster
+		snapshot = s.view.Snapshot() // the last known state is sent also during an outage
+		s.logSize(&snapshot)
+	}
+	return s.recorder.Record(&snapshot, began, failure), nil
+}
+
+// clusterListWait is how long the first lists may take before the cluster counts as unreachable.
+const clusterListWait = 10 * time.Second
+
+var errNotListed = errors.New("kubernetes_cluster: the API server does not complete the first list of pods and nodes")
+
+// clusterFailure returns why the cluster cannot be read; nil if it can.
+func clusterFailure(problems []gpu.Problem, synced bool) *gpu.Failure {
+	switch {
+	case len(problems) > 0:
+		return gpu.FailureOf(problems[0].Err)
+	case !synced:
+		return &gpu.Failure{Reason: gpu.FailureAPIUnreachable, Err: errNotListed}
+	}
+	return nil
+}
+
+// clusterSize is how much is known of a cluster.
+type clusterSize struct{ nodes, gpus int64 }
+
+// logSize logs the number of nodes with GPUs and of the GPUs and partitions that they offer, if one has changed.
+func (s *clusterScraper) logSize(snapshot *cluster.Snapshot) {
+	var size clusterSize
+	last := ""
+	for i := range snapshot.Nodes {
+		n := &snapshot.Nodes[i]
+		if capacity, ok := n.Capacity.Get(); ok && capacity > 0 {
+			size.gpus += capacity
+			if n.Node != last {
+				size.nodes++
+				last = n.Node
+			}
+		}
+	}
+	if size != s.size {
+		s.size = size
+		s.logger.Info("Reading the requests for a cluster's GPUs", zap.Int64("nodes", size.nodes), zap.Int64("gpus", size.gpus))
+	}
 }
 
 func (s *clusterScraper) shutdown(context.Context) error {

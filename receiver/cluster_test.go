@@ -5,12 +5,17 @@ package gpureceiver
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/consumer/consumertest"
@@ -27,6 +32,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
 func TestClusterView(t *testing.T) {
@@ -60,7 +66,7 @@ func TestClusterView(t *testing.T) {
 	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer telemetry.Shutdown()
-	s := &sources{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: &readStats{}}
+	s := &sources{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: newClusterSource(cfg, zap.NewNop(), new(componentStatus), nil)}
 	require.NoError(t, s.readMetrics().observe(s.telemetry))
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
 	answer := make(chan struct{})
@@ -77,8 +83,8 @@ func TestClusterView(t *testing.T) {
 		}, s.cluster)
 	require.NoError(t, err)
 	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
-	const of = "receiver=gpu,scraper=kubernetes_cluster"
-	require.Eventually(t, func() bool { return s.cluster.get().read }, 10*time.Second, 5*time.Millisecond)
+	const of = "k8s.cluster.name=prod,receiver=gpu,scraper=kubernetes_cluster"
+	require.Eventually(t, func() bool { return s.cluster.stats.get().read }, 10*time.Second, 5*time.Millisecond)
 	assert.Equal(t, map[string]float64{of: 0}, own(t, tel, "otelcol_gpu_read_success"), "the pods are not listed")
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_age"))
 	close(answer)
@@ -95,9 +101,49 @@ func TestClusterView(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]int64{
-		"k8s.node.gpu.capacity": 8, "k8s.node.gpu.allocatable": 8, "k8s.node.gpu.requested": 2,
+		"hw.gpu.source.readable": 1, "k8s.node.gpu.capacity": 8, "k8s.node.gpu.allocatable": 8, "k8s.node.gpu.requested": 2,
 		"k8s.container.gpu.request": 2, "k8s.cluster.gpu.pods.pending": 0,
 	}, values)
+}
+
+func clusterOf(cfg *Config) *clusterSource {
+	return newClusterSource(cfg, zap.NewNop(), new(componentStatus), nil)
+}
+
+// An API server that never answers, or refuses, is a failed source with the cluster's name: in metrics, events and status.
+func TestClusterViewNeverReadable(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(token, []byte("secret"), 0o600))
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`))
+	}))
+	t.Cleanup(refusing.Close)
+	for endpoint, want := range map[string]string{"https://127.0.0.1:1": "api_unreachable", refusing.URL: "api_forbidden"} {
+		r := newRigOf(t, openSource)
+		r.cfg.Scrapers = map[string]component.Config{clusterKey: &ClusterConfig{
+			API: kube.Config{Endpoint: endpoint, TokenFile: token}, ResourceNames: []string{"nvidia.com/gpu"},
+		}}
+		r.cfg.Attribution.ClusterName = "gone"
+		host := &statusHost{Host: r.host}
+		l, m := r.newLogs(), r.newMetrics()
+		require.NoError(t, l.Start(t.Context(), host))
+		require.NoError(t, m.Start(t.Context(), host))
+		eventually(t, func() bool {
+			return r.metrics.DataPointCount() > 0 && r.logs.LogRecordCount() > 0 && len(host.seen()) > 0
+		}, "nothing was sent")
+		require.NoError(t, m.Shutdown(t.Context()))
+		require.NoError(t, l.Shutdown(t.Context()))
+		points := otlptest.Points(r.metrics.AllMetrics()[0])
+		assert.Equal(t, []string{"hw.gpu.source.failure", "hw.gpu.source.readable"}, otlptest.Names(points))
+		assert.Equal(t, map[string]any{
+			"hw.gpu.source.name": "kubernetes_cluster", "k8s.cluster.name": "gone", "error.type": want,
+		}, otlptest.Of(points, "hw.gpu.source.failure")[0].Attributes)
+		assert.Equal(t, 1, r.logs.LogRecordCount())
+		assert.Equal(t, "hw.gpu.source.failed", r.logs.AllLogs()[0].ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).EventName())
+		assert.Equal(t, componentstatus.StatusRecoverableError, host.seen()[0].Status())
+	}
 }
 
 func TestClusterViewAlone(t *testing.T) {
@@ -118,7 +164,7 @@ func TestClusterViewConfig(t *testing.T) {
 	require.ErrorContains(t, cfg.Validate(), `scrapers::kubernetes_cluster::resource_names: "[x" is not the name of a resource`)
 
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	controller, err := newClusterController(createDefaultConfig().(*Config), receivertest.NewNopSettings(metadata.Type), consumertest.NewNop(), connectCluster, &readStats{})
+	controller, err := newClusterController(cfg, receivertest.NewNopSettings(metadata.Type), consumertest.NewNop(), connectCluster, clusterOf(cfg))
 	require.NoError(t, err, "outside of a cluster the configuration can be validated all the same")
 	require.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
 	assert.NoError(t, controller.Shutdown(t.Context()))
@@ -136,14 +182,14 @@ func TestClusterViewOfUnreachableServer(t *testing.T) {
 	view.API = kube.Config{Endpoint: "https://127.0.0.1:1", AuthType: kube.AuthNone, InsecureSkipVerify: true}
 	cfg.Scrapers = map[string]component.Config{clusterKey: view}
 	require.NoError(t, cfg.Validate())
-	controller, err := newClusterController(cfg, set, consumertest.NewNop(), connectCluster, &readStats{})
+	controller, err := newClusterController(cfg, set, consumertest.NewNop(), connectCluster, clusterOf(cfg))
 	require.NoError(t, err)
 	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
 	require.NoError(t, controller.Shutdown(t.Context()))
 	assert.Equal(t, 1, log.FilterMessageSnippet("scrapers::kubernetes_cluster: the API server's certificate is not verified").Len())
 
 	view.ResourceNames = []string{"[x"}
-	controller, err = newClusterController(cfg, set, consumertest.NewNop(), connectCluster, &readStats{})
+	controller, err = newClusterController(cfg, set, consumertest.NewNop(), connectCluster, clusterOf(cfg))
 	require.NoError(t, err)
 	require.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
 	require.NoError(t, controller.Shutdown(t.Context()))

@@ -45,14 +45,14 @@ func TestLastEventsAreSent(t *testing.T) {
 	}
 }
 
-// A receiver of logs that has nothing to send reports so; otherwise the shutdown would wait for it in vain.
-func TestNoLogsComeOfClusterView(t *testing.T) {
+// A receiver of logs that has little to send reports so, and its shutdown does not wait in vain.
+func TestLogsOfClusterViewAlone(t *testing.T) {
 	r := newRigOf(t, openSource)
 	r.cfg.Scrapers = map[string]component.Config{clusterKey: defaultClusterConfig()}
 	l := r.newLogs()
-	require.Len(t, r.messages("Receiver has no logs: scrapers::kubernetes_cluster has metrics only"), 1)
+	require.Len(t, r.messages("Receiver has few logs: scrapers::kubernetes_cluster has an event when the cluster becomes unreadable"), 1)
 	r.run(l)
 	r = newRig(t, map[string]gpu.Source{"nvml": always()})
 	r.run(r.newLogs())
-	assert.Empty(t, r.messages("No logs come"))
+	assert.Empty(t, r.messages("Receiver has few logs"))
 }

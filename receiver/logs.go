@@ -40,22 +40,33 @@ func newLogsReceiver(s *sources, set receiver.Settings, next consumer.Logs) (rec
 	output := logsOutput{obs: obs, next: next}
 	for _, local := range s.local {
 		r.last = append(r.last, func(ctx context.Context) error { return output.send(ctx, local.pipeline.Logs(&local.host)) })
-		f := scraper.NewFactory(component.MustNewType(local.key), nil, scraper.WithLogs(
-			func(context.Context, scraper.Settings, component.Config) (scraper.Logs, error) {
-				return scraper.NewLogs(local.scrapeLogs)
-			}, metadata.LogsStability))
-		controller, err := scraperhelper.NewLogsController(s.cfg.controller(), set, next,
-			scraperhelper.AddFactoryWithConfig(f, nil))
+		controller, err := newLogsController(s.cfg, set, local.key, next, local.scrapeLogs)
 		if err != nil {
 			return nil, err
 		}
 		r.all = append(r.all, controller)
 	}
-	if len(r.all) == 0 {
-		set.Logger.Warn("Receiver has no logs: " + scrapersKey + "::" + clusterKey +
-			" has metrics only; remove the receiver from the logs pipelines and add it to a metrics pipeline")
+	if s.cluster != nil {
+		r.last = append(r.last, func(ctx context.Context) error { return output.send(ctx, s.cluster.events.Logs(&s.cluster.host)) })
+		controller, err := newLogsController(s.cfg, set, clusterKey, next, s.cluster.scrapeLogs)
+		if err != nil {
+			return nil, err
+		}
+		r.all = append(r.all, controller)
+		if len(r.all) == 1 {
+			set.Logger.Info("Receiver has few logs: " + scrapersKey + "::" + clusterKey + " has an event when the cluster becomes unreadable, or " +
+				"readable again, where the receiver is in a metrics pipeline too")
+		}
 	}
 	return r, nil
+}
+
+func newLogsController(cfg *Config, set receiver.Settings, key string, next consumer.Logs, scrape scraper.ScrapeLogsFunc) (component.Component, error) {
+	f := scraper.NewFactory(component.MustNewType(key), nil, scraper.WithLogs(
+		func(context.Context, scraper.Settings, component.Config) (scraper.Logs, error) {
+			return scraper.NewLogs(scrape)
+		}, metadata.LogsStability))
+	return scraperhelper.NewLogsController(cfg.controller(), set, next, scraperhelper.AddFactoryWithConfig(f, nil))
 }
 
 func (s *localScraper) scrapeLogs(ctx context.Context) (plog.Logs, error) {

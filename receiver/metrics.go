@@ -5,7 +5,6 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
 	"context"
-	"slices"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
@@ -46,8 +45,7 @@ func newMetricsReceiver(s *sources, set receiver.Settings, next consumer.Metrics
 		}
 		r.all = append(r.all, fleet)
 	}
-	if slices.Contains(s.cfg.scraperKeys(), clusterKey) {
-		s.cluster = &readStats{}
+	if s.cluster != nil {
 		controller, err := newClusterController(s.cfg, set, next, connectCluster, s.cluster)
 		if err != nil {
 			return nil, err

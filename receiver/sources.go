@@ -32,7 +32,7 @@ type sources struct {
 	telemetry  *metadata.TelemetryBuilder
 	local      []*localScraper
 	fleet      *fleet                  // nil without kubernetes_exec
-	cluster    *readStats              // nil without kubernetes_cluster
+	cluster    *clusterSource          // nil without kubernetes_cluster
 	attributor *attribution.Attributor // nil before the start, and where nothing is attributed
 	closing    context.Context         // ends when the first of the receivers is shut down
 	cancel     context.CancelFunc
@@ -58,6 +58,7 @@ func newSources(cfg *Config, set receiver.Settings, open opener) (*sources, erro
 	s := &sources{
 		receiver: set.ID.String(), cfg: cfg, logger: set.Logger, open: open, telemetry: telemetry,
 	}
+	s.cluster = newClusterSource(cfg, set.Logger, &s.status, func() *record.EventRecorder { return s.newEventRecorder() })
 	s.fleet = newFleet(cfg, set.ID.String(), set.Logger, telemetry, &s.status)
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	host, hostErr := localHost(cfg)

@@ -20,8 +20,8 @@ import (
 type readMetrics struct {
 	receiver string // its ID
 	local    []*localScraper
-	fleet    *fleet     // nil without kubernetes_exec
-	cluster  *readStats // nil without kubernetes_cluster
+	fleet    *fleet         // nil without kubernetes_exec
+	cluster  *clusterSource // nil without kubernetes_cluster
 }
 
 // observe registers the receiver's own metrics about the reads of each source and each remote node.
@@ -75,7 +75,11 @@ func (m *readMetrics) eachRead(observe func(readStat, metric.MeasurementOption))
 		observe(l.stats.get(), l.labels)
 	}
 	if m.cluster != nil {
-		observe(m.cluster.get(), m.labels(attribute.String("scraper", clusterKey)))
+		of := []attribute.KeyValue{attribute.String("scraper", clusterKey)}
+		if name := m.cluster.host.ClusterName; name != "" {
+			of = append(of, attribute.String("k8s.cluster.name", name))
+		}
+		observe(m.cluster.stats.get(), m.labels(of...))
 	}
 	if m.fleet == nil {
 		return

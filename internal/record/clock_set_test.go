@@ -49,10 +49,10 @@ func TestNoPointStartsAfterItEnds(t *testing.T) {
 		whole(otlptest.Points(r.Record(node)))
 	}
 
-	c := NewCluster(everything(), newSettings(), "prod")
-	whole(otlptest.Points(c.Record(cluster.Snapshot{
+	c := NewCluster(everything(), newSettings(), "kubernetes_cluster", "prod")
+	whole(otlptest.Points(c.Record(&cluster.Snapshot{
 		Nodes:    []cluster.NodeResource{{Node: "n1", Resource: "nvidia.com/gpu", Capacity: gpu.Some[int64](8)}},
 		Requests: []cluster.Request{{Pod: "p1", Container: "main", Resource: "nvidia.com/gpu", Count: 1}},
 		Pending:  []cluster.Pending{{Resource: "nvidia.com/gpu", Pods: 1}},
-	}, time.Now().Add(-time.Hour))))
+	}, time.Now().Add(-time.Hour), nil)))
 }

@@ -19,19 +19,23 @@ import (
 type ClusterRecorder struct {
 	builder   *metadata.MetricsBuilder
 	resources *metadata.ResourceBuilder
+	source    sourceState
+	key       string // of the scraper
 	name      string
 }
 
-// NewCluster returns a recorder of a cluster. The name of the cluster may be empty.
-func NewCluster(config metadata.MetricsBuilderConfig, settings receiver.Settings, name string) *ClusterRecorder {
+// NewCluster returns a recorder of a cluster. source is the key of the scraper. The name of the cluster may be empty.
+func NewCluster(config metadata.MetricsBuilderConfig, settings receiver.Settings, source, name string) *ClusterRecorder {
 	builder := metadata.NewMetricsBuilder(config, settings)
-	return &ClusterRecorder{builder: builder, resources: builder.NewResourceBuilder(), name: name}
+	return &ClusterRecorder{builder: builder, resources: builder.NewResourceBuilder(), key: source, name: name}
 }
 
-// Record returns the metrics of a snapshot: one resource for each node and each container, and one for the cluster.
-func (r *ClusterRecorder) Record(s cluster.Snapshot, now time.Time) pmetric.Metrics {
+// Record returns the metrics of a snapshot: one resource for each node and each container, and one for the cluster, with whether it could
+// be read. An empty snapshot stands for a cluster that was never read.
+func (r *ClusterRecorder) Record(s *cluster.Snapshot, now time.Time, failure *gpu.Failure) pmetric.Metrics {
 	ts := pcommon.NewTimestampFromTime(now)
 	r.builder.StartBy(ts)
+	r.source.record(r.builder, ts, &gpu.Node{Host: gpu.Host{ClusterName: r.name}, Source: r.key, Failure: failure})
 	r.pending(ts, s.Pending)
 	for start := 0; start < len(s.Nodes); {
 		end := start

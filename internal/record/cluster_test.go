@@ -4,6 +4,7 @@
 package record
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func flat(t *testing.T, metrics pmetric.Metrics) map[string]int64 {
 }
 
 func TestRecordCluster(t *testing.T) {
-	r := NewCluster(metadata.NewDefaultMetricsBuilderConfig(), receivertest.NewNopSettings(metadata.Type), "prod")
+	r := NewCluster(metadata.NewDefaultMetricsBuilderConfig(), receivertest.NewNopSettings(metadata.Type), "kubernetes_cluster", "prod")
 	snapshot := cluster.Snapshot{
 		Requests: []cluster.Request{
 			{Namespace: "ml", Pod: "train-0", PodUID: "u0", Container: "main", Node: "a", Resource: "nvidia.com/gpu", Count: 4},
@@ -55,8 +56,9 @@ func TestRecordCluster(t *testing.T) {
 		},
 		Pending: []cluster.Pending{{Resource: "nvidia.com/gpu", Pods: 1}, {Resource: "amd.com/gpu", Pods: 0}},
 	}
-	metrics := r.Record(snapshot, time.Unix(1700000000, 0))
+	metrics := r.Record(&snapshot, time.Unix(1700000000, 0), nil)
 	assert.Equal(t, map[string]int64{
+		"hw.gpu.source.readable":                                        1,
 		"k8s.cluster.gpu.pods.pending nvidia.com/gpu":                   1,
 		"k8s.cluster.gpu.pods.pending amd.com/gpu":                      0,
 		"k8s.node.gpu.capacity a nvidia.com/gpu":                        8,
@@ -79,6 +81,24 @@ func TestRecordCluster(t *testing.T) {
 	}, resourcesOf(metrics), "the cluster, two nodes, two containers")
 }
 
+// A cluster that could not be read is sent with its name and the reason, also where nothing is known of it.
+func TestUnreadCluster(t *testing.T) {
+	r := NewCluster(everything(), newSettings(), "kubernetes_cluster", "prod")
+	failure := &gpu.Failure{Reason: gpu.FailureAPIForbidden, Err: errors.New("no right")}
+	for i, want := range []struct {
+		failure          *gpu.Failure
+		readable, failed float64
+	}{{failure, 0, 1}, {nil, 1, 0}} {
+		points := otlptest.Points(r.Record(&cluster.Snapshot{}, time.Unix(1700000000+int64(i), 0), want.failure))
+		require.Len(t, points, 2)
+		assert.Equal(t, of("hw.gpu.source.name", "kubernetes_cluster", "k8s.cluster.name", "prod"), otlptest.Of(points, "hw.gpu.source.readable")[0].Attributes)
+		assert.InDelta(t, want.readable, otlptest.Of(points, "hw.gpu.source.readable")[0].Value, 0)
+		assert.Equal(t, of("hw.gpu.source.name", "kubernetes_cluster", "k8s.cluster.name", "prod", "error.type", "api_forbidden"),
+			otlptest.Of(points, "hw.gpu.source.failure")[0].Attributes)
+		assert.InDelta(t, want.failed, otlptest.Of(points, "hw.gpu.source.failure")[0].Value, 0)
+	}
+}
+
 func resourcesOf(metrics pmetric.Metrics) []map[string]any {
 	var all []map[string]any
 	for _, rm := range metrics.ResourceMetrics().All() {
@@ -98,10 +118,10 @@ func TestClusterContainersApart(t *testing.T) {
 	} {
 		second := first
 		change(&second)
-		r := NewCluster(metadata.NewDefaultMetricsBuilderConfig(), receivertest.NewNopSettings(metadata.Type), "")
-		resources := resourcesOf(r.Record(cluster.Snapshot{Requests: []cluster.Request{first, second}}, time.Unix(1700000000, 0)))
-		if assert.Len(t, resources, 2, name) {
-			assert.Equal(t, with(resources[0], name, "other"), resources[1])
+		r := NewCluster(metadata.NewDefaultMetricsBuilderConfig(), receivertest.NewNopSettings(metadata.Type), "kubernetes_cluster", "")
+		resources := resourcesOf(r.Record(&cluster.Snapshot{Requests: []cluster.Request{first, second}}, time.Unix(1700000000, 0), nil))
+		if assert.Len(t, resources, 3, name) {
+			assert.Equal(t, with(resources[1], name, "other"), resources[2])
 		}
 	}
 }

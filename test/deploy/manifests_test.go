@@ -189,3 +189,41 @@ func TestConfigMapsAreTheShippedConfigurations(t *testing.T) {
 	}
 	assert.Equal(t, 5, count, "a ConfigMap that is not compared above")
 }
+
+// Readiness says that a cluster cannot be read. Liveness does not: a restart does not bring back an API server. An agent is restarted for a
+// driver that was replaced.
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	probed := 0
+	for _, o := range all(t) {
+		pod := o.pod()
+		if pod == nil {
+			continue
+		}
+		for i := range pod.Containers {
+			probed++
+			live, ready := pod.Containers[i].LivenessProbe, pod.Containers[i].ReadinessProbe
+			require.NotNil(t, live, o.file)
+			require.NotNil(t, ready, o.file)
+			require.NotNil(t, ready.HTTPGet, o.file)
+			assert.Equal(t, "/status", ready.HTTPGet.Path, o.file)
+			assert.Equal(t, filepath.Dir(o.file) == "agent", live.HTTPGet != nil, o.file)
+		}
+	}
+	assert.Equal(t, 3, probed)
+	for _, name := range []string{"agent-kubernetes.yaml", "exec.yaml", "cluster.yaml", "k8s-attributes.yaml"} {
+		text, err := os.ReadFile(filepath.Join(root, "config", name))
+		require.NoError(t, err)
+		var config struct {
+			Extensions struct {
+				Health struct {
+					Component struct {
+						Recoverable bool `json:"include_recoverable_errors"`
+					} `json:"component_health"`
+				} `json:"health_check"`
+			} `json:"extensions"`
+		}
+		require.NoError(t, yaml.Unmarshal(text, &config))
+		assert.True(t, config.Extensions.Health.Component.Recoverable, name)
+	}
+}

@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// clean removes a byte order mark and converts UTF-16, which PowerShell writes when it redirects output, to UTF-8.
+// clean removes a byte order mark and converts UTF-16, which PowerShell writes when it redirects output, to UTF-8. The conversion is
+// character by character: beside the data it holds the text alone, which has half their size where it is ASCII.
 func clean(data []byte) []byte {
 	var order binary.ByteOrder
 	switch {
@@ -25,13 +26,20 @@ func clean(data []byte) []byte {
 	default:
 		return data
 	}
-	var units []uint16
-	for data = data[2:]; len(data) >= 2; data = data[2:] {
-		units = append(units, order.Uint16(data))
-	}
-	var text []byte
-	for _, r := range utf16.Decode(units) {
+	data = data[2:]
+	text := make([]byte, 0, len(data)/2)
+	for len(data) >= 2 {
+		r, size := rune(order.Uint16(data)), 2
+		if utf16.IsSurrogate(r) {
+			r = utf8.RuneError
+			if len(data) >= 4 {
+				if pair := utf16.DecodeRune(rune(order.Uint16(data)), rune(order.Uint16(data[2:]))); pair != utf8.RuneError {
+					r, size = pair, 4
+				}
+			}
+		}
 		text = utf8.AppendRune(text, r)
+		data = data[size:]
 	}
 	return text
 }

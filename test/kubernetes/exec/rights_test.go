@@ -11,10 +11,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
 // asked counts the requests of a service account to the API server so far, by verb and resource.
@@ -118,8 +119,10 @@ func testCapacity(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "targets: [{label_selector: app=nothing}]")
 	b.says(t, "node node-a", "none of the targets has a pod on it")
 	b.says(t, "driver pods", "app=nothing")
-	time.Sleep(2 * interval)
+	failed := b.next(t, func(points harness.Points) bool {
+		return len(points.Select("hw.gpu.source.failure", "error.type", "container_missing")) == 1
+	})
+	requireNode(t, failed)
+	b.silent(t)
 	assert.Equal(t, 1, b.said("none of the targets has a pod on it"), "logged once")
-	messages, _ := b.Messages()
-	assert.Zero(t, messages)
 }
