@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,9 +35,11 @@ func (m *meter) floor(s setup, empties empties) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "message")
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "CPU a scrape\tpoints\treading\theld in memory\ta line of memory in no cache")
+	_, _ = fmt.Fprintln(w, "pair\tpoints\tCPU a scrape, reading\theld in memory\tratio\tanonymous memory above empty, reading\theld in memory\ta line of memory in no cache")
 	var ours, floor []time.Duration
-	for range m.options.rounds {
+	var ratios []float64
+	var memory []int64
+	for i := range m.options.rounds {
 		reading, err := m.measure(s)
 		if err != nil {
 			return err
@@ -54,14 +57,17 @@ func (m *meter) floor(s setup, empties empties) error {
 		if err != nil {
 			return err
 		}
-		ours, floor = append(ours, reading.perScrape(empty)), append(floor, held.perScrape(empty))
-		_, _ = fmt.Fprintf(w, "\t%d\t%.2f ms\t%.2f ms\t%v\n", held.points, ms(reading.perScrape(empty)), ms(held.perScrape(empty)), coldLine())
+		a, b := reading.perScrape(empty), held.perScrape(empty)
+		ours, floor = append(ours, a), append(floor, b)
+		ratios, memory = append(ratios, float64(a)/float64(b)), append(memory, reading.anonymous-empty.anonymous)
+		_, _ = fmt.Fprintf(w, "%d\t%d\t%.2f ms\t%.2f ms\t%.2f\t%s\t%s\t%v\n", i+1, held.points, ms(a), ms(b), ratios[i],
+			mib(memory[i]), mib(held.anonymous-empty.anonymous), coldLine())
 	}
-	_, _ = fmt.Fprintf(w, "median\t\t%.2f ms\t%.2f ms\t\n", ms(middle(ours)), ms(middle(floor)))
+	_, _ = fmt.Fprintf(w, "median\t\t%.2f ms\t%.2f ms\t%.2f\t%s\t\t\n", ms(middle(ours)), ms(middle(floor)), middle(ratios), mib(middle(memory)))
 	return w.Flush()
 }
 
-func middle(all []time.Duration) time.Duration {
+func middle[T cmp.Ordered](all []T) T {
 	slices.Sort(all)
 	return all[len(all)/2]
 }
