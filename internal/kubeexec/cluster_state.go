@@ -6,6 +6,7 @@ package kubeexec
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -28,16 +29,18 @@ var errNotListed = errors.New("the API server does not complete the first list o
 // failure returns why it is not known which nodes to read and where, or why no shard can be taken. known is false while the first lists
 // are awaited.
 func (c *cluster) failure(waited time.Duration) (failure *gpu.Failure, known bool) {
-	informers := slices.Clone(c.pods)
-	if c.selected { // otherwise a node is known by its driver pod
-		informers = append(informers, c.nodes)
-	}
 	synced := true
-	for _, informer := range informers {
+	for i, informer := range c.pods {
 		if err := informer.Err(); err != nil {
-			return gpu.FailureOf(c.wrap(err)), true
+			return gpu.FailureOf(c.podsError(i, err)), true
 		}
 		synced = synced && informer.HasSynced()
+	}
+	if c.selected { // otherwise a node is known by its driver pod
+		if err := c.nodes.Err(); err != nil {
+			return gpu.FailureOf(c.wrap(err)), true
+		}
+		synced = synced && c.nodes.HasSynced()
 	}
 	if c.election != nil {
 		if err := c.election.Err(); err != nil {
@@ -48,6 +51,15 @@ func (c *cluster) failure(waited time.Duration) (failure *gpu.Failure, known boo
 		return &gpu.Failure{Reason: gpu.FailureAPIUnreachable, Err: c.wrap(errNotListed)}, waited >= listWait
 	}
 	return nil, true
+}
+
+// podsError is an error of the driver pods of a target, with what the account needs if it lacks a right.
+func (c *cluster) podsError(target int, err error) error {
+	if gpu.FailureOf(err).Reason == gpu.FailureAPIForbidden {
+		err = fmt.Errorf("%w, and get and create on pods/exec, in namespace %s (deploy/kubernetes/exec-driver-pods); or name the namespace of the driver pods "+
+			"under targets", err, c.targets[target].Namespace)
+	}
+	return c.wrap(err)
 }
 
 // reportState reports whether the cluster can be read, when that changes and when it is due. began is when the cluster's lists began.

@@ -313,6 +313,7 @@ func TestFleetPermissions(t *testing.T) {
 	config.NodeSelector = ""
 	_, got, problems = start(t, config)
 	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "driver pods of target 1: ") }, "not reported")
+	assert.Contains(t, problems.lines("prod"), "grant list and watch, and get and create on pods/exec, in namespace gpu-operator (deploy/kubernetes/exec-driver-pods)")
 	assert.NotContains(t, problems.lines("prod"), "no pod with", "which is not known")
 	assert.NotContains(t, problems.lines("prod"), "node n1")
 	good, failed, _, _ = got.of("prod/n1")

@@ -116,7 +116,7 @@ func (c *cluster) currentProblems(s *state, ready bool) []gpu.Problem {
 	for i, informer := range c.pods {
 		if err := informer.Err(); err != nil {
 			failed = true
-			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: fmt.Sprintf("driver pods of target %d", i), Err: c.wrap(err)})
+			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: fmt.Sprintf("driver pods of target %d", i), Err: c.podsError(i, err)})
 		}
 		failed = failed || !informer.HasSynced()
 	}

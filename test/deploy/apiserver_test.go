@@ -116,6 +116,7 @@ func TestRealAPIServer(t *testing.T) {
 		build(t, with(t, "agent", "nvidia-runtime", "amd-fdinfo", "owners", "dra")),
 		build(t, filepath.Join(manifests, "cluster")), build(t, filepath.Join(manifests, "exec-sharded")),
 	)
+	rights := build(t, filepath.Join(manifests, "exec-driver-pods"))
 	config := realAPIServer(t)
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
@@ -126,8 +127,6 @@ func TestRealAPIServer(t *testing.T) {
 		}
 		require.Less(t, time.Since(began), time.Minute, err)
 	}
-	_, err = client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gpu-operator"}}, metav1.CreateOptions{})
-	require.NoError(t, err)
 	_, err = client.NodeV1().RuntimeClasses().Create(t.Context(),
 		&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "nvidia"}, Handler: "nvidia"}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -135,6 +134,11 @@ func TestRealAPIServer(t *testing.T) {
 	require.NoError(t, err)
 	for i := range objects {
 		apply(t, dynamicClient, &objects[i])
+	}
+	_, err = client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gpu-operator"}}, metav1.CreateOptions{})
+	require.NoError(t, err, "the rest needs no namespace of others")
+	for i := range rights {
+		apply(t, dynamicClient, &rights[i])
 	}
 	pods := 0
 	for i := range objects {

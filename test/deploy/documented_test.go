@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 )
 
 var documentedOverlay = regexp.MustCompile("(?s)```yaml\n([^`]*kind: Kustomization\n[^`]*)```")
@@ -25,7 +26,7 @@ func TestDocumentedOverlays(t *testing.T) {
 	for _, m := range documentedOverlay.FindAllStringSubmatch(string(text), -1) {
 		overlays = append(overlays, m[1])
 	}
-	require.Len(t, overlays, 2)
+	require.Len(t, overlays, 3)
 	base, err := filepath.Abs(filepath.Join("..", "..", "deploy"))
 	require.NoError(t, err)
 	base, err = filepath.EvalSymlinks(base)
@@ -56,5 +57,14 @@ func TestDocumentedOverlays(t *testing.T) {
 	require.NotEmpty(t, renamed)
 	for _, o := range renamed {
 		assert.True(t, strings.HasSuffix(o.GetName(), "-amd"), o.GetName())
+	}
+
+	rights := built(overlays[2])
+	require.Len(t, rights, 2)
+	for _, o := range rights {
+		assert.Equal(t, "nvidia-gpu-operator", o.GetNamespace())
+		if binding, ok := o.typed.(*rbacv1.RoleBinding); ok {
+			assert.Equal(t, "gpureceiver-exec", binding.Subjects[0].Namespace, "the account stays where it is")
+		}
 	}
 }

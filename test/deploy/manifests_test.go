@@ -227,3 +227,51 @@ func TestProbes(t *testing.T) {
 		assert.True(t, config.Extensions.Health.Component.Recoverable, name)
 	}
 }
+
+// parts returns the objects of a kustomization without the changes of its patches.
+func parts(t *testing.T, folder string) []object {
+	t.Helper()
+	k, ok := kustomizations(t)[folder]
+	require.True(t, ok, folder)
+	var found []object
+	for _, name := range slices.Concat(k.Resources, k.Components) {
+		path := filepath.Join(folder, name)
+		if filepath.Ext(name) != ".yaml" {
+			found = append(found, parts(t, path)...)
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(manifests, path))
+		require.NoError(t, err)
+		found = append(found, decode(t, path, text)...)
+	}
+	return found
+}
+
+// Each kustomization makes the namespaces that its objects are in, and no others: it can be applied to any cluster, and deleted without a
+// loss. The exception is the right on the driver pods, which are others'.
+func TestNamespacesAreOurOwn(t *testing.T) {
+	t.Parallel()
+	for folder, k := range kustomizations(t) {
+		if k.Kind != "Kustomization" {
+			continue
+		}
+		makes := map[string]bool{}
+		uses := map[string]bool{}
+		for _, o := range parts(t, folder) {
+			if _, ok := o.typed.(*corev1.Namespace); ok {
+				makes[o.GetName()] = true
+			} else if o.GetNamespace() != "" {
+				uses[o.GetNamespace()] = true
+			}
+		}
+		if folder == "exec-driver-pods" {
+			assert.Equal(t, map[string]bool{"gpu-operator": true}, uses)
+			assert.Empty(t, makes, "kubectl delete -k would delete the driver pods")
+			continue
+		}
+		assert.Equal(t, makes, uses, folder)
+		for name := range makes {
+			assert.True(t, strings.HasPrefix(name, "gpureceiver-"), "%s: %s", folder, name)
+		}
+	}
+}

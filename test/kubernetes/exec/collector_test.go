@@ -112,7 +112,7 @@ next:
 	return lines
 }
 
-// The account that deploy/kubernetes/exec makes, and where it is.
+// The account that deploy/kubernetes/exec makes, and its namespace.
 const (
 	accounts       = "gpureceiver-exec"
 	shippedAccount = "gpureceiver-exec"
@@ -123,7 +123,7 @@ type rights struct {
 	pods, exec, nodes, owners string
 }
 
-// all is what deploy/kubernetes/exec gives.
+// all is what deploy/kubernetes/exec and exec-driver-pods grant.
 func all() rights {
 	return rights{pods: "list, watch", exec: "get, create", nodes: "list, watch", owners: "list, watch"}
 }

@@ -36,7 +36,7 @@ func (s *stage) shipped(t *testing.T) {
 	t.Helper()
 	s.namespace(t, accounts)
 	for _, name := range []string{
-		"namespace.yaml", "serviceaccount.yaml", "role-driver-pods.yaml", "clusterrole-nodes.yaml", "clusterrole-attribution.yaml",
+		"namespace.yaml", "serviceaccount.yaml", "../exec-driver-pods/role.yaml", "clusterrole-nodes.yaml", "clusterrole-attribution.yaml",
 	} {
 		manifest := shipping(t, name)
 		if name == "namespace.yaml" {

@@ -107,7 +107,7 @@ func testLateNamespace(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "targets: [{namespace: late, label_selector: app=late, container: bare}]")
 	b.says(t, "driver pods", "late")
 	s.namespace(t, "late")
-	s.Apply(t, strings.ReplaceAll(shipping(t, "role-driver-pods.yaml"), "namespace: gpu-operator", "namespace: late"))
+	s.Apply(t, strings.ReplaceAll(shipping(t, "../exec-driver-pods/role.yaml"), "namespace: gpu-operator", "namespace: late"))
 	s.drivers(t, "late", "late", true, "bare", bareImage)
 	requireNode(t, b.next(t, twoGPUs))
 }
