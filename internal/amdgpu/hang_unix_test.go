@@ -225,7 +225,7 @@ func TestHungKFD(t *testing.T) {
 	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
 }
 
-// TestBlockedProcess: a process of which one file does not answer is left out alone, by the DRM driver and by KFD.
+// TestBlockedProcess: only the process with a file that does not answer is left out, by the DRM driver and by KFD.
 func TestBlockedProcess(t *testing.T) {
 	m := amdgpusim.MI100()
 	second := m.Processes[0]

@@ -57,7 +57,7 @@ func TestAsleep(t *testing.T) {
 	}
 }
 
-// TestAsleepInAnotherMode: when the driver is loaded again, the partition mode of before does not count any more. While the GPU sleeps, it
+// TestAsleepInAnotherMode: when the driver is loaded again, the earlier partition mode no longer applies. While the GPU sleeps, it
 // is not read.
 func TestAsleepInAnotherMode(t *testing.T) {
 	m := amdgpusim.MI300XCPX()

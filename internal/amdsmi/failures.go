@@ -64,7 +64,7 @@ func (b *nodeBuilder) notRun(err error) (*gpu.Node, error) {
 // notMeasured completes a node whose GPUs were listed, but for which metric did not end.
 func (b *nodeBuilder) notMeasured(err error) (*gpu.Node, error) {
 	if len(b.node.Devices) == 0 {
-		return b.notRun(err) // the GPUs cannot be told apart
+		return b.notRun(err) // nothing identifies the GPUs
 	}
 	b.node.Failure = &gpu.Failure{Reason: gpu.FailureTimeout, Err: fmt.Errorf("amd_smi: amd-smi metric: %w", err)}
 	message := fmt.Sprintf("amd_smi: amd-smi metric: %s", err)

@@ -30,7 +30,7 @@ func TestScaleOf(t *testing.T) {
 	}{
 		{"bytes", bytesOf(4096, 0, 1<<30), scaleExact},
 		{"KiB times 1000", bytesOf(4000, 0, 1048576000), scaleDecimal},
-		{"one tells of the others", bytesOf(512000, 4000), scaleDecimal},
+		{"one shows the scale of the others", bytesOf(512000, 4000), scaleDecimal},
 		{"which it is does not show", bytesOf(512000, 0), scaleUnknown},
 		{"both", bytesOf(4096, 4000), scaleExact},
 		{"neither", bytesOf(4000, 7), scaleExact},

@@ -33,7 +33,7 @@ func TestThrottleTime(t *testing.T) {
 		return smitest.Read(t, s).Devices[0].Throttle[reason].Time.Get()
 	}
 	_, ok := seconds(gpu.ThrottlePowerPPT)
-	assert.False(t, ok, "one count tells nothing")
+	assert.False(t, ok, "one count shows nothing")
 
 	counts = `"accumulation_counter": 2000, "ppt_accumulated": 260, "prochot_accumulated": 0, "hbm_thermal_accumulated": "N/A"`
 	node := smitest.Read(t, s) // 30 s later, a quarter of the looks

@@ -44,7 +44,7 @@ func remedy(err error) string {
 	return ""
 }
 
-// readError says which file of which GPU could not be read.
+// readError returns an error that names the GPU and the file, with a remedy.
 func readError(device, file string, err error) error {
 	return fmt.Errorf("amdgpu: %s: read %s: %w%s", device, file, err, remedy(err))
 }

@@ -34,7 +34,7 @@ func first(t *testing.T, m *amdgpusim.Machine) (*amdgpusim.Tree, *GPU, Input) {
 	}
 }
 
-// TestReadMachines: a GPU of every simulated machine is read without a problem. Its values the source's golden files have.
+// TestReadMachines: a GPU of every simulated machine is read without a problem. The source's golden files have its values.
 func TestReadMachines(t *testing.T) {
 	for name, build := range amdgpusim.Machines() {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 const maxSensorFiles = 1024
 
-// sensorGroups are the quantities of which sensors have some.
+// sensorGroups are the groups that need the files of the sensors.
 const sensorGroups = gpu.GroupTemperature | gpu.GroupTemperatureLimits | gpu.GroupPower | gpu.GroupPowerDetail | gpu.GroupPowerLimit |
 	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupFans
 

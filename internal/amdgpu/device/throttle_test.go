@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// TestThrottleBits: each bit means one reason, and no bit two.
+// TestThrottleBits: each bit belongs to exactly one reason.
 func TestThrottleBits(t *testing.T) {
 	var all uint64
 	for _, r := range throttleBits {
@@ -46,7 +46,7 @@ func residencyTable(seconds float64, checks, ppt uint64) *gpumetrics.Table {
 	return m
 }
 
-// TestThrottleTimes: the reasons of the limiters; how the times come about, internal/counter tests.
+// TestThrottleTimes tests the reasons of the limiters. internal/counter tests the times.
 func TestThrottleTimes(t *testing.T) {
 	var times throttleTimes
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

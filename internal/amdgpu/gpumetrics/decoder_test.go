@@ -44,7 +44,7 @@ func blankTables() map[string]struct {
 	}
 }
 
-// TestAbsent: what the driver has not got is absent, in every revision.
+// TestAbsent: a value that the driver does not have is absent, in every revision.
 func TestAbsent(t *testing.T) {
 	d := NewDecoder()
 	for name, blank := range blankTables() {

@@ -80,7 +80,7 @@ func TestAttributes(t *testing.T) {
 	assert.Equal(t, gpu.Some[uint64](2), m.Partitions)
 }
 
-// The stacks' own temperatures count, of which the highest, wherever they stand in the table.
+// The highest temperature of the stacks counts, wherever it stands in the table.
 func TestAttributesOfMemoryTemperature(t *testing.T) {
 	for name, tt := range map[string]struct {
 		write func(w *attributeTable)
@@ -94,7 +94,7 @@ func TestAttributesOfMemoryTemperature(t *testing.T) {
 			w.add(attributeHBM, amdgpusim.AttributeU16, 2, 45, 49)
 			w.add(attributeMemory, amdgpusim.AttributeU16, 2, 44)
 		}, 49},
-		"stacks not told": {func(w *attributeTable) {
+		"stacks unread": {func(w *attributeTable) {
 			w.add(attributeMemory, amdgpusim.AttributeU16, 2, 44)
 			w.add(attributeHBM, amdgpusim.AttributeU16, 2, 0xffff, 0xffff)
 		}, 44},

@@ -28,7 +28,7 @@ const (
 	maxProblems = 32
 )
 
-// ErrBlocked is reported for processes of which a file did not answer in time.
+// ErrBlocked is reported for processes with a file that did not answer in time.
 var ErrBlocked = errors.New("did not answer in time; these processes are left out until it does")
 
 func blockedError(what string, pids []int64) error {

@@ -54,7 +54,7 @@ func (t *clientTimes) end(givenUp bool, left []int64) {
 // take returns the share of the time since the last read that each engine worked for a client, whether there was a last read, and
 // whether this read has counted the client before. A client that is new did all it did since the last read, unless that left its process out.
 func (t *clientTimes) take(pid int64, own scan.Owner, c *client) (shares [numEngines]float64, timed, counted bool) {
-	if !c.idKnown { // it cannot be told from another; each open file counts
+	if !c.idKnown { // nothing distinguishes it from another one; each open file counts
 		return shares, false, false
 	}
 	key := clientKey{own.Address, c.id}

@@ -28,7 +28,7 @@ func TestEnergyWraps(t *testing.T) {
 }
 
 // A GPU that was asleep or lost had no power: a lower counter afterwards is not a wrap. A GPU whose energy alone was not read once has
-// counted on.
+// continued to count.
 func TestEnergyOfWhatWasAway(t *testing.T) {
 	t.Parallel()
 	const other = `"card1": {"Unique ID": "0xd", "PCI Bus": "0000:04:00.0", "Average Graphics Package Power (W)": "40.0"}`

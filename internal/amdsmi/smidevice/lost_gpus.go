@@ -123,6 +123,10 @@ func (k *KnownGPUs) NotRun(node *gpu.Node, err error) (*gpu.Node, error) {
 	switch {
 	case errors.Is(err, command.ErrNotFound):
 		k.Unread(node, &gpu.Failure{Reason: gpu.FailureToolMissing, Err: err})
+	case errors.Is(err, command.ErrShortage):
+		if !k.Unread(node, &gpu.Failure{Reason: gpu.FailureOther, Err: err}) {
+			return nil, node.Failure
+		}
 	case Hangs(err):
 		node.Failure = &gpu.Failure{Reason: gpu.FailureTimeout, Err: err}
 		if !k.Unreadable(node, gpu.FaultHung, err) {

@@ -84,6 +84,7 @@ func TestNotRun(t *testing.T) {
 		command.ErrTimeout:  {[]gpu.FaultType{gpu.FaultHung}, true, false, gpu.FailureTimeout},
 		command.ErrBusy:     {[]gpu.FaultType{gpu.FaultHung}, true, false, gpu.FailureTimeout},
 		command.ErrNotFound: {[]gpu.FaultType{}, true, true, gpu.FailureToolMissing},
+		command.ErrShortage: {[]gpu.FaultType{}, true, false, gpu.FailureOther},
 		assert.AnError:      {},
 	} {
 		k := NewKnownGPUs(command.AMDSMI)

@@ -42,13 +42,14 @@ func (suite *Suite) toolThatDoesNotRun(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	for _, tt := range []struct {
-		name  string
-		err   error
-		hangs bool
+		name   string
+		err    error
+		reason gpu.FailureReason
 	}{
-		{"hangs", fmt.Errorf("amd-smi: %w: killed", command.ErrTimeout), true},
-		{"is still running", fmt.Errorf("amd-smi: %w: since noon", command.ErrBusy), true},
-		{"is not there", fmt.Errorf("%w: no amd-smi", command.ErrNotFound), false},
+		{"hangs", fmt.Errorf("amd-smi: %w: killed", command.ErrTimeout), gpu.FailureTimeout},
+		{"is still running", fmt.Errorf("amd-smi: %w: since noon", command.ErrBusy), gpu.FailureTimeout},
+		{"is not there", fmt.Errorf("%w: no amd-smi", command.ErrNotFound), gpu.FailureToolMissing},
+		{"cannot be started", fmt.Errorf("%w: too many open files", command.ErrShortage), gpu.FailureOther},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -59,12 +60,12 @@ func (suite *Suite) toolThatDoesNotRun(t *testing.T) {
 			tool.Answer = func(string) (command.Result, error) { return command.Result{}, tt.err }
 			for range 3 {
 				node := Read(t, s)
-				if tt.hangs {
+				if tt.reason == gpu.FailureTimeout {
 					RequireAway(t, node, gpu.FaultHung, tt.err.Error())
 					require.NotNil(t, node.Failure)
 					assert.Equal(t, gpu.FailureTimeout, node.Failure.Reason)
 				} else {
-					RequireUnread(t, node, gpu.FailureToolMissing, tt.err.Error())
+					RequireUnread(t, node, tt.reason, tt.err.Error())
 				}
 				assert.Len(t, node.Problems, 1)
 			}
