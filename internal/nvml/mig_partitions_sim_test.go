@@ -150,8 +150,8 @@ func TestInstanceUnreadable(t *testing.T) {
 			assert.Equal(t, gpu.Device{
 				ID: bad.ID, Name: "nvidia0/gi2/ci0", Model: bad.Model, Parent: before.devices[0], Vendor: gpu.NVIDIA, Epoch: bad.Epoch,
 				Index: gpu.Some(0), GPUInstance: gpu.Some(2), ComputeInstance: gpu.Some(0), Info: bad.Info,
-				ProcessesUnread: true,
-				Faults:          bad.Faults[:0], Fans: bad.Fans[:0], Errors: bad.Errors[:0],
+				ProcessesUnread: true, Unread: true,
+				Faults: bad.Faults[:0], Fans: bad.Fans[:0], Errors: bad.Errors[:0],
 				Interconnect: gpu.Interconnect{Links: bad.Interconnect.Links[:0]},
 			}, *bad, "it is there, and nothing is known of it")
 			for _, index := range []int{1, 3} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -64,5 +65,37 @@ func TestOneReadingFails(t *testing.T) {
 		n := b.read()
 		assert.Equal(t, gpu.StateOK, gpuAt(t, n, 0).State())
 		assert.NotEmpty(t, n.Problems)
+	}
+}
+
+// An instance each of whose readings fails is failed; one whose readings are refused is unread. Its GPU and the other instances are neither.
+func TestEveryReadingOfAnInstanceFails(t *testing.T) {
+	for code, failed := range map[string]bool{"UNKNOWN": true, "NO_PERMISSION": false} {
+		t.Run(code, func(t *testing.T) {
+			b, before := steady(t)
+			for i := range 5 {
+				b.at(float64(20+10*i), "[fault f]\ngpu = 0\nmig = 0\nfunction = nvmlDevice*, nvmlGpm*, !nvmlDeviceGetUUID\nreturn = "+code)
+				n := b.read()
+				require.Equal(t, before.devices, ids(n))
+				for i := range n.Devices {
+					d := &n.Devices[i]
+					if d != child(t, n, before.devices[0], 0) {
+						assert.Equal(t, gpu.StateOK, d.State(), d.ID)
+						assert.False(t, d.Unread, d.ID)
+						continue
+					}
+					assert.Equal(t, !failed, d.Unread)
+					assert.True(t, d.ProcessesUnread)
+					if failed {
+						require.Len(t, d.Faults, 1)
+						assert.Equal(t, gpu.FaultUnreachable, d.Faults[0].Type)
+					} else {
+						assert.Empty(t, d.Faults)
+					}
+				}
+				assert.NotEmpty(t, n.Problems)
+				assert.Nil(t, n.Failure)
+			}
+		})
 	}
 }

@@ -121,7 +121,7 @@ func (s *Sequence) identify(found *violations, id string, p *Point) {
 		}
 	}
 	for name, value := range p.Attributes {
-		if strings.HasPrefix(name, "hw.") {
+		if strings.HasPrefix(name, "hw.") && name != "hw.gpu.index" { // which identifies nothing
 			known[name] = value
 		}
 	}

@@ -115,7 +115,7 @@ func TestSequenceOfIdentity(t *testing.T) {
 		return m.metrics
 	}
 	var s Sequence
-	assert.Empty(t, s.Add(named(map[string]any{"hw.id": "GPU-1"})))
+	assert.Empty(t, s.Add(named(map[string]any{"hw.id": "GPU-1", "hw.gpu.index": int64(1)})))
 	assert.Empty(t, s.Add(named(map[string]any{"hw.id": "GPU-1", "hw.name": "nvidia0"})), "the name is known now")
 	assert.Equal(t, []string{"GPU-1: hw.name was nvidia0 and is <nil>"}, s.Add(named(map[string]any{"hw.id": "GPU-1"})))
 }

@@ -72,6 +72,7 @@ func (i *instance) read() (d gpu.Device, processes []gpu.Process) {
 	d = i.identity.Device()
 	d.ProcessesUnread = true
 	if i.unread {
+		d.Unread = true
 		return d, nil
 	}
 	d.CurrentIndex = gpu.Some(i.index)
@@ -88,6 +89,13 @@ func (i *instance) read() (d gpu.Device, processes []gpu.Process) {
 	if i.cfg.Want.Has(gpu.GroupProcesses | gpu.GroupProcessUtilization) {
 		d.ProcessesUnread = !i.processes.read(&i.device)
 		processes = i.processes.of(d.ID)
+	}
+	switch code := i.Unreachable(); code.Answer() {
+	case library.Failed:
+		d.AddFault(gpu.FaultUnreachable, code.Error())
+	case library.Denied:
+		d.Unread = true
+	default:
 	}
 	return d, processes
 }
