@@ -65,7 +65,8 @@ func refused(t *testing.T, source gpu.Source) differential.Values {
 	for name := range values {
 		id, quantity, _ := strings.Cut(name, " ")
 		_, faulty := values[id+" Faults[0].Type"]
-		described := strings.HasPrefix(quantity, "Info.") || strings.HasSuffix(quantity, ".Message")
+		// Only NVML that was open before has a handle of a GPU, and with it the index, after that GPU was lost.
+		described := strings.HasPrefix(quantity, "Info.") || strings.HasSuffix(quantity, ".Message") || quantity == "CurrentIndex"
 		if id != "node" && (!faulty || described) {
 			delete(values, name)
 		}
