@@ -72,6 +72,9 @@ func (remoteTool) Run(_ context.Context, commands ...command.Command) ([]command
 				"    0       4100     C    60    20     -     - 60000   python3\n" +
 				"    0       4200     C    25     9     -     -  9000   tritonserver\n" +
 				"    1       4300     C     -     -     -     -   400   nvidia-cuda-mps\n")
+		case strings.HasPrefix(c.Args[0], "--query-remapped-rows="):
+			out.WriteString("gpu_uuid, remapped_rows.correctable, remapped_rows.uncorrectable, remapped_rows.pending, remapped_rows.failure\n" +
+				"GPU-a, 0, 0, 0, 0\nGPU-b, 2, 0, 1, 0\n")
 		default:
 			return results, fmt.Errorf("nvidia-smi %v is not asked for by query: fast", c.Args)
 		}

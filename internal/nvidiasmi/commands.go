@@ -29,6 +29,10 @@ func queryApps(gpus []int) command.Command {
 	return nvidiaSMI(gpus, "--query-compute-apps="+strings.Join(appColumns(), ","), "--format=csv")
 }
 
+func queryRows(gpus []int) command.Command {
+	return nvidiaSMI(gpus, "--query-remapped-rows="+strings.Join(rowColumns(), ","), "--format=csv")
+}
+
 // queryIdentity queries what is read together with -L.
 func queryIdentity(gpus []int) command.Command { return queryGPU(gpus, identityColumns()) }
 
@@ -46,6 +50,10 @@ func nvidiaSMI(gpus []int, args ...string) command.Command {
 // appColumns begin with a number, so that no row looks like a message, and end with the only text.
 func appColumns() []string { return []string{"pid", "gpu_uuid", "used_memory", "process_name"} }
 
+func rowColumns() []string {
+	return []string{"gpu_uuid", "remapped_rows.correctable", "remapped_rows.uncorrectable", "remapped_rows.pending", "remapped_rows.failure"}
+}
+
 func identityColumns() []string { return []string{"index", "uuid", "compute_cap"} }
 
 // purpose is what a command of a batch is run for.
@@ -59,6 +67,7 @@ const (
 	forList     // -L: indices and MIG devices
 	forIdentity // table of identityColumns
 	forSingle   // -q -x of one GPU
+	forRows     // --query-remapped-rows
 )
 
 // batch is the commands of one Run and their purposes.

@@ -102,7 +102,7 @@ func TestBasicFieldsAreRefused(t *testing.T) {
 	for range 2 {
 		assert.Empty(t, problems(read(t, r)))
 	}
-	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"table", "apps", "pmon"}}, f.batches)
+	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon", "rows"}, {"table", "apps", "pmon"}}, f.batches)
 }
 
 // The first calls find no driver, which is then installed.

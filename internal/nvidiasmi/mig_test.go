@@ -64,7 +64,7 @@ func TestTrapMIGNodeIsReadInFullWhateverIsSet(t *testing.T) {
 	assert.Equal(t, []string{a100MIG, migBig, migSmall, a100Plain}, ids(node))
 	processOf(t, node, migBig, 7001)
 	assert.Len(t, node.Processes, 1, "the table of processes lists them under the GPU, and is not used")
-	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"xml", "pmon", "list", "identity"}}, f.batches)
+	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon", "rows"}, {"xml", "pmon", "list", "identity"}}, f.batches)
 	read(t, r)
 	assert.Equal(t, []string{"xml", "pmon"}, f.batches[3])
 
@@ -78,7 +78,10 @@ func TestTrapMIGNodeIsReadInFullWhateverIsSet(t *testing.T) {
 	read(t, r)
 	f.batches = nil
 	read(t, r)
-	assert.Equal(t, [][]string{{"table", "apps", "pmon"}}, f.batches)
+	assert.Equal(t, [][]string{{"table", "apps", "pmon", "rows"}}, f.batches)
+	f.batches = nil
+	read(t, r)
+	assert.Equal(t, [][]string{{"table", "apps", "pmon"}}, f.batches, "the switch is refused")
 }
 
 func TestMIGListingFollowsTheLayout(t *testing.T) {

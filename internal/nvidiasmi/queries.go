@@ -30,6 +30,7 @@ type queries struct {
 	deviceList deviceList
 	minors     deviceMinors
 	xml        brokenXML
+	rows       remappedRows
 }
 
 // maxAttempts bounds how often one read queries the GPUs: for a selection of them, for another selection, and in full.
@@ -124,6 +125,9 @@ func (q *queries) table(ctx context.Context, now time.Time) (*output, error) {
 		if q.wantsPmon(now) {
 			b.add(forPmon, queryPmon(q.selection.gpus))
 		}
+		if q.wantsRows() {
+			b.add(forRows, queryRows(q.selection.gpus))
+		}
 		res := b.run(ctx, q.runner)
 		out, gpus, err := q.begin("nvidia-smi --query-gpu", res)
 		if err != nil {
@@ -149,6 +153,7 @@ func (q *queries) table(ctx context.Context, now time.Time) (*output, error) {
 		q.follow(listing)
 		q.fields.report(out)
 		out.readApps(res)
+		q.rows.read(res, out, q.driver)
 		q.pmon.read(res, out, now)
 		return out, nil
 	}

@@ -181,13 +181,13 @@ func TestReset(t *testing.T) {
 	before := deviceOf(t, read(t, r), "GPU-a").Epoch
 	assert.Zero(t, before, "nothing was read before")
 	assert.Equal(t, before, deviceOf(t, read(t, r), "GPU-a").Epoch)
-	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"xml"}, {"table", "apps"}}, f.batches)
+	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon", "rows"}, {"xml"}, {"table", "apps"}}, f.batches)
 
 	other := tableTool(t, []string{"index", "uuid", "pci.bus_id", "driver_version", "power.limit"})
 	f.help, f.table, f.pmon, f.batches = other.help, other.table, other.pmon, nil
 	r.Reset()
 	node := read(t, r)
-	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon"}, {"xml"}}, f.batches)
+	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon", "rows"}, {"xml"}}, f.batches)
 	d := deviceOf(t, node, "GPU-a")
 	assert.Equal(t, gpu.Some(400.0), d.Power.Limit[gpu.LimitMax])
 	after := d.Epoch

@@ -34,7 +34,7 @@ func (f *tool) asked(kind string) (n int) {
 type tool struct {
 	t *testing.T
 
-	xml, pmon, list, help, apps answer
+	xml, pmon, list, help, apps, rows answer
 	// identity answers the table of three columns. By default it is that of a version without the third.
 	identity answer
 	// table answers --query-gpu, by the queried fields.
@@ -93,6 +93,11 @@ func (f *tool) answerAll(args []string) (string, answer) {
 		return "help", f.help
 	case joined == "--query-compute-apps=pid,gpu_uuid,used_memory,process_name --format=csv":
 		return "apps", f.apps
+	case strings.HasPrefix(joined, "--query-remapped-rows="):
+		if f.rows != (answer{}) {
+			return "rows", f.rows
+		}
+		return "rows", answer{stdout: "ERROR: Option " + args[0] + " is not recognized. Please run 'nvidia-smi -h'.\n\n", exit: 255}
 	case joined == "--query-gpu=index,uuid,compute_cap --format=csv":
 		if f.identity != (answer{}) {
 			return "identity", f.identity

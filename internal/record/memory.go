@@ -40,14 +40,14 @@ func recordPagesRetired(p *devicePoints) {
 	record(gpu.ErrorUncorrected, p.device.RetiredPages.Uncorrected)
 }
 
-// recordRemapState records pending and failed remappings of rows, or pending retirements of pages on boards before Ampere.
+// recordRemapState records pending and failed remappings of rows. Retirements of pages, on boards before Ampere, are none.
 func recordRemapState(p *devicePoints) {
-	rows, pages := &p.device.RemappedRows, &p.device.RetiredPages
+	rows := &p.device.RemappedRows
 	record := func(state metadata.AttributeHwGpuRemapState, value gpu.Opt[bool]) {
 		if v, ok := value.Get(); ok {
 			p.builder.RecordHwGpuMemoryRemapStateDataPoint(p.ts, flag(v), state, p.device.ID, p.identity...)
 		}
 	}
-	record(metadata.AttributeHwGpuRemapStatePending, rows.Pending.Or(pages.Pending))
+	record(metadata.AttributeHwGpuRemapStatePending, rows.Pending)
 	record(metadata.AttributeHwGpuRemapStateFailed, rows.Failed)
 }

@@ -178,5 +178,5 @@ func onThrottles(remove func(t *gpu.Throttle)) func(*gpu.Node) {
 }
 
 func dropRemapState(d *gpu.Device) {
-	d.RemappedRows.Pending, d.RemappedRows.Failed, d.RetiredPages.Pending = gpu.Opt[bool]{}, gpu.Opt[bool]{}, gpu.Opt[bool]{}
+	d.RemappedRows.Pending, d.RemappedRows.Failed = gpu.Opt[bool]{}, gpu.Opt[bool]{}
 }

@@ -30,7 +30,7 @@ var explanations = []differential.Explanation{
 	// Values that only one of its queries has.
 	differential.Because(every, full, ".* Power.Instant", differential.Missing, "by -q -x since 545"),
 	differential.Because("mig", fast, "GPU-.* Power.Instant", differential.Missing, "by -q -x since 545; a node with MIG is read by that"),
-	differential.Because(every, fast, ".* (Clocks.video..Limit|TemperatureLimit.*|RemappedRows.*|Power.Module)", differential.Missing, "not by --query-gpu"),
+	differential.Because(every, fast, ".* (Clocks.video..Limit|TemperatureLimit.*|Power.Module)", differential.Missing, "not by --query-gpu"),
 	differential.Because(every, fast, ".* Errors +pcie_replay", differential.Missing, "not by --query-gpu"),
 
 	// Names of processes that do not exist: the tool gets them from the library, we from /proc.

@@ -81,8 +81,4 @@ var randomExplanations = []differential.Explanation{
 	differential.Because(every, fast, ".* Power.Draw", differential.More, "the instantaneous, where the mark of no value stands for the average"),
 	differential.Because(every, every, "GPU-.* CurrentIndex", differential.Missing, "of a lost GPU: NVML was open before and still has its handle"),
 	differential.Because(every, every, ".* Faults.*Message", differential.Differs, "in words of its own"),
-	differential.Because(every, fast, ".* Faults.*Message", differential.Missing, "--query-gpu does not report remapped rows"),
-	differential.Because(every, fast, ".* Faults.*Type", func(ours, theirs any) bool {
-		return theirs == nil && (ours == float64(gpu.FaultRemapPending) || ours == float64(gpu.FaultRemapFailed))
-	}, "--query-gpu does not report remapped rows"),
 }

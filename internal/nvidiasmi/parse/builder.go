@@ -187,20 +187,24 @@ func (b *builder) addFaults() {
 	if action, ok := d.RecoveryAction.Get(); ok {
 		addRecoveryFault(d, action)
 	}
-	if isTrue(d.RemappedRows.Failed) {
-		d.AddFault(gpu.FaultRemapFailed, "a row of memory could not be remapped")
-	}
+	addRowFaults(d)
 	if isTrue(p.unrepairable) {
 		d.AddFault(gpu.FaultRemapFailed, "memory is unrepairable")
-	}
-	if isTrue(d.RemappedRows.Pending) {
-		d.AddFault(gpu.FaultRemapPending, "rows of memory are remapped at the next reset of the GPU")
 	}
 	if isTrue(d.RetiredPages.Pending) {
 		d.AddFault(gpu.FaultRemapPending, "pages of memory are retired at the next reboot or reset of the GPU")
 	}
 	if isTrue(p.channelRepair) {
 		d.AddFault(gpu.FaultRemapPending, "a memory channel is repaired at the next reset of the GPU")
+	}
+}
+
+func addRowFaults(d *gpu.Device) {
+	if isTrue(d.RemappedRows.Failed) {
+		d.AddFault(gpu.FaultRemapFailed, "a row of memory could not be remapped")
+	}
+	if isTrue(d.RemappedRows.Pending) {
+		d.AddFault(gpu.FaultRemapPending, "rows of memory are remapped at the next reset of the GPU")
 	}
 }
 

@@ -85,6 +85,8 @@ func printSMI(f *nvidiaSMINode, args []string) *smiOutput {
 	default:
 		if names, ok := strings.CutPrefix(args[0], "--query-gpu="); ok {
 			p.table(order, there, strings.Split(names, ","))
+		} else if strings.HasPrefix(args[0], "--query-remapped-rows=") {
+			p.fail(255, "ERROR: Option "+args[0]+" is not recognized. Please run 'nvidia-smi -h'.")
 		} else {
 			p.apps(order, there)
 		}

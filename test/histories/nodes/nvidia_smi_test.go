@@ -54,7 +54,7 @@ func (f *nvidiaSMINode) steps() []histories.Step {
 		f.gpus.touchAll()
 		if f.fault = ""; f.rng.IntN(4) > 0 {
 			f.fault = histories.OneOf(f.rng, "missing", "hangs", "busy", "unreached", "garbage", "cut", "exit",
-				"-q", "pmon", "-L", "--help-query-gpu", "--query-gpu", "--query-compute-apps")
+				"-q", "pmon", "-L", "--help-query-gpu", "--query-gpu", "--query-compute-apps", "--query-remapped-rows")
 		}
 		return f.fault
 	}})
