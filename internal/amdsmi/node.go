@@ -21,6 +21,7 @@ type nodeBuilder struct {
 	known       smidevice.KnownGPUs
 	energy      smidevice.EnergyCounters
 	residencies map[string]*counter.Residency // of throttle reasons, by PCI address, else by unique id
+	links       map[string]*linkBytes         // likewise
 	scale       memoryScale
 }
 
@@ -77,7 +78,15 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	b.throttleTime(metrics, each)
 	each(answers[stepPCIe].records, func(r record, e *smidevice.Listed) { readPCIe(r, &e.Device) })
 	links := b.want.Has(gpu.GroupInterconnectLinks)
-	each(answers[stepXGMI].records, func(r record, e *smidevice.Listed) { readXGMI(r, &e.Device, links) })
+	last := b.links
+	b.links = make(map[string]*linkBytes, len(last))
+	for i := range listed {
+		key := listed[i].Key()
+		if b.links[key] = last[key]; b.links[key] == nil {
+			b.links[key] = &linkBytes{}
+		}
+	}
+	each(answers[stepXGMI].records, func(r record, e *smidevice.Listed) { readXGMI(r, &e.Device, links, b.links[e.Key()]) })
 
 	b.known.IDs.Complete(listed, complete)
 	leaves := b.known.List(&b.node, smidevice.GPUs(listed))
@@ -125,7 +134,7 @@ func (b *nodeBuilder) throttleTime(metrics []record, each func([]record, func(re
 		if !ok {
 			return
 		}
-		key := cmp.Or(e.Address.String(), e.UniqueID)
+		key := e.Key()
 		residency := last[key]
 		if residency == nil {
 			residency = &counter.Residency{}

@@ -24,6 +24,9 @@ type Listed struct {
 	Shares    []Share         // of the partitions by number; printed for the first partition
 }
 
+// Key identifies the device from read to read: its PCI address, else the unique id of its GPU.
+func (e *Listed) Key() string { return cmp.Or(e.Address.String(), e.UniqueID) }
+
 // Share is what a tool prints about one partition under the first one.
 type Share struct {
 	Utilization [gpu.NumTasks]gpu.Opt[float64]
