@@ -161,13 +161,18 @@ func TestBlockedFileOfScan(t *testing.T) {
 		"PCI vendor":         {file: m.Cards[0].Dir() + "/vendor", what: "inventory"},
 		"KFD topology":       {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/properties", what: "inventory"},
 		"version of driver":  {file: "sys/module/amdgpu/version"},
+		"names":              {file: "usr/share/libdrm/amdgpu.ids"},
 		"memory of KFD node": {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/mem_banks/0/properties", what: "inventory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tree, source, _ := simulate(t, m, withoutProcesses)
-			if name == "version of driver" {
+			switch name {
+			case "version of driver":
 				require.NoError(t, os.WriteFile(tree.Path(tt.file), []byte("6.8.5\n"), 0o600))
+			case "names":
+				require.NoError(t, os.MkdirAll(filepath.Dir(tree.Path(tt.file)), 0o750))
+				require.NoError(t, os.WriteFile(tree.Path(tt.file), []byte("74A1,\t00,\tA name\n"), 0o600))
 			}
 			read(t, source)
 			want := slices.Clone(read(t, source).Devices) // the second read has times
@@ -194,7 +199,7 @@ func TestBlockedFileOfScan(t *testing.T) {
 			assert.Empty(t, d.Faults)
 			assert.Equal(t, want[0].ID, d.ID)
 			assert.Equal(t, want[0].Power, d.Power)
-			assert.NotEmpty(t, node.Problems)
+			assert.Equal(t, name == "names", len(node.Problems) == 0, "the GPU itself has a name")
 			assert.Equal(t, gpu.Some[int64](1), node.Presence[gpu.Visible])
 
 			restore()
@@ -204,6 +209,30 @@ func TestBlockedFileOfScan(t *testing.T) {
 			assert.Equal(t, want, node.Devices)
 		})
 	}
+}
+
+// TestBlockedNames: a GPU whose name is in a table that does not answer has none until it does.
+func TestBlockedNames(t *testing.T) {
+	tree, source, _ := simulate(t, amdgpusim.Radeon(), withoutProcesses)
+	table := tree.Path("usr/share/libdrm/amdgpu.ids")
+	require.NoError(t, os.MkdirAll(filepath.Dir(table), 0o750))
+	require.NoError(t, os.WriteFile(table, []byte("744c,\tc8,\tA Radeon of the test\n"), 0o600))
+	restore := block(t, table, source)
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		node, err := source.Read(ctx)
+		cancel()
+		require.NoError(t, err)
+		d := &node.Devices[0]
+		assert.Empty(t, d.Model)
+		assert.Empty(t, d.Faults)
+		assert.Equal(t, []string{"identity"}, whats(node, d.ID))
+		require.ErrorContains(t, node.Problems[0].Err, "amdgpu.ids: it did not answer in time")
+	}
+	restore()
+	node := read(t, source)
+	assert.Equal(t, "A Radeon of the test", node.Devices[0].Model)
+	assert.Empty(t, node.Problems)
 }
 
 // TestHungKFD: the processes that have a GPU open are reported while the compute driver hangs.

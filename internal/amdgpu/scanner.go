@@ -28,7 +28,8 @@ type scanner struct {
 	cards    scanPart[*scan.Cards]
 	bus      scanPart[*scan.Bus]
 	topology scanPart[*scan.Topology]
-	version  scanPart[string] // of the driver
+	version  scanPart[string]       // of the driver
+	names    scanPart[device.Names] // of GPUs; read once
 
 	last    *scan.Inventory // of the last scan; nil: no scan has found the cards
 	problem error           // what the last scan could not read in time
@@ -37,7 +38,7 @@ type scanner struct {
 func newScanner(root string, pool *workers.Pool) scanner {
 	c := scanner{root: root, pool: pool}
 	c.cards.task, c.bus.task = pool.NewTask(nil), pool.NewTask(nil)
-	c.topology.task, c.version.task = pool.NewTask(nil), pool.NewTask(nil)
+	c.topology.task, c.version.task, c.names.task = pool.NewTask(nil), pool.NewTask(nil), pool.NewTask(nil)
 	return c
 }
 
@@ -48,8 +49,15 @@ func (c *scanner) scan(ctx context.Context) error {
 		defer cancel()
 		ctx = bounded
 	}
-	c.pool.Run(ctx, c.cards.job(c.root, scan.ScanCards), c.bus.job(c.root, scan.ScanBus), c.topology.job(c.root, scan.ScanTopology),
-		c.version.job(c.root, device.ReadDriverVersion))
+	jobs := []workers.Job{
+		c.cards.job(c.root, scan.ScanCards), c.bus.job(c.root, scan.ScanBus), c.topology.job(c.root, scan.ScanTopology),
+		c.version.job(c.root, device.ReadDriverVersion),
+	}
+	if c.names.last == nil {
+		jobs = append(jobs, c.names.job(c.root, device.ReadNames))
+	}
+	c.pool.Run(ctx, jobs...)
+	_, _ = c.names.take() // device.GPU reports names that are missing
 	var late []string
 	for _, part := range []struct {
 		name string

@@ -14,9 +14,10 @@ import (
 const maxProblems = 32
 
 var (
-	errEmpty   = errors.New("the file is empty")
-	errAsleep  = errors.New("asleep (runtime power management) and not read, which would wake it; set wake_devices to read it all the same")
-	errRefuses = errors.New("asleep (runtime power management), and its driver does not wake it up for a read")
+	errNoAnswer = errors.New("it did not answer in time")
+	errEmpty    = errors.New("the file is empty")
+	errAsleep   = errors.New("asleep (runtime power management) and not read, which would wake it; set wake_devices to read it all the same")
+	errRefuses  = errors.New("asleep (runtime power management), and its driver does not wake it up for a read")
 )
 
 // unsupported reports whether the driver answers that a GPU does not have a quantity.

@@ -71,7 +71,7 @@ func (g *GPU) find(device string) error {
 func (g *GPU) read(r *reader, in Input, result *Result) {
 	power := readPowerState(r)
 	asleep := !g.cfg.Wake && power == suspended
-	g.identity.read(r, g.cfg.Root, g.cfg.Want, &in)
+	g.identity.read(r, g.cfg.Want, &in)
 	if !asleep { // the driver asks the GPU for its mode
 		if profile, ok := readProfile(r); ok {
 			g.profile = profile

@@ -30,7 +30,8 @@ func first(t *testing.T, m *amdgpusim.Machine) (*amdgpusim.Tree, *GPU, Input) {
 	g := New(Config{Root: tree.Root, Want: gpu.GroupAll, Decoder: gpumetrics.NewDecoder()})
 	card := inv.Cards[0]
 	return tree, g, Input{
-		Card: card, Nodes: inv.NodesOf(card.Address), Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ReadFile: sysfs.Read,
+		Names: Names{},
+		Card:  card, Nodes: inv.NodesOf(card.Address), Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ReadFile: sysfs.Read,
 	}
 }
 

@@ -36,7 +36,7 @@ type identity struct {
 }
 
 // read reads what is not known yet.
-func (id *identity) read(r *reader, root string, want gpu.Group, in *Input) {
+func (id *identity) read(r *reader, want gpu.Group, in *Input) {
 	if id.complete {
 		return
 	}
@@ -59,7 +59,7 @@ func (id *identity) read(r *reader, root string, want gpu.Group, in *Input) {
 			id.incomplete(r, driverVersionFile, in.DriverVersionErr)
 		}
 	}
-	id.readModel(r, root)
+	id.readModel(r, in)
 	if !want.Has(gpu.GroupMemory) {
 		return
 	}
@@ -112,7 +112,7 @@ func ReadDriverVersion(root string) (string, error) {
 }
 
 // readModel finds the name that the GPU itself has, else the one that libdrm knows for it, else that of the accelerators.
-func (id *identity) readModel(r *reader, root string) {
+func (id *identity) readModel(r *reader, in *Input) {
 	id.product = cmp.Or(sysfs.Label(id.file(r, "product_name")), id.product)
 	if v, ok := sysfs.ParseHex(id.file(r, "device")); ok {
 		id.device = gpu.Some(v)
@@ -128,7 +128,10 @@ func (id *identity) readModel(r *reader, root string) {
 	// GPUs of one device id and different revisions are different models.
 	if slices.Contains(id.answered, "revision") {
 		revision, _ := id.revision.Get()
-		id.model = marketingName(root, device, revision)
+		id.model = in.Names[[2]uint64{device, revision}]
+		if in.Names == nil {
+			id.incomplete(r, namesFile, errNoAnswer)
+		}
 	}
 	id.model = cmp.Or(id.model, acceleratorName(device))
 }

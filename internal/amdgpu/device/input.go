@@ -28,6 +28,8 @@ type Input struct {
 	// DriverVersion is that of ReadDriverVersion, and DriverVersionErr why it is not known.
 	DriverVersion    string
 	DriverVersionErr error
+	// Names are those of ReadNames; nil while the table does not answer.
+	Names Names
 	// ReadFile reads a file by its path: sysfs.Read, but for tests.
 	ReadFile func(path string) ([]byte, error)
 }

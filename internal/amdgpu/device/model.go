@@ -13,7 +13,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 )
 
-const maxNames = 1 << 20 // bytes of the table of names
+const (
+	namesFile = "usr/share/libdrm/amdgpu.ids"
+	maxNames  = 1 << 20 // bytes of the table of names
+)
 
 // acceleratorName returns the name of an accelerator by its PCI device id, for machines without a table of names; empty for others.
 func acceleratorName(device uint64) string {
@@ -33,12 +36,16 @@ func acceleratorName(device uint64) string {
 	}[device]
 }
 
-// marketingName looks a GPU up in the table of names that libdrm installs: lines of "device,\trevision,\tname", the numbers in
-// hexadecimal digits.
-func marketingName(root string, device, revision uint64) string {
-	f, err := os.Open(filepath.Join(root, "usr/share/libdrm/amdgpu.ids")) //nolint:gosec // below the root that is configured
+// Names are the marketing names of GPUs, by PCI device id and revision.
+type Names map[[2]uint64]string
+
+// ReadNames reads the table of names that libdrm installs below root: lines of "device,\trevision,\tname", the numbers in hexadecimal
+// digits. The names are not nil, and empty where there is no table. It is one for all GPUs.
+func ReadNames(root string) (Names, error) {
+	names := Names{}
+	f, err := os.Open(filepath.Join(root, namesFile)) //nolint:gosec // below the root that is configured
 	if err != nil {
-		return ""
+		return names, nil //nolint:nilerr // most machines have none
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	lines := bufio.NewScanner(io.LimitReader(f, maxNames))
@@ -47,11 +54,11 @@ func marketingName(root string, device, revision uint64) string {
 		if len(fields) < 3 {
 			continue
 		}
-		d, ok1 := sysfs.ParseHex(fields[0])
-		r, ok2 := sysfs.ParseHex(fields[1])
-		if ok1 && ok2 && d == device && r == revision {
-			return sysfs.Label(fields[2])
+		device, ok1 := sysfs.ParseHex(fields[0])
+		revision, ok2 := sysfs.ParseHex(fields[1])
+		if key := [2]uint64{device, revision}; ok1 && ok2 && names[key] == "" {
+			names[key] = sysfs.Label(fields[2])
 		}
 	}
-	return ""
+	return names, nil
 }
