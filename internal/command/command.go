@@ -54,7 +54,7 @@ type Result struct {
 	Stdout   []byte
 	Stderr   []byte
 	ExitCode int // -1 where a signal terminated the tool
-	// Truncated is true where the tool printed more than the limit. Stdout then has the beginning.
+	// Truncated is true where the tool printed more than the limit. Stdout then has the beginning, at most 1 MiB of it on this machine.
 	Truncated bool
 }
 

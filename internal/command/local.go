@@ -42,7 +42,8 @@ type Local struct {
 // LocalOption changes a bound or the environment of a Local.
 type LocalOption func(*Local)
 
-// WithOutputLimits bounds what is kept of a tool's output, in bytes. The defaults are 8 MiB and 64 KiB.
+// WithOutputLimits bounds what is kept of a tool's output, in bytes: of all commands of a Run, and of the errors of each. The defaults
+// are 8 MiB and 64 KiB.
 func WithOutputLimits(stdout, stderr int) LocalOption {
 	return func(l *Local) { l.stdoutLimit, l.stderrLimit = stdout, stderr }
 }
@@ -83,8 +84,9 @@ func (l *Local) Run(ctx context.Context, commands ...Command) ([]Result, error) 
 			l.tool, ErrBusy, since.Format(time.RFC3339))
 	}
 	var results []Result
+	room := l.stdoutLimit // for all commands together: the caller holds the outputs side by side
 	for _, c := range commands {
-		result, stuck, err := l.run(ctx, c)
+		result, stuck, err := l.run(ctx, c, room)
 		if stuck {
 			return results, err // the goroutine that waits for the process releases the Local
 		}
@@ -93,13 +95,14 @@ func (l *Local) Run(ctx context.Context, commands ...Command) ([]Result, error) 
 			return results, err
 		}
 		results = append(results, result)
+		room = max(room-len(result.Stdout), min(l.stdoutLimit, maxFlood))
 	}
 	l.release()
 	return results, nil
 }
 
-// run runs one command. Where stuck is true the process still exists, and the Local is released when it ends.
-func (l *Local) run(ctx context.Context, c Command) (result Result, stuck bool, err error) {
+// run runs one command that may print so many bytes. Where stuck is true the process still exists, and the Local is released when it ends.
+func (l *Local) run(ctx context.Context, c Command, room int) (result Result, stuck bool, err error) {
 	if c.Tool != l.tool {
 		return Result{}, false, fmt.Errorf("%s: asked to run %q", l.tool, c.Tool)
 	}
@@ -119,7 +122,7 @@ func (l *Local) run(ctx context.Context, c Command) (result Result, stuck bool, 
 	defer stop()
 	bounded, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
-	out := newOutput(l.stdoutLimit, l.stderrLimit, func() { cancel(errOutputLimit) })
+	out := newOutput(room, l.stderrLimit, func() { cancel(errOutputLimit) })
 
 	p, err := l.start(bounded, spec{path: path, args: c.Args, env: env, output: out})
 	if err != nil {

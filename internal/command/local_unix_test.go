@@ -133,6 +133,17 @@ func TestLocalFloodIsCutOff(t *testing.T) {
 	assert.NotZero(t, results[0].ExitCode)
 }
 
+// The outputs of one Run are held side by side, so the limit is for all of them.
+func TestLocalOutputsOfOneRunAreBounded(t *testing.T) {
+	l := script(t, `head -c 2000000 /dev/zero`, WithOutputLimits(5<<19, 10))
+	results, err := l.Run(t.Context(), Command{Tool: NvidiaSMI}, Command{Tool: NvidiaSMI}, Command{Tool: NvidiaSMI})
+	require.NoError(t, err)
+	for i, size := range []int{2_000_000, maxFlood, maxFlood} {
+		assert.Len(t, results[i].Stdout, size)
+		assert.Equal(t, i > 0, results[i].Truncated)
+	}
+}
+
 func TestLocalStderrIsBounded(t *testing.T) {
 	l := script(t, `echo 0123456789abcdef >&2; echo fine`, WithOutputLimits(1000, 10))
 	results, err := l.Run(t.Context(), Command{Tool: NvidiaSMI})

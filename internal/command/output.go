@@ -22,7 +22,11 @@ func (o *output) result(exitCode int) Result {
 	return Result{Stdout: o.stdout.data, Stderr: o.stderr.data, ExitCode: exitCode, Truncated: o.stdout.truncated}
 }
 
-// bounded is a buffer that keeps at most limit bytes and drops the rest. It calls full once where there is a rest.
+// maxFlood is what is kept of an output that exceeds its limit, in bytes. No real output does, so its beginning is for the message, and a
+// parser must not spend memory on the rest.
+const maxFlood = 1 << 20
+
+// bounded is a buffer for at most limit bytes. Where there are more it keeps the beginning and calls full once.
 type bounded struct {
 	data      []byte
 	limit     int
@@ -41,15 +45,17 @@ func (b *bounded) reserve(n int) {
 
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
-	room := b.limit - len(b.data)
-	b.reserve(min(room, len(p)))
-	if room >= len(p) {
-		b.data = append(b.data, p...)
+	if b.truncated {
 		return len(p), nil
 	}
+	room := min(len(p), b.limit-len(b.data))
+	b.reserve(room)
 	b.data = append(b.data, p[:room]...)
-	if !b.truncated {
+	if room < len(p) {
 		b.truncated = true
+		kept := make([]byte, min(len(b.data), maxFlood))
+		copy(kept, b.data)
+		b.data = kept
 		if b.full != nil {
 			b.full()
 		}

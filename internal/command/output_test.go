@@ -23,6 +23,18 @@ func TestBounded(t *testing.T) {
 	assert.Equal(t, 1, calls)
 }
 
+// Of an output that exceeds its limit little is kept: it is no real one.
+func TestLittleOfAFloodIsKept(t *testing.T) {
+	b := bounded{limit: 3 * maxFlood}
+	for range 100 {
+		_, err := b.Write(make([]byte, maxFlood/4+1))
+		require.NoError(t, err)
+	}
+	assert.True(t, b.truncated)
+	assert.Len(t, b.data, maxFlood)
+	assert.Less(t, cap(b.data), 2*maxFlood)
+}
+
 // Output never takes more memory than its limit.
 func TestOutputStaysWithinItsLimit(t *testing.T) {
 	const limit = 1000000

@@ -58,9 +58,9 @@ func EndOfInput(err error) error {
 	return err
 }
 
-// maxValues bounds the values of a document. Each takes a hundred bytes or more of memory, and two or three of the document. A machine with
-// 64 partitions and hundreds of processes has some hundred thousand values.
-const maxValues = 1 << 19
+// maxValues bounds the values of a document. Each takes a hundred bytes or more of memory, and two or three of the document. The longest
+// document is that of amd-smi metric: some 700 values for each of 64 partitions.
+const maxValues = 1 << 18
 
 // CheckSize returns an error if a document has too many values to be decoded.
 func CheckSize(document []byte) error {
