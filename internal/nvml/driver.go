@@ -30,14 +30,14 @@ type operation struct {
 
 // driver loads the library, and opens and closes sessions.
 type driver struct {
-	path     string // of the library, as configured
-	procRoot string
-	now      func() time.Time
-	pool     *workers.Pool
-	task     *workers.Task
-	begin    func(*library.Library) (*session, library.Code)
+	path    string // of the library, as configured
+	machine *driverHint
+	now     func() time.Time
+	pool    *workers.Pool
+	task    *workers.Task
+	begin   func(*library.Library) (*session, library.Code)
 
-	loader  library.Loader
+	loader  library.Loader // belongs to the pending operation
 	lib     *library.Library
 	session *session   // nil: NVML is not initialised
 	pending *operation // nil: none
@@ -58,33 +58,42 @@ func (d *driver) open(ctx context.Context, now time.Time) bool {
 	if d.session != nil {
 		return true
 	}
-	hint := driverHint(d.procRoot, d.path)
+	hint := d.machine.read(ctx)
 	if !d.retry.Due(now) && hint == d.hint {
 		return false
 	}
-	if d.lib == nil {
-		lib, err := d.loader.Load(d.path)
-		if err != nil {
-			if errors.Is(err, library.ErrFileChanging) { // tried at the next read, whatever the back-off says
-				d.failure = notLoaded(err)
-				return false
-			}
-			d.failed(now, hint, notLoaded(err))
-			return false
-		}
-		d.lib = lib
+	lib, what := d.lib, "nvmlInit"
+	if lib == nil {
+		what = "dlopen or nvmlInit"
 	}
 	var (
 		session *session
 		code    library.Code
+		err     error
 	)
-	d.run(ctx, "nvmlInit", func() { session, code = d.begin(d.lib) }, func() {
+	d.run(ctx, what, func() {
+		if lib == nil {
+			if lib, err = d.loader.Load(d.path); err != nil {
+				return
+			}
+		}
+		session, code = d.begin(lib)
+	}, func() {
+		switch {
+		case errors.Is(err, library.ErrFileChanging): // tried at the next read, whatever the back-off says
+			d.failure = notLoaded(err)
+			return
+		case err != nil:
+			d.failed(now, hint, notLoaded(err))
+			return
+		}
+		d.lib = lib
 		if code == library.OK {
 			d.session = session
 			d.retry, d.failure = backoff.Backoff{}, failure{}
 			return
 		}
-		d.failed(now, hint, failureOf(code, fmt.Errorf("nvml: initialise %s: %w", d.lib.Path, code)))
+		d.failed(now, hint, failureOf(code, fmt.Errorf("nvml: initialise %s: %w", lib.Path, code)))
 	})
 	return d.session != nil
 }

@@ -58,7 +58,7 @@ func New(cfg *Config, want gpu.Group, opts ...Option) gpu.Source {
 		Want: want, Interval: s.opts.interval, PCIeSampling: cfg.PCIeSampling, Now: s.opts.now, NUMANode: s.bus.numaNode,
 	}
 	s.driver = &driver{
-		path: cfg.LibraryPath, procRoot: s.opts.procRoot, now: s.opts.now, pool: &s.pool, task: s.pool.NewTask(nil), begin: s.beginSession,
+		path: cfg.LibraryPath, machine: newDriverHint(s.opts.procRoot, cfg.LibraryPath), now: s.opts.now, pool: &s.pool, task: s.pool.NewTask(nil), begin: s.beginSession,
 	}
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	return s

@@ -1,0 +1,69 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// fifo is a file that does not answer, until release.
+func fifo(t *testing.T, path string) (release func()) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	_ = os.Remove(path)
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	return func() {
+		if f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // somebody waits
+			_ = f.Close()
+		}
+		_ = os.Remove(path)
+	}
+}
+
+// The module's version is a hint alone: the driver can be read without it.
+func TestBlockedVersion(t *testing.T) {
+	b := start(t, "gpus = 2", func(c *Config) { c.KeepOpen = false })
+	t.Cleanup(fifo(t, filepath.Join(b.proc, "driver/nvidia/version")))
+	for range 3 {
+		n := b.readWithin(2 * time.Second)
+		healthy(t, n, 2)
+		assert.Nil(t, n.Failure)
+	}
+}
+
+// The library's file does not answer: the read ends, and the library is loaded when it can be.
+func TestBlockedLibrary(t *testing.T) {
+	if !inItsOwnProcess(t, "yes") {
+		return
+	}
+	path := filepath.Join(t.TempDir(), libraryName)
+	release := fifo(t, path)
+	b := start(t, "gpus = 2", withLibrary(path))
+	for range 3 {
+		n := b.readWithin(200 * time.Millisecond)
+		assert.Empty(t, ids(n))
+		require.NotNil(t, n.Failure)
+		assert.Equal(t, gpu.FailureTimeout, n.Failure.Reason)
+		require.ErrorContains(t, n.Failure, "dlopen or nvmlInit has not returned")
+	}
+	release()
+	require.NoError(t, exec.Command("cp", simulator(t).Full, path).Run())
+	require.Eventually(t, func() bool {
+		b.clock = b.clock.Add(retryPolicy.Max)
+		return b.read().Failure == nil
+	}, 10*time.Second, time.Millisecond)
+	healthy(t, b.read(), 2)
+}
