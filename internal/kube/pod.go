@@ -95,12 +95,12 @@ func attributes(pod *corev1.Pod, labels, annotations []string) map[string]string
 	kept := make(map[string]string)
 	for _, key := range labels {
 		if value, ok := pod.Labels[key]; ok {
-			kept["k8s.pod.label."+key] = validText(value)
+			kept["k8s.pod.label."+key] = validText(value, maxValue)
 		}
 	}
 	for _, key := range annotations {
 		if value, ok := pod.Annotations[key]; ok {
-			kept["k8s.pod.annotation."+key] = validText(value)
+			kept["k8s.pod.annotation."+key] = validText(value, maxValue)
 		}
 	}
 	if len(kept) == 0 {
@@ -113,23 +113,23 @@ func attributes(pod *corev1.Pod, labels, annotations []string) map[string]string
 // processes.
 const maxValue = 4096
 
-// validText returns a value up to the bound, in valid UTF-8: OTLP accepts nothing else, and the API server accepts any bytes.
-func validText(value string) string {
+// validText returns a value up to a bound in bytes, in valid UTF-8: OTLP accepts nothing else, and the API server accepts any bytes.
+func validText(value string, most int) string {
 	value = strings.ToValidUTF8(value, "\uFFFD")
-	if len(value) > maxValue {
-		value = strings.Clone(strings.ToValidUTF8(value[:maxValue], "")) // does not keep the rest in memory
+	if len(value) > most {
+		value = strings.Clone(strings.ToValidUTF8(value[:most], "")) // does not keep the rest in memory
 	}
 	return value
 }
 
-// containers returns the containers of all kinds that have a status.
+// containers returns the containers of all kinds that have a status. The API server does not check what a kubelet writes there.
 func containers(status *corev1.PodStatus) []Container {
 	all := make([]Container, 0, len(status.InitContainerStatuses)+len(status.ContainerStatuses)+len(status.EphemeralContainerStatuses))
 	for _, statuses := range [][]corev1.ContainerStatus{
 		status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses,
 	} {
 		for i := range statuses {
-			all = append(all, Container{Name: statuses[i].Name, ID: bareID(statuses[i].ContainerID)})
+			all = append(all, Container{Name: validText(statuses[i].Name, maxName), ID: validText(bareID(statuses[i].ContainerID), maxName)})
 		}
 	}
 	return all

@@ -5,7 +5,7 @@
 // carry them, such as the driver pods of the NVIDIA GPU operator. It has no parser: a pod is a command.Runner (package exec),
 // and the sources are those of the local scrapers.
 //
-// It keeps clusters, plans which container of which node is read, schedules the reads, shares the nodes between replicas
+// It keeps clusters, plans the container that is read on each node, schedules the reads, shares the nodes between replicas
 // (package shard), and passes completed nodes to a Sink.
 //
 // cluster.go and node.go refer to each other because a cluster has its running nodes, and a node reads within the limits of its

@@ -213,7 +213,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuReadAge, err = builder.meter.Float64ObservableGauge(
 		"otelcol_gpu_read_age",
-		metric.WithDescription("Time since the start of the last successful read, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name, k8s.node.name and hw.vendor. [Development]"),
+		metric.WithDescription("Time since the start of the last successful read, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name and, for each node, by k8s.node.name and hw.vendor; for kubernetes_cluster also by k8s.cluster.name. [Development]"),
 		metric.WithUnit("s"),
 	)
 	errs = errors.Join(errs, err)
@@ -225,7 +225,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuReadSuccess, err = builder.meter.Int64ObservableGauge(
 		"otelcol_gpu_read_success",
-		metric.WithDescription("Whether the last read succeeded, 1 or 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, if the tool is missing, and for a node whose driver pod is unusable. [Development]"),
+		metric.WithDescription("Whether the last read succeeded, 1 or 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, if the tool is missing, for a node whose driver pod is unusable, and for a cluster whose API server is away or refuses. [Development]"),
 		metric.WithUnit("1"),
 	)
 	errs = errors.Join(errs, err)

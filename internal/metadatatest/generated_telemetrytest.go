@@ -72,7 +72,7 @@ func AssertEqualGpuProcessesDropped(t *testing.T, tt *componenttest.Telemetry, d
 func AssertEqualGpuReadAge(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_read_age",
-		Description: "Time since the start of the last successful read, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name, k8s.node.name and hw.vendor. [Development]",
+		Description: "Time since the start of the last successful read, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name and, for each node, by k8s.node.name and hw.vendor; for kubernetes_cluster also by k8s.cluster.name. [Development]",
 		Unit:        "s",
 		Data: metricdata.Gauge[float64]{
 			DataPoints: dps,
@@ -100,7 +100,7 @@ func AssertEqualGpuReadDuration(t *testing.T, tt *componenttest.Telemetry, dps [
 func AssertEqualGpuReadSuccess(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_read_success",
-		Description: "Whether the last read succeeded, 1 or 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, if the tool is missing, and for a node whose driver pod is unusable. [Development]",
+		Description: "Whether the last read succeeded, 1 or 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, if the tool is missing, for a node whose driver pod is unusable, and for a cluster whose API server is away or refuses. [Development]",
 		Unit:        "1",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,

@@ -23,7 +23,7 @@ type site struct {
 type placement struct {
 	tolerations []corev1.Toleration
 	selector    map[string]string
-	terms       []corev1.NodeSelectorTerm // one of which must match; any node matches if it is nil
+	terms       []corev1.NodeSelectorTerm // alternatives; nil: any node matches
 }
 
 func placementOf(spec *corev1.PodSpec) *placement {

@@ -230,7 +230,7 @@ func TestKeptOfAPod(t *testing.T) {
 	assert.Same(t, kept, again)
 }
 
-// BenchmarkSnapshot has a cluster of 1,000 nodes with 8 GPUs and 50,000 pods, 8,000 of which request a GPU.
+// BenchmarkSnapshot has a cluster of 1,000 nodes with 8 GPUs, and 50,000 pods. 8,000 pods request a GPU.
 func BenchmarkSnapshot(b *testing.B) {
 	client := fake.NewClientset()
 	v, err := New(client, DefaultResources())

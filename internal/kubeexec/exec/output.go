@@ -49,7 +49,7 @@ func (o *Output) next() {
 	}
 }
 
-// restart prepares for the last exec again, of which nothing is kept.
+// restart drops the output of the last exec, and prepares for another one in its place.
 func (o *Output) restart() {
 	o.stdout.data, o.stderr.data = nil, nil
 	o.next()

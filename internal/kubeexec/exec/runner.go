@@ -18,7 +18,7 @@ const (
 	margin = 2 * time.Second
 	// defaultLimit is for a context without a deadline.
 	defaultLimit = 10 * time.Second
-	// maxHung is the number of execs in a row that begin and do not return before the tool is said to hang. The first may be
+	// maxHung is the number of execs in a row that begin and do not return before the tool counts as hung. The first may be
 	// the fault of the network or the API server.
 	maxHung = 2
 )

@@ -47,7 +47,7 @@ func TestElection(t *testing.T) {
 		assert.Equal(t, []int{2, 2, 3}, g.parts())
 		g.leave(leaving)
 		g.watch(time.Minute)
-		assert.Less(t, g.longest, 10*time.Second, "what is released is taken at once")
+		assert.Less(t, g.longest, 10*time.Second, "a released shard is taken immediately")
 		assert.Equal(t, []int{3, 4}, g.parts())
 		assert.Zero(t, g.twice, "never two holders")
 		assert.Len(t, g.store.Names(labelRole, roleShard), 7)

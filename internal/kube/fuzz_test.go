@@ -1,0 +1,124 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// fuzzPod has a part of everything that is kept of a pod.
+func fuzzPod() *corev1.Pod {
+	always, isController, claim := corev1.ContainerRestartPolicyAlways, true, "claim-1"
+	devices := corev1.ResourceRequirements{
+		Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")},
+		Claims: []corev1.ResourceClaim{{Name: "gpu", Request: "one"}},
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ml", Name: "train-0", UID: "uid", Labels: map[string]string{"team": "a"},
+			Annotations: map[string]string{"team": "b", staticHash: "hash", staticMirror: "hash"},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "u1", Controller: &isController},
+			},
+		},
+		Spec: corev1.PodSpec{
+			NodeName: "n1", ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim}},
+			InitContainers: []corev1.Container{{Name: "init", Resources: devices}, {Name: "side", Resources: devices, RestartPolicy: &always}},
+			Containers:     []corev1.Container{{Name: "main", Resources: devices}},
+		},
+		Status: corev1.PodStatus{
+			Phase:             corev1.PodRunning,
+			ContainerStatuses: []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://3f25"}},
+			ExtendedResourceClaimStatus: &corev1.PodExtendedResourceClaimStatus{
+				ResourceClaimName: "extended", RequestMappings: []corev1.ContainerExtendedResourceRequest{
+					{ContainerName: "init", ResourceName: "nvidia.com/gpu", RequestName: "r"},
+				},
+			},
+		},
+	}
+}
+
+// Whatever a pod's object has, what is sent of it is bounded text. The API server sends pods in its binary form.
+func FuzzPod(f *testing.F) {
+	wire, err := fuzzPod().Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(wire)
+	f.Add([]byte{})
+	hostile := fuzzPod() // as a kubelet, or who has its rights, may write it
+	hostile.Status.ContainerStatuses[0].Name, hostile.Status.ContainerStatuses[0].ContainerID = "main\xff", "x://"+strings.Repeat("\xfe", 300)
+	if wire, err = hostile.Marshal(); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(wire)
+	options := PodsOptions{Labels: []string{"team"}, Annotations: []string{"team"}}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var sent corev1.Pod
+		if sent.Unmarshal(data) != nil {
+			return
+		}
+		pod := &storePod(&sent, &options).pod
+		requireText(t, maxValue, pod.Attributes["k8s.pod.label.team"], pod.Attributes["k8s.pod.annotation.team"])
+		for _, owner := range (*Owners)(nil).Of(pod) {
+			requireText(t, maxName, owner.Kind, owner.Name, owner.UID)
+		}
+		for i := range pod.Containers {
+			requireText(t, maxName, pod.Containers[i].Name, pod.Containers[i].ID)
+			_ = pod.ContainerByID(pod.Containers[i].ID)
+			_ = pod.ContainerID(pod.Containers[i].Name)
+		}
+		if pod.Init != nil {
+			for resource, count := range pod.Init.Kept {
+				if count <= 0 {
+					t.Fatalf("%d of %q are kept", count, resource)
+				}
+			}
+			for _, claim := range pod.Init.Claims {
+				_ = pod.Requests(claim.Container, claim.Claim)
+			}
+		}
+	})
+}
+
+// Objects of dynamic resource allocation are read without a schema: each part may be of any type.
+func FuzzAllocation(f *testing.F) {
+	f.Add([]byte(`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},"spec":{"driver":"gpu.nvidia.com",
+		"pool":{"name":"n1","generation":3},"devices":[{"name":"gpu-0","attributes":{"uuid":{"string":"GPU-1"},"index":{"int":0}}},
+		{"name":"gpu-1","basic":{"attributes":{"gpu.nvidia.com/uuid":{"string":"GPU-2"}}}}]}}`))
+	f.Add([]byte(`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"c"},"status":{"allocation":{"devices":{"results":[
+		{"driver":"gpu.nvidia.com","pool":"n1","device":"gpu-0","request":"one/first","adminAccess":true},7,null]}}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var object unstructured.Unstructured
+		if object.UnmarshalJSON(data) != nil {
+			return
+		}
+		for _, attributes := range storeSlice(&object).devices {
+			for _, value := range attributes {
+				if value == "" || len(value) > maxAttribute {
+					t.Fatalf("%d bytes of a value", len(value))
+				}
+			}
+		}
+		for _, given := range givenDevices(&object) {
+			_ = given.holds([]string{given.request})
+		}
+	})
+}
+
+func requireText(t *testing.T, most int, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if len(text) > most || !utf8.ValidString(text) {
+			t.Fatalf("%d bytes: %q", len(text), text[:min(len(text), 100)])
+		}
+	}
+}
