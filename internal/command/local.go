@@ -80,8 +80,8 @@ var _ Runner = (*Local)(nil)
 // Run implements Runner. It returns before the context's deadline, even where the process cannot be killed.
 func (l *Local) Run(ctx context.Context, commands ...Command) ([]Result, error) {
 	if since, ok := l.acquire(); !ok {
-		return nil, fmt.Errorf("%s: %w since %s; a process that no kill ends hangs in the driver: see the kernel log",
-			l.tool, ErrBusy, since.Format(time.RFC3339))
+		return nil, fmt.Errorf("%s: %w since %s; a process that no kill ends hangs in the driver: see %s",
+			l.tool, ErrBusy, since.Format(time.RFC3339), driverLog)
 	}
 	var results []Result
 	room := l.stdoutLimit // for all commands together: the caller holds the outputs side by side
@@ -148,7 +148,7 @@ func (l *Local) run(ctx context.Context, c Command, room int) (result Result, st
 		case <-timer.C:
 			close(abandoned)
 			return Result{}, true, l.aborted(context.Cause(bounded),
-				fmt.Sprintf("process %d was killed and still exists, hanging in the driver: see the kernel log", p.pid()))
+				fmt.Sprintf("process %d was killed and still exists, hanging in the driver: see %s", p.pid(), driverLog))
 		}
 	}
 
@@ -157,7 +157,7 @@ func (l *Local) run(ctx context.Context, c Command, room int) (result Result, st
 	case cause == nil || err == nil, errors.Is(cause, errOutputLimit):
 		return out.result(p.exitCode()), false, nil
 	default:
-		return Result{}, false, l.aborted(cause, "killed; a GPU or the driver may hang: see the kernel log")
+		return Result{}, false, l.aborted(cause, "killed; a GPU or the driver may hang: see "+driverLog)
 	}
 }
 

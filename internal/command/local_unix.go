@@ -12,6 +12,9 @@ import (
 	"syscall"
 )
 
+// driverLog is where the driver reports what happens to a GPU.
+const driverLog = "the kernel log"
+
 func executable(tool Tool) string { return string(tool) }
 
 func sameName(a, b string) bool { return a == b }

@@ -11,6 +11,9 @@ import (
 	"syscall"
 )
 
+// driverLog is where the driver reports what happens to a GPU.
+const driverLog = "the System log in the Event Viewer"
+
 func executable(tool Tool) string { return string(tool) + ".exe" }
 
 func sameName(a, b string) bool { return strings.EqualFold(a, b) }

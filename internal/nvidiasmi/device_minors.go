@@ -114,23 +114,13 @@ func (m *deviceMinors) query(ctx context.Context, runner command.Runner, gpus []
 	return mig, nil
 }
 
-// name returns the name of a GPU's device node. Where no GPU of the machine has one it is made of the index. Where only the
-// number of this GPU is not known it is empty: a name made of the index would be that of another GPU's node.
+// name returns the name of a GPU's device node. It is empty where the number is not known, or the GPU has no device node, as on
+// Windows: a name made of the index may be that of another GPU's node.
 func (m *deviceMinors) name(g *parse.GPU) string {
-	minor, known := m.byGPU[minorKey(&g.Device)]
-	if n, ok := g.Minor.Or(minor).Get(); ok {
+	if n, ok := g.Minor.Or(m.byGPU[minorKey(&g.Device)]).Get(); ok {
 		return "nvidia" + strconv.FormatInt(n, 10)
 	}
-	index, ok := g.Device.Index.Get()
-	if !known || !ok {
-		return ""
-	}
-	for _, other := range m.byGPU {
-		if other.Known() {
-			return ""
-		}
-	}
-	return "nvidia" + strconv.Itoa(index)
+	return ""
 }
 
 // minorKey identifies a GPU in a table and in XML.

@@ -31,7 +31,7 @@ func TestNamesAreThoseOfTheDeviceNodes(t *testing.T) {
 	assert.Equal(t, "nvidia1", node.Devices[0].Name, "index 0 has minor number 1")
 	assert.Equal(t, gpu.Some(0), node.Devices[0].Index)
 	node = read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/v13-591-wddm.xml")}, newClock()))
-	assert.Equal(t, "nvidia0", node.Devices[0].Name, "without a minor number it is the index")
+	assert.Empty(t, node.Devices[0].Name, "without a minor number there is none")
 }
 
 // The numbers of the device nodes are neither the indices nor in their order, as with a single GPU that has minor number 6.
@@ -42,7 +42,7 @@ func TestTrapMinorNumbersAreNoIndices(t *testing.T) {
 	}{
 		"swapped":            {[]string{"1", "0"}, map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}},
 		"high":               {[]string{"6", "2"}, map[string]string{"GPU-a": "nvidia6", "GPU-b": "nvidia2"}},
-		"no device nodes":    {[]string{"N/A", "N/A"}, map[string]string{"GPU-a": "nvidia0", "GPU-b": "nvidia1"}},
+		"no device nodes":    {[]string{"N/A", "N/A"}, map[string]string{"GPU-a": "", "GPU-b": ""}},
 		"one of them has it": {[]string{"1", "N/A"}, map[string]string{"GPU-a": "nvidia1", "GPU-b": ""}},
 	} {
 		t.Run(name, func(t *testing.T) {

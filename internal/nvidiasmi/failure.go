@@ -48,31 +48,30 @@ func runError(err error) error {
 }
 
 // toolError describes what the tool reported instead of listing GPUs.
-func toolError(call string, d parse.Diagnosis) *failure {
+func toolError(call string, d parse.Diagnosis, advice *advice) *failure {
 	f := &failure{reason: gpu.FailureToolFailed, lasting: true}
 	remedy := "run it by hand to see more"
 	switch d.Failure {
 	case parse.FailureDriverNotLoaded:
 		f.reason, f.fault, f.driverAway = gpu.FailureDriver, gpu.Some(gpu.FaultUnreachable), true
-		remedy = "load the NVIDIA driver (modprobe nvidia), or remove this scraper where there is no GPU"
+		remedy = advice.driver
 	case parse.FailureDriverMismatch:
 		f.reason, f.fault, f.driverAway, f.lasting = gpu.FailureDriver, gpu.Some(gpu.FaultDriverMismatch), true, false
 		remedy = "the driver was updated while its old kernel module is still loaded: reboot, or unload the module and load the new one"
 	case parse.FailureLibraryMissing:
 		f.reason, f.driverAway = gpu.FailureLibrary, true
-		remedy = "install the driver's library libnvidia-ml.so.1 where the tool runs, or mount it into the container"
+		remedy = advice.library
 	case parse.FailureNoPermission:
 		f.reason = gpu.FailurePermission
-		remedy = "give the user that runs it access to /dev/nvidiactl and /dev/nvidia*"
+		remedy = advice.permission
 	case parse.FailureNoDevices:
 		f.fault, f.driverAway, f.answered = gpu.Some(gpu.FaultUnreachable), true, true
-		remedy = "no GPU is bound to the NVIDIA driver, or all of them are lost: see lspci and the kernel log"
+		remedy = advice.noGPU
 	case parse.FailureToolMismatch:
 		remedy = "run the nvidia-smi of the installed driver"
 	case parse.FailureInit:
 		f.lasting = false
-		remedy = "restart a container that has lost its devices (after systemd daemon-reload) and pass /dev/nvidia* to it; " +
-			"otherwise see the kernel log"
+		remedy = advice.initialise
 	case parse.FailureUsage, parse.FailureUnsupported:
 		remedy, f.breaks = "the installed version does not support the call", true
 	case parse.FailureNone, parse.FailureOther:

@@ -36,7 +36,7 @@ func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gp
 	unidentified := addUnreachable(n, out.diagnosis.Unreachable, known)
 	absent, _ := known.inventory.End()
 	if out.listing.Complete {
-		unidentified = addUnlisted(n, absent, unidentified, known.driver)
+		unidentified = addUnlisted(n, absent, unidentified, known.driver, out.advice)
 		all := int64(len(known.inventory.All()) + len(unidentified))
 		if attached, ok := out.listing.Attached.Get(); ok { // with GPUs that the tool omits without a message
 			all = max(all, attached)
@@ -111,13 +111,13 @@ func addUnreachable(n *gpu.Node, unreachable []parse.Unreachable, known *knownGP
 // addUnlisted adds the GPUs that were seen before and are not in a complete listing. That includes GPUs that were seen with
 // another driver version: a GPU that does not come back after an update is missing. Unreachable GPUs that nothing identifies
 // are taken to be among them; those that are left are returned.
-func addUnlisted(n *gpu.Node, absent []*knownGPU, unidentified []parse.Unreachable, driver string) []parse.Unreachable {
+func addUnlisted(n *gpu.Node, absent []*knownGPU, unidentified []parse.Unreachable, driver string, advice *advice) []parse.Unreachable {
 	for _, k := range absent {
 		k.State.unreadable = true
 		fault, message := gpu.FaultUnreachable, "it was seen before, and nvidia-smi does not list it any more"
 		if k.State.driver != driver && k.State.driver != "" {
 			message = fmt.Sprintf("it was seen with driver %s, and driver %s does not list it: it failed during the change, was removed, or is "+
-				"not supported any more; see the kernel log", k.State.driver, driver)
+				"not supported any more; %s", k.State.driver, driver, advice.seeLog)
 		}
 		if len(unidentified) > 0 {
 			fault, message = unidentified[0].Fault(), unidentified[0].Reason
@@ -162,10 +162,9 @@ func reportRefusals(g *parse.GPU, out *output) {
 			quantities = append(quantities[:maxQuantities], fmt.Sprintf("%d more", more))
 		}
 		list := strings.Join(quantities, ", ")
-		remedy := "see the kernel log"
+		remedy := out.advice.seeLog
 		if refusal.NoPermission() {
-			remedy = "run it as root, or outside of a container that hides them, " +
-				"or there, with MIG enabled, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN"
+			remedy = out.advice.refused
 		}
 		place := cmp.Or(g.Device.ID, g.Device.Info.PCIAddress)
 		out.problem(gpu.ProblemQuantity, g.Device.ID, list, fmt.Errorf("nvidia-smi: %s: %s: %s; %s", place, list, refusal.Reason, remedy))

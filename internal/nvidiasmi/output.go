@@ -14,7 +14,8 @@ import (
 
 // output is what the commands of one read printed.
 type output struct {
-	call      string         // the command that lists the GPUs
+	call      string // the command that lists the GPUs
+	advice    *advice
 	listing   *parse.Listing // nil where no GPU is listed because of GPUs without a device handle
 	diagnosis parse.Diagnosis
 	// allUnreachable is true where no GPU has a device handle.
@@ -62,12 +63,12 @@ func (o *output) accept(listing *parse.Listing, err error) error {
 	case len(d.Unreachable) > 0: // each of them is lost, or one makes the call fail for the others
 		return nil
 	case d.Failure != parse.FailureNone:
-		return toolError(o.call, *d)
+		return toolError(o.call, *d, o.advice)
 	case err != nil:
 		return &failure{error: fmt.Errorf("%s: %w", o.call, err), reason: gpu.FailureOutput, breaks: true, mute: true}
 	case listing.Complete:
 		d.Failure, d.Message = parse.FailureNoDevices, "it lists no GPU"
-		return toolError(o.call, *d)
+		return toolError(o.call, *d, o.advice)
 	default:
 		return &failure{error: fmt.Errorf("%s: the output ends before the end of the first GPU", o.call), reason: gpu.FailureToolFailed, breaks: true, mute: true}
 	}

@@ -20,6 +20,7 @@ type queries struct {
 	runner command.Runner
 	want   gpu.Group
 	fast   bool
+	advice *advice
 
 	driver     string // version of the last listing
 	mig        bool   // MIG was enabled on a GPU at the last read
@@ -165,7 +166,7 @@ func (q *queries) begin(call string, res results) (*output, *command.Result, err
 	if gpus == nil {
 		return nil, nil, runError(res.err)
 	}
-	out := &output{call: call, diagnosis: diagnose(gpus)}
+	out := &output{call: call, advice: q.advice, diagnosis: diagnose(gpus)}
 	if list, asked := res.of(forSelection); asked && !q.selection.holds(list, out) {
 		return nil, nil, errQueryAgain
 	}
@@ -250,7 +251,7 @@ func (q *queries) wantsPmon(now time.Time) bool {
 
 // reset forgets what was learnt about the installed version. driver stays: the known GPUs were seen with it.
 func (q *queries) reset() {
-	*q = queries{runner: q.runner, want: q.want, fast: q.fast, driver: q.driver}
+	*q = queries{runner: q.runner, want: q.want, fast: q.fast, advice: q.advice, driver: q.driver}
 }
 
 // driverAway forgets the numbers of the device nodes, which the driver assigns again when it comes back.

@@ -6,6 +6,7 @@ package nvidiasmi
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/backoff"
@@ -31,9 +32,9 @@ type Option func(*Reader)
 func WithClock(now func() time.Time) Option { return func(r *Reader) { r.now = now } }
 
 // New returns a Reader that runs the tool with runner and reads the wanted quantities. The configuration must be valid. Its
-// path is not used, as the runner knows where the tool is.
+// path is not used, as the runner knows where the tool is. Messages advise what to do on Linux.
 func New(cfg Config, runner command.Runner, want gpu.Group, options ...Option) *Reader {
-	r := &Reader{queries: queries{runner: runner, want: want, fast: cfg.Query == QueryFast}, now: time.Now}
+	r := &Reader{queries: queries{runner: runner, want: want, fast: cfg.Query == QueryFast, advice: adviceFor("linux")}, now: time.Now}
 	for _, o := range options {
 		o(r)
 	}
@@ -49,7 +50,9 @@ func NewLocal(cfg Config, want gpu.Group, options ...Option) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(cfg, runner, want, options...), nil
+	r := New(cfg, runner, want, options...)
+	r.queries.advice = adviceFor(runtime.GOOS)
+	return r, nil
 }
 
 var _ gpu.Source = (*Reader)(nil)

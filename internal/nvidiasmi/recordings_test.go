@@ -6,6 +6,7 @@ package nvidiasmi
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,6 +18,8 @@ import (
 
 // sameUUIDs is a recording of two GPUs whose UUIDs the publisher made equal.
 const sameUUIDs = "dual_2080-v13.xml"
+
+var minorNumber = regexp.MustCompile(`<minor_number>\d`)
 
 // TestRecordedReads reads recorded output from end to end. Recordings are not part of the project: GPU_RECORDINGS names their
 // folder.
@@ -38,22 +41,26 @@ func TestRecordedReads(t *testing.T) {
 			r := newReader(t, QueryFull, f, newClock())
 			for range 2 {
 				node := read(t, r)
-				told := problems(node)
+				said := problems(node)
 				if strings.HasSuffix(path, sameUUIDs) {
-					assert.Contains(t, told, "lists two GPUs as")
-					told = told[strings.IndexByte(told, '\n')+1:]
+					assert.Contains(t, said, "lists two GPUs as")
+					said = said[strings.IndexByte(said, '\n')+1:]
 				}
-				assert.Empty(t, told)
+				assert.Empty(t, said)
 				assert.NotEmpty(t, node.Devices)
 				visible, known := node.Presence[gpu.Visible].Get()
 				assert.True(t, known)
 				assert.Len(t, node.Devices, int(visible))
+				nodes, named := len(minorNumber.FindAllString(f.xml.stdout, -1)), 0
 				for i := range node.Devices {
 					d := &node.Devices[i]
+					if d.Name != "" && d.Parent == "" {
+						named++
+					}
 					assert.NotEqual(t, gpu.StateFailed, d.State(), d.Faults)
-					assert.NotEmpty(t, d.Name)
 					assert.NotEmpty(t, d.Model)
 				}
+				assert.Equal(t, nodes, named, "a GPU has a name where it has a device node")
 			}
 			assert.Len(t, f.batches, 2)
 		})
