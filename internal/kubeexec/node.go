@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
-	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/inventory"
 )
 
 // node reads one node in a goroutine of its own, so two reads of a node never overlap.
@@ -31,6 +29,7 @@ type node struct {
 	// Used by run only.
 	readers map[readerKey]*reader
 	known   map[gpu.Vendor][]gpu.Device // without readings
+	errs    map[gpu.Vendor]error        // of the last read; nil if it brought a node
 }
 
 func newNode(c *cluster, name string, p *plan) *node {
@@ -38,7 +37,7 @@ func newNode(c *cluster, name string, p *plan) *node {
 		cluster: c, name: name, slots: newSlots(c.interval, c.name, name), changed: make(chan struct{}, 1), done: make(chan struct{}),
 		plan:  p,
 		stats: make(map[gpu.Vendor]*NodeStats), readers: make(map[readerKey]*reader),
-		known: make(map[gpu.Vendor][]gpu.Device),
+		known: make(map[gpu.Vendor][]gpu.Device), errs: make(map[gpu.Vendor]error),
 	}
 }
 
@@ -70,21 +69,27 @@ func (n *node) planned() *plan {
 func (n *node) run(ctx context.Context) {
 	c := n.cluster
 	last := c.now()
+	var due time.Time // no exec before, because of a back-off
 	for {
 		now := c.now()
-		timer := time.NewTimer(n.slots.next(now.Add(pause(c.interval, n.failures()))).Sub(now))
+		timer := time.NewTimer(n.slots.next(now).Sub(now))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return
 		case <-n.changed:
 			timer.Stop()
+			due = time.Time{}
 			continue
 		case <-timer.C:
 		}
 		if p := n.planned(); len(p.jobs) == 0 {
 			last = c.now() // counted as unreadable, not as skipped
 			n.cannotRead(ctx, p)
+			continue
+		}
+		if c.now().Before(due) {
+			n.repeat(ctx, n.planned())
 			continue
 		}
 		if !c.admit(ctx) {
@@ -104,39 +109,8 @@ func (n *node) run(ctx context.Context) {
 		}
 		c.leave()
 		n.cannotRead(ctx, p)
+		due = c.now().Add(pause(c.interval, n.failures()))
 	}
-}
-
-// cannotRead passes on that vendors' GPUs of the node cannot be read, because no pod on it can be used.
-func (n *node) cannotRead(ctx context.Context, p *plan) {
-	for i := range p.unread {
-		if u := &p.unread[i]; ctx.Err() == nil && n.cluster.mine(n.name) {
-			n.cluster.sink(ctx, n.cluster.name, n.unread(p, u.vendor, n.cluster.now()), u.failure(n.cluster.name))
-		}
-	}
-}
-
-// unread returns the node of a read that has brought nothing: the known GPUs, unread.
-func (n *node) unread(p *plan, vendor gpu.Vendor, at time.Time) *gpu.Node {
-	node := &gpu.Node{Host: n.host(p), Vendor: vendor, Time: at}
-	for i := range n.known[vendor] {
-		d := n.known[vendor][i]
-		d.Unread, d.ProcessesUnread = true, true
-		node.Devices = append(node.Devices, d)
-	}
-	return node
-}
-
-// remember keeps the identities of the GPUs of a read.
-func (n *node) remember(read *gpu.Node) {
-	if read.Failure != nil && len(read.Devices) == 0 {
-		return
-	}
-	known := make([]gpu.Device, 0, len(read.Devices))
-	for i := range read.Devices {
-		known = append(known, inventory.Identity(&read.Devices[i]))
-	}
-	n.known[read.Vendor] = known
 }
 
 func (n *node) host(p *plan) gpu.Host {
@@ -184,12 +158,8 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	}
 	c.noteTool(instance{j.target.Tool, j.instance}, lacksTool(read, err))
 	n.note(j.vendor(), began, read, err)
+	n.errs[j.vendor()] = err
 	c.sink(ctx, c.name, read, err)
-}
-
-// lacksTool reports whether the tool was not found in the container.
-func lacksTool(read *gpu.Node, err error) bool {
-	return errors.Is(err, command.ErrNotFound) || read.Failure != nil && read.Failure.Reason == gpu.FailureToolMissing
 }
 
 func (n *node) note(vendor gpu.Vendor, began time.Time, read *gpu.Node, err error) {

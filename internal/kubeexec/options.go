@@ -13,7 +13,8 @@ import (
 // Sink takes one vendor's GPUs of one node. It is called by the goroutine that has read the node, which keeps one of the
 // cluster's max_concurrent places until Sink returns. Calls for several nodes run at a time, but never two for one node. The
 // node is valid until Sink returns. With readErr it has only the host, the vendor, the time, and the known GPUs as unread. A node
-// with GPUs and without a usable pod is passed on with readErr once in each interval, by a goroutine of its own.
+// with GPUs and without a usable pod is passed on with readErr once in each interval, and so is one that is read less often because its
+// reads fail; these take no place.
 type Sink func(ctx context.Context, cluster string, node *gpu.Node, readErr error)
 
 // Options configure a Fleet beyond what users configure.
