@@ -73,7 +73,7 @@ func TestDriverUpgraded(t *testing.T) {
 	}
 	missing, _ := points.Value("hw.gpu.count", "hw.gpu.presence", "missing")
 	assert.InDelta(t, 8, missing, 0)
-	requireUnhealthy(t, n, since)
+	requireUnhealthy(t, n, since, "restart the collector")
 
 	mentions := 0
 	for _, line := range n.process.Complaints() {
@@ -103,13 +103,13 @@ func TestDriverMismatchAtStart(t *testing.T) {
 	since := time.Now()
 	n.run(spec{})
 	n.next("a scrape", func(harness.Points) bool { return true })
-	requireUnhealthy(t, n, since)
+	requireUnhealthy(t, n, since, "restart the collector")
 	assert.Len(t, n.process.Complaints(), 1)
 	n.interrupt()
 }
 
-// requireUnhealthy requires that the health check reports the mismatch, passes for recovery_duration, and then fails.
-func requireUnhealthy(t *testing.T, n *node, since time.Time) {
+// requireUnhealthy requires that the health check passes for recovery_duration, and then fails and reports the reason.
+func requireUnhealthy(t *testing.T, n *node, since time.Time, reason string) {
 	t.Helper()
 	var body string
 	for passed := false; ; time.Sleep(tick) {
@@ -125,7 +125,7 @@ func requireUnhealthy(t *testing.T, n *node, since time.Time) {
 	}
 	assert.GreaterOrEqual(t, time.Since(since), recovery, "not before recovery_duration")
 	assert.Contains(t, body, "StatusRecoverableError")
-	assert.Contains(t, body, "restart the collector")
+	assert.Contains(t, body, reason)
 }
 
 // A collector that recovers without a restart becomes healthy without one.
