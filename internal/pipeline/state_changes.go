@@ -4,7 +4,6 @@
 package pipeline
 
 import (
-	"maps"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -18,8 +17,8 @@ type stateChanges struct {
 }
 
 // next returns an event for each device whose state has changed. For a device that was not in the last node there is one only
-// if its state is not ok. A device that could not be read keeps its last state, and so does one that is not in a node that could
-// not be read.
+// if its state is not ok. A device that could not be read keeps its last state, and so do all where a node that could not be read has
+// none. Otherwise a device that is not in the node is forgotten, also where the read failed: it was handed to another driver, say.
 func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 	var events []gpu.Event
 	now := make(map[string]gpu.State, len(node.Devices))
@@ -52,11 +51,9 @@ func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 		}
 		events = append(events, e)
 	}
-	if node.Failure == nil || s.last == nil {
+	if node.Failure == nil || s.last == nil || len(node.Devices) > 0 {
 		s.keepPlaceholders(node, now)
 		s.last = now
-	} else {
-		maps.Copy(s.last, now)
 	}
 	return events
 }

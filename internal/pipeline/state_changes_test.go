@@ -37,6 +37,15 @@ func TestStatesOutlastAFailedRead(t *testing.T) {
 	}
 	var s stateChanges
 	assert.Empty(t, s.next(&gpu.Node{Failure: failure}), "the first read")
+
+	// The driver was unloaded, and a failed GPU was handed to another one.
+	away := nodeOf(lost("GPU-1"))
+	away.Failure = failure
+	assert.Len(t, s.next(nodeOf(healthy("GPU-1"), lost("GPU-2"))), 1)
+	assert.Len(t, s.next(away), 1)
+	changes := s.next(nodeOf(healthy("GPU-1"), healthy("GPU-2")))
+	require.Len(t, changes, 1)
+	assert.Equal(t, "GPU-1", changes[0].DeviceID)
 }
 
 // A GPU that was lost before its ID could be read has a placeholder. When it comes back with its ID the placeholder's state ends.
