@@ -18,6 +18,9 @@ func Violations(metrics pmetric.Metrics) []string {
 	}
 	resources := map[string]bool{}
 	for _, rm := range metrics.ResourceMetrics().All() {
+		if endsSeries(rm) {
+			continue
+		}
 		identity := text(rm.Resource().Attributes().AsRaw())
 		if resources[identity] {
 			found.add("two resources %s", identity)

@@ -29,6 +29,9 @@ type Point struct {
 // Series returns the series of the point in a back end that drops resources: its metric and its own attributes.
 func (p *Point) Series() string { return p.Metric + text(p.Attributes) }
 
+// Stream returns the series of the point in a back end that keeps resources.
+func (p *Point) Stream() string { return p.Series() + text(p.Resource) }
+
 // text formats attributes as {name=value,…}, sorted by name.
 func text(attributes map[string]any) string {
 	parts := make([]string, 0, len(attributes))
@@ -38,15 +41,22 @@ func text(attributes map[string]any) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// Points returns the points of all gauges and sums in the order of the message. There are no metrics of another kind.
-func Points(metrics pmetric.Metrics) []Point {
+// Points returns the points of all gauges and sums that have a value, in the order of the message. There are no metrics of another kind.
+func Points(metrics pmetric.Metrics) []Point { return flagged(metrics, false) }
+
+// Ended returns the points without a value, which end a series.
+func Ended(metrics pmetric.Metrics) []Point { return flagged(metrics, true) }
+
+func flagged(metrics pmetric.Metrics, ended bool) []Point {
 	var points []Point
 	for _, rm := range metrics.ResourceMetrics().All() {
 		resource := rm.Resource().Attributes().AsRaw()
 		for _, sm := range rm.ScopeMetrics().All() {
 			for _, m := range sm.Metrics().All() {
 				for _, dp := range numbers(m).All() {
-					points = append(points, point(m, dp, resource))
+					if dp.Flags().NoRecordedValue() == ended {
+						points = append(points, point(m, dp, resource))
+					}
 				}
 			}
 		}

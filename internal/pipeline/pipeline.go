@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/record"
+	"github.com/otelgpu/gpureceiver/internal/series"
 )
 
 // Options configure a Pipeline.
@@ -44,6 +45,7 @@ type Pipeline struct {
 	processes *processChanges // nil where no one wants events of processes
 	waiting   eventQueue
 	recorder  *record.Recorder
+	series    series.Tracker
 	events    *record.EventRecorder
 }
 
@@ -95,12 +97,12 @@ func (p *Pipeline) sourceState(node *gpu.Node) {
 // Unreadable is the number of quantities and steps that should be readable and were not at the last read.
 func (p *Pipeline) Unreadable() int { return p.problems.Unreadable() }
 
-// Metrics records a node that Take has taken.
+// Metrics records a node that Take has taken, and ends the series that it no longer has.
 func (p *Pipeline) Metrics(node *gpu.Node) pmetric.Metrics {
 	if p.recorder == nil {
 		p.recorder = p.options.NewRecorder()
 	}
-	return p.recorder.Record(node)
+	return p.series.End(p.recorder.Record(node), pcommon.NewTimestampFromTime(node.Time))
 }
 
 // TakeEvents returns the events that wait for a logs pipeline, and queues them no longer.

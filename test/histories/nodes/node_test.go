@@ -58,6 +58,7 @@ type node struct {
 	recorder *record.EventRecorder
 	declared *otlptest.Declared
 	sequence otlptest.Sequence
+	ends     otlptest.Ends
 	seen     sentBefore
 }
 
@@ -166,7 +167,8 @@ func (n *node) read(limit time.Duration) (points []otlptest.Point, wrong []strin
 	node, err := n.reader.Read(ctx, n.host)
 	if err != nil {
 		failed := n.pipeline.Metrics(n.pipeline.Failed(n.host, gpu.NVIDIA, time.Now(), err))
-		return nil, n.excused(append(n.declared.Violations(failed), "nothing is sent"))
+		wrong = append(n.declared.Violations(failed), n.ends.Add(failed)...)
+		return nil, n.excused(append(wrong, "nothing is sent"))
 	}
 	n.pipeline.Take(ctx, node)
 	metrics := n.pipeline.Metrics(node)
@@ -174,6 +176,7 @@ func (n *node) read(limit time.Duration) (points []otlptest.Point, wrong []strin
 	wrong = append(otlptest.Violations(metrics), otlptest.TimeViolations(metrics)...)
 	wrong = append(wrong, n.declared.Violations(metrics)...)
 	wrong = append(wrong, n.sequence.Add(metrics)...)
+	wrong = append(wrong, n.ends.Add(metrics)...)
 	wrong = append(wrong, n.checkEvents(node, points)...)
 	wrong = append(wrong, n.checkUntouched(points)...)
 	wrong = append(wrong, n.machine.wrongReadings(points)...)
