@@ -193,6 +193,11 @@ func TestOneOfEightIsLost(t *testing.T) {
 
 	s.set("")
 	after := s.newest(allWell(8), "it is back")
+	over := otlptest.Of(after, "hw.gpu.fault")
+	require.Len(t, over, 1)
+	assert.Equal(t, "lost", over[0].Attributes["error.type"])
+	assert.Zero(t, over[0].Value, "the fault is over")
+	after = slices.DeleteFunc(after, func(p otlptest.Point) bool { return p.Metric == "hw.gpu.fault" })
 	assert.Equal(t, seriesOf(before, broken), seriesOf(after, broken))
 	eventually(t, func() bool { return s.logs.LogRecordCount() == 2 }, "another event")
 	assert.Equal(t, fmt.Sprintf("hw.gpu.status %s: ok to failed, Error", broken), transition(records(s.logs)[0]))

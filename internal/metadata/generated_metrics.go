@@ -1658,7 +1658,7 @@ type metricHwGpuFault struct {
 // init fills hw.gpu.fault metric with initial data.
 func (m *metricHwGpuFault) init() {
 	m.data.SetName("hw.gpu.fault")
-	m.data.SetDescription("1 while the fault is present. Faults explain hw.status. (extension)")
+	m.data.SetDescription("1 while the fault is present, 0 afterwards for as long as the GPU is there. Faults explain hw.status. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -3191,7 +3191,7 @@ type metricHwGpuRecoveryAction struct {
 // init fills hw.gpu.recovery.action metric with initial data.
 func (m *metricHwGpuRecoveryAction) init() {
 	m.data.SetName("hw.gpu.recovery.action")
-	m.data.SetDescription("1 for the action that the driver currently requests. Other actions have no point. (extension)")
+	m.data.SetDescription("1 for the action that the driver currently requests, 0 for each that it has requested before. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)

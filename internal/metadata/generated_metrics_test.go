@@ -773,7 +773,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.fault"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 while the fault is present. Faults explain hw.status. (extension)", mi.Description())
+					assert.Equal(t, "1 while the fault is present, 0 afterwards for as long as the GPU is there. Faults explain hw.status. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1602,7 +1602,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.recovery.action"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 for the action that the driver currently requests. Other actions have no point. (extension)", mi.Description())
+					assert.Equal(t, "1 for the action that the driver currently requests, 0 for each that it has requested before. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())

@@ -22,10 +22,14 @@ type devicePoints struct {
 	identity []metadata.MetricAttributeOption // what every point of the device has in addition to hw.id
 	starts   *startTimes
 	series   deviceSeries
+	past     *pastStates
 }
 
-func newDevicePoints(b *builder, starts *startTimes, ts pcommon.Timestamp, d *gpu.Device) *devicePoints {
-	return &devicePoints{builder: b, ts: ts, device: d, identity: deviceIdentity(d), starts: starts, series: starts.device(d.ID)}
+func (r *Recorder) devicePoints(ts pcommon.Timestamp, d *gpu.Device) *devicePoints {
+	return &devicePoints{
+		builder: r.builder, ts: ts, device: d, identity: deviceIdentity(d),
+		starts: &r.starts, series: r.starts.device(d.ID), past: r.past[d.ID],
+	}
 }
 
 // deviceIdentity returns the attributes that identify a device on its points.

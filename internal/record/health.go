@@ -22,16 +22,32 @@ func recordStatus(p *devicePoints) {
 	}
 }
 
-// recordFaults records why the state is what it is.
+// recordFaults records why the state is what it is: 1 for each fault, 0 for each fault that the device has had. A device that could not be
+// read has none.
 func recordFaults(p *devicePoints) {
+	if p.device.Unread {
+		return
+	}
+	var present [gpu.NumFaultTypes]bool
 	for _, fault := range p.device.Faults {
-		p.builder.RecordHwGpuFaultDataPoint(p.ts, 1, faultTypes[fault.Type], p.device.ID, p.identity...)
+		present[fault.Type], p.past.faults[fault.Type] = true, true
+	}
+	for fault, had := range p.past.faults {
+		if had {
+			p.builder.RecordHwGpuFaultDataPoint(p.ts, flag(present[fault]), faultTypes[fault], p.device.ID, p.identity...)
+		}
 	}
 }
 
+// recordRecoveryAction records 1 for the action that the driver requests, 0 for each action that it has requested.
 func recordRecoveryAction(p *devicePoints) {
-	if name := recoveryAction(p.device); name != "" {
-		p.builder.RecordHwGpuRecoveryActionDataPoint(p.ts, 1, name, p.device.ID, p.identity...)
+	requested := recoveryAction(p.device)
+	if requested == "" {
+		return
+	}
+	p.past.request(requested)
+	for _, action := range p.past.actions {
+		p.builder.RecordHwGpuRecoveryActionDataPoint(p.ts, flag(action == requested), action, p.device.ID, p.identity...)
 	}
 }
 

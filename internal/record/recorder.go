@@ -25,6 +25,7 @@ type Recorder struct {
 	resources *metadata.ResourceBuilder
 	starts    startTimes
 	source    sourceState
+	past      map[string]*pastStates // by hw.id
 
 	// The enabled metrics.
 	devices    []metric[*devicePoints]
@@ -51,10 +52,11 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 	ts := pcommon.NewTimestampFromTime(node.Time)
 	r.builder.StartBy(ts)
 	r.starts.begin(node.Time)
+	r.past = pastStatesOf(node.Devices, r.past)
 	r.source.record(r.builder, ts, node)
 	recordPresence(r.builder, ts, node)
 	for i := range node.Devices {
-		points := newDevicePoints(r.builder, &r.starts, ts, &node.Devices[i])
+		points := r.devicePoints(ts, &node.Devices[i])
 		for _, m := range r.devices {
 			m.record(points)
 		}

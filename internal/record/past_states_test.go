@@ -1,0 +1,60 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+// TestStatesEnd: a fault and a recovery action that are over are 0 for as long as the device is there, and have no point while it could
+// not be read.
+func TestStatesEnd(t *testing.T) {
+	r := newRecorder(everything())
+	record := func(devices ...gpu.Device) map[string]float64 {
+		found := map[string]float64{}
+		for _, p := range otlptest.Points(r.Record(&gpu.Node{Time: readAt, Devices: devices})) {
+			switch p.Metric {
+			case "hw.gpu.fault":
+				found[p.Attributes["error.type"].(string)] = p.Value
+			case "hw.gpu.recovery.action":
+				found[p.Attributes["hw.gpu.recovery.action"].(string)] = p.Value
+			}
+		}
+		return found
+	}
+	device := func(action gpu.Opt[gpu.RecoveryAction], faults ...gpu.FaultType) gpu.Device {
+		d := gpu.Device{ID: gpuID, RecoveryAction: action}
+		for _, f := range faults {
+			d.Faults = append(d.Faults, gpu.Fault{Type: f})
+		}
+		return d
+	}
+	reset, none, unknown := gpu.Some(gpu.RecoveryReset), gpu.Some(gpu.RecoveryNone), gpu.Opt[gpu.RecoveryAction]{}
+
+	assert.Equal(t, map[string]float64{"none": 1}, record(device(none)))
+	assert.Equal(t, map[string]float64{"none": 0, "reset": 1, "drain": 1}, record(device(reset, gpu.FaultDrain)))
+	assert.Equal(t, map[string]float64{"none": 0, "reset": 1, "drain": 0, "lost": 1}, record(device(reset, gpu.FaultLost)))
+	assert.Empty(t, record(gpu.Device{ID: gpuID, Unread: true}), "the device could not be read")
+	assert.Equal(t, map[string]float64{"drain": 0, "lost": 0}, record(device(unknown)), "the action could not be read")
+	assert.Equal(t, map[string]float64{"none": 1, "reset": 0, "drain": 0, "lost": 0}, record(device(none)))
+	assert.Empty(t, record(), "the device is gone")
+	assert.Equal(t, map[string]float64{"none": 1}, record(device(none)), "another life")
+}
+
+// TestActionsAreBounded: a driver that names another action at each read does not make ever more series.
+func TestActionsAreBounded(t *testing.T) {
+	r := newRecorder(everything())
+	for i := range 3 * maxActions {
+		d := gpu.Device{ID: gpuID, RecoveryAction: gpu.Some(gpu.RecoveryOther), RecoveryWord: fmt.Sprint("action ", i)}
+		points := otlptest.Of(otlptest.Points(r.Record(&gpu.Node{Time: readAt, Devices: []gpu.Device{d}})), "hw.gpu.recovery.action")
+		assert.LessOrEqual(t, len(points), maxActions)
+		assert.Equal(t, 1.0, points[len(points)-1].Value)
+	}
+}
