@@ -33,10 +33,12 @@ type Process struct {
 
 	// Read from the process table of the machine. Empty or zero if not read.
 	Created     time.Time
-	Executable  string // process.executable.name
-	Command     string // process.command
-	CommandLine string // process.command_line, only if enabled
-	Owner       string // process.owner
+	Program     string     // the path of the executable (/proc/<pid>/exe)
+	Executable  string     // process.executable.name: the base name of Program, else the command name, else the tool's name for the process
+	Command     string     // process.command
+	CommandLine string     // process.command_line, only if enabled
+	UserID      Opt[int64] // process.user.id: the effective user ID
+	Owner       string     // process.owner: the name of that user
 
 	Container *Container // nil if the process is in none or its container is unknown
 

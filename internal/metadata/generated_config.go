@@ -1668,6 +1668,7 @@ type ResourceAttributesConfig struct {
 	ProcessExecutableName ResourceAttributeConfig `mapstructure:"process.executable.name"`
 	ProcessOwner          ResourceAttributeConfig `mapstructure:"process.owner"`
 	ProcessPid            ResourceAttributeConfig `mapstructure:"process.pid"`
+	ProcessUserID         ResourceAttributeConfig `mapstructure:"process.user.id"`
 	SlurmJobID            ResourceAttributeConfig `mapstructure:"slurm.job.id"`
 	SystemdUnit           ResourceAttributeConfig `mapstructure:"systemd.unit"`
 }
@@ -1744,7 +1745,7 @@ func DefaultResourceAttributesConfig() ResourceAttributesConfig {
 			Enabled: true,
 		},
 		ProcessCommand: ResourceAttributeConfig{
-			Enabled: true,
+			Enabled: false,
 		},
 		ProcessCommandLine: ResourceAttributeConfig{
 			Enabled: false,
@@ -1759,6 +1760,9 @@ func DefaultResourceAttributesConfig() ResourceAttributesConfig {
 			Enabled: true,
 		},
 		ProcessPid: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		ProcessUserID: ResourceAttributeConfig{
 			Enabled: true,
 		},
 		SlurmJobID: ResourceAttributeConfig{

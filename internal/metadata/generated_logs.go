@@ -556,6 +556,12 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 	if lbc.ResourceAttributes.ProcessPid.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["process.pid"] = filter.CreateFilter(lbc.ResourceAttributes.ProcessPid.EventsExclude)
 	}
+	if lbc.ResourceAttributes.ProcessUserID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["process.user.id"] = filter.CreateFilter(lbc.ResourceAttributes.ProcessUserID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.ProcessUserID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["process.user.id"] = filter.CreateFilter(lbc.ResourceAttributes.ProcessUserID.EventsExclude)
+	}
 	if lbc.ResourceAttributes.SlurmJobID.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["slurm.job.id"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobID.EventsInclude)
 	}

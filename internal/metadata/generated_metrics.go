@@ -4885,6 +4885,12 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 	if mbc.ResourceAttributes.ProcessPid.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["process.pid"] = filter.CreateFilter(mbc.ResourceAttributes.ProcessPid.MetricsExclude)
 	}
+	if mbc.ResourceAttributes.ProcessUserID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["process.user.id"] = filter.CreateFilter(mbc.ResourceAttributes.ProcessUserID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.ProcessUserID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["process.user.id"] = filter.CreateFilter(mbc.ResourceAttributes.ProcessUserID.MetricsExclude)
+	}
 	if mbc.ResourceAttributes.SlurmJobID.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["slurm.job.id"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobID.MetricsInclude)
 	}

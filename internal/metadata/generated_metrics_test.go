@@ -289,6 +289,7 @@ func TestMetricsBuilder(t *testing.T) {
 			rb.SetProcessExecutableName("process.executable.name-val")
 			rb.SetProcessOwner("process.owner-val")
 			rb.SetProcessPid(11)
+			rb.SetProcessUserID(15)
 			rb.SetSlurmJobID("slurm.job.id-val")
 			rb.SetSystemdUnit("systemd.unit-val")
 			res := rb.Emit()

@@ -224,6 +224,13 @@ func (rb *ResourceBuilder) SetProcessPid(val int64) {
 	}
 }
 
+// SetProcessUserID sets provided value as "process.user.id" attribute.
+func (rb *ResourceBuilder) SetProcessUserID(val int64) {
+	if rb.config.ProcessUserID.Enabled {
+		rb.res.Attributes().PutInt("process.user.id", val)
+	}
+}
+
 // SetSlurmJobID sets provided value as "slurm.job.id" attribute.
 func (rb *ResourceBuilder) SetSlurmJobID(val string) {
 	if rb.config.SlurmJobID.Enabled {

@@ -42,6 +42,7 @@ func TestResourceBuilder(t *testing.T) {
 			rb.SetProcessExecutableName("process.executable.name-val")
 			rb.SetProcessOwner("process.owner-val")
 			rb.SetProcessPid(11)
+			rb.SetProcessUserID(15)
 			rb.SetSlurmJobID("slurm.job.id-val")
 			rb.SetSystemdUnit("systemd.unit-val")
 
@@ -52,7 +53,7 @@ func TestResourceBuilder(t *testing.T) {
 			case "default":
 				assert.Equal(t, 30, res.Attributes().Len())
 			case "all_set":
-				assert.Equal(t, 31, res.Attributes().Len())
+				assert.Equal(t, 32, res.Attributes().Len())
 			case "none_set":
 				assert.Equal(t, 0, res.Attributes().Len())
 				return
@@ -175,7 +176,7 @@ func TestResourceBuilder(t *testing.T) {
 				assert.Equal(t, "k8s.workload.name-val", k8sWorkloadNameAttrVal.Str())
 			}
 			processCommandAttrVal, ok := res.Attributes().Get("process.command")
-			assert.True(t, ok)
+			assert.Equal(t, tt == "all_set", ok)
 			if ok {
 				assert.Equal(t, "process.command-val", processCommandAttrVal.Str())
 			}
@@ -203,6 +204,11 @@ func TestResourceBuilder(t *testing.T) {
 			assert.True(t, ok)
 			if ok {
 				assert.EqualValues(t, 11, processPidAttrVal.Int())
+			}
+			processUserIDAttrVal, ok := res.Attributes().Get("process.user.id")
+			assert.True(t, ok)
+			if ok {
+				assert.EqualValues(t, 15, processUserIDAttrVal.Int())
 			}
 			slurmJobIDAttrVal, ok := res.Attributes().Get("slurm.job.id")
 			assert.True(t, ok)

@@ -24,9 +24,11 @@ const (
 // details is what the files of a process say, except the stat file.
 type details struct {
 	created     time.Time
+	program     string
 	executable  string
 	command     string
 	commandLine string
+	userID      gpu.Opt[int64]
 	owner       string
 	cgroup      string
 }
@@ -40,9 +42,11 @@ func (d *details) begin(boot time.Time, start uint64, name string) {
 // apply sets the details of a process of a node.
 func (d *details) apply(p *gpu.Process) {
 	p.Created = d.created
+	p.Program = d.program
 	p.Executable = d.executable
 	p.Command = d.command
 	p.CommandLine = d.commandLine
+	p.UserID = d.userID
 	p.Owner = d.owner
 	p.Cgroup = d.cgroup
 }
@@ -66,11 +70,13 @@ func (r *detailsReader) read(pid int64, start uint64, d details) details {
 	}
 	if data, err := readBounded(processFile(r.root, pid, "status"), maxStatus); err == nil {
 		if uid, ok := effectiveUser(data); ok {
+			d.userID = gpu.Some(int64(uid))
 			d.owner = r.users.name(uid)
 		}
 	}
 	if target, err := os.Readlink(processFile(r.root, pid, "exe")); err == nil {
-		d.executable = text([]byte(path.Base(strings.TrimSuffix(target, " (deleted)"))))
+		d.program = text([]byte(strings.TrimSuffix(target, " (deleted)")))
+		d.executable = path.Base(d.program)
 	}
 	if data, err := readBounded(processFile(r.root, pid, "cmdline"), maxCommandLine); err == nil {
 		first, _, _ := bytes.Cut(data, []byte{0})

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // These tests describe real processes by the machine's own process table.
@@ -28,7 +30,8 @@ func TestDescribeSelf(t *testing.T) {
 	assert.Equal(t, filepath.Base(self), process.Executable)
 	assert.Equal(t, os.Args[0], process.Command)
 	assert.Contains(t, process.CommandLine, "-test.")
-	assert.NotEmpty(t, process.Owner)
+	assert.Equal(t, gpu.Some(int64(os.Geteuid())), process.UserID)
+	assert.Equal(t, self, process.Program)
 	assert.WithinDuration(t, time.Now(), process.Created, time.Hour)
 	assert.Contains(t, process.Cgroup, ":/")
 }

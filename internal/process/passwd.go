@@ -25,15 +25,12 @@ type passwd struct {
 	names map[uint32]string
 }
 
-// name returns the name of the user, or the user ID as text if the file has no name for it.
+// name returns the name of the user, or an empty string if the file has no name for it.
 func (p *passwd) name(uid uint32) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refresh()
-	if name, ok := p.names[uid]; ok {
-		return name
-	}
-	return strconv.FormatUint(uint64(uid), 10)
+	return p.names[uid]
 }
 
 func (p *passwd) refresh() {

@@ -24,8 +24,10 @@ func TestDescribe(t *testing.T) {
 	assert.Equal(t, gpu.Process{
 		PID: 10, DeviceID: "GPU-1",
 		Created:    boot.Add(100 * time.Second),
+		Program:    "/usr/bin/python3.11",
 		Executable: "python3.11",
 		Command:    "python3",
+		UserID:     gpu.Some[int64](1000),
 		Owner:      "ada",
 	}, node.Processes[0])
 }
@@ -37,7 +39,8 @@ func TestDescribeOptions(t *testing.T) {
 	node := describe(New(p.root, WithCommandLine(), WithCgroup()), 10)
 	assert.Equal(t, "python3 train.py --fast", node.Processes[0].CommandLine)
 	assert.Equal(t, "0::/system.slice/python3.service\n", node.Processes[0].Cgroup)
-	assert.Equal(t, "1000", node.Processes[0].Owner, "without a passwd file, the owner is a number")
+	assert.Empty(t, node.Processes[0].Owner, "without a passwd file there is no name")
+	assert.Equal(t, gpu.Some[int64](1000), node.Processes[0].UserID)
 }
 
 func TestDescribeSeveralDevices(t *testing.T) {
@@ -55,9 +58,9 @@ func TestDescribeUnreadable(t *testing.T) {
 		remove string
 		want   gpu.Process
 	}{
-		{"no exe", "10/exe", gpu.Process{Executable: "short", Command: "cmd", Owner: "1000"}},
-		{"no cmdline", "10/cmdline", gpu.Process{Executable: "exe", Owner: "1000"}},
-		{"no status", "10/status", gpu.Process{Executable: "exe", Command: "cmd"}},
+		{"no exe", "10/exe", gpu.Process{Executable: "short", Command: "cmd", UserID: gpu.Some[int64](1000)}},
+		{"no cmdline", "10/cmdline", gpu.Process{Program: "/bin/exe", Executable: "exe", UserID: gpu.Some[int64](1000)}},
+		{"no status", "10/status", gpu.Process{Program: "/bin/exe", Executable: "exe", Command: "cmd"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,6 +19,7 @@ type EventRecorder struct {
 	events    [gpu.NumEventTypes]event
 	builder   *metadata.LogsBuilder
 	resources *metadata.ResourceBuilder
+	command   bool // process.command may contain secrets
 }
 
 // event is one line of the table of events.
@@ -54,7 +55,10 @@ func eventNeeds(e *metadata.EventsConfig) gpu.Group {
 // NewEvents returns a recorder of the events that the configuration enables. It is not safe for concurrent use.
 func NewEvents(config metadata.LogsBuilderConfig, settings receiver.Settings) *EventRecorder {
 	builder := metadata.NewLogsBuilder(config, settings)
-	return &EventRecorder{events: eventTable(&config.Events), builder: builder, resources: builder.NewResourceBuilder()}
+	return &EventRecorder{
+		events: eventTable(&config.Events), builder: builder, resources: builder.NewResourceBuilder(),
+		command: config.ResourceAttributes.ProcessCommand.Enabled,
+	}
 }
 
 // Record returns the events of a host, with now as the observed time. Each record has the time of its event, a severity, and a body
@@ -71,22 +75,13 @@ func (r *EventRecorder) Record(host *gpu.Host, events []gpu.Event, now pcommon.T
 		record := plog.NewLogRecord()
 		record.SetEventName(kind.name)
 		record.SetObservedTimestamp(now)
-		setEvent(record, &events[i])
+		r.setEvent(record, &events[i])
 		r.builder.AppendLogRecord(record)
 	}
 	return r.builder.Emit(metadata.WithLogsResource(hostResource(r.resources, host)))
 }
 
-// attributes sets attributes of a log record; absent ones stay unset.
-type attributes struct{ pcommon.Map }
-
-func (a attributes) text(name, value string) {
-	if value != "" {
-		a.PutStr(name, value)
-	}
-}
-
-func setEvent(record plog.LogRecord, e *gpu.Event) {
+func (r *EventRecorder) setEvent(record plog.LogRecord, e *gpu.Event) {
 	record.SetTimestamp(pcommon.NewTimestampFromTime(e.Time))
 	record.SetSeverityNumber(severity(e))
 	if e.Message != "" {
@@ -111,15 +106,17 @@ func setEvent(record plog.LogRecord, e *gpu.Event) {
 	case gpu.EventSourceRecovered:
 		a.PutStr("hw.gpu.source.name", e.Source)
 	case gpu.EventProcessStarted, gpu.EventProcessExited:
-		setProcess(a, e.Process)
+		r.setProcess(a, e.Process)
 	}
 }
 
 // setProcess sets the process of an event and the container that it runs in.
-func setProcess(a attributes, p *gpu.Process) {
+func (r *EventRecorder) setProcess(a attributes, p *gpu.Process) {
 	a.PutInt("process.pid", p.PID)
 	a.text("process.executable.name", p.Executable)
-	a.text("process.command", p.Command)
+	if r.command {
+		a.text("process.command", p.Command)
+	}
 	if !p.Created.IsZero() {
 		a.text("process.creation.time", iso8601(p.Created))
 	}
@@ -130,6 +127,15 @@ func setProcess(a attributes, p *gpu.Process) {
 		a.text("k8s.namespace.name", c.Namespace)
 		a.text("k8s.pod.name", c.PodName)
 		a.text("k8s.pod.uid", c.PodUID)
+	}
+}
+
+// attributes sets attributes of a log record; absent ones stay unset.
+type attributes struct{ pcommon.Map }
+
+func (a attributes) text(name, value string) {
+	if value != "" {
+		a.PutStr(name, value)
 	}
 }
 

@@ -107,6 +107,14 @@ func TestProcessEvents(t *testing.T) {
 
 	records := recordsOf(newEvents(func(c *metadata.LogsBuilderConfig) { enable(&c.Events, true) }).Record(&host, events, observed))
 	require.Len(t, records, 2)
+	_, sent := records[0].Attributes().Get("process.command")
+	assert.False(t, sent, "it may contain secrets, and is off by default")
+
+	records = recordsOf(newEvents(func(c *metadata.LogsBuilderConfig) {
+		enable(&c.Events, true)
+		c.ResourceAttributes.ProcessCommand.Enabled = true
+	}).Record(&host, events, observed))
+	require.Len(t, records, 2)
 	assert.Equal(t, "process.gpu.started", records[0].EventName())
 	assert.Equal(t, plog.SeverityNumberInfo, records[0].SeverityNumber())
 	assert.Equal(t, "python3 started", records[0].Body().AsString())

@@ -264,8 +264,8 @@ func otherGPU() gpu.Device {
 func processes(pod, job *gpu.Container) []gpu.Process {
 	full := gpu.Process{
 		PID: 4711, DeviceID: gpuID, Type: gpu.ProcessCompute, Memory: gpu.Some[int64](9_663_676_416),
-		MemoryController: gpu.Some(0.37), Created: readAt.Add(-90 * time.Minute), Executable: "python3", Command: "/usr/bin/python3", CommandLine: "/usr/bin/python3 train.py",
-		Owner: "alice", Container: pod, Cgroup: "0::/kubepods/pod0a1b2c3d/cafe01",
+		MemoryController: gpu.Some(0.37), Created: readAt.Add(-90 * time.Minute), Program: "/usr/bin/python3", Executable: "python3", Command: "/usr/bin/python3", CommandLine: "/usr/bin/python3 train.py",
+		UserID: gpu.Some[int64](1000), Owner: "alice", Container: pod, Cgroup: "0::/kubepods/pod0a1b2c3d/cafe01",
 	}
 	var n counting
 	for i := range full.Utilization {

@@ -27,6 +27,8 @@ type Recorder struct {
 	source    sourceState
 	past      map[string]*pastStates // by hw.id
 
+	identities map[int64]*processIdentity // by PID, of the last node
+
 	// The enabled metrics.
 	devices    []metric[*devicePoints]
 	processes  []metric[*processPoints]
@@ -79,6 +81,7 @@ func (r *Recorder) recordProcesses(ts pcommon.Timestamp, node *gpu.Node) {
 		processes[i] = &node.Processes[i]
 	}
 	slices.SortStableFunc(processes, func(a, b *gpu.Process) int { return cmp.Compare(a.PID, b.PID) })
+	identities := make(map[int64]*processIdentity, len(r.identities))
 	first := 0 // of the current PID
 	for i, p := range processes {
 		points := &processPoints{builder: r.builder, ts: ts, process: p}
@@ -89,10 +92,13 @@ func (r *Recorder) recordProcesses(ts pcommon.Timestamp, node *gpu.Node) {
 			m.record(points)
 		}
 		if i+1 == len(processes) || processes[i+1].PID != p.PID {
-			r.emit(processResource(r.resources, &node.Host, processes[first]))
+			p := processes[first]
+			identities[p.PID] = identify(p, r.identities[p.PID])
+			r.emit(processResource(r.resources, &node.Host, p, identities[p.PID]))
 			first = i + 1
 		}
 	}
+	r.identities = identities
 }
 
 // recordContainers emits one resource for each container, with points for each device that it holds or uses.

@@ -71,16 +71,19 @@ func setOwner(rb *metadata.ResourceBuilder, owner gpu.Owner) {
 }
 
 // processResource returns the resource of a process on the host, with the attributes of its container if it has one.
-func processResource(rb *metadata.ResourceBuilder, host *gpu.Host, p *gpu.Process) pcommon.Resource {
+func processResource(rb *metadata.ResourceBuilder, host *gpu.Host, p *gpu.Process, id *processIdentity) pcommon.Resource {
 	setHost(rb, host)
 	rb.SetProcessPid(p.PID)
-	if !p.Created.IsZero() {
-		rb.SetProcessCreationTime(iso8601(p.Created))
+	if !id.created.IsZero() {
+		rb.SetProcessCreationTime(iso8601(id.created))
 	}
-	setText(p.Executable, rb.SetProcessExecutableName)
-	setText(p.Command, rb.SetProcessCommand)
-	setText(p.CommandLine, rb.SetProcessCommandLine)
-	setText(p.Owner, rb.SetProcessOwner)
+	setText(id.executable, rb.SetProcessExecutableName)
+	setText(id.command, rb.SetProcessCommand)
+	setText(id.commandLine, rb.SetProcessCommandLine)
+	setText(id.owner, rb.SetProcessOwner)
+	if uid, ok := id.userID.Get(); ok {
+		rb.SetProcessUserID(uid)
+	}
 	if p.Container == nil {
 		return rb.Emit()
 	}

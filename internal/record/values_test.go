@@ -100,7 +100,7 @@ func TestResources(t *testing.T) {
 		"k8s.pod.label.team", "vision")
 	assert.Equal(t, join(host, pod, of("process.pid", int64(4711), "process.creation.time", "2026-01-02T01:34:05Z",
 		"process.executable.name", "python3", "process.command", "/usr/bin/python3", "process.command_line", "/usr/bin/python3 train.py",
-		"process.owner", "alice")), trained)
+		"process.user.id", int64(1000), "process.owner", "alice")), trained)
 	container := resources[slices.IndexFunc(resources, func(r map[string]any) bool {
 		return r["process.pid"] == nil && r["k8s.pod.name"] == "train-0"
 	})]

@@ -1,0 +1,46 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// processIdentity is what identifies a process on its series, in addition to the PID. It is that of the first read which had it: a process
+// that renames itself or rewrites its command line stays one series.
+type processIdentity struct {
+	created     time.Time
+	program     string
+	executable  string
+	command     string
+	commandLine string
+	userID      gpu.Opt[int64]
+	owner       string
+}
+
+// identify returns the identity of a process. known is that of the process which had the PID at the last read, or nil. Another time of
+// creation is another process, and another executable file another program. What was not read before is added.
+func identify(p *gpu.Process, known *processIdentity) *processIdentity {
+	switch {
+	case known == nil,
+		!p.Created.IsZero() && !known.created.IsZero() && !p.Created.Equal(known.created),
+		p.Program != "" && known.program != "" && p.Program != known.program:
+		known = &processIdentity{}
+	}
+	if known.created.IsZero() {
+		known.created = p.Created
+	}
+	if known.program == "" && p.Program != "" { // the name so far was the command name or the tool's
+		known.program, known.executable = p.Program, p.Executable
+	}
+	known.executable = cmp.Or(known.executable, p.Executable)
+	known.command = cmp.Or(known.command, p.Command)
+	known.commandLine = cmp.Or(known.commandLine, p.CommandLine)
+	known.owner = cmp.Or(known.owner, p.Owner)
+	known.userID = known.userID.Or(p.UserID)
+	return known
+}
