@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/scraper"
@@ -23,6 +24,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/record"
+	"github.com/otelgpu/gpureceiver/internal/series"
 )
 
 // newClusterController returns the controller of kubernetes_cluster. source gets the outcome of its reads.
@@ -54,6 +56,7 @@ type clusterScraper struct {
 	problems *pipeline.ProblemLog
 	source   *clusterSource
 	view     *cluster.View
+	series   series.Tracker
 	started  time.Time
 	size     clusterSize // that was logged last
 }
@@ -106,7 +109,8 @@ func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
 		snapshot = s.view.Snapshot() // the last known state is sent also during an outage
 		s.logSize(&snapshot)
 	}
-	return s.recorder.Record(&snapshot, began, failure), nil
+	metrics := s.recorder.Record(&snapshot, began, failure)
+	return s.series.End(metrics, pcommon.NewTimestampFromTime(began)), nil
 }
 
 // clusterListWait is how long the first lists may take before the cluster counts as unreachable.

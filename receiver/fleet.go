@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.uber.org/zap"
@@ -167,11 +168,18 @@ func (f *fleet) pipeline(node remoteNode, vendor gpu.Vendor) (*pipeline.Pipeline
 	return p, f.metrics, f.logs
 }
 
-// forget drops the pipelines of a node that is not read any more.
-func (f *fleet) forget(cluster, node string) {
+// forget drops the pipelines of a node that is not read any more, and ends its series unless another replica goes on with them.
+func (f *fleet) forget(ctx context.Context, cluster, node string, byAnother bool) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	pipelines, metrics := f.nodes[remoteNode{cluster, node}], f.metrics
 	delete(f.nodes, remoteNode{cluster, node})
+	f.mu.Unlock()
+	if byAnother || metrics == nil {
+		return
+	}
+	for _, p := range pipelines {
+		metrics.send(ctx, p.End(time.Now()))
+	}
 }
 
 // logProblems logs what cannot be read in a cluster. Each cluster calls it from one goroutine.

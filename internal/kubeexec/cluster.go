@@ -23,7 +23,7 @@ type cluster struct {
 	want     gpu.Group
 	now      func() time.Time
 	sink     Sink
-	gone     func(cluster, node string)
+	gone     func(ctx context.Context, cluster, node string, byAnother bool)
 	problems func(cluster string, problems []gpu.Problem)
 	report   func(ctx context.Context, cluster string, at time.Time, failure *gpu.Failure)
 

@@ -30,7 +30,7 @@ type Fleet struct {
 // server does not answer.
 func New(config *Config, options Options) (*Fleet, error) {
 	if options.Gone == nil {
-		options.Gone = func(string, string) {}
+		options.Gone = func(context.Context, string, string, bool) {}
 	}
 	if options.Problems == nil {
 		options.Problems = func(string, []gpu.Problem) {}

@@ -23,8 +23,9 @@ type Options struct {
 	Timeout  time.Duration // bounds one read of one node
 	Want     gpu.Group     // the quantities to read
 	Sink     Sink
-	// Gone is called after the last call of Sink for a node that is not read any more. May be nil.
-	Gone func(cluster, node string)
+	// Gone is called after the last call of Sink for a node that is not read any more: because it has no GPUs any more, or because another
+	// replica reads it. May be nil.
+	Gone func(ctx context.Context, cluster, node string, byAnother bool)
 	// Problems takes the problems that a cluster has at present, except those of reads, which Sink gets. It is called at
 	// least once in each interval, from one goroutine for each cluster. May be nil.
 	Problems func(cluster string, problems []gpu.Problem)

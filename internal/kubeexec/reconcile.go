@@ -52,7 +52,7 @@ func (c *cluster) follow(ctx context.Context, plans map[string]*plan) {
 func (c *cluster) ended(ctx context.Context, n *node) {
 	n.close()
 	if ctx.Err() == nil {
-		c.gone(c.name, n.name)
+		c.gone(ctx, c.name, n.name, !c.mine(n.name))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -102,7 +102,7 @@ func (s *sunk) sink(_ context.Context, cluster string, node *gpu.Node, err error
 	s.nodes[key] = copied
 }
 
-func (s *sunk) leave(cluster, node string) {
+func (s *sunk) leave(_ context.Context, cluster, node string, _ bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gone = append(s.gone, cluster+"/"+node)

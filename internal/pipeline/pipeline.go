@@ -105,6 +105,11 @@ func (p *Pipeline) Metrics(node *gpu.Node) pmetric.Metrics {
 	return p.series.End(p.recorder.Record(node), pcommon.NewTimestampFromTime(node.Time))
 }
 
+// End ends all series, because the node is not read any more.
+func (p *Pipeline) End(at time.Time) pmetric.Metrics {
+	return p.series.End(pmetric.NewMetrics(), pcommon.NewTimestampFromTime(at))
+}
+
 // TakeEvents returns the events that wait for a logs pipeline, and queues them no longer.
 func (p *Pipeline) TakeEvents() []gpu.Event { return p.waiting.take() }
 

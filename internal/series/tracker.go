@@ -33,7 +33,7 @@ func (t *Tracker) End(message pmetric.Metrics, read pcommon.Timestamp) pmetric.M
 
 // endedBy returns an ended point for each series of the last message that is not present.
 func (t *Tracker) endedBy(present map[key]struct{}, read pcommon.Timestamp) pmetric.Metrics {
-	ends := newEnds(read - millisecond)
+	ends := newEnds(read - min(read, millisecond))
 	if t.lacks(present) {
 		forEach(t.last.unpack(), func(k key, p place) {
 			if _, ok := present[k]; !ok {
