@@ -36,6 +36,9 @@ func (v *view) update(metrics pmetric.Metrics) {
 		for _, scope := range resource.ScopeMetrics().All() {
 			for _, metric := range scope.Metrics().All() {
 				for _, p := range pointsOf(metric).All() {
+					if p.Flags().NoRecordedValue() {
+						continue // the series has ended
+					}
 					if metric.Name() == "hw.gpu.count" {
 						vendors[text(p, "hw.vendor")] = true
 					}
@@ -89,7 +92,9 @@ func (v *view) point(fresh map[string]*gpu, metric string, p pmetric.NumberDataP
 			g.state = text(p, "hw.state")
 		}
 	case "hw.gpu.fault":
-		g.fault = text(p, "error.type")
+		if value == 1 {
+			g.fault = text(p, "error.type")
+		}
 	case "hw.gpu.utilization":
 		if text(p, "hw.gpu.task") == "general" {
 			g.utilization = &value

@@ -89,7 +89,9 @@ func (d *device) add(p *Point, found *violations) {
 	case "hw.status":
 		d.states[p.Attributes["hw.state"].(string)] = p.Value
 	case "hw.gpu.fault":
-		d.faults = append(d.faults, p.Attributes["error.type"].(string))
+		if p.Value == 1 {
+			d.faults = append(d.faults, p.Attributes["error.type"].(string))
+		}
 	case "hw.gpu.allocated":
 		d.allocated = append(d.allocated, p.Value)
 	case "hw.gpu.memory.usage":

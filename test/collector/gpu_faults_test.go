@@ -7,6 +7,7 @@ package collector
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,7 +63,9 @@ func requireOneBad(t *testing.T, before, after harness.Points, bad int, fault st
 }
 
 func hasFault(fault string) func(harness.Points) bool {
-	return func(points harness.Points) bool { return len(points.Select("hw.gpu.fault", "error.type", fault)) > 0 }
+	return func(points harness.Points) bool {
+		return slices.ContainsFunc(points.Select("hw.gpu.fault", "error.type", fault), func(p harness.Point) bool { return p.Value == 1 })
+	}
 }
 
 // A GPU falls off the bus while the collector runs. It comes back after a reset.

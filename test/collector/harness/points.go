@@ -89,7 +89,7 @@ func (ps Points) Distinct(attribute string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// Flatten lists the points of a message.
+// Flatten lists the points of a message, without those that end a series.
 func Flatten(message pmetric.Metrics) Points {
 	points := make(Points, 0, message.DataPointCount())
 	for _, resource := range message.ResourceMetrics().All() {
@@ -107,6 +107,9 @@ func Flatten(message pmetric.Metrics) Points {
 					continue // the receiver has no others
 				}
 				for _, p := range from.All() {
+					if p.Flags().NoRecordedValue() {
+						continue
+					}
 					point := base
 					point.Attributes, point.Time, point.Value = labels(p.Attributes()), p.Timestamp(), p.DoubleValue()
 					if p.ValueType() == pmetric.NumberDataPointValueTypeInt {

@@ -73,7 +73,7 @@ func (s *Sink) Times() map[pcommon.Timestamp]int {
 	return maps.Clone(s.times)
 }
 
-// MessageTime returns the time of the first point of a message.
+// MessageTime returns the time of the first point of a message that does not end a series.
 func MessageTime(metrics pmetric.Metrics) (pcommon.Timestamp, bool) {
 	for _, resource := range metrics.ResourceMetrics().All() {
 		for _, scope := range resource.ScopeMetrics().All() {
@@ -85,7 +85,9 @@ func MessageTime(metrics pmetric.Metrics) (pcommon.Timestamp, bool) {
 					points = m.Gauge().DataPoints()
 				}
 				for _, p := range points.All() {
-					return p.Timestamp(), true
+					if !p.Flags().NoRecordedValue() {
+						return p.Timestamp(), true
+					}
 				}
 			}
 		}

@@ -18,6 +18,9 @@ import (
 func ofDevice(points []otlptest.Point, id string) []string {
 	var series []string
 	for _, p := range points {
+		if over := p.Value == 0 && (p.Metric == "hw.gpu.fault" || p.Metric == "hw.gpu.recovery.action"); over {
+			continue // a state that the device has had, until it is gone
+		}
 		if p.Attributes["hw.id"] == id && strings.HasPrefix(p.Metric, "hw.") && p.Metric != "hw.gpu.allocated" &&
 			p.Attributes["hw.gpu.xid"] == nil && p.Metric != "hw.gpu.info" && p.Metric != "hw.gpu.pipe.utilization" && p.Metric != "hw.gpu.sm.occupancy" {
 			series = append(series, p.Series())
@@ -35,7 +38,7 @@ func (n *node) checkUntouched(points []otlptest.Point) []string {
 			continue
 		}
 		if slices.ContainsFunc(points, func(p otlptest.Point) bool {
-			return p.Metric == "hw.gpu.fault" && p.Attributes["hw.id"] == id && p.Attributes["error.type"] == "hung"
+			return p.Metric == "hw.gpu.fault" && p.Attributes["hw.id"] == id && p.Attributes["error.type"] == "hung" && p.Value == 1
 		}) {
 			continue // the machine is slow
 		}
