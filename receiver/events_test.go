@@ -73,7 +73,7 @@ func TestEventsOfStates(t *testing.T) {
 		"hw.gpu.status GPU-2: failed to ok, Info",
 	}, got)
 	assert.Equal(t, "it fell off the bus", records(r.logs)[0].Body().Str())
-	assert.Equal(t, "the GPU is well again", records(r.logs)[3].Body().Str())
+	assert.Equal(t, "the GPU is healthy again", records(r.logs)[3].Body().Str())
 	assert.Equal(t, time.Unix(100, 0).UTC(), records(r.logs)[2].Timestamp().AsTime(), "its own time")
 }
 

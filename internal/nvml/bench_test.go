@@ -54,7 +54,7 @@ func sweepBench(b *testing.B, want gpu.Group, faults string, options ...any) {
 	b.ReportMetric(float64(cpu.Nanoseconds())/float64(b.N)/calls, "cpu-ns/call")
 }
 
-// cpuTime is what this process has used: on a machine that does other things as well, it says more than the clock.
+// cpuTime is what this process has used: on a machine that does other work too, it is more exact than elapsed time.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u unix.Rusage

@@ -118,7 +118,7 @@ func (c *chaos) checkCounters(d *gpu.Device) {
 	}
 }
 
-// checkValues demands that nothing is negative, infinite or beyond all measure: more than an exabyte, say.
+// checkValues requires that no value is negative, infinite or above an exabyte.
 func (c *chaos) checkValues(v reflect.Value, where string) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -139,8 +139,8 @@ func (c *chaos) checkValues(v reflect.Value, where string) {
 	}
 }
 
-// unwell returns what differs from this machine without faults.
-func (c *chaos) unwell(n *gpu.Node) string {
+// unhealthy returns what differs from this machine without faults.
+func (c *chaos) unhealthy(n *gpu.Node) string {
 	var b strings.Builder
 	complain := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	if len(n.Problems) > 0 {

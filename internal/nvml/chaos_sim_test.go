@@ -100,7 +100,7 @@ type chaos struct {
 	events  int
 	hang    atomic.Pointer[chan struct{}] // closed when the driver's files do not hang any more; nil: they do not
 
-	touched   [chaoticGPUs]bool // since all was well
+	touched   [chaoticGPUs]bool // since there was no fault
 	exchanged bool              // one of them for another
 
 	counters map[string]lastTotal
@@ -138,7 +138,7 @@ func (c *chaos) text() string {
 	return b.String()
 }
 
-// apply has the machine be as it is described.
+// apply makes the machine what c describes.
 func (c *chaos) apply() {
 	c.ours.Store(int64(c.seconds*float64(time.Second)) + int64(c.jump))
 	for i, address := range chaoticAddresses {
@@ -281,22 +281,22 @@ func (c *chaos) heal() {
 		c.source.driver.settle()
 		return c.pool.Outstanding() == 0 && c.source.driver.pending == nil
 	}, 10*time.Second, time.Millisecond, "something still hangs")
-	well := 0
+	good := 0
 	var n *gpu.Node
 	for range 100 { // a function that failed often is not called for up to 32 reads, and opening is not retried for up to 5 minutes
 		n = c.look(10 * time.Second)
-		why := c.unwell(n)
+		why := c.unhealthy(n)
 		if why == "" {
-			if well++; well == 3 {
+			if good++; good == 3 {
 				break
 			}
 		} else {
-			require.Zero(c.t, well, "%s; %s", why, c.story())
+			require.Zero(c.t, good, "%s; %s", why, c.story())
 		}
 		c.seconds += 10
 		c.apply()
 	}
-	require.Equal(c.t, 3, well, "%s; %s", c.unwell(n), c.story())
+	require.Equal(c.t, 3, good, "%s; %s", c.unhealthy(n), c.story())
 	c.touched, c.exchanged = [chaoticGPUs]bool{}, false
 }
 

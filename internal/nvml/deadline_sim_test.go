@@ -34,7 +34,7 @@ func TestReadWhileSamplesHang(t *testing.T) {
 	<-fetched
 }
 
-// A GPU that hangs leaves little of a read's time. The driver's file of it, which hangs as well, does not use that up: what was read
+// A GPU that hangs leaves little of a read's time. The driver's file about it hangs, too, and does not use up the rest: what was read
 // has to be delivered.
 func TestDriverFileHangsAtTheEnd(t *testing.T) {
 	b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nfunction = nvmlDeviceGetUUID\nhang = true")

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The kernel's driver may ask the GPU for what it says of it: one that hangs is not waited for there either.
+// The kernel's driver may query the GPU for its file: a read does not wait for one that hangs.
 func TestDriverFileHangs(t *testing.T) {
 	b := start(t, "gpus = 2\n[fault f]\ngpu = 1\nkind = lost\nat_start = true")
 	b.pci("0000:0a:00.0", "nvidia", "")
@@ -65,7 +65,7 @@ func TestDriverFilesTakeLong(t *testing.T) {
 	assert.Equal(t, []string{"GPU-0", "GPU-1", "GPU-2"}, ids(b.read()))
 }
 
-// What the driver said of a GPU is forgotten when another GPU comes to be there.
+// The file of a GPU is forgotten when another GPU is at its address.
 func TestDriverFileOfAnotherGPU(t *testing.T) {
 	const address = "0000:0a:00.0"
 	b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nkind = lost\nat_start = true")

@@ -320,7 +320,7 @@ func TestAbsentFunctions(t *testing.T) {
 		return
 	}
 	simulator(t)
-	// The essential ones are needed, and the newest version of a function is not all of it.
+	// Essential functions are never left out. Of the others all versions are, or only the older ones.
 	optional := optionalFunctions(t)
 	dir := t.TempDir()
 	for name, without := range map[string]func(i int) (from int){

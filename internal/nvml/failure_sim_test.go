@@ -39,7 +39,7 @@ func unread(t *testing.T, n *gpu.Node, index int) {
 	require.FailNow(t, "no such GPU")
 }
 
-// Missing rights, and a library that does not work, say nothing of the GPUs: these stay, unread. What comes from the driver fails them.
+// Missing rights, and a library that does not work, say nothing about the GPUs, which stay, unread. GPUs are failed where the driver reports it.
 func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault  string
@@ -122,7 +122,7 @@ func TestOneGPUIsNotPermitted(t *testing.T) {
 	}
 }
 
-// What the PCI bus says of a GPU holds although NVML says nothing.
+// A GPU that has left the PCI bus is lost, whether or not NVML may be used.
 func TestNotPermittedAndOffTheBus(t *testing.T) {
 	b := start(t, "gpus = 2", func(c *Config) { c.KeepOpen = false })
 	b.pci("0000:0a:00.0", "nvidia", "")

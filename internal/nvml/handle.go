@@ -101,7 +101,7 @@ func (h *handle) find() (*knownGPU, library.Code) {
 	}
 	g := h.gpus.take(h.lib, uuid, h.finder)
 	if uuid == "" || g == nil {
-		return nil, library.Unknown // there is no telling which GPU it is
+		return nil, library.Unknown // which GPU it is cannot be known
 	}
 	if code := g.Open(d, h.index, h.driver); code != library.OK {
 		return nil, code

@@ -20,7 +20,7 @@ func TestHealth(t *testing.T) {
 		faults []gpu.FaultType
 		action gpu.Opt[gpu.RecoveryAction]
 	}{
-		"well":            {"", gpu.StateOK, nil, gpu.Some(gpu.RecoveryNone)},
+		"healthy":         {"", gpu.StateOK, nil, gpu.Some(gpu.RecoveryNone)},
 		"remap pending":   {"remapped.pending = 1", gpu.StatePredictedFailure, []gpu.FaultType{gpu.FaultRemapPending}, gpu.Some(gpu.RecoveryNone)},
 		"remap failed":    {"remapped.failure = 1", gpu.StatePredictedFailure, []gpu.FaultType{gpu.FaultRemapFailed}, gpu.Some(gpu.RecoveryNone)},
 		"reset":           {"recovery_action = 1", gpu.StateFailed, []gpu.FaultType{gpu.FaultResetRequired}, gpu.Some(gpu.RecoveryReset)},

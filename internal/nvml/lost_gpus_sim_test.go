@@ -46,7 +46,7 @@ func TestOneOfEight(t *testing.T) {
 				assert.Equal(t, [5]string{ident.ID, ident.Name, ident.Model, ident.Info.PCIAddress, ident.Info.Serial},
 					[5]string{d.ID, d.Name, d.Model, d.Info.PCIAddress, d.Info.Serial})
 				assert.Equal(t, [2]int64{7, 1}, presence(n))
-				assert.Equal(t, epochs, gpuAt(t, n, 4).Epoch, "of a GPU that is well")
+				assert.Equal(t, epochs, gpuAt(t, n, 4).Epoch, "of a healthy GPU")
 			}
 
 			b.set("")

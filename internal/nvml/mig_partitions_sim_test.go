@@ -71,7 +71,7 @@ func TestMIGModeUnreadable(t *testing.T) {
 				n := b.read()
 				assert.Equal(t, before, layoutOf(n))
 				assert.True(t, piped(t, n, 0))
-				assert.False(t, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral].Known(), "the driver does not tell of a GPU with MIG on")
+				assert.False(t, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral].Known(), "the driver has no utilization of a GPU with MIG on")
 				require.Len(t, n.Problems, 1)
 				p := problem(t, n, "MIG mode")
 				require.ErrorContains(t, p.Err, before.devices[0]+": read MIG mode (nvmlDeviceGetMigMode): ")

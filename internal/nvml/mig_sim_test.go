@@ -81,7 +81,7 @@ func TestMIG(t *testing.T) {
 	parent := gpuAt(t, n, 0)
 	assert.Same(t, &n.Devices[0], parent, "the GPU comes before its instances")
 	approx(t, 330, parent.Power.Draw, "power")
-	assert.False(t, parent.Utilization[gpu.TaskGeneral].Known(), "the driver does not tell")
+	assert.False(t, parent.Utilization[gpu.TaskGeneral].Known(), "the driver does not report it")
 	assert.Equal(t, gpu.RemappedRows{}, parent.RemappedRows)
 	assert.True(t, parent.Memory.Usage.Known())
 
@@ -117,7 +117,7 @@ func TestMIG(t *testing.T) {
 		PID: 51001, DeviceID: d.ID, Type: gpu.ProcessCompute, Memory: gpu.Some[int64](30 << 30),
 	}, byPID[51001])
 	assert.Equal(t, child(t, n, parent.ID, 3).ID, byPID[51002].DeviceID)
-	assert.False(t, byPID[51002].Memory.Known(), "the driver does not tell")
+	assert.False(t, byPID[51002].Memory.Known(), "the driver does not report it")
 	whole := byPID[51003]
 	assert.Equal(t, gpuAt(t, n, 1).ID, whole.DeviceID)
 	approx(t, 0.55, whole.Utilization[gpu.TaskGeneral], "utilization by process")
@@ -161,7 +161,7 @@ func TestRepartitioning(t *testing.T) {
 	b.at(10, "[gpu 0]\nmig = 0")
 	n = b.read()
 	require.Len(t, ids(n), 2)
-	approx(t, 0.6, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral], "what the GPU could not tell before")
+	approx(t, 0.6, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral], "what the GPU could not report before")
 	assert.True(t, gpuAt(t, n, 0).RemappedRows.Pending.Known())
 
 	b.set("[gpu 1]\nmig = 1\n[mig 1 2]\nprofile = 7g.80gb\ngi = 0\nci = 0")

@@ -51,7 +51,7 @@ func (m *nodeMaker) countPresence() {
 	if m.driver.session == nil && !listed && len(m.addresses) == 0 {
 		return
 	}
-	// Those of which nothing is known are not missing.
+	// A GPU about which nothing is known is not missing.
 	functions = slices.DeleteFunc(slices.Clone(functions), func(f pci.Function) bool { return slices.Contains(m.unread, f.Address) })
 	var visible, absent []string
 	for i, address := range m.addresses {

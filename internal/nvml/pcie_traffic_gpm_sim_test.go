@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// On Hopper and later GPM has the mean of the whole time between two reads, of which the call measures 20 ms.
+// On Hopper and later, GPM has the mean of the whole time between two reads. The call measures 20 ms of it.
 func TestPCIeTrafficOfGPM(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestPCIeTrafficOfGPM(t *testing.T) {
 		b.at(20, "")
 		assert.Equal(t, [2]int64{40e6, 60e6}, totals(gpuAt(t, b.read(), 0)), "measured, which misses the burst")
 	})
-	t.Run("GPM does not tell", func(t *testing.T) {
+	t.Run("GPM has no value", func(t *testing.T) {
 		b := start(t, board+"pcie.tx = unsupported\npcie.rx = unsupported\n", sampling)
 		for i := range 3 {
 			b.at(10*float64(i), "")

@@ -22,7 +22,7 @@ func TestProcessesUnread(t *testing.T) {
 		fault  string
 		unread bool
 	}{
-		"all is well":                      {"", false},
+		"no fault":                         {"", false},
 		"hung":                             {fault + "function = nvmlDeviceGetTemperature\nhang = true", true},
 		"lost":                             {fault + "kind = lost", true},
 		"no list of those that compute":    {fault + "function = nvmlDeviceGetComputeRunningProcesses\nreturn = UNKNOWN", true},

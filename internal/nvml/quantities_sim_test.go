@@ -125,7 +125,7 @@ func total[N gpu.Number](t *testing.T, want N, got gpu.Counter[N], what string) 
 	v, ok := got.Get()
 	require.True(t, ok, "%s is absent", what)
 	assert.InDelta(t, float64(want), float64(v), 1e-6, what)
-	assert.True(t, got.Since().IsZero(), "%s: the driver does not tell since when", what)
+	assert.True(t, got.Since().IsZero(), "%s: the driver does not report since when", what)
 }
 
 func TestQuantities(t *testing.T) {

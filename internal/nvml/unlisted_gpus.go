@@ -17,7 +17,7 @@ import (
 // unlistedGPU is a GPU that the kernel's driver has and that is not known by its address.
 type unlistedGPU struct {
 	information
-	described bool // the driver says something of it
+	described bool // the driver has a file about it
 }
 
 // addUnlisted adds GPUs that were never read: those for which NVML gives no handle, and those that only the kernel's driver knows. It reports

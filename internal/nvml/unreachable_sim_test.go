@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A GPU of which the driver answers nothing but errors is failed, and the others are not.
+// A GPU for which the driver returns only errors is failed, and the others are not.
 func TestEveryReadingFails(t *testing.T) {
 	const everything = "function = nvmlDevice*, nvmlGpm*\nreturn = UNKNOWN"
 	for name, tt := range map[string]struct{ first, then string }{

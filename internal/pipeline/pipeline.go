@@ -78,7 +78,7 @@ func (p *Pipeline) Take(ctx context.Context, node *gpu.Node) {
 	p.problems.Update(node.Problems, !p.options.Optional || node.HasGPU())
 }
 
-// Failed notes a read that brought no node, and returns one that says so and nothing else, to be recorded.
+// Failed notes a read that brought no node, and returns a node with only its failure, to be recorded.
 func (p *Pipeline) Failed(host gpu.Host, vendor gpu.Vendor, at time.Time, err error) *gpu.Node {
 	node := &gpu.Node{Host: host, Vendor: vendor, Time: at, Source: p.options.Source, Failure: gpu.FailureOf(err)}
 	p.problems.Add(gpu.Problem{Kind: gpu.ProblemSource, What: "read", Err: err})

@@ -94,7 +94,7 @@ const maxEnded = 64
 // stateMessage is the body of the event.
 func stateMessage(d *gpu.Device) string {
 	if len(d.Faults) == 0 {
-		return "the GPU is well again"
+		return "the GPU is healthy again"
 	}
 	messages := make([]string, 0, len(d.Faults))
 	for _, f := range d.Faults {

@@ -36,7 +36,7 @@ type containerPoints struct {
 	identity []metadata.MetricAttributeOption // what identifies the container on its points
 }
 
-// containerName is what Kubernetes tells containers apart by. A container whose processes are stuck in the driver can exist
+// containerName is what Kubernetes distinguishes containers by. A container whose processes are stuck in the driver can exist
 // at the same time as the new container with its names.
 type containerName struct{ namespace, pod, container string }
 

@@ -42,7 +42,7 @@ func deviceIdentity(d *gpu.Device) []metadata.MetricAttributeOption {
 	return slices.Clip(options) // appending copies it
 }
 
-// recordTotal records a point of a counter that starts at its own time. key tells the point from the other points of the device.
+// recordTotal records a point of a counter that starts at its own time. key distinguishes the point from the other points of the device.
 func recordTotal[N gpu.Number](p *devicePoints, key seriesKey, counter gpu.Counter[N], record func(total N, options ...metadata.MetricAttributeOption)) {
 	total, ok := counter.Get()
 	if !ok {

@@ -7,5 +7,5 @@
 // samples were read. Each quantity has a file. readers.go lists what a read of a GPU consists of; gauges.go is the table of the gauges that
 // one function reads, and adding one takes a line there; fields.go is the table of what is read in one call of nvmlDeviceGetFieldValues.
 //
-// A GPU is read by one goroutine at a time, and that goroutine may stay in a call forever. What others may ask meanwhile says so.
+// A GPU is read by one goroutine at a time, and that goroutine may stay in a call forever. Methods that others may call meanwhile are documented so.
 package device

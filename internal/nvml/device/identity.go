@@ -10,7 +10,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Identity is what a GPU or a MIG instance is, as opposed to how it fares. It never changes after it was handed out.
+// Identity identifies a GPU or a MIG instance, without readings. It never changes after it was handed out.
 type Identity struct {
 	ID, Name, Model, Parent      string
 	Index                        gpu.Opt[int]

@@ -4,7 +4,7 @@
 package library
 
 // Function is something that the driver is asked: one function of the library in whichever of its versions there is, and with one set
-// of arguments where a device may support some of them and not others. Calls tell functions apart by their address.
+// of arguments where a device may support some of them and not others. Calls distinguish functions by their address.
 type Function struct {
 	// What is read, for messages.
 	What string
