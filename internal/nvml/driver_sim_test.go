@@ -40,7 +40,7 @@ func TestUnusableLibraries(t *testing.T) {
 		"absent":      {"/nowhere/" + libraryName, "/nowhere/libnvidia-ml.so.1: cannot open shared object file"},
 		"not NVML":    {lib.NotNVML, "is not NVIDIA's management library: it does not export nvmlInit_v2 or nvmlInit"},
 		"garbage":     {garbage, "file too short"},
-		"a directory": {t.TempDir(), "cannot read file data"},
+		"a directory": {t.TempDir(), "not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, "", withLibrary(tt.path))

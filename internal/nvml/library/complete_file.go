@@ -24,6 +24,10 @@ import (
 var ErrFileChanging = errors.New("the file has changed since the last read, as it does during an update of the driver; " +
 	"it is loaded when it no longer changes")
 
+// errNotRegular is returned for what is there and is no regular file. The loader may wait for a FIFO without end, and while it does so the
+// process cannot start threads.
+var errNotRegular = errors.New("not a regular file")
+
 // errOtherABI is returned for a library of another word size or byte order, which the loader passes over.
 var errOtherABI = errors.New("the library is for another architecture")
 
@@ -35,8 +39,8 @@ type fileStamp struct {
 }
 
 // checkFile returns an error where loading the file could end the process: it has changed since it was last seen, or it is shorter than its
-// headers say. What is not a library at all is left to the loader, which refuses it. The error is fs.ErrNotExist for what is no file, and
-// errOtherABI.
+// headers say. What is not a library at all is left to the loader, which refuses it. The error is fs.ErrNotExist for what is not there,
+// errNotRegular and errOtherABI.
 func (l *Loader) checkFile(path string) error {
 	now, err := stampOf(path)
 	before, seen := l.seen[path]
@@ -45,7 +49,7 @@ func (l *Loader) checkFile(path string) error {
 	}
 	l.seen[path] = now
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	file, err := os.Open(path) //nolint:gosec // the library that the configuration or the loader names
 	if err != nil {
@@ -61,11 +65,14 @@ func (l *Loader) checkFile(path string) error {
 	return nil
 }
 
-// stampOf returns fs.ErrNotExist where there is nothing that the loader would open.
+// stampOf returns fs.ErrNotExist where there is nothing that the loader would open, and errNotRegular.
 func stampOf(path string) (fileStamp, error) {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
+	switch {
+	case err != nil:
 		return fileStamp{}, fs.ErrNotExist
+	case !info.Mode().IsRegular():
+		return fileStamp{}, errNotRegular
 	}
 	stamp := fileStamp{size: info.Size()}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -73,7 +73,7 @@ func TestFilesThatAreNoLibrary(t *testing.T) {
 		write(t, filepath.Join(dir, name), []byte(data))
 		require.NoError(t, new(Loader).check(filepath.Join(dir, name)), name)
 	}
-	assert.NoError(t, new(Loader).check(dir))
+	require.ErrorIs(t, new(Loader).check(dir), errNotRegular)
 	assert.NoError(t, new(Loader).check("/nowhere/"+libraryName))
 }
 
