@@ -46,6 +46,20 @@ func Memory(pid int) (anonymous, resident int64, err error) {
 	return anonymous, resident, nil
 }
 
+// HighestMemory returns the most resident memory that a process has had since its start (VmHWM), in bytes.
+func HighestMemory(pid int) (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			return kibibytes(value)
+		}
+	}
+	return 0, fmt.Errorf("/proc/%d/status has no VmHWM", pid)
+}
+
 func kibibytes(value string) (int64, error) {
 	n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
 	return n << 10, err
