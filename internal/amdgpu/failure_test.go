@@ -42,7 +42,7 @@ func TestNotBegun(t *testing.T) {
 	assert.Equal(t, gpu.FailureTimeout, node.Failure.Reason)
 	require.Len(t, node.Devices, 2)
 	requireUnread(t, &node.Devices[0], "3a51e0c2d4b70010")
-	assert.Equal(t, [3]int64{-1, -1, 0}, presence(node))
+	assert.Equal(t, [3]int64{-1, 2, 0}, presence(node), "what the bus shows stays")
 	source.now = now
 	node = read(t, source)
 	assert.Nil(t, node.Failure)
@@ -72,13 +72,14 @@ func TestFilesNotPermitted(t *testing.T) {
 			require.Len(t, node.Devices, 2)
 			requireUnread(t, &node.Devices[0], "3a51e0c2d4b70010")
 			assert.Equal(t, test.all, node.Devices[1].Unread)
-			assert.Equal(t, [3]int64{-1, -1, 0}, presence(node))
 			assert.Contains(t, whats(node, "3a51e0c2d4b70010"), "power")
 			if !test.all {
 				assert.Nil(t, node.Failure)
+				assert.Equal(t, [3]int64{1, 1, 0}, presence(node))
 				return
 			}
 			require.NotNil(t, node.Failure)
+			assert.Equal(t, [3]int64{-1, 2, 0}, presence(node))
 			assert.Equal(t, gpu.FailurePermission, node.Failure.Reason)
 			require.ErrorContains(t, node.Failure, "let the collector's user read the file")
 		})

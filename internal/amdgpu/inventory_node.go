@@ -63,10 +63,14 @@ func (s *Source) fill(node *gpu.Node) {
 		node.Devices = append(node.Devices, g.devices...)
 	}
 	node.Presence = inventory.Count(visible, absent, inv.Functions, scan.DriverName)
-	if unread || inv.CardsErr != nil { // which of them can be read is not known
-		node.Presence[gpu.Visible], node.Presence[gpu.Missing] = gpu.Opt[int64]{}, gpu.Opt[int64]{}
-	}
 	node.Failure = s.failure(node)
+	unread = unread || inv.CardsErr != nil
+	if unread && node.Failure != nil { // nothing is known of whether they can be read
+		node.Presence[gpu.Visible] = gpu.Opt[int64]{}
+	}
+	if unread && !inv.BusKnown {
+		node.Presence[gpu.Missing] = gpu.Opt[int64]{}
+	}
 	s.addProcesses(node)
 }
 

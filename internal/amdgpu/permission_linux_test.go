@@ -75,9 +75,9 @@ func TestDirectoryNotPermitted(t *testing.T) {
 			assert.Equal(t, dir == drm, node.Devices[1].Unread)
 			assert.Equal(t, dir == drm, node.Failure != nil)
 			if dir != drm { // which is the directory of a function of the PCI bus
-				assert.Equal(t, [3]int64{-1, -1, -1}, presence(node))
+				assert.Equal(t, [3]int64{1, -1, -1}, presence(node))
 			} else {
-				assert.Equal(t, [3]int64{-1, -1, 0}, presence(node))
+				assert.Equal(t, [3]int64{-1, 2, 0}, presence(node))
 				assert.Equal(t, gpu.FailurePermission, node.Failure.Reason)
 				require.ErrorContains(t, node.Failure, "sys/class/drm: permission denied")
 				fresh, err := New(Config{RootPath: root}, withoutProcesses)
