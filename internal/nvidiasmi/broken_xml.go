@@ -47,6 +47,10 @@ func (q *queries) fullOrTable(ctx context.Context, now time.Time) (out *output, 
 		return out, false, err
 	}
 	q.xml.failed(cause, now)
+	if err == nil { // the GPUs before it broke off have their names
+		q.minors.follow(out.listing)
+		q.minors.take(out.listing)
+	}
 	if !tableFails {
 		table, tableErr := q.table(ctx, now)
 		if breaks(table, tableErr) == nil || err != nil && tableErr == nil {

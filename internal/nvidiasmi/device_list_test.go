@@ -34,7 +34,7 @@ func TestIndexIsThatOfTheList(t *testing.T) {
 func TestIndexIsNotThePlaceInTheList(t *testing.T) {
 	f := &tool{xml: file(t, "xml/lost.xml"), pmon: answer{stdout: "# gpu pid type sm command\n2 77 C 5 a\n3 78 C 6 b\n"}}
 	for name, list := range map[string]answer{
-		"told by -L": {stdout: "GPU 0: L (UUID: GPU-55000000-0000-4000-8000-000000000001)\nGPU 2: L (UUID: GPU-55000000-0000-4000-8000-000000000003)\n" +
+		"by -L": {stdout: "GPU 0: L (UUID: GPU-55000000-0000-4000-8000-000000000001)\nGPU 2: L (UUID: GPU-55000000-0000-4000-8000-000000000003)\n" +
 			"GPU 3: L (UUID: GPU-55000000-0000-4000-8000-000000000004)\n"},
 		"counted": {},
 	} {

@@ -73,8 +73,8 @@ func (m *deviceMinors) unknown(listing *parse.Listing) (n int) {
 }
 
 // refresh completes the numbers for a listing without them. If that fails the GPUs lack their names and nothing else, and the
-// query is repeated with a back-off. broken is how the query broke off in this read or the one before; it is not run then. It returns whether MIG is enabled on a GPU, which a table of the basic fields does not
-// show.
+// query is repeated with a back-off. broken is how the query broke off in this read or the one before: it is not run again then.
+// refresh returns whether MIG is enabled on a GPU, which a table of the basic fields does not show.
 func (m *deviceMinors) refresh(ctx context.Context, runner command.Runner, gpus []int, out *output, broken error, now time.Time) (mig bool) {
 	m.follow(out.listing)
 	if m.unknown(out.listing) == 0 {

@@ -25,7 +25,7 @@ func TestIdentityOutlivesAnAnswerWithoutIt(t *testing.T) {
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<minor_number>1<", "<minor_number>Not Found<", 1)
 	assert.Equal(t, "nvidia1", deviceOf(t, read(t, r), h100Second).Name)
 	f.identity = answer{stdout: "Unknown Error\n", exit: 255}
-	f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "580.105.08", 1) // all is listed anew
+	f.xml.stdout = strings.Replace(f.xml.stdout, "580.95.05", "580.105.08", 1) // everything is listed again
 	assert.Equal(t, "9.0", deviceOf(t, read(t, r), h100Second).Info.ComputeCapability)
 }
 

@@ -15,10 +15,10 @@ import (
 
 func TestLostGPUStays(t *testing.T) {
 	for name, lose := range map[string]func(a *answer){
-		"told on stdout, exit 0":   func(a *answer) { a.stdout = handle + withoutSecond(a.stdout) },
-		"told on stdout, exit 255": func(a *answer) { a.stdout, a.exit = handle+withoutSecond(a.stdout), 255 },
-		"told on stderr":           func(a *answer) { a.stdout, a.stderr = withoutSecond(a.stdout), handle },
-		"told without address": func(a *answer) {
+		"on stdout, exit 0":   func(a *answer) { a.stdout = handle + withoutSecond(a.stdout) },
+		"on stdout, exit 255": func(a *answer) { a.stdout, a.exit = handle+withoutSecond(a.stdout), 255 },
+		"on stderr":           func(a *answer) { a.stdout, a.stderr = withoutSecond(a.stdout), handle },
+		"without address": func(a *answer) {
 			a.stdout, a.stderr = withoutSecond(a.stdout), "Unable to determine the device handle for GPU1: Unknown Error\n"
 		},
 		"in its values": func(a *answer) {

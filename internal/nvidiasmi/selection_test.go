@@ -187,7 +187,7 @@ func TestSelectionEndsWhenTheListChanges(t *testing.T) {
 	assert.NotEqual(t, gpu.StateFailed, deviceOf(t, node, h100Second).State())
 }
 
-// -q -x of version 535 ends at the first GPU without a handle. Where no GPU has one, -L lists the rest, one of which may have a
+// -q -x of version 535 ends at the first GPU without a handle. Where no GPU has one, -L lists the rest, and one of them may have a
 // handle and nothing else.
 func TestEveryGPUIsLostAndTheQueryReportsOne(t *testing.T) {
 	const (

@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// fourGPUs is a machine of which the GPU with index 1 is lost after the first read. -q -x then breaks off with a message.
+// fourGPUs is a machine whose GPU with index 1 is lost after the first read. -q -x then breaks off with a message.
 type fourGPUs struct {
 	*tool
 	lost    bool

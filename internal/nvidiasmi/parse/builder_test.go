@@ -38,14 +38,14 @@ func TestTrapECCLayouts(t *testing.T) {
 		elements string
 		want     string
 	}{
-		"totals":            {"<double_bit><device_memory>3</device_memory><total>4</total></double_bit>", "4"},
-		"sram and dram":     {"<sram_uncorrectable>1</sram_uncorrectable><dram_uncorrectable>2</dram_uncorrectable>", "3"},
-		"sram in parts":     {"<sram_uncorrectable_parity>1</sram_uncorrectable_parity><sram_uncorrectable_secded>2</sram_uncorrectable_secded><dram_uncorrectable>4</dram_uncorrectable>", "7"},
-		"both, not twice":   {"<sram_uncorrectable>3</sram_uncorrectable><sram_uncorrectable_parity>1</sram_uncorrectable_parity><sram_uncorrectable_secded>2</sram_uncorrectable_secded><dram_uncorrectable>4</dram_uncorrectable>", "7"},
-		"no sram":           {"<sram_uncorrectable>N/A</sram_uncorrectable><dram_uncorrectable>5</dram_uncorrectable>", "5"},
-		"none":              {"<sram_uncorrectable>N/A</sram_uncorrectable><dram_uncorrectable>N/A</dram_uncorrectable>", ""},
-		"one part not told": {"<sram_uncorrectable>Function Not Found</sram_uncorrectable><dram_uncorrectable>5</dram_uncorrectable>", ""},
-		"one part refused":  {"<sram_uncorrectable>Unknown Error</sram_uncorrectable><dram_uncorrectable>5</dram_uncorrectable>", ""},
+		"totals":           {"<double_bit><device_memory>3</device_memory><total>4</total></double_bit>", "4"},
+		"sram and dram":    {"<sram_uncorrectable>1</sram_uncorrectable><dram_uncorrectable>2</dram_uncorrectable>", "3"},
+		"sram in parts":    {"<sram_uncorrectable_parity>1</sram_uncorrectable_parity><sram_uncorrectable_secded>2</sram_uncorrectable_secded><dram_uncorrectable>4</dram_uncorrectable>", "7"},
+		"both, not twice":  {"<sram_uncorrectable>3</sram_uncorrectable><sram_uncorrectable_parity>1</sram_uncorrectable_parity><sram_uncorrectable_secded>2</sram_uncorrectable_secded><dram_uncorrectable>4</dram_uncorrectable>", "7"},
+		"no sram":          {"<sram_uncorrectable>N/A</sram_uncorrectable><dram_uncorrectable>5</dram_uncorrectable>", "5"},
+		"none":             {"<sram_uncorrectable>N/A</sram_uncorrectable><dram_uncorrectable>N/A</dram_uncorrectable>", ""},
+		"one part unknown": {"<sram_uncorrectable>Function Not Found</sram_uncorrectable><dram_uncorrectable>5</dram_uncorrectable>", ""},
+		"one part refused": {"<sram_uncorrectable>Unknown Error</sram_uncorrectable><dram_uncorrectable>5</dram_uncorrectable>", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := oneGPU(t, "<ecc_errors><volatile>"+tt.elements+"</volatile></ecc_errors>")

@@ -83,6 +83,7 @@ func FuzzCSV(f *testing.F) {
 	seed(f, "csv")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		log, _ := QueryGPU(data, csvExample)
+		RemappedRows(data, []string{"gpu_uuid", "remapped_rows.pending"}, log)
 		sound(t, log)
 		apps, _, _ := ComputeApps(data, []string{"pid", "gpu_uuid", "used_gpu_memory", "process_name"})
 		soundProcesses(t, apps)

@@ -298,7 +298,7 @@ func TestRecordedErrors(t *testing.T) {
 			}
 			assert.Equal(t, FailureNone, d.Failure)
 			assert.Contains(t, []string{"gpu_requires_reset__query-gpu", "not_supported_old__query-gpu", "unable_handle_gpu3__query-gpu"}, name,
-				"a kind of recording of which this test does not know what it must yield")
+				"this test does not know what this kind of recording must yield")
 		})
 	}
 }

@@ -8,7 +8,12 @@ import "github.com/otelgpu/gpureceiver/internal/gpu"
 // RemappedRows reads the output of --query-remapped-rows=… --format=csv and completes the GPUs of a listing, which it finds by their UUID.
 // found is false where the output contains no table.
 func RemappedRows(data []byte, asked []string, listing *Listing) (found bool) {
-	setters := rowSetters()
+	setters, gpus := rowSetters(), map[string]*GPU{}
+	for i := range listing.GPUs {
+		if g := &listing.GPUs[i]; g.Device.ID != "" && !g.Unreadable {
+			gpus[g.Device.ID] = g
+		}
+	}
 	t := table{asked: asked, known: func(name string) bool { _, ok := setters[name]; return ok }}
 	found, _ = t.read(data, func(names []string, cells [][]byte) {
 		b := builder{listing: &Listing{}}
@@ -18,13 +23,11 @@ func RemappedRows(data []byte, asked []string, listing *Listing) (found bool) {
 				set(&b, cells[i])
 			}
 		}
-		for i := range listing.GPUs {
-			g := &listing.GPUs[i]
-			if g.Device.ID == b.gpu.Device.ID && g.Device.ID != "" && !g.Unreadable {
-				g.Device.RemappedRows = b.gpu.Device.RemappedRows
-				g.Refusals = append(g.Refusals, b.gpu.Refusals...)
-				addRowFaults(&g.Device)
-			}
+		if g := gpus[b.gpu.Device.ID]; g != nil {
+			delete(gpus, g.Device.ID) // the first row counts
+			g.Device.RemappedRows = b.gpu.Device.RemappedRows
+			g.Refusals = append(g.Refusals, b.gpu.Refusals...)
+			addRowFaults(&g.Device)
 		}
 	})
 	return found

@@ -18,7 +18,7 @@ func TestRemappedRows(t *testing.T) {
 	asked := []string{"gpu_uuid", "remapped_rows.correctable", "remapped_rows.uncorrectable", "remapped_rows.pending", "remapped_rows.failure"}
 	// As nvidia-smi 535 prints it, and with the words of later versions.
 	require.True(t, RemappedRows([]byte("gpu_uuid, remapped_rows.correctable, remapped_rows.uncorrectable, remapped_rows.pending, remapped_rows.failure\n"+
-		"GPU-b, 4, 5, Yes, No\nGPU-a, 0, [Unknown Error], 0, 1\nGPU-c, 1, 1, 1, 1\nGPU-d, 1, 1, 1, 1\n[GPU is lost], 1, 1, 1, 1\n"), asked, listing))
+		"GPU-b, 4, 5, Yes, No\nGPU-a, 0, [Unknown Error], 0, 1\nGPU-b, 0, 0, No, No\nGPU-c, 1, 1, 1, 1\nGPU-d, 1, 1, 1, 1\n[GPU is lost], 1, 1, 1, 1\n"), asked, listing))
 	a, b := &listing.GPUs[0], &listing.GPUs[1]
 	assert.Equal(t, gpu.RemappedRows{Corrected: gpu.Total(int64(0)), Pending: gpu.Some(false), Failed: gpu.Some(true)}, a.Device.RemappedRows)
 	assert.Equal(t, []Refusal{{"remapped_rows.uncorrectable", "Unknown Error"}}, a.Refusals)

@@ -68,7 +68,7 @@ func TestTrapErrorInAGPUsPlace(t *testing.T) {
 		assert.Equal(t, []gpu.Fault{want}, d.Faults)
 		assert.Equal(t, strings.Contains(message, "0000:44"), d.Info.PCIAddress == "0000:44:00.0")
 		assert.Equal(t, strings.Contains(message, "GPU1"), d.Index == gpu.Some(1))
-		assert.Empty(t, Diagnose(data, nil, 15).Unreachable, "it is told twice")
+		assert.Empty(t, Diagnose(data, nil, 15).Unreachable, "it is reported twice")
 	}
 	log, err := XML([]byte(before + element + "<error_string>something else</error_string>" + after))
 	require.NoError(t, err)
