@@ -77,16 +77,16 @@ func TimeViolations(metrics pmetric.Metrics) []string {
 	return found
 }
 
-// checkPresence checks that every reported GPU is counted.
+// checkPresence checks that every GPU with a state is counted. Those without one were not read.
 func checkPresence(found *violations, points []Point) {
 	counted, known := 0.0, false
 	for _, p := range Of(points, "hw.gpu.count") {
 		counted, known = counted+p.Value, true
 	}
 	whole := 0.0
-	for _, p := range Of(points, "hw.gpu.info") {
-		if p.Attributes["hw.parent"] == nil {
-			whole++
+	for _, p := range Of(points, "hw.status") {
+		if p.Attributes["hw.parent"] == nil && p.Attributes["hw.state"] == "ok" {
+			whole++ // each state has a point
 		}
 	}
 	if known && counted < whole {
