@@ -46,7 +46,7 @@ func TestFloodingToolIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), tt.tool)
-			require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o700)) //nolint:gosec // a tool
+			require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o700))
 			self, err := os.Executable()
 			require.NoError(t, err)
 			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestFloodedProcess$", "-test.v")

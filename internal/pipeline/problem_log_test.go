@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,7 +110,7 @@ func TestAlternatingReasonIsLoggedRarely(t *testing.T) {
 				*now = now.Add(30 * time.Second)
 				l.Update(second, true)
 			}
-			last := append(first, reasons()...)
+			last := slices.Concat(first, reasons())
 			want := "over"
 			if second != nil {
 				want = b.Error()
@@ -174,7 +176,7 @@ func TestLogOfManyProblems(t *testing.T) {
 	assert.Equal(t, int64(10_000-maxLines), rest[0].ContextMap()["lines"])
 	for round := range 5 {
 		log.TakeAll()
-		_, others := many(fmt.Sprint(round))
+		_, others := many(strconv.Itoa(round))
 		l.Update(others, true)
 		assert.LessOrEqual(t, log.Len(), 2*(maxLines+1))
 	}

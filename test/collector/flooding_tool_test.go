@@ -26,7 +26,7 @@ func TestFloodingTool(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "nvidia-smi")
-			require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700)) //nolint:gosec // a tool
+			require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 			n := start(t, spec{
 				nvml: "NONE", interval: "1s",
 				replace: map[string]string{"nvml: NONE": fmt.Sprintf("nvidia_smi: {path: %q}", path)},
