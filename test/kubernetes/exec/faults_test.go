@@ -32,7 +32,7 @@ func testSpoiled(t *testing.T, s *stage) {
 		mode  string
 		words []string
 	}{
-		{"garbage", []string{`"what": "read"`, "nvidia-smi --query-gpu"}},
+		{"garbage", []string{`"what": "nvidia-smi"`, "nvidia-smi --query-gpu: no table in"}},
 		{"flood", []string{`"what": "nvidia-smi"`, "nvidia-smi --query-gpu"}},
 		{"driverless", []string{"couldn't communicate with the NVIDIA driver"}},
 	} {
