@@ -84,7 +84,7 @@ func TestDirectoryNotPermitted(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, gpu.FailurePermission, read(t, fresh).Failure.Reason)
 			}
-			require.NoError(t, os.Chmod(filepath.Join(root, dir), 0o755)) //nolint:gosec // as it was
+			require.NoError(t, os.Chmod(filepath.Join(root, dir), 0o755))
 			node = read(t, source)
 			assert.Nil(t, node.Failure)
 			assert.Equal(t, [3]int64{2, 0, 0}, presence(node))

@@ -50,7 +50,7 @@ func (c *scanner) scan(ctx context.Context) error {
 		ctx = bounded
 	}
 	jobs := []workers.Job{
-		c.cards.job(c.root, scan.ScanCards), c.bus.job(c.root, scan.ScanBus), c.topology.job(c.root, scan.ScanTopology),
+		c.cards.job(c.root, scan.ReadCards), c.bus.job(c.root, scan.ReadBus), c.topology.job(c.root, scan.ReadTopology),
 		c.version.job(c.root, device.ReadDriverVersion),
 	}
 	if c.names.last == nil {

@@ -78,8 +78,10 @@ func TestMemoryNames(t *testing.T) {
 func TestNumbersWithoutValue(t *testing.T) {
 	t.Parallel()
 	for section, values := range map[string][]string{
-		"temperature": {`{"mem": {"value": 0, "unit": "C"}}`, `{"mem": 255}`, `{"mem": -1}`, `{"edge": {"value": -1, "unit": "C"}}`, `{"hotspot": 255}`,
-			`{"hbm_stacks": [0, 255, "N/A"]}`},
+		"temperature": {
+			`{"mem": {"value": 0, "unit": "C"}}`, `{"mem": 255}`, `{"mem": -1}`, `{"edge": {"value": -1, "unit": "C"}}`, `{"hotspot": 255}`,
+			`{"hbm_stacks": [0, 255, "N/A"]}`,
+		},
 		"mem_usage": {`{"total_vram": {"value": 0, "unit": "MB"}, "used_vram": {"value": 0, "unit": "MB"}}`},
 		"pcie":      {`{"width": 65535}`},
 	} {

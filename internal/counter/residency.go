@@ -84,7 +84,7 @@ func within(now, before []gpu.Opt[uint64], total uint64) bool {
 // 32 bits wraps: a fall by more than half of them is a wrap.
 func rise(now, before uint64) (n uint64, grown bool) {
 	if now < before && before <= math.MaxUint32 {
-		n = uint64(uint32(now) - uint32(before)) //nolint:gosec // modulo 2^32 on purpose
+		n = uint64(uint32(now) - uint32(before)) // modulo 2^32
 		return n, n <= 1<<31
 	}
 	return now - before, now >= before

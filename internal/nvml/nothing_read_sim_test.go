@@ -48,7 +48,7 @@ func TestNothingComesBack(t *testing.T) {
 				require.Equal(t, c.unread, failure != nil)
 				if c.unread {
 					assert.Equal(t, gpu.FailureTimeout, failure.Reason)
-					assert.ErrorContains(t, failure, "has not returned")
+					require.ErrorContains(t, failure, "has not returned")
 				}
 			}
 			b.unhang("[fault f]\npresent = false")

@@ -157,38 +157,6 @@ func addProblem(node *gpu.Node, err error) {
 	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
 }
 
-// look returns the processes that have the PIDs now. One whose stat file does not answer is as it was last, and the error has its PID.
-func (r *Reader) look(pids []int64, now time.Time) (found map[int64]*process, err error) {
-	found = make(map[int64]*process, len(pids))
-	files := r.openStats(pids)
-	ctx, cancel := r.bounded()
-	defer cancel()
-	// A read that returns late drops its file, which is then closed by the garbage collection.
-	left := workers.Each(ctx, &r.stats, pids, func(pid int64) statFile { return readStat(r.root, pid, files[pid]) },
-		func(pid int64, f statFile) bool {
-			if f.err != nil {
-				delete(r.processes, pid) // it has ended
-				return true
-			}
-			p := r.processes[pid]
-			if p == nil || p.start != f.start || p.name != string(f.name) {
-				p = &process{pid: pid, start: f.start, name: string(f.name)}
-				r.processes[pid] = p
-			}
-			p.seen = now
-			r.keepStat(p, f.file)
-			found[pid] = p
-			return true
-		})
-	for _, pid := range left {
-		if p := r.processes[pid]; p != nil {
-			p.seen = now
-			found[pid] = p
-		}
-	}
-	return found, unanswered(r.root, "stat", left)
-}
-
 // bounded returns the context of reads of files of one kind. It ends with Close, except that of a Reader that is closed already.
 func (r *Reader) bounded() (context.Context, context.CancelFunc) {
 	if r.closed {

@@ -16,9 +16,9 @@ import (
 
 // Scan reads the inventory below root. An error is reported where this process may open no further file; then nothing is known.
 func Scan(root string) (*Inventory, error) {
-	cards, err1 := ScanCards(root)
-	bus, err2 := ScanBus(root)
-	topology, err3 := ScanTopology(root)
+	cards, err1 := ReadCards(root)
+	bus, err2 := ReadBus(root)
+	topology, err3 := ReadTopology(root)
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
 	}
@@ -45,8 +45,8 @@ type Topology struct {
 	err   error
 }
 
-// ScanCards finds the driver's DRM devices below root. An error is as that of Scan.
-func ScanCards(root string) (*Cards, error) {
+// ReadCards finds the driver's DRM devices below root. An error is as that of Scan.
+func ReadCards(root string) (*Cards, error) {
 	s := &scanner{root: root}
 	_, err := os.Stat(s.path("sys/module", DriverName))
 	s.cards.loaded = !errors.Is(err, fs.ErrNotExist)
@@ -54,8 +54,8 @@ func ScanCards(root string) (*Cards, error) {
 	return &s.cards, s.fileLimit
 }
 
-// ScanBus finds the GPUs on the PCI bus below root. An error is as that of Scan.
-func ScanBus(root string) (*Bus, error) {
+// ReadBus finds the GPUs on the PCI bus below root. An error is as that of Scan.
+func ReadBus(root string) (*Bus, error) {
 	s := &scanner{root: root}
 	functions, err := pci.NewBus(s.path("sys"), pci.VendorAMD, isGPU).Scan(true)
 	s.note(err)
@@ -65,8 +65,8 @@ func ScanBus(root string) (*Bus, error) {
 	return &Bus{functions: append(pci.Functions{}, functions...), known: true}, s.fileLimit // known, even if there is none
 }
 
-// ScanTopology reads the topology of the compute driver below root. An error is as that of Scan.
-func ScanTopology(root string) (*Topology, error) {
+// ReadTopology reads the topology of the compute driver below root. An error is as that of Scan.
+func ReadTopology(root string) (*Topology, error) {
 	s := &scanner{root: root}
 	s.scanKFD()
 	return &s.topology, s.fileLimit
