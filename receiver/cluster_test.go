@@ -102,7 +102,7 @@ func TestClusterView(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int64{
 		"hw.gpu.source.readable": 1, "k8s.node.gpu.capacity": 8, "k8s.node.gpu.allocatable": 8, "k8s.node.gpu.requested": 2,
-		"k8s.container.gpu.request": 2, "k8s.cluster.gpu.pods.pending": 0,
+		"k8s.container.gpu.request": 2, "k8s.cluster.gpu.pod.pending": 0,
 	}, values)
 }
 

@@ -39,7 +39,7 @@ func transition(record plog.LogRecord) string {
 		}
 		return "-"
 	}
-	return fmt.Sprintf("%s %s: %s to %s, %s", record.EventName(), attribute("hw.id"), attribute("hw.state.previous"),
+	return fmt.Sprintf("%s %s: %s to %s, %s", record.EventName(), attribute("hw.id"), attribute("hw.gpu.previous_state"),
 		attribute("hw.state"), record.SeverityNumber())
 }
 

@@ -427,13 +427,13 @@ func (ms *HwGpuMemoryLimitMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	return nil
 }
 
-// HwGpuMemoryPagesRetiredMetricConfig provides config for the hw.gpu.memory.pages.retired metric.
-type HwGpuMemoryPagesRetiredMetricConfig struct {
+// HwGpuMemoryPageRetiredMetricConfig provides config for the hw.gpu.memory.page.retired metric.
+type HwGpuMemoryPageRetiredMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
 	enabledSetByUser bool
 }
 
-func (ms *HwGpuMemoryPagesRetiredMetricConfig) Unmarshal(parser *confmap.Conf) error {
+func (ms *HwGpuMemoryPageRetiredMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -507,13 +507,13 @@ func (ms *HwGpuMemoryReservedMetricConfig) Unmarshal(parser *confmap.Conf) error
 	return nil
 }
 
-// HwGpuMemoryRowsRemappedMetricConfig provides config for the hw.gpu.memory.rows.remapped metric.
-type HwGpuMemoryRowsRemappedMetricConfig struct {
+// HwGpuMemoryRowRemappedMetricConfig provides config for the hw.gpu.memory.row.remapped metric.
+type HwGpuMemoryRowRemappedMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
 	enabledSetByUser bool
 }
 
-func (ms *HwGpuMemoryRowsRemappedMetricConfig) Unmarshal(parser *confmap.Conf) error {
+func (ms *HwGpuMemoryRowRemappedMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -1107,13 +1107,13 @@ func (ms *HwTemperatureLimitMetricConfig) Unmarshal(parser *confmap.Conf) error 
 	return nil
 }
 
-// K8sClusterGpuPodsPendingMetricConfig provides config for the k8s.cluster.gpu.pods.pending metric.
-type K8sClusterGpuPodsPendingMetricConfig struct {
+// K8sClusterGpuPodPendingMetricConfig provides config for the k8s.cluster.gpu.pod.pending metric.
+type K8sClusterGpuPodPendingMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
 	enabledSetByUser bool
 }
 
-func (ms *K8sClusterGpuPodsPendingMetricConfig) Unmarshal(parser *confmap.Conf) error {
+func (ms *K8sClusterGpuPodPendingMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -1310,11 +1310,11 @@ type MetricsConfig struct {
 	HwGpuIo                               HwGpuIoMetricConfig                               `mapstructure:"hw.gpu.io"`
 	HwGpuMemoryControllerUtilization      HwGpuMemoryControllerUtilizationMetricConfig      `mapstructure:"hw.gpu.memory.controller.utilization"`
 	HwGpuMemoryLimit                      HwGpuMemoryLimitMetricConfig                      `mapstructure:"hw.gpu.memory.limit"`
-	HwGpuMemoryPagesRetired               HwGpuMemoryPagesRetiredMetricConfig               `mapstructure:"hw.gpu.memory.pages.retired"`
+	HwGpuMemoryPageRetired                HwGpuMemoryPageRetiredMetricConfig                `mapstructure:"hw.gpu.memory.page.retired"`
 	HwGpuMemoryProtectedUsage             HwGpuMemoryProtectedUsageMetricConfig             `mapstructure:"hw.gpu.memory.protected.usage"`
 	HwGpuMemoryRemapState                 HwGpuMemoryRemapStateMetricConfig                 `mapstructure:"hw.gpu.memory.remap.state"`
 	HwGpuMemoryReserved                   HwGpuMemoryReservedMetricConfig                   `mapstructure:"hw.gpu.memory.reserved"`
-	HwGpuMemoryRowsRemapped               HwGpuMemoryRowsRemappedMetricConfig               `mapstructure:"hw.gpu.memory.rows.remapped"`
+	HwGpuMemoryRowRemapped                HwGpuMemoryRowRemappedMetricConfig                `mapstructure:"hw.gpu.memory.row.remapped"`
 	HwGpuMemorySystemLimit                HwGpuMemorySystemLimitMetricConfig                `mapstructure:"hw.gpu.memory.system.limit"`
 	HwGpuMemorySystemUsage                HwGpuMemorySystemUsageMetricConfig                `mapstructure:"hw.gpu.memory.system.usage"`
 	HwGpuMemoryUsage                      HwGpuMemoryUsageMetricConfig                      `mapstructure:"hw.gpu.memory.usage"`
@@ -1344,7 +1344,7 @@ type MetricsConfig struct {
 	HwStatus                              HwStatusMetricConfig                              `mapstructure:"hw.status"`
 	HwTemperature                         HwTemperatureMetricConfig                         `mapstructure:"hw.temperature"`
 	HwTemperatureLimit                    HwTemperatureLimitMetricConfig                    `mapstructure:"hw.temperature.limit"`
-	K8sClusterGpuPodsPending              K8sClusterGpuPodsPendingMetricConfig              `mapstructure:"k8s.cluster.gpu.pods.pending"`
+	K8sClusterGpuPodPending               K8sClusterGpuPodPendingMetricConfig               `mapstructure:"k8s.cluster.gpu.pod.pending"`
 	K8sContainerGpuRequest                K8sContainerGpuRequestMetricConfig                `mapstructure:"k8s.container.gpu.request"`
 	K8sNodeGpuAllocatable                 K8sNodeGpuAllocatableMetricConfig                 `mapstructure:"k8s.node.gpu.allocatable"`
 	K8sNodeGpuCapacity                    K8sNodeGpuCapacityMetricConfig                    `mapstructure:"k8s.node.gpu.capacity"`
@@ -1420,7 +1420,7 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuMemoryLimit: HwGpuMemoryLimitMetricConfig{
 			Enabled: true,
 		},
-		HwGpuMemoryPagesRetired: HwGpuMemoryPagesRetiredMetricConfig{
+		HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
 			Enabled: true,
 		},
 		HwGpuMemoryProtectedUsage: HwGpuMemoryProtectedUsageMetricConfig{
@@ -1430,9 +1430,9 @@ func DefaultMetricsConfig() MetricsConfig {
 			Enabled: true,
 		},
 		HwGpuMemoryReserved: HwGpuMemoryReservedMetricConfig{
-			Enabled: false,
+			Enabled: true,
 		},
-		HwGpuMemoryRowsRemapped: HwGpuMemoryRowsRemappedMetricConfig{
+		HwGpuMemoryRowRemapped: HwGpuMemoryRowRemappedMetricConfig{
 			Enabled: true,
 		},
 		HwGpuMemorySystemLimit: HwGpuMemorySystemLimitMetricConfig{
@@ -1522,7 +1522,7 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwTemperatureLimit: HwTemperatureLimitMetricConfig{
 			Enabled: true,
 		},
-		K8sClusterGpuPodsPending: K8sClusterGpuPodsPendingMetricConfig{
+		K8sClusterGpuPodPending: K8sClusterGpuPodPendingMetricConfig{
 			Enabled: true,
 		},
 		K8sContainerGpuRequest: K8sContainerGpuRequestMetricConfig{
@@ -1670,7 +1670,7 @@ type ResourceAttributesConfig struct {
 	ProcessPid            ResourceAttributeConfig `mapstructure:"process.pid"`
 	ProcessUserID         ResourceAttributeConfig `mapstructure:"process.user.id"`
 	SlurmJobID            ResourceAttributeConfig `mapstructure:"slurm.job.id"`
-	SystemdUnit           ResourceAttributeConfig `mapstructure:"systemd.unit"`
+	SystemdUnitName       ResourceAttributeConfig `mapstructure:"systemd.unit.name"`
 }
 
 func DefaultResourceAttributesConfig() ResourceAttributesConfig {
@@ -1768,7 +1768,7 @@ func DefaultResourceAttributesConfig() ResourceAttributesConfig {
 		SlurmJobID: ResourceAttributeConfig{
 			Enabled: true,
 		},
-		SystemdUnit: ResourceAttributeConfig{
+		SystemdUnitName: ResourceAttributeConfig{
 			Enabled: true,
 		},
 	}

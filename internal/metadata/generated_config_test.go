@@ -89,7 +89,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuMemoryLimit: HwGpuMemoryLimitMetricConfig{
 						Enabled: true,
 					},
-					HwGpuMemoryPagesRetired: HwGpuMemoryPagesRetiredMetricConfig{
+					HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
 						Enabled: true,
 					},
 					HwGpuMemoryProtectedUsage: HwGpuMemoryProtectedUsageMetricConfig{
@@ -101,7 +101,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuMemoryReserved: HwGpuMemoryReservedMetricConfig{
 						Enabled: true,
 					},
-					HwGpuMemoryRowsRemapped: HwGpuMemoryRowsRemappedMetricConfig{
+					HwGpuMemoryRowRemapped: HwGpuMemoryRowRemappedMetricConfig{
 						Enabled: true,
 					},
 					HwGpuMemorySystemLimit: HwGpuMemorySystemLimitMetricConfig{
@@ -191,7 +191,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwTemperatureLimit: HwTemperatureLimitMetricConfig{
 						Enabled: true,
 					},
-					K8sClusterGpuPodsPending: K8sClusterGpuPodsPendingMetricConfig{
+					K8sClusterGpuPodPending: K8sClusterGpuPodPendingMetricConfig{
 						Enabled: true,
 					},
 					K8sContainerGpuRequest: K8sContainerGpuRequestMetricConfig{
@@ -251,7 +251,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					ProcessPid:            ResourceAttributeConfig{Enabled: true},
 					ProcessUserID:         ResourceAttributeConfig{Enabled: true},
 					SlurmJobID:            ResourceAttributeConfig{Enabled: true},
-					SystemdUnit:           ResourceAttributeConfig{Enabled: true},
+					SystemdUnitName:       ResourceAttributeConfig{Enabled: true},
 				},
 			},
 		},
@@ -322,7 +322,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuMemoryLimit: HwGpuMemoryLimitMetricConfig{
 						Enabled: false,
 					},
-					HwGpuMemoryPagesRetired: HwGpuMemoryPagesRetiredMetricConfig{
+					HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
 						Enabled: false,
 					},
 					HwGpuMemoryProtectedUsage: HwGpuMemoryProtectedUsageMetricConfig{
@@ -334,7 +334,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuMemoryReserved: HwGpuMemoryReservedMetricConfig{
 						Enabled: false,
 					},
-					HwGpuMemoryRowsRemapped: HwGpuMemoryRowsRemappedMetricConfig{
+					HwGpuMemoryRowRemapped: HwGpuMemoryRowRemappedMetricConfig{
 						Enabled: false,
 					},
 					HwGpuMemorySystemLimit: HwGpuMemorySystemLimitMetricConfig{
@@ -424,7 +424,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwTemperatureLimit: HwTemperatureLimitMetricConfig{
 						Enabled: false,
 					},
-					K8sClusterGpuPodsPending: K8sClusterGpuPodsPendingMetricConfig{
+					K8sClusterGpuPodPending: K8sClusterGpuPodPendingMetricConfig{
 						Enabled: false,
 					},
 					K8sContainerGpuRequest: K8sContainerGpuRequestMetricConfig{
@@ -484,7 +484,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					ProcessPid:            ResourceAttributeConfig{Enabled: false},
 					ProcessUserID:         ResourceAttributeConfig{Enabled: false},
 					SlurmJobID:            ResourceAttributeConfig{Enabled: false},
-					SystemdUnit:           ResourceAttributeConfig{Enabled: false},
+					SystemdUnitName:       ResourceAttributeConfig{Enabled: false},
 				},
 			},
 		},
@@ -492,7 +492,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := loadMetricsBuilderConfig(t, tt.name)
-			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPagesRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowsRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, K8sClusterGpuPodsPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
+			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPageRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, K8sClusterGpuPodPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
 			require.Emptyf(t, diff, "Config mismatch (-expected +actual):\n%s", diff)
 		})
 	}
@@ -561,7 +561,7 @@ func TestResourceAttributesConfig(t *testing.T) {
 				ProcessPid:            ResourceAttributeConfig{Enabled: true},
 				ProcessUserID:         ResourceAttributeConfig{Enabled: true},
 				SlurmJobID:            ResourceAttributeConfig{Enabled: true},
-				SystemdUnit:           ResourceAttributeConfig{Enabled: true},
+				SystemdUnitName:       ResourceAttributeConfig{Enabled: true},
 			},
 		},
 		{
@@ -598,7 +598,7 @@ func TestResourceAttributesConfig(t *testing.T) {
 				ProcessPid:            ResourceAttributeConfig{Enabled: false},
 				ProcessUserID:         ResourceAttributeConfig{Enabled: false},
 				SlurmJobID:            ResourceAttributeConfig{Enabled: false},
-				SystemdUnit:           ResourceAttributeConfig{Enabled: false},
+				SystemdUnitName:       ResourceAttributeConfig{Enabled: false},
 			},
 		},
 	}

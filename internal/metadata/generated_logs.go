@@ -29,6 +29,12 @@ func WithContainerIDEventAttribute(containerIDAttributeValue string) EventAttrib
 	})
 }
 
+func WithHwGpuPreviousStateEventAttribute(hwGpuPreviousStateAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.previous_state", hwGpuPreviousStateAttributeValue)
+	})
+}
+
 func WithHwGpuXidEventAttribute(hwGpuXidAttributeValue int64) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutInt("hw.gpu.xid", hwGpuXidAttributeValue)
@@ -44,12 +50,6 @@ func WithHwModelEventAttribute(hwModelAttributeValue string) EventAttributeOptio
 func WithHwNameEventAttribute(hwNameAttributeValue string) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutStr("hw.name", hwNameAttributeValue)
-	})
-}
-
-func WithHwStatePreviousEventAttribute(hwStatePreviousAttributeValue string) EventAttributeOption {
-	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
-		dp.Attributes().PutStr("hw.state.previous", hwStatePreviousAttributeValue)
 	})
 }
 
@@ -568,11 +568,11 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 	if lbc.ResourceAttributes.SlurmJobID.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["slurm.job.id"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobID.EventsExclude)
 	}
-	if lbc.ResourceAttributes.SystemdUnit.EventsInclude != nil {
-		lb.resourceAttributeIncludeFilter["systemd.unit"] = filter.CreateFilter(lbc.ResourceAttributes.SystemdUnit.EventsInclude)
+	if lbc.ResourceAttributes.SystemdUnitName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["systemd.unit.name"] = filter.CreateFilter(lbc.ResourceAttributes.SystemdUnitName.EventsInclude)
 	}
-	if lbc.ResourceAttributes.SystemdUnit.EventsExclude != nil {
-		lb.resourceAttributeExcludeFilter["systemd.unit"] = filter.CreateFilter(lbc.ResourceAttributes.SystemdUnit.EventsExclude)
+	if lbc.ResourceAttributes.SystemdUnitName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["systemd.unit.name"] = filter.CreateFilter(lbc.ResourceAttributes.SystemdUnitName.EventsExclude)
 	}
 
 	return lb

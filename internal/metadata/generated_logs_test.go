@@ -61,7 +61,7 @@ func TestLogsBuilderAppendLogRecord(t *testing.T) {
 	rb.SetProcessPid(11)
 	rb.SetProcessUserID(15)
 	rb.SetSlurmJobID("slurm.job.id-val")
-	rb.SetSystemdUnit("systemd.unit-val")
+	rb.SetSystemdUnitName("systemd.unit.name-val")
 	res := rb.Emit()
 
 	// append the first log record
@@ -165,7 +165,7 @@ func TestLogsBuilder(t *testing.T) {
 			lb.RecordHwGpuSourceRecoveredEvent(ctx, timestamp, "hw.gpu.source.name-val", WithHwVendorEventAttribute("hw.vendor-val"))
 			defaultEventsCount++
 			allEventsCount++
-			lb.RecordHwGpuStatusEvent(ctx, timestamp, "hw.id-val", AttributeHwStateDegraded, WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwStatePreviousEventAttribute("hw.state.previous-val"), WithHwVendorEventAttribute("hw.vendor-val"))
+			lb.RecordHwGpuStatusEvent(ctx, timestamp, "hw.id-val", AttributeHwStateDegraded, WithHwGpuPreviousStateEventAttribute("hw.gpu.previous_state-val"), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwVendorEventAttribute("hw.vendor-val"))
 			defaultEventsCount++
 			allEventsCount++
 			lb.RecordHwGpuXidEvent(ctx, timestamp, "hw.id-val", WithHwGpuXidEventAttribute(10), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwVendorEventAttribute("hw.vendor-val"))
@@ -208,7 +208,7 @@ func TestLogsBuilder(t *testing.T) {
 			rb.SetProcessPid(11)
 			rb.SetProcessUserID(15)
 			rb.SetSlurmJobID("slurm.job.id-val")
-			rb.SetSystemdUnit("systemd.unit-val")
+			rb.SetSystemdUnitName("systemd.unit.name-val")
 			res := rb.Emit()
 			logs := lb.Emit(WithLogsResource(res))
 
@@ -267,7 +267,10 @@ func TestLogsBuilder(t *testing.T) {
 					assert.Equal(t, timestamp, lr.Timestamp())
 					assert.Equal(t, pcommon.TraceID(traceID), lr.TraceID())
 					assert.Equal(t, pcommon.SpanID(spanID), lr.SpanID())
-					attrVal, ok := lr.Attributes().Get("hw.id")
+					attrVal, ok := lr.Attributes().Get("hw.gpu.previous_state")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.previous_state-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.id")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.id-val", attrVal.Str())
 					attrVal, ok = lr.Attributes().Get("hw.model")
@@ -279,9 +282,6 @@ func TestLogsBuilder(t *testing.T) {
 					attrVal, ok = lr.Attributes().Get("hw.state")
 					assert.True(t, ok)
 					assert.Equal(t, "degraded", attrVal.Str())
-					attrVal, ok = lr.Attributes().Get("hw.state.previous")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.state.previous-val", attrVal.Str())
 					attrVal, ok = lr.Attributes().Get("hw.vendor")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.vendor-val", attrVal.Str())

@@ -408,31 +408,31 @@ var MapAttributeNetworkIoDirection = map[string]AttributeNetworkIoDirection{
 var MetricsInfo = metricsInfo{
 	ContainerGpuAllocated: metricInfo{
 		Name:       "container.gpu.allocated",
-		Attributes: []string{"container.id", "hw.gpu.allocator", "hw.gpu.sharing", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "k8s.resource.name", "slurm.job.id", "systemd.unit"},
+		Attributes: []string{"container.id", "hw.gpu.allocator", "hw.gpu.sharing", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "k8s.resource.name", "slurm.job.id", "systemd.unit.name"},
 	},
 	ContainerGpuEnergy: metricInfo{
 		Name:       "container.gpu.energy",
-		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
 	},
 	ContainerGpuIdleTime: metricInfo{
 		Name:       "container.gpu.idle.time",
-		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
 	},
 	ContainerGpuMemoryLimit: metricInfo{
 		Name:       "container.gpu.memory.limit",
-		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
 	},
 	ContainerGpuMemoryUsage: metricInfo{
 		Name:       "container.gpu.memory.usage",
-		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
 	},
 	ContainerGpuPower: metricInfo{
 		Name:       "container.gpu.power",
-		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
 	},
 	ContainerGpuUtilization: metricInfo{
 		Name:       "container.gpu.utilization",
-		Attributes: []string{"container.id", "hw.gpu.task", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit"},
+		Attributes: []string{"container.id", "hw.gpu.task", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
 	},
 	HwEnergy: metricInfo{
 		Name:       "hw.energy",
@@ -490,8 +490,8 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.memory.limit",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
-	HwGpuMemoryPagesRetired: metricInfo{
-		Name:       "hw.gpu.memory.pages.retired",
+	HwGpuMemoryPageRetired: metricInfo{
+		Name:       "hw.gpu.memory.page.retired",
 		Attributes: []string{"error.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuMemoryProtectedUsage: metricInfo{
@@ -506,8 +506,8 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.memory.reserved",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
-	HwGpuMemoryRowsRemapped: metricInfo{
-		Name:       "hw.gpu.memory.rows.remapped",
+	HwGpuMemoryRowRemapped: metricInfo{
+		Name:       "hw.gpu.memory.row.remapped",
 		Attributes: []string{"error.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuMemorySystemLimit: metricInfo{
@@ -626,8 +626,8 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.temperature.limit",
 		Attributes: []string{"hw.id", "hw.limit_type", "hw.model", "hw.name", "hw.parent", "hw.sensor_location", "hw.vendor"},
 	},
-	K8sClusterGpuPodsPending: metricInfo{
-		Name:       "k8s.cluster.gpu.pods.pending",
+	K8sClusterGpuPodPending: metricInfo{
+		Name:       "k8s.cluster.gpu.pod.pending",
 		Attributes: []string{"k8s.cluster.name", "k8s.resource.name"},
 	},
 	K8sContainerGpuRequest: metricInfo{
@@ -686,11 +686,11 @@ type metricsInfo struct {
 	HwGpuIo                               metricInfo
 	HwGpuMemoryControllerUtilization      metricInfo
 	HwGpuMemoryLimit                      metricInfo
-	HwGpuMemoryPagesRetired               metricInfo
+	HwGpuMemoryPageRetired                metricInfo
 	HwGpuMemoryProtectedUsage             metricInfo
 	HwGpuMemoryRemapState                 metricInfo
 	HwGpuMemoryReserved                   metricInfo
-	HwGpuMemoryRowsRemapped               metricInfo
+	HwGpuMemoryRowRemapped                metricInfo
 	HwGpuMemorySystemLimit                metricInfo
 	HwGpuMemorySystemUsage                metricInfo
 	HwGpuMemoryUsage                      metricInfo
@@ -720,7 +720,7 @@ type metricsInfo struct {
 	HwStatus                              metricInfo
 	HwTemperature                         metricInfo
 	HwTemperatureLimit                    metricInfo
-	K8sClusterGpuPodsPending              metricInfo
+	K8sClusterGpuPodPending               metricInfo
 	K8sContainerGpuRequest                metricInfo
 	K8sNodeGpuAllocatable                 metricInfo
 	K8sNodeGpuCapacity                    metricInfo
@@ -902,9 +902,9 @@ func WithSlurmJobIDMetricAttribute(slurmJobIDAttributeValue string) MetricAttrib
 	})
 }
 
-func WithSystemdUnitMetricAttribute(systemdUnitAttributeValue string) MetricAttributeOption {
+func WithSystemdUnitNameMetricAttribute(systemdUnitNameAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
-		dp.Attributes().PutStr("systemd.unit", systemdUnitAttributeValue)
+		dp.Attributes().PutStr("systemd.unit.name", systemdUnitNameAttributeValue)
 	})
 }
 
@@ -1486,8 +1486,8 @@ type metricHwGpuAllocated struct {
 // init fills hw.gpu.allocated metric with initial data.
 func (m *metricHwGpuAllocated) init() {
 	m.data.SetName("hw.gpu.allocated")
-	m.data.SetDescription("1 if the device is allocated to any container, otherwise 0. Its sum counts GPUs, where a sum of replicas would count a shared GPU several times. (extension)")
-	m.data.SetUnit("1")
+	m.data.SetDescription("1 if the device is allocated to any container, otherwise 0. Its sum counts GPUs, where a sum of replicas would count a shared GPU several times. OpenLIT has a gauge of this name with another meaning. (extension)")
+	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
 	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
@@ -2113,15 +2113,15 @@ func newMetricHwGpuMemoryLimit(cfg HwGpuMemoryLimitMetricConfig) metricHwGpuMemo
 	return m
 }
 
-type metricHwGpuMemoryPagesRetired struct {
-	data     pmetric.Metric                      // data buffer for generated metric.
-	config   HwGpuMemoryPagesRetiredMetricConfig // metric config provided by user.
-	capacity int                                 // max observed number of data points added to the metric.
+type metricHwGpuMemoryPageRetired struct {
+	data     pmetric.Metric                     // data buffer for generated metric.
+	config   HwGpuMemoryPageRetiredMetricConfig // metric config provided by user.
+	capacity int                                // max observed number of data points added to the metric.
 }
 
-// init fills hw.gpu.memory.pages.retired metric with initial data.
-func (m *metricHwGpuMemoryPagesRetired) init() {
-	m.data.SetName("hw.gpu.memory.pages.retired")
+// init fills hw.gpu.memory.page.retired metric with initial data.
+func (m *metricHwGpuMemoryPageRetired) init() {
+	m.data.SetName("hw.gpu.memory.page.retired")
 	m.data.SetDescription("Number of retired memory pages, on boards before Ampere. (extension)")
 	m.data.SetUnit("{page}")
 	m.data.SetEmptySum()
@@ -2130,7 +2130,7 @@ func (m *metricHwGpuMemoryPagesRetired) init() {
 	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
 }
 
-func (m *metricHwGpuMemoryPagesRetired) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+func (m *metricHwGpuMemoryPageRetired) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	if !m.config.Enabled {
 		return
 	}
@@ -2146,14 +2146,14 @@ func (m *metricHwGpuMemoryPagesRetired) recordDataPoint(start pcommon.Timestamp,
 }
 
 // updateCapacity saves max length of data point slices that will be used for the slice capacity.
-func (m *metricHwGpuMemoryPagesRetired) updateCapacity() {
+func (m *metricHwGpuMemoryPageRetired) updateCapacity() {
 	if m.data.Sum().DataPoints().Len() > m.capacity {
 		m.capacity = m.data.Sum().DataPoints().Len()
 	}
 }
 
 // emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
-func (m *metricHwGpuMemoryPagesRetired) emit(metrics pmetric.MetricSlice) {
+func (m *metricHwGpuMemoryPageRetired) emit(metrics pmetric.MetricSlice) {
 	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
 		m.updateCapacity()
 		m.data.MoveTo(metrics.AppendEmpty())
@@ -2161,8 +2161,8 @@ func (m *metricHwGpuMemoryPagesRetired) emit(metrics pmetric.MetricSlice) {
 	}
 }
 
-func newMetricHwGpuMemoryPagesRetired(cfg HwGpuMemoryPagesRetiredMetricConfig) metricHwGpuMemoryPagesRetired {
-	m := metricHwGpuMemoryPagesRetired{config: cfg}
+func newMetricHwGpuMemoryPageRetired(cfg HwGpuMemoryPageRetiredMetricConfig) metricHwGpuMemoryPageRetired {
+	m := metricHwGpuMemoryPageRetired{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -2343,15 +2343,15 @@ func newMetricHwGpuMemoryReserved(cfg HwGpuMemoryReservedMetricConfig) metricHwG
 	return m
 }
 
-type metricHwGpuMemoryRowsRemapped struct {
-	data     pmetric.Metric                      // data buffer for generated metric.
-	config   HwGpuMemoryRowsRemappedMetricConfig // metric config provided by user.
-	capacity int                                 // max observed number of data points added to the metric.
+type metricHwGpuMemoryRowRemapped struct {
+	data     pmetric.Metric                     // data buffer for generated metric.
+	config   HwGpuMemoryRowRemappedMetricConfig // metric config provided by user.
+	capacity int                                // max observed number of data points added to the metric.
 }
 
-// init fills hw.gpu.memory.rows.remapped metric with initial data.
-func (m *metricHwGpuMemoryRowsRemapped) init() {
-	m.data.SetName("hw.gpu.memory.rows.remapped")
+// init fills hw.gpu.memory.row.remapped metric with initial data.
+func (m *metricHwGpuMemoryRowRemapped) init() {
+	m.data.SetName("hw.gpu.memory.row.remapped")
 	m.data.SetDescription("Number of memory rows replaced by spare rows. (extension)")
 	m.data.SetUnit("{row}")
 	m.data.SetEmptySum()
@@ -2360,7 +2360,7 @@ func (m *metricHwGpuMemoryRowsRemapped) init() {
 	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
 }
 
-func (m *metricHwGpuMemoryRowsRemapped) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+func (m *metricHwGpuMemoryRowRemapped) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	if !m.config.Enabled {
 		return
 	}
@@ -2376,14 +2376,14 @@ func (m *metricHwGpuMemoryRowsRemapped) recordDataPoint(start pcommon.Timestamp,
 }
 
 // updateCapacity saves max length of data point slices that will be used for the slice capacity.
-func (m *metricHwGpuMemoryRowsRemapped) updateCapacity() {
+func (m *metricHwGpuMemoryRowRemapped) updateCapacity() {
 	if m.data.Sum().DataPoints().Len() > m.capacity {
 		m.capacity = m.data.Sum().DataPoints().Len()
 	}
 }
 
 // emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
-func (m *metricHwGpuMemoryRowsRemapped) emit(metrics pmetric.MetricSlice) {
+func (m *metricHwGpuMemoryRowRemapped) emit(metrics pmetric.MetricSlice) {
 	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
 		m.updateCapacity()
 		m.data.MoveTo(metrics.AppendEmpty())
@@ -2391,8 +2391,8 @@ func (m *metricHwGpuMemoryRowsRemapped) emit(metrics pmetric.MetricSlice) {
 	}
 }
 
-func newMetricHwGpuMemoryRowsRemapped(cfg HwGpuMemoryRowsRemappedMetricConfig) metricHwGpuMemoryRowsRemapped {
-	m := metricHwGpuMemoryRowsRemapped{config: cfg}
+func newMetricHwGpuMemoryRowRemapped(cfg HwGpuMemoryRowRemappedMetricConfig) metricHwGpuMemoryRowRemapped {
+	m := metricHwGpuMemoryRowRemapped{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -4036,15 +4036,15 @@ func newMetricHwTemperatureLimit(cfg HwTemperatureLimitMetricConfig) metricHwTem
 	return m
 }
 
-type metricK8sClusterGpuPodsPending struct {
-	data     pmetric.Metric                       // data buffer for generated metric.
-	config   K8sClusterGpuPodsPendingMetricConfig // metric config provided by user.
-	capacity int                                  // max observed number of data points added to the metric.
+type metricK8sClusterGpuPodPending struct {
+	data     pmetric.Metric                      // data buffer for generated metric.
+	config   K8sClusterGpuPodPendingMetricConfig // metric config provided by user.
+	capacity int                                 // max observed number of data points added to the metric.
 }
 
-// init fills k8s.cluster.gpu.pods.pending metric with initial data.
-func (m *metricK8sClusterGpuPodsPending) init() {
-	m.data.SetName("k8s.cluster.gpu.pods.pending")
+// init fills k8s.cluster.gpu.pod.pending metric with initial data.
+func (m *metricK8sClusterGpuPodPending) init() {
+	m.data.SetName("k8s.cluster.gpu.pod.pending")
 	m.data.SetDescription("Number of pods that are not scheduled because the resource is not available. (extension)")
 	m.data.SetUnit("{pod}")
 	m.data.SetEmptySum()
@@ -4053,7 +4053,7 @@ func (m *metricK8sClusterGpuPodsPending) init() {
 	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
 }
 
-func (m *metricK8sClusterGpuPodsPending) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+func (m *metricK8sClusterGpuPodPending) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
 	if !m.config.Enabled {
 		return
 	}
@@ -4067,14 +4067,14 @@ func (m *metricK8sClusterGpuPodsPending) recordDataPoint(start pcommon.Timestamp
 }
 
 // updateCapacity saves max length of data point slices that will be used for the slice capacity.
-func (m *metricK8sClusterGpuPodsPending) updateCapacity() {
+func (m *metricK8sClusterGpuPodPending) updateCapacity() {
 	if m.data.Sum().DataPoints().Len() > m.capacity {
 		m.capacity = m.data.Sum().DataPoints().Len()
 	}
 }
 
 // emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
-func (m *metricK8sClusterGpuPodsPending) emit(metrics pmetric.MetricSlice) {
+func (m *metricK8sClusterGpuPodPending) emit(metrics pmetric.MetricSlice) {
 	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
 		m.updateCapacity()
 		m.data.MoveTo(metrics.AppendEmpty())
@@ -4082,8 +4082,8 @@ func (m *metricK8sClusterGpuPodsPending) emit(metrics pmetric.MetricSlice) {
 	}
 }
 
-func newMetricK8sClusterGpuPodsPending(cfg K8sClusterGpuPodsPendingMetricConfig) metricK8sClusterGpuPodsPending {
-	m := metricK8sClusterGpuPodsPending{config: cfg}
+func newMetricK8sClusterGpuPodPending(cfg K8sClusterGpuPodPendingMetricConfig) metricK8sClusterGpuPodPending {
+	m := metricK8sClusterGpuPodPending{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -4576,11 +4576,11 @@ type MetricsBuilder struct {
 	metricHwGpuIo                               metricHwGpuIo
 	metricHwGpuMemoryControllerUtilization      metricHwGpuMemoryControllerUtilization
 	metricHwGpuMemoryLimit                      metricHwGpuMemoryLimit
-	metricHwGpuMemoryPagesRetired               metricHwGpuMemoryPagesRetired
+	metricHwGpuMemoryPageRetired                metricHwGpuMemoryPageRetired
 	metricHwGpuMemoryProtectedUsage             metricHwGpuMemoryProtectedUsage
 	metricHwGpuMemoryRemapState                 metricHwGpuMemoryRemapState
 	metricHwGpuMemoryReserved                   metricHwGpuMemoryReserved
-	metricHwGpuMemoryRowsRemapped               metricHwGpuMemoryRowsRemapped
+	metricHwGpuMemoryRowRemapped                metricHwGpuMemoryRowRemapped
 	metricHwGpuMemorySystemLimit                metricHwGpuMemorySystemLimit
 	metricHwGpuMemorySystemUsage                metricHwGpuMemorySystemUsage
 	metricHwGpuMemoryUsage                      metricHwGpuMemoryUsage
@@ -4610,7 +4610,7 @@ type MetricsBuilder struct {
 	metricHwStatus                              metricHwStatus
 	metricHwTemperature                         metricHwTemperature
 	metricHwTemperatureLimit                    metricHwTemperatureLimit
-	metricK8sClusterGpuPodsPending              metricK8sClusterGpuPodsPending
+	metricK8sClusterGpuPodPending               metricK8sClusterGpuPodPending
 	metricK8sContainerGpuRequest                metricK8sContainerGpuRequest
 	metricK8sNodeGpuAllocatable                 metricK8sNodeGpuAllocatable
 	metricK8sNodeGpuCapacity                    metricK8sNodeGpuCapacity
@@ -4665,11 +4665,11 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuIo:                               newMetricHwGpuIo(mbc.Metrics.HwGpuIo),
 		metricHwGpuMemoryControllerUtilization:      newMetricHwGpuMemoryControllerUtilization(mbc.Metrics.HwGpuMemoryControllerUtilization),
 		metricHwGpuMemoryLimit:                      newMetricHwGpuMemoryLimit(mbc.Metrics.HwGpuMemoryLimit),
-		metricHwGpuMemoryPagesRetired:               newMetricHwGpuMemoryPagesRetired(mbc.Metrics.HwGpuMemoryPagesRetired),
+		metricHwGpuMemoryPageRetired:                newMetricHwGpuMemoryPageRetired(mbc.Metrics.HwGpuMemoryPageRetired),
 		metricHwGpuMemoryProtectedUsage:             newMetricHwGpuMemoryProtectedUsage(mbc.Metrics.HwGpuMemoryProtectedUsage),
 		metricHwGpuMemoryRemapState:                 newMetricHwGpuMemoryRemapState(mbc.Metrics.HwGpuMemoryRemapState),
 		metricHwGpuMemoryReserved:                   newMetricHwGpuMemoryReserved(mbc.Metrics.HwGpuMemoryReserved),
-		metricHwGpuMemoryRowsRemapped:               newMetricHwGpuMemoryRowsRemapped(mbc.Metrics.HwGpuMemoryRowsRemapped),
+		metricHwGpuMemoryRowRemapped:                newMetricHwGpuMemoryRowRemapped(mbc.Metrics.HwGpuMemoryRowRemapped),
 		metricHwGpuMemorySystemLimit:                newMetricHwGpuMemorySystemLimit(mbc.Metrics.HwGpuMemorySystemLimit),
 		metricHwGpuMemorySystemUsage:                newMetricHwGpuMemorySystemUsage(mbc.Metrics.HwGpuMemorySystemUsage),
 		metricHwGpuMemoryUsage:                      newMetricHwGpuMemoryUsage(mbc.Metrics.HwGpuMemoryUsage),
@@ -4699,7 +4699,7 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwStatus:                              newMetricHwStatus(mbc.Metrics.HwStatus),
 		metricHwTemperature:                         newMetricHwTemperature(mbc.Metrics.HwTemperature),
 		metricHwTemperatureLimit:                    newMetricHwTemperatureLimit(mbc.Metrics.HwTemperatureLimit),
-		metricK8sClusterGpuPodsPending:              newMetricK8sClusterGpuPodsPending(mbc.Metrics.K8sClusterGpuPodsPending),
+		metricK8sClusterGpuPodPending:               newMetricK8sClusterGpuPodPending(mbc.Metrics.K8sClusterGpuPodPending),
 		metricK8sContainerGpuRequest:                newMetricK8sContainerGpuRequest(mbc.Metrics.K8sContainerGpuRequest),
 		metricK8sNodeGpuAllocatable:                 newMetricK8sNodeGpuAllocatable(mbc.Metrics.K8sNodeGpuAllocatable),
 		metricK8sNodeGpuCapacity:                    newMetricK8sNodeGpuCapacity(mbc.Metrics.K8sNodeGpuCapacity),
@@ -4897,11 +4897,11 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 	if mbc.ResourceAttributes.SlurmJobID.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["slurm.job.id"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobID.MetricsExclude)
 	}
-	if mbc.ResourceAttributes.SystemdUnit.MetricsInclude != nil {
-		mb.resourceAttributeIncludeFilter["systemd.unit"] = filter.CreateFilter(mbc.ResourceAttributes.SystemdUnit.MetricsInclude)
+	if mbc.ResourceAttributes.SystemdUnitName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["systemd.unit.name"] = filter.CreateFilter(mbc.ResourceAttributes.SystemdUnitName.MetricsInclude)
 	}
-	if mbc.ResourceAttributes.SystemdUnit.MetricsExclude != nil {
-		mb.resourceAttributeExcludeFilter["systemd.unit"] = filter.CreateFilter(mbc.ResourceAttributes.SystemdUnit.MetricsExclude)
+	if mbc.ResourceAttributes.SystemdUnitName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["systemd.unit.name"] = filter.CreateFilter(mbc.ResourceAttributes.SystemdUnitName.MetricsExclude)
 	}
 
 	for _, op := range options {
@@ -4994,11 +4994,11 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuIo.emit(ils.Metrics())
 	mb.metricHwGpuMemoryControllerUtilization.emit(ils.Metrics())
 	mb.metricHwGpuMemoryLimit.emit(ils.Metrics())
-	mb.metricHwGpuMemoryPagesRetired.emit(ils.Metrics())
+	mb.metricHwGpuMemoryPageRetired.emit(ils.Metrics())
 	mb.metricHwGpuMemoryProtectedUsage.emit(ils.Metrics())
 	mb.metricHwGpuMemoryRemapState.emit(ils.Metrics())
 	mb.metricHwGpuMemoryReserved.emit(ils.Metrics())
-	mb.metricHwGpuMemoryRowsRemapped.emit(ils.Metrics())
+	mb.metricHwGpuMemoryRowRemapped.emit(ils.Metrics())
 	mb.metricHwGpuMemorySystemLimit.emit(ils.Metrics())
 	mb.metricHwGpuMemorySystemUsage.emit(ils.Metrics())
 	mb.metricHwGpuMemoryUsage.emit(ils.Metrics())
@@ -5028,7 +5028,7 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwStatus.emit(ils.Metrics())
 	mb.metricHwTemperature.emit(ils.Metrics())
 	mb.metricHwTemperatureLimit.emit(ils.Metrics())
-	mb.metricK8sClusterGpuPodsPending.emit(ils.Metrics())
+	mb.metricK8sClusterGpuPodPending.emit(ils.Metrics())
 	mb.metricK8sContainerGpuRequest.emit(ils.Metrics())
 	mb.metricK8sNodeGpuAllocatable.emit(ils.Metrics())
 	mb.metricK8sNodeGpuCapacity.emit(ils.Metrics())
@@ -5173,9 +5173,9 @@ func (mb *MetricsBuilder) RecordHwGpuMemoryLimitDataPoint(ts pcommon.Timestamp, 
 	mb.metricHwGpuMemoryLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
-// RecordHwGpuMemoryPagesRetiredDataPoint adds a data point to hw.gpu.memory.pages.retired metric.
-func (mb *MetricsBuilder) RecordHwGpuMemoryPagesRetiredDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
-	mb.metricHwGpuMemoryPagesRetired.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwIDAttributeValue, options...)
+// RecordHwGpuMemoryPageRetiredDataPoint adds a data point to hw.gpu.memory.page.retired metric.
+func (mb *MetricsBuilder) RecordHwGpuMemoryPageRetiredDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemoryPageRetired.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuMemoryProtectedUsageDataPoint adds a data point to hw.gpu.memory.protected.usage metric.
@@ -5193,9 +5193,9 @@ func (mb *MetricsBuilder) RecordHwGpuMemoryReservedDataPoint(ts pcommon.Timestam
 	mb.metricHwGpuMemoryReserved.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
-// RecordHwGpuMemoryRowsRemappedDataPoint adds a data point to hw.gpu.memory.rows.remapped metric.
-func (mb *MetricsBuilder) RecordHwGpuMemoryRowsRemappedDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
-	mb.metricHwGpuMemoryRowsRemapped.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwIDAttributeValue, options...)
+// RecordHwGpuMemoryRowRemappedDataPoint adds a data point to hw.gpu.memory.row.remapped metric.
+func (mb *MetricsBuilder) RecordHwGpuMemoryRowRemappedDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemoryRowRemapped.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuMemorySystemLimitDataPoint adds a data point to hw.gpu.memory.system.limit metric.
@@ -5343,9 +5343,9 @@ func (mb *MetricsBuilder) RecordHwTemperatureLimitDataPoint(ts pcommon.Timestamp
 	mb.metricHwTemperatureLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwLimitTypeAttributeValue.String(), hwSensorLocationAttributeValue, options...)
 }
 
-// RecordK8sClusterGpuPodsPendingDataPoint adds a data point to k8s.cluster.gpu.pods.pending metric.
-func (mb *MetricsBuilder) RecordK8sClusterGpuPodsPendingDataPoint(ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
-	mb.metricK8sClusterGpuPodsPending.recordDataPoint(mb.startTime, ts, val, options...)
+// RecordK8sClusterGpuPodPendingDataPoint adds a data point to k8s.cluster.gpu.pod.pending metric.
+func (mb *MetricsBuilder) RecordK8sClusterGpuPodPendingDataPoint(ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
+	mb.metricK8sClusterGpuPodPending.recordDataPoint(mb.startTime, ts, val, options...)
 }
 
 // RecordK8sContainerGpuRequestDataPoint adds a data point to k8s.container.gpu.request metric.

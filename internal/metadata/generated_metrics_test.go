@@ -68,25 +68,25 @@ func TestMetricsBuilder(t *testing.T) {
 			allMetricsCount := 0
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordContainerGpuAllocatedDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithHwGpuAllocatorMetricAttribute("hw.gpu.allocator-val"), WithHwGpuSharingMetricAttribute("hw.gpu.sharing-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithK8sResourceNameMetricAttribute("k8s.resource.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitMetricAttribute("systemd.unit-val"))
+			mb.RecordContainerGpuAllocatedDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithHwGpuAllocatorMetricAttribute("hw.gpu.allocator-val"), WithHwGpuSharingMetricAttribute("hw.gpu.sharing-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithK8sResourceNameMetricAttribute("k8s.resource.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitNameMetricAttribute("systemd.unit.name-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordContainerGpuEnergyDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitMetricAttribute("systemd.unit-val"))
+			mb.RecordContainerGpuEnergyDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitNameMetricAttribute("systemd.unit.name-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordContainerGpuIdleTimeDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitMetricAttribute("systemd.unit-val"))
+			mb.RecordContainerGpuIdleTimeDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitNameMetricAttribute("systemd.unit.name-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordContainerGpuMemoryLimitDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitMetricAttribute("systemd.unit-val"))
+			mb.RecordContainerGpuMemoryLimitDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitNameMetricAttribute("systemd.unit.name-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordContainerGpuMemoryUsageDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitMetricAttribute("systemd.unit-val"))
+			mb.RecordContainerGpuMemoryUsageDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitNameMetricAttribute("systemd.unit.name-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordContainerGpuPowerDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitMetricAttribute("systemd.unit-val"))
+			mb.RecordContainerGpuPowerDataPoint(ts, 1, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitNameMetricAttribute("systemd.unit.name-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordContainerGpuUtilizationDataPoint(ts, 1, AttributeHwGpuTaskDecoder, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitMetricAttribute("systemd.unit-val"))
+			mb.RecordContainerGpuUtilizationDataPoint(ts, 1, AttributeHwGpuTaskDecoder, "hw.id-val", WithContainerIDMetricAttribute("container.id-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSystemdUnitNameMetricAttribute("systemd.unit.name-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwEnergyDataPoint(ts, 1, "hw.id-val", AttributeHwTypeGpu, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -131,19 +131,19 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwGpuMemoryLimitDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordHwGpuMemoryPagesRetiredDataPoint(ts, 1, "error.type-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwGpuMemoryPageRetiredDataPoint(ts, 1, "error.type-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 
 			allMetricsCount++
 			mb.RecordHwGpuMemoryProtectedUsageDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwGpuMemoryRemapStateDataPoint(ts, 1, AttributeHwGpuRemapStateFailed, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
-
+			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwGpuMemoryReservedDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordHwGpuMemoryRowsRemappedDataPoint(ts, 1, "error.type-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwGpuMemoryRowRemappedDataPoint(ts, 1, "error.type-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 
 			allMetricsCount++
 			mb.RecordHwGpuMemorySystemLimitDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -233,7 +233,7 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwTemperatureLimitDataPoint(ts, 1, "hw.id-val", AttributeHwLimitTypeHighCritical, "hw.sensor_location-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordK8sClusterGpuPodsPendingDataPoint(ts, 1, WithK8sClusterNameMetricAttribute("k8s.cluster.name-val"), WithK8sResourceNameMetricAttribute("k8s.resource.name-val"))
+			mb.RecordK8sClusterGpuPodPendingDataPoint(ts, 1, WithK8sClusterNameMetricAttribute("k8s.cluster.name-val"), WithK8sResourceNameMetricAttribute("k8s.resource.name-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordK8sContainerGpuRequestDataPoint(ts, 1, WithK8sClusterNameMetricAttribute("k8s.cluster.name-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithK8sResourceNameMetricAttribute("k8s.resource.name-val"))
@@ -291,7 +291,7 @@ func TestMetricsBuilder(t *testing.T) {
 			rb.SetProcessPid(11)
 			rb.SetProcessUserID(15)
 			rb.SetSlurmJobID("slurm.job.id-val")
-			rb.SetSystemdUnit("systemd.unit-val")
+			rb.SetSystemdUnitName("systemd.unit.name-val")
 			res := rb.Emit()
 			metrics := mb.Emit(WithResource(res))
 
@@ -361,9 +361,9 @@ func TestMetricsBuilder(t *testing.T) {
 					slurmJobIDAttrVal, ok := dp.Attributes().Get("slurm.job.id")
 					assert.True(t, ok)
 					assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
-					systemdUnitAttrVal, ok := dp.Attributes().Get("systemd.unit")
+					systemdUnitNameAttrVal, ok := dp.Attributes().Get("systemd.unit.name")
 					assert.True(t, ok)
-					assert.Equal(t, "systemd.unit-val", systemdUnitAttrVal.Str())
+					assert.Equal(t, "systemd.unit.name-val", systemdUnitNameAttrVal.Str())
 				case "container.gpu.energy":
 					assert.False(t, validatedMetrics["container.gpu.energy"], "Found a duplicate in the metrics slice: container.gpu.energy")
 					validatedMetrics["container.gpu.energy"] = true
@@ -396,9 +396,9 @@ func TestMetricsBuilder(t *testing.T) {
 					slurmJobIDAttrVal, ok := dp.Attributes().Get("slurm.job.id")
 					assert.True(t, ok)
 					assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
-					systemdUnitAttrVal, ok := dp.Attributes().Get("systemd.unit")
+					systemdUnitNameAttrVal, ok := dp.Attributes().Get("systemd.unit.name")
 					assert.True(t, ok)
-					assert.Equal(t, "systemd.unit-val", systemdUnitAttrVal.Str())
+					assert.Equal(t, "systemd.unit.name-val", systemdUnitNameAttrVal.Str())
 				case "container.gpu.idle.time":
 					assert.False(t, validatedMetrics["container.gpu.idle.time"], "Found a duplicate in the metrics slice: container.gpu.idle.time")
 					validatedMetrics["container.gpu.idle.time"] = true
@@ -431,9 +431,9 @@ func TestMetricsBuilder(t *testing.T) {
 					slurmJobIDAttrVal, ok := dp.Attributes().Get("slurm.job.id")
 					assert.True(t, ok)
 					assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
-					systemdUnitAttrVal, ok := dp.Attributes().Get("systemd.unit")
+					systemdUnitNameAttrVal, ok := dp.Attributes().Get("systemd.unit.name")
 					assert.True(t, ok)
-					assert.Equal(t, "systemd.unit-val", systemdUnitAttrVal.Str())
+					assert.Equal(t, "systemd.unit.name-val", systemdUnitNameAttrVal.Str())
 				case "container.gpu.memory.limit":
 					assert.False(t, validatedMetrics["container.gpu.memory.limit"], "Found a duplicate in the metrics slice: container.gpu.memory.limit")
 					validatedMetrics["container.gpu.memory.limit"] = true
@@ -466,9 +466,9 @@ func TestMetricsBuilder(t *testing.T) {
 					slurmJobIDAttrVal, ok := dp.Attributes().Get("slurm.job.id")
 					assert.True(t, ok)
 					assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
-					systemdUnitAttrVal, ok := dp.Attributes().Get("systemd.unit")
+					systemdUnitNameAttrVal, ok := dp.Attributes().Get("systemd.unit.name")
 					assert.True(t, ok)
-					assert.Equal(t, "systemd.unit-val", systemdUnitAttrVal.Str())
+					assert.Equal(t, "systemd.unit.name-val", systemdUnitNameAttrVal.Str())
 				case "container.gpu.memory.usage":
 					assert.False(t, validatedMetrics["container.gpu.memory.usage"], "Found a duplicate in the metrics slice: container.gpu.memory.usage")
 					validatedMetrics["container.gpu.memory.usage"] = true
@@ -501,9 +501,9 @@ func TestMetricsBuilder(t *testing.T) {
 					slurmJobIDAttrVal, ok := dp.Attributes().Get("slurm.job.id")
 					assert.True(t, ok)
 					assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
-					systemdUnitAttrVal, ok := dp.Attributes().Get("systemd.unit")
+					systemdUnitNameAttrVal, ok := dp.Attributes().Get("systemd.unit.name")
 					assert.True(t, ok)
-					assert.Equal(t, "systemd.unit-val", systemdUnitAttrVal.Str())
+					assert.Equal(t, "systemd.unit.name-val", systemdUnitNameAttrVal.Str())
 				case "container.gpu.power":
 					assert.False(t, validatedMetrics["container.gpu.power"], "Found a duplicate in the metrics slice: container.gpu.power")
 					validatedMetrics["container.gpu.power"] = true
@@ -534,9 +534,9 @@ func TestMetricsBuilder(t *testing.T) {
 					slurmJobIDAttrVal, ok := dp.Attributes().Get("slurm.job.id")
 					assert.True(t, ok)
 					assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
-					systemdUnitAttrVal, ok := dp.Attributes().Get("systemd.unit")
+					systemdUnitNameAttrVal, ok := dp.Attributes().Get("systemd.unit.name")
 					assert.True(t, ok)
-					assert.Equal(t, "systemd.unit-val", systemdUnitAttrVal.Str())
+					assert.Equal(t, "systemd.unit.name-val", systemdUnitNameAttrVal.Str())
 				case "container.gpu.utilization":
 					assert.False(t, validatedMetrics["container.gpu.utilization"], "Found a duplicate in the metrics slice: container.gpu.utilization")
 					validatedMetrics["container.gpu.utilization"] = true
@@ -570,9 +570,9 @@ func TestMetricsBuilder(t *testing.T) {
 					slurmJobIDAttrVal, ok := dp.Attributes().Get("slurm.job.id")
 					assert.True(t, ok)
 					assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
-					systemdUnitAttrVal, ok := dp.Attributes().Get("systemd.unit")
+					systemdUnitNameAttrVal, ok := dp.Attributes().Get("systemd.unit.name")
 					assert.True(t, ok)
-					assert.Equal(t, "systemd.unit-val", systemdUnitAttrVal.Str())
+					assert.Equal(t, "systemd.unit.name-val", systemdUnitNameAttrVal.Str())
 				case "hw.energy":
 					assert.False(t, validatedMetrics["hw.energy"], "Found a duplicate in the metrics slice: hw.energy")
 					validatedMetrics["hw.energy"] = true
@@ -681,8 +681,8 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.allocated"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if the device is allocated to any container, otherwise 0. Its sum counts GPUs, where a sum of replicas would count a shared GPU several times. (extension)", mi.Description())
-					assert.Equal(t, "1", mi.Unit())
+					assert.Equal(t, "1 if the device is allocated to any container, otherwise 0. Its sum counts GPUs, where a sum of replicas would count a shared GPU several times. OpenLIT has a gauge of this name with another meaning. (extension)", mi.Description())
+					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
 					dp := mi.Sum().DataPoints().At(0)
@@ -1053,9 +1053,9 @@ func TestMetricsBuilder(t *testing.T) {
 					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
-				case "hw.gpu.memory.pages.retired":
-					assert.False(t, validatedMetrics["hw.gpu.memory.pages.retired"], "Found a duplicate in the metrics slice: hw.gpu.memory.pages.retired")
-					validatedMetrics["hw.gpu.memory.pages.retired"] = true
+				case "hw.gpu.memory.page.retired":
+					assert.False(t, validatedMetrics["hw.gpu.memory.page.retired"], "Found a duplicate in the metrics slice: hw.gpu.memory.page.retired")
+					validatedMetrics["hw.gpu.memory.page.retired"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
 					assert.Equal(t, "Number of retired memory pages, on boards before Ampere. (extension)", mi.Description())
@@ -1175,9 +1175,9 @@ func TestMetricsBuilder(t *testing.T) {
 					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
-				case "hw.gpu.memory.rows.remapped":
-					assert.False(t, validatedMetrics["hw.gpu.memory.rows.remapped"], "Found a duplicate in the metrics slice: hw.gpu.memory.rows.remapped")
-					validatedMetrics["hw.gpu.memory.rows.remapped"] = true
+				case "hw.gpu.memory.row.remapped":
+					assert.False(t, validatedMetrics["hw.gpu.memory.row.remapped"], "Found a duplicate in the metrics slice: hw.gpu.memory.row.remapped")
+					validatedMetrics["hw.gpu.memory.row.remapped"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
 					assert.Equal(t, "Number of memory rows replaced by spare rows. (extension)", mi.Description())
@@ -2066,9 +2066,9 @@ func TestMetricsBuilder(t *testing.T) {
 					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
-				case "k8s.cluster.gpu.pods.pending":
-					assert.False(t, validatedMetrics["k8s.cluster.gpu.pods.pending"], "Found a duplicate in the metrics slice: k8s.cluster.gpu.pods.pending")
-					validatedMetrics["k8s.cluster.gpu.pods.pending"] = true
+				case "k8s.cluster.gpu.pod.pending":
+					assert.False(t, validatedMetrics["k8s.cluster.gpu.pod.pending"], "Found a duplicate in the metrics slice: k8s.cluster.gpu.pod.pending")
+					validatedMetrics["k8s.cluster.gpu.pod.pending"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
 					assert.Equal(t, "Number of pods that are not scheduled because the resource is not available. (extension)", mi.Description())

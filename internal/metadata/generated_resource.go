@@ -238,10 +238,10 @@ func (rb *ResourceBuilder) SetSlurmJobID(val string) {
 	}
 }
 
-// SetSystemdUnit sets provided value as "systemd.unit" attribute.
-func (rb *ResourceBuilder) SetSystemdUnit(val string) {
-	if rb.config.SystemdUnit.Enabled {
-		rb.res.Attributes().PutStr("systemd.unit", val)
+// SetSystemdUnitName sets provided value as "systemd.unit.name" attribute.
+func (rb *ResourceBuilder) SetSystemdUnitName(val string) {
+	if rb.config.SystemdUnitName.Enabled {
+		rb.res.Attributes().PutStr("systemd.unit.name", val)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestResourceBuilder(t *testing.T) {
 			rb.SetProcessPid(11)
 			rb.SetProcessUserID(15)
 			rb.SetSlurmJobID("slurm.job.id-val")
-			rb.SetSystemdUnit("systemd.unit-val")
+			rb.SetSystemdUnitName("systemd.unit.name-val")
 
 			res := rb.Emit()
 			assert.Equal(t, 0, rb.Emit().Attributes().Len()) // Second call should return empty Resource
@@ -215,10 +215,10 @@ func TestResourceBuilder(t *testing.T) {
 			if ok {
 				assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
 			}
-			systemdUnitAttrVal, ok := res.Attributes().Get("systemd.unit")
+			systemdUnitNameAttrVal, ok := res.Attributes().Get("systemd.unit.name")
 			assert.True(t, ok)
 			if ok {
-				assert.Equal(t, "systemd.unit-val", systemdUnitAttrVal.Str())
+				assert.Equal(t, "systemd.unit.name-val", systemdUnitNameAttrVal.Str())
 			}
 		})
 	}

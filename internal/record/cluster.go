@@ -73,7 +73,7 @@ func (r *ClusterRecorder) emit() {
 
 func (r *ClusterRecorder) pending(ts pcommon.Timestamp, all []cluster.Pending) {
 	for _, p := range all {
-		r.builder.RecordK8sClusterGpuPodsPendingDataPoint(ts, p.Pods, r.options(p.Resource)...)
+		r.builder.RecordK8sClusterGpuPodPendingDataPoint(ts, p.Pods, r.options(p.Resource)...)
 	}
 	r.emit()
 }

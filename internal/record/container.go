@@ -54,7 +54,7 @@ func containerIdentity(c *gpu.Container, unique bool) []metadata.MetricAttribute
 	options = withText(options, c.PodName, metadata.WithK8sPodNameMetricAttribute)
 	if len(options) == 0 {
 		options = withText(options, c.SlurmJob, metadata.WithSlurmJobIDMetricAttribute)
-		options = withText(options, c.SystemdUnit, metadata.WithSystemdUnitMetricAttribute)
+		options = withText(options, c.SystemdUnit, metadata.WithSystemdUnitNameMetricAttribute)
 	}
 	return slices.Clip(options) // appending copies it
 }

@@ -26,7 +26,7 @@ func TestContainerOnItsPoints(t *testing.T) {
 		{gpu.Container{ID: "c1", PodName: "train-0"}, of("container.id", "c1", "k8s.pod.name", "train-0")},
 		{gpu.Container{ID: "c1", Name: "main"}, of("container.id", "c1", "k8s.container.name", "main")},
 		{gpu.Container{ID: "c1", SlurmJob: "1", SystemdUnit: "job.scope"}, of("container.id", "c1")},
-		{gpu.Container{SlurmJob: "1", SystemdUnit: "job.scope"}, of("slurm.job.id", "1", "systemd.unit", "job.scope")},
+		{gpu.Container{SlurmJob: "1", SystemdUnit: "job.scope"}, of("slurm.job.id", "1", "systemd.unit.name", "job.scope")},
 	} {
 		points := recordAll(&gpu.Node{
 			Time: readAt, Containers: []gpu.ContainerUse{{Container: &c.container, DeviceID: gpuID, MemoryUsage: gpu.Some[int64](7)}},

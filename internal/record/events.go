@@ -98,7 +98,7 @@ func (r *EventRecorder) setEvent(record plog.LogRecord, e *gpu.Event) {
 	case gpu.EventStatus:
 		a.text("hw.state", states[e.State].String())
 		if previous, ok := e.Previous.Get(); ok {
-			a.text("hw.state.previous", states[previous].String())
+			a.text("hw.gpu.previous_state", states[previous].String())
 		}
 	case gpu.EventSourceFailed:
 		a.PutStr("hw.gpu.source.name", e.Source)

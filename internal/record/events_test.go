@@ -75,10 +75,10 @@ func TestEventRecords(t *testing.T) {
 			"hw.id", gpuID, "hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3", "hw.vendor", "NVIDIA", "hw.gpu.xid", int64(79))},
 		{"hw.gpu.status", 2, plog.SeverityNumberError, "lost", of(
 			"hw.id", gpuID, "hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3", "hw.vendor", "NVIDIA",
-			"hw.state", "failed", "hw.state.previous", "ok")},
+			"hw.state", "failed", "hw.gpu.previous_state", "ok")},
 		{"hw.gpu.status", 3, plog.SeverityNumberWarn, "", of("hw.id", amdID, "hw.vendor", "AMD", "hw.state", "predicted_failure")},
 		{"hw.gpu.status", 4, plog.SeverityNumberInfo, "", of(
-			"hw.id", amdID, "hw.vendor", "AMD", "hw.state", "ok", "hw.state.previous", "predicted_failure")},
+			"hw.id", amdID, "hw.vendor", "AMD", "hw.state", "ok", "hw.gpu.previous_state", "predicted_failure")},
 		{"hw.gpu.xid", 5, plog.SeverityNumberWarn, "", of("hw.id", migID, "hw.vendor", "NVIDIA", "hw.gpu.xid", int64(0))},
 	}
 	for i, record := range records {

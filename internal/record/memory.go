@@ -22,7 +22,7 @@ func recordRowsRemapped(p *devicePoints) {
 	record := func(kind gpu.ErrorType, count gpu.Counter[int64]) {
 		key := seriesKey{counter: counterRowsRemapped, kind: uint8(kind)}
 		recordTotal(p, key, count, func(total int64, options ...metadata.MetricAttributeOption) {
-			p.builder.RecordHwGpuMemoryRowsRemappedDataPoint(p.ts, total, errorTypes[kind], p.device.ID, options...)
+			p.builder.RecordHwGpuMemoryRowRemappedDataPoint(p.ts, total, errorTypes[kind], p.device.ID, options...)
 		})
 	}
 	record(gpu.ErrorCorrected, p.device.RemappedRows.Corrected)
@@ -33,7 +33,7 @@ func recordPagesRetired(p *devicePoints) {
 	record := func(kind gpu.ErrorType, count gpu.Counter[int64]) {
 		key := seriesKey{counter: counterPagesRetired, kind: uint8(kind)}
 		recordTotal(p, key, count, func(total int64, options ...metadata.MetricAttributeOption) {
-			p.builder.RecordHwGpuMemoryPagesRetiredDataPoint(p.ts, total, errorTypes[kind], p.device.ID, options...)
+			p.builder.RecordHwGpuMemoryPageRetiredDataPoint(p.ts, total, errorTypes[kind], p.device.ID, options...)
 		})
 	}
 	record(gpu.ErrorCorrected, p.device.RetiredPages.Corrected)

@@ -37,7 +37,7 @@ func setContainer(rb *metadata.ResourceBuilder, c *gpu.Container) {
 	setText(c.PodName, rb.SetK8sPodName)
 	setText(c.PodUID, rb.SetK8sPodUID)
 	setText(c.Name, rb.SetK8sContainerName)
-	setText(c.SystemdUnit, rb.SetSystemdUnit)
+	setText(c.SystemdUnit, rb.SetSystemdUnitName)
 	setText(c.SlurmJob, rb.SetSlurmJobID)
 	for _, owner := range c.Owners {
 		setOwner(rb, owner)

@@ -49,7 +49,7 @@ var expectations = map[string]struct {
 	"Used but not allocated": {"k8s_pod_name", map[string]float64{"stowaway-0": 0}, 0},
 	"Allocated but unused":   {"k8s_pod_name", map[string]float64{"notebook-0": 1}, 0},
 	"Allocated and idle":     {"k8s_pod_name", map[string]float64{"notebook-0": 1}, 0.08},
-	"Used by no container":   {"systemd_unit", map[string]float64{"miner.service": 2 << 30}, 0},
+	"Used by no container":   {"systemd_unit_name", map[string]float64{"miner.service": 2 << 30}, 0},
 	"What containers leave of a device": {"hw_id", map[string]float64{
 		gpu(0): 0, gpu(1): 0, gpu(2): 0, gpu(3): 0, gpu(4): 0, gpu(6): 2 << 30, gpu(7): 0,
 		"MIG-00000000-0000-4000-8000-000000000050": 0, "MIG-00000000-0000-4000-8000-000000000051": 0,

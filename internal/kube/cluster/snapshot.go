@@ -36,7 +36,7 @@ type NodeResource struct {
 	Requested             int64 // by the pods that are scheduled to the node, as the scheduler counts
 }
 
-// Pending counts the pods that are not scheduled for lack of a resource (k8s.cluster.gpu.pods.pending), as waits decides. There is one
+// Pending counts the pods that are not scheduled for lack of a resource (k8s.cluster.gpu.pod.pending), as waits decides. There is one
 // for every resource that a node has or a pod requests, possibly with 0.
 type Pending struct {
 	Resource string

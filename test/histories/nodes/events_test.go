@@ -52,7 +52,7 @@ func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 				text := func(name string) string { v, _ := a[name].(string); return v }
 				switch r.EventName() {
 				case "hw.gpu.status":
-					sent = append(sent, id+" "+text("hw.state.previous")+" to "+text("hw.state"))
+					sent = append(sent, id+" "+text("hw.gpu.previous_state")+" to "+text("hw.state"))
 				case "hw.gpu.xid":
 					n.seen.waiting[fmt.Sprint(id, " ", a["hw.gpu.xid"])]++
 				case "process.gpu.started", "process.gpu.exited":
