@@ -59,8 +59,8 @@ func TestRecordCluster(t *testing.T) {
 	metrics := r.Record(&snapshot, time.Unix(1700000000, 0), nil)
 	assert.Equal(t, map[string]int64{
 		"hw.gpu.source.readable":                                        1,
-		"k8s.cluster.gpu.pod.pending nvidia.com/gpu":                   1,
-		"k8s.cluster.gpu.pod.pending amd.com/gpu":                      0,
+		"k8s.cluster.gpu.pod.pending nvidia.com/gpu":                    1,
+		"k8s.cluster.gpu.pod.pending amd.com/gpu":                       0,
 		"k8s.node.gpu.capacity a nvidia.com/gpu":                        8,
 		"k8s.node.gpu.allocatable a nvidia.com/gpu":                     7,
 		"k8s.node.gpu.requested a nvidia.com/gpu":                       4,
