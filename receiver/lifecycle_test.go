@@ -123,7 +123,7 @@ func TestNothingIsReadForNothing(t *testing.T) {
 	assert.Equal(t, record.Wanted(new(metadata.MetricsConfig), &cfg.Events, false), cfg.wanted(false, true, true))
 	assert.False(t, cfg.wanted(false, true, true).Has(gpu.GroupPower|gpu.GroupMemory|gpu.GroupProcesses))
 	assert.True(t, cfg.wanted(false, true, true).Has(gpu.GroupEvents))
-	cfg.Metrics.HwErrors.Enabled = false
+	cfg.Metrics.HwGpuXids.Enabled = false
 	assert.False(t, cfg.wanted(true, false, false).Has(gpu.GroupEvents), "nobody takes them")
 
 	cfg.MaxProcesses = 0

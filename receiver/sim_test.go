@@ -241,18 +241,16 @@ func alone(t *testing.T) bool {
 	return false
 }
 
-// The XIDs of the driver arrive as events and as errors.
+// The XIDs of the driver arrive as events and in their metric.
 func TestXID(t *testing.T) {
 	s := simulate(t, "gpus = 1\n[event e]\ngpu = 0\ntype = xid\nxid = 79")
 	s.run(s.newMetrics(), s.newLogs())
 	points := s.newest(func(points []otlptest.Point) bool {
-		return slices.ContainsFunc(otlptest.Of(points, "hw.errors"), func(p otlptest.Point) bool { return p.Attributes["hw.gpu.xid"] == int64(79) })
+		return slices.ContainsFunc(otlptest.Of(points, "hw.gpu.xids"), func(p otlptest.Point) bool { return p.Attributes["hw.gpu.xid"] == int64(79) })
 	}, "it is counted")
-	for _, p := range otlptest.Of(points, "hw.errors") {
-		if p.Attributes["error.type"] == "xid" {
-			assert.InDelta(t, 1, p.Value, 0)
-			assert.LessOrEqual(t, p.Start, p.Time)
-		}
+	for _, p := range otlptest.Of(points, "hw.gpu.xids") {
+		assert.InDelta(t, 1, p.Value, 0)
+		assert.LessOrEqual(t, p.Start, p.Time)
 	}
 	eventually(t, func() bool { return s.logs.LogRecordCount() > 0 }, "an event")
 	code, _ := records(s.logs)[0].Attributes().Get("hw.gpu.xid")
@@ -262,7 +260,7 @@ func TestXID(t *testing.T) {
 // Events are read even if the metric that counts them is disabled.
 func TestXIDWithoutItsMetric(t *testing.T) {
 	s := simulate(t, "gpus = 1\n[event e]\ngpu = 0\ntype = xid\nxid = 31")
-	s.cfg.Metrics.HwErrors.Enabled = false
+	s.cfg.Metrics.HwGpuXids.Enabled = false
 	s.run(s.newLogs())
 	eventually(t, func() bool { return s.logs.LogRecordCount() == 1 }, "an event")
 	assert.Equal(t, "hw.gpu.xid", records(s.logs)[0].EventName())

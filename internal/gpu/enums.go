@@ -92,7 +92,8 @@ const (
 	NumLinkTypes
 )
 
-// ErrorType is a kind of error (error.type of hw.errors).
+// ErrorType is a kind of error: error.type of hw.errors and hw.gpu.interconnect.errors. PCIe replays (hw.gpu.pcie.replays) and XIDs
+// (hw.gpu.xids) have metrics without it.
 type ErrorType uint8
 
 // Corrected and uncorrected errors are memory errors (ECC, RAS). Deferred errors are poison that was not consumed yet (AMD).

@@ -307,6 +307,26 @@ func (ms *HwGpuInfoMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	return nil
 }
 
+// HwGpuInterconnectErrorsMetricConfig provides config for the hw.gpu.interconnect.errors metric.
+type HwGpuInterconnectErrorsMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuInterconnectErrorsMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuInterconnectIoMetricConfig provides config for the hw.gpu.interconnect.io metric.
 type HwGpuInterconnectIoMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -707,6 +727,26 @@ func (ms *HwGpuPcieGenerationLimitMetricConfig) Unmarshal(parser *confmap.Conf) 
 	return nil
 }
 
+// HwGpuPcieReplaysMetricConfig provides config for the hw.gpu.pcie.replays metric.
+type HwGpuPcieReplaysMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuPcieReplaysMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuPcieWidthMetricConfig provides config for the hw.gpu.pcie.width metric.
 type HwGpuPcieWidthMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -994,6 +1034,26 @@ type HwGpuUtilizationMetricConfig struct {
 }
 
 func (ms *HwGpuUtilizationMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuXidsMetricConfig provides config for the hw.gpu.xids metric.
+type HwGpuXidsMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuXidsMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -1304,6 +1364,7 @@ type MetricsConfig struct {
 	HwGpuEccLifetime                      HwGpuEccLifetimeMetricConfig                      `mapstructure:"hw.gpu.ecc.lifetime"`
 	HwGpuFault                            HwGpuFaultMetricConfig                            `mapstructure:"hw.gpu.fault"`
 	HwGpuInfo                             HwGpuInfoMetricConfig                             `mapstructure:"hw.gpu.info"`
+	HwGpuInterconnectErrors               HwGpuInterconnectErrorsMetricConfig               `mapstructure:"hw.gpu.interconnect.errors"`
 	HwGpuInterconnectIo                   HwGpuInterconnectIoMetricConfig                   `mapstructure:"hw.gpu.interconnect.io"`
 	HwGpuInterconnectLinkErrors           HwGpuInterconnectLinkErrorsMetricConfig           `mapstructure:"hw.gpu.interconnect.link.errors"`
 	HwGpuInterconnectLinkIo               HwGpuInterconnectLinkIoMetricConfig               `mapstructure:"hw.gpu.interconnect.link.io"`
@@ -1324,6 +1385,7 @@ type MetricsConfig struct {
 	HwGpuModulePower                      HwGpuModulePowerMetricConfig                      `mapstructure:"hw.gpu.module.power"`
 	HwGpuPcieGeneration                   HwGpuPcieGenerationMetricConfig                   `mapstructure:"hw.gpu.pcie.generation"`
 	HwGpuPcieGenerationLimit              HwGpuPcieGenerationLimitMetricConfig              `mapstructure:"hw.gpu.pcie.generation.limit"`
+	HwGpuPcieReplays                      HwGpuPcieReplaysMetricConfig                      `mapstructure:"hw.gpu.pcie.replays"`
 	HwGpuPcieWidth                        HwGpuPcieWidthMetricConfig                        `mapstructure:"hw.gpu.pcie.width"`
 	HwGpuPcieWidthLimit                   HwGpuPcieWidthLimitMetricConfig                   `mapstructure:"hw.gpu.pcie.width.limit"`
 	HwGpuPerformanceState                 HwGpuPerformanceStateMetricConfig                 `mapstructure:"hw.gpu.performance_state"`
@@ -1339,6 +1401,7 @@ type MetricsConfig struct {
 	HwGpuThrottleTime                     HwGpuThrottleTimeMetricConfig                     `mapstructure:"hw.gpu.throttle.time"`
 	HwGpuThrottled                        HwGpuThrottledMetricConfig                        `mapstructure:"hw.gpu.throttled"`
 	HwGpuUtilization                      HwGpuUtilizationMetricConfig                      `mapstructure:"hw.gpu.utilization"`
+	HwGpuXids                             HwGpuXidsMetricConfig                             `mapstructure:"hw.gpu.xids"`
 	HwPower                               HwPowerMetricConfig                               `mapstructure:"hw.power"`
 	HwPowerLimit                          HwPowerLimitMetricConfig                          `mapstructure:"hw.power.limit"`
 	HwStatus                              HwStatusMetricConfig                              `mapstructure:"hw.status"`
@@ -1402,6 +1465,9 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuInfo: HwGpuInfoMetricConfig{
 			Enabled: true,
 		},
+		HwGpuInterconnectErrors: HwGpuInterconnectErrorsMetricConfig{
+			Enabled: true,
+		},
 		HwGpuInterconnectIo: HwGpuInterconnectIoMetricConfig{
 			Enabled: true,
 		},
@@ -1462,6 +1528,9 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuPcieGenerationLimit: HwGpuPcieGenerationLimitMetricConfig{
 			Enabled: true,
 		},
+		HwGpuPcieReplays: HwGpuPcieReplaysMetricConfig{
+			Enabled: true,
+		},
 		HwGpuPcieWidth: HwGpuPcieWidthMetricConfig{
 			Enabled: true,
 		},
@@ -1505,6 +1574,9 @@ func DefaultMetricsConfig() MetricsConfig {
 			Enabled: true,
 		},
 		HwGpuUtilization: HwGpuUtilizationMetricConfig{
+			Enabled: true,
+		},
+		HwGpuXids: HwGpuXidsMetricConfig{
 			Enabled: true,
 		},
 		HwPower: HwPowerMetricConfig{

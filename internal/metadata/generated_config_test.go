@@ -71,6 +71,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuInfo: HwGpuInfoMetricConfig{
 						Enabled: true,
 					},
+					HwGpuInterconnectErrors: HwGpuInterconnectErrorsMetricConfig{
+						Enabled: true,
+					},
 					HwGpuInterconnectIo: HwGpuInterconnectIoMetricConfig{
 						Enabled: true,
 					},
@@ -131,6 +134,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuPcieGenerationLimit: HwGpuPcieGenerationLimitMetricConfig{
 						Enabled: true,
 					},
+					HwGpuPcieReplays: HwGpuPcieReplaysMetricConfig{
+						Enabled: true,
+					},
 					HwGpuPcieWidth: HwGpuPcieWidthMetricConfig{
 						Enabled: true,
 					},
@@ -174,6 +180,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: true,
 					},
 					HwGpuUtilization: HwGpuUtilizationMetricConfig{
+						Enabled: true,
+					},
+					HwGpuXids: HwGpuXidsMetricConfig{
 						Enabled: true,
 					},
 					HwPower: HwPowerMetricConfig{
@@ -304,6 +313,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuInfo: HwGpuInfoMetricConfig{
 						Enabled: false,
 					},
+					HwGpuInterconnectErrors: HwGpuInterconnectErrorsMetricConfig{
+						Enabled: false,
+					},
 					HwGpuInterconnectIo: HwGpuInterconnectIoMetricConfig{
 						Enabled: false,
 					},
@@ -364,6 +376,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuPcieGenerationLimit: HwGpuPcieGenerationLimitMetricConfig{
 						Enabled: false,
 					},
+					HwGpuPcieReplays: HwGpuPcieReplaysMetricConfig{
+						Enabled: false,
+					},
 					HwGpuPcieWidth: HwGpuPcieWidthMetricConfig{
 						Enabled: false,
 					},
@@ -407,6 +422,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: false,
 					},
 					HwGpuUtilization: HwGpuUtilizationMetricConfig{
+						Enabled: false,
+					},
+					HwGpuXids: HwGpuXidsMetricConfig{
 						Enabled: false,
 					},
 					HwPower: HwPowerMetricConfig{
@@ -492,7 +510,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := loadMetricsBuilderConfig(t, tt.name)
-			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPageRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, K8sClusterGpuPodPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
+			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectErrorsMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPageRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieReplaysMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwGpuXidsMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, K8sClusterGpuPodPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
 			require.Emptyf(t, diff, "Config mismatch (-expected +actual):\n%s", diff)
 		})
 	}

@@ -35,12 +35,6 @@ func WithHwGpuPreviousStateEventAttribute(hwGpuPreviousStateAttributeValue strin
 	})
 }
 
-func WithHwGpuXidEventAttribute(hwGpuXidAttributeValue int64) EventAttributeOption {
-	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
-		dp.Attributes().PutInt("hw.gpu.xid", hwGpuXidAttributeValue)
-	})
-}
-
 func WithHwModelEventAttribute(hwModelAttributeValue string) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutStr("hw.model", hwModelAttributeValue)
@@ -231,7 +225,7 @@ type eventHwGpuXid struct {
 	config EventConfig         // event config provided by user.
 }
 
-func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, options ...EventAttributeOption) {
+func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuXidAttributeValue int64, hwIDAttributeValue string, options ...EventAttributeOption) {
 	if !e.config.Enabled {
 		return
 	}
@@ -243,6 +237,7 @@ func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Times
 		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
 		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
 	}
+	dp.Attributes().PutInt("hw.gpu.xid", hwGpuXidAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 
 	for _, op := range options {
@@ -676,8 +671,8 @@ func (lb *LogsBuilder) RecordHwGpuStatusEvent(ctx context.Context, timestamp pco
 }
 
 // RecordHwGpuXidEvent adds a log record of hw.gpu.xid event.
-func (lb *LogsBuilder) RecordHwGpuXidEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, options ...EventAttributeOption) {
-	lb.eventHwGpuXid.recordEvent(ctx, timestamp, hwIDAttributeValue, options...)
+func (lb *LogsBuilder) RecordHwGpuXidEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuXidAttributeValue int64, hwIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuXid.recordEvent(ctx, timestamp, hwGpuXidAttributeValue, hwIDAttributeValue, options...)
 }
 
 // RecordProcessGpuExitedEvent adds a log record of process.gpu.exited event.

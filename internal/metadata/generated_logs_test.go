@@ -168,7 +168,7 @@ func TestLogsBuilder(t *testing.T) {
 			lb.RecordHwGpuStatusEvent(ctx, timestamp, "hw.id-val", AttributeHwStateDegraded, WithHwGpuPreviousStateEventAttribute("hw.gpu.previous_state-val"), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwVendorEventAttribute("hw.vendor-val"))
 			defaultEventsCount++
 			allEventsCount++
-			lb.RecordHwGpuXidEvent(ctx, timestamp, "hw.id-val", WithHwGpuXidEventAttribute(10), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwVendorEventAttribute("hw.vendor-val"))
+			lb.RecordHwGpuXidEvent(ctx, timestamp, 10, "hw.id-val", WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwVendorEventAttribute("hw.vendor-val"))
 
 			allEventsCount++
 			lb.RecordProcessGpuExitedEvent(ctx, timestamp, "hw.id-val", 11, WithContainerIDEventAttribute("container.id-val"), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithProcessCommandEventAttribute("process.command-val"), WithProcessCreationTimeEventAttribute("process.creation.time-val"), WithProcessExecutableNameEventAttribute("process.executable.name-val"), WithProcessGpuTypeEventAttribute("process.gpu.type-val"))

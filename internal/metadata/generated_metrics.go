@@ -440,7 +440,7 @@ var MetricsInfo = metricsInfo{
 	},
 	HwErrors: metricInfo{
 		Name:       "hw.errors",
-		Attributes: []string{"error.type", "hw.gpu.error.block", "hw.gpu.xid", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.type", "hw.vendor"},
+		Attributes: []string{"error.type", "hw.gpu.error.block", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.type", "hw.vendor"},
 	},
 	HwFanSpeedRatio: metricInfo{
 		Name:       "hw.fan.speed_ratio",
@@ -465,6 +465,10 @@ var MetricsInfo = metricsInfo{
 	HwGpuInfo: metricInfo{
 		Name:       "hw.gpu.info",
 		Attributes: []string{"hw.driver_version", "hw.firmware_version", "hw.gpu.compute_capability", "hw.gpu.index", "hw.gpu.numa.node", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor"},
+	},
+	HwGpuInterconnectErrors: metricInfo{
+		Name:       "hw.gpu.interconnect.errors",
+		Attributes: []string{"error.type", "hw.gpu.interconnect.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuInterconnectIo: metricInfo{
 		Name:       "hw.gpu.interconnect.io",
@@ -546,6 +550,10 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.pcie.generation.limit",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuPcieReplays: metricInfo{
+		Name:       "hw.gpu.pcie.replays",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuPcieWidth: metricInfo{
 		Name:       "hw.gpu.pcie.width",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
@@ -605,6 +613,10 @@ var MetricsInfo = metricsInfo{
 	HwGpuUtilization: metricInfo{
 		Name:       "hw.gpu.utilization",
 		Attributes: []string{"hw.gpu.task", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuXids: metricInfo{
+		Name:       "hw.gpu.xids",
+		Attributes: []string{"hw.gpu.xid", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwPower: metricInfo{
 		Name:       "hw.power",
@@ -680,6 +692,7 @@ type metricsInfo struct {
 	HwGpuEccLifetime                      metricInfo
 	HwGpuFault                            metricInfo
 	HwGpuInfo                             metricInfo
+	HwGpuInterconnectErrors               metricInfo
 	HwGpuInterconnectIo                   metricInfo
 	HwGpuInterconnectLinkErrors           metricInfo
 	HwGpuInterconnectLinkIo               metricInfo
@@ -700,6 +713,7 @@ type metricsInfo struct {
 	HwGpuModulePower                      metricInfo
 	HwGpuPcieGeneration                   metricInfo
 	HwGpuPcieGenerationLimit              metricInfo
+	HwGpuPcieReplays                      metricInfo
 	HwGpuPcieWidth                        metricInfo
 	HwGpuPcieWidthLimit                   metricInfo
 	HwGpuPerformanceState                 metricInfo
@@ -715,6 +729,7 @@ type metricsInfo struct {
 	HwGpuThrottleTime                     metricInfo
 	HwGpuThrottled                        metricInfo
 	HwGpuUtilization                      metricInfo
+	HwGpuXids                             metricInfo
 	HwPower                               metricInfo
 	HwPowerLimit                          metricInfo
 	HwStatus                              metricInfo
@@ -815,12 +830,6 @@ func WithHwGpuPciAddressMetricAttribute(hwGpuPciAddressAttributeValue string) Me
 func WithHwGpuSharingMetricAttribute(hwGpuSharingAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("hw.gpu.sharing", hwGpuSharingAttributeValue)
-	})
-}
-
-func WithHwGpuXidMetricAttribute(hwGpuXidAttributeValue int64) MetricAttributeOption {
-	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
-		dp.Attributes().PutInt("hw.gpu.xid", hwGpuXidAttributeValue)
 	})
 }
 
@@ -1371,7 +1380,7 @@ type metricHwErrors struct {
 // init fills hw.errors metric with initial data.
 func (m *metricHwErrors) init() {
 	m.data.SetName("hw.errors")
-	m.data.SetDescription("Number of errors: ECC errors since the driver was loaded, link errors, PCIe replays, and XIDs since the collector started to count.")
+	m.data.SetDescription("Number of memory errors (ECC, RAS) since the driver was loaded.")
 	m.data.SetUnit("{error}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1756,6 +1765,65 @@ func (m *metricHwGpuInfo) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuInfo(cfg HwGpuInfoMetricConfig) metricHwGpuInfo {
 	m := metricHwGpuInfo{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuInterconnectErrors struct {
+	data     pmetric.Metric                      // data buffer for generated metric.
+	config   HwGpuInterconnectErrorsMetricConfig // metric config provided by user.
+	capacity int                                 // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.interconnect.errors metric with initial data.
+func (m *metricHwGpuInterconnectErrors) init() {
+	m.data.SetName("hw.gpu.interconnect.errors")
+	m.data.SetDescription("Number of errors of all links to other GPUs. (extension)")
+	m.data.SetUnit("{error}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuInterconnectErrors) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuInterconnectTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuInterconnectErrors) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuInterconnectErrors) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuInterconnectErrors(cfg HwGpuInterconnectErrorsMetricConfig) metricHwGpuInterconnectErrors {
+	m := metricHwGpuInterconnectErrors{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -2906,6 +2974,63 @@ func newMetricHwGpuPcieGenerationLimit(cfg HwGpuPcieGenerationLimitMetricConfig)
 	return m
 }
 
+type metricHwGpuPcieReplays struct {
+	data     pmetric.Metric               // data buffer for generated metric.
+	config   HwGpuPcieReplaysMetricConfig // metric config provided by user.
+	capacity int                          // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.pcie.replays metric with initial data.
+func (m *metricHwGpuPcieReplays) init() {
+	m.data.SetName("hw.gpu.pcie.replays")
+	m.data.SetDescription("Number of packets that had to be sent again over the PCIe link. (extension)")
+	m.data.SetUnit("{replay}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuPcieReplays) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuPcieReplays) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuPcieReplays) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuPcieReplays(cfg HwGpuPcieReplaysMetricConfig) metricHwGpuPcieReplays {
+	m := metricHwGpuPcieReplays{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuPcieWidth struct {
 	data     pmetric.Metric             // data buffer for generated metric.
 	config   HwGpuPcieWidthMetricConfig // metric config provided by user.
@@ -3751,6 +3876,64 @@ func newMetricHwGpuUtilization(cfg HwGpuUtilizationMetricConfig) metricHwGpuUtil
 	return m
 }
 
+type metricHwGpuXids struct {
+	data     pmetric.Metric        // data buffer for generated metric.
+	config   HwGpuXidsMetricConfig // metric config provided by user.
+	capacity int                   // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.xids metric with initial data.
+func (m *metricHwGpuXids) init() {
+	m.data.SetName("hw.gpu.xids")
+	m.data.SetDescription("Number of errors that the NVIDIA driver reported as XIDs, by code, since the collector started to count. (extension)")
+	m.data.SetUnit("{xid}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuXids) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuXidAttributeValue int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutInt("hw.gpu.xid", hwGpuXidAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuXids) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuXids) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuXids(cfg HwGpuXidsMetricConfig) metricHwGpuXids {
+	m := metricHwGpuXids{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwPower struct {
 	data     pmetric.Metric      // data buffer for generated metric.
 	config   HwPowerMetricConfig // metric config provided by user.
@@ -4570,6 +4753,7 @@ type MetricsBuilder struct {
 	metricHwGpuEccLifetime                      metricHwGpuEccLifetime
 	metricHwGpuFault                            metricHwGpuFault
 	metricHwGpuInfo                             metricHwGpuInfo
+	metricHwGpuInterconnectErrors               metricHwGpuInterconnectErrors
 	metricHwGpuInterconnectIo                   metricHwGpuInterconnectIo
 	metricHwGpuInterconnectLinkErrors           metricHwGpuInterconnectLinkErrors
 	metricHwGpuInterconnectLinkIo               metricHwGpuInterconnectLinkIo
@@ -4590,6 +4774,7 @@ type MetricsBuilder struct {
 	metricHwGpuModulePower                      metricHwGpuModulePower
 	metricHwGpuPcieGeneration                   metricHwGpuPcieGeneration
 	metricHwGpuPcieGenerationLimit              metricHwGpuPcieGenerationLimit
+	metricHwGpuPcieReplays                      metricHwGpuPcieReplays
 	metricHwGpuPcieWidth                        metricHwGpuPcieWidth
 	metricHwGpuPcieWidthLimit                   metricHwGpuPcieWidthLimit
 	metricHwGpuPerformanceState                 metricHwGpuPerformanceState
@@ -4605,6 +4790,7 @@ type MetricsBuilder struct {
 	metricHwGpuThrottleTime                     metricHwGpuThrottleTime
 	metricHwGpuThrottled                        metricHwGpuThrottled
 	metricHwGpuUtilization                      metricHwGpuUtilization
+	metricHwGpuXids                             metricHwGpuXids
 	metricHwPower                               metricHwPower
 	metricHwPowerLimit                          metricHwPowerLimit
 	metricHwStatus                              metricHwStatus
@@ -4659,6 +4845,7 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuEccLifetime:                      newMetricHwGpuEccLifetime(mbc.Metrics.HwGpuEccLifetime),
 		metricHwGpuFault:                            newMetricHwGpuFault(mbc.Metrics.HwGpuFault),
 		metricHwGpuInfo:                             newMetricHwGpuInfo(mbc.Metrics.HwGpuInfo),
+		metricHwGpuInterconnectErrors:               newMetricHwGpuInterconnectErrors(mbc.Metrics.HwGpuInterconnectErrors),
 		metricHwGpuInterconnectIo:                   newMetricHwGpuInterconnectIo(mbc.Metrics.HwGpuInterconnectIo),
 		metricHwGpuInterconnectLinkErrors:           newMetricHwGpuInterconnectLinkErrors(mbc.Metrics.HwGpuInterconnectLinkErrors),
 		metricHwGpuInterconnectLinkIo:               newMetricHwGpuInterconnectLinkIo(mbc.Metrics.HwGpuInterconnectLinkIo),
@@ -4679,6 +4866,7 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuModulePower:                      newMetricHwGpuModulePower(mbc.Metrics.HwGpuModulePower),
 		metricHwGpuPcieGeneration:                   newMetricHwGpuPcieGeneration(mbc.Metrics.HwGpuPcieGeneration),
 		metricHwGpuPcieGenerationLimit:              newMetricHwGpuPcieGenerationLimit(mbc.Metrics.HwGpuPcieGenerationLimit),
+		metricHwGpuPcieReplays:                      newMetricHwGpuPcieReplays(mbc.Metrics.HwGpuPcieReplays),
 		metricHwGpuPcieWidth:                        newMetricHwGpuPcieWidth(mbc.Metrics.HwGpuPcieWidth),
 		metricHwGpuPcieWidthLimit:                   newMetricHwGpuPcieWidthLimit(mbc.Metrics.HwGpuPcieWidthLimit),
 		metricHwGpuPerformanceState:                 newMetricHwGpuPerformanceState(mbc.Metrics.HwGpuPerformanceState),
@@ -4694,6 +4882,7 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuThrottleTime:                     newMetricHwGpuThrottleTime(mbc.Metrics.HwGpuThrottleTime),
 		metricHwGpuThrottled:                        newMetricHwGpuThrottled(mbc.Metrics.HwGpuThrottled),
 		metricHwGpuUtilization:                      newMetricHwGpuUtilization(mbc.Metrics.HwGpuUtilization),
+		metricHwGpuXids:                             newMetricHwGpuXids(mbc.Metrics.HwGpuXids),
 		metricHwPower:                               newMetricHwPower(mbc.Metrics.HwPower),
 		metricHwPowerLimit:                          newMetricHwPowerLimit(mbc.Metrics.HwPowerLimit),
 		metricHwStatus:                              newMetricHwStatus(mbc.Metrics.HwStatus),
@@ -4988,6 +5177,7 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuEccLifetime.emit(ils.Metrics())
 	mb.metricHwGpuFault.emit(ils.Metrics())
 	mb.metricHwGpuInfo.emit(ils.Metrics())
+	mb.metricHwGpuInterconnectErrors.emit(ils.Metrics())
 	mb.metricHwGpuInterconnectIo.emit(ils.Metrics())
 	mb.metricHwGpuInterconnectLinkErrors.emit(ils.Metrics())
 	mb.metricHwGpuInterconnectLinkIo.emit(ils.Metrics())
@@ -5008,6 +5198,7 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuModulePower.emit(ils.Metrics())
 	mb.metricHwGpuPcieGeneration.emit(ils.Metrics())
 	mb.metricHwGpuPcieGenerationLimit.emit(ils.Metrics())
+	mb.metricHwGpuPcieReplays.emit(ils.Metrics())
 	mb.metricHwGpuPcieWidth.emit(ils.Metrics())
 	mb.metricHwGpuPcieWidthLimit.emit(ils.Metrics())
 	mb.metricHwGpuPerformanceState.emit(ils.Metrics())
@@ -5023,6 +5214,7 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuThrottleTime.emit(ils.Metrics())
 	mb.metricHwGpuThrottled.emit(ils.Metrics())
 	mb.metricHwGpuUtilization.emit(ils.Metrics())
+	mb.metricHwGpuXids.emit(ils.Metrics())
 	mb.metricHwPower.emit(ils.Metrics())
 	mb.metricHwPowerLimit.emit(ils.Metrics())
 	mb.metricHwStatus.emit(ils.Metrics())
@@ -5143,6 +5335,11 @@ func (mb *MetricsBuilder) RecordHwGpuInfoDataPoint(ts pcommon.Timestamp, val int
 	mb.metricHwGpuInfo.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
+// RecordHwGpuInterconnectErrorsDataPoint adds a data point to hw.gpu.interconnect.errors metric.
+func (mb *MetricsBuilder) RecordHwGpuInterconnectErrorsDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuInterconnectTypeAttributeValue AttributeHwGpuInterconnectType, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuInterconnectErrors.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
 // RecordHwGpuInterconnectIoDataPoint adds a data point to hw.gpu.interconnect.io metric.
 func (mb *MetricsBuilder) RecordHwGpuInterconnectIoDataPoint(ts pcommon.Timestamp, val int64, hwGpuInterconnectTypeAttributeValue AttributeHwGpuInterconnectType, hwIDAttributeValue string, networkIoDirectionAttributeValue AttributeNetworkIoDirection, options ...MetricAttributeOption) {
 	mb.metricHwGpuInterconnectIo.recordDataPoint(mb.startTime, ts, val, hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, networkIoDirectionAttributeValue.String(), options...)
@@ -5243,6 +5440,11 @@ func (mb *MetricsBuilder) RecordHwGpuPcieGenerationLimitDataPoint(ts pcommon.Tim
 	mb.metricHwGpuPcieGenerationLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
+// RecordHwGpuPcieReplaysDataPoint adds a data point to hw.gpu.pcie.replays metric.
+func (mb *MetricsBuilder) RecordHwGpuPcieReplaysDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuPcieReplays.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
 // RecordHwGpuPcieWidthDataPoint adds a data point to hw.gpu.pcie.width metric.
 func (mb *MetricsBuilder) RecordHwGpuPcieWidthDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuPcieWidth.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
@@ -5316,6 +5518,11 @@ func (mb *MetricsBuilder) RecordHwGpuThrottledDataPoint(ts pcommon.Timestamp, va
 // RecordHwGpuUtilizationDataPoint adds a data point to hw.gpu.utilization metric.
 func (mb *MetricsBuilder) RecordHwGpuUtilizationDataPoint(ts pcommon.Timestamp, val float64, hwGpuTaskAttributeValue AttributeHwGpuTask, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuUtilization.recordDataPoint(mb.startTime, ts, val, hwGpuTaskAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuXidsDataPoint adds a data point to hw.gpu.xids metric.
+func (mb *MetricsBuilder) RecordHwGpuXidsDataPoint(ts pcommon.Timestamp, val int64, hwGpuXidAttributeValue int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuXids.recordDataPoint(mb.startTime, ts, val, hwGpuXidAttributeValue, hwIDAttributeValue, options...)
 }
 
 // RecordHwPowerDataPoint adds a data point to hw.power metric.

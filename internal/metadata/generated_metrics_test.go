@@ -92,7 +92,7 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwEnergyDataPoint(ts, 1, "hw.id-val", AttributeHwTypeGpu, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordHwErrorsDataPoint(ts, 1, "error.type-val", "hw.id-val", AttributeHwTypeGpu, WithHwGpuErrorBlockMetricAttribute("hw.gpu.error.block-val"), WithHwGpuXidMetricAttribute(10), WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwErrorsDataPoint(ts, 1, "error.type-val", "hw.id-val", AttributeHwTypeGpu, WithHwGpuErrorBlockMetricAttribute("hw.gpu.error.block-val"), WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwFanSpeedRatioDataPoint(ts, 1, "hw.id-val", "hw.sensor_location-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -111,6 +111,9 @@ func TestMetricsBuilder(t *testing.T) {
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwGpuInfoDataPoint(ts, 1, "hw.id-val", WithHwDriverVersionMetricAttribute("hw.driver_version-val"), WithHwFirmwareVersionMetricAttribute("hw.firmware_version-val"), WithHwGpuComputeCapabilityMetricAttribute("hw.gpu.compute_capability-val"), WithHwGpuIndexMetricAttribute(12), WithHwGpuNumaNodeMetricAttribute(16), WithHwGpuPartitionProfileMetricAttribute("hw.gpu.partition.profile-val"), WithHwGpuPciAddressMetricAttribute("hw.gpu.pci.address-val"), WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwSerialNumberMetricAttribute("hw.serial_number-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			defaultMetricsCount++
+			allMetricsCount++
+			mb.RecordHwGpuInterconnectErrorsDataPoint(ts, 1, "error.type-val", AttributeHwGpuInterconnectTypeNvlink, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwGpuInterconnectIoDataPoint(ts, 1, AttributeHwGpuInterconnectTypeNvlink, "hw.id-val", AttributeNetworkIoDirectionReceive, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -173,6 +176,9 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwGpuPcieGenerationLimitDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
+			mb.RecordHwGpuPcieReplaysDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			defaultMetricsCount++
+			allMetricsCount++
 			mb.RecordHwGpuPcieWidthDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
@@ -216,6 +222,9 @@ func TestMetricsBuilder(t *testing.T) {
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwGpuUtilizationDataPoint(ts, 1, AttributeHwGpuTaskDecoder, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			defaultMetricsCount++
+			allMetricsCount++
+			mb.RecordHwGpuXidsDataPoint(ts, 1, 10, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwPowerDataPoint(ts, 1, "hw.id-val", AttributeHwTypeGpu, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -610,7 +619,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.errors"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Number of errors: ECC errors since the driver was loaded, link errors, PCIe replays, and XIDs since the collector started to count.", mi.Description())
+					assert.Equal(t, "Number of memory errors (ECC, RAS) since the driver was loaded.", mi.Description())
 					assert.Equal(t, "{error}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -625,9 +634,6 @@ func TestMetricsBuilder(t *testing.T) {
 					hwGpuErrorBlockAttrVal, ok := dp.Attributes().Get("hw.gpu.error.block")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.gpu.error.block-val", hwGpuErrorBlockAttrVal.Str())
-					hwGpuXidAttrVal, ok := dp.Attributes().Get("hw.gpu.xid")
-					assert.True(t, ok)
-					assert.EqualValues(t, 10, hwGpuXidAttrVal.Int())
 					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
@@ -851,6 +857,41 @@ func TestMetricsBuilder(t *testing.T) {
 					hwSerialNumberAttrVal, ok := dp.Attributes().Get("hw.serial_number")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.serial_number-val", hwSerialNumberAttrVal.Str())
+					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
+				case "hw.gpu.interconnect.errors":
+					assert.False(t, validatedMetrics["hw.gpu.interconnect.errors"], "Found a duplicate in the metrics slice: hw.gpu.interconnect.errors")
+					validatedMetrics["hw.gpu.interconnect.errors"] = true
+					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
+					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
+					assert.Equal(t, "Number of errors of all links to other GPUs. (extension)", mi.Description())
+					assert.Equal(t, "{error}", mi.Unit())
+					assert.True(t, mi.Sum().IsMonotonic())
+					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
+					dp := mi.Sum().DataPoints().At(0)
+					assert.Equal(t, start, dp.StartTimestamp())
+					assert.Equal(t, ts, dp.Timestamp())
+					assert.Equal(t, pmetric.NumberDataPointValueTypeInt, dp.ValueType())
+					assert.Equal(t, int64(1), dp.IntValue())
+					errorTypeAttrVal, ok := dp.Attributes().Get("error.type")
+					assert.True(t, ok)
+					assert.Equal(t, "error.type-val", errorTypeAttrVal.Str())
+					hwGpuInterconnectTypeAttrVal, ok := dp.Attributes().Get("hw.gpu.interconnect.type")
+					assert.True(t, ok)
+					assert.Equal(t, "nvlink", hwGpuInterconnectTypeAttrVal.Str())
+					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
+					hwModelAttrVal, ok := dp.Attributes().Get("hw.model")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.model-val", hwModelAttrVal.Str())
+					hwNameAttrVal, ok := dp.Attributes().Get("hw.name")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.name-val", hwNameAttrVal.Str())
+					hwParentAttrVal, ok := dp.Attributes().Get("hw.parent")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.parent-val", hwParentAttrVal.Str())
 					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
@@ -1460,6 +1501,35 @@ func TestMetricsBuilder(t *testing.T) {
 					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
+				case "hw.gpu.pcie.replays":
+					assert.False(t, validatedMetrics["hw.gpu.pcie.replays"], "Found a duplicate in the metrics slice: hw.gpu.pcie.replays")
+					validatedMetrics["hw.gpu.pcie.replays"] = true
+					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
+					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
+					assert.Equal(t, "Number of packets that had to be sent again over the PCIe link. (extension)", mi.Description())
+					assert.Equal(t, "{replay}", mi.Unit())
+					assert.True(t, mi.Sum().IsMonotonic())
+					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
+					dp := mi.Sum().DataPoints().At(0)
+					assert.Equal(t, start, dp.StartTimestamp())
+					assert.Equal(t, ts, dp.Timestamp())
+					assert.Equal(t, pmetric.NumberDataPointValueTypeInt, dp.ValueType())
+					assert.Equal(t, int64(1), dp.IntValue())
+					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
+					hwModelAttrVal, ok := dp.Attributes().Get("hw.model")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.model-val", hwModelAttrVal.Str())
+					hwNameAttrVal, ok := dp.Attributes().Get("hw.name")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.name-val", hwNameAttrVal.Str())
+					hwParentAttrVal, ok := dp.Attributes().Get("hw.parent")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.parent-val", hwParentAttrVal.Str())
+					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
 				case "hw.gpu.pcie.width":
 					assert.False(t, validatedMetrics["hw.gpu.pcie.width"], "Found a duplicate in the metrics slice: hw.gpu.pcie.width")
 					validatedMetrics["hw.gpu.pcie.width"] = true
@@ -1890,6 +1960,38 @@ func TestMetricsBuilder(t *testing.T) {
 					hwGpuTaskAttrVal, ok := dp.Attributes().Get("hw.gpu.task")
 					assert.True(t, ok)
 					assert.Equal(t, "decoder", hwGpuTaskAttrVal.Str())
+					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
+					hwModelAttrVal, ok := dp.Attributes().Get("hw.model")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.model-val", hwModelAttrVal.Str())
+					hwNameAttrVal, ok := dp.Attributes().Get("hw.name")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.name-val", hwNameAttrVal.Str())
+					hwParentAttrVal, ok := dp.Attributes().Get("hw.parent")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.parent-val", hwParentAttrVal.Str())
+					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
+				case "hw.gpu.xids":
+					assert.False(t, validatedMetrics["hw.gpu.xids"], "Found a duplicate in the metrics slice: hw.gpu.xids")
+					validatedMetrics["hw.gpu.xids"] = true
+					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
+					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
+					assert.Equal(t, "Number of errors that the NVIDIA driver reported as XIDs, by code, since the collector started to count. (extension)", mi.Description())
+					assert.Equal(t, "{xid}", mi.Unit())
+					assert.True(t, mi.Sum().IsMonotonic())
+					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
+					dp := mi.Sum().DataPoints().At(0)
+					assert.Equal(t, start, dp.StartTimestamp())
+					assert.Equal(t, ts, dp.Timestamp())
+					assert.Equal(t, pmetric.NumberDataPointValueTypeInt, dp.ValueType())
+					assert.Equal(t, int64(1), dp.IntValue())
+					hwGpuXidAttrVal, ok := dp.Attributes().Get("hw.gpu.xid")
+					assert.True(t, ok)
+					assert.EqualValues(t, 10, hwGpuXidAttrVal.Int())
 					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())

@@ -20,7 +20,7 @@ func TestKeptTotalStartsOnceWhereTheClockWasSetBack(t *testing.T) {
 	r := newRecorder(everything())
 	for _, read := range []struct{ now, start int }{{0, 0}, {30, 0}, {-7200, -7200}, {-7170, -7200}, {-7140, -7200}, {60, -7200}} {
 		device := gpu.Device{ID: "a", Errors: []gpu.ErrorCount{{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](3, at(0))}}}
-		assert.Equal(t, map[string]time.Time{"a hw.errors xid": at(read.start)}, starting(r, at(read.now), device), "at %d s", read.now)
+		assert.Equal(t, map[string]time.Time{"a hw.gpu.xids": at(read.start)}, starting(r, at(read.now), device), "at %d s", read.now)
 	}
 }
 
@@ -28,7 +28,7 @@ func TestKeptTotalStartsOnceWhereTheClockWasSetBack(t *testing.T) {
 func TestKeptTotalThatBeginsDuringTheRead(t *testing.T) {
 	r := newRecorder(everything())
 	device := gpu.Device{ID: "a", Errors: []gpu.ErrorCount{{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](1, at(1))}}}
-	want := map[string]time.Time{"a hw.errors xid": at(0)}
+	want := map[string]time.Time{"a hw.gpu.xids": at(0)}
 	assert.Equal(t, want, starting(r, at(0), device))
 	assert.Equal(t, want, starting(r, at(30), device))
 }

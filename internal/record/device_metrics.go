@@ -12,16 +12,16 @@ import (
 func deviceMetrics(m *metadata.MetricsConfig) []metric[*devicePoints] {
 	// These faults of a device come from remapped rows and from the recovery action.
 	const health = gpu.GroupRemappedRows | gpu.GroupRecovery
-	const errorCounts = gpu.GroupECC | gpu.GroupPCIeReplay | gpu.GroupInterconnectErrors | gpu.GroupEvents
 	type device = gpu.Device
 	return []metric[*devicePoints]{
 		{m.HwEnergy.Enabled, gpu.GroupEnergy, recordEnergy},
-		{m.HwErrors.Enabled, errorCounts, recordErrors},
+		{m.HwErrors.Enabled, gpu.GroupECC, recordErrors},
 		{m.HwFanSpeedRatio.Enabled, gpu.GroupFans, recordFans},
 		{m.HwGpuAllocated.Enabled, 0, recordAllocated},
 		{m.HwGpuEccLifetime.Enabled, gpu.GroupECCLifetime, recordLifetimeErrors},
 		{m.HwGpuFault.Enabled, health, recordFaults},
 		{m.HwGpuInfo.Enabled, 0, recordInfo},
+		{m.HwGpuInterconnectErrors.Enabled, gpu.GroupInterconnectErrors, recordInterconnectErrors},
 		{m.HwGpuInterconnectIo.Enabled, gpu.GroupInterconnect, recordInterconnectIO},
 		{m.HwGpuInterconnectLinkErrors.Enabled, gpu.GroupInterconnectLinks, recordLinkErrors},
 		{m.HwGpuInterconnectLinkIo.Enabled, gpu.GroupInterconnectLinks, recordLinkIO},
@@ -42,6 +42,7 @@ func deviceMetrics(m *metadata.MetricsConfig) []metric[*devicePoints] {
 		{m.HwGpuModulePower.Enabled, gpu.GroupPowerDetail, value(func(d *device) gpu.Opt[float64] { return d.Power.Module }, (*builder).RecordHwGpuModulePowerDataPoint)},
 		{m.HwGpuPcieGeneration.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.Generation }, (*builder).RecordHwGpuPcieGenerationDataPoint)},
 		{m.HwGpuPcieGenerationLimit.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.GenerationLimit }, (*builder).RecordHwGpuPcieGenerationLimitDataPoint)},
+		{m.HwGpuPcieReplays.Enabled, gpu.GroupPCIeReplay, recordPCIeReplays},
 		{m.HwGpuPcieWidth.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.Width }, (*builder).RecordHwGpuPcieWidthDataPoint)},
 		{m.HwGpuPcieWidthLimit.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.WidthLimit }, (*builder).RecordHwGpuPcieWidthLimitDataPoint)},
 		{m.HwGpuPerformanceState.Enabled, gpu.GroupPerformanceState, value(func(d *device) gpu.Opt[int64] { return d.PerformanceState }, (*builder).RecordHwGpuPerformanceStateDataPoint)},
@@ -55,6 +56,7 @@ func deviceMetrics(m *metadata.MetricsConfig) []metric[*devicePoints] {
 		{m.HwGpuThrottleTime.Enabled, gpu.GroupThrottleTime, recordThrottleTimes},
 		{m.HwGpuThrottled.Enabled, gpu.GroupThrottle, recordThrottled},
 		{m.HwGpuUtilization.Enabled, gpu.GroupUtilization | gpu.GroupMediaUtilization, recordUtilization},
+		{m.HwGpuXids.Enabled, gpu.GroupEvents, recordXIDs},
 		{m.HwPower.Enabled, gpu.GroupPower, recordPower},
 		{m.HwPowerLimit.Enabled, gpu.GroupPowerLimit, recordPowerLimits},
 		{m.HwStatus.Enabled, health, recordStatus},

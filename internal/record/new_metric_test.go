@@ -110,7 +110,7 @@ func TestPatternsOf(t *testing.T) {
 	assert.Equal(t, []string{"hw.gpu.memory.usage", "hw.gpu.memory.limit"}, patternsOf("hw.gpu.memory.usage, .limit"))
 	assert.Equal(t, []string{"a.rows.remapped", "a.remap.state"}, patternsOf("a.rows.remapped, .remap.state (off)"))
 	assert.Equal(t, []string{"hw.gpu.pcie.*"}, patternsOf("hw.gpu.pcie.*"))
-	assert.Equal(t, []string{"hw.errors"}, patternsOf("hw.errors crc, ecc (of links)"))
+	assert.Equal(t, []string{"hw.errors"}, patternsOf("hw.errors corrected, uncorrected (of memory)"))
 	assert.Empty(t, patternsOf("metric"))
 }
 

@@ -175,6 +175,10 @@ func fullGPU(holder *gpu.Container) gpu.Device {
 			{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](305, since)},
 			{Type: gpu.ErrorCorrected, Lifetime: true, Count: gpu.Total[int64](306)},
 			{Type: gpu.ErrorUncorrected, Lifetime: true, Count: gpu.Total[int64](307)},
+			{Type: gpu.ErrorLinkCRC, Count: gpu.Total[int64](308)},
+			{Type: gpu.ErrorLinkReplay, Count: gpu.Total[int64](309)},
+			{Type: gpu.ErrorLinkRecovery, Count: gpu.Total[int64](310)},
+			{Type: gpu.ErrorLinkECC, Count: gpu.Total[int64](311)},
 		},
 		RemappedRows: gpu.RemappedRows{
 			Corrected: gpu.Total[int64](311), Uncorrected: gpu.Total[int64](312), Pending: gpu.Some(true), Failed: gpu.Some(false),

@@ -27,12 +27,15 @@ const (
 	counterErrors
 	counterECCLifetime
 	counterInterconnect
+	counterInterconnectErrors
 	counterLink
 	counterLinkErrors
 	counterPCIe
+	counterPCIeReplays
 	counterPagesRetired
 	counterRowsRemapped
 	counterThrottleTime
+	counterXIDs
 )
 
 // seriesKey identifies a series of a counter among the series of a device: the metric and the attributes of the point.

@@ -46,19 +46,19 @@ func starting(r *Recorder, now time.Time, devices ...gpu.Device) map[string]time
 
 func TestFirstObservationStartsASeries(t *testing.T) {
 	r := newRecorder(everything())
-	want := map[string]time.Time{"a hw.energy": at(0), "a hw.errors corrected": at(0), "a hw.errors xid": since}
+	want := map[string]time.Time{"a hw.energy": at(0), "a hw.errors corrected": at(0), "a hw.gpu.xids": since}
 	assert.Equal(t, want, starting(r, at(0), counters("a", 100, 5)))
 	assert.Equal(t, want, starting(r, at(30), counters("a", 150, 5)), "it goes on; a total that stands still does too")
 
 	t.Run("after a restart of the collector", func(t *testing.T) {
-		assert.Equal(t, map[string]time.Time{"a hw.energy": at(60), "a hw.errors corrected": at(60), "a hw.errors xid": since},
+		assert.Equal(t, map[string]time.Time{"a hw.energy": at(60), "a hw.errors corrected": at(60), "a hw.gpu.xids": since},
 			starting(newRecorder(everything()), at(60), counters("a", 200, 5)))
 	})
 	t.Run("of its own point", func(t *testing.T) {
 		got := starting(r, at(60), counters("a", 200, 6), counters("b", 10, 0))
 		assert.Equal(t, map[string]time.Time{
-			"a hw.energy": at(0), "a hw.errors corrected": at(0), "a hw.errors xid": since,
-			"b hw.energy": at(60), "b hw.errors corrected": at(60), "b hw.errors xid": since,
+			"a hw.energy": at(0), "a hw.errors corrected": at(0), "a hw.gpu.xids": since,
+			"b hw.energy": at(60), "b hw.errors corrected": at(60), "b hw.gpu.xids": since,
 		}, got)
 	})
 }
@@ -68,8 +68,8 @@ func TestFallingTotalRestartsTheSeries(t *testing.T) {
 	starting(r, at(0), counters("a", 100, 5), counters("b", 100, 5))
 	got := starting(r, at(30), counters("a", 99.9, 6), counters("b", 101, 5))
 	assert.Equal(t, map[string]time.Time{
-		"a hw.energy": at(30), "a hw.errors corrected": at(0), "a hw.errors xid": since,
-		"b hw.energy": at(0), "b hw.errors corrected": at(0), "b hw.errors xid": since,
+		"a hw.energy": at(30), "a hw.errors corrected": at(0), "a hw.gpu.xids": since,
+		"b hw.energy": at(0), "b hw.errors corrected": at(0), "b hw.gpu.xids": since,
 	}, got, "only what fell")
 	assert.Equal(t, at(30), starting(r, at(60), counters("a", 120, 6))["a hw.energy"], "from then on it goes on")
 }
@@ -80,7 +80,7 @@ func TestNewEpochRestartsTheSeries(t *testing.T) {
 	starting(r, at(0), counters("a", 100, 5))
 	reloaded := counters("a", 200, 7)
 	reloaded.Epoch = 1
-	want := map[string]time.Time{"a hw.energy": at(30), "a hw.errors corrected": at(30), "a hw.errors xid": since}
+	want := map[string]time.Time{"a hw.energy": at(30), "a hw.errors corrected": at(30), "a hw.gpu.xids": since}
 	assert.Equal(t, want, starting(r, at(30), reloaded))
 	assert.Equal(t, want, starting(r, at(60), reloaded), "once")
 }
@@ -129,7 +129,7 @@ func TestClockSetBack(t *testing.T) {
 	starting(r, at(0), counters("a", 100, 5))
 	assert.Equal(t, at(-60), starting(r, at(-60), counters("a", 110, 5))["a hw.energy"])
 	assert.Equal(t, at(-60), starting(r, at(-30), counters("a", 120, 5))["a hw.energy"])
-	assert.Equal(t, at(-7200), starting(r, at(-7200), counters("a", 130, 5))["a hw.errors xid"], "also for the totals of the receiver")
+	assert.Equal(t, at(-7200), starting(r, at(-7200), counters("a", 130, 5))["a hw.gpu.xids"], "also for the totals of the receiver")
 }
 
 // Each series of a counter has its own start: when one total falls, only its own series starts again.

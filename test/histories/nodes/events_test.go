@@ -87,10 +87,7 @@ func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 // checkXIDs requires that each event is counted, and nothing else.
 func (n *node) checkXIDs(points []otlptest.Point) []string {
 	var found []string
-	for _, p := range otlptest.Of(points, "hw.errors") {
-		if p.Attributes["error.type"] != "xid" {
-			continue
-		}
+	for _, p := range otlptest.Of(points, "hw.gpu.xids") {
 		key := fmt.Sprint(p.Attributes["hw.id"], " ", p.Attributes["hw.gpu.xid"])
 		before, known := n.seen.xids[key]
 		grown := p.Value
