@@ -221,7 +221,7 @@ func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refu
 		*refused = true
 	}
 	switch bad := answer == Denied || answer == Failed; {
-	case bad && !(retry.noted && c.hasProblem(key, code)):
+	case bad && (!retry.noted || !c.hasProblem(key, code)):
 		if retry.noted { // it has another reason now
 			c.DropProblem(key)
 		}
