@@ -96,3 +96,15 @@ func TestEveryReadingFailsInXML(t *testing.T) {
 	assert.NotEmpty(t, g.Device.Model)
 	assert.True(t, g.Minor.Known())
 }
+
+// The memory of a MIG device is a reading of its GPU.
+func TestMIGDeviceAnswers(t *testing.T) {
+	const refused = "<temperature><gpu_temp>Unknown Error</gpu_temp></temperature><fan_speed>Unknown Error</fan_speed>"
+	device := func(memory string) string {
+		return "<mig_devices><mig_device><index>0</index><fb_memory_usage><total>" + memory + "</total></fb_memory_usage></mig_device></mig_devices>"
+	}
+	assert.Empty(t, oneGPU(t, refused+device("9856 MiB")).Device.Faults)
+	g := oneGPU(t, refused+device("Unknown Error"))
+	require.Len(t, g.Device.Faults, 1)
+	assert.Equal(t, gpu.FaultUnreachable, g.Device.Faults[0].Type)
+}
