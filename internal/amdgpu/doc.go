@@ -12,6 +12,7 @@
 // partitions as devices besides (Device.Parent, Device.Partition). Where the unique_id of a package cannot be read, it and its
 // partitions have no ID and no Parent, and processes name them by their gpu.Location; gpu.Node.CompleteIDs completes them.
 //
-// A read goes: scan (which GPUs there are; its parts side by side, in a third of the time), reconcile (a reader for each), the reads of the GPUs and of the processes side by side,
-// and the node from what came back. Each of them may hang in the driver without holding up the rest (internal/workers).
+// A read goes: scan (which GPUs there are; its parts side by side, in a third of the time), reconcile (a reader for each), the reads of
+// the GPUs and of the processes side by side, and the node from what came back. Each of them may hang in the driver without holding up
+// the rest (internal/workers).
 package amdgpu
