@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 const (
 	// forgetAfter is how long a subject must have been quiet to be new again.
 	forgetAfter = 2 * time.Hour
+	// maxKinds bounds the kinds of one subject that are logged immediately.
+	maxKinds = 8
 	// maxAbsent bounds the subjects that are remembered although the last read did not have them.
 	maxAbsent = 1024
 )
@@ -37,6 +40,7 @@ type history struct {
 type logged struct {
 	kind  string // the kind of its reason; empty: that it is over
 	at    time.Time
+	kinds []string // those of all lines since the subject was new
 	pause backoff.Backoff
 }
 
@@ -45,7 +49,8 @@ func newHistory() history {
 }
 
 // changed reports whether a line about the subject is due because its last line said something else, and remembers the kind as logged.
-// An empty kind means that nothing is wrong. A change that is not due yet is due at a later call, if it lasts.
+// An empty kind means that nothing is wrong. A kind that no line had yet is due immediately. Any other change that is not due yet is due at a
+// later call, if it lasts.
 func (h *history) changed(s subject, kind string) bool {
 	last := h.subjects[s]
 	if last == nil {
@@ -56,11 +61,15 @@ func (h *history) changed(s subject, kind string) bool {
 		h.subjects[s] = last
 	}
 	now := h.now()
-	if last.kind == kind || !last.pause.Due(now) {
+	unknown := !slices.Contains(last.kinds, kind) && len(last.kinds) < maxKinds
+	if last.kind == kind || !unknown && !last.pause.Due(now) {
 		return false
 	}
 	if now.Sub(last.at) > forgetAfter {
-		last.pause = backoff.Backoff{}
+		last.pause, last.kinds, unknown = backoff.Backoff{}, nil, true
+	}
+	if unknown {
+		last.kinds = append(last.kinds, kind)
 	}
 	last.kind, last.at = kind, now
 	last.pause.Failed(now, repeats)

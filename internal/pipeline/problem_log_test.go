@@ -129,6 +129,24 @@ func TestAlternatingReasonIsLoggedRarely(t *testing.T) {
 	}
 }
 
+// A reason that is new is logged immediately, also while others alternate. New reasons at each read are bounded.
+func TestNewReasonIsNotHeldBack(t *testing.T) {
+	l, _, reasons := newProblemLog()
+	busy, list := errors.New("too many requests"), errors.New("failed to list: too many requests")
+	for range 20 {
+		l.Update(ofPods(busy), true)
+		l.Update(ofPods(list), true)
+	}
+	assert.Len(t, reasons(), 5)
+	expired := errors.New("check the credentials")
+	l.Update(ofPods(expired), true)
+	assert.Equal(t, []string{expired.Error()}, reasons())
+	for _, word := range words {
+		l.Update(ofPods(errors.New(word)), true)
+	}
+	assert.Len(t, reasons(), maxKinds-3)
+}
+
 // Two problems of one subject are one line with both reasons, in whatever order they come.
 func TestSeveralReasons(t *testing.T) {
 	l, _, reasons := newProblemLog()
