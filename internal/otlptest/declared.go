@@ -23,9 +23,10 @@ type Declared struct {
 }
 
 type attribute struct {
-	Type     string   `json:"type"`
-	Enum     []string `json:"enum"`
-	Required string   `json:"requirement_level"`
+	Type       string    `json:"type"`
+	Enum       []string  `json:"enum"`
+	Required   string    `json:"requirement_level"`
+	Convention *struct{} `json:"semantic_convention"`
 }
 
 type withAttribute struct {
@@ -34,13 +35,15 @@ type withAttribute struct {
 
 type metric struct {
 	withAttribute
-	Unit  string     `json:"unit"`
-	Gauge *struct{}  `json:"gauge"`
-	Sum   *monotonic `json:"sum"`
+	Unit       string    `json:"unit"`
+	Gauge      *values   `json:"gauge"`
+	Sum        *values   `json:"sum"`
+	Convention *struct{} `json:"semantic_convention"`
 }
 
-type monotonic struct {
-	Monotonic bool `json:"monotonic"`
+type values struct {
+	Type      string `json:"value_type"`
+	Monotonic bool   `json:"monotonic"`
 }
 
 // ReadDeclared reads a metadata.yaml.
@@ -64,6 +67,18 @@ func (m *metric) kind() string {
 	}
 }
 
+// valueType returns int or double.
+func (m *metric) valueType() string {
+	switch {
+	case m.Gauge != nil:
+		return m.Gauge.Type
+	case m.Sum != nil:
+		return m.Sum.Type
+	default:
+		return ""
+	}
+}
+
 // Violations returns what is sent but not declared, and what is required but not sent.
 func (d *Declared) Violations(metrics pmetric.Metrics) []string {
 	var found violations
@@ -83,6 +98,9 @@ func (d *Declared) Violations(metrics pmetric.Metrics) []string {
 		}
 		if m.Unit != p.Unit || m.kind() != p.Kind {
 			found.add("%s is a %s of %s, declared as a %s of %s", p.Metric, p.Kind, p.Unit, m.kind(), m.Unit)
+		}
+		if m.valueType() != p.Type {
+			found.add("%s is of %s, declared as %s", p.Metric, p.Type, m.valueType())
 		}
 		d.attributes(&found, p.Series(), m.Attributes, p.Attributes)
 	}

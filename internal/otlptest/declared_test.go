@@ -19,10 +19,12 @@ func TestDeclared(t *testing.T) {
 	m.host.Resource().Attributes().PutStr("host.nom", "a")
 	m.add(m.host, "hw.watts", "gauge", 1, nil)
 	m.add(m.host, "hw.power", "counter", 1, map[string]any{"hw.type": "cpu", "hw.colour": "red"})
+	m.add(m.host, "hw.gpu.io", "counter", 1, nil)
 	found := declared.Violations(m.metrics)
 	for _, want := range []string{
 		`resource: host.nom is "a", declared as ""`,
 		"hw.watts is not declared",
+		"hw.gpu.io is of double, declared as int",
 		"hw.power is a counter of J, declared as a gauge of W",
 		"hw.power{hw.colour=red,hw.id=GPU-1,hw.type=cpu}: hw.colour is not declared",
 		"hw.power{hw.colour=red,hw.id=GPU-1,hw.type=cpu}: hw.type is none of [gpu]",

@@ -2,5 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package otlptest is for tests of OTLP messages: their points, as a back end that drops resources sees them, the invariants of one
-// message and of the messages of one source, and the declarations in metadata.yaml. Only tests import it.
+// message and of the messages of one source (counters, resources, ended series), their names and series in Prometheus, the declarations in
+// metadata.yaml, and where these differ from the semantic conventions. Only tests import it.
 package otlptest

@@ -32,6 +32,10 @@ func TestGoldenFiles(t *testing.T) {
 			assert.Empty(t, Collisions(metrics))
 			assert.Empty(t, Collisions(TwoNodes(metrics)), "together with another node")
 			assert.Empty(t, declared.Violations(metrics))
+			assert.Empty(t, PrometheusViolations(metrics))
+			assert.Empty(t, PrometheusViolations(TwoNodes(metrics)), "together with another node")
+			assert.Empty(t, (&Sequence{}).Add(metrics))
+			assert.Empty(t, (&Resources{}).Add(metrics))
 			if filepath.Base(file) != "full_node.yaml" { // its values are all different
 				assert.Empty(t, Violations(metrics))
 			}

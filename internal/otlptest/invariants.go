@@ -27,6 +27,7 @@ func Violations(metrics pmetric.Metrics) []string {
 		}
 		resources[identity] = true
 	}
+	checkMetrics(&found, metrics)
 	points := Points(metrics)
 	for i := range points {
 		checkPoint(&found, &points[i])
@@ -36,6 +37,24 @@ func Violations(metrics pmetric.Metrics) []string {
 	}
 	checkPresence(&found, points)
 	return found
+}
+
+// checkMetrics checks that a scope has each metric once, and that sums are cumulative.
+func checkMetrics(found *violations, metrics pmetric.Metrics) {
+	for _, rm := range metrics.ResourceMetrics().All() {
+		for _, sm := range rm.ScopeMetrics().All() {
+			seen := map[string]bool{}
+			for _, m := range sm.Metrics().All() {
+				if seen[m.Name()] {
+					found.add("%s is in one scope twice", m.Name())
+				}
+				seen[m.Name()] = true
+				if m.Type() == pmetric.MetricTypeSum && m.Sum().AggregationTemporality() != pmetric.AggregationTemporalityCumulative {
+					found.add("%s is not cumulative", m.Name())
+				}
+			}
+		}
+	}
 }
 
 func checkPoint(found *violations, p *Point) {

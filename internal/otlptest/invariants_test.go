@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
 func TestViolations(t *testing.T) {
@@ -66,6 +67,15 @@ func TestViolations(t *testing.T) {
 		},
 		"GPU-1 has partitions, and containers or processes of its own": func(m *message) {
 			m.add(m.host, "hw.gpu.info", "updowncounter", 1, map[string]any{"hw.parent": "GPU-1"}).Attributes().PutStr("hw.id", "MIG-1")
+		},
+		"hw.gpu.info is in one scope twice": func(m *message) {
+			twice := m.host.ScopeMetrics().At(0).Metrics()
+			twice.At(0).CopyTo(twice.AppendEmpty())
+		},
+		"hw.energy is not cumulative": func(m *message) {
+			m.add(m.host, "hw.energy", "counter", 1, nil)
+			last := m.host.ScopeMetrics().At(m.host.ScopeMetrics().Len() - 1).Metrics().At(0)
+			last.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityDelta)
 		},
 		"0 GPUs are counted, 1 are reported": func(m *message) {
 			m.add(m.host, "hw.gpu.count", "updowncounter", 0, nil)

@@ -24,6 +24,7 @@ type Point struct {
 	Start      pcommon.Timestamp
 	Time       pcommon.Timestamp
 	Kind       string // gauge, counter or updowncounter
+	Type       string // int or double; empty of a point without a value
 }
 
 // Series returns the series of the point in a back end that drops resources: its metric and its own attributes.
@@ -76,8 +77,12 @@ func point(m pmetric.Metric, dp pmetric.NumberDataPoint, resource map[string]any
 			p.Kind = "counter"
 		}
 	}
-	if dp.ValueType() == pmetric.NumberDataPointValueTypeInt {
-		p.Value = float64(dp.IntValue())
+	switch dp.ValueType() {
+	case pmetric.NumberDataPointValueTypeInt:
+		p.Type, p.Value = "int", float64(dp.IntValue())
+	case pmetric.NumberDataPointValueTypeDouble:
+		p.Type = "double"
+	default:
 	}
 	return p
 }

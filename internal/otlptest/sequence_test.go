@@ -52,6 +52,7 @@ func (m *message) add(to pmetric.ResourceMetrics, name, kind string, value float
 	} else {
 		dp = metric.SetEmptySum().DataPoints().AppendEmpty()
 		metric.Sum().SetIsMonotonic(kind == "counter")
+		metric.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 	}
 	if kind == "counter" {
 		metric.SetUnit("J")

@@ -58,6 +58,7 @@ type node struct {
 	recorder *record.EventRecorder
 	declared *otlptest.Declared
 	sequence otlptest.Sequence
+	resource otlptest.Resources
 	ends     otlptest.Ends
 	seen     sentBefore
 }
@@ -175,7 +176,9 @@ func (n *node) read(limit time.Duration) (points []otlptest.Point, wrong []strin
 	points = otlptest.Points(metrics)
 	wrong = append(otlptest.Violations(metrics), otlptest.TimeViolations(metrics)...)
 	wrong = append(wrong, n.declared.Violations(metrics)...)
+	wrong = append(wrong, otlptest.PrometheusViolations(metrics)...)
 	wrong = append(wrong, n.sequence.Add(metrics)...)
+	wrong = append(wrong, n.resource.Add(metrics)...)
 	wrong = append(wrong, n.ends.Add(metrics)...)
 	wrong = append(wrong, n.checkEvents(node, points)...)
 	wrong = append(wrong, n.checkUntouched(points)...)

@@ -1,0 +1,63 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlptest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pmetric"
+)
+
+// PrometheusViolations returns what does not stay apart in Prometheus: by the prometheus exporter with and without the attributes of
+// resources as labels (resource_constant_labels), and by OTLP, where a resource attribute may be a label as well.
+func PrometheusViolations(metrics pmetric.Metrics) []string {
+	var found violations
+	names, labels := map[string]string{}, map[string]string{}
+	alone, converted := map[string]string{}, map[string]string{}
+	points := Points(metrics)
+	for i := range points {
+		p := &points[i]
+		key := p.Metric + " " + p.Unit + " " + p.Kind
+		if names[key] == "" {
+			names[key] = nameOf(strategies[0], p.Metric, p.Unit, p.Kind)
+		}
+		own := labelsOf(&found, p, labels, p.Attributes)
+		with := labelsOf(&found, p, labels, p.Resource)
+		for label, value := range own {
+			if other, ok := with[label]; ok && fmt.Sprint(other) != fmt.Sprint(value) {
+				found.add("%s: the label %s is %v, of the resource %v", p.Series(), label, value, other)
+			}
+		}
+		maps.Copy(with, own)
+		stream := p.Stream()
+		once(&found, alone, names[key]+text(own), stream, "without the resource")
+		once(&found, converted, names[key]+text(with), stream, "with the resource")
+	}
+	return found
+}
+
+// once checks that two streams are not one series.
+func once(found *violations, streams map[string]string, series, stream, how string) {
+	if other, ok := streams[series]; ok {
+		found.add("%s and %s are %s %s", min(other, stream), max(other, stream), series, how)
+	}
+	streams[series] = stream
+}
+
+// labelsOf returns attributes as labels. known are the labels of attributes that were translated before.
+func labelsOf(found *violations, p *Point, known map[string]string, attributes map[string]any) map[string]any {
+	labels := make(map[string]any, len(attributes))
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		if known[name] == "" {
+			known[name] = labelOf(name)
+		}
+		if _, ok := labels[known[name]]; ok {
+			found.add("%s: %s is the label %s of another attribute", p.Series(), name, known[name])
+		}
+		labels[known[name]] = attributes[name]
+	}
+	return labels
+}
