@@ -5,13 +5,10 @@ package gpureceiver
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -196,47 +193,4 @@ func TestClusterViewOfUnreachableServer(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
 	require.NoError(t, controller.Shutdown(t.Context()))
-}
-
-// The API server is too busy at first, and then refuses the token, which has expired meanwhile. The log has both reasons.
-func TestClusterViewLogsThePresentReason(t *testing.T) {
-	var status atomic.Int32
-	status.Store(http.StatusTooManyRequests)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		code := int(status.Load())
-		reason := map[int]metav1.StatusReason{http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests, http.StatusUnauthorized: metav1.StatusReasonUnauthorized}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(metav1.Status{
-			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-			Status:   metav1.StatusFailure, Code: int32(code), Reason: reason[code], Message: string(reason[code]),
-		})
-	}))
-	defer server.Close()
-	core, log := observer.New(zap.InfoLevel)
-	set := receivertest.NewNopSettings(metadata.Type)
-	set.Logger = zap.New(core)
-	cfg := createDefaultConfig().(*Config)
-	cfg.ControllerConfig.CollectionInterval, cfg.ControllerConfig.InitialDelay = 20*time.Millisecond, time.Millisecond
-	view := defaultClusterConfig().(*ClusterConfig)
-	view.API = kube.Config{Endpoint: server.URL, AuthType: kube.AuthNone}
-	cfg.Scrapers = map[string]component.Config{clusterKey: view}
-	controller, err := newClusterController(cfg, set, consumertest.NewNop(), connectCluster, clusterOf(cfg))
-	require.NoError(t, err)
-	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
-	defer func() { assert.NoError(t, controller.Shutdown(context.Background())) }()
-	logged := func(text string) func() bool {
-		return func() bool {
-			for _, entry := range log.FilterMessage("Read failed: pods").All() {
-				if strings.Contains(entry.ContextMap()["reason"].(string), text) {
-					return true
-				}
-			}
-			return false
-		}
-	}
-	require.Eventually(t, logged("429"), time.Minute, 5*time.Millisecond)
-	status.Store(http.StatusUnauthorized)
-	require.Eventually(t, logged("check the credentials"), time.Minute, 5*time.Millisecond)
-	assert.LessOrEqual(t, log.FilterMessage("Read failed: pods").Len(), 10)
 }
