@@ -25,11 +25,8 @@ type devicePoints struct {
 	past     *pastStates
 }
 
-func (r *Recorder) devicePoints(ts pcommon.Timestamp, d *gpu.Device) *devicePoints {
-	return &devicePoints{
-		builder: r.builder, ts: ts, device: d, identity: deviceIdentity(d),
-		starts: &r.starts, series: r.starts.device(d.ID), past: r.past[d.ID],
-	}
+func newDevicePoints(b *builder, starts *startTimes, past *pastStates, ts pcommon.Timestamp, d *gpu.Device) *devicePoints {
+	return &devicePoints{builder: b, ts: ts, device: d, identity: deviceIdentity(d), starts: starts, series: starts.device(d.ID), past: past}
 }
 
 // deviceIdentity returns the attributes that identify a device on its points.

@@ -58,7 +58,8 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 	r.source.record(r.builder, ts, node)
 	recordPresence(r.builder, ts, node)
 	for i := range node.Devices {
-		points := r.devicePoints(ts, &node.Devices[i])
+		d := &node.Devices[i]
+		points := newDevicePoints(r.builder, &r.starts, r.past[d.ID], ts, d)
 		for _, m := range r.devices {
 			m.record(points)
 		}
