@@ -17,8 +17,8 @@ func TestInsecureKubeconfig(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
 	t.Setenv("KUBECONFIG", file)
 	c := Config{AuthType: AuthKubeConfig}
-	for text, want := range map[string]int{"insecure-skip-tls-verify: true, ": 1, "": 0} {
-		require.NoError(t, os.WriteFile(file, []byte("clusters: [{name: a, cluster: {"+text+"server: 'https://h'}}]\n"+
+	for text, want := range map[string]int{"insecure-skip-tls-verify: true": 1, "insecure-skip-tls-verify: false": 0} {
+		require.NoError(t, os.WriteFile(file, []byte("clusters: [{name: a, cluster: {"+text+", server: 'https://h'}}]\n"+
 			"contexts: [{name: a, context: {cluster: a, user: u}}]\nusers: [{name: u, user: {token: x}}]\ncurrent-context: a\n"), 0o600))
 		assert.Len(t, c.Warnings(), want)
 	}

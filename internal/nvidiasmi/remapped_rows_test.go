@@ -83,7 +83,7 @@ func TestRemappedRowsCannotBeRead(t *testing.T) {
 				} else {
 					require.Len(t, node.Problems, 1)
 					assert.Equal(t, "remapped rows", node.Problems[0].What)
-					assert.ErrorContains(t, node.Problems[0].Err, tt.says)
+					require.ErrorContains(t, node.Problems[0].Err, tt.says)
 				}
 			}
 			assert.Equal(t, tt.asks, f.asked("rows"))

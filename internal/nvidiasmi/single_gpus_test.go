@@ -21,7 +21,6 @@ import (
 // fourGPUs is a machine whose GPU with index 1 is lost after the first read. -q -x then breaks off with a message.
 type fourGPUs struct {
 	*tool
-	lost    bool
 	message string // in the place of the lost GPU and of those after it
 	single  map[int]answer
 }

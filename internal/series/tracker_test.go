@@ -30,7 +30,7 @@ func (m message) metrics(at time.Time) pmetric.Metrics {
 			metric := sm.Metrics().AppendEmpty()
 			metric.SetName(name)
 			metric.SetUnit("By")
-			dps := points(metric)
+			var dps pmetric.NumberDataPointSlice
 			if name == "gauge" {
 				dps = metric.SetEmptyGauge().DataPoints()
 			} else {

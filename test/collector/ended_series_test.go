@@ -84,18 +84,30 @@ func TestEndedSeriesInPrometheus(t *testing.T) {
 		flat   []string
 		whole  []string
 	}{
-		{"all live", []owner{six, one("a")},
+		{
+			"all live",
+			[]owner{six, one("a")},
 			[]string{"server 7", "trainer 0", "trainer 1", "trainer 2", "trainer 3", "trainer 4", "trainer 5"},
-			[]string{"a server 7", "c1 trainer 0", "c1 trainer 1", "c1 trainer 2", "c1 trainer 3", "c1 trainer 4", "c1 trainer 5"}},
-		{"three of six end", []owner{{"c1", "trainer", []string{"1", "3", "5"}}, one("a")},
+			[]string{"a server 7", "c1 trainer 0", "c1 trainer 1", "c1 trainer 2", "c1 trainer 3", "c1 trainer 4", "c1 trainer 5"},
+		},
+		{
+			"three of six end",
+			[]owner{{"c1", "trainer", []string{"1", "3", "5"}}, one("a")},
 			[]string{"server 7", "trainer 1", "trainer 3", "trainer 5"},
-			[]string{"a server 7", "c1 trainer 1", "c1 trainer 3", "c1 trainer 5"}},
-		{"a container of the same name restarts", []owner{{"c1", "trainer", []string{"1", "3", "5"}}, one("b")},
+			[]string{"a server 7", "c1 trainer 1", "c1 trainer 3", "c1 trainer 5"},
+		},
+		{
+			"a container of the same name restarts",
+			[]owner{{"c1", "trainer", []string{"1", "3", "5"}}, one("b")},
 			[]string{"server 7", "trainer 1", "trainer 3", "trainer 5"},
-			[]string{"b server 7", "c1 trainer 1", "c1 trainer 3", "c1 trainer 5"}},
-		{"again, and one returns", []owner{{"c1", "trainer", []string{"0", "1", "3"}}, one("c")},
+			[]string{"b server 7", "c1 trainer 1", "c1 trainer 3", "c1 trainer 5"},
+		},
+		{
+			"again, and one returns",
+			[]owner{{"c1", "trainer", []string{"0", "1", "3"}}, one("c")},
 			[]string{"server 7", "trainer 0", "trainer 1", "trainer 3"},
-			[]string{"c server 7", "c1 trainer 0", "c1 trainer 1", "c1 trainer 3"}},
+			[]string{"c server 7", "c1 trainer 0", "c1 trainer 1", "c1 trainer 3"},
+		},
 		{"a read fails", nil, nil, nil},
 		{"the next read is good", []owner{one("c")}, []string{"server 7"}, []string{"c server 7"}},
 	} {

@@ -63,7 +63,7 @@ func TestToolBreaksOff(t *testing.T) {
 	end := spoiling{real, func(r *command.Result) {
 		before, _, found := bytes.Cut(r.Stdout, []byte("</error_string>"))
 		assert.True(t, found)
-		r.Stdout = append(before, "</error_string>\n"...)
+		r.Stdout = slices.Concat(before, []byte("</error_string>\n"))
 	}}
 	assert.Equal(t, values(nvidiasmi.QueryFull, real), values(nvidiasmi.QueryFull, end))
 }
