@@ -4,7 +4,6 @@
 package amdgpu
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/inventory"
 	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
@@ -56,22 +54,4 @@ func (s *Source) failure(node *gpu.Node) *gpu.Failure {
 		return &gpu.Failure{Reason: gpu.FailureDriver, Err: errNoDriver(s.cfg.RootPath)}
 	}
 	return nil
-}
-
-// notRead returns the known GPUs, unread, for a failure that says nothing about them. It returns the error where none is known.
-func (s *Source) notRead(node *gpu.Node, err error) (*gpu.Node, error) {
-	known := s.known.All()
-	if len(known) == 0 {
-		return nil, err
-	}
-	slices.SortFunc(known, func(a, b *inventory.Known[struct{}]) int { return cmp.Compare(a.Address(), b.Address()) })
-	index := 0
-	for _, k := range known {
-		first := len(node.Devices)
-		k.AddUnreadTo(node)
-		index = number(node.Devices[first:], index, func(d *gpu.Device, index int) { d.Index = gpu.Some(index) })
-	}
-	node.Failure = gpu.FailureOf(err)
-	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "read", Err: err})
-	return node, nil
 }

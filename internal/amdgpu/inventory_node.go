@@ -74,6 +74,24 @@ func (s *Source) fill(node *gpu.Node) {
 	s.addProcesses(node)
 }
 
+// notRead returns the known GPUs, unread, for a failure that says nothing about them. It returns the error where none is known.
+func (s *Source) notRead(node *gpu.Node, err error) (*gpu.Node, error) {
+	known := s.known.All()
+	if len(known) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(known, func(a, b *inventory.Known[struct{}]) int { return cmp.Compare(a.Address(), b.Address()) })
+	index := 0
+	for _, k := range known {
+		first := len(node.Devices)
+		k.AddUnreadTo(node)
+		index = number(node.Devices[first:], index, func(d *gpu.Device, index int) { d.Index = gpu.Some(index) })
+	}
+	node.Failure = gpu.FailureOf(err)
+	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "read", Err: err})
+	return node, nil
+}
+
 // unreadGPUs returns the GPUs that the scan found and that could not be read, as they were last known. They come before those that
 // were read: what is there keeps its ID.
 func (s *Source) unreadGPUs() []physical {

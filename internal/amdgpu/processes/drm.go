@@ -21,32 +21,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
-// The bounds of one read.
-const (
-	maxFiles    = 1 << 20 // open files of all processes
-	maxDRMFiles = 1 << 14 // of them, of DRM devices
-	maxProblems = 32
-)
-
-// ErrBlocked is reported for processes with a file that did not answer in time.
-var ErrBlocked = errors.New("did not answer in time; these processes are left out until it does")
-
-func blockedError(what string, pids []int64) error {
-	const shown = 10
-	more := ""
-	if len(pids) > shown {
-		more = fmt.Sprintf(" and %d more", len(pids)-shown)
-		pids = pids[:shown]
-	}
-	return fmt.Errorf("amdgpu: processes: read the %s of %v%s: %w", what, pids, more, ErrBlocked)
-}
-
-var (
-	errTooMany    = errors.New("too many; those beyond the limit are left out")
-	errPermission = errors.New("not permitted for every process; give the collector CAP_SYS_PTRACE. Until then the memory and time" +
-		" of those processes are known only where KFD shows them")
-)
-
 // DRM reads which processes have which GPU open. Only one read may run at a time.
 type DRM struct {
 	proc      string

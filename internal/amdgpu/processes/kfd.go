@@ -16,9 +16,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
-// maxKFDFiles bounds the files of one process.
-const maxKFDFiles = 1 << 14
-
 // KFDUsage is what the compute driver shows of one process on one GPU or partition.
 type KFDUsage struct {
 	pid    int64

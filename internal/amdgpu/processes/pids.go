@@ -9,12 +9,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 )
 
-// The bounds of one read.
-const (
-	maxEntries   = 1 << 17 // of a directory with a file for each process
-	maxProcesses = 1 << 14
-)
-
 // listPIDs returns the processes that have an entry in a directory, in order, and whether there may be more.
 func listPIDs(dir string) (pids []int64, truncated bool, err error) {
 	names, err := sysfs.Names(dir, maxEntries)
