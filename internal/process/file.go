@@ -4,6 +4,7 @@
 package process
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -30,4 +31,14 @@ func processFile(root string, pid int64, file string) string {
 // text returns valid UTF-8. Processes can set their names to any bytes, and OTLP accepts only valid UTF-8.
 func text(b []byte) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
+}
+
+// unanswered returns an error for processes of which a file does not answer; nil if there is none.
+func unanswered(root, what string, pids []int64) error {
+	if len(pids) == 0 {
+		return nil
+	}
+	const shown = 10
+	return fmt.Errorf("process: read %s: the %s of %d processes did not answer in time, of %v first; a driver that hangs may hold their locks",
+		root, what, len(pids), pids[:min(len(pids), shown)])
 }

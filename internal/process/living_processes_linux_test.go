@@ -108,7 +108,7 @@ func TestNewNameIsKnownAtTheNextRead(t *testing.T) {
 				}
 				describe(r, pids...)
 				for _, pid := range pids {
-					assert.Equal(t, name, r.processes[pid].name)
+					assert.Equal(t, name, r.known.processes[pid].name)
 				}
 			}
 		})
@@ -123,7 +123,7 @@ func TestNewNameAfterAnAbsence(t *testing.T) {
 	describe(r, pids[1:]...)
 	all[0].rename("after")
 	describe(r, pids...)
-	assert.Equal(t, "after", r.processes[pids[0]].name)
+	assert.Equal(t, "after", r.known.processes[pids[0]].name)
 }
 
 func TestExecOfALivingProcess(t *testing.T) {
@@ -149,6 +149,6 @@ func TestEndedProcessIsGoneAtTheNextRead(t *testing.T) {
 		for j := range node.Processes {
 			assert.Equal(t, j <= i, node.Processes[j].Executable == "", "process %d, %d of them ended", j, i+1)
 		}
-		assert.Len(t, r.processes, len(pids)-i-1)
+		assert.Len(t, r.known.processes, len(pids)-i-1)
 	}
 }

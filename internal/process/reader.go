@@ -5,26 +5,17 @@ package process
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
-const (
-	// keepFor is how long a process that no source reports is kept. Sources that share a Reader report different processes.
-	keepFor = 5 * time.Minute
-	// maxKept bounds the processes that are kept although the current node does not have them.
-	maxKept = 8192
-	// defaultWait bounds how long Describe waits for the stat files, and again for the other files. An eighth of it is waited for one
-	// process.
-	defaultWait = 4 * time.Second
-)
+// defaultWait bounds how long Describe waits for the stat files, and again for the other files. An eighth of it is waited for one
+// process.
+const defaultWait = 4 * time.Second
 
 // Reader describes the processes of nodes. Several sources may share it.
 //
@@ -36,17 +27,14 @@ type Reader struct {
 	now          func() time.Time
 	details      isolatedDetails
 
-	wait      time.Duration      // how long Describe waits for files of one kind
-	closing   context.Context    // ends with Close: a Describe that waits ends
-	cancel    context.CancelFunc // of closing
-	stats     workers.Isolation  // of the stat files
-	mu        sync.Mutex
-	trusted   bool  // the process table is the machine's
-	apart     bool  // this process is not in the PID namespace of the process table
-	hidden    error // the process table hides processes of other users
-	processes map[int64]*process
-	open      int // stat files
-	closed    bool
+	wait    time.Duration      // how long Describe waits for files of one kind
+	closing context.Context    // ends with Close: a Describe that waits ends
+	cancel  context.CancelFunc // of closing
+	mu      sync.Mutex
+	trusted bool  // the process table is the machine's
+	apart   bool  // this process is not in the PID namespace of the process table
+	hidden  error // the process table hides processes of other users
+	known   knownProcesses
 }
 
 // Option changes a Reader.
@@ -76,11 +64,11 @@ func New(root string, options ...Option) *Reader {
 	}
 	root = filepath.Clean(root)
 	r := &Reader{
-		root:      root,
-		now:       time.Now,
-		processes: make(map[int64]*process),
-		wait:      defaultWait,
-		details:   isolatedDetails{detailsReader: detailsReader{root: root}},
+		root:    root,
+		now:     time.Now,
+		known:   newKnownProcesses(root),
+		wait:    defaultWait,
+		details: isolatedDetails{detailsReader: detailsReader{root: root}},
 	}
 	r.closing, r.cancel = context.WithCancel(context.Background())
 	for _, option := range options {
@@ -112,7 +100,7 @@ func (r *Reader) Describe(node *gpu.Node) {
 	if err != nil {
 		addProblem(node, err)
 	}
-	r.forget(now)
+	r.known.forget(now)
 	var pending []*process
 	for _, pid := range pids {
 		if p := found[pid]; p != nil && !p.described {
@@ -129,6 +117,13 @@ func (r *Reader) Describe(node *gpu.Node) {
 			p.details.apply(&node.Processes[i])
 		}
 	}
+}
+
+// look returns the processes that have the PIDs now.
+func (r *Reader) look(pids []int64, now time.Time) (map[int64]*process, error) {
+	ctx, cancel := r.bounded()
+	defer cancel()
+	return r.known.look(ctx, pids, now)
 }
 
 // check returns an error if the process table must not be used, and adds a Problem if it does not have every process.
@@ -159,33 +154,10 @@ func addProblem(node *gpu.Node, err error) {
 
 // bounded returns the context of reads of files of one kind. It ends with Close, except that of a Reader that is closed already.
 func (r *Reader) bounded() (context.Context, context.CancelFunc) {
-	if r.closed {
+	if r.known.closed {
 		return context.WithTimeout(context.Background(), r.wait)
 	}
 	return context.WithTimeout(r.closing, r.wait)
-}
-
-// unanswered returns an error for processes of which a file does not answer; nil if there is none.
-func unanswered(root, what string, pids []int64) error {
-	if len(pids) == 0 {
-		return nil
-	}
-	const shown = 10
-	return fmt.Errorf("process: read %s: the %s of %d processes did not answer in time, of %v first; a driver that hangs may hold their locks",
-		root, what, len(pids), pids[:min(len(pids), shown)])
-}
-
-// forget drops the processes that no source has reported for keepFor. If there are more than maxKept, it drops all that the
-// current node does not have.
-func (r *Reader) forget(now time.Time) {
-	tooMany := len(r.processes) > maxKept
-	maps.DeleteFunc(r.processes, func(_ int64, p *process) bool {
-		drop := now.Sub(p.seen) > keepFor || tooMany && !p.seen.Equal(now)
-		if drop {
-			r.closeStat(p)
-		}
-		return drop
-	})
 }
 
 // Close closes all files. A closed Reader still describes processes, but keeps no file open.
@@ -193,8 +165,5 @@ func (r *Reader) Close() {
 	r.cancel()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closed = true
-	for _, p := range r.processes {
-		r.closeStat(p)
-	}
+	r.known.close()
 }

@@ -181,12 +181,12 @@ func TestForget(t *testing.T) {
 	describe(r, 10)
 	now = now.Add(keepFor)
 	describe(r)
-	assert.Len(t, r.processes, 1, "another source may still report it")
-	assert.Equal(t, 1, r.open)
+	assert.Len(t, r.known.processes, 1, "another source may still report it")
+	assert.Equal(t, 1, r.known.open)
 	now = now.Add(time.Second)
 	describe(r)
-	assert.Empty(t, r.processes)
-	assert.Zero(t, r.open)
+	assert.Empty(t, r.known.processes)
+	assert.Zero(t, r.known.open)
 }
 
 func TestForgetTooMany(t *testing.T) {
@@ -196,10 +196,10 @@ func TestForgetTooMany(t *testing.T) {
 	now := time.Now()
 	r.now = func() time.Time { return now }
 	for pid := range int64(maxKept) {
-		r.processes[1000+pid] = &process{pid: 1000 + pid, seen: now.Add(-time.Second)}
+		r.known.processes[1000+pid] = &process{pid: 1000 + pid, seen: now.Add(-time.Second)}
 	}
 	describe(r)
-	assert.Len(t, r.processes, maxKept)
+	assert.Len(t, r.known.processes, maxKept)
 	describe(r, 10)
-	assert.Len(t, r.processes, 1, "those of the current node stay")
+	assert.Len(t, r.known.processes, 1, "those of the current node stay")
 }

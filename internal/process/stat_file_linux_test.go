@@ -47,13 +47,13 @@ func TestStatFilesAreClosed(t *testing.T) {
 	assert.Empty(t, node.Processes[1].Executable)
 	assert.NotEmpty(t, node.Processes[2].Executable)
 	assert.Equal(t, 3, openFiles(t, pids), "the file of an ended process is closed")
-	assert.Equal(t, 3, r.open)
+	assert.Equal(t, 3, r.known.open)
 
 	r.Close()
-	assert.Zero(t, r.open)
+	assert.Zero(t, r.known.open)
 	assert.Zero(t, openFiles(t, pids))
 	assert.NotEmpty(t, describe(r, pids...).Processes[2].Executable, "a closed Reader still describes")
-	assert.Zero(t, r.open)
+	assert.Zero(t, r.known.open)
 }
 
 func TestStatFileBelongsToOneProcess(t *testing.T) {
@@ -69,7 +69,7 @@ func TestStatFileBelongsToOneProcess(t *testing.T) {
 
 func TestNoMoreOpenStatFilesThanAllowed(t *testing.T) {
 	r := New("", WithAnyNamespace())
-	r.open = maxOpen
+	r.known.open = maxOpen
 	assert.NotEmpty(t, describe(r, int64(os.Getpid())).Processes[0].Executable)
-	assert.Equal(t, maxOpen, r.open)
+	assert.Equal(t, maxOpen, r.known.open)
 }
