@@ -7,7 +7,6 @@ package nvml
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
@@ -51,37 +50,4 @@ func failureOf(code library.Code, err error) failure {
 		}
 	}
 	return f
-}
-
-// failure returns why no GPU was read, and whether that says nothing about the GPUs; nil where one was read, and where the driver answered for
-// one that it has failed.
-func (m *nodeMaker) failure() (_ *gpu.Failure, silent bool) {
-	var hung, notBegun bool
-	code := library.OK
-	for i := range m.outcomes {
-		switch o := &m.outcomes[i]; {
-		case o.result != nil:
-			return nil, false
-		case o.hung:
-			hung = true
-		case o.notBegun:
-			notBegun = true
-		case code == library.OK || code.Answer() == library.Denied:
-			code = o.code
-		}
-	}
-	f := m.driver.unusable()
-	switch {
-	case f != nil:
-	case hung:
-		f = &failure{reason: gpu.FailureTimeout, err: errHung}
-	case notBegun:
-		f = &failure{reason: gpu.FailureTimeout, err: errNotBegun, silent: true}
-	case code.Answer() == library.Denied, code.Answer() == library.DriverGone:
-		of := failureOf(code, fmt.Errorf("nvml: read the GPUs: %w", code))
-		f = &of
-	default:
-		return nil, false
-	}
-	return &gpu.Failure{Reason: f.reason, Err: f.err}, f.silent
 }

@@ -7,11 +7,13 @@ package nvml
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/inventory"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 	"github.com/otelgpu/gpureceiver/internal/pci"
 )
 
@@ -43,6 +45,39 @@ func (m *nodeMaker) make(now time.Time) (closeDriver bool) {
 	closeDriver = m.addUnlisted() || closeDriver
 	m.countPresence()
 	return closeDriver
+}
+
+// failure returns why no GPU was read, and whether that says nothing about the GPUs; nil where one was read, and where the driver answered for
+// one that it has failed.
+func (m *nodeMaker) failure() (_ *gpu.Failure, silent bool) {
+	var hung, notBegun bool
+	code := library.OK
+	for i := range m.outcomes {
+		switch o := &m.outcomes[i]; {
+		case o.result != nil:
+			return nil, false
+		case o.hung:
+			hung = true
+		case o.notBegun:
+			notBegun = true
+		case code == library.OK || code.Answer() == library.Denied:
+			code = o.code
+		}
+	}
+	f := m.driver.unusable()
+	switch {
+	case f != nil:
+	case hung:
+		f = &failure{reason: gpu.FailureTimeout, err: errHung}
+	case notBegun:
+		f = &failure{reason: gpu.FailureTimeout, err: errNotBegun, silent: true}
+	case code.Answer() == library.Denied, code.Answer() == library.DriverGone:
+		of := failureOf(code, fmt.Errorf("nvml: read the GPUs: %w", code))
+		f = &of
+	default:
+		return nil, false
+	}
+	return &gpu.Failure{Reason: f.reason, Err: f.err}, f.silent
 }
 
 // countPresence counts the physical GPUs.

@@ -38,16 +38,22 @@ type fileStamp struct {
 	written, moved syscall.Timespec
 }
 
-// checkFile returns an error where loading the file could end the process: it has changed since it was last seen, or it is shorter than its
+// fileChecker checks files before they are loaded. It remembers those that it saw, to know which of them change. The zero fileChecker is ready
+// to use.
+type fileChecker struct {
+	seen map[string]fileStamp // by path, when it was last checked
+}
+
+// check returns an error where loading the file could end the process: it has changed since it was last seen, or it is shorter than its
 // headers say. What is not a library at all is left to the loader, which refuses it. The error is fs.ErrNotExist for what is not there,
 // errNotRegular and errOtherABI.
-func (l *Loader) checkFile(path string) error {
+func (c *fileChecker) check(path string) error {
 	now, err := stampOf(path)
-	before, seen := l.seen[path]
-	if l.seen == nil {
-		l.seen = map[string]fileStamp{}
+	before, seen := c.seen[path]
+	if c.seen == nil {
+		c.seen = map[string]fileStamp{}
 	}
-	l.seen[path] = now
+	c.seen[path] = now
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

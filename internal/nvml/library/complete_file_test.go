@@ -118,7 +118,7 @@ func TestSearchPath(t *testing.T) {
 		"another architecture":     {searchPath{environment: other, folders: []string{broken}}, true},
 		"nothing that is known of": {searchPath{environment: none, cache: none}, false},
 	} {
-		err := new(Loader).checkSearch(&tt.search, libraryName)
+		err := tt.search.check(new(fileChecker), libraryName)
 		if tt.broken {
 			assert.ErrorContains(t, err, "incomplete", name)
 		} else {

@@ -36,7 +36,7 @@ var ErrOtherLoaded = errors.New("restart the collector: this process has loaded 
 
 // Loader loads the library. It remembers the files that it saw, to know which of them change. The zero Loader is ready to use.
 type Loader struct {
-	seen map[string]fileStamp // by path, when it was last checked
+	files fileChecker
 }
 
 // Load loads the library at a path, or where it is usually found if the path is empty, and checks what it exports without calling it.
@@ -101,9 +101,9 @@ func (l *Loader) load(path string) (*Library, error) {
 // check returns an error where the file that the loader would map could end the process.
 func (l *Loader) check(path string) error {
 	if !strings.Contains(path, "/") {
-		return l.checkSearch(&defaultSearch, path)
+		return defaultSearch.check(&l.files, path)
 	}
-	if err := l.checkFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOtherABI) {
+	if err := l.files.check(path); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOtherABI) {
 		return err
 	}
 	return nil // or the loader returns a better error

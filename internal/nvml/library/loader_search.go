@@ -46,10 +46,10 @@ func (s *searchPath) candidates(name string) (files []string) {
 	return files
 }
 
-// checkSearch checks the file that the loader would find by a name. Where none is found here, the loader decides alone.
-func (l *Loader) checkSearch(s *searchPath, name string) error {
+// check checks the file that the loader would find by a name. Where none is found here, the loader decides alone.
+func (s *searchPath) check(files *fileChecker, name string) error {
 	for _, file := range s.candidates(name) {
-		switch err := l.checkFile(file); {
+		switch err := files.check(file); {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, errOtherABI):
 		default:
 			return err
