@@ -125,24 +125,3 @@ func (c *Config) validateLimits() error {
 	}
 	return errors.Join(errs...)
 }
-
-// Warnings returns what is allowed but risky, for the log at start.
-func (c *Config) Warnings() []string {
-	var warnings []string
-	if c.InsecureSkipVerify || (c.AuthType == AuthNone && c.Endpoint == "") || c.kubeConfigInsecure() {
-		warnings = append(warnings, "the API server's certificate is not verified: anyone on the network path can read and change the traffic")
-	}
-	if c.AllowExecCredentials {
-		warnings = append(warnings, "the kubeconfig file can start any program that it names")
-	}
-	return warnings
-}
-
-// kubeConfigInsecure reports whether the kubeconfig file has insecure-skip-tls-verify.
-func (c *Config) kubeConfigInsecure() bool {
-	if c.AuthType != AuthKubeConfig || c.Endpoint != "" {
-		return false
-	}
-	config, err := c.kubeConfig()
-	return err == nil && config.Insecure // REST reports the error
-}
