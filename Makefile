@@ -79,7 +79,7 @@ vulnerabilities:
 
 .PHONY: test-collector
 test-collector: otelcol-gpu nvmlsim ## the built collector, end to end, on the simulated node
-	PATH="$$PATH:$$(scripts/prometheus.sh)" OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 ./test/collector
+	PATH="$$PATH:$$(scripts/prometheus.sh)" PROMETHEUS_OTLP="$$(scripts/prometheus-otlp.sh)" OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 ./test/collector
 
 .PHONY: test-nvidia-tool
 test-nvidia-tool: ## the real nvidia-smi on the simulated library against the nvml scraper; says so where it cannot be had

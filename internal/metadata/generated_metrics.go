@@ -464,7 +464,7 @@ var MetricsInfo = metricsInfo{
 	},
 	HwGpuInfo: metricInfo{
 		Name:       "hw.gpu.info",
-		Attributes: []string{"hw.driver_version", "hw.firmware_version", "hw.gpu.compute_capability", "hw.gpu.index", "hw.gpu.numa.node", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor"},
+		Attributes: []string{"host.name", "hw.driver_version", "hw.firmware_version", "hw.gpu.compute_capability", "hw.gpu.index", "hw.gpu.numa.node", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
 	},
 	HwGpuInterconnectErrors: metricInfo{
 		Name:       "hw.gpu.interconnect.errors",

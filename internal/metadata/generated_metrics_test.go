@@ -110,7 +110,7 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwGpuFaultDataPoint(ts, 1, "error.type-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordHwGpuInfoDataPoint(ts, 1, "hw.id-val", WithHwDriverVersionMetricAttribute("hw.driver_version-val"), WithHwFirmwareVersionMetricAttribute("hw.firmware_version-val"), WithHwGpuComputeCapabilityMetricAttribute("hw.gpu.compute_capability-val"), WithHwGpuIndexMetricAttribute(12), WithHwGpuNumaNodeMetricAttribute(16), WithHwGpuPartitionProfileMetricAttribute("hw.gpu.partition.profile-val"), WithHwGpuPciAddressMetricAttribute("hw.gpu.pci.address-val"), WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwSerialNumberMetricAttribute("hw.serial_number-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwGpuInfoDataPoint(ts, 1, "hw.id-val", WithHostNameMetricAttribute("host.name-val"), WithHwDriverVersionMetricAttribute("hw.driver_version-val"), WithHwFirmwareVersionMetricAttribute("hw.firmware_version-val"), WithHwGpuComputeCapabilityMetricAttribute("hw.gpu.compute_capability-val"), WithHwGpuIndexMetricAttribute(12), WithHwGpuNumaNodeMetricAttribute(16), WithHwGpuPartitionProfileMetricAttribute("hw.gpu.partition.profile-val"), WithHwGpuPciAddressMetricAttribute("hw.gpu.pci.address-val"), WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwSerialNumberMetricAttribute("hw.serial_number-val"), WithHwVendorMetricAttribute("hw.vendor-val"), WithK8sClusterNameMetricAttribute("k8s.cluster.name-val"), WithK8sNodeNameMetricAttribute("k8s.node.name-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwGpuInterconnectErrorsDataPoint(ts, 1, "error.type-val", AttributeHwGpuInterconnectTypeNvlink, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -821,6 +821,9 @@ func TestMetricsBuilder(t *testing.T) {
 					assert.Equal(t, ts, dp.Timestamp())
 					assert.Equal(t, pmetric.NumberDataPointValueTypeInt, dp.ValueType())
 					assert.Equal(t, int64(1), dp.IntValue())
+					hostNameAttrVal, ok := dp.Attributes().Get("host.name")
+					assert.True(t, ok)
+					assert.Equal(t, "host.name-val", hostNameAttrVal.Str())
 					hwDriverVersionAttrVal, ok := dp.Attributes().Get("hw.driver_version")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.driver_version-val", hwDriverVersionAttrVal.Str())
@@ -860,6 +863,12 @@ func TestMetricsBuilder(t *testing.T) {
 					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
+					k8sClusterNameAttrVal, ok := dp.Attributes().Get("k8s.cluster.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.cluster.name-val", k8sClusterNameAttrVal.Str())
+					k8sNodeNameAttrVal, ok := dp.Attributes().Get("k8s.node.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.node.name-val", k8sNodeNameAttrVal.Str())
 				case "hw.gpu.interconnect.errors":
 					assert.False(t, validatedMetrics["hw.gpu.interconnect.errors"], "Found a duplicate in the metrics slice: hw.gpu.interconnect.errors")
 					validatedMetrics["hw.gpu.interconnect.errors"] = true

@@ -18,6 +18,7 @@ const hwTypeGPU = metadata.AttributeHwTypeGpu
 type devicePoints struct {
 	builder  *builder
 	ts       pcommon.Timestamp
+	host     *gpu.Host
 	device   *gpu.Device
 	identity []metadata.MetricAttributeOption // what every point of the device has in addition to hw.id
 	starts   *startTimes
@@ -25,8 +26,12 @@ type devicePoints struct {
 	past     *pastStates
 }
 
-func newDevicePoints(b *builder, starts *startTimes, past *pastStates, ts pcommon.Timestamp, d *gpu.Device) *devicePoints {
-	return &devicePoints{builder: b, ts: ts, device: d, identity: deviceIdentity(d), starts: starts, series: starts.device(d.ID), past: past}
+func newDevicePoints(
+	b *builder, starts *startTimes, past *pastStates, ts pcommon.Timestamp, host *gpu.Host, d *gpu.Device,
+) *devicePoints {
+	return &devicePoints{
+		builder: b, ts: ts, host: host, device: d, identity: deviceIdentity(d), starts: starts, series: starts.device(d.ID), past: past,
+	}
 }
 
 // deviceIdentity returns the attributes that identify a device on its points.
@@ -49,9 +54,10 @@ func recordTotal[N gpu.Number](p *devicePoints, key seriesKey, counter gpu.Count
 	record(total, append(p.identity, metadata.WithPointStartTime(start))...)
 }
 
-// recordInfo records hw.gpu.info, whose attributes describe the device.
+// recordInfo records hw.gpu.info, whose attributes describe the device and name its node: a back end that drops resources has no other
+// answer to which node a GPU belongs to.
 func recordInfo(p *devicePoints) {
-	info, options := &p.device.Info, p.identity
+	info, options := &p.device.Info, append(p.identity, nodeIdentity(p.host)...)
 	options = withText(options, info.DriverVersion, metadata.WithHwDriverVersionMetricAttribute)
 	options = withText(options, info.FirmwareVersion, metadata.WithHwFirmwareVersionMetricAttribute)
 	options = withText(options, info.ComputeCapability, metadata.WithHwGpuComputeCapabilityMetricAttribute)

@@ -13,6 +13,27 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
+// hw.gpu.info says which node a GPU belongs to, where resources are dropped too: the node's name, otherwise the host's.
+func TestInfoNamesTheNode(t *testing.T) {
+	for name, c := range map[string]struct {
+		host gpu.Host
+		want map[string]any
+	}{
+		"a node of a cluster": {gpu.Host{Name: "machine", NodeName: "node-a", ClusterName: "prod"}, of("k8s.node.name", "node-a", "k8s.cluster.name", "prod")},
+		"a machine":           {gpu.Host{Name: "machine"}, of("host.name", "machine")},
+		"unknown":             {gpu.Host{}, of()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRecorder(everything())
+			points := otlptest.Points(r.Record(&gpu.Node{Time: readAt, Host: c.host, Devices: []gpu.Device{{ID: gpuID}}}))
+			all := otlptest.Of(points, "hw.gpu.info")
+			require.Len(t, all, 1)
+			c.want["hw.id"] = gpuID
+			assert.Equal(t, c.want, all[0].Attributes)
+		})
+	}
+}
+
 // Each part of the identity of a device can change between reads.
 func TestIdentityThatChanges(t *testing.T) {
 	r := newRecorder(everything())

@@ -21,7 +21,7 @@ func recordPresence(b *builder, ts pcommon.Timestamp, node *gpu.Node) {
 	}
 }
 
-// nodeIdentity returns the attributes that identify a node on its points: the name in Kubernetes, otherwise the name of the host.
+// nodeIdentity returns the attributes that identify a node on its points and on hw.gpu.info: the name in Kubernetes, otherwise the name of the host.
 func nodeIdentity(host *gpu.Host) []metadata.MetricAttributeOption {
 	var options []metadata.MetricAttributeOption
 	if host.NodeName != "" {

@@ -59,7 +59,7 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 	recordPresence(r.builder, ts, node)
 	for i := range node.Devices {
 		d := &node.Devices[i]
-		points := newDevicePoints(r.builder, &r.starts, r.past[d.ID], ts, d)
+		points := newDevicePoints(r.builder, &r.starts, r.past[d.ID], ts, &node.Host, d)
 		for _, m := range r.devices {
 			m.record(points)
 		}

@@ -28,31 +28,84 @@ import (
 // owner is what has series: a container or a process, which only its resource tells from another of the same name.
 type owner struct {
 	resource string   // container.id, or process.executable.name
-	name     string   // on the points
+	name     string   // on the points: k8s.container.name, or process.pid
 	gpus     []string // that have a series each
+	process  bool
 }
 
 // usage returns a message with the memory usage of some owners.
 func usage(at time.Time, owners ...owner) pmetric.Metrics {
 	metrics := pmetric.NewMetrics()
 	for _, o := range owners {
+		metric, id, name := "container.gpu.memory.usage", "container.id", "k8s.container.name"
+		if o.process {
+			metric, id, name = "process.gpu.memory.usage", "process.executable.name", "process.pid"
+		}
 		rm := metrics.ResourceMetrics().AppendEmpty()
-		rm.Resource().Attributes().PutStr("container.id", o.resource)
+		rm.Resource().Attributes().PutStr(id, o.resource)
 		m := rm.ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
-		m.SetName("container.gpu.memory.usage")
+		m.SetName(metric)
 		m.SetUnit("By")
 		sum := m.SetEmptySum()
 		sum.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 		for _, gpu := range o.gpus {
 			dp := sum.DataPoints().AppendEmpty()
 			dp.Attributes().PutStr("hw.id", gpu)
-			dp.Attributes().PutStr("k8s.container.name", o.name)
+			dp.Attributes().PutStr(name, o.name)
 			dp.SetStartTimestamp(pcommon.NewTimestampFromTime(at.Add(-time.Hour)))
 			dp.SetTimestamp(pcommon.NewTimestampFromTime(at))
 			dp.SetIntValue(1)
 		}
 	}
 	return metrics
+}
+
+// ending is one of consecutive messages, and the series that Prometheus then has: without the attributes of resources, and with them.
+type ending struct {
+	name        string
+	owners      []owner
+	flat, whole []string
+}
+
+// endings are three series of six that end, a container of the same name that restarts, a PID that execs, a failed read, and what returns.
+func endings() []ending {
+	trainer := func(gpus ...string) owner { return owner{"c1", "trainer", gpus, false} }
+	server := func(id string) owner { return owner{id, "server", []string{"7"}, false} }
+	process := func(executable string) owner { return owner{executable, "42", []string{"8"}, true} }
+	return []ending{
+		{
+			"all live",
+			[]owner{trainer("0", "1", "2", "3", "4", "5"), server("a"), process("sh")},
+			[]string{"42 8", "server 7", "trainer 0", "trainer 1", "trainer 2", "trainer 3", "trainer 4", "trainer 5"},
+			[]string{"a server 7", "c1 trainer 0", "c1 trainer 1", "c1 trainer 2", "c1 trainer 3", "c1 trainer 4", "c1 trainer 5", "sh 42 8"},
+		},
+		{
+			"three of six end",
+			[]owner{trainer("1", "3", "5"), server("a"), process("sh")},
+			[]string{"42 8", "server 7", "trainer 1", "trainer 3", "trainer 5"},
+			[]string{"a server 7", "c1 trainer 1", "c1 trainer 3", "c1 trainer 5", "sh 42 8"},
+		},
+		{
+			"a container of the same name restarts",
+			[]owner{trainer("1", "3", "5"), server("b"), process("sh")},
+			[]string{"42 8", "server 7", "trainer 1", "trainer 3", "trainer 5"},
+			[]string{"b server 7", "c1 trainer 1", "c1 trainer 3", "c1 trainer 5", "sh 42 8"},
+		},
+		{
+			"a PID execs",
+			[]owner{trainer("1", "3", "5"), server("b"), process("python3")},
+			[]string{"42 8", "server 7", "trainer 1", "trainer 3", "trainer 5"},
+			[]string{"b server 7", "c1 trainer 1", "c1 trainer 3", "c1 trainer 5", "python3 42 8"},
+		},
+		{
+			"again, and one returns",
+			[]owner{trainer("0", "1", "3"), server("c")},
+			[]string{"server 7", "trainer 0", "trainer 1", "trainer 3"},
+			[]string{"c server 7", "c1 trainer 0", "c1 trainer 1", "c1 trainer 3"},
+		},
+		{"a read fails", nil, nil, nil},
+		{"the next read is good", []owner{server("c")}, []string{"server 7"}, []string{"c server 7"}},
+	}
 }
 
 // TestEndedSeriesInPrometheus: what ends leaves the Prometheus endpoint with the next message, and nothing else does, whether series have
@@ -74,56 +127,22 @@ func TestEndedSeriesInPrometheus(t *testing.T) {
 		return err == nil
 	})
 
-	six := owner{"c1", "trainer", []string{"0", "1", "2", "3", "4", "5"}}
-	one := func(resource string) owner { return owner{resource, "server", []string{"7"}} }
 	var tracker series.Tracker
 	at := time.Now().Add(-time.Minute)
-	for _, step := range []struct {
-		name   string
-		owners []owner
-		flat   []string
-		whole  []string
-	}{
-		{
-			"all live",
-			[]owner{six, one("a")},
-			[]string{"server 7", "trainer 0", "trainer 1", "trainer 2", "trainer 3", "trainer 4", "trainer 5"},
-			[]string{"a server 7", "c1 trainer 0", "c1 trainer 1", "c1 trainer 2", "c1 trainer 3", "c1 trainer 4", "c1 trainer 5"},
-		},
-		{
-			"three of six end",
-			[]owner{{"c1", "trainer", []string{"1", "3", "5"}}, one("a")},
-			[]string{"server 7", "trainer 1", "trainer 3", "trainer 5"},
-			[]string{"a server 7", "c1 trainer 1", "c1 trainer 3", "c1 trainer 5"},
-		},
-		{
-			"a container of the same name restarts",
-			[]owner{{"c1", "trainer", []string{"1", "3", "5"}}, one("b")},
-			[]string{"server 7", "trainer 1", "trainer 3", "trainer 5"},
-			[]string{"b server 7", "c1 trainer 1", "c1 trainer 3", "c1 trainer 5"},
-		},
-		{
-			"again, and one returns",
-			[]owner{{"c1", "trainer", []string{"0", "1", "3"}}, one("c")},
-			[]string{"server 7", "trainer 0", "trainer 1", "trainer 3"},
-			[]string{"c server 7", "c1 trainer 0", "c1 trainer 1", "c1 trainer 3"},
-		},
-		{"a read fails", nil, nil, nil},
-		{"the next read is good", []owner{one("c")}, []string{"server 7"}, []string{"c server 7"}},
-	} {
+	for _, step := range endings() {
 		at = at.Add(5 * time.Second)
-		send(t, otlp, tracker.End(usage(at, step.owners...), pcommon.NewTimestampFromTime(at)))
+		send(t, "http://"+otlp+"/v1/metrics", tracker.End(usage(at, step.owners...), pcommon.NewTimestampFromTime(at)))
 		assert.Equal(t, step.flat, usages(t, flat), "%s, without resources", step.name)
 		assert.Equal(t, step.whole, usages(t, whole), "%s, with resources", step.name)
 	}
 }
 
-// send sends a message by OTLP. The collector has passed it to its exporters when send returns.
-func send(t *testing.T, address string, metrics pmetric.Metrics) {
+// send sends a message by OTLP. When send returns, a collector has passed it to its exporters, and Prometheus has stored it.
+func send(t *testing.T, url string, metrics pmetric.Metrics) {
 	t.Helper()
 	body, err := pmetricotlp.NewExportRequestFromMetrics(metrics).MarshalProto()
 	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/v1/metrics", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/x-protobuf")
 	response, err := http.DefaultClient.Do(request)
@@ -132,16 +151,22 @@ func send(t *testing.T, address string, metrics pmetric.Metrics) {
 	require.Equal(t, http.StatusOK, response.StatusCode)
 }
 
-// usages returns the series of container.gpu.memory.usage on a Prometheus endpoint.
+// usages returns the series of usage on a Prometheus endpoint.
 func usages(t *testing.T, address string) []string {
 	t.Helper()
 	all := map[string]bool{}
 	for _, s := range readPage(t, "http://"+address+"/metrics") {
-		if s.Name == "container_gpu_memory_usage_bytes" {
-			all[strings.TrimSpace(s.Labels["container_id"]+" "+s.Labels["k8s_container_name"]+" "+s.Labels["hw_id"])] = true
+		if strings.HasSuffix(s.Name, "_gpu_memory_usage_bytes") {
+			all[ownerOf(s.Labels)] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
+}
+
+// ownerOf names a series of usage as endings does.
+func ownerOf(labels map[string]string) string {
+	return strings.TrimSpace(labels["container_id"] + labels["process_executable_name"] + " " +
+		labels["k8s_container_name"] + labels["process_pid"] + " " + labels["hw_id"])
 }
 
 // TestEndedProcessesInPrometheus: the series of processes that end, and those of a GPU that is lost, leave the endpoint with the read that
