@@ -7,6 +7,7 @@ package collector
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -103,34 +105,32 @@ func queries(t *testing.T) map[string]string {
 var ranges = regexp.MustCompile(`\[(5m|1h|1d)\]`)
 
 // Every query of the documentation gives the right answer on a real Prometheus, which scrapes an agent and the reader of
-// the cluster's API, both with the shipped configurations, and evaluates the shipped rules.
+// the cluster's API, both with the shipped configurations, and evaluates the shipped rules. So it does where these send by OTLP.
 func TestDocumentedQueries(t *testing.T) {
 	t.Parallel()
 	prometheus := tool(t, "prometheus")
 	server := newAPIServer(t, workloadObjects())
 	env := []string{"KUBECONFIG=" + server.kubeconfig}
+	push, byOTLP := pushed(t)
 	n := prepareWorkloads(t)
 	n.start(shipped{
 		configs: []string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")},
-		more:    "receivers: {gpu: {attribution: {owners: {auth_type: kubeConfig}}}}",
+		more:    "receivers: {gpu: {attribution: {owners: {auth_type: kubeConfig}}}}\n" + push,
 		env:     env,
 	})
 	sink := harness.NewSink()
 	t.Cleanup(func() { assert.NoError(t, sink.Close()) })
-	cluster := shipped{configs: []string{"cluster.yaml"}, scrapers: "scrapers: {kubernetes_cluster: {auth_type: kubeConfig}}", env: env}
+	cluster := shipped{configs: []string{"cluster.yaml"}, scrapers: "scrapers: {kubernetes_cluster: {auth_type: kubeConfig}}", more: push, env: env}
 	clusterPage, _ := cluster.start(t, t.TempDir(), sink)
 	n.next("attributed workloads", func(points harness.Points) bool {
 		return attributed(points) && len(withResource(points, "container.gpu.allocated", "k8s.workload.name")) >= 4
 	})
 
 	dir, address := t.TempDir(), freeAddress(t)
-	rules, err := os.ReadFile(filepath.Join(root(t), "deploy", "prometheus", "recording.rules.yaml"))
-	require.NoError(t, err)
-	rules = ranges.ReplaceAll(rules, []byte("[20s]"))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yaml"), rules, 0o600))
+	shippedRules(t, dir)
 	config := filepath.Join(dir, "prometheus.yaml")
 	target := strings.NewReplacer("http://", "", "/metrics", "")
-	require.NoError(t, os.WriteFile(config, []byte("global: {evaluation_interval: 1s}\nrule_files: [rules.yaml]\nscrape_configs:\n"+
+	require.NoError(t, os.WriteFile(config, []byte("global: {evaluation_interval: 1s}\nrule_files: ["+dir+"/*.rules.yaml]\nscrape_configs:\n"+
 		"- {job_name: gpu, scrape_interval: 1s, static_configs: [{targets: ["+
 		strconv.Quote(target.Replace(n.page))+", "+strconv.Quote(target.Replace(clusterPage))+"]}]}\n"), 0o600))
 	process, err := harness.Start(harness.Options{Binary: prometheus, Dir: dir, Args: []string{
@@ -145,6 +145,10 @@ func TestDocumentedQueries(t *testing.T) {
 	})
 	// So many that a range of twenty seconds is full.
 	eventually(t, 3*patience, "22 scrapes", func() bool { return ask(t, address, `min(count_over_time(up[1m]))`) >= 22 })
+	addresses := []string{address}
+	if byOTLP != "" {
+		addresses = append(addresses, byOTLP)
+	}
 
 	documented := queries(t)
 	for heading := range expectations {
@@ -152,27 +156,86 @@ func TestDocumentedQueries(t *testing.T) {
 	}
 	for heading, query := range documented {
 		want, known := expectations[heading]
-		if whenLost[heading] != "" {
-			assert.Empty(t, answers(t, address, query, "hw_name"), heading)
-			continue
-		}
-		require.True(t, known, "%s: what does it answer?", heading)
-		got := answers(t, address, ranges.ReplaceAllString(query, "[20s]"), want.label)
-		for key, value := range want.values {
-			if assert.Contains(t, got, key, "%s: %v", heading, got) {
-				assert.InDelta(t, value, got[key], want.within*value+1e-12, "%s: %s", heading, key)
+		for way, address := range addresses {
+			if whenLost[heading] != "" {
+				assert.Empty(t, answers(t, address, query, "hw_name"), heading)
+				continue
 			}
+			require.True(t, known, "%s: what does it answer?", heading)
+			got := answers(t, address, ranges.ReplaceAllString(query, "[20s]"), want.label)
+			for key, value := range want.values {
+				if assert.Contains(t, got, key, "%s (%d): %v", heading, way, got) {
+					assert.InDelta(t, value, got[key], want.within*value+1e-12, "%s (%d): %s", heading, way, key)
+				}
+			}
+			assert.Len(t, got, len(want.values), "%s (%d): %v", heading, way, got)
 		}
-		assert.Len(t, got, len(want.values), "%s: %v", heading, got)
+	}
+	if byOTLP != "" { // the collectors' own metrics have job and instance of the others
+		assert.InDelta(t, 2, ask(t, byOTLP, `count(otelcol_gpu_read_success_ratio)`), 0)
+		assert.InDelta(t, 1, ask(t, byOTLP, `count(otelcol_gpu_read_success_ratio and on (job, instance) hw_gpu_count{job="gpureceiver-agent", instance="prod/node-a"})`), 0)
+		assert.InDelta(t, 1, ask(t, byOTLP, `count(otelcol_gpu_read_age_seconds and on (job, instance) k8s_container_gpu_request{job="gpureceiver-cluster"})`), 0)
 	}
 
 	n.set("[fault fell-off-the-bus]\ngpu = 7\nkind = lost")
-	for heading, name := range whenLost {
-		eventually(t, patience, heading, func() bool {
-			got := answers(t, address, documented[heading], "hw_name")
-			return len(got) == 1 && got[name] == 1
+	for _, address := range addresses {
+		for heading, name := range whenLost {
+			eventually(t, patience, heading, func() bool {
+				got := answers(t, address, documented[heading], "hw_name")
+				return len(got) == 1 && got[name] == 1
+			})
+		}
+		eventually(t, patience, "the alert", func() bool {
+			return ask(t, address, `count(ALERTS{alertname="GPUFailed", hw_name="nvidia7", k8s_node_name="node-a", k8s_cluster_name="prod", error_type="lost"})`) == 1
 		})
 	}
+	if byOTLP != "" {
+		eventually(t, patience, "the same alerts", func() bool {
+			return assert.ObjectsAreEqual(alerts(t, address), alerts(t, byOTLP))
+		})
+	}
+}
+
+// shippedRules writes the shipped rules to a folder, with ranges of twenty seconds.
+func shippedRules(t *testing.T, dir string) {
+	t.Helper()
+	for _, name := range []string{"recording.rules.yaml", "alerting.rules.yaml"} {
+		rules, err := os.ReadFile(filepath.Join(root(t), "deploy", "prometheus", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), ranges.ReplaceAll(rules, []byte("[20s]")), 0o600))
+	}
+}
+
+// pushed starts a Prometheus with the shipped configuration for OTLP. It returns its address, and what a collector needs to send to it. Both are
+// empty if there is none.
+func pushed(t *testing.T) (config, address string) {
+	t.Helper()
+	if os.Getenv("PROMETHEUS_OTLP") == "" {
+		t.Log("PROMETHEUS_OTLP does not name a Prometheus that takes OTLP: only the one that scrapes is checked")
+		return "", ""
+	}
+	dir := t.TempDir()
+	shippedRules(t, dir)
+	text, err := os.ReadFile(filepath.Join(root(t), "deploy", "prometheus", "prometheus-otlp.yaml"))
+	require.NoError(t, err)
+	address = otlpPrometheus(t, "global: {evaluation_interval: 1s}\n"+strings.NewReplacer("- recording.rules", "- "+dir+"/recording.rules",
+		"- alerting.rules", "- "+dir+"/alerting.rules").Replace(string(text)))
+	return "exporters: {otlp_http/prometheus: {endpoint: 'http://" + address + "/api/v1/otlp'}}\n" +
+		"service: {pipelines: {metrics: {exporters: [otlp_grpc, otlp_http/prometheus]}}, telemetry: {metrics: {readers: [{periodic: {interval: 1000, " +
+		"exporter: {otlp: {protocol: http/protobuf, endpoint: 'http://" + address + "/api/v1/otlp/v1/metrics'}}}}]}}}\n", address
+}
+
+// alerts returns the alerts of Prometheus, without job and instance.
+func alerts(t *testing.T, address string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, labels := range labelsAt(t, address, "ALERTS", time.Now()) {
+		delete(labels, "job")
+		delete(labels, "instance")
+		delete(labels, "alertstate")
+		found[fmt.Sprint(labels)] = true
+	}
+	return found
 }
 
 // answers asks Prometheus for a vector, by a label. Series of one name that differ in a state have that beside it.

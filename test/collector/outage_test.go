@@ -50,7 +50,7 @@ service:
     metrics:
       readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: TELEMETRY}}}}]
   pipelines:
-    metrics: {exporters: [otlp_grpc, prometheus, file/witness]}
+    metrics: {exporters: [otlp_grpc, file/witness]}
 `
 
 func prepareDelivery(t *testing.T, storage string) *delivery {
@@ -139,17 +139,22 @@ func (d *delivery) grown(by int) {
 	eventually(d.t, patience, "the receiver goes on", func() bool { return len(d.made()) >= before+by })
 }
 
-// The partial configuration fits each configuration that its comment names.
-func TestPersistentQueueFits(t *testing.T) {
+// The partial configurations fit each configuration that their comments name.
+func TestPartsFit(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(root(t), "config")
-	part := filepath.Join(config, "parts", "persistent-queue.yaml")
-	text, err := os.ReadFile(part)
-	require.NoError(t, err)
-	for _, name := range []string{"agent.yaml", "agent-kubernetes.yaml", "exec.yaml"} {
-		assert.Contains(t, string(text), name)
-		code, output := run(t, "validate", harness.FeatureGates, "--config", filepath.Join(config, name), "--config", part)
-		assert.Zero(t, code, "%s: %s", name, output)
+	for name, fits := range map[string][]string{
+		"persistent-queue.yaml": {"agent.yaml", "agent-kubernetes.yaml", "exec.yaml"},
+		"telemetry-otlp.yaml":   {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "k8s-attributes.yaml"},
+	} {
+		part := filepath.Join(config, "parts", name)
+		text, err := os.ReadFile(part)
+		require.NoError(t, err)
+		for _, base := range fits {
+			assert.Contains(t, string(text), base, name)
+			code, output := run(t, "validate", harness.FeatureGates, "--config", filepath.Join(config, base), "--config", part)
+			assert.Zero(t, code, "%s, %s: %s", base, name, output)
+		}
 	}
 }
 
