@@ -111,7 +111,7 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys), c.attributionUsed(keys))...)
+	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys), attributionUsed(&c.Attribution, keys))...)
 }
 
 // scraperKeys are the keys of the scrapers that run, in order.

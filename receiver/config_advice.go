@@ -4,48 +4,12 @@
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
 )
-
-// attributionUsed refuses parts of the attribution where no scraper reads this machine, so that they would apply to nothing.
-func (c *Config) attributionUsed(keys []string) error {
-	remote := ""
-	for _, key := range keys {
-		switch {
-		case scraperKinds[key].local():
-			return nil
-		case remote == "" || key == fleetKey:
-			remote = key
-		}
-	}
-	if remote == "" {
-		return nil
-	}
-	use := map[string]string{}
-	if remote == fleetKey {
-		use = map[string]string{"processes": "; use attribute_pods of the scraper", "owners": "; use owners of the scraper"}
-	}
-	var errs []error
-	for _, part := range []struct {
-		key   string
-		given bool
-	}{
-		{"pod_resources", c.Attribution.PodResources != nil},
-		{"processes", c.Attribution.Processes != nil},
-		{"owners", c.Attribution.Owners != nil},
-	} {
-		if part.given {
-			errs = append(errs, fmt.Errorf("attribution::%s: is for the GPUs of this machine, which %s::%s does not read: leave it out%s",
-				part.key, scrapersKey, remote, use[part.key]))
-		}
-	}
-	return errors.Join(errs...)
-}
 
 // leastExecTimeout is the shortest timeout in which kubernetes_exec can read a node: the process table of a driver pod alone may take 5 s.
 const leastExecTimeout = 6 * time.Second

@@ -5,6 +5,10 @@ package kubeexec
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,3 +138,28 @@ func (c *cluster) noteTool(of instance, missing bool) {
 
 // mine reports whether this replica reads a node.
 func (c *cluster) mine(node string) bool { return c.election == nil || c.election.Holds(node) }
+
+// stats returns the state of the reads.
+func (c *cluster) stats() ClusterStats {
+	s := ClusterStats{Name: c.name, Throttled: c.throttled.Load(), Skipped: c.skipped.Load()}
+	if c.election != nil {
+		status := c.election.Status()
+		s.Election = &status
+	}
+	c.mu.Lock()
+	nodes := slices.Collect(maps.Values(c.running))
+	s.Known, s.Failure, s.LastGood = c.state.known, c.state.failure, c.state.good
+	c.mu.Unlock()
+	for _, n := range nodes {
+		s.Nodes = append(s.Nodes, n.allStats()...)
+	}
+	slices.SortFunc(s.Nodes, func(a, b NodeStats) int {
+		if a.Node != b.Node {
+			return strings.Compare(a.Node, b.Node)
+		}
+		return strings.Compare(string(a.Vendor), string(b.Vendor))
+	})
+	return s
+}
+
+func (c *cluster) wrap(err error) error { return fmt.Errorf("kubeexec: cluster %s: %w", c.name, err) }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -16,13 +15,6 @@ import (
 
 // listWait is how long the first lists of a cluster may take before the cluster counts as unreachable.
 const listWait = 10 * time.Second
-
-// clusterState is whether a cluster can be read.
-type clusterState struct {
-	known   bool         // the other fields mean nothing before
-	failure *gpu.Failure // nil: it can
-	good    time.Time    // when it last could; zero if it never could
-}
 
 var errNotListed = errors.New("the API server does not complete the first list of the driver pods or nodes")
 
@@ -79,17 +71,4 @@ func (c *cluster) reportState(ctx context.Context, began time.Time, due bool) {
 	if (due || before.differs(failure)) && (failure != nil || c.speaks()) {
 		c.report(ctx, c.name, now, failure)
 	}
-}
-
-func (s *clusterState) differs(failure *gpu.Failure) bool {
-	if !s.known || (s.failure == nil) != (failure == nil) {
-		return true
-	}
-	return failure != nil && failure.Reason != s.failure.Reason
-}
-
-// speaks reports whether this replica is the one that reports that the cluster can be read: the one that holds the first shard. A
-// cluster that cannot be read is reported by each replica.
-func (c *cluster) speaks() bool {
-	return c.election == nil || slices.Contains(c.election.Status().Held, 0)
 }

@@ -9,5 +9,5 @@
 // (package shard), and passes completed nodes to a Sink.
 //
 // cluster.go and node.go refer to each other because a cluster has its running nodes, and a node reads within the limits of its
-// cluster.
+// cluster; unread.go has the rest of node's methods, what is sent of a node that could not be read.
 package kubeexec

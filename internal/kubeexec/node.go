@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -200,4 +201,31 @@ func (n *node) close() {
 	for _, r := range n.readers {
 		_ = r.Close() // tools hold nothing between reads
 	}
+}
+
+// allStats returns the state of the reads of each vendor's GPUs.
+func (n *node) allStats() []NodeStats {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []NodeStats
+	of := func(vendor gpu.Vendor, unreadable string) {
+		s := NodeStats{Node: n.name, Vendor: vendor}
+		if before := n.stats[vendor]; before != nil {
+			s = *before
+		}
+		s.Unreadable = unreadable
+		all = append(all, s)
+	}
+	for i := range n.plan.jobs {
+		of(n.plan.jobs[i].vendor(), "")
+	}
+	for i := range n.plan.unread {
+		of(n.plan.unread[i].vendor, n.plan.unread[i].reason.Error())
+	}
+	return all
+}
+
+// lacksTool reports whether the tool was not found in the container.
+func lacksTool(read *gpu.Node, err error) bool {
+	return errors.Is(err, command.ErrNotFound) || read.Failure != nil && read.Failure.Reason == gpu.FailureToolMissing
 }

@@ -39,25 +39,3 @@ func (s *NodeStats) note(began time.Time, took time.Duration, read *gpu.Node, er
 		s.GPUs = int(visible)
 	}
 }
-
-// allStats returns the state of the reads of each vendor's GPUs.
-func (n *node) allStats() []NodeStats {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var all []NodeStats
-	of := func(vendor gpu.Vendor, unreadable string) {
-		s := NodeStats{Node: n.name, Vendor: vendor}
-		if before := n.stats[vendor]; before != nil {
-			s = *before
-		}
-		s.Unreadable = unreadable
-		all = append(all, s)
-	}
-	for i := range n.plan.jobs {
-		of(n.plan.jobs[i].vendor(), "")
-	}
-	for i := range n.plan.unread {
-		of(n.plan.unread[i].vendor, n.plan.unread[i].reason.Error())
-	}
-	return all
-}

@@ -144,8 +144,6 @@ func (c *cluster) currentProblems(s *state, ready bool) []gpu.Problem {
 	return problems
 }
 
-func (c *cluster) wrap(err error) error { return fmt.Errorf("kubeexec: cluster %s: %w", c.name, err) }
-
 // differ reports whether the kept part of an object has changed. Every few minutes a node's status is written only to renew its
 // times.
 func differ(before, after any) bool {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -126,4 +127,10 @@ func (c *cluster) drop(shard int) {
 			return
 		}
 	}
+}
+
+// speaks reports whether this replica is the one that reports that the cluster can be read: the one that holds the first shard. A
+// cluster that cannot be read is reported by each replica.
+func (c *cluster) speaks() bool {
+	return c.election == nil || slices.Contains(c.election.Status().Held, 0)
 }

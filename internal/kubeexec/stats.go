@@ -4,9 +4,6 @@
 package kubeexec
 
 import (
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -28,27 +25,4 @@ type ClusterStats struct {
 	Skipped int64
 	// Election is the state of leader election; nil where all nodes are read. Otherwise Nodes are those of the held shards.
 	Election *shard.Status
-}
-
-// stats returns the state of the reads.
-func (c *cluster) stats() ClusterStats {
-	s := ClusterStats{Name: c.name, Throttled: c.throttled.Load(), Skipped: c.skipped.Load()}
-	if c.election != nil {
-		status := c.election.Status()
-		s.Election = &status
-	}
-	c.mu.Lock()
-	nodes := slices.Collect(maps.Values(c.running))
-	s.Known, s.Failure, s.LastGood = c.state.known, c.state.failure, c.state.good
-	c.mu.Unlock()
-	for _, n := range nodes {
-		s.Nodes = append(s.Nodes, n.allStats()...)
-	}
-	slices.SortFunc(s.Nodes, func(a, b NodeStats) int {
-		if a.Node != b.Node {
-			return strings.Compare(a.Node, b.Node)
-		}
-		return strings.Compare(string(a.Vendor), string(b.Vendor))
-	})
-	return s
 }

@@ -5,10 +5,8 @@ package kubeexec
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/inventory"
 )
@@ -55,9 +53,4 @@ func (n *node) remember(read *gpu.Node) {
 		known = append(known, inventory.Identity(&read.Devices[i]))
 	}
 	n.known[read.Vendor] = known
-}
-
-// lacksTool reports whether the tool was not found in the container.
-func lacksTool(read *gpu.Node, err error) bool {
-	return errors.Is(err, command.ErrNotFound) || read.Failure != nil && read.Failure.Reason == gpu.FailureToolMissing
 }

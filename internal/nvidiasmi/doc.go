@@ -6,4 +6,6 @@
 //
 // A read goes through the files in this order: queries.go chooses and runs the commands, the package parse reads what they
 // print, node.go assembles the gpu.Node with the GPUs that were seen before (known_gpus.go), and reader.go is the gpu.Source.
+//
+// queries.go, full_or_table.go and single_gpus.go refer to each other because each of the latter chooses between queries that queries.go runs.
 package nvidiasmi

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
@@ -247,6 +248,11 @@ func (q *queries) wantsProcesses() bool {
 // wantsPmon reports whether to run pmon. Where MIG is enabled on every GPU it prints nothing but dashes.
 func (q *queries) wantsPmon(now time.Time) bool {
 	return q.wantsProcesses() && !q.allMIG && q.pmon.due(q.driver, now)
+}
+
+func (q *queries) wantsRows() bool {
+	inTable := slices.Contains(q.fields.names, "remapped_rows.pending")
+	return q.want.Has(gpu.GroupRemappedRows) && !inTable && (!q.rows.refused || q.rows.driver != q.driver)
 }
 
 // reset forgets what was learnt about the installed version. driver stays: the known GPUs were seen with it.

@@ -6,7 +6,6 @@ package nvidiasmi
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
@@ -17,11 +16,6 @@ import (
 type remappedRows struct {
 	refused bool   // the version does not have the switch
 	driver  string // the version for which that holds
-}
-
-func (q *queries) wantsRows() bool {
-	inTable := slices.Contains(q.fields.names, "remapped_rows.pending")
-	return q.want.Has(gpu.GroupRemappedRows) && !inTable && (!q.rows.refused || q.rows.driver != q.driver)
 }
 
 // read completes the GPUs by the output, where it was asked for. driver is the version of the last listing.

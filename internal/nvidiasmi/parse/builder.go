@@ -133,7 +133,7 @@ func (b *builder) end() {
 		b.addErrors()
 	}
 	b.addFaults()
-	if reason := b.unanswered(); reason != "" && !b.gpu.Unreadable && b.lost == "" && b.reset == "" {
+	if reason := unanswered(&b.gpu); reason != "" && !b.gpu.Unreadable && b.lost == "" && b.reset == "" {
 		d.AddFault(gpu.FaultUnreachable, "every reading of it fails: "+reason)
 		b.gpu.Unreadable = true
 	}

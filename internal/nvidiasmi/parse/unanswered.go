@@ -21,9 +21,9 @@ const leastRefused = 2
 
 // unanswered returns the error that the tool printed in the place of every reading of a GPU. It returns "" where there is a reading, or
 // too few were asked for to know.
-func (b *builder) unanswered() string {
+func unanswered(g *GPU) string {
 	reason, refused := "", 0
-	for _, r := range b.gpu.Refusals {
+	for _, r := range g.Refusals {
 		switch {
 		case slices.Contains(noReadings, r.Quantity):
 		case r.NoPermission(), !isErrorString([]byte(r.Reason)):
@@ -33,11 +33,11 @@ func (b *builder) unanswered() string {
 			refused++
 		}
 	}
-	if refused < leastRefused || hasReading(&b.gpu.Device) {
+	if refused < leastRefused || hasReading(&g.Device) {
 		return ""
 	}
-	for i := range b.gpu.MIGDevices {
-		if m := &b.gpu.MIGDevices[i]; m.Memory.Limit.Known() || m.Memory.Usage.Known() {
+	for i := range g.MIGDevices {
+		if m := &g.MIGDevices[i]; m.Memory.Limit.Known() || m.Memory.Usage.Known() {
 			return ""
 		}
 	}
