@@ -160,8 +160,18 @@ func TestConventionsTable(t *testing.T) {
 		Name() string
 		Unit() string
 	}{
-		hwconv.Energy{}, hwconv.Errors{}, hwconv.FanSpeedRatio{}, hwconv.GpuIO{}, hwconv.GpuMemoryLimit{}, hwconv.GpuMemoryUsage{},
-		hwconv.GpuMemoryUtilization{}, hwconv.GpuUtilization{}, hwconv.Power{}, hwconv.Status{}, hwconv.Temperature{}, hwconv.TemperatureLimit{},
+		hwconv.Energy{},
+		hwconv.Errors{},
+		hwconv.FanSpeedRatio{},
+		hwconv.GpuIO{},
+		hwconv.GpuMemoryLimit{},
+		hwconv.GpuMemoryUsage{},
+		hwconv.GpuMemoryUtilization{},
+		hwconv.GpuUtilization{},
+		hwconv.Power{},
+		hwconv.Status{},
+		hwconv.Temperature{},
+		hwconv.TemperatureLimit{},
 	} {
 		instrument := strings.TrimPrefix(reflect.TypeOf(m).Field(0).Name, "Int64")
 		generated[m.Name()] = strings.ToLower(instrument) + " of " + m.Unit()

@@ -57,7 +57,7 @@ func recordTotal[N gpu.Number](p *devicePoints, key seriesKey, counter gpu.Count
 // recordInfo records hw.gpu.info, whose attributes describe the device and name its node: a back end that drops resources has no other
 // answer to which node a GPU belongs to.
 func recordInfo(p *devicePoints) {
-	info, options := &p.device.Info, append(p.identity, nodeIdentity(p.host)...)
+	info, options := &p.device.Info, slices.Concat(p.identity, nodeIdentity(p.host))
 	options = withText(options, info.DriverVersion, metadata.WithHwDriverVersionMetricAttribute)
 	options = withText(options, info.FirmwareVersion, metadata.WithHwFirmwareVersionMetricAttribute)
 	options = withText(options, info.ComputeCapability, metadata.WithHwGpuComputeCapabilityMetricAttribute)
