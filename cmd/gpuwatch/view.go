@@ -110,7 +110,9 @@ func (v *view) point(fresh map[string]*gpu, metric string, p pmetric.NumberDataP
 	case "hw.power":
 		g.power = &value
 	case "hw.power.limit":
-		g.powerLimit = &value
+		if text(p, "hw.limit_type") == "enforced" {
+			g.powerLimit = &value
+		}
 	case "hw.gpu.speed":
 		if domain := text(p, "hw.gpu.clock_domain"); domain == "sm" || domain == "graphics" && g.clock == nil {
 			g.clock = &value

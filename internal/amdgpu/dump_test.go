@@ -42,8 +42,8 @@ var indices = map[string][]string{
 	"Utilization":       {"general", "encoder", "decoder", "jpeg", "optical_flow"},
 	"Temperature":       {"gpu", "memory", "hotspot", "edge"},
 	"TemperatureLimit":  {"gpu", "memory", "hotspot", "edge"},
-	"TemperatureMargin": {"degraded", "critical", "max"},
-	"Limit":             {"degraded", "critical", "max"},
+	"TemperatureMargin": {"degraded", "critical", "max", "enforced"},
+	"Limit":             {"degraded", "critical", "max", "enforced"},
 	"Clocks":            {"graphics", "sm", "memory", "video"},
 	"Throttle": {
 		"sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal", "hw_thermal", "hw_power_brake",

@@ -46,7 +46,7 @@ func TestSwitchedOff(t *testing.T) {
 		gpu.GroupTemperatureLimits: {"hwmon/*/temp*_crit", "hwmon/*/temp*_emergency"},
 		gpu.GroupPower:             {"hwmon/*/power1_average", "gpu_metrics"},
 		gpu.GroupPowerDetail:       {"hwmon/*/power1_input", "gpu_metrics"},
-		gpu.GroupPowerLimit:        {"hwmon/*/power1_cap"},
+		gpu.GroupPowerLimit:        {"hwmon/*/power1_cap", "hwmon/*/power1_cap_max"},
 		gpu.GroupEnergy:            {"hwmon/*/energy1_input", "hwmon/*/power1_cap_max", "gpu_metrics"},
 		gpu.GroupClocks:            {"hwmon/*/freq*_input", "pp_dpm_vclk", "gpu_metrics"},
 		gpu.GroupClockLimits:       {"pp_dpm_*clk"},

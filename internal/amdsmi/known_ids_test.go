@@ -63,7 +63,7 @@ func TestKeepsIdentity(t *testing.T) {
 			s := newTestSource(tool)
 			before := smitest.Read(t, s)
 			require.Equal(t, tt.want, smitest.IDs(before))
-			model, capacity := before.Devices[0].Model, before.Devices[0].Power.Limit[gpu.LimitMax]
+			model, capacity := before.Devices[0].Model, before.Devices[0].Power.Limit[gpu.LimitEnforced]
 			assert.NotContains(t, smitest.Problems(before), "static")
 			for range staticEvery - 1 {
 				require.Equal(t, tt.want, smitest.IDs(smitest.Read(t, s)))
@@ -75,7 +75,7 @@ func TestKeepsIdentity(t *testing.T) {
 				node = smitest.Read(t, s)
 				require.Equal(t, tt.want, smitest.IDs(node), "read %d", i)
 				assert.Equal(t, model, node.Devices[0].Model)
-				assert.Equal(t, capacity, node.Devices[0].Power.Limit[gpu.LimitMax])
+				assert.Equal(t, capacity, node.Devices[0].Power.Limit[gpu.LimitEnforced])
 				smitest.RequireValue(t, int64(2), node.Presence[gpu.Visible], "visible")
 				if tt.problem != "" && i == 1 {
 					assert.Contains(t, smitest.Problems(node), tt.problem)

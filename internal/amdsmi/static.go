@@ -23,14 +23,15 @@ type staticInfo struct {
 	withoutRAS bool       // the GPU does not count memory errors
 }
 
-// limits reads the section limit. The power limit is the one in force, not the highest that can be set. Until 6.0 a temperature limit was
+// limits reads the section limit. The power limit in force and the highest that can be set stand side by side. Until 6.0 a temperature limit was
 // named after its sensor and was the one at which the device slows down.
 func (s *staticInfo) limits(r record) {
-	power := r.first("socket_power", "current_power", "power")
+	power, highest := r.first("socket_power", "current_power", "power"), r.first("max_power")
 	if ppt := r.section("ppt0"); ppt != nil { // since 7.2
-		power = ppt["socket_power_limit"]
+		power, highest = ppt["socket_power_limit"], ppt["max_power_limit"]
 	}
-	s.device.Power.Limit[gpu.LimitMax] = smitext.PowerCap(power)
+	s.device.Power.Limit[gpu.LimitEnforced] = smitext.PowerCap(power)
+	s.device.Power.Limit[gpu.LimitMax] = smitext.PowerCap(highest)
 	for _, t := range [...]struct {
 		sensor gpu.Sensor
 		limit  gpu.Limit

@@ -40,11 +40,13 @@ const (
 // Limit is what happens at a limit (hw.limit_type).
 type Limit uint8
 
-// LimitDegraded: the device slows down at the limit. LimitCritical: it shuts down. LimitMax: the highest allowed or possible value.
+// LimitDegraded: the device slows down at the limit. LimitCritical: it shuts down. LimitMax: the highest allowed or possible value; of
+// power the highest limit that can be set. LimitEnforced: the limit in force, whoever set it.
 const (
 	LimitDegraded Limit = iota
 	LimitCritical
 	LimitMax
+	LimitEnforced
 	NumLimits
 )
 

@@ -298,6 +298,7 @@ type AttributeHwLimitType int
 
 const (
 	_ AttributeHwLimitType = iota
+	AttributeHwLimitTypeEnforced
 	AttributeHwLimitTypeHighCritical
 	AttributeHwLimitTypeHighDegraded
 	AttributeHwLimitTypeMax
@@ -306,6 +307,8 @@ const (
 // String returns the string representation of the AttributeHwLimitType.
 func (av AttributeHwLimitType) String() string {
 	switch av {
+	case AttributeHwLimitTypeEnforced:
+		return "enforced"
 	case AttributeHwLimitTypeHighCritical:
 		return "high.critical"
 	case AttributeHwLimitTypeHighDegraded:
@@ -318,6 +321,7 @@ func (av AttributeHwLimitType) String() string {
 
 // MapAttributeHwLimitType is a helper map of string to AttributeHwLimitType attribute value.
 var MapAttributeHwLimitType = map[string]AttributeHwLimitType{
+	"enforced":      AttributeHwLimitTypeEnforced,
 	"high.critical": AttributeHwLimitTypeHighCritical,
 	"high.degraded": AttributeHwLimitTypeHighDegraded,
 	"max":           AttributeHwLimitTypeMax,
@@ -3999,7 +4003,7 @@ type metricHwPowerLimit struct {
 // init fills hw.power.limit metric with initial data.
 func (m *metricHwPowerLimit) init() {
 	m.data.SetName("hw.power.limit")
-	m.data.SetDescription("Enforced power limit. The GPU slows down above it. (extension)")
+	m.data.SetDescription("Power limit: enforced is the one in force, above which the GPU slows down; max is the highest that can be set. (extension)")
 	m.data.SetUnit("W")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)

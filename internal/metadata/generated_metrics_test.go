@@ -209,10 +209,10 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwGpuSpeedDataPoint(ts, 1, AttributeHwGpuClockDomainGraphics, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 
 			allMetricsCount++
-			mb.RecordHwGpuSpeedLimitDataPoint(ts, 1, AttributeHwGpuClockDomainGraphics, "hw.id-val", AttributeHwLimitTypeHighCritical, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwGpuSpeedLimitDataPoint(ts, 1, AttributeHwGpuClockDomainGraphics, "hw.id-val", AttributeHwLimitTypeEnforced, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordHwGpuTemperatureMarginDataPoint(ts, 1, "hw.id-val", AttributeHwLimitTypeHighCritical, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwGpuTemperatureMarginDataPoint(ts, 1, "hw.id-val", AttributeHwLimitTypeEnforced, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwGpuThrottleTimeDataPoint(ts, 1, AttributeHwGpuThrottleReasonCurrent, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -230,7 +230,7 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwPowerDataPoint(ts, 1, "hw.id-val", AttributeHwTypeGpu, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordHwPowerLimitDataPoint(ts, 1, "hw.id-val", AttributeHwLimitTypeHighCritical, AttributeHwTypeGpu, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwPowerLimitDataPoint(ts, 1, "hw.id-val", AttributeHwLimitTypeEnforced, AttributeHwTypeGpu, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwStatusDataPoint(ts, 1, "hw.id-val", AttributeHwStateDegraded, AttributeHwTypeGpu, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -239,7 +239,7 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwTemperatureDataPoint(ts, 1, "hw.id-val", "hw.sensor_location-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
-			mb.RecordHwTemperatureLimitDataPoint(ts, 1, "hw.id-val", AttributeHwLimitTypeHighCritical, "hw.sensor_location-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
+			mb.RecordHwTemperatureLimitDataPoint(ts, 1, "hw.id-val", AttributeHwLimitTypeEnforced, "hw.sensor_location-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordK8sClusterGpuPodPendingDataPoint(ts, 1, WithK8sClusterNameMetricAttribute("k8s.cluster.name-val"), WithK8sResourceNameMetricAttribute("k8s.resource.name-val"))
@@ -1847,7 +1847,7 @@ func TestMetricsBuilder(t *testing.T) {
 					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
 					hwLimitTypeAttrVal, ok := dp.Attributes().Get("hw.limit_type")
 					assert.True(t, ok)
-					assert.Equal(t, "high.critical", hwLimitTypeAttrVal.Str())
+					assert.Equal(t, "enforced", hwLimitTypeAttrVal.Str())
 					hwModelAttrVal, ok := dp.Attributes().Get("hw.model")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.model-val", hwModelAttrVal.Str())
@@ -1877,7 +1877,7 @@ func TestMetricsBuilder(t *testing.T) {
 					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
 					hwLimitTypeAttrVal, ok := dp.Attributes().Get("hw.limit_type")
 					assert.True(t, ok)
-					assert.Equal(t, "high.critical", hwLimitTypeAttrVal.Str())
+					assert.Equal(t, "enforced", hwLimitTypeAttrVal.Str())
 					hwModelAttrVal, ok := dp.Attributes().Get("hw.model")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.model-val", hwModelAttrVal.Str())
@@ -2051,7 +2051,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.power.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Enforced power limit. The GPU slows down above it. (extension)", mi.Description())
+					assert.Equal(t, "Power limit: enforced is the one in force, above which the GPU slows down; max is the highest that can be set. (extension)", mi.Description())
 					assert.Equal(t, "W", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -2063,7 +2063,7 @@ func TestMetricsBuilder(t *testing.T) {
 					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
 					hwLimitTypeAttrVal, ok := dp.Attributes().Get("hw.limit_type")
 					assert.True(t, ok)
-					assert.Equal(t, "high.critical", hwLimitTypeAttrVal.Str())
+					assert.Equal(t, "enforced", hwLimitTypeAttrVal.Str())
 					hwModelAttrVal, ok := dp.Attributes().Get("hw.model")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.model-val", hwModelAttrVal.Str())
@@ -2161,7 +2161,7 @@ func TestMetricsBuilder(t *testing.T) {
 					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
 					hwLimitTypeAttrVal, ok := dp.Attributes().Get("hw.limit_type")
 					assert.True(t, ok)
-					assert.Equal(t, "high.critical", hwLimitTypeAttrVal.Str())
+					assert.Equal(t, "enforced", hwLimitTypeAttrVal.Str())
 					hwModelAttrVal, ok := dp.Attributes().Get("hw.model")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.model-val", hwModelAttrVal.Str())

@@ -75,7 +75,7 @@ func TestFastRead(t *testing.T) {
 	assert.Equal(t, gpu.Some(0), d.Index)
 	assert.Equal(t, "A, B", d.Model)
 	assert.Equal(t, gpu.Some(50.0), d.Temperature[gpu.SensorGPU])
-	assert.Equal(t, gpu.Some(400.0), d.Power.Limit[gpu.LimitMax])
+	assert.Equal(t, gpu.Some(400.0), d.Power.Limit[gpu.LimitEnforced])
 
 	p := processOf(t, node, "GPU-a", 100)
 	assert.Equal(t, gpu.Process{

@@ -185,7 +185,7 @@ func TestColumnsOfEachGroup(t *testing.T) {
 		gpu.GroupTemperatureLimits: {"temperature.gpu.tlimit"},
 		gpu.GroupPower:             {"power.draw", "power.draw.average", "power.draw.instant"},
 		gpu.GroupPowerDetail:       {"power.draw.instant", "module.power.draw.average", "module.power.draw.instant"},
-		gpu.GroupPowerLimit:        {"enforced.power.limit", "power.limit"},
+		gpu.GroupPowerLimit:        {"enforced.power.limit", "power.limit", "power.max_limit"},
 		gpu.GroupFans:              {"fan.speed"},
 		gpu.GroupPerformanceState:  {"pstate"},
 		gpu.GroupClocks:            {"clocks.current.graphics", "clocks.current.sm", "clocks.current.memory", "clocks.current.video"},

@@ -189,7 +189,7 @@ func TestReset(t *testing.T) {
 	node := read(t, r)
 	assert.Equal(t, [][]string{{"help"}, {"table", "apps", "pmon", "rows"}, {"xml"}}, f.batches)
 	d := deviceOf(t, node, "GPU-a")
-	assert.Equal(t, gpu.Some(400.0), d.Power.Limit[gpu.LimitMax])
+	assert.Equal(t, gpu.Some(400.0), d.Power.Limit[gpu.LimitEnforced])
 	after := d.Epoch
 	assert.Greater(t, after, before)
 	assert.Equal(t, after, deviceOf(t, read(t, r), "GPU-a").Epoch, "once")

@@ -278,7 +278,7 @@ func TestDriver450(t *testing.T) {
 		d := gpuAt(t, n, 0)
 		approx(t, 0.3, d.Utilization[gpu.TaskGeneral], "utilization")
 		approx(t, 62, d.Power.Draw, "power")
-		approx(t, 400, d.Power.Limit[gpu.LimitMax], "power limit")
+		approx(t, 400, d.Power.Limit[gpu.LimitEnforced], "power limit")
 		assert.Equal(t, gpu.Some[int64](500<<20), d.Memory.Usage, "this driver does not distinguish reserved from used")
 		assert.False(t, d.Memory.Reserved.Known())
 		assert.Equal(t, gpu.Some(false), d.Throttle[gpu.ThrottleSWPowerCap].Active)

@@ -21,7 +21,7 @@ func TestMarksOfNoValue(t *testing.T) {
 		"util.ofa" + mark + "temperature" + mark + "temperature.memory" + mark + "tlimit.margin = raw(0x7FFFFFFF)\nfan" + mark +
 		"clock.graphics" + mark + "clock.sm" + mark + "clock.memory" + mark + "clock.video" + mark +
 		"clock.max.graphics" + mark + "clock.max.sm" + mark + "clock.max.memory" + mark + "clock.max.video" + mark +
-		"power" + mark + "power.average" + mark + "power.instant" + mark + "power.limit.enforced" + mark + "energy" + long +
+		"power" + mark + "power.average" + mark + "power.instant" + mark + "power.limit.enforced" + mark + "power.limit.max" + mark + "energy" + long +
 		"remapped.corrected" + mark + "remapped.uncorrected" + mark + "retired.sbe" + mark + "retired.dbe" + mark +
 		"pcie.generation" + mark + "pcie.generation.max" + mark + "pcie.width" + mark + "pcie.width.max" + mark +
 		"pcie.replay" + mark + "pcie.tx = raw(4294967295000)\npcie.rx = raw(4294967295000)\n" + "reasons" + long + "pstate = raw(32)\nrecovery_action" + mark +
@@ -79,12 +79,13 @@ func TestZeroThatIsNone(t *testing.T) {
 // Implausible numbers are not sent.
 func TestNumbersThatCannotBe(t *testing.T) {
 	n := start(t, "gpus = 1\n[gpu 0]\ntemperature = raw(65535)\ntemperature.memory = raw(65535)\nthreshold.gpu_max = raw(65535)\n"+
-		"clock.memory = raw(4294967)\npower.average = raw(600000000)\npower.limit.enforced = raw(3000000000)\nutil.encoder = raw(255)\n").read()
+		"clock.memory = raw(4294967)\npower.average = raw(600000000)\npower.limit.enforced = raw(3000000000)\npower.limit.max = raw(3000000000)\nutil.encoder = raw(255)\n").read()
 	d := gpuAt(t, n, 0)
 	assert.Empty(t, d.Temperature)
 	assert.False(t, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax].Known())
 	assert.False(t, d.Clocks[gpu.ClockMemory].Speed.Known())
 	assert.False(t, d.Power.Draw.Known())
+	assert.False(t, d.Power.Limit[gpu.LimitEnforced].Known())
 	assert.False(t, d.Power.Limit[gpu.LimitMax].Known())
 	assert.False(t, d.Utilization[gpu.TaskEncoder].Known())
 	assert.True(t, d.Power.Instant.Known(), "the rest is read")

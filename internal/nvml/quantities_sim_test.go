@@ -49,6 +49,7 @@ power.average = 612.5
 power.instant = 640.25
 power.module = 900
 power.limit.enforced = 650
+power.limit.max = 720
 energy = 123456.789
 clock.graphics = 1701
 clock.sm = 1702
@@ -160,7 +161,8 @@ func TestQuantities(t *testing.T) {
 	approx(t, 612.5, d.Power.Draw, "power")
 	approx(t, 640.25, d.Power.Instant, "instantaneous power")
 	approx(t, 900, d.Power.Module, "module power")
-	approx(t, 650, d.Power.Limit[gpu.LimitMax], "power limit")
+	approx(t, 650, d.Power.Limit[gpu.LimitEnforced], "power limit")
+	approx(t, 720, d.Power.Limit[gpu.LimitMax], "highest power limit")
 	total(t, 123456.789, d.Energy, "energy")
 
 	for domain, want := range [gpu.NumClockDomains][2]float64{
@@ -270,6 +272,7 @@ func TestAbsence(t *testing.T) {
 			t.Helper()
 			assert.Equal(t, gpu.Memory{}, d.Memory, "the memory is the system's")
 			assert.False(t, d.Clocks[gpu.ClockMemory].Speed.Known())
+			assert.False(t, d.Power.Limit[gpu.LimitEnforced].Known())
 			assert.False(t, d.Power.Limit[gpu.LimitMax].Known())
 		}},
 		"ecc off": {"h100\necc = 0", func(t *testing.T, d *gpu.Device) {

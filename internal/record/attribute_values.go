@@ -27,6 +27,7 @@ var (
 		gpu.LimitDegraded: metadata.AttributeHwLimitTypeHighDegraded,
 		gpu.LimitCritical: metadata.AttributeHwLimitTypeHighCritical,
 		gpu.LimitMax:      metadata.AttributeHwLimitTypeMax,
+		gpu.LimitEnforced: metadata.AttributeHwLimitTypeEnforced,
 	}
 	clockDomains = [gpu.NumClockDomains]metadata.AttributeHwGpuClockDomain{
 		gpu.ClockGraphics: metadata.AttributeHwGpuClockDomainGraphics,

@@ -111,7 +111,7 @@ var metricTests = []metricTest{
 		{of("hw.id", gpuID, "hw.gpu.xid", int64(79)), 305},
 	}},
 	{"hw.power", gpu.GroupPower, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Draw = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 612.25}}},
-	{"hw.power.limit", gpu.GroupPowerLimit, "gauge", "W", onDevices(func(d *gpu.Device) { clear(d.Power.Limit[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "max"), 27.5}}},
+	{"hw.power.limit", gpu.GroupPowerLimit, "gauge", "W", onDevices(func(d *gpu.Device) { clear(d.Power.Limit[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "max"), 27.5}, {of("hw.id", gpuID, "hw.limit_type", "enforced"), 26.75}}},
 	{"hw.status", gpu.GroupRemappedRows | gpu.GroupRecovery, "updowncounter", "1", func(n *gpu.Node) { n.Devices = nil }, []sample{
 		{of("hw.id", gpuID, "hw.state", "degraded"), 1},
 		{of("hw.id", gpuID, "hw.state", "ok"), 0},

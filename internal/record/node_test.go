@@ -203,16 +203,17 @@ func fillArrays(d *gpu.Device) {
 	}
 	for i := range d.Temperature {
 		d.Temperature[i] = degrees()
-		for j := range d.TemperatureLimit[i] {
+		for j := range gpu.LimitEnforced { // which is a limit of power alone
 			d.TemperatureLimit[i][j] = degrees()
 		}
 	}
-	for i := range d.TemperatureMargin {
+	for i := range gpu.LimitEnforced {
 		d.TemperatureMargin[i] = degrees()
 	}
-	for i := range d.Power.Limit {
+	for i := range gpu.LimitEnforced {
 		d.Power.Limit[i] = degrees()
 	}
+	d.Power.Limit[gpu.LimitEnforced] = gpu.Some(26.75)
 	for i := range d.Clocks {
 		d.Clocks[i] = gpu.Clock{Speed: gpu.Some(float64(n.next()) * 1e6), Limit: gpu.Some(float64(n.next()) * 1e6)}
 	}

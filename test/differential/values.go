@@ -51,7 +51,7 @@ var elements = map[string][]string{
 	"Utilization":      {"general", "encoder", "decoder", "jpeg", "optical_flow"},
 	"Temperature":      {"gpu", "memory", "hotspot", "edge"},
 	"TemperatureLimit": {"gpu", "memory", "hotspot", "edge"},
-	"Limit":            {"degraded", "critical", "max"},
+	"Limit":            {"degraded", "critical", "max", "enforced"},
 	"Clocks":           {"graphics", "sm", "memory", "video"},
 }
 

@@ -136,7 +136,7 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	}
 	readPower(r, want, s, table, d)
 	if want.Has(gpu.GroupEnergy) {
-		d.Energy = g.energy.read(r, s, table, d.Power.Limit[gpu.LimitMax], in.Now)
+		d.Energy = g.energy.read(r, s, table, d.Power.Limit[gpu.LimitEnforced].Or(d.Power.Limit[gpu.LimitMax]), in.Now)
 	}
 	readClocks(r, want, s, table, d)
 	if want.Has(gpu.GroupThrottle | gpu.GroupThrottleTime) {

@@ -122,5 +122,6 @@ func TestSensorsWithoutLabels(t *testing.T) {
 	result := g.Read(in)
 	assert.Empty(t, result.Problems)
 	assert.False(t, result.Device.Temperature[gpu.SensorEdge].Known())
+	assert.False(t, result.Device.Power.Limit[gpu.LimitEnforced].Known())
 	assert.False(t, result.Device.Power.Limit[gpu.LimitMax].Known())
 }

@@ -13,7 +13,8 @@ const leastPower = 0.3 // W, of a GPU that is awake
 
 func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d *gpu.Device) {
 	if want.Has(gpu.GroupPowerLimit) {
-		d.Power.Limit[gpu.LimitMax] = r.scaled("power limit", s.file("power1_cap"), micro, plausible.PowerLimit)
+		d.Power.Limit[gpu.LimitEnforced] = r.scaled("power limit", s.file("power1_cap"), micro, plausible.PowerLimit)
+		d.Power.Limit[gpu.LimitMax] = r.scaled("highest power limit", s.file("power1_cap_max"), micro, plausible.PowerLimit)
 	}
 	var average, instant gpu.Opt[float64]
 	if want.Has(gpu.GroupPower) {

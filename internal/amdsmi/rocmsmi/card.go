@@ -114,7 +114,7 @@ func (c *card) readings(d *gpu.Device) {
 	average := smitext.Quantity(c.value(keysAverage...), smitext.Watts, "W")
 	current := smitext.Quantity(c.value(keysCurrent...), smitext.Watts, "W")
 	d.Power.Draw, d.Power.Instant = average.Or(current), current
-	d.Power.Limit[gpu.LimitMax] = smitext.PowerCap(c.value(keyPowerCap))
+	d.Power.Limit[gpu.LimitEnforced] = smitext.PowerCap(c.value(keyPowerCap))
 	d.Energy = smidevice.EnergyTotal(smitext.Quantity(c.value("accumulated energy (uj)"), smitext.Joules, "uJ"))
 	smidevice.CorrectPower(&d.Power, d.Energy)
 

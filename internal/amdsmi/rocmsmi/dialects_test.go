@@ -76,7 +76,7 @@ func TestDialects(t *testing.T) {
 				t.Helper()
 				assert.False(t, d.Power.Draw.Known(), "the first die's is that of both")
 				assert.False(t, d.Power.Instant.Known())
-				assert.False(t, d.Power.Limit[gpu.LimitMax].Known(), "0 is no cap")
+				assert.False(t, d.Power.Limit[gpu.LimitEnforced].Known(), "0 is no cap")
 			},
 		},
 		{

@@ -39,7 +39,7 @@ var quantityOf = []struct {
 	{regexp.MustCompile(`^Temperature \(Sensor junction\)`), 1, func(d *gpu.Device) gpu.Opt[float64] { return d.Temperature[gpu.SensorHotspot] }},
 	{regexp.MustCompile(`^Temperature \(Sensor mem`), 1, func(d *gpu.Device) gpu.Opt[float64] { return d.Temperature[gpu.SensorMemory] }},
 	{regexp.MustCompile(`^Average Graphics Package Power`), 1, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Draw }},
-	{regexp.MustCompile(`^Max Graphics Package Power`), 1, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Limit[gpu.LimitMax] }},
+	{regexp.MustCompile(`^Max Graphics Package Power`), 1, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Limit[gpu.LimitEnforced] }},
 	{regexp.MustCompile(`^sclk clock speed`), 1e6, func(d *gpu.Device) gpu.Opt[float64] { return d.Clocks[gpu.ClockGraphics].Speed }},
 	{regexp.MustCompile(`^mclk clock speed`), 1e6, func(d *gpu.Device) gpu.Opt[float64] { return d.Clocks[gpu.ClockMemory].Speed }},
 	{regexp.MustCompile(`^(?i:fan speed) \(%\)$`), 0.01, func(d *gpu.Device) gpu.Opt[float64] {

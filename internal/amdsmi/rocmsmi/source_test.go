@@ -52,7 +52,7 @@ func TestRealOutput(t *testing.T) {
 			assert.False(t, d.Temperature[gpu.SensorGPU].Known())
 			smitest.RequireNear(t, 412.5, d.Power.Draw, "power")
 			assert.False(t, d.Power.Instant.Known())
-			smitest.RequireNear(t, 560, d.Power.Limit[gpu.LimitMax], "power cap")
+			smitest.RequireNear(t, 560, d.Power.Limit[gpu.LimitEnforced], "power cap")
 			assert.False(t, d.Power.Limit[gpu.LimitDegraded].Known())
 			smitest.RequireValue(t, int64(206141652992), d.Memory.VisibleLimit, "visible limit")
 			smitest.RequireValue(t, int64(1000), d.Memory.VisibleUsage, "visible usage")

@@ -66,7 +66,7 @@ func (m EnergyCounters) Unwrap(devices []gpu.Device, now time.Time) {
 			m[key] = c
 		}
 		c.id = cmp.Or(d.ID, c.id)
-		d.Energy = c.read(joules, d.Power.Limit[gpu.LimitMax], now)
+		d.Energy = c.read(joules, d.Power.Limit[gpu.LimitEnforced], now)
 	}
 	if len(m) > MaxDevices {
 		maps.DeleteFunc(m, func(_ string, c *energyCounter) bool { return !c.at.Equal(now) })

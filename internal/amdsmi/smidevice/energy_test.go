@@ -100,7 +100,7 @@ func TestEnergyCounter(t *testing.T) {
 				}
 				d := gpu.Device{ID: "000000000000000c", Info: gpu.Info{PCIAddress: "0000:03:00.0"}, Energy: gpu.Total(r.shown)}
 				if r.watts != 0 {
-					d.Power.Limit[gpu.LimitMax] = gpu.Some(r.watts)
+					d.Power.Limit[gpu.LimitEnforced] = gpu.Some(r.watts)
 				}
 				devices := []gpu.Device{d}
 				m.Unwrap(devices, now)

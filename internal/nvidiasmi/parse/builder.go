@@ -27,9 +27,9 @@ type builder struct {
 
 // parts are values of one GPU that are either alternatives or summands.
 type parts struct {
-	power, module       draw
-	enforced, requested gpu.Opt[float64]
-	protectedTotal      gpu.Opt[int64]
+	power, module                draw
+	enforced, requested, highest gpu.Opt[float64] // power limits in watts
+	protectedTotal               gpu.Opt[int64]
 
 	ecc        [numScopes][numKinds]eccParts
 	eccEnabled gpu.Opt[bool]
@@ -123,7 +123,8 @@ func (b *builder) end() {
 	d.Power.Draw = p.power.average.Or(p.power.chosen).Or(p.power.instant)
 	d.Power.Instant = p.power.instant
 	d.Power.Module = p.module.average.Or(p.module.chosen).Or(p.module.instant)
-	d.Power.Limit[gpu.LimitMax] = p.enforced.Or(p.requested)
+	d.Power.Limit[gpu.LimitEnforced] = p.enforced.Or(p.requested)
+	d.Power.Limit[gpu.LimitMax] = p.highest
 	if total, ok := p.protectedTotal.Get(); ok && total == 0 { // the GPU is not in confidential-computing mode
 		d.Memory.Protected = gpu.Opt[int64]{}
 	}

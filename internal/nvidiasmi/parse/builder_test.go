@@ -117,7 +117,7 @@ func TestXMLSecondBest(t *testing.T) {
 		"<current_power_limit>250.00 W</current_power_limit><requested_power_limit>300.00 W</requested_power_limit>": 250,
 	} {
 		g := oneGPU(t, "<gpu_power_readings>"+element+"</gpu_power_readings>")
-		assert.Equal(t, gpu.Some(want), g.Device.Power.Limit[gpu.LimitMax], element)
+		assert.Equal(t, gpu.Some(want), g.Device.Power.Limit[gpu.LimitEnforced], element)
 	}
 }
 

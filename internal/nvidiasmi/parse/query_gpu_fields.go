@@ -102,6 +102,8 @@ func thermalFields() []Field {
 		watts(detail, false, func(p *parts) *gpu.Opt[float64] { return &p.module.instant }, "module.power.draw.instant"),
 		limit(func(p *parts) *gpu.Opt[float64] { return &p.enforced }, "enforced.power.limit", "gpu.power.current_limit"),
 		limit(func(p *parts) *gpu.Opt[float64] { return &p.requested }, "power.limit", "gpu.power.requested_limit"),
+		{[]string{"power.max_limit", "gpu.power.max_limit"}, gpu.GroupPowerLimit, false, powerLimit("power.max_limit",
+			func(b *builder) *gpu.Opt[float64] { return &b.parts.highest })},
 		{[]string{"fan.speed"}, gpu.GroupFans, true, setFan},
 	}
 }

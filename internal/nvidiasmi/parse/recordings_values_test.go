@@ -118,8 +118,11 @@ func xmlNumbers() map[string]quantity {
 		"gpu_power_readings/average_power_draw":    {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
 		"gpu_power_readings/instant_power_draw":    {units: inWatts, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Instant }},
 		"module_power_readings/average_power_draw": {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Module }},
-		"power_readings/enforced_power_limit":      {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
-		"gpu_power_readings/current_power_limit":   {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
+		"power_readings/enforced_power_limit":      {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitEnforced] }},
+		"gpu_power_readings/current_power_limit":   {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitEnforced] }},
+
+		"power_readings/max_power_limit":     {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
+		"gpu_power_readings/max_power_limit": {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMax] }},
 
 		"fan_speed":         {units: percents, get: fanOf},
 		"performance_state": {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PerformanceState) }},

@@ -65,7 +65,7 @@ func TestTrapZeroIsAbsent(t *testing.T) {
 func TestTrapImpossiblePower(t *testing.T) {
 	g := oneRow(t, "index, power.draw [W], enforced.power.limit [W], power.limit [W]", "0, 300.00 W, 527699.31 W, 1631640.88 W")
 	assert.Equal(t, gpu.Some(300.0), g.Device.Power.Draw)
-	assert.False(t, g.Device.Power.Limit[gpu.LimitMax].Known())
+	assert.False(t, g.Device.Power.Limit[gpu.LimitEnforced].Known())
 	assert.Equal(t, []Refusal{
 		{Quantity: "enforced.power.limit", Reason: "527699.31 W"}, {Quantity: "power.limit", Reason: "1631640.88 W"},
 	}, g.Refusals)

@@ -13,7 +13,7 @@ import (
 // the GPU. Where it has no power limit, the tool prints uninitialised memory.
 var noReadings = []string{
 	"name", "uuid", "serial", "vbios_version", "minor_number", "index", "pci.bus_id", "compute_cap", "mig.mode", "count",
-	"enforced.power.limit", "power.limit",
+	"enforced.power.limit", "power.limit", "power.max_limit",
 }
 
 // leastRefused is how many readings must be refused for a GPU to be taken for unreachable.

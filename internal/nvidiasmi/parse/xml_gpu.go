@@ -130,6 +130,7 @@ func xmlPower() map[string]*element {
 	device := branch(merge(drawOf("", func(b *builder) *draw { return &b.parts.power }), map[string]*element{
 		"enforced_power_limit": enforced, "current_power_limit": enforced,
 		"power_limit": requested, "requested_power_limit": requested,
+		"max_power_limit": leaf(powerLimit("power.max_limit", func(b *builder) *gpu.Opt[float64] { return &b.parts.highest })),
 	}))
 	return map[string]*element{
 		"power_readings":        device,

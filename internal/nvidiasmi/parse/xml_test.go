@@ -70,7 +70,7 @@ func TestTrapSameNameUnderDifferentParents(t *testing.T) {
 	assert.Equal(t, gpu.Some(100.0), g.Device.Power.Draw)
 	assert.Equal(t, gpu.Some(110.0), g.Device.Power.Instant)
 	assert.Equal(t, gpu.Some(200.0), g.Device.Power.Module)
-	assert.Equal(t, gpu.Some(300.0), g.Device.Power.Limit[gpu.LimitMax])
+	assert.Equal(t, gpu.Some(300.0), g.Device.Power.Limit[gpu.LimitEnforced])
 	assert.Equal(t, gpu.Some(int64(100<<20)), g.Device.Memory.Limit)
 	assert.False(t, g.Device.Memory.Protected.Known())
 	assert.Equal(t, gpu.Clock{Speed: gpu.Some(1e6), Limit: gpu.Some(2e6)}, g.Device.Clocks[gpu.ClockSM])
@@ -84,7 +84,7 @@ func TestTrapDoctypeIsNotEnough(t *testing.T) {
 <gpu_power_readings><power_draw>50.00 W</power_draw><requested_power_limit>80.00 W</requested_power_limit><current_power_limit>70.00 W</current_power_limit></gpu_power_readings>`)
 	assert.Equal(t, old, renamed)
 	assert.Equal(t, gpu.Some(50.0), old.Device.Power.Draw)
-	assert.Equal(t, gpu.Some(70.0), old.Device.Power.Limit[gpu.LimitMax])
+	assert.Equal(t, gpu.Some(70.0), old.Device.Power.Limit[gpu.LimitEnforced])
 	assert.Equal(t, gpu.Some(true), old.Device.Throttle[gpu.ThrottleSWPowerCap].Active)
 }
 

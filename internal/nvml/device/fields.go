@@ -14,6 +14,7 @@ const (
 	fieldPowerInstant
 	fieldPowerModule
 	fieldPowerLimit
+	fieldPowerMaxLimit
 	fieldMemoryTemperature
 	fieldPCIeTransmitted
 	fieldPCIeReceived
@@ -73,6 +74,7 @@ var fieldSpecs = [numFields]fieldSpec{
 	fieldPowerInstant:      {"instantaneous power", gpu.GroupPowerDetail, []fieldID{{186, 0}}, fieldPowerInstant},
 	fieldPowerModule:       {"module power", gpu.GroupPowerDetail, []fieldID{{185, 1}, {186, 1}}, fieldPowerModule},
 	fieldPowerLimit:        {"power limit", gpu.GroupPowerLimit, []fieldID{{190, 0}}, fieldPowerLimit},
+	fieldPowerMaxLimit:     {"highest power limit", gpu.GroupPowerLimit, []fieldID{{188, 0}}, fieldPowerMaxLimit},
 	fieldMemoryTemperature: {"memory temperature", gpu.GroupTemperature, []fieldID{{82, 0}}, fieldMemoryTemperature},
 	fieldPCIeTransmitted:   {"PCIe bytes", gpu.GroupPCIeIO, []fieldID{{197, 0}}, fieldPCIeTransmitted},
 	fieldPCIeReceived:      {"PCIe bytes", gpu.GroupPCIeIO, []fieldID{{198, 0}}, fieldPCIeReceived},

@@ -20,6 +20,7 @@ func TestFieldNumbers(t *testing.T) {
 		fieldPowerInstant:           {{gonvml.FI_DEV_POWER_INSTANT, 0}},
 		fieldPowerModule:            {{gonvml.FI_DEV_POWER_AVERAGE, 1}, {gonvml.FI_DEV_POWER_INSTANT, 1}},
 		fieldPowerLimit:             {{gonvml.FI_DEV_POWER_CURRENT_LIMIT, 0}},
+		fieldPowerMaxLimit:          {{gonvml.FI_DEV_POWER_MAX_LIMIT, 0}},
 		fieldMemoryTemperature:      {{gonvml.FI_DEV_MEMORY_TEMP, 0}},
 		fieldPCIeTransmitted:        {{gonvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0}},
 		fieldPCIeReceived:           {{gonvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0}},
