@@ -1287,6 +1287,26 @@ func (ms *ProcessGpuInfoMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	return nil
 }
 
+// ProcessGpuMediaUtilizationMetricConfig provides config for the process.gpu.media.utilization metric.
+type ProcessGpuMediaUtilizationMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ProcessGpuMediaUtilizationMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // ProcessGpuMemoryControllerUtilizationMetricConfig provides config for the process.gpu.memory.controller.utilization metric.
 type ProcessGpuMemoryControllerUtilizationMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -1413,6 +1433,7 @@ type MetricsConfig struct {
 	K8sNodeGpuCapacity                    K8sNodeGpuCapacityMetricConfig                    `mapstructure:"k8s.node.gpu.capacity"`
 	K8sNodeGpuRequested                   K8sNodeGpuRequestedMetricConfig                   `mapstructure:"k8s.node.gpu.requested"`
 	ProcessGpuInfo                        ProcessGpuInfoMetricConfig                        `mapstructure:"process.gpu.info"`
+	ProcessGpuMediaUtilization            ProcessGpuMediaUtilizationMetricConfig            `mapstructure:"process.gpu.media.utilization"`
 	ProcessGpuMemoryControllerUtilization ProcessGpuMemoryControllerUtilizationMetricConfig `mapstructure:"process.gpu.memory.controller.utilization"`
 	ProcessGpuMemoryUsage                 ProcessGpuMemoryUsageMetricConfig                 `mapstructure:"process.gpu.memory.usage"`
 	ProcessGpuUtilization                 ProcessGpuUtilizationMetricConfig                 `mapstructure:"process.gpu.utilization"`
@@ -1611,6 +1632,9 @@ func DefaultMetricsConfig() MetricsConfig {
 		},
 		ProcessGpuInfo: ProcessGpuInfoMetricConfig{
 			Enabled: true,
+		},
+		ProcessGpuMediaUtilization: ProcessGpuMediaUtilizationMetricConfig{
+			Enabled: false,
 		},
 		ProcessGpuMemoryControllerUtilization: ProcessGpuMemoryControllerUtilizationMetricConfig{
 			Enabled: true,

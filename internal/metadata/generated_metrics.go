@@ -666,6 +666,10 @@ var MetricsInfo = metricsInfo{
 		Name:       "process.gpu.info",
 		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
 	},
+	ProcessGpuMediaUtilization: metricInfo{
+		Name:       "process.gpu.media.utilization",
+		Attributes: []string{"hw.gpu.task", "hw.id", "process.gpu.type", "process.pid"},
+	},
 	ProcessGpuMemoryControllerUtilization: metricInfo{
 		Name:       "process.gpu.memory.controller.utilization",
 		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
@@ -745,6 +749,7 @@ type metricsInfo struct {
 	K8sNodeGpuCapacity                    metricInfo
 	K8sNodeGpuRequested                   metricInfo
 	ProcessGpuInfo                        metricInfo
+	ProcessGpuMediaUtilization            metricInfo
 	ProcessGpuMemoryControllerUtilization metricInfo
 	ProcessGpuMemoryUsage                 metricInfo
 	ProcessGpuUtilization                 metricInfo
@@ -4561,6 +4566,63 @@ func newMetricProcessGpuInfo(cfg ProcessGpuInfoMetricConfig) metricProcessGpuInf
 	return m
 }
 
+type metricProcessGpuMediaUtilization struct {
+	data     pmetric.Metric                         // data buffer for generated metric.
+	config   ProcessGpuMediaUtilizationMetricConfig // metric config provided by user.
+	capacity int                                    // max observed number of data points added to the metric.
+}
+
+// init fills process.gpu.media.utilization metric with initial data.
+func (m *metricProcessGpuMediaUtilization) init() {
+	m.data.SetName("process.gpu.media.utilization")
+	m.data.SetDescription("Fraction of time during which the process used the device's encoder or decoder, since the last read. Nearly always 0. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricProcessGpuMediaUtilization) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwGpuTaskAttributeValue string, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricProcessGpuMediaUtilization) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricProcessGpuMediaUtilization) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricProcessGpuMediaUtilization(cfg ProcessGpuMediaUtilizationMetricConfig) metricProcessGpuMediaUtilization {
+	m := metricProcessGpuMediaUtilization{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricProcessGpuMemoryControllerUtilization struct {
 	data     pmetric.Metric                                    // data buffer for generated metric.
 	config   ProcessGpuMemoryControllerUtilizationMetricConfig // metric config provided by user.
@@ -4684,7 +4746,7 @@ type metricProcessGpuUtilization struct {
 // init fills process.gpu.utilization metric with initial data.
 func (m *metricProcessGpuUtilization) init() {
 	m.data.SetName("process.gpu.utilization")
-	m.data.SetDescription("Fraction of time during which the process used the device for a task, since the last read. (extension)")
+	m.data.SetDescription("Fraction of time during which the process used the device, since the last read. hw.gpu.task is general; process.gpu.media.utilization has the other tasks. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -4806,6 +4868,7 @@ type MetricsBuilder struct {
 	metricK8sNodeGpuCapacity                    metricK8sNodeGpuCapacity
 	metricK8sNodeGpuRequested                   metricK8sNodeGpuRequested
 	metricProcessGpuInfo                        metricProcessGpuInfo
+	metricProcessGpuMediaUtilization            metricProcessGpuMediaUtilization
 	metricProcessGpuMemoryControllerUtilization metricProcessGpuMemoryControllerUtilization
 	metricProcessGpuMemoryUsage                 metricProcessGpuMemoryUsage
 	metricProcessGpuUtilization                 metricProcessGpuUtilization
@@ -4898,6 +4961,7 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricK8sNodeGpuCapacity:                    newMetricK8sNodeGpuCapacity(mbc.Metrics.K8sNodeGpuCapacity),
 		metricK8sNodeGpuRequested:                   newMetricK8sNodeGpuRequested(mbc.Metrics.K8sNodeGpuRequested),
 		metricProcessGpuInfo:                        newMetricProcessGpuInfo(mbc.Metrics.ProcessGpuInfo),
+		metricProcessGpuMediaUtilization:            newMetricProcessGpuMediaUtilization(mbc.Metrics.ProcessGpuMediaUtilization),
 		metricProcessGpuMemoryControllerUtilization: newMetricProcessGpuMemoryControllerUtilization(mbc.Metrics.ProcessGpuMemoryControllerUtilization),
 		metricProcessGpuMemoryUsage:                 newMetricProcessGpuMemoryUsage(mbc.Metrics.ProcessGpuMemoryUsage),
 		metricProcessGpuUtilization:                 newMetricProcessGpuUtilization(mbc.Metrics.ProcessGpuUtilization),
@@ -5230,6 +5294,7 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricK8sNodeGpuCapacity.emit(ils.Metrics())
 	mb.metricK8sNodeGpuRequested.emit(ils.Metrics())
 	mb.metricProcessGpuInfo.emit(ils.Metrics())
+	mb.metricProcessGpuMediaUtilization.emit(ils.Metrics())
 	mb.metricProcessGpuMemoryControllerUtilization.emit(ils.Metrics())
 	mb.metricProcessGpuMemoryUsage.emit(ils.Metrics())
 	mb.metricProcessGpuUtilization.emit(ils.Metrics())
@@ -5582,6 +5647,11 @@ func (mb *MetricsBuilder) RecordK8sNodeGpuRequestedDataPoint(ts pcommon.Timestam
 // RecordProcessGpuInfoDataPoint adds a data point to process.gpu.info metric.
 func (mb *MetricsBuilder) RecordProcessGpuInfoDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
 	mb.metricProcessGpuInfo.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, processPidAttributeValue, options...)
+}
+
+// RecordProcessGpuMediaUtilizationDataPoint adds a data point to process.gpu.media.utilization metric.
+func (mb *MetricsBuilder) RecordProcessGpuMediaUtilizationDataPoint(ts pcommon.Timestamp, val float64, hwGpuTaskAttributeValue AttributeHwGpuTask, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	mb.metricProcessGpuMediaUtilization.recordDataPoint(mb.startTime, ts, val, hwGpuTaskAttributeValue.String(), hwIDAttributeValue, processPidAttributeValue, options...)
 }
 
 // RecordProcessGpuMemoryControllerUtilizationDataPoint adds a data point to process.gpu.memory.controller.utilization metric.

@@ -258,6 +258,9 @@ func TestMetricsBuilder(t *testing.T) {
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordProcessGpuInfoDataPoint(ts, 1, "hw.id-val", 11, WithProcessGpuTypeMetricAttribute("process.gpu.type-val"))
+
+			allMetricsCount++
+			mb.RecordProcessGpuMediaUtilizationDataPoint(ts, 1, AttributeHwGpuTaskDecoder, "hw.id-val", 11, WithProcessGpuTypeMetricAttribute("process.gpu.type-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordProcessGpuMemoryControllerUtilizationDataPoint(ts, 1, "hw.id-val", 11, WithProcessGpuTypeMetricAttribute("process.gpu.type-val"))
@@ -2318,6 +2321,30 @@ func TestMetricsBuilder(t *testing.T) {
 					processPidAttrVal, ok := dp.Attributes().Get("process.pid")
 					assert.True(t, ok)
 					assert.EqualValues(t, 11, processPidAttrVal.Int())
+				case "process.gpu.media.utilization":
+					assert.False(t, validatedMetrics["process.gpu.media.utilization"], "Found a duplicate in the metrics slice: process.gpu.media.utilization")
+					validatedMetrics["process.gpu.media.utilization"] = true
+					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
+					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
+					assert.Equal(t, "Fraction of time during which the process used the device's encoder or decoder, since the last read. Nearly always 0. (extension)", mi.Description())
+					assert.Equal(t, "1", mi.Unit())
+					dp := mi.Gauge().DataPoints().At(0)
+					assert.Equal(t, start, dp.StartTimestamp())
+					assert.Equal(t, ts, dp.Timestamp())
+					assert.Equal(t, pmetric.NumberDataPointValueTypeDouble, dp.ValueType())
+					assert.InDelta(t, float64(1), dp.DoubleValue(), 0.01)
+					hwGpuTaskAttrVal, ok := dp.Attributes().Get("hw.gpu.task")
+					assert.True(t, ok)
+					assert.Equal(t, "decoder", hwGpuTaskAttrVal.Str())
+					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
+					processGpuTypeAttrVal, ok := dp.Attributes().Get("process.gpu.type")
+					assert.True(t, ok)
+					assert.Equal(t, "process.gpu.type-val", processGpuTypeAttrVal.Str())
+					processPidAttrVal, ok := dp.Attributes().Get("process.pid")
+					assert.True(t, ok)
+					assert.EqualValues(t, 11, processPidAttrVal.Int())
 				case "process.gpu.memory.controller.utilization":
 					assert.False(t, validatedMetrics["process.gpu.memory.controller.utilization"], "Found a duplicate in the metrics slice: process.gpu.memory.controller.utilization")
 					validatedMetrics["process.gpu.memory.controller.utilization"] = true
@@ -2367,7 +2394,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["process.gpu.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of time during which the process used the device for a task, since the last read. (extension)", mi.Description())
+					assert.Equal(t, "Fraction of time during which the process used the device, since the last read. hw.gpu.task is general; process.gpu.media.utilization has the other tasks. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())

@@ -63,7 +63,7 @@ func TestOffByDefault(t *testing.T) {
 		"hw.gpu.ecc.lifetime", "hw.gpu.interconnect.link.errors", "hw.gpu.interconnect.link.io", "hw.gpu.memory.protected.usage",
 		"hw.gpu.memory.system.limit", "hw.gpu.memory.system.usage", "hw.gpu.memory.utilization",
 		"hw.gpu.memory.visible.limit", "hw.gpu.memory.visible.usage", "hw.gpu.module.power", "hw.gpu.pipe.utilization",
-		"hw.gpu.power.instant", "hw.gpu.sm.occupancy", "hw.gpu.speed.limit",
+		"hw.gpu.power.instant", "hw.gpu.sm.occupancy", "hw.gpu.speed.limit", "process.gpu.media.utilization",
 	}, off)
 }
 

@@ -122,9 +122,10 @@ var metricTests = []metricTest{
 		{of("hw.id", amdID, "process.pid", int64(4711), "process.gpu.type", "compute_graphics"), 1},
 		{of("hw.id", amdID, "process.pid", int64(4713)), 1}, // nothing else is known of it
 	}},
+	{"process.gpu.media.utilization", gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onProcesses(func(p *gpu.Process) { clear(p.Utilization[gpu.TaskGeneral+1:]) }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "hw.gpu.task", "jpeg"), 0.04}}},
 	{"process.gpu.memory.controller.utilization", gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onProcesses(func(p *gpu.Process) { p.MemoryController = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "process.gpu.type", "compute"), 0.37}}},
 	{"process.gpu.memory.usage", gpu.GroupProcesses, "updowncounter", "By", onProcesses(func(p *gpu.Process) { p.Memory = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "process.gpu.type", "compute"), 9663676416}}},
-	{"process.gpu.utilization", gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onProcesses(func(p *gpu.Process) { clear(p.Utilization[:]) }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "hw.gpu.task", "jpeg"), 0.04}}},
+	{"process.gpu.utilization", gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onProcesses(func(p *gpu.Process) { p.Utilization[gpu.TaskGeneral] = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "hw.gpu.task", "general"), 0.01}}},
 }
 
 // onDevices makes a value of every device absent.

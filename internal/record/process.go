@@ -14,6 +14,7 @@ import (
 func processMetrics(m *metadata.MetricsConfig) []metric[*processPoints] {
 	return []metric[*processPoints]{
 		{m.ProcessGpuInfo.Enabled, gpu.GroupProcesses, recordProcessInfo},
+		{m.ProcessGpuMediaUtilization.Enabled, gpu.GroupProcesses | gpu.GroupProcessUtilization, recordProcessMedia},
 		{m.ProcessGpuMemoryControllerUtilization.Enabled, gpu.GroupProcesses | gpu.GroupProcessUtilization, recordProcessMemoryController},
 		{m.ProcessGpuMemoryUsage.Enabled, gpu.GroupProcesses, recordProcessMemory},
 		{m.ProcessGpuUtilization.Enabled, gpu.GroupProcesses | gpu.GroupProcessUtilization, recordProcessUtilization},
@@ -23,6 +24,7 @@ func processMetrics(m *metadata.MetricsConfig) []metric[*processPoints] {
 // DisableProcesses disables the metrics of processes: a line for each line of the table.
 func DisableProcesses(m *metadata.MetricsConfig) {
 	m.ProcessGpuInfo.Enabled = false
+	m.ProcessGpuMediaUtilization.Enabled = false
 	m.ProcessGpuMemoryControllerUtilization.Enabled = false
 	m.ProcessGpuMemoryUsage.Enabled = false
 	m.ProcessGpuUtilization.Enabled = false
@@ -55,9 +57,16 @@ func recordProcessMemory(p *processPoints) {
 }
 
 func recordProcessUtilization(p *processPoints) {
+	if v, ok := p.process.Utilization[gpu.TaskGeneral].Get(); ok {
+		p.builder.RecordProcessGpuUtilizationDataPoint(p.ts, v, tasks[gpu.TaskGeneral], p.process.DeviceID, p.process.PID, p.options...)
+	}
+}
+
+// recordProcessMedia records what a process uses of the encoder and the decoder: 0 for nearly all of them, so it is a metric of its own.
+func recordProcessMedia(p *processPoints) {
 	for task, name := range tasks {
-		if v, ok := p.process.Utilization[task].Get(); ok {
-			p.builder.RecordProcessGpuUtilizationDataPoint(p.ts, v, name, p.process.DeviceID, p.process.PID, p.options...)
+		if v, ok := p.process.Utilization[task].Get(); ok && gpu.Task(task) != gpu.TaskGeneral {
+			p.builder.RecordProcessGpuMediaUtilizationDataPoint(p.ts, v, name, p.process.DeviceID, p.process.PID, p.options...)
 		}
 	}
 }
