@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Failure is why the tool failed.
@@ -98,8 +99,8 @@ func isMessage(line []byte) bool {
 	if len(line) == 0 || line[0] >= '0' && line[0] <= '9' || line[0] == '#' || line[0] == '-' {
 		return false
 	}
-	lower := bytes.ToLower(line[:min(len(line), maxMessage)])
-	return slices.ContainsFunc(messages, func(m message) bool { return bytes.Contains(lower, []byte(m.phrase)) })
+	lower := strings.ToLower(string(line[:min(len(line), maxMessage)]))
+	return slices.ContainsFunc(messages, func(m message) bool { return strings.Contains(lower, m.phrase) })
 }
 
 // Diagnose reads the tool's messages and its exit code. Messages may stand on either stream, before, after and between the
