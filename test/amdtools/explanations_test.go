@@ -56,6 +56,7 @@ var explanations = []differential.Explanation{
 	differential.Because(every, every, ".* Throttle.*(Active|Time)", differential.Missing, "before ROCm 6.3 the tools report no throttle reasons"),
 	differential.Because(every, every, ".* Clocks.*Limit", differential.Missing, "rocm-smi prints no limits; amd-smi asks the DRM device for them"),
 	differential.Because(every, rocm, ".* TemperatureLimit.*", differential.Missing, "rocm-smi prints no limits"),
+	differential.Because(every, rocm, ".* Power.Limit.max.", differential.Missing, "what rocm-smi calls the maximum is the limit in force"),
 	differential.Because(every, rocm12, ".* Info.ComputeCapability", differential.Missing, "printed since 6.1"),
 	differential.Because(every, rocm, ".* (Interconnect.*|Utilization.*)", differential.Missing, "not printed: XGMI, JPEG, and partitions"),
 
