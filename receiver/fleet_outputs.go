@@ -20,9 +20,12 @@ type metricsOutput struct {
 	next consumer.Metrics
 }
 
-// send passes metrics on. That the consumer refused them is counted and logged by the consumer and by ObsReport.
+// send passes metrics on if there are any. That the consumer refused them is counted and logged by the consumer and by ObsReport.
 func (o *metricsOutput) send(ctx context.Context, metrics pmetric.Metrics) {
 	points := metrics.DataPointCount()
+	if points == 0 {
+		return
+	}
 	ctx = o.obs.StartMetricsOp(ctx)
 	err := o.next.ConsumeMetrics(ctx, metrics)
 	o.obs.EndMetricsOp(ctx, metadata.Type.String(), points, err)

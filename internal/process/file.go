@@ -33,7 +33,7 @@ func text(b []byte) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
-// unanswered returns an error for processes of which a file does not answer; nil if there is none.
+// unanswered returns an error that names the processes whose file did not answer; nil if there are none.
 func unanswered(root, what string, pids []int64) error {
 	if len(pids) == 0 {
 		return nil

@@ -58,3 +58,29 @@ func TestActionsAreBounded(t *testing.T) {
 		assert.InDelta(t, 1, points[len(points)-1].Value, 0)
 	}
 }
+
+// TestFailedReadForgetsNothing: after a read that failed as a whole a process has the same series, and past faults are 0.
+func TestFailedReadForgetsNothing(t *testing.T) {
+	r := newRecorder(everything())
+	record := func(node *gpu.Node) map[string]bool {
+		node.Time, node.Source = readAt, "nvml"
+		found := map[string]bool{}
+		points := otlptest.Points(r.Record(node))
+		for i := range points {
+			if p := &points[i]; p.Metric == "hw.gpu.fault" || p.Metric == "process.gpu.info" {
+				found[p.Stream()] = true
+			}
+		}
+		return found
+	}
+	node := func(name string, faults ...gpu.Fault) *gpu.Node {
+		return &gpu.Node{
+			Devices:   []gpu.Device{{ID: gpuID, Faults: faults}},
+			Processes: []gpu.Process{{PID: 41, DeviceID: gpuID, Executable: name}},
+		}
+	}
+	before := record(node("first", gpu.Fault{Type: gpu.FaultDrain}))
+	assert.Len(t, before, 2)
+	assert.Empty(t, record(&gpu.Node{Failure: &gpu.Failure{Reason: gpu.FailureToolMissing}}))
+	assert.Equal(t, before, record(node("renamed")))
+}

@@ -54,7 +54,9 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 	ts := pcommon.NewTimestampFromTime(node.Time)
 	r.builder.StartBy(ts)
 	r.starts.begin(node.Time)
-	r.past = pastStatesOf(node.Devices, r.past)
+	if node.Failure == nil || len(node.Devices) > 0 { // a read that failed as a whole does not end what was known
+		r.past = pastStatesOf(node.Devices, r.past)
+	}
 	r.source.record(r.builder, ts, node)
 	recordPresence(r.builder, ts, node)
 	for i := range node.Devices {
@@ -73,7 +75,7 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 
 // recordProcesses emits one resource for each process, with points for each device that it uses.
 func (r *Recorder) recordProcesses(ts pcommon.Timestamp, node *gpu.Node) {
-	if len(r.processes) == 0 {
+	if len(r.processes) == 0 || node.Failure != nil && len(node.Processes) == 0 {
 		return
 	}
 	// Sources sort processes by device.

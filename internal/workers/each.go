@@ -19,25 +19,24 @@ const (
 	withoutDeadline = time.Second
 )
 
-// Isolation makes calls for processes one after the other and leaves a process alone whose call does not return: the kernel reads some files
-// of a process under a lock that a hanging driver holds. It is for things of which there are too many for a Task each. The zero Isolation
-// is ready for use.
+// Isolation makes calls for processes one after the other and skips a process whose call does not return: the kernel reads some files of
+// a process under a lock that a hanging driver holds. Processes are too many for a Task each. The zero Isolation is ready for use.
 type Isolation struct {
 	mu          sync.Mutex
 	outstanding map[int64]bool // processes with a call that has not returned
 }
 
 // Each makes a call for each process, and calls take with what it returns, until take returns false or ctx ends. It returns the processes
-// that were left out because a call is outstanding. take runs in the goroutine of Each. call must share nothing that anything else writes,
+// that were left out because a call is outstanding or ctx has ended. take runs in the goroutine of Each. call must share nothing that anything else writes,
 // since it may return after Each; then its result is dropped. Only one Each may run at a time.
 func Each[T any](ctx context.Context, b *Isolation, pids []int64, call func(pid int64) T, take func(pid int64, result T) bool) (left []int64) {
 	patience := withoutDeadline
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = time.Until(deadline) / patienceShare
 	}
-	for len(pids) > 0 && ctx.Err() == nil {
+	for len(pids) > 0 {
 		outstanding, full := b.isOutstanding(pids[0])
-		if full {
+		if full || ctx.Err() != nil {
 			return append(left, pids...)
 		}
 		if outstanding {
@@ -48,9 +47,8 @@ func Each[T any](ctx context.Context, b *Isolation, pids []int64, call func(pid 
 		if stuck {
 			left = append(left, pids[n])
 			n++
-		}
-		if !more {
-			return left
+		} else if !more {
+			return left // take wants no more
 		}
 		pids = pids[n:]
 	}

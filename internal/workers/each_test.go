@@ -90,6 +90,24 @@ func TestEachEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
 		left = Each(ctx, &b, []int64{1, 2, 3}, func(int64) int { <-hang; return 0 }, func(int64, int) bool { return true })
-		assert.Equal(t, []int64{1}, left)
+		assert.Equal(t, []int64{1, 2, 3}, left, "none was read")
+	})
+}
+
+// TestEachRunsOutOfTime: the processes that no call was made for are left out, too.
+func TestEachRunsOutOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b Isolation
+		hang := make(chan struct{})
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		pids := make([]int64, 20)
+		for i := range pids {
+			pids[i] = int64(i)
+		}
+		left := Each(ctx, &b, pids, func(int64) int { <-hang; return 0 }, func(int64, int) bool { return true })
+		assert.Equal(t, pids, left, "an eighth of the time for each of the first eight")
+		close(hang)
+		synctest.Wait()
 	})
 }

@@ -14,7 +14,7 @@
 // A call that hangs keeps its goroutine, its task and whatever it writes to until it returns. Task.Retire and Pool.Close therefore take
 // functions that free memory, descriptors and libraries: they run when nothing uses these any more, which may be never. Neither waits.
 //
-// Things of which there are too many for a Task each, such as processes, go through Each.
+// Each calls a function for many items, such as processes, that are too many for a Task each.
 //
 // The pool does not recover panics: only the owner of a task knows what a panic spoils, so the function of a Job recovers where the
 // code that it calls may panic.
