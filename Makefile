@@ -13,16 +13,18 @@ help: ## list the targets
 
 # ---- run ----
 
+RUN := --collector $(DIST) --log demo-output/collector.log --also "Prometheus http://127.0.0.1:9400/metrics, OTLP demo-output/otlp.jsonl"
+
 .PHONY: demo
-demo: otelcol-gpu gpuwatch nvmlsim ## build otelcol-gpu and run it on a simulated node of 8 NVIDIA GPUs
+demo: otelcol-gpu otelgpu nvmlsim ## build otelcol-gpu and run it on a simulated node of 8 NVIDIA GPUs
 	@umask 077; mkdir -p demo-output; \
 		NVMLSIM_SCENARIO=$(CURDIR)/test/nvmlsim/scenarios/demo.scenario GPU_NVML_LIBRARY=$(CURDIR)/$(SIM)/libnvidia-ml.so.1 \
-		bin/gpuwatch -simulated -run $(DIST) -config config/demo.yaml -log demo-output/collector.log
+		bin/otelgpu run --simulated --config config/demo.yaml $(RUN)
 
 .PHONY: run
-run: otelcol-gpu gpuwatch ## the same on this machine's own GPUs
+run: otelcol-gpu otelgpu ## the same on this machine's own GPUs
 	@umask 077; mkdir -p demo-output; \
-		bin/gpuwatch -run $(DIST) -config config/run.yaml -log demo-output/collector.log
+		bin/otelgpu run --config config/run.yaml $(RUN)
 
 # ---- build ----
 
@@ -30,26 +32,30 @@ run: otelcol-gpu gpuwatch ## the same on this machine's own GPUs
 otelcol-gpu: ## build the collector with ocb from builder-config.yaml
 	@scripts/build-collector.sh $(DIST)
 
-.PHONY: gpuwatch
-gpuwatch:
-	@CGO_ENABLED=0 go build -o bin/gpuwatch ./cmd/gpuwatch
+.PHONY: otelgpu
+otelgpu: ## build bin/otelgpu, which shows GPUs in a terminal and finds out what can be read; with cgo, as NVML is a C library
+	@CGO_ENABLED=1 go build -o bin/otelgpu ./cmd/otelgpu
+
+.PHONY: page
+page: ## build the page of gpu_view from its TypeScript; the built files are committed
+	@scripts/build-page.sh
 
 .PHONY: nvmlsim
 nvmlsim: ## build the simulated libnvidia-ml.so.1
 	@$(MAKE) --no-print-directory -s -C test/nvmlsim OUT=$(CURDIR)/$(SIM)
 
 .PHONY: generate
-generate: ## regenerate internal/metadata, documentation.md and the status in README.md from metadata.yaml
+generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md; the metadata of the exporters
 	@scripts/generate.sh
 
 # ---- check ----
 
 .PHONY: test
 test: ## every test that needs no root and nothing outside the tree
-	go test ./...
+	go test -timeout 20m ./...
 
 .PHONY: check
-check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools test-rules e2e ## everything that CI checks
+check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools test-page test-rules e2e ## everything that CI checks
 
 .PHONY: generated-up-to-date
 generated-up-to-date:
@@ -58,6 +64,7 @@ generated-up-to-date:
 .PHONY: lint
 lint: .tools/golangci-lint
 	GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache .tools/golangci-lint run ./...
+	cd test/page && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 
 .tools/golangci-lint: tools/lint/go.mod
 	go build -modfile=tools/lint/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -71,11 +78,15 @@ build-everywhere: ## without cgo, and for Windows and macOS, everything compiles
 
 .PHONY: race
 race: ## the tests under the race detector
-	go test -race ./...
+	go test -race -timeout 40m ./...
 
 .PHONY: vulnerabilities
 vulnerabilities:
 	@scripts/vulnerabilities.sh
+
+.PHONY: events-kill
+events-kill: otelcol-gpu nvmlsim ## kills the collector 200 times at random points: no event that can be known is lost; 5 minutes
+	GPURECEIVER_KILLS=200 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 30m -run TestEventsOutliveKills -v ./test/collector
 
 .PHONY: test-collector
 test-collector: otelcol-gpu nvmlsim ## the built collector, end to end, on the simulated node
@@ -88,6 +99,10 @@ test-nvidia-tool: ## the real nvidia-smi on the simulated library against the nv
 .PHONY: test-amd-tools
 test-amd-tools: ## AMD's real tools on simulated files against our own sources; needs root, says so and skips without
 	test/amdtools/run.sh
+
+.PHONY: test-page
+test-page: otelcol-gpu nvmlsim ## the page of gpu_view in a real Chromium, and whether its built files are up to date; says so and skips without
+	test/page/run.sh
 
 .PHONY: test-rules
 test-rules: ## recording and alerting rules against their unit tests, by promtool; says so and skips without
@@ -103,6 +118,10 @@ fleet: otelcol-gpu ## 1,000 simulated nodes on a real API server: one collector,
 	go run ./test/fleet -collector $(DIST) -check
 	go run ./test/fleet -collector $(DIST) -replicas 3 -intervals 5 -check
 
+.PHONY: view-fleet
+view-fleet: otelcol-gpu ## what gpu_view costs a gateway of 1,000 nodes, and how fast it answers; 10 minutes
+	go run ./test/fleet/view -collector $(DIST) -check
+
 .PHONY: cost
 cost: otelcol-gpu nvmlsim ## what the running collector costs, of docs/performance.md
 	go run ./test/collector/cost -collector $(DIST)
@@ -115,6 +134,10 @@ cost-floor: nvmlsim ## what it would cost to send the same points without readin
 .PHONY: delivery
 delivery: otelcol-gpu nvmlsim ## an outage of ten minutes, a restart within it and a SIGTERM after it: no message is lost
 	GPURECEIVER_OUTAGE=10m OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 30m -run TestOutageLosesNothing -v ./test/collector
+
+.PHONY: events-load
+events-load: ## a hundred bursts of 10,000 XIDs: memory flat, order kept, nothing lost that is not counted; some minutes
+	GPURECEIVER_EVENTS_LOAD=100 go test -count=1 -timeout 60m -v ./test/eventsload
 
 .PHONY: bench
 bench: ## parts of a scrape alone, in a loop

@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/collector/scraper"
 	"go.opentelemetry.io/collector/scraper/scraperhelper"
 	"go.uber.org/zap"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
@@ -62,27 +61,30 @@ type clusterScraper struct {
 }
 
 // connector returns the client of a cluster.
-type connector func(*ClusterConfig) (kubernetes.Interface, error)
+type connector func(*ClusterConfig) (*kube.Clients, error)
 
-func connectCluster(c *ClusterConfig) (kubernetes.Interface, error) {
+func connectCluster(c *ClusterConfig) (*kube.Clients, error) {
 	config, err := c.API.REST()
 	if err != nil {
 		return nil, err
 	}
-	clients, err := kube.NewClients(config)
-	if err != nil {
-		return nil, err
-	}
-	return clients.Kubernetes, nil
+	return kube.NewClients(config)
 }
 
 // start begins to watch. It fails only if credentials cannot be read, not if the API server does not answer.
 func (s *clusterScraper) start(context.Context, component.Host) error {
-	client, err := s.connect(s.config)
+	clients, err := s.connect(s.config)
 	if err != nil {
 		return kube.Keyed(scrapersKey+"::"+clusterKey, err)
 	}
-	if s.view, err = cluster.New(client, s.config.ResourceNames); err != nil {
+	var owners *kube.Owners
+	if s.config.Owners != nil {
+		owners = kube.WatchOwners(clients, s.config.Owners.Kinds)
+	}
+	if s.view, err = cluster.New(clients.Kubernetes, s.config.ResourceNames, owners); err != nil {
+		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
+	}
+	if err := s.source.follow(s.view, s.config.Labels); err != nil {
 		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
 	}
 	for _, warning := range s.config.API.Warnings() {
@@ -96,7 +98,7 @@ func (s *clusterScraper) start(context.Context, component.Host) error {
 func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	began := time.Now()
 	problems := s.view.Problems()
-	s.problems.Update(problems, true)
+	s.problems.Update(append(s.view.OwnerProblems(), problems...), true)
 	synced := s.view.Synced()
 	if !synced && len(problems) == 0 && began.Sub(s.started) < clusterListWait {
 		s.source.stats.end(began, false)
@@ -104,6 +106,9 @@ func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	}
 	failure := clusterFailure(problems, synced)
 	s.source.read(ctx, began, failure)
+	if failure == nil {
+		s.source.pods.confirm(began)
+	}
 	var snapshot cluster.Snapshot
 	if synced { // an incomplete list would look like a smaller cluster
 		snapshot = s.view.Snapshot() // the last known state is sent also during an outage
@@ -153,6 +158,7 @@ func (s *clusterScraper) logSize(snapshot *cluster.Snapshot) {
 }
 
 func (s *clusterScraper) shutdown(context.Context) error {
+	s.source.pods.end() // the view waits for its followers
 	if s.view != nil {
 		s.view.Stop()
 	}

@@ -17,10 +17,28 @@ type ClusterConfig struct {
 	API kube.Config `mapstructure:",squash"`
 	// ResourceNames are the extended resources that count as GPUs; * matches any characters except a slash.
 	ResourceNames []string `mapstructure:"resource_names"`
+	// Owners selects what is read of the owners of pods. Without it only their direct owners are known.
+	Owners *ClusterOwners `mapstructure:"owners"`
+	// Labels are the keys of the labels of pods that events have.
+	Labels []string `mapstructure:"labels"`
+}
+
+// ClusterOwners selects the kinds of objects that are read to find what is above a pod's direct owner.
+type ClusterOwners struct {
+	// Kinds are each resource.group as in replicasets.apps. The metadata of all their objects is listed and watched.
+	Kinds []string `mapstructure:"kinds"`
 }
 
 func defaultClusterConfig() component.Config {
 	return &ClusterConfig{ResourceNames: cluster.DefaultResources()}
+}
+
+// ownerKinds returns the kinds of owners that are read.
+func (c *ClusterConfig) ownerKinds() []string {
+	if c.Owners == nil {
+		return nil
+	}
+	return c.Owners.Kinds
 }
 
 // Check returns what is wrong, by key.
@@ -30,6 +48,12 @@ func (c *ClusterConfig) Check() error {
 	}
 	if err := cluster.CheckResources(c.ResourceNames); err != nil {
 		return fmt.Errorf("resource_names: %w", err)
+	}
+	if err := kube.CheckNames(nil, c.Labels, nil); err != nil {
+		return err
+	}
+	if err := kube.CheckNames(c.ownerKinds(), nil, nil); err != nil {
+		return fmt.Errorf("owners::%w", err)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/plog"
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -18,35 +17,42 @@ import (
 
 // clusterSource is the state of kubernetes_cluster. The metrics receiver, which reads, and the logs receiver share it.
 type clusterSource struct {
-	stats  readStats
-	host   gpu.Host
-	status *componentStatus
-	events *pipeline.Pipeline // of the cluster's state; the metrics are the recorder's
+	stats    readStats
+	host     gpu.Host
+	status   *componentStatus
+	pipeline *pipeline.Pipeline // of the cluster's state; the metrics are the recorder's
+	events   *eventSender       // nil without a logs receiver
+	pods     *podEvents         // nil where nobody wants events of pods
+	wants    bool               // events of pods are enabled
+	fed      bool               // a metrics receiver reads the cluster
+	dropped  func(events int)   // counts events that will never be sent
+	patience time.Duration      // podQueueWait; tests shorten it
 }
 
-// newClusterSource returns nil where kubernetes_cluster is not configured. newEvents is called before the first event is sent.
-func newClusterSource(cfg *Config, logger *zap.Logger, status *componentStatus, newEvents func() *record.EventRecorder) *clusterSource {
+// newClusterSource returns nil where kubernetes_cluster is not configured. newEvents is called before the first event is sent, and dropped with the
+// number of events that will never be.
+func newClusterSource(
+	cfg *Config, logger *zap.Logger, status *componentStatus, newEvents func() *record.EventRecorder, dropped func(events int),
+) *clusterSource {
 	if !slices.Contains(cfg.scraperKeys(), clusterKey) {
 		return nil
 	}
 	return &clusterSource{
-		host: gpu.Host{ClusterName: cfg.Attribution.ClusterName}, status: status,
-		events: pipeline.New(pipeline.Options{Source: clusterKey, Logger: logger, Events: true, NewEventRecorder: newEvents}),
+		host: gpu.Host{ClusterName: cfg.Attribution.ClusterName}, status: status, wants: cfg.sendsPodEvents(), dropped: dropped, patience: podQueueWait,
+		pipeline: pipeline.New(pipeline.Options{
+			Source: clusterKey, Logger: logger, Events: true, EventsDropped: dropped, Keep: cfg.Storage != nil, NewEventRecorder: newEvents,
+		}),
 	}
 }
 
 // read notes the outcome of a read.
 func (s *clusterSource) read(ctx context.Context, began time.Time, failure *gpu.Failure) {
 	s.stats.end(began, failure == nil)
-	s.events.Take(ctx, &gpu.Node{Host: s.host, Time: began, Failure: failure})
+	s.pipeline.Take(ctx, &gpu.Node{Host: s.host, Time: began, Failure: failure})
 	var reason error
 	if failure != nil {
 		reason = failure
 	}
 	s.status.update(clusterKey, reason)
-}
-
-// scrapeLogs returns the events of the reads.
-func (s *clusterSource) scrapeLogs(context.Context) (plog.Logs, error) {
-	return s.events.Logs(&s.host), nil
+	s.events.wake()
 }

@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -66,7 +65,7 @@ func TestClusterView(t *testing.T) {
 	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer telemetry.Shutdown()
-	s := &sources{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: newClusterSource(cfg, zap.NewNop(), new(componentStatus), nil)}
+	s := &sources{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: newClusterSource(cfg, zap.NewNop(), new(componentStatus), nil, func(int) {})}
 	require.NoError(t, s.readMetrics().observe(s.telemetry))
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
 	answer := make(chan struct{})
@@ -77,19 +76,19 @@ func TestClusterView(t *testing.T) {
 
 	sink := &consumertest.MetricsSink{}
 	controller, err := newClusterController(cfg, receivertest.NewNopSettings(metadata.Type), sink,
-		func(c *ClusterConfig) (kubernetes.Interface, error) {
+		func(c *ClusterConfig) (*kube.Clients, error) {
 			assert.Equal(t, []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu", "amd.com/?px_nps?"}, c.ResourceNames)
-			return client, nil
+			return &kube.Clients{Kubernetes: client}, nil
 		}, s.cluster)
 	require.NoError(t, err)
 	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
 	const of = "k8s.cluster.name=prod,receiver=gpu,scraper=kubernetes_cluster"
-	require.Eventually(t, func() bool { return s.cluster.stats.get().read }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return s.cluster.stats.get().read }, time.Minute, 5*time.Millisecond)
 	assert.Equal(t, map[string]float64{of: 0}, own(t, tel, "otelcol_gpu_read_success"), "the pods are not listed")
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_age"))
 	close(answer)
-	require.Eventually(t, func() bool { return sink.DataPointCount() > 0 }, 10*time.Second, 5*time.Millisecond)
-	require.Eventually(t, func() bool { return own(t, tel, "otelcol_gpu_read_success")[of] == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return sink.DataPointCount() > 0 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return own(t, tel, "otelcol_gpu_read_success")[of] == 1 }, time.Minute, 5*time.Millisecond)
 	assert.Contains(t, own(t, tel, "otelcol_gpu_read_age"), of)
 	assert.Contains(t, own(t, tel, "otelcol_gpu_read_duration"), of)
 	require.NoError(t, controller.Shutdown(t.Context()))
@@ -107,7 +106,7 @@ func TestClusterView(t *testing.T) {
 }
 
 func clusterOf(cfg *Config) *clusterSource {
-	return newClusterSource(cfg, zap.NewNop(), new(componentStatus), nil)
+	return newClusterSource(cfg, zap.NewNop(), new(componentStatus), nil, func(int) {})
 }
 
 // An API server that never answers, or refuses, is a failed source with the cluster's name: in metrics, events and status.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kernellog"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
@@ -32,8 +34,17 @@ type Config struct {
 	// MaxProcesses bounds the processes that are sent for one node, those with the most memory first. 0 sends none.
 	MaxProcesses int `mapstructure:"max_processes"`
 
+	// ThrottledAfter is how long a GPU is throttled before hw.gpu.throttled.started is sent. 0: from the first read that finds it.
+	ThrottledAfter time.Duration `mapstructure:"throttled_after"`
+
 	// Attribution names this machine and configures how the users of its GPUs are found.
 	Attribution attribution.Config `mapstructure:"attribution"`
+
+	// KernelLog has the kernel's log followed for XIDs. Nil: it is not.
+	KernelLog *kernellog.Config `mapstructure:"kernel_log,omitempty"`
+
+	// Storage is the storage extension that keeps what is known and what was not accepted. Nil: nothing is kept.
+	Storage *component.ID `mapstructure:"storage"`
 
 	// Scrapers are the configured sources by key, each with its own type of configuration; see scraperKinds. Without any,
 	// the default scrapers run.
@@ -55,8 +66,15 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	if err := checkKeys("", conf.ToStringMap(), c); err != nil {
 		return err
 	}
+	if conf.IsSet(kernelLogKey) { // also without a value
+		defaults := kernellog.DefaultConfig()
+		c.KernelLog = &defaults
+	}
 	if err := conf.Unmarshal(c); err != nil {
 		return err
+	}
+	if interval := c.ControllerConfig.CollectionInterval; interval > 0 && !conf.IsSet("timeout") {
+		c.ControllerConfig.Timeout = min(defaultTimeout, interval)
 	}
 	// The Collector would report these with the name of a Go field, metricsbuilderconfig.
 	if err := confmap.Validate(&c.MetricsBuilderConfig); err != nil {
@@ -103,6 +121,9 @@ func (c *Config) Validate() error {
 	if c.MaxProcesses < 0 {
 		errs = append(errs, fmt.Errorf("max_processes: must be 0 or more, got %d", c.MaxProcesses))
 	}
+	if c.ThrottledAfter < 0 || c.ThrottledAfter > 24*time.Hour || c.ThrottledAfter > 0 && c.ThrottledAfter < leastDuration {
+		errs = append(errs, fmt.Errorf("throttled_after: must be from 0s to 24h, with a unit, such as 1m; got %s", c.ThrottledAfter))
+	}
 	keys := c.scraperKeys()
 	for _, key := range keys {
 		if cfg, ok := c.Scrapers[key].(scraperChecker); ok {
@@ -111,7 +132,7 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys), attributionUsed(&c.Attribution, keys))...)
+	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys), attributionUsed(&c.Attribution, keys), c.kernelLogUsed())...)
 }
 
 // scraperKeys are the keys of the scrapers that run, in order.
@@ -138,7 +159,7 @@ func (c *Config) scraperConfig(key string) component.Config {
 // usesKubernetes reports whether the receiver connects to a Kubernetes API.
 func (c *Config) usesKubernetes() bool {
 	keys := c.scraperKeys()
-	return c.Attribution.Owners != nil || slices.Contains(keys, clusterKey) || slices.Contains(keys, fleetKey)
+	return c.Attribution.Owners != nil || c.Attribution.NodeLabels != nil || slices.Contains(keys, clusterKey) || slices.Contains(keys, fleetKey)
 }
 
 // wanted returns the quantities that the receivers of these signals send.
@@ -153,8 +174,11 @@ func (c *Config) wanted(metrics, logs, attributed bool) gpu.Group {
 	}
 	if logs {
 		e = c.Events
+		if !c.sendsAllocations() {
+			e.ContainerGpuAllocated.Enabled, e.ContainerGpuReleased.Enabled = false, false
+		}
 	}
-	return record.Wanted(&m, &e, metrics && attributed)
+	return record.Wanted(&m, &e, attributed)
 }
 
 // attributes reports whether users of GPUs are looked for. node_name and cluster_name alone do not ask for it.
@@ -168,8 +192,16 @@ func (c *Config) sendsProcessEvents() bool {
 	return c.Events.ProcessGpuStarted.Enabled || c.Events.ProcessGpuExited.Enabled
 }
 
-// sendsPods reports whether anything that these signals send names pods.
-func (c *Config) sendsPods(metrics, logs bool) bool { return metrics || logs && c.sendsProcessEvents() }
+// sendsAllocations reports whether events of allocations are enabled, and the kubelet is asked for allocations.
+func (c *Config) sendsAllocations() bool {
+	return c.Attribution.PodResources != nil && (c.Events.ContainerGpuAllocated.Enabled || c.Events.ContainerGpuReleased.Enabled)
+}
+
+// sendsPods reports whether anything that these signals send names pods. local is whether the sources are on this machine: those of
+// others report neither XIDs nor allocations.
+func (c *Config) sendsPods(metrics, logs, local bool) bool {
+	return metrics || logs && (c.sendsProcessEvents() || c.Events.HwGpuStatus.Enabled || local && (c.Events.HwGpuXid.Enabled || c.sendsAllocations()))
+}
 
 // controller returns the configuration of the Collector's controllers.
 func (c *Config) controller() *scraperhelper.ControllerConfig {

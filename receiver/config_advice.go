@@ -16,11 +16,12 @@ const leastExecTimeout = 6 * time.Second
 
 // warnings returns what is allowed but most likely not meant, by key.
 func (c *Config) warnings() []string {
+	found := c.kernelLogWarnings()
 	if !slices.Contains(c.scraperKeys(), fleetKey) || c.ControllerConfig.Timeout >= leastExecTimeout {
-		return nil
+		return found
 	}
-	return []string{fmt.Sprintf("timeout: %s is short for %s::%s: an exec into a pod takes seconds on a busy node; set %s or more",
-		c.ControllerConfig.Timeout, scrapersKey, fleetKey, leastExecTimeout)}
+	return append(found, fmt.Sprintf("timeout: %s is short for %s::%s: an exec into a pod takes seconds on a busy node; set %s or more",
+		c.ControllerConfig.Timeout, scrapersKey, fleetKey, leastExecTimeout))
 }
 
 // gpuSets returns names for the sets of GPUs that the receiver reads, which no other receiver should read as well.

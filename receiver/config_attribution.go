@@ -26,7 +26,7 @@ func attributionUsed(parts *attribution.Config, keys []string) error {
 	}
 	use := map[string]string{}
 	if remote == fleetKey {
-		use = map[string]string{"processes": "; use attribute_pods of the scraper", "owners": "; use owners of the scraper"}
+		use = map[string]string{"processes": "; use attribute_pods of the scraper", "owners": "; use owners of the scraper", "node_labels": "; use node_labels of the scraper"}
 	}
 	var errs []error
 	for _, part := range []struct {
@@ -36,6 +36,7 @@ func attributionUsed(parts *attribution.Config, keys []string) error {
 		{"pod_resources", parts.PodResources != nil},
 		{"processes", parts.Processes != nil},
 		{"owners", parts.Owners != nil},
+		{"node_labels", parts.NodeLabels != nil},
 	} {
 		if part.given {
 			errs = append(errs, fmt.Errorf("attribution::%s: is for the GPUs of this machine, which %s::%s does not read: leave it out%s",

@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/collector/component"
 )
 
-// mostKeys is the number of allowed keys that an error lists. There are more metrics; the documentation lists them.
+// mostKeys is the number of allowed keys that an error lists. There are more metrics and events; the documentation lists them.
 const mostKeys = 12
 
 // checkKeys refuses keys that a configuration does not have, keys that must not be empty, and values of another kind, each
@@ -88,6 +90,10 @@ func checkValue(path string, value any, t reflect.Type) error {
 	want := ""
 	switch kind := t.Kind(); {
 	case t == reflect.TypeFor[time.Duration]():
+	case t == reflect.TypeFor[component.ID]():
+		if isSection || isList {
+			want = "the ID of an extension"
+		}
 	case kind == reflect.Struct:
 		if isSection {
 			return checkSection(path+"::", section, t)

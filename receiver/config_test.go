@@ -154,7 +154,7 @@ func TestWrongConfig(t *testing.T) {
 		"unknown metric":           {"metrics: {hw.gpu.temp: {enabled: true}}", []string{"metrics::hw.gpu.temp:", "documentation.md"}},
 		"unknown key of metric":    {"metrics: {hw.power: {enable: true}}", []string{"metrics::hw.power::enable:", "allowed are enabled"}},
 		"unknown attribute":        {"resource_attributes: {pod: {enabled: true}}", []string{"resource_attributes::pod:"}},
-		"unknown event":            {"events: {hw.gpu.gone: {enabled: true}}", []string{"events::hw.gpu.gone:", "hw.gpu.status, hw.gpu.xid"}},
+		"unknown event":            {"events: {hw.gpu.gone: {enabled: true}}", []string{"events::hw.gpu.gone:", "documentation.md"}},
 		"scrapers as a list":       {"scrapers: [nvml]", []string{"scrapers:", "each with its settings", "nvml"}},
 		"scrapers as text":         {"scrapers: nvml", []string{"scrapers:", "each with its settings", "nvml"}},
 		"scraper as text":          {"scrapers: {nvml: on}", []string{"scrapers::nvml:", "section of settings, or empty"}},
@@ -163,7 +163,7 @@ func TestWrongConfig(t *testing.T) {
 		"wrong duration":           {"timeout: soon", []string{"timeout", "invalid duration"}},
 		"timeout 0":                {"timeout: 0s", []string{"timeout:", "above 0"}},
 		"timeout negative":         {"timeout: -1s", []string{"timeout:", "above 0"}},
-		"timeout above interval":   {"collection_interval: 5s", []string{"timeout: 10s", "collection_interval, 5s", "shorten the timeout or lengthen the interval"}},
+		"timeout above interval":   {"collection_interval: 5s\ntimeout: 10s", []string{"timeout: 10s", "collection_interval, 5s", "shorten the timeout or lengthen the interval"}},
 		"interval without a unit":  {"collection_interval: 60\ntimeout: 10", []string{"collection_interval: 60ns", "timeout: 10ns", "unit, such as 30s"}},
 		"timeout without a unit":   {"timeout: 10", []string{"timeout: 10ns", "unit, such as 30s"}},
 		"delay without a unit":     {"initial_delay: 5", []string{"initial_delay: 5ns", "unit, such as 30s"}},
@@ -251,12 +251,15 @@ func TestCredentialsAreReadAtStart(t *testing.T) {
 	}
 }
 
-// Each part of the attribution enables it by itself. Names alone do not.
+// Each part that looks for users enables the attribution by itself. Names and labels of the node do not.
 func TestAttributes(t *testing.T) {
-	for part, want := range map[string]bool{"pod_resources": true, "processes": true, "owners": true, "cluster_name": false} {
+	for part, want := range map[string]bool{"pod_resources": true, "processes": true, "owners": true, "node_labels": false, "cluster_name": false} {
 		value := any(map[string]any{})
-		if part == "cluster_name" {
+		switch part {
+		case "cluster_name":
 			value = "prod"
+		case "node_labels":
+			value = map[string]any{"labels": []any{"zone"}}
 		}
 		cfg, err := loadMap(map[string]any{"attribution": map[string]any{"node_name": "n1", part: value}})
 		require.NoError(t, err, part)

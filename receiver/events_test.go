@@ -68,12 +68,12 @@ func TestEventsOfStates(t *testing.T) {
 	assert.Equal(t, []string{
 		"hw.gpu.status GPU-2: - to failed, Error",
 		"hw.gpu.status GPU-1: ok to failed, Error",
-		"hw.gpu.xid GPU-1: - to -, Warn",
+		"hw.gpu.xid GPU-1: - to -, Fatal",
 		"hw.gpu.status GPU-1: failed to ok, Info",
 		"hw.gpu.status GPU-2: failed to ok, Info",
 	}, got)
-	assert.Equal(t, "it fell off the bus", records(r.logs)[0].Body().Str())
-	assert.Equal(t, "the GPU is healthy again", records(r.logs)[3].Body().Str())
+	assert.Equal(t, "GPU-2 has failed: it fell off the bus; restart the node", records(r.logs)[0].Body().Str())
+	assert.Regexp(t, `^GPU-1 is ok, was failed for \d+s: the GPU is healthy again$`, records(r.logs)[3].Body().Str())
 	assert.Equal(t, time.Unix(100, 0).UTC(), records(r.logs)[2].Timestamp().AsTime(), "its own time")
 }
 

@@ -21,6 +21,8 @@ const (
 	defaultInterval     = 30 * time.Second
 	defaultTimeout      = 10 * time.Second
 	defaultMaxProcesses = 512
+
+	defaultThrottledAfter = time.Minute
 )
 
 // NewFactory returns the factory of the gpu receiver.
@@ -40,6 +42,7 @@ func createDefaultConfig() component.Config {
 		MetricsBuilderConfig: metadata.NewDefaultMetricsBuilderConfig(),
 		Events:               metadata.DefaultEventsConfig(),
 		MaxProcesses:         defaultMaxProcesses,
+		ThrottledAfter:       defaultThrottledAfter,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
 
+	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
@@ -34,7 +35,7 @@ func TestFailedReadsOfNvidiaSMI(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
 			path, broken := filepath.Join(folder, "nvidia-smi"), filepath.Join(folder, "broken")
-			require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nif [ -e "+broken+" ]; then\n:\n"+script+"\nelse exec "+recorded+" \"$@\"; fi\n"), 0o700))
+			commandtest.WriteScript(t, path, "if [ -e "+broken+" ]; then\n:\n"+script+"\nelse exec "+recorded+" \"$@\"; fi")
 			tel := componenttest.NewTelemetry()
 			t.Cleanup(func() { require.NoError(t, tel.Shutdown(context.Background())) })
 			r := newRigOf(t, openSource)

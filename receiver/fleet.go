@@ -6,7 +6,9 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +29,7 @@ type fleet struct {
 	logger    *zap.Logger
 	telemetry *metadata.TelemetryBuilder
 	status    *componentStatus
+	keeper    *keeper // nil without storage
 
 	// Set before the start. Nil where there is no receiver of the signal.
 	newRecorder      func() *record.Recorder
@@ -37,7 +40,7 @@ type fleet struct {
 	failed   error          // why the start failed
 	reader   fleetReader    // nil before the start
 	metrics  *metricsOutput // nil until the metrics receiver has started
-	logs     *logsOutput    // nil until the logs receiver has started
+	logs     *eventOutput   // nil until the logs receiver has started
 	nodes    map[remoteNode]map[gpu.Vendor]*pipeline.Pipeline
 	clusters map[string]*pipeline.ProblemLog
 	size     fleetSize // that was logged last
@@ -45,6 +48,11 @@ type fleet struct {
 
 // remoteNode is a node of a cluster.
 type remoteNode struct{ cluster, name string }
+
+// key names what is known of a vendor's GPUs of the node, or of the cluster where the name is empty, in the storage.
+func (n remoteNode) key(vendor gpu.Vendor) string {
+	return strings.Join([]string{fleetKey, url.PathEscape(n.cluster), url.PathEscape(n.name), string(vendor)}, "/")
+}
 
 // fleetSize is how much is read.
 type fleetSize struct{ clusters, nodes, gpus int }
@@ -80,7 +88,7 @@ func (f *fleet) start() error {
 	for _, warning := range config.Warnings() {
 		f.logger.Warn(warning)
 	}
-	config.AttributePods = config.AttributePods && f.cfg.sendsPods(metrics, logs)
+	config.AttributePods = config.AttributePods && f.cfg.sendsPods(metrics, logs, false)
 	reader, err := kubeexec.New(&config, kubeexec.Options{
 		Interval: f.cfg.ControllerConfig.CollectionInterval,
 		Timeout:  f.cfg.ControllerConfig.Timeout,
@@ -132,21 +140,21 @@ func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readEr
 	} else {
 		p.Take(ctx, node)
 	}
-	pass(ctx, p, node, metrics, logs)
+	f.pass(ctx, remoteNode{cluster, node.Host.NodeName}, p, node, metrics, logs)
 }
 
 // pass records what a pipeline has taken, and sends it to the outputs of the receivers that have started.
-func pass(ctx context.Context, p *pipeline.Pipeline, node *gpu.Node, metrics *metricsOutput, logs *logsOutput) {
+func (f *fleet) pass(ctx context.Context, of remoteNode, p *pipeline.Pipeline, node *gpu.Node, metrics *metricsOutput, logs *eventOutput) {
 	if metrics != nil {
 		metrics.send(ctx, p.Metrics(node))
 	}
 	if logs != nil {
-		_ = logs.send(ctx, p.Logs(&node.Host)) // the consumer that refused them has logged it
+		_ = logs.pass(ctx, of.key(node.Vendor), p, &node.Host) // the consumer that refused them has logged it
 	}
 }
 
 // pipeline returns the pipeline of a node's GPUs and the outputs of the receivers that have started.
-func (f *fleet) pipeline(node remoteNode, vendor gpu.Vendor) (*pipeline.Pipeline, *metricsOutput, *logsOutput) {
+func (f *fleet) pipeline(node remoteNode, vendor gpu.Vendor) (*pipeline.Pipeline, *metricsOutput, *eventOutput) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	vendors := f.nodes[node]
@@ -160,15 +168,29 @@ func (f *fleet) pipeline(node remoteNode, vendor gpu.Vendor) (*pipeline.Pipeline
 			Source: fleetKey,
 			Logger: f.logger.With(zap.String("k8s.cluster.name", node.cluster), zap.String("k8s.node.name", node.name)),
 			Where:  " on node " + node.name + " in cluster " + node.cluster,
-			Events: f.newEventRecorder != nil, ProcessEvents: f.cfg.sendsProcessEvents(), MaxProcesses: f.cfg.MaxProcesses,
+			Events: f.newEventRecorder != nil, ProcessEvents: f.cfg.sendsProcessEvents(), AllocationEvents: f.cfg.sendsAllocations(),
+			Interval: f.cfg.ControllerConfig.CollectionInterval, MaxProcesses: f.cfg.MaxProcesses, ThrottledAfter: f.cfg.ThrottledAfter,
 			Dropped: func(ctx context.Context, processes int) {
 				f.telemetry.GpuProcessesDropped.Add(ctx, int64(processes), labels(f.receiver, attribute.String("scraper", fleetKey)))
 			},
-			NewRecorder: f.newRecorder, NewEventRecorder: f.newEventRecorder,
+			EventsDropped: f.eventsDropped(node.cluster),
+			NewRecorder:   f.newRecorder, NewEventRecorder: f.newEventRecorder,
+			Keep: f.keeper.isOpen(), Known: f.keeper.known(context.Background(), node.key(vendor)),
 		})
 		vendors[vendor] = p
 	}
 	return p, f.metrics, f.logs
+}
+
+// eventsDropped returns what counts the events of a cluster that are dropped.
+func (f *fleet) eventsDropped(cluster string) func(int) {
+	if f.newEventRecorder == nil {
+		return nil
+	}
+	of := labels(f.receiver, attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster))
+	count := func(events int) { f.telemetry.GpuEventsDropped.Add(context.Background(), int64(events), of) }
+	count(0) // an increase from 0 is one, too
+	return count
 }
 
 // forget drops the pipelines of a node that is not read any more, and ends its series unless another replica goes on with them.
@@ -177,6 +199,9 @@ func (f *fleet) forget(ctx context.Context, cluster, node string, byAnother bool
 	pipelines, metrics := f.nodes[remoteNode{cluster, node}], f.metrics
 	delete(f.nodes, remoteNode{cluster, node})
 	f.mu.Unlock()
+	for vendor := range pipelines {
+		f.keeper.forget(ctx, remoteNode{cluster, node}.key(vendor))
+	}
 	if byAnother || metrics == nil {
 		return
 	}
@@ -203,7 +228,7 @@ func (f *fleet) sendState(ctx context.Context, cluster string, at time.Time, fai
 	p, metrics, logs := f.pipeline(remoteNode{cluster: cluster}, "")
 	node := &gpu.Node{Host: gpu.Host{ClusterName: cluster}, Time: at, Failure: failure}
 	p.Take(ctx, node)
-	pass(ctx, p, node, metrics, logs)
+	f.pass(ctx, remoteNode{cluster: cluster}, p, node, metrics, logs)
 	var reason error
 	if failure != nil {
 		reason = failure

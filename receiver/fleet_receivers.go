@@ -15,7 +15,6 @@ import (
 )
 
 // fleetReceiver is the part of one signal's receiver in the fleet.
-// fleetReceiver is the part of one signal's receiver in the fleet.
 type fleetReceiver struct {
 	fleet  *fleet
 	attach func() // connects the signal's output
@@ -47,7 +46,7 @@ func newFleetLogs(f *fleet, set receiver.Settings, next consumer.Logs) (componen
 		return nil, err
 	}
 	f.newEventRecorder = func() *record.EventRecorder { return record.NewEvents(f.cfg.logsBuilderConfig(), set) }
-	return &fleetReceiver{fleet: f, attach: func() { f.logs = &logsOutput{obs: obs, next: next} }}, nil
+	return &fleetReceiver{fleet: f, attach: func() { f.logs = &eventOutput{logsOutput{obs: obs, next: next}, f.keeper} }}, nil
 }
 
 func newObsReport(set receiver.Settings) (*receiverhelper.ObsReport, error) {

@@ -21,6 +21,8 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
 )
 
 // mostResident is what a collector may have in memory at any time while a tool prints without end, in KiB.
@@ -46,7 +48,7 @@ func TestFloodingToolIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), tt.tool)
-			require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o700))
+			commandtest.WriteScript(t, path, tt.script)
 			self, err := os.Executable()
 			require.NoError(t, err)
 			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestFloodedProcess$", "-test.v")

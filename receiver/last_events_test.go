@@ -13,11 +13,12 @@ import (
 	"go.opentelemetry.io/collector/component"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// The events of the last read before a shutdown are sent: the driver reports an XID once, and it is often the reason why the node is
-// drained.
-func TestLastEventsAreSent(t *testing.T) {
+// An event is sent with the read that finds it, whichever receiver starts first and however long the interval is: the driver reports an XID
+// once, and it is often the reason why the node is drained.
+func TestEventsAreSentWithTheirRead(t *testing.T) {
 	for _, first := range []string{"metrics", "logs"} {
 		t.Run(first, func(t *testing.T) {
 			node := nodeOf(healthy("GPU-1"))
@@ -27,32 +28,98 @@ func TestLastEventsAreSent(t *testing.T) {
 			r.cfg.ControllerConfig.CollectionInterval = time.Hour
 			r.cfg.ControllerConfig.InitialDelay = 0
 			l, m := r.newLogs(), r.newMetrics()
-			require.NoError(t, l.Start(t.Context(), r.host))
-			time.Sleep(5 * tick) // its only tick
+			if first == "logs" {
+				require.NoError(t, l.Start(t.Context(), r.host))
+				time.Sleep(5 * tick) // its tick, if it had one
+			}
 			require.NoError(t, m.Start(t.Context(), r.host))
 			eventually(t, func() bool { return len(r.metrics.AllMetrics()) == 1 }, "the only read")
-			assert.Zero(t, r.logs.LogRecordCount())
 			if first == "metrics" {
-				require.NoError(t, m.Shutdown(t.Context()))
-				require.NoError(t, l.Shutdown(t.Context()))
-			} else {
-				require.NoError(t, l.Shutdown(t.Context()))
-				require.NoError(t, m.Shutdown(t.Context()))
+				require.NoError(t, l.Start(t.Context(), r.host))
 			}
-			require.Len(t, records(r.logs), 1)
+			eventually(t, func() bool { return len(records(r.logs)) == 1 }, "the event")
 			assert.Equal(t, "hw.gpu.xid", records(r.logs)[0].EventName())
+			require.NoError(t, m.Shutdown(t.Context()))
+			require.NoError(t, l.Shutdown(t.Context()))
+			assert.Len(t, records(r.logs), 1)
 		})
 	}
 }
 
-// A receiver of logs that has little to send reports so, and its shutdown does not wait in vain.
+// What waits at a shutdown is sent.
+func TestLastEventsAreSent(t *testing.T) {
+	r := newRig(t, map[string]gpu.Source{"nvml": always(healthy("GPU-1"))})
+	l, m := r.newLogs(), r.newMetrics()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	require.NoError(t, l.Start(t.Context(), r.host))
+	eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "a read")
+	require.NoError(t, m.Shutdown(t.Context()))
+	for _, s := range r.factory.receivers.sources { // found, and nobody was woken
+		node := nodeOf(lost("GPU-1"))
+		s.local[0].pipeline.Take(t.Context(), node)
+	}
+	require.NoError(t, l.Shutdown(t.Context()))
+	require.Len(t, records(r.logs), 1)
+	assert.Equal(t, "hw.gpu.status", records(r.logs)[0].EventName())
+}
+
+// XIDs that were being summed at a shutdown are sent.
+func TestLastSumsAreSent(t *testing.T) {
+	source := &watchedSource{Source: always(healthy("GPU-1")), found: make(chan func([]gpu.Event), 1)}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	r.cfg.ControllerConfig.CollectionInterval = time.Hour
+	l, m := r.newLogs(), r.newMetrics()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	require.NoError(t, l.Start(t.Context(), r.host))
+	found := <-source.found
+	for range 3 {
+		found([]gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 31}})
+	}
+	eventually(t, func() bool { return len(records(r.logs)) == 1 }, "the first")
+	require.NoError(t, m.Shutdown(t.Context()))
+	require.NoError(t, l.Shutdown(t.Context()))
+	require.Len(t, records(r.logs), 2)
+	count, _ := records(r.logs)[1].Attributes().Get("hw.gpu.event.count")
+	assert.EqualValues(t, 2, count.Int())
+}
+
+// A receiver of logs alone reads the cluster itself.
 func TestLogsOfClusterViewAlone(t *testing.T) {
 	r := newRigOf(t, openSource)
-	r.cfg.Scrapers = map[string]component.Config{clusterKey: defaultClusterConfig()}
+	r.cfg.Scrapers = map[string]component.Config{clusterKey: &ClusterConfig{
+		API: kube.Config{Endpoint: "https://127.0.0.1:1", AuthType: kube.AuthNone}, ResourceNames: []string{"nvidia.com/gpu"},
+	}}
 	l := r.newLogs()
-	require.Len(t, r.messages("Receiver has few logs: scrapers::kubernetes_cluster has an event when the cluster becomes unreadable"), 1)
-	r.run(l)
-	r = newRig(t, map[string]gpu.Source{"nvml": always()})
-	r.run(r.newLogs())
-	assert.Empty(t, r.messages("Receiver has few logs"))
+	require.NoError(t, l.Start(t.Context(), r.host))
+	eventually(t, func() bool { return len(records(r.logs)) > 0 }, "no event of a cluster that cannot be read")
+	require.NoError(t, l.Shutdown(t.Context()))
+	assert.Equal(t, "hw.gpu.source.failed", records(r.logs)[0].EventName())
+}
+
+// watchedSource learns of events between reads.
+type watchedSource struct {
+	gpu.Source
+	found chan func([]gpu.Event)
+}
+
+func (s *watchedSource) Watch(found func([]gpu.Event)) { s.found <- found }
+
+// What a source learns between reads is sent without a read.
+func TestEventsBetweenReads(t *testing.T) {
+	source := &watchedSource{Source: always(healthy("GPU-1")), found: make(chan func([]gpu.Event), 1)}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	r.cfg.ControllerConfig.CollectionInterval = time.Hour
+	r.run(r.newMetrics(), r.newLogs())
+	(<-source.found)([]gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 79}})
+	eventually(t, func() bool { return len(records(r.logs)) == 1 }, "the event")
+	assert.Equal(t, "hw.gpu.xid", records(r.logs)[0].EventName())
+}
+
+// Without a logs receiver nobody asks a source for events.
+func TestNoEventsBetweenReadsWithoutALogsPipeline(t *testing.T) {
+	source := &watchedSource{Source: always(healthy("GPU-1")), found: make(chan func([]gpu.Event), 1)}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	r.run(r.newMetrics())
+	eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "a read")
+	assert.Empty(t, source.found)
 }

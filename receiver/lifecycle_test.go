@@ -117,12 +117,16 @@ func TestSourcesAreToldWhatIsWanted(t *testing.T) {
 	assert.True(t, r.want.Has(gpu.GroupProcesses))
 }
 
-// Without a metrics pipeline only the values needed for events are read, and processes only if their events are enabled.
+// Without a metrics pipeline only the values needed for events are read, and processes only if their events are enabled, or for the containers
+// that events of GPUs and of allocations name.
 func TestNothingIsReadForNothing(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
-	assert.Equal(t, record.Wanted(new(metadata.MetricsConfig), &cfg.Events, false), cfg.wanted(false, true, true))
-	assert.False(t, cfg.wanted(false, true, true).Has(gpu.GroupPower|gpu.GroupMemory|gpu.GroupProcesses))
-	assert.True(t, cfg.wanted(false, true, true).Has(gpu.GroupEvents))
+	assert.Equal(t, gpu.GroupProcesses, cfg.wanted(false, true, true)&(gpu.GroupProcesses|gpu.GroupEnergy|gpu.GroupUtilization))
+	asked := *cfg
+	asked.Attribution.PodResources = &attribution.PodResourcesConfig{}
+	assert.Equal(t, record.Wanted(new(metadata.MetricsConfig), &cfg.Events, true), asked.wanted(false, true, true))
+	assert.False(t, cfg.wanted(false, true, false).Has(gpu.GroupPower|gpu.GroupMemory|gpu.GroupProcesses))
+	assert.True(t, cfg.wanted(false, true, false).Has(gpu.GroupEvents))
 	cfg.Metrics.HwGpuXids.Enabled = false
 	assert.False(t, cfg.wanted(true, false, false).Has(gpu.GroupEvents), "nobody takes them")
 
@@ -131,12 +135,16 @@ func TestNothingIsReadForNothing(t *testing.T) {
 	assert.False(t, cfg.wanted(true, true, false).Has(processes))
 	assert.True(t, cfg.wanted(true, true, true).Has(processes), "for the containers")
 
-	r := newRig(t, map[string]gpu.Source{"nvml": always()})
-	r.cfg.Attribution.PodResources = &attribution.PodResourcesConfig{Endpoint: "unix:///nonexistent/kubelet.sock"}
-	r.run(r.newLogs())
-	assert.False(t, r.want.Has(gpu.GroupPower))
-	for _, s := range r.factory.receivers.sources {
-		assert.Nil(t, s.attributor, "the kubelet is not asked for events")
+	for _, events := range []struct{ xids, allocations, status bool }{{xids: true}, {allocations: true}, {status: true}, {}} {
+		r := newRig(t, map[string]gpu.Source{"nvml": always()})
+		r.cfg.Attribution.PodResources = &attribution.PodResourcesConfig{Endpoint: "unix:///nonexistent/kubelet.sock"}
+		r.cfg.Events.HwGpuXid.Enabled, r.cfg.Events.HwGpuStatus.Enabled = events.xids, events.status
+		r.cfg.Events.ContainerGpuAllocated.Enabled, r.cfg.Events.ContainerGpuReleased.Enabled = false, events.allocations
+		r.run(r.newLogs())
+		assert.False(t, r.want.Has(gpu.GroupPower))
+		for _, s := range r.factory.receivers.sources {
+			assert.Equal(t, events.xids || events.allocations || events.status, s.attributor != nil, "the kubelet is asked for the events that name containers")
+		}
 	}
 }
 
@@ -177,10 +185,8 @@ func TestShutdownWhileAReadHangs(t *testing.T) {
 	eventually(t, func() bool { return source.reads.Load() == 1 && len(r.metrics.AllMetrics()) >= 3 }, "it hangs, and costs the other nothing")
 	require.NoError(t, l.Start(t.Context(), r.host), "nor does it keep another pipeline from starting")
 
-	began := time.Now()
-	require.NoError(t, m.Shutdown(t.Context()))
+	require.NoError(t, m.Shutdown(t.Context())) // although the read hangs until below
 	require.NoError(t, l.Shutdown(t.Context()))
-	assert.Less(t, time.Since(began), 2*time.Second, "both together")
 	assert.EqualValues(t, 1, source.closed.Load())
 	assert.Len(t, r.messages("Read did not end"), 1)
 	assert.Empty(t, r.factory.receivers.sources)
@@ -200,9 +206,7 @@ func TestShutdownWhileTheDriverCannotBeReleased(t *testing.T) {
 	m := r.newMetrics()
 	require.NoError(t, m.Start(t.Context(), r.host))
 	eventually(t, func() bool { return source.reads.Load() > 0 }, "it runs")
-	began := time.Now()
-	require.NoError(t, m.Shutdown(t.Context()))
-	assert.Less(t, time.Since(began), 2*time.Second+500*time.Millisecond)
+	require.NoError(t, m.Shutdown(t.Context())) // although the driver is stuck until the end of this test
 	assert.Len(t, r.messages("Driver not released"), 1)
 }
 

@@ -8,10 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/process"
@@ -19,16 +21,19 @@ import (
 
 // localScraper reads one source on this machine. The metrics and the logs receiver of one configuration share it.
 type localScraper struct {
-	key       string // below scrapers, and the value of the attribute scraper
-	host      gpu.Host
-	processes *process.Reader
-	labels    metric.MeasurementOption
-	telemetry *metadata.TelemetryBuilder
-	status    *componentStatus
-	closing   context.Context // ends with the receiver
-	stats     readStats
+	key        string   // below scrapers, and the value of the attribute scraper
+	host       gpu.Host // without labels: see currentHost
+	processes  *process.Reader
+	labels     metric.MeasurementOption
+	telemetry  *metadata.TelemetryBuilder
+	status     *componentStatus
+	closing    context.Context  // ends with the receiver
+	nodeLabels *kube.NodeLabels // nil where none are sent
+	kernelLog  *kernelLog       // nil where it is not followed for this source
+	stats      readStats
 
-	feedsMetrics bool // a metrics receiver reads the source; the logs receiver then takes the events only
+	feedsMetrics bool         // a metrics receiver reads the source; the logs receiver then sends what these reads find
+	events       *eventSender // nil without a logs receiver
 
 	mu       sync.Mutex // one read at a time
 	reader   pipeline.Reader
@@ -46,7 +51,17 @@ func (s *localScraper) begin(source gpu.Source, options pipeline.Options) {
 	options.Dropped = func(ctx context.Context, processes int) {
 		s.telemetry.GpuProcessesDropped.Add(ctx, int64(processes), s.labels)
 	}
+	options.EventsDropped = func(events int) { s.telemetry.GpuEventsDropped.Add(context.Background(), int64(events), s.labels) }
+	if options.Events {
+		options.EventsDropped(0) // an increase from 0 is one, too
+	}
 	s.pipeline = pipeline.New(options)
+	if watcher, ok := source.(gpu.Watcher); ok && s.feedsMetrics && options.Events {
+		watcher.Watch(func(events []gpu.Event) {
+			s.pipeline.AddEvents(events)
+			s.events.wake()
+		})
+	}
 }
 
 // read reads the source and passes the complete node to use, which must not keep it. It ends early when the receiver is shut
@@ -61,18 +76,39 @@ func (s *localScraper) read(ctx context.Context, use func(*gpu.Node)) {
 		return
 	}
 	began := time.Now()
-	node, err := s.reader.Read(ctx, s.host)
+	host := s.currentHost()
+	node, err := s.reader.Read(ctx, host)
 	if s.closing.Err() != nil {
 		return // an interrupted read says nothing
 	}
 	if err != nil {
-		node = s.pipeline.Failed(s.host, scraperKinds[s.key].vendor, began, err)
+		node = s.pipeline.Failed(host, scraperKinds[s.key].vendor, began, err)
 	} else {
+		if s.nodeLabels != nil {
+			node.Problems = append(node.Problems, s.nodeLabels.Problems()...)
+		}
+		node.Problems = append(node.Problems, s.kernelLog.problems()...)
 		s.pipeline.Take(ctx, node)
 		s.status.update(s.key, node.RestartNeeded)
 	}
 	s.telemetry.GpuUnreadable.Record(ctx, int64(s.pipeline.Unreadable()), s.labels)
+	s.events.wake()
 	use(node)
+}
+
+// currentHost returns the machine with its labels as they are now.
+func (s *localScraper) currentHost() gpu.Host {
+	host := s.host
+	if s.nodeLabels != nil {
+		host.Labels = s.nodeLabels.Labels()
+	}
+	return host
+}
+
+// eventLogs takes the events that wait.
+func (s *localScraper) eventLogs() plog.Logs {
+	host := s.currentHost()
+	return s.pipeline.Logs(&host)
 }
 
 // close releases the source. It does not wait for a read that hangs.

@@ -159,7 +159,7 @@ func (r *rig) run(components ...component.Component) {
 // eventually waits for a condition that is fulfilled soon.
 func eventually(t *testing.T, condition func() bool, what string) {
 	t.Helper()
-	require.Eventually(t, condition, patience, time.Millisecond, what)
+	require.Eventually(t, condition, time.Minute, time.Millisecond, what)
 }
 
 // messages returns the log lines that contain a text.

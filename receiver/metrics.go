@@ -46,6 +46,7 @@ func newMetricsReceiver(s *sources, set receiver.Settings, next consumer.Metrics
 		r.all = append(r.all, fleet)
 	}
 	if s.cluster != nil {
+		s.cluster.fed = true
 		controller, err := newClusterController(s.cfg, set, next, connectCluster, s.cluster)
 		if err != nil {
 			return nil, err

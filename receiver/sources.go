@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/otel/attribute"
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
@@ -22,6 +23,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/process"
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
+
+// nodeLabelsWait is how long the start waits for the labels of this node. It is no error if the API server does not answer.
+const nodeLabelsWait = 2 * time.Second
 
 // sources is what the metrics and the logs receiver of one configuration share.
 type sources struct {
@@ -34,6 +38,9 @@ type sources struct {
 	fleet      *fleet                  // nil without kubernetes_exec
 	cluster    *clusterSource          // nil without kubernetes_cluster
 	attributor *attribution.Attributor // nil before the start, and where nothing is attributed
+	nodeLabels *kube.NodeLabels        // nil before the start, and where none are sent
+	keeper     *keeper                 // nil without storage
+	kernelLog  *kernelLog              // nil before the start, and where it is not followed
 	closing    context.Context         // ends when the first of the receivers is shut down
 	cancel     context.CancelFunc
 	forget     func()
@@ -56,10 +63,15 @@ func newSources(cfg *Config, set receiver.Settings, open opener) (*sources, erro
 		return nil, err
 	}
 	s := &sources{
-		receiver: set.ID.String(), cfg: cfg, logger: set.Logger, open: open, telemetry: telemetry,
+		receiver: set.ID.String(), cfg: cfg, logger: set.Logger, open: open, telemetry: telemetry, keeper: newKeeper(cfg, set, telemetry),
 	}
-	s.cluster = newClusterSource(cfg, set.Logger, &s.status, func() *record.EventRecorder { return s.newEventRecorder() })
+	ofCluster := labels(s.receiver, attribute.String("scraper", clusterKey))
+	s.cluster = newClusterSource(cfg, set.Logger, &s.status, func() *record.EventRecorder { return s.newEventRecorder() },
+		func(events int) { telemetry.GpuEventsDropped.Add(context.Background(), int64(events), ofCluster) })
 	s.fleet = newFleet(cfg, set.ID.String(), set.Logger, telemetry, &s.status)
+	if s.fleet != nil {
+		s.fleet.keeper = s.keeper
+	}
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	host, hostErr := localHost(cfg)
 	processes := processReader(cfg)
@@ -99,21 +111,31 @@ func (s *sources) start(ctx context.Context, host component.Host) error {
 	defer s.mu.Unlock()
 	if !s.started {
 		s.started = true
-		s.failed = s.begin(ctx)
+		s.failed = s.begin(ctx, host)
 	}
 	return s.failed
 }
 
-func (s *sources) begin(ctx context.Context) error {
+func (s *sources) begin(ctx context.Context, host component.Host) error {
 	if s.cfg.usesKubernetes() {
 		kube.LogTo(s.logger)
 	}
-	if err := s.openSources(); err != nil {
+	if err := s.openStorage(ctx, host); err != nil {
+		return err
+	}
+	if err := s.openSources(ctx); err != nil {
+		return err
+	}
+	for _, warning := range s.cfg.Attribution.Warnings() {
+		s.logger.Warn(warning)
+	}
+	if err := s.readNodeLabels(ctx); err != nil {
 		return err
 	}
 	if err := s.attribute(ctx); err != nil {
 		return err
 	}
+	s.followKernelLog()
 	return s.readMetrics().observe(s.telemetry)
 }
 
@@ -122,7 +144,7 @@ func (s *sources) readMetrics() *readMetrics {
 }
 
 // openSources opens the source of each local scraper to read what the receivers send.
-func (s *sources) openSources() error {
+func (s *sources) openSources(ctx context.Context) error {
 	metrics, logs := s.newRecorder != nil, s.newEventRecorder != nil
 	want := s.cfg.wanted(metrics, logs, s.cfg.attributes())
 	for _, l := range s.local {
@@ -131,24 +153,44 @@ func (s *sources) openSources() error {
 			return fmt.Errorf("%s::%s::%w", scrapersKey, l.key, err)
 		}
 		l.begin(source, pipeline.Options{
-			Source:   l.key,
-			Logger:   s.logger.With(zap.String("scraper", l.key)),
-			Optional: len(s.cfg.Scrapers) == 0,
-			Events:   logs, ProcessEvents: s.cfg.sendsProcessEvents(), MaxProcesses: s.cfg.MaxProcesses,
+			Source:    l.key,
+			Logger:    s.logger.With(zap.String("scraper", l.key)),
+			Optional:  len(s.cfg.Scrapers) == 0,
+			KernelLog: s.cfg.followsKernelLog(l.key), Vendor: scraperKinds[l.key].vendor, Sys: s.cfg.kernelSysfs(),
+			Events: logs, ProcessEvents: s.cfg.sendsProcessEvents(), AllocationEvents: s.cfg.sendsAllocations(),
+			Interval: s.cfg.ControllerConfig.CollectionInterval, MaxProcesses: s.cfg.MaxProcesses, ThrottledAfter: s.cfg.ThrottledAfter,
+			LogRead:     func() bool { return s.kernelLog.reading() }, // it is followed when all sources are open
+			Wake:        func() { l.events.wake() },
 			NewRecorder: s.newRecorder, NewEventRecorder: s.newEventRecorder,
+			Keep: s.keeper.isOpen(), Known: s.keeper.known(ctx, l.key),
 		})
 	}
 	return nil
 }
 
+// openStorage opens the storage where a logs pipeline wants the events, and has the pipelines that there are go on with what it has.
+func (s *sources) openStorage(ctx context.Context, host component.Host) error {
+	if s.keeper == nil {
+		return nil
+	}
+	if s.newEventRecorder == nil {
+		s.logger.Warn(storageKey + ": has no effect: it keeps events, and the receiver is in no logs pipeline")
+		return nil
+	}
+	if err := s.keeper.open(ctx, host); err != nil {
+		return err
+	}
+	if s.cluster != nil {
+		s.cluster.pipeline.Restore(s.keeper.known(ctx, clusterKey))
+	}
+	return s.keeper.observe()
+}
+
 // attribute starts attribution for the local scrapers if the configuration has it and something that is sent names pods.
 func (s *sources) attribute(ctx context.Context) error {
 	cfg := &s.cfg.Attribution
-	if len(s.local) == 0 || !s.cfg.attributes() || !s.cfg.sendsPods(s.newRecorder != nil, s.newEventRecorder != nil) {
+	if len(s.local) == 0 || !s.cfg.attributes() || !s.cfg.sendsPods(s.newRecorder != nil, s.newEventRecorder != nil, true) {
 		return nil
-	}
-	for _, warning := range cfg.Warnings() {
-		s.logger.Warn("attribution::owners: " + warning)
 	}
 	attributor, err := attribution.New(*cfg, s.cfg.ControllerConfig.CollectionInterval)
 	if err != nil {
@@ -161,6 +203,31 @@ func (s *sources) attribute(ctx context.Context) error {
 	return attributor.Start(ctx)
 }
 
+// readNodeLabels begins to read the labels of this node if the configuration has it. It waits a moment for the first answer, so that
+// the first data have them.
+func (s *sources) readNodeLabels(ctx context.Context) error {
+	cfg := s.cfg.Attribution.NodeLabels
+	if len(s.local) == 0 || cfg == nil {
+		return nil
+	}
+	rest, err := cfg.API.REST()
+	if err != nil {
+		return kube.Keyed("attribution::node_labels", err)
+	}
+	clients, err := kube.NewClients(rest)
+	if err != nil {
+		return kube.Keyed("attribution::node_labels", err)
+	}
+	s.nodeLabels = kube.NewNodeLabels(clients, s.cfg.Attribution.NodeName, cfg.Labels)
+	ctx, cancel := context.WithTimeout(ctx, nodeLabelsWait)
+	defer cancel()
+	s.nodeLabels.Start(ctx)
+	for _, l := range s.local {
+		l.nodeLabels = s.nodeLabels
+	}
+	return nil
+}
+
 // stop cancels all reads and returns when the first of the receivers did so.
 func (s *sources) stop() time.Time {
 	s.cancel()
@@ -168,6 +235,7 @@ func (s *sources) stop() time.Time {
 	defer s.mu.Unlock()
 	if s.stopped.IsZero() {
 		s.stopped = time.Now()
+		s.kernelLog.close()
 	}
 	return s.stopped
 }
@@ -187,6 +255,7 @@ func (s *sources) leave() bool {
 // close releases all sources side by side: each may have to wait a moment for calls that are about to return.
 func (s *sources) close() error {
 	s.cancel()
+	s.kernelLog.close()
 	s.telemetry.Shutdown()
 	errs := make([]error, len(s.local))
 	var closing sync.WaitGroup
@@ -197,6 +266,10 @@ func (s *sources) close() error {
 	if s.attributor != nil {
 		errs = append(errs, s.attributor.Close())
 	}
+	if s.nodeLabels != nil {
+		s.nodeLabels.Stop()
+	}
+	errs = append(errs, s.keeper.close())
 	return errors.Join(errs...)
 }
 

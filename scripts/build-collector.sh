@@ -4,12 +4,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=$1
-# Not by git: the sources may come from an archive.
+# Not by git: the sources may come from an archive. What is embedded, such as the page, is a source too.
 sources() {
 	find . \( -path ./test -o -path ./cmd -o -path ./dist -o -path './.*' \) -prune -o \
-		-type f \( -name '*.go' ! -name '*_test.go' -o -name go.mod -o -name go.sum -o -name builder-config.yaml \) -print0 | LC_ALL=C sort -z
+		-type f \( -name '*.go' ! -name '*_test.go' -o -name go.mod -o -name go.sum -o -name builder-config.yaml \) -print
+	go list -f '{{$d := .Dir}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}' . ./internal/... ./exporter/... | sed "s|^$PWD/|./|"
 }
-stamp=$(sources | xargs -0 sha256sum | sha256sum)-$(go version | sha256sum)
+stamp=$(sources | LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum)-$(go version | sha256sum)
 if [ -x "$binary" ] && [ "$(cat "$binary.stamp" 2>/dev/null)" = "$stamp" ]; then
 	exit 0
 fi

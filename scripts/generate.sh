@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
-# Runs mdatagen. mdatagen names the package of the generated tests after the folder of metadata.yaml, so it gets a link with the
-# right name, whatever the checkout is called.
+# Runs mdatagen for the receiver and the exporters. mdatagen names the package of the generated tests after the folder of metadata.yaml,
+# so each gets a link with the right name, whatever the checkout is called.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 link=$(mktemp -d)
 trap 'rm -rf "$link"' EXIT
 ln -s "$PWD" "$link/gpureceiver"
-go tool -modfile=tools/go.mod mdatagen "$link/gpureceiver/metadata.yaml"
+ln -s "$PWD/exporter" "$link/gpuviewexporter"
+ln -s "$PWD/exporter/kubernetes" "$link/gpukubernetesexporter"
+cp go.mod "$link/go.mod" # mdatagen looks for it above the link
+for component in gpureceiver gpuviewexporter gpukubernetesexporter; do
+	go tool -modfile=tools/go.mod mdatagen "$link/$component/metadata.yaml"
+done

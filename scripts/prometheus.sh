@@ -9,7 +9,7 @@ dir="${PROMETHEUS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/gpureceiver/prometheus}"
 # fetch unpacks the package into $1, with the sources of packages that this machine has.
 fetch() {
 	mkdir -p "$1/lists/partial"
-	local options=(-o "Dir::State::lists=$1/lists" -o "Dir::Cache=$1/cache" -o APT::Sandbox::User= -q)
+	local options=(-o "Dir::State::lists=$1/lists" -o "Dir::Cache=$1/cache" -o APT::Sandbox::User= -o Acquire::Retries=3 -q)
 	apt-get "${options[@]}" update && (cd "$1" && apt-get "${options[@]}" download prometheus) && dpkg -x "$1"/prometheus_*.deb "$1/root"
 }
 

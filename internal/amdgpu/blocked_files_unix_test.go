@@ -166,3 +166,49 @@ func TestBlockedProcess(t *testing.T) {
 		return len(node.Processes) == 2 && len(node.Problems) == 0 && !node.Devices[0].ProcessesUnread
 	}, time.Minute, time.Millisecond)
 }
+
+// TestDividedWhileTheTopologyIsBlocked: what the last scan found of the topology does not fit the GPU's partitions any more. Their names are
+// not those of the GPU, and stay once they are known.
+func TestDividedWhileTheTopologyIsBlocked(t *testing.T) {
+	t.Parallel()
+	m := amdgpusim.MI300XCPX()
+	whole := amdgpusim.MI300XCPX()
+	whole.Cards[0].Compute = "SPX"
+	whole.Cards[0].Partitions = whole.Cards[0].Partitions[:1]
+	tree, source, _ := simulate(t, whole, withoutProcesses)
+	require.Len(t, read(t, source).Devices, 1)
+
+	topology, nodes := "sys/devices/virtual/kfd/kfd/topology", "sys/devices/virtual/kfd/kfd/topology/nodes/1/properties"
+	put := func(m *amdgpusim.Machine) {
+		other, err := amdgpusim.Write(t.TempDir(), m)
+		require.NoError(t, err)
+		for _, name := range []string{topology, "sys/devices/platform", "sys/class/drm"} {
+			require.NoError(t, os.RemoveAll(tree.Path(name)))
+			require.NoError(t, os.Rename(other.Path(name), tree.Path(name)))
+		}
+		mode := tree.Path(m.Cards[0].Dir() + "/current_compute_partition")
+		require.NoError(t, os.WriteFile(mode, []byte(m.Cards[0].Compute+"\n"), 0o600))
+	}
+	names := func(limit time.Duration) (all []string) {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		node, err := source.Read(ctx)
+		require.NoError(t, err)
+		for i := range node.Devices {
+			all = append(all, node.Devices[i].Name)
+		}
+		return all
+	}
+	put(m)
+	restore := block(t, tree.Path(nodes), source)
+	assert.Equal(t, []string{"card1", "card1", "", "", "", "", "", "", ""}, names(3*time.Second), "the GPU and its first partition are one")
+	restore()
+	want := []string{"card1", "card1", "card2", "card3", "card4", "card5", "card6", "card7", "card8"}
+	require.Equal(t, want, names(time.Minute))
+	put(whole)
+	require.Equal(t, []string{"card1"}, names(time.Minute))
+	put(m)
+	restore = block(t, tree.Path(nodes), source)
+	assert.Equal(t, want, names(3*time.Second))
+	restore()
+}

@@ -63,7 +63,7 @@ func dumpValue(b *strings.Builder, name string, v reflect.Value) {
 		return
 	case gpu.ErrorCount:
 		n, _ := value.Count.Get()
-		kind := [...]string{"corrected", "uncorrected", "deferred", "pcie_replay"}[value.Type]
+		kind := [...]string{"corrected", "uncorrected", "deferred"}[value.Type]
 		fmt.Fprintf(b, "%s = %s %s %d\n", name, value.Block, kind, n)
 		return
 	case gpu.LinkType:

@@ -32,7 +32,7 @@ func TestHungRead(t *testing.T) {
 	busy := filepath.Join(tree.Root, "sys/class/drm/card0/device/gpu_busy_percent")
 	require.NoError(t, os.Remove(busy))
 	require.NoError(t, syscall.Mkfifo(busy, 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	check := func(ctx context.Context) {
 		node, err := source.Read(ctx)
@@ -111,7 +111,7 @@ func TestHungProcesses(t *testing.T) {
 	info := tree.Path("proc/4242/fdinfo/20")
 	require.NoError(t, os.Remove(info))
 	require.NoError(t, syscall.Mkfifo(info, 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	for _, ctx := range []context.Context{ctx, t.Context(), t.Context()} {
 		node, err := source.Read(ctx)
@@ -144,7 +144,7 @@ func TestHungKFD(t *testing.T) {
 	require.NotEmpty(t, memory)
 	require.NoError(t, os.Remove(memory[0]))
 	require.NoError(t, syscall.Mkfifo(memory[0], 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	node, err := source.Read(ctx)
 	require.NoError(t, err)

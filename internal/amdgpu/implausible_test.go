@@ -54,12 +54,8 @@ func TestReplaysOfOnes(t *testing.T) {
 		tree, source, _ := simulate(t, m, gpu.GroupPCIeReplay)
 		require.NoError(t, os.WriteFile(tree.Path(m.Cards[0].Dir()+"/pcie_replay_count"), []byte(text+"\n"), 0o600))
 		node := read(t, source)
-		if want {
-			assert.Len(t, node.Devices[0].Errors, 1, text)
-		} else {
-			assert.Empty(t, node.Devices[0].Errors, text)
-		}
-		assert.Len(t, node.Devices[1].Errors, 1)
+		assert.Equal(t, want, node.Devices[0].PCIe.Replays.Known(), text)
+		assert.True(t, node.Devices[1].PCIe.Replays.Known())
 	}
 }
 

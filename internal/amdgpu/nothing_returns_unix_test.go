@@ -33,7 +33,7 @@ func TestNothingReturns(t *testing.T) {
 		hanging = append(hanging, busy)
 	}
 	for range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		node, err := source.Read(ctx)
 		cancel()
 		require.NoError(t, err)

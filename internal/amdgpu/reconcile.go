@@ -65,7 +65,7 @@ func (s *Source) readJobs(now time.Time) []workers.Job {
 		}
 		r.asked = true
 		in := device.Input{
-			Card: *card, Nodes: s.scanner.last.NodesOf(r.address), Now: now, ReadFile: s.readFile,
+			Card: *card, Nodes: s.scanner.last.NodesOf(r.address), Stale: s.scanner.stale, Now: now, ReadFile: s.readFile,
 			DriverVersion: version, DriverVersionErr: versionErr, Names: s.scanner.names.last,
 		}
 		jobs = append(jobs, workers.Job{Task: r.task, Func: func() { r.result = r.gpu.Read(in) }})

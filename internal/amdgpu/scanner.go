@@ -33,6 +33,7 @@ type scanner struct {
 
 	last    *scan.Inventory // of the last scan; nil: no scan has found the cards
 	problem error           // what the last scan could not read in time
+	stale   bool            // it could not read the DRM devices or the topology in time: they may not fit together
 }
 
 func newScanner(root string, pool *workers.Pool) scanner {
@@ -78,6 +79,7 @@ func (c *scanner) scan(ctx context.Context) error {
 			Reason: gpu.FailureTimeout, Err: fmt.Errorf("amdgpu: %s: the DRM devices could not be read in time", filepath.Join(c.root, "sys/class/drm")),
 		}
 	}
+	c.stale = c.cards.task.Outcome() != workers.Done || c.topology.task.Outcome() != workers.Done
 	c.problem = nil
 	if len(late) > 0 {
 		c.problem = fmt.Errorf("amdgpu: the scan of %s did not end in time; what the last scan found is used", strings.Join(late, " and "))

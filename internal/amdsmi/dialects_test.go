@@ -113,10 +113,11 @@ func TestPartitions(t *testing.T) {
 	smitest.RequireValue(t, int64(16), d.PCIe.WidthLimit, "width limit")
 	assert.Empty(t, d.Fans)
 	assert.Equal(t, map[string]int64{
-		"pcie_replay": 3, "umc corrected": 7, "umc uncorrected": 1, "umc deferred": 2,
+		"umc corrected": 7, "umc uncorrected": 1, "umc deferred": 2,
 		"sdma corrected": 0, "sdma uncorrected": 0, "sdma deferred": 0,
 		"xgmi_wafl corrected": 2, "xgmi_wafl uncorrected": 0, "xgmi_wafl deferred": 0,
 	}, smitest.ErrorCounts(d), "by block, and no total beside them")
+	assert.Equal(t, gpu.Total[int64](3), d.PCIe.Replays)
 	smitest.RequireValue(t, true, d.Throttle[gpu.ThrottlePowerPPT].Active, "PPT")
 	smitest.RequireValue(t, false, d.Throttle[gpu.ThrottleThermalVR].Active, "VR")
 	assert.False(t, d.Throttle[gpu.ThrottleThermalMemory].Active.Known())
@@ -206,7 +207,8 @@ func TestPlainValuesOf60(t *testing.T) {
 	smitest.RequireValue(t, int64(4), d.PCIe.Generation, "16000 MT/s")
 	joules, _ := d.Energy.Get()
 	require.InDelta(t, 8123.25, joules, 1e-9)
-	assert.Equal(t, map[string]int64{"pcie_replay": 0, "umc corrected": 1, "umc uncorrected": 0}, smitest.ErrorCounts(d))
+	assert.Equal(t, map[string]int64{"umc corrected": 1, "umc uncorrected": 0}, smitest.ErrorCounts(d))
+	assert.Equal(t, gpu.Total[int64](0), d.PCIe.Replays)
 	assert.Empty(t, d.Fans)
 	assert.Empty(t, node.Processes)
 }

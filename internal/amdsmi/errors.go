@@ -54,13 +54,10 @@ func appendErrors(d *gpu.Device, counts record, block string) {
 // dropZeroErrors removes the counts of memory errors of a GPU that does not count them, for which the tool prints totals of 0. A count
 // above 0 shows that the GPU does count.
 func dropZeroErrors(d *gpu.Device) {
-	memory := func(e gpu.ErrorCount) bool {
-		return e.Type == gpu.ErrorCorrected || e.Type == gpu.ErrorUncorrected || e.Type == gpu.ErrorDeferred
-	}
 	for _, e := range d.Errors {
-		if n, _ := e.Count.Get(); memory(e) && (n > 0 || e.Block != "") {
+		if n, _ := e.Count.Get(); n > 0 || e.Block != "" {
 			return
 		}
 	}
-	d.Errors = slices.DeleteFunc(d.Errors, memory)
+	d.Errors = nil
 }

@@ -115,7 +115,6 @@ func TestWithoutRAS(t *testing.T) {
 		"not printed":         {``, zeros, 3},
 		"errors all the same": {`, "ras": "N/A"`, `"ecc": {"total_correctable_count": 1, "total_uncorrectable_count": 0}`, 2},
 		"blocks":              {`, "ras": "N/A"`, `"ecc_blocks": {"UMC": {"correctable_count": 0}}`, 1},
-		"replays":             {`, "ras": "N/A"`, zeros + `, "pcie": {"replay_count": 0}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,8 +4,6 @@
 package amdsmi
 
 import (
-	"slices"
-
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -19,9 +17,8 @@ func readPCIe(r record, d *gpu.Device) {
 	if replays == nil {
 		replays = r["replay_count"] // 5.7
 	}
-	counted := slices.ContainsFunc(d.Errors, func(e gpu.ErrorCount) bool { return e.Type == gpu.ErrorPCIeReplay })
-	if n := smitext.Quantity(replays, smitext.Count, ""); n.Known() && !counted {
-		d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: smitext.Total(n)})
+	if n := smitext.Quantity(replays, smitext.Count, ""); !d.PCIe.Replays.Known() {
+		d.PCIe.Replays = smitext.Total(n)
 	}
 }
 

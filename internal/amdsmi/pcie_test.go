@@ -17,7 +17,7 @@ func TestReplaysOfOnes(t *testing.T) {
 	for text, want := range smitest.ReplaysOfOnes() {
 		var d gpu.Device
 		readPCIe(record{"pcie": map[string]any{"replay_count": json.Number(text)}}, &d)
-		assert.Len(t, d.Errors, want, text)
+		assert.Equal(t, want, d.PCIe.Replays.Known(), text)
 	}
 }
 

@@ -27,6 +27,7 @@ type Config struct {
 	PodResources *PodResourcesConfig `mapstructure:"pod_resources,omitempty"`
 	Processes    *ProcessesConfig    `mapstructure:"processes,omitempty"`
 	Owners       *OwnersConfig       `mapstructure:"owners,omitempty"`
+	NodeLabels   *NodeLabelsConfig   `mapstructure:"node_labels,omitempty"`
 }
 
 // PodResourcesConfig is how the kubelet is asked for its allocations.
@@ -58,6 +59,13 @@ type OwnersConfig struct {
 	Annotations []string `mapstructure:"annotations"`
 }
 
+// NodeLabelsConfig is how the labels of this node are looked up in the Kubernetes API.
+type NodeLabelsConfig struct {
+	API kube.Config `mapstructure:",squash"`
+	// Labels are the keys of those that become resource attributes, as k8s.node.label.<key>. A key may end with *.
+	Labels []string `mapstructure:"labels"`
+}
+
 // DefaultPodResources is the configuration of pod_resources without a value.
 func DefaultPodResources() PodResourcesConfig {
 	return PodResourcesConfig{Endpoint: podresources.DefaultEndpoint, CDIDirs: cdi.DefaultDirs()}
@@ -87,6 +95,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 		"pod_resources": func() { d := DefaultPodResources(); c.PodResources = &d },
 		"processes":     func() { d := DefaultProcesses(); c.Processes = &d },
 		"owners":        func() { d := c.defaultOwners(conf); c.Owners = &d },
+		"node_labels":   func() { d := defaultNodeLabels(conf); c.NodeLabels = &d },
 	} {
 		if conf.IsSet(key) {
 			begin()
@@ -104,19 +113,42 @@ func (c *Config) defaultOwners(conf *confmap.Conf) OwnersConfig {
 	return d
 }
 
+func defaultNodeLabels(conf *confmap.Conf) NodeLabelsConfig {
+	d := NodeLabelsConfig{API: kube.Config{AuthType: kube.AuthServiceAccount}}
+	if conf.IsSet("node_labels::endpoint") {
+		d.API.AuthType = ""
+	}
+	return d
+}
+
 // Warnings returns what is allowed but risky, for the log at start.
 func (c *Config) Warnings() []string {
-	if c.Owners == nil {
-		return nil
+	var found []string
+	if c.Owners != nil {
+		found = append(found, under("owners", c.Owners.API.Warnings())...)
 	}
-	return c.Owners.API.Warnings()
+	if c.NodeLabels != nil {
+		found = append(found, under("node_labels", c.NodeLabels.API.Warnings())...)
+	}
+	return found
+}
+
+func under(key string, warnings []string) []string {
+	keyed := make([]string, 0, len(warnings))
+	for _, warning := range warnings {
+		keyed = append(keyed, "attribution::"+key+": "+warning)
+	}
+	return keyed
 }
 
 // Validate checks the parts together. Each part has a Validate of its own.
 func (c *Config) Validate() error {
+	const remedy = "in a pod, set it to ${env:K8S_NODE_NAME}, and that variable to the field spec.nodeName"
 	if c.Owners != nil && c.NodeName == "" {
-		return errors.New("node_name: must be set together with owners, because only the pods of this node are read; " +
-			"in a pod, set it to ${env:K8S_NODE_NAME}, and that variable to the field spec.nodeName")
+		return errors.New("node_name: must be set together with owners, because only the pods of this node are read; " + remedy)
+	}
+	if c.NodeLabels != nil && c.NodeName == "" {
+		return errors.New("node_name: must be set together with node_labels, because it is this node whose labels are read; " + remedy)
 	}
 	return nil
 }
@@ -150,6 +182,18 @@ func (c *ProcessesConfig) Reader(options ...process.Option) *process.Reader {
 // Validate implements confmap.Validator.
 func (c *OwnersConfig) Validate() error {
 	return errors.Join(c.API.Check(), kube.CheckNames(c.Kinds, c.Labels, c.Annotations))
+}
+
+// Validate implements confmap.Validator.
+func (c *NodeLabelsConfig) Validate() error {
+	errs := []error{c.API.Check()}
+	if len(c.Labels) == 0 {
+		errs = append(errs, errors.New("labels: must name the labels to send, such as topology.kubernetes.io/zone"))
+	}
+	if err := kube.CheckNodeLabels(c.Labels); err != nil {
+		errs = append(errs, fmt.Errorf("labels::%w", err))
+	}
+	return errors.Join(errs...)
 }
 
 func absolute(key, path string) error {

@@ -113,7 +113,7 @@ func TestContainerRestart(t *testing.T) {
 	pod.Status.ContainerStatuses[0].ContainerID = "containerd://" + hash("new", 64)
 	_, err := m.client.CoreV1().Pods("ml").UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(m.apply(again(), 10).Containers) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(m.apply(again(), 10).Containers) == 1 }, time.Minute, time.Millisecond)
 	want := train.joined()
 	want.ID = hash("new", 64)
 	assert.Equal(t, gpu.Some(0.8), general(use(t, m.apply(again(), 10), want, uuid(0))))
@@ -126,13 +126,13 @@ func TestPodsComeAndGo(t *testing.T) {
 	use(t, holds(train), train.joined(), uuid(0))
 
 	require.NoError(t, m.client.CoreV1().Pods("ml").Delete(t.Context(), train.pod, metav1.DeleteOptions{}))
-	require.Eventually(t, func() bool { return m.attributor.view.Pods.ByUID(train.uid()) == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return m.attributor.view.Pods.ByUID(train.uid()) == nil }, time.Minute, time.Millisecond)
 	u := use(t, holds(train), train.joined(), uuid(0))
 	assert.Equal(t, gpu.Some(0.8), general(u), "its process still runs and its GPU is still held")
 
 	_, err := m.client.CoreV1().Pods("ml").Create(t.Context(), podOf(infer), metav1.CreateOptions{})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return m.attributor.view.Pods.ByUID(infer.uid()) != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return m.attributor.view.Pods.ByUID(infer.uid()) != nil }, time.Minute, time.Millisecond)
 	node := holds(infer)
 	require.Len(t, node.Containers, 1)
 	u = use(t, node, infer.joined(), uuid(0))
@@ -161,7 +161,7 @@ func TestAPIAway(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, m.attributor.Start(ctx), "no error: it may come")
 	defer func() { require.NoError(t, m.attributor.Close()) }()
-	require.Eventually(t, func() bool { return m.attributor.view.Pods.Err() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return m.attributor.view.Pods.Err() != nil }, time.Minute, time.Millisecond)
 	node := m.apply(holdAndRun(m, train))
 	require.Len(t, node.Problems, 1)
 	assert.Equal(t, "pods", node.Problems[0].What)
@@ -259,7 +259,7 @@ func TestOwnersAndLabels(t *testing.T) {
 	require.Eventually(t, func() bool {
 		node := m.apply(holdAndRun(m, train), 10)
 		return node.Processes[0].Container.Labels["k8s.pod.label.team"] == "speech"
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	assert.Equal(t, "vision", first.Labels["k8s.pod.label.team"], "what was handed out is never changed")
 }
 
@@ -284,7 +284,7 @@ func TestProcessGoneWhileRenamed(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return m.attributor.view.Pods.ByUID(train.uid()).Attributes != nil
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	node := read(true, 3000)
 	require.Len(t, node.Containers, 1)
 	want := train.joined()

@@ -31,7 +31,7 @@ func TestGoneByForce(t *testing.T) {
 			m.log(train)
 			use(t, m.apply(holdAndRun(m, train)), want, uuid(0))
 			require.NoError(t, m.client.CoreV1().Pods("ml").Delete(t.Context(), train.pod, metav1.DeleteOptions{}))
-			require.Eventually(t, func() bool { return m.attributor.view.Pods.ByUID(train.uid()) == nil }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return m.attributor.view.Pods.ByUID(train.uid()) == nil }, time.Minute, time.Millisecond)
 			for range 2 {
 				node := holdAndRun(m, train)
 				if !held {

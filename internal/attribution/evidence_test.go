@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/otelgpu/gpureceiver/internal/cadence"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -77,13 +78,14 @@ func TestReportedByEvidence(t *testing.T) {
 			}
 			all := newTotals()
 			now := time.Unix(1_700_000_000, 0)
-			use := u.use(&c, all.of("d", c.container), all.meter(&d), span{end: now, observed: true})
+			use := u.use(&c, all.of("d", c.container), all.meter(&d), cadence.Span{End: now, Observed: true})
 			assertNear(t, row.utilization, use.Utilization[gpu.TaskGeneral])
 			assertNear(t, row.power, use.Power)
 			assert.Equal(t, row.power.Known(), use.Energy.Known())
 			assert.Equal(t, row.memory, use.MemoryUsage)
 			assertNear(t, row.busy, u.busy(&c, &use))
 			assert.Equal(t, row.busy.Known(), use.IdleTime.Known())
+			assert.Equal(t, row.busy.Known(), use.BusyTime.Known())
 		})
 	}
 }

@@ -24,7 +24,7 @@ type holders struct {
 
 func newHolders(node *gpu.Node, devices *deviceid.Index, containers *containers, users *users) *holders {
 	for i := range node.Devices {
-		node.Devices[i].Holders, node.Devices[i].HoldersKnown = nil, false
+		node.Devices[i].Holders, node.Devices[i].HoldersKnown, node.Devices[i].HoldersComplete = nil, false, false
 	}
 	return &holders{node: node, devices: devices, containers: containers, users: users, complete: make([]bool, len(node.Devices))}
 }
@@ -89,11 +89,12 @@ func (h *holders) doubtKept(kept keptForInit) error {
 	return kept.err()
 }
 
-// finish sets HoldersKnown, and the holders of GPUs with partitions: those who hold their partitions.
+// finish sets HoldersKnown and HoldersComplete, and the holders of GPUs with partitions: those who hold their partitions.
 func (h *holders) finish() {
 	for i := range h.node.Devices {
 		if device := &h.node.Devices[i]; h.devices.IsLeaf(i) {
 			device.HoldersKnown = h.complete[i] || len(device.Holders) > 0
+			device.HoldersComplete = h.complete[i]
 		}
 	}
 	for i := range h.node.Devices {
@@ -101,10 +102,11 @@ func (h *holders) finish() {
 			continue
 		}
 		parent := &h.node.Devices[i]
-		parent.HoldersKnown = true
+		parent.HoldersKnown, parent.HoldersComplete = true, true
 		for _, leaf := range h.devices.Leaves(i) {
 			partition := &h.node.Devices[leaf]
 			parent.HoldersKnown = parent.HoldersKnown && partition.HoldersKnown
+			parent.HoldersComplete = parent.HoldersComplete && partition.HoldersComplete
 			for _, holder := range partition.Holders {
 				if !isHeldBy(parent, holder.Container) {
 					parent.Holders = append(parent.Holders, holder)

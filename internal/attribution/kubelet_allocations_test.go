@@ -192,7 +192,7 @@ func TestCloseWhileAsking(t *testing.T) {
 		defer close(done)
 		a.Apply(context.Background(), nodeOf(device(0)))
 	}()
-	require.Eventually(t, func() bool { return m.kubelet.Calls() == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return m.kubelet.Calls() == 1 }, time.Minute, time.Millisecond)
 	require.NoError(t, a.Close())
 	<-done
 }

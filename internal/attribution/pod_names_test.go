@@ -65,7 +65,7 @@ func (m *machine) startAway() {
 	require.NoError(m.t, err)
 	require.NoError(m.t, m.attributor.Start(ctx))
 	m.t.Cleanup(m.stop)
-	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.Err() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.Err() != nil }, time.Minute, time.Millisecond)
 }
 
 // startThenAway starts the Attributor before the API server becomes unreadable.
@@ -85,10 +85,10 @@ func (m *machine) startThenAway() {
 		return true, w, nil
 	})
 	m.start()
-	require.Eventually(m.t, func() bool { return watcher.Load() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(m.t, func() bool { return watcher.Load() != nil }, time.Minute, time.Millisecond)
 	away.Store(true)
 	watcher.Load().Stop()
-	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.Err() != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.Err() != nil }, time.Minute, time.Millisecond)
 }
 
 // one returns what the node's only container has of the first GPU, with the GPU's own readings.
@@ -137,7 +137,7 @@ func (m *machine) startThenGone(c who) {
 	m.start()
 	m.apply(holdAndRun(m, c))
 	require.NoError(m.t, m.client.CoreV1().Pods("ml").Delete(m.t.Context(), c.pod, metav1.DeleteOptions{}))
-	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.ByUID(c.uid()) == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.ByUID(c.uid()) == nil }, time.Minute, time.Millisecond)
 }
 
 // The log files of the pod before are still there. The process shows which pod it is.

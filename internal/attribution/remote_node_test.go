@@ -37,7 +37,7 @@ func TestRemoteLeavesTheView(t *testing.T) {
 	later := who{pod: "later-0", name: "main"}
 	_, err := m.client.CoreV1().Pods("ml").Create(t.Context(), podOf(later), metav1.CreateOptions{})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return view.Pods.ByUID(later.uid()) != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return view.Pods.ByUID(later.uid()) != nil }, time.Minute, time.Millisecond)
 }
 
 // The usage of containers follows from their processes. Allocations are unknown from outside.

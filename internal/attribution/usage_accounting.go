@@ -6,22 +6,23 @@ package attribution
 import (
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/cadence"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // accounting counts what containers use of one vendor's devices, from read to read.
 type accounting struct {
-	cadence cadence
+	cadence *cadence.Cadence
 	totals  totals
 }
 
 func newAccounting(interval time.Duration) *accounting {
-	return &accounting{cadence: cadence{interval: interval}, totals: newTotals()}
+	return &accounting{cadence: cadence.New(interval), totals: newTotals()}
 }
 
 // containerUses returns what each container holds and uses of each device, for gpu.Node.Containers.
 func (a *accounting) containerUses(devices []deviceUsage, now time.Time) []gpu.ContainerUse {
-	since := a.cadence.next(now)
+	since := a.cadence.Next(now)
 	a.totals.begin()
 	var uses []gpu.ContainerUse
 	for i := range devices {
@@ -37,7 +38,7 @@ func (a *accounting) containerUses(devices []deviceUsage, now time.Time) []gpu.C
 }
 
 // use returns what a container holds and uses of a device, and adds to its totals.
-func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *energyMeter, since span) gpu.ContainerUse {
+func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *energyMeter, since cadence.Span) gpu.ContainerUse {
 	use := gpu.ContainerUse{Container: c.container, DeviceID: u.device.ID, Allocated: c.allocated}
 	if c.holder != nil {
 		use.Resource, use.DRA, use.Sharing = c.holder.Resource, c.holder.DRA, c.holder.Sharing
@@ -47,13 +48,13 @@ func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *ene
 	}
 	u.setOwnUsage(c, &use)
 	share := u.powerShare(c, &use)
-	energyShare, observed := share, since.observed
+	energyShare, observed := share, since.Observed
 	alone := c.evidence.hasDevice()
 	if alone {
 		u.setDeviceUsage(c, &use)
 		share = gpu.Some(1.0)
 		// The interval's energy is the container's own if it also had the device alone at the beginning.
-		if totals.alone || !totals.energy.running(since.end) {
+		if totals.alone || !totals.energy.running(since.End) {
 			energyShare = share
 			observed = observed || isUndivided(c.holder)
 		}
@@ -61,8 +62,8 @@ func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *ene
 	use.Power = u.power(share)
 	totals.alone = alone
 	totals.addEnergy(meter, energyShare, observed, since)
-	totals.addIdle(u.busy(c, &use), since)
-	use.Energy, use.IdleTime = totals.energy.counter(), totals.idle.counter()
+	totals.addTime(u.busy(c, &use), since)
+	use.Energy, use.IdleTime, use.BusyTime = totals.energy.counter(), totals.idle.counter(), totals.busy.counter()
 	return use
 }
 

@@ -7,10 +7,11 @@ import (
 	"maps"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/cadence"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// totals keeps the energy and idle time of each container on each device, which nobody else counts.
+// totals keeps the energy, idle time and busy time of each container on each device, which nobody else counts.
 type totals struct {
 	read       uint64 // number of the read
 	meters     map[string]*energyMeter
@@ -37,6 +38,7 @@ type containerTotals struct {
 	alone    bool // it had the device to itself
 	energy   total
 	idle     total
+	busy     total
 }
 
 func newTotals() totals {
@@ -82,29 +84,32 @@ func (t *totals) of(device string, container *gpu.Container) *containerTotals {
 }
 
 // addEnergy adds a share of the interval's energy. The energy of an interval that was not observed is nobody's.
-func (c *containerTotals) addEnergy(m *energyMeter, share gpu.Opt[float64], observed bool, since span) {
+func (c *containerTotals) addEnergy(m *energyMeter, share gpu.Opt[float64], observed bool, since cadence.Span) {
 	fraction, ok := share.Get()
 	joules, metered := m.interval.Get()
 	switch {
 	case !m.known || !ok:
 		c.energy.stop()
-	case !metered || !c.energy.running(since.end):
-		c.energy.start(since.end)
+	case !metered || !c.energy.running(since.End):
+		c.energy.start(since.End)
 	case observed:
 		c.energy.value += fraction * joules
 	}
 }
 
-// addIdle adds the part of the interval in which nothing ran, if the interval was observed.
-func (c *containerTotals) addIdle(busy gpu.Opt[float64], since span) {
+// addTime divides the interval, if it was observed, into the part in which nothing ran and the other.
+func (c *containerTotals) addTime(busy gpu.Opt[float64], since cadence.Span) {
 	fraction, ok := busy.Get()
 	switch {
 	case !ok:
 		c.idle.stop()
-	case !c.idle.running(since.end):
-		c.idle.start(since.end)
-	case since.observed:
-		c.idle.value += (1 - fraction) * since.length.Seconds()
+		c.busy.stop()
+	case !c.idle.running(since.End):
+		c.idle.start(since.End)
+		c.busy.start(since.End)
+	case since.Observed:
+		c.idle.value += (1 - fraction) * since.Length.Seconds()
+		c.busy.value += fraction * since.Length.Seconds()
 	}
 }
 

@@ -11,13 +11,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
 )
 
 // A tool that cannot be started because the collector may not open another file or start another process is not missing, and its
 // GPUs are not lost.
 func TestShortageIsNoMissingTool(t *testing.T) {
 	path := filepath.Join(t.TempDir(), executable(NvidiaSMI))
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700))
+	commandtest.WriteScript(t, path, "")
 	l, err := NewLocal(NvidiaSMI, path)
 	require.NoError(t, err)
 	for _, short := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {

@@ -17,13 +17,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
 )
 
 // script returns a Local whose tool is a shell script.
 func script(t *testing.T, text string, options ...LocalOption) *Local {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nvidia-smi")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
+	commandtest.WriteScript(t, path, text)
 	l, err := NewLocal(NvidiaSMI, path, options...)
 	require.NoError(t, err)
 	return l
@@ -68,6 +70,7 @@ func TestLocalLibrariesBesideTheTool(t *testing.T) {
 }
 
 func TestLocalHangIsKilledAsAGroup(t *testing.T) {
+	t.Parallel() // it waits
 	pids := filepath.Join(t.TempDir(), "pids")
 	// A child and its child keep the output open as well.
 	l := script(t, `echo $$ >`+pids+`
@@ -75,7 +78,7 @@ sh -c 'echo $$ >>`+pids+`; sleep 300 & echo $! >>`+pids+`; wait' &
 while [ "$(wc -l <`+pids+`)" -lt 3 ]; do :; done
 echo half an output
 wait`)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // in which a slow machine starts them
 	defer cancel()
 	results, err := l.Run(ctx, Command{Tool: NvidiaSMI}, Command{Tool: NvidiaSMI})
 	require.ErrorIs(t, err, ErrTimeout)
@@ -89,7 +92,7 @@ wait`)
 	for _, line := range lines {
 		pid, err := strconv.Atoi(line)
 		require.NoError(t, err)
-		assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 5*time.Millisecond, "process %d still runs", pid)
+		assert.Eventually(t, func() bool { return gone(pid) }, time.Minute, 5*time.Millisecond, "process %d still runs", pid)
 	}
 	_, err = l.Run(t.Context(), Command{Tool: AMDSMI})
 	require.NotErrorIs(t, err, ErrBusy, "busy although the process was killed")
@@ -105,8 +108,9 @@ func gone(pid int) bool {
 }
 
 func TestLocalResultsBeforeAHangAreReturned(t *testing.T) {
+	t.Parallel() // it waits
 	l := script(t, `[ "$1" = hang ] && exec sleep 300; echo fine`)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	results, err := l.Run(ctx, Command{Tool: NvidiaSMI}, Command{Tool: NvidiaSMI, Args: []string{"hang"}}, Command{Tool: NvidiaSMI})
 	require.ErrorIs(t, err, ErrTimeout)
@@ -165,7 +169,7 @@ func TestLocalDescendantThatKeepsTheOutputOpen(t *testing.T) {
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	require.NoError(t, err)
-	assert.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 5*time.Millisecond, "a descendant of the tool still runs")
+	assert.Eventually(t, func() bool { return gone(pid) }, time.Minute, 5*time.Millisecond, "a descendant of the tool still runs")
 }
 
 func TestLocalSignalledTool(t *testing.T) {

@@ -21,7 +21,10 @@ type Container struct {
 }
 
 // Owner is an object that owns a pod, directly or through others.
-type Owner struct{ Kind, Name, UID string }
+type Owner struct {
+	Kind, Name, UID string
+	APIVersion      string // apps/v1; empty where it was not read
+}
 
 // Sharing is how the holders of a device share it (hw.gpu.sharing).
 type Sharing uint8
@@ -65,4 +68,5 @@ type ContainerUse struct {
 	Power       Opt[float64]           // watts
 	Energy      Counter[float64]       // joules, since the container was first seen on the device
 	IdleTime    Counter[float64]       // seconds during which the container held the device and ran nothing on it
+	BusyTime    Counter[float64]       // seconds during which it ran something; counted together with IdleTime
 }

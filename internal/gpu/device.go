@@ -18,7 +18,8 @@ type Device struct {
 	// another GPU is missing.
 	Index Opt[int]
 	// CurrentIndex is the number that the vendor's tool has for the device now (hw.gpu.index), for use with its option -i or -d; of a MIG
-	// instance, its number on its GPU. It is absent while the tool does not show the device, and it identifies nothing.
+	// instance, its number on its GPU. A source leaves it absent while the tool does not show the device; the pipeline then sets the last one
+	// that no other device has got since. It identifies nothing.
 	CurrentIndex Opt[int]
 
 	// Epoch changes when the source knows that the driver's counters have started again (driver reloaded, device reset),
@@ -43,6 +44,7 @@ type Device struct {
 	PCIe              PCIe
 	Interconnect      Interconnect
 	Errors            []ErrorCount
+	XIDs              []XIDCount
 	RemappedRows      RemappedRows
 	RetiredPages      RetiredPages
 	Pipes             [NumPipes]Opt[float64] // fraction of time or of peak
@@ -51,9 +53,10 @@ type Device struct {
 	RecoveryWord      string // what the driver or the tool calls RecoveryOther; otherwise empty
 
 	// Holders are the containers to which the device is allocated. Attribution sets them. HoldersKnown distinguishes a device
-	// that is not allocated from a device whose allocation could not be read.
-	Holders      []Holder
-	HoldersKnown bool
+	// that is not allocated from a device whose allocation could not be read. HoldersComplete: the device has no other holders.
+	Holders         []Holder
+	HoldersKnown    bool
+	HoldersComplete bool
 
 	// Partition is the number of an AMD compute partition on its GPU; absent for a whole GPU and for a MIG instance.
 	Partition Opt[int]
@@ -176,6 +179,7 @@ type Fan struct {
 // PCIe is the link of a device to the host. Transmitted is what the GPU sends.
 type PCIe struct {
 	Transmitted, Received       Counter[int64] // bytes
+	Replays                     Counter[int64] // packets that were sent again
 	Generation, GenerationLimit Opt[int64]
 	Width, WidthLimit           Opt[int64] // lanes
 }
@@ -184,24 +188,30 @@ type PCIe struct {
 type Interconnect struct {
 	Type                  LinkType
 	Transmitted, Received Counter[int64] // bytes, over all links
-	Links                 []Link         // only if GroupInterconnectLinks is wanted
+	Errors                [NumLinkErrorTypes]Counter[int64]
+	Links                 []Link // only if GroupInterconnectLinks is wanted
 }
 
 // Link is one link of an interconnect.
 type Link struct {
 	Name                  string // hw.gpu.interconnect.link: the link's number
 	Transmitted, Received Counter[int64]
-	Errors                []ErrorCount
+	Errors                [NumLinkErrorTypes]Counter[int64]
 }
 
-// ErrorCount is the number of errors of one kind.
+// ErrorCount is the number of memory errors of one kind.
 type ErrorCount struct {
 	Type  ErrorType
-	XID   int64  // the code of NVIDIA if Type is ErrorXID
 	Block string // hw.gpu.error.block: the IP block of AMD in lower case; otherwise empty
 	Count Counter[int64]
 	// Lifetime: counted since manufacture (aggregate ECC). Other errors are counted since the driver was loaded.
 	Lifetime bool
+}
+
+// XIDCount is the number of errors with one code that NVIDIA's driver has reported since counting began.
+type XIDCount struct {
+	XID   int64
+	Count Counter[int64]
 }
 
 // RemappedRows are memory rows replaced by spare rows (Ampere and later).
@@ -210,8 +220,10 @@ type RemappedRows struct {
 	Pending, Failed        Opt[bool]
 }
 
-// RetiredPages are memory pages taken out of use (boards before Ampere).
+// RetiredPages are memory pages taken out of use (boards of NVIDIA before Ampere, and AMD's).
 type RetiredPages struct {
 	Corrected, Uncorrected Counter[int64]
 	Pending                Opt[bool]
+	// Bad is the number of pages that AMD's driver lists as bad; absent also where they are more than it lists in one answer.
+	Bad Opt[int64]
 }

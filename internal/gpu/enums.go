@@ -94,22 +94,27 @@ const (
 	NumLinkTypes
 )
 
-// ErrorType is a kind of error: error.type of hw.errors and hw.gpu.interconnect.errors. PCIe replays (hw.gpu.pcie.replays) and XIDs
-// (hw.gpu.xids) have metrics without it.
+// ErrorType is a kind of memory error (ECC, RAS): error.type of hw.errors, and of rows and pages that were taken out of use.
 type ErrorType uint8
 
-// Corrected and uncorrected errors are memory errors (ECC, RAS). Deferred errors are poison that was not consumed yet (AMD).
+// The kinds of memory errors. Deferred errors are poison that was not consumed yet (AMD).
 const (
 	ErrorCorrected ErrorType = iota
 	ErrorUncorrected
 	ErrorDeferred
-	ErrorPCIeReplay
-	ErrorXID
-	ErrorLinkCRC
-	ErrorLinkReplay
-	ErrorLinkRecovery
-	ErrorLinkECC
 	NumErrorTypes
+)
+
+// LinkErrorType is a kind of error of an interconnect: error.type of hw.gpu.interconnect.errors.
+type LinkErrorType uint8
+
+// The kinds of errors of links.
+const (
+	LinkErrorCRC LinkErrorType = iota
+	LinkErrorReplay
+	LinkErrorRecovery
+	LinkErrorECC
+	NumLinkErrorTypes
 )
 
 // Pipe is a part of the compute engine (hw.gpu.pipe).

@@ -18,26 +18,139 @@ const (
 	// hw.gpu.source.failed, hw.gpu.source.recovered: a source became unreadable, or readable again.
 	EventSourceFailed
 	EventSourceRecovered
+	EventRASError    // hw.gpu.ras_error: AMD's driver counted hardware errors
+	EventBadPages    // hw.gpu.bad_pages: AMD's driver took pages of the memory out of use
+	EventReset       // hw.gpu.reset: AMD's driver resets the GPU, or has tried to
+	EventRingTimeout // hw.gpu.ring_timeout: a ring of an AMD GPU did not complete a job in time
+	EventPCIeError   // hw.gpu.pcie_error: the kernel reports an error of the GPU's link (AER)
+	EventLost        // hw.gpu.lost: NVIDIA's driver says, without an XID, that the GPU has fallen off the bus
+	// container.gpu.allocated, container.gpu.released: a device was allocated to a container, or taken back.
+	EventAllocated
+	EventReleased
+	// k8s.pod.gpu.*: what happened to a pod that requests GPUs.
+	EventPodCreated
+	EventPodPending
+	EventPodScheduled
+	EventPodPhase
+	EventPodCondition
+	EventPodRestarted
+	EventPodEvicted
+	EventPodFinished
+	EventPodDeleted
+	// k8s.workload.gpu.*: what happened to a workload, the topmost owner of such pods.
+	EventWorkloadStarted
+	EventWorkloadChanged
+	EventWorkloadEnded
+	// hw.gpu.throttled.started, hw.gpu.throttled.ended: a device was throttled for longer than a set time, and is not any more.
+	EventThrottledStarted
+	EventThrottledEnded
 	NumEventTypes
 )
 
-// Event is something that happened to a device.
+// ErrorClass is how bad a hardware error is: error.type of hw.gpu.ras_error and hw.gpu.pcie_error.
+type ErrorClass uint8
+
+// The classes.
+const (
+	ClassCorrected ErrorClass = iota
+	ClassDeferred             // AMD: uncorrectable, and not used yet
+	ClassUncorrected
+	ClassPoison   // AMD: something has used uncorrectable data
+	ClassNonFatal // PCI Express: one transaction failed, the link works
+	ClassFatal    // PCI Express: the link does not work any more
+	NumErrorClasses
+)
+
+// ResetState is how far a reset of a GPU is.
+type ResetState uint8
+
+// The states of a reset.
+const (
+	ResetStarted ResetState = iota
+	ResetSucceeded
+	ResetFailed
+	NumResetStates
+)
+
+// Event is something that happened to a device, or to those that request devices.
 type Event struct {
+	// UID identifies the record of the event (log.record.uid), also where it is sent again. The pipeline sets it where the source does not.
+	UID      string
 	Type     EventType
-	Time     time.Time
+	Time     time.Time // for several events in one, of the last
 	DeviceID string
+	Parent   string // of a partition: the ID of its GPU
 	// Name, Model and Vendor of the device as last known: the device may be gone when the event is sent.
 	Name   string
 	Model  string
 	Vendor Vendor
+	// Profile is as of Info, of EventAllocated, EventReleased and the events of processes.
+	Profile string
 
-	XID      int64      // of EventXID
+	XID int64 // of EventXID: NVIDIA's code
+	// Count is how many events this one stands for, and First is when the first of them happened; zero: it stands for itself alone.
+	Count int64
+	First time.Time
+	// Follows is the UID of an earlier event, with which this one comes.
+	Follows string
+	// Process is the process that the driver names (EventXID and EventRingTimeout; only its PID and its name as Executable; nil where the driver or its log names none), or
+	// that started or stopped using the device, as last read (EventProcessStarted and EventProcessExited).
+	Process *Process
+	// Detail is what the driver has to say beyond the code, of EventXID and of what only the kernel's log has; empty where that is not read.
+	Detail string
+
+	Class ErrorClass // of EventRASError and EventPCIeError
+	// Errors is the number of hardware errors (EventRASError) or of pages (EventBadPages) that are new; absent if that is not known.
+	Errors Opt[int64]
+	// Pages is the number of all bad pages, of EventBadPages. AtLimit: they are so many that the GPU should be replaced.
+	Pages   Opt[int64]
+	AtLimit bool
+	// Part is the block that counted (EventRASError), the ring (EventRingTimeout) or the layer (EventPCIeError).
+	Part      string
+	Reset     ResetState // of EventReset
+	Recovered bool       // of EventRingTimeout: the driver ended the job, and the GPU needs no reset
+	// PCIAddress is of the function that reported the error, of EventPCIeError: the GPU, or a port above it.
+	PCIAddress string
+
+	// Holders are the containers to which the device was allocated, and Users those whose processes used it. Nil: not known.
+	Holders, Users []*Container
+
 	State    State      // of EventStatus: the new one
 	Previous Opt[State] // of EventStatus; absent if the device was not seen before
-	Message  string
+	// Lasted is how long the previous state lasted, of EventStatus, and how long the device has been throttled, of EventThrottledStarted and
+	// EventThrottledEnded; absent if its beginning was not seen.
+	Lasted Opt[time.Duration]
+	// LastSeen is when that was read last which the event ended, if it ended while the receiver did not run: between LastSeen and Time. Otherwise zero.
+	LastSeen time.Time
+	// Faults are those of the new state, and RecoveryAction is what the driver requests, of EventStatus. RecoveryWord is as of Device.
+	Faults         []FaultType
+	RecoveryAction Opt[RecoveryAction]
+	RecoveryWord   string
+	Message        string
+	// Throttle are the reasons, of EventThrottledStarted and EventThrottledEnded: all since the beginning.
+	Throttle []ThrottleReason
 
 	Source  string   // of EventSourceFailed and EventSourceRecovered: as Node.Source
 	Failure *Failure // of EventSourceFailed: why it is unreadable
 
-	Process *Process // of EventProcessStarted and EventProcessExited: as last read
+	Holder *Holder // of EventAllocated and EventReleased
+	Use    *Use    // of EventAllocated, EventReleased and the events of processes
+
+	Pod      *PodChange      // of the events of pods
+	Workload *WorkloadChange // of the events of workloads
+}
+
+// Use is how long a container had a device, or a process used it, and how much, as far as it is known.
+type Use struct {
+	Start      time.Time // StartKnown: when it began; otherwise when it was first seen
+	StartKnown bool
+	End        time.Time // EndKnown: when it ended; otherwise when it was last seen. Zero: it goes on
+	EndKnown   bool
+
+	GPUTime  Opt[float64] // seconds in which a container held the device, each divided by the number of holders
+	BusyTime Opt[float64] // seconds
+	IdleTime Opt[float64] // seconds
+	Energy   Opt[float64] // joules
+
+	MemoryPeak, MemoryMean Opt[int64] // bytes
 }

@@ -18,3 +18,10 @@ type Source interface {
 	// Close releases the driver. It does not wait for calls that hang.
 	Close() error
 }
+
+// Watcher is a source that learns of events between reads.
+type Watcher interface {
+	// Watch has found called with such events, from another goroutine than that of Read, for the last time while Close runs. Each event is
+	// handed on once: in a node or here. Call it before the first Read.
+	Watch(found func([]Event))
+}

@@ -21,6 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // endable is a server that can be stopped while clients watch it.
@@ -56,7 +58,7 @@ func podServer(t *testing.T, address string, busy *atomic.Bool) endable {
 		var err error
 		listener, err = net.Listen("tcp", address) //nolint:noctx // a test's
 		return err == nil
-	}, 10*time.Second, 10*time.Millisecond, "the address is taken")
+	}, time.Minute, 10*time.Millisecond, "the address is taken")
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
@@ -112,7 +114,7 @@ func TestViewServerGoesAway(t *testing.T) {
 			require.NoError(t, err)
 			v.Start()
 			defer v.Stop()
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			require.True(t, v.WaitSynced(ctx))
 			assert.Empty(t, v.Problems())
@@ -127,7 +129,7 @@ func TestViewServerGoesAway(t *testing.T) {
 			assert.NotNil(t, v.Pods.ByUID("u1"))
 
 			server = away.end(t, server, &busy)
-			require.Eventually(t, func() bool { return len(v.Problems()) == 0 }, 30*time.Second, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return len(v.Problems()) == 0 }, time.Minute, 10*time.Millisecond)
 			assert.NotNil(t, v.Pods.ByUID("u1"))
 			server.stop()
 		})
@@ -151,20 +153,22 @@ func TestInformerAnswered(t *testing.T) {
 
 // The wait for an API server that never answers ends and is reported. A watch takes longer than that.
 func TestNoAnswer(t *testing.T) {
+	t.Parallel()                  // it waits
+	const limit = 2 * time.Second // a slow machine answers within it
 	var silent atomic.Bool
 	silent.Store(true)
 	server := start(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !silent.Load() {
 			_, _ = w.Write([]byte("first"))
 			w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's own
-			time.Sleep(600 * time.Millisecond)
+			time.Sleep(limit + limit/4)
 			_, _ = w.Write([]byte(" last"))
 			return
 		}
 		<-r.Context().Done()
 	})))
 	defer server.stop()
-	client := withStatus(&http.Client{Transport: &http.Transport{}}, 300*time.Millisecond)
+	client := withStatus(&http.Client{Transport: &http.Transport{}}, limit)
 	defer client.CloseIdleConnections()
 	i := &Informer{what: "pods", now: time.Now}
 	get := func() (string, error) {
@@ -179,8 +183,8 @@ func TestNoAnswer(t *testing.T) {
 		return string(body), err
 	}
 	_, err := get()
-	require.ErrorContains(t, err, "no answer in 300ms")
-	require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 300ms; the last known state counts until the API server answers")
+	require.ErrorContains(t, err, "no answer in 2s")
+	require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 2s; the last known state counts until the API server answers")
 
 	silent.Store(false)
 	body, err := get()
@@ -191,6 +195,7 @@ func TestNoAnswer(t *testing.T) {
 
 // The wait for a list that begins and never ends is over after a while and is reported.
 func TestHalfAList(t *testing.T) {
+	t.Parallel() // it waits
 	server := start(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"apiVersion": "v1", "kind": "PodList", "items": [`))
@@ -198,7 +203,7 @@ func TestHalfAList(t *testing.T) {
 		<-r.Context().Done()
 	})))
 	defer server.stop()
-	client := withStatus(&http.Client{Transport: &http.Transport{}}, 300*time.Millisecond)
+	client := withStatus(&http.Client{Transport: &http.Transport{}}, 2*time.Second) // a slow machine begins to answer within it
 	defer client.CloseIdleConnections()
 	typed, err := kubernetes.NewForConfigAndClient(&rest.Config{Host: server.URL, QPS: -1}, client)
 	require.NoError(t, err)
@@ -206,6 +211,7 @@ func TestHalfAList(t *testing.T) {
 	require.NoError(t, err)
 	v.Start()
 	defer v.Stop()
-	eventually(t, func() bool { return len(v.Problems()) == 1 })
-	require.ErrorContains(t, v.Problems()[0].Err, "the answer has begun but does not end")
+	var problems []gpu.Problem // the beginning of the next answer ends it
+	eventually(t, func() bool { problems = v.Problems(); return len(problems) == 1 })
+	require.ErrorContains(t, problems[0].Err, "the answer has begun but does not end")
 }

@@ -16,5 +16,5 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // eventually waits for the state of an informer.
 func eventually(t *testing.T, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 10*time.Second, time.Millisecond)
+	require.Eventually(t, condition, time.Minute, time.Millisecond)
 }

@@ -32,8 +32,9 @@ type ownerSource interface {
 	// Errs returns why kinds cannot be read.
 	Errs() []error
 	// ownersOf returns the owners of the object that a reference from a namespace names, as far as they are known. It does not
-	// wait. An object with the same name and another UID is another object.
-	ownersOf(namespace string, reference *metav1.OwnerReference) []metav1.OwnerReference
+	// wait. An object with the same name and another UID is another object. known is false if the object's kind is read, and it has not
+	// been read.
+	ownersOf(namespace string, reference *metav1.OwnerReference) (owners []metav1.OwnerReference, known bool)
 }
 
 // parseKinds parses the names of kinds, each resource.group as in replicasets.apps.
@@ -93,21 +94,41 @@ func ValidateKind(kind string) error {
 // Of returns the owners of a pod, from the immediate one up. The immediate owner is named by the pod itself; a further one is known if
 // its kind is read and it has been read. A missing owner ends the walk until it is known.
 func (o *Owners) Of(pod *Pod) []gpu.Owner {
-	reference := controller(pod.Owners)
-	if reference == nil {
+	chain, _ := o.Chain(pod.Namespace, pod.Owners)
+	if chain == nil {
 		return nil
 	}
-	if o == nil {
-		return []gpu.Owner{{Kind: reference.Kind, Name: reference.Name, UID: string(reference.UID)}}
-	}
-	found := make([]gpu.Owner, 0, 2)
-	for reference != nil && len(found) < maxDepth {
-		owner := gpu.Owner{Kind: reference.Kind, Name: reference.Name, UID: string(reference.UID)}
-		if slices.Contains(found, owner) {
-			break // it owns itself
-		}
-		found = append(found, owner)
-		reference = controller(o.ownersOf(pod.Namespace, reference))
+	found := make([]gpu.Owner, 0, len(chain))
+	for _, r := range chain {
+		found = append(found, gpu.Owner{Kind: r.Kind, Name: r.Name, UID: string(r.UID)})
 	}
 	return found
+}
+
+// Chain is Of with the API versions of the owners, for an object of a namespace with these owner references. complete is false if the last owner is of
+// a kind that is read, and has not been read: it may come, or be gone.
+func (o *Owners) Chain(namespace string, references []metav1.OwnerReference) (chain []metav1.OwnerReference, complete bool) {
+	for reference := controller(references); reference != nil && len(chain) < maxDepth; {
+		same := func(r metav1.OwnerReference) bool {
+			return r.UID == reference.UID && r.Kind == reference.Kind && r.Name == reference.Name
+		}
+		if slices.ContainsFunc(chain, same) {
+			break // it owns itself
+		}
+		chain = append(chain, *reference)
+		if o == nil {
+			break
+		}
+		above, known := o.ownersOf(namespace, reference)
+		if !known {
+			return chain, false
+		}
+		reference = controller(above)
+	}
+	return chain, true
+}
+
+// OwnerReferences returns what Chain needs of owner references.
+func OwnerReferences(references []metav1.OwnerReference) []metav1.OwnerReference {
+	return owners(references)
 }

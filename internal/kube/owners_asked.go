@@ -150,17 +150,17 @@ func (a *askedOwners) Errs() []error {
 }
 
 // ownersOf implements ownerSource. It queues a request for an owner that is unknown or due again, and returns what is known.
-func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReference) []metav1.OwnerReference {
+func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReference) ([]metav1.OwnerReference, bool) {
 	kind, ok := kindOf(reference)
 	// The name becomes part of a request's path, and nobody checks what a pod says about its owner.
 	if !ok || reference.Name == "" || !isOwner(reference) || len(content.IsPathSegmentName(reference.Name)) > 0 {
-		return nil
+		return nil, true
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	mapping := a.served[kind]
 	if mapping == nil {
-		return nil
+		return nil, true
 	}
 	key := ownerKey{kind: kind, namespace: namespace, name: reference.Name, uid: reference.UID}
 	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
@@ -169,7 +169,7 @@ func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReferenc
 	owner := a.known[key]
 	if owner == nil {
 		if a.forget(); len(a.known) >= maxOwners {
-			return nil
+			return nil, false
 		}
 		owner = &knownOwner{}
 		a.known[key] = owner
@@ -182,7 +182,7 @@ func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReferenc
 		default: // the queue is full: at a later read
 		}
 	}
-	return owner.owners
+	return owner.owners, owner.answered
 }
 
 // forget drops the owners that are not looked up any more.

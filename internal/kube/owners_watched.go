@@ -121,16 +121,16 @@ func (w *watchedOwners) Errs() []error {
 }
 
 // ownersOf implements ownerSource.
-func (w *watchedOwners) ownersOf(namespace string, reference *metav1.OwnerReference) []metav1.OwnerReference {
+func (w *watchedOwners) ownersOf(namespace string, reference *metav1.OwnerReference) ([]metav1.OwnerReference, bool) {
 	kind, ok := kindOf(reference)
 	if !ok {
-		return nil
+		return nil, true
 	}
 	w.mu.RLock()
 	informer := w.informers[kind]
 	w.mu.RUnlock()
 	if informer == nil {
-		return nil
+		return nil, true
 	}
 	for _, key := range [...]string{namespace + "/" + reference.Name, reference.Name} { // the second without a namespace
 		object, ok, err := informer.GetIndexer().GetByKey(key)
@@ -138,8 +138,8 @@ func (w *watchedOwners) ownersOf(namespace string, reference *metav1.OwnerRefere
 			continue
 		}
 		if partial, ok := object.(*metav1.PartialObjectMetadata); ok && partial.UID == reference.UID {
-			return partial.OwnerReferences
+			return partial.OwnerReferences, true
 		}
 	}
-	return nil
+	return nil, false
 }

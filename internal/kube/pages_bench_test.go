@@ -166,7 +166,7 @@ func BenchmarkFirstList(b *testing.B) {
 			return list, "v1", "PodList"
 		})
 		for b.Loop() {
-			v, err := cluster.New(served(b, folder).Kubernetes, cluster.DefaultResources())
+			v, err := cluster.New(served(b, folder).Kubernetes, cluster.DefaultResources(), nil)
 			require.NoError(b, err)
 			measure(b, v.Start, v.Synced)
 			v.Stop()

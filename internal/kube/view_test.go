@@ -147,7 +147,7 @@ func TestViewServerAway(t *testing.T) {
 	}
 	began := time.Now()
 	v.Stop()
-	assert.Less(t, time.Since(began), 10*time.Second)
+	assert.Less(t, time.Since(began), longestWait)
 }
 
 // The whole way with real clients: protobuf and JSON, lists and watches, the owners of one node's pods one by one, those of all nodes as
@@ -190,7 +190,7 @@ func TestViewRealClients(t *testing.T) {
 			require.NoError(t, err)
 			v.Start()
 			defer v.Stop()
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			require.True(t, v.WaitSynced(ctx), v.Problems())
 			found := v.Pods.ByUID("u1")

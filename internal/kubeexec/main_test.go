@@ -16,5 +16,5 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // eventually waits for a condition that another goroutine fulfils.
 func eventually(t *testing.T, condition func() bool, message string) {
 	t.Helper()
-	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond, message)
+	require.Eventually(t, condition, time.Minute, 5*time.Millisecond, message)
 }

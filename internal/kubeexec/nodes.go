@@ -4,8 +4,6 @@
 package kubeexec
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -37,14 +35,9 @@ func newNodes(client kubernetes.Interface, config *Config) (*kube.Informer, erro
 }
 
 func storeNode(node *corev1.Node, allowed []string) *knownNode {
-	stored := &knownNode{ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion}}
-	for key, value := range node.Labels {
-		if allowedLabel(key, allowed) {
-			if stored.labels == nil {
-				stored.labels = make(map[string]string)
-			}
-			stored.labels["k8s.node.label."+key] = value
-		}
+	stored := &knownNode{
+		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion},
+		labels:     kube.SelectNodeLabels(node.Labels, allowed),
 	}
 	for name, quantity := range node.Status.Capacity {
 		if quantity.IsZero() || !deviceid.IsGPUResource(string(name)) {
@@ -56,14 +49,4 @@ func storeNode(node *corev1.Node, allowed []string) *knownNode {
 		stored.vendors[deviceid.VendorOf(string(name))] = true
 	}
 	return stored
-}
-
-func allowedLabel(key string, allowed []string) bool {
-	for _, a := range allowed {
-		prefix, open := strings.CutSuffix(a, "*")
-		if key == a || open && strings.HasPrefix(key, prefix) {
-			return true
-		}
-	}
-	return false
 }

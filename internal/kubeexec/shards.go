@@ -33,15 +33,23 @@ const (
 	endWait = 400 * time.Millisecond
 )
 
+// namespace returns the namespace of the Leases.
+func (e *LeaderElectionConfig) namespace() (string, error) {
+	if e.LeaseNamespace != "" {
+		return e.LeaseNamespace, nil
+	}
+	own, err := os.ReadFile(namespaceFile)
+	if err != nil {
+		return "", fmt.Errorf("%s::lease_namespace: must be set outside of a pod with a service account: %w", leaderElectionKey, err)
+	}
+	return strings.TrimSpace(string(own)), nil
+}
+
 // newElection prepares the leader election for a cluster's shards.
 func (c *cluster) newElection(config *rest.Config, e *LeaderElectionConfig, shards int) (*shard.Election, error) {
-	namespace := e.LeaseNamespace
-	if namespace == "" {
-		own, err := os.ReadFile(namespaceFile)
-		if err != nil {
-			return nil, fmt.Errorf("%s::lease_namespace: must be set outside of a pod with a service account: %w", leaderElectionKey, err)
-		}
-		namespace = strings.TrimSpace(string(own))
+	namespace, err := e.namespace()
+	if err != nil {
+		return nil, err
 	}
 	limited := rest.CopyConfig(config)
 	limited.ContentType = "application/vnd.kubernetes.protobuf"

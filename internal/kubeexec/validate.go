@@ -6,7 +6,6 @@ package kubeexec
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/labels"
@@ -46,12 +45,7 @@ func (c *Config) Check() error {
 	if !c.AttributePods && len(c.Owners.Labels)+len(c.Owners.Annotations) > 0 {
 		errs = append(errs, errors.New("owners: labels and annotations are those of the pods that processes are joined to; set attribute_pods: true, or leave them out"))
 	}
-	for i, label := range c.NodeLabels {
-		key := strings.TrimSuffix(label, "*")
-		if label == "" || strings.ContainsAny(key, "* \t\n") {
-			errs = append(errs, fmt.Errorf("node_labels::%d: %q is no key of a label; only its end may be *", i, label))
-		}
-	}
+	errs = append(errs, keyed("node_labels", kube.CheckNodeLabels(c.NodeLabels))...)
 	return errors.Join(errs...)
 }
 

@@ -1669,16 +1669,62 @@ func (ec *EventConfig) Unmarshal(parser *confmap.Conf) error {
 
 // EventsConfig provides config for gpu events.
 type EventsConfig struct {
-	HwGpuSourceFailed    EventConfig `mapstructure:"hw.gpu.source.failed"`
-	HwGpuSourceRecovered EventConfig `mapstructure:"hw.gpu.source.recovered"`
-	HwGpuStatus          EventConfig `mapstructure:"hw.gpu.status"`
-	HwGpuXid             EventConfig `mapstructure:"hw.gpu.xid"`
-	ProcessGpuExited     EventConfig `mapstructure:"process.gpu.exited"`
-	ProcessGpuStarted    EventConfig `mapstructure:"process.gpu.started"`
+	ContainerGpuAllocated EventConfig `mapstructure:"container.gpu.allocated"`
+	ContainerGpuReleased  EventConfig `mapstructure:"container.gpu.released"`
+	HwGpuBadPages         EventConfig `mapstructure:"hw.gpu.bad_pages"`
+	HwGpuLost             EventConfig `mapstructure:"hw.gpu.lost"`
+	HwGpuPcieError        EventConfig `mapstructure:"hw.gpu.pcie_error"`
+	HwGpuRasError         EventConfig `mapstructure:"hw.gpu.ras_error"`
+	HwGpuReset            EventConfig `mapstructure:"hw.gpu.reset"`
+	HwGpuRingTimeout      EventConfig `mapstructure:"hw.gpu.ring_timeout"`
+	HwGpuSourceFailed     EventConfig `mapstructure:"hw.gpu.source.failed"`
+	HwGpuSourceRecovered  EventConfig `mapstructure:"hw.gpu.source.recovered"`
+	HwGpuStatus           EventConfig `mapstructure:"hw.gpu.status"`
+	HwGpuThrottledEnded   EventConfig `mapstructure:"hw.gpu.throttled.ended"`
+	HwGpuThrottledStarted EventConfig `mapstructure:"hw.gpu.throttled.started"`
+	HwGpuXid              EventConfig `mapstructure:"hw.gpu.xid"`
+	K8sPodGpuCondition    EventConfig `mapstructure:"k8s.pod.gpu.condition"`
+	K8sPodGpuCreated      EventConfig `mapstructure:"k8s.pod.gpu.created"`
+	K8sPodGpuDeleted      EventConfig `mapstructure:"k8s.pod.gpu.deleted"`
+	K8sPodGpuEvicted      EventConfig `mapstructure:"k8s.pod.gpu.evicted"`
+	K8sPodGpuFinished     EventConfig `mapstructure:"k8s.pod.gpu.finished"`
+	K8sPodGpuPending      EventConfig `mapstructure:"k8s.pod.gpu.pending"`
+	K8sPodGpuPhase        EventConfig `mapstructure:"k8s.pod.gpu.phase"`
+	K8sPodGpuRestarted    EventConfig `mapstructure:"k8s.pod.gpu.restarted"`
+	K8sPodGpuScheduled    EventConfig `mapstructure:"k8s.pod.gpu.scheduled"`
+	K8sWorkloadGpuChanged EventConfig `mapstructure:"k8s.workload.gpu.changed"`
+	K8sWorkloadGpuEnded   EventConfig `mapstructure:"k8s.workload.gpu.ended"`
+	K8sWorkloadGpuStarted EventConfig `mapstructure:"k8s.workload.gpu.started"`
+	ProcessGpuExited      EventConfig `mapstructure:"process.gpu.exited"`
+	ProcessGpuStarted     EventConfig `mapstructure:"process.gpu.started"`
 }
 
 func DefaultEventsConfig() EventsConfig {
 	return EventsConfig{
+		ContainerGpuAllocated: EventConfig{
+			Enabled: true,
+		},
+		ContainerGpuReleased: EventConfig{
+			Enabled: true,
+		},
+		HwGpuBadPages: EventConfig{
+			Enabled: true,
+		},
+		HwGpuLost: EventConfig{
+			Enabled: true,
+		},
+		HwGpuPcieError: EventConfig{
+			Enabled: true,
+		},
+		HwGpuRasError: EventConfig{
+			Enabled: true,
+		},
+		HwGpuReset: EventConfig{
+			Enabled: true,
+		},
+		HwGpuRingTimeout: EventConfig{
+			Enabled: true,
+		},
 		HwGpuSourceFailed: EventConfig{
 			Enabled: true,
 		},
@@ -1688,7 +1734,49 @@ func DefaultEventsConfig() EventsConfig {
 		HwGpuStatus: EventConfig{
 			Enabled: true,
 		},
+		HwGpuThrottledEnded: EventConfig{
+			Enabled: true,
+		},
+		HwGpuThrottledStarted: EventConfig{
+			Enabled: true,
+		},
 		HwGpuXid: EventConfig{
+			Enabled: true,
+		},
+		K8sPodGpuCondition: EventConfig{
+			Enabled: true,
+		},
+		K8sPodGpuCreated: EventConfig{
+			Enabled: true,
+		},
+		K8sPodGpuDeleted: EventConfig{
+			Enabled: true,
+		},
+		K8sPodGpuEvicted: EventConfig{
+			Enabled: true,
+		},
+		K8sPodGpuFinished: EventConfig{
+			Enabled: true,
+		},
+		K8sPodGpuPending: EventConfig{
+			Enabled: true,
+		},
+		K8sPodGpuPhase: EventConfig{
+			Enabled: true,
+		},
+		K8sPodGpuRestarted: EventConfig{
+			Enabled: true,
+		},
+		K8sPodGpuScheduled: EventConfig{
+			Enabled: true,
+		},
+		K8sWorkloadGpuChanged: EventConfig{
+			Enabled: true,
+		},
+		K8sWorkloadGpuEnded: EventConfig{
+			Enabled: true,
+		},
+		K8sWorkloadGpuStarted: EventConfig{
 			Enabled: true,
 		},
 		ProcessGpuExited: EventConfig{

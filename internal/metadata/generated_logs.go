@@ -29,9 +29,201 @@ func WithContainerIDEventAttribute(containerIDAttributeValue string) EventAttrib
 	})
 }
 
+func WithHwGpuAllocatorEventAttribute(hwGpuAllocatorAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.allocator", hwGpuAllocatorAttributeValue)
+	})
+}
+
+func WithHwGpuBadPageCountEventAttribute(hwGpuBadPageCountAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("hw.gpu.bad_page.count", hwGpuBadPageCountAttributeValue)
+	})
+}
+
+func WithHwGpuBadPageTotalEventAttribute(hwGpuBadPageTotalAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("hw.gpu.bad_page.total", hwGpuBadPageTotalAttributeValue)
+	})
+}
+
+func WithHwGpuErrorBlockEventAttribute(hwGpuErrorBlockAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.error.block", hwGpuErrorBlockAttributeValue)
+	})
+}
+
+func WithHwGpuErrorCountEventAttribute(hwGpuErrorCountAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("hw.gpu.error.count", hwGpuErrorCountAttributeValue)
+	})
+}
+
+func WithHwGpuEventCountEventAttribute(hwGpuEventCountAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("hw.gpu.event.count", hwGpuEventCountAttributeValue)
+	})
+}
+
+func WithHwGpuEventFirstTimeEventAttribute(hwGpuEventFirstTimeAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.event.first_time", hwGpuEventFirstTimeAttributeValue)
+	})
+}
+
+func WithHwGpuEventFollowsEventAttribute(hwGpuEventFollowsAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.event.follows", hwGpuEventFollowsAttributeValue)
+	})
+}
+
+func WithHwGpuEventLastSeenTimeEventAttribute(hwGpuEventLastSeenTimeAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.event.last_seen_time", hwGpuEventLastSeenTimeAttributeValue)
+	})
+}
+
+func WithHwGpuEventLastTimeEventAttribute(hwGpuEventLastTimeAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.event.last_time", hwGpuEventLastTimeAttributeValue)
+	})
+}
+
+func WithHwGpuFaultsEventAttribute(hwGpuFaultsAttributeValue []any) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutEmptySlice("hw.gpu.faults").FromRaw(hwGpuFaultsAttributeValue)
+	})
+}
+
+func WithHwGpuHeldByEventAttribute(hwGpuHeldByAttributeValue []any) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutEmptySlice("hw.gpu.held_by").FromRaw(hwGpuHeldByAttributeValue)
+	})
+}
+
+func WithHwGpuPartitionProfileEventAttribute(hwGpuPartitionProfileAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.partition.profile", hwGpuPartitionProfileAttributeValue)
+	})
+}
+
+func WithHwGpuPcieAddressEventAttribute(hwGpuPcieAddressAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.pcie.address", hwGpuPcieAddressAttributeValue)
+	})
+}
+
+func WithHwGpuPcieLayerEventAttribute(hwGpuPcieLayerAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.pcie.layer", hwGpuPcieLayerAttributeValue)
+	})
+}
+
 func WithHwGpuPreviousStateEventAttribute(hwGpuPreviousStateAttributeValue string) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutStr("hw.gpu.previous_state", hwGpuPreviousStateAttributeValue)
+	})
+}
+
+func WithHwGpuPreviousStateDurationEventAttribute(hwGpuPreviousStateDurationAttributeValue float64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutDouble("hw.gpu.previous_state_duration", hwGpuPreviousStateDurationAttributeValue)
+	})
+}
+
+func WithHwGpuRecommendedActionEventAttribute(hwGpuRecommendedActionAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.recommended_action", hwGpuRecommendedActionAttributeValue)
+	})
+}
+
+func WithHwGpuSharingEventAttribute(hwGpuSharingAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.sharing", hwGpuSharingAttributeValue)
+	})
+}
+
+func WithHwGpuThrottleDurationEventAttribute(hwGpuThrottleDurationAttributeValue float64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutDouble("hw.gpu.throttle.duration", hwGpuThrottleDurationAttributeValue)
+	})
+}
+
+func WithHwGpuUseBusyTimeEventAttribute(hwGpuUseBusyTimeAttributeValue float64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutDouble("hw.gpu.use.busy_time", hwGpuUseBusyTimeAttributeValue)
+	})
+}
+
+func WithHwGpuUseDurationEventAttribute(hwGpuUseDurationAttributeValue float64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutDouble("hw.gpu.use.duration", hwGpuUseDurationAttributeValue)
+	})
+}
+
+func WithHwGpuUseEndKnownEventAttribute(hwGpuUseEndKnownAttributeValue bool) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutBool("hw.gpu.use.end_known", hwGpuUseEndKnownAttributeValue)
+	})
+}
+
+func WithHwGpuUseEndTimeEventAttribute(hwGpuUseEndTimeAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.use.end_time", hwGpuUseEndTimeAttributeValue)
+	})
+}
+
+func WithHwGpuUseEnergyEventAttribute(hwGpuUseEnergyAttributeValue float64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutDouble("hw.gpu.use.energy", hwGpuUseEnergyAttributeValue)
+	})
+}
+
+func WithHwGpuUseGpuTimeEventAttribute(hwGpuUseGpuTimeAttributeValue float64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutDouble("hw.gpu.use.gpu_time", hwGpuUseGpuTimeAttributeValue)
+	})
+}
+
+func WithHwGpuUseIdleTimeEventAttribute(hwGpuUseIdleTimeAttributeValue float64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutDouble("hw.gpu.use.idle_time", hwGpuUseIdleTimeAttributeValue)
+	})
+}
+
+func WithHwGpuUseMemoryMeanEventAttribute(hwGpuUseMemoryMeanAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("hw.gpu.use.memory_mean", hwGpuUseMemoryMeanAttributeValue)
+	})
+}
+
+func WithHwGpuUseMemoryPeakEventAttribute(hwGpuUseMemoryPeakAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("hw.gpu.use.memory_peak", hwGpuUseMemoryPeakAttributeValue)
+	})
+}
+
+func WithHwGpuUseStartKnownEventAttribute(hwGpuUseStartKnownAttributeValue bool) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutBool("hw.gpu.use.start_known", hwGpuUseStartKnownAttributeValue)
+	})
+}
+
+func WithHwGpuUseStartTimeEventAttribute(hwGpuUseStartTimeAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.use.start_time", hwGpuUseStartTimeAttributeValue)
+	})
+}
+
+func WithHwGpuUsedByEventAttribute(hwGpuUsedByAttributeValue []any) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutEmptySlice("hw.gpu.used_by").FromRaw(hwGpuUsedByAttributeValue)
+	})
+}
+
+func WithHwGpuXidNameEventAttribute(hwGpuXidNameAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.gpu.xid_name", hwGpuXidNameAttributeValue)
 	})
 }
 
@@ -47,9 +239,21 @@ func WithHwNameEventAttribute(hwNameAttributeValue string) EventAttributeOption 
 	})
 }
 
+func WithHwParentEventAttribute(hwParentAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("hw.parent", hwParentAttributeValue)
+	})
+}
+
 func WithHwVendorEventAttribute(hwVendorAttributeValue string) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutStr("hw.vendor", hwVendorAttributeValue)
+	})
+}
+
+func WithK8sContainerExitCodeEventAttribute(k8sContainerExitCodeAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("k8s.container.exit_code", k8sContainerExitCodeAttributeValue)
 	})
 }
 
@@ -59,9 +263,51 @@ func WithK8sContainerNameEventAttribute(k8sContainerNameAttributeValue string) E
 	})
 }
 
+func WithK8sContainerRestartCountEventAttribute(k8sContainerRestartCountAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("k8s.container.restart_count", k8sContainerRestartCountAttributeValue)
+	})
+}
+
+func WithK8sContainerStatusLastTerminatedReasonEventAttribute(k8sContainerStatusLastTerminatedReasonAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.container.status.last_terminated_reason", k8sContainerStatusLastTerminatedReasonAttributeValue)
+	})
+}
+
 func WithK8sNamespaceNameEventAttribute(k8sNamespaceNameAttributeValue string) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutStr("k8s.namespace.name", k8sNamespaceNameAttributeValue)
+	})
+}
+
+func WithK8sNodeNameEventAttribute(k8sNodeNameAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.node.name", k8sNodeNameAttributeValue)
+	})
+}
+
+func WithK8sPodConditionReasonEventAttribute(k8sPodConditionReasonAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.pod.condition.reason", k8sPodConditionReasonAttributeValue)
+	})
+}
+
+func WithK8sPodConditionStatusEventAttribute(k8sPodConditionStatusAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.pod.condition.status", k8sPodConditionStatusAttributeValue)
+	})
+}
+
+func WithK8sPodConditionTypeEventAttribute(k8sPodConditionTypeAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.pod.condition.type", k8sPodConditionTypeAttributeValue)
+	})
+}
+
+func WithK8sPodLastSeenEventAttribute(k8sPodLastSeenAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.pod.last_seen", k8sPodLastSeenAttributeValue)
 	})
 }
 
@@ -71,9 +317,93 @@ func WithK8sPodNameEventAttribute(k8sPodNameAttributeValue string) EventAttribut
 	})
 }
 
+func WithK8sPodStatusPhaseEventAttribute(k8sPodStatusPhaseAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.pod.status.phase", k8sPodStatusPhaseAttributeValue)
+	})
+}
+
+func WithK8sPodStatusPreviousPhaseEventAttribute(k8sPodStatusPreviousPhaseAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.pod.status.previous_phase", k8sPodStatusPreviousPhaseAttributeValue)
+	})
+}
+
+func WithK8sPodStatusReasonEventAttribute(k8sPodStatusReasonAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.pod.status.reason", k8sPodStatusReasonAttributeValue)
+	})
+}
+
 func WithK8sPodUIDEventAttribute(k8sPodUIDAttributeValue string) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutStr("k8s.pod.uid", k8sPodUIDAttributeValue)
+	})
+}
+
+func WithK8sResourceNameEventAttribute(k8sResourceNameAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.resource.name", k8sResourceNameAttributeValue)
+	})
+}
+
+func WithK8sResourceRequestsEventAttribute(k8sResourceRequestsAttributeValue []any) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutEmptySlice("k8s.resource.requests").FromRaw(k8sResourceRequestsAttributeValue)
+	})
+}
+
+func WithK8sWorkloadAPIVersionEventAttribute(k8sWorkloadAPIVersionAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.workload.api_version", k8sWorkloadAPIVersionAttributeValue)
+	})
+}
+
+func WithK8sWorkloadDurationEventAttribute(k8sWorkloadDurationAttributeValue float64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutDouble("k8s.workload.duration", k8sWorkloadDurationAttributeValue)
+	})
+}
+
+func WithK8sWorkloadKindEventAttribute(k8sWorkloadKindAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.workload.kind", k8sWorkloadKindAttributeValue)
+	})
+}
+
+func WithK8sWorkloadNameEventAttribute(k8sWorkloadNameAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.workload.name", k8sWorkloadNameAttributeValue)
+	})
+}
+
+func WithK8sWorkloadOwnersEventAttribute(k8sWorkloadOwnersAttributeValue []any) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutEmptySlice("k8s.workload.owners").FromRaw(k8sWorkloadOwnersAttributeValue)
+	})
+}
+
+func WithK8sWorkloadPodCountEventAttribute(k8sWorkloadPodCountAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("k8s.workload.pod_count", k8sWorkloadPodCountAttributeValue)
+	})
+}
+
+func WithK8sWorkloadPodsEventAttribute(k8sWorkloadPodsAttributeValue []any) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutEmptySlice("k8s.workload.pods").FromRaw(k8sWorkloadPodsAttributeValue)
+	})
+}
+
+func WithK8sWorkloadPreviousPodCountEventAttribute(k8sWorkloadPreviousPodCountAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("k8s.workload.previous_pod_count", k8sWorkloadPreviousPodCountAttributeValue)
+	})
+}
+
+func WithK8sWorkloadUIDEventAttribute(k8sWorkloadUIDAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("k8s.workload.uid", k8sWorkloadUIDAttributeValue)
 	})
 }
 
@@ -101,12 +431,349 @@ func WithProcessGpuTypeEventAttribute(processGpuTypeAttributeValue string) Event
 	})
 }
 
+func WithSlurmJobIDEventAttribute(slurmJobIDAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("slurm.job.id", slurmJobIDAttributeValue)
+	})
+}
+
+func WithSystemdUnitNameEventAttribute(systemdUnitNameAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("systemd.unit.name", systemdUnitNameAttributeValue)
+	})
+}
+
+type eventContainerGpuAllocated struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventContainerGpuAllocated) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("container.gpu.allocated")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventContainerGpuAllocated) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventContainerGpuAllocated(cfg EventConfig) eventContainerGpuAllocated {
+	e := eventContainerGpuAllocated{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventContainerGpuReleased struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventContainerGpuReleased) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("container.gpu.released")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventContainerGpuReleased) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventContainerGpuReleased(cfg EventConfig) eventContainerGpuReleased {
+	e := eventContainerGpuReleased{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventHwGpuBadPages struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuBadPages) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.bad_pages")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuBadPages) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuBadPages(cfg EventConfig) eventHwGpuBadPages {
+	e := eventHwGpuBadPages{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventHwGpuLost struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuLost) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.lost")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuLost) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuLost(cfg EventConfig) eventHwGpuLost {
+	e := eventHwGpuLost{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventHwGpuPcieError struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuPcieError) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.pcie_error")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuPcieError) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuPcieError(cfg EventConfig) eventHwGpuPcieError {
+	e := eventHwGpuPcieError{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventHwGpuRasError struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuRasError) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.ras_error")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuRasError) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuRasError(cfg EventConfig) eventHwGpuRasError {
+	e := eventHwGpuRasError{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventHwGpuReset struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuReset) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuResetStateAttributeValue string, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.reset")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("hw.gpu.reset.state", hwGpuResetStateAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuReset) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuReset(cfg EventConfig) eventHwGpuReset {
+	e := eventHwGpuReset{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventHwGpuRingTimeout struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuRingTimeout) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuRingAttributeValue string, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.ring_timeout")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("hw.gpu.ring", hwGpuRingAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuRingTimeout) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuRingTimeout(cfg EventConfig) eventHwGpuRingTimeout {
+	e := eventHwGpuRingTimeout{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
 type eventHwGpuSourceFailed struct {
 	data   plog.LogRecordSlice // data buffer for generated log records.
 	config EventConfig         // event config provided by user.
 }
 
-func (e *eventHwGpuSourceFailed) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuSourceNameAttributeValue string, options ...EventAttributeOption) {
+func (e *eventHwGpuSourceFailed) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuSourceNameAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
 	if !e.config.Enabled {
 		return
 	}
@@ -120,6 +787,7 @@ func (e *eventHwGpuSourceFailed) recordEvent(ctx context.Context, timestamp pcom
 	}
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutStr("hw.gpu.source.name", hwGpuSourceNameAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
 
 	for _, op := range options {
 		op.apply(dp)
@@ -146,7 +814,7 @@ type eventHwGpuSourceRecovered struct {
 	config EventConfig         // event config provided by user.
 }
 
-func (e *eventHwGpuSourceRecovered) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuSourceNameAttributeValue string, options ...EventAttributeOption) {
+func (e *eventHwGpuSourceRecovered) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuSourceNameAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
 	if !e.config.Enabled {
 		return
 	}
@@ -159,6 +827,7 @@ func (e *eventHwGpuSourceRecovered) recordEvent(ctx context.Context, timestamp p
 		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
 	}
 	dp.Attributes().PutStr("hw.gpu.source.name", hwGpuSourceNameAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
 
 	for _, op := range options {
 		op.apply(dp)
@@ -185,7 +854,7 @@ type eventHwGpuStatus struct {
 	config EventConfig         // event config provided by user.
 }
 
-func (e *eventHwGpuStatus) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, hwStateAttributeValue string, options ...EventAttributeOption) {
+func (e *eventHwGpuStatus) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuRecoveryActionAttributeValue string, hwIDAttributeValue string, hwStateAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
 	if !e.config.Enabled {
 		return
 	}
@@ -197,8 +866,10 @@ func (e *eventHwGpuStatus) recordEvent(ctx context.Context, timestamp pcommon.Ti
 		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
 		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
 	}
+	dp.Attributes().PutStr("hw.gpu.recovery.action", hwGpuRecoveryActionAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("hw.state", hwStateAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
 
 	for _, op := range options {
 		op.apply(dp)
@@ -220,12 +891,94 @@ func newEventHwGpuStatus(cfg EventConfig) eventHwGpuStatus {
 	return e
 }
 
+type eventHwGpuThrottledEnded struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuThrottledEnded) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuThrottleReasonsAttributeValue []any, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.throttled.ended")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutEmptySlice("hw.gpu.throttle.reasons").FromRaw(hwGpuThrottleReasonsAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuThrottledEnded) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuThrottledEnded(cfg EventConfig) eventHwGpuThrottledEnded {
+	e := eventHwGpuThrottledEnded{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventHwGpuThrottledStarted struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuThrottledStarted) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuThrottleReasonsAttributeValue []any, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.throttled.started")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutEmptySlice("hw.gpu.throttle.reasons").FromRaw(hwGpuThrottleReasonsAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuThrottledStarted) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuThrottledStarted(cfg EventConfig) eventHwGpuThrottledStarted {
+	e := eventHwGpuThrottledStarted{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
 type eventHwGpuXid struct {
 	data   plog.LogRecordSlice // data buffer for generated log records.
 	config EventConfig         // event config provided by user.
 }
 
-func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuXidAttributeValue int64, hwIDAttributeValue string, options ...EventAttributeOption) {
+func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuXidAttributeValue int64, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
 	if !e.config.Enabled {
 		return
 	}
@@ -239,6 +992,8 @@ func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Times
 	}
 	dp.Attributes().PutInt("hw.gpu.xid", hwGpuXidAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
 
 	for _, op := range options {
 		op.apply(dp)
@@ -260,12 +1015,480 @@ func newEventHwGpuXid(cfg EventConfig) eventHwGpuXid {
 	return e
 }
 
+type eventK8sPodGpuCondition struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sPodGpuCondition) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.pod.gpu.condition")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sPodGpuCondition) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sPodGpuCondition(cfg EventConfig) eventK8sPodGpuCondition {
+	e := eventK8sPodGpuCondition{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sPodGpuCreated struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sPodGpuCreated) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.pod.gpu.created")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sPodGpuCreated) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sPodGpuCreated(cfg EventConfig) eventK8sPodGpuCreated {
+	e := eventK8sPodGpuCreated{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sPodGpuDeleted struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sPodGpuDeleted) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.pod.gpu.deleted")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sPodGpuDeleted) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sPodGpuDeleted(cfg EventConfig) eventK8sPodGpuDeleted {
+	e := eventK8sPodGpuDeleted{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sPodGpuEvicted struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sPodGpuEvicted) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.pod.gpu.evicted")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sPodGpuEvicted) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sPodGpuEvicted(cfg EventConfig) eventK8sPodGpuEvicted {
+	e := eventK8sPodGpuEvicted{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sPodGpuFinished struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sPodGpuFinished) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.pod.gpu.finished")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sPodGpuFinished) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sPodGpuFinished(cfg EventConfig) eventK8sPodGpuFinished {
+	e := eventK8sPodGpuFinished{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sPodGpuPending struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sPodGpuPending) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.pod.gpu.pending")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sPodGpuPending) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sPodGpuPending(cfg EventConfig) eventK8sPodGpuPending {
+	e := eventK8sPodGpuPending{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sPodGpuPhase struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sPodGpuPhase) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.pod.gpu.phase")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sPodGpuPhase) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sPodGpuPhase(cfg EventConfig) eventK8sPodGpuPhase {
+	e := eventK8sPodGpuPhase{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sPodGpuRestarted struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sPodGpuRestarted) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.pod.gpu.restarted")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sPodGpuRestarted) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sPodGpuRestarted(cfg EventConfig) eventK8sPodGpuRestarted {
+	e := eventK8sPodGpuRestarted{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sPodGpuScheduled struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sPodGpuScheduled) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.pod.gpu.scheduled")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sPodGpuScheduled) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sPodGpuScheduled(cfg EventConfig) eventK8sPodGpuScheduled {
+	e := eventK8sPodGpuScheduled{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sWorkloadGpuChanged struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sWorkloadGpuChanged) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.workload.gpu.changed")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sWorkloadGpuChanged) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sWorkloadGpuChanged(cfg EventConfig) eventK8sWorkloadGpuChanged {
+	e := eventK8sWorkloadGpuChanged{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sWorkloadGpuEnded struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sWorkloadGpuEnded) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.workload.gpu.ended")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sWorkloadGpuEnded) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sWorkloadGpuEnded(cfg EventConfig) eventK8sWorkloadGpuEnded {
+	e := eventK8sWorkloadGpuEnded{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
+type eventK8sWorkloadGpuStarted struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sWorkloadGpuStarted) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.workload.gpu.started")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sWorkloadGpuStarted) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sWorkloadGpuStarted(cfg EventConfig) eventK8sWorkloadGpuStarted {
+	e := eventK8sWorkloadGpuStarted{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
 type eventProcessGpuExited struct {
 	data   plog.LogRecordSlice // data buffer for generated log records.
 	config EventConfig         // event config provided by user.
 }
 
-func (e *eventProcessGpuExited) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+func (e *eventProcessGpuExited) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
 	if !e.config.Enabled {
 		return
 	}
@@ -278,6 +1501,7 @@ func (e *eventProcessGpuExited) recordEvent(ctx context.Context, timestamp pcomm
 		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
 	}
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
 	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
 
 	for _, op := range options {
@@ -305,7 +1529,7 @@ type eventProcessGpuStarted struct {
 	config EventConfig         // event config provided by user.
 }
 
-func (e *eventProcessGpuStarted) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+func (e *eventProcessGpuStarted) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
 	if !e.config.Enabled {
 		return
 	}
@@ -318,6 +1542,7 @@ func (e *eventProcessGpuStarted) recordEvent(ctx context.Context, timestamp pcom
 		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
 	}
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
 	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
 
 	for _, op := range options {
@@ -349,10 +1574,32 @@ type LogsBuilder struct {
 	buildInfo                      component.BuildInfo // contains version information.
 	resourceAttributeIncludeFilter map[string]filter.Filter
 	resourceAttributeExcludeFilter map[string]filter.Filter
+	eventContainerGpuAllocated     eventContainerGpuAllocated
+	eventContainerGpuReleased      eventContainerGpuReleased
+	eventHwGpuBadPages             eventHwGpuBadPages
+	eventHwGpuLost                 eventHwGpuLost
+	eventHwGpuPcieError            eventHwGpuPcieError
+	eventHwGpuRasError             eventHwGpuRasError
+	eventHwGpuReset                eventHwGpuReset
+	eventHwGpuRingTimeout          eventHwGpuRingTimeout
 	eventHwGpuSourceFailed         eventHwGpuSourceFailed
 	eventHwGpuSourceRecovered      eventHwGpuSourceRecovered
 	eventHwGpuStatus               eventHwGpuStatus
+	eventHwGpuThrottledEnded       eventHwGpuThrottledEnded
+	eventHwGpuThrottledStarted     eventHwGpuThrottledStarted
 	eventHwGpuXid                  eventHwGpuXid
+	eventK8sPodGpuCondition        eventK8sPodGpuCondition
+	eventK8sPodGpuCreated          eventK8sPodGpuCreated
+	eventK8sPodGpuDeleted          eventK8sPodGpuDeleted
+	eventK8sPodGpuEvicted          eventK8sPodGpuEvicted
+	eventK8sPodGpuFinished         eventK8sPodGpuFinished
+	eventK8sPodGpuPending          eventK8sPodGpuPending
+	eventK8sPodGpuPhase            eventK8sPodGpuPhase
+	eventK8sPodGpuRestarted        eventK8sPodGpuRestarted
+	eventK8sPodGpuScheduled        eventK8sPodGpuScheduled
+	eventK8sWorkloadGpuChanged     eventK8sWorkloadGpuChanged
+	eventK8sWorkloadGpuEnded       eventK8sWorkloadGpuEnded
+	eventK8sWorkloadGpuStarted     eventK8sWorkloadGpuStarted
 	eventProcessGpuExited          eventProcessGpuExited
 	eventProcessGpuStarted         eventProcessGpuStarted
 }
@@ -368,10 +1615,32 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 		logsBuffer:                     plog.NewLogs(),
 		logRecordsBuffer:               plog.NewLogRecordSlice(),
 		buildInfo:                      settings.BuildInfo,
+		eventContainerGpuAllocated:     newEventContainerGpuAllocated(lbc.Events.ContainerGpuAllocated),
+		eventContainerGpuReleased:      newEventContainerGpuReleased(lbc.Events.ContainerGpuReleased),
+		eventHwGpuBadPages:             newEventHwGpuBadPages(lbc.Events.HwGpuBadPages),
+		eventHwGpuLost:                 newEventHwGpuLost(lbc.Events.HwGpuLost),
+		eventHwGpuPcieError:            newEventHwGpuPcieError(lbc.Events.HwGpuPcieError),
+		eventHwGpuRasError:             newEventHwGpuRasError(lbc.Events.HwGpuRasError),
+		eventHwGpuReset:                newEventHwGpuReset(lbc.Events.HwGpuReset),
+		eventHwGpuRingTimeout:          newEventHwGpuRingTimeout(lbc.Events.HwGpuRingTimeout),
 		eventHwGpuSourceFailed:         newEventHwGpuSourceFailed(lbc.Events.HwGpuSourceFailed),
 		eventHwGpuSourceRecovered:      newEventHwGpuSourceRecovered(lbc.Events.HwGpuSourceRecovered),
 		eventHwGpuStatus:               newEventHwGpuStatus(lbc.Events.HwGpuStatus),
+		eventHwGpuThrottledEnded:       newEventHwGpuThrottledEnded(lbc.Events.HwGpuThrottledEnded),
+		eventHwGpuThrottledStarted:     newEventHwGpuThrottledStarted(lbc.Events.HwGpuThrottledStarted),
 		eventHwGpuXid:                  newEventHwGpuXid(lbc.Events.HwGpuXid),
+		eventK8sPodGpuCondition:        newEventK8sPodGpuCondition(lbc.Events.K8sPodGpuCondition),
+		eventK8sPodGpuCreated:          newEventK8sPodGpuCreated(lbc.Events.K8sPodGpuCreated),
+		eventK8sPodGpuDeleted:          newEventK8sPodGpuDeleted(lbc.Events.K8sPodGpuDeleted),
+		eventK8sPodGpuEvicted:          newEventK8sPodGpuEvicted(lbc.Events.K8sPodGpuEvicted),
+		eventK8sPodGpuFinished:         newEventK8sPodGpuFinished(lbc.Events.K8sPodGpuFinished),
+		eventK8sPodGpuPending:          newEventK8sPodGpuPending(lbc.Events.K8sPodGpuPending),
+		eventK8sPodGpuPhase:            newEventK8sPodGpuPhase(lbc.Events.K8sPodGpuPhase),
+		eventK8sPodGpuRestarted:        newEventK8sPodGpuRestarted(lbc.Events.K8sPodGpuRestarted),
+		eventK8sPodGpuScheduled:        newEventK8sPodGpuScheduled(lbc.Events.K8sPodGpuScheduled),
+		eventK8sWorkloadGpuChanged:     newEventK8sWorkloadGpuChanged(lbc.Events.K8sWorkloadGpuChanged),
+		eventK8sWorkloadGpuEnded:       newEventK8sWorkloadGpuEnded(lbc.Events.K8sWorkloadGpuEnded),
+		eventK8sWorkloadGpuStarted:     newEventK8sWorkloadGpuStarted(lbc.Events.K8sWorkloadGpuStarted),
 		eventProcessGpuExited:          newEventProcessGpuExited(lbc.Events.ProcessGpuExited),
 		eventProcessGpuStarted:         newEventProcessGpuStarted(lbc.Events.ProcessGpuStarted),
 		resourceAttributeIncludeFilter: make(map[string]filter.Filter),
@@ -613,10 +1882,32 @@ func (lb *LogsBuilder) EmitForResource(options ...ResourceLogsOption) {
 	ils := rl.ScopeLogs().AppendEmpty()
 	ils.Scope().SetName(ScopeName)
 	ils.Scope().SetVersion(lb.buildInfo.Version)
+	lb.eventContainerGpuAllocated.emit(ils.LogRecords())
+	lb.eventContainerGpuReleased.emit(ils.LogRecords())
+	lb.eventHwGpuBadPages.emit(ils.LogRecords())
+	lb.eventHwGpuLost.emit(ils.LogRecords())
+	lb.eventHwGpuPcieError.emit(ils.LogRecords())
+	lb.eventHwGpuRasError.emit(ils.LogRecords())
+	lb.eventHwGpuReset.emit(ils.LogRecords())
+	lb.eventHwGpuRingTimeout.emit(ils.LogRecords())
 	lb.eventHwGpuSourceFailed.emit(ils.LogRecords())
 	lb.eventHwGpuSourceRecovered.emit(ils.LogRecords())
 	lb.eventHwGpuStatus.emit(ils.LogRecords())
+	lb.eventHwGpuThrottledEnded.emit(ils.LogRecords())
+	lb.eventHwGpuThrottledStarted.emit(ils.LogRecords())
 	lb.eventHwGpuXid.emit(ils.LogRecords())
+	lb.eventK8sPodGpuCondition.emit(ils.LogRecords())
+	lb.eventK8sPodGpuCreated.emit(ils.LogRecords())
+	lb.eventK8sPodGpuDeleted.emit(ils.LogRecords())
+	lb.eventK8sPodGpuEvicted.emit(ils.LogRecords())
+	lb.eventK8sPodGpuFinished.emit(ils.LogRecords())
+	lb.eventK8sPodGpuPending.emit(ils.LogRecords())
+	lb.eventK8sPodGpuPhase.emit(ils.LogRecords())
+	lb.eventK8sPodGpuRestarted.emit(ils.LogRecords())
+	lb.eventK8sPodGpuScheduled.emit(ils.LogRecords())
+	lb.eventK8sWorkloadGpuChanged.emit(ils.LogRecords())
+	lb.eventK8sWorkloadGpuEnded.emit(ils.LogRecords())
+	lb.eventK8sWorkloadGpuStarted.emit(ils.LogRecords())
 	lb.eventProcessGpuExited.emit(ils.LogRecords())
 	lb.eventProcessGpuStarted.emit(ils.LogRecords())
 
@@ -655,32 +1946,142 @@ func (lb *LogsBuilder) Emit(options ...ResourceLogsOption) plog.Logs {
 	return logs
 }
 
+// RecordContainerGpuAllocatedEvent adds a log record of container.gpu.allocated event.
+func (lb *LogsBuilder) RecordContainerGpuAllocatedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventContainerGpuAllocated.recordEvent(ctx, timestamp, hwIDAttributeValue, logRecordUIDAttributeValue, options...)
+}
+
+// RecordContainerGpuReleasedEvent adds a log record of container.gpu.released event.
+func (lb *LogsBuilder) RecordContainerGpuReleasedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventContainerGpuReleased.recordEvent(ctx, timestamp, hwIDAttributeValue, logRecordUIDAttributeValue, options...)
+}
+
+// RecordHwGpuBadPagesEvent adds a log record of hw.gpu.bad_pages event.
+func (lb *LogsBuilder) RecordHwGpuBadPagesEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuBadPages.recordEvent(ctx, timestamp, hwIDAttributeValue, logRecordUIDAttributeValue, options...)
+}
+
+// RecordHwGpuLostEvent adds a log record of hw.gpu.lost event.
+func (lb *LogsBuilder) RecordHwGpuLostEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuLost.recordEvent(ctx, timestamp, hwIDAttributeValue, logRecordUIDAttributeValue, options...)
+}
+
+// RecordHwGpuPcieErrorEvent adds a log record of hw.gpu.pcie_error event.
+func (lb *LogsBuilder) RecordHwGpuPcieErrorEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuPcieError.recordEvent(ctx, timestamp, errorTypeAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, options...)
+}
+
+// RecordHwGpuRasErrorEvent adds a log record of hw.gpu.ras_error event.
+func (lb *LogsBuilder) RecordHwGpuRasErrorEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuRasError.recordEvent(ctx, timestamp, errorTypeAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, options...)
+}
+
+// RecordHwGpuResetEvent adds a log record of hw.gpu.reset event.
+func (lb *LogsBuilder) RecordHwGpuResetEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuResetStateAttributeValue AttributeHwGpuResetState, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuReset.recordEvent(ctx, timestamp, hwGpuResetStateAttributeValue.String(), hwIDAttributeValue, logRecordUIDAttributeValue, options...)
+}
+
+// RecordHwGpuRingTimeoutEvent adds a log record of hw.gpu.ring_timeout event.
+func (lb *LogsBuilder) RecordHwGpuRingTimeoutEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuRingAttributeValue string, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	lb.eventHwGpuRingTimeout.recordEvent(ctx, timestamp, hwGpuRingAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, processPidAttributeValue, options...)
+}
+
 // RecordHwGpuSourceFailedEvent adds a log record of hw.gpu.source.failed event.
-func (lb *LogsBuilder) RecordHwGpuSourceFailedEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuSourceNameAttributeValue string, options ...EventAttributeOption) {
-	lb.eventHwGpuSourceFailed.recordEvent(ctx, timestamp, errorTypeAttributeValue, hwGpuSourceNameAttributeValue, options...)
+func (lb *LogsBuilder) RecordHwGpuSourceFailedEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuSourceNameAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuSourceFailed.recordEvent(ctx, timestamp, errorTypeAttributeValue, hwGpuSourceNameAttributeValue, logRecordUIDAttributeValue, options...)
 }
 
 // RecordHwGpuSourceRecoveredEvent adds a log record of hw.gpu.source.recovered event.
-func (lb *LogsBuilder) RecordHwGpuSourceRecoveredEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuSourceNameAttributeValue string, options ...EventAttributeOption) {
-	lb.eventHwGpuSourceRecovered.recordEvent(ctx, timestamp, hwGpuSourceNameAttributeValue, options...)
+func (lb *LogsBuilder) RecordHwGpuSourceRecoveredEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuSourceNameAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuSourceRecovered.recordEvent(ctx, timestamp, hwGpuSourceNameAttributeValue, logRecordUIDAttributeValue, options...)
 }
 
 // RecordHwGpuStatusEvent adds a log record of hw.gpu.status event.
-func (lb *LogsBuilder) RecordHwGpuStatusEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, hwStateAttributeValue AttributeHwState, options ...EventAttributeOption) {
-	lb.eventHwGpuStatus.recordEvent(ctx, timestamp, hwIDAttributeValue, hwStateAttributeValue.String(), options...)
+func (lb *LogsBuilder) RecordHwGpuStatusEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuRecoveryActionAttributeValue string, hwIDAttributeValue string, hwStateAttributeValue AttributeHwState, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuStatus.recordEvent(ctx, timestamp, hwGpuRecoveryActionAttributeValue, hwIDAttributeValue, hwStateAttributeValue.String(), logRecordUIDAttributeValue, options...)
+}
+
+// RecordHwGpuThrottledEndedEvent adds a log record of hw.gpu.throttled.ended event.
+func (lb *LogsBuilder) RecordHwGpuThrottledEndedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuThrottleReasonsAttributeValue []any, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuThrottledEnded.recordEvent(ctx, timestamp, hwGpuThrottleReasonsAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, options...)
+}
+
+// RecordHwGpuThrottledStartedEvent adds a log record of hw.gpu.throttled.started event.
+func (lb *LogsBuilder) RecordHwGpuThrottledStartedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuThrottleReasonsAttributeValue []any, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuThrottledStarted.recordEvent(ctx, timestamp, hwGpuThrottleReasonsAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, options...)
 }
 
 // RecordHwGpuXidEvent adds a log record of hw.gpu.xid event.
-func (lb *LogsBuilder) RecordHwGpuXidEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuXidAttributeValue int64, hwIDAttributeValue string, options ...EventAttributeOption) {
-	lb.eventHwGpuXid.recordEvent(ctx, timestamp, hwGpuXidAttributeValue, hwIDAttributeValue, options...)
+func (lb *LogsBuilder) RecordHwGpuXidEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuXidAttributeValue int64, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	lb.eventHwGpuXid.recordEvent(ctx, timestamp, hwGpuXidAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, processPidAttributeValue, options...)
+}
+
+// RecordK8sPodGpuConditionEvent adds a log record of k8s.pod.gpu.condition event.
+func (lb *LogsBuilder) RecordK8sPodGpuConditionEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sPodGpuCondition.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sPodGpuCreatedEvent adds a log record of k8s.pod.gpu.created event.
+func (lb *LogsBuilder) RecordK8sPodGpuCreatedEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sPodGpuCreated.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sPodGpuDeletedEvent adds a log record of k8s.pod.gpu.deleted event.
+func (lb *LogsBuilder) RecordK8sPodGpuDeletedEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sPodGpuDeleted.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sPodGpuEvictedEvent adds a log record of k8s.pod.gpu.evicted event.
+func (lb *LogsBuilder) RecordK8sPodGpuEvictedEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sPodGpuEvicted.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sPodGpuFinishedEvent adds a log record of k8s.pod.gpu.finished event.
+func (lb *LogsBuilder) RecordK8sPodGpuFinishedEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sPodGpuFinished.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sPodGpuPendingEvent adds a log record of k8s.pod.gpu.pending event.
+func (lb *LogsBuilder) RecordK8sPodGpuPendingEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sPodGpuPending.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sPodGpuPhaseEvent adds a log record of k8s.pod.gpu.phase event.
+func (lb *LogsBuilder) RecordK8sPodGpuPhaseEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sPodGpuPhase.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sPodGpuRestartedEvent adds a log record of k8s.pod.gpu.restarted event.
+func (lb *LogsBuilder) RecordK8sPodGpuRestartedEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sPodGpuRestarted.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sPodGpuScheduledEvent adds a log record of k8s.pod.gpu.scheduled event.
+func (lb *LogsBuilder) RecordK8sPodGpuScheduledEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sPodGpuScheduled.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sWorkloadGpuChangedEvent adds a log record of k8s.workload.gpu.changed event.
+func (lb *LogsBuilder) RecordK8sWorkloadGpuChangedEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sWorkloadGpuChanged.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sWorkloadGpuEndedEvent adds a log record of k8s.workload.gpu.ended event.
+func (lb *LogsBuilder) RecordK8sWorkloadGpuEndedEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sWorkloadGpuEnded.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sWorkloadGpuStartedEvent adds a log record of k8s.workload.gpu.started event.
+func (lb *LogsBuilder) RecordK8sWorkloadGpuStartedEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sWorkloadGpuStarted.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
 }
 
 // RecordProcessGpuExitedEvent adds a log record of process.gpu.exited event.
-func (lb *LogsBuilder) RecordProcessGpuExitedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
-	lb.eventProcessGpuExited.recordEvent(ctx, timestamp, hwIDAttributeValue, processPidAttributeValue, options...)
+func (lb *LogsBuilder) RecordProcessGpuExitedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	lb.eventProcessGpuExited.recordEvent(ctx, timestamp, hwIDAttributeValue, logRecordUIDAttributeValue, processPidAttributeValue, options...)
 }
 
 // RecordProcessGpuStartedEvent adds a log record of process.gpu.started event.
-func (lb *LogsBuilder) RecordProcessGpuStartedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
-	lb.eventProcessGpuStarted.recordEvent(ctx, timestamp, hwIDAttributeValue, processPidAttributeValue, options...)
+func (lb *LogsBuilder) RecordProcessGpuStartedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	lb.eventProcessGpuStarted.recordEvent(ctx, timestamp, hwIDAttributeValue, logRecordUIDAttributeValue, processPidAttributeValue, options...)
 }

@@ -185,6 +185,36 @@ var MapAttributeHwGpuRemapState = map[string]AttributeHwGpuRemapState{
 	"pending": AttributeHwGpuRemapStatePending,
 }
 
+// AttributeHwGpuResetState specifies the value hw.gpu.reset.state attribute.
+type AttributeHwGpuResetState int
+
+const (
+	_ AttributeHwGpuResetState = iota
+	AttributeHwGpuResetStateStarted
+	AttributeHwGpuResetStateSucceeded
+	AttributeHwGpuResetStateFailed
+)
+
+// String returns the string representation of the AttributeHwGpuResetState.
+func (av AttributeHwGpuResetState) String() string {
+	switch av {
+	case AttributeHwGpuResetStateStarted:
+		return "started"
+	case AttributeHwGpuResetStateSucceeded:
+		return "succeeded"
+	case AttributeHwGpuResetStateFailed:
+		return "failed"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuResetState is a helper map of string to AttributeHwGpuResetState attribute value.
+var MapAttributeHwGpuResetState = map[string]AttributeHwGpuResetState{
+	"started":   AttributeHwGpuResetStateStarted,
+	"succeeded": AttributeHwGpuResetStateSucceeded,
+	"failed":    AttributeHwGpuResetStateFailed,
+}
+
 // AttributeHwGpuTask specifies the value hw.gpu.task attribute.
 type AttributeHwGpuTask int
 

@@ -28,6 +28,8 @@ type TelemetryBuilder struct {
 	meter               metric.Meter
 	mu                  sync.Mutex
 	registrations       []metric.Registration
+	GpuEventsDropped    metric.Int64Counter
+	GpuEventsWaiting    metric.Int64ObservableGauge
 	GpuExecsSkipped     metric.Int64ObservableCounter
 	GpuExecsThrottled   metric.Int64ObservableCounter
 	GpuProcessesDropped metric.Int64Counter
@@ -48,6 +50,21 @@ type telemetryBuilderOptionFunc func(mb *TelemetryBuilder)
 
 func (tbof telemetryBuilderOptionFunc) apply(mb *TelemetryBuilder) {
 	tbof(mb)
+}
+
+// RegisterGpuEventsWaitingCallback sets callback for observable GpuEventsWaiting metric.
+func (builder *TelemetryBuilder) RegisterGpuEventsWaitingCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.GpuEventsWaiting, obs: o})
+		return nil
+	}, builder.GpuEventsWaiting)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
 }
 
 // RegisterGpuExecsSkippedCallback sets callback for observable GpuExecsSkipped metric.
@@ -193,6 +210,18 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
+	builder.GpuEventsDropped, err = builder.meter.Int64Counter(
+		"otelcol_gpu_events_dropped",
+		metric.WithDescription("Number of events dropped because more than 1,024 of a source, or of a remote node, waited for the logs pipeline, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest are dropped. With storage, by receiver alone, also of records that were dropped because more than 10,000 of them, or 16 MiB, wait for the next consumer, or because it refuses them for good. [Development]"),
+		metric.WithUnit("{event}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.GpuEventsWaiting, err = builder.meter.Int64ObservableGauge(
+		"otelcol_gpu_events_waiting",
+		metric.WithDescription("Number of log records that no consumer has accepted yet, by receiver. Only with storage, which keeps them. [Development]"),
+		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.GpuExecsSkipped, err = builder.meter.Int64ObservableCounter(
 		"otelcol_gpu_execs_skipped",
 		metric.WithDescription("Number of node reads that kubernetes_exec skipped, by receiver and k8s.cluster.name. Reasons are back-off of the node, a pause requested by the API server, and more due nodes than max_concurrent and the timeout allow. [Development]"),

@@ -74,3 +74,14 @@ func BenchmarkSweep8x64Slow(b *testing.B) {
 func BenchmarkSweep8x64Open(b *testing.B) {
 	sweepBench(b, byDefault, "", func(c *Config) { c.KeepOpen = false })
 }
+
+// BenchmarkAskEvents asks the driver for XIDs, as every second between reads. There is none.
+func BenchmarkAskEvents(b *testing.B) {
+	s := start(b, "gpus = 8")
+	s.watch.period = time.Hour
+	s.Watch(func([]gpu.Event) {})
+	s.read()
+	for b.Loop() {
+		s.askEvents()
+	}
+}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,7 +37,7 @@ func TestBlockedVersion(t *testing.T) {
 	b := start(t, "gpus = 2", func(c *Config) { c.KeepOpen = false })
 	t.Cleanup(fifo(t, filepath.Join(b.proc, "driver/nvidia/version")))
 	for range 3 {
-		n := b.readWithin(2 * time.Second)
+		n := b.readWithin(heldUp)
 		healthy(t, n, 2)
 		assert.Nil(t, n.Failure)
 	}

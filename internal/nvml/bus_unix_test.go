@@ -50,7 +50,7 @@ func TestBlockedBus(t *testing.T) {
 					b.scan(t.Context(), true)
 					functions, _ := b.functions()
 					return len(functions) == 2
-				}, 10*time.Second, time.Millisecond)
+				}, time.Minute, time.Millisecond)
 			}
 		})
 	}

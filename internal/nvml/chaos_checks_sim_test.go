@@ -110,8 +110,15 @@ func (c *chaos) checkCounters(d *gpu.Device) {
 	integer("PCIe received", d.PCIe.Received)
 	integer("interconnect transmitted", d.Interconnect.Transmitted)
 	for _, e := range d.Errors {
-		integer(fmt.Sprintf("error %d %d %v", e.Type, e.XID, e.Lifetime), e.Count)
+		integer(fmt.Sprintf("error %d %v", e.Type, e.Lifetime), e.Count)
 	}
+	for _, x := range d.XIDs {
+		integer(fmt.Sprintf("XID %d", x.XID), x.Count)
+	}
+	for kind, n := range d.Interconnect.Errors {
+		integer(fmt.Sprintf("link error %d", kind), n)
+	}
+	integer("PCIe replays", d.PCIe.Replays)
 	for i := range d.Throttle {
 		v, ok := d.Throttle[i].Time.Get()
 		add(fmt.Sprintf("throttle %d", i), v, ok, time.Time{})

@@ -42,6 +42,7 @@ type driver struct {
 	session *session   // nil: NVML is not initialised
 	pending *operation // nil: none
 	failure failure    // why there is no session
+	late    bool       // there is none because the time for the read was over before NVML was initialised
 	retry   backoff.Backoff
 	hint    string // what the machine showed of the driver at the last failure
 
@@ -52,6 +53,7 @@ type driver struct {
 // open initialises NVML if it is time to try, and reports whether there is a session.
 func (d *driver) open(ctx context.Context, now time.Time) bool {
 	d.settle()
+	d.late = false
 	if d.pending != nil {
 		return false
 	}
@@ -71,7 +73,7 @@ func (d *driver) open(ctx context.Context, now time.Time) bool {
 		code    library.Code
 		err     error
 	)
-	d.run(ctx, what, func() {
+	d.late = !d.run(ctx, what, func() {
 		if lib == nil {
 			if lib, err = d.loader.Load(d.path); err != nil {
 				return
@@ -189,6 +191,8 @@ func (d *driver) report(n *gpu.Node, now time.Time) {
 		if f.restart {
 			n.RestartNeeded = f.err
 		}
+	} else if d.late {
+		add(gpu.ProblemSource, "driver", errNotOpened)
 	}
 }
 

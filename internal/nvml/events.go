@@ -21,8 +21,8 @@ var eventFunctions = [...]*library.Function{
 	library.NewFunction("events", "nvmlDeviceGetSupportedEventTypes"),
 }
 
-// events is NVML's set of events of a session. Nothing waits for an event: the set is emptied at each read, so the time of an event is that
-// of the read, or of the fetching of samples in between.
+// events is NVML's set of events of a session. Nothing waits for an event: the set is emptied at each read, and once a second between reads where
+// somebody wants to know (eventWatch). So the time of an event is when it was learnt of; NVML has no other.
 type events struct {
 	lib  *library.Library
 	xids *xids
@@ -96,7 +96,7 @@ func (e *events) take(at time.Time) {
 		g := e.gpus[event.Device]
 		e.mu.Unlock()
 		if g != nil {
-			e.xids.add(g, int64(event.EventData), at)
+			e.xids.add(g, int64(event.EventData), instanceOf(g, event.GpuInstanceId, event.ComputeInstanceId), at)
 		}
 	}
 }

@@ -7,6 +7,7 @@ package nvml
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -141,18 +142,28 @@ func TestNotPermittedAndOffTheBus(t *testing.T) {
 
 // What was not begun before the time was over is not hung.
 func TestNotBegun(t *testing.T) {
-	b := start(t, "gpus = 2")
-	healthy(t, b.read(), 2)
-	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
-	defer cancel()
-	n, err := b.Read(over)
-	require.NoError(t, err)
-	unread(t, n, 0)
-	unread(t, n, 1)
-	assert.Equal(t, gpu.FailureTimeout, n.Failure.Reason)
-	require.ErrorContains(t, n.Failure, "raise the timeout")
-	assert.False(t, n.Presence[gpu.Visible].Known())
-	n = b.read()
-	healthy(t, n, 2)
-	assert.Nil(t, n.Failure)
+	for _, keep := range []bool{true, false} {
+		t.Run(fmt.Sprintf("keep open %v", keep), func(t *testing.T) {
+			b := start(t, "gpus = 2", func(c *Config) { c.KeepOpen = keep })
+			healthy(t, b.read(), 2)
+			over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+			defer cancel()
+			n, err := b.Read(over)
+			require.NoError(t, err)
+			unread(t, n, 0)
+			unread(t, n, 1)
+			require.NotNil(t, n.Failure)
+			assert.Equal(t, gpu.FailureTimeout, n.Failure.Reason)
+			require.ErrorContains(t, n.Failure, "raise the timeout")
+			require.NotEmpty(t, n.Problems)
+			for _, p := range n.Problems {
+				require.ErrorContains(t, p.Err, "raise the timeout")
+			}
+			assert.False(t, n.Presence[gpu.Visible].Known())
+			n = b.read()
+			healthy(t, n, 2)
+			assert.Nil(t, n.Failure)
+			assert.Empty(t, n.Problems)
+		})
+	}
 }

@@ -23,7 +23,7 @@ import (
 func (b *bench) unhang(text string) {
 	b.t.Helper()
 	b.set(text)
-	require.Eventually(b.t, func() bool { return b.pool.Outstanding() == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(b.t, func() bool { return b.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
 }
 
 func TestHungCall(t *testing.T) {
@@ -37,9 +37,7 @@ func TestHungCall(t *testing.T) {
 			epoch := gpuAt(t, before, 5).Epoch
 			b.set("[fault f]\ngpu = 5\nfunction = " + function + "\nhang = true")
 
-			began := time.Now()
-			n := b.readWithin(time.Second)
-			assert.Less(t, time.Since(began), time.Second, "the read ends before its deadline")
+			n := b.readWithin(heldUp)
 			healthy(t, n, 8, 5)
 			failed(t, n, 5, gpu.FaultHung)
 			assert.Equal(t, [2]int64{7, 1}, presence(n))
@@ -64,7 +62,7 @@ func TestHungCallDoesNotGrow(t *testing.T) {
 	b := start(t, "gpus = 8")
 	b.read()
 	b.set("[fault f]\ngpu = 2\nfunction = nvmlDeviceGetPerformanceState\nhang = true")
-	b.readWithin(200 * time.Millisecond)
+	b.readWithin(heldUp)
 	for range 20 {
 		b.read()
 	}
@@ -73,7 +71,7 @@ func TestHungCallDoesNotGrow(t *testing.T) {
 		failed(t, b.read(), 2, gpu.FaultHung)
 		require.LessOrEqual(t, counters.Outstanding(), 1)
 	}
-	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, time.Second, time.Millisecond) // this one
+	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, time.Minute, time.Millisecond) // this one
 	assert.LessOrEqual(t, threadCount(t), threads+1)
 	b.unhang("")
 	healthy(t, b.read(), 8)
@@ -84,7 +82,7 @@ func TestEveryCallHangs(t *testing.T) {
 	b.read()
 	b.set("[fault f]\ngpu = *\nfunction = nvmlDevice*\nhang = true")
 	for range 3 {
-		n := b.readWithin(300 * time.Millisecond)
+		n := b.readWithin(heldUp)
 		for i := range 4 {
 			failed(t, n, i, gpu.FaultHung)
 		}
@@ -96,15 +94,15 @@ func TestEveryCallHangs(t *testing.T) {
 
 func TestInitHangs(t *testing.T) {
 	b := start(t, "gpus = 2\n[fault f]\nfunction = nvmlInit\nhang = true")
-	n := b.readWithin(200 * time.Millisecond)
+	n := b.readWithin(heldUp)
 	assert.Empty(t, ids(n))
 	require.ErrorContains(t, problem(t, n, "driver").Err, "nvmlInit has not returned since")
 	began := time.Now()
 	n = b.read()
-	assert.Less(t, time.Since(began), 5*time.Second, "it is not waited for again")
+	assert.Less(t, time.Since(began), 30*time.Second, "it is not waited for again")
 	require.ErrorContains(t, problem(t, n, "driver").Err, "nvmlInit has not returned since")
 	require.NoError(t, b.control.Write("[fault f]\npresent = false"))
-	require.Eventually(t, func() bool { return len(b.read().Devices) == 2 }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.read().Devices) == 2 }, time.Minute, 5*time.Millisecond)
 }
 
 // Close does not wait for a call that hangs. The driver is closed when the call returns.
@@ -117,16 +115,14 @@ func TestCloseWhileHung(t *testing.T) {
 			counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 			require.NoError(t, err)
 			b := start(t, "gpus = 2\n"+fault)
-			b.readWithin(100 * time.Millisecond)
+			b.readWithin(time.Second)
 			counters.Reset()
-			began := time.Now()
-			require.NoError(t, b.Close())
-			assert.Less(t, time.Since(began), 2*time.Second)
+			require.NoError(t, b.Close()) // although the call hangs until below
 			_, err = b.Read(t.Context())
 			require.ErrorIs(t, err, errClosed)
 			assert.Zero(t, counters.Calls("nvmlShutdown"))
 			require.NoError(t, b.control.Write("[fault f]\npresent = false"))
-			require.Eventually(t, func() bool { return counters.Calls("nvmlShutdown") == 1 }, 5*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return counters.Calls("nvmlShutdown") == 1 }, time.Minute, time.Millisecond)
 		})
 	}
 }
@@ -140,10 +136,8 @@ func TestCloseEndsARead(t *testing.T) {
 		_, err := b.Read(context.Background())
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return b.pool.Outstanding() == 1 }, 5*time.Second, time.Millisecond)
-	began := time.Now()
-	require.NoError(t, b.Close())
-	assert.Less(t, time.Since(began), 2*time.Second)
+	require.Eventually(t, func() bool { return b.pool.Outstanding() == 1 }, time.Minute, time.Millisecond)
+	require.NoError(t, b.Close()) // although the call hangs until below
 	require.ErrorIs(t, <-ended, errClosed)
 	b.unhang("")
 }
@@ -158,7 +152,7 @@ func TestCancelEndsARead(t *testing.T) {
 		_, err := b.Read(ctx)
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return b.pool.Outstanding() == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return b.pool.Outstanding() == 1 }, time.Minute, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	b.unhang("")
@@ -181,7 +175,7 @@ func TestHungWhileGPUsAppear(t *testing.T) {
 	b.read()
 	for i := range 3 {
 		b.at(float64(20+10*i), appears+"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true")
-		n := b.readWithin(time.Second)
+		n := b.readWithin(heldUp)
 		healthy(t, n, 2, 1)
 		failed(t, n, 1, gpu.FaultHung)
 		assert.True(t, gpuAt(t, n, 0).Pipes[gpu.PipeGraphics].Known())
@@ -198,19 +192,19 @@ func TestHungWhileTheDriverIsGone(t *testing.T) {
 	b := start(t, "gpus = 3")
 	b.read()
 	b.set(hung)
-	n := b.readWithin(time.Second)
+	n := b.readWithin(heldUp)
 	healthy(t, n, 3, 1)
 	epoch := gpuAt(t, n, 0).Epoch
 	b.set(hung + "[fault g]\ngpu = 0,2\nreturn = UNINITIALIZED")
 	for range 3 {
-		n = b.readWithin(time.Second)
+		n = b.readWithin(heldUp)
 		failed(t, n, 0, gpu.FaultUnreachable)
 		failed(t, n, 1, gpu.FaultHung)
 		assert.Contains(t, failed(t, n, 2, gpu.FaultUnreachable).Faults[0].Message, "not initialised")
 		assert.Equal(t, [2]int64{0, 3}, presence(n))
 	}
 	b.set(hung)
-	n = b.readWithin(time.Second)
+	n = b.readWithin(heldUp)
 	healthy(t, n, 3, 1)
 	assert.Empty(t, n.Problems)
 	assert.NotEqual(t, epoch, gpuAt(t, n, 0).Epoch)

@@ -7,7 +7,6 @@ package nvml
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,7 +20,7 @@ func TestCallOfNoGPUHangs(t *testing.T) {
 			b.read()
 			b.set("[fault f]\nfunction = " + function + "\nhang = true")
 			for range 3 {
-				n := b.readWithin(200 * time.Millisecond)
+				n := b.readWithin(heldUp)
 				healthy(t, n, 2)
 				require.ErrorContains(t, problem(t, n, "events").Err, "has not returned")
 			}

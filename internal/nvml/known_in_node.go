@@ -66,7 +66,7 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 	fault, message := m.why(g, o)
 	k.AddTo(m.node, fault, message)
 	d := &m.node.Devices[at]
-	d.Errors = m.xids.appendErrors(nil, g)
+	d.XIDs = m.xids.totals(g)
 	if o != nil {
 		d.CurrentIndex = gpu.Some(o.handle.index)
 	}
@@ -83,7 +83,7 @@ func (m *nodeMaker) addResult(g *knownGPU, o *outcome) {
 	}
 	d := &result.Devices[0]
 	d.CurrentIndex = gpu.Some(o.handle.index)
-	d.Errors = m.xids.appendErrors(d.Errors, g)
+	d.XIDs = m.xids.totals(g)
 	m.node.Devices = append(m.node.Devices, result.Devices...)
 	m.node.Processes = append(m.node.Processes, result.Processes...)
 	m.node.Problems = append(m.node.Problems, result.Problems...)

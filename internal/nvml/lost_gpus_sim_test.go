@@ -7,7 +7,6 @@ package nvml
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -123,7 +122,7 @@ func TestBadFromTheStart(t *testing.T) {
 		b := start(t, "gpus = 8\n[fault f]\ngpu = 3\nfunction = nvmlDeviceGetHandleByIndex\nhang = true")
 		populate(b)
 		b.information("0000:13:00.0", information)
-		n := b.readWithin(time.Second)
+		n := b.readWithin(heldUp)
 		healthy(t, n, 8, 3)
 		assert.Equal(t, "GPU-6f1c2a03-5eed-4a11-8c0d-0000c0ffee03", failed(t, n, 3, gpu.FaultHung).ID)
 		b.unhang("[fault f]\npresent = false")

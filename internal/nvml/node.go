@@ -71,6 +71,8 @@ func (m *nodeMaker) failure() (_ *gpu.Failure, silent bool) {
 		f = &failure{reason: gpu.FailureTimeout, err: errHung}
 	case notBegun:
 		f = &failure{reason: gpu.FailureTimeout, err: errNotBegun, silent: true}
+	case m.driver.late:
+		f = &failure{reason: gpu.FailureTimeout, err: errNotOpened, silent: true}
 	case code.Answer() == library.Denied, code.Answer() == library.DriverGone:
 		of := failureOf(code, fmt.Errorf("nvml: read the GPUs: %w", code))
 		f = &of

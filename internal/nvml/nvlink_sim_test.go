@@ -30,7 +30,7 @@ func TestNVLink5(t *testing.T) {
 				d := gpuAt(t, b.read(), 0)
 				sent, _ := d.Interconnect.Transmitted.Get()
 				assert.InDelta(t, tt.transmitted, sent, 1<<10)
-				assert.Equal(t, map[gpu.ErrorType]int64{gpu.ErrorLinkRecovery: 15}, onlyLinks(errorCounts(t, d.Errors, false)))
+				assert.Equal(t, [gpu.NumLinkErrorTypes]gpu.Counter[int64]{gpu.LinkErrorRecovery: gpu.Total[int64](15)}, d.Interconnect.Errors)
 				require.Len(t, d.Interconnect.Links, 3)
 				assert.Equal(t, "2", d.Interconnect.Links[2].Name)
 				sent, _ = d.Interconnect.Links[2].Transmitted.Get()
@@ -38,13 +38,6 @@ func TestNVLink5(t *testing.T) {
 			}
 		})
 	}
-}
-
-func onlyLinks(counts map[gpu.ErrorType]int64) map[gpu.ErrorType]int64 {
-	for _, t := range []gpu.ErrorType{gpu.ErrorCorrected, gpu.ErrorUncorrected, gpu.ErrorPCIeReplay} {
-		delete(counts, t)
-	}
-	return counts
 }
 
 // Single links cost nothing and are absent where they are not wanted.
@@ -92,6 +85,6 @@ func TestNVLinkErrorsOfZero(t *testing.T) {
 	b := start(t, "gpus = 1\n[gpu 0]\nboard = h100\nlinks = 3\nfield.38 = 0\nfield.45 = 0\nfield.163 = 2\n")
 	for range 2 {
 		d := gpuAt(t, b.read(), 0)
-		assert.EqualValues(t, 6, errorCounts(t, d.Errors, false)[gpu.ErrorLinkCRC])
+		total[int64](t, 6, d.Interconnect.Errors[gpu.LinkErrorCRC], "CRC errors")
 	}
 }

@@ -7,7 +7,6 @@ package nvml
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,7 +39,7 @@ func TestProcessesUnread(t *testing.T) {
 			require.Len(t, b.read().Processes, 4)
 			b.set(test.fault)
 			for range 3 {
-				n := b.readWithin(time.Second)
+				n := b.readWithin(heldUp)
 				require.Len(t, n.Devices, 2)
 				assert.False(t, n.Devices[0].ProcessesUnread)
 				assert.Equal(t, test.unread, n.Devices[1].ProcessesUnread)

@@ -6,6 +6,7 @@
 package nvml
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -206,10 +207,13 @@ func TestQuantities(t *testing.T) {
 	assert.Equal(t, gpu.NVLink, d.Interconnect.Type)
 	total[int64](t, 2*4096, d.Interconnect.Transmitted, "NVLink transmitted")
 	total[int64](t, 2*8192, d.Interconnect.Received, "NVLink received")
-	assert.Equal(t, map[gpu.ErrorType]int64{
-		gpu.ErrorPCIeReplay: 7, gpu.ErrorCorrected: 21, gpu.ErrorUncorrected: 22,
-		gpu.ErrorLinkCRC: 2 * 3, gpu.ErrorLinkReplay: 2 * 4, gpu.ErrorLinkRecovery: 2 * 5, gpu.ErrorLinkECC: 2 * 6,
-	}, errorCounts(t, d.Errors, false))
+	total[int64](t, 7, d.PCIe.Replays, "PCIe replays")
+	for kind, want := range map[gpu.LinkErrorType]int64{
+		gpu.LinkErrorCRC: 2 * 3, gpu.LinkErrorReplay: 2 * 4, gpu.LinkErrorRecovery: 2 * 5, gpu.LinkErrorECC: 2 * 6,
+	} {
+		total(t, want, d.Interconnect.Errors[kind], fmt.Sprintf("NVLink errors %d", kind))
+	}
+	assert.Equal(t, map[gpu.ErrorType]int64{gpu.ErrorCorrected: 21, gpu.ErrorUncorrected: 22}, errorCounts(t, d.Errors, false))
 	assert.Equal(t, map[gpu.ErrorType]int64{gpu.ErrorCorrected: 23, gpu.ErrorUncorrected: 24}, errorCounts(t, d.Errors, true))
 
 	require.Len(t, d.Interconnect.Links, 2)
@@ -217,7 +221,7 @@ func TestQuantities(t *testing.T) {
 	assert.Equal(t, "1", link.Name)
 	total[int64](t, 4096, link.Transmitted, "transmitted by link 1")
 	total[int64](t, 8192, link.Received, "received by link 1")
-	assert.Equal(t, int64(4), errorCounts(t, link.Errors, false)[gpu.ErrorLinkReplay])
+	total[int64](t, 4, link.Errors[gpu.LinkErrorReplay], "replays of link 1")
 
 	assert.Equal(t, gpu.StateOK, d.State())
 	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{gpu.Some[int64](2), gpu.Some[int64](0), {}}, n.Presence)
@@ -248,7 +252,8 @@ func TestAbsence(t *testing.T) {
 			t.Helper()
 			assert.Empty(t, d.Info.Serial)
 			assert.Empty(t, errorCounts(t, d.Errors, true))
-			assert.Equal(t, map[gpu.ErrorType]int64{gpu.ErrorPCIeReplay: 0}, errorCounts(t, d.Errors, false))
+			assert.Empty(t, d.Errors)
+			total[int64](t, 0, d.PCIe.Replays, "PCIe replays")
 			assert.Equal(t, gpu.RemappedRows{}, d.RemappedRows)
 			assert.False(t, d.Interconnect.Transmitted.Known(), "it has no links")
 			assert.False(t, d.Temperature[gpu.SensorMemory].Known())

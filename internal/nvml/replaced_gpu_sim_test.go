@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -122,7 +121,7 @@ func TestHungGPUIsNotForgotten(t *testing.T) {
 			require.Len(t, ids(b.read()), 2)
 			const upgraded = "driver.version = 590.1\n" // so that all GPUs are identified again
 			b.set(upgraded + "[fault f]\ngpu = 1\nhang = true\n" + fault)
-			n := b.readWithin(time.Second)
+			n := b.readWithin(heldUp)
 			healthy(t, n, 2, 1)
 			failed(t, n, 1, gpu.FaultHung)
 			require.Len(t, b.gpus.all, 2)
@@ -176,9 +175,9 @@ func TestXIDOfAReplacedGPU(t *testing.T) {
 	gone := &knownGPU{}
 	x.watch(gone, manualEpoch)
 	x.forget(gone)
-	x.add(gone, 79, manualEpoch)
+	x.add(gone, 79, nil, manualEpoch)
 	assert.Empty(t, x.take())
-	assert.Empty(t, x.appendErrors(nil, gone))
+	assert.Empty(t, x.totals(gone))
 }
 
 // Where an index has the GPU that another index had before, the GPU that is left without an index is found when NVML is opened again.

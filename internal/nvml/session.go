@@ -60,6 +60,12 @@ func (s *session) look(at time.Time) {
 	s.events.take(at)
 }
 
+// takeEvents takes what has happened to the GPUs.
+func (s *session) takeEvents(at time.Time) {
+	defer func() { _ = recover() }() // of the binding
+	s.events.take(at)
+}
+
 // outdated reports whether NVML counts other GPUs than when the session began.
 func (s *session) outdated() bool { return s.count.Load() != int64(len(s.handles)) }
 

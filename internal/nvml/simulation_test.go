@@ -81,15 +81,18 @@ func start(tb testing.TB, scenario string, options ...any) *bench {
 			default:
 				return false
 			}
-		}, 5*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 	})
 	return b
 }
 
+// heldUp is how long a read takes that a call holds up. A slow machine reads the other GPUs in it.
+const heldUp = 2 * time.Second
+
 // read reads once, within a bound.
 func (b *bench) read() *gpu.Node {
 	b.t.Helper()
-	return b.readWithin(10 * time.Second)
+	return b.readWithin(time.Minute)
 }
 
 func (b *bench) readWithin(limit time.Duration) *gpu.Node {

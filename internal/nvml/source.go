@@ -48,6 +48,7 @@ type source struct {
 	outcomes []outcome     // of the last read
 	budget   time.Duration // of the last read
 	timer    sampleTimer
+	watch    eventWatch
 }
 
 // New returns a source that reads what the groups need. It touches nothing until it is read.
@@ -60,6 +61,7 @@ func New(cfg *Config, want gpu.Group, opts ...Option) gpu.Source {
 	s.driver = &driver{
 		path: cfg.LibraryPath, machine: newDriverHint(s.opts.procRoot, cfg.LibraryPath), now: s.opts.now, pool: &s.pool, task: s.pool.NewTask(nil), begin: s.beginSession,
 	}
+	s.watch.period = askPeriod
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -90,6 +92,7 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 	}
 	s.budget = allowed
 	s.timer.stop()
+	s.watch.stop()
 	s.outcomes = nil
 	now := s.opts.now()
 	s.bus.scan(ctx, s.driver.session == nil)
@@ -121,7 +124,7 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 	if m.make(now) || !s.cfg.KeepOpen {
 		s.driver.close(ctx)
 	}
-	s.startTimer()
+	s.startTimers()
 	return node, nil
 }
 
@@ -175,6 +178,7 @@ func (s *source) Close() error {
 	if !s.closed {
 		s.closed = true
 		s.timer.stop()
+		s.watch.stop()
 		s.freed = s.pool.Close(s.free)
 	}
 	freed := s.freed
@@ -188,8 +192,9 @@ func (s *source) Close() error {
 	return nil
 }
 
-// startTimer has samples fetched before the driver overwrites them.
-func (s *source) startTimer() {
+// startTimers has samples fetched before the driver overwrites them, and XIDs before the next read.
+func (s *source) startTimers() {
+	s.startWatch()
 	if s.driver.session != nil && s.want.Has(gpu.GroupUtilization|gpu.GroupMediaUtilization|gpu.GroupProcessUtilization) {
 		s.timer.start(samplePeriod(s.driver.session.sampleRing(), s.opts.interval), s.fetchSamples)
 	}
@@ -208,7 +213,7 @@ func (s *source) fetchSamples() {
 	ctx, cancel := context.WithTimeout(s.closing, min(maxFetchBudget, s.budget/4))
 	defer cancel()
 	s.pool.Run(ctx, s.driver.session.jobs(s.opts.now(), (*handle).fetchSamples)...)
-	s.startTimer()
+	s.startTimers()
 }
 
 // free closes the driver when no call is outstanding any more.

@@ -68,8 +68,11 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 	if len(failing) > len(unlisted) {
 		m.unplaced = len(failing) - len(unlisted)
 		var reason error = failing[0].code
-		if failing[0].hung {
+		switch {
+		case failing[0].hung:
 			reason = errHung
+		case failing[0].notBegun:
+			reason = errNotBegun
 		}
 		m.node.Problems = append(m.node.Problems, gpu.Problem{What: "handle", Err: fmt.Errorf(
 			"nvml: %d GPUs give no handle, and it is not known which they are; the first has index %d: %w",

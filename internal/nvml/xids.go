@@ -7,11 +7,13 @@ package nvml
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/device"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 	maxEvents = 256 // taken at a time, and kept for the next read
 )
 
-// xids counts the XIDs of each GPU from when it was first watched, and keeps those that no node has had yet.
+// xids counts the XIDs of each GPU from when it was first watched, and keeps those that were not handed on yet.
 type xids struct {
 	mu     sync.Mutex
 	counts map[*knownGPU]*xidCounts
@@ -51,7 +53,8 @@ func (x *xids) forget(g *knownGPU) {
 	delete(x.counts, g)
 }
 
-func (x *xids) add(g *knownGPU, xid int64, at time.Time) {
+// add counts an XID on a GPU, and keeps it as an event of the MIG instance that it concerns, or with nil of the GPU.
+func (x *xids) add(g *knownGPU, xid int64, instance *device.Identity, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c := x.counts[g]
@@ -65,12 +68,52 @@ func (x *xids) add(g *knownGPU, xid int64, at time.Time) {
 	case len(c.byXID) < maxXIDs:
 		c.byXID = slices.Insert(c.byXID, i, xidCount{xid, 1})
 	}
-	if i := g.Identity(); len(x.queue) < maxEvents {
-		x.queue = append(x.queue, gpu.Event{
-			Type: gpu.EventXID, Time: at, XID: xid, DeviceID: i.ID, Name: i.Name, Model: i.Model, Vendor: gpu.NVIDIA,
-		})
+	id := cmp.Or(instance, g.Identity())
+	x.keep(gpu.Event{
+		Type: gpu.EventXID, Time: at, XID: xid, DeviceID: id.ID, Parent: id.Parent, Name: id.Name, Model: id.Model, Vendor: gpu.NVIDIA,
+	})
+}
+
+// keep queues an event. When the queue is full, the last event of the same device and code counts for it as well.
+func (x *xids) keep(e gpu.Event) {
+	if len(x.queue) < maxEvents {
+		x.queue = append(x.queue, e)
+		return
+	}
+	for i := range slices.Backward(x.queue) {
+		if last := &x.queue[i]; last.DeviceID == e.DeviceID && last.XID == e.XID {
+			if last.Count == 0 {
+				last.Count, last.First = 1, last.Time
+			}
+			last.Count++
+			last.Time = e.Time
+			return
+		}
 	}
 }
+
+// instanceOf returns the MIG instance of a GPU that an event names by its numbers; nil: it names none, or one that is not known. The number of
+// the compute instance may be missing, and does not matter where the GPU instance has only one.
+func instanceOf(g *knownGPU, gpuInstance, computeInstance uint32) *device.Identity {
+	var found []*device.Identity
+	for _, i := range g.Instances() {
+		gi, ok := i.GPUInstance.Get()
+		if !ok || int64(gi) != int64(gpuInstance) {
+			continue
+		}
+		if ci, ok := i.ComputeInstance.Get(); ok && int64(ci) == int64(computeInstance) {
+			return i
+		}
+		found = append(found, i)
+	}
+	if len(found) == 1 && computeInstance == noInstance {
+		return found[0]
+	}
+	return nil
+}
+
+// noInstance stands for "none" in an event.
+const noInstance = math.MaxUint32
 
 // take returns what has happened since the last call.
 func (x *xids) take() []gpu.Event {
@@ -81,14 +124,14 @@ func (x *xids) take() []gpu.Event {
 	return taken
 }
 
-// appendErrors adds a GPU's counts.
-func (x *xids) appendErrors(errors []gpu.ErrorCount, g *knownGPU) []gpu.ErrorCount {
+// totals returns a GPU's counts.
+func (x *xids) totals(g *knownGPU) (totals []gpu.XIDCount) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if c := x.counts[g]; c != nil {
 		for _, e := range c.byXID {
-			errors = append(errors, gpu.ErrorCount{Type: gpu.ErrorXID, XID: e.xid, Count: gpu.TotalSince(e.n, c.since)})
+			totals = append(totals, gpu.XIDCount{XID: e.xid, Count: gpu.TotalSince(e.n, c.since)})
 		}
 	}
-	return errors
+	return totals
 }

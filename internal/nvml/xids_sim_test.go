@@ -25,7 +25,7 @@ func TestXIDs(t *testing.T) {
 
 	const first = "[event a]\ngpu = 1\nxid = 48\n[event b]\ngpu = 1\nxid = 13\n[event c]\ngpu = 1\nxid = 48\n"
 	b.at(10, first)
-	require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 3 }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 3 }, time.Minute, 5*time.Millisecond)
 	n = b.read()
 	require.Len(t, n.Events, 3)
 	for _, e := range n.Events {
@@ -37,7 +37,7 @@ func TestXIDs(t *testing.T) {
 	assert.Empty(t, xidTotals(t, gpuAt(t, n, 0)))
 
 	b.at(20, first+"[fault f]\ngpu = 1\nkind = lost\n[event d]\ngpu = 1\nxid = 79")
-	require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 1 }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 1 }, time.Minute, 5*time.Millisecond)
 	n = b.read()
 	failed(t, n, 1, gpu.FaultLost)
 	require.Len(t, n.Events, 1, "each is handed out once")
@@ -45,6 +45,48 @@ func TestXIDs(t *testing.T) {
 	assert.Equal(t, int64(79), n.Events[0].XID)
 	assert.Equal(t, map[int64]int64{13: 1, 48: 2, 79: 1}, xidTotals(t, gpuAt(t, n, 1)))
 	assert.Empty(t, b.read().Events)
+}
+
+// An XID of a MIG instance is an event of the instance, and counts for its GPU. One of an instance that is not known is the GPU's.
+func TestXIDsOfInstances(t *testing.T) {
+	b := start(t, partitioned)
+	n := b.read()
+	parent := gpuAt(t, n, 0).ID
+	instance := child(t, n, parent, 3).ID
+	b.at(10, "[event a]\ngpu = 0\nmig = 3\nxid = 31\n[event b]\ngpu = 0\nxid = 48\n[mig 0 4]\nprofile = 1g.10gb\ngi = 11\nci = 0\n"+
+		"[event c]\ngpu = 0\nmig = 4\nxid = 13")
+	require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 3 }, time.Minute, 5*time.Millisecond)
+	n = b.read()
+	got := map[int64][2]string{}
+	for _, e := range n.Events {
+		got[e.XID] = [2]string{e.DeviceID, e.Parent}
+		if e.XID == 31 {
+			assert.Equal(t, "nvidia0/gi5/ci1", e.Name)
+		}
+	}
+	assert.Equal(t, map[int64][2]string{31: {instance, parent}, 48: {parent, ""}, 13: {parent, ""}}, got)
+	assert.Equal(t, map[int64]int64{13: 1, 31: 1, 48: 1}, xidTotals(t, gpuAt(t, n, 0)))
+}
+
+// More XIDs than fit between two reads are one event, so that the events agree with the counter.
+func TestMoreXIDsThanAreKept(t *testing.T) {
+	var x xids
+	at := time.Unix(100, 0)
+	for i := range maxEvents + 50 {
+		x.keep(gpu.Event{Type: gpu.EventXID, DeviceID: "a", XID: int64(i % 2), Time: at.Add(time.Duration(i) * time.Second)})
+	}
+	x.keep(gpu.Event{Type: gpu.EventXID, DeviceID: "b", XID: 1})
+	total := int64(0)
+	events := x.take()
+	require.Len(t, events, maxEvents)
+	for _, e := range events {
+		total += max(e.Count, 1)
+	}
+	assert.EqualValues(t, maxEvents+50, total)
+	last := events[maxEvents-1]
+	assert.EqualValues(t, 26, last.Count)
+	assert.Equal(t, at.Add((maxEvents-1)*time.Second), last.First)
+	assert.Equal(t, at.Add((maxEvents+49)*time.Second), last.Time)
 }
 
 // A GPU whose XIDs the driver refused to queue once is registered later.
@@ -58,9 +100,9 @@ func TestXIDsWatchedLater(t *testing.T) {
 			require.Len(t, n.Problems, 1)
 			assert.Contains(t, n.Problems[0].What, "events")
 			b.set("[fault f]\npresent = false")
-			require.Eventually(t, func() bool { return len(b.read().Problems) == 0 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return len(b.read().Problems) == 0 }, time.Minute, time.Millisecond)
 			b.set("[event a]\ngpu = 1\nxid = 48")
-			require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 1 }, 5*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 1 }, time.Minute, 5*time.Millisecond)
 			n = b.read()
 			require.Len(t, n.Events, 1)
 			assert.Equal(t, gpuAt(t, n, 1).ID, n.Events[0].DeviceID)
@@ -74,7 +116,7 @@ func TestXIDQueueCreatedLater(t *testing.T) {
 	b := start(t, "gpus = 2\n[fault f]\nfunction = nvmlEventSetCreate\nreturn = UNKNOWN")
 	healthy(t, b.read(), 2)
 	b.set("[fault f]\npresent = false\n[event a]\ngpu = 1\nxid = 48")
-	require.Eventually(t, func() bool { return len(b.read().Events) == 1 }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.read().Events) == 1 }, time.Minute, 5*time.Millisecond)
 }
 
 func (b *bench) queued() int {
@@ -86,14 +128,11 @@ func (b *bench) queued() int {
 func xidTotals(t *testing.T, d *gpu.Device) map[int64]int64 {
 	t.Helper()
 	totals := map[int64]int64{}
-	for _, e := range d.Errors {
-		if e.Type != gpu.ErrorXID {
-			continue
-		}
-		n, ok := e.Count.Get()
+	for _, x := range d.XIDs {
+		n, ok := x.Count.Get()
 		require.True(t, ok)
-		assert.Equal(t, manualEpoch, e.Count.Since(), "when counting began")
-		totals[e.XID] = n
+		assert.Equal(t, manualEpoch, x.Count.Since(), "when counting began")
+		totals[x.XID] = n
 	}
 	return totals
 }

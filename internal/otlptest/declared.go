@@ -84,8 +84,8 @@ func (d *Declared) Violations(metrics pmetric.Metrics) []string {
 	var found violations
 	for _, rm := range metrics.ResourceMetrics().All() {
 		for name, value := range rm.Resource().Attributes().All() {
-			if strings.Contains(name, ".label.") || strings.Contains(name, ".annotation.") {
-				continue // configured
+			if configured(name) {
+				continue
 			}
 			d.ResourceAttributes[name].check(&found, "resource: "+name, value)
 		}
@@ -114,11 +114,25 @@ func (d *Declared) EventViolations(name string, attributes pcommon.Map) []string
 	if !ok {
 		found.add("event %s is not declared", name)
 	}
-	d.attributes(&found, name, e.Attributes, attributes.AsRaw())
+	sent := attributes.AsRaw()
+	maps.DeleteFunc(sent, func(name string, _ any) bool { return configured(name) })
+	d.attributes(&found, name, e.Attributes, sent, optional[name]...)
 	return found
 }
 
-func (d *Declared) attributes(found *violations, where string, declared []string, sent map[string]any) {
+// configured reports whether an attribute is a label or an annotation that the configuration names.
+func configured(name string) bool {
+	return strings.Contains(name, ".label.") || strings.Contains(name, ".annotation.")
+}
+
+// optional are attributes of events that need not be there, although points always have them.
+var optional = map[string][]string{
+	"hw.gpu.ring_timeout": {"process.pid"},            // as of hw.gpu.xid
+	"hw.gpu.status":       {"hw.gpu.recovery.action"}, // where the driver requests none
+	"hw.gpu.xid":          {"process.pid"},            // where it names no process
+}
+
+func (d *Declared) attributes(found *violations, where string, declared []string, sent map[string]any, optional ...string) {
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		if !slices.Contains(declared, name) {
 			found.add("%s: %s is not declared", where, name)
@@ -129,7 +143,7 @@ func (d *Declared) attributes(found *violations, where string, declared []string
 		d.Attributes[name].check(found, where+": "+name, value)
 	}
 	for _, name := range declared {
-		if _, ok := sent[name]; !ok && d.Attributes[name].Required == "required" {
+		if _, ok := sent[name]; !ok && d.Attributes[name].Required == "required" && !slices.Contains(optional, name) {
 			found.add("%s: %s is required", where, name)
 		}
 	}
@@ -142,7 +156,9 @@ func (a attribute) check(found *violations, where string, value pcommon.Value) {
 		if len(a.Enum) > 0 && !slices.Contains(a.Enum, value.Str()) {
 			found.add("%s is none of %v", where, a.Enum)
 		}
-	case a.Type == "int" && value.Type() == pcommon.ValueTypeInt:
+	case a.Type == "bool" && value.Type() == pcommon.ValueTypeBool:
+	case a.Type == "int" && value.Type() == pcommon.ValueTypeInt, a.Type == "double" && value.Type() == pcommon.ValueTypeDouble,
+		a.Type == "slice" && value.Type() == pcommon.ValueTypeSlice:
 	default:
 		found.add("%s is %q, declared as %q", where, value.AsString(), a.Type)
 	}

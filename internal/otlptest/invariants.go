@@ -36,6 +36,7 @@ func Violations(metrics pmetric.Metrics) []string {
 		d.check(&found, id)
 	}
 	checkPresence(&found, points)
+	checkIndexes(&found, points)
 	return found
 }
 
@@ -110,5 +111,25 @@ func checkPresence(found *violations, points []Point) {
 	}
 	if known && counted < whole {
 		found.add("%v GPUs are counted, %v are reported", counted, whole)
+	}
+}
+
+// checkIndexes checks that no two GPUs of a node, and no two partitions of a GPU, have the same index.
+func checkIndexes(found *violations, points []Point) {
+	first := map[string]any{}
+	for _, p := range Of(points, "hw.gpu.info") {
+		index, ok := p.Attributes["hw.gpu.index"]
+		if !ok {
+			continue
+		}
+		among := map[string]any{"hw.gpu.index": index}
+		for _, name := range []string{"k8s.cluster.name", "k8s.node.name", "host.name", "hw.vendor", "hw.parent"} {
+			among[name] = p.Attributes[name]
+		}
+		key := text(among)
+		if id, taken := first[key]; taken {
+			found.add("%v and %v have hw.gpu.index %v", id, p.Attributes["hw.id"], index)
+		}
+		first[key] = p.Attributes["hw.id"]
 	}
 }

@@ -68,6 +68,11 @@ func TestViolations(t *testing.T) {
 		"GPU-1 has partitions, and containers or processes of its own": func(m *message) {
 			m.add(m.host, "hw.gpu.info", "updowncounter", 1, map[string]any{"hw.parent": "GPU-1"}).Attributes().PutStr("hw.id", "MIG-1")
 		},
+		"GPU-2 and GPU-3 have hw.gpu.index 0": func(m *message) {
+			for _, id := range []string{"GPU-2", "GPU-3"} {
+				m.add(m.host, "hw.gpu.info", "updowncounter", 1, map[string]any{"hw.gpu.index": int64(0)}).Attributes().PutStr("hw.id", id)
+			}
+		},
 		"hw.gpu.info is in one scope twice": func(m *message) {
 			twice := m.host.ScopeMetrics().At(0).Metrics()
 			twice.At(0).CopyTo(twice.AppendEmpty())

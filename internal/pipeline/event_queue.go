@@ -4,7 +4,11 @@
 package pipeline
 
 import (
+	"slices"
 	"sync"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -12,24 +16,168 @@ import (
 // maxEvents bounds the events that wait for a logs pipeline which does not take them; the oldest are dropped first.
 const maxEvents = 1024
 
-// eventQueue holds events for the logs pipeline. Taking them never waits for a read that hangs.
+// eventQueue completes events and holds them for the logs pipeline. Taking them never waits for a read that hangs.
 type eventQueue struct {
-	mu      sync.Mutex
-	waiting []gpu.Event
+	wake    func()           // called when a sum has joined the queue; nil: nobody waits for it
+	dropped func(events int) // called, with the queue locked, when the oldest were dropped; nil: nobody wants to know
+
+	mu         sync.Mutex
+	containers lastContainers
+	repeats    xidRepeats
+	flaps      statusFlaps
+	sequence   xidSequence
+	waiting    []gpu.Event
+	timer      *time.Timer // ends sums; nil: there is none to end
+	timerEnds  time.Time
 }
 
-func (q *eventQueue) add(events ...gpu.Event) {
+// addRead adds what a read has found: whether the source can be read, the source's own events, and the changes since the read before.
+func (q *eventQueue) addRead(node *gpu.Node, source []gpu.Event, changes ...[]gpu.Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting = append(q.waiting, events...)
-	if excess := len(q.waiting) - maxEvents; excess > 0 {
-		q.waiting = append(q.waiting[:0], q.waiting[excess:]...)
+	for _, e := range source {
+		q.add(e, deviceContainers{})
+	}
+	last := q.containers
+	q.containers = last.next(node)
+	for _, events := range append([][]gpu.Event{node.Events}, changes...) {
+		for _, e := range events {
+			// It happened between the two reads.
+			around := last.of(e.DeviceID)
+			around.add(q.containers.of(e.DeviceID))
+			q.add(e, around)
+		}
 	}
 }
 
+// addFound adds events that the source has found between reads.
+func (q *eventQueue) addFound(events []gpu.Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range events {
+		q.add(e, q.containers.of(e.DeviceID))
+	}
+}
+
+func (q *eventQueue) add(e gpu.Event, had deviceContainers) {
+	if ofDevice(e.Type) {
+		e.Holders, e.Users = had.holders, had.users
+	}
+	now := time.Now()
+	q.push(q.endedSums(now))
+	due := []gpu.Event{e}
+	if e.Type == gpu.EventStatus {
+		due = q.flaps.next(e, now)
+	}
+	for _, e := range due {
+		q.push(q.repeats.next(e, now))
+	}
+	q.startTimer(now)
+}
+
+// ofDevice reports whether events of a type are about a device as such: who had it is then of interest.
+func ofDevice(t gpu.EventType) bool {
+	switch t {
+	case gpu.EventProcessStarted, gpu.EventProcessExited, gpu.EventSourceFailed, gpu.EventSourceRecovered:
+		return false
+	default:
+		return true
+	}
+}
+
+// push has events wait.
+func (q *eventQueue) push(events []gpu.Event) {
+	for _, e := range events {
+		if e.UID == "" {
+			e.UID = uuid.Must(uuid.NewV7()).String()
+		}
+		if e.Type == gpu.EventXID {
+			q.sequence.add(&e)
+		}
+		q.waiting = append(q.waiting, e)
+	}
+	if excess := len(q.waiting) - maxEvents; excess > 0 {
+		q.waiting = slices.Delete(q.waiting, 0, excess)
+		if q.dropped != nil {
+			q.dropped(excess)
+		}
+	}
+}
+
+// endedSums returns the sums whose time is over.
+func (q *eventQueue) endedSums(now time.Time) []gpu.Event {
+	return append(q.repeats.ended(now), q.flaps.ended(now)...)
+}
+
+// startTimer has the next sum end.
+func (q *eventQueue) startTimer(now time.Time) {
+	end := q.repeats.nextEnd()
+	if flap := q.flaps.nextEnd(); end.IsZero() || !flap.IsZero() && flap.Before(end) {
+		end = flap
+	}
+	if q.wake == nil || end.IsZero() || q.timer != nil && !end.Before(q.timerEnds) {
+		return
+	}
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	q.timer, q.timerEnds = time.AfterFunc(end.Sub(now), q.endSums), end
+}
+
+// endSums has the sums wait whose time is over.
+func (q *eventQueue) endSums() {
+	q.mu.Lock()
+	now := time.Now()
+	ended := q.endedSums(now)
+	q.push(ended)
+	q.timer = nil
+	q.startTimer(now)
+	q.mu.Unlock()
+	if len(ended) > 0 {
+		q.wake()
+	}
+}
+
+func (q *eventQueue) count() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}
+
+// take takes what waits.
 func (q *eventQueue) take() []gpu.Event {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.push(q.endedSums(time.Now()))
+	return q.taken()
+}
+
+// takeWithOpen takes what waits, and returns the sums as they are now, which go on.
+func (q *eventQueue) takeWithOpen() (events, open []gpu.Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.push(q.endedSums(time.Now()))
+	open = append(q.repeats.open(), q.flaps.open()...)
+	for i := range open {
+		open[i].UID = uuid.Must(uuid.NewV7()).String()
+	}
+	return q.taken(), open
+}
+
+// takeLast takes what waits, and the sums as they are.
+func (q *eventQueue) takeLast() []gpu.Event {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.push(q.repeats.all())
+	q.push(q.flaps.all())
+	if q.timer != nil {
+		q.timer.Stop()
+		q.timer = nil
+	}
+	return q.taken()
+}
+
+func (q *eventQueue) taken() []gpu.Event {
 	events := q.waiting
 	q.waiting = nil
 	return events

@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -13,8 +14,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kernellog"
 	"github.com/otelgpu/gpureceiver/internal/record"
 	"github.com/otelgpu/gpureceiver/internal/series"
+	"github.com/otelgpu/gpureceiver/internal/usage"
 )
 
 // Options configure a Pipeline.
@@ -26,9 +29,30 @@ type Options struct {
 	Optional bool
 	// Events: a logs pipeline takes the events. ProcessEvents: it wants those of processes too, which cost memory.
 	Events, ProcessEvents bool
+	// AllocationEvents: it wants those of allocations, too.
+	AllocationEvents bool
+	// ThrottledAfter is how long a device is throttled before that is an event.
+	ThrottledAfter time.Duration
+	// Interval is the time between two reads, as configured.
+	Interval time.Duration
 	// MaxProcesses bounds the processes that are recorded; Dropped is called with the number of those left out.
 	MaxProcesses int
 	Dropped      func(ctx context.Context, processes int)
+	// EventsDropped is called, from any goroutine, with the number of events that were dropped because too many wait for the logs pipeline. It must
+	// not wait. It may be nil.
+	EventsDropped func(events int)
+	// KernelLog: the kernel's log is followed, so that most XIDs come twice: from the source, and by AddKernelLog. Vendor is whose lines are of
+	// interest, and Sys is where sysfs is mounted, from which it is read above which GPU a PCI port is.
+	KernelLog bool
+	Vendor    gpu.Vendor
+	Sys       string
+	// LogRead reports whether the kernel's log is read at present. Nil: never.
+	LogRead func() bool
+	// Keep: what is known is kept, and Checkpoint returns it. Known is what an earlier process knew; nil: nothing.
+	Keep  bool
+	Known *Known
+	// Wake is called, from any goroutine, when an event waits that no read and no call of AddEvents has just brought. It may be nil.
+	Wake func()
 	// NewRecorder and NewEventRecorder are called once, before the first metrics and the first events are recorded.
 	NewRecorder      func() *record.Recorder
 	NewEventRecorder func() *record.EventRecorder
@@ -37,16 +61,23 @@ type Options struct {
 // Pipeline follows one vendor's GPUs of one node from read to read. Take, Failed and Metrics are for one goroutine at a time;
 // Logs may be called from another one and never waits for a read.
 type Pipeline struct {
-	options   Options
-	problems  *ProblemLog
-	stateLog  *stateLog
-	sources   sourceChanges
-	states    stateChanges
-	processes *processChanges // nil where no one wants events of processes
-	waiting   eventQueue
-	recorder  *record.Recorder
-	series    series.Tracker
-	events    *record.EventRecorder
+	options  Options
+	problems *ProblemLog
+	stateLog *stateLog
+	sources  sourceChanges
+	states   stateChanges
+	throttle throttleChanges
+	usage    *usage.Tracker
+	waiting  eventQueue
+	ras      rasChanges
+	kernel   *kernelXIDs // nil where the kernel's log is not followed
+	indexes  lastIndexes
+	recorder *record.Recorder
+	series   series.Tracker
+	events   *record.EventRecorder
+
+	logDropped sync.Once
+	kept       kept
 }
 
 // New returns a Pipeline that has seen no read.
@@ -54,9 +85,20 @@ func New(options Options) *Pipeline {
 	p := &Pipeline{
 		options: options, problems: NewProblemLog(options.Logger, options.Where), stateLog: newStateLog(options.Logger, options.Where),
 	}
-	if options.Events && options.ProcessEvents {
-		p.processes = &processChanges{}
+	p.waiting.wake, p.waiting.dropped = options.Wake, p.eventsDropped
+	if options.Events && options.KernelLog {
+		p.kernel = newKernelXIDs(options.Vendor, options.Sys, func(events []gpu.Event) {
+			p.waiting.addFound(events)
+			if options.Wake != nil {
+				options.Wake()
+			}
+		})
 	}
+	p.usage = usage.New(usage.Options{
+		Interval: options.Interval, Allocations: options.Events && options.AllocationEvents, Processes: options.Events && options.ProcessEvents,
+	})
+	p.throttle = newThrottleChanges(options.ThrottledAfter, options.Interval)
+	p.Restore(options.Known)
 	return p
 }
 
@@ -66,11 +108,11 @@ func (p *Pipeline) Take(ctx context.Context, node *gpu.Node) {
 	node.Source = p.options.Source
 	changes := p.states.next(node)
 	p.stateLog.update(node, changes)
-	p.sourceState(node)
 	if p.options.Events {
-		p.waiting.add(node.Events...)
-		p.waiting.add(changes...)
-		p.waiting.add(p.processes.next(node)...)
+		p.kernel.know(node)
+		node.Events = p.kernel.ofSource(node.Events)
+		source, ras, use, throttle := p.sources.next(node), p.ras.next(node, p.logRead()), p.usage.Next(node), p.throttle.next(node)
+		p.keep(func() { p.waiting.addRead(node, source, changes, ras, throttle, use) })
 	}
 	if dropped := keepLargest(node, p.options.MaxProcesses); dropped > 0 {
 		p.options.Dropped(ctx, dropped)
@@ -78,30 +120,30 @@ func (p *Pipeline) Take(ctx context.Context, node *gpu.Node) {
 	p.problems.Update(node.Problems, !p.options.Optional || node.HasGPU())
 }
 
+func (p *Pipeline) logRead() bool {
+	return p.options.KernelLog && p.options.LogRead != nil && p.options.LogRead()
+}
+
 // Failed notes a read that brought no node, and returns a node with only its failure, to be recorded.
 func (p *Pipeline) Failed(host gpu.Host, vendor gpu.Vendor, at time.Time, err error) *gpu.Node {
 	node := &gpu.Node{Host: host, Vendor: vendor, Time: at, Source: p.options.Source, Failure: gpu.FailureOf(err)}
 	p.problems.Add(gpu.Problem{Kind: gpu.ProblemSource, What: "read", Err: err})
-	p.sourceState(node)
-	return node
-}
-
-// sourceState queues the event if the source became unreadable or readable again.
-func (p *Pipeline) sourceState(node *gpu.Node) {
-	changes := p.sources.next(node)
 	if p.options.Events {
-		p.waiting.add(changes...)
+		source := p.sources.next(node)
+		p.keep(func() { p.waiting.addRead(node, source) })
 	}
+	return node
 }
 
 // Unreadable is the number of quantities and steps that should be readable and were not at the last read.
 func (p *Pipeline) Unreadable() int { return p.problems.Unreadable() }
 
-// Metrics records a node that Take has taken, and ends the series that it no longer has.
+// Metrics records a node that Take has taken, or that Failed returned, and ends the series that it no longer has.
 func (p *Pipeline) Metrics(node *gpu.Node) pmetric.Metrics {
 	if p.recorder == nil {
 		p.recorder = p.options.NewRecorder()
 	}
+	p.indexes.complete(node)
 	return p.series.End(p.recorder.Record(node), pcommon.NewTimestampFromTime(node.Time))
 }
 
@@ -110,12 +152,47 @@ func (p *Pipeline) End(at time.Time) pmetric.Metrics {
 	return p.series.End(pmetric.NewMetrics(), pcommon.NewTimestampFromTime(at))
 }
 
+// eventsDropped counts events that were dropped, and logs the first ones.
+func (p *Pipeline) eventsDropped(events int) {
+	p.logDropped.Do(func() {
+		p.options.Logger.Warn("Events dropped"+p.options.Where, zap.String("reason", "too many wait for the logs pipeline, and the oldest were dropped"),
+			zap.Int("waiting", maxEvents),
+			zap.String("remedy", "give the exporter of the logs pipeline a sending queue; otelcol_gpu_events_dropped counts what is dropped from now on"))
+	})
+	if p.options.EventsDropped != nil {
+		p.options.EventsDropped(events)
+	}
+}
+
+// AddEvents queues events that the source has found between reads. It may be called from any goroutine.
+func (p *Pipeline) AddEvents(events []gpu.Event) { p.waiting.addFound(p.kernel.ofSource(events)) }
+
+// Waiting is the number of events that wait for a logs pipeline.
+func (p *Pipeline) Waiting() int { return p.waiting.count() }
+
+// AddKernelLog queues what the kernel's log has of the vendor's GPUs. It may be called from any goroutine.
+func (p *Pipeline) AddKernelLog(host *gpu.Host, found []kernellog.Event) {
+	if p.kernel != nil {
+		p.waiting.addFound(p.kernel.ofLog(host, found))
+	}
+}
+
 // TakeEvents returns the events that wait for a logs pipeline, and queues them no longer.
 func (p *Pipeline) TakeEvents() []gpu.Event { return p.waiting.take() }
 
+// TakeLastEvents returns the events that wait, and the sums of those that are still summed.
+func (p *Pipeline) TakeLastEvents() []gpu.Event {
+	p.waiting.addFound(p.kernel.end())
+	return p.waiting.takeLast()
+}
+
 // Logs records the events that wait, observed now. Mostly there are none.
-func (p *Pipeline) Logs(host *gpu.Host) plog.Logs {
-	events := p.TakeEvents()
+func (p *Pipeline) Logs(host *gpu.Host) plog.Logs { return p.record(host, p.TakeEvents()) }
+
+// LastLogs records the last events, before the pipeline ends.
+func (p *Pipeline) LastLogs(host *gpu.Host) plog.Logs { return p.record(host, p.TakeLastEvents()) }
+
+func (p *Pipeline) record(host *gpu.Host, events []gpu.Event) plog.Logs {
 	if len(events) == 0 {
 		return plog.NewLogs()
 	}

@@ -4,16 +4,45 @@
 package pipeline
 
 import (
+	"maps"
 	"strings"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // stateChanges finds the devices whose state differs from their last known state.
 type stateChanges struct {
-	last map[string]gpu.State // by hw.id
+	last map[string]lastState // by hw.id
 	// ended are the placeholders that are not in the last node and whose last event was not ok, with the state in it.
-	ended map[string]gpu.State
+	ended map[string]lastState
+}
+
+// lastState is a device's last known state. since is when it began; zero: before the first read. seen is when it was read last. restored: that was
+// before this process started.
+type lastState struct {
+	gpu.State
+	since, seen time.Time
+	restored    bool
+}
+
+// lasted returns how long the state lasted until a time, as far as it was seen.
+func (s lastState) lasted(until time.Time) gpu.Opt[time.Duration] {
+	if s.restored {
+		until = s.seen
+	}
+	if s.since.IsZero() || until.Before(s.since) {
+		return gpu.Opt[time.Duration]{}
+	}
+	return gpu.Some(until.Sub(s.since))
+}
+
+// lastSeen is when the state was read last, if it ended while nothing was read; else zero.
+func (s lastState) lastSeen() time.Time {
+	if !s.restored {
+		return time.Time{}
+	}
+	return s.seen
 }
 
 // next returns an event for each device whose state has changed. For a device that was not in the last node there is one only
@@ -21,13 +50,17 @@ type stateChanges struct {
 // none. Otherwise a device that is not in the node is forgotten, also where the read failed: it was handed to another driver, say.
 func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 	var events []gpu.Event
-	now := make(map[string]gpu.State, len(node.Devices))
+	maps.DeleteFunc(s.ended, func(_ string, was lastState) bool { return node.Time.Sub(was.seen) > endedPeriod })
+	now := make(map[string]lastState, len(node.Devices))
 	for i := range node.Devices {
 		d := &node.Devices[i]
 		last, seen := s.last[d.ID]
+		if was, ended := s.ended[d.ID]; ended && !seen {
+			last, seen = was, true
+			delete(s.ended, d.ID)
+		}
 		if placeholder := node.Placeholder(d); placeholder != d.ID {
-			if e, ends := s.end(placeholder, d); ends {
-				e.Time = node.Time
+			if e, ends := s.end(placeholder, d, node.Time); ends {
 				events = append(events, e)
 			}
 		}
@@ -37,17 +70,25 @@ func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 			}
 			continue
 		}
-		state := d.State()
+		state := lastState{State: d.State(), seen: node.Time}
+		if seen && last.State == state.State {
+			state.since = last.since
+			now[d.ID] = state
+			continue
+		}
+		if s.last != nil { // else it may have begun long before
+			state.since = node.Time
+		}
 		now[d.ID] = state
-		if seen && last == state || !seen && state == gpu.StateOK {
+		if !seen && state.State == gpu.StateOK {
 			continue
 		}
 		e := gpu.Event{
-			Type: gpu.EventStatus, Time: node.Time, DeviceID: d.ID, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
-			State: state, Message: stateMessage(d),
+			Type: gpu.EventStatus, Time: node.Time, DeviceID: d.ID, Parent: d.Parent, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
+			State: state.State, Faults: faultTypes(d), RecoveryAction: d.RecoveryAction, RecoveryWord: d.RecoveryWord, Message: stateMessage(d),
 		}
 		if seen {
-			e.Previous = gpu.Some(last)
+			e.Previous, e.Lasted, e.LastSeen = gpu.Some(last.State), last.lasted(node.Time), last.lastSeen()
 		}
 		events = append(events, e)
 	}
@@ -59,37 +100,50 @@ func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 }
 
 // end ends the state of a placeholder by the device that took its place, and returns the event of it.
-func (s *stateChanges) end(placeholder string, d *gpu.Device) (gpu.Event, bool) {
+func (s *stateChanges) end(placeholder string, d *gpu.Device, at time.Time) (gpu.Event, bool) {
 	last, known := s.last[placeholder]
 	if !known {
 		last, known = s.ended[placeholder]
 	}
 	delete(s.ended, placeholder)
 	delete(s.last, placeholder)
-	if !known || last == gpu.StateOK {
+	if !known || last.State == gpu.StateOK {
 		return gpu.Event{}, false
 	}
 	return gpu.Event{
-		Type: gpu.EventStatus, DeviceID: placeholder, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
-		State: gpu.StateOK, Previous: gpu.Some(last), Message: "the GPU can be identified again; its id is " + d.ID,
+		Type: gpu.EventStatus, Time: at, DeviceID: placeholder, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
+		State: gpu.StateOK, Previous: gpu.Some(last.State), Lasted: last.lasted(at), LastSeen: last.lastSeen(), Message: "the GPU can be identified again; its id is " + d.ID,
 	}, true
 }
 
 // keepPlaceholders remembers the placeholders that leave with a state that no event has ended: a GPU that is reset is away for some reads.
-func (s *stateChanges) keepPlaceholders(node *gpu.Node, now map[string]gpu.State) {
+func (s *stateChanges) keepPlaceholders(node *gpu.Node, now map[string]lastState) {
 	prefix := node.Placeholder(&gpu.Device{})
 	for id, state := range s.last {
-		if _, stays := now[id]; !stays && state != gpu.StateOK && strings.HasPrefix(id, prefix) && len(s.ended) < maxEnded {
+		if _, stays := now[id]; !stays && state.State != gpu.StateOK && strings.HasPrefix(id, prefix) && len(s.ended) < maxEnded {
 			if s.ended == nil {
-				s.ended = map[string]gpu.State{}
+				s.ended = map[string]lastState{}
 			}
 			s.ended[id] = state
 		}
 	}
 }
 
-// maxEnded bounds how many placeholders are remembered.
-const maxEnded = 64
+const (
+	// maxEnded bounds how many placeholders are remembered.
+	maxEnded = 64
+	// endedPeriod is how long a placeholder is remembered: a GPU that has not come back by then was taken away, or has another address.
+	endedPeriod = 24 * time.Hour
+)
+
+// faultTypes are the types of a device's faults.
+func faultTypes(d *gpu.Device) []gpu.FaultType {
+	var types []gpu.FaultType
+	for _, f := range d.Faults {
+		types = append(types, f.Type)
+	}
+	return types
+}
 
 // stateMessage is the body of the event.
 func stateMessage(d *gpu.Device) string {

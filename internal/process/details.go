@@ -31,6 +31,8 @@ type details struct {
 	userID      gpu.Opt[int64]
 	owner       string
 	cgroup      string
+
+	unfinished bool // it has a program and no command line yet: the kernel is executing the program
 }
 
 // begin sets the details that the stat file has: the start in ticks and the command name.
@@ -79,6 +81,7 @@ func (r *detailsReader) read(pid int64, start uint64, d details) details {
 		d.executable = path.Base(d.program)
 	}
 	if data, err := readBounded(processFile(r.root, pid, "cmdline"), maxCommandLine); err == nil {
+		d.unfinished = len(data) == 0 && d.program != ""
 		first, _, _ := bytes.Cut(data, []byte{0})
 		d.command = text(first[:min(len(first), maxCommand)])
 		if r.commandLine {

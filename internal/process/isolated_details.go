@@ -20,7 +20,7 @@ type isolatedDetails struct {
 }
 
 // readAll reads the details of processes. Those of a process whose files do not answer are read again at the next call; the error has its
-// PID.
+// PID. So are those of a process that has just begun to execute its program.
 func (a *isolatedDetails) readAll(ctx context.Context, pending []*process, now time.Time) error {
 	if len(pending) == 0 {
 		return nil
@@ -36,7 +36,7 @@ func (a *isolatedDetails) readAll(ctx context.Context, pending []*process, now t
 	}
 	left := workers.Each(ctx, &a.isolation, pids, func(pid int64) details { return a.read(pid, begun[pid].start, begun[pid].details) },
 		func(pid int64, d details) bool {
-			byPID[pid].details, byPID[pid].described = d, true
+			byPID[pid].details, byPID[pid].described = d, !d.unfinished
 			return true
 		})
 	return unanswered(a.root, "details", left)

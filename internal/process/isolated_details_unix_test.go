@@ -32,7 +32,7 @@ func (p *table) hang(pid int) (release func()) {
 			var err error
 			f, err = os.OpenFile(pipe, os.O_WRONLY|unix.O_NONBLOCK, 0) // which fails until there is a reader
 			return err == nil
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		require.NoError(p.t, os.Remove(pipe))
 		require.NoError(p.t, os.WriteFile(pipe, []byte("late\x00"), 0o600))
 		require.NoError(p.t, f.Close())
@@ -55,7 +55,7 @@ func TestDescribeHungRead(t *testing.T) {
 	}
 	release()
 	require.Eventually(t, func() bool { return describe(r, 10).Processes[0].Command == "late" },
-		10*time.Second, time.Millisecond)
+		time.Minute, time.Millisecond)
 }
 
 // TestDescribeHungStat: so is a process whose stat file does not answer. It is described as before.
@@ -89,7 +89,7 @@ func TestDescribeHungStat(t *testing.T) {
 		require.Eventually(t, func() bool {
 			node := describe(r, 10)
 			return len(node.Problems) == 0 && node.Processes[0].Command == "a"
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestCloseWhileReading(t *testing.T) {
 		defer close(done)
 		describe(r, 10)
 	}()
-	require.Eventually(t, func() bool { return r.details.isolation.Outstanding() > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.details.isolation.Outstanding() > 0 }, time.Minute, time.Millisecond)
 	r.Close()
 	<-done
 	release()

@@ -134,7 +134,7 @@ func TestExecOfALivingProcess(t *testing.T) {
 	assert.Equal(t, "sh", command())
 	assert.Equal(t, "sh", command())
 	s.send("go")
-	require.Eventually(t, func() bool { return command() == "sleep" }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return command() == "sleep" }, time.Minute, 10*time.Millisecond)
 }
 
 func TestEndedProcessIsGoneAtTheNextRead(t *testing.T) {

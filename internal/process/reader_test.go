@@ -148,6 +148,21 @@ func TestDescribeExec(t *testing.T) {
 	assert.Equal(t, "train", describe(r, 10).Processes[0].Executable)
 }
 
+// The kernel sets the program and the name of a process before its command line.
+func TestDescribeWhileTheProgramBegins(t *testing.T) {
+	p := newTable(t)
+	p.process(41, "python3", 100, "/usr/bin/python3.11", "python3", "train.py")
+	r := New(p.root)
+	p.write("41/cmdline", "")
+	begins := describe(r, 41).Processes[0]
+	assert.Equal(t, "python3.11", begins.Executable)
+	assert.Empty(t, begins.Command)
+	p.write("41/cmdline", "python3\x00train.py\x00")
+	assert.Equal(t, "python3", describe(r, 41).Processes[0].Command)
+	p.write("41/cmdline", "renamed\x00")
+	assert.Equal(t, "python3", describe(r, 41).Processes[0].Command, "it is as it was first")
+}
+
 func TestDescribeOddText(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "we) (ird\xff\n", 100, "/bin/ex\xffe (deleted)", "a\xffb", "c")

@@ -55,15 +55,29 @@ var (
 		gpu.XGMI:   metadata.AttributeHwGpuInterconnectTypeXgmi,
 	}
 	errorTypes = [gpu.NumErrorTypes]string{
-		gpu.ErrorCorrected:    "corrected",
-		gpu.ErrorUncorrected:  "uncorrected",
-		gpu.ErrorDeferred:     "deferred",
-		gpu.ErrorPCIeReplay:   "pcie_replay",
-		gpu.ErrorXID:          "xid",
-		gpu.ErrorLinkCRC:      "crc",
-		gpu.ErrorLinkReplay:   "replay",
-		gpu.ErrorLinkRecovery: "recovery",
-		gpu.ErrorLinkECC:      "ecc",
+		gpu.ErrorCorrected:   "corrected",
+		gpu.ErrorUncorrected: "uncorrected",
+		gpu.ErrorDeferred:    "deferred",
+	}
+	// error.type of the events of hardware errors, which distinguish more than the counters do.
+	errorClasses = [gpu.NumErrorClasses]string{
+		gpu.ClassCorrected:   "corrected",
+		gpu.ClassDeferred:    "deferred",
+		gpu.ClassUncorrected: "uncorrected",
+		gpu.ClassPoison:      "poison",
+		gpu.ClassNonFatal:    "non_fatal",
+		gpu.ClassFatal:       "fatal",
+	}
+	resetStates = [gpu.NumResetStates]metadata.AttributeHwGpuResetState{
+		gpu.ResetStarted:   metadata.AttributeHwGpuResetStateStarted,
+		gpu.ResetSucceeded: metadata.AttributeHwGpuResetStateSucceeded,
+		gpu.ResetFailed:    metadata.AttributeHwGpuResetStateFailed,
+	}
+	linkErrorTypes = [gpu.NumLinkErrorTypes]string{
+		gpu.LinkErrorCRC:      "crc",
+		gpu.LinkErrorReplay:   "replay",
+		gpu.LinkErrorRecovery: "recovery",
+		gpu.LinkErrorECC:      "ecc",
 	}
 	faultTypes = [gpu.NumFaultTypes]string{
 		gpu.FaultLost:           "lost",
@@ -122,6 +136,13 @@ var (
 		gpu.Missing:   metadata.AttributeHwGpuPresenceMissing,
 		gpu.Unmanaged: metadata.AttributeHwGpuPresenceUnmanaged,
 	}
+	sharingNames = [gpu.NumSharings]string{
+		gpu.SharingExclusive:   "exclusive",
+		gpu.SharingTimeSlicing: "time_slicing",
+		gpu.SharingMPS:         "mps",
+		gpu.SharingClaim:       "shared_claim",
+		gpu.SharingReplicas:    "replicas",
+	}
 	sharings = [gpu.NumSharings]metadata.MetricAttributeOption{
 		gpu.SharingExclusive:   metadata.WithHwGpuSharingMetricAttribute("exclusive"),
 		gpu.SharingTimeSlicing: metadata.WithHwGpuSharingMetricAttribute("time_slicing"),
@@ -129,7 +150,8 @@ var (
 		gpu.SharingClaim:       metadata.WithHwGpuSharingMetricAttribute("shared_claim"),
 		gpu.SharingReplicas:    metadata.WithHwGpuSharingMetricAttribute("replicas"),
 	}
-	allocators = map[bool]metadata.MetricAttributeOption{ // by gpu.ContainerUse.DRA
+	allocatorNames = map[bool]string{true: "dra", false: "device_plugin"} // by gpu.ContainerUse.DRA
+	allocators     = map[bool]metadata.MetricAttributeOption{
 		true:  metadata.WithHwGpuAllocatorMetricAttribute("dra"),
 		false: metadata.WithHwGpuAllocatorMetricAttribute("device_plugin"),
 	}

@@ -51,6 +51,7 @@ func TestTablesAreComplete(t *testing.T) {
 	complete(t, "throttle reasons", throttleReasons[:])
 	complete(t, "link types", linkTypes[:])
 	complete(t, "error types", words(errorTypes[:]))
+	complete(t, "link error types", words(linkErrorTypes[:]))
 	complete(t, "fault types", words(faultTypes[:]))
 	complete(t, "states", states[:])
 	complete(t, "pipes", pipes[:])
@@ -70,7 +71,7 @@ func TestUnknownRecoveryAction(t *testing.T) {
 	} {
 		d := gpu.Device{ID: gpuID}
 		d.RequestUnknownRecovery(word)
-		assert.Equal(t, want, recoveryAction(&d))
+		assert.Equal(t, want, recoveryAction(d.RecoveryAction, d.RecoveryWord))
 		points := recordAll(&gpu.Node{Time: readAt, Devices: []gpu.Device{d}})
 		requested := otlptest.Of(points, "hw.gpu.recovery.action")
 		require.Len(t, requested, 1)
@@ -116,9 +117,12 @@ func TestTablesByHand(t *testing.T) {
 	assert.Equal(t, "thermal_external", throttleReasons[gpu.ThrottleThermalExtern].String())
 	assert.Equal(t, "xgmi", linkTypes[gpu.XGMI].String())
 	assert.Equal(t, "deferred", errorTypes[gpu.ErrorDeferred])
+	assert.Equal(t, "replay", linkErrorTypes[gpu.LinkErrorReplay])
 	assert.Equal(t, [gpu.NumFaultTypes]string{
 		"lost", "reset_required", "hung", "driver_mismatch", "unreachable", "remap_pending", "remap_failed", "drain", "recovery_requested",
 	}, faultTypes)
+	assert.Equal(t, [gpu.NumErrorClasses]string{"corrected", "deferred", "uncorrected", "poison", "non_fatal", "fatal"}, errorClasses)
+	assert.Equal(t, "failed", resetStates[gpu.ResetFailed].String())
 	assert.Equal(t, "predicted_failure", states[gpu.StatePredictedFailure].String())
 	assert.Equal(t, "fp16", pipes[gpu.PipeFP16].String())
 	assert.Equal(t, "drain_p2p", recoveryActions[gpu.RecoveryDrainP2P])
@@ -127,4 +131,6 @@ func TestTablesByHand(t *testing.T) {
 	assert.Equal(t, []string{"compute", "graphics", "compute_graphics", "mps"}, processTypeNames[gpu.ProcessCompute:])
 	assert.Equal(t, []word{"exclusive", "time_slicing", "mps", "shared_claim", "replicas"}, applied(sharings[:]))
 	assert.Equal(t, []word{"device_plugin", "dra"}, applied([]metadata.MetricAttributeOption{allocators[false], allocators[true]}))
+	assert.Equal(t, applied(sharings[:]), words(sharingNames[:]), "records and points have the same words")
+	assert.Equal(t, []string{"device_plugin", "dra"}, []string{allocatorNames[false], allocatorNames[true]})
 }

@@ -19,7 +19,7 @@ import (
 func TestKeptTotalStartsOnceWhereTheClockWasSetBack(t *testing.T) {
 	r := newRecorder(everything())
 	for _, read := range []struct{ now, start int }{{0, 0}, {30, 0}, {-7200, -7200}, {-7170, -7200}, {-7140, -7200}, {60, -7200}} {
-		device := gpu.Device{ID: "a", Errors: []gpu.ErrorCount{{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](3, at(0))}}}
+		device := gpu.Device{ID: "a", XIDs: []gpu.XIDCount{{XID: 79, Count: gpu.TotalSince[int64](3, at(0))}}}
 		assert.Equal(t, map[string]time.Time{"a hw.gpu.xids": at(read.start)}, starting(r, at(read.now), device), "at %d s", read.now)
 	}
 }
@@ -27,7 +27,7 @@ func TestKeptTotalStartsOnceWhereTheClockWasSetBack(t *testing.T) {
 // A total that the receiver keeps can start during a read, which is after the time of the read.
 func TestKeptTotalThatBeginsDuringTheRead(t *testing.T) {
 	r := newRecorder(everything())
-	device := gpu.Device{ID: "a", Errors: []gpu.ErrorCount{{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](1, at(1))}}}
+	device := gpu.Device{ID: "a", XIDs: []gpu.XIDCount{{XID: 79, Count: gpu.TotalSince[int64](1, at(1))}}}
 	want := map[string]time.Time{"a hw.gpu.xids": at(0)}
 	assert.Equal(t, want, starting(r, at(0), device))
 	assert.Equal(t, want, starting(r, at(30), device))

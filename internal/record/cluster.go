@@ -60,6 +60,7 @@ func (r *ClusterRecorder) Record(s *cluster.Snapshot, now time.Time, failure *gp
 		setText(first.PodUID, r.resources.SetK8sPodUID)
 		setText(first.Container, r.resources.SetK8sContainerName)
 		setText(first.Node, r.resources.SetK8sNodeName)
+		setOwners(r.resources, first.Owners)
 		r.emit()
 		start = end
 	}

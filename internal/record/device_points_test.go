@@ -39,7 +39,7 @@ func TestIdentityThatChanges(t *testing.T) {
 	r := newRecorder(everything())
 	d := gpu.Device{
 		ID: migID, Name: "nvidia0", Model: "H100", Parent: gpuID, Vendor: gpu.NVIDIA, Info: gpu.Info{DriverVersion: "570"},
-		Errors: []gpu.ErrorCount{{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](1, since)}},
+		XIDs: []gpu.XIDCount{{XID: 79, Count: gpu.TotalSince[int64](1, since)}},
 	}
 	info := func() map[string]any {
 		all := otlptest.Of(otlptest.Points(r.Record(&gpu.Node{Time: readAt, Devices: []gpu.Device{d}})), "hw.gpu.info")

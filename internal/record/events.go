@@ -24,29 +24,56 @@ type EventRecorder struct {
 
 // event is one line of the table of events.
 type event struct {
-	name    string
-	enabled bool
-	needs   gpu.Group // what a source reads for it
+	name       string
+	enabled    bool
+	needs      gpu.Group // what a source reads for it
+	attributed gpu.Group // and what more, where the use of devices is attributed to containers
 }
 
 // eventTable is the table of events.
 func eventTable(e *metadata.EventsConfig) [gpu.NumEventTypes]event {
+	const used = gpu.GroupProcesses | gpu.GroupProcessUtilization | gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupEnergy | gpu.GroupMemory
 	return [gpu.NumEventTypes]event{
-		gpu.EventXID:             {"hw.gpu.xid", e.HwGpuXid.Enabled, gpu.GroupEvents},
-		gpu.EventStatus:          {"hw.gpu.status", e.HwGpuStatus.Enabled, gpu.GroupRemappedRows | gpu.GroupRecovery},
-		gpu.EventSourceFailed:    {"hw.gpu.source.failed", e.HwGpuSourceFailed.Enabled, 0},
-		gpu.EventSourceRecovered: {"hw.gpu.source.recovered", e.HwGpuSourceRecovered.Enabled, 0},
-		gpu.EventProcessStarted:  {"process.gpu.started", e.ProcessGpuStarted.Enabled, gpu.GroupProcesses},
-		gpu.EventProcessExited:   {"process.gpu.exited", e.ProcessGpuExited.Enabled, gpu.GroupProcesses},
+		gpu.EventXID:              {"hw.gpu.xid", e.HwGpuXid.Enabled, gpu.GroupEvents, gpu.GroupProcesses},
+		gpu.EventStatus:           {"hw.gpu.status", e.HwGpuStatus.Enabled, gpu.GroupRemappedRows | gpu.GroupRecovery, gpu.GroupProcesses},
+		gpu.EventSourceFailed:     {"hw.gpu.source.failed", e.HwGpuSourceFailed.Enabled, 0, 0},
+		gpu.EventSourceRecovered:  {"hw.gpu.source.recovered", e.HwGpuSourceRecovered.Enabled, 0, 0},
+		gpu.EventRASError:         {"hw.gpu.ras_error", e.HwGpuRasError.Enabled, gpu.GroupECC, gpu.GroupProcesses},
+		gpu.EventBadPages:         {"hw.gpu.bad_pages", e.HwGpuBadPages.Enabled, gpu.GroupRemappedRows, gpu.GroupProcesses},
+		gpu.EventReset:            {"hw.gpu.reset", e.HwGpuReset.Enabled, 0, gpu.GroupProcesses},
+		gpu.EventRingTimeout:      {"hw.gpu.ring_timeout", e.HwGpuRingTimeout.Enabled, 0, gpu.GroupProcesses},
+		gpu.EventPCIeError:        {"hw.gpu.pcie_error", e.HwGpuPcieError.Enabled, 0, gpu.GroupProcesses},
+		gpu.EventLost:             {"hw.gpu.lost", e.HwGpuLost.Enabled, 0, gpu.GroupProcesses},
+		gpu.EventProcessStarted:   {"process.gpu.started", e.ProcessGpuStarted.Enabled, gpu.GroupProcesses, 0},
+		gpu.EventProcessExited:    {"process.gpu.exited", e.ProcessGpuExited.Enabled, gpu.GroupProcesses | gpu.GroupProcessUtilization, 0},
+		gpu.EventAllocated:        {"container.gpu.allocated", e.ContainerGpuAllocated.Enabled, 0, 0},
+		gpu.EventReleased:         {"container.gpu.released", e.ContainerGpuReleased.Enabled, 0, used},
+		gpu.EventPodCreated:       {"k8s.pod.gpu.created", e.K8sPodGpuCreated.Enabled, 0, 0},
+		gpu.EventPodPending:       {"k8s.pod.gpu.pending", e.K8sPodGpuPending.Enabled, 0, 0},
+		gpu.EventPodScheduled:     {"k8s.pod.gpu.scheduled", e.K8sPodGpuScheduled.Enabled, 0, 0},
+		gpu.EventPodPhase:         {"k8s.pod.gpu.phase", e.K8sPodGpuPhase.Enabled, 0, 0},
+		gpu.EventPodCondition:     {"k8s.pod.gpu.condition", e.K8sPodGpuCondition.Enabled, 0, 0},
+		gpu.EventPodRestarted:     {"k8s.pod.gpu.restarted", e.K8sPodGpuRestarted.Enabled, 0, 0},
+		gpu.EventPodEvicted:       {"k8s.pod.gpu.evicted", e.K8sPodGpuEvicted.Enabled, 0, 0},
+		gpu.EventPodFinished:      {"k8s.pod.gpu.finished", e.K8sPodGpuFinished.Enabled, 0, 0},
+		gpu.EventPodDeleted:       {"k8s.pod.gpu.deleted", e.K8sPodGpuDeleted.Enabled, 0, 0},
+		gpu.EventWorkloadStarted:  {"k8s.workload.gpu.started", e.K8sWorkloadGpuStarted.Enabled, 0, 0},
+		gpu.EventWorkloadChanged:  {"k8s.workload.gpu.changed", e.K8sWorkloadGpuChanged.Enabled, 0, 0},
+		gpu.EventWorkloadEnded:    {"k8s.workload.gpu.ended", e.K8sWorkloadGpuEnded.Enabled, 0, 0},
+		gpu.EventThrottledStarted: {"hw.gpu.throttled.started", e.HwGpuThrottledStarted.Enabled, gpu.GroupThrottle, gpu.GroupProcesses},
+		gpu.EventThrottledEnded:   {"hw.gpu.throttled.ended", e.HwGpuThrottledEnded.Enabled, gpu.GroupThrottle, gpu.GroupProcesses},
 	}
 }
 
-// eventNeeds returns what a source reads for the enabled events.
-func eventNeeds(e *metadata.EventsConfig) gpu.Group {
+// eventNeeds returns what a source reads for the enabled events. attributed is as of Wanted.
+func eventNeeds(e *metadata.EventsConfig, attributed bool) gpu.Group {
 	var needs gpu.Group
 	for _, event := range eventTable(e) {
 		if event.enabled {
 			needs |= event.needs
+		}
+		if event.enabled && attributed {
+			needs |= event.attributed
 		}
 	}
 	return needs
@@ -88,18 +115,18 @@ func (r *EventRecorder) setEvent(record plog.LogRecord, e *gpu.Event) {
 		record.Body().SetStr(e.Message)
 	}
 	a := attributes{record.Attributes()}
+	a.text("log.record.uid", e.UID)
 	a.text("hw.id", e.DeviceID)
+	a.text("hw.parent", e.Parent)
 	a.text("hw.name", e.Name)
 	a.text("hw.model", e.Model)
 	a.text("hw.vendor", string(e.Vendor))
+	a.time("hw.gpu.event.last_seen_time", e.LastSeen)
 	switch e.Type {
 	case gpu.EventXID:
-		a.PutInt("hw.gpu.xid", e.XID)
+		setXID(record, e)
 	case gpu.EventStatus:
-		a.text("hw.state", states[e.State].String())
-		if previous, ok := e.Previous.Get(); ok {
-			a.text("hw.gpu.previous_state", states[previous].String())
-		}
+		setStatus(record, e)
 	case gpu.EventSourceFailed:
 		a.PutStr("hw.gpu.source.name", e.Source)
 		a.PutStr("error.type", failureReasons[e.Failure.Reason])
@@ -107,6 +134,19 @@ func (r *EventRecorder) setEvent(record plog.LogRecord, e *gpu.Event) {
 		a.PutStr("hw.gpu.source.name", e.Source)
 	case gpu.EventProcessStarted, gpu.EventProcessExited:
 		r.setProcess(a, e.Process)
+		a.text("hw.gpu.partition.profile", e.Profile)
+		a.use(e.Use)
+	case gpu.EventAllocated, gpu.EventReleased:
+		setAllocation(record, e)
+	case gpu.EventThrottledStarted, gpu.EventThrottledEnded:
+		setThrottled(record, e)
+	case gpu.EventPodCreated, gpu.EventPodPending, gpu.EventPodScheduled, gpu.EventPodPhase, gpu.EventPodCondition, gpu.EventPodRestarted,
+		gpu.EventPodEvicted, gpu.EventPodFinished, gpu.EventPodDeleted:
+		a.pod(e.Pod)
+	case gpu.EventWorkloadStarted, gpu.EventWorkloadChanged, gpu.EventWorkloadEnded:
+		a.workloadChange(e.Workload)
+	case gpu.EventRASError, gpu.EventBadPages, gpu.EventReset, gpu.EventRingTimeout, gpu.EventPCIeError, gpu.EventLost:
+		setFault(record, e)
 	}
 }
 
@@ -117,43 +157,10 @@ func (r *EventRecorder) setProcess(a attributes, p *gpu.Process) {
 	if r.command {
 		a.text("process.command", p.Command)
 	}
-	if !p.Created.IsZero() {
-		a.text("process.creation.time", iso8601(p.Created))
-	}
+	a.time("process.creation.time", p.Created)
 	a.text("process.gpu.type", processTypeNames[p.Type])
-	if c := p.Container; c != nil {
-		a.text("container.id", c.ID)
-		a.text("k8s.container.name", c.Name)
-		a.text("k8s.namespace.name", c.Namespace)
-		a.text("k8s.pod.name", c.PodName)
-		a.text("k8s.pod.uid", c.PodUID)
-	}
-}
-
-// attributes sets attributes of a log record; absent ones stay unset.
-type attributes struct{ pcommon.Map }
-
-func (a attributes) text(name, value string) {
-	if value != "" {
-		a.PutStr(name, value)
-	}
-}
-
-// severity returns the severity of the new state for a change of state. An XID is a warning: many XIDs report a fault of the program
-// that used the GPU, and only the code distinguishes them.
-func severity(e *gpu.Event) plog.SeverityNumber {
-	switch {
-	case e.Type == gpu.EventXID:
-		return plog.SeverityNumberWarn
-	case e.Type == gpu.EventProcessStarted, e.Type == gpu.EventProcessExited, e.Type == gpu.EventSourceRecovered:
-		return plog.SeverityNumberInfo
-	case e.Type == gpu.EventSourceFailed:
-		return plog.SeverityNumberWarn
-	case e.State == gpu.StateFailed:
-		return plog.SeverityNumberError
-	case e.State == gpu.StateOK:
-		return plog.SeverityNumberInfo
-	default:
-		return plog.SeverityNumberWarn
+	if p.Container != nil {
+		a.workload(p.Container)
+		a.labels(p.Container.Labels)
 	}
 }

@@ -4,8 +4,10 @@
 package record
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
 func newEvents(change func(*metadata.LogsBuilderConfig)) *EventRecorder {
@@ -27,17 +30,112 @@ func newEvents(change func(*metadata.LogsBuilderConfig)) *EventRecorder {
 func allEvents() []gpu.Event {
 	return []gpu.Event{
 		{
-			Type: gpu.EventXID, Time: at(1), DeviceID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA,
-			XID: 79, Message: "XID 79: the GPU has fallen off the bus",
+			UID: "u1", Type: gpu.EventXID, Time: at(1), DeviceID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA, XID: 79,
+			Holders: []*gpu.Container{trainer}, Users: []*gpu.Container{},
 		},
 		{
-			Type: gpu.EventStatus, Time: at(2), DeviceID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA,
-			State: gpu.StateFailed, Previous: gpu.Some(gpu.StateOK), Message: "lost",
+			UID: "u2", Type: gpu.EventStatus, Time: at(2), DeviceID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA,
+			State: gpu.StateFailed, Previous: gpu.Some(gpu.StateOK), Message: "lost", Faults: []gpu.FaultType{gpu.FaultLost},
+			RecoveryAction: gpu.Some(gpu.RecoveryReboot), Holders: []*gpu.Container{trainer},
 		},
-		{Type: gpu.EventStatus, Time: at(3), DeviceID: amdID, Vendor: gpu.AMD, State: gpu.StatePredictedFailure},
-		{Type: gpu.EventStatus, Time: at(4), DeviceID: amdID, Vendor: gpu.AMD, State: gpu.StateOK, Previous: gpu.Some(gpu.StatePredictedFailure)},
-		{Type: gpu.EventXID, Time: at(5), DeviceID: migID, Vendor: gpu.NVIDIA},
+		{UID: "u3", Type: gpu.EventStatus, Time: at(3), DeviceID: amdID, Vendor: gpu.AMD, State: gpu.StatePredictedFailure},
+		{UID: "u4", Type: gpu.EventStatus, Time: at(4), DeviceID: amdID, Vendor: gpu.AMD, State: gpu.StateOK, Previous: gpu.Some(gpu.StatePredictedFailure), Lasted: gpu.Some(90 * time.Second)},
+		{
+			UID: "u5", Type: gpu.EventXID, Time: at(20), First: at(5), Count: 7, DeviceID: migID, Parent: gpuID, Vendor: gpu.NVIDIA, XID: 999, Follows: "u1",
+		},
 	}
+}
+
+// trainer is a container with everything that is known of one.
+var trainer = &gpu.Container{
+	ID: "c1", Name: "main", Namespace: "team", PodName: "train-0", PodUID: "p1",
+	Owners: []gpu.Owner{{Kind: "ReplicaSet", Name: "train-5d9"}, {Kind: "Deployment", Name: "train"}},
+}
+
+// podEvents are one event of each type of a pod, with all that such events can have.
+func podEvents() []gpu.Event {
+	of := func(change gpu.PodChange) *gpu.PodChange {
+		change.Namespace, change.Name, change.UID, change.Node = "team", "train-0", "p1", "node-a"
+		change.Owners = []gpu.Owner{
+			{Kind: "ReplicaSet", Name: "train-5d9", UID: "r1", APIVersion: "apps/v1"}, {Kind: "Deployment", Name: "train", UID: "d1", APIVersion: "apps/v1"},
+		}
+		change.Requests = []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: 2}, {Resource: "nvidia.com/mig-1g.10gb", Count: 1}}
+		change.Labels = map[string]string{"k8s.pod.label.team": "vision"}
+		if change.Phase == "" {
+			change.Phase = "Pending"
+		}
+		return &change
+	}
+	killed := &gpu.ContainerChange{Name: "main", ID: "c1", Restarts: 1, Reason: "OOMKilled", ExitCode: gpu.Some[int64](137)}
+	return []gpu.Event{
+		{UID: "u1", Type: gpu.EventPodCreated, Time: at(1), Message: "created", Pod: of(gpu.PodChange{})},
+		{UID: "u2", Type: gpu.EventPodPending, Time: at(2), Message: "pending", Pod: of(gpu.PodChange{Reason: "Unschedulable"})},
+		{UID: "u3", Type: gpu.EventPodScheduled, Time: at(3), Message: "scheduled", Pod: of(gpu.PodChange{})},
+		{UID: "u4", Type: gpu.EventPodPhase, Time: at(4), Message: "runs", Pod: of(gpu.PodChange{Phase: "Running", PreviousPhase: "Pending"})},
+		{UID: "u5", Type: gpu.EventPodCondition, Time: at(5), Message: "ready", Pod: of(gpu.PodChange{
+			Phase: "Running", Condition: &gpu.PodCondition{Type: "Ready", Status: "False", Reason: "ContainersNotReady"},
+		})},
+		{UID: "u6", Type: gpu.EventPodRestarted, Time: at(6), Message: "restarted", Pod: of(gpu.PodChange{Phase: "Running", Container: killed})},
+		{UID: "u7", Type: gpu.EventPodEvicted, Time: at(7), Message: "evicted", Pod: of(gpu.PodChange{Phase: "Running", Reason: "EvictionByEvictionAPI"})},
+		{UID: "u8", Type: gpu.EventPodFinished, Time: at(8), Message: "failed", Pod: of(gpu.PodChange{
+			Phase: "Failed", PreviousPhase: "Running", Reason: "Error", Container: &gpu.ContainerChange{Name: "main", Reason: "Error", ExitCode: gpu.Some[int64](1)},
+		})},
+		{UID: "u9", Type: gpu.EventPodDeleted, Time: at(9), Message: "gone", Pod: of(gpu.PodChange{Phase: "Running", LastSeen: at(8)})},
+	}
+}
+
+func TestGoldenWorkloadEvents(t *testing.T) {
+	of := func(pods ...string) *gpu.WorkloadChange {
+		return &gpu.WorkloadChange{
+			Namespace: "team", Pods: pods, Labels: map[string]string{"k8s.pod.label.team": "vision"},
+			Owners:   []gpu.Owner{{Kind: "Job", Name: "train-1", UID: "j1", APIVersion: "batch/v1"}, {Kind: "TrainJob", Name: "train", UID: "t1", APIVersion: "trainer.kubeflow.org/v1alpha1"}},
+			Requests: []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: 8 * int64(len(pods))}},
+		}
+	}
+	var many []string
+	for i := range 20 {
+		many = append(many, fmt.Sprintf("train-%02d", i))
+	}
+	changed, ended := of(many...), of()
+	changed.Previous, ended.Lasted = gpu.Some[int64](1), gpu.Some(90*time.Second)
+	ended.Requests = nil
+	host := gpu.Host{ClusterName: "prod"}
+	logs := newEvents(nil).Record(&host, []gpu.Event{
+		{UID: "u1", Type: gpu.EventWorkloadStarted, Time: at(1), Message: "started", Workload: of("train-00")},
+		{UID: "u2", Type: gpu.EventWorkloadChanged, Time: at(2), Message: "changed", Workload: changed},
+		{UID: "u3", Type: gpu.EventWorkloadEnded, Time: at(3), Message: "ended", Workload: ended},
+	}, observed)
+	compareLogs(t, "workload_events.yaml", logs)
+	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
+	require.NoError(t, err)
+	for _, record := range recordsOf(logs) {
+		assert.Empty(t, declared.EventViolations(record.EventName(), record.Attributes()))
+	}
+}
+
+func TestGoldenPodEvents(t *testing.T) {
+	host := gpu.Host{ClusterName: "prod"}
+	logs := newEvents(nil).Record(&host, podEvents(), observed)
+	compareLogs(t, "pod_events.yaml", logs)
+	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
+	require.NoError(t, err)
+	for _, record := range recordsOf(logs) {
+		assert.Empty(t, declared.EventViolations(record.EventName(), record.Attributes()))
+	}
+}
+
+// An end that is a failure is an error, and what keeps work from going on a warning.
+func TestSeverityOfPodEvents(t *testing.T) {
+	host := gpu.Host{ClusterName: "prod"}
+	severities := map[string]plog.SeverityNumber{}
+	for _, record := range recordsOf(newEvents(nil).Record(&host, podEvents(), observed)) {
+		severities[record.EventName()] = record.SeverityNumber()
+	}
+	const info, warning, failed = plog.SeverityNumberInfo, plog.SeverityNumberWarn, plog.SeverityNumberError
+	assert.Equal(t, map[string]plog.SeverityNumber{
+		"k8s.pod.gpu.created": info, "k8s.pod.gpu.pending": warning, "k8s.pod.gpu.scheduled": info, "k8s.pod.gpu.phase": info, "k8s.pod.gpu.condition": info,
+		"k8s.pod.gpu.restarted": failed, "k8s.pod.gpu.evicted": warning, "k8s.pod.gpu.finished": failed, "k8s.pod.gpu.deleted": warning,
+	}, severities)
 }
 
 var observed = pcommon.NewTimestampFromTime(at(30))
@@ -71,15 +169,24 @@ func TestEventRecords(t *testing.T) {
 		body       string
 		attributes map[string]any
 	}{
-		{"hw.gpu.xid", 1, plog.SeverityNumberWarn, "XID 79: the GPU has fallen off the bus", of(
-			"hw.id", gpuID, "hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3", "hw.vendor", "NVIDIA", "hw.gpu.xid", int64(79))},
-		{"hw.gpu.status", 2, plog.SeverityNumberError, "lost", of(
+		{"hw.gpu.xid", 1, plog.SeverityNumberFatal, "XID 79 on nvidia0 (NVIDIA H100 80GB HBM3): the GPU has fallen off the bus; restart the node", of(
+			"log.record.uid", "u1", "hw.id", gpuID, "hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3", "hw.vendor", "NVIDIA",
+			"hw.gpu.xid", int64(79), "hw.gpu.xid_name", "ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS", "hw.gpu.recommended_action", "restart_bm",
+			"hw.gpu.held_by", []any{"team/train-0/main"}, "hw.gpu.used_by", []any{}, "container.id", "c1", "k8s.container.name", "main",
+			"k8s.namespace.name", "team", "k8s.pod.name", "train-0", "k8s.pod.uid", "p1", "k8s.workload.kind", "Deployment", "k8s.workload.name", "train")},
+		{"hw.gpu.status", 2, plog.SeverityNumberError, "nvidia0 (NVIDIA H100 80GB HBM3) has failed, was ok: lost", of(
+			"log.record.uid", "u2",
 			"hw.id", gpuID, "hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3", "hw.vendor", "NVIDIA",
-			"hw.state", "failed", "hw.gpu.previous_state", "ok")},
-		{"hw.gpu.status", 3, plog.SeverityNumberWarn, "", of("hw.id", amdID, "hw.vendor", "AMD", "hw.state", "predicted_failure")},
-		{"hw.gpu.status", 4, plog.SeverityNumberInfo, "", of(
-			"hw.id", amdID, "hw.vendor", "AMD", "hw.state", "ok", "hw.gpu.previous_state", "predicted_failure")},
-		{"hw.gpu.xid", 5, plog.SeverityNumberWarn, "", of("hw.id", migID, "hw.vendor", "NVIDIA", "hw.gpu.xid", int64(0))},
+			"hw.state", "failed", "hw.gpu.previous_state", "ok", "hw.gpu.faults", []any{"lost"}, "hw.gpu.recovery.action", "reboot", "hw.gpu.recommended_action", "follow_recovery_action",
+			"hw.gpu.held_by", []any{"team/train-0/main"}, "container.id", "c1", "k8s.container.name", "main", "k8s.namespace.name", "team",
+			"k8s.pod.name", "train-0", "k8s.pod.uid", "p1", "k8s.workload.kind", "Deployment", "k8s.workload.name", "train")},
+		{"hw.gpu.status", 3, plog.SeverityNumberWarn, amdID + " is predicted to fail", of("log.record.uid", "u3", "hw.id", amdID, "hw.vendor", "AMD", "hw.state", "predicted_failure")},
+		{"hw.gpu.status", 4, plog.SeverityNumberInfo, amdID + " is ok, was predicted to fail for 1m30s", of(
+			"log.record.uid", "u4", "hw.id", amdID, "hw.vendor", "AMD", "hw.state", "ok", "hw.gpu.previous_state", "predicted_failure",
+			"hw.gpu.previous_state_duration", 90.0)},
+		{"hw.gpu.xid", 20, plog.SeverityNumberWarn, "XID 999 on " + migID + ", 7 more in 15s", of(
+			"log.record.uid", "u5", "hw.id", migID, "hw.parent", gpuID, "hw.vendor", "NVIDIA", "hw.gpu.xid", int64(999), "hw.gpu.event.count", int64(7),
+			"hw.gpu.event.first_time", iso8601(at(5)), "hw.gpu.event.last_time", iso8601(at(20)), "hw.gpu.event.follows", "u1")},
 	}
 	for i, record := range records {
 		assert.Equal(t, want[i].name, record.EventName())
@@ -89,6 +196,21 @@ func TestEventRecords(t *testing.T) {
 		assert.Empty(t, record.SeverityText(), "the conventions define none")
 		assert.Equal(t, want[i].body, record.Body().AsString())
 		assert.Equal(t, want[i].attributes, record.Attributes().AsRaw())
+	}
+}
+
+// An event that is recorded again has the same uid.
+func TestEventRecordedAgain(t *testing.T) {
+	host, recorder := gpu.Host{Name: "node-a"}, newEvents(nil)
+	uids := func() (all []string) {
+		for _, record := range recordsOf(recorder.Record(&host, allEvents(), observed)) {
+			uid, _ := record.Attributes().Get("log.record.uid")
+			all = append(all, uid.Str())
+		}
+		return all
+	}
+	for range 2 {
+		assert.Equal(t, []string{"u1", "u2", "u3", "u4", "u5"}, uids())
 	}
 }
 

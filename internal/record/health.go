@@ -41,7 +41,7 @@ func recordFaults(p *devicePoints) {
 
 // recordRecoveryAction records 1 for the action that the driver requests, 0 for each action that it has requested.
 func recordRecoveryAction(p *devicePoints) {
-	requested := recoveryAction(p.device)
+	requested := recoveryAction(p.device.RecoveryAction, p.device.RecoveryWord)
 	if requested == "" {
 		return
 	}
@@ -56,15 +56,15 @@ const maxRecoveryWord = 64
 
 // recoveryAction returns the name of the action that the driver requests; empty if none is known. A word of the driver that this version does
 // not know gets the style of the others: restart_vm for "Restart VM".
-func recoveryAction(d *gpu.Device) string {
-	action, ok := d.RecoveryAction.Get()
+func recoveryAction(requested gpu.Opt[gpu.RecoveryAction], own string) string {
+	action, ok := requested.Get()
 	switch {
 	case !ok:
 		return ""
 	case action != gpu.RecoveryOther:
 		return recoveryActions[action]
 	}
-	words := strings.FieldsFunc(strings.ToLower(d.RecoveryWord), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(strings.ToLower(own), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	name := strings.Join(words, "_")
 	return cmp.Or(name[:min(len(name), maxRecoveryWord)], "_OTHER")
 }

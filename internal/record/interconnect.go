@@ -53,13 +53,24 @@ func recordLinkIO(p *devicePoints) {
 	}
 }
 
+// recordInterconnectErrors records the errors of all links to other GPUs.
+func recordInterconnectErrors(p *devicePoints) {
+	technology := linkTypes[p.device.Interconnect.Type]
+	for kind, count := range p.device.Interconnect.Errors {
+		key := seriesKey{counter: counterInterconnectErrors, kind: uint8(kind)}
+		recordTotal(p, key, count, func(total int64, options ...metadata.MetricAttributeOption) {
+			p.builder.RecordHwGpuInterconnectErrorsDataPoint(p.ts, total, linkErrorTypes[kind], technology, p.device.ID, options...)
+		})
+	}
+}
+
 func recordLinkErrors(p *devicePoints) {
 	technology := linkTypes[p.device.Interconnect.Type]
 	for _, link := range p.device.Interconnect.Links {
-		for _, e := range link.Errors {
-			key := seriesKey{counter: counterLinkErrors, kind: uint8(e.Type), name: link.Name}
-			recordTotal(p, key, e.Count, func(total int64, options ...metadata.MetricAttributeOption) {
-				p.builder.RecordHwGpuInterconnectLinkErrorsDataPoint(p.ts, total, errorTypes[e.Type], link.Name, technology, p.device.ID, options...)
+		for kind, count := range link.Errors {
+			key := seriesKey{counter: counterLinkErrors, kind: uint8(kind), name: link.Name}
+			recordTotal(p, key, count, func(total int64, options ...metadata.MetricAttributeOption) {
+				p.builder.RecordHwGpuInterconnectLinkErrorsDataPoint(p.ts, total, linkErrorTypes[kind], link.Name, technology, p.device.ID, options...)
 			})
 		}
 	}

@@ -34,7 +34,7 @@ var metricTests = []metricTest{
 	{"container.gpu.power", gpu.GroupUtilization | gpu.GroupPower | gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "W", onUses(func(u *gpu.ContainerUse) { u.Power = gpu.Opt[float64]{} }), []sample{{of("hw.id", amdID, "slurm.job.id", "8123"), 71.5}}},
 	{"container.gpu.utilization", gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onUses(func(u *gpu.ContainerUse) { clear(u.Utilization[:]) }), []sample{{of("hw.id", gpuID, "hw.gpu.task", "decoder"), 0.06}}},
 	{"hw.energy", gpu.GroupEnergy, "counter", "J", onDevices(func(d *gpu.Device) { d.Energy = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID), 123456.789}}},
-	{"hw.errors", gpu.GroupECC, "counter", "{error}", onDevices(dropErrors(isMemoryError)), []sample{
+	{"hw.errors", gpu.GroupECC, "counter", "{error}", onDevices(dropErrors(false)), []sample{
 		{of("hw.id", gpuID, "error.type", "corrected"), 301},
 		{of("hw.id", gpuID, "error.type", "uncorrected"), 302},
 		{of("hw.id", amdID, "error.type", "deferred", "hw.gpu.error.block", "umc"), 423},
@@ -42,13 +42,13 @@ var metricTests = []metricTest{
 	{"hw.fan.speed_ratio", gpu.GroupFans, "gauge", "1", onDevices(func(d *gpu.Device) { d.Fans = nil }), []sample{{of("hw.id", gpuID, "hw.sensor_location", "fan1"), 0.61}}},
 	{"hw.gpu.allocated", 0, "updowncounter", "{gpu}", onDevices(func(d *gpu.Device) { d.HoldersKnown = false }), []sample{{of("hw.id", migID), 0}}},
 	{"hw.gpu.count", 0, "updowncounter", "{gpu}", func(n *gpu.Node) { clear(n.Presence[:]) }, []sample{{of("hw.gpu.presence", "missing", "k8s.node.name", "node-a", "k8s.cluster.name", "prod"), 3}}},
-	{"hw.gpu.ecc.lifetime", gpu.GroupECCLifetime, "counter", "{error}", onDevices(dropErrors(func(e *gpu.ErrorCount) bool { return e.Lifetime })), []sample{{of("hw.id", gpuID, "error.type", "uncorrected"), 307}}},
+	{"hw.gpu.ecc.lifetime", gpu.GroupECCLifetime, "counter", "{error}", onDevices(dropErrors(true)), []sample{{of("hw.id", gpuID, "error.type", "uncorrected"), 307}}},
 	{"hw.gpu.fault", gpu.GroupRemappedRows | gpu.GroupRecovery, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.Faults = nil }), []sample{{of("hw.id", gpuID, "error.type", "drain"), 1}}},
 	{"hw.gpu.info", 0, "updowncounter", "1", func(n *gpu.Node) { n.Devices = nil }, []sample{
 		{of("hw.id", gpuID, "hw.gpu.index", int64(6), "hw.gpu.numa.node", int64(1), "hw.serial_number", "1650123000001"), 1},
 		{of("hw.parent", gpuID, "hw.gpu.partition.profile", "3g.40gb"), 1},
 	}},
-	{"hw.gpu.interconnect.errors", gpu.GroupInterconnectErrors, "counter", "{error}", onDevices(dropErrors(isLinkError)), []sample{
+	{"hw.gpu.interconnect.errors", gpu.GroupInterconnectErrors, "counter", "{error}", onDevices(func(d *gpu.Device) { clear(d.Interconnect.Errors[:]) }), []sample{
 		{of("hw.id", gpuID, "error.type", "crc", "hw.gpu.interconnect.type", "nvlink"), 308},
 		{of("hw.id", gpuID, "error.type", "ecc", "hw.gpu.interconnect.type", "nvlink"), 311},
 	}},
@@ -56,7 +56,7 @@ var metricTests = []metricTest{
 		{of("hw.id", gpuID, "hw.gpu.interconnect.type", "nvlink", "network.io.direction", "receive"), 6000000002},
 		{of("hw.id", amdID, "hw.gpu.interconnect.type", "xgmi", "network.io.direction", "transmit"), 411},
 	}},
-	{"hw.gpu.interconnect.link.errors", gpu.GroupInterconnectLinks, "counter", "{error}", onLinks(func(l *gpu.Link) { l.Errors = nil }), []sample{{of("hw.id", gpuID, "hw.gpu.interconnect.link", "11", "error.type", "recovery"), 205}}},
+	{"hw.gpu.interconnect.link.errors", gpu.GroupInterconnectLinks, "counter", "{error}", onLinks(func(l *gpu.Link) { clear(l.Errors[:]) }), []sample{{of("hw.id", gpuID, "hw.gpu.interconnect.link", "11", "error.type", "recovery"), 205}}},
 	{"hw.gpu.interconnect.link.io", gpu.GroupInterconnectLinks, "counter", "By", onLinks(func(l *gpu.Link) { l.Transmitted, l.Received = none, none }), []sample{{of("hw.id", gpuID, "hw.gpu.interconnect.link", "0", "network.io.direction", "transmit"), 101}}},
 	{"hw.gpu.io", gpu.GroupPCIeIO, "counter", "By", onDevices(func(d *gpu.Device) { d.PCIe.Transmitted, d.PCIe.Received = none, none }), []sample{{of("hw.id", gpuID, "network.io.direction", "transmit"), 912345678901}}},
 	{"hw.gpu.memory.controller.utilization", gpu.GroupUtilization, "gauge", "1", onDevices(func(d *gpu.Device) { d.MemoryController = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 0.41}}},
@@ -81,7 +81,7 @@ var metricTests = []metricTest{
 	{"hw.gpu.module.power", gpu.GroupPowerDetail, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Module = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 910.75}}},
 	{"hw.gpu.pcie.generation", gpu.GroupPCIeLink, "gauge", "{generation}", onDevices(func(d *gpu.Device) { d.PCIe.Generation = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 4}}},
 	{"hw.gpu.pcie.generation.limit", gpu.GroupPCIeLink, "gauge", "{generation}", onDevices(func(d *gpu.Device) { d.PCIe.GenerationLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 5}}},
-	{"hw.gpu.pcie.replays", gpu.GroupPCIeReplay, "counter", "{replay}", onDevices(dropErrors(func(e *gpu.ErrorCount) bool { return e.Type == gpu.ErrorPCIeReplay })), []sample{{of("hw.id", gpuID), 303}}},
+	{"hw.gpu.pcie.replays", gpu.GroupPCIeReplay, "counter", "{replay}", onDevices(func(d *gpu.Device) { d.PCIe.Replays = none }), []sample{{of("hw.id", gpuID), 303}}},
 	{"hw.gpu.pcie.width", gpu.GroupPCIeLink, "gauge", "{lane}", onDevices(func(d *gpu.Device) { d.PCIe.Width = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 8}}},
 	{"hw.gpu.pcie.width.limit", gpu.GroupPCIeLink, "gauge", "{lane}", onDevices(func(d *gpu.Device) { d.PCIe.WidthLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 16}}},
 	{"hw.gpu.performance_state", gpu.GroupPerformanceState, "gauge", "{state}", onDevices(func(d *gpu.Device) { d.PerformanceState = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 2}}},
@@ -106,7 +106,7 @@ var metricTests = []metricTest{
 		{of("hw.id", gpuID, "hw.gpu.task", "encoder"), 0.002},
 		{of("hw.id", migID, "hw.gpu.task", "general", "hw.parent", gpuID), 0.71},
 	}},
-	{"hw.gpu.xids", gpu.GroupEvents, "counter", "{xid}", onDevices(dropErrors(func(e *gpu.ErrorCount) bool { return e.Type == gpu.ErrorXID })), []sample{
+	{"hw.gpu.xids", gpu.GroupEvents, "counter", "{xid}", onDevices(func(d *gpu.Device) { d.XIDs = nil }), []sample{
 		{of("hw.id", gpuID, "hw.gpu.xid", int64(13)), 304},
 		{of("hw.id", gpuID, "hw.gpu.xid", int64(79)), 305},
 	}},
@@ -155,9 +155,9 @@ func onProcesses(remove func(p *gpu.Process)) func(*gpu.Node) {
 	}
 }
 
-func dropErrors(about func(*gpu.ErrorCount) bool) func(*gpu.Device) {
+func dropErrors(lifetime bool) func(*gpu.Device) {
 	return func(d *gpu.Device) {
-		d.Errors = slices.DeleteFunc(d.Errors, func(e gpu.ErrorCount) bool { return about(&e) })
+		d.Errors = slices.DeleteFunc(d.Errors, func(e gpu.ErrorCount) bool { return e.Lifetime == lifetime })
 	}
 }
 

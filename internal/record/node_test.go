@@ -109,7 +109,8 @@ func fullNode() *gpu.Node {
 	pod := &gpu.Container{
 		Namespace: "research", PodName: "train-0", PodUID: "0a1b2c3d", Name: "trainer", ID: "cafe01",
 		Owners: []gpu.Owner{
-			{Kind: "ReplicaSet", Name: "train-6b", UID: "rs-1"}, {Kind: "Deployment", Name: "train", UID: "de-1"},
+			{Kind: "ReplicaSet", Name: "train-6b", UID: "rs-1", APIVersion: "apps/v1"},
+			{Kind: "Deployment", Name: "train", UID: "de-1", APIVersion: "apps/v1"},
 		},
 		Labels: map[string]string{"k8s.pod.label.team": "vision"},
 	}
@@ -160,26 +161,20 @@ func fullGPU(holder *gpu.Container) gpu.Device {
 		PerformanceState: gpu.Some[int64](2),
 		Fans:             []gpu.Fan{{Location: "fan0", Ratio: gpu.Some(0.58)}, {Location: "fan1", Ratio: gpu.Some(0.61)}},
 		PCIe: gpu.PCIe{
-			Transmitted: gpu.Total[int64](912_345_678_901), Received: gpu.Total[int64](312_345_678_902),
+			Transmitted: gpu.Total[int64](912_345_678_901), Received: gpu.Total[int64](312_345_678_902), Replays: gpu.Total[int64](303),
 			Generation: gpu.Some[int64](4), GenerationLimit: gpu.Some[int64](5), Width: gpu.Some[int64](8), WidthLimit: gpu.Some[int64](16),
 		},
 		Interconnect: gpu.Interconnect{
 			Type: gpu.NVLink, Transmitted: gpu.Total[int64](5_000_000_001), Received: gpu.Total[int64](6_000_000_002),
-			Links: []gpu.Link{link("0", 100), link("11", 200)},
+			Errors: linkErrors(308), Links: []gpu.Link{link("0", 100), link("11", 200)},
 		},
 		Errors: []gpu.ErrorCount{
 			{Type: gpu.ErrorCorrected, Count: gpu.Total[int64](301)},
 			{Type: gpu.ErrorUncorrected, Count: gpu.Total[int64](302)},
-			{Type: gpu.ErrorPCIeReplay, Count: gpu.Total[int64](303)},
-			{Type: gpu.ErrorXID, XID: 13, Count: gpu.TotalSince[int64](304, since)},
-			{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](305, since)},
 			{Type: gpu.ErrorCorrected, Lifetime: true, Count: gpu.Total[int64](306)},
 			{Type: gpu.ErrorUncorrected, Lifetime: true, Count: gpu.Total[int64](307)},
-			{Type: gpu.ErrorLinkCRC, Count: gpu.Total[int64](308)},
-			{Type: gpu.ErrorLinkReplay, Count: gpu.Total[int64](309)},
-			{Type: gpu.ErrorLinkRecovery, Count: gpu.Total[int64](310)},
-			{Type: gpu.ErrorLinkECC, Count: gpu.Total[int64](311)},
 		},
+		XIDs: []gpu.XIDCount{{XID: 13, Count: gpu.TotalSince[int64](304, since)}, {XID: 79, Count: gpu.TotalSince[int64](305, since)}},
 		RemappedRows: gpu.RemappedRows{
 			Corrected: gpu.Total[int64](311), Uncorrected: gpu.Total[int64](312), Pending: gpu.Some(true), Failed: gpu.Some(false),
 		},
@@ -226,11 +221,14 @@ func fillArrays(d *gpu.Device) {
 }
 
 func link(name string, base int64) gpu.Link {
-	l := gpu.Link{Name: name, Transmitted: gpu.Total(base + 1), Received: gpu.Total(base + 2)}
-	for i, kind := range []gpu.ErrorType{gpu.ErrorLinkCRC, gpu.ErrorLinkReplay, gpu.ErrorLinkRecovery, gpu.ErrorLinkECC} {
-		l.Errors = append(l.Errors, gpu.ErrorCount{Type: kind, Count: gpu.Total(base + 3 + int64(i))})
+	return gpu.Link{Name: name, Transmitted: gpu.Total(base + 1), Received: gpu.Total(base + 2), Errors: linkErrors(base + 3)}
+}
+
+func linkErrors(base int64) (errors [gpu.NumLinkErrorTypes]gpu.Counter[int64]) {
+	for i := range errors {
+		errors[i] = gpu.Total(base + int64(i))
 	}
-	return l
+	return errors
 }
 
 // partition is a MIG instance of fullGPU.
@@ -260,7 +258,7 @@ func otherGPU() gpu.Device {
 			{Type: gpu.ErrorDeferred, Block: "umc", Count: gpu.Total[int64](423)},
 		},
 		RetiredPages: gpu.RetiredPages{
-			Corrected: gpu.Total[int64](431), Uncorrected: gpu.Total[int64](432), Pending: gpu.Some(false),
+			Corrected: gpu.Total[int64](431), Uncorrected: gpu.Total[int64](432), Bad: gpu.Some[int64](16), Pending: gpu.Some(false),
 		},
 		RecoveryAction: gpu.Some(gpu.RecoveryOther), RecoveryWord: "Restart VM",
 	}
@@ -331,9 +329,9 @@ func TestFullNodeIsFull(t *testing.T) {
 	// The event of the node has only the fields of its type; events have their own tests. An error of a link has neither a code,
 	// nor a block, nor a lifetime. The containers in Holders are complete in Containers. Whether the process table was read for a
 	// process is for attribution. A device that could not be read has no readings.
-	// CompleteIDs clears the location of a process.
+	// CompleteIDs clears the location of a process. Busy time and whether holders are complete are for the records of use.
 	empty = slices.DeleteFunc(empty, func(path string) bool {
-		return strings.HasPrefix(path, "Processes[].Location") || path == "Processes[].Unread" || path == "Devices[].Unread" || path == "Failure.Err" || strings.HasPrefix(path, "Events[].") || strings.HasPrefix(path, "Devices[].Interconnect.Links[].Errors[].") ||
+		return strings.HasPrefix(path, "Processes[].Location") || path == "Processes[].Unread" || path == "Devices[].Unread" || path == "Devices[].HoldersComplete" || path == "Containers[].BusyTime" || path == "Failure.Err" || strings.HasPrefix(path, "Events[].") || strings.HasPrefix(path, "Devices[].Interconnect.Links[].Errors[].") ||
 			strings.HasPrefix(path, "Devices[].Holders[].Container.")
 	})
 	assert.Empty(t, empty)

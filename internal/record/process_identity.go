@@ -20,6 +20,7 @@ type processIdentity struct {
 	commandLine string
 	userID      gpu.Opt[int64]
 	owner       string
+	container   *gpu.Container // as last known: a read that finds none does not start another series
 }
 
 // identify returns the identity of a process. known is that of the process which had the PID at the last read, or nil. Another time of
@@ -42,5 +43,8 @@ func identify(p *gpu.Process, known *processIdentity) *processIdentity {
 	known.commandLine = cmp.Or(known.commandLine, p.CommandLine)
 	known.owner = cmp.Or(known.owner, p.Owner)
 	known.userID = known.userID.Or(p.UserID)
+	if p.Container != nil { // its names may come later than the process
+		known.container = p.Container
+	}
 	return known
 }

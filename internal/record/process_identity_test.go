@@ -20,6 +20,8 @@ func TestProcessIsOneSeries(t *testing.T) {
 	begun := readAt.Add(-time.Hour)
 	python := gpu.Process{Created: begun, Program: "/usr/bin/python3", Executable: "python3", Command: "python3", CommandLine: "python3 train.py", Owner: "ada", UserID: gpu.Some[int64](7)}
 	unreadable := gpu.Process{Created: begun, Executable: "pt_main"} // another user's, so only the command name is known
+	inUnit := python
+	inUnit.Container = &gpu.Container{SystemdUnit: "x.service"}
 	with := func(p gpu.Process, change func(*gpu.Process)) gpu.Process { change(&p); return p }
 	for _, tt := range []struct {
 		name         string
@@ -33,6 +35,9 @@ func TestProcessIsOneSeries(t *testing.T) {
 		{"the file cannot be read any more", python, with(python, func(p *gpu.Process) { p.Program, p.Executable = "", "pt_main" }), false, "python3"},
 		{"another command name", unreadable, with(unreadable, func(p *gpu.Process) { p.Executable = "pt_data" }), false, "pt_main"},
 		{"nothing can be read, as the process ends", python, gpu.Process{}, false, "python3"},
+		{"its unit cannot be read any more", inUnit, python, false, "python3"},
+		{"nothing can be read of a process in a unit", inUnit, gpu.Process{}, false, "python3"},
+		{"its unit is known now", python, inUnit, true, "python3"},
 		{"exec", python, with(python, func(p *gpu.Process) { p.Program, p.Executable = "/usr/bin/trtserver", "trtserver" }), true, "trtserver"},
 		{"another process has the PID", python, with(python, func(p *gpu.Process) { p.Created = begun.Add(time.Minute) }), true, "python3"},
 		{"the file can be read now", unreadable, with(python, func(*gpu.Process) {}), true, "python3"},

@@ -39,11 +39,15 @@ func setContainer(rb *metadata.ResourceBuilder, c *gpu.Container) {
 	setText(c.Name, rb.SetK8sContainerName)
 	setText(c.SystemdUnit, rb.SetSystemdUnitName)
 	setText(c.SlurmJob, rb.SetSlurmJobID)
-	for _, owner := range c.Owners {
+	setOwners(rb, c.Owners)
+}
+
+func setOwners(rb *metadata.ResourceBuilder, owners []gpu.Owner) {
+	for _, owner := range owners {
 		setOwner(rb, owner)
 	}
-	if len(c.Owners) > 0 {
-		top := c.Owners[len(c.Owners)-1]
+	if len(owners) > 0 {
+		top := owners[len(owners)-1]
 		setText(top.Kind, rb.SetK8sWorkloadKind)
 		setText(top.Name, rb.SetK8sWorkloadName)
 	}
@@ -84,11 +88,11 @@ func processResource(rb *metadata.ResourceBuilder, host *gpu.Host, p *gpu.Proces
 	if uid, ok := id.userID.Get(); ok {
 		rb.SetProcessUserID(uid)
 	}
-	if p.Container == nil {
+	if id.container == nil {
 		return rb.Emit()
 	}
-	setContainer(rb, p.Container)
-	return withLabels(rb.Emit(), p.Container.Labels)
+	setContainer(rb, id.container)
+	return withLabels(rb.Emit(), id.container.Labels)
 }
 
 // withLabels adds the configured labels and annotations, by their full attribute names.

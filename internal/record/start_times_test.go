@@ -21,10 +21,8 @@ func at(seconds int) time.Time { return readAt.Add(time.Duration(seconds) * time
 func counters(id string, energy float64, errors int64) gpu.Device {
 	return gpu.Device{
 		ID: id, Energy: gpu.Total(energy),
-		Errors: []gpu.ErrorCount{
-			{Type: gpu.ErrorCorrected, Count: gpu.Total(errors)},
-			{Type: gpu.ErrorXID, XID: 79, Count: gpu.TotalSince[int64](1, since)},
-		},
+		Errors: []gpu.ErrorCount{{Type: gpu.ErrorCorrected, Count: gpu.Total(errors)}},
+		XIDs:   []gpu.XIDCount{{XID: 79, Count: gpu.TotalSince[int64](1, since)}},
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 )
 
 // Wanted returns the groups that a source reads for the enabled metrics and events. attributed reports whether the use of devices
-// is attributed to containers; without it, the metrics of containers have no points. Sources always read the identity of devices
+// is attributed to containers; without it, the metrics of containers have no points, and events name no containers. Sources always read the identity of devices
 // and whether they can be reached.
 func Wanted(m *metadata.MetricsConfig, e *metadata.EventsConfig, attributed bool) gpu.Group {
-	wanted := needs(deviceMetrics(m)) | needs(processMetrics(m)) | eventNeeds(e)
+	wanted := needs(deviceMetrics(m)) | needs(processMetrics(m)) | eventNeeds(e, attributed)
 	if attributed {
 		wanted |= needs(containerMetrics(m))
 	}

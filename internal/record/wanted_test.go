@@ -19,9 +19,31 @@ var eventsNeed = map[string]gpu.Group{
 	"hw.gpu.status":           gpu.GroupRemappedRows | gpu.GroupRecovery,
 	"hw.gpu.source.failed":    0,
 	"hw.gpu.source.recovered": 0,
+	"hw.gpu.ras_error":        gpu.GroupECC,
+	"hw.gpu.bad_pages":        gpu.GroupRemappedRows,
+	"hw.gpu.reset":            0,
+	"hw.gpu.ring_timeout":     0,
+	"hw.gpu.pcie_error":       0,
+	"hw.gpu.lost":             0,
 
 	"process.gpu.started": gpu.GroupProcesses,
-	"process.gpu.exited":  gpu.GroupProcesses,
+	"process.gpu.exited":  gpu.GroupProcesses | gpu.GroupProcessUtilization,
+
+	"hw.gpu.throttled.started": gpu.GroupThrottle,
+	"hw.gpu.throttled.ended":   gpu.GroupThrottle,
+
+	"container.gpu.allocated": 0,
+	"container.gpu.released":  0,
+}
+
+// attributedEventsNeed is what a source reads in addition where the use of devices is attributed.
+var attributedEventsNeed = map[string]gpu.Group{
+	"hw.gpu.xid": gpu.GroupProcesses, "hw.gpu.status": gpu.GroupProcesses, "hw.gpu.ras_error": gpu.GroupProcesses, "hw.gpu.bad_pages": gpu.GroupProcesses,
+	"hw.gpu.reset":        gpu.GroupProcesses,
+	"hw.gpu.ring_timeout": gpu.GroupProcesses, "hw.gpu.pcie_error": gpu.GroupProcesses, "hw.gpu.lost": gpu.GroupProcesses,
+	"hw.gpu.throttled.started": gpu.GroupProcesses, "hw.gpu.throttled.ended": gpu.GroupProcesses,
+	"container.gpu.released": gpu.GroupProcesses | gpu.GroupProcessUtilization | gpu.GroupUtilization | gpu.GroupMediaUtilization |
+		gpu.GroupEnergy | gpu.GroupMemory,
 }
 
 // only returns configurations that enable only the given metric and event; empty names enable none.
@@ -59,6 +81,8 @@ func TestWanted(t *testing.T) {
 	for event, groups := range eventsNeed {
 		alone := wanted(t, "", event, false)
 		assert.Equal(t, groups, alone, "%s alone", event)
+		attributed := wanted(t, "", event, true)
+		assert.Equal(t, groups|attributedEventsNeed[event], attributed, "%s alone, attributed", event)
 	}
 }
 
@@ -77,7 +101,7 @@ func TestEachGroupCanBeDisabled(t *testing.T) {
 			}
 		}
 		for event, needs := range eventsNeed {
-			if needs.Has(group) {
+			if (needs | attributedEventsNeed[event]).Has(group) {
 				enableOne(t, &events, event, false)
 			}
 		}

@@ -63,7 +63,7 @@ var explanations = []differential.Explanation{
 	// Values that amd-smi gets from the DRM device, which the simulation does not have.
 	differential.Because(every, amd, ".* (Info.PCIAddress|Info.DriverVersion|Info.ComputeCapability|Model)", differential.Missing, "from the DRM device"),
 	differential.Because(every, amd, ".* (Power.Draw|Power.Instant)", differential.Missing, "from the DRM device"),
-	differential.Because(every, amd, ".* PCIe.(Generation|Width)", differential.Missing, "from the DRM device"),
+	differential.Because(every, amd, ".* PCIe.(Generation|Width|Replays)", differential.Missing, "from the DRM device"),
 	differential.Because(every, amd, ".* (Errors|Interconnect).*", differential.Missing, "from the DRM device"),
 	differential.Because(every, amd, ".* process .*", differential.Missing, "needs the DRM device"),
 	differential.Because(every, amd, ".* ProcessesUnread", differential.More, "needs the DRM device"),

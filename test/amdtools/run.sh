@@ -29,18 +29,26 @@ system() {
     ln -s / "$AMD_TOOLS_DIR/$release" # this machine is such a system
     return
   fi
-  if ! debootstrap --variant=minbase --include="$packages" "$release" "$partial/$release" >"$partial/$release.log" 2>&1; then
+  local try
+  for try in 1 2 3; do # a download may fail
+    debootstrap --variant=minbase --include="$packages" "$release" "$partial/$release" >"$partial/$release.log" 2>&1 && break
     tail -n 20 "$partial/$release.log" >&2
-    echo "amdtools: no Debian $release could be made in $AMD_TOOLS_DIR" >&2
-    return 1
-  fi
+    if [ "$try" = 3 ]; then
+      echo "amdtools: no Debian $release could be made in $AMD_TOOLS_DIR" >&2
+      return 1
+    fi
+    rm -rf --one-file-system "${partial:?}/$release"
+    sleep 10
+  done
   # Another run may have been faster.
   mv -T "$partial/$release" "$AMD_TOOLS_DIR/$release" 2>/dev/null || [ -e "$AMD_TOOLS_DIR/$release" ]
 }
 
 if [ ! -e "$AMD_TOOLS_DIR/bookworm" ] || [ ! -e "$AMD_TOOLS_DIR/trixie" ]; then
   if ! command -v debootstrap >/dev/null; then
-    apt-get install --yes --quiet debootstrap >/dev/null || { apt-get update --quiet && apt-get install --yes --quiet debootstrap; } >/dev/null
+    retries=(-o Acquire::Retries=3)
+    apt-get install --yes --quiet debootstrap >/dev/null ||
+      { apt-get "${retries[@]}" update --quiet && apt-get "${retries[@]}" install --yes --quiet debootstrap; } >/dev/null
   fi
   system bookworm rocm-smi,procps &
   first=$!
@@ -63,3 +71,4 @@ check trixie rocm-smi 6.1.2
 check trixie amd-smi 6.1.2
 
 go test -count=1 "$@" .
+[ $# -gt 0 ] || go test -count=1 -run TestDoctorCompareAMD ../../cmd/otelgpu

@@ -24,11 +24,11 @@ import (
 
 const (
 	// patience is the limit for conditions that are normally fulfilled within a second or two.
-	patience = 20 * time.Second
+	patience = time.Minute
 	// tick is the polling interval of conditions.
 	tick = 50 * time.Millisecond
 	// endsWithin is the limit for the collector's shutdown: 2 s are promised, the rest is for a busy machine.
-	endsWithin = 4 * time.Second
+	endsWithin = 30 * time.Second
 )
 
 // root is the root of the module.

@@ -22,25 +22,21 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// demoWithin is how long the demonstration may take to show data.
-const demoWithin = 10 * time.Second
+// demoWithin is how long the demonstration may take to show data on a slow machine.
+const demoWithin = time.Minute
 
 // demo is the shipped configuration with the simulated node of `make demo`, on a port of its own.
 type demo struct {
-	dir, config, page string
-	options           harness.Options
+	dir, config, page, view string
+	options                 harness.Options
 }
 
 func newDemo(t *testing.T, example string) *demo {
 	t.Helper()
-	const shipped = "endpoint: 127.0.0.1:9400"
-	text, err := os.ReadFile(filepath.Join(root(t), "config", example))
-	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(string(text), shipped))
-	address := freeAddress(t)
-	d := &demo{dir: t.TempDir(), page: "http://" + address + "/metrics"}
+	metrics, view := freeAddress(t), freeAddress(t)
+	d := &demo{dir: t.TempDir(), page: "http://" + metrics + "/metrics", view: "http://" + view}
 	d.config = filepath.Join(d.dir, example)
-	require.NoError(t, os.WriteFile(d.config, []byte(strings.Replace(string(text), shipped, "endpoint: "+address, 1)), 0o600))
+	require.NoError(t, os.WriteFile(d.config, []byte(shippedAt(t, example, map[string]string{"127.0.0.1:${env:EXPORTER_PORT:-9400}": metrics, "127.0.0.1:9410": view})), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(d.dir, "demo-output"), 0o750))
 	scenario, err := nvmlsim.ScenarioFile("demo")
 	require.NoError(t, err)
@@ -50,6 +46,19 @@ func newDemo(t *testing.T, example string) *demo {
 		"GPU_NVML_LIBRARY=" + simulator(t).Full,
 	}}
 	return d
+}
+
+// shippedAt returns a shipped configuration with other endpoints. Each stands in it once.
+func shippedAt(t *testing.T, example string, endpoints map[string]string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), "config", example))
+	require.NoError(t, err)
+	config := string(text)
+	for old, address := range endpoints {
+		require.Equal(t, 1, strings.Count(config, "endpoint: "+old), old)
+		config = strings.Replace(config, "endpoint: "+old, "endpoint: "+address, 1)
+	}
+	return config
 }
 
 // start starts a program on the simulated node.
@@ -68,15 +77,16 @@ func (d *demo) start(t *testing.T, binary string, args ...string) *harness.Proce
 	return process
 }
 
-// buildGPUWatch builds the program that shows what the collector sends.
-func (d *demo) buildGPUWatch(t *testing.T) string {
+// show starts the collector beside the table, as `make demo` does.
+func (d *demo) show(t *testing.T, more ...string) *harness.Process {
 	t.Helper()
-	path := filepath.Join(d.dir, "gpuwatch")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/gpuwatch")
+	path := filepath.Join(d.dir, "otelgpu")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/otelgpu")
 	build.Dir, build.Env = root(t), append(os.Environ(), "CGO_ENABLED=0")
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, string(output))
-	return path
+	args := []string{"run", "--collector", binary(t), "--config", d.config, "--server", d.view, "--log", "demo-output/collector.log"}
+	return d.start(t, path, append(args, more...)...)
 }
 
 // written returns the points of the last message in the OTLP file.
@@ -161,21 +171,20 @@ func sameValue(points harness.Points, page []harness.Series, metric string) bool
 	return true
 }
 
-// gpuwatch shows one line for each GPU and says that they are simulated. Ctrl-C ends it, and the collector with it.
+// otelgpu shows one line for each GPU, says that they are simulated, and where the page is. Ctrl-C ends it, and the collector with it.
 func TestDemoShown(t *testing.T) {
 	t.Parallel()
 	d := newDemo(t, "demo.yaml")
-	gpuwatch := d.buildGPUWatch(t)
-
-	process := d.start(t, gpuwatch, "-simulated", "-run", binary(t), "-config", d.config, "-log", "demo-output/collector.log")
-	eventually(t, demoWithin, "the table", func() bool { return strings.Contains(process.Output(), "nvidia7") })
+	process := d.show(t, "--simulated")
+	eventually(t, demoWithin, "the table", func() bool { return strings.Contains(process.Output(), "Page") })
 	shown := process.Output()
 	assert.Contains(t, shown, "SIMULATED")
-	assert.Contains(t, shown, "8 GPUs")
+	assert.Contains(t, shown, "8 GPUs: 8 ok   nodes 1 ")
+	assert.Contains(t, shown, "\nPage "+d.view+"/, log demo-output/collector.log\n")
 	for _, line := range []string{
-		`(?m)^nvidia0 +NVIDIA H100 80GB HBM3 +[█░]+ +\d+% +\d+/80 GiB +\d+ °C +\d+/700 W +\d+ MHz +1 +ok$`,
-		`(?m)^nvidia5 .* 5 +ok$`,
-		`(?m)^nvidia7 +NVIDIA H100 80GB HBM3 +░+ +0% +0/80 GiB .* 0 +ok$`,
+		`(?m)^nvidia0 +NVIDIA H100 80GB HBM3 +ok +[█░]+ +\d+% +\d+/80 GiB +\d+ °C +\d+/700 W +\d+ MHz +\S+ +1 +-$`,
+		`(?m)^nvidia5 .* 5 +-$`,
+		`(?m)^nvidia7 +NVIDIA H100 80GB HBM3 +ok +░+ +0% +0/80 GiB .* - +0 +-$`,
 	} {
 		assert.Regexp(t, line, shown)
 	}
@@ -203,7 +212,7 @@ func TestDemoWithoutGPU(t *testing.T) {
 			}
 			d := newDemo(t, example)
 			d.options.Env = append(d.options.Env, "GPU_NVML_LIBRARY="+filepath.Join(d.dir, "libnvidia-ml.so.1"))
-			process := d.start(t, d.buildGPUWatch(t), "-run", binary(t), "-config", d.config, "-log", "demo-output/collector.log")
+			process := d.show(t)
 			eventually(t, demoWithin, "a line", func() bool { return process.Output() != "" })
 			time.Sleep(2 * time.Second)
 			lines := strings.Split(strings.TrimSpace(process.Output()), "\n")

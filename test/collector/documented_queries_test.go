@@ -108,10 +108,11 @@ var ranges = regexp.MustCompile(`\[(5m|1h|1d)\]`)
 // the cluster's API, both with the shipped configurations, and evaluates the shipped rules. So it does where these send by OTLP.
 func TestDocumentedQueries(t *testing.T) {
 	t.Parallel()
-	prometheus := tool(t, "prometheus")
+	tool(t, "prometheus")
 	server := newAPIServer(t, workloadObjects())
 	env := []string{"KUBECONFIG=" + server.kubeconfig}
-	push, byOTLP := pushed(t)
+	byOTLP := shippedOTLP(t, shortRanges)
+	push := sending(byOTLP, true)
 	n := prepareWorkloads(t)
 	n.start(shipped{
 		configs: []string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")},
@@ -126,23 +127,7 @@ func TestDocumentedQueries(t *testing.T) {
 		return attributed(points) && len(withResource(points, "container.gpu.allocated", "k8s.workload.name")) >= 4
 	})
 
-	dir, address := t.TempDir(), freeAddress(t)
-	shippedRules(t, dir)
-	config := filepath.Join(dir, "prometheus.yaml")
-	target := strings.NewReplacer("http://", "", "/metrics", "")
-	require.NoError(t, os.WriteFile(config, []byte("global: {evaluation_interval: 1s}\nrule_files: ["+dir+"/*.rules.yaml]\nscrape_configs:\n"+
-		"- {job_name: gpu, scrape_interval: 1s, static_configs: [{targets: ["+
-		strconv.Quote(target.Replace(n.page))+", "+strconv.Quote(target.Replace(clusterPage))+"]}]}\n"), 0o600))
-	process, err := harness.Start(harness.Options{Binary: prometheus, Dir: dir, Args: []string{
-		"--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + address,
-	}})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		process.Kill()
-		if t.Failed() {
-			t.Log(process.Output())
-		}
-	})
+	address := scrapingPrometheus(t, "global: {evaluation_interval: 1s}\nrule_files: ["+shippedRules(t, shortRanges)+"/*.rules.yaml]", n.page, clusterPage)
 	// So many that a range of twenty seconds is full.
 	eventually(t, 3*patience, "22 scrapes", func() bool { return ask(t, address, `min(count_over_time(up[1m]))`) >= 22 })
 	addresses := []string{address}
@@ -196,34 +181,8 @@ func TestDocumentedQueries(t *testing.T) {
 	}
 }
 
-// shippedRules writes the shipped rules to a folder, with ranges of twenty seconds.
-func shippedRules(t *testing.T, dir string) {
-	t.Helper()
-	for _, name := range []string{"recording.rules.yaml", "alerting.rules.yaml"} {
-		rules, err := os.ReadFile(filepath.Join(root(t), "deploy", "prometheus", name))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), ranges.ReplaceAll(rules, []byte("[20s]")), 0o600))
-	}
-}
-
-// pushed starts a Prometheus with the shipped configuration for OTLP. It returns its address, and what a collector needs to send to it. Both are
-// empty if there is none.
-func pushed(t *testing.T) (config, address string) {
-	t.Helper()
-	if os.Getenv("PROMETHEUS_OTLP") == "" {
-		t.Log("PROMETHEUS_OTLP does not name a Prometheus that takes OTLP: only the one that scrapes is checked")
-		return "", ""
-	}
-	dir := t.TempDir()
-	shippedRules(t, dir)
-	text, err := os.ReadFile(filepath.Join(root(t), "deploy", "prometheus", "prometheus-otlp.yaml"))
-	require.NoError(t, err)
-	address = otlpPrometheus(t, "global: {evaluation_interval: 1s}\n"+strings.NewReplacer("- recording.rules", "- "+dir+"/recording.rules",
-		"- alerting.rules", "- "+dir+"/alerting.rules").Replace(string(text)))
-	return "exporters: {otlp_http/prometheus: {endpoint: 'http://" + address + "/api/v1/otlp'}}\n" +
-		"service: {pipelines: {metrics: {exporters: [otlp_grpc, otlp_http/prometheus]}}, telemetry: {metrics: {readers: [{periodic: {interval: 1000, " +
-		"exporter: {otlp: {protocol: http/protobuf, endpoint: 'http://" + address + "/api/v1/otlp/v1/metrics'}}}}]}}}\n", address
-}
+// shortRanges shortens the ranges of rules.
+func shortRanges(rules []byte) []byte { return ranges.ReplaceAll(rules, []byte("[20s]")) }
 
 // alerts returns the alerts of Prometheus, without job and instance.
 func alerts(t *testing.T, address string) map[string]bool {

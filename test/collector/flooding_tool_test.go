@@ -7,13 +7,13 @@ package collector
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
@@ -26,7 +26,7 @@ func TestFloodingTool(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "nvidia-smi")
-			require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+			commandtest.WriteScript(t, path, script)
 			n := start(t, spec{
 				nvml: "NONE", interval: "1s",
 				replace: map[string]string{"nvml: NONE": fmt.Sprintf("nvidia_smi: {path: %q}", path)},

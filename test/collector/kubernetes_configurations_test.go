@@ -19,9 +19,30 @@ import (
 // configuration by itself.
 func TestCombinationsAreValid(t *testing.T) {
 	t.Parallel()
+	view := filepath.Join("parts", "view.yaml")
 	for name, c := range map[string]struct{ configs, env []string }{
-		"components/owners":      {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")}, nil},
-		"components/exec-shards": {[]string{"exec.yaml"}, []string{"GPU_SHARDS=6"}},
+		"components/owners":            {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")}, nil},
+		"components/node-labels":       {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "node-labels.yaml")}, nil},
+		"components/kernel-log":        {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kernel-log.yaml")}, nil},
+		"components/cluster-events":    {[]string{"cluster.yaml", filepath.Join("parts", "cluster-events.yaml")}, nil},
+		"components/exec-shards":       {[]string{"exec.yaml"}, []string{"GPU_SHARDS=6"}},
+		"components/kubernetes-events": {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kubernetes-events.yaml")}, nil},
+		"components/node-condition":    {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "node-condition.yaml")}, nil},
+		"components/kubernetes-events and node-condition": {
+			[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kubernetes-events.yaml"), filepath.Join("parts", "node-condition.yaml")}, nil,
+		},
+		"components/k8s-attributes and kubernetes-events": {
+			[]string{"k8s-attributes.yaml", filepath.Join("parts", "kubernetes-events.yaml")}, nil,
+		},
+		"components/owners and telemetry-otlp": {
+			[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml"), filepath.Join("parts", "telemetry-otlp.yaml")}, nil,
+		},
+		"components/exec-shards and telemetry-otlp": {[]string{"exec.yaml", filepath.Join("parts", "telemetry-otlp.yaml")}, []string{"GPU_SHARDS=6"}},
+		"the page of an agent":                      {[]string{"agent.yaml", view}, nil},
+		"the page of a node":                        {[]string{"agent-kubernetes.yaml", view}, nil},
+		"the page of AMD GPUs":                      {[]string{"amd.yaml", view}, nil},
+		"the page of exec":                          {[]string{"exec.yaml", view}, nil},
+		"the page of a processor":                   {[]string{"k8s-attributes.yaml", view}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

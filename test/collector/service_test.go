@@ -82,3 +82,50 @@ service:
 		})
 	}
 }
+
+// The collector's own telemetry names the same service, and an instance that no restart changes. Replicas need their pods' names.
+func TestServiceOfOwnTelemetry(t *testing.T) {
+	t.Parallel()
+	binary(t)
+	for name, c := range map[string]struct {
+		config            string
+		env               []string
+		service, instance string
+	}{
+		"agent":       {"agent.yaml", []string{"HOSTNAME=machine"}, "gpureceiver-agent", "machine"},
+		"amd":         {"amd.yaml", []string{"HOSTNAME=machine"}, "gpureceiver-agent", "machine"},
+		"node":        {"agent-kubernetes.yaml", nil, "gpureceiver-agent", "prod/node-a"},
+		"processor":   {"k8s-attributes.yaml", nil, "gpureceiver-agent", "prod/node-a"},
+		"cluster":     {"cluster.yaml", nil, "gpureceiver-cluster", "prod/"},
+		"exec":        {"exec.yaml", nil, "gpureceiver-exec", "prod/"},
+		"exec-shards": {"exec.yaml", []string{"POD_NAME=gpureceiver-exec-5d9-x"}, "gpureceiver-exec", "prod/gpureceiver-exec-5d9-x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conf, err := confmaptest.LoadConf(filepath.Join(root(t), "config", c.config))
+			require.NoError(t, err)
+			resource, err := json.Marshal(conf.Get("service::telemetry::resource"))
+			require.NoError(t, err)
+			sink := harness.NewSink()
+			t.Cleanup(func() { assert.NoError(t, sink.Close()) })
+			process, err := harness.Collector(harness.Options{
+				Binary: binary(t), Dir: t.TempDir(), Env: append([]string{"K8S_NODE_NAME=node-a", "K8S_CLUSTER_NAME=prod"}, c.env...),
+			}, strings.NewReplacer("ADDRESS", freeAddress(t), "RESOURCE", string(resource), "SINK", sink.URL).Replace(`
+receivers: {otlp: {protocols: {http: {endpoint: ADDRESS}}}}
+exporters: {otlp_http: {endpoint: SINK}}
+service:
+  telemetry: {resource: RESOURCE, metrics: {readers: [{periodic: {interval: 100, exporter: {otlp: {protocol: http/protobuf, endpoint: SINK/v1/metrics}}}}]}}
+  pipelines: {metrics: {receivers: [otlp], exporters: [otlp_http]}}
+`))
+			require.NoError(t, err)
+			t.Cleanup(process.Kill)
+			var points harness.Points
+			eventually(t, patience, "telemetry arrives", func() bool {
+				require.True(t, process.Running(), process.Output())
+				points = harness.Flatten(sink.Last())
+				return len(points) > 0
+			})
+			assert.Equal(t, c.service, points[0].Resource["service.name"])
+			assert.Equal(t, c.instance, points[0].Resource["service.instance.id"])
+		})
+	}
+}

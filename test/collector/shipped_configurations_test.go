@@ -24,7 +24,7 @@ func run(t *testing.T, args ...string) (code int, output string) {
 	t.Helper()
 	process, err := harness.Start(harness.Options{
 		Binary: binary(t), Dir: t.TempDir(), Args: args,
-		Env: []string{"K8S_NODE_NAME=node-a"},
+		Env: []string{"K8S_NODE_NAME=node-a", "OTLP_ENDPOINT=127.0.0.1:4317"},
 	})
 	require.NoError(t, err)
 	code, err = process.Wait(patience)
@@ -70,7 +70,7 @@ func TestExamplesShowNothingStale(t *testing.T) {
 			require.NoError(t, err)
 			interval := 30 * time.Second
 			if set, ok := conf.Get("receivers::gpu::collection_interval").(string); ok {
-				interval, err = time.ParseDuration(set)
+				interval, err = time.ParseDuration(strings.TrimSuffix(strings.TrimPrefix(set, "${env:COLLECTION_INTERVAL:-"), "}"))
 				require.NoError(t, err)
 			}
 			for key := range exporters.ToStringMap() {

@@ -145,7 +145,7 @@ receivers:
     timeout: 500ms
     SCRAPERS
 exporters:
-  prometheus: {endpoint: PAGE, metric_expiration: 2s}
+  prometheus: {endpoint: PAGE}
 extensions:
   health_check: {http: {endpoint: STATUS}}
 service:

@@ -26,7 +26,7 @@ func TestDocumentedOverlays(t *testing.T) {
 	for _, m := range documentedOverlay.FindAllStringSubmatch(string(text), -1) {
 		overlays = append(overlays, m[1])
 	}
-	require.Len(t, overlays, 3)
+	require.Len(t, overlays, 4)
 	base, err := filepath.Abs(filepath.Join("..", "..", "deploy"))
 	require.NoError(t, err)
 	base, err = filepath.EvalSymlinks(base)
@@ -59,7 +59,9 @@ func TestDocumentedOverlays(t *testing.T) {
 		assert.True(t, strings.HasSuffix(o.GetName(), "-amd"), o.GetName())
 	}
 
-	rights := built(overlays[2])
+	configsAreMounted(t, built(overlays[2]), "exec.yaml", "telemetry-otlp.yaml")
+
+	rights := built(overlays[3])
 	require.Len(t, rights, 2)
 	for _, o := range rights {
 		assert.Equal(t, "nvidia-gpu-operator", o.GetNamespace())

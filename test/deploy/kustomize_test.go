@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,36 +105,90 @@ func TestComponents(t *testing.T) {
 			t.Helper()
 			assert.Equal(t, []corev1.Capability{"SYS_PTRACE"}, pod.Containers[0].SecurityContext.Capabilities.Add)
 		}},
-		"owners": {"agent", []string{"owners"}, nil, func(t *testing.T, pod *corev1.PodSpec, _ []object) {
+		"kernel-log": {"agent", []string{"kernel-log"}, []corev1.Capability{"SYSLOG"}, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
 			t.Helper()
-			assert.True(t, *pod.AutomountServiceAccountToken)
-			configsAreMounted(t, pod, "agent-kubernetes.yaml", "owners.yaml")
+			assert.Equal(t, []corev1.Capability{"SYSLOG"}, pod.Containers[0].SecurityContext.Capabilities.Add)
+			assert.False(t, *pod.AutomountServiceAccountToken)
+			configsAreMounted(t, objects, "agent-kubernetes.yaml", "kernel-log.yaml")
 		}},
-		"k8s-attributes": {"agent", []string{"k8s-attributes"}, nil, func(t *testing.T, pod *corev1.PodSpec, _ []object) {
+		"owners": {"agent", []string{"owners"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
 			t.Helper()
 			assert.True(t, *pod.AutomountServiceAccountToken)
-			configsAreMounted(t, pod, "k8s-attributes.yaml")
+			configsAreMounted(t, objects, "agent-kubernetes.yaml", "owners.yaml")
+		}},
+		"node-labels": {"agent", []string{"node-labels"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
+			t.Helper()
+			assert.True(t, *pod.AutomountServiceAccountToken)
+			configsAreMounted(t, objects, "agent-kubernetes.yaml", "node-labels.yaml")
+		}},
+		"kubernetes-events": {"agent", []string{"kubernetes-events"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
+			t.Helper()
+			assert.True(t, *pod.AutomountServiceAccountToken)
+			configsAreMounted(t, objects, "agent-kubernetes.yaml", "kubernetes-events.yaml")
+		}},
+		"node-condition": {"agent", []string{"node-condition", "node-condition-policy"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
+			t.Helper()
+			assert.True(t, *pod.AutomountServiceAccountToken)
+			configsAreMounted(t, objects, "agent-kubernetes.yaml", "node-condition.yaml")
+		}},
+		"kubernetes-events of k8s-attributes": {"agent", []string{"k8s-attributes", "kubernetes-events"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
+			t.Helper()
+			configsAreMounted(t, objects, "k8s-attributes.yaml", "kubernetes-events.yaml")
+		}},
+		"k8s-attributes": {"agent", []string{"k8s-attributes"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
+			t.Helper()
+			assert.True(t, *pod.AutomountServiceAccountToken)
+			configsAreMounted(t, objects, "k8s-attributes.yaml")
 		}},
 		"all that go together": {
 			"agent",
-			[]string{"nvidia-runtime", "amd-fdinfo", "owners", "dra"},
-			[]corev1.Capability{"SYS_PTRACE"},
-			func(t *testing.T, pod *corev1.PodSpec, _ []object) {
+			[]string{
+				"nvidia-runtime", "amd-fdinfo", "kernel-log", "owners", "node-labels", "dra",
+				"kubernetes-events", "node-condition", "node-condition-policy", "telemetry-otlp",
+			},
+			[]corev1.Capability{"SYS_PTRACE", "SYSLOG"},
+			func(t *testing.T, pod *corev1.PodSpec, objects []object) {
 				t.Helper()
-				configsAreMounted(t, pod, "agent-kubernetes.yaml", "owners.yaml")
-				assert.Len(t, pod.Volumes, 6)
+				configsAreMounted(t, objects, "agent-kubernetes.yaml", "kernel-log.yaml", "owners.yaml", "node-labels.yaml", "kubernetes-events.yaml",
+					"node-condition.yaml", "telemetry-otlp.yaml")
+				assert.ElementsMatch(t, []corev1.Capability{"SYS_PTRACE", "SYSLOG"}, pod.Containers[0].SecurityContext.Capabilities.Add, "neither replaces the other")
+				assert.Len(t, pod.Volumes, 10)
 			},
 		},
 		"exec-shards": {"exec", []string{"exec-shards"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
 			t.Helper()
-			configsAreMounted(t, pod, "exec.yaml")
+			configsAreMounted(t, objects, "exec.yaml")
 			assert.Contains(t, pod.Containers[0].Env, corev1.EnvVar{Name: "GPU_SHARDS", Value: "6"})
+			assert.Contains(t, pod.Containers[0].Env, corev1.EnvVar{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{
+				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"},
+			}}, "replicas differ")
 			for _, o := range objects {
 				if d, ok := o.typed.(*appsv1.Deployment); ok {
 					assert.EqualValues(t, 3, *d.Spec.Replicas)
 					assert.Equal(t, appsv1.RollingUpdateDeploymentStrategyType, d.Spec.Strategy.Type)
 				}
 			}
+		}},
+		"telemetry-otlp": {"agent", []string{"telemetry-otlp"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
+			t.Helper()
+			assert.False(t, *pod.AutomountServiceAccountToken)
+			configsAreMounted(t, objects, "agent-kubernetes.yaml", "telemetry-otlp.yaml")
+		}},
+		"telemetry-otlp of k8s-attributes": {"agent", []string{"k8s-attributes", "telemetry-otlp"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
+			t.Helper()
+			configsAreMounted(t, objects, "k8s-attributes.yaml", "telemetry-otlp.yaml")
+		}},
+		"cluster-events": {"cluster", []string{"cluster-events"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
+			t.Helper()
+			configsAreMounted(t, objects, "cluster.yaml", "cluster-events.yaml")
+		}},
+		"telemetry-otlp of cluster": {"cluster", []string{"telemetry-otlp"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
+			t.Helper()
+			configsAreMounted(t, objects, "cluster.yaml", "telemetry-otlp.yaml")
+		}},
+		"telemetry-otlp of exec": {"exec", []string{"exec-shards", "telemetry-otlp"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
+			t.Helper()
+			configsAreMounted(t, objects, "exec.yaml", "telemetry-otlp.yaml")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,21 +200,37 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// configsAreMounted checks that the collector gets these configurations, each from a mounted folder.
-func configsAreMounted(t *testing.T, pod *corev1.PodSpec, names ...string) {
+// configsAreMounted checks that the collector gets these configurations, each from a ConfigMap that is mounted where the argument says.
+func configsAreMounted(t *testing.T, objects []object, names ...string) {
 	t.Helper()
 	var found []string
+	pod := only(t, objects)
 	for _, arg := range pod.Containers[0].Args {
 		path, ok := strings.CutPrefix(arg, "--config=")
 		if !ok {
 			continue
 		}
 		found = append(found, filepath.Base(path))
-		mounted := false
-		for _, mount := range pod.Containers[0].VolumeMounts {
-			mounted = mounted || mount.MountPath == filepath.Dir(path)
-		}
-		assert.True(t, mounted, path)
+		assert.Contains(t, mounted(objects, pod, filepath.Dir(path)), filepath.Base(path))
 	}
 	assert.Equal(t, names, found)
+}
+
+// mounted returns what the ConfigMap has that is mounted on a folder; nil where there is none.
+func mounted(objects []object, pod *corev1.PodSpec, folder string) map[string]string {
+	mounts := pod.Containers[0].VolumeMounts
+	mount := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == folder })
+	if mount < 0 {
+		return nil
+	}
+	volume := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mounts[mount].Name && v.ConfigMap != nil })
+	if volume < 0 {
+		return nil
+	}
+	for i := range objects {
+		if c, ok := objects[i].typed.(*corev1.ConfigMap); ok && c.Name == pod.Volumes[volume].ConfigMap.Name {
+			return c.Data
+		}
+	}
+	return nil
 }

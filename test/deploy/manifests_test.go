@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -95,8 +96,9 @@ type kustomization struct {
 	Resources       []string `json:"resources,omitempty"`
 	Components      []string `json:"components,omitempty"`
 	Patches         []struct {
-		Target struct{ Kind, Name string } `json:"target"`
-		Patch  string                      `json:"patch"`
+		Target struct{ Kind, Name string } `json:"target"` // regular expressions
+		Patch  string                      `json:"patch,omitempty"`
+		Path   string                      `json:"path,omitempty"`
 	} `json:"patches,omitempty"`
 }
 
@@ -131,9 +133,14 @@ func TestManifestsAreTaken(t *testing.T) {
 				Path  string `json:"path"`
 				Value any    `json:"value"`
 			}
-			require.NoError(t, yaml.UnmarshalStrict([]byte(patch.Patch), &operations), folder)
+			if patch.Path != "" {
+				used[filepath.Join(folder, patch.Path)] = true
+			} else {
+				require.NoError(t, yaml.UnmarshalStrict([]byte(patch.Patch), &operations), folder)
+			}
+			kind, name := regexp.MustCompile("^("+patch.Target.Kind+")$"), regexp.MustCompile("^("+patch.Target.Name+")$")
 			assert.True(t, slices.ContainsFunc(all(t), func(o object) bool {
-				return o.GetName() == patch.Target.Name && o.typed.GetObjectKind().GroupVersionKind().Kind == patch.Target.Kind
+				return name.MatchString(o.GetName()) && kind.MatchString(o.typed.GetObjectKind().GroupVersionKind().Kind)
 			}), "%s: nothing to patch: %v", folder, patch.Target)
 		}
 	}
@@ -155,7 +162,15 @@ func TestConfigMapsAreTheShippedConfigurations(t *testing.T) {
 	for file, shipped := range map[string]struct{ name, namespace, config string }{
 		"agent/configmap.yaml":                     {"gpureceiver-agent", "gpureceiver-agent", "agent-kubernetes.yaml"},
 		"components/owners/configmap.yaml":         {"gpureceiver-agent-owners", "gpureceiver-agent", "parts/owners.yaml"},
+		"components/node-labels/configmap.yaml":    {"gpureceiver-agent-node-labels", "gpureceiver-agent", "parts/node-labels.yaml"},
+		"components/kernel-log/configmap.yaml":     {"gpureceiver-agent-kernel-log", "gpureceiver-agent", "parts/kernel-log.yaml"},
+		"components/node-condition/configmap.yaml": {"gpureceiver-agent-node-condition", "gpureceiver-agent", "parts/node-condition.yaml"},
+		"components/kubernetes-events/configmap.yaml": {
+			"gpureceiver-agent-kubernetes-events", "gpureceiver-agent", "parts/kubernetes-events.yaml",
+		},
 		"components/k8s-attributes/configmap.yaml": {"gpureceiver-agent-k8s-attributes", "gpureceiver-agent", "k8s-attributes.yaml"},
+		"components/telemetry-otlp/configmap.yaml": {"any", "", "parts/telemetry-otlp.yaml"}, // a patch
+		"components/cluster-events/configmap.yaml": {"gpureceiver-cluster-events", "gpureceiver-cluster", "parts/cluster-events.yaml"},
 		"cluster/configmap.yaml":                   {"gpureceiver-cluster", "gpureceiver-cluster", "cluster.yaml"},
 		"exec/configmap.yaml":                      {"gpureceiver-exec", "gpureceiver-exec", "exec.yaml"},
 	} {
@@ -165,8 +180,11 @@ func TestConfigMapsAreTheShippedConfigurations(t *testing.T) {
 		if *update {
 			var b strings.Builder
 			b.WriteString("# config/" + shipped.config + " as it is; written by `go test ./test/deploy -update`.\n" +
-				"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + shipped.name + "\n  namespace: " + shipped.namespace +
-				"\ndata:\n  " + key + ": |\n")
+				"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + shipped.name + "\n")
+			if shipped.namespace != "" {
+				b.WriteString("  namespace: " + shipped.namespace + "\n")
+			}
+			b.WriteString("data:\n  " + key + ": |\n")
 			for line := range strings.Lines(string(config)) {
 				b.WriteString("    " + line)
 			}
@@ -187,7 +205,7 @@ func TestConfigMapsAreTheShippedConfigurations(t *testing.T) {
 			count++
 		}
 	}
-	assert.Equal(t, 5, count, "a ConfigMap that is not compared above")
+	assert.Equal(t, 11, count, "a ConfigMap that is not compared above")
 }
 
 // Readiness says that a cluster cannot be read. Liveness does not: a restart does not bring back an API server. An agent is restarted for a

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -67,6 +68,28 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: path[4], Name: path[6], UID: "uid", OwnerReferences: []metav1.OwnerReference{{APIVersion: "a/v1", Kind: "Top", Name: "top", UID: "top"}},
 			},
+		})
+		return
+	case r.Method == http.MethodGet && len(path) == 4 && path[0] == "api" && path[2] == "nodes" && r.URL.RawQuery == "":
+		s.mu.Lock()
+		s.asked["get nodes"] = true
+		s.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(&metav1.PartialObjectMetadata{
+			TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"}, ObjectMeta: metav1.ObjectMeta{Name: path[3], UID: "uid"},
+		})
+		return
+	case strings.HasPrefix(r.URL.Path, "/api/v1/nodes/") && strings.HasSuffix(r.URL.Path, "/status"):
+		s.mu.Lock()
+		s.asked[strings.ToLower(r.Method)+" nodes/status"] = true
+		s.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(&corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: path[3]}})
+		return
+	case (r.Method == http.MethodPost || r.Method == http.MethodPatch) && len(path) >= 5 && path[4] == "events":
+		s.mu.Lock()
+		s.asked[map[string]string{http.MethodPost: "create", http.MethodPatch: "patch"}[r.Method]+" events"] = true
+		s.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(&corev1.Event{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}, ObjectMeta: metav1.ObjectMeta{Namespace: path[3], Name: "taken"},
 		})
 		return
 	case r.Method != http.MethodGet || len(path) < 3 || len(path) > 5 || len(path) == 5 && path[2] != "namespaces":
@@ -163,8 +186,35 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 					{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "a", UID: "uid"}, {APIVersion: "batch/v1", Kind: "Job", Name: "b", UID: "uid"},
 				} {
 					pod := &kube.Pod{Namespace: "ml", Owners: []metav1.OwnerReference{owner}}
-					require.Eventually(t, func() bool { return len(view.Owners.Of(pod)) == 2 }, 10*time.Second, 10*time.Millisecond)
+					require.Eventually(t, func() bool { return len(view.Owners.Of(pod)) == 2 }, time.Minute, 10*time.Millisecond)
 				}
+			},
+		},
+		"agent with node labels": {
+			[]string{"gpureceiver-agent-node-labels"},
+			func(t *testing.T, clients *kube.Clients, _ string) {
+				t.Helper()
+				labels := kube.NewNodeLabels(clients, "node-a", []string{"*"})
+				labels.Start(t.Context())
+				t.Cleanup(labels.Stop)
+				assert.Empty(t, labels.Problems())
+			},
+		},
+		"agent with Kubernetes Events": {
+			[]string{"gpureceiver-agent-kubernetes-events"},
+			func(t *testing.T, _ *kube.Clients, url string) {
+				t.Helper()
+				poster := startPoster(t, map[string]any{"endpoint": url, "auth_type": "none", "events": map[string]any{}})
+				for range 2 { // the second one is counted
+					poster.record(t, "node-a", map[string]any{"hw.id": "GPU-1"})
+				}
+			},
+		},
+		"agent with the node condition": {
+			[]string{"gpureceiver-agent-node-condition"},
+			func(t *testing.T, _ *kube.Clients, url string) {
+				t.Helper()
+				startPoster(t, map[string]any{"endpoint": url, "auth_type": "none", "node_name": "node-a", "node_condition": map[string]any{}})
 			},
 		},
 		"attribution from outside": {
@@ -194,7 +244,17 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 			[]string{"gpureceiver-cluster"},
 			func(t *testing.T, clients *kube.Clients, _ string) {
 				t.Helper()
-				view, err := cluster.New(clients.Kubernetes, cluster.DefaultResources())
+				view, err := cluster.New(clients.Kubernetes, cluster.DefaultResources(), nil)
+				require.NoError(t, err)
+				view.Start()
+				t.Cleanup(view.Stop)
+			},
+		},
+		"cluster with events": {
+			[]string{"gpureceiver-cluster", "gpureceiver-cluster-events"},
+			func(t *testing.T, clients *kube.Clients, _ string) {
+				t.Helper()
+				view, err := cluster.New(clients.Kubernetes, cluster.DefaultResources(), kube.WatchOwners(clients, kube.DefaultKinds()))
 				require.NoError(t, err)
 				view.Start()
 				t.Cleanup(view.Stop)
@@ -208,7 +268,7 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 			require.NoError(t, err)
 			c.start(t, clients, server.url)
 			want := granted(t, c.roles...)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			for asked, _ := server.requests(); len(asked) < len(want) && ctx.Err() == nil; asked, _ = server.requests() {
 				time.Sleep(10 * time.Millisecond)

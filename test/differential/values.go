@@ -43,7 +43,7 @@ func Flatten(n *gpu.Node) Values {
 
 // errorTypes name the kinds of errors.
 var errorTypes = [gpu.NumErrorTypes]string{
-	"corrected", "uncorrected", "deferred", "pcie_replay", "xid", "link_crc", "link_replay", "link_recovery", "link_ecc",
+	"corrected", "uncorrected", "deferred",
 }
 
 // elements name the elements of arrays by their index.

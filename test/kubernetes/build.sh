@@ -23,7 +23,7 @@ if ! same packages "$packages"; then
 	mkdir -p "$cache/packages" "$cache/root"
 	# Without lists of packages, as in a bare container, apt finds nothing.
 	# shellcheck disable=SC2086
-	(cd "$cache/packages" && { apt-get download -q $packages || { apt-get update -q && apt-get download -q $packages; }; }) >"$cache/packages.log" 2>&1 ||
+	(cd "$cache/packages" && { apt-get download -q $packages || { apt-get update -q -o Acquire::Retries=3 && apt-get download -q -o Acquire::Retries=3 $packages; }; }) >"$cache/packages.log" 2>&1 ||
 		{ cat "$cache/packages.log" >&2; exit 1; }
 	for package in "$cache"/packages/*.deb; do dpkg -x "$package" "$cache/root"; done
 	cp "$cache"/root/usr/bin/{etcd,containerd,containerd-shim-runc-v2,ctr} "$cache"/root/usr/sbin/runc "$cache"/root/bin/busybox "$cache/bin/"

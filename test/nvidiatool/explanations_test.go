@@ -14,7 +14,6 @@ const (
 var explanations = []differential.Explanation{
 	// Values that the tool does not print in any query.
 	differential.Because(every, every, ".* Interconnect.*", differential.Missing, "nvidia-smi nvlink is not read"),
-	differential.Because(every, every, ".* Errors +link_.*", differential.Missing, "nvidia-smi nvlink is not read"),
 	differential.Because(every, every, ".* PCIe.(Transmitted|Received)", differential.Missing, "it prints a rate of 20 ms, no count of bytes"),
 	differential.Because(every, every, ".* Energy", differential.Missing, "it does not print it"),
 	differential.Because(every, every, ".* Throttle.*.Time", differential.Missing, "printed since 570"),
@@ -31,7 +30,7 @@ var explanations = []differential.Explanation{
 	differential.Because(every, full, ".* Power.Instant", differential.Missing, "by -q -x since 545"),
 	differential.Because("mig", fast, "GPU-.* Power.Instant", differential.Missing, "by -q -x since 545; a node with MIG is read by that"),
 	differential.Because(every, fast, ".* (Clocks.video..Limit|TemperatureLimit.*|Power.Module)", differential.Missing, "not by --query-gpu"),
-	differential.Because(every, fast, ".* Errors +pcie_replay", differential.Missing, "not by --query-gpu"),
+	differential.Because(every, fast, ".* PCIe.Replays", differential.Missing, "not by --query-gpu"),
 
 	// Names of processes that do not exist: the tool gets them from the library, we from /proc.
 	differential.Because(every, every, ".* process .*(Executable|Command)", differential.More, "from the library; the nvml scraper asks /proc, where they are not"),

@@ -98,15 +98,15 @@ func linksOfTool(t *testing.T, real tool) map[string]int64 {
 
 // linksOf returns the same from a read.
 func linksOf(n *gpu.Node) map[string]int64 {
-	names := map[gpu.ErrorType]string{gpu.ErrorLinkReplay: "Replay Errors", gpu.ErrorLinkRecovery: "Recovery Errors", gpu.ErrorLinkCRC: "CRC Errors"}
+	names := map[gpu.LinkErrorType]string{gpu.LinkErrorReplay: "Replay Errors", gpu.LinkErrorRecovery: "Recovery Errors", gpu.LinkErrorCRC: "CRC Errors"}
 	values := map[string]int64{}
 	for i := range n.Devices {
 		for _, link := range n.Devices[i].Interconnect.Links {
 			at := n.Devices[i].ID + " " + link.Name + " "
 			values[at+"Data Tx"], _ = link.Transmitted.Get()
 			values[at+"Data Rx"], _ = link.Received.Get()
-			for _, e := range link.Errors {
-				values[at+names[e.Type]], _ = e.Count.Get()
+			for kind, name := range names {
+				values[at+name], _ = link.Errors[kind].Get()
 			}
 		}
 	}

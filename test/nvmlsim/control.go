@@ -79,7 +79,7 @@ func (c *Control) Set(text string) error {
 	if err != nil {
 		return err
 	}
-	const patience = 5 * time.Second
+	const patience = time.Minute
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		answer, err := os.ReadFile(c.path + ".ack")
 		if err != nil {

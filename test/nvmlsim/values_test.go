@@ -174,7 +174,7 @@ func TestEvents(t *testing.T) {
 	began := time.Now()
 	_, ret = events.Wait(30)
 	want(t, "no event", ret, nvml.ERROR_TIMEOUT)
-	if took := time.Since(began); took < 30*time.Millisecond || took > 3*time.Second {
+	if took := time.Since(began); took < 30*time.Millisecond || took > 30*time.Second {
 		t.Errorf("a wait of 30 ms took %v", took)
 	}
 	// Also for a GPU that no longer reports its UUID.

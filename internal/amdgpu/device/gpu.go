@@ -33,7 +33,8 @@ type GPU struct {
 	xgmi     xgmiCounters
 	throttle throttleTimes
 	counted  partitionCount
-	answered bool // at some read: a file for which the driver asks the GPU could be read
+	names    map[int]string // of the partitions, as they were last seen
+	answered bool           // at some read: a file for which the driver asks the GPU could be read
 }
 
 // New returns a GPU that was not read yet.
@@ -67,7 +68,7 @@ func (g *GPU) find(device string) error {
 		if g.made != nil || g.epoch > 0 {
 			g.epoch++
 		}
-		*g = GPU{cfg: g.cfg, epoch: g.epoch, made: now}
+		*g = GPU{cfg: g.cfg, epoch: g.epoch, made: now, names: g.names}
 	}
 	return nil
 }
@@ -108,7 +109,9 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 func (g *GPU) readPartitions(r *reader, in Input, table *gpumetrics.Table, whole *gpu.Device, want gpu.Group) []gpu.Device {
 	cfg := g.cfg
 	cfg.Want = want
-	return readPartitions(r, cfg, in, whole, g.counted.count(g.profile, in.Nodes, table), table)
+	partitions := readPartitions(r, cfg, in, whole, g.counted.count(g.profile, in.Nodes, table), table)
+	g.keepNames(partitions, in.Stale)
+	return partitions
 }
 
 // describe sets what is known of the GPU without reading it.
@@ -152,6 +155,9 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	}
 	if want.Has(gpu.GroupECC) {
 		readErrorCounts(r, d)
+	}
+	if want.Has(gpu.GroupRemappedRows) {
+		d.RetiredPages.Bad = readBadPages(r)
 	}
 }
 

@@ -24,6 +24,7 @@ type Config struct {
 type Input struct {
 	Card  scan.Card
 	Nodes []scan.Node // of the GPU and its partitions in the KFD topology
+	Stale bool        // Card or Nodes are of an earlier scan, so they may not fit together
 	Now   time.Time
 	// DriverVersion is that of ReadDriverVersion, and DriverVersionErr why it is not known.
 	DriverVersion    string

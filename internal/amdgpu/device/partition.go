@@ -74,6 +74,25 @@ func setPartitionNames(d *gpu.Device, in Input, node *scan.Node) {
 	}
 }
 
+// keepNames remembers the names of the partitions. Where the scan is stale they are as they were; a name that was never seen is unknown.
+func (g *GPU) keepNames(partitions []gpu.Device, stale bool) {
+	if g.names == nil {
+		g.names = make(map[int]string, len(partitions))
+	}
+	for i := range partitions {
+		d := &partitions[i]
+		name, seen := g.names[i]
+		switch {
+		case !stale:
+			g.names[i] = d.Name
+		case seen:
+			d.Name = name
+		case i > 0: // the first one has the name of the GPU
+			d.Name = ""
+		}
+	}
+}
+
 // readPartitionMemory reads a partition's part of the memory. Only AMD's own driver says how much of it is in use.
 func readPartitionMemory(r *reader, node *scan.Node, d *gpu.Device) {
 	if node.Memory > 0 {

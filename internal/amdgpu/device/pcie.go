@@ -27,7 +27,7 @@ func readPCIe(r *reader, want gpu.Group, table *gpumetrics.Table, d *gpu.Device)
 		}
 		// The driver adds up two registers of 32 bits, which both read as ones when the GPU is off the bus.
 		if v, ok := replays.Get(); ok && v >= 0 && v < math.MaxUint32 {
-			d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(v)})
+			d.PCIe.Replays = gpu.Total(v)
 		}
 	}
 }

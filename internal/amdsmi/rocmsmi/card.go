@@ -127,9 +127,7 @@ func (c *card) readings(d *gpu.Device) {
 	if fan := smitext.Quantity(c.value("fan speed (%)"), smitext.Ratio, "%"); fan.Known() {
 		d.Fans = []gpu.Fan{{Location: "fan0", Ratio: fan}}
 	}
-	if replays := smitext.Quantity(c.value("pcie replay count"), smitext.Count, ""); replays.Known() {
-		d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: smitext.Total(replays)})
-	}
+	d.PCIe.Replays = smitext.Total(smitext.Quantity(c.value("pcie replay count"), smitext.Count, ""))
 }
 
 // clock returns the speed of a clock from one of its forms: "(1500Mhz)", "550Mhz" (ROCm 3), "1 (500Mhz)", "S: (137Mhz)".

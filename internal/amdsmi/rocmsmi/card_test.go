@@ -85,6 +85,6 @@ func TestReplaysOfOnes(t *testing.T) {
 		var d gpu.Device
 		card := card{values: map[string]string{"pcie replay count": text}}
 		card.readings(&d)
-		assert.Len(t, d.Errors, want, text)
+		assert.Equal(t, want, d.PCIe.Replays.Known(), text)
 	}
 }

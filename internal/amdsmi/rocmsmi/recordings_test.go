@@ -49,10 +49,8 @@ var quantityOf = []struct {
 		return d.Fans[0].Ratio
 	}},
 	{regexp.MustCompile(`^PCIe Replay Count$`), 1, func(d *gpu.Device) gpu.Opt[float64] {
-		for _, e := range d.Errors {
-			if n, ok := e.Count.Get(); ok && e.Type == gpu.ErrorPCIeReplay {
-				return gpu.Some(float64(n))
-			}
+		if n, ok := d.PCIe.Replays.Get(); ok {
+			return gpu.Some(float64(n))
 		}
 		return gpu.Opt[float64]{}
 	}},

@@ -13,10 +13,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// ReplaysOfOnes returns printed replays, and the number of counts that they yield. The driver adds two registers of 32 bits, which have all
+// ReplaysOfOnes returns printed replays, and whether they are a count. The driver adds two registers of 32 bits, which have all
 // bits set where the GPU is off the bus.
-func ReplaysOfOnes() map[string]int {
-	return map[string]int{"8589934590": 0, "4294967295": 0, "7": 1, "0": 1}
+func ReplaysOfOnes() map[string]bool {
+	return map[string]bool{"8589934590": false, "4294967295": false, "7": true, "0": true}
 }
 
 // Milliwatts returns printed draws and what they are: some firmware reports watts where the driver expects milliwatts.

@@ -64,6 +64,9 @@ func Believable(t *testing.T, node *gpu.Node) {
 		if n, ok := d.Memory.Usage.Get(); ok && n < 0 {
 			t.Errorf("memory of %d bytes", n)
 		}
+		if n, _ := d.PCIe.Replays.Get(); n < 0 {
+			t.Errorf("%d replays", n)
+		}
 		for _, e := range d.Errors {
 			if n, ok := e.Count.Get(); !ok || n < 0 {
 				t.Errorf("%d errors", n)

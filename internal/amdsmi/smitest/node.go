@@ -95,9 +95,7 @@ func RequireNear(t *testing.T, want float64, got gpu.Opt[float64], what string) 
 
 // ErrorCounts returns a device's error counts by block and type.
 func ErrorCounts(d *gpu.Device) map[string]int64 {
-	names := map[gpu.ErrorType]string{
-		gpu.ErrorCorrected: "corrected", gpu.ErrorUncorrected: "uncorrected", gpu.ErrorDeferred: "deferred", gpu.ErrorPCIeReplay: "pcie_replay",
-	}
+	names := map[gpu.ErrorType]string{gpu.ErrorCorrected: "corrected", gpu.ErrorUncorrected: "uncorrected", gpu.ErrorDeferred: "deferred"}
 	result := make(map[string]int64, len(d.Errors))
 	for _, e := range d.Errors {
 		n, ok := e.Count.Get()

@@ -23,12 +23,13 @@ import (
 // DefaultEndpoint is where the kubelet listens, unless its root directory was moved.
 const DefaultEndpoint = "unix:///var/lib/kubelet/pod-resources/kubelet.sock"
 
-// timeout bounds one call, within the caller's own bound.
-const timeout = 2 * time.Second
+// defaultTimeout bounds one call, within the caller's own bound.
+const defaultTimeout = 2 * time.Second
 
 // Client keeps one connection to the kubelet and makes a new one when the kubelet was restarted. List must not be called concurrently.
 type Client struct {
-	path string
+	path    string
+	timeout time.Duration
 
 	mu     sync.Mutex
 	conn   *connection // nil if there is none
@@ -62,12 +63,12 @@ func New(endpoint string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("podresources: %w", err)
 	}
-	return &Client{path: path}, nil
+	return &Client{path: path, timeout: defaultTimeout}, nil
 }
 
 // List returns every device that is allocated to a container of this node.
 func (c *Client) List(ctx context.Context) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	answer, err := c.list(ctx)
 	if status.Code(err) == codes.Unavailable {
@@ -86,7 +87,7 @@ func (c *Client) list(ctx context.Context) (Answer, error) {
 	}
 	response, err := conn.api.List(ctx, &podresourcesv1.ListPodResourcesRequest{})
 	if err != nil {
-		if status.Code(err) == codes.Unavailable || !conn.sound() {
+		if status.Code(err) == codes.Unavailable || !conn.ready() {
 			c.drop(conn)
 		}
 		return Answer{}, err
@@ -135,7 +136,7 @@ func (c *Client) explain(err error) error {
 		hint = "run as user 0, without any capability: only root may read the kubelet's directory"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		hint = "the kubelet is not running"
-	case status.Code(err) == codes.DeadlineExceeded:
+	case status.Code(err) == codes.DeadlineExceeded, errors.Is(err, context.DeadlineExceeded): // of a call, of the connecting
 		hint = "the kubelet did not answer in time"
 	case status.Code(err) == codes.Unimplemented:
 		hint = "the kubelet lacks v1 of the API, which Kubernetes 1.20 introduced"

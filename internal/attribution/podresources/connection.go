@@ -70,14 +70,13 @@ func (c *connection) take() (net.Conn, error) {
 	return socket, nil
 }
 
-// sound reports whether the connection is established or being made.
+// ready reports whether the connection is established.
+func (c *connection) ready() bool { return c.grpc.GetState() == connectivity.Ready }
+
+// sound reports whether the connection is established or being made. gRPC answers a call on a new connection before it changes its state.
 func (c *connection) sound() bool {
-	switch c.grpc.GetState() {
-	case connectivity.Ready:
-		return true
-	case connectivity.Idle, connectivity.Connecting, connectivity.TransientFailure, connectivity.Shutdown:
-	}
-	return false
+	state := c.grpc.GetState()
+	return state == connectivity.Ready || state == connectivity.Connecting
 }
 
 func (c *connection) close() error {

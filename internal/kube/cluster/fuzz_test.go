@@ -47,14 +47,14 @@ func FuzzSnapshot(f *testing.F) {
 	podWire, _ = pod.Marshal()
 	f.Add(podWire, nodeWire)
 	client := fake.NewSimpleClientset()
-	names := resourceNames(DefaultResources())
+	names := &store{names: DefaultResources(), follow: true}
 	f.Fuzz(func(t *testing.T, podWire, nodeWire []byte) {
 		var pod corev1.Pod
 		var node corev1.Node
 		if pod.Unmarshal(podWire) != nil || node.Unmarshal(nodeWire) != nil {
 			return
 		}
-		view, err := New(client, DefaultResources())
+		view, err := New(client, DefaultResources(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,16 +9,21 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
 )
 
 // storedPod is what is kept of a pod: only its name if it requests no GPU or has ended.
 type storedPod struct {
 	metav1.ObjectMeta
 	node       string
+	owners     []metav1.OwnerReference
 	containers []request // of the containers that run together: all but init containers that end
 	total      []amount  // what the scheduler counts for the pod
 	missing    []amount  // those of the total that the scheduler misses on some node
 	placement  *placement
+	life       *lifecycle.Pod // nil if it requests no GPU, or nobody follows pods
 }
 
 type request struct {
@@ -48,16 +53,33 @@ func nameOf(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 }
 
 // storePod is the transform of the informer of pods.
-func (names resourceNames) storePod(object any) (any, error) {
+func (s *store) storePod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
 		return object, nil
 	}
-	stored := &storedPod{ObjectMeta: nameOf(&pod.ObjectMeta)}
-	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-		return stored, nil
+	stored := s.names.requests(pod)
+	if s.follow && len(stored.total) > 0 {
+		stored.life = s.lifeOf(pod, stored)
 	}
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		ended := &storedPod{ObjectMeta: stored.ObjectMeta, life: stored.life}
+		if stored.life != nil {
+			ended.owners = stored.owners
+		}
+		return ended, nil
+	}
+	if len(stored.total) == 0 {
+		stored.owners = nil
+	}
+	return stored, nil
+}
+
+// requests returns what a pod requests.
+func (names resourceNames) requests(pod *corev1.Pod) *storedPod {
+	stored := &storedPod{ObjectMeta: nameOf(&pod.ObjectMeta)}
 	stored.node = pod.Spec.NodeName
+	stored.owners = kube.OwnerReferences(pod.OwnerReferences)
 	var sidecars, most []amount
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
@@ -82,7 +104,7 @@ func (names resourceNames) storePod(object any) (any, error) {
 			stored.placement = placementOf(&pod.Spec)
 		}
 	}
-	return stored, nil
+	return stored
 }
 
 func (p *storedPod) add(container string, requested []amount) {
@@ -134,15 +156,15 @@ func insufficient(message, resource string) bool {
 }
 
 // storeNode is the transform of the informer of nodes.
-func (names resourceNames) storeNode(object any) (any, error) {
+func (s *store) storeNode(object any) (any, error) {
 	node, ok := object.(*corev1.Node)
 	if !ok {
 		return object, nil
 	}
 	stored := &storedNode{
 		ObjectMeta:  nameOf(&node.ObjectMeta),
-		capacity:    names.amounts(node.Status.Capacity),
-		allocatable: names.amounts(node.Status.Allocatable),
+		capacity:    s.names.amounts(node.Status.Capacity),
+		allocatable: s.names.amounts(node.Status.Allocatable),
 	}
 	if len(stored.capacity)+len(stored.allocatable) > 0 {
 		stored.site = site{name: node.Name, labels: node.Labels, taints: repellingTaints(&node.Spec)}

@@ -174,9 +174,9 @@ func TestTaints(t *testing.T) {
 
 // BenchmarkPending has the worst case: a thousand full nodes and a thousand pods that fit none of them.
 func BenchmarkPending(b *testing.B) {
-	v, err := New(fake.NewClientset(), DefaultResources())
+	v, err := New(fake.NewClientset(), DefaultResources(), nil)
 	require.NoError(b, err)
-	m := resourceNames(DefaultResources())
+	m := &store{names: DefaultResources()}
 	for i := range 1000 {
 		stored, _ := m.storeNode(with(node(fmt.Sprint("n", i), list(nvidia, 0), list(nvidia, 8)), []string{"model", "a100"}, nvidia))
 		require.NoError(b, v.nodes.GetStore().Add(stored))

@@ -23,7 +23,7 @@ func TestResourceNames(t *testing.T) {
 	require.NoError(t, CheckResources(DefaultResources()))
 	for _, patterns := range [][]string{nil, {""}, {"nvidia.com/[", nvidia}} {
 		require.Error(t, CheckResources(patterns))
-		_, err := New(fake.NewClientset(), patterns)
+		_, err := New(fake.NewClientset(), patterns, nil)
 		require.ErrorContains(t, err, "resource_names: ")
 	}
 }

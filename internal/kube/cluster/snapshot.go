@@ -25,6 +25,7 @@ type Request struct {
 	Node                              string // empty while the pod is not scheduled
 	Resource                          string // k8s.resource.name
 	Count                             int64
+	Owners                            []gpu.Owner // of the pod, from the direct one to the topmost that could be read
 }
 
 // NodeResource is what a node has of a resource.
@@ -57,10 +58,12 @@ func (v *View) Snapshot() Snapshot {
 		if !ok {
 			continue
 		}
+		owners := v.ownersOf(pod)
 		for i := range pod.containers {
 			s.Requests = append(s.Requests, Request{
 				Namespace: pod.Namespace, Pod: pod.Name, PodUID: string(pod.UID), Container: pod.containers[i].container,
 				Node: pod.node, Resource: pod.containers[i].resource, Count: pod.containers[i].count,
+				Owners: owners,
 			})
 		}
 		for _, a := range pod.total {

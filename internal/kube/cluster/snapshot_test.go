@@ -76,11 +76,11 @@ func node(name string, capacity, allocatable corev1.ResourceList) *corev1.Node {
 
 func start(t *testing.T, client *fake.Clientset) *View {
 	t.Helper()
-	v, err := New(client, DefaultResources())
+	v, err := New(client, DefaultResources(), nil)
 	require.NoError(t, err)
 	v.Start()
 	t.Cleanup(v.Stop)
-	require.Eventually(t, v.Synced, 10*time.Second, time.Millisecond)
+	require.Eventually(t, v.Synced, time.Minute, time.Millisecond)
 	return v
 }
 
@@ -113,16 +113,16 @@ func TestSnapshot(t *testing.T) {
 	))
 	assert.Equal(t, Snapshot{
 		Requests: []Request{
-			{"ml", "a", "uid-a", "one", "n1", nvidia, 1},
-			{"ml", "a", "uid-a", "two", "n1", nvidia, 1},
-			{"ml", "a", "uid-a", "two", "n1", mig, 1},
-			{"ml", "cpu-bound", "uid-cpu-bound", "main", "", mig, 1},
-			{"ml", "inits", "uid-inits", "main", "n1", nvidia, 1},
-			{"ml", "inits", "uid-inits", "sidecar", "n1", nvidia, 2},
-			{"ml", "limits", "uid-limits", "main", "n2", mig, 2},
-			{"ml", "lost", "uid-lost", "main", "gone", nvidia, 3},
-			{"ml", "new", "uid-new", "main", "", nvidia, 1},
-			{"ml", "waits", "uid-waits", "main", "", nvidia, 8},
+			{"ml", "a", "uid-a", "one", "n1", nvidia, 1, nil},
+			{"ml", "a", "uid-a", "two", "n1", nvidia, 1, nil},
+			{"ml", "a", "uid-a", "two", "n1", mig, 1, nil},
+			{"ml", "cpu-bound", "uid-cpu-bound", "main", "", mig, 1, nil},
+			{"ml", "inits", "uid-inits", "main", "n1", nvidia, 1, nil},
+			{"ml", "inits", "uid-inits", "sidecar", "n1", nvidia, 2, nil},
+			{"ml", "limits", "uid-limits", "main", "n2", mig, 2, nil},
+			{"ml", "lost", "uid-lost", "main", "gone", nvidia, 3, nil},
+			{"ml", "new", "uid-new", "main", "", nvidia, 1, nil},
+			{"ml", "waits", "uid-waits", "main", "", nvidia, 8, nil},
 		},
 		Nodes: []NodeResource{
 			{"n1", "uid-n1", amd, some(0), some(0), 0},
@@ -161,7 +161,7 @@ func TestSnapshotChanges(t *testing.T) {
 
 func eventually(t *testing.T, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 10*time.Second, time.Millisecond)
+	require.Eventually(t, condition, time.Minute, time.Millisecond)
 }
 
 func TestInsufficient(t *testing.T) {
@@ -198,7 +198,7 @@ func TestForbidden(t *testing.T) {
 	client.PrependReactor("list", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: action.GetResource().Resource}, "", errors.New("no"))
 	})
-	v, err := New(client, DefaultResources())
+	v, err := New(client, DefaultResources(), nil)
 	require.NoError(t, err)
 	v.Start()
 	defer v.Stop()
@@ -209,14 +209,14 @@ func TestForbidden(t *testing.T) {
 }
 
 func TestStopWithoutStart(t *testing.T) {
-	v, err := New(fake.NewClientset(), DefaultResources())
+	v, err := New(fake.NewClientset(), DefaultResources(), nil)
 	require.NoError(t, err)
 	v.Stop()
 }
 
 // Only the name is kept of a pod that requests no GPU.
 func TestKeptOfAPod(t *testing.T) {
-	m := resourceNames(DefaultResources())
+	m := &store{names: DefaultResources()}
 	p := pod("plain", "n1", container("main"))
 	p.Labels = map[string]string{"a": "b"}
 	p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "SECRET", Value: "x"}}
@@ -233,9 +233,9 @@ func TestKeptOfAPod(t *testing.T) {
 // BenchmarkSnapshot has a cluster of 1,000 nodes with 8 GPUs, and 50,000 pods. 8,000 pods request a GPU.
 func BenchmarkSnapshot(b *testing.B) {
 	client := fake.NewClientset()
-	v, err := New(client, DefaultResources())
+	v, err := New(client, DefaultResources(), nil)
 	require.NoError(b, err)
-	m := resourceNames(DefaultResources())
+	m := &store{names: DefaultResources()}
 	for n := range 1000 {
 		stored, _ := m.storeNode(node(fmt.Sprint("n", n), list(nvidia, 8), list(nvidia, 8)))
 		require.NoError(b, v.nodes.GetStore().Add(stored))

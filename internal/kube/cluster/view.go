@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster shows how a cluster's GPUs are requested: by which containers, on which nodes, and by which pods in vain. It watches
-// pods and nodes and makes no other requests.
+// Package cluster shows how a cluster's GPUs are requested: by which containers, on which nodes, and by which pods in vain, and has those pods
+// followed. It watches pods, nodes and the owners of pods, and makes no other requests.
 package cluster
 
 import (
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -21,32 +22,48 @@ import (
 
 // View watches the pods and nodes of a cluster.
 type View struct {
+	store       store
 	pods, nodes *kube.Informer
+	owners      *kube.Owners // nil: only the direct owners are known
+	listed      func()       // waits for the first list and reports it; nil if nobody follows pods
+	ctx         context.Context
 	cancel      context.CancelFunc
 	running     sync.WaitGroup
+
+	// Of the goroutine that has pods followed.
+	ownersListed bool
+	ownersPause  time.Time
 }
 
-// New returns a View, of the resources whose names match a pattern, that does not watch yet. It needs list and watch on pods and nodes.
-func New(client kubernetes.Interface, patterns []string) (*View, error) {
+// New returns a View, of the resources whose names match a pattern, that does not watch yet. It needs list and watch on pods and nodes. owners may be
+// nil: then only the direct owners of pods are known.
+func New(client kubernetes.Interface, patterns []string, owners *kube.Owners) (*View, error) {
 	if err := CheckResources(patterns); err != nil {
 		return nil, fmt.Errorf("cluster: resource_names: %w", err)
 	}
-	names := resourceNames(patterns)
+	v := &View{store: store{names: patterns}, owners: owners}
 	pods, err1 := kube.NewInformer(
-		kube.Paged(client.CoreV1().Pods(""), &corev1.Pod{}, cache.Indexers{requestIndex: indexRequests}, nil), "pods", names.storePod)
-	nodes, err2 := kube.NewInformer(kube.Paged(client.CoreV1().Nodes(), &corev1.Node{}, cache.Indexers{}, nil), "nodes", names.storeNode)
+		kube.Paged(client.CoreV1().Pods(""), &corev1.Pod{}, cache.Indexers{requestIndex: indexRequests}, nil), "pods", v.store.storePod)
+	nodes, err2 := kube.NewInformer(kube.Paged(client.CoreV1().Nodes(), &corev1.Node{}, cache.Indexers{}, nil), "nodes", v.store.storeNode)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	return &View{pods: pods, nodes: nodes}, nil
+	v.pods, v.nodes = pods, nodes
+	return v, nil
 }
 
 // Start starts to watch and returns immediately.
 func (v *View) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	v.cancel = cancel
+	v.ctx, v.cancel = ctx, cancel
 	v.running.Go(func() { v.pods.RunWithContext(ctx) })
 	v.running.Go(func() { v.nodes.RunWithContext(ctx) })
+	if v.owners != nil {
+		v.running.Go(func() { v.owners.Run(ctx) })
+	}
+	if v.listed != nil {
+		v.running.Go(v.listed)
+	}
 }
 
 // Stop stops the watching and waits for its end.
@@ -68,6 +85,18 @@ func (v *View) Problems() []gpu.Problem {
 	}
 	if err := v.nodes.Err(); err != nil {
 		problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "nodes", Err: err})
+	}
+	return problems
+}
+
+// OwnerProblems returns why owners of pods could not be read lately. Everything else is known without them.
+func (v *View) OwnerProblems() []gpu.Problem {
+	if v.owners == nil {
+		return nil
+	}
+	var problems []gpu.Problem
+	for _, err := range v.owners.Errs() {
+		problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "owners", Err: err})
 	}
 	return problems
 }

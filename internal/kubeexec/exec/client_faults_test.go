@@ -107,6 +107,7 @@ func TestExecCutOff(t *testing.T) {
 		for _, frozen := range []bool{false, true} {
 			for _, cancelled := range []bool{false, true} {
 				t.Run(fmt.Sprintf("spdy=%t frozen=%t cancelled=%t", spdy, frozen, cancelled), func(t *testing.T) {
+					t.Parallel() // it waits
 					s := exectest.NewServer(t)
 					s.Boxes["driver-n1"], s.Exec.NoWebSocket = hang, spdy
 					e := connect(t, s)
@@ -119,7 +120,7 @@ func TestExecCutOff(t *testing.T) {
 					}
 					wait := 100 * time.Millisecond
 					if !frozen {
-						wait = time.Second // long enough to begin on a busy machine
+						wait = 5 * time.Second // long enough to begin on a busy machine
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), wait)
 					defer cancel()
@@ -135,7 +136,7 @@ func TestExecCutOff(t *testing.T) {
 					if !cancelled {
 						assert.Equal(t, gpu.FailureTimeout, gpu.FailureOf(err).Reason)
 					}
-					assert.Less(t, time.Since(began), 10*time.Second)
+					assert.Less(t, time.Since(began), time.Minute)
 					assert.Equal(t, !frozen, out.began)
 				})
 			}

@@ -64,59 +64,61 @@ func TestRunnerPlainContainers(t *testing.T) {
 	}{
 		{
 			name: "no sh", has: []string{"timeout", "nvidia-smi"}, results: true,
-			want: []string{"sh", "timeout -s KILL 18 nvidia-smi -q -x", "timeout -s KILL 18 nvidia-smi -L", "timeout -s KILL 18 nvidia-smi -q -x"},
+			want: []string{"sh", "timeout -s KILL 58 nvidia-smi -q -x", "timeout -s KILL 58 nvidia-smi -L", "timeout -s KILL 58 nvidia-smi -q -x"},
 		},
 		{
 			name: "no sh, by exit code", has: []string{"timeout", "nvidia-smi"}, results: true, exit: 127,
-			want: []string{"sh", "timeout -s KILL 18 nvidia-smi -q -x", "timeout -s KILL 18 nvidia-smi -L", "timeout -s KILL 18 nvidia-smi -q -x"},
+			want: []string{"sh", "timeout -s KILL 58 nvidia-smi -q -x", "timeout -s KILL 58 nvidia-smi -L", "timeout -s KILL 58 nvidia-smi -q -x"},
 		},
 		{
 			name: "nothing but the tool", has: []string{"nvidia-smi"}, results: true,
-			want: []string{"sh", "timeout -s KILL 18 nvidia-smi -q -x", "nvidia-smi -q -x", "nvidia-smi -L", "nvidia-smi -q -x"},
+			want: []string{"sh", "timeout -s KILL 58 nvidia-smi -q -x", "nvidia-smi -q -x", "nvidia-smi -L", "nvidia-smi -q -x"},
 		},
 		{
 			name: "nothing but the tool, by exit code", has: []string{"nvidia-smi"}, results: true, exit: 126,
-			want: []string{"sh", "timeout -s KILL 18 nvidia-smi -q -x", "nvidia-smi -q -x", "nvidia-smi -L", "nvidia-smi -q -x"},
+			want: []string{"sh", "timeout -s KILL 58 nvidia-smi -q -x", "nvidia-smi -q -x", "nvidia-smi -L", "nvidia-smi -q -x"},
 		},
-		{name: "nothing", want: []string{"sh", "timeout -s KILL 18 nvidia-smi -q -x", "nvidia-smi -q -x", "nvidia-smi -q -x"}},
-		{name: "nothing, by exit code", exit: 127, want: []string{"sh", "timeout -s KILL 18 nvidia-smi -q -x", "nvidia-smi -q -x", "nvidia-smi -q -x"}},
+		{name: "nothing", want: []string{"sh", "timeout -s KILL 58 nvidia-smi -q -x", "nvidia-smi -q -x", "nvidia-smi -q -x"}},
+		{name: "nothing, by exit code", exit: 127, want: []string{"sh", "timeout -s KILL 58 nvidia-smi -q -x", "nvidia-smi -q -x", "nvidia-smi -q -x"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var calls []string
-			r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
-				if argv[0] == "sh" {
-					calls = append(calls, "sh")
-				} else {
-					calls = append(calls, strings.Replace(strings.Join(argv, " "), " 17 ", " 18 ", 1))
-				}
-				if !strings.Contains(strings.Join(tt.has, " "), argv[0]) {
-					if tt.exit != 0 {
-						fmt.Fprint(stdout, "exec failed")
-						return tt.exit, nil
+			synctest.Test(t, func(t *testing.T) { // the limits of the calls are exact
+				var calls []string
+				r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+					if argv[0] == "sh" {
+						calls = append(calls, "sh")
+					} else {
+						calls = append(calls, strings.Join(argv, " "))
 					}
-					return 0, &StartError{Message: exectest.NotStarted(argv[0]).Error()}
+					if !strings.Contains(strings.Join(tt.has, " "), argv[0]) {
+						if tt.exit != 0 {
+							fmt.Fprint(stdout, "exec failed")
+							return tt.exit, nil
+						}
+						return 0, &StartError{Message: exectest.NotStarted(argv[0]).Error()}
+					}
+					return say(argv, stdout, stderr, gone), nil
+				})
+				results, err := r.Run(soon(t), twoCommands...)
+				if !tt.results {
+					require.ErrorIs(t, err, command.ErrNotFound)
+					assert.Empty(t, results)
+					assert.Contains(t, err.Error(), inDriver.String())
+				} else {
+					require.NoError(t, err)
+					require.Len(t, results, 2)
+					assert.Contains(t, string(results[0].Stdout), "nvidia-smi -q -x]\n")
+					assert.NotContains(t, string(results[0].Stdout), "failed")
+					assert.Contains(t, string(results[1].Stdout), "nvidia-smi -L]\n")
+					assert.Equal(t, "hm", string(results[1].Stderr))
 				}
-				return say(argv, stdout, stderr, gone), nil
+				_, _ = r.Run(soon(t), smiCommand("-q", "-x"))
+				assert.Equal(t, tt.want, calls)
+				r.Use(inDriver, "second")
+				calls = nil
+				_, _ = r.Run(soon(t), smiCommand("-q", "-x"))
+				assert.Equal(t, "sh", calls[0], "another instance may have one")
 			})
-			results, err := r.Run(soon(t), twoCommands...)
-			if !tt.results {
-				require.ErrorIs(t, err, command.ErrNotFound)
-				assert.Empty(t, results)
-				assert.Contains(t, err.Error(), inDriver.String())
-			} else {
-				require.NoError(t, err)
-				require.Len(t, results, 2)
-				assert.Contains(t, string(results[0].Stdout), "nvidia-smi -q -x]\n")
-				assert.NotContains(t, string(results[0].Stdout), "failed")
-				assert.Contains(t, string(results[1].Stdout), "nvidia-smi -L]\n")
-				assert.Equal(t, "hm", string(results[1].Stderr))
-			}
-			_, _ = r.Run(soon(t), smiCommand("-q", "-x"))
-			assert.Equal(t, tt.want, calls)
-			r.Use(inDriver, "second")
-			calls = nil
-			_, _ = r.Run(soon(t), smiCommand("-q", "-x"))
-			assert.Equal(t, "sh", calls[0], "another instance may have one")
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/command"
+	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
 )
 
 // shells are the shells installed on this machine, by name, with the command that starts them.
@@ -43,7 +44,7 @@ func bin(t *testing.T, smi string, others ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if smi != "" {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\n"+smi), 0o755))
+		commandtest.WriteScript(t, filepath.Join(dir, "nvidia-smi"), smi)
 	}
 	for _, name := range others {
 		path, err := exec.LookPath(name)
@@ -96,7 +97,7 @@ func TestBatchScript(t *testing.T) {
 			dir := bin(t, talkative, "timeout", "date")
 			commands := []command.Command{smiCommand("-L"), smiCommand("env"), smiCommand("none"), smiCommand("--query-gpu=a,b.c", "--format=csv", "-x_9")}
 			separator := newSeparator()
-			stdout, stderr := runIn(t, shell, dir, batchArgv(separator, 5*time.Second, commands))
+			stdout, stderr := runIn(t, shell, dir, batchArgv(separator, time.Minute, commands))
 			segments, rest, err := splitBatch(separator, stdout, stderr)
 			require.NoError(t, err, "%s %s", stdout, stderr)
 			require.Len(t, segments, 4, "%s %s", stdout, stderr)
@@ -117,7 +118,7 @@ func TestBatchScriptWithoutTool(t *testing.T) {
 	for name, shell := range shells(t) {
 		t.Run(name, func(t *testing.T) {
 			separator := newSeparator()
-			stdout, stderr := runIn(t, shell, bin(t, "", "timeout", "date"), batchArgv(separator, 5*time.Second, []command.Command{smiCommand("-L")}))
+			stdout, stderr := runIn(t, shell, bin(t, "", "timeout", "date"), batchArgv(separator, time.Minute, []command.Command{smiCommand("-L")}))
 			segments, _, err := splitBatch(separator, stdout, stderr)
 			require.NoError(t, err)
 			require.Len(t, segments, 1)
@@ -135,7 +136,7 @@ func TestBatchScriptWithoutTimeout(t *testing.T) {
 		for _, have := range []string{"timeout", "date"} {
 			t.Run(name+" with "+have, func(t *testing.T) {
 				separator := newSeparator()
-				stdout, stderr := runIn(t, shell, bin(t, talkative, have), batchArgv(separator, 5*time.Second, []command.Command{smiCommand("-L")}))
+				stdout, stderr := runIn(t, shell, bin(t, talkative, have), batchArgv(separator, time.Minute, []command.Command{smiCommand("-L")}))
 				_, _, err := splitBatch(separator, stdout, stderr)
 				require.ErrorIs(t, err, errNoTimeout, "%s %s", stdout, stderr)
 			})
@@ -148,11 +149,11 @@ func TestBatchScriptHung(t *testing.T) {
 	for name, shell := range shells(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := bin(t, "[ \"$1\" = -L ] && { echo begun; exec sleep 60; }\necho done\n", "timeout", "date", "sleep")
+			dir := bin(t, "[ \"$1\" = -L ] && { echo begun; exec sleep 600; }\necho done\n", "timeout", "date", "sleep")
 			separator := newSeparator()
 			began := time.Now()
-			stdout, stderr := runIn(t, shell, dir, batchArgv(separator, 3*time.Second, []command.Command{smiCommand("-q"), smiCommand("-L"), smiCommand("-x")}))
-			assert.Less(t, time.Since(began), 20*time.Second)
+			stdout, stderr := runIn(t, shell, dir, batchArgv(separator, 6*time.Second, []command.Command{smiCommand("-q"), smiCommand("-L"), smiCommand("-x")}))
+			assert.Less(t, time.Since(began), time.Minute)
 			segments, _, err := splitBatch(separator, stdout, stderr)
 			require.NoError(t, err)
 			require.Len(t, segments, 2)
@@ -185,7 +186,7 @@ func TestScriptsEndUnread(t *testing.T) {
 				select {
 				case err := <-ended:
 					require.Error(t, err, "it was killed: the pipe is full")
-				case <-time.After(30 * time.Second):
+				case <-time.After(time.Minute):
 					_ = cmd.Process.Kill()
 					t.Error("it waits for good")
 				}

@@ -44,6 +44,8 @@ func sound(t *testing.T, log *Listing) {
 			n, _ := v.Get()
 			assert.False(t, math.IsNaN(n) || math.IsInf(n, 0))
 		}
+		replays, _ := d.PCIe.Replays.Get()
+		assert.GreaterOrEqual(t, replays, int64(0))
 		for _, e := range d.Errors {
 			n, known := e.Count.Get()
 			assert.True(t, known)

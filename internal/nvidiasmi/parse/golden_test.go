@@ -96,6 +96,7 @@ func describeGPU(d *description, g *GPU) {
 	opt(d, "pcie generation limit", v.PCIe.GenerationLimit)
 	opt(d, "pcie width", v.PCIe.Width)
 	opt(d, "pcie width limit", v.PCIe.WidthLimit)
+	total(d, "pcie replays", v.PCIe.Replays)
 	for _, e := range v.Errors {
 		total(d, fmt.Sprintf("errors[%d] lifetime=%t", e.Type, e.Lifetime), e.Count)
 	}

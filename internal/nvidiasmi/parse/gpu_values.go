@@ -85,7 +85,7 @@ func setFan(b *builder, printed []byte) {
 
 func setReplays(b *builder, printed []byte) {
 	if v, ok := integer(printed, unitCount); ok {
-		b.gpu.Device.Errors = []gpu.ErrorCount{{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(v)}}
+		b.gpu.Device.PCIe.Replays = gpu.Total(v)
 		return
 	}
 	b.note("pcie.replay", printed)

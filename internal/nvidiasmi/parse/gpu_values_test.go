@@ -54,7 +54,7 @@ func TestRecoveryActions(t *testing.T) {
 
 func TestTrapReplayRolloversAreNoDigits(t *testing.T) {
 	g := oneGPU(t, "<pci><replay_counter>7</replay_counter><replay_rollover_counter>2</replay_rollover_counter></pci>")
-	assert.Equal(t, gpu.Some(7.0), errorsOf(g, gpu.ErrorPCIeReplay, false))
+	assert.Equal(t, gpu.Total[int64](7), g.Device.PCIe.Replays)
 }
 
 func TestTrapMIGModeHidesUtilization(t *testing.T) {

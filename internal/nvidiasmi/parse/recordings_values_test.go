@@ -127,7 +127,7 @@ func xmlNumbers() map[string]quantity {
 		"fan_speed":         {units: percents, get: fanOf},
 		"performance_state": {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PerformanceState) }},
 
-		"pci/replay_counter":                                   {units: plain, get: func(g *GPU) gpu.Opt[float64] { return errorsOf(g, gpu.ErrorPCIeReplay, false) }},
+		"pci/replay_counter":                                   {units: plain, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.PCIe.Replays) }},
 		"pci/pci_gpu_link_info/pcie_gen/current_link_gen":      {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PCIe.Generation) }},
 		"pci/pci_gpu_link_info/pcie_gen/max_link_gen":          {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PCIe.GenerationLimit) }},
 		"pci/pci_gpu_link_info/link_widths/current_link_width": {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.PCIe.Width) }},

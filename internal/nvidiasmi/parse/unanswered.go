@@ -60,7 +60,9 @@ func hasReading(d *gpu.Device) bool {
 		d.Memory.Limit, d.Memory.Reserved, d.Memory.Protected, d.PerformanceState,
 		d.PCIe.Generation, d.PCIe.GenerationLimit, d.PCIe.Width, d.PCIe.WidthLimit,
 	}
-	totals := []gpu.Counter[int64]{d.RemappedRows.Corrected, d.RemappedRows.Uncorrected, d.RetiredPages.Corrected, d.RetiredPages.Uncorrected}
+	totals := []gpu.Counter[int64]{
+		d.PCIe.Replays, d.RemappedRows.Corrected, d.RemappedRows.Uncorrected, d.RetiredPages.Corrected, d.RetiredPages.Uncorrected,
+	}
 	flags := []gpu.Opt[bool]{d.RemappedRows.Pending, d.RemappedRows.Failed, d.RetiredPages.Pending}
 	for _, t := range d.Throttle {
 		flags = append(flags, t.Active)

@@ -6,6 +6,7 @@
 package device
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -20,11 +21,11 @@ func readNVLink(dev *device, d *gpu.Device) {
 		d.Interconnect.Received = linksTotal(f, fieldNVLinkReceived, linkReceivedKiB, linkReceived)
 	}
 	if dev.cfg.Want.Has(gpu.GroupInterconnectErrors) {
-		d.Errors = appendLinkErrors(d.Errors, f)
+		d.Interconnect.Errors = readLinkErrors(f)
 	}
 	if dev.cfg.Want.Has(gpu.GroupInterconnectLinks) {
 		for i := range f.links {
-			if link := readLink(f, i); link.Transmitted.Known() || link.Received.Known() || len(link.Errors) > 0 {
+			if link := readLink(f, i); link.Transmitted.Known() || link.Received.Known() || slices.ContainsFunc(link.Errors[:], gpu.Counter[int64].Known) {
 				d.Interconnect.Links = append(d.Interconnect.Links, link)
 			}
 		}
@@ -44,24 +45,21 @@ func linksTotal(f *fieldValues, total field, kib, plain linkField) gpu.Counter[i
 
 // linkErrors are the kinds of NVLink errors: totals, else sums over the links.
 var linkErrors = [...]struct {
-	kind   gpu.ErrorType
+	kind   gpu.LinkErrorType
 	totals []field
 	links  []linkField
 }{
-	{gpu.ErrorLinkCRC, []field{fieldNVLinkCRCFlit, fieldNVLinkCRCData}, []linkField{linkCRC, linkCRCFlit, linkCRCData}},
-	{gpu.ErrorLinkReplay, []field{fieldNVLinkReplay}, []linkField{linkReplay}},
-	{gpu.ErrorLinkRecovery, []field{fieldNVLinkRecovery}, []linkField{linkRecovery}},
-	{gpu.ErrorLinkECC, []field{fieldNVLinkECC}, []linkField{linkECC}},
+	{gpu.LinkErrorCRC, []field{fieldNVLinkCRCFlit, fieldNVLinkCRCData}, []linkField{linkCRC, linkCRCFlit, linkCRCData}},
+	{gpu.LinkErrorReplay, []field{fieldNVLinkReplay}, []linkField{linkReplay}},
+	{gpu.LinkErrorRecovery, []field{fieldNVLinkRecovery}, []linkField{linkRecovery}},
+	{gpu.LinkErrorECC, []field{fieldNVLinkECC}, []linkField{linkECC}},
 }
 
-func appendLinkErrors(errors []gpu.ErrorCount, f *fieldValues) []gpu.ErrorCount {
+func readLinkErrors(f *fieldValues) (errors [gpu.NumLinkErrorTypes]gpu.Counter[int64]) {
 	for i := range linkErrors {
 		e := &linkErrors[i]
 		n, ok := addUp(e.totals, f.count)
-		sum, found := f.totalOr(e.totals[0], n, ok, func() (int64, bool) { return addUp(e.links, f.sum) })
-		if found {
-			errors = append(errors, gpu.ErrorCount{Type: e.kind, Count: gpu.Total(sum)})
-		}
+		errors[e.kind] = count(f.totalOr(e.totals[0], n, ok, func() (int64, bool) { return addUp(e.links, f.sum) }))
 	}
 	return errors
 }
@@ -95,9 +93,7 @@ func readLink(f *fieldValues, link int) gpu.Link {
 		Received:    bytesOf(linkReceivedKiB, linkReceived),
 	}
 	for i := range linkErrors {
-		if sum, found := addUp(linkErrors[i].links, read); found {
-			l.Errors = append(l.Errors, gpu.ErrorCount{Type: linkErrors[i].kind, Count: gpu.Total(sum)})
-		}
+		l.Errors[linkErrors[i].kind] = count(addUp(linkErrors[i].links, read))
 	}
 	return l
 }

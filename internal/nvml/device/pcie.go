@@ -21,7 +21,5 @@ func readPCIeReplay(dev *device, d *gpu.Device) {
 			n, ok = v.Count()
 		}
 	}
-	if ok {
-		d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorPCIeReplay, Count: gpu.Total(n)})
-	}
+	d.PCIe.Replays = count(n, ok)
 }

@@ -167,12 +167,26 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// FreeAddress returns an address of this machine on which nothing listens.
+// FreeAddress returns an address of this machine on which nothing listens. For a minute the kernel gives its port to nobody who does not ask
+// for it by number: a connection that the server's side has closed waits there (TIME_WAIT).
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = l.Close() }()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = client.Close() }()
+	server, err := l.Accept()
+	if err != nil {
+		return "", err
+	}
+	if err := server.Close(); err != nil {
+		return "", err
+	}
+	_, _ = client.Read(make([]byte, 1)) // until it is closed
 	return l.Addr().String(), nil
 }

@@ -6,6 +6,7 @@
 package nodes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -22,12 +23,14 @@ type sentBefore struct {
 	xids      map[string]otlptest.Point
 	waiting   map[string]float64 // XIDs by series that are not counted yet
 	processes map[string]bool    // the last event: started
+	uids      map[string]bool    // of events
 	first     bool
 }
 
 // checkEvents compares the events with the metrics that are sent with them.
 func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 	var found, wanted, sent []string
+	var used []map[string]any // by containers
 	if n.seen.xids == nil {
 		n.seen.xids, n.seen.waiting, n.seen.processes = map[string]otlptest.Point{}, map[string]float64{}, map[string]bool{}
 	}
@@ -38,7 +41,7 @@ func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 			wanted = append(wanted, id+"  to "+state)
 		}
 	}
-	events := n.pipeline.TakeEvents()
+	events := n.pipeline.TakeLastEvents() // with the sums as they are: each XID that was counted is in one of them
 	logs := n.recorder.Record(&n.host, events, pcommon.NewTimestampFromTime(n.now()))
 	if logs.LogRecordCount() != len(events) {
 		found = append(found, fmt.Sprintf("%d records of %d events", logs.LogRecordCount(), len(events)))
@@ -50,11 +53,18 @@ func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 				a := r.Attributes().AsRaw()
 				id, _ := a["hw.id"].(string)
 				text := func(name string) string { v, _ := a[name].(string); return v }
+				found = append(found, n.seen.checkUIDs(text("log.record.uid"), text("hw.gpu.event.follows"))...)
 				switch r.EventName() {
 				case "hw.gpu.status":
 					sent = append(sent, id+" "+text("hw.gpu.previous_state")+" to "+text("hw.state"))
 				case "hw.gpu.xid":
-					n.seen.waiting[fmt.Sprint(id, " ", a["hw.gpu.xid"])]++
+					gpuID, happened := cmp.Or(text("hw.parent"), id), int64(1) // the counter is the GPU's
+					if sum, ok := a["hw.gpu.event.count"].(int64); ok {
+						happened = sum
+					}
+					n.seen.waiting[fmt.Sprint(gpuID, " ", a["hw.gpu.xid"])] += float64(happened)
+				case "container.gpu.allocated", "container.gpu.released":
+					used = append(used, a)
 				case "process.gpu.started", "process.gpu.exited":
 					key, started := fmt.Sprint(id, " ", a["process.pid"]), r.EventName() == "process.gpu.started"
 					if n.seen.processes[key] == started {
@@ -76,12 +86,29 @@ func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 			found = append(found, fmt.Sprintf("no event for process %d on %s", p.PID, p.DeviceID))
 		}
 	}
+	found = append(found, n.uses.add(points, used, n.sequence.ClockSet)...)
 	slices.Sort(wanted)
 	slices.Sort(sent)
 	if !slices.Equal(wanted, sent) {
 		found = append(found, fmt.Sprintf("the states change by %q, the events report %q", wanted, sent))
 	}
 	return append(found, n.checkXIDs(points)...)
+}
+
+// checkUIDs requires that each event has a uid of its own, and refers only to an earlier one.
+func (s *sentBefore) checkUIDs(uid, follows string) []string {
+	var found []string
+	if uid == "" || s.uids[uid] {
+		found = append(found, fmt.Sprintf("the uid %q is missing, or that of two events", uid))
+	}
+	if follows != "" && !s.uids[follows] {
+		found = append(found, fmt.Sprintf("%s follows %s, which was not sent before it", uid, follows))
+	}
+	if s.uids == nil {
+		s.uids = map[string]bool{}
+	}
+	s.uids[uid] = true
+	return found
 }
 
 // checkXIDs requires that each event is counted, and nothing else.

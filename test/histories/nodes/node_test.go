@@ -50,7 +50,7 @@ type node struct {
 	clock   atomic.Int64  // the collector's, since epoch
 	seconds float64       // the driver's time
 	jump    time.Duration // the collector's clock is ahead of the driver's by this much
-	limit   time.Duration // of a read
+	limit   time.Duration // of a read between two recoveries
 
 	host     gpu.Host
 	reader   pipeline.Reader
@@ -61,6 +61,7 @@ type node struct {
 	resource otlptest.Resources
 	ends     otlptest.Ends
 	seen     sentBefore
+	uses     uses
 }
 
 // machine is the hardware, its driver and its processes.
@@ -101,7 +102,8 @@ func (n *node) begin(proc string, source func(want gpu.Group) gpu.Source, option
 	n.t.Cleanup(processes.Close)
 	n.reader = pipeline.Reader{Source: source(record.Wanted(&cfg.Metrics, &events, true)), Processes: describer{processes}}
 	n.pipeline = pipeline.New(pipeline.Options{
-		Source: "source", Logger: zap.NewNop(), Events: true, ProcessEvents: true, MaxProcesses: maxProcesses, Dropped: func(context.Context, int) {},
+		Source: "source", Logger: zap.NewNop(), Events: true, ProcessEvents: true, AllocationEvents: true, Interval: interval, MaxProcesses: maxProcesses,
+		Dropped:     func(context.Context, int) {},
 		NewRecorder: func() *record.Recorder { return record.New(cfg, settings()) },
 	})
 	n.recorder = record.NewEvents(metadata.LogsBuilderConfig{Events: events, ResourceAttributes: cfg.ResourceAttributes}, settings())

@@ -140,8 +140,12 @@ func (m *nvidiaGPUs) text() string {
 	if m.system != "" {
 		fmt.Fprintf(&b, "[fault system]\n%s\n", m.system)
 	}
-	if m.events > 0 {
-		fmt.Fprintf(&b, "[event e%d]\ngpu = %d\nxid = %d\n", m.events, m.events%nvidiaCount, 13+m.events%3)
+	for i := range min(m.events, 1+m.events%3) { // one, or a burst
+		mig := ""
+		if m.events%nvidiaCount == 0 && i == 1 {
+			mig = "mig = 0\n" // of GPU 0
+		}
+		fmt.Fprintf(&b, "[event e%d.%d]\ngpu = %d\nxid = %d\n%s", m.events, i, m.events%nvidiaCount, []int{13, 48, 63, 45}[(m.events+i/2)%4], mig)
 	}
 	return b.String()
 }

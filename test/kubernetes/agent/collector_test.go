@@ -73,7 +73,7 @@ func (w *world) startCollectorBy(t *testing.T, program []string, attribution ...
 	t.Helper()
 	o := w.inNode(append(program, binary(t))...)
 	o.Env = []string{nvmlsim.EnvScenario + "=" + w.scenario(), nvmlsim.EnvControl + "=" + w.control.Path()}
-	config := strings.NewReplacer("NODE", cluster.NodeName, "LIBRARY", w.library, "SINK", w.sink.URL,
+	config := strings.NewReplacer("NODE", cluster.NodeName, "LIBRARY", w.library, "SINK", w.outlet,
 		"ATTRIBUTION\n", strings.Join(attribution, "")).Replace(configuration)
 	w.simulate(t)
 	process, err := harness.Collector(o, config)

@@ -130,6 +130,7 @@ func (w *world) simulate(t *testing.T) {
 	for _, u := range w.users {
 		fmt.Fprintf(&s, "[process %s]\n%s\npid = %d\nname = /pause\nmemory = %d\nsm = %d\n", u.name, place(u.device), u.pid, u.memory, u.sm)
 	}
+	s.WriteString(w.more)
 	if !w.live {
 		require.NoError(t, w.control.Write(s.String()))
 		return

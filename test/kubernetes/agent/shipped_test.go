@@ -7,7 +7,9 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -20,6 +22,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -32,7 +35,13 @@ const kustomization = `
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [SHIPPED/agent]
-components: [SHIPPED/components/owners, SHIPPED/components/dra]
+components:
+- SHIPPED/components/owners
+- SHIPPED/components/dra
+- SHIPPED/components/kernel-log
+- SHIPPED/components/kubernetes-events
+- SHIPPED/components/node-condition
+- SHIPPED/components/node-condition-policy
 patches:
 - target: {kind: DaemonSet, name: gpureceiver-agent}
   patch: |
@@ -47,7 +56,7 @@ patches:
     - {op: add, path: /spec/template/spec/volumes/-, value: {name: simulator, hostPath: {path: FOLDER}}}
 `
 
-// TestShipped runs the agent as it is shipped, as a pod, with owners and dynamic resource allocation.
+// TestShipped runs the agent as it is shipped, as a pod, with owners, dynamic resource allocation, the kernel's log, and what it posts in Kubernetes.
 func TestShipped(t *testing.T) {
 	if _, err := exec.LookPath("kubectl"); err != nil && os.Getenv(cluster.EnvRun) != "" {
 		t.Skip("kubectl is not in PATH: the shipped manifests were not put together")
@@ -64,6 +73,7 @@ func TestShipped(t *testing.T) {
 	w.live = true
 	w.simulate(t)
 	step(t, "nobody", func(t *testing.T) { w.expect(t) })
+	step(t, "the kernel's log", w.readsKernelLog)
 	step(t, "idle", w.idle)
 	step(t, "several devices in a container", w.several)
 	step(t, "time-sliced, owned by a Deployment", w.timeSliced)
@@ -73,6 +83,7 @@ func TestShipped(t *testing.T) {
 	step(t, "no complaints", w.agentIsContent)
 	step(t, "kubelet restarts", w.kubeletRestarts)
 	step(t, "agent restarts", w.agentRestarts)
+	step(t, "posted in Kubernetes", w.posted)
 	step(t, "no complaints of the restarted agent", w.agentIsContent)
 }
 
@@ -169,6 +180,22 @@ func (w *world) agentRestarts(t *testing.T) {
 	})
 	w.expect(t)
 	w.steady(t, began)
+}
+
+// readsKernelLog requires that the agent follows the node's kernel log with the capability SYSLOG and no other one, by syslog(2): a pod has no
+// /dev/kmsg. A log that cannot be read would be in the collector's log. No line can be written to it for the test: those of programs do not count.
+func (w *world) readsKernelLog(t *testing.T) {
+	pod := w.cluster.ReadyPod(t, shippedNamespace, shippedSelector)
+	process := fmt.Sprintf("/proc/%d", w.cluster.ContainerPID(t, pod, "otelcol-gpu"))
+	status, err := os.ReadFile(process + "/status")
+	require.NoError(t, err)
+	assert.Contains(t, string(status), fmt.Sprintf("CapEff:\t%016x\n", uint64(1)<<unix.CAP_SYSLOG))
+	_, err = os.Stat(process + "/root/dev/kmsg")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.Contains(t, pod.Spec.Containers[0].Args, "--config=/etc/gpureceiver-kernel-log/kernel-log.yaml")
+	log := w.agentLog(t)
+	assert.Contains(t, log, "Everything is ready")
+	assert.NotContains(t, log, "kernel log")
 }
 
 // agentIsContent requires that the agent has all rights that it uses.

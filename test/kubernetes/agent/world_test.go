@@ -29,7 +29,7 @@ import (
 
 const (
 	// patience is the limit for conditions that are normally fulfilled within a few seconds.
-	patience = 40 * time.Second
+	patience = 2 * time.Minute
 	// image is the pods' image: a program that idles.
 	image = "localhost/gpu-agent-workload:1"
 
@@ -50,8 +50,10 @@ type world struct {
 	library   string
 
 	sink      *harness.Sink
+	outlet    string // where the collector sends to
 	control   *nvmlsim.Control
 	collector *harness.Process // nil where it is a pod
+	more      string           // what else is wrong with the GPUs
 	live      bool             // it runs, and changes of the simulator apply to it
 	witness   *witness
 
@@ -78,6 +80,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, os.WriteFile(w.scenario(), []byte(scenario()), 0o600))
 
 	w.sink = harness.NewSink()
+	w.outlet = w.sink.URL
 	t.Cleanup(func() { assert.NoError(t, w.sink.Close()) })
 	w.kubelet = newKubelet(t, of.Layout)
 	w.importWorkload(t)

@@ -21,7 +21,7 @@ import (
 )
 
 // patience is the limit on a busy machine for operations that normally take a second or two.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // ReadyPod waits until a namespace has exactly one pod that a label selector selects, and that one is ready.
 func (c *Cluster) ReadyPod(t testing.TB, namespace, selector string) *corev1.Pod {

@@ -66,7 +66,7 @@ func (k *kubelet) next(t *testing.T) *pluginv1beta1.RegisterRequest {
 	select {
 	case request := <-k.registered:
 		return request
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		require.FailNow(t, "no registration")
 		return nil
 	}

@@ -73,7 +73,7 @@ func TestDriver(t *testing.T) {
 	require.Eventually(t, func() bool {
 		list, err := client.ResourceV1().ResourceSlices().List(t.Context(), metav1.ListOptions{})
 		return err == nil && len(list.Items) == 1 && len(list.Items[0].Spec.Devices) == 2
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 
 	registration := registrationv1.NewRegistrationClient(dial(t, filepath.Join(d.kubelet, "plugins_registry", "gpu.nvidia.com-reg.sock")))
 	info, err := registration.GetInfo(t.Context(), &registrationv1.InfoRequest{})

@@ -57,7 +57,7 @@ func testDeployment(t *testing.T, s *stage) {
 		Name: "docker.io/library/otelcol-gpu:0.1.0", Entrypoint: []string{"/otelcol-gpu"}, Files: programFiles(t, s.collector, "/otelcol-gpu"),
 	}))
 	s.Apply(t, strings.NewReplacer(
-		"collection_interval: 30s", "collection_interval: "+interval.String()+"\n        timeout: "+interval.String(),
+		"collection_interval: ${env:COLLECTION_INTERVAL:-30s}", "collection_interval: "+interval.String()+"\n        timeout: "+interval.String(),
 	).Replace(shipping(t, "configmap.yaml")))
 	s.Apply(t, shipping(t, "service.yaml"))
 	s.Apply(t, strings.NewReplacer(

@@ -25,6 +25,7 @@ func TestExec(t *testing.T) {
 			{"kubeconfig", testKubeconfig},
 			{"attribution", testAttribution},
 			{"two clusters", testTwoClusters},
+			{"gateway", testGateway},
 			{"rights", testRights},
 			{"other containers", testContainers},
 			{"late namespace", testLateNamespace},

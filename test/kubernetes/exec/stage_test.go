@@ -33,7 +33,7 @@ const (
 	envCollector = "OTELCOL_GPU"
 	clusterName  = "e2e"
 	// patience is the limit for conditions that are normally fulfilled within two or three intervals.
-	patience = 60 * time.Second
+	patience = 2 * time.Minute
 
 	// The images of driver pods: with the tool, a shell and timeout; with the tool alone; and without the tool.
 	driverImage   = "localhost/driver:1"

@@ -26,7 +26,7 @@ import (
 )
 
 // patience is the limit for a node to start; it takes 5 s on an idle machine.
-const patience = 3 * time.Minute
+const patience = 8 * time.Minute
 
 func (n *node) up(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)

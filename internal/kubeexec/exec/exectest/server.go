@@ -36,6 +36,7 @@ type Server struct {
 	Dir string // has its certificate and token
 
 	mu        sync.Mutex
+	denied    []string
 	t         testing.TB
 	changed   *sync.Cond
 	objects   map[string]map[string]runtime.Object // by resource, by namespace/name
@@ -172,6 +173,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, "forbidden: cannot list")
 	case path[len(path)-1] == "exec":
 		s.serveExec(w, r, path[len(path)-2])
+	case path[len(path)-1] == reviewPath:
+		s.serveReview(w, r)
 	case r.URL.Query().Get("sendInitialEvents") != "":
 		fail(w, http.StatusUnprocessableEntity, "Invalid", "not here")
 	case path[0] == "apis":

@@ -1,0 +1,98 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/doctor"
+)
+
+const doctorExplanation = `Reads once by the sources of the gpu receiver, and says what can be read here, what not, why, and what to change. Run it as the
+collector's user, in its container. Exit codes: 0, 1 where something that is configured cannot be read, 2 where the command line is wrong.`
+
+// errUnreadable ends otelgpu doctor where something cannot be read. The report says what.
+var errUnreadable = errors.New("not all that is configured can be read")
+
+// texts is a flag that may be given several times.
+type texts []string
+
+func (t *texts) String() string { return strings.Join(*t, ", ") }
+
+// Set implements flag.Value.
+func (t *texts) Set(value string) error {
+	*t = append(*t, value)
+	return nil
+}
+
+func runDoctor(ctx context.Context, args []string, out *os.File) error {
+	var (
+		config  texts
+		output  string
+		bundle  string
+		timeout time.Duration
+		options doctor.Options
+	)
+	flags := newFlags("otelgpu doctor")
+	flags.Var(&config, "config", "the collector's configuration `FILE`, also env:NAME and yaml:TEXT as with the collector; several are merged. "+
+		"Without it: what runs by default")
+	flags.StringVar(&output, "output", "text", "`FORM` of the output: text or json")
+	flags.BoolVar(&options.Compare, "compare", false, "set our values beside those of nvidia-smi, amd-smi or rocm-smi, and mark differences")
+	flags.StringVar(&bundle, "bundle", "", "also write what an issue report needs, without secrets, to this new `FILE`, a .tar.gz")
+	flags.StringVar(&options.Tool, "tool", "", "the `PATH` of the tool to compare with; it ends with the tool's name. Without it: the usual places, then PATH")
+	flags.DurationVar(&timeout, "timeout", 2*time.Minute, "the most time for all of it")
+	words, err := parse(flags, args, doctorExplanation, out)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(words) > 0:
+		return usageErrorf("doctor %s: it takes no words, only flags; -h lists them", strings.Join(words, " "))
+	case !slices.Contains(doctor.Outputs, output):
+		return usageErrorf("--output %s; give one of %s", output, strings.Join(doctor.Outputs, ", "))
+	case options.Tool != "" && !options.Compare:
+		return usageErrorf("--tool %s is for --compare; give both", options.Tool)
+	case options.Tool != "" && !doctor.IsTool(options.Tool):
+		return usageErrorf("--tool %s; give an absolute path that ends with nvidia-smi, amd-smi or rocm-smi", options.Tool)
+	case timeout <= 0:
+		return usageErrorf("--timeout is %s; give a time above 0", timeout)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	options.Config = config
+	report, err := doctor.Examine(ctx, options)
+	if err != nil {
+		return err
+	}
+	if err := printReport(report, output, out); err != nil {
+		return err
+	}
+	if bundle != "" {
+		if err := doctor.WriteBundle(ctx, bundle, report, options); err != nil {
+			return err
+		}
+	}
+	if !report.Readable {
+		return errUnreadable
+	}
+	return nil
+}
+
+func printReport(report *doctor.Report, output string, out *os.File) error {
+	if output == "text" {
+		_, err := out.WriteString(report.Text())
+		return err
+	}
+	data, err := report.JSON()
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(data)
+	return err
+}

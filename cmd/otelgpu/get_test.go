@@ -1,0 +1,202 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// The tables that otelgpu get prints of the sample fleet.
+func TestGetTables(t *testing.T) {
+	server := sampleServer(t)
+	for name, args := range map[string]string{
+		"nodes":               "nodes",
+		"gpus":                "gpus",
+		"gpus_by_utilization": "gpus --sort -utilization --limit 3",
+		"gpus_n2":             "gpus --cluster prod --node n2",
+		"processes":           "processes",
+		"processes_train":     "-o table --namespace ml --pod train-0 processes",
+		"processes_gpu":       "processes --cluster prod --node n1 --gpu 2",
+		"summary":             "summary",
+		"summary_by_node":     "summary --by node",
+		"summary_by_cluster":  "summary --by cluster",
+		"summary_by_workload": "summary --by workload",
+		"workloads":           "workloads",
+		"events":              "events --all",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := otelgpu(t, append([]string{"get", "--server", server}, strings.Fields(args)...)...)
+			require.Zero(t, got.code, got.err)
+			path := filepath.Join("testdata", "golden", name+".txt")
+			if *update {
+				require.NoError(t, os.WriteFile(path, []byte(got.out), 0o600))
+			}
+			want, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, string(want), got.out)
+		})
+	}
+}
+
+// JSON and CSV are the API's own, entry by entry, also where they come in several pages.
+func TestGetIsTheAPIs(t *testing.T) {
+	server := sampleServer(t)
+	for resource, route := range map[string]string{
+		"nodes": "nodes", "gpus": "metrics", "processes": "processes", "summary": "summary", "workloads": "workloads", "events": "events",
+	} {
+		t.Run(resource, func(t *testing.T) {
+			for _, filters := range [][]string{{}, {"--cluster", "prod"}, {"--cluster", "prod", "--node", "n1"}} {
+				query := url.Values{"limit": {"1000"}}
+				for i := 0; i < len(filters); i += 2 {
+					query.Set(strings.TrimPrefix(filters[i], "--"), filters[i+1])
+				}
+				var answer map[string]json.RawMessage
+				require.NoError(t, json.Unmarshal(ask(t, server+"/api/v1/gpu/"+route+"?"+query.Encode(), "application/json"), &answer))
+				items := answer["items"]
+				if resource == "gpus" {
+					items = answer["gpus"]
+				}
+				args := append([]string{"get", resource, "--server", server, "--all"}, filters...)
+				got := otelgpu(t, append(args, "-o", "json")...)
+				require.Zero(t, got.code, got.err)
+				assert.JSONEq(t, string(items), got.out)
+
+				got = otelgpu(t, append(args, "-o", "csv")...)
+				require.Zero(t, got.code, got.err)
+				assert.Equal(t, string(ask(t, server+"/api/v1/gpu/"+route+"?"+query.Encode(), "text/csv")), got.out)
+			}
+		})
+	}
+}
+
+func ask(t *testing.T, url, accept string) []byte {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	require.NoError(t, err)
+	request.Header.Set("Accept", accept)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return body
+}
+
+// The number of entries that were left out is said, and not in the output that a program reads.
+func TestGetLimit(t *testing.T) {
+	server := sampleServer(t)
+	got := otelgpu(t, "get", "gpus", "--server", server, "--limit", "2", "-o", "json")
+	require.Zero(t, got.code)
+	assert.Equal(t, "otelgpu: 2 of 11 gpus; --all prints all\n", got.err)
+	var gpus []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(got.out), &gpus))
+	assert.Len(t, gpus, 2)
+	got = otelgpu(t, "get", "gpus", "--server", server, "--all", "-o", "json")
+	require.NoError(t, json.Unmarshal([]byte(got.out), &gpus))
+	assert.Len(t, gpus, 11)
+	assert.Empty(t, got.err)
+}
+
+// The exit code says whose mistake it is: 1 of the server or the fleet, 2 of the command line.
+func TestExitCodes(t *testing.T) {
+	server := sampleServer(t)
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	for args, want := range map[string]result{
+		"":                                 {code: 2, err: "otelgpu: no command; give top, get, run or doctor, or -h for help\n"},
+		"fly":                              {code: 2, err: "otelgpu: unknown command \"fly\"; give top, get, run or doctor, or -h for help\n"},
+		"get":                              {code: 2, err: "otelgpu: get \"\"; give one of nodes, gpus, processes, summary, workloads, events\n"},
+		"get pods":                         {code: 2, err: "otelgpu: get \"pods\"; give one of nodes, gpus, processes, summary, workloads, events\n"},
+		"get nodes gpus":                   {code: 2, err: "otelgpu: get \"nodes gpus\"; give one of nodes, gpus, processes, summary, workloads, events\n"},
+		"get nodes -o xml":                 {code: 2, err: "otelgpu: -o xml; give one of table, json, csv\n"},
+		"get nodes --limit 0":              {code: 2, err: "otelgpu: --limit 0; give a number above 0, or --all\n"},
+		"get nodes --limit x":              {code: 2, err: "otelgpu: invalid value \"x\" for flag -limit: parse error; -h lists the flags\n"},
+		"get nodes --password x":           {code: 2, err: "otelgpu: flag provided but not defined: -password; -h lists the flags\n"},
+		"get nodes --user a":               {code: 2, err: "otelgpu: --user without a password; give --password-file, or set OTELGPU_PASSWORD\n"},
+		"get nodes --password-file a":      {code: 2, err: "otelgpu: --password-file without a user; give --user\n"},
+		"get nodes --server ftp://h":       {code: 2, err: "otelgpu: the server's address has the scheme \"ftp\"; give it as http://HOST:PORT or https://HOST:PORT\n"},
+		"get nodes --timeout 0s":           {code: 2, err: "otelgpu: --timeout is 0s; give a time above 0\n"},
+		"top GPU-0":                        {code: 2, err: "otelgpu: top GPU-0: it takes no words, only flags; -h lists them\n"},
+		"top --interval 1ms":               {code: 2, err: "otelgpu: --interval is 1ms; give at least 100ms\n"},
+		"get nodes --ca-file /none":        {code: 1, err: "otelgpu: read the certificates: open /none: no such file or directory\n"},
+		"get nodes --token-file /none":     {code: 1, err: "otelgpu: read the secret: open /none: no such file or directory\n"},
+		"get gpus --node none":             {code: 1, err: "otelgpu: Unknown node: none; Look in /api/v1/gpu/nodes for what is known. Nodes that were silent for long are forgotten.\n"},
+		"get gpus --sort weight":           {code: 1},
+		"get nodes --server " + dead.URL:   {code: 1},
+		"top --server " + dead.URL:         {code: 1},
+		"get nodes --limit 1000000 -o csv": {code: 0},
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Setenv(envServer, server)
+			got := otelgpu(t, strings.Fields(args)...)
+			assert.Equal(t, want.code, got.code)
+			if want.err != "" {
+				assert.Equal(t, want.err, got.err)
+			}
+			if want.code != 0 {
+				assert.Empty(t, got.out)
+				assert.NotEmpty(t, got.err)
+			}
+		})
+	}
+}
+
+// Help is asked for, so that it is output. No default in it is a secret.
+func TestHelp(t *testing.T) {
+	t.Setenv(envToken, "s3cret")
+	t.Setenv(envPassword, "s3cret")
+	for _, args := range []string{"-h", "help", "get -h", "top --help", "get nodes -h"} {
+		got := otelgpu(t, strings.Fields(args)...)
+		assert.Zero(t, got.code, args)
+		assert.Contains(t, got.out, "otelgpu", args)
+		assert.Empty(t, got.err)
+		assert.NotContains(t, got.out, "s3cret")
+	}
+}
+
+// Credentials reach the server, flags before the environment.
+func TestGetCredentials(t *testing.T) {
+	var header string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header.Get("Authorization")
+		http.Error(w, "no", http.StatusUnauthorized)
+	}))
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(file, []byte("s3cret\n"), 0o600))
+	for args, want := range map[string]string{
+		"":                                     "Bearer fr0menv",
+		"--token-file " + file:                 "Bearer s3cret",
+		"--user alice --password-file " + file: "Basic YWxpY2U6czNjcmV0",
+		"--timeout 3s --token-file=" + file + " ": "Bearer s3cret",
+	} {
+		t.Setenv(envToken, "fr0menv")
+		got := otelgpu(t, append([]string{"get", "nodes", "--server", server.URL}, strings.Fields(args)...)...)
+		assert.Equal(t, want, header)
+		assert.Equal(t, 1, got.code)
+		assert.Contains(t, got.err, "asks for credentials, or refuses those that were sent; give --token-file, or --user and --password-file")
+		assert.NotContains(t, got.err, "s3cret")
+		assert.NotContains(t, got.err, "fr0menv")
+	}
+	t.Setenv(envUser, "alice")
+	t.Setenv(envPassword, "s3cret")
+	otelgpu(t, "get", "nodes", "--server", server.URL)
+	assert.Equal(t, "Basic YWxpY2U6czNjcmV0", header)
+}

@@ -1,0 +1,195 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package columns
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/query"
+)
+
+// GPU is a device as a row.
+type GPU = *view.GPU
+
+// silentAfter is the age of a GPU's values that is shown.
+const silentAfter = 2 * time.Minute
+
+// GPUs are the columns of GPUs, at the time of the answer that they are from.
+func GPUs(now time.Time) Set[GPU] {
+	silent := func(g GPU) bool { return !g.LastSeen.IsZero() && now.Sub(g.LastSeen) > silentAfter }
+	return Set[GPU]{
+		optional(text("CLUSTER", "cluster", 65, func(g GPU) *string { return g.Cluster })),
+		text("NODE", "node", 60, func(g GPU) *string { return &g.Node }),
+		{Title: "GPU", Field: "name", Keep: 100, Text: gpuName, Value: func(g GPU) any { return value(name(g)) }},
+		text("MODEL", "model", 10, func(g GPU) *string { return g.Model }),
+		{
+			Title: "STATE", Field: "status", Keep: 95, Value: func(g GPU) any { return value(g.Status) },
+			Text: func(g GPU) string {
+				if silent(g) {
+					return gpuState(g) + ", " + display.Ago(now.Sub(g.LastSeen)) + " ago"
+				}
+				return gpuState(g)
+			},
+			Level: func(g GPU) Level { return gpuLevel(g, silent(g)) },
+		},
+		{
+			Title: "UTIL", Field: "utilization", Keep: 90, Number: true,
+			Text:  func(g GPU) string { return display.Bar(g.Utilization.General, 10) },
+			Value: func(g GPU) any { return value(g.Utilization.General) },
+			Level: func(g GPU) Level { return busy(g.Utilization.General) },
+		},
+		{
+			Title: "MEMORY", Field: "memory_used_bytes", Keep: 80, Right: true, Number: true,
+			Text:  func(g GPU) string { return display.GiBOf(g.Memory.Used, g.Memory.Total) },
+			Value: func(g GPU) any { return value(g.Memory.Used) },
+		},
+		{
+			Title: "TEMP", Field: "temperature_celsius", Keep: 50, Right: true, Number: true,
+			Text:  func(g GPU) string { return display.Celsius(query.CoreTemperature(g)) },
+			Value: func(g GPU) any { return value(query.CoreTemperature(g)) },
+			Level: hot,
+		},
+		{
+			Title: "POWER", Field: "power_watts", Keep: 45, Right: true, Number: true,
+			Text:  func(g GPU) string { return display.WattsOf(g.Power.Watts, g.Power.Limit) },
+			Value: func(g GPU) any { return value(g.Power.Watts) },
+		},
+		amount("CLOCK", "clock_graphics_hertz", 15, clock, display.MHz),
+		{
+			Title: "THROTTLED", Field: "throttled", Keep: 40,
+			Text:  func(g GPU) string { return display.Texts(g.Throttled) },
+			Value: func(g GPU) any { return list(g.Throttled) },
+			Level: func(g GPU) Level {
+				if len(g.Throttled) == 0 {
+					return Faint
+				}
+				return Warn
+			},
+		},
+		{
+			Title: "PROC", Field: "processes", Keep: 30, Right: true, Number: true,
+			Text:  func(g GPU) string { return display.Count(query.ProcessCount(g)) },
+			Value: func(g GPU) any { return value(query.ProcessCount(g)) },
+		},
+		{Title: "HOLDER", Keep: 70, Text: holder, Value: func(g GPU) any { return value(holding(g)) }},
+	}
+}
+
+// name is hw.name, or the ID where the GPU has no name.
+func name(g GPU) *string {
+	if g.Name != nil && *g.Name != "" {
+		return g.Name
+	}
+	return &g.ID
+}
+
+// gpuName shows partitions below their GPU.
+func gpuName(g GPU) string {
+	text := display.Text(name(g))
+	if g.Parent != nil {
+		text = "└ " + text
+		if g.PartitionProfile != nil {
+			text += " " + display.Text(g.PartitionProfile)
+		}
+	}
+	return text
+}
+
+func gpuState(g GPU) string {
+	text := display.Text(g.Status)
+	if len(g.Faults) > 0 {
+		text += " (" + display.Texts(g.Faults) + ")"
+	}
+	return text
+}
+
+func gpuLevel(g GPU, silent bool) Level {
+	switch {
+	case g.Status != nil && *g.Status == "failed":
+		return Bad
+	case silent:
+		return Warn
+	case g.Status == nil:
+		return Faint
+	case *g.Status == "ok" && len(g.Faults) == 0:
+		return Good
+	default:
+		return Warn
+	}
+}
+
+// busy shows idle GPUs faintly.
+func busy(share *float64) Level {
+	switch {
+	case share == nil || *share < 0.01:
+		return Faint
+	default:
+		return Normal
+	}
+}
+
+// hot warns within 5 °C of a sensor's lowest limit.
+func hot(g GPU) Level {
+	for _, t := range g.Temperatures {
+		for name, limit := range t.Limits {
+			if t.Celsius != nil && strings.HasPrefix(name, "high") && *t.Celsius >= limit-5 {
+				return Warn
+			}
+		}
+	}
+	return Normal
+}
+
+// list is a list in one cell; nil where it is empty.
+func list(values []string) any {
+	if len(values) == 0 {
+		return nil
+	}
+	return strings.Join(values, " ")
+}
+
+// clock is that of the compute units.
+func clock(g GPU) *float64 {
+	for _, domain := range []string{"graphics", "sm"} {
+		if hertz, known := g.Clocks[domain]; known {
+			return &hertz
+		}
+	}
+	return nil
+}
+
+// holder names the first that holds the GPU and how many others do. It is "free" where nothing holds it.
+func holder(g GPU) string {
+	if h := holding(g); h != nil {
+		return display.Text(h)
+	}
+	if g.Allocated != nil && *g.Allocated == 0 && len(g.Containers) == 0 {
+		return "free"
+	}
+	return display.Absent
+}
+
+func holding(g GPU) *string {
+	names := map[string]bool{}
+	for _, c := range g.Containers {
+		if c != nil && c.Allocated != nil && *c.Allocated {
+			names[UserName(&c.User)] = true
+		}
+	}
+	all := slices.Sorted(maps.Keys(names))
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return &all[0]
+	default:
+		text := all[0] + " +" + display.Count(new(len(all)-1))
+		return &text
+	}
+}

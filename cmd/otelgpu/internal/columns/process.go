@@ -1,0 +1,48 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package columns
+
+import (
+	"strconv"
+
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// Process is a process on one GPU as a row.
+type Process = *view.Process
+
+// Processes are the columns of processes.
+func Processes() Set[Process] {
+	return Set[Process]{
+		optional(text("CLUSTER", "cluster", 58, func(p Process) *string { return p.Cluster })),
+		text("NODE", "node", 60, func(p Process) *string { return &p.Node }),
+		{
+			Title: "GPU", Field: "gpu", Keep: 80,
+			Text: func(p Process) string {
+				if p.GPUIndex != nil {
+					return strconv.Itoa(*p.GPUIndex)
+				}
+				return display.Text(&p.GPU)
+			},
+			Value: func(p Process) any { return p.GPU },
+		},
+		{
+			Title: "PID", Field: "pid", Keep: 100, Right: true,
+			Text: func(p Process) string { return strconv.Itoa(p.PID) }, Value: func(p Process) any { return p.PID },
+		},
+		text("TYPE", "type", 30, func(p Process) *string { return p.Type }),
+		text("USER", "owner", 35, func(p Process) *string { return p.Owner }),
+		amount("MEMORY", "memory_bytes", 90, func(p Process) *float64 { return p.Memory }, display.GiB),
+		amount("SM", "utilization", 85, func(p Process) *float64 { return p.Utilization }, display.Percent),
+		amount("MEM", "memory_controller_utilization", 20, func(p Process) *float64 { return p.MemoryControllerUtilization }, display.Percent),
+		amount("ENC", "encoder_utilization", 5, func(p Process) *float64 { return p.EncoderUtilization }, display.Percent),
+		amount("DEC", "decoder_utilization", 5, func(p Process) *float64 { return p.DecoderUtilization }, display.Percent),
+		text("NAME", "name", 95, func(p Process) *string { return p.Name }),
+		{
+			Title: "POD", Field: "pod", Keep: 70,
+			Text: func(p Process) string { return display.Text(userName(&p.User)) }, Value: func(p Process) any { return value(p.Pod) },
+		},
+	}
+}

@@ -1,0 +1,133 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package display
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Absent stands for a value that is not known.
+const Absent = "-"
+
+// Text is a text, cleaned.
+func Text(v *string) string {
+	if v == nil || *v == "" {
+		return Absent
+	}
+	return orAbsent(Clean(*v))
+}
+
+// Texts are several.
+func Texts(v []string) string { return orAbsent(Clean(strings.Join(v, ","))) }
+
+func orAbsent(text string) string {
+	if text == "" {
+		return Absent
+	}
+	return text
+}
+
+// Count is a number of things.
+func Count(v *int) string {
+	if v == nil {
+		return Absent
+	}
+	return strconv.Itoa(*v)
+}
+
+// Percent is a share from 0 to 1.
+func Percent(v *float64) string { return amount(v, 0.01, 0, "%") }
+
+// GiB is an amount of memory in bytes.
+func GiB(v *float64) string { return amount(v, 1<<30, precision(v, 1<<30), " GiB") }
+
+// GiBOf is an amount of memory and what there is of it.
+func GiBOf(v, of *float64) string {
+	if v == nil || of == nil {
+		return GiB(v)
+	}
+	return amount(v, 1<<30, precision(v, 1<<30), "/") + GiB(of)
+}
+
+// Watts is a power.
+func Watts(v *float64) string { return amount(v, 1, 0, " W") }
+
+// WattsOf is a power and its limit.
+func WattsOf(v, of *float64) string {
+	if v == nil || of == nil {
+		return Watts(v)
+	}
+	return amount(v, 1, 0, "/") + Watts(of)
+}
+
+// Celsius is a temperature.
+func Celsius(v *float64) string { return amount(v, 1, 0, " °C") }
+
+// MHz is a clock's speed in hertz.
+func MHz(v *float64) string { return amount(v, 1e6, 0, " MHz") }
+
+// KWh is an energy in joules.
+func KWh(v *float64) string { return amount(v, 3.6e6, 2, " kWh") }
+
+// Seconds is a duration.
+func Seconds(v *float64) string {
+	if v == nil || !finite(*v) {
+		return Absent
+	}
+	return Ago(time.Duration(min(*v, 1e9) * float64(time.Second)))
+}
+
+// Ago is a duration, by its largest unit.
+func Ago(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0fm", math.Floor(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0fh", math.Floor(d.Hours()))
+	default:
+		return fmt.Sprintf("%.0fd", math.Floor(d.Hours()/24))
+	}
+}
+
+// Time is a moment, in the time zone of this machine.
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return Absent
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+// Bar draws a share with this many cells.
+func Bar(v *float64, cells int) string {
+	if v == nil || !finite(*v) {
+		return Absent
+	}
+	filled := min(cells, max(0, int(math.Round(*v*float64(cells)))))
+	return strings.Repeat("█", filled) + strings.Repeat("░", cells-filled) + fmt.Sprintf(" %4s", Percent(v))
+}
+
+// precision shows small amounts of memory too.
+func precision(v *float64, unit float64) int {
+	if v == nil || *v == 0 || math.Abs(*v) >= 9.95*unit {
+		return 0
+	}
+	return 1
+}
+
+func amount(v *float64, unit float64, digits int, name string) string {
+	if v == nil || !finite(*v) {
+		return Absent
+	}
+	return strconv.FormatFloat(*v/unit, 'f', digits, 64) + name
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,96 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+// dialTimeout bounds one connection.
+const dialTimeout = 5 * time.Second
+
+// senders are the exporters that connect to an endpoint, with the port where the endpoint has none. Others listen at it, or write files.
+var senders = map[string]string{
+	"otlp": "4317", "otlp_grpc": "4317", "otlphttp": "4318", "otlp_http": "4318", "prometheusremotewrite": "443",
+}
+
+// readExporters says whether something listens where the exporters of pipelines send. It connects and sends nothing.
+func readExporters(ctx context.Context, conf *confmap.Conf) []Section {
+	s := Section{Name: "exporters"}
+	exporters, _ := conf.Get("exporters").(map[string]any)
+	used := inPipelines(conf, "exporters")
+	for _, name := range slices.Sorted(maps.Keys(exporters)) {
+		var id component.ID
+		if id.UnmarshalText([]byte(name)) != nil || used[id] == nil {
+			continue
+		}
+		port, sends := senders[id.Type().String()]
+		if !sends {
+			continue
+		}
+		section, _ := exporters[name].(map[string]any)
+		for _, key := range []string{"endpoint", "metrics_endpoint", "logs_endpoint"} {
+			if endpoint, ok := section[key].(string); ok && endpoint != "" {
+				s.addEndpoint(ctx, name, endpoint, port)
+			}
+		}
+	}
+	if len(s.Checks) == 0 {
+		return nil
+	}
+	return []Section{s}
+}
+
+func (s *Section) addEndpoint(ctx context.Context, exporter, endpoint, port string) {
+	network, address, err := dialAddress(endpoint, port)
+	if err != nil {
+		s.add(Failed, exporter, err.Error())
+		return
+	}
+	dialer := net.Dialer{Timeout: dialTimeout}
+	connection, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		s.add(Failed, exporter, fmt.Sprintf("connect to %s: %v; start what should listen there, or correct the endpoint", address, err))
+		return
+	}
+	_ = connection.Close()
+	s.add(OK, exporter, "something listens at "+address+"; nothing was sent")
+}
+
+// dialAddress returns where an endpoint is: HOST:PORT, a URL, or a name as gRPC has it, such as dns:///HOST:PORT and unix:///PATH.
+func dialAddress(endpoint, port string) (network, address string, err error) {
+	if path, isSocket := strings.CutPrefix(endpoint, "unix:"); isSocket {
+		return "unix", strings.TrimPrefix(path, "//"), nil
+	}
+	for _, resolver := range []string{"dns:///", "passthrough:///"} {
+		endpoint = strings.TrimPrefix(endpoint, resolver)
+	}
+	if !strings.Contains(endpoint, "://") {
+		endpoint = "any://" + endpoint
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Hostname() == "" {
+		return "", "", errors.New("the endpoint is not an address; give it as HOST:PORT or as a URL")
+	}
+	switch {
+	case u.Port() != "":
+		port = u.Port()
+	case u.Scheme == "https":
+		port = "443"
+	case u.Scheme == "http":
+		port = "80"
+	}
+	return "tcp", net.JoinHostPort(u.Hostname(), port), nil
+}

@@ -1,0 +1,32 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	gpureceiver "github.com/otelgpu/gpureceiver/receiver"
+)
+
+// readNode says what this node has for attribution: its process table and its kubelet. Without GPUs no source would ask them.
+func readNode(ctx context.Context, receiver string, e *gpureceiver.Examination) []Section {
+	s := Section{Name: receiver + ": attribution"}
+	if table, err := e.CheckProcessTable(); err != nil {
+		s.add(Note, "process table", err.Error()) // where there are GPUs, it is a failure of their source
+	} else if table {
+		s.add(OK, "process table", "has all processes of the machine, or all that the configuration accepts")
+	}
+	if kubelet := e.ReadKubelet(ctx); kubelet != nil {
+		if kubelet.Err != nil {
+			s.add(Failed, "kubelet", kubelet.Err.Error())
+		} else {
+			s.add(OK, "kubelet", fmt.Sprintf("%s: %d pods, %d allocated devices", kubelet.Endpoint, kubelet.Pods, kubelet.Devices))
+		}
+	}
+	if len(s.Checks) == 0 {
+		return nil
+	}
+	return []Section{s}
+}

@@ -1,0 +1,62 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Errors of libraries can have credentials; what else they say stays.
+func TestWithoutSecrets(t *testing.T) {
+	for text, want := range map[string]string{
+		"parse \"https://user:s3cret@host:1/path\": bad": "parse \"https://[removed]@host:1/path\": bad",
+		"get https://user:s3c/ret@host: refused":         "get https://[removed]@host: refused",
+		"get https://user:s3c@ret@host: refused":         "get https://[removed]@host: refused",
+		"unix://a, ask admin@host":                       "unix://a, ask admin@host",
+		"header Authorization: Bearer s3cret.s3cret":     "header Authorization: Bearer [removed]",
+		"header authorization: basic dXNlcjpzM2NyZXQ=":   "header authorization: basic [removed]",
+		"a bearer of news":                               "a bearer of news",
+	} {
+		assert.Equal(t, want, withoutSecrets(text))
+	}
+}
+
+// oddConfig has secrets where one does not look for them.
+const oddConfig = `
+receivers:
+  gpu:
+    token: s3cret-1 # s3cret-2
+    api_key: 53333
+    scrapers:
+      kubernetes_exec:
+        clusters:
+          - {endpoint: "https://user:s3c@ret-3@host", token_file: /run/token, auth: {password: s3cret-4, headers: [{name: x, value: s3cret-5}]}}
+          - {endpoint: "${env:API:-https://user:s3cret-6@host}", client-key-data: s3cret-7}
+  gpu/${env:NAME}: {endpoint: s3cret-8}
+exporters:
+  otlphttp:
+    endpoint: ${env:ENDPOINT}
+    headers: ["authorization: Bearer s3cret-9", {name: x, value: "${env:KEY:-s3cret-10}"}]
+    proxy_url: http://user:s3cret-11@proxy
+    password: ${file:/run/s3cret-12}
+extensions:
+  basicauth: {htpasswd: {inline: "user:s3cret-13\n${env:HTPASSWD}"}}
+service::telemetry::resource::token: s3cret-14
+service: {telemetry: {metrics: {readers: [{periodic: {exporter: {otlp: {headers: {a: s3cret-15}}}}}]}}, pipelines: {metrics: {receivers: [gpu]}}}
+connectors: "s3cret-16"
+`
+
+func TestRedacted(t *testing.T) {
+	text, err := redacted(t.Context(), []string{"yaml:" + oddConfig, "yaml:s3cret-17", "yaml:exporters::otlp::headers::a: s3cret-18"})
+	require.NoError(t, err)
+	assert.NotContains(t, text, "s3c")
+	assert.NotContains(t, text, "ret-3")
+	assert.NotContains(t, text, "53333")
+	for _, kept := range []string{"token_file: /run/token", "${env:API:-https://[removed]@host}", "endpoint: ${env:ENDPOINT}"} {
+		assert.Contains(t, text, kept)
+	}
+}

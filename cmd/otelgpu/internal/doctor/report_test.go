@@ -1,0 +1,31 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/kubeexec"
+)
+
+// A thousand nodes that cannot be read are not a thousand lines.
+func TestManyUnreadNodes(t *testing.T) {
+	var found kubeexec.Examined
+	for range 1000 {
+		found.Unread = append(found.Unread, errors.New("no pod on it"))
+	}
+	var s Section
+	s.addExamined(&found)
+	assert.Len(t, s.Checks, mostNamed+1)
+	assert.Equal(t, Check{State: Failed, Subject: "nodes", Found: "980 more cannot be read"}, s.Checks[mostNamed])
+}
+
+func TestText(t *testing.T) {
+	r := Report{Sections: []Section{{Name: "a", Checks: []Check{{Failed, "long subject", "first:\n\n second\x1b[2J\n", ""}, {OK, "b", "c", ""}}}}}
+	r.close()
+	assert.Equal(t, "a\n  failed  long subject  first:\n                         second\n  ok      b             c\n\n1 check failed.\n", r.Text())
+}

@@ -1,0 +1,86 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package top
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/columns"
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// question is what the screen needs.
+type question struct {
+	pane  int
+	scope scope
+	order order
+}
+
+// answer is what the server said to it.
+type answer struct {
+	question question
+	at       time.Time
+	err      error // why there is none
+
+	summary *view.Summary
+	table   table
+	reasons []string // sources that cannot read
+}
+
+// ask reads what a question needs.
+func ask(ctx context.Context, c *client.Client, p *pane, q question, now func() time.Time) answer {
+	a := answer{question: q}
+	var info view.Info
+	if a.summary, a.err = summary(ctx, c, q.scope); a.err == nil {
+		a.table, a.err = p.load(ctx, c, q.scope, q.order)
+	}
+	if a.err == nil && c.JSON(ctx, client.Info, q.scope.parameters(), &info) == nil { // the rest is shown without it too
+		a.reasons = failing(&info)
+	}
+	a.at = now()
+	return a
+}
+
+// summary reads the sums of a scope.
+func summary(ctx context.Context, c *client.Client, s scope) (*view.Summary, error) {
+	entries, err := c.List(ctx, client.Summary, s.parameters(), 1)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := client.Decode[view.Summary](entries.Items)
+	if err != nil || len(sums) == 0 {
+		return nil, err
+	}
+	return sums[0], nil
+}
+
+// mostReasons is how many sources are named.
+const mostReasons = 3
+
+// failing names the sources that cannot read, and where.
+func failing(info *view.Info) []string {
+	var all []string
+	for _, s := range info.Sources {
+		if s.Readable && len(s.Reasons) == 0 {
+			continue
+		}
+		text := columns.SourceText(&s.Source)
+		if s.Node != nil {
+			text += " (" + display.Text(s.Node) + ")"
+		} else if s.Cluster != nil {
+			text += " (" + display.Text(s.Cluster) + ")"
+		}
+		all = append(all, text)
+	}
+	if more := len(all) - mostReasons; more > 0 {
+		all = append(all[:mostReasons], number(more)+" more; otelgpu get nodes lists them")
+	}
+	return all
+}
+
+func number(n int) string { return strconv.Itoa(n) }

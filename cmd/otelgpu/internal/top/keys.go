@@ -1,0 +1,113 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package top
+
+import (
+	"unicode/utf8"
+
+	"github.com/gdamore/tcell/v3"
+)
+
+// mostFilter is the longest filter in bytes.
+const mostFilter = 100
+
+// help is what ? shows.
+var help = [][2]string{
+	{"1-7, Tab", "GPUs, Processes, Pods, Workloads, Nodes, Clusters, Events"},
+	{"↑ ↓ j k", "select a row; PgUp, PgDn, Home and End go far"},
+	{"Enter", "show the GPUs of the selected row's node, or the nodes of a cluster"},
+	{"Esc", "clear the filter, then show more: cluster, whole fleet"},
+	{"← → s", "sort by the column before or after; r reverses"},
+	{"/", "show only rows that contain a text; Enter ends typing"},
+	{"Space", "hold the picture still"},
+	{"? h", "this help"},
+	{"q Ctrl-C", "quit"},
+}
+
+// key obeys a key. It reports whether the program goes on.
+func (m *model) key(e *tcell.EventKey) bool {
+	switch {
+	case e.Key() == tcell.KeyCtrlC:
+		return false
+	case m.editing:
+		m.edit(e)
+		return true
+	case m.help:
+		m.help = false
+		return e.Str() != "q"
+	}
+	switch e.Key() {
+	case tcell.KeyUp:
+		m.move(-1)
+	case tcell.KeyDown:
+		m.move(1)
+	case tcell.KeyPgUp:
+		m.move(-m.page)
+	case tcell.KeyPgDn:
+		m.move(m.page)
+	case tcell.KeyHome:
+		m.move(-m.selected)
+	case tcell.KeyEnd:
+		m.move(len(m.rows()))
+	case tcell.KeyTab:
+		m.show(m.pane + 1)
+	case tcell.KeyBacktab:
+		m.show(m.pane - 1)
+	case tcell.KeyLeft:
+		m.sortBy(-1)
+	case tcell.KeyRight:
+		m.sortBy(1)
+	case tcell.KeyEnter:
+		m.enter()
+	case tcell.KeyEsc, tcell.KeyBackspace:
+		m.back()
+	case tcell.KeyRune:
+		return m.letter(e.Str())
+	}
+	return true
+}
+
+func (m *model) letter(s string) bool {
+	switch s {
+	case "q":
+		return false
+	case "j":
+		m.move(1)
+	case "k":
+		m.move(-1)
+	case "s":
+		m.sortBy(1)
+	case "r":
+		m.reverse()
+	case "/":
+		m.editing = true
+	case " ":
+		m.paused = !m.paused
+	case "?", "h":
+		m.help = true
+	default:
+		if len(s) == 1 && s[0] >= '1' && int(s[0]-'1') < len(m.panes) {
+			m.show(int(s[0] - '1'))
+		}
+	}
+	return true
+}
+
+// edit types the filter.
+func (m *model) edit(e *tcell.EventKey) {
+	switch e.Key() {
+	case tcell.KeyEnter:
+		m.editing = false
+	case tcell.KeyEsc:
+		m.editing, m.filter = false, ""
+	case tcell.KeyBackspace:
+		_, size := utf8.DecodeLastRuneInString(m.filter)
+		m.filter = m.filter[:len(m.filter)-size]
+	case tcell.KeyRune:
+		if len(m.filter)+len(e.Str()) <= mostFilter {
+			m.filter += e.Str()
+		}
+	}
+	m.move(0)
+}

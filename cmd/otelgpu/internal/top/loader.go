@@ -1,0 +1,150 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package top
+
+import (
+	"context"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
+)
+
+const (
+	// leastOften is how old an answer becomes while the server sends no change.
+	leastOften = 15 * time.Second
+	// mostBackoff is the longest pause after a failure.
+	mostBackoff = 10 * time.Second
+	// mostPolling is the longest time of polling before the stream is tried again. The first is a second.
+	mostPolling = 20 * time.Second
+)
+
+// loader asks the server when the question changes, when the server sends a change, and otherwise from time to time.
+type loader struct {
+	client   *client.Client
+	panes    []pane
+	interval time.Duration // between answers to the same question
+
+	questions chan question // the newest
+	changes   chan struct{}
+	answers   chan answer
+	live      chan bool
+}
+
+func newLoader(c *client.Client, panes []pane, interval time.Duration) *loader {
+	return &loader{
+		client: c, panes: panes, interval: interval,
+		questions: make(chan question, 1), changes: make(chan struct{}, 1), answers: make(chan answer), live: make(chan bool),
+	}
+}
+
+// ask replaces the question. Only one goroutine calls it.
+func (l *loader) ask(q question) {
+	select {
+	case <-l.questions:
+	default:
+	}
+	l.questions <- q
+}
+
+// run answers until the context ends.
+func (l *loader) run(ctx context.Context) {
+	var (
+		now      question
+		asked    bool
+		changed  bool
+		failures int
+		last     time.Time     // end of the last answer
+		cost     time.Duration // of it
+	)
+	for {
+		wait := leastOften
+		switch {
+		case failures > 0:
+			wait = min(mostBackoff, time.Second<<min(failures-1, 10))
+		case changed:
+			wait = max(l.interval, 4*cost) // what is slow is not asked for all the time
+		}
+		timer := time.NewTimer(time.Until(last.Add(wait)))
+		if !asked {
+			timer.Stop()
+		}
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case now = <-l.questions:
+			asked, failures = true, 0
+		case <-l.changes:
+			timer.Stop()
+			changed = true
+			continue
+		case <-timer.C:
+		}
+		timer.Stop()
+		begun := time.Now()
+		a := ask(ctx, l.client, &l.panes[now.pane], now, time.Now)
+		last, cost, changed = time.Now(), time.Since(begun), false
+		if failures++; a.err == nil {
+			failures = 0
+		}
+		select {
+		case l.answers <- a:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watch follows the server's stream of changes, and polls while there is none.
+func (l *loader) watch(ctx context.Context) {
+	polling := time.Second
+	for ctx.Err() == nil {
+		live := false
+		_ = l.client.Stream(ctx, func() { // its end is no error: polling replaces it
+			if !live {
+				live = true
+				l.tell(ctx, true)
+			}
+			l.change()
+		})
+		if live {
+			polling = time.Second
+			l.tell(ctx, false)
+		}
+		l.poll(ctx, polling)
+		polling = min(mostPolling, 2*polling)
+	}
+}
+
+func (l *loader) tell(ctx context.Context, live bool) {
+	select {
+	case l.live <- live:
+	case <-ctx.Done():
+	}
+}
+
+func (l *loader) change() {
+	select {
+	case l.changes <- struct{}{}:
+	default:
+	}
+}
+
+// poll takes the time for a change.
+func (l *loader) poll(ctx context.Context, during time.Duration) {
+	tick := time.NewTicker(l.interval)
+	defer tick.Stop()
+	end := time.NewTimer(during)
+	defer end.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-end.C:
+			return
+		case <-tick.C:
+			l.change()
+		}
+	}
+}

@@ -1,0 +1,221 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package top
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/columns"
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+const (
+	// mostRows is how many rows a pane shows. The server sorts, so that they are the first of all.
+	mostRows = 200
+	// mostPodGPUs is of how many GPUs the pods are shown: no route of the API sorts pods.
+	mostPodGPUs = 500
+)
+
+// pane is one of the tables.
+type pane struct {
+	name    string
+	columns []heading
+	order   order // with which it begins
+	load    func(context.Context, *client.Client, scope, order) (table, error)
+}
+
+// heading is a column of a pane.
+type heading struct {
+	title, field string
+	right        bool
+	number       bool
+	keep         int
+}
+
+// order is a column to sort by. The zero value is the server's own order.
+type order struct {
+	field      string
+	descending bool
+}
+
+func (o order) parameter() string {
+	if o.descending {
+		return "-" + o.field
+	}
+	return o.field
+}
+
+// scope is a part of a fleet.
+type scope struct{ cluster, node string }
+
+func (s scope) parameters() url.Values {
+	query := url.Values{}
+	if s.cluster != "" {
+		query.Set("cluster", s.cluster)
+	}
+	if s.node != "" {
+		query.Set("node", s.node)
+	}
+	return query
+}
+
+// table is what a pane shows.
+type table struct {
+	columns []heading
+	rows    []row
+	total   int    // rows that there are
+	note    string // about what is missing
+}
+
+// row is one line. Its cluster and node are where Enter leads.
+type row struct {
+	key   string
+	place scope
+	cells []cell
+}
+
+type cell struct {
+	text  string
+	level columns.Level
+}
+
+// contains reports whether a cell contains a text, in upper or lower case.
+func (r *row) contains(text string) bool {
+	return slices.ContainsFunc(r.cells, func(c cell) bool { return strings.Contains(strings.ToLower(c.text), strings.ToLower(text)) })
+}
+
+// panes are all tables, in the order of their keys.
+func panes() []pane {
+	return []pane{
+		listPane("GPUs", client.GPUs, "", columns.GPUs, order{},
+			func(g columns.GPU) (string, scope) { return g.ID, at(g.Cluster, g.Node) }),
+		listPane("Processes", client.Processes, "", always(columns.Processes), order{"memory_bytes", true},
+			func(p columns.Process) (string, scope) { return p.GPU + " " + number(p.PID), at(p.Cluster, p.Node) }),
+		podPane(),
+		listPane("Workloads", client.Workloads, "", always(columns.Workloads), order{},
+			func(w columns.Workload) (string, scope) {
+				return key(w.Cluster, w.Node, w.Namespace, w.Kind, &w.Name), scope{}
+			}),
+		listPane("Nodes", client.Summary, "node", sumsBy("node"), order{},
+			func(s columns.Summary) (string, scope) { return key(s.Cluster, s.Group), at(s.Cluster, text(s.Group)) }),
+		listPane("Clusters", client.Summary, "cluster", sumsBy("cluster"), order{},
+			func(s columns.Summary) (string, scope) { return key(s.Group), at(s.Group, "") }),
+		listPane("Events", client.Events, "", always(columns.Events), order{},
+			func(e columns.Event) (string, scope) { return e.UID, at(e.Cluster, text(e.Node)) }),
+	}
+}
+
+// at is a place. Outside clusters the API calls the cluster "-".
+func at(cluster *string, node string) scope {
+	if cluster == nil {
+		return scope{cluster: "-", node: node}
+	}
+	return scope{cluster: *cluster, node: node}
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func key(parts ...*string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(text(p) + "\x00")
+	}
+	return b.String()
+}
+
+// listPane shows a list of the API.
+func listPane[T any](name, path, by string, columnsAt func(time.Time) columns.Set[*T], first order, identify func(*T) (string, scope)) pane {
+	return pane{
+		name: name, columns: headings(columnsAt(time.Time{})), order: first,
+		load: func(ctx context.Context, c *client.Client, s scope, o order) (table, error) {
+			query := s.parameters()
+			if by != "" {
+				query.Set("by", by)
+			}
+			if o.field != "" {
+				query.Set("sort", o.parameter())
+			}
+			entries, err := c.List(ctx, path, query, mostRows)
+			if err != nil {
+				return table{}, err
+			}
+			rows, err := client.Decode[T](entries.Items)
+			if err != nil {
+				return table{}, err
+			}
+			return newTable(columnsAt(entries.Time), rows, entries.Total, identify), nil
+		},
+	}
+}
+
+func always[T any](set func() columns.Set[T]) func(time.Time) columns.Set[T] {
+	return func(time.Time) columns.Set[T] { return set() }
+}
+
+func sumsBy(by string) func(time.Time) columns.Set[columns.Summary] {
+	return func(time.Time) columns.Set[columns.Summary] { return columns.Summaries(by) }
+}
+
+// podPane shows who holds and uses GPUs.
+func podPane() pane {
+	set := columns.Pods()
+	identify := func(p *columns.Pod) (string, scope) { return key(p.Cluster, &p.Node, &p.Name), at(p.Cluster, p.Node) }
+	return pane{
+		name: "Pods", columns: headings(set),
+		load: func(ctx context.Context, c *client.Client, s scope, o order) (table, error) {
+			entries, err := c.List(ctx, client.GPUs, s.parameters(), mostPodGPUs)
+			if err != nil {
+				return table{}, err
+			}
+			gpus, err := client.Decode[view.GPU](entries.Items)
+			if err != nil {
+				return table{}, err
+			}
+			pods := columns.PodsOf(gpus)
+			if c := set.Find(o.field); c != nil {
+				slices.SortStableFunc(pods, func(a, b *columns.Pod) int { return columns.Compare(c.Value(a), c.Value(b), o.descending) })
+			}
+			t := newTable(set, pods, len(pods), identify)
+			if entries.Total > len(gpus) {
+				t.note = "pods of the first " + number(len(gpus)) + " of " + number(entries.Total) + " GPUs; choose a node or a cluster to see all of it"
+			}
+			return t, nil
+		},
+	}
+}
+
+func headings[T any](set columns.Set[T]) []heading {
+	all := make([]heading, len(set))
+	for i, c := range set {
+		all[i] = heading{title: c.Title, field: c.Field, right: c.Right, number: c.Number, keep: c.Keep}
+	}
+	return all
+}
+
+func newTable[T any](set columns.Set[T], rows []T, total int, identify func(T) (string, scope)) table {
+	set = set.Known(rows)
+	t := table{columns: headings(set), rows: make([]row, len(rows)), total: total}
+	for i, r := range rows {
+		cells := make([]cell, len(set))
+		for j, c := range set {
+			cells[j].text = c.Text(r)
+			if c.Level != nil {
+				cells[j].level = c.Level(r)
+			}
+		}
+		t.rows[i].cells = cells
+		t.rows[i].key, t.rows[i].place = identify(r)
+	}
+	return t
+}

@@ -1,0 +1,88 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/collector"
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/top"
+)
+
+const simulatedNotice = "SIMULATED HARDWARE: these GPUs do not exist; the collector reads a simulated libnvidia-ml.so.1"
+
+// runFlags say which collector to start.
+type runFlags struct {
+	binary, config, log, also string
+	simulated                 bool
+	duration                  time.Duration
+}
+
+// runCollector shows what a collector reads that it starts. The collector ends with it: otherwise it would keep running.
+func runCollector(ctx context.Context, args []string, in, out *os.File) error {
+	var (
+		server serverFlags
+		r      runFlags
+		o      top.Options
+	)
+	flags := newFlags("otelgpu run")
+	server.register(flags)
+	flags.StringVar(&server.server, "server", client.DefaultServer, "`URL` of its gpu_view exporter")
+	flags.StringVar(&r.binary, "collector", "dist/otelcol-gpu", "the `PROGRAM` to start")
+	flags.StringVar(&r.config, "config", "config/run.yaml", "its configuration `FILE`, which has a gpu_view exporter at --server")
+	flags.StringVar(&r.log, "log", "collector.log", "the `FILE` of its log")
+	flags.StringVar(&r.also, "also", "", "what else it serves, as a `TEXT` beside the page's address")
+	flags.BoolVar(&r.simulated, "simulated", false, "say that the hardware is simulated")
+	flags.DurationVar(&r.duration, "for", 0, "end after this time; 0: on q or Ctrl-C")
+	flags.DurationVar(&o.Interval, "interval", 2*time.Second, "the least time between two answers to the same question")
+	words, err := parse(flags, args, "Starts a collector, shows its GPUs, and ends it. Where the output is no terminal it prints the table every 5 s.", out)
+	if err != nil {
+		return err
+	}
+	if len(words) > 0 {
+		return usageErrorf("run %s: it takes no words, only flags; -h lists them", strings.Join(words, " "))
+	}
+	if err := checkInterval(o.Interval); err != nil {
+		return err
+	}
+	if r.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.duration)
+		defer cancel()
+	}
+	c, err := server.client()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	running, err := collector.Start(r.binary, r.config, r.log)
+	if err != nil {
+		return err
+	}
+	defer running.Stop()
+	r.describe(&o, c, running)
+	if !isTerminal(in) || !isTerminal(out) {
+		return top.Repeat(ctx, c, out, o)
+	}
+	return onScreen(ctx, c, o)
+}
+
+// describe says what is shown beside the table.
+func (r *runFlags) describe(o *top.Options, c *client.Client, running *collector.Collector) {
+	o.Server = c.Server()
+	if r.simulated {
+		o.Notice = simulatedNotice
+	}
+	o.Places = "Page " + c.Server() + "/"
+	if r.also != "" {
+		o.Places += ", " + r.also
+	}
+	o.Places += ", log " + r.log
+	o.Why = func() []string { return collector.Reasons(r.log) }
+	o.Ended = running.Ended()
+}

@@ -1,0 +1,197 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
+)
+
+// fakeCollector is a script in the collector's place. It writes its process ID and runs a command.
+type fakeCollector struct{ dir string }
+
+func newFakeCollector(t *testing.T, command string) *fakeCollector {
+	t.Helper()
+	c := &fakeCollector{dir: t.TempDir()}
+	script := "cd " + c.dir + "\necho $$ >pid.new; mv pid.new pid\ntrap 'exit 0' INT\n" + command
+	commandtest.WriteScript(t, filepath.Join(c.dir, "collector"), script)
+	return c
+}
+
+func (c *fakeCollector) log() string { return filepath.Join(c.dir, "log") }
+
+func (c *fakeCollector) args(server string, more ...string) []string {
+	return append([]string{"run", "--server", server, "--collector", filepath.Join(c.dir, "collector"), "--config", "none", "--log", c.log()}, more...)
+}
+
+// pid waits for the script's start. The process is killed at the test's end.
+func (c *fakeCollector) pid(t *testing.T) int {
+	t.Helper()
+	var pid int
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(filepath.Join(c.dir, "pid"))
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil
+	}, patience, 10*time.Millisecond)
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	return pid
+}
+
+func requireEnded(t *testing.T, pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, patience, 10*time.Millisecond, "the collector has ended")
+}
+
+const untilEnd = "while :; do sleep 0.1; done"
+
+// The collector is in a process group of its own and does not end with the terminal: otelgpu has to end it, also when the terminal is
+// closed, or when its output is no longer read (otelgpu run | head).
+func TestCollectorEndsWithOtelgpu(t *testing.T) {
+	notifyHangUp(t)
+	server := sampleServer(t)
+	for name, end := range map[string]func(*exec.Cmd, *os.File){
+		"Ctrl-C":              func(c *exec.Cmd, _ *os.File) { _ = c.Process.Signal(os.Interrupt) },
+		"terminated":          func(c *exec.Cmd, _ *os.File) { _ = c.Process.Signal(syscall.SIGTERM) },
+		"terminal closed":     func(c *exec.Cmd, _ *os.File) { _ = c.Process.Signal(syscall.SIGHUP) },
+		"nobody reads output": func(_ *exec.Cmd, read *os.File) { _ = read.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			collector := newFakeCollector(t, untilEnd)
+			read, write, err := os.Pipe()
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = read.Close() })
+			cmd := exec.Command(os.Args[0], collector.args(server)...)
+			cmd.Env, cmd.Stdout = append(os.Environ(), asOtelgpu+"=1"), write
+			require.NoError(t, cmd.Start())
+			require.NoError(t, write.Close())
+			pid := collector.pid(t)
+			end(cmd, read)
+			_ = cmd.Wait()
+			requireEnded(t, pid)
+			if name != "nobody reads output" {
+				assert.Zero(t, cmd.ProcessState.ExitCode())
+			}
+		})
+	}
+}
+
+// In a terminal the table and the page's address are shown, and that the hardware is simulated. q ends the collector too.
+func TestRunInTerminal(t *testing.T) {
+	server := sampleServer(t)
+	for name, end := range map[string]func(*terminal){
+		"q":       func(term *terminal) { term.press("q") },
+		"Ctrl-C":  func(term *terminal) { term.press("\x03") },
+		"hang up": func(term *terminal) { _ = term.cmd.Process.Signal(syscall.SIGHUP) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			notifyHangUp(t)
+			collector := newFakeCollector(t, untilEnd)
+			term := startTerminal(t, 150, 30, nil, collector.args(server, "--simulated", "--also", "OTLP file.jsonl")...)
+			pid := collector.pid(t)
+			term.shows("SIMULATED HARDWARE: these GPUs do not exist", "9 GPUs", "Page "+server+"/, OTLP file.jsonl, log ", "ml/train-0")
+			end(term)
+			assert.Zero(t, term.end())
+			term.restored()
+			requireEnded(t, pid)
+		})
+	}
+}
+
+// A collector that ends by itself ends the screen. The end of its log says why.
+func TestCollectorEndsByItself(t *testing.T) {
+	collector := newFakeCollector(t, "echo one; echo 'cannot start: \033[31mport taken' >&2; exit 3")
+	term := startTerminal(t, 100, 20, nil, collector.args("127.0.0.1:1")...)
+	assert.Equal(t, 1, term.end())
+	term.restored()
+	term.shows("the collector has ended by itself (exit status 3); the end of", "cannot start: port taken")
+
+	got := otelgpu(t, collector.args("127.0.0.1:1")...)
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.err, "one\ncannot start: port taken\n")
+	got = otelgpu(t, "run", "--collector", "/none", "--log", filepath.Join(t.TempDir(), "log"))
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.err, "build it with `make otelcol-gpu`, or name it by --collector")
+	got = otelgpu(t, "run", "--log", "/none/log")
+	assert.Contains(t, got.err, "name another file by --log")
+}
+
+// A collector that does not end is killed.
+func TestCollectorThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	collector := newFakeCollector(t, "trap '' INT\n"+untilEnd)
+	term := startTerminal(t, 100, 20, nil, collector.args(sampleServer(t))...)
+	pid := collector.pid(t)
+	term.shows("9 GPUs")
+	term.press("q")
+	assert.Zero(t, term.end())
+	requireEnded(t, pid)
+}
+
+// Where no GPU can be read the causes and remedies of the collector's log are shown.
+func TestRunWithoutGPU(t *testing.T) {
+	t.Parallel()
+	server := emptyServer(t)
+	line := `warn	Read failed	{"scraper": "nvml", "what": "library", "reason": "no usable libnvidia-ml.so.1; install the NVIDIA driver"}`
+	collector := newFakeCollector(t, "echo '"+line+"'\n"+untilEnd)
+	term := startTerminal(t, 120, 20, nil, collector.args(server)...)
+	collector.pid(t)
+	term.shows("library: no usable libnvidia-ml.so.1; install the NVIDIA driver")
+	term.press("q")
+	assert.Zero(t, term.end())
+
+	collector = newFakeCollector(t, "echo '"+line+"'\n"+untilEnd)
+	cmd := exec.Command(os.Args[0], collector.args(server, "--for", "9s")...)
+	var out lockedBuffer
+	cmd.Env, cmd.Stdout = append(os.Environ(), asOtelgpu+"=1"), &out
+	require.NoError(t, cmd.Run())
+	assert.Equal(t, "No GPU found on this machine; looking again. Ctrl-C ends.\n  library: no usable libnvidia-ml.so.1; install the NVIDIA driver\n", out.String(), "once")
+	requireEnded(t, collector.pid(t))
+}
+
+// Where the output is no terminal the table is printed from time to time.
+func TestRunWithoutTerminal(t *testing.T) {
+	t.Parallel()
+	collector := newFakeCollector(t, untilEnd)
+	cmd := exec.Command(os.Args[0], collector.args(sampleServer(t), "--simulated", "--for", "7s")...)
+	var out lockedBuffer
+	cmd.Env, cmd.Stdout = append(os.Environ(), asOtelgpu+"=1"), &out
+	require.NoError(t, cmd.Run())
+	assert.Equal(t, 2, strings.Count(out.String(), "SIMULATED HARDWARE"), out.String())
+	assert.Equal(t, 2, strings.Count(out.String(), "ml/train-0\n")/2, fmt.Sprint("two tables:\n", out.String()))
+	requireEnded(t, collector.pid(t))
+}
+
+// lockedBuffer is a buffer that a test may read while a program writes.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}

@@ -1,0 +1,157 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpuviewexporter // import "github.com/otelgpu/gpureceiver/exporter"
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/confignet"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+const (
+	defaultEndpoint          = "127.0.0.1:9410"
+	defaultReadHeaderTimeout = 5 * time.Second
+	defaultIdleTimeout       = 15 * time.Second // an idle connection has the place of another
+	defaultHistory           = 15 * time.Minute
+	defaultGoneAfter         = 10 * time.Minute
+	defaultMaxNodes          = 2_000
+	defaultMaxGPUs           = 20_000
+	defaultMaxProcesses      = 200_000
+	defaultMaxConnections    = 256
+	defaultMaxRequests       = 32
+)
+
+// Config is the configuration of the gpu_view exporter.
+type Config struct {
+	// Server is the HTTP server: endpoint, tls, auth, cors, timeouts.
+	Server confighttp.ServerConfig `mapstructure:",squash"`
+
+	// AllowedHosts are names and addresses, without a port, that the Host header of a request may have besides those of the loopback.
+	// Without any the header is only checked where the endpoint is a loopback address.
+	AllowedHosts []string `mapstructure:"allowed_hosts"`
+
+	// History is how far back the course of a GPU's readings goes.
+	History time.Duration `mapstructure:"history"`
+
+	// GoneAfter is how long a node that sends nothing stays. It is stale before.
+	GoneAfter time.Duration `mapstructure:"gone_after"`
+
+	// MaxNodes, MaxGPUs and MaxProcesses bound what is kept, of all nodes together. MaxGPUs counts partitions too.
+	MaxNodes     int `mapstructure:"max_nodes"`
+	MaxGPUs      int `mapstructure:"max_gpus"`
+	MaxProcesses int `mapstructure:"max_processes"`
+
+	// MaxConnections bounds the open connections. More wait until one of them ends.
+	MaxConnections int `mapstructure:"max_connections"`
+
+	// MaxRequests bounds the requests that are answered at a time, without streams. More get status 503.
+	MaxRequests int `mapstructure:"max_requests"`
+}
+
+var (
+	_ confmap.Unmarshaler = (*Config)(nil)
+	_ confmap.Validator   = (*Config)(nil)
+)
+
+func createDefaultConfig() component.Config {
+	server := confighttp.NewDefaultServerConfig()
+	server.NetAddr.Endpoint = defaultEndpoint
+	server.ReadHeaderTimeout = defaultReadHeaderTimeout
+	server.IdleTimeout = defaultIdleTimeout //nolint:staticcheck // confighttp reads the section keepalive into the deprecated fields
+	return &Config{
+		Server:         server,
+		History:        defaultHistory,
+		GoneAfter:      defaultGoneAfter,
+		MaxNodes:       defaultMaxNodes,
+		MaxGPUs:        defaultMaxGPUs,
+		MaxProcesses:   defaultMaxProcesses,
+		MaxConnections: defaultMaxConnections,
+		MaxRequests:    defaultMaxRequests,
+	}
+}
+
+// Unmarshal reads the configuration.
+func (c *Config) Unmarshal(conf *confmap.Conf) error {
+	if err := checkKeys(conf.ToStringMap(), c); err != nil {
+		return err
+	}
+	return conf.Unmarshal(c)
+}
+
+// Validate returns what is wrong, each error with its key.
+func (c *Config) Validate() error {
+	errs := []error{
+		c.checkEndpoint(),
+		// An answer that is never taken, or a request that is never finished, would keep its memory.
+		durationWithin("read_header_timeout", c.Server.ReadHeaderTimeout, time.Millisecond, time.Minute),
+		durationWithin("write_timeout", c.Server.WriteTimeout, time.Millisecond, time.Hour),
+		durationWithin("history", c.History, time.Minute, 6*time.Hour),
+		durationWithin("gone_after", c.GoneAfter, time.Minute, 7*24*time.Hour),
+		countWithin("max_nodes", c.MaxNodes, 100_000),
+		countWithin("max_gpus", c.MaxGPUs, 1_000_000),
+		countWithin("max_processes", c.MaxProcesses, 10_000_000),
+		countWithin("max_connections", c.MaxConnections, 100_000),
+		countWithin("max_requests", c.MaxRequests, 10_000),
+	}
+	if c.Server.KeepAlivesEnabled { //nolint:staticcheck // as in createDefaultConfig
+		errs = append(errs, durationWithin("keepalive::idle_timeout", c.Server.IdleTimeout, time.Millisecond, time.Hour)) //nolint:staticcheck // as in createDefaultConfig
+	}
+	for _, name := range c.AllowedHosts {
+		if name == "" || strings.ContainsAny(name, "/*[] ") || withoutPort(name) != name {
+			errs = append(errs, fmt.Errorf("allowed_hosts: %q is no name of a host; give names or addresses alone, without scheme, port or *", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) checkEndpoint() error {
+	endpoint, transport := c.Server.NetAddr.Endpoint, c.Server.NetAddr.Transport
+	switch transport {
+	case confignet.TransportTypeUnix:
+		if endpoint == "" {
+			return errors.New("endpoint: must be the path of a socket with transport unix")
+		}
+	case confignet.TransportTypeTCP, confignet.TransportTypeTCP4, confignet.TransportTypeTCP6:
+		if _, port, err := net.SplitHostPort(endpoint); err != nil || port == "" {
+			return fmt.Errorf("endpoint: must be an address and a port such as %s, got %q", defaultEndpoint, endpoint)
+		}
+	default:
+		return fmt.Errorf("transport: must be tcp, tcp4, tcp6 or unix, got %q", transport)
+	}
+	return nil
+}
+
+// warnings returns what is allowed but most likely not meant.
+func (c *Config) warnings(loopback bool) []string {
+	var found []string
+	if !loopback && c.Server.NetAddr.Transport != confignet.TransportTypeUnix && !c.Server.Auth.HasValue() {
+		found = append(found, "endpoint: whoever reaches this address sees every GPU, process and pod; set auth and tls, or a loopback address")
+	}
+	if cors := c.Server.CORS.Get(); cors != nil && slices.Contains(cors.AllowedOrigins, "*") {
+		found = append(found, "cors::allowed_origins: *: every site that a browser of this network shows may read what is served; name the origins")
+	}
+	return found
+}
+
+func durationWithin(key string, value, least, most time.Duration) error {
+	if value < least || value > most {
+		return fmt.Errorf("%s: must be from %s to %s, got %s", key, least, most, value)
+	}
+	return nil
+}
+
+func countWithin(key string, value, most int) error {
+	if value < 1 || value > most {
+		return fmt.Errorf("%s: must be from 1 to %d, got %d", key, most, value)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpuviewexporter
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+func load(t *testing.T, settings map[string]any) (*Config, error) {
+	t.Helper()
+	cfg := createDefaultConfig().(*Config)
+	if err := confmap.NewFromStringMap(settings).Unmarshal(cfg); err != nil {
+		return nil, err
+	}
+	return cfg, confmap.Validate(cfg)
+}
+
+func TestDefaults(t *testing.T) {
+	cfg, err := load(t, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "127.0.0.1:9410", cfg.Server.NetAddr.Endpoint)
+	assert.Equal(t, 5*time.Second, cfg.Server.ReadHeaderTimeout)
+	assert.Equal(t, 30*time.Second, cfg.Server.WriteTimeout)
+	assert.Equal(t, 15*time.Second, cfg.Server.IdleTimeout) //nolint:staticcheck // confighttp reads the section keepalive into it
+	assert.False(t, cfg.Server.CORS.HasValue())
+	assert.Empty(t, cfg.warnings(true))
+	assert.Len(t, cfg.warnings(false), 1)
+}
+
+func TestConfiguration(t *testing.T) {
+	cfg, err := load(t, map[string]any{
+		"endpoint": "0.0.0.0:9411", "history": "5m", "gone_after": "1h", "max_nodes": 1, "max_gpus": 2, "max_processes": 3, "max_connections": 4,
+		"max_requests": 5, "allowed_hosts": []any{"gpus.example", "10.0.0.1"}, "write_timeout": "10s",
+		"keepalive": map[string]any{"idle_timeout": "20s"},
+		"auth":      map[string]any{"authenticator": "basicauth"}, "tls": map[string]any{"cert_file": "/c", "key_file": "/k"},
+		"cors": map[string]any{"allowed_origins": []any{"https://dashboard.example"}},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, "0.0.0.0:9411", cfg.Server.NetAddr.Endpoint)
+	assert.Equal(t, []time.Duration{5 * time.Minute, time.Hour, 10 * time.Second}, []time.Duration{cfg.History, cfg.GoneAfter, cfg.Server.WriteTimeout})
+	assert.Equal(t, []int{1, 2, 3, 4, 5}, []int{cfg.MaxNodes, cfg.MaxGPUs, cfg.MaxProcesses, cfg.MaxConnections, cfg.MaxRequests})
+	assert.Equal(t, []string{"gpus.example", "10.0.0.1"}, cfg.AllowedHosts)
+	assert.Equal(t, "basicauth", cfg.Server.Auth.Get().Config.AuthenticatorID.String())
+	assert.Empty(t, cfg.warnings(false))
+}
+
+// A wrong setting is refused with its key and what is allowed.
+func TestWrongConfigurations(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings map[string]any
+		messages []string
+	}{
+		"unknown key":              {map[string]any{"histroy": "5m"}, []string{"histroy", "there is no such setting", "history", "auth"}},
+		"unknown key of a section": {map[string]any{"tls": map[string]any{"client_ca_fil": "/ca"}}, []string{"tls", "client_ca_fil"}},
+		"no port":                  {map[string]any{"endpoint": "localhost"}, []string{"endpoint", "127.0.0.1:9410", "localhost"}},
+		"no endpoint":              {map[string]any{"endpoint": ""}, []string{"endpoint", "127.0.0.1:9410"}},
+		"transport":                {map[string]any{"transport": "udp"}, []string{"transport", "unix", "udp"}},
+		"history":                  {map[string]any{"history": "1s"}, []string{"history", "from 1m0s to 6h0m0s", "1s"}},
+		"gone_after":               {map[string]any{"gone_after": "0s"}, []string{"gone_after", "from 1m0s"}},
+		"no write timeout":         {map[string]any{"write_timeout": "0s"}, []string{"write_timeout", "from 1ms"}},
+		"no idle timeout":          {map[string]any{"keepalive": map[string]any{"idle_timeout": "0s"}}, []string{"keepalive::idle_timeout"}},
+		"header timeout":           {map[string]any{"read_header_timeout": "0s"}, []string{"read_header_timeout", "to 1m0s"}},
+		"no connections":           {map[string]any{"max_connections": 0}, []string{"max_connections", "from 1 to 100000", "got 0"}},
+		"no requests":              {map[string]any{"max_requests": -1}, []string{"max_requests", "got -1"}},
+		"nodes":                    {map[string]any{"max_nodes": 0}, []string{"max_nodes"}},
+		"GPUs":                     {map[string]any{"max_gpus": 0}, []string{"max_gpus"}},
+		"processes":                {map[string]any{"max_processes": 0}, []string{"max_processes"}},
+		"host with port":           {map[string]any{"allowed_hosts": []any{"gpus.example:443"}}, []string{"allowed_hosts", "gpus.example:443", "without scheme, port"}},
+		"host with scheme":         {map[string]any{"allowed_hosts": []any{"https://gpus.example"}}, []string{"allowed_hosts"}},
+		"host pattern":             {map[string]any{"allowed_hosts": []any{"*.example"}}, []string{"allowed_hosts"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, c.settings)
+			require.Error(t, err)
+			for _, message := range c.messages {
+				assert.ErrorContains(t, err, message)
+			}
+		})
+	}
+}
+
+// The settings that are not those of the Collector's HTTP server are documented, with their defaults.
+func TestKeysAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "configuration.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "\n## gpu_view\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	for field := range reflect.TypeFor[Config]().Fields() {
+		if key := field.Tag.Get("mapstructure"); key != ",squash" {
+			assert.Contains(t, section, "`"+key+"`")
+		}
+	}
+	cfg := createDefaultConfig().(*Config)
+	for _, value := range []any{
+		cfg.Server.NetAddr.Endpoint, "5s", "15s", "15m", "10m", cfg.MaxNodes, cfg.MaxGPUs, cfg.MaxProcesses, cfg.MaxConnections, cfg.MaxRequests,
+	} {
+		assert.Contains(t, section, fmt.Sprintf("`%v`", value))
+	}
+	assert.Equal(t, []time.Duration{5 * time.Second, 15 * time.Minute, 10 * time.Minute}, []time.Duration{cfg.Server.ReadHeaderTimeout, cfg.History, cfg.GoneAfter})
+}
+
+func TestEveryOriginIsWarnedOf(t *testing.T) {
+	cfg, err := load(t, map[string]any{"cors": map[string]any{"allowed_origins": []any{"*"}}})
+	require.NoError(t, err)
+	require.Len(t, cfg.warnings(true), 1)
+	assert.Contains(t, cfg.warnings(true)[0], "allowed_origins")
+}

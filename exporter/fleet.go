@@ -1,0 +1,24 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpuviewexporter // import "github.com/otelgpu/gpureceiver/exporter"
+
+import (
+	"os"
+
+	"go.uber.org/zap"
+
+	"github.com/otelgpu/gpureceiver/internal/view/fleet"
+)
+
+// newFleet is the store of what the pipelines bring.
+func newFleet(cfg *Config, logger *zap.Logger) store {
+	instance, err := os.Hostname()
+	if err != nil {
+		logger.Warn("No host name; the view does not say on which host it is", zap.Error(err))
+	}
+	return fleet.New(fleet.Settings{
+		Instance: instance, Logger: logger, HistoryFor: cfg.History, GoneAfter: cfg.GoneAfter,
+		MaxNodes: cfg.MaxNodes, MaxGPUs: cfg.MaxGPUs, MaxProcesses: cfg.MaxProcesses,
+	})
+}

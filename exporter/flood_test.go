@@ -1,0 +1,153 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpuviewexporter
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+)
+
+// dial opens connections and sends the same beginning of a request on each.
+func dial(t *testing.T, address string, count int, beginning string) []net.Conn {
+	t.Helper()
+	conns := make([]net.Conn, 0, count)
+	t.Cleanup(func() {
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+	})
+	for range count {
+		conn, err := (&net.Dialer{Timeout: patience}).DialContext(t.Context(), "tcp", address)
+		require.NoError(t, err)
+		conns = append(conns, conn)
+		_, err = fmt.Fprint(conn, beginning)
+		require.NoError(t, err)
+	}
+	return conns
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// 1,000 connections with half a request each: the pipeline goes on, no more than max_connections are taken at a time, what they cost is
+// bounded, and a request that comes after them is answered when read_header_timeout has ended those before it.
+func TestHalfRequests(t *testing.T) {
+	const connections = 1000
+	cfg := testConfig()
+	cfg.Server.ReadHeaderTimeout = 500 * time.Millisecond
+	fleet := newFakeStore()
+	f := newTestFactory(fleet)
+	e, err := f.createMetrics(t.Context(), nopSettings(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
+	defer func() { require.NoError(t, e.Shutdown(t.Context())) }()
+	s := f.instances.instances[cfg].server
+	before, routines := heap(), runtime.NumGoroutine()
+
+	dial(t, s.listener.Addr().String(), connections, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Half: ")
+	for range 100 {
+		require.NoError(t, e.ConsumeMetrics(t.Context(), pmetric.NewMetrics()))
+	}
+	assert.EqualValues(t, 100, fleet.metrics.Load())
+	assert.LessOrEqual(t, runtime.NumGoroutine(), routines+cfg.MaxConnections+10)
+	after := heap()
+	if after > before {
+		assert.Less(t, after-before, uint64(32<<20))
+	}
+	assert.Equal(t, http.StatusOK, get(t, s.url()+"healthz").status)
+}
+
+// 1,000 readers that ask for a long answer and take nothing of it: as many answers as max_requests are in memory, the others are refused,
+// and who comes later is answered.
+func TestSlowReaders(t *testing.T) {
+	const connections, part, parts = 1000, 1 << 20, 64 // the kernel takes some MiB of an answer that nobody reads
+	cfg := testConfig()
+	cfg.MaxRequests = 8
+	s := startServer(t, cfg, componenttest.NewNopHost(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/long" {
+			for range parts {
+				if _, err := w.Write(make([]byte, part)); err != nil {
+					return
+				}
+			}
+		}
+	}))
+	before := heap()
+	dial(t, s.listener.Addr().String(), connections, "GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	for get(t, s.url()).status != http.StatusServiceUnavailable { // until they have all turns; the test's own limit ends it
+		time.Sleep(time.Millisecond)
+	}
+	assert.Equal(t, http.StatusOK, get(t, s.url()+"healthz").status)
+	if after := heap(); after > before {
+		assert.Less(t, after-before, uint64(cfg.MaxRequests*part+32<<20))
+	}
+}
+
+// More connections than max_connections wait, and are answered when others end.
+func TestMoreConnectionsWait(t *testing.T) {
+	cfg := testConfig()
+	cfg.MaxConnections = 2
+	cfg.Server.ReadHeaderTimeout = time.Minute
+	s := startServer(t, cfg, componenttest.NewNopHost(), http.NotFoundHandler())
+	held := dial(t, s.listener.Addr().String(), 2, "GET / HTTP/1.1\r\n")
+	waiting := dial(t, s.listener.Addr().String(), 1, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")[0]
+	require.NoError(t, waiting.SetReadDeadline(time.Now().Add(200*time.Millisecond)))
+	_, err := waiting.Read(make([]byte, 1))
+	require.ErrorContains(t, err, "timeout")
+	require.NoError(t, held[0].Close())
+	require.NoError(t, waiting.SetReadDeadline(time.Now().Add(patience)))
+	text, err := io.ReadAll(waiting)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "HTTP/1.1 404")
+}
+
+// A header is bounded.
+func TestLongHeader(t *testing.T) {
+	s := startServer(t, testConfig(), componenttest.NewNopHost(), http.NotFoundHandler())
+	conn := dial(t, s.listener.Addr().String(), 1, "GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: "+strings.Repeat("x", 2*maxHeaderBytes)+"\r\n\r\n")[0]
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	text := make([]byte, 64)
+	n, err := io.ReadAtLeast(conn, text, 12)
+	require.NoError(t, err)
+	assert.Contains(t, string(text[:n]), "431")
+}
+
+// A request with a body is refused at once, whether the body comes or not, also one that claims to be compressed.
+func TestBodyIsNotWaitedFor(t *testing.T) {
+	for name, header := range map[string]string{
+		"length":     "Content-Length: 1000000",
+		"chunks":     "Transfer-Encoding: chunked",
+		"compressed": "Content-Length: 1000000\r\nContent-Encoding: gzip",
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			t.Run(name+" "+method, func(t *testing.T) {
+				s := startServer(t, testConfig(), componenttest.NewNopHost(), http.NotFoundHandler())
+				conn := dial(t, s.listener.Addr().String(), 1, method+" / HTTP/1.1\r\nHost: localhost\r\n"+header+"\r\n\r\n")[0]
+				require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+				text, err := io.ReadAll(conn) // until the server ends the connection
+				require.NoError(t, err)
+				want := "HTTP/1.1 400"
+				if method == http.MethodPost {
+					want = "HTTP/1.1 405"
+				}
+				assert.True(t, strings.HasPrefix(string(text), want), string(text))
+			})
+		}
+	}
+}

@@ -1,0 +1,195 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpukubernetesexporter // import "github.com/otelgpu/gpureceiver/exporter/kubernetes"
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/otelgpu/gpureceiver/internal/kube"
+)
+
+const (
+	maxQueued      = 1000 // Events that wait
+	maxPosted      = 4096 // Events that are known to have been taken
+	requestTimeout = 10 * time.Second
+	firstRetry     = time.Second
+	lastRetry      = 30 * time.Second
+	retryFor       = 5 * time.Minute // one Event, while the others wait
+	lastPosts      = 5 * time.Second // what still waits at the shutdown
+)
+
+// eventPoster posts Events one after the other, in the order in which they come. client-go's correlator sums equal ones, combines similar
+// ones and bounds those of an object: 25 at once, then one in 5 minutes.
+type eventPoster struct {
+	client     typedcorev1.EventsGetter
+	logger     *zap.Logger
+	correlator *record.EventCorrelator
+	taken      *cache.LRUExpireCache // names of Events that came before, as records are sent again
+	queue      chan *corev1.Event
+	cancel     context.CancelFunc
+	running    sync.WaitGroup
+	failing    failureLog // of the posting
+
+	mu      sync.Mutex
+	dropped int // since the queue was full
+}
+
+func newEventPoster(client typedcorev1.EventsGetter, logger *zap.Logger) *eventPoster {
+	return &eventPoster{
+		client: client, logger: logger, correlator: record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{}),
+		taken: cache.NewLRUExpireCache(maxPosted), queue: make(chan *corev1.Event, maxQueued),
+		failing: failureLog{logger: logger, what: "Events"},
+	}
+}
+
+func (p *eventPoster) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	p.running.Go(func() { p.run(ctx) })
+}
+
+// stop posts what waits, as far as the API server takes it at once, and ends.
+func (p *eventPoster) stop() {
+	p.cancel()
+	p.running.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), lastPosts)
+	defer cancel()
+	for ctx.Err() == nil {
+		select {
+		case event := <-p.queue:
+			if err := p.correlated(event, func(e *corev1.Event, patch []byte) error { return p.write(ctx, e, patch) }); retryable(err) {
+				p.logger.Warn("Kubernetes Events were not posted before the shutdown", zap.Int("events", len(p.queue)+1), zap.Error(err))
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// add queues Events. It never waits: what does not fit is dropped.
+func (p *eventPoster) add(events []*corev1.Event) {
+	for _, event := range events {
+		p.mu.Lock()
+		select {
+		case p.queue <- event:
+			if p.dropped > 0 {
+				p.logger.Info("Kubernetes Events are queued again", zap.Int("dropped", p.dropped))
+				p.dropped = 0
+			}
+		default:
+			if p.dropped++; p.dropped == 1 {
+				p.logger.Warn("Kubernetes Events are dropped: the queue is full", zap.Int("queued", maxQueued))
+			}
+		}
+		p.mu.Unlock()
+	}
+}
+
+func (p *eventPoster) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event := <-p.queue:
+			_ = p.correlated(event, func(e *corev1.Event, patch []byte) error { return p.persist(ctx, e, patch) })
+		}
+	}
+}
+
+// correlated posts an Event once, or the sum that it makes with earlier ones, unless there were too many.
+func (p *eventPoster) correlated(event *corev1.Event, post func(*corev1.Event, []byte) error) error {
+	name := types.NamespacedName{Namespace: event.Namespace, Name: event.Name}
+	if _, again := p.taken.Get(name); again {
+		return nil
+	}
+	p.taken.Add(name, true, maxAge)
+	result, err := p.correlator.EventCorrelate(event)
+	if err != nil || result.Skip {
+		return err
+	}
+	return post(result.Event, result.Patch)
+}
+
+// persist writes an Event, and tries again while the API server is away or too busy.
+func (p *eventPoster) persist(ctx context.Context, event *corev1.Event, patch []byte) error {
+	until := time.Now().Add(retryFor)
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		err := p.write(ctx, event, patch)
+		if ctx.Err() != nil {
+			return err
+		}
+		p.failing.note(err, hint(err))
+		if !retryable(err) || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// write creates an Event, or changes the one that it repeats. It is no error that it is there, or that its namespace is going or gone.
+func (p *eventPoster) write(ctx context.Context, event *corev1.Event, patch []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	events := p.client.Events(event.Namespace)
+	if event.Count > 1 && patch != nil {
+		posted, err := events.Patch(ctx, event.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+		if err == nil {
+			p.correlator.UpdateState(posted)
+		}
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	event.ResourceVersion = ""
+	posted, err := events.Create(ctx, event, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		p.correlator.UpdateState(posted)
+	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil
+	}
+	return err
+}
+
+// retryable reports whether a request may succeed later without a change of rights or of the request.
+func retryable(err error) bool {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &status):
+		return status.Status().Code >= http.StatusInternalServerError || status.Status().Code == http.StatusTooManyRequests
+	default:
+		return !errors.Is(err, kube.ErrCredentials)
+	}
+}
+
+func hint(err error) string {
+	switch {
+	case apierrors.IsForbidden(err):
+		return "grant create and patch on events"
+	case apierrors.IsUnauthorized(err):
+		return "check the credentials"
+	default:
+		return "it is tried again for 5 minutes"
+	}
+}

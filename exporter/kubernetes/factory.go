@@ -1,0 +1,40 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpukubernetesexporter // import "github.com/otelgpu/gpureceiver/exporter/kubernetes"
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+
+	"github.com/otelgpu/gpureceiver/exporter/kubernetes/internal/metadata"
+)
+
+// NewFactory returns the factory of the gpu_kubernetes exporter.
+func NewFactory() exporter.Factory {
+	f := &factory{instances: newRegistry()}
+	return exporter.NewFactory(metadata.Type, createDefaultConfig,
+		exporter.WithMetrics(f.createMetrics, metadata.MetricsStability),
+		exporter.WithLogs(f.createLogs, metadata.LogsStability))
+}
+
+// factory makes exporters. Those of one configuration share an instance.
+type factory struct{ instances *registry }
+
+// No pipeline waits for the API server: what is to be posted waits in the instance, which bounds it.
+func (f *factory) createMetrics(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Metrics, error) {
+	i := f.instances.get(cfg.(*Config), set)
+	return exporterhelper.NewMetrics(ctx, set, cfg, i.consumeMetrics,
+		exporterhelper.WithStart(i.start), exporterhelper.WithShutdown(i.shutdown),
+		exporterhelper.WithTimeout(exporterhelper.TimeoutConfig{}))
+}
+
+func (f *factory) createLogs(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Logs, error) {
+	i := f.instances.get(cfg.(*Config), set)
+	return exporterhelper.NewLogs(ctx, set, cfg, i.consumeLogs,
+		exporterhelper.WithStart(i.start), exporterhelper.WithShutdown(i.shutdown),
+		exporterhelper.WithTimeout(exporterhelper.TimeoutConfig{}))
+}

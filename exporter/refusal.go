@@ -1,0 +1,28 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpuviewexporter // import "github.com/otelgpu/gpureceiver/exporter"
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/view/route"
+)
+
+// refusal answers what the Collector's HTTP server itself refuses: requests without the right credentials.
+func refusal(cfg *Config) func(http.ResponseWriter, *http.Request, string, int) {
+	challenge := "Bearer"
+	if auth := cfg.Server.Auth.Get(); auth != nil && strings.HasPrefix(auth.Config.AuthenticatorID.Type().String(), "basic") {
+		challenge = `Basic realm="gpu_view", charset="UTF-8"` // a browser asks for the password
+	}
+	return func(w http.ResponseWriter, r *http.Request, message string, status int) {
+		if status != http.StatusUnauthorized {
+			route.WriteProblem(w, r, route.Problem(status, "The request cannot be read", message, "Send a plain GET request."))
+			return
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
+		route.WriteProblem(w, r, route.Problem(status, "Not authenticated", "the credentials are missing or wrong", // why is nobody's business
+			"Send those that the authenticator of the exporter knows."))
+	}
+}

@@ -1,0 +1,106 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpuviewexporter // import "github.com/otelgpu/gpureceiver/exporter"
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"golang.org/x/net/netutil"
+)
+
+const (
+	// maxHeaderBytes bounds the header of a request. A browser's has some 1 KB, a token some KB more.
+	maxHeaderBytes = 16 << 10
+	// maxStreams bounds the requests of one HTTP/2 connection at a time.
+	maxStreams = 32
+	// closeWithin is how long answers that are being written may take at the end.
+	closeWithin = time.Second
+)
+
+// server is the HTTP server of an instance.
+type server struct {
+	http     *http.Server
+	listener net.Listener
+	scheme   string
+	loopback bool               // only programs of this machine can connect
+	end      context.CancelFunc // ends every request, streams too
+	done     chan struct{}      // closed when the server has ended
+}
+
+// listen opens the listener. Nothing is answered before serve.
+func listen(ctx context.Context, cfg *Config, host component.Host, telemetry component.TelemetrySettings, handler http.Handler) (*server, error) {
+	s := &server{scheme: "http", done: make(chan struct{})}
+	var err error
+	if s.http, err = cfg.Server.ToServer(ctx, host.GetExtensions(), telemetry, limitRequests(handler, cfg.MaxRequests),
+		confighttp.WithErrorHandler(refusal(cfg))); err != nil {
+		return nil, err
+	}
+	var secure *tls.Config
+	if cfg.Server.TLS.HasValue() {
+		if secure, err = cfg.Server.TLS.Get().LoadTLSConfig(ctx); err != nil {
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+		secure.NextProtos = []string{"h2", "http/1.1"}
+	}
+	if s.listener, err = cfg.Server.NetAddr.Listen(ctx); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; end what listens there, another collector perhaps, or set another endpoint", cfg.Server.NetAddr.Endpoint, err)
+	}
+	s.loopback = local(s.listener.Addr())
+	// Below TLS: the server itself must see the TLS connection, for HTTP/2 and for the deadline of its handshake.
+	s.listener = netutil.LimitListener(s.listener, cfg.MaxConnections)
+	if secure != nil {
+		s.scheme, s.listener = "https", tls.NewListener(s.listener, secure)
+	}
+	s.http.Handler = newGuard(cfg, s.loopback, s.http.Handler)
+	s.http.MaxHeaderBytes = maxHeaderBytes
+	s.http.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
+	var requests context.Context
+	requests, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	s.http.BaseContext = func(net.Listener) context.Context { return requests }
+	return s, nil
+}
+
+// serve answers requests until close. An end that was not asked for is reported.
+func (s *server) serve(report func(error)) {
+	go func() {
+		defer close(s.done)
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			report(err)
+		}
+	}()
+}
+
+// close ends the server. Streams end at once; what else is being written has a moment.
+func (s *server) close() {
+	s.end()
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		_ = s.http.Close() // half requests and slow readers
+	}
+	<-s.done
+}
+
+// url is where a browser finds the page.
+func (s *server) url() string {
+	address := s.listener.Addr()
+	if address.Network() == "unix" {
+		return address.String()
+	}
+	return s.scheme + "://" + address.String() + "/"
+}
+
+// local reports whether only programs of this machine can connect to the address.
+func local(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}

@@ -1,0 +1,68 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// version is that of snapshots and of the queue's numbers. What another version wrote is discarded.
+	version = 1
+	// maxState bounds a snapshot, in bytes.
+	maxState = 4 << 20
+	// staleAfter is for how long a snapshot counts that is not written again: that of a node which has gone, or which another replica reads.
+	staleAfter = 7 * 24 * time.Hour
+)
+
+// snapshot is what is stored of one source.
+type snapshot struct {
+	Version int             `json:"version"`
+	Written time.Time       `json:"written"`
+	Known   json.RawMessage `json:"known"`
+	// Open is a message, as OTLP, with the records that were not complete: sums of repeats. It is sent as it is if the process ends before.
+	Open []byte `json:"open,omitempty"`
+}
+
+var errTooLarge = fmt.Errorf("it exceeds %d MiB", maxState>>20)
+
+// encodeSnapshot returns what is to be stored.
+func encodeSnapshot(known any, open []byte, now time.Time) ([]byte, error) {
+	raw, err := json.Marshal(known)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(snapshot{Version: version, Written: now, Known: raw, Open: open})
+	if err == nil && len(data) > maxState {
+		err = errTooLarge
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write the state: %w", err)
+	}
+	return data, nil
+}
+
+var errStale = fmt.Errorf("it was not written for %d days", int(staleAfter.Hours())/24)
+
+// decodeSnapshot returns what was stored, unless it is of another version, stale, or no snapshot.
+func decodeSnapshot(data []byte, now time.Time) (*snapshot, error) {
+	if len(data) > maxState {
+		return nil, errTooLarge
+	}
+	s := &snapshot{}
+	switch err := json.Unmarshal(data, s); {
+	case s.Version != 0 && s.Version != version:
+		return nil, fmt.Errorf("it has version %d, and this collector reads %d", s.Version, version)
+	case err != nil:
+		return nil, err
+	case s.Version == 0 || len(s.Known) == 0:
+		return nil, errors.New("it is no state")
+	case now.Sub(s.Written) > staleAfter:
+		return nil, errStale
+	}
+	return s, nil
+}

@@ -1,0 +1,66 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kernellog
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+var (
+	// NVRM: Xid (PCI:0000:9b:00 GPU-I:05 GPU-CI:00): 31, pid=1234, name=python3, Ch 00000008 …; older drivers have no "PCI:" or no
+	// process, new ones no process where it is not known.
+	xidForm = regexp.MustCompile(`^NVRM: Xid \((?:PCI:)?` + address + `(?: GPU-I:([0-9]{1,5}))?(?: GPU-CI:([0-9]{1,5}))?\): ([0-9]{1,9})(?:, ?(.*))?$`)
+	// pid=1234, name=python3, …; pid='<unknown>', name=<unknown>, …
+	processForm = regexp.MustCompile(`^pid=('?<unknown>'?|[0-9]+)(?:, name=([^,]*))?(?:, )?(.*)$`)
+	causeForm   = regexp.MustCompile(` caused by previous Xid ([0-9]{1,9})$`)
+	// NVRM: GPU at PCI:0000:9b:00: GPU-509665ad-b600-ac93-3616-d754b23d636d
+	gpuForm = regexp.MustCompile(`^NVRM: GPU at (?:PCI:)?` + address + `: (GPU-[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12})$`)
+	// NVRM: GPU 0000:03:00.0: GPU has fallen off the bus.
+	// NVRM: The NVIDIA GPU 0000:b3:00.0 \n NVRM: (PCI ID: 10de:26b5) installed in this system has \n NVRM: fallen off the bus and is not responding
+	fallenForm = regexp.MustCompile(`NVRM: (?:The NVIDIA )?GPU (?:at )?(?:PCI:)?` + address + `[^[:xdigit:]](?s:.{0,200})fallen off the bus`)
+)
+
+// parseNVIDIA parses a message of NVIDIA's driver.
+func parseNVIDIA(text string) []Event {
+	var events []Event
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if m := xidForm.FindStringSubmatch(line); m != nil {
+			events = append(events, xidEvent(m))
+		} else if m := gpuForm.FindStringSubmatch(line); m != nil {
+			events = append(events, Event{Kind: KindGPU, Address: normalAddress(m[1] + m[2]), UUID: "GPU-" + strings.ToLower(m[3][len("GPU-"):]), Text: line})
+		}
+	}
+	if m := fallenForm.FindStringSubmatch(text); m != nil && len(events) == 0 {
+		text = strings.Join(strings.Fields(strings.ReplaceAll(text, "NVRM: ", "")), " ")
+		events = append(events, Event{Kind: KindFallenOffBus, Address: normalAddress(m[1] + m[2]), Text: text})
+	}
+	return events
+}
+
+func xidEvent(m []string) Event {
+	e := Event{Kind: KindXID, Address: normalAddress(m[1] + m[2]), GPUInstance: instance(m[3]), ComputeInstance: instance(m[4]), Text: m[6]}
+	e.XID, _ = number(m[5]).Get()
+	if p := processForm.FindStringSubmatch(m[6]); p != nil {
+		e.PID, e.Text = processID(p[1]), p[3] // 0: the XID came with an interrupt
+		if p[2] != "<unknown>" {
+			e.Process = p[2]
+		}
+	}
+	if c := causeForm.FindStringSubmatch(e.Text); c != nil {
+		e.CausedBy = number(c[1])
+	}
+	return e
+}
+
+func instance(s string) gpu.Opt[int] {
+	if n, err := strconv.Atoi(s); err == nil {
+		return gpu.Some(n)
+	}
+	return gpu.Opt[int]{}
+}

@@ -1,0 +1,47 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRightString(t *testing.T) {
+	for want, right := range map[string]Right{
+		"list pods":                                        {Verb: "list", Resource: "pods"},
+		"get nodes n1":                                     {Verb: "get", Resource: "nodes", Name: "n1"},
+		"create pods/exec in namespace gpus":               {Verb: "create", Resource: "pods", Subresource: "exec", Namespace: "gpus"},
+		"watch resourceslices.resource.k8s.io":             {Verb: "watch", Group: "resource.k8s.io", Resource: "resourceslices"},
+		"delete leases.coordination.k8s.io in namespace a": {Verb: "delete", Group: "coordination.k8s.io", Resource: "leases", Namespace: "a"},
+	} {
+		assert.Equal(t, want, right.String())
+	}
+}
+
+// The rights of a node's view are fewer than those of a cluster's.
+func TestViewRights(t *testing.T) {
+	texts := func(o ViewOptions) []string {
+		var all []string
+		for _, r := range o.Rights() {
+			all = append(all, r.String())
+		}
+		return all
+	}
+	kinds := []string{"replicasets.apps"}
+	assert.Equal(t, []string{"list pods", "watch pods", "list replicasets.apps", "watch replicasets.apps"}, texts(ViewOptions{Kinds: kinds}))
+	assert.Equal(t, []string{
+		"list pods", "watch pods", "get replicasets.apps", "list resourceslices.resource.k8s.io", "watch resourceslices.resource.k8s.io",
+		"get resourceclaims.resource.k8s.io",
+	}, texts(ViewOptions{Pods: PodsOptions{Node: "n"}, Kinds: kinds, Devices: true}))
+}
+
+// An API server that does not know the review says so, with what was asked.
+func TestReviewFails(t *testing.T) {
+	found, err := Review(t.Context(), newClients(t, nil).Kubernetes, RightsTo(Right{Resource: "pods"}, "list", "watch"))
+	require.ErrorContains(t, err, "ask whether the account may list pods")
+	assert.Empty(t, found)
+}

@@ -1,0 +1,139 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
+)
+
+// store is what decides what is kept of objects.
+type store struct {
+	names  resourceNames
+	follow bool     // pods are followed
+	labels []string // of followed pods
+}
+
+// lifeOf returns the state of a pod that is followed.
+func (s *store) lifeOf(pod *corev1.Pod, stored *storedPod) *lifecycle.Pod {
+	var total []amount
+	for _, r := range stored.containers {
+		total = sum(total, []amount{r.amount})
+	}
+	requests := make([]gpu.ResourceCount, 0, len(total))
+	for _, a := range total {
+		requests = append(requests, gpu.ResourceCount{Resource: a.resource, Count: a.count})
+	}
+	return lifecycle.New(pod, requests, nil, s.labels)
+}
+
+// Followers take the pods that request GPUs. Seen and Gone are called by one goroutine, Listed by another.
+type Followers struct {
+	Seen   func(*lifecycle.Pod)                // a pod, when it was first seen and whenever it has changed
+	Gone   func(pod *lifecycle.Pod, seen bool) // a pod that exists no more; seen: its last state was
+	Listed func()                              // the first list was read to its end
+}
+
+// Follow has the pods that request GPUs followed, with labels of these keys. It is called before Start.
+func (v *View) Follow(labels []string, to Followers) error {
+	v.store.follow, v.store.labels = true, labels
+	registration, err := v.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) {
+			v.waitOwners(object)
+			if pod := v.lifeIn(object); pod != nil {
+				to.Seen(pod)
+			}
+		},
+		UpdateFunc: func(before, object any) {
+			was, pod := v.lifeIn(before), v.lifeIn(object)
+			if was != nil && (pod == nil || pod.UID != was.UID) { // another pod has the name, and the end of the first was not seen
+				to.Gone(was, false)
+			}
+			if pod != nil {
+				to.Seen(pod)
+			}
+		},
+		DeleteFunc: func(object any) {
+			last, missed := object.(cache.DeletedFinalStateUnknown)
+			if missed {
+				object = last.Obj
+			}
+			if pod := v.lifeIn(object); pod != nil {
+				to.Gone(pod, !missed)
+			}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("cluster: follow pods: %w", err)
+	}
+	v.listed = func() {
+		if cache.WaitForCacheSync(v.ctx.Done(), registration.HasSynced) {
+			to.Listed()
+		}
+	}
+	return nil
+}
+
+// lifeIn returns the state of a pod with its owners, as far as they are known now; nil if the pod is not followed.
+func (v *View) lifeIn(object any) *lifecycle.Pod {
+	stored, ok := object.(*storedPod)
+	if !ok || stored.life == nil {
+		return nil
+	}
+	pod := *stored.life
+	pod.Owners = v.ownersOf(stored)
+	return &pod
+}
+
+// ownersOf returns the owners of a pod as far as they are known now.
+func (v *View) ownersOf(stored *storedPod) []gpu.Owner {
+	chain, _ := v.owners.Chain(stored.Namespace, stored.owners)
+	var owners []gpu.Owner
+	for _, r := range chain {
+		owners = append(owners, gpu.Owner{Kind: r.Kind, Name: r.Name, UID: string(r.UID), APIVersion: r.APIVersion})
+	}
+	return owners
+}
+
+const (
+	// ownerWait is how long a new pod waits for an owner that is not known yet: two watches, of the pods and of their owners, are not in step. An owner
+	// that does not come in that time is missed for the next ownerPause, in which no pod waits.
+	ownerWait  = 250 * time.Millisecond
+	ownerPause = 5 * time.Second
+	// ownersWait is how long the first pods wait for the first lists of owners.
+	ownersWait = 15 * time.Second
+)
+
+// waitOwners waits, within bounds, until the owners of a new pod are known.
+func (v *View) waitOwners(object any) {
+	stored, ok := object.(*storedPod)
+	if !ok || stored.life == nil || v.owners == nil {
+		return
+	}
+	if !v.ownersListed {
+		v.ownersListed = true
+		v.poll(ownersWait, v.owners.Synced)
+	}
+	complete := func() bool {
+		_, complete := v.owners.Chain(stored.Namespace, stored.owners)
+		return complete
+	}
+	if !time.Now().Before(v.ownersPause) && !v.poll(ownerWait, complete) {
+		v.ownersPause = time.Now().Add(ownerPause)
+	}
+}
+
+// poll waits until a condition is true, and reports whether it is: not if it takes too long, or the view stops.
+func (v *View) poll(most time.Duration, is func() bool) bool {
+	done := func(context.Context) (bool, error) { return is(), nil }
+	return wait.PollUntilContextTimeout(v.ctx, 10*time.Millisecond, most, true, done) == nil
+}

@@ -1,0 +1,24 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The rights are those of the manifests in deploy/kubernetes/cluster and components/cluster-events.
+func TestRights(t *testing.T) {
+	texts := func(kinds ...string) []string {
+		var all []string
+		for _, right := range Rights(kinds) {
+			all = append(all, right.String())
+		}
+		return all
+	}
+	own := []string{"list pods", "watch pods", "list nodes", "watch nodes"}
+	assert.ElementsMatch(t, own, texts())
+	assert.ElementsMatch(t, append(own, "list replicasets.apps", "watch replicasets.apps"), texts("replicasets.apps"))
+}

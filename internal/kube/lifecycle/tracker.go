@@ -1,0 +1,99 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"sync"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Tracker knows the pods that request GPUs, and reports what happens to them. Its methods may be called from any goroutine; the states of one pod
+// must come in order.
+type Tracker struct {
+	emit func([]gpu.Event)
+	now  func() time.Time
+
+	mu        sync.Mutex
+	known     map[string]known // by UID
+	confirmed time.Time        // when all known pods were last known to exist
+	workloads workloads
+	listed    bool
+}
+
+// known is a pod that was not seen to be deleted.
+type known struct {
+	pod  *Pod
+	seen time.Time // when it last changed
+}
+
+// NewTracker returns a Tracker that knows no pod. emit gets the events; it must not wait, and not call the Tracker.
+func NewTracker(emit func([]gpu.Event)) *Tracker {
+	return &Tracker{emit: emit, now: time.Now, known: make(map[string]known), workloads: make(workloads)}
+}
+
+// Seen takes a pod as it is now.
+func (t *Tracker) Seen(pod *Pod) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	before := t.known[pod.UID].pod
+	pod = pod.withOwnersOf(before)
+	t.known[pod.UID] = known{pod: pod, seen: now}
+	t.send(append(Changes(before, pod, now), t.workloads.join(before, pod, t.listed, now)...))
+}
+
+// Gone takes a pod that exists no more. observed is whether the API server has reported its end, with its last state; otherwise it vanished while
+// nobody watched.
+func (t *Tracker) Gone(pod *Pod, observed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last, ok := t.known[pod.UID]
+	if !ok {
+		return
+	}
+	now := t.now()
+	delete(t.known, pod.UID)
+	t.workloads.leave(last.pod, now)
+	if !observed {
+		seen := last.seen
+		if t.confirmed.After(seen) {
+			seen = t.confirmed
+		}
+		t.send(Deleted(last.pod, seen, now))
+		return
+	}
+	pod = pod.withOwnersOf(last.pod)
+	t.send(append(Changes(last.pod, pod, now), Deleted(pod, time.Time{}, now)...))
+}
+
+// Listed notes that the first list of pods has been read to its end. Workloads are reported from then on: those of the list with all their pods.
+func (t *Tracker) Listed() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.listed = true
+}
+
+// Tick reports workloads whose changes have lasted long enough, up to a bound. It is called about once a second.
+func (t *Tracker) Tick() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.listed {
+		t.send(t.workloads.settled(t.now()))
+	}
+}
+
+// Confirm notes that the cluster could be read at a time, so that all known pods existed then.
+func (t *Tracker) Confirm(at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.confirmed = at
+}
+
+func (t *Tracker) send(events []gpu.Event) {
+	if len(events) > 0 {
+		t.emit(events)
+	}
+}

@@ -1,0 +1,196 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const (
+	// settle is how long changes of a workload are summed: a Deployment that is scaled makes its pods one by one.
+	settle = 5 * time.Second
+	// restart is how long a workload may have no pod before it counts as ended: one that is replaced has none for a moment.
+	restart = 30 * time.Second
+)
+
+// mostAtOnce bounds the workloads that are reported at once: a cluster may have thousands at the start. The others follow with the next tick.
+const mostAtOnce = 256
+
+// workload is a topmost owner that has pods which request GPUs.
+type workload struct {
+	namespace string            // of its pods
+	owners    []gpu.Owner       // of its pods, from the direct owner to the workload
+	labels    map[string]string // of its pods
+	started   time.Time         // when the first of its pods was created that is known
+	live      map[string]*Pod   // by UID: those that have not ended
+	changed   time.Time         // when the pods last changed, and the change was not reported; zero: it was
+
+	// As it was last reported.
+	reported bool
+	pods     int64
+	requests []gpu.ResourceCount
+}
+
+func (w *workload) top() *gpu.Owner { return &w.owners[len(w.owners)-1] }
+
+// workloads are the workloads of the pods that are known.
+type workloads map[string]*workload // by UID
+
+// join takes a pod as it is now, and returns the start of its workload if that is new. listed is whether all pods have been listed once.
+func (all workloads) join(before, pod *Pod, listed bool, now time.Time) []gpu.Event {
+	if before != nil && before.workload() != pod.workload() { // an owner above became known
+		all.leave(before, now)
+	}
+	if pod.Ended() {
+		all.leave(pod, now)
+		return nil
+	}
+	uid := pod.workload()
+	if uid == "" {
+		return nil
+	}
+	w := all[uid]
+	if w == nil {
+		w = &workload{namespace: pod.Namespace, started: pod.Created, live: make(map[string]*Pod)}
+		all[uid] = w
+	}
+	w.owners, w.labels = pod.Owners, pod.Labels
+	if pod.Created.Before(w.started) && !w.reported {
+		w.started = pod.Created
+	}
+	if _, known := w.live[pod.UID]; !known {
+		w.changed = now
+	}
+	w.live[pod.UID] = pod
+	if !listed || w.reported {
+		return nil
+	}
+	return []gpu.Event{w.start()}
+}
+
+// leave takes a pod that has ended or is gone.
+func (all workloads) leave(pod *Pod, now time.Time) {
+	w := all[pod.workload()]
+	if w == nil {
+		return
+	}
+	if _, known := w.live[pod.UID]; known {
+		delete(w.live, pod.UID)
+		w.changed = now
+	}
+}
+
+// settled returns, up to a bound, the changes and the ends that have lasted long enough to be reported, and the starts that were not.
+func (all workloads) settled(now time.Time) []gpu.Event {
+	var due []string
+	for uid, w := range all {
+		if w.due(now) {
+			due = append(due, uid)
+		}
+	}
+	slices.Sort(due)
+	var events []gpu.Event
+	for _, uid := range due[:min(len(due), mostAtOnce)] {
+		w := all[uid]
+		switch {
+		case len(w.live) == 0:
+			delete(all, uid)
+			if w.reported {
+				events = append(events, w.end())
+			}
+		case !w.reported:
+			events = append(events, w.start())
+		default:
+			if e, changed := w.change(); changed {
+				events = append(events, e)
+			}
+		}
+	}
+	return events
+}
+
+// due reports whether what a workload is now has lasted long enough to be reported.
+func (w *workload) due(now time.Time) bool {
+	switch {
+	case !w.reported:
+		return true
+	case len(w.live) == 0:
+		return now.Sub(w.changed) >= restart
+	default:
+		return !w.changed.IsZero() && now.Sub(w.changed) >= settle
+	}
+}
+
+func (w *workload) start() gpu.Event {
+	w.report()
+	e := w.event(gpu.EventWorkloadStarted, w.started, "started")
+	e.UID = eventUID(w.started, w.top().UID, "workload started")
+	return e
+}
+
+func (w *workload) end() gpu.Event {
+	e := w.event(gpu.EventWorkloadEnded, w.changed, "has ended")
+	e.Workload.Lasted = gpu.Some(max(0, w.changed.Sub(w.started)))
+	return e
+}
+
+// change returns the change since the last report; false if the pods were replaced by as many that request the same.
+func (w *workload) change() (gpu.Event, bool) {
+	pods, requests, at := w.pods, w.requests, w.changed
+	w.report()
+	if pods == w.pods && slices.Equal(requests, w.requests) {
+		return gpu.Event{}, false
+	}
+	e := w.event(gpu.EventWorkloadChanged, at, fmt.Sprintf("has %d pods instead of %d", w.pods, pods))
+	e.Workload.Previous = gpu.Some(pods)
+	return e, true
+}
+
+// report notes that what the workload is now is reported.
+func (w *workload) report() {
+	w.reported, w.changed = true, time.Time{}
+	w.pods, w.requests = int64(len(w.live)), w.requested()
+}
+
+func (w *workload) event(kind gpu.EventType, at time.Time, what string) gpu.Event {
+	var pods []string
+	for _, pod := range w.live {
+		pods = append(pods, pod.Name)
+	}
+	slices.Sort(pods)
+	top := w.top()
+	message := fmt.Sprintf("%s %s/%s %s", top.Kind, w.namespace, top.Name, what)
+	return gpu.Event{Type: kind, Time: at, Message: message, Workload: &gpu.WorkloadChange{
+		Namespace: w.namespace, Owners: w.owners, Labels: w.labels, Requests: w.requested(), Pods: pods,
+	}}
+}
+
+// requested returns what the pods request that have not ended.
+func (w *workload) requested() []gpu.ResourceCount {
+	sums := make(map[string]int64)
+	for _, pod := range w.live {
+		for _, r := range pod.Requests {
+			sums[r.Resource] += r.Count
+		}
+	}
+	var requests []gpu.ResourceCount
+	for resource, count := range sums {
+		requests = append(requests, gpu.ResourceCount{Resource: resource, Count: count})
+	}
+	slices.SortFunc(requests, func(a, b gpu.ResourceCount) int { return cmp.Compare(a.Resource, b.Resource) })
+	return requests
+}
+
+// workload returns the UID of the topmost owner; empty if nothing owns the pod.
+func (p *Pod) workload() string {
+	if len(p.Owners) == 0 {
+		return ""
+	}
+	return p.Owners[len(p.Owners)-1].UID
+}

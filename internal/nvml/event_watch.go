@@ -1,0 +1,81 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"context"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/workers"
+)
+
+const (
+	// askPeriod is how often the driver is asked for XIDs between reads. A thread that waits in the driver would learn of them sooner,
+	// but some drivers spin while a program waits.
+	askPeriod = time.Second
+	// askBudget bounds how long a read may have to wait for such a question.
+	askBudget = 100 * time.Millisecond
+)
+
+// eventWatch has the driver asked for XIDs between reads.
+type eventWatch struct {
+	found  func([]gpu.Event) // nil: nobody wants to know
+	period time.Duration
+	timer  *time.Timer
+}
+
+func (w *eventWatch) start(ask func()) {
+	if w.found != nil {
+		w.timer = time.AfterFunc(w.period, ask)
+	}
+}
+
+func (w *eventWatch) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+}
+
+// Watch implements gpu.Watcher.
+func (s *source) Watch(found func([]gpu.Event)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watch.found = found
+}
+
+// startWatch has the driver asked after a period, where it queues XIDs.
+func (s *source) startWatch() {
+	s.watch.stop()
+	if s.driver.session != nil && s.driver.session.events != nil {
+		s.watch.start(s.askEvents)
+	}
+}
+
+// askEvents asks the driver for XIDs, and hands on those that there are. During a read there is no need to.
+func (s *source) askEvents() {
+	events, found := s.newEvents()
+	if len(events) > 0 {
+		found(events)
+	}
+}
+
+func (s *source) newEvents() ([]gpu.Event, func([]gpu.Event)) {
+	if !s.mu.TryLock() {
+		return nil, nil // whoever holds it starts the watch again
+	}
+	defer s.mu.Unlock()
+	if s.closed || s.driver.session == nil || s.driver.pending != nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(s.closing, askBudget)
+	defer cancel()
+	session, now := s.driver.session, s.opts.now()
+	s.pool.Run(ctx, workers.Job{Task: session.task, Func: func() { session.takeEvents(now) }})
+	s.startWatch()
+	return s.xids.take(), s.watch.found
+}

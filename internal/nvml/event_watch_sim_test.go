@@ -1,0 +1,95 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nvml
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// watched runs a source that is asked for events all the time.
+func watched(t *testing.T, scenario string) (*bench, chan gpu.Event) {
+	t.Helper()
+	b := start(t, scenario)
+	b.watch.period = time.Millisecond
+	found := make(chan gpu.Event, 10)
+	b.Watch(func(events []gpu.Event) {
+		for _, e := range events {
+			found <- e
+		}
+	})
+	return b, found
+}
+
+// An XID is handed on without a read, once, and the next read counts it.
+func TestXIDBetweenReads(t *testing.T) {
+	b, found := watched(t, "gpus = 2")
+	id := gpuAt(t, b.read(), 1).ID
+	b.set("[event a]\ngpu = 1\nxid = 48")
+	select {
+	case e := <-found:
+		assert.Equal(t, gpu.EventXID, e.Type)
+		assert.Equal(t, id, e.DeviceID)
+		assert.EqualValues(t, 48, e.XID)
+	case <-time.After(time.Minute):
+		t.Fatal("no event")
+	}
+	n := b.read()
+	assert.Empty(t, n.Events, "it was handed on")
+	total := int64(0)
+	for _, x := range gpuAt(t, n, 1).XIDs {
+		if x.XID == 48 {
+			total, _ = x.Count.Get()
+		}
+	}
+	assert.EqualValues(t, 1, total)
+	assert.Empty(t, found)
+}
+
+// A driver that does not answer the question for events delays no read.
+func TestQuestionForEventsHangs(t *testing.T) {
+	b, found := watched(t, "gpus = 2")
+	b.read()
+	b.set("[fault f]\nfunction = nvmlEventSetWait\nhang = true")
+	for range 5 {
+		healthy(t, b.readWithin(heldUp), 2)
+	}
+	b.unhang("")
+	b.read()
+	b.set("[event a]\ngpu = 1\nxid = 48")
+	select {
+	case e := <-found:
+		assert.EqualValues(t, 48, e.XID)
+	case <-time.After(time.Minute):
+		t.Fatal("no event after the driver answers again")
+	}
+}
+
+// Nothing is asked after Close, and where nobody wants to know.
+func TestWatchEnds(t *testing.T) {
+	b, _ := watched(t, "gpus = 1")
+	var asked atomic.Int64
+	b.read()
+	require.NoError(t, b.Close())
+	b.mu.Lock()
+	assert.Nil(t, b.watch.timer)
+	b.mu.Unlock()
+	b.Watch(func([]gpu.Event) { asked.Add(1) })
+	b.askEvents()
+	assert.Zero(t, asked.Load())
+
+	quiet := start(t, "gpus = 1")
+	quiet.read()
+	quiet.mu.Lock()
+	defer quiet.mu.Unlock()
+	assert.Nil(t, quiet.watch.timer)
+}

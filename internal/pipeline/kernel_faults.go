@@ -1,0 +1,153 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kernellog"
+)
+
+const (
+	// xidLost is the XID of a GPU that has fallen off the bus.
+	xidLost = 79
+	// maxRemembered bounds what is remembered by GPU, by its ports or by its blocks. A machine has 16 GPUs, and a GPU has some 20 blocks.
+	maxRemembered = 4096
+)
+
+// kernelFaults makes events of the lines of the kernel's log that are no XIDs. It is part of kernelXIDs, whose lock guards it.
+//
+// Two kinds of lines wait for a moment. That a ring did not complete its job waits for the line with the process. That a GPU has fallen off the bus waits
+// for the XID 79, which says the same.
+type kernelFaults struct {
+	held   heldEvents
+	lost   map[string]time.Time      // when an XID 79 was last reported, by hw.id of the GPU
+	totals map[rasCounter]int64      // what an older driver last had as the total
+	resets map[string]kernellog.Kind // the last line of a reset, by hw.id of the GPU
+}
+
+// rasCounter is a counter of hardware errors.
+type rasCounter struct {
+	gpu   string
+	class gpu.ErrorClass
+	block string
+}
+
+func newKernelFaults() kernelFaults {
+	return kernelFaults{lost: map[string]time.Time{}, totals: map[rasCounter]int64{}, resets: map[string]kernellog.Kind{}}
+}
+
+// noteXID remembers an XID 79, and drops what is held of the same.
+func (f *kernelFaults) noteXID(e *gpu.Event, now time.Time) {
+	if e.XID != xidLost {
+		return
+	}
+	remember(f.lost, gpuOf(e), now)
+	f.held = slices.DeleteFunc(f.held, func(h heldEvent) bool { return h.event.Type == gpu.EventLost && h.event.DeviceID == gpuOf(e) })
+}
+
+// remember sets a value of a map that must not grow without bound.
+func remember[K comparable, V any](m map[K]V, key K, value V) {
+	if _, known := m[key]; known || len(m) < maxRemembered {
+		m[key] = value
+	}
+}
+
+// ofLog completes the event of a line, and returns what passes now.
+func (f *kernelFaults) ofLog(found *kernellog.Event, e gpu.Event, now time.Time) []gpu.Event {
+	if found.Kind == kernellog.KindRingProcess {
+		return f.ringProcess(found, &e)
+	}
+	pass := f.release(e.DeviceID) // a line between the two: the process does not come any more
+	e.Class, e.Part, e.Errors = found.Class, found.Part, found.Count
+	switch found.Kind {
+	case kernellog.KindFallenOffBus:
+		e.Type = gpu.EventLost
+		if at, ok := f.lost[e.DeviceID]; !ok || now.Sub(at) > sentPeriod {
+			return append(pass, f.hold(e, now)...)
+		}
+		return pass
+	case kernellog.KindRingTimeout:
+		e.Type, e.Recovered = gpu.EventRingTimeout, found.Recovered
+		if !e.Recovered {
+			return append(pass, f.hold(e, now)...)
+		}
+	case kernellog.KindRAS:
+		e.Type = gpu.EventRASError
+		if found.Total {
+			e.Errors = f.rise(rasCounter{e.DeviceID, e.Class, e.Part}, found.Count)
+		}
+	case kernellog.KindBadPages:
+		e.Type = gpu.EventBadPages
+	case kernellog.KindBadPageLimit:
+		e.Type, e.Errors, e.Pages, e.AtLimit = gpu.EventBadPages, gpu.Opt[int64]{}, found.Count, true
+	case kernellog.KindResetBegun, kernellog.KindResetSucceeded, kernellog.KindResetFailed:
+		if found.Kind == kernellog.KindResetFailed && f.resets[e.DeviceID] == found.Kind {
+			return pass // the second line of one failure
+		}
+		remember(f.resets, e.DeviceID, found.Kind)
+		e.Type, e.Reset = gpu.EventReset, resetStates[found.Kind]
+	case kernellog.KindPCIeError:
+		e.Type, e.PCIAddress = gpu.EventPCIeError, found.Address
+	default:
+		return pass
+	}
+	return append(pass, e)
+}
+
+var resetStates = map[kernellog.Kind]gpu.ResetState{
+	kernellog.KindResetBegun: gpu.ResetStarted, kernellog.KindResetSucceeded: gpu.ResetSucceeded, kernellog.KindResetFailed: gpu.ResetFailed,
+}
+
+// rise returns how many errors are new, by a total of the driver; absent for the first total, which may have old ones.
+func (f *kernelFaults) rise(counter rasCounter, total gpu.Opt[int64]) gpu.Opt[int64] {
+	now, ok := total.Get()
+	if !ok {
+		return gpu.Opt[int64]{}
+	}
+	last, known := f.totals[counter]
+	remember(f.totals, counter, now)
+	switch {
+	case !known:
+		return gpu.Opt[int64]{}
+	case now < last: // the driver was loaded again
+		return gpu.Some(now)
+	default:
+		return gpu.Some(now - last)
+	}
+}
+
+// hold has an event wait. It passes at once where too many do.
+func (f *kernelFaults) hold(e gpu.Event, now time.Time) []gpu.Event {
+	if len(f.held) == maxPaired {
+		return []gpu.Event{e}
+	}
+	f.held = append(f.held, heldEvent{e, now.Add(holdPeriod)})
+	return nil
+}
+
+// ringProcess returns the ring's event that waits for its process. The same line comes after other messages of the driver, which are not sent.
+func (f *kernelFaults) ringProcess(found *kernellog.Event, at *gpu.Event) []gpu.Event {
+	events := f.release(at.DeviceID)
+	if n := len(events); n > 0 {
+		if pid, ok := found.PID.Get(); ok {
+			events[n-1].Process = &gpu.Process{PID: pid, Executable: found.Process}
+		}
+	}
+	return events
+}
+
+// release returns the ring's events of a GPU, which wait no longer.
+func (f *kernelFaults) release(device string) (events []gpu.Event) {
+	f.held = slices.DeleteFunc(f.held, func(h heldEvent) bool {
+		wanted := h.event.Type == gpu.EventRingTimeout && h.event.DeviceID == device
+		if wanted {
+			events = append(events, h.event)
+		}
+		return wanted
+	})
+	return events
+}

@@ -1,0 +1,86 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"cmp"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kernellog"
+)
+
+// kernelGPUs finds the GPU, or the MIG instance, that a line of the kernel's log is about. The log has its PCI address.
+type kernelGPUs struct {
+	at    map[string]gpuAt  // by PCI address
+	uuids map[string]string // by PCI address, from the log
+	ports ports
+}
+
+// gpuAt is the GPU at a PCI address, as last read.
+type gpuAt struct {
+	gpu       gpu.Device
+	instances []gpu.Device
+}
+
+// newKernelGPUs returns kernelGPUs that know none. sys is where sysfs is mounted.
+func newKernelGPUs(sys string) kernelGPUs {
+	return kernelGPUs{at: map[string]gpuAt{}, uuids: map[string]string{}, ports: newPorts(sys)}
+}
+
+// know remembers where the GPUs of a node are. A GPU that is not there any more keeps its place until another one has it.
+func (g *kernelGPUs) know(node *gpu.Node) {
+	instances := map[string][]gpu.Device{}
+	for i := range node.Devices {
+		if d := &node.Devices[i]; d.Parent != "" {
+			instances[d.Parent] = append(instances[d.Parent], identityOf(d))
+		}
+	}
+	for i := range node.Devices {
+		if d := &node.Devices[i]; d.Parent == "" && d.Info.PCIAddress != "" {
+			g.at[d.Info.PCIAddress] = gpuAt{identityOf(d), instances[d.ID]}
+			g.ports.know(d.Info.PCIAddress)
+		}
+	}
+}
+
+// identityOf returns a device without its readings, which are the source's.
+func identityOf(d *gpu.Device) gpu.Device {
+	return gpu.Device{
+		ID: d.ID, Name: d.Name, Model: d.Model, Vendor: d.Vendor, Parent: d.Parent, GPUInstance: d.GPUInstance, ComputeInstance: d.ComputeInstance,
+	}
+}
+
+// device returns the device that a line is about.
+func (g *kernelGPUs) device(host *gpu.Host, found *kernellog.Event) gpu.Device {
+	at, known := g.at[found.Address]
+	if !known {
+		return gpu.Device{ID: cmp.Or(g.uuids[found.Address], cmp.Or(host.NodeName, host.Name)+"/"+found.Address)}
+	}
+	if instance := at.instance(found); instance != nil {
+		return *instance
+	}
+	return at.gpu
+}
+
+// instance returns the MIG instance that a line names; nil: none, or one that is not known.
+func (g *gpuAt) instance(found *kernellog.Event) *gpu.Device {
+	var only *gpu.Device
+	for i := range g.instances {
+		d := &g.instances[i]
+		if !found.GPUInstance.Known() || d.GPUInstance != found.GPUInstance {
+			continue
+		}
+		if d.ComputeInstance == found.ComputeInstance {
+			return d
+		}
+		if found.ComputeInstance.Known() {
+			continue
+		}
+		if only != nil {
+			return nil // one of several
+		}
+		only = d
+	}
+	return only
+}

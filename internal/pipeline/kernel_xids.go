@@ -1,0 +1,230 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"cmp"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kernellog"
+)
+
+const (
+	// holdPeriod is how long an XID of the source waits for its line in the kernel's log, which may be read once a second only.
+	holdPeriod = 2 * time.Second
+	// sentPeriod is how long an XID of the log waits for its copy of the source. A source that cannot be asked between reads has it at the next one.
+	sentPeriod = 2 * time.Minute
+	// maxPaired bounds the XIDs that wait for their other half. Those above it pass.
+	maxPaired = 1024
+)
+
+// kernelXIDs makes one event of an XID that both the source and the kernel's log have. They are matched one by one, by GPU and code. The log's
+// passes at once: it has the time, the process and the driver's words. The source's is held for a moment, and passes if the log does not have it.
+// A nil kernelXIDs lets everything pass.
+type kernelXIDs struct {
+	vendor gpu.Vendor
+	late   func([]gpu.Event) // called with what waited for another line in vain
+
+	mu    sync.Mutex
+	gpus  kernelGPUs
+	held  heldEvents  // XIDs of the source
+	sent  heldEvents  // XIDs of the log, which passed
+	timer *time.Timer // ends the wait of the oldest that is held
+	ended bool
+
+	faults kernelFaults // what the log has besides XIDs
+}
+
+// newKernelXIDs returns kernelXIDs for the GPUs of a vendor. sys is where sysfs is mounted.
+func newKernelXIDs(vendor gpu.Vendor, sys string, late func([]gpu.Event)) *kernelXIDs {
+	return &kernelXIDs{vendor: vendor, late: late, gpus: newKernelGPUs(sys), faults: newKernelFaults()}
+}
+
+// know remembers where the GPUs of a node are.
+func (k *kernelXIDs) know(node *gpu.Node) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.gpus.know(node)
+}
+
+// ofSource takes events of the source, and returns those that pass now.
+func (k *kernelXIDs) ofSource(events []gpu.Event) []gpu.Event {
+	if k == nil {
+		return events
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	k.sent.over(now)
+	var pass []gpu.Event
+	for _, e := range events {
+		if e.Type != gpu.EventXID {
+			pass = append(pass, e)
+			continue
+		}
+		k.faults.noteXID(&e, now)
+		switch matched := k.match(&e); {
+		case matched:
+		case len(k.held) == maxPaired || k.ended:
+			pass = append(pass, e)
+		default:
+			k.held = append(k.held, heldEvent{e, now.Add(holdPeriod)})
+			k.startTimer(now)
+		}
+	}
+	return pass
+}
+
+// open returns what is held, which goes on waiting.
+func (k *kernelXIDs) open() []gpu.Event {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	events := append(k.held.events(), k.faults.held.events()...)
+	for i := range events {
+		events[i].UID = uuid.Must(uuid.NewV7()).String()
+	}
+	return events
+}
+
+// match takes from an event of the source the XIDs that the log had before, and reports whether these were all.
+func (k *kernelXIDs) match(e *gpu.Event) bool {
+	for {
+		i := find(k.sent, e)
+		if i < 0 {
+			return false
+		}
+		k.sent = append(k.sent[:i], k.sent[i+1:]...)
+		if !takeOne(e) {
+			return true
+		}
+	}
+}
+
+// ofLog takes what the log has, and returns what passes now.
+func (k *kernelXIDs) ofLog(host *gpu.Host, found []kernellog.Event) []gpu.Event {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	k.sent.over(now)
+	var pass []gpu.Event
+	for i := range found {
+		if of := found[i].Kind.Vendor(); of != "" && of != k.vendor {
+			continue
+		}
+		switch found := &found[i]; found.Kind {
+		case kernellog.KindGPU:
+			remember(k.gpus.uuids, found.Address, found.UUID)
+		case kernellog.KindXID:
+			e := k.event(host, found)
+			k.faults.noteXID(&e, now)
+			if i := find(k.held, &e); i >= 0 {
+				copied := &k.held[i].event
+				e.DeviceID, e.Parent, e.Name, e.Model = copied.DeviceID, copied.Parent, copied.Name, copied.Model
+				if !takeOne(copied) {
+					k.held = append(k.held[:i], k.held[i+1:]...)
+				}
+			} else if len(k.sent) < maxPaired {
+				k.sent = append(k.sent, heldEvent{e, now.Add(sentPeriod)})
+			}
+			pass = append(pass, e)
+		case kernellog.KindPCIeError:
+			if address, ok := k.gpus.ports.gpu(found.Address); ok {
+				e := k.event(host, &kernellog.Event{Kind: found.Kind, Time: found.Time, Address: address, Text: found.Text})
+				pass = append(pass, k.faults.ofLog(found, e, now)...)
+			}
+		default:
+			pass = append(pass, k.faults.ofLog(found, k.event(host, found), now)...)
+		}
+	}
+	if !k.ended {
+		k.startTimer(now)
+	}
+	return pass
+}
+
+// event returns the event of a line: the device, the time and what the driver says. It is of type EventXID.
+func (k *kernelXIDs) event(host *gpu.Host, found *kernellog.Event) gpu.Event {
+	d := k.gpus.device(host, found)
+	e := gpu.Event{
+		Type: gpu.EventXID, Time: found.Time, XID: found.XID, Detail: found.Text,
+		DeviceID: d.ID, Parent: d.Parent, Name: d.Name, Model: d.Model, Vendor: cmp.Or(d.Vendor, found.Kind.Vendor()),
+	}
+	if pid, ok := found.PID.Get(); ok {
+		e.Process = &gpu.Process{PID: pid, Executable: found.Process}
+	}
+	return e
+}
+
+// find returns the oldest XID with the GPU and the code of another one; -1: none.
+func find(list heldEvents, e *gpu.Event) int {
+	for i := range list {
+		if other := &list[i].event; other.XID == e.XID && gpuOf(other) == gpuOf(e) {
+			return i
+		}
+	}
+	return -1
+}
+
+// takeOne takes one of the XIDs that an event stands for, and reports whether it stands for more.
+func takeOne(e *gpu.Event) bool {
+	if e.Count <= 1 {
+		return false
+	}
+	if e.Count--; e.Count == 1 {
+		e.Count, e.First = 0, time.Time{}
+	}
+	return true
+}
+
+// startTimer has what is held pass when its wait is over.
+func (k *kernelXIDs) startTimer(now time.Time) {
+	next := k.held.nextEnd()
+	if end := k.faults.held.nextEnd(); next.IsZero() || !end.IsZero() && end.Before(next) {
+		next = end
+	}
+	if k.timer == nil && !next.IsZero() {
+		k.timer = time.AfterFunc(next.Sub(now), k.pass)
+	}
+}
+
+func (k *kernelXIDs) pass() {
+	k.mu.Lock()
+	now := time.Now()
+	events := append(k.held.over(now), k.faults.held.over(now)...)
+	k.timer = nil
+	if !k.ended {
+		k.startTimer(now)
+	}
+	if len(events) > 0 {
+		k.late(events) // under the lock: end must not come between
+	}
+	k.mu.Unlock()
+}
+
+// end returns what is held. Nothing is held from then on.
+func (k *kernelXIDs) end() []gpu.Event {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ended = true
+	if k.timer != nil {
+		k.timer.Stop()
+		k.timer = nil
+	}
+	events := append(k.held.events(), k.faults.held.events()...)
+	k.held, k.faults.held = nil, nil
+	return events
+}

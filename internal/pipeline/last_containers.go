@@ -1,0 +1,98 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// lastContainers are the containers that held and used each device when that was last known, by hw.id. It never changes after it was made.
+type lastContainers map[string]deviceContainers
+
+// deviceContainers are the containers of one device. Nil: not known since the device was first seen.
+type deviceContainers struct {
+	parent         string // of a partition
+	holders, users []*gpu.Container
+}
+
+// next returns what is known after a read. What the read could not find out stays as it was: that a GPU is lost, or the kubelet away, is no
+// reason to forget who had it. A device that the node does not have any more is forgotten, unless the node could not be read.
+func (l lastContainers) next(node *gpu.Node) lastContainers {
+	next := make(lastContainers, len(node.Devices))
+	if node.Failure != nil {
+		maps.Copy(next, l)
+	}
+	for i := range node.Devices {
+		d := &node.Devices[i]
+		now := l[d.ID]
+		now.parent = d.Parent
+		if d.HoldersKnown {
+			now.holders = []*gpu.Container{}
+			for _, h := range d.Holders {
+				now.holders = withContainer(now.holders, h.Container)
+			}
+		}
+		if !d.Unread && node.ProcessesKnown(d) {
+			now.users = []*gpu.Container{}
+			for j := range node.Processes {
+				if p := &node.Processes[j]; p.DeviceID == d.ID && p.Container != nil {
+					now.users = withContainer(now.users, p.Container)
+				}
+			}
+		}
+		next[d.ID] = now
+	}
+	return next
+}
+
+// of returns the containers of a device. A GPU has those of its partitions, too.
+func (l lastContainers) of(device string) deviceContainers {
+	all := l[device]
+	for _, part := range l {
+		if device != "" && part.parent == device {
+			all.add(part)
+		}
+	}
+	return all
+}
+
+// add adds the containers that other has. Both lists of c are copied first.
+func (c *deviceContainers) add(other deviceContainers) {
+	c.holders = union(c.holders, other.holders)
+	c.users = union(c.users, other.users)
+}
+
+// union returns the containers that are in either list; nil where both are not known.
+func union(a, b []*gpu.Container) []*gpu.Container {
+	if b == nil {
+		return a
+	}
+	all := append([]*gpu.Container{}, a...)
+	for _, container := range b {
+		all = withContainer(all, container)
+	}
+	return all
+}
+
+// withContainer adds a container unless it is in the list: by its ID, else by its names.
+func withContainer(list []*gpu.Container, container *gpu.Container) []*gpu.Container {
+	if slices.ContainsFunc(list, func(have *gpu.Container) bool { return sameContainer(have, container) }) {
+		return list
+	}
+	return append(list, container)
+}
+
+func sameContainer(a, b *gpu.Container) bool {
+	switch {
+	case a == b:
+		return true
+	case a.ID != "" && b.ID != "":
+		return a.ID == b.ID
+	default:
+		return a.Namespace == b.Namespace && a.PodName == b.PodName && a.Name == b.Name && a.SlurmJob == b.SlurmJob && a.SystemdUnit == b.SystemdUnit
+	}
+}

@@ -1,0 +1,205 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const (
+	// repeatPeriod is for how long XIDs that repeat an earlier one are summed.
+	repeatPeriod = 10 * time.Second
+	// maxRepeats bounds how many XIDs are watched for repeats. Those above it are not summed.
+	maxRepeats = 512
+)
+
+// xidRepeats lets the first XID of a device and a code pass, and sums the others until repeatPeriod is over. It does the same with hardware errors of
+// a device, an error class and a block, with errors of PCI Express, and with lines that a GPU is lost.
+//
+// The events of a GPU stay in the order in which they came, that of a sum being when its last XID came: whatever is sent of a GPU, its sums
+// are sent before it.
+type xidRepeats struct {
+	watched map[repeatKey]*watchedXID
+	held    uint64 // a number for each XID that was summed
+}
+
+// repeatKey is what equal events have in common.
+type repeatKey struct {
+	kind    gpu.EventType
+	device  string
+	xid     int64
+	class   gpu.ErrorClass
+	part    string
+	address string
+}
+
+// keyOf returns the key of an event, and whether its repeats are summed.
+func keyOf(e *gpu.Event) (repeatKey, bool) {
+	switch e.Type {
+	case gpu.EventXID, gpu.EventRASError, gpu.EventPCIeError, gpu.EventLost:
+		return repeatKey{e.Type, e.DeviceID, e.XID, e.Class, e.Part, e.PCIAddress}, true
+	default:
+		return repeatKey{}, false
+	}
+}
+
+// watchedXID is a key that had an XID lately.
+type watchedXID struct {
+	gpu  string // of the device
+	ends time.Time
+	sum  *gpu.Event // of the XIDs since the first, or since the last sum; nil: none
+	last uint64     // the number of the last one in sum
+}
+
+// next returns what is to be sent now that an event has come.
+func (r *xidRepeats) next(e gpu.Event, now time.Time) []gpu.Event {
+	key, summed := keyOf(&e)
+	if !summed {
+		return append(r.release(gpuOf(&e), now), e)
+	}
+	if watched := r.watched[key]; watched != nil {
+		r.hold(watched, e)
+		return nil
+	}
+	first, rest := split(e)
+	events := append(r.release(gpuOf(&e), now), first)
+	if len(r.watched) == maxRepeats {
+		return append(events, rest...)
+	}
+	if r.watched == nil {
+		r.watched = map[repeatKey]*watchedXID{}
+	}
+	watched := &watchedXID{gpu: gpuOf(&e), ends: now.Add(repeatPeriod)}
+	r.watched[key] = watched
+	for _, e := range rest {
+		r.hold(watched, e)
+	}
+	return events
+}
+
+// gpuOf returns the ID of the GPU that an event is about.
+func gpuOf(e *gpu.Event) string { return cmp.Or(e.Parent, e.DeviceID) }
+
+// split returns the first of the XIDs that an event stands for, and the others in one event.
+func split(e gpu.Event) (first gpu.Event, rest []gpu.Event) {
+	first = e
+	if e.Count <= 1 {
+		return first, nil
+	}
+	first.Time, first.Count, first.First = e.First, 0, time.Time{}
+	e.Count--
+	return first, []gpu.Event{e}
+}
+
+// hold adds an event to a sum.
+func (r *xidRepeats) hold(watched *watchedXID, e gpu.Event) {
+	r.held++
+	watched.last = r.held
+	if e.Count == 0 {
+		e.Count, e.First = 1, e.Time
+	}
+	if sum := watched.sum; sum != nil {
+		e.Count, e.First, e.Errors = e.Count+sum.Count, sum.First, plus(e.Errors, sum.Errors)
+		inCommon(&e, sum)
+		e.Holders, e.Users = union(sum.Holders, e.Holders), union(sum.Users, e.Users)
+	}
+	watched.sum = &e
+}
+
+// inCommon leaves to an event of several XIDs only what they have in common.
+func inCommon(e, other *gpu.Event) {
+	if e.Process == nil || other.Process == nil || *e.Process != *other.Process {
+		e.Process = nil
+	}
+	if e.Detail != other.Detail {
+		e.Detail = ""
+	}
+}
+
+// plus returns the sum of two numbers; absent where either of them is not known.
+func plus(a, b gpu.Opt[int64]) gpu.Opt[int64] {
+	n, ok := a.Get()
+	if m, known := b.Get(); ok && known {
+		return gpu.Some(n + m)
+	}
+	return gpu.Opt[int64]{}
+}
+
+// release returns the sums of a GPU.
+func (r *xidRepeats) release(id string, now time.Time) []gpu.Event {
+	return r.take(func(w *watchedXID) bool { return w.gpu == id }, now)
+}
+
+// ended returns the sums whose time is over, with the others of the same GPUs. XIDs that have not come again are watched no longer.
+func (r *xidRepeats) ended(now time.Time) []gpu.Event {
+	over := map[string]bool{}
+	for key, watched := range r.watched {
+		switch {
+		case now.Before(watched.ends):
+		case watched.sum == nil:
+			delete(r.watched, key)
+		default:
+			over[watched.gpu] = true
+		}
+	}
+	if len(over) == 0 {
+		return nil
+	}
+	return r.take(func(w *watchedXID) bool { return over[w.gpu] }, now)
+}
+
+// all returns all sums, and watches nothing any longer.
+func (r *xidRepeats) all() []gpu.Event {
+	events := r.take(func(*watchedXID) bool { return true }, time.Time{})
+	r.watched = nil
+	return events
+}
+
+// open returns the sums as they are, in the order of their last XIDs. They go on.
+func (r *xidRepeats) open() []gpu.Event {
+	var open []*watchedXID
+	for watched := range maps.Values(r.watched) {
+		if watched.sum != nil {
+			open = append(open, watched)
+		}
+	}
+	slices.SortFunc(open, func(a, b *watchedXID) int { return cmp.Compare(a.last, b.last) })
+	events := make([]gpu.Event, 0, len(open))
+	for _, watched := range open {
+		events = append(events, *watched.sum)
+	}
+	return events
+}
+
+// nextEnd is when the next time is over; zero: never.
+func (r *xidRepeats) nextEnd() (next time.Time) {
+	for watched := range maps.Values(r.watched) {
+		if next.IsZero() || watched.ends.Before(next) {
+			next = watched.ends
+		}
+	}
+	return next
+}
+
+// take takes the sums that are wanted, in the order of their last XIDs, and begins new ones: those of a GPU that are taken together end together.
+func (r *xidRepeats) take(wanted func(*watchedXID) bool, now time.Time) []gpu.Event {
+	var taken []*watchedXID
+	for watched := range maps.Values(r.watched) {
+		if watched.sum != nil && wanted(watched) {
+			taken = append(taken, watched)
+		}
+	}
+	slices.SortFunc(taken, func(a, b *watchedXID) int { return cmp.Compare(a.last, b.last) })
+	events := make([]gpu.Event, 0, len(taken)+1)
+	for _, watched := range taken {
+		events = append(events, *watched.sum)
+		watched.sum, watched.ends = nil, now.Add(repeatPeriod)
+	}
+	return events
+}

@@ -1,0 +1,169 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// attributes sets attributes of a log record; absent ones stay unset.
+type attributes struct{ pcommon.Map }
+
+func (a attributes) text(name, value string) {
+	if value != "" {
+		a.PutStr(name, value)
+	}
+}
+
+func (a attributes) double(name string, value gpu.Opt[float64]) {
+	if v, ok := value.Get(); ok {
+		a.PutDouble(name, v)
+	}
+}
+
+func (a attributes) int(name string, value gpu.Opt[int64]) {
+	if v, ok := value.Get(); ok {
+		a.PutInt(name, v)
+	}
+}
+
+func (a attributes) seconds(name string, value gpu.Opt[time.Duration]) {
+	if v, ok := value.Get(); ok {
+		a.PutDouble(name, v.Seconds())
+	}
+}
+
+func (a attributes) time(name string, value time.Time) {
+	if !value.IsZero() {
+		a.PutStr(name, iso8601(value))
+	}
+}
+
+// container sets what identifies a container.
+func (a attributes) container(c *gpu.Container) {
+	a.text("container.id", c.ID)
+	a.text("k8s.container.name", c.Name)
+	a.text("k8s.namespace.name", c.Namespace)
+	a.text("k8s.pod.name", c.PodName)
+	a.text("k8s.pod.uid", c.PodUID)
+}
+
+// sum sets how many events the record stands for, and when they happened.
+func (a attributes) sum(e *gpu.Event) {
+	if e.Count > 0 {
+		a.PutInt("hw.gpu.event.count", e.Count)
+		a.text("hw.gpu.event.first_time", iso8601(e.First))
+		a.text("hw.gpu.event.last_time", iso8601(e.Time))
+	}
+}
+
+// deviceText names the device of an event for people: nvidia0 (NVIDIA H100).
+func deviceText(e *gpu.Event) string {
+	name := cmp.Or(e.Name, e.DeviceID)
+	if e.Model != "" {
+		name += " (" + e.Model + ")"
+	}
+	return name
+}
+
+// repeats sets the sum of repeats, and the earlier event with which this one comes.
+func (a attributes) repeats(e *gpu.Event) {
+	a.text("hw.gpu.event.follows", e.Follows)
+	a.sum(e)
+}
+
+// namedProcess sets the process that the driver names; nil: none.
+func (a attributes) namedProcess(p *gpu.Process) {
+	if p != nil {
+		a.PutInt("process.pid", p.PID)
+		a.text("process.executable.name", p.Executable)
+	}
+}
+
+// maxContainers is how many containers a record names.
+const maxContainers = 16
+
+// containers names those who held and who used the device, where that is known. If it was one container, its attributes are set as well.
+func (a attributes) containers(e *gpu.Event) {
+	a.names("hw.gpu.held_by", e.Holders)
+	a.names("hw.gpu.used_by", e.Users)
+	c := onlyContainer(e.Holders, e.Users)
+	if c == nil {
+		return
+	}
+	a.workload(c)
+}
+
+// workload sets what identifies a container, and the topmost owner of its pod.
+func (a attributes) workload(c *gpu.Container) {
+	a.container(c)
+	if len(c.Owners) > 0 {
+		a.topOwner(c.Owners)
+	}
+	a.text("slurm.job.id", c.SlurmJob)
+	a.text("systemd.unit.name", c.SystemdUnit)
+}
+
+// topOwner sets the last of the owners as the workload, and returns it.
+func (a attributes) topOwner(owners []gpu.Owner) gpu.Owner {
+	top := owners[len(owners)-1]
+	a.text("k8s.workload.kind", top.Kind)
+	a.text("k8s.workload.name", top.Name)
+	return top
+}
+
+// labels sets the configured labels and annotations of a pod.
+func (a attributes) labels(labels map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		a.PutStr(name, labels[name])
+	}
+}
+
+// names sets a list of containers, also an empty one. An absent list is not known.
+func (a attributes) names(name string, containers []*gpu.Container) {
+	if containers == nil {
+		return
+	}
+	names := make([]string, 0, len(containers))
+	for _, c := range containers {
+		names = append(names, containerText(c))
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	list := a.PutEmptySlice(name)
+	for _, text := range names[:min(len(names), maxContainers)] {
+		list.AppendEmpty().SetStr(text)
+	}
+}
+
+// containerText names a container in a list: namespace/pod/container, else by what is known of it.
+func containerText(c *gpu.Container) string {
+	if c.PodName != "" {
+		return strings.Join([]string{c.Namespace, c.PodName, c.Name}, "/")
+	}
+	return cmp.Or(c.SlurmJob, c.SystemdUnit, c.ID)
+}
+
+// onlyContainer returns the container that alone held or used the device; nil where there is none, or more than one. A container that held it is
+// preferred to the same one that used it: the kubelet knows more of it.
+func onlyContainer(holders, users []*gpu.Container) *gpu.Container {
+	var found *gpu.Container
+	for _, c := range slices.Concat(holders, users) {
+		switch {
+		case found == nil:
+			found = c
+		case containerText(found) != containerText(c):
+			return nil
+		}
+	}
+	return found
+}

@@ -1,0 +1,172 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// fault is what the record of a fault that is no XID says besides its facts. docs/events.md has the rule of the severities.
+type fault struct {
+	severity plog.SeverityNumber
+	action   string // of the words of hw.gpu.recommended_action; empty: none
+	advice   string // the same for a person
+}
+
+const (
+	faultWarn  = plog.SeverityNumberWarn
+	faultError = plog.SeverityNumberError
+	faultFatal = plog.SeverityNumberFatal
+)
+
+var (
+	rasFaults = [gpu.NumErrorClasses]fault{
+		gpu.ClassCorrected:   {faultWarn, "ignore", ""},
+		gpu.ClassDeferred:    {faultWarn, "ignore", "the driver takes the page out of use"},
+		gpu.ClassUncorrected: {faultError, "reset_gpu", "reset the GPU unless the driver does so"},
+		gpu.ClassPoison:      {faultError, "restart_app", "restart the application"},
+	}
+	pcieFaults = [gpu.NumErrorClasses]fault{
+		gpu.ClassCorrected:   {faultWarn, "ignore", ""},
+		gpu.ClassNonFatal:    {faultError, "restart_app", "restart the application"},
+		gpu.ClassFatal:       {faultError, "check_mechanicals", "check how the board is seated and powered"},
+		gpu.ClassUncorrected: {faultError, "check_mechanicals", "check how the board is seated and powered"},
+	}
+	resetFaults = [gpu.NumResetStates]fault{
+		gpu.ResetStarted:   {faultError, "", ""},
+		gpu.ResetSucceeded: {faultWarn, "restart_app", "restart the applications that used it"},
+		gpu.ResetFailed:    {faultFatal, "restart_bm", "restart the node"},
+	}
+	badPages     = fault{faultWarn, "ignore", ""}
+	badPageLimit = fault{faultError, "contact_support", "have the GPU replaced"}
+	ringTimeout  = fault{faultError, "restart_app", "restart the application"}
+	ringRecovery = fault{faultWarn, "restart_app", "restart the application"}
+	lost         = fault{faultFatal, "restart_bm", "restart the node"}
+)
+
+// faultOf returns what the record of an event says, and whether it is a fault that is no XID.
+func faultOf(e *gpu.Event) (fault, bool) {
+	switch {
+	case e.Type == gpu.EventRASError:
+		return rasFaults[e.Class], true
+	case e.Type == gpu.EventPCIeError:
+		return pcieFaults[e.Class], true
+	case e.Type == gpu.EventReset:
+		return resetFaults[e.Reset], true
+	case e.Type == gpu.EventBadPages && e.AtLimit:
+		return badPageLimit, true
+	case e.Type == gpu.EventBadPages:
+		return badPages, true
+	case e.Type == gpu.EventRingTimeout && e.Recovered:
+		return ringRecovery, true
+	case e.Type == gpu.EventRingTimeout:
+		return ringTimeout, true
+	case e.Type == gpu.EventLost:
+		return lost, true
+	default:
+		return fault{}, false
+	}
+}
+
+// setFault sets what is known of a fault, who held and used the GPU, and the sum of repeats.
+func setFault(record plog.LogRecord, e *gpu.Event) {
+	a := attributes{record.Attributes()}
+	fault, _ := faultOf(e)
+	switch e.Type {
+	case gpu.EventRASError:
+		a.text("error.type", errorClasses[e.Class])
+		a.text("hw.gpu.error.block", strings.ToLower(e.Part))
+		a.int("hw.gpu.error.count", e.Errors)
+	case gpu.EventPCIeError:
+		a.text("error.type", errorClasses[e.Class])
+		a.text("hw.gpu.pcie.layer", strings.ToLower(e.Part))
+		a.text("hw.gpu.pcie.address", e.PCIAddress)
+	case gpu.EventBadPages:
+		a.int("hw.gpu.bad_page.count", e.Errors)
+		a.int("hw.gpu.bad_page.total", e.Pages)
+	case gpu.EventReset:
+		a.text("hw.gpu.reset.state", resetStates[e.Reset].String())
+	case gpu.EventRingTimeout:
+		a.text("hw.gpu.ring", e.Part)
+	}
+	a.text("hw.gpu.recommended_action", fault.action)
+	a.repeats(e)
+	a.namedProcess(e.Process)
+	a.containers(e)
+	if e.Message == "" {
+		record.Body().SetStr(faultText(e, fault))
+	}
+}
+
+// faultText is the body of the record: uncorrected hardware errors in umc on card1 (AMD Instinct MI300X), 2 errors; reset the GPU …
+func faultText(e *gpu.Event, fault fault) string {
+	text := whatText(e) + " on " + whereText(e)
+	if e.Type == gpu.EventLost {
+		text = whereText(e) + " has fallen off the bus"
+	}
+	if n, ok := e.Errors.Get(); ok {
+		text += fmt.Sprintf(", %d new", n)
+	}
+	if n, ok := e.Pages.Get(); ok {
+		text += fmt.Sprintf(", %d in all", n)
+	}
+	if fault.advice != "" {
+		text += "; " + fault.advice
+	}
+	if e.Detail != "" {
+		text += fmt.Sprintf("; the kernel says %q", e.Detail)
+	}
+	return text
+}
+
+// whatText says in words what happened.
+func whatText(e *gpu.Event) string {
+	switch e.Type {
+	case gpu.EventRASError:
+		what := errorClasses[e.Class] + " hardware errors"
+		if e.Class == gpu.ClassPoison {
+			what = "poisoned data was used"
+		}
+		if e.Part != "" {
+			what += " in " + e.Part
+		}
+		return what
+	case gpu.EventPCIeError:
+		return strings.ReplaceAll(errorClasses[e.Class], "_", "-") + " PCI Express error"
+	case gpu.EventReset:
+		return "GPU reset " + resetStates[e.Reset].String()
+	case gpu.EventRingTimeout:
+		if e.Recovered {
+			return "ring " + e.Part + " did not complete a job in time, and the job was ended"
+		}
+		return "ring " + e.Part + " did not complete a job in time"
+	default:
+		if e.AtLimit {
+			return "too many bad pages of memory"
+		}
+		return "bad pages of memory were taken out of use"
+	}
+}
+
+// whereText names the device, of a sum how many events more it has, and the process that the driver names:
+// nvidia0 (NVIDIA H100), 3 more in 8s, process 42 (python3).
+func whereText(e *gpu.Event) string {
+	text := deviceText(e)
+	if e.Count > 0 {
+		text += fmt.Sprintf(", %d more in %s", e.Count, e.Time.Sub(e.First).Round(time.Second))
+	}
+	if p := e.Process; p != nil {
+		text += fmt.Sprintf(", process %d", p.PID)
+		if p.Executable != "" {
+			text += " (" + p.Executable + ")"
+		}
+	}
+	return text
+}

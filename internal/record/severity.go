@@ -1,0 +1,63 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/xid"
+)
+
+// severity returns the severity of an event. docs/events.md has the rule.
+func severity(e *gpu.Event) plog.SeverityNumber {
+	switch e.Type {
+	case gpu.EventXID:
+		return xidSeverity(e.XID)
+	case gpu.EventStatus:
+		return stateSeverities[e.State]
+	case gpu.EventSourceFailed, gpu.EventThrottledStarted:
+		return plog.SeverityNumberWarn
+	case gpu.EventPodFinished, gpu.EventPodPending, gpu.EventPodRestarted, gpu.EventPodEvicted, gpu.EventPodDeleted:
+		return podSeverity(e)
+	default:
+		if fault, ok := faultOf(e); ok {
+			return fault.severity
+		}
+		return plog.SeverityNumberInfo
+	}
+}
+
+var stateSeverities = [gpu.NumStates]plog.SeverityNumber{
+	gpu.StateOK: plog.SeverityNumberInfo, gpu.StateDegraded: plog.SeverityNumberWarn, gpu.StateFailed: plog.SeverityNumberError,
+	gpu.StatePredictedFailure: plog.SeverityNumberWarn,
+}
+
+// xidSeverity is the severity of a code. What is not in the catalogue is a warning: most codes report a fault of a program.
+func xidSeverity(code int64) plog.SeverityNumber {
+	entry, _ := xid.Lookup(code)
+	switch entry.Severity {
+	case xid.SeverityInfo:
+		return plog.SeverityNumberInfo
+	case xid.SeverityError:
+		return plog.SeverityNumberError
+	case xid.SeverityFatal:
+		return plog.SeverityNumberFatal
+	default:
+		return plog.SeverityNumberWarn
+	}
+}
+
+// podSeverity returns the severity of an event of a pod: an error where work failed, a warning where it does not go on.
+func podSeverity(e *gpu.Event) plog.SeverityNumber {
+	oomKilled := e.Pod.Container != nil && e.Pod.Container.Reason == "OOMKilled"
+	switch {
+	case oomKilled, e.Type == gpu.EventPodFinished && e.Pod.Phase == "Failed":
+		return plog.SeverityNumberError
+	case e.Type == gpu.EventPodPending, e.Type == gpu.EventPodRestarted, e.Type == gpu.EventPodEvicted, !e.Pod.LastSeen.IsZero():
+		return plog.SeverityNumberWarn
+	default:
+		return plog.SeverityNumberInfo
+	}
+}

@@ -1,0 +1,80 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// A record of a state says in words what changed, why, and what to do first.
+func TestStatusText(t *testing.T) {
+	tests := map[string]struct {
+		event        gpu.Event
+		body, action string
+	}{
+		"lost": {
+			gpu.Event{
+				Name: "nvidia0", Model: "NVIDIA H100", State: gpu.StateFailed, Previous: gpu.Some(gpu.StateOK), Lasted: gpu.Some(26 * time.Hour),
+				Faults: []gpu.FaultType{gpu.FaultLost}, Message: "not on the PCI bus any more",
+			},
+			"nvidia0 (NVIDIA H100) has failed, was ok for 26h0m0s: not on the PCI bus any more; restart the node", "restart_bm",
+		},
+		"the most urgent fault": {
+			gpu.Event{DeviceID: "GPU-1", State: gpu.StateFailed, Faults: []gpu.FaultType{gpu.FaultRemapPending, gpu.FaultHung}, Message: "rows; hung"},
+			"GPU-1 has failed: rows; hung; end what runs on the GPU and reset it", "reset_gpu",
+		},
+		"the driver requests an action": {
+			gpu.Event{
+				DeviceID: "GPU-1", State: gpu.StateDegraded, Faults: []gpu.FaultType{gpu.FaultDrain}, Message: "the driver asks for it",
+				RecoveryAction: gpu.Some(gpu.RecoveryDrainP2P),
+			},
+			"GPU-1 is degraded: the driver asks for it", "follow_recovery_action",
+		},
+		"the driver requests nothing": {
+			gpu.Event{
+				DeviceID: "GPU-1", State: gpu.StatePredictedFailure, Faults: []gpu.FaultType{gpu.FaultRemapFailed}, Message: "no spare row",
+				RecoveryAction: gpu.Some(gpu.RecoveryNone),
+			},
+			"GPU-1 is predicted to fail: no spare row", "replace_gpu",
+		},
+		"well again": {
+			gpu.Event{DeviceID: "GPU-1", State: gpu.StateOK, Previous: gpu.Some(gpu.StateDegraded), RecoveryAction: gpu.Some(gpu.RecoveryNone)},
+			"GPU-1 is ok, was degraded", "",
+		},
+		"a sum": {
+			gpu.Event{DeviceID: "GPU-1", State: gpu.StateOK, Previous: gpu.Some(gpu.StateOK), Count: 6, First: at(10), Time: at(100), Lasted: gpu.Some(time.Second)},
+			"GPU-1 is ok after 6 changes in 1m30s", "",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.event.Type = gpu.EventStatus
+			host := gpu.Host{Name: "node-a"}
+			records := recordsOf(newEvents(nil).Record(&host, []gpu.Event{test.event}, observed))
+			require.Len(t, records, 1)
+			assert.Equal(t, test.body, records[0].Body().Str())
+			action, _ := records[0].Attributes().Get("hw.gpu.recommended_action")
+			assert.Equal(t, test.action, action.Str())
+			count, summed := records[0].Attributes().Get("hw.gpu.event.count")
+			assert.Equal(t, test.event.Count > 0, summed)
+			if summed {
+				assert.Equal(t, test.event.Count, count.Int())
+			}
+		})
+	}
+}
+
+// Each fault has an action and its place among the others.
+func TestEachFaultHasAnAction(t *testing.T) {
+	for fault, action := range faultActions {
+		assert.NotEmpty(t, action.name, "fault %d", fault)
+		assert.Contains(t, urgency, gpu.FaultType(fault))
+	}
+}

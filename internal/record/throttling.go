@@ -1,0 +1,56 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// setThrottled sets why a device is throttled or was, for how long, what to do, and who had the device.
+func setThrottled(record plog.LogRecord, e *gpu.Event) {
+	a := attributes{record.Attributes()}
+	reasons := make([]string, 0, len(e.Throttle))
+	list := a.PutEmptySlice("hw.gpu.throttle.reasons")
+	for _, reason := range e.Throttle {
+		reasons = append(reasons, throttleReasons[reason].String())
+		list.AppendEmpty().SetStr(reasons[len(reasons)-1])
+	}
+	a.seconds("hw.gpu.throttle.duration", e.Lasted)
+	a.containers(e)
+	lasted, known := e.Lasted.Get()
+	text := deviceText(e)
+	if e.Type == gpu.EventThrottledStarted {
+		text += " is throttled"
+		if known {
+			text += fmt.Sprintf(" for %s already", lasted.Round(time.Second))
+		}
+	} else {
+		text += " is not throttled any more"
+		if known {
+			text += fmt.Sprintf(", after %s", lasted.Round(time.Second))
+		}
+	}
+	text += ": " + strings.Join(reasons, ", ")
+	if e.Type == gpu.EventThrottledStarted {
+		action := throttleAction(e.Throttle)
+		a.text("hw.gpu.recommended_action", action.name)
+		text += "; " + action.advice
+	}
+	record.Body().SetStr(text)
+}
+
+// throttleAction is what to do first. Hardware slowdown alone, and heat, are matters of cooling.
+func throttleAction(reasons []gpu.ThrottleReason) faultAction {
+	if slices.Contains(reasons, gpu.ThrottleHWPowerBrake) {
+		return faultAction{"check_power", "check the power supply"}
+	}
+	return faultAction{"check_cooling", "check the fans, the air flow and the coolant"}
+}

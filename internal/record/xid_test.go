@@ -1,0 +1,134 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+	"github.com/otelgpu/gpureceiver/internal/xid"
+)
+
+// recordXID returns the record of one XID.
+func recordXID(t *testing.T, e gpu.Event) plog.LogRecord {
+	t.Helper()
+	e.Type, e.DeviceID = gpu.EventXID, gpuID
+	records := recordsOf(newEvents(nil).Record(&gpu.Host{Name: "node-a"}, []gpu.Event{e}, observed))
+	require.Len(t, records, 1)
+	return records[0]
+}
+
+// The lists name everyone; the attributes of a container are there only if it was the only one.
+func TestContainersOfXID(t *testing.T) {
+	other := &gpu.Container{ID: "c2", Name: "main", Namespace: "team", PodName: "serve-0"}
+	sameByCgroup := &gpu.Container{ID: "c1", Name: "main", Namespace: "team", PodName: "train-0"}
+	job, unit, bare := &gpu.Container{SlurmJob: "4711"}, &gpu.Container{SystemdUnit: "ollama.service"}, &gpu.Container{ID: "c9"}
+	type list = []*gpu.Container
+	tests := map[string]struct {
+		holders, users    list
+		held, used        any
+		container, absent string // an attribute that is there, and one that is not
+	}{
+		"not known":      {nil, nil, nil, nil, "", "container.id"},
+		"nobody":         {list{}, list{}, []any{}, []any{}, "", "container.id"},
+		"one":            {list{trainer}, list{sameByCgroup}, []any{"team/train-0/main"}, []any{"team/train-0/main"}, "k8s.workload.name", ""},
+		"used by others": {list{trainer}, list{other}, []any{"team/train-0/main"}, []any{"team/serve-0/main"}, "", "container.id"},
+		"shared":         {list{trainer, other}, list{other}, []any{"team/serve-0/main", "team/train-0/main"}, []any{"team/serve-0/main"}, "", "k8s.pod.name"},
+		"a job":          {nil, list{job}, nil, []any{"4711"}, "slurm.job.id", "container.id"},
+		"a unit":         {nil, list{unit}, nil, []any{"ollama.service"}, "systemd.unit.name", "container.id"},
+		"an ID":          {nil, list{bare}, nil, []any{"c9"}, "container.id", "k8s.pod.name"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := recordXID(t, gpu.Event{XID: 31, Holders: test.holders, Users: test.users}).Attributes().AsRaw()
+			assert.Equal(t, test.held, got["hw.gpu.held_by"])
+			assert.Equal(t, test.used, got["hw.gpu.used_by"])
+			if test.container != "" {
+				assert.NotEmpty(t, got[test.container])
+			}
+			assert.NotContains(t, got, test.absent)
+		})
+	}
+}
+
+// A list is bounded.
+func TestContainersOfXIDAreBounded(t *testing.T) {
+	var many []*gpu.Container
+	for i := range 40 {
+		many = append(many, &gpu.Container{Namespace: "n", PodName: fmt.Sprintf("pod-%02d", 39-i), Name: "c"})
+	}
+	got := recordXID(t, gpu.Event{XID: 31, Users: many}).Attributes().AsRaw()["hw.gpu.used_by"].([]any)
+	assert.Len(t, got, maxContainers)
+	assert.Equal(t, "n/pod-00/c", got[0])
+	assert.Equal(t, "n/pod-15/c", got[15])
+}
+
+// A text of the source is kept, and an unknown code has neither a name nor an action.
+func TestBodyOfXID(t *testing.T) {
+	assert.Equal(t, "as the kernel says", recordXID(t, gpu.Event{XID: 31, Message: "as the kernel says"}).Body().Str())
+	unknown := recordXID(t, gpu.Event{XID: 1234, Name: "nvidia3"})
+	assert.Equal(t, "XID 1234 on nvidia3", unknown.Body().Str())
+	assert.Equal(t, plog.SeverityNumberWarn, unknown.SeverityNumber())
+	assert.Equal(t, of("hw.id", gpuID, "hw.gpu.xid", int64(1234), "hw.name", "nvidia3"), unknown.Attributes().AsRaw())
+	older := recordXID(t, gpu.Event{XID: 16})
+	assert.Equal(t, "XID 16 on "+gpuID+": the display engine hangs", older.Body().Str())
+}
+
+// The kernel's log has the process and the driver's own words.
+func TestProcessOfXID(t *testing.T) {
+	e := gpu.Event{XID: 1234, Name: "nvidia3", UID: "u", Vendor: gpu.NVIDIA, Process: &gpu.Process{PID: 42, Executable: "python3"}, Detail: "Ch 8"}
+	got := recordXID(t, e)
+	assert.Equal(t, `XID 1234 on nvidia3, process 42 (python3); the driver says "Ch 8"`, got.Body().Str())
+	assert.Equal(t, of("log.record.uid", "u", "hw.id", gpuID, "hw.gpu.xid", int64(1234), "hw.name", "nvidia3", "hw.vendor", "NVIDIA", "process.pid", int64(42),
+		"process.executable.name", "python3"), got.Attributes().AsRaw())
+	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
+	require.NoError(t, err)
+	assert.Empty(t, declared.EventViolations("hw.gpu.xid", got.Attributes()))
+	e.XID, e.Process.Executable = 31, ""
+	assert.Contains(t, recordXID(t, e).Body().Str(), "XID 31 on nvidia3, process 42: ")
+}
+
+// docs/events.md lists each code of the catalogue under its severity.
+func TestSeveritiesAreDocumented(t *testing.T) {
+	file, err := os.Open(filepath.Join("..", "..", "docs", "events.md"))
+	require.NoError(t, err)
+	defer file.Close()
+	row := regexp.MustCompile(`^\| (INFO|WARN|ERROR|FATAL) \(\d+\) \|.*\| ([0-9, ]+) \|$`)
+	documented := map[string][]int64{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		m := row.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		for code := range strings.SplitSeq(m[2], ", ") {
+			n, err := strconv.ParseInt(code, 10, 64)
+			require.NoError(t, err)
+			documented[m[1]] = append(documented[m[1]], n)
+		}
+	}
+	want := map[string][]int64{}
+	for code := range int64(10_000) {
+		if _, known := xid.Lookup(code); known {
+			name := strings.ToUpper(xidSeverity(code).String())
+			want[name] = append(want[name], code)
+		}
+	}
+	for name := range want {
+		slices.Sort(documented[name])
+	}
+	assert.Equal(t, want, documented)
+}

@@ -1,0 +1,127 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package usage
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// maxAllocations bounds the allocations that are followed. No machine has so many.
+const maxAllocations = 4096
+
+// allocations follows which containers hold which devices.
+type allocations struct {
+	open  map[allocationKey]*Allocation
+	known knownAt // all holders
+}
+
+// allocationKey identifies an allocation as the kubelet does, which knows neither UIDs nor instances of containers.
+type allocationKey struct{ device, namespace, pod, container string }
+
+func (a *Allocation) key() allocationKey {
+	return allocationKey{a.Device.ID, a.Container.Namespace, a.Container.PodName, a.Container.Name}
+}
+
+func (k allocationKey) compare(other allocationKey) int {
+	return cmp.Or(cmp.Compare(k.device, other.device), cmp.Compare(k.namespace, other.namespace), cmp.Compare(k.pod, other.pod),
+		cmp.Compare(k.container, other.container))
+}
+
+// next returns an event for each allocation that has ended, and for each that has begun or that is seen for the first time. An
+// allocation goes on while the holders of its device are not all known, and while its container is restarted.
+func (a *allocations) next(node *gpu.Node, devices map[string]*gpu.Device, longest time.Duration) []gpu.Event {
+	anyComplete := slices.ContainsFunc(node.Devices, func(d gpu.Device) bool { return d.HoldersComplete })
+	held := make(map[allocationKey]*gpu.ContainerUse)
+	for i := range node.Containers {
+		use := &node.Containers[i]
+		if allocated, _ := use.Allocated.Get(); allocated && devices[use.DeviceID] != nil {
+			held[allocationKey{use.DeviceID, use.Container.Namespace, use.Container.PodName, use.Container.Name}] = use
+		}
+	}
+	var events []gpu.Event
+	for _, key := range slices.SortedFunc(maps.Keys(a.open), allocationKey.compare) {
+		open, use, d := a.open[key], held[key], devices[key.device]
+		switch {
+		case use != nil && samePod(&open.Container, use.Container):
+			open.add(use, len(d.Holders), node.Time)
+			delete(held, key)
+			continue
+		case use == nil && d != nil && !d.HoldersComplete, d == nil && (node.Failure != nil || !anyComplete):
+			continue // it is not known to have ended
+		}
+		events = append(events, open.released(node.Time, longest))
+		delete(a.open, key)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(held), allocationKey.compare) {
+		if len(a.open) >= maxAllocations {
+			break
+		}
+		use, d := held[key], devices[key.device]
+		began := &Allocation{
+			Time:   Time{Start: node.Time.Round(0), StartKnown: a.known.knew(d, node.Time, longest)},
+			Device: deviceOf(d), Resource: use.Resource, DRA: use.DRA,
+		}
+		began.add(use, len(d.Holders), node.Time)
+		a.open[key] = began
+		events = append(events, began.event(gpu.EventAllocated, node.Time, began.use()))
+	}
+	a.known.update(node, devices, func(d *gpu.Device) bool { return d.HoldersComplete })
+	return events
+}
+
+// samePod reports whether nothing shows that a container is in another pod of the same name.
+func samePod(a, b *gpu.Container) bool {
+	return a.PodUID == b.PodUID || a.PodUID == "" || b.PodUID == ""
+}
+
+// add adds what a read shows.
+func (a *Allocation) add(use *gpu.ContainerUse, holders int, now time.Time) {
+	before := a.Seen
+	if since := now.Sub(a.Seen); !a.Seen.IsZero() && since > 0 {
+		a.GPUTime += since.Seconds() / float64(max(holders, 1))
+	}
+	a.Container = merged(&a.Container, use.Container)
+	a.Seen, a.Holders, a.Sharing = now.Round(0), holders, use.Sharing
+	a.Idle.add(use.IdleTime, before)
+	a.Busy.add(use.BusyTime, before)
+	a.Energy.add(use.Energy, before)
+	a.Memory.add(use.MemoryUsage)
+}
+
+// merged returns what is known about a container: what a read says, and what an earlier one did that this one does not.
+func merged(before, now *gpu.Container) gpu.Container {
+	c := *now
+	c.PodUID, c.ID = cmp.Or(c.PodUID, before.PodUID), cmp.Or(c.ID, before.ID)
+	if c.Owners == nil {
+		c.Owners = before.Owners
+	}
+	if c.Labels == nil {
+		c.Labels = before.Labels
+	}
+	return c
+}
+
+// released returns the event of the end that a read has found.
+func (a *Allocation) released(at time.Time, longest time.Duration) gpu.Event {
+	u := a.ended(at, longest)
+	gpuTime := a.GPUTime
+	if since := u.End.Sub(a.Seen); since > 0 {
+		gpuTime += since.Seconds() / float64(max(a.Holders, 1))
+	}
+	u.GPUTime, u.IdleTime, u.BusyTime, u.Energy = gpu.Some(gpuTime), a.Idle.value(), a.Busy.value(), a.Energy.value()
+	a.Memory.set(u)
+	return a.event(gpu.EventReleased, at, u)
+}
+
+func (a *Allocation) event(kind gpu.EventType, at time.Time, u *gpu.Use) gpu.Event {
+	container := a.Container
+	e := gpu.Event{Type: kind, Time: at, Use: u, Holder: &gpu.Holder{Container: &container, Resource: a.Resource, DRA: a.DRA, Sharing: a.Sharing}}
+	a.Device.setEvent(&e)
+	return e
+}

@@ -1,0 +1,65 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/view/query"
+	"github.com/otelgpu/gpureceiver/internal/view/route"
+)
+
+// maxLimit bounds a page.
+const maxLimit = 1000
+
+func clusterParameter() route.Parameter {
+	return route.Parameter{
+		Name: "cluster", Alias: "cluster_id", Example: "prod",
+		Description: "Only of this cluster (k8s.cluster.name). \"-\" stands for nodes outside clusters.",
+	}
+}
+
+func nodeParameter() route.Parameter {
+	return route.Parameter{Name: "node", Example: "n1", Description: "Only of this node (k8s.node.name, or host.name)."}
+}
+
+func namespaceParameter() route.Parameter {
+	return route.Parameter{Name: "namespace", Example: "ml", Description: "Only of this Kubernetes namespace."}
+}
+
+func podParameter() route.Parameter {
+	return route.Parameter{Name: "pod", Example: "train-0", Description: "Only of this pod."}
+}
+
+const gpuForms = "hw.id, PCI address, or index on its node. A slash in it is written %2F."
+
+func gpuParameter() route.Parameter {
+	return route.Parameter{Name: "gpu", Example: "GPU-n1-0", Description: "Only of this GPU and its partitions: " + gpuForms}
+}
+
+func idParameter() route.Parameter {
+	return route.Parameter{Name: "id", Path: true, Required: true, Example: "GPU-n1-0", Description: "The GPU: " + gpuForms}
+}
+
+// pageParameters are those of a list with these names of columns to sort by.
+func pageParameters(sorts []string, order string) []route.Parameter {
+	return []route.Parameter{
+		{
+			Name: "sort", Kind: route.Choice, Choices: sorts, Default: order,
+			Description: "The column to sort by; with - before it, the largest first. Entries without a value are last.",
+		},
+		{
+			Name: "limit", Kind: route.Integer, Min: 1, Max: maxLimit, Default: "100",
+			Description: "Entries on a page.",
+		},
+		{Name: "cursor", Description: "The next page: \"next\" of the page before. The other parameters must be the same."},
+	}
+}
+
+// scope is the part of the fleet that a request asks for.
+func scope(r *route.Request) query.Scope {
+	return query.Scope{Cluster: r.Text("cluster"), Node: r.Text("node")}
+}
+
+func users(r *route.Request) query.UserFilter {
+	return query.UserFilter{Namespace: r.Text("namespace"), Pod: r.Text("pod")}
+}

@@ -1,0 +1,79 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"net/http"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/query"
+	"github.com/otelgpu/gpureceiver/internal/view/route"
+)
+
+func processTable() *table[*view.Process] {
+	return &table[*view.Process]{
+		key: func(p *view.Process) string {
+			return keyOf(textOf(p.Cluster), p.Node, numberKey(p.GPUIndex), p.GPU, numberKey(&p.PID))
+		},
+		columns: []column[*view.Process]{
+			{"cluster", func(p *view.Process) any { return p.Cluster }},
+			{"node", func(p *view.Process) any { return p.Node }},
+			{"gpu", func(p *view.Process) any { return p.GPU }},
+			{"gpu_index", func(p *view.Process) any { return p.GPUIndex }},
+			{"pid", func(p *view.Process) any { return p.PID }},
+			{"type", func(p *view.Process) any { return p.Type }},
+			{"name", func(p *view.Process) any { return p.Name }},
+			{"command", func(p *view.Process) any { return p.Command }},
+			{"command_line", func(p *view.Process) any { return p.CommandLine }},
+			{"owner", func(p *view.Process) any { return p.Owner }},
+			{"user_id", func(p *view.Process) any { return p.UserID }},
+			{"started", func(p *view.Process) any { return p.Started }},
+			{"memory_bytes", func(p *view.Process) any { return p.Memory }},
+			{"utilization", func(p *view.Process) any { return p.Utilization }},
+			{"memory_controller_utilization", func(p *view.Process) any { return p.MemoryControllerUtilization }},
+			{"encoder_utilization", func(p *view.Process) any { return p.EncoderUtilization }},
+			{"decoder_utilization", func(p *view.Process) any { return p.DecoderUtilization }},
+			{"namespace", func(p *view.Process) any { return p.Namespace }},
+			{"pod", func(p *view.Process) any { return p.Pod }},
+			{"container", func(p *view.Process) any { return p.Container }},
+			{"container_id", func(p *view.Process) any { return p.ContainerID }},
+			{"workload_kind", func(p *view.Process) any { return p.WorkloadKind }},
+			{"workload", func(p *view.Process) any { return p.Workload }},
+			{"slurm_job", func(p *view.Process) any { return p.SlurmJob }},
+			{"systemd_unit", func(p *view.Process) any { return p.SystemdUnit }},
+		},
+	}
+}
+
+func (h *Handler) processRoutes() []route.Route {
+	t := processTable()
+	return []route.Route{{
+		Path: "/api/v1/gpu/processes", ID: "listProcesses", Tag: "processes", Summary: "Processes on GPUs",
+		Description: "Each process on each GPU that it uses, with its pod and workload where they are known.",
+		Parameters: append([]route.Parameter{
+			clusterParameter(), nodeParameter(), namespaceParameter(), podParameter(), gpuParameter(),
+		}, t.parameters()...),
+		Answer: view.List[*view.Process]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
+		Serve: func(w http.ResponseWriter, r *route.Request) error {
+			s, changed := h.snapshot(w, r)
+			if !changed {
+				return nil
+			}
+			return list(h, w, r, s, t, func() ([]*view.Process, error) {
+				nodes, gpu, err := selected(s, r)
+				return query.Processes(nodes, gpu, users(r)), err
+			})
+		},
+	}}
+}
+
+// selected returns the nodes that a request asks for, and the GPU, nil where it asks for all.
+func selected(s *view.Snapshot, r *route.Request) ([]*view.Node, *view.GPU, error) {
+	nodes, err := query.Nodes(s, scope(r))
+	if err != nil || r.Text("gpu") == "" {
+		return nodes, nil, err
+	}
+	gpu, err := query.GPU(nodes, r.Text("gpu"))
+	return nodes, gpu, err
+}

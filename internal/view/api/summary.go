@@ -1,0 +1,76 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"net/http"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/query"
+	"github.com/otelgpu/gpureceiver/internal/view/route"
+)
+
+func summaryTable() *table[view.Summary] {
+	return &table[view.Summary]{
+		key: func(s view.Summary) string {
+			return keyOf(textOf(s.Cluster), textOf(s.Namespace), textOf(s.Group), textOf(s.Kind), textOf(s.Node))
+		},
+		columns: []column[view.Summary]{
+			{"by", func(s view.Summary) any { return s.By }},
+			{"group", func(s view.Summary) any { return s.Group }},
+			{"cluster", func(s view.Summary) any { return s.Cluster }},
+			{"namespace", func(s view.Summary) any { return s.Namespace }},
+			{"kind", func(s view.Summary) any { return s.Kind }},
+			{"node", func(s view.Summary) any { return s.Node }},
+			{"nodes", func(s view.Summary) any { return s.Nodes }},
+			{"unreadable_nodes", func(s view.Summary) any { return s.UnreadableNodes }},
+			{"stale_nodes", func(s view.Summary) any { return s.StaleNodes }},
+			{"gpus", func(s view.Summary) any { return s.GPUs }},
+			{"healthy", func(s view.Summary) any { return s.Healthy }},
+			{"failed", func(s view.Summary) any { return s.Failed }},
+			{"unknown", func(s view.Summary) any { return s.Unknown }},
+			{"stale", func(s view.Summary) any { return s.Stale }},
+			{"memory_total_bytes", func(s view.Summary) any { return s.Memory.Total }},
+			{"memory_used_bytes", func(s view.Summary) any { return s.Memory.Used }},
+			{"memory_free_bytes", func(s view.Summary) any { return s.Memory.Free }},
+			{"memory_utilization", func(s view.Summary) any { return s.MemoryUtilization }},
+			{"utilization", func(s view.Summary) any { return s.Utilization }},
+			{"temperature_celsius", func(s view.Summary) any { return s.Temperature }},
+			{"power_watts", func(s view.Summary) any { return s.Power }},
+			{"power_limit_watts", func(s view.Summary) any { return s.PowerLimit }},
+			{"processes", func(s view.Summary) any { return s.Processes }},
+		},
+	}
+}
+
+func (h *Handler) summaryRoutes() []route.Route {
+	t := summaryTable()
+	by := route.Parameter{
+		Name: "by", Kind: route.Choice, Example: "cluster",
+		Choices: []string{
+			string(query.ByCluster), string(query.ByNode), string(query.ByNamespace), string(query.ByWorkload), string(query.ByModel),
+		},
+		Description: "A sum for each of these; without it one sum of everything.",
+	}
+	return []route.Route{{
+		Path: "/api/v1/gpu/summary", ID: "listSummaries", Tag: "summary", Summary: "Sums and means",
+		Description: "Nodes, GPUs, health, memory, utilisation, temperature and power. Without \"by\" the list has one sum. No GPU counts beside its partitions: " +
+			"by namespace and by workload the partitions count that one holds or uses, otherwise the GPUs.",
+		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), by}, t.parameters()...),
+		Answer:     view.List[view.Summary]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
+		Serve: func(w http.ResponseWriter, r *route.Request) error {
+			s, changed := h.snapshot(w, r)
+			if !changed {
+				return nil
+			}
+			return list(h, w, r, s, t, func() ([]view.Summary, error) {
+				nodes, err := query.Nodes(s, scope(r))
+				if err != nil {
+					return nil, err
+				}
+				return query.Summarize(scope(r), nodes, query.By(r.Text("by"))), nil
+			})
+		},
+	}}
+}

@@ -1,0 +1,114 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/view/route"
+)
+
+// table says what a list's entries have: columns, which are those of CSV and what it can be sorted by, and an identity.
+type table[T any] struct {
+	columns []column[T]
+	order   string         // the column by which it is sorted by default, as in the parameter; empty: by identity
+	key     func(T) string // identity; its order is that of the list
+}
+
+type column[T any] struct {
+	name  string
+	value func(T) any // a number, text, bool or time, a pointer to one, or a list of texts
+}
+
+// page is a part of a list.
+type page[T any] struct {
+	total int
+	next  *string
+	items []T
+}
+
+func (t *table[T]) parameters() []route.Parameter {
+	sorts := make([]string, 0, 2*len(t.columns))
+	for _, c := range t.columns {
+		sorts = append(sorts, c.name, "-"+c.name)
+	}
+	return pageParameters(sorts, t.order)
+}
+
+// page sorts a list and returns the page that a request asks for. Its place is that of the last entry of the page before: an entry that
+// comes or goes moves no other from one page to the next.
+func (t *table[T]) page(r *route.Request, all []T) (page[T], error) {
+	sort := r.Text("sort")
+	name, descending := strings.CutPrefix(sort, "-")
+	value := func(T) any { return "" }
+	if i := slices.IndexFunc(t.columns, func(c column[T]) bool { return c.name == name }); i >= 0 {
+		value = t.columns[i].value
+	}
+	after, err := t.after(r, sort)
+	if err != nil {
+		return page[T]{}, err
+	}
+	p := page[T]{total: len(all), items: []T{}}
+	entries := make([]ranked[T], 0, len(all))
+	for _, v := range all {
+		entry := ranked[T]{rank: rankOf(value(v), t.key(v)), entry: v}
+		if after == nil || entry.rank.compare(after, descending) > 0 {
+			entries = append(entries, entry)
+		}
+	}
+	slices.SortFunc(entries, func(a, b ranked[T]) int { return a.rank.compare(&b.rank, descending) })
+	limit := int(r.Integer("limit"))
+	for i := range entries[:min(limit, len(entries))] {
+		p.items = append(p.items, entries[i].entry)
+	}
+	if len(entries) > limit {
+		next := (&cursor{Sort: sort, After: entries[limit-1].rank}).encode()
+		p.next = &next
+	}
+	return p, nil
+}
+
+// after returns the place behind which the page begins, nil for the first.
+func (t *table[T]) after(r *route.Request, sort string) (*rank, error) {
+	text := r.Text("cursor")
+	if text == "" {
+		return nil, nil //nolint:nilnil // the first page has none
+	}
+	c, err := parseCursor(text, sort)
+	if err != nil {
+		return nil, route.BadParameter("cursor", err)
+	}
+	return &c.After, nil
+}
+
+// ranked is an entry and its place.
+type ranked[T any] struct {
+	rank  rank
+	entry T
+}
+
+// keyOf joins the parts of an identity. Its order is that of the parts, one after the other.
+func keyOf(parts ...string) string { return strings.Join(parts, "\x00") }
+
+// numberKey returns a number as a part of an identity; one that is not there is before all others.
+func numberKey(n *int) string {
+	if n == nil {
+		return ""
+	}
+	const digits = "0123456789"
+	text := [10]byte{'0', '0', '0', '0', '0', '0', '0', '0', '0', '0'}
+	for i, rest := len(text)-1, max(*n, 0); i >= 0 && rest > 0; i, rest = i-1, rest/10 {
+		text[i] = digits[rest%10]
+	}
+	return string(text[:])
+}
+
+// textOf returns a text, empty where there is none.
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,57 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"net/http"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/query"
+	"github.com/otelgpu/gpureceiver/internal/view/route"
+)
+
+func workloadTable() *table[*view.Workload] {
+	return &table[*view.Workload]{
+		key: func(l *view.Workload) string {
+			return keyOf(textOf(l.Cluster), textOf(l.Namespace), textOf(l.Kind), l.Name, textOf(l.Node))
+		},
+		columns: []column[*view.Workload]{
+			{"cluster", func(l *view.Workload) any { return l.Cluster }},
+			{"node", func(l *view.Workload) any { return l.Node }},
+			{"namespace", func(l *view.Workload) any { return l.Namespace }},
+			{"kind", func(l *view.Workload) any { return l.Kind }},
+			{"name", func(l *view.Workload) any { return l.Name }},
+			{"pods", func(l *view.Workload) any { return l.Pods }},
+			{"held", func(l *view.Workload) any { return l.Held }},
+			{"used", func(l *view.Workload) any { return l.Used }},
+			{"idle", func(l *view.Workload) any { return l.Idle }},
+			{"memory_bytes", func(l *view.Workload) any { return l.Memory }},
+			{"power_watts", func(l *view.Workload) any { return l.Power }},
+			{"energy_joules", func(l *view.Workload) any { return l.Energy }},
+			{"idle_seconds", func(l *view.Workload) any { return l.IdleTime }},
+			{"gpus", func(l *view.Workload) any { return l.GPUs }},
+		},
+	}
+}
+
+func (h *Handler) workloadRoutes() []route.Route {
+	t := workloadTable()
+	return []route.Route{{
+		Path: "/api/v1/gpu/workloads", ID: "listWorkloads", Tag: "workloads", Summary: "What workloads hold and use",
+		Description: "Each workload that holds or uses a GPU: what owns its pods, a pod without owner, a Slurm job, a systemd unit or a container. " +
+			"Idle are the devices that it holds and does not use now.",
+		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), namespaceParameter(), podParameter()}, t.parameters()...),
+		Answer:     view.List[*view.Workload]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
+		Serve: func(w http.ResponseWriter, r *route.Request) error {
+			s, changed := h.snapshot(w, r)
+			if !changed {
+				return nil
+			}
+			return list(h, w, r, s, t, func() ([]*view.Workload, error) {
+				nodes, err := query.Nodes(s, scope(r))
+				return query.Workloads(nodes, users(r)), err
+			})
+		},
+	}}
+}

@@ -1,0 +1,154 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compat
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/query"
+)
+
+// InfoB reports in form B whether there are GPUs.
+type InfoB struct {
+	Available bool     `json:"available"` // at least one GPU was read
+	GPUCount  int      `json:"gpu_count"`
+	NVML      bool     `json:"pynvml_installed"` // NVML is read
+	Libraries []string `json:"libraries"`        // the sources that are read, by name; not of the form
+}
+
+// MetricsB is a machine in form B. The averages of utilisations are in percent.
+type MetricsB struct {
+	Timestamp         time.Time `json:"timestamp"`
+	Instance          string    `json:"instance_id"`
+	GPUCount          int       `json:"gpu_count"`
+	GPUs              []GPUB    `json:"gpus"`
+	MemoryUsed        *int64    `json:"total_memory_used_mb"`
+	MemoryTotal       *int64    `json:"total_memory_total_mb"`
+	Utilization       *float64  `json:"average_gpu_utilization"`
+	MemoryUtilization *float64  `json:"average_memory_utilization"` // of the GPUs' utilization.memory_percent
+	Temperature       *float64  `json:"average_temperature"`
+	Power             *float64  `json:"total_power_draw_watts"`
+}
+
+// GPUB is a GPU in form B.
+type GPUB struct {
+	Index            *int         `json:"gpu_id"`
+	Name             *string      `json:"gpu_name"`
+	UUID             string       `json:"gpu_uuid"`
+	DriverVersion    *string      `json:"driver_version"`
+	Utilization      UtilizationB `json:"utilization"`
+	Memory           MemoryB      `json:"memory"`
+	Temperature      TemperatureB `json:"temperature"`
+	Power            PowerB       `json:"power"`
+	Clocks           ClocksB      `json:"clocks"`
+	Processes        []ProcessB   `json:"processes"`
+	PerformanceState *string      `json:"performance_state"` // P0
+	FanSpeed         *float64     `json:"fan_speed_percent"`
+}
+
+// UtilizationB is how busy a GPU's parts are, in percent.
+type UtilizationB struct {
+	GPU     *float64 `json:"gpu_percent"`
+	Memory  *float64 `json:"memory_percent"` // the memory controller
+	Encoder *float64 `json:"encoder_percent"`
+	Decoder *float64 `json:"decoder_percent"`
+}
+
+// MemoryB is a GPU's memory.
+type MemoryB struct {
+	Total       *int64   `json:"total_mb"`
+	Used        *int64   `json:"used_mb"`
+	Free        *int64   `json:"free_mb"`
+	Utilization *float64 `json:"utilization_percent"` // used of total
+}
+
+// TemperatureB is a GPU's temperature.
+type TemperatureB struct {
+	Current  *float64 `json:"current_celsius"`
+	Slowdown *float64 `json:"slowdown_threshold_celsius"`
+	Shutdown *float64 `json:"shutdown_threshold_celsius"`
+}
+
+// PowerB is what a GPU draws.
+type PowerB struct {
+	Draw  *float64 `json:"power_draw_watts"`
+	Limit *float64 `json:"power_limit_watts"`
+	Usage *float64 `json:"power_usage_percent"`
+}
+
+// ClocksB is how fast a GPU's parts run.
+type ClocksB struct {
+	Graphics *int64 `json:"graphics_clock_mhz"`
+	SM       *int64 `json:"sm_clock_mhz"`
+	Memory   *int64 `json:"memory_clock_mhz"`
+}
+
+// ProcessB is a process on a GPU.
+type ProcessB struct {
+	PID    int     `json:"pid"`
+	Name   *string `json:"process_name"`
+	Memory *int64  `json:"used_memory_mb"`
+}
+
+// FromInfoB returns what is read, in form B.
+func FromInfoB(info *view.Info) InfoB {
+	b := InfoB{Available: info.Available, GPUCount: info.GPUs, Libraries: []string{}}
+	for _, s := range info.Sources {
+		if s.Readable && !slices.Contains(b.Libraries, s.Name) {
+			b.Libraries = append(b.Libraries, s.Name)
+		}
+	}
+	slices.Sort(b.Libraries)
+	b.NVML = slices.Contains(b.Libraries, "nvml")
+	return b
+}
+
+// FromNodeB returns a machine in form B. Its time is that of the machine's last message.
+func FromNodeB(n *view.Node) MetricsB {
+	all := query.Summarize(query.Scope{}, []*view.Node{n}, query.ByNothing)[0]
+	b := MetricsB{
+		Timestamp: n.LastSeen, Instance: n.Name, GPUs: []GPUB{}, GPUCount: all.GPUs, MemoryUsed: mebibytes(all.Memory.Used),
+		MemoryTotal: mebibytes(all.Memory.Total), Utilization: percent(all.Utilization), Temperature: rounded(all.Temperature), Power: rounded(all.Power),
+	}
+	var memory query.Mean
+	for _, d := range devices(n) {
+		b.GPUs = append(b.GPUs, gpuB(&d))
+		memory.Add(d.Utilization.MemoryController)
+	}
+	b.MemoryUtilization = percent(memory.Value())
+	return b
+}
+
+func gpuB(d *device) GPUB {
+	g := GPUB{
+		Index: d.Index, Name: d.Model, UUID: d.ID, DriverVersion: d.DriverVersion, FanSpeed: percent(d.fan()), Processes: []ProcessB{},
+		Utilization: UtilizationB{
+			GPU: percent(d.general()), Memory: percent(d.Utilization.MemoryController),
+			Encoder: percent(d.Utilization.Encoder), Decoder: percent(d.Utilization.Decoder),
+		},
+		Memory: MemoryB{
+			Total: mebibytes(d.Memory.Total), Used: mebibytes(d.Memory.Used), Free: mebibytes(d.Memory.Free), Utilization: percent(d.Memory.Utilization),
+		},
+		Power: PowerB{Draw: rounded(d.Power.Watts), Limit: rounded(d.Power.Limit), Usage: percent(d.Power.Utilization)},
+		Clocks: ClocksB{
+			Graphics: megahertz(of(d.Clocks, "graphics")), SM: megahertz(of(d.Clocks, "sm")), Memory: megahertz(of(d.Clocks, "memory")),
+		},
+	}
+	if core := d.core(); core != nil {
+		g.Temperature = TemperatureB{
+			Current: rounded(core.Celsius), Slowdown: rounded(of(core.Limits, "high.degraded")), Shutdown: rounded(of(core.Limits, "high.critical")),
+		}
+	}
+	if d.PerformanceState != nil {
+		state := fmt.Sprintf("P%d", *d.PerformanceState)
+		g.PerformanceState = &state
+	}
+	for p := range d.processes() {
+		g.Processes = append(g.Processes, ProcessB{PID: p.PID, Name: processName(p), Memory: mebibytes(p.Memory)})
+	}
+	return g
+}

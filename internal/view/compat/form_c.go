@@ -1,0 +1,53 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compat
+
+import (
+	"fmt"
+	"time"
+)
+
+// MetricsC is every GPU in form C.
+type MetricsC struct {
+	Timestamp time.Time `json:"timestamp"`
+	GPUs      []GPUC    `json:"gpus"`
+}
+
+// GPUC is a GPU in form C.
+type GPUC struct {
+	ID          string   `json:"id"`
+	Name        *string  `json:"name"`
+	UUID        string   `json:"uuid"`
+	Utilization *float64 `json:"utilization"` // percent
+	Memory      MemoryC  `json:"memory"`
+	Temperature *float64 `json:"temperature"` // degrees Celsius
+	Power       *float64 `json:"power_usage"` // watts
+	Clocks      ClocksC  `json:"clock_speeds"`
+}
+
+// MemoryC is a GPU's memory in MiB.
+type MemoryC struct {
+	Total *int64 `json:"total"`
+	Used  *int64 `json:"used"`
+	Free  *int64 `json:"free"`
+}
+
+// ClocksC is how fast a GPU's parts run, in MHz.
+type ClocksC struct {
+	Graphics *int64 `json:"graphics"`
+	Memory   *int64 `json:"memory"`
+}
+
+func gpuC(d *device, prefix string) GPUC {
+	id := d.ID // the only name of a GPU without a number
+	if d.Index != nil {
+		id = fmt.Sprintf("gpu-%d", *d.Index)
+	}
+	return GPUC{
+		ID: prefix + id, Name: d.Model, UUID: d.ID, Utilization: percent(d.general()),
+		Memory:      MemoryC{Total: mebibytes(d.Memory.Total), Used: mebibytes(d.Memory.Used), Free: mebibytes(d.Memory.Free)},
+		Temperature: rounded(d.celsius()), Power: rounded(d.Power.Watts),
+		Clocks: ClocksC{Graphics: megahertz(of(d.Clocks, "graphics")), Memory: megahertz(of(d.Clocks, "memory"))},
+	}
+}

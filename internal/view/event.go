@@ -1,0 +1,34 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import "time"
+
+// Event is one log record of the receiver.
+type Event struct {
+	UID        string         `json:"uid"`      // log.record.uid, else one of this collector
+	Name       string         `json:"name"`     // hw.gpu.status, hw.gpu.xid and others
+	Time       time.Time      `json:"time"`     // of the event
+	Observed   time.Time      `json:"observed"` // when the collector that read it learnt of it
+	Severity   string         `json:"severity"` // INFO, WARN, ERROR, as OTLP has it
+	Body       *string        `json:"body"`
+	Node       *string        `json:"node"`
+	Cluster    *string        `json:"cluster"`
+	GPU        *string        `json:"gpu"`        // hw.id
+	Attributes map[string]any `json:"attributes"` // as sent
+}
+
+// History is the recent past of one quantity of one GPU.
+type History struct {
+	ID     string         `json:"id"`
+	Metric string         `json:"metric"`
+	Unit   string         `json:"unit"`
+	Points []HistoryPoint `json:"points"` // by time
+}
+
+// HistoryPoint is one value. A null is a gap: nothing was read then.
+type HistoryPoint struct {
+	Time  time.Time `json:"time"`
+	Value *float64  `json:"value"`
+}

@@ -1,0 +1,79 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// maxNameLength is the longest name of a node, and the longest ID of a device. What is longer is ignored: a cut ID is another ID.
+const maxNameLength = 256
+
+// maxNodeLabels is how many labels of a node are kept.
+const maxNodeLabels = 128
+
+const nodeLabel = "k8s.node.label."
+
+// nodeKey names a node, with an empty name a cluster.
+type nodeKey struct{ cluster, name string }
+
+// nodeOf returns the node that attributes name. It reports false where they name none.
+func nodeOf(attributes pcommon.Map) (nodeKey, bool) {
+	key := nodeKey{cluster: text(attributes, "k8s.cluster.name"), name: text(attributes, "k8s.node.name")}
+	if key.name == "" {
+		key.name = text(attributes, "host.name")
+	}
+	return key, key.name != "" && validName(key.name) && validName(key.cluster)
+}
+
+func validName(name string) bool { return len(name) <= maxNameLength && utf8.ValidString(name) }
+
+func text(attributes pcommon.Map, name string) string {
+	v, ok := attributes.Get(name)
+	switch {
+	case !ok:
+		return ""
+	case v.Type() == pcommon.ValueTypeStr:
+		return v.Str()
+	case v.Type() == pcommon.ValueTypeInt: // a label such as hw.gpu.xid
+		return v.AsString()
+	default:
+		return ""
+	}
+}
+
+func integer(attributes pcommon.Map, name string) (int64, bool) {
+	v, ok := attributes.Get(name)
+	if !ok || v.Type() != pcommon.ValueTypeInt {
+		return 0, false
+	}
+	return v.Int(), true
+}
+
+// nodeLabels returns the labels of a node by their names in Kubernetes: known where nothing has changed or none are sent.
+func nodeLabels(attributes pcommon.Map, known map[string]string, shared *texts) map[string]string {
+	count, same := 0, true
+	for name, v := range attributes.All() {
+		label, ok := strings.CutPrefix(name, nodeLabel)
+		if !ok || count == maxNodeLabels || len(label) > maxNameLength {
+			continue
+		}
+		count++
+		old, ok := known[label]
+		same = same && ok && old == cut(v.AsString(), maxTextLength)
+	}
+	if count == 0 || same && count == len(known) {
+		return known
+	}
+	labels := make(map[string]string, count)
+	for name, v := range attributes.All() {
+		if label, ok := strings.CutPrefix(name, nodeLabel); ok && len(labels) < maxNodeLabels && len(label) <= maxNameLength {
+			labels[*shared.share(label)] = *shared.share(v.AsString())
+		}
+	}
+	return labels
+}

@@ -1,0 +1,125 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A large fleet: 1,000 nodes with 8 GPUs and 64 processes each.
+const (
+	largeNodes    = 1000
+	nodeGPUs      = 8
+	nodeProcesses = 64
+)
+
+// megabyte is what the bound is in.
+const megabyte = 1 << 20
+
+// fill returns a fleet after so many reads of each node, 30 s apart.
+func fill(tb testing.TB, nodes, reads int) (*Fleet, *watch) {
+	tb.Helper()
+	f, w := newTestFleet(Settings{})
+	for i := range nodes {
+		w.now = began
+		message := largeNode(i).read(w.now)
+		for range reads {
+			w.pass(30 * time.Second)
+			f.ConsumeMetrics(at(message, w.now))
+		}
+	}
+	return f, w
+}
+
+// largeNode returns a node each of whose GPUs is held by a pod of its own.
+func largeNode(i int) *machine {
+	m := newMachine(fmt.Sprintf("gpu-node-%04d", i), nodeGPUs, nodeProcesses/nodeGPUs)
+	for j := range m.Containers {
+		c := *m.Containers[j].Container
+		c.PodName, c.PodUID, c.ID = fmt.Sprintf("train-%d-%d", i, j), fmt.Sprintf("uid-%032d-%d", i, j), fmt.Sprintf("%060d%04d", i, j)
+		m.Containers[j].Container = &c
+		for k := range nodeProcesses / nodeGPUs {
+			m.Processes[j*nodeProcesses/nodeGPUs+k].Container = &c
+		}
+	}
+	return m
+}
+
+// A fleet of 1,000 nodes with 15 minutes of history needs at most 150 MiB. A tenth of it is measured; BenchmarkLargeFleet measures all.
+func TestMemory(t *testing.T) { requireMemory(t, largeNodes/10, 15) }
+
+// BenchmarkLargeFleet fills a fleet of 1,000 nodes with 15 minutes of history, and measures its memory.
+func BenchmarkLargeFleet(b *testing.B) {
+	for range b.N {
+		b.ReportMetric(requireMemory(b, largeNodes, 150), "MiB")
+	}
+}
+
+func requireMemory(tb testing.TB, nodes int, most float64) float64 {
+	tb.Helper()
+	before := heap()
+	f, _ := fill(tb, nodes, 31)
+	grown := (float64(heap()) - float64(before)) / megabyte
+	s := f.Snapshot()
+	require.Len(tb, s.Nodes, nodes)
+	require.Len(tb, s.Nodes[0].GPUs, nodeGPUs)
+	require.Len(tb, s.Nodes[0].GPUs[0].Processes, nodeProcesses/nodeGPUs)
+	history, ok := f.History(s.Nodes[0].GPUs[0].ID, "hw.power", time.Time{})
+	require.True(tb, ok)
+	require.GreaterOrEqual(tb, len(history.Points), 30)
+	tb.Logf("%d nodes with %d GPUs and %d processes each: %.1f MiB", nodes, nodeGPUs, nodeProcesses, grown)
+	require.Less(tb, grown, most)
+	return grown
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// BenchmarkIngest takes over the message of one node of a large fleet.
+func BenchmarkIngest(b *testing.B) {
+	f, w := fill(b, 1, 2)
+	message := largeNode(0).read(w.now)
+	points := message.DataPointCount()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		b.StopTimer()
+		w.pass(30 * time.Second)
+		at(message, w.now)
+		b.StartTimer()
+		f.ConsumeMetrics(message)
+	}
+	b.ReportMetric(float64(points), "points/op")
+}
+
+// BenchmarkSnapshot takes a snapshot of a large fleet after a change.
+func BenchmarkSnapshot(b *testing.B) {
+	f, _ := fill(b, largeNodes, 1)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		f.nodes = nil
+		f.Snapshot()
+	}
+}
+
+// BenchmarkTiles asks for all tiles of a large fleet.
+func BenchmarkTiles(b *testing.B) {
+	f, _ := fill(b, largeNodes, 1)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		f.Tiles(0)
+	}
+}

@@ -1,0 +1,45 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import "go.uber.org/zap"
+
+// drop is why something that was sent is not shown.
+type drop uint8
+
+const (
+	dropForeign    drop = iota // points and log records that are not shown: of other receivers, or of metrics that the view does not have
+	dropInvalid                // points without a usable value, time or identity
+	dropUnknown                // points of a device without hw.gpu.info, or of no node
+	dropDuplicate              // points of a device that another node has
+	dropNodeLimit              // points of a node above Settings.MaxNodes
+	dropGPULimit               // points of a device above Settings.MaxGPUs
+	dropUseLimit               // points of a process or container above Settings.MaxProcesses
+	dropFieldLimit             // points with more kinds of labels than a fleet has
+	drops
+)
+
+// dropNames are what Fleet.Dropped calls the reasons.
+var dropNames = [drops]string{"foreign", "invalid", "unknown", "duplicate", "node_limit", "gpu_limit", "use_limit", "field_limit"}
+
+var dropMessages = [drops]string{
+	dropDuplicate:  "A GPU is sent by two nodes. It is shown at the first",
+	dropNodeLimit:  "Some nodes are not shown, because there are too many",
+	dropGPULimit:   "Some GPUs are not shown, because there are too many",
+	dropUseLimit:   "Some processes or containers are not shown, because there are too many",
+	dropFieldLimit: "Some values are not shown, because there are too many kinds of labels",
+}
+
+// dropped counts what is not shown, and logs each reason once.
+type dropped struct {
+	counts [drops]uint64
+	logger *zap.Logger
+}
+
+func (d *dropped) add(why drop, count int, fields ...zap.Field) {
+	if d.counts[why] == 0 && dropMessages[why] != "" {
+		d.logger.Warn(dropMessages[why], fields...)
+	}
+	d.counts[why] += uint64(count)
+}

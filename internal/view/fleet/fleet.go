@@ -1,0 +1,263 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// tick is how often the fleet looks for silent nodes and notifies subscribers.
+const tick = time.Second
+
+// Fleet is what is known of all GPUs. All methods are safe for concurrent use. It is a [view.Reader].
+type Fleet struct {
+	settings    Settings
+	began       time.Time
+	subscribers subscribers
+	stop        chan struct{}
+	stopped     sync.WaitGroup
+
+	mu         sync.Mutex
+	generation uint64
+	state      *state
+	tiles      *tiles
+	pasts      pasts
+	events     *events
+	nodes      []*view.Node   // by cluster and name; nil after a change
+	clusters   []view.Cluster // by name
+}
+
+var _ view.Reader = (*Fleet)(nil)
+
+// New returns a Fleet that knows nothing.
+func New(settings Settings) *Fleet {
+	settings = settings.withDefaults()
+	began := settings.Now()
+	generation := uint64(began.UnixMicro()) // so that no generation of an earlier run seems to be known
+	return &Fleet{
+		settings: settings, began: began, stop: make(chan struct{}), generation: generation, state: newState(settings), tiles: newTiles(generation),
+		pasts: pasts{keep: settings.HistoryFor, max: settings.MaxGPUs, byID: map[string]*history{}}, events: newEvents(settings.MaxEvents),
+	}
+}
+
+// Start begins to look for silent nodes and to tell subscribers of changes, until Shutdown.
+func (f *Fleet) Start() {
+	f.stopped.Go(func() {
+		ticker := time.NewTicker(tick)
+		defer ticker.Stop()
+		var notified uint64
+		for {
+			select {
+			case <-f.stop:
+				return
+			case <-ticker.C:
+			}
+			if generation := f.sweep(); generation != notified {
+				notified = generation
+				f.subscribers.tell(generation)
+			}
+		}
+	})
+}
+
+// Shutdown ends what Start began. It must be called once.
+func (f *Fleet) Shutdown() {
+	close(f.stop)
+	f.stopped.Wait()
+}
+
+// ConsumeMetrics takes over what a message says. It keeps no reference to it.
+func (f *Fleet) ConsumeMetrics(metrics pmetric.Metrics) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m := message{state: f.state, now: f.now(), changed: map[*node]change{}}
+	m.add(metrics)
+	if len(m.changed) == 0 {
+		return
+	}
+	f.generation++
+	for n, c := range m.changed {
+		n.advance(c, m.now)
+		f.update(n, m.now)
+	}
+}
+
+// ConsumeLogs takes over the events of a message. It keeps no reference to it.
+func (f *Fleet) ConsumeLogs(logs plog.Logs) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, changed := f.settings.Now(), false
+	for _, rl := range logs.ResourceLogs().All() {
+		for _, sl := range rl.ScopeLogs().All() {
+			for _, record := range sl.LogRecords().All() {
+				if !isEvent(record) {
+					f.state.dropped.add(dropForeign, 1)
+					continue
+				}
+				changed = f.events.add(eventOf(rl.Resource().Attributes(), record, now)) || changed
+			}
+		}
+	}
+	if changed {
+		f.generation++
+	}
+}
+
+// update shows a node again after a change.
+func (f *Fleet) update(n *node, now time.Duration) {
+	f.nodes, f.clusters = nil, nil
+	before := n.shown
+	n.shown = nil
+	f.state.expire(n, now)
+	if n.key.name != "" && !n.over() {
+		s := shower{fields: f.state.fields, node: n, seen: f.at}
+		n.shown = s.show()
+		if n.silent(now) { // it lost a GPU to another node
+			n.shown.State = view.Stale
+		}
+	}
+	f.tiles.update(n, before, n.shown, f.generation)
+	if n.shown == nil {
+		return
+	}
+	for _, g := range n.shown.GPUs {
+		if d := n.devices[g.ID]; d.seen < now {
+			continue // this message was of other devices
+		}
+		f.pasts.add(g, n.devices[g.ID].newest, now, f.at(now), n.interval.silence())
+	}
+}
+
+// sweep marks silent nodes, forgets those that are gone, and returns the generation.
+func (f *Fleet) sweep() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	f.pasts.expire(now)
+	for _, n := range f.state.nodes {
+		before := n.shown
+		silence := n.interval.silence()
+		switch {
+		case now-n.seen > max(f.settings.GoneAfter, silence+silence/silentIntervals), now-n.seen > silence && n.over():
+			f.state.remove(n)
+			n.shown = nil
+		case now-n.seen > silence && before != nil && before.State == view.Live:
+			stale := *before
+			stale.State = view.Stale
+			n.shown = &stale
+		default:
+			continue
+		}
+		f.generation++
+		f.nodes, f.clusters = nil, nil
+		f.tiles.update(n, before, n.shown, f.generation)
+	}
+	return f.generation
+}
+
+// Snapshot returns what is known now.
+func (f *Fleet) Snapshot() *view.Snapshot {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.nodes == nil {
+		f.collect()
+	}
+	return &view.Snapshot{
+		Time: f.settings.Now(), Instance: f.settings.Instance, Generation: f.generation, Clusters: f.clusters, Nodes: f.nodes,
+	}
+}
+
+// collect makes the lists of nodes and clusters.
+func (f *Fleet) collect() {
+	f.nodes = make([]*view.Node, 0, len(f.state.nodes))
+	clusters := map[string]*view.Cluster{}
+	for key, n := range f.state.nodes {
+		if n.shown != nil {
+			f.nodes = append(f.nodes, n.shown)
+		}
+		if n.over() || key.cluster == "" && key.name != "" {
+			continue
+		}
+		c := clusters[key.cluster]
+		if c == nil {
+			c = &view.Cluster{Name: key.cluster, Sources: []view.Source{}}
+			clusters[key.cluster] = c
+		}
+		if key.name == "" {
+			c.Sources = sources(&n.readings, f.state.fields)
+			c.Readable = readable(c.Sources)
+		}
+		if seen := f.at(n.seen); seen.After(c.LastSeen) {
+			c.LastSeen = seen
+		}
+	}
+	slices.SortFunc(f.nodes, func(a, b *view.Node) int { return cmp.Or(compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name)) })
+	f.clusters = make([]view.Cluster, 0, len(clusters))
+	for _, c := range clusters {
+		f.clusters = append(f.clusters, *c)
+	}
+	slices.SortFunc(f.clusters, func(a, b view.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// History returns the points of one metric of one GPU after a time. It reports whether there is a history of that GPU and metric.
+func (f *Fleet) History(id, metric string, since time.Time) (view.History, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	of := f.pasts.byID[id]
+	i := slices.IndexFunc(columns[:], func(c column) bool { return c.name == metric })
+	if of == nil || i < 0 {
+		return view.History{}, false
+	}
+	return view.History{ID: id, Metric: metric, Unit: columns[i].unit, Points: of.points(i, since, f.settings.HistoryFor)}, true
+}
+
+// HistoryMetrics returns the metrics that have a history, by name.
+func (f *Fleet) HistoryMetrics() []string {
+	names := make([]string, 0, numColumns)
+	for i := range columns {
+		names = append(names, columns[i].name)
+	}
+	return names
+}
+
+// Events returns the last events, the one that came last first.
+func (f *Fleet) Events() []view.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.events.newest()
+}
+
+// Tiles returns what changed after a generation; all tiles where that is too long ago, or 0.
+func (f *Fleet) Tiles(since uint64) view.Tiles {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tiles.since(since, f.generation)
+}
+
+// Subscribe sends the generation after changes, at most one a second; a slow reader misses intermediate ones. The function ends it.
+func (f *Fleet) Subscribe() (<-chan uint64, func()) { return f.subscribers.add() }
+
+// Dropped returns how many points and log records were not shown, by reason.
+func (f *Fleet) Dropped() map[string]uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	counts := make(map[string]uint64, drops)
+	for why, count := range f.state.dropped.counts {
+		counts[dropNames[why]] = count
+	}
+	return counts
+}
+
+// now is the time since the start, which no change of the clock touches.
+func (f *Fleet) now() time.Duration { return f.settings.Now().Sub(f.began) }
+
+func (f *Fleet) at(seen time.Duration) time.Time { return f.began.Add(seen) }

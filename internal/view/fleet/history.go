@@ -1,0 +1,160 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+const (
+	// Of the last eighth of the time that the history goes back, and of all of it, at most this many points stay.
+	recentShare = 8
+	mostPoints  = 64
+
+	// trustedClocks is how far the clock of a node may be from this one's, or how late a message may be, before the times of the history
+	// are moved to this clock.
+	trustedClocks = time.Minute
+)
+
+// pasts has the recent past of each device. It outlives the device, so that one that comes back, or moves to another node, keeps it.
+type pasts struct {
+	keep time.Duration
+	max  int
+	byID map[string]*history
+}
+
+// history is the recent past of one device.
+type history struct {
+	rows    []row
+	before  [numColumns]total // of the row before the last one
+	last    [numColumns]total
+	seen    time.Duration
+	offset  time.Duration // of this clock from the node's
+	silence time.Duration // longer is a gap
+}
+
+// row is what was read at one time. NaN stands for what was not read.
+type row struct {
+	at     pcommon.Timestamp
+	values [numColumns]float32
+}
+
+// total is the value of a counter.
+type total struct {
+	value float64
+	at    pcommon.Timestamp // 0: not read
+}
+
+// add adds what was read of a device. A second message of the same time replaces the first.
+func (p *pasts) add(g *view.GPU, at pcommon.Timestamp, now time.Duration, clock time.Time, silence time.Duration) {
+	of := p.byID[g.ID]
+	if of == nil {
+		if len(p.byID) >= p.max {
+			return
+		}
+		of = &history{}
+		p.byID[g.ID] = of
+	}
+	of.seen, of.silence, of.offset = now, silence, clock.Sub(at.AsTime())
+	if of.offset.Abs() <= trustedClocks {
+		of.offset = 0
+	}
+	// Rows that are newer are there after the node's clock was set back.
+	of.rows = slices.DeleteFunc(of.rows, func(r row) bool { return r.at > at })
+	if len(of.rows) == 0 || of.rows[len(of.rows)-1].at < at {
+		of.append(at)
+	}
+	of.fill(g)
+	of.thin(p.keep)
+}
+
+func (h *history) append(at pcommon.Timestamp) {
+	if len(h.rows) == cap(h.rows) {
+		h.rows = append(make([]row, 0, len(h.rows)+8), h.rows...)
+	}
+	h.rows = append(h.rows, row{at: at})
+	h.before, h.last = h.last, [numColumns]total{}
+}
+
+// fill sets the values of the last row.
+func (h *history) fill(g *view.GPU) {
+	r := &h.rows[len(h.rows)-1]
+	for i := range columns {
+		v := columns[i].of(g)
+		r.values[i] = float32(math.NaN())
+		switch {
+		case v == nil:
+		case !columns[i].rate:
+			r.values[i] = float32(*v)
+		default:
+			h.last[i] = total{*v, r.at}
+			if old := h.before[i]; old.at > 0 && old.at < r.at && old.value <= *v {
+				r.values[i] = float32((*v - old.value) / time.Duration(r.at-old.at).Seconds())
+			}
+		}
+	}
+}
+
+// thin removes rows that are too old, and those that stand closer together than the time allows.
+func (h *history) thin(keep time.Duration) {
+	newest := h.rows[len(h.rows)-1].at
+	kept := h.rows[:0]
+	for _, r := range h.rows {
+		age, space := time.Duration(newest-r.at), keep/mostPoints
+		if age < keep/recentShare {
+			space /= recentShare
+		}
+		if age > keep || age > 0 && len(kept) > 0 && time.Duration(r.at-kept[len(kept)-1].at) < space {
+			continue
+		}
+		kept = append(kept, r)
+	}
+	h.rows = kept
+}
+
+// points returns the values of one column after a time, with a null where nothing was read for long.
+func (h *history) points(column int, since time.Time, keep time.Duration) []view.HistoryPoint {
+	points, any := []view.HistoryPoint{}, false
+	gap := max(h.silence, silentIntervals*keep/mostPoints)
+	for i, r := range h.rows {
+		at := r.at.AsTime().Add(h.offset)
+		if !at.After(since) {
+			continue
+		}
+		if i > 0 && len(points) > 0 && time.Duration(r.at-h.rows[i-1].at) > gap {
+			points = append(points, view.HistoryPoint{Time: points[len(points)-1].Time.Add(gap / silentIntervals)})
+		}
+		point := view.HistoryPoint{Time: at}
+		if v := decimal(r.values[column]); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			point.Value, any = &v, true
+		}
+		points = append(points, point)
+	}
+	if !any {
+		return []view.HistoryPoint{}
+	}
+	return points
+}
+
+// expire forgets devices that were not heard of for as long as the history goes back.
+func (p *pasts) expire(now time.Duration) {
+	for id, of := range p.byID {
+		if now-of.seen > p.keep {
+			delete(p.byID, id)
+		}
+	}
+}
+
+// decimal returns the number with the fewest digits that the kept one stands for: 0.97 and not 0.9700000286102295.
+func decimal(kept float32) float64 {
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(kept), 'g', -1, 32), 64)
+	return v
+}

@@ -1,0 +1,193 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"math"
+	"strings"
+)
+
+func (m *message) ofNode(p *point) {
+	key, ok := p.nodeKey()
+	if !ok && p.id != nodeCount { // a source of a cluster as a whole
+		key, ok = nodeKey{cluster: p.clusterName()}, true
+	}
+	if !ok {
+		m.dropped.add(dropUnknown, 1)
+		return
+	}
+	n := m.node(key, m.now)
+	if n == nil {
+		return
+	}
+	m.begin(n, p)
+	if m.put(n, &n.readings, p) && !math.IsNaN(p.value) {
+		m.describe(n, p)
+	}
+}
+
+// identity makes a device known.
+func (m *message) identity(p *point) {
+	id := text(p.attributes, "hw.id")
+	key, ok := p.nodeKey()
+	if !ok || id == "" || !validName(id) {
+		m.dropped.add(dropInvalid, 1)
+		return
+	}
+	n := m.node(key, m.now)
+	if n == nil {
+		return
+	}
+	m.begin(n, p)
+	d, loser := m.claim(n, id, m.now)
+	if loser != nil {
+		if _, ok := m.changed[loser]; !ok {
+			m.changed[loser] = change{}
+		}
+	}
+	if d == nil {
+		return
+	}
+	if m.put(n, &d.readings, p) && !math.IsNaN(p.value) {
+		d.describe(p.attributes, m.texts)
+		m.describe(n, p)
+	}
+}
+
+// ofDevice adds a point of a device, or of what uses one.
+func (m *message) ofDevice(p *point) {
+	id := text(p.attributes, "hw.id")
+	n := m.owners[id]
+	kind := text(p.attributes, "hw.type")
+	switch {
+	case id == "" || n == nil || kind != "" && kind != "gpu":
+		m.dropped.add(dropUnknown, 1)
+		return
+	case p.hasNode && p.node != n.key:
+		m.dropped.add(dropDuplicate, 1)
+		return
+	}
+	d := n.devices[id]
+	switch p.of {
+	case ofProcess:
+		m.ofProcess(n, d, p)
+	case ofContainer:
+		m.ofContainer(n, d, p)
+	default:
+		m.put(n, &d.readings, p)
+	}
+}
+
+func (m *message) ofProcess(n *node, d *device, p *point) {
+	pid, ok := integer(p.attributes, "process.pid")
+	if !ok || pid < 0 {
+		m.dropped.add(dropInvalid, 1)
+		return
+	}
+	of := d.processes[pid]
+	if of == nil {
+		if !m.use(d, n) {
+			return
+		}
+		of = &process{}
+		d.processes[pid] = of
+	}
+	if m.put(n, &of.readings, p) && !math.IsNaN(p.value) {
+		of.describe(p.resource.attributes, p.attributes, m.texts)
+	}
+}
+
+func (m *message) ofContainer(n *node, d *device, p *point) {
+	key := containerKey(p.resource.attributes, p.attributes)
+	if key == "" || len(key) > 4*maxNameLength {
+		m.dropped.add(dropInvalid, 1)
+		return
+	}
+	of := d.containers[key]
+	if of == nil {
+		if !m.use(d, n) {
+			return
+		}
+		of = &container{}
+		d.containers[*m.texts.share(key)] = of
+	}
+	if !m.put(n, &of.readings, p) || math.IsNaN(p.value) {
+		return
+	}
+	of.describe(p.resource.attributes, p.attributes, m.texts)
+	if p.id == containerAllocated {
+		of.describeAllocation(p.attributes, m.texts)
+	}
+}
+
+// put adds a reading, and reports whether it is new.
+func (m *message) put(n *node, to *readings, p *point) bool {
+	key := fieldKey{metric: p.id}
+	for i, label := range p.labels {
+		key.labels[i] = text(p.attributes, label)
+	}
+	f, ok := m.fields.of(key)
+	if !ok {
+		m.dropped.add(dropFieldLimit, 1)
+		return false
+	}
+	if to.full(f) {
+		m.dropped.add(dropFieldLimit, 1)
+		return false
+	}
+	step, ok := to.put(reading{at: p.at, value: p.value, field: f}, p.delta, m.now)
+	if !ok {
+		return false
+	}
+	c := m.changed[n]
+	if !math.IsNaN(p.value) {
+		c.latest = max(c.latest, p.at)
+	}
+	if p.id == sourceReadable || p.id == deviceInfo { // each read has them
+		c.step = max(c.step, step)
+	}
+	m.changed[n] = c
+	return true
+}
+
+// begin starts a node again whose clock was set back.
+func (m *message) begin(n *node, p *point) {
+	if !math.IsNaN(p.value) && n.setBack(p.at, m.now) {
+		m.reset(n)
+	}
+}
+
+// describe notes what the resource has of a node.
+func (m *message) describe(n *node, p *point) {
+	m.texts.set(&n.host, hostOf(p, n))
+	if p.hasNode {
+		n.labels = nodeLabels(p.resource.attributes, n.labels, m.texts)
+	}
+}
+
+func hostOf(p *point, n *node) string {
+	if host := text(p.resource.attributes, "host.name"); host != "" {
+		return host
+	}
+	if n.host != nil { // of two collectors that send the node one may not know it
+		return *n.host
+	}
+	return ""
+}
+
+// nodeKey returns the node of a point: that of its resource, else that of its own attributes, as pipelines may drop resources.
+func (p *point) nodeKey() (nodeKey, bool) {
+	if p.hasNode {
+		return p.node, true
+	}
+	return nodeOf(p.attributes)
+}
+
+func (p *point) clusterName() string {
+	name := text(p.resource.attributes, "k8s.cluster.name")
+	if name == "" {
+		name = text(p.attributes, "k8s.cluster.name")
+	}
+	return strings.ToValidUTF8(cut(name, maxNameLength), "\uFFFD")
+}

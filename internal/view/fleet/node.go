@@ -1,0 +1,67 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// node is a machine. A node without a name is a cluster that a source reads as a whole.
+type node struct {
+	readings
+	key     nodeKey
+	cluster *string // nil outside clusters
+	host    *string
+	labels  map[string]string
+	devices map[string]*device // by hw.id
+
+	latest   pcommon.Timestamp // of all points of the node that have a value
+	seen     time.Duration     // since the start of the fleet, when a message last changed something
+	interval interval
+
+	shown *view.Node // as of the last message; nil for a cluster
+}
+
+// change is what a message changes of a node.
+type change struct {
+	latest pcommon.Timestamp // of the newest point that has a value
+	step   time.Duration     // since the last read
+}
+
+// silent reports whether nothing came for three intervals.
+func (n *node) silent(now time.Duration) bool { return now-n.seen > n.interval.silence() }
+
+// setBack reports whether the clock of a silent node was set back: then a point is so old that it would be ignored for long.
+func (n *node) setBack(at pcommon.Timestamp, now time.Duration) bool {
+	return n.silent(now) && at+pcommon.Timestamp(n.interval.silence()) < n.latest
+}
+
+// advance notes what a message brought. One that is older than the newest by three intervals is no sign of life: after the clock was set
+// back such messages may have something new, and would keep the old times for as long as the clock was set.
+func (n *node) advance(c change, now time.Duration) {
+	if c.latest == 0 || c.latest+pcommon.Timestamp(n.interval.silence()) < n.latest {
+		return
+	}
+	n.seen, n.latest = now, max(n.latest, c.latest)
+	if c.step > 0 {
+		n.interval.add(c.step)
+	}
+}
+
+// over reports whether all series of the node have ended. It stays known for a while, so that a late message does not bring it back.
+func (n *node) over() bool {
+	if n.alive() {
+		return false
+	}
+	for _, d := range n.devices {
+		if d.shown() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,116 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// state is what is known of all nodes. A device is in one node at a time.
+type state struct {
+	settings Settings
+	nodes    map[nodeKey]*node
+	owners   map[string]*node // by hw.id
+	uses     int              // of devices by processes and containers
+	fields   *fields
+	texts    *texts
+	dropped  dropped
+	info     field
+}
+
+func newState(settings Settings) *state {
+	s := &state{
+		settings: settings, nodes: map[nodeKey]*node{}, owners: map[string]*node{}, fields: newFields(), texts: newTexts(),
+		dropped: dropped{logger: settings.Logger},
+	}
+	s.info, _ = s.fields.of(fieldKey{metric: deviceInfo})
+	return s
+}
+
+// node returns a node that may be new, nil where there are too many.
+func (s *state) node(key nodeKey, now time.Duration) *node {
+	if n := s.nodes[key]; n != nil {
+		return n
+	}
+	if len(s.nodes) >= s.settings.MaxNodes {
+		s.dropped.add(dropNodeLimit, 1, zap.String("k8s.cluster.name", key.cluster), zap.String("node", key.name), zap.Int("limit", s.settings.MaxNodes))
+		return nil
+	}
+	key = nodeKey{*s.texts.share(key.cluster), *s.texts.share(key.name)}
+	n := &node{key: key, devices: map[string]*device{}, labels: map[string]string{}, seen: now}
+	s.texts.set(&n.cluster, key.cluster)
+	s.nodes[key] = n
+	return n
+}
+
+// claim returns a device of a node that may be new there. It is nil where another node has the device, or where there are too many.
+// A node loses a device to another one when it is silent or no longer sends the device. It returns the node that lost the device.
+func (s *state) claim(n *node, id string, now time.Duration) (claimed *device, loser *node) {
+	owner := s.owners[id]
+	switch {
+	case owner == n:
+		return n.devices[id], nil
+	case owner != nil && !owner.silent(now) && owner.devices[id].shown():
+		s.dropped.add(dropDuplicate, 1, zap.String("hw.id", id), zap.String("node", owner.key.name), zap.String("also", n.key.name))
+		return nil, nil
+	case owner != nil:
+		s.release(owner, owner.devices[id])
+	case len(s.owners) >= s.settings.MaxGPUs:
+		s.dropped.add(dropGPULimit, 1, zap.String("hw.id", id), zap.String("node", n.key.name), zap.Int("limit", s.settings.MaxGPUs))
+		return nil, nil
+	}
+	id = *s.texts.share(id)
+	d := newDevice(id, s.info)
+	n.devices[id], s.owners[id] = d, n
+	return d, owner
+}
+
+// use reports whether there may be one more use of a device.
+func (s *state) use(d *device, n *node) bool {
+	if s.uses >= 2*s.settings.MaxProcesses {
+		s.dropped.add(dropUseLimit, 1, zap.String("hw.id", d.id), zap.String("node", n.key.name), zap.Int("limit", s.settings.MaxProcesses))
+		return false
+	}
+	s.uses++
+	return true
+}
+
+// release takes a device from its node.
+func (s *state) release(n *node, d *device) {
+	s.uses -= len(d.processes) + len(d.containers)
+	delete(n.devices, d.id)
+	delete(s.owners, d.id)
+}
+
+// reset forgets what a node sent: its clock was set back, and the old times would hide the new ones.
+func (s *state) reset(n *node) {
+	for _, d := range n.devices {
+		s.release(n, d)
+	}
+	n.readings, n.latest = readings{}, 0
+}
+
+// expire removes from a node what it no longer sends.
+func (s *state) expire(n *node, now time.Duration) {
+	age := n.interval.silence()
+	n.readings.expire(age)
+	for _, d := range n.devices {
+		uses := len(d.processes) + len(d.containers)
+		d.expire(age, now)
+		s.uses -= uses - len(d.processes) - len(d.containers)
+		if now-d.seen > age {
+			s.release(n, d)
+		}
+	}
+}
+
+// remove forgets a node.
+func (s *state) remove(n *node) {
+	for _, d := range n.devices {
+		s.release(n, d)
+	}
+	delete(s.nodes, n.key)
+}

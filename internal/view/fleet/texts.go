@@ -1,0 +1,55 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxTexts      = 1 << 16
+	maxTextLength = 1024
+)
+
+// texts shares equal texts. A fleet has many: models, pods, names of programs.
+type texts struct{ known map[string]*string }
+
+func newTexts() *texts { return &texts{known: map[string]*string{}} }
+
+// set makes a field point to a text, to nil where the text is empty. A text that has not changed is not copied. What the field pointed to
+// stays as it was.
+func (t *texts) set(to **string, text string) {
+	switch {
+	case text == "":
+		*to = nil
+	case *to == nil || **to != text:
+		*to = t.share(text)
+	}
+}
+
+// share returns a copy of a text, cut to a bounded length, and the same copy for the same text.
+func (t *texts) share(text string) *string {
+	text = cut(text, maxTextLength)
+	if known, ok := t.known[text]; ok {
+		return known
+	}
+	if len(t.known) == maxTexts { // the texts in use stay, those that nobody uses go
+		clear(t.known)
+	}
+	text = strings.ToValidUTF8(strings.Clone(text), "\uFFFD")
+	t.known[text] = &text
+	return &text
+}
+
+// cut returns at most so many bytes of a text, and no part of a character.
+func cut(text string, length int) string {
+	if len(text) <= length {
+		return text
+	}
+	for length > 0 && !utf8.RuneStart(text[length]) {
+		length--
+	}
+	return text[:length]
+}

@@ -1,0 +1,46 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// owners are the kinds of owners that the conventions have, the topmost first.
+var owners = []struct{ kind, name string }{
+	{"CronJob", "k8s.cronjob.name"},
+	{"Deployment", "k8s.deployment.name"},
+	{"StatefulSet", "k8s.statefulset.name"},
+	{"DaemonSet", "k8s.daemonset.name"},
+	{"Job", "k8s.job.name"},
+	{"ReplicaSet", "k8s.replicaset.name"},
+}
+
+// setUser sets who uses a device, from the attributes of the resource, else of the point.
+func setUser(to *view.User, resource, point pcommon.Map, shared *texts) {
+	get := func(name string) string {
+		if v := text(resource, name); v != "" {
+			return v
+		}
+		return text(point, name)
+	}
+	shared.set(&to.Namespace, get("k8s.namespace.name"))
+	shared.set(&to.Pod, get("k8s.pod.name"))
+	shared.set(&to.PodUID, get("k8s.pod.uid"))
+	shared.set(&to.Container, get("k8s.container.name"))
+	shared.set(&to.ContainerID, get("container.id"))
+	shared.set(&to.SlurmJob, get("slurm.job.id"))
+	shared.set(&to.SystemdUnit, get("systemd.unit.name"))
+	kind, name := get("k8s.workload.kind"), get("k8s.workload.name")
+	for i := 0; name == "" && i < len(owners); i++ { // the k8s_attributes processor has these alone
+		kind, name = owners[i].kind, get(owners[i].name)
+	}
+	if name == "" {
+		kind = ""
+	}
+	shared.set(&to.WorkloadKind, kind)
+	shared.set(&to.Workload, name)
+}

@@ -1,0 +1,130 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// show returns the form of a node.
+func (s *shower) show() *view.Node {
+	n := s.node
+	v := &view.Node{
+		Name: n.key.name, Host: n.host, Cluster: n.cluster, State: view.Live, Sources: sources(&n.readings, s.fields), LastSeen: s.seen(n.seen),
+		Labels: n.labels, Drivers: []view.Driver{}, GPUs: []*view.GPU{},
+	}
+	v.Readable = readable(v.Sources)
+	if known := n.interval.known(); known > 0 {
+		v.Interval = s.numbers.float(known.Round(time.Millisecond).Seconds())
+	}
+	for f, value := range n.values {
+		key := s.fields.key(f)
+		if key.metric != nodeCount {
+			continue
+		}
+		switch key.labels[0] {
+		case "visible":
+			v.GPUCount = s.add(v.GPUCount, value)
+		case "missing":
+			v.Missing = s.add(v.Missing, value)
+		case "unmanaged":
+			v.Unmanaged = s.add(v.Unmanaged, value)
+		}
+	}
+	for _, d := range n.devices {
+		if d.shown() {
+			v.GPUs = append(v.GPUs, s.gpu(d))
+		}
+	}
+	order(v.GPUs)
+	s.sum(v)
+	return v
+}
+
+// sum sets what a node has of its GPUs together. The share of memory in use is that of the GPUs whose total and use are both known.
+func (s *shower) sum(v *view.Node) {
+	var used, total float64
+	for _, g := range v.GPUs {
+		if g.Vendor != nil && g.DriverVersion != nil {
+			v.Drivers = append(v.Drivers, view.Driver{Vendor: *g.Vendor, Version: *g.DriverVersion})
+		}
+		if g.Parent == nil {
+			s.addMemory(&v.Memory, &g.Memory)
+			if m := &g.Memory; m.Total != nil && m.Used != nil {
+				used, total = used+*m.Used, total+*m.Total
+			}
+		}
+	}
+	slices.SortFunc(v.Drivers, func(a, b view.Driver) int {
+		return cmp.Or(cmp.Compare(a.Vendor, b.Vendor), cmp.Compare(a.Version, b.Version))
+	})
+	v.Drivers = slices.Clip(slices.Compact(v.Drivers))
+	if total > 0 {
+		v.Memory.Utilization = s.numbers.float(used / total)
+	}
+}
+
+func (s *shower) addMemory(sum, m *view.Memory) {
+	for _, part := range []struct{ to, from **float64 }{
+		{&sum.Total, &m.Total}, {&sum.Used, &m.Used}, {&sum.Reserved, &m.Reserved}, {&sum.Free, &m.Free},
+	} {
+		switch {
+		case *part.from == nil:
+		case *part.to == nil:
+			*part.to = s.numbers.float(**part.from)
+		default:
+			**part.to += **part.from
+		}
+	}
+}
+
+func (s *shower) add(sum *int, value float64) *int {
+	if sum != nil {
+		value += float64(*sum)
+	}
+	return s.numbers.int(value)
+}
+
+// order puts GPUs in the order of their index and ID, and each partition behind its package.
+func order(gpus []*view.GPU) {
+	packages := make(map[string]*view.GPU, len(gpus))
+	for _, g := range gpus {
+		if g.Parent == nil {
+			packages[g.ID] = g
+		}
+	}
+	whole := func(g *view.GPU) *view.GPU {
+		if g.Parent != nil && packages[*g.Parent] != nil {
+			return packages[*g.Parent]
+		}
+		return g
+	}
+	slices.SortFunc(gpus, func(a, b *view.GPU) int {
+		p, q := whole(a), whole(b)
+		return cmp.Or(byIndex(p, q), cmp.Compare(behind(a, p), behind(b, q)), byIndex(a, b))
+	})
+}
+
+func byIndex(a, b *view.GPU) int {
+	switch {
+	case a.Index != nil && b.Index != nil:
+		return cmp.Or(cmp.Compare(*a.Index, *b.Index), cmp.Compare(a.ID, b.ID))
+	case a.Index != nil:
+		return -1
+	case b.Index != nil:
+		return 1
+	}
+	return cmp.Compare(a.ID, b.ID)
+}
+
+func behind(g, whole *view.GPU) int {
+	if g == whole {
+		return 0
+	}
+	return 1
+}

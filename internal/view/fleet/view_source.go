@@ -1,0 +1,65 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// sources returns the states of the sources of a node or a cluster, by name and vendor.
+func sources(r *readings, f *fields) []view.Source {
+	shown := []view.Source{}
+	for number, value := range r.values {
+		if key := f.key(number); key.metric == sourceReadable {
+			shown = append(shown, view.Source{Name: key.labels[0], Vendor: labelOf(key, 1), Readable: value == 1, Reasons: []string{}})
+		}
+	}
+	for number, value := range r.values {
+		key := f.key(number)
+		if key.metric != sourceFailure || value != 1 {
+			continue
+		}
+		for i := range shown {
+			if s := &shown[i]; s.Name == key.labels[0] && compare(s.Vendor, labelOf(key, 1)) == 0 {
+				s.Reasons = append(s.Reasons, key.labels[2])
+			}
+		}
+	}
+	for i := range shown {
+		slices.Sort(shown[i].Reasons)
+	}
+	slices.SortFunc(shown, func(a, b view.Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), compare(a.Vendor, b.Vendor)) })
+	return shown
+}
+
+// readable reports whether the GPUs of each vendor can be read by some source. It is nil where there is no source.
+func readable(sources []view.Source) *bool {
+	if len(sources) == 0 {
+		return nil
+	}
+	vendors := map[string]bool{}
+	for _, s := range sources {
+		vendor := ""
+		if s.Vendor != nil {
+			vendor = *s.Vendor
+		}
+		vendors[vendor] = vendors[vendor] || s.Readable
+	}
+	all := true
+	for _, one := range vendors {
+		all = all && one
+	}
+	return &all
+}
+
+// labelOf returns a label of a field, nil where it is absent.
+func labelOf(key *fieldKey, i int) *string {
+	if key.labels[i] == "" {
+		return nil
+	}
+	return &key.labels[i]
+}

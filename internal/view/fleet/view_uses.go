@@ -1,0 +1,107 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// processes returns the forms of the processes on a device, by PID.
+func (s *shower) processes(d *device) []*view.Process {
+	shown := make([]*view.Process, 0, len(d.processes))
+	for _, pid := range slices.Sorted(maps.Keys(d.processes)) {
+		if p := d.processes[pid]; p.alive() {
+			shown = append(shown, s.process(d, pid, p))
+		}
+	}
+	return slices.Clip(shown)
+}
+
+func (s *shower) process(d *device, pid int64, p *process) *view.Process {
+	v := &view.Process{
+		User: p.user, PID: int(pid), GPU: d.id, GPUIndex: d.index, Node: s.node.key.name, Cluster: s.node.cluster,
+		Type: p.kind, Name: p.name, Command: p.command, CommandLine: p.commandLine, Owner: p.owner, UserID: p.userID, Started: p.created,
+	}
+	for f, value := range p.values {
+		key := s.fields.key(f)
+		switch {
+		case key.metric == processMemory:
+			v.Memory = s.numbers.float(value)
+		case key.metric == processMemoryController:
+			v.MemoryControllerUtilization = s.numbers.float(value)
+		case key.metric == processUtilization && key.labels[0] == "general":
+			v.Utilization = s.numbers.float(value)
+		case key.metric == processMedia && key.labels[0] == "encoder":
+			v.EncoderUtilization = s.numbers.float(value)
+		case key.metric == processMedia && key.labels[0] == "decoder":
+			v.DecoderUtilization = s.numbers.float(value)
+		}
+	}
+	return v
+}
+
+// containers returns the forms of the containers on a device, by namespace, pod, name and ID.
+func (s *shower) containers(d *device) []*view.Container {
+	shown := make([]*view.Container, 0, len(d.containers))
+	for _, key := range slices.Sorted(maps.Keys(d.containers)) {
+		if c := d.containers[key]; c.alive() {
+			shown = append(shown, s.container(c))
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b *view.Container) int {
+		return cmp.Or(compare(a.Namespace, b.Namespace), compare(a.Pod, b.Pod), compare(a.Container, b.Container))
+	})
+	return slices.Clip(shown)
+}
+
+func (s *shower) container(c *container) *view.Container {
+	v := &view.Container{User: c.user, Resource: c.resource, Allocator: c.allocator, Sharing: c.sharing}
+	for f, value := range c.values {
+		key := s.fields.key(f)
+		switch key.metric {
+		case containerAllocated:
+			held := value > 0
+			v.Allocated = &held
+		case containerMemory:
+			v.Memory = s.numbers.float(value)
+		case containerMemoryLimit:
+			v.MemoryLimit = s.numbers.float(value)
+		case containerUtilization:
+			if key.labels[0] == "general" {
+				v.Utilization = s.numbers.float(value)
+			}
+		case containerPower:
+			v.Power = s.numbers.float(value)
+		case containerEnergy:
+			v.Energy = s.numbers.float(value)
+		case containerIdle:
+			v.IdleTime = s.numbers.float(value)
+		}
+	}
+	if v.Allocated == nil || !*v.Allocated {
+		v.Resource, v.Allocator, v.Sharing = nil, nil, nil
+	}
+	return v
+}
+
+// compare orders texts, those that are absent first.
+func compare(a, b *string) int {
+	switch {
+	case a == nil || b == nil:
+		return cmp.Compare(present(a), present(b))
+	default:
+		return cmp.Compare(*a, *b)
+	}
+}
+
+func present(text *string) int {
+	if text == nil {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,72 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package page serves the page of the gpu_view exporter: its built files, which are embedded, under a strict content security policy.
+//
+// The sources are in src, in TypeScript with Preact. scripts/build-page.sh makes dist from them, which is committed, so that go build needs
+// no npm. The page asks the API (internal/view/api) below its own address, with relative paths, so that it works behind a prefix.
+package page // import "github.com/otelgpu/gpureceiver/internal/view/page"
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"net/http"
+	"path"
+	"time"
+)
+
+//go:embed dist/index.html dist/app.js dist/app.css
+var dist embed.FS
+
+// policy lets the page load its own files and ask its own host, and nothing else: no inline script, no other host, no frame around it.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// files are the built files by the path at which they are served. The page itself decides by the path what it shows.
+var files = map[string]string{"/": "index.html", "/docs": "index.html", "/app.js": "app.js", "/app.css": "app.css"}
+
+var mediaTypes = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+
+type file struct {
+	name string
+	body []byte
+	etag string
+}
+
+// New returns the handler of the page: / and /docs, and the files that they load. Other paths are answered by 404, other methods than
+// GET and HEAD by 405.
+func New() http.Handler {
+	served := map[string]file{}
+	for at, name := range files {
+		body, err := dist.ReadFile("dist/" + name)
+		if err != nil {
+			panic(err) // embedded: the compiler has checked that it is there
+		}
+		hash := sha256.Sum256(body)
+		served[at] = file{name: name, body: body, etag: `"` + hex.EncodeToString(hash[:16]) + `"`}
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		f, found := served[r.URL.Path]
+		switch {
+		case !found:
+			http.Error(w, "There is nothing at this path. The page is at /, the description of the API at /docs.", http.StatusNotFound)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			header.Set("Allow", "GET, HEAD")
+			http.Error(w, "The page is only read: use GET or HEAD.", http.StatusMethodNotAllowed)
+		default:
+			header.Set("Content-Type", mediaTypes[path.Ext(f.name)])
+			// The files have the same names in every version: a browser asks each time whether they are still the same.
+			header.Set("Cache-Control", "no-cache")
+			header.Set("ETag", f.etag)
+			http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(f.body))
+		}
+	})
+}

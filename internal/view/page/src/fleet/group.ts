@@ -1,0 +1,116 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { DASH, percent, place } from "../core/format";
+import { look } from "../core/state";
+import type { Tile } from "../core/types";
+
+export const BY = ["node", "cluster", "model", "namespace"] as const;
+export type By = (typeof BY)[number];
+export const SHOW = ["all", "failed", "degraded", "throttled", "stale", "unknown", "idle"] as const;
+export type Show = (typeof SHOW)[number];
+export const USE = ["utilization", "memory"] as const;
+export type Use = (typeof USE)[number];
+
+/** Cell is a GPU as the fleet shows it: a package with its partitions, or a partition whose package is not known. */
+export interface Cell { tile: Tile; parts: Tile[] }
+
+export interface Group { key: string; name: string; cells: Cell[]; failed: number; utilization: number | null }
+
+const order = new Intl.Collator("en", { numeric: true }).compare;
+
+/** cells puts partitions into their packages, in the order of cluster, node and index. */
+export function cells(tiles: Iterable<Tile>): Cell[] {
+  const all = new Map<string, Cell>();
+  const parts: Tile[] = [];
+  for (const tile of tiles) {
+    if (tile.parent) parts.push(tile);
+    else all.set(tile.id, { tile, parts: [] });
+  }
+  for (const part of parts) {
+    const parent = all.get(part.parent as string);
+    if (parent) parent.parts.push(part);
+    else all.set(part.id, { tile: part, parts: [] });
+  }
+  const sorted = [...all.values()].sort(
+    (a, b) =>
+      order(a.tile.cluster ?? "", b.tile.cluster ?? "") || order(a.tile.node, b.tile.node) ||
+      (a.tile.index ?? 1e9) - (b.tile.index ?? 1e9) || order(a.tile.id, b.tile.id),
+  );
+  for (const cell of sorted) cell.parts.sort((a, b) => (a.index ?? 1e9) - (b.index ?? 1e9) || order(a.id, b.id));
+  return sorted;
+}
+
+/** use returns the share that a tile shows. As in the API's sums, the utilization of a divided GPU is the mean of its partitions that have it. */
+export function use(cell: Cell, by: Use): number | null {
+  const parts = mean(cell.parts.map((p) => p[by]));
+  return by === "utilization" ? (parts ?? cell.tile[by]) : (cell.tile[by] ?? parts);
+}
+
+function mean(values: (number | null)[]): number | null {
+  const read = values.filter((v): v is number => v !== null);
+  return read.length === 0 ? null : read.reduce((a, b) => a + b, 0) / read.length;
+}
+
+export function shown(cell: Cell, show: Show): boolean {
+  const t = cell.tile;
+  switch (show) {
+    case "all": return true;
+    case "failed": return t.status === "failed";
+    case "degraded": return t.status === "degraded" || t.status === "predicted_failure";
+    case "throttled": return t.throttled === true || cell.parts.some((p) => p.throttled === true);
+    case "stale": return t.stale === true;
+    case "unknown": return look(t.status).kind === "unknown";
+    case "idle": return t.status !== "failed" && use(cell, "utilization") === 0;
+  }
+}
+
+/** matches reports whether a word of a tile contains the text that an operator typed. */
+export function matches(cell: Cell, text: string): boolean {
+  if (text === "") return true;
+  const t = cell.tile;
+  const needle = text.toLowerCase();
+  return [t.node, t.cluster, place(t.cluster, t.node), t.model, t.namespace, t.id, ...cell.parts.flatMap((p) => [p.id, p.namespace])]
+    .some((v) => v?.toLowerCase().includes(needle));
+}
+
+const namespace = (cell: Cell): string | undefined => {
+  const own = cell.tile.namespace;
+  if (own) return own;
+  const names = new Set(cell.parts.map((p) => p.namespace).filter((n) => n));
+  return names.size === 1 ? [...names][0] : names.size > 1 ? "several namespaces" : undefined;
+};
+
+export function groups(all: Cell[], by: By): Group[] {
+  const found = new Map<string, Group>();
+  for (const cell of all) {
+    const t = cell.tile;
+    const name = { node: place(t.cluster, t.node), cluster: t.cluster ?? "no cluster", model: t.model ?? "unknown model", namespace: namespace(cell) ?? "no namespace" }[by];
+    let g = found.get(name);
+    if (!g) found.set(name, (g = { key: name, name, cells: [], failed: 0, utilization: null }));
+    g.cells.push(cell);
+    if (t.status === "failed") g.failed++;
+  }
+  for (const g of found.values()) g.utilization = mean(g.cells.map((c) => use(c, "utilization")));
+  return [...found.values()].sort((a, b) => order(a.name, b.name));
+}
+
+/** describe writes a GPU in one line: what a screen reader says and what the pointer shows. */
+export function describe(cell: Cell): string {
+  const t = cell.tile;
+  const said = [
+    `${place(t.cluster, t.node)} GPU ${t.index ?? t.id}`,
+    t.model ?? "unknown model",
+    look(t.status).word,
+    `utilization ${spoken(use(cell, "utilization"))}`,
+    `memory ${spoken(use(cell, "memory"))}`,
+  ];
+  if (cell.parts.length > 0) said.push(`${cell.parts.length} partitions`);
+  if (shown(cell, "throttled")) said.push("throttled");
+  if (t.stale) said.push("stale");
+  if (t.namespace) said.push(`namespace ${t.namespace}`);
+  return said.join(", ");
+}
+
+const spoken = (v: number | null): string => (v === null ? "not known" : percent(v));
+export const shortUse = (v: number | null): string => (v === null ? DASH : String(Math.round(v * 100)));

@@ -1,0 +1,58 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useEffect, useState } from "preact/hooks";
+import { query } from "../core/api";
+import { count } from "../core/format";
+import { useResource } from "../core/resource";
+import { replaceParams } from "../core/route";
+import type { List } from "../core/types";
+import { Answer } from "./answer";
+import { type Column, Table } from "./table";
+
+const PAGE = 50;
+
+interface Props<T> {
+  route: string; // of the API
+  filter: Record<string, string | null>;
+  sort: string;
+  caption: string;
+  columns: Column<T>[];
+  id: (row: T, i: number) => string;
+  empty: string;
+}
+
+/** Paged is a list of the API, a page of 50 at a time. */
+export function Paged<T>({ route, filter, sort, caption, columns, id, empty }: Props<T>) {
+  // The cursors of the pages before this one; the last is this page's.
+  const [trail, setTrail] = useState<string[]>([]);
+  const about = query({ ...filter, sort });
+  useEffect(() => setTrail([]), [about]);
+  const answer = useResource<List<T>>(route + query({ ...filter, sort, limit: PAGE, cursor: trail[trail.length - 1] }));
+  return (
+    <Answer of={answer}>
+      {(list) => (
+        <>
+          <Table caption={caption} columns={columns} rows={list.items} id={id} sort={sort} onSort={(s) => replaceParams({ sort: s })} empty={empty} />
+          {list.total > PAGE && (
+            <Pager
+              text={`${count(trail.length * PAGE + 1)} to ${count(trail.length * PAGE + list.items.length)} of ${count(list.total)}`}
+              back={trail.length > 0 ? () => setTrail(trail.slice(0, -1)) : undefined}
+              next={list.next !== null ? () => setTrail([...trail, list.next as string]) : undefined}
+            />
+          )}
+        </>
+      )}
+    </Answer>
+  );
+}
+
+export function Pager({ text, back, next }: { text: string; back?: () => void; next?: () => void }) {
+  return (
+    <nav class="pager" aria-label="Pages">
+      <button type="button" disabled={!back} onClick={back}>Previous</button>
+      <span role="status">{text}</span>
+      <button type="button" disabled={!next} onClick={next}>Next</button>
+    </nav>
+  );
+}

@@ -1,0 +1,90 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useMemo } from "preact/hooks";
+import { count } from "../core/format";
+import { link, replaceParams } from "../core/route";
+import { BY, type By, cells, groups, matches, SHOW, type Show, shown, USE, type Use } from "../fleet/group";
+import { Grid } from "../fleet/grid";
+import { CellList } from "../fleet/list";
+import { FleetMap } from "../fleet/map";
+import { useTiles } from "../fleet/store";
+import { Icon } from "../parts/icon";
+
+/** Above this number of tiles the fleet is one drawing and a paged table, so that the page stays small. */
+export const MOST_ELEMENTS = 500;
+const LARGE = 120;
+
+const SIGN: Partial<Record<Show, string>> = { failed: "failed", degraded: "degraded", throttled: "throttled", stale: "stale", unknown: "unknown" };
+const choice = <T extends string>(all: readonly T[], value: string | null, otherwise: T): T => (all.includes(value as T) ? (value as T) : otherwise);
+
+/** FleetView shows every GPU as a tile. */
+export function FleetView({ params }: { params: URLSearchParams }) {
+  const known = useTiles();
+  const all = useMemo(() => cells(known.tiles.values()), [known.tiles]);
+  const by = choice<By>(BY, params.get("by"), all.length > MOST_ELEMENTS ? "cluster" : "node");
+  const show = choice<Show>(SHOW, params.get("show"), "all");
+  const metric = choice<Use>(USE, params.get("use"), "utilization");
+  const text = params.get("text") ?? "";
+  const found = useMemo(() => all.filter((c) => matches(c, text)), [all, text]);
+  const visible = useMemo(() => found.filter((c) => shown(c, show)), [found, show]);
+  const grouped = useMemo(() => groups(visible, by), [visible, by]);
+  if (!known.loaded) return <p class="empty" role="status">{known.error ? known.error.message : "Loading…"}</p>;
+  return (
+    <>
+      <h1 class="hidden">Fleet</h1>
+      <div class="tools">
+        <Choice name="Group by" values={BY} value={by} onChange={(v) => replaceParams({ by: v })} />
+        <Choice name="Fill shows" values={USE} value={metric} onChange={(v) => replaceParams({ use: v === "utilization" ? null : v })} />
+        <div class="chips" role="group" aria-label="Show only">
+          {SHOW.map((s) => {
+            const n = s === "all" ? found.length : found.filter((c) => shown(c, s)).length;
+            if (s !== "all" && s !== show && n === 0) return null;
+            return (
+              <button key={s} type="button" class={`chip chip-${s}`} aria-pressed={s === show} onClick={() => replaceParams({ show: s === "all" ? null : s })}>
+                {SIGN[s] && <Icon name={SIGN[s]} />}{s} <b>{count(n)}</b>
+              </button>
+            );
+          })}
+        </div>
+        <label class="find">
+          <span class="hidden">Find a node, model, namespace or GPU</span>
+          <input type="search" placeholder="Find node, model, namespace" value={text} maxLength={253} spellcheck={false}
+            onInput={(e) => replaceParams({ text: e.currentTarget.value })} />
+        </label>
+      </div>
+      {visible.length === 0 ? <Nothing filtered={all.length > 0} /> : visible.length <= MOST_ELEMENTS
+        ? <Grid groups={grouped} by={by} metric={metric} large={visible.length <= LARGE} />
+        : <><FleetMap groups={grouped} metric={metric} /><CellList cells={visible} /></>}
+      {visible.length > 0 && <Legend metric={metric} />}
+    </>
+  );
+}
+
+function Choice<T extends string>({ name, values, value, onChange }: { name: string; values: readonly T[]; value: T; onChange: (v: T) => void }) {
+  return (
+    <label class="choice">
+      {name}
+      <select value={value} onChange={(e) => onChange(e.currentTarget.value as T)}>
+        {values.map((v) => <option key={v} value={v} selected={v === value}>{v}</option>)}
+      </select>
+    </label>
+  );
+}
+
+function Nothing({ filtered }: { filtered: boolean }) {
+  if (filtered) return <p class="empty">No GPU matches. <a href={link("fleet")}>Show all GPUs</a></p>;
+  return <p class="empty">No GPU is known. <a href={link("problems")}>Problems</a> has the sources that cannot be read, <a href={link("nodes")}>Nodes</a> the nodes without GPUs.</p>;
+}
+
+function Legend({ metric }: { metric: Use }) {
+  return (
+    <div class="legend" aria-label="Legend" role="group">
+      <span>{metric}</span>
+      {["0", "to 25 %", "to 50 %", "to 75 %", "to 100 %"].map((t, i) => <span key={t}><i class={`swatch use-${i}`} />{t}</span>)}
+      {(["failed", "degraded", "predicted", "unknown", "stale", "throttled"] as const).map((k) => (
+        <span key={k} class={`legend-${k}`}><Icon name={k} />{k === "predicted" ? "failure predicted" : k}</span>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,119 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { clock, count, duration, place, text, words } from "../core/format";
+import { useResource } from "../core/resource";
+import { gpuLink, link } from "../core/route";
+import type { GPU, List, Node, Process, Source } from "../core/types";
+import { Answer } from "../parts/answer";
+import { Facts, Panel } from "../parts/facts";
+import { memoryText, temperatureText, powerText } from "../parts/gpu-text";
+import { Icon } from "../parts/icon";
+import { Meter } from "../parts/meter";
+import { ProcessTable } from "../parts/process-table";
+import { Badge, Status } from "../parts/status";
+import { type Column, Table } from "../parts/table";
+
+/** NodeView shows one machine: whether it can be read, its GPUs, what runs on them. */
+export function NodeView({ params }: { params: URLSearchParams }) {
+  const cluster = params.get("cluster");
+  const name = params.get("node") ?? "";
+  const node = useResource<Node>(`nodes/${encodeURIComponent(cluster ?? "-")}/${encodeURIComponent(name)}`);
+  return <Answer of={node}>{(n) => <Body n={n} />}</Answer>;
+}
+
+const COLUMNS: Column<GPU>[] = [
+  { title: "GPU", cell: (g) => <a class={g.parent ? "part" : undefined} href={gpuLink(g.id)}>{g.parent ? `${g.partition_profile ?? "partition"} ${g.index ?? ""}` : (g.index ?? g.id)}</a> },
+  { title: "Model", cell: (g) => text(g.model) },
+  { title: "State", cell: (g) => (
+    <span class="badges">
+      <Status status={g.status} />
+      {g.throttled.length > 0 && <Badge kind="throttled" word={g.throttled.map(words).join(", ")} />}
+      {g.faults.length > 0 && <span class="quiet">{g.faults.map(words).join(", ")}</span>}
+    </span>
+  ) },
+  { title: "Utilization", number: true, cell: (g) => <Meter share={g.utilization.general} label="utilization" /> },
+  { title: "Memory", number: true, cell: (g) => memoryText(g) },
+  { title: "Temperature", number: true, cell: (g) => temperatureText(g) },
+  { title: "Power", number: true, cell: (g) => powerText(g) },
+  { title: "Processes", number: true, cell: (g) => count(g.processes.length) },
+];
+
+function Body({ n }: { n: Node }) {
+  const about = { cluster: n.cluster ?? "-", node: n.name };
+  return (
+    <>
+      <div class="title">
+        <p class="crumbs"><a href={link("nodes")}>Nodes</a> / {n.cluster && <><a href={link("nodes", { cluster: n.cluster })}>{n.cluster}</a> / </>}</p>
+        <h1>{n.name}</h1>
+        <span class="badges">
+          {n.state === "stale" && <Badge kind="stale" word={`stale since ${clock(n.last_seen)}`} />}
+          {n.readable === false && <Badge kind="degraded" word="cannot be read" />}
+          {n.readable !== false && n.state === "live" && <Badge kind="ok" word="live" />}
+        </span>
+      </div>
+      {n.readable === false && <Unreadable sources={n.sources} />}
+      <div class="panels">
+        <Panel title="Node">
+          <Facts rows={[
+            ["Cluster", text(n.cluster)],
+            ["Host", text(n.host)],
+            ["Last seen", clock(n.last_seen)],
+            ["Interval", duration(n.interval_seconds)],
+            ["Drivers", text(n.drivers.map((d) => `${d.vendor} ${d.version}`).join(", "))],
+          ]} />
+        </Panel>
+        <Panel title="GPUs">
+          <Facts rows={[
+            ["Visible", count(n.gpu_count)],
+            ["Missing", count(n.missing)],
+            ["Unmanaged", count(n.unmanaged)],
+            ["Memory", <Meter share={n.memory.utilization} label="memory" />],
+          ]} />
+        </Panel>
+        <Panel title="Sources">
+          {n.sources.length === 0 ? <p class="empty">No source says whether it can read.</p> : <Sources sources={n.sources} />}
+        </Panel>
+      </div>
+      <Table caption={`GPUs of ${place(n.cluster, n.name)}`} columns={COLUMNS} rows={n.gpus} id={(g) => g.id}
+        empty={n.readable === false ? "Its GPUs are not known: the node cannot be read." : "This node has no GPU."} />
+      <NodeProcesses about={about} />
+      {Object.keys(n.labels).length > 0 && <Panel title="Labels" wide><Facts rows={Object.entries(n.labels).sort()} /></Panel>}
+    </>
+  );
+}
+
+export function Sources({ sources }: { sources: Source[] }) {
+  return (
+    <ul class="plain">
+      {sources.map((s) => (
+        <li key={s.name + s.vendor}>
+          <Icon name={s.readable ? "ok" : "failed"} /> {s.name}{s.vendor && ` (${s.vendor})`}: {s.readable ? "readable" : `cannot be read: ${s.reasons.map(words).join(", ") || "no reason given"}`}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Unreadable({ sources }: { sources: Source[] }) {
+  const reasons = sources.filter((s) => !s.readable).map((s) => `${s.name}: ${s.reasons.map(words).join(", ")}`);
+  return <div class="notice notice-warning" role="status"><Icon name="degraded" /><p>The node cannot be read ({reasons.join("; ")}). <a href={link("problems")}>What to do</a></p></div>;
+}
+
+function NodeProcesses({ about }: { about: { cluster: string; node: string } }) {
+  const q = new URLSearchParams({ ...about, sort: "-memory_bytes", limit: "50" });
+  const processes = useResource<List<Process>>(`processes?${q}`);
+  return (
+    <section>
+      <h2>Processes</h2>
+      <Answer of={processes}>
+        {(list) => (
+          <>
+            <ProcessTable rows={list.items} where={false} />
+            {list.total > list.items.length && <p><a href={link("processes", about)}>All {count(list.total)} processes</a></p>}
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}

@@ -1,0 +1,52 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { count, percent, place, text, watts } from "../core/format";
+import { nodeLink } from "../core/route";
+import type { Summary } from "../core/types";
+import { Filters } from "../parts/filters";
+import { Meter } from "../parts/meter";
+import { Paged } from "../parts/paged";
+import { Badge } from "../parts/status";
+import type { Column } from "../parts/table";
+
+const COLUMNS: Column<Summary>[] = [
+  { title: "Node", key: "group", cell: (s) => <a href={nodeLink(s.cluster, s.group ?? "")}>{text(s.group)}</a> },
+  { title: "Cluster", key: "cluster", cell: (s) => text(s.cluster) },
+  { title: "State", cell: (s) => <NodeState s={s} /> },
+  { title: "GPUs", key: "gpus", number: true, cell: (s) => count(s.gpus) },
+  { title: "Failed", key: "failed", number: true, cell: (s) => count(s.failed) },
+  { title: "Utilization", key: "utilization", number: true, cell: (s) => <Meter share={s.utilization} label="mean utilization" /> },
+  { title: "Memory", key: "memory_utilization", number: true, cell: (s) => percent(s.memory.utilization) },
+  { title: "Power", key: "power_watts", number: true, cell: (s) => watts(s.power_watts) },
+  { title: "Processes", key: "processes", number: true, cell: (s) => count(s.processes) },
+];
+
+function NodeState({ s }: { s: Summary }) {
+  return (
+    <span class="badges">
+      {s.unreadable_nodes > 0 && <Badge kind="degraded" word="cannot be read" />}
+      {s.stale_nodes > 0 && <Badge kind="stale" word="stale" />}
+      {s.failed > 0 && <Badge kind="failed" word="GPU failed" />}
+      {s.unreadable_nodes === 0 && s.stale_nodes === 0 && s.failed === 0 && (s.gpus === 0 ? <Badge kind="info" word="no GPU" /> : <Badge kind="ok" word="ok" />)}
+    </span>
+  );
+}
+
+export function NodesView({ params }: { params: URLSearchParams }) {
+  return (
+    <>
+      <h1>Nodes</h1>
+      <Filters names={[["cluster", "Cluster"]]} params={params} />
+      <Paged
+        route="summary"
+        filter={{ by: "node", cluster: params.get("cluster") }}
+        sort={params.get("sort") ?? ""}
+        caption="Nodes"
+        columns={COLUMNS}
+        id={(s) => place(s.cluster, s.group)}
+        empty="No node is known."
+      />
+    </>
+  );
+}

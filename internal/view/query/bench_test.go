@@ -1,0 +1,32 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"testing"
+
+	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
+)
+
+func BenchmarkSummarize(b *testing.B) {
+	s := viewtest.Fleet(1000, 8, 64)
+	for _, by := range []By{ByNothing, ByCluster, ByNode, ByNamespace, ByWorkload, ByModel} {
+		b.Run("by_"+string(by), func(b *testing.B) {
+			for b.Loop() {
+				nodes, err := Nodes(s, Scope{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				Summarize(Scope{}, nodes, by)
+			}
+		})
+	}
+}
+
+func BenchmarkWorkloads(b *testing.B) {
+	s := viewtest.Fleet(1000, 8, 64)
+	for b.Loop() {
+		Workloads(s.Nodes, UserFilter{})
+	}
+}

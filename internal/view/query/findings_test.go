@@ -1,0 +1,132 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/record"
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
+)
+
+func found(findings []view.Finding) []string {
+	var all []string
+	for _, f := range findings {
+		all = append(all, string(f.Severity)+" "+f.Kind+" "+text(f.Cluster)+"/"+text(f.Node)+"/"+text(f.GPU)+": "+f.Detail)
+	}
+	return all
+}
+
+// Everything that is wrong in the sample fleet, by hand, the worst first.
+func TestFindings(t *testing.T) {
+	s := viewtest.Snapshot()
+	all := Findings(s, Scope{}, s.Nodes)
+	assert.Equal(t, []string{
+		"error gpu_failed prod/n2/GPU-n2-1: lost; the driver asks for: reboot",
+		"warning unreadable gone//: kubernetes_exec: timeout",
+		"warning stale /workstation/: last message 240 s ago; one came every 30 s",
+		"warning throttled prod/n1/GPU-n1-3: hw_thermal_slowdown",
+		"warning missing prod/n2/: 1 cannot be read, although the PCI bus has or had them",
+		"warning xid prod/n2/GPU-n2-1: since the collector started: XID 79, 1 times: the GPU has fallen off the bus",
+		"warning unreadable prod/unread/: kubernetes_exec: timeout",
+	}, found(all))
+	for _, f := range all {
+		assert.NotEmpty(t, f.What, f.Kind)
+		assert.NotEmpty(t, f.Remedy, f.Kind)
+	}
+	assert.Equal(t, "Move the node's work away and reboot it.", all[0].Remedy, "what the driver asks for")
+}
+
+func TestFindingsOfAScope(t *testing.T) {
+	s := viewtest.Snapshot()
+	assert.Equal(t, []string{"warning unreadable gone//: kubernetes_exec: timeout"}, found(Findings(s, Scope{Cluster: "gone"}, nil)))
+	scope := Scope{Cluster: "prod", Node: "unread"}
+	nodes, err := Nodes(s, scope)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"warning unreadable prod/unread/: kubernetes_exec: timeout"}, found(Findings(s, scope, nodes)))
+}
+
+func TestFindingsOfAGPU(t *testing.T) {
+	node := &view.Node{Name: "n", State: view.Live}
+	for name, c := range map[string]struct {
+		change func(n *view.Node, g *view.GPU)
+		want   []string
+	}{
+		"healthy":              {func(*view.Node, *view.GPU) {}, nil},
+		"nothing is known":     {func(_ *view.Node, g *view.GPU) { g.Status = nil }, nil},
+		"at its power limit":   {func(_ *view.Node, g *view.GPU) { g.Throttled = []string{"sw_power_cap", "sync_boost"} }, nil},
+		"hot":                  {func(_ *view.Node, g *view.GPU) { g.Throttled = []string{"sw_power_cap", "thermal_gpu"} }, []string{"warning throttled //g: thermal_gpu"}},
+		"hot when last seen":   {func(n *view.Node, g *view.GPU) { n.State, g.Throttled = view.Stale, []string{"thermal_gpu"} }, []string{"warning stale /n/: last message 0 s ago"}},
+		"failed without cause": {func(_ *view.Node, g *view.GPU) { g.Status = new("failed") }, []string{"error gpu_failed //g: no fault is named"}},
+		"failure predicted":    {func(_ *view.Node, g *view.GPU) { g.Status = new("predicted_failure") }, []string{"warning gpu_degraded //g: no fault is named"}},
+		"rows wait": {
+			func(_ *view.Node, g *view.GPU) { g.RemapStates = []string{"pending"} }, []string{"warning remap //g: remapping pending"},
+		},
+		"rows wait, and a fault says so": {
+			func(_ *view.Node, g *view.GPU) {
+				g.Status, g.Faults, g.RemapStates = new("degraded"), []string{"remap_pending"}, []string{"pending"}
+			},
+			[]string{"warning gpu_degraded //g: remap_pending"},
+		},
+		"the driver asks for nothing": {func(_ *view.Node, g *view.GPU) { g.RecoveryAction = new("none") }, nil},
+		"the driver asks for a reset": {
+			func(_ *view.Node, g *view.GPU) { g.RecoveryAction = new("reset") },
+			[]string{"warning gpu_degraded //g: no fault is named; the driver asks for: reset"},
+		},
+		"a program's mistake": {
+			func(_ *view.Node, g *view.GPU) { g.XIDs = map[string]float64{"31": 2, "79": 0} },
+			[]string{
+				"info xid //g: since the collector started: XID 31, 2 times: a program accessed an address of device memory that it may not access (page fault)",
+			},
+		},
+		"errors of the GPU": {
+			func(_ *view.Node, g *view.GPU) { g.XIDs = map[string]float64{"119": 1, "31": 2, "48": 1} },
+			[]string{"warning xid //g: since the collector started: " +
+				"XID 31, 2 times: a program accessed an address of device memory that it may not access (page fault); " +
+				"XID 48, 1 times: uncorrectable memory error (ECC); XID 119, 1 times: the system processor of the GPU (GSP) did not answer in time"},
+		},
+		"an XID that nobody knows": {
+			func(_ *view.Node, g *view.GPU) { g.XIDs = map[string]float64{"31": 1, "99999": 1, "other": 1} },
+			[]string{"warning xid //g: since the collector started: XID 31, 1 times: a program accessed an address of device memory that it may not access (page fault); " +
+				"XID 99999, 1 times; XID other, 1 times"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := *node
+			g := &view.GPU{ID: "g", Status: new("ok")}
+			n.GPUs = []*view.GPU{g}
+			c.change(&n, g)
+			assert.Equal(t, c.want, found(Findings(&view.Snapshot{}, Scope{}, []*view.Node{&n})))
+		})
+	}
+}
+
+// The page of a fleet has no sign on a GPU that only keeps its power limit.
+func TestThrottledByDesign(t *testing.T) {
+	for reason, slowed := range map[string]bool{"sw_power_cap": false, "sync_boost": false, "power": false, "hw_thermal_slowdown": true, "thermal_gpu": true} {
+		assert.Equal(t, slowed, (&view.GPU{Throttled: []string{reason}}).Slowed(), reason)
+	}
+	assert.False(t, (&view.GPU{}).Slowed())
+	assert.True(t, (&view.GPU{Throttled: []string{"sw_power_cap", "thermal_gpu"}}).Slowed())
+}
+
+// Each fault and each reason that the receiver knows has a remedy of its own.
+func TestEveryFaultAndReasonHasARemedy(t *testing.T) {
+	assert.Len(t, remedies, int(gpu.NumFaultTypes))
+	assert.Len(t, faultOrder, len(remedies))
+	for _, fault := range faultOrder {
+		assert.NotEmpty(t, remedies[fault], fault)
+	}
+	for r := range gpu.NumFailureReasons {
+		name := record.FailureName(r)
+		if name != "_OTHER" {
+			assert.NotEqual(t, remedyOfReason("_OTHER"), remedyOfReason(name), name)
+		}
+	}
+}

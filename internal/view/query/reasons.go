@@ -1,0 +1,74 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// maxReasons bounds the reasons of an answer: a thousand nodes can have one each.
+const maxReasons = 100
+
+// Reasons returns why nodes of a scope, or the clusters as a whole, cannot be read: cluster/node, source and reason of each.
+func Reasons(s *view.Snapshot, scope Scope, nodes []*view.Node) []string {
+	var reasons []string
+	if scope.Node == "" {
+		for _, c := range s.Clusters {
+			if scope.Cluster == "" || scope.Cluster == c.Name {
+				reasons = appendReasons(reasons, c.Name, c.Sources)
+			}
+		}
+	}
+	for _, n := range nodes {
+		reasons = appendReasons(reasons, ClusterName(n.Cluster)+"/"+n.Name, n.Sources)
+	}
+	return reasons[:min(len(reasons), maxReasons)]
+}
+
+func appendReasons(reasons []string, where string, sources []view.Source) []string {
+	for _, source := range sources {
+		if source.Readable && len(source.Reasons) == 0 {
+			continue
+		}
+		if len(source.Reasons) == 0 {
+			reasons = append(reasons, where+": "+source.Name+": unreadable")
+		}
+		for _, reason := range source.Reasons {
+			reasons = append(reasons, where+": "+source.Name+": "+reason)
+		}
+	}
+	return reasons
+}
+
+// Readable returns an *UnreadableError where nodes have no GPU that was read and something says why: a source that cannot read, or
+// that no node has sent anything.
+func Readable(s *view.Snapshot, scope Scope, nodes []*view.Node) error {
+	if slices.ContainsFunc(nodes, func(n *view.Node) bool { return slices.ContainsFunc(n.GPUs, WasRead) }) {
+		return nil
+	}
+	reasons := Reasons(s, scope, nodes)
+	if len(s.Nodes) == 0 && len(reasons) == 0 {
+		reasons = []string{"no node has sent anything"}
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return &UnreadableError{Reasons: reasons}
+}
+
+// WasRead reports whether anything of a GPU was read. A GPU with a name and nothing else was not.
+func WasRead(g *view.GPU) bool {
+	return g.Status != nil || g.Memory.Total != nil || g.Utilization.General != nil || g.Power.Watts != nil || len(g.Temperatures) > 0
+}
+
+// ProcessCount returns how many processes a device has, nil where nothing of it was read.
+func ProcessCount(g *view.GPU) *int {
+	n := len(g.Processes)
+	if n == 0 && !WasRead(g) {
+		return nil
+	}
+	return &n
+}

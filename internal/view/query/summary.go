@@ -1,0 +1,127 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import "github.com/otelgpu/gpureceiver/internal/view"
+
+// By is what a summary is grouped by.
+type By string
+
+// The groups of a summary.
+const (
+	ByNothing   By = ""
+	ByCluster   By = "cluster"
+	ByNode      By = "node"
+	ByNamespace By = "namespace"
+	ByWorkload  By = "workload"
+	ByModel     By = "model"
+)
+
+// Summarize adds up the GPUs of a scope's nodes: everything, or a sum for each cluster, node, model, namespace or workload, in the order
+// in which they come first. Only packages count.
+//
+// Sums by namespace and by workload are over the devices that one holds or uses, of a divided GPU the partitions. What several of them
+// share is in the sum of each. What none of them has is in a sum without a name.
+func Summarize(scope Scope, nodes []*view.Node, by By) []view.Summary {
+	if by == ByNamespace || by == ByWorkload {
+		return summarizeUsers(nodes, by)
+	}
+	groups := newGroups()
+	if by == ByNothing {
+		groups.total(group{cluster: optionalCluster(scope.Cluster)})
+	}
+	for _, n := range nodes {
+		if by != ByModel {
+			groups.total(groupOf(scope, by, n, nil)).enter(n)
+		}
+		eachPackage(n, func(g *view.GPU, parts []*view.GPU) {
+			t := groups.total(groupOf(scope, by, n, g))
+			t.add(n, g, parts)
+			t.health(g.Status)
+			for _, p := range g.Processes {
+				t.process(p.PID)
+			}
+			for _, part := range parts {
+				for _, p := range part.Processes {
+					t.process(p.PID)
+				}
+			}
+		})
+	}
+	return groups.summaries(by)
+}
+
+// groupOf returns the group of a GPU. It may be nil where groups are of whole nodes.
+func groupOf(scope Scope, by By, n *view.Node, g *view.GPU) group {
+	switch by {
+	case ByCluster:
+		return group{name: text(n.Cluster), cluster: text(n.Cluster)}
+	case ByNode:
+		return group{name: n.Name, cluster: text(n.Cluster), node: n.Name}
+	case ByModel:
+		return group{name: text(g.Model), cluster: optionalCluster(scope.Cluster)}
+	default:
+		return group{cluster: optionalCluster(scope.Cluster)}
+	}
+}
+
+func optionalCluster(name string) string {
+	if name == NoCluster {
+		return ""
+	}
+	return name
+}
+
+// eachPackage calls a function for each package of a node and its partitions. A partition whose package is not there stands for itself.
+func eachPackage(n *view.Node, do func(g *view.GPU, parts []*view.GPU)) {
+	for i := 0; i < len(n.GPUs); {
+		g, end := n.GPUs[i], i+1
+		for g.Parent == nil && end < len(n.GPUs) && n.GPUs[end].Parent != nil && *n.GPUs[end].Parent == g.ID {
+			end++
+		}
+		do(g, n.GPUs[i+1:end])
+		i = end
+	}
+}
+
+// group is a group's identity. Its fields are empty where it has none.
+type group struct {
+	name, cluster, namespace, kind, node string
+}
+
+// groups are the sums of groups, in the order in which they came.
+type groups struct {
+	totals map[group]*total
+	order  []group
+	last   *total
+	of     group
+}
+
+func newGroups() *groups { return &groups{totals: map[group]*total{}} }
+
+func (g *groups) total(of group) *total {
+	if g.last != nil && g.of == of {
+		return g.last
+	}
+	t := g.totals[of]
+	if t == nil {
+		t = &total{}
+		g.totals[of] = t
+		g.order = append(g.order, of)
+	}
+	g.last, g.of = t, of
+	return t
+}
+
+func (g *groups) summaries(by By) []view.Summary {
+	all := make([]view.Summary, 0, len(g.order))
+	for _, of := range g.order {
+		s := g.totals[of].summary()
+		s.Group, s.Cluster, s.Namespace = optional(of.name), optional(of.cluster), optional(of.namespace)
+		s.Kind, s.Node = optional(of.kind), optional(of.node)
+		s.By = optional(string(by))
+		all = append(all, s)
+	}
+	return all
+}

@@ -1,0 +1,72 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+func summarizeUsers(nodes []*view.Node, by By) []view.Summary {
+	groups := newGroups()
+	for _, n := range nodes {
+		eachPackage(n, func(g *view.GPU, parts []*view.GPU) {
+			// Users of a divided GPU are on its partitions. The package stands for them only where it has users itself.
+			if len(parts) == 0 || len(g.Containers)+len(g.Processes) > 0 {
+				addUsers(groups, by, n, g, g, parts)
+				return
+			}
+			for _, part := range parts {
+				addUsers(groups, by, n, part, g, nil)
+			}
+		})
+	}
+	return groups.summaries(by)
+}
+
+// addUsers adds a device to the sum of each of its users. A partition's state is that of its package where it has none of its own.
+func addUsers(groups *groups, by By, n *view.Node, g, whole *view.GPU, parts []*view.GPU) {
+	status := g.Status
+	if status == nil {
+		status = whole.Status
+	}
+	var added []group
+	to := func(of group) *total {
+		t := groups.total(of)
+		if slices.Contains(added, of) {
+			return t
+		}
+		added = append(added, of)
+		t.add(n, g, parts)
+		t.health(status)
+		return t
+	}
+	for _, device := range append([]*view.GPU{g}, parts...) {
+		for _, c := range device.Containers {
+			to(userGroup(by, &c.User, n))
+		}
+		for _, p := range device.Processes {
+			to(userGroup(by, &p.User, n)).process(p.PID)
+		}
+	}
+	if len(added) == 0 {
+		to(group{})
+	}
+}
+
+// userGroup returns the group of a user, the one without a name where he has no namespace or no workload.
+func userGroup(by By, u *view.User, n *view.Node) group {
+	if by == ByNamespace {
+		if u.Namespace == nil {
+			return group{}
+		}
+		return group{name: *u.Namespace, cluster: text(n.Cluster), namespace: *u.Namespace}
+	}
+	o, ok := OwnerOf(u, n)
+	if !ok {
+		return group{}
+	}
+	return group{name: o.Name, cluster: o.Cluster, namespace: o.Namespace, kind: o.Kind, node: o.Node}
+}

@@ -1,0 +1,159 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// Workloads returns what each workload on nodes holds and uses, in the order in which they come first. A device is used where the
+// workload has a process, memory or load on it. Idle are the devices that it holds and is known not to use.
+func Workloads(nodes []*view.Node, users UserFilter) []*view.Workload {
+	all := workloads{byOwner: map[Owner]*workload{}, users: users}
+	for _, n := range nodes {
+		for _, g := range n.GPUs {
+			all.add(n, g)
+		}
+	}
+	list := make([]*view.Workload, 0, len(all.order))
+	for _, w := range all.order {
+		list = append(list, w.workload())
+	}
+	return list
+}
+
+type workloads struct {
+	byOwner map[Owner]*workload
+	order   []*workload
+	users   UserFilter
+}
+
+// add adds a device to the workloads that hold or use it.
+func (a *workloads) add(n *view.Node, g *view.GPU) {
+	var on []*workload
+	part := func(u *view.User) *share {
+		if !a.users.Matches(u) {
+			return nil
+		}
+		owner, ok := OwnerOf(u, n)
+		if !ok {
+			return nil
+		}
+		w := a.workload(owner)
+		if !slices.Contains(on, w) {
+			on = append(on, w)
+			w.share = share{}
+		}
+		w.pod(n, u)
+		return &w.share
+	}
+	for _, c := range g.Containers {
+		if s := part(&c.User); s != nil {
+			s.container(c)
+		}
+	}
+	for _, p := range g.Processes {
+		if s := part(&p.User); s != nil {
+			s.used = true
+			s.ofProcesses.add(p.Memory)
+		}
+	}
+	for _, w := range on {
+		w.add(g)
+	}
+}
+
+func (a *workloads) workload(o Owner) *workload {
+	w := a.byOwner[o]
+	if w == nil {
+		w = &workload{owner: o, pods: map[string]struct{}{}}
+		a.byOwner[o] = w
+		a.order = append(a.order, w)
+	}
+	return w
+}
+
+// share is a workload's part of one device.
+type share struct {
+	known, held    bool // known: whether it is held
+	measured, used bool // measured: whether it is used
+	ofContainers   sum
+	ofProcesses    sum
+	power, energy  sum
+	idle           sum
+}
+
+func (s *share) container(c *view.Container) {
+	s.known = s.known || c.Allocated != nil
+	s.held = s.held || c.Allocated != nil && *c.Allocated
+	s.measured = s.measured || c.Memory != nil || c.Utilization != nil
+	s.used = s.used || positive(c.Memory) || positive(c.Utilization)
+	s.ofContainers.add(c.Memory)
+	s.power.add(c.Power)
+	s.energy.add(c.Energy)
+	s.idle.add(c.IdleTime)
+}
+
+func positive(v *float64) bool { return v != nil && *v > 0 }
+
+type workload struct {
+	owner                       Owner
+	pods                        map[string]struct{}
+	gpus                        []string
+	known, measured             bool
+	held, used, unused          int
+	memory, power, energy, idle sum
+	share                       share // of the present device
+}
+
+// pod counts a pod. Pods of one name in several nodes are several.
+func (w *workload) pod(n *view.Node, u *view.User) {
+	switch {
+	case u.PodUID != nil:
+		w.pods[*u.PodUID] = struct{}{}
+	case u.Pod != nil:
+		w.pods[n.Name+"/"+*u.Pod] = struct{}{}
+	}
+}
+
+// add adds the share of a device.
+func (w *workload) add(g *view.GPU) {
+	s := &w.share
+	w.gpus = append(w.gpus, g.ID)
+	w.known, w.measured = w.known || s.known, w.measured || s.measured
+	if s.held {
+		w.held++
+	}
+	if s.used {
+		w.used++
+	}
+	if s.held && s.measured && !s.used {
+		w.unused++
+	}
+	if v := s.ofContainers.value(); v != nil {
+		w.memory.add(v)
+	} else {
+		w.memory.add(s.ofProcesses.value())
+	}
+	w.power.add(s.power.value())
+	w.energy.add(s.energy.value())
+	w.idle.add(s.idle.value())
+}
+
+func (w *workload) workload() *view.Workload {
+	v := &view.Workload{
+		Cluster: optional(w.owner.Cluster), Node: optional(w.owner.Node), Namespace: optional(w.owner.Namespace), Kind: optional(w.owner.Kind),
+		Name: w.owner.Name, Pods: len(w.pods), Used: w.used, GPUs: w.gpus,
+		Memory: w.memory.value(), Power: w.power.value(), Energy: w.energy.value(), IdleTime: w.idle.value(),
+	}
+	if w.known {
+		v.Held = &w.held
+	}
+	if w.known && w.measured {
+		v.Idle = &w.unused
+	}
+	return v
+}

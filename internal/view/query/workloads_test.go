@@ -1,0 +1,148 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package query
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
+)
+
+// train holds two GPUs and uses one; the pod with the odd name uses one that nobody holds.
+func TestWorkloads(t *testing.T) {
+	nodes, err := Nodes(viewtest.Snapshot(), Scope{})
+	require.NoError(t, err)
+	got := Workloads(nodes, UserFilter{})
+	require.Len(t, got, 2)
+	assert.Equal(t, &view.Workload{
+		Cluster: new("prod"), Namespace: new("ml"), Kind: new("StatefulSet"), Name: "train", Pods: 1, Held: new(2), Used: 1, Idle: new(1),
+		Memory: new(60.0 * gib), Power: new(640.0), Energy: new(640.0 * 3600), IdleTime: new(0.0), GPUs: []string{"GPU-n1-0", "GPU-n1-1"},
+	}, got[0])
+	assert.Equal(t, &view.Workload{
+		Cluster: new("prod"), Namespace: new("ml"), Kind: new("Pod"), Name: "<script>alert(1)</script>", Pods: 1, Used: 1,
+		Memory: new(20.0 * gib), GPUs: []string{"GPU-n1-2"},
+	}, got[1])
+
+	assert.Len(t, Workloads(nodes, UserFilter{Pod: "train-0"}), 1)
+	assert.Empty(t, Workloads(nodes, UserFilter{Namespace: "other"}))
+	assert.NotNil(t, Workloads(nil, UserFilter{}), "an empty list is no null")
+}
+
+// A device of which nothing is known but who holds it is neither used nor idle.
+func TestWorkloadOnUnreadDevice(t *testing.T) {
+	nodes := viewtest.Snapshot().Nodes
+	for _, n := range nodes {
+		for _, g := range n.GPUs {
+			g.Processes = nil
+			for _, c := range g.Containers {
+				c.Memory, c.Utilization = nil, nil
+			}
+		}
+	}
+	got := Workloads(nodes, UserFilter{Pod: "train-0"})
+	require.Len(t, got, 1)
+	assert.Equal(t, new(2), got[0].Held)
+	assert.Zero(t, got[0].Used)
+	assert.Nil(t, got[0].Idle)
+}
+
+// A workload is what owns pods on several nodes. What is no pod is one on each node.
+func TestWorkloadsOnSeveralNodes(t *testing.T) {
+	s := viewtest.Snapshot()
+	pod := func(uid string) view.User {
+		return view.User{Namespace: new("ml"), Pod: new("p"), PodUID: new(uid), WorkloadKind: new("Job"), Workload: new("j")}
+	}
+	users := []view.User{
+		{SlurmJob: new("17")}, {SystemdUnit: new("ollama.service")}, {ContainerID: new("c0ffee")}, {}, // the last is nobody's
+	}
+	for i, n := range s.Nodes[3:5] {
+		n.GPUs = n.GPUs[:1]
+		g := n.GPUs[0]
+		g.Containers, g.Processes = nil, []*view.Process{{User: pod([]string{"a", "b"}[i]), PID: 1, Memory: new(1.0)}}
+		for j, u := range users {
+			g.Processes = append(g.Processes, &view.Process{User: u, PID: 10 + j, Memory: new(2.0)})
+		}
+	}
+	type row struct {
+		kind, name, node string
+		pods, used       int
+		memory           float64
+	}
+	var got []row
+	for _, w := range Workloads(s.Nodes[3:5], UserFilter{}) {
+		got = append(got, row{text(w.Kind), w.Name, text(w.Node), w.Pods, w.Used, *w.Memory})
+		assert.Nil(t, w.Held, "nothing says what it holds")
+	}
+	assert.Equal(t, []row{
+		{"Job", "j", "", 2, 2, 2},
+		{KindSlurmJob, "17", "n1", 0, 1, 2},
+		{KindSystemdUnit, "ollama.service", "n1", 0, 1, 2},
+		{KindContainer, "c0ffee", "n1", 0, 1, 2},
+		{KindSlurmJob, "17", "n2", 0, 1, 2},
+		{KindSystemdUnit, "ollama.service", "n2", 0, 1, 2},
+		{KindContainer, "c0ffee", "n2", 0, 1, 2},
+	}, got)
+}
+
+// The sums by workload are of the same workloads, with the same devices and processes.
+func TestWorkloadsAndSummaryAgree(t *testing.T) {
+	nodes, err := Nodes(viewtest.Snapshot(), Scope{})
+	require.NoError(t, err)
+	byName := map[string]int{}
+	for _, s := range Summarize(Scope{}, nodes, ByWorkload) {
+		byName[text(s.Group)] = s.GPUs
+	}
+	delete(byName, "")
+	for _, w := range Workloads(nodes, UserFilter{}) {
+		assert.Len(t, w.GPUs, byName[w.Name], w.Name)
+		delete(byName, w.Name)
+	}
+	assert.Empty(t, byName)
+}
+
+func TestInfo(t *testing.T) {
+	s := viewtest.Snapshot()
+	info := Info(s, Scope{}, s.Nodes)
+	assert.True(t, info.Available)
+	assert.Equal(t, 9, info.GPUs)
+	assert.Equal(t, 6, info.Nodes)
+	assert.Len(t, info.Clusters, 4)
+	assert.Equal(t, []string{"AMD", "NVIDIA"}, info.Vendors)
+	assert.Equal(t, []view.Driver{{Vendor: "AMD", Version: "6.8.5"}, {Vendor: "NVIDIA", Version: "550.54.15"}, {Vendor: "NVIDIA", Version: "580.65.06"}}, info.Drivers)
+	require.Len(t, info.Sources, 6)
+	assert.Equal(t, "unread", *info.Sources[5].Node)
+	assert.Equal(t, []string{"timeout"}, info.Sources[5].Reasons)
+
+	gone := Scope{Cluster: "gone"}
+	nodes, err := Select(s, gone)
+	require.NoError(t, err)
+	info = Info(s, gone, nodes)
+	assert.False(t, info.Available)
+	assert.Equal(t, []string{"timeout"}, info.Clusters[0].Sources[0].Reasons)
+	assert.NotNil(t, info.Vendors)
+	assert.NotNil(t, info.Drivers)
+	assert.NotNil(t, info.Sources)
+}
+
+func TestProcesses(t *testing.T) {
+	s := viewtest.Snapshot()
+	s.Nodes[4].GPUs[2].Processes = []*view.Process{{PID: 1, GPU: "MIG-n2-1"}}
+	pids := func(gpu *view.GPU, users UserFilter) []int {
+		var all []int
+		for _, p := range Processes(s.Nodes, gpu, users) {
+			all = append(all, p.PID)
+		}
+		return all
+	}
+	assert.Equal(t, []int{4242, 666, 1}, pids(nil, UserFilter{}))
+	assert.Equal(t, []int{4242, 666}, pids(nil, UserFilter{Namespace: "ml"}))
+	assert.Equal(t, []int{4242}, pids(nil, UserFilter{Namespace: "ml", Pod: "train-0"}))
+	assert.Equal(t, []int{1}, pids(s.Nodes[4].GPUs[0], UserFilter{}), "of a GPU's partitions")
+	assert.Equal(t, []int{1}, pids(s.Nodes[4].GPUs[2], UserFilter{}))
+	assert.Nil(t, pids(s.Nodes[4].GPUs[1], UserFilter{}))
+}

@@ -1,0 +1,22 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import "time"
+
+// Reader is what the API, the page and the compatible forms read. All methods are safe for concurrent use.
+type Reader interface {
+	// Snapshot returns what is known now.
+	Snapshot() *Snapshot
+	// History returns the points of one metric of one GPU after a time. It reports whether there is a history of that GPU and metric.
+	History(id, metric string, since time.Time) (History, bool)
+	// HistoryMetrics returns the metrics that have a history, by name.
+	HistoryMetrics() []string
+	// Events returns the last events, the newest first.
+	Events() []Event
+	// Tiles returns what changed after a generation; all tiles where that is too long ago, or 0.
+	Tiles(since uint64) Tiles
+	// Subscribe sends the generation after changes, at most one a second; a slow reader misses intermediate ones. The function ends it.
+	Subscribe() (<-chan uint64, func())
+}

@@ -1,0 +1,46 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import "net/http"
+
+// Media types of answers.
+const (
+	JSON        = "application/json"
+	CSV         = "text/csv"
+	ProblemJSON = "application/problem+json"
+	EventStream = "text/event-stream"
+)
+
+// Route is one path, in one form of its answers.
+type Route struct {
+	// Path is a pattern of http.ServeMux without method. Values in it may contain escaped slashes.
+	Path string
+	// ID is the operation's name in the OpenAPI document.
+	ID string
+	// Tag is the group in which the document shows it.
+	Tag         string
+	Summary     string
+	Description string
+	Parameters  []Parameter
+
+	// Answer is a value of the type that is answered as JSON; nil where the answer is not described by a type.
+	Answer any
+	// MediaType is the answer's, JSON where it is empty.
+	MediaType string
+	// CSV reports whether the answer is also there as CSV, by Accept.
+	CSV bool
+	// EntityTag reports whether the answer has an entity tag, so that If-None-Match can be answered by 304.
+	EntityTag bool
+	// Problems are the statuses of its errors, beside 400 where it has parameters and 405.
+	Problems []int
+
+	// Form is the name of a form in which another route of the same path answers too. The query parameter "form", or FormType in Accept,
+	// selects it. It is empty for the form that a path has by default.
+	Form     string
+	FormType string
+
+	// Serve answers a request whose parameters are valid. An error is answered as a problem, if nothing was written before.
+	Serve func(w http.ResponseWriter, r *Request) error
+}

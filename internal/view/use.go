@@ -1,0 +1,56 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import "time"
+
+// User is who uses or holds a GPU, as far as it is known.
+type User struct {
+	Namespace    *string `json:"namespace"`
+	Pod          *string `json:"pod"`
+	PodUID       *string `json:"pod_uid"`
+	Container    *string `json:"container"`
+	ContainerID  *string `json:"container_id"`
+	WorkloadKind *string `json:"workload_kind"`
+	Workload     *string `json:"workload"`
+	SlurmJob     *string `json:"slurm_job"`
+	SystemdUnit  *string `json:"systemd_unit"`
+}
+
+// Container is a container, job or unit that holds or uses one GPU.
+type Container struct {
+	User
+	Allocated   *bool    `json:"allocated"` // it holds the GPU; null: not known
+	Resource    *string  `json:"resource"`  // k8s.resource.name
+	Allocator   *string  `json:"allocator"`
+	Sharing     *string  `json:"sharing"`
+	Memory      *float64 `json:"memory_bytes"`
+	MemoryLimit *float64 `json:"memory_limit_bytes"`
+	Utilization *float64 `json:"utilization"`
+	Power       *float64 `json:"power_watts"`
+	Energy      *float64 `json:"energy_joules"`
+	IdleTime    *float64 `json:"idle_seconds"`
+}
+
+// Process is a process on one GPU.
+type Process struct {
+	User
+	PID                         int        `json:"pid"`
+	GPU                         string     `json:"gpu"` // hw.id
+	GPUIndex                    *int       `json:"gpu_index"`
+	Node                        string     `json:"node"`
+	Cluster                     *string    `json:"cluster"`
+	Type                        *string    `json:"type"` // process.gpu.type
+	Name                        *string    `json:"name"` // process.executable.name
+	Command                     *string    `json:"command"`
+	CommandLine                 *string    `json:"command_line"`
+	Owner                       *string    `json:"owner"`
+	UserID                      *string    `json:"user_id"`
+	Started                     *time.Time `json:"started"`
+	Memory                      *float64   `json:"memory_bytes"`
+	Utilization                 *float64   `json:"utilization"` // of the SMs or compute units
+	MemoryControllerUtilization *float64   `json:"memory_controller_utilization"`
+	EncoderUtilization          *float64   `json:"encoder_utilization"`
+	DecoderUtilization          *float64   `json:"decoder_utilization"`
+}

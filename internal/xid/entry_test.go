@@ -1,0 +1,144 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package xid
+
+import (
+	"encoding/csv"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// lines reads the catalogue as a whole.
+func lines(t *testing.T) [][]string {
+	t.Helper()
+	r := csv.NewReader(strings.NewReader(catalogue))
+	r.Comment = '#'
+	all, err := r.ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, []string{"code", "name", "bucket", "severity", "follows", "meaning"}, all[0])
+	return all[1:]
+}
+
+// Each line is complete, and Lookup finds it.
+func TestCatalogue(t *testing.T) {
+	name := regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
+	last, codes := int64(0), []string{}
+	for _, line := range lines(t) {
+		codes = append(codes, line[0])
+		code, err := strconv.ParseInt(line[0], 10, 64)
+		require.NoError(t, err)
+		assert.Greater(t, code, last, "in order, and each once")
+		last = code
+		assert.Regexp(t, name, line[1])
+		if bucket := line[2]; bucket != "" {
+			assert.Contains(t, actions, bucket, "%d", code)
+		}
+		assert.Contains(t, severities, line[3], "%d", code)
+		assert.NotEmpty(t, line[5], "%d", code)
+		assert.NotRegexp(t, `\.$|^[A-Z][a-z]`, line[5], "%d: it stands within a sentence", code)
+		e, ok := Lookup(code)
+		require.True(t, ok, "%d", code)
+		assert.Equal(t, Entry{
+			Code: code, Name: line[1], Meaning: line[5], Severity: severities[line[3]], Action: actions[line[2]], follows: line[4],
+		}, e)
+	}
+	for _, line := range lines(t) {
+		for earlier := range strings.FieldsSeq(line[4]) {
+			assert.True(t, earlier == followsAny || slices.Contains(codes, earlier), "%s follows %s", line[0], earlier)
+			assert.NotEqual(t, line[0], earlier)
+		}
+	}
+	assert.GreaterOrEqual(t, len(codes), 150)
+}
+
+// What people act on, by hand.
+func TestLookup(t *testing.T) {
+	tests := []struct {
+		code     int64
+		name     string
+		action   string
+		severity Severity
+	}{
+		{13, "ROBUST_CHANNEL_GR_EXCEPTION", "restart_app", SeverityWarning},
+		{31, "ROBUST_CHANNEL_FIFO_ERROR_MMU_ERR_FLT", "restart_app", SeverityWarning},
+		{43, "ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR", "ignore", SeverityWarning},
+		{45, "ROBUST_CHANNEL_PREEMPTIVE_REMOVAL", "follow_workflow", SeverityInfo},
+		{48, "ROBUST_CHANNEL_GPU_ECC_DBE", "reset_gpu", SeverityError},
+		{63, "INFOROM_DRAM_RETIREMENT_EVENT", "ignore", SeverityWarning},
+		{64, "INFOROM_DRAM_RETIREMENT_FAILURE", "reset_gpu", SeverityError},
+		{79, "ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS", "restart_bm", SeverityFatal},
+		{94, "ROBUST_CHANNEL_CONTAINED_ERROR", "restart_app", SeverityError},
+		{95, "ROBUST_CHANNEL_UNCONTAINED_ERROR", "reset_gpu", SeverityError},
+		{119, "GSP_RPC_TIMEOUT", "reset_gpu", SeverityError},
+		{154, "GPU_RECOVERY_ACTION_CHANGED", "follow_recovery_action", SeverityInfo},
+		{16, "ROBUST_CHANNEL_VBLANK_CALLBACK_TIMEOUT", "", SeverityError}, // of older GPUs: without an action
+	}
+	for _, test := range tests {
+		e, ok := Lookup(test.code)
+		require.True(t, ok, "%d", test.code)
+		assert.Equal(t, test.name, e.Name)
+		assert.Equal(t, test.action, e.Action.Name, "%d", test.code)
+		assert.Equal(t, test.severity, e.Severity, "%d", test.code)
+	}
+	for _, unknown := range []int64{-1, 0, 5, 173, 999, 1 << 40} {
+		e, ok := Lookup(unknown)
+		assert.False(t, ok, "%d", unknown)
+		assert.Zero(t, e, "%d", unknown)
+	}
+}
+
+// The severity is that of the bucket, but for the codes of this list.
+func TestSeverities(t *testing.T) {
+	ofBucket := map[string]Severity{
+		"IGNORE": SeverityWarning, "RESTART_APP": SeverityWarning, "CONTACT_SUPPORT": SeverityWarning, "RESTART_BM": SeverityFatal,
+		"RESET_GPU": SeverityError, "RESTART_VM": SeverityError, "UPDATE_SWFW": SeverityError, "CHECK_MECHANICALS": SeverityError,
+		"CHECK_UVM": SeverityError, "WORKFLOW_XID_48": SeverityError, "WORKFLOW_NVLINK_ERR": SeverityError, "WORKFLOW_NVLINK5_ERR": SeverityError,
+		"WORKFLOW_XID_45": SeverityInfo, "XID_154": SeverityInfo,
+	}
+	exceptions := map[string]Severity{"14": SeverityInfo, "106": SeverityInfo, "107": SeverityInfo, "94": SeverityError}
+	for _, line := range lines(t) {
+		want, ok := ofBucket[line[2]]
+		if !ok {
+			require.Empty(t, line[2])
+			continue
+		}
+		if other, is := exceptions[line[0]]; is {
+			want = other
+		}
+		assert.Equal(t, want, severities[line[3]], line[0])
+	}
+}
+
+// What follows from what, and what does not.
+func TestFollows(t *testing.T) {
+	follows := func(code, earlier int64) bool {
+		e, ok := Lookup(code)
+		require.True(t, ok)
+		return e.Follows(earlier)
+	}
+	for _, pair := range [][2]int64{{63, 48}, {63, 94}, {64, 95}, {154, 79}, {154, 48}, {45, 13}, {45, 31}, {45, 95}, {171, 48}, {172, 48}, {48, 144}} {
+		assert.True(t, follows(pair[0], pair[1]), "%v", pair)
+	}
+	for _, pair := range [][2]int64{
+		{48, 63}, {79, 48}, {154, 13}, {154, 154}, {45, 45}, {45, 154}, {45, 106}, {45, 999}, {31, 13}, {43, 13}, {63, 4}, {63, 8},
+	} {
+		assert.False(t, follows(pair[0], pair[1]), "%v", pair)
+	}
+}
+
+// Every action has words for both.
+func TestActions(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+	for bucket, action := range actions {
+		assert.Regexp(t, name, action.Name, bucket)
+		assert.NotEmpty(t, action.Advice, bucket)
+		assert.NotRegexp(t, `\.$`, action.Advice, bucket)
+	}
+}

@@ -1,0 +1,136 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
+	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
+	"github.com/otelgpu/gpureceiver/internal/pipeline"
+)
+
+// sendsPodEvents reports whether an event of pods or of workloads is enabled.
+func (c *Config) sendsPodEvents() bool {
+	e := &c.Events
+	return e.K8sPodGpuCreated.Enabled || e.K8sPodGpuPending.Enabled || e.K8sPodGpuScheduled.Enabled || e.K8sPodGpuPhase.Enabled ||
+		e.K8sPodGpuCondition.Enabled || e.K8sPodGpuRestarted.Enabled || e.K8sPodGpuEvicted.Enabled || e.K8sPodGpuFinished.Enabled ||
+		e.K8sPodGpuDeleted.Enabled || e.K8sWorkloadGpuStarted.Enabled || e.K8sWorkloadGpuChanged.Enabled || e.K8sWorkloadGpuEnded.Enabled
+}
+
+// podEvents follows the pods of a cluster and queues what happens to them. A nil podEvents follows none.
+type podEvents struct {
+	queue    *pipeline.Pipeline
+	tracker  *lifecycle.Tracker
+	patience time.Duration
+	stuck    atomic.Bool // the logs pipeline has taken nothing for so long, and nobody waits until it does
+	ctx      context.Context
+	cancel   context.CancelFunc
+	ticking  sync.WaitGroup
+}
+
+const (
+	// podQueue is how many events may wait before the next pods wait for the logs pipeline to take some: client-go holds the changes meanwhile.
+	podQueue = 512
+	// podQueueWait is how long they wait: what client-go holds has no bound. Then, until the pipeline takes some again, the oldest events are dropped, as
+	// those of a pipeline that takes none.
+	podQueueWait = 30 * time.Second
+)
+
+// follow has the pods of a view followed where a logs receiver wants their events.
+func (s *clusterSource) follow(view *cluster.View, labels []string) error {
+	if s.events == nil || !s.wants {
+		return nil
+	}
+	p := &podEvents{queue: s.pipeline, patience: s.patience}
+	p.tracker = lifecycle.NewTracker(func(events []gpu.Event) {
+		s.pipeline.AddEvents(events)
+		s.events.wake()
+	})
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	if err := view.Follow(labels, cluster.Followers{
+		Seen:   func(pod *lifecycle.Pod) { p.take(func() { p.tracker.Seen(pod) }) },
+		Gone:   func(pod *lifecycle.Pod, seen bool) { p.take(func() { p.tracker.Gone(pod, seen) }) },
+		Listed: p.tracker.Listed,
+	}); err != nil {
+		p.cancel()
+		return err
+	}
+	s.pods = p
+	p.ticking.Go(p.tick)
+	return nil
+}
+
+// take takes a change when the queue has room for its events.
+func (p *podEvents) take(change func()) {
+	room := func(context.Context) (bool, error) { return p.queue.Waiting() <= podQueue, nil }
+	has, _ := room(p.ctx)
+	if !has && !p.stuck.Load() {
+		has = wait.PollUntilContextTimeout(p.ctx, 10*time.Millisecond, p.patience, false, room) == nil
+	}
+	p.stuck.Store(!has)
+	if p.ctx.Err() == nil {
+		change()
+	}
+}
+
+// tick has what happens to workloads reported when it has lasted long enough.
+func (p *podEvents) tick() {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case <-ticker.C:
+			p.take(p.tracker.Tick)
+		}
+	}
+}
+
+// confirm notes that the cluster was readable at a time.
+func (p *podEvents) confirm(at time.Time) {
+	if p != nil {
+		p.tracker.Confirm(at)
+	}
+}
+
+// end ends the waiting for room and the ticking.
+func (p *podEvents) end() {
+	if p != nil {
+		p.cancel()
+		p.ticking.Wait()
+	}
+}
+
+// clusterReads reads a cluster where no metrics receiver does.
+type clusterReads struct {
+	source *clusterSource
+	reads  component.Component
+	runs   bool
+}
+
+// Start implements component.Component.
+func (r *clusterReads) Start(ctx context.Context, host component.Host) error {
+	if r.source.fed { // known only when all receivers were made
+		return nil
+	}
+	r.runs = true
+	return r.reads.Start(ctx, host)
+}
+
+// Shutdown implements component.Component.
+func (r *clusterReads) Shutdown(ctx context.Context) error {
+	if !r.runs {
+		return nil
+	}
+	return r.reads.Shutdown(ctx)
+}

@@ -1,0 +1,204 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/record"
+)
+
+// clusterRig reads a cluster of a fake API for its events.
+type clusterRig struct {
+	client *fake.Clientset
+	source *clusterSource
+	logs   *consumertest.LogsSink
+	blocks chan struct{} // the next consumer takes nothing until it is closed; nil: it takes everything
+	sent   atomic.Int64  // to it
+
+	dropped  atomic.Int64
+	patience time.Duration // not the receiver's, if set
+}
+
+func newClusterRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
+	t.Helper()
+	r := newStoppedRig(t, pods...)
+	r.start(t)
+	return r
+}
+
+func newStoppedRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
+	t.Helper()
+	r := &clusterRig{client: fake.NewClientset(), logs: &consumertest.LogsSink{}}
+	for _, pod := range pods {
+		r.set(t, pod)
+	}
+	return r
+}
+
+func (r *clusterRig) start(t *testing.T) {
+	t.Helper()
+	cfg, err := loadMap(map[string]any{
+		"collection_interval": "20ms", "initial_delay": "1ms", "timeout": "20ms",
+		"scrapers": map[string]any{"kubernetes_cluster": nil}, "attribution": map[string]any{"cluster_name": "prod"},
+	})
+	require.NoError(t, err)
+	set := receivertest.NewNopSettings(metadata.Type)
+	r.source = newClusterSource(cfg, zap.NewNop(), new(componentStatus), func() *record.EventRecorder {
+		return record.NewEvents(cfg.logsBuilderConfig(), set)
+	}, func(events int) { r.dropped.Add(int64(events)) })
+	if r.patience > 0 {
+		r.source.patience = r.patience
+	}
+	sender := newEventSender(func(ctx context.Context) error {
+		logs := r.source.pipeline.Logs(&r.source.host)
+		if logs.LogRecordCount() == 0 {
+			return nil
+		}
+		r.sent.Add(int64(logs.LogRecordCount()))
+		if r.blocks != nil {
+			<-r.blocks
+		}
+		return r.logs.ConsumeLogs(ctx, logs)
+	})
+	r.source.events = sender
+	controller, err := newClusterController(cfg, set, consumertest.NewNop(), func(*ClusterConfig) (*kube.Clients, error) {
+		return &kube.Clients{Kubernetes: r.client}, nil
+	}, r.source)
+	require.NoError(t, err)
+	require.NoError(t, sender.Start(t.Context(), componenttest.NewNopHost()))
+	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
+	t.Cleanup(func() {
+		assert.NoError(t, controller.Shutdown(t.Context()))
+		assert.NoError(t, sender.Shutdown(t.Context()))
+	})
+}
+
+// set creates a pod, or changes it.
+func (r *clusterRig) set(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	pods := r.client.CoreV1().Pods(pod.Namespace)
+	if _, err := pods.Create(t.Context(), pod.DeepCopy(), metav1.CreateOptions{}); err == nil {
+		return
+	}
+	_, err := pods.Update(t.Context(), pod.DeepCopy(), metav1.UpdateOptions{})
+	require.NoError(t, err)
+}
+
+// of returns the names of the events of a pod that were sent.
+func (r *clusterRig) of(pod string) (names []string) {
+	for _, logs := range r.logs.AllLogs() {
+		for _, rl := range logs.ResourceLogs().All() {
+			for _, record := range rl.ScopeLogs().At(0).LogRecords().All() {
+				if name, ok := record.Attributes().Get("k8s.pod.name"); ok && name.Str() == pod {
+					names = append(names, record.EventName())
+				}
+			}
+		}
+	}
+	return names
+}
+
+func gpuPod(name string, gpus int64) *corev1.Pod {
+	requests := corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(gpus, resource.DecimalSI)}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(time.Unix(1767323045, 0))},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Limits: requests}}}},
+		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+	}
+}
+
+// From the API server to log records: what happens to a pod that requests a GPU is sent at once, in order.
+func TestPodEvents(t *testing.T) {
+	r := newClusterRig(t, gpuPod("there", 1), gpuPod("cpu", 0))
+	eventually(t, func() bool { return len(r.of("there")) > 0 }, "the pod that is there is not reported")
+	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("there"))
+
+	pod := gpuPod("train-0", 2)
+	r.set(t, pod)
+	eventually(t, func() bool { return len(r.of("train-0")) == 1 }, "not created")
+	pod.Spec.NodeName = "n1"
+	r.set(t, pod)
+	eventually(t, func() bool { return len(r.of("train-0")) == 2 }, "not scheduled")
+	pod.Status.Phase = corev1.PodRunning
+	r.set(t, pod)
+	eventually(t, func() bool { return len(r.of("train-0")) == 3 }, "not running")
+	require.NoError(t, r.client.CoreV1().Pods("ml").Delete(t.Context(), "train-0", metav1.DeleteOptions{}))
+	eventually(t, func() bool { return len(r.of("train-0")) == 4 }, "not deleted")
+	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.scheduled", "k8s.pod.gpu.phase", "k8s.pod.gpu.deleted"}, r.of("train-0"))
+	assert.Empty(t, r.of("cpu"), "it requests no GPU")
+	resource := r.logs.AllLogs()[0].ResourceLogs().At(0).Resource().Attributes().AsRaw()
+	assert.Equal(t, map[string]any{"k8s.cluster.name": "prod"}, resource)
+}
+
+// More pods and workloads than events may wait are all reported.
+func TestPodEventsAtStart(t *testing.T) {
+	var pods []*corev1.Pod
+	for i := range 3000 {
+		pod := gpuPod("p-"+strconv.Itoa(i), 1)
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j-" + pod.Name, UID: "uid-j-" + pod.UID}}
+		pods = append(pods, pod)
+	}
+	r := newClusterRig(t, pods...)
+	eventually(t, func() bool { return r.logs.LogRecordCount() >= 2*len(pods) }, "not all pods and workloads were reported")
+	assert.Equal(t, 2*len(pods), r.logs.LogRecordCount())
+	assert.Zero(t, r.dropped.Load())
+}
+
+// A logs pipeline that takes nothing has the changes of pods wait once and not for each: client-go would hold them
+// without a bound. The oldest are dropped, and counted.
+func TestPodEventsOfAStuckPipeline(t *testing.T) {
+	const most, waiting = 3000, 1024
+	r := newStoppedRig(t, gpuPod("first", 1))
+	r.blocks = make(chan struct{})
+	r.patience = time.Second
+	var changing sync.WaitGroup
+	t.Cleanup(changing.Wait)
+	r.start(t)
+	release := sync.OnceFunc(func() { close(r.blocks) })
+	t.Cleanup(release)
+	eventually(t, func() bool { return r.sent.Load() == 1 }, "the first pod is not sent")
+	pods := r.source.pods
+	changing.Go(func() {
+		for i := range most {
+			pod := lifecycle.New(gpuPod("p-"+strconv.Itoa(i), 1), nil, nil, nil)
+			pods.take(func() { pods.tracker.Seen(pod) })
+		}
+	})
+	eventually(t, func() bool { return r.dropped.Load() == most-waiting }, "each change waits")
+	release()
+	eventually(t, func() bool { return r.logs.LogRecordCount() == 1+waiting }, "what waits is not sent")
+	assert.NotEmpty(t, r.of("p-"+strconv.Itoa(most-1)), "the newest are kept")
+}
+
+// Without the events nobody follows pods.
+func TestPodEventsDisabled(t *testing.T) {
+	cfg, err := loadMap(map[string]any{"scrapers": map[string]any{"kubernetes_cluster": nil}})
+	require.NoError(t, err)
+	assert.True(t, cfg.sendsPodEvents())
+	cfg.Events = metadata.EventsConfig{}
+	assert.False(t, cfg.sendsPodEvents())
+	cfg.Events.K8sPodGpuDeleted.Enabled = true
+	assert.True(t, cfg.sendsPodEvents())
+}

@@ -1,0 +1,107 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.uber.org/zap"
+
+	"github.com/otelgpu/gpureceiver/internal/backoff"
+)
+
+// deliveryRetries is after how long a message that was refused is sent again.
+var deliveryRetries = backoff.Policy{First: time.Second, Max: 30 * time.Second}
+
+// lastDelivery bounds what is sent at the shutdown. What is left stays in the storage.
+const lastDelivery = time.Second
+
+// delivery sends what waits in the storage, oldest first, until the next consumer has accepted it.
+type delivery struct {
+	keeper *keeper
+	output logsOutput
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+func newDelivery(k *keeper, output logsOutput) *delivery {
+	return &delivery{keeper: k, output: output, ended: make(chan struct{})}
+}
+
+// Start implements component.Component.
+func (d *delivery) Start(ctx context.Context, _ component.Host) error {
+	ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	go d.run(ctx)
+	return nil
+}
+
+// Shutdown implements component.Component. A message that is being sent is interrupted: it stays in the storage.
+func (d *delivery) Shutdown(context.Context) error {
+	d.cancel()
+	<-d.ended
+	return nil
+}
+
+func (d *delivery) run(ctx context.Context) {
+	defer close(d.ended)
+	failures := 0
+	for ctx.Err() == nil {
+		err := d.keeper.deliver(ctx, d.output)
+		if err == nil {
+			if failures > 0 {
+				d.keeper.logger.Info("Events accepted again by the next consumer")
+				failures = 0
+			}
+			select {
+			case <-ctx.Done():
+			case <-d.keeper.store.Added():
+			}
+			continue
+		}
+		if failures == 0 && ctx.Err() == nil {
+			d.keeper.logger.Warn("Events not accepted by the next consumer; they are kept and sent again", zap.Error(err))
+		}
+		failures++
+		select {
+		case <-ctx.Done():
+		case <-time.After(backoff.Jitter(deliveryRetries.Wait(failures))):
+		}
+	}
+}
+
+// deliver sends what waits until nothing does, or until a message is refused. A message that is refused for good is not kept.
+func (k *keeper) deliver(ctx context.Context, output logsOutput) error {
+	for {
+		logs, number, ok := k.store.First()
+		if !ok {
+			return nil
+		}
+		records := logs.LogRecordCount()
+		if err := output.send(ctx, logs); consumererror.IsPermanent(err) {
+			k.drop(ctx, records, err)
+		} else if err != nil {
+			return err
+		}
+		k.store.Accepted(ctx, number)
+	}
+}
+
+// deliverLast sends what waits at the shutdown. What is refused then is no error: it is sent after the next start.
+func (k *keeper) deliverLast(ctx context.Context, output logsOutput) error {
+	ctx, cancel := context.WithTimeout(ctx, lastDelivery)
+	defer cancel()
+	if err := k.deliver(ctx, output); err != nil {
+		k.logger.Info("Events are sent after the next start: the next consumer does not accept them", zap.Int("records", k.store.Waiting()), zap.Error(err))
+	}
+	return nil
+}
+
+// drop counts records that the consumer refused for good.
+func (k *keeper) drop(ctx context.Context, records int, err error) {
+	k.countDropped(ctx, records)
+	k.logger.Warn("Events dropped: the next consumer refuses them for good", zap.Int("records", records), zap.Error(err))
+}

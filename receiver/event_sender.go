@@ -1,0 +1,58 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+)
+
+// eventSender sends or stores the events of a source when a read has found some. The read does not wait for it.
+type eventSender struct {
+	send  func(context.Context) error // what waits; one goroutine at a time may call it
+	found chan struct{}
+	stop  chan struct{}
+	ended chan struct{}
+}
+
+func newEventSender(send func(context.Context) error) *eventSender {
+	return &eventSender{send: send, found: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// wake has the events sent. It does not wait. Without a logs receiver the sender is nil.
+func (s *eventSender) wake() {
+	if s == nil {
+		return
+	}
+	select {
+	case s.found <- struct{}{}:
+	default: // it will take all that wait
+	}
+}
+
+// Start implements component.Component.
+func (s *eventSender) Start(ctx context.Context, _ component.Host) error {
+	go s.run(context.WithoutCancel(ctx))
+	return nil
+}
+
+func (s *eventSender) run(ctx context.Context) {
+	defer close(s.ended)
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-s.found:
+			_ = s.send(ctx) // the receiver's own metrics count the error
+		}
+	}
+}
+
+// Shutdown implements component.Component. It waits for the message that is being sent.
+func (s *eventSender) Shutdown(context.Context) error {
+	close(s.stop)
+	<-s.ended
+	return nil
+}

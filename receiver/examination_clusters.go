@@ -1,0 +1,165 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
+	"github.com/otelgpu/gpureceiver/internal/kubeexec"
+)
+
+const (
+	// clusterWait bounds all requests to one cluster.
+	clusterWait = 30 * time.Second
+	// mostClusterReads is how many clusters are asked at the same time: those that are dead must not use up the time of the others.
+	mostClusterReads = 16
+	// mostNodeReads is how many nodes of a cluster an examination reads.
+	mostNodeReads = 3
+)
+
+// ClusterRead is what an API server answers to one part of a configuration.
+type ClusterRead struct {
+	Key      string // of the part: attribution::owners
+	Name     string // of the cluster; empty where the part names none
+	Endpoint string // the API server's address; empty where it is not known
+	Access   []kube.Access
+	Failure  *gpu.Failure // why the API server, or a file of the configuration, cannot be read
+
+	Examined *kubeexec.Examined // of kubernetes_exec
+	Size     *cluster.Snapshot  // of kubernetes_cluster, where it was listed
+	Problems []gpu.Problem      // of kubernetes_cluster
+}
+
+// apiUse is a part of a configuration that reads a Kubernetes API.
+type apiUse struct {
+	key, name string
+	api       *kube.Config
+	rights    []kube.Right
+	read      func(context.Context, *ClusterRead) // after the review; nil: nothing
+}
+
+// ReadClusters asks each Kubernetes API that the configuration names for the rights that its parts need, and reads what
+// kubernetes_cluster and kubernetes_exec would. It takes no Lease, and runs tools on few nodes only.
+func (e *Examination) ReadClusters(ctx context.Context) []ClusterRead {
+	uses := e.sources.cfg.apiUses(e.signals)
+	reads := make([]ClusterRead, len(uses))
+	free := make(chan struct{}, mostClusterReads)
+	var running sync.WaitGroup
+	for i := range uses {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			reads[i] = uses[i].examine(ctx)
+		})
+	}
+	running.Wait()
+	return reads
+}
+
+func (u *apiUse) examine(ctx context.Context) ClusterRead {
+	ctx, cancel := context.WithTimeout(ctx, clusterWait)
+	defer cancel()
+	read := ClusterRead{Key: u.key, Name: u.name}
+	rest, err := u.api.REST()
+	if err != nil {
+		read.Failure = &gpu.Failure{Reason: gpu.FailureAPIUnauthorized, Err: kube.Keyed(u.key, err)}
+		return read
+	}
+	read.Endpoint = rest.Host
+	clients, err := kube.NewClients(rest)
+	if err != nil {
+		read.Failure = gpu.FailureOf(kube.Keyed(u.key, err))
+		return read
+	}
+	read.Access, err = kube.Review(ctx, clients.Kubernetes, u.rights)
+	if err != nil {
+		read.Failure = &gpu.Failure{Reason: kube.ReasonOf(err), Err: err}
+		return read
+	}
+	if u.read != nil {
+		u.read(ctx, &read)
+	}
+	return read
+}
+
+// apiUses are the parts that read a Kubernetes API.
+func (c *Config) apiUses(signals Signals) []apiUse {
+	var uses []apiUse
+	a := &c.Attribution
+	if a.Owners != nil {
+		options := kube.ViewOptions{Pods: kube.PodsOptions{Node: a.NodeName}, Kinds: a.Owners.Kinds, Devices: a.PodResources != nil}
+		uses = append(uses, apiUse{key: "attribution::owners", name: a.ClusterName, api: &a.Owners.API, rights: options.Rights()})
+	}
+	if a.NodeLabels != nil {
+		uses = append(uses, apiUse{
+			key: "attribution::node_labels", name: a.ClusterName, api: &a.NodeLabels.API, rights: kube.NodeLabelsRights(a.NodeName),
+		})
+	}
+	for _, key := range c.scraperKeys() {
+		switch s := c.scraperConfig(key).(type) {
+		case *ClusterConfig:
+			uses = append(uses, apiUse{
+				key: scrapersKey + "::" + key, name: a.ClusterName, api: &s.API, rights: cluster.Rights(s.ownerKinds()), read: s.readOnce,
+			})
+		case *kubeexec.Config:
+			for i := range s.Clusters {
+				uses = append(uses, apiUse{
+					key: fmt.Sprintf("%s::%s::clusters::%d", scrapersKey, key, i), name: s.Clusters[i].Name, api: &s.Clusters[i].API, rights: s.Rights(i),
+					read: func(ctx context.Context, read *ClusterRead) { c.examineNodes(ctx, signals, s, i, read) },
+				})
+			}
+		}
+	}
+	return uses
+}
+
+// examineNodes finds the targets of kubernetes_exec, and reads a few nodes.
+func (c *Config) examineNodes(ctx context.Context, signals Signals, s *kubeexec.Config, index int, read *ClusterRead) {
+	examined, err := kubeexec.Examine(ctx, s, index, kubeexec.Options{
+		Interval: c.ControllerConfig.CollectionInterval, Timeout: c.ControllerConfig.Timeout,
+		Want: c.wanted(signals.Metrics, signals.Logs, false),
+	}, mostNodeReads)
+	if err != nil {
+		read.Failure = gpu.FailureOf(kube.Keyed(read.Key, err))
+		return
+	}
+	read.Examined = examined
+}
+
+// readOnce lists the pods and nodes of the cluster.
+func (c *ClusterConfig) readOnce(ctx context.Context, read *ClusterRead) {
+	client, err := connectCluster(c)
+	if err != nil {
+		read.Failure = gpu.FailureOf(kube.Keyed(read.Key, err))
+		return
+	}
+	view, err := cluster.New(client.Kubernetes, c.ResourceNames, nil)
+	if err != nil {
+		read.Failure = gpu.FailureOf(err)
+		return
+	}
+	view.Start()
+	defer view.Stop()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for !view.Synced() && len(view.Problems()) == 0 {
+		select {
+		case <-ctx.Done():
+			read.Failure = &gpu.Failure{Reason: gpu.FailureAPIUnreachable, Err: errNotListed}
+			return
+		case <-ticker.C:
+		}
+	}
+	read.Problems = view.Problems()
+	if view.Synced() {
+		snapshot := view.Snapshot()
+		read.Size = &snapshot
+	}
+}

@@ -1,0 +1,26 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The kinds of owners that kubernetes_cluster is to read are among the rights that an examination asks for.
+func TestExaminationAsksForOwners(t *testing.T) {
+	cfg, err := loadMap(map[string]any{"scrapers": map[string]any{"kubernetes_cluster": map[string]any{
+		"owners": map[string]any{"kinds": []any{"replicasets.apps"}},
+	}}})
+	require.NoError(t, err)
+	uses := cfg.apiUses(Signals{Logs: true})
+	require.Len(t, uses, 1)
+	var texts []string
+	for _, right := range uses[0].rights {
+		texts = append(texts, right.String())
+	}
+	assert.Subset(t, texts, []string{"list pods", "list nodes", "list replicasets.apps", "watch replicasets.apps"})
+}

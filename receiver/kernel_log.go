@@ -1,0 +1,101 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kernellog"
+	"github.com/otelgpu/gpureceiver/internal/record"
+)
+
+const kernelLogKey = "kernel_log"
+
+// followsKernelLog reports whether the kernel's log is followed for the GPUs that a scraper reads.
+func (c *Config) followsKernelLog(key string) bool {
+	return c.KernelLog != nil && scraperKinds[key].local() && record.OfKernelLog(&c.Events, scraperKinds[key].vendor)
+}
+
+// kernelSysfs returns where sysfs is mounted of the machine whose kernel's log is followed.
+func (c *Config) kernelSysfs() string {
+	if c.KernelLog == nil {
+		return ""
+	}
+	return filepath.Join(c.KernelLog.RootPath, "sys")
+}
+
+// kernelLogUsed refuses kernel_log where no scraper reads this machine, whose kernel it is.
+func (c *Config) kernelLogUsed() error {
+	if c.KernelLog == nil || slices.ContainsFunc(c.scraperKeys(), func(key string) bool { return scraperKinds[key].local() }) {
+		return nil
+	}
+	return fmt.Errorf("%s: is for the GPUs of this machine, which no scraper reads: leave it out", kernelLogKey)
+}
+
+// kernelLogWarnings returns why kernel_log has no effect.
+func (c *Config) kernelLogWarnings() []string {
+	if c.KernelLog == nil || slices.ContainsFunc(c.scraperKeys(), c.followsKernelLog) {
+		return nil
+	}
+	return []string{kernelLogKey + ": has no effect: all events that come from the kernel's log are disabled"}
+}
+
+// kernelLog follows the kernel's log for the scrapers of this machine. A nil kernelLog follows nothing.
+type kernelLog struct {
+	follower *kernellog.Follower
+	overruns int64 // that were reported
+}
+
+// followKernelLog begins to follow the log where a logs pipeline wants what is in it. A log that cannot be read is a problem of the reads of one
+// scraper, and no error.
+func (s *sources) followKernelLog() {
+	var readers []*localScraper
+	for _, l := range s.local {
+		if s.newEventRecorder != nil && s.cfg.followsKernelLog(l.key) {
+			readers = append(readers, l)
+		}
+	}
+	if len(readers) == 0 {
+		return
+	}
+	s.kernelLog = &kernelLog{follower: kernellog.New(*s.cfg.KernelLog, func(found []kernellog.Event) {
+		for _, l := range readers {
+			host := l.currentHost()
+			l.pipeline.AddKernelLog(&host, found)
+			l.events.wake()
+		}
+	})}
+	readers[0].kernelLog = s.kernelLog
+	s.kernelLog.follower.Start()
+}
+
+// problems returns why the log cannot be read, or that some of it was not.
+func (k *kernelLog) problems() []gpu.Problem {
+	if k == nil {
+		return nil
+	}
+	err := k.follower.Problem()
+	if overruns := k.follower.Overruns(); overruns > k.overruns {
+		err = errors.Join(err, fmt.Errorf("the kernel wrote faster than its log was read, %d times since the last read: XIDs may have no time and process of the"+
+			" kernel's, and other errors may be missing; enlarge the log (log_buf_len)", overruns-k.overruns))
+		k.overruns = overruns
+	}
+	if err == nil {
+		return nil
+	}
+	return []gpu.Problem{{What: "kernel log", Err: err}}
+}
+
+// reading reports whether the log is read at present.
+func (k *kernelLog) reading() bool { return k != nil && k.follower.Reading() }
+
+func (k *kernelLog) close() {
+	if k != nil {
+		k.follower.Close()
+	}
+}

@@ -1,0 +1,129 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package nodes
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+// counted are the counters of containers that the records of use have, by the attribute.
+var counted = map[string]string{"container.gpu.energy": "hw.gpu.use.energy", "container.gpu.idle.time": "hw.gpu.use.idle_time"}
+
+// uses are the allocations that the messages show: those that the events have begun, with what the counters have counted since.
+type uses struct {
+	open map[string]*use // by device and container
+}
+
+type use struct {
+	grown    map[string]float64 // by counter
+	counters map[string]otlptest.Point
+	seen     pcommon.Timestamp // of the last message that had it
+	jumped   bool              // the clock was set meanwhile
+}
+
+// add compares the counters of a message with those of the message before, and the events that come with it with the sum.
+func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bool) []string {
+	if u.open == nil {
+		u.open = map[string]*use{}
+	}
+	held, counters, now := map[string]string{}, map[string]map[string]otlptest.Point{}, pcommon.Timestamp(0)
+	for _, p := range points {
+		if !strings.HasPrefix(p.Metric, "container.gpu.") {
+			continue
+		}
+		now = max(now, p.Time)
+		key := useKey(p.Attributes)
+		instance := key + fmt.Sprint(p.Resource["k8s.pod.uid"], " ", p.Resource["container.id"])
+		if p.Metric == "container.gpu.allocated" && p.Value == 1 {
+			held[key] = instance
+		}
+		if counted[p.Metric] != "" {
+			if counters[instance] == nil {
+				counters[instance] = map[string]otlptest.Point{}
+			}
+			counters[instance][p.Metric] = p
+		}
+	}
+	var found []string
+	ended := map[string]map[string]any{}
+	began := map[string]bool{}
+	for _, e := range events {
+		key := useKey(e)
+		if e["hw.gpu.use.end_time"] == nil {
+			if u.open[key] != nil && ended[key] == nil || began[key] || held[key] == "" {
+				found = append(found, key+"is allocated, but it was before, or is not held")
+			}
+			began[key] = true
+			continue
+		}
+		ended[key] = e
+		if u.open[key] == nil {
+			found = append(found, key+"is released, but was not allocated")
+			continue
+		}
+		found = append(found, u.open[key].compare(key, e)...)
+		delete(u.open, key)
+	}
+	for key, instance := range held {
+		open := u.open[key]
+		if open == nil {
+			if !began[key] {
+				found = append(found, key+"is held, but was not allocated")
+			}
+			open = &use{grown: map[string]float64{}, counters: map[string]otlptest.Point{}}
+			u.open[key] = open
+			open.counters, open.seen = counters[instance], now
+			continue
+		}
+		open.jumped = open.jumped || clockSet
+		open.grow(counters[instance], now)
+	}
+	return found
+}
+
+// grow adds by how much the counters have grown since the last message that had them. One that has started since then has grown by all that it has.
+func (u *use) grow(counters map[string]otlptest.Point, now pcommon.Timestamp) {
+	for metric, p := range counters {
+		before, known := u.counters[metric]
+		switch {
+		case known && before.Start == p.Start:
+			u.grown[metric] += p.Value - before.Value
+		case p.Start >= u.seen:
+			u.grown[metric] += p.Value
+		}
+	}
+	u.counters, u.seen = counters, now
+}
+
+// compare compares the record of an end with what the counters have counted.
+func (u *use) compare(key string, e map[string]any) []string {
+	var found []string
+	number := func(name string) float64 { v, _ := e[name].(float64); return v }
+	for metric, attribute := range counted {
+		if got, want := number(attribute), u.grown[metric]; !u.jumped && math.Abs(got-want) > 1e-6*max(1, want) {
+			found = append(found, fmt.Sprintf("%s%s is %v, %s has counted %v", key, attribute, got, metric, want))
+		}
+	}
+	duration := number("hw.gpu.use.duration")
+	if used := number("hw.gpu.use.busy_time") + number("hw.gpu.use.idle_time"); !u.jumped && used > duration+1e-6 {
+		found = append(found, fmt.Sprintf("%swas busy and idle for %v s of %v", key, used, duration))
+	}
+	if gpu := number("hw.gpu.use.gpu_time"); duration < 0 || gpu < 0 || !u.jumped && gpu > duration+1e-6 {
+		found = append(found, fmt.Sprintf("%shas %v GPU-seconds in %v s", key, gpu, duration))
+	}
+	return found
+}
+
+// useKey names a device and a container.
+func useKey(a map[string]any) string {
+	return fmt.Sprint(a["hw.id"], " ", a["k8s.namespace.name"], "/", a["k8s.pod.name"], "/", a["k8s.container.name"], " ")
+}

@@ -1,0 +1,68 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
+	"github.com/otelgpu/gpureceiver/test/page/fleets"
+)
+
+const focused = `document.activeElement`
+
+func TestKeyboard(t *testing.T) {
+	p := open(t, viewtest.Snapshot(), "/")
+	p.until(`document.querySelectorAll("a.tile").length === 9`)
+	p.key(kb.Tab)
+	assert.Equal(t, "Skip to content", eval[string](p, focused+`.innerText`), "the first stop")
+	p.key(kb.Enter)
+	assert.Equal(t, "main", eval[string](p, focused+`.id`))
+	// Tab goes through the controls to one tile, and from there on behind all tiles.
+	assert.Equal(t, 1, eval[int](p, `document.querySelectorAll('a.tile[tabindex="0"]').length`))
+	for range 30 {
+		if p.key(kb.Tab); eval[bool](p, focused+`.matches("a.tile")`) {
+			break
+		}
+	}
+	id := func() string { return eval[string](p, focused+`.dataset.id ?? ""`) }
+	assert.Equal(t, "000000000000abc0", id(), "the first tile")
+	assert.NotEqual(t, "0px", eval[string](p, `getComputedStyle(`+focused+`).outlineWidth`), "the focus can be seen")
+	assert.Equal(t, "solid", eval[string](p, `getComputedStyle(`+focused+`).outlineStyle`))
+	p.key(kb.ArrowRight)
+	assert.Equal(t, "000000000000abc1", id())
+	p.key(kb.ArrowRight)
+	assert.Equal(t, "GPU-n1-0", id(), "the next group")
+	p.key(kb.End)
+	assert.Equal(t, "GPU-workstation-0", id())
+	p.key(kb.ArrowLeft)
+	assert.Equal(t, "GPU-n2-1", id())
+	// A change of the data does not take the focus away.
+	s := fleets.Copy(viewtest.Snapshot())
+	s.Generation++
+	s.Nodes[1].GPUs[0].Utilization.General = new(0.44)
+	p.reader.Set(s)
+	p.until(`document.querySelector('[data-id="000000000000abc0"]').innerText.includes("44")`)
+	assert.Equal(t, "GPU-n2-1", id())
+	p.key(kb.Enter)
+	p.until(`document.querySelector("main h1")?.innerText === "GPU 1"`)
+	assert.Equal(t, "main", eval[string](p, focused+`.id`), "a new view begins at its content")
+}
+
+// The map of a large fleet is used by the arrow keys too.
+func TestKeyboardOnTheMap(t *testing.T) {
+	p := open(t, fleets.Large(80), "/#/fleet?by=node")
+	p.until(`document.querySelector(".map canvas")?.width > 300`)
+	eval[any](p, `document.querySelector(".map").focus()`)
+	p.until(`document.querySelector(".map-line").innerText.startsWith("berlin/gpu-be-000 GPU 0,")`)
+	p.key(kb.ArrowRight)
+	p.until(`document.querySelector(".map-line").innerText.startsWith("berlin/gpu-be-000 GPU 1,")`)
+	p.key(kb.End)
+	p.until(`document.querySelector(".map-line").innerText.startsWith("tulsa/gpu-tu-019 GPU 7,")`)
+	p.key(kb.Enter)
+	p.until(`document.querySelector("main h1")?.innerText === "GPU 7"`)
+}

@@ -1,0 +1,50 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
+	"github.com/otelgpu/gpureceiver/test/page/fleets"
+)
+
+// The pictures of docs/view.md, which -update writes.
+func TestPictures(t *testing.T) {
+	if !*update {
+		t.Skip("pictures are written with -update only")
+	}
+	folder := filepath.Join("..", "..", "docs", "images")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	p := open(t, fleets.Large(48), "/")
+	p.until(`document.querySelectorAll("a.tile").length === 384`)
+	p.picture(filepath.Join(folder, "page-fleet.png"))
+	p.visit("/#/gpu?id=GPU-gpu-be-001-2")
+	p.until(`document.querySelectorAll(".spark-line").length > 4`)
+	p.picture(filepath.Join(folder, "page-gpu.png"))
+	p = open(t, fleets.Large(1000), "/")
+	p.until(`document.querySelector(".map canvas")?.width > 300`)
+	p.scheme("dark")
+	p.picture(filepath.Join(folder, "page-fleet-8000-dark.png"))
+	p = open(t, viewtest.Snapshot(), "/#/problems")
+	p.until(`document.querySelectorAll("tbody tr").length > 3`)
+	p.size(1280, 640)
+	p.picture(filepath.Join(folder, "page-problems.png"))
+}
+
+func (p *tab) picture(path string) {
+	p.t.Helper()
+	p.until(`document.querySelector('[data-total="problems"] .total-value')?.innerText !== "–"`)
+	// What was asked for is drawn after two frames.
+	_, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](`new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => r(true), 400))))`, chromedp.EvalAwaitPromise))
+	require.NoError(p.t, err)
+	image, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	require.NoError(p.t, err)
+	require.NoError(p.t, os.WriteFile(path, image, 0o644))
+}
