@@ -18,12 +18,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 )
 
-// sendsPodEvents reports whether an event of pods or of workloads is enabled.
+// sendsPodEvents reports whether an event of pods, of workloads or of what containers have is enabled.
 func (c *Config) sendsPodEvents() bool {
 	e := &c.Events
 	return e.K8sPodGpuCreated.Enabled || e.K8sPodGpuPending.Enabled || e.K8sPodGpuScheduled.Enabled || e.K8sPodGpuPhase.Enabled ||
 		e.K8sPodGpuCondition.Enabled || e.K8sPodGpuRestarted.Enabled || e.K8sPodGpuEvicted.Enabled || e.K8sPodGpuFinished.Enabled ||
-		e.K8sPodGpuDeleted.Enabled || e.K8sWorkloadGpuStarted.Enabled || e.K8sWorkloadGpuChanged.Enabled || e.K8sWorkloadGpuEnded.Enabled
+		e.K8sPodGpuDeleted.Enabled || e.K8sWorkloadGpuStarted.Enabled || e.K8sWorkloadGpuChanged.Enabled || e.K8sWorkloadGpuEnded.Enabled ||
+		e.ContainerGpuAllocated.Enabled || e.ContainerGpuReleased.Enabled
 }
 
 // podEvents follows the pods of a cluster and queues what happens to them. A nil podEvents follows none.

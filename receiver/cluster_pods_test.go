@@ -140,13 +140,15 @@ func TestPodEvents(t *testing.T) {
 	eventually(t, func() bool { return len(r.of("train-0")) == 1 }, "not created")
 	pod.Spec.NodeName = "n1"
 	r.set(t, pod)
-	eventually(t, func() bool { return len(r.of("train-0")) == 2 }, "not scheduled")
+	eventually(t, func() bool { return len(r.of("train-0")) == 3 }, "not scheduled")
 	pod.Status.Phase = corev1.PodRunning
 	r.set(t, pod)
-	eventually(t, func() bool { return len(r.of("train-0")) == 3 }, "not running")
+	eventually(t, func() bool { return len(r.of("train-0")) == 4 }, "not running")
 	require.NoError(t, r.client.CoreV1().Pods("ml").Delete(t.Context(), "train-0", metav1.DeleteOptions{}))
-	eventually(t, func() bool { return len(r.of("train-0")) == 4 }, "not deleted")
-	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.scheduled", "k8s.pod.gpu.phase", "k8s.pod.gpu.deleted"}, r.of("train-0"))
+	eventually(t, func() bool { return len(r.of("train-0")) == 6 }, "not deleted")
+	assert.Equal(t, []string{
+		"k8s.pod.gpu.created", "k8s.pod.gpu.scheduled", "container.gpu.allocated", "k8s.pod.gpu.phase", "container.gpu.released", "k8s.pod.gpu.deleted",
+	}, r.of("train-0"))
 	assert.Empty(t, r.of("cpu"), "it requests no GPU")
 	resource := r.logs.AllLogs()[0].ResourceLogs().At(0).Resource().Attributes().AsRaw()
 	assert.Equal(t, map[string]any{"k8s.cluster.name": "prod"}, resource)

@@ -24,7 +24,8 @@ const (
 	EventRingTimeout // hw.gpu.ring_timeout: a ring of an AMD GPU did not complete a job in time
 	EventPCIeError   // hw.gpu.pcie_error: the kernel reports an error of the GPU's link (AER)
 	EventLost        // hw.gpu.lost: NVIDIA's driver says, without an XID, that the GPU has fallen off the bus
-	// container.gpu.allocated, container.gpu.released: a device was allocated to a container, or taken back.
+	// container.gpu.allocated, container.gpu.released: a device was allocated to a container, or taken back. From outside without a device: a
+	// container's pod was bound to a node, or has ended there.
 	EventAllocated
 	EventReleased
 	// k8s.pod.gpu.*: what happened to a pod that requests GPUs.
@@ -134,10 +135,19 @@ type Event struct {
 	Failure *Failure // of EventSourceFailed: why it is unreadable
 
 	Holder *Holder // of EventAllocated and EventReleased
-	Use    *Use    // of EventAllocated, EventReleased and the events of processes
+	// Outside is of EventAllocated and EventReleased of the Kubernetes API, without a device; otherwise nil.
+	Outside *Outside
+	Use     *Use // of EventAllocated, EventReleased and the events of processes
 
 	Pod      *PodChange      // of the events of pods
 	Workload *WorkloadChange // of the events of workloads
+}
+
+// Outside is what the Kubernetes API says of an allocation: which devices they are it does not. Of the Holder, Resource is the name of the device class
+// for DRA, and Sharing is SharingClaim or not known.
+type Outside struct {
+	Node  string
+	Count Opt[int64] // of the resource; absent if it is not known
 }
 
 // Use is how long a container had a device, or a process used it, and how much, as far as it is known.

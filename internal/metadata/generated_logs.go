@@ -155,6 +155,12 @@ func WithHwGpuUseBusyTimeEventAttribute(hwGpuUseBusyTimeAttributeValue float64) 
 	})
 }
 
+func WithHwGpuUseCountEventAttribute(hwGpuUseCountAttributeValue int64) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutInt("hw.gpu.use.count", hwGpuUseCountAttributeValue)
+	})
+}
+
 func WithHwGpuUseDurationEventAttribute(hwGpuUseDurationAttributeValue float64) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutDouble("hw.gpu.use.duration", hwGpuUseDurationAttributeValue)

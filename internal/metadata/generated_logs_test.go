@@ -159,10 +159,10 @@ func TestLogsBuilder(t *testing.T) {
 			allEventsCount := 0
 			defaultEventsCount++
 			allEventsCount++
-			lb.RecordContainerGpuAllocatedEvent(ctx, timestamp, "hw.id-val", "log.record.uid-val", WithContainerIDEventAttribute("container.id-val"), WithHwGpuAllocatorEventAttribute("hw.gpu.allocator-val"), WithHwGpuPartitionProfileEventAttribute("hw.gpu.partition.profile-val"), WithHwGpuSharingEventAttribute("hw.gpu.sharing-val"), WithHwGpuUseStartKnownEventAttribute(true), WithHwGpuUseStartTimeEventAttribute("hw.gpu.use.start_time-val"), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwParentEventAttribute("hw.parent-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sResourceNameEventAttribute("k8s.resource.name-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithSlurmJobIDEventAttribute("slurm.job.id-val"), WithSystemdUnitNameEventAttribute("systemd.unit.name-val"))
+			lb.RecordContainerGpuAllocatedEvent(ctx, timestamp, "hw.id-val", "log.record.uid-val", WithContainerIDEventAttribute("container.id-val"), WithHwGpuAllocatorEventAttribute("hw.gpu.allocator-val"), WithHwGpuPartitionProfileEventAttribute("hw.gpu.partition.profile-val"), WithHwGpuSharingEventAttribute("hw.gpu.sharing-val"), WithHwGpuUseCountEventAttribute(16), WithHwGpuUseStartKnownEventAttribute(true), WithHwGpuUseStartTimeEventAttribute("hw.gpu.use.start_time-val"), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwParentEventAttribute("hw.parent-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sNodeNameEventAttribute("k8s.node.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sResourceNameEventAttribute("k8s.resource.name-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithSlurmJobIDEventAttribute("slurm.job.id-val"), WithSystemdUnitNameEventAttribute("systemd.unit.name-val"))
 			defaultEventsCount++
 			allEventsCount++
-			lb.RecordContainerGpuReleasedEvent(ctx, timestamp, "hw.id-val", "log.record.uid-val", WithContainerIDEventAttribute("container.id-val"), WithHwGpuAllocatorEventAttribute("hw.gpu.allocator-val"), WithHwGpuPartitionProfileEventAttribute("hw.gpu.partition.profile-val"), WithHwGpuSharingEventAttribute("hw.gpu.sharing-val"), WithHwGpuUseBusyTimeEventAttribute(20.100000), WithHwGpuUseDurationEventAttribute(19.100000), WithHwGpuUseEndKnownEventAttribute(true), WithHwGpuUseEndTimeEventAttribute("hw.gpu.use.end_time-val"), WithHwGpuUseEnergyEventAttribute(17.100000), WithHwGpuUseGpuTimeEventAttribute(19.100000), WithHwGpuUseIdleTimeEventAttribute(20.100000), WithHwGpuUseMemoryMeanEventAttribute(22), WithHwGpuUseMemoryPeakEventAttribute(22), WithHwGpuUseStartKnownEventAttribute(true), WithHwGpuUseStartTimeEventAttribute("hw.gpu.use.start_time-val"), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwParentEventAttribute("hw.parent-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sResourceNameEventAttribute("k8s.resource.name-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithSlurmJobIDEventAttribute("slurm.job.id-val"), WithSystemdUnitNameEventAttribute("systemd.unit.name-val"))
+			lb.RecordContainerGpuReleasedEvent(ctx, timestamp, "hw.id-val", "log.record.uid-val", WithContainerIDEventAttribute("container.id-val"), WithHwGpuAllocatorEventAttribute("hw.gpu.allocator-val"), WithHwGpuPartitionProfileEventAttribute("hw.gpu.partition.profile-val"), WithHwGpuSharingEventAttribute("hw.gpu.sharing-val"), WithHwGpuUseBusyTimeEventAttribute(20.100000), WithHwGpuUseCountEventAttribute(16), WithHwGpuUseDurationEventAttribute(19.100000), WithHwGpuUseEndKnownEventAttribute(true), WithHwGpuUseEndTimeEventAttribute("hw.gpu.use.end_time-val"), WithHwGpuUseEnergyEventAttribute(17.100000), WithHwGpuUseGpuTimeEventAttribute(19.100000), WithHwGpuUseIdleTimeEventAttribute(20.100000), WithHwGpuUseMemoryMeanEventAttribute(22), WithHwGpuUseMemoryPeakEventAttribute(22), WithHwGpuUseStartKnownEventAttribute(true), WithHwGpuUseStartTimeEventAttribute("hw.gpu.use.start_time-val"), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwParentEventAttribute("hw.parent-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sNodeNameEventAttribute("k8s.node.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sResourceNameEventAttribute("k8s.resource.name-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithSlurmJobIDEventAttribute("slurm.job.id-val"), WithSystemdUnitNameEventAttribute("systemd.unit.name-val"))
 			defaultEventsCount++
 			allEventsCount++
 			lb.RecordHwGpuBadPagesEvent(ctx, timestamp, "hw.id-val", "log.record.uid-val", WithContainerIDEventAttribute("container.id-val"), WithHwGpuBadPageCountEventAttribute(21), WithHwGpuBadPageTotalEventAttribute(21), WithHwGpuHeldByEventAttribute([]any{"hw.gpu.held_by-item1", "hw.gpu.held_by-item2"}), WithHwGpuRecommendedActionEventAttribute("hw.gpu.recommended_action-val"), WithHwGpuUsedByEventAttribute([]any{"hw.gpu.used_by-item1", "hw.gpu.used_by-item2"}), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwParentEventAttribute("hw.parent-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithSlurmJobIDEventAttribute("slurm.job.id-val"), WithSystemdUnitNameEventAttribute("systemd.unit.name-val"))
@@ -316,6 +316,9 @@ func TestLogsBuilder(t *testing.T) {
 					attrVal, ok = lr.Attributes().Get("hw.gpu.sharing")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.gpu.sharing-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.use.count")
+					assert.True(t, ok)
+					assert.EqualValues(t, 16, attrVal.Int())
 					attrVal, ok = lr.Attributes().Get("hw.gpu.use.start_known")
 					assert.True(t, ok)
 					assert.True(t, attrVal.Bool())
@@ -343,6 +346,9 @@ func TestLogsBuilder(t *testing.T) {
 					attrVal, ok = lr.Attributes().Get("k8s.namespace.name")
 					assert.True(t, ok)
 					assert.Equal(t, "k8s.namespace.name-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("k8s.node.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.node.name-val", attrVal.Str())
 					attrVal, ok = lr.Attributes().Get("k8s.pod.name")
 					assert.True(t, ok)
 					assert.Equal(t, "k8s.pod.name-val", attrVal.Str())
@@ -389,6 +395,9 @@ func TestLogsBuilder(t *testing.T) {
 					attrVal, ok = lr.Attributes().Get("hw.gpu.use.busy_time")
 					assert.True(t, ok)
 					assert.Equal(t, 20.100000, attrVal.Double())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.use.count")
+					assert.True(t, ok)
+					assert.EqualValues(t, 16, attrVal.Int())
 					attrVal, ok = lr.Attributes().Get("hw.gpu.use.duration")
 					assert.True(t, ok)
 					assert.Equal(t, 19.100000, attrVal.Double())
@@ -440,6 +449,9 @@ func TestLogsBuilder(t *testing.T) {
 					attrVal, ok = lr.Attributes().Get("k8s.namespace.name")
 					assert.True(t, ok)
 					assert.Equal(t, "k8s.namespace.name-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("k8s.node.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.node.name-val", attrVal.Str())
 					attrVal, ok = lr.Attributes().Get("k8s.pod.name")
 					assert.True(t, ok)
 					assert.Equal(t, "k8s.pod.name-val", attrVal.Str())

@@ -20,8 +20,14 @@ func setAllocation(record plog.LogRecord, e *gpu.Event) {
 	a.workload(e.Holder.Container)
 	a.text("hw.gpu.partition.profile", e.Profile)
 	a.text("hw.gpu.allocator", allocatorNames[e.Holder.DRA])
-	a.text("hw.gpu.sharing", sharingNames[e.Holder.Sharing])
+	if e.Outside == nil || e.Holder.Sharing == gpu.SharingClaim {
+		a.text("hw.gpu.sharing", sharingNames[e.Holder.Sharing])
+	}
 	a.text("k8s.resource.name", e.Holder.Resource)
+	if e.Outside != nil {
+		a.text("k8s.node.name", e.Outside.Node)
+		a.int("hw.gpu.use.count", e.Outside.Count)
+	}
 	a.use(e.Use)
 	a.labels(e.Holder.Container.Labels)
 	record.Body().SetStr(allocationText(e))
@@ -49,11 +55,17 @@ func (a attributes) use(u *gpu.Use) {
 }
 
 // allocationText is the body: nvidia0 (NVIDIA H100) allocated to team/train-0/main; team/train-0/main released nvidia0 (NVIDIA H100) after
-// 2h0m0s, busy for 1h50m0s.
+// 2h0m0s, busy for 1h50m0s. From outside: 2 nvidia.com/gpu of node-a allocated to team/train-0/main.
 func allocationText(e *gpu.Event) string {
 	device := cmp.Or(e.Name, e.DeviceID)
 	if what := strings.TrimSpace(e.Model + " " + e.Profile); what != "" {
 		device += " (" + what + ")"
+	}
+	if e.Outside != nil {
+		device = e.Holder.Resource + " of " + e.Outside.Node
+		if count, ok := e.Outside.Count.Get(); ok {
+			device = fmt.Sprint(count, " ", device)
+		}
 	}
 	container := containerText(e.Holder.Container)
 	if e.Type == gpu.EventAllocated {

@@ -50,10 +50,17 @@ func useEvents() []gpu.Event {
 	first, last := unknown, unknown
 	first.Use = &gpu.Use{Start: at(1)}
 	last.Use = &gpu.Use{Start: at(1), End: at(601), GPUTime: gpu.Some(300.0)}
+	outside := gpu.Event{
+		Holder: &gpu.Holder{Container: &labelled, Resource: "nvidia.com/gpu"}, Outside: &gpu.Outside{Node: "node-a", Count: gpu.Some(int64(2))},
+	}
+	bound, ended := outside, outside
+	bound.Use = &gpu.Use{Start: at(1), StartKnown: true}
+	ended.Use = &gpu.Use{Start: at(1), StartKnown: true, End: at(3601), EndKnown: true, GPUTime: gpu.Some(7200.0)}
 	return []gpu.Event{
 		event("u1", gpu.EventAllocated, 1, allocated), event("u2", gpu.EventProcessStarted, 1, started),
 		event("u3", gpu.EventProcessExited, 7232, exited), event("u4", gpu.EventReleased, 7262, released),
 		event("u5", gpu.EventAllocated, 1, first), event("u6", gpu.EventReleased, 4000, last),
+		event("u7", gpu.EventAllocated, 1, bound), event("u8", gpu.EventReleased, 3601, ended),
 	}
 }
 
@@ -76,6 +83,8 @@ func TestUseBodies(t *testing.T) {
 		"team/train-0/main released nvidia0 (NVIDIA H100 80GB HBM3 3g.40gb) after 2h1m1s, busy for 1h50m0s",
 		amdID + " is allocated to team/notebook/main, since when is not known",
 		"team/notebook/main released " + amdID + " after at least 10m0s",
+		"2 nvidia.com/gpu of node-a allocated to team/train-0/main",
+		"team/train-0/main released 2 nvidia.com/gpu of node-a after 1h0m0s",
 	}, bodies, "the events of processes are off by default")
 }
 
@@ -83,7 +92,7 @@ func TestUseBodies(t *testing.T) {
 func TestUnknownUse(t *testing.T) {
 	host := gpu.Host{Name: "node-a"}
 	records := recordsOf(newEvents(nil).Record(&host, useEvents(), observed))
-	require.Len(t, records, 4)
+	require.Len(t, records, 6)
 	assert.Equal(t, of(
 		"log.record.uid", "u6", "hw.id", amdID, "hw.vendor", "AMD", "hw.gpu.allocator", "dra", "hw.gpu.sharing", "shared_claim",
 		"k8s.resource.name", "gpu.amd.com", "k8s.container.name", "main", "k8s.namespace.name", "team", "k8s.pod.name", "notebook",

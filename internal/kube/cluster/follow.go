@@ -33,7 +33,11 @@ func (s *store) lifeOf(pod *corev1.Pod, stored *storedPod) *lifecycle.Pod {
 	for _, a := range total {
 		requests = append(requests, gpu.ResourceCount{Resource: a.resource, Count: a.count})
 	}
-	return lifecycle.New(pod, requests, nil, s.labels)
+	life := lifecycle.New(pod, requests, nil, s.labels)
+	for _, r := range stored.containers[:min(len(stored.containers), lifecycle.MaxAllocations)] {
+		life.Allocations = append(life.Allocations, lifecycle.Allocation{Container: r.container, Resource: r.resource, Count: gpu.Some(r.count)})
+	}
+	return life
 }
 
 // Followers take the pods that request GPUs. Seen and Gone are called by one goroutine, Listed by another.

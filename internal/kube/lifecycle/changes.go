@@ -35,6 +35,7 @@ func Changes(before, pod *Pod, now time.Time) []gpu.Event {
 	c.pending(before)
 	if pod.Node != "" && last.Node == "" {
 		c.add(gpu.EventPodScheduled, pod.scheduled(), pod.names()+" was scheduled to "+pod.Node, gpu.PodChange{})
+		c.allocated()
 	}
 	c.conditions(last)
 	c.restarts(last)
@@ -42,12 +43,18 @@ func Changes(before, pod *Pod, now time.Time) []gpu.Event {
 		c.add(gpu.EventPodEvicted, e.Since, because(pod.names()+" is evicted", cmp.Or(e.Message, e.Reason)), gpu.PodChange{Reason: e.Reason})
 	}
 	c.phase(last)
+	if pod.Ended() && !last.Ended() {
+		c.released(pod.ended(), true)
+	}
 	return c.events
 }
 
 // Deleted returns that a pod is gone. seen is when it was last known to exist, if nobody saw its end; zero if the API server has reported it.
 func Deleted(pod *Pod, seen, now time.Time) []gpu.Event {
 	c := &changes{pod: pod, now: now}
+	if !pod.Ended() {
+		c.released(seen, seen.IsZero())
+	}
 	message := pod.names() + " was deleted"
 	if !seen.IsZero() {
 		message = pod.names() + " is gone: when it was deleted is not known"
@@ -60,7 +67,7 @@ func Deleted(pod *Pod, seen, now time.Time) []gpu.Event {
 var words = map[gpu.EventType]string{
 	gpu.EventPodCreated: "created", gpu.EventPodPending: "pending", gpu.EventPodScheduled: "scheduled", gpu.EventPodPhase: "phase",
 	gpu.EventPodCondition: "condition", gpu.EventPodRestarted: "restarted", gpu.EventPodFinished: "finished", gpu.EventPodEvicted: "evicted",
-	gpu.EventPodDeleted: "deleted",
+	gpu.EventPodDeleted: "deleted", gpu.EventAllocated: "allocated", gpu.EventReleased: "released",
 }
 
 // add adds an event. at is the API's time of it, zero if it has none. what distinguishes it from other events of the type of the same pod.

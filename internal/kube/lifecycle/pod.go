@@ -15,19 +15,21 @@ import (
 
 // Pod is what is kept of a pod that requests GPUs. It never changes after it was handed out.
 type Pod struct {
-	Namespace  string
-	Name       string
-	UID        string
-	Node       string
-	Created    time.Time
-	Owners     []gpu.Owner         // from the direct owner to the topmost one that could be read
-	Labels     map[string]string   // by their full attribute names
-	Requests   []gpu.ResourceCount // one for each resource
-	Phase      string
-	Reason     string // of the pod's status: Evicted
-	Message    string // of the pod's status
-	Conditions []Condition
-	Containers []Container // of all kinds that have a status
+	Namespace string
+	Name      string
+	UID       string
+	Node      string
+	Created   time.Time
+	Owners    []gpu.Owner         // from the direct owner to the topmost one that could be read
+	Labels    map[string]string   // by their full attribute names
+	Requests  []gpu.ResourceCount // one for each resource
+	// Allocations are what its containers have from when it is bound to a node until it ends. Whoever calls New sets them.
+	Allocations []Allocation
+	Phase       string
+	Reason      string // of the pod's status: Evicted
+	Message     string // of the pod's status
+	Conditions  []Condition
+	Containers  []Container // of all kinds that have a status
 }
 
 // Condition is a condition of a pod.

@@ -1,0 +1,80 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// Allocation is what one container has of one resource, from when its pod is bound to a node until the pod ends: the kubelet takes nothing back from a
+// container that ends before the others.
+type Allocation struct {
+	Container string
+	Resource  string
+	Count     gpu.Opt[int64] // absent if it is not known
+	DRA       bool           // by a claim, otherwise from a device plugin
+	Shared    bool           // by a claim that others have, too
+}
+
+// MaxAllocations bounds the allocations of a pod that are reported.
+const MaxAllocations = 64
+
+// allocated adds what the pod's containers have now.
+func (c *changes) allocated() {
+	began := c.pod.bound()
+	for i := range c.pod.Allocations {
+		c.addAllocation(gpu.EventAllocated, began, &c.pod.Allocations[i], &gpu.Use{Start: began, StartKnown: true})
+	}
+}
+
+// released adds that the pod's containers have given back what they had. end is when, zero: when it was noticed; known is false if it is only when
+// the pod was last known to exist.
+func (c *changes) released(end time.Time, known bool) {
+	if c.pod.Node == "" {
+		return
+	}
+	if end.IsZero() {
+		end = c.now
+	}
+	began := c.pod.bound()
+	if end.Before(began) { // clocks of two machines
+		end = began
+	}
+	for i := range c.pod.Allocations {
+		a := &c.pod.Allocations[i]
+		use := &gpu.Use{Start: began, StartKnown: true, End: end, EndKnown: known}
+		if count, ok := a.Count.Get(); ok && !a.Shared {
+			use.GPUTime = gpu.Some(float64(count) * end.Sub(began).Seconds())
+		}
+		c.addAllocation(gpu.EventReleased, end, a, use)
+	}
+}
+
+func (c *changes) addAllocation(kind gpu.EventType, at time.Time, a *Allocation, use *gpu.Use) {
+	p := c.pod
+	holder := &gpu.Holder{
+		Container: &gpu.Container{Namespace: p.Namespace, PodName: p.Name, PodUID: p.UID, Name: a.Container, Owners: p.Owners, Labels: p.Labels},
+		Resource:  a.Resource, DRA: a.DRA,
+	}
+	if a.Shared {
+		holder.Sharing = gpu.SharingClaim
+	}
+	if status := p.container(a.Container); status != nil {
+		holder.Container.ID = status.ID
+	}
+	c.events = append(c.events, gpu.Event{
+		Type: kind, Time: at, Holder: holder, Outside: &gpu.Outside{Node: p.Node, Count: a.Count}, Use: use,
+		UID: eventUID(p.Created, p.UID, words[kind], a.Container, a.Resource),
+	})
+}
+
+// bound returns when the pod got its node. One of which the API does not have it was created with a node.
+func (p *Pod) bound() time.Time {
+	if at := p.scheduled(); !at.IsZero() {
+		return at
+	}
+	return p.Created
+}

@@ -1,0 +1,171 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+func withAllocations(pod *corev1.Pod, allocations ...Allocation) *Pod {
+	p := of(pod)
+	p.Allocations = allocations
+	return p
+}
+
+func twoGPUs(container string) Allocation {
+	return Allocation{Container: container, Resource: "nvidia.com/gpu", Count: gpu.Some[int64](2)}
+}
+
+// allocationsOf returns the events of what containers have.
+func allocationsOf(events []gpu.Event) []gpu.Event {
+	var found []gpu.Event
+	for i := range events {
+		if events[i].Holder != nil {
+			found = append(found, events[i])
+		}
+	}
+	return found
+}
+
+// Each container has its GPUs from when its pod is bound until the pod has ended, whatever ends before.
+func TestAllocations(t *testing.T) {
+	tr := newTracked()
+	pod := begun()
+	seen := func() []gpu.Event {
+		tr.events = nil
+		tr.Seen(withAllocations(pod, twoGPUs("main"), twoGPUs("other")))
+		return allocationsOf(tr.events)
+	}
+	assert.Empty(t, seen(), "it has no node")
+	scheduled(pod)
+	events := seen()
+	require.Len(t, events, 2)
+	assert.Equal(t, gpu.Event{
+		Type: gpu.EventAllocated, Time: at(5), UID: events[0].UID, Use: &gpu.Use{Start: at(5), StartKnown: true},
+		Holder: &gpu.Holder{
+			Container: &gpu.Container{
+				Namespace: "ml", PodName: "train-0", PodUID: "p1", Name: "main", Owners: []gpu.Owner{{Kind: "Job", Name: "train", UID: "j1"}},
+				Labels: map[string]string{"k8s.pod.label.team": "vision"},
+			},
+			Resource: "nvidia.com/gpu",
+		},
+		Outside: &gpu.Outside{Node: "n1", Count: gpu.Some[int64](2)},
+	}, events[0])
+	assert.NotEqual(t, events[0].UID, events[1].UID)
+	running(pod, 0, 7)
+	assert.Empty(t, seen())
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: ended(0, "Completed", 30)}
+	assert.Empty(t, seen(), "the pod has not ended")
+	pod.Status.Phase = corev1.PodSucceeded
+	again := seen()
+	require.Len(t, again, 2)
+	assert.Equal(t, gpu.EventReleased, again[0].Type)
+	assert.Equal(t, &gpu.Use{Start: at(5), StartKnown: true, End: at(30), EndKnown: true, GPUTime: gpu.Some(50.0)}, again[0].Use)
+	assert.Equal(t, "c1", again[0].Holder.Container.ID)
+	tr.events = nil
+	tr.Gone(withAllocations(pod, twoGPUs("main")), true)
+	assert.Empty(t, allocationsOf(tr.events), "once")
+
+	restarted := allocationsOf(Changes(nil, withAllocations(pod, twoGPUs("main"), twoGPUs("other")), now))
+	require.Len(t, restarted, 4)
+	for i, uid := range []string{events[0].UID, events[1].UID, again[0].UID, again[1].UID} {
+		assert.Equal(t, uid, restarted[i].UID, "the same after a restart of the collector")
+	}
+}
+
+func TestAllocationsOfADeletedPod(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		observed bool
+		use      *gpu.Use
+	}{
+		{"observed", true, &gpu.Use{Start: at(5), StartKnown: true, End: now, EndKnown: true, GPUTime: gpu.Some(90.0)}},
+		{"vanished", false, &gpu.Use{Start: at(5), StartKnown: true, End: at(20), GPUTime: gpu.Some(30.0)}},
+	} {
+		tr := newTracked()
+		pod := begun()
+		scheduled(pod)
+		tr.at(at(10))
+		tr.Seen(withAllocations(pod, twoGPUs("main")))
+		tr.Confirm(at(20))
+		tr.at(now)
+		tr.events = nil
+		tr.Gone(withAllocations(pod, twoGPUs("main")), c.observed)
+		assert.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventPodDeleted}, typesOf(tr.events), c.name)
+		assert.Equal(t, c.use, tr.events[0].Use, c.name)
+	}
+	tr := newTracked()
+	tr.Seen(withAllocations(begun(), twoGPUs("main")))
+	tr.Gone(withAllocations(begun(), twoGPUs("main")), true)
+	assert.Empty(t, allocationsOf(tr.events), "it never had a node")
+}
+
+// What is not known has no GPU-seconds: a number of devices that nobody has said, and the part of a claim that others have, too.
+func TestAllocationsOfUnknownSize(t *testing.T) {
+	pod := begun()
+	scheduled(pod)
+	shared, unknown := twoGPUs("main"), Allocation{Container: "other", Resource: "gpu.nvidia.com", DRA: true}
+	shared.Shared = true
+	events := allocationsOf(Deleted(withAllocations(pod, shared, unknown), time.Time{}, now))
+	require.Len(t, events, 2)
+	for i := range events {
+		assert.False(t, events[i].Use.GPUTime.Known())
+	}
+	assert.Equal(t, gpu.SharingClaim, events[0].Holder.Sharing)
+	assert.True(t, events[1].Holder.DRA)
+	assert.False(t, events[1].Outside.Count.Known())
+}
+
+// Whatever happens to a pod, each container that was given GPUs gives them back once, and the records agree with the time in which the pod had a node.
+func TestAllocationsOfRandomLives(t *testing.T) {
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		tr := newTracked()
+		pod := begun()
+		second := 2
+		for ; second < 40; second += 1 + random.IntN(5) {
+			tr.at(at(second))
+			switch random.IntN(4) {
+			case 0:
+				if pod.Spec.NodeName == "" {
+					pod.Spec.NodeName = "n1"
+					set(pod, condition(corev1.PodScheduled, corev1.ConditionTrue, "", "", second))
+				}
+			case 1:
+				running(pod, int32(second), second)
+			case 2:
+				set(pod, condition(corev1.PodReady, corev1.ConditionTrue, "", "", second))
+			}
+			tr.Seen(withAllocations(pod, twoGPUs("main")))
+		}
+		tr.at(at(second))
+		if random.IntN(2) == 0 {
+			pod.Status.Phase = corev1.PodFailed
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: ended(1, "Error", second)}}}
+			tr.Seen(withAllocations(pod, twoGPUs("main")))
+		}
+		tr.Gone(withAllocations(pod, twoGPUs("main")), true)
+		events := allocationsOf(tr.events)
+		if pod.Spec.NodeName == "" {
+			assert.Empty(t, events, seed)
+			continue
+		}
+		require.Equal(t, []gpu.EventType{gpu.EventAllocated, gpu.EventReleased}, typesOf(events), seed)
+		had, _ := events[1].Use.GPUTime.Get()
+		bound := pod.Status.Conditions
+		for i := range bound {
+			if bound[i].Type == corev1.PodScheduled {
+				assert.InDelta(t, 2*at(second).Sub(bound[i].LastTransitionTime.Time).Seconds(), had, 1e-9, seed)
+			}
+		}
+	}
+}
