@@ -55,7 +55,7 @@ test: ## every test that needs no root and nothing outside the tree
 	go test -timeout 20m ./...
 
 .PHONY: check
-check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools test-page test-rules e2e ## everything that CI checks
+check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools test-page test-rules helm-lint test-helm e2e ## everything that CI checks
 
 .PHONY: generated-up-to-date
 generated-up-to-date:
@@ -107,6 +107,20 @@ test-page: otelcol-gpu nvmlsim ## the page of gpu_view in a real Chromium, and w
 .PHONY: test-rules
 test-rules: ## recording and alerting rules against their unit tests, by promtool; says so and skips without
 	test/rules/run.sh
+
+.PHONY: helm-lint
+helm-lint: .tools/helm ## the Helm chart: helm lint
+	.tools/helm lint --strict --quiet --kube-version 1.34.0 deploy/helm/gpureceiver
+
+.PHONY: test-helm
+test-helm: .tools/helm ## the Helm chart: what it renders is what deploy/kubernetes has
+	HELM=$(CURDIR)/.tools/helm go test -count=1 -run 'Chart' ./test/deploy
+
+.tools/helm: tools/helm/go.mod
+	go build -modfile=tools/helm/go.mod -o $@ helm.sh/helm/v3/cmd/helm
+
+.tools/kubeconform: tools/helm/go.mod
+	go build -modfile=tools/helm/go.mod -o $@ github.com/yannh/kubeconform/cmd/kubeconform
 
 .PHONY: e2e
 e2e: otelcol-gpu nvmlsim ## on a real Kubernetes that the test brings up: exec and agent; needs root, says so and skips without

@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "rewrite the ConfigMaps from config/")
+var update = flag.Bool("update", false, "rewrite what is made from config/ and from the chart")
 
 var (
 	root      = filepath.Join("..", "..")
@@ -45,6 +45,7 @@ func decode(t *testing.T, file string, manifest []byte) []object {
 	t.Helper()
 	var found []object
 	for document := range bytes.SplitSeq(manifest, []byte("\n---\n")) {
+		document = append(bytes.Clone(document), '\n') // which the last line of a text counts on
 		var kind metav1.TypeMeta
 		require.NoError(t, yaml.Unmarshal(document, &kind), file)
 		typed, err := scheme.Scheme.New(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind))
@@ -179,7 +180,7 @@ func TestConfigMapsAreTheShippedConfigurations(t *testing.T) {
 		key := filepath.Base(shipped.config)
 		if *update {
 			var b strings.Builder
-			b.WriteString("# config/" + shipped.config + " as it is; written by `go test ./test/deploy -update`.\n" +
+			b.WriteString(written + "# config/" + shipped.config + " as it is.\n" +
 				"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + shipped.name + "\n")
 			if shipped.namespace != "" {
 				b.WriteString("  namespace: " + shipped.namespace + "\n")

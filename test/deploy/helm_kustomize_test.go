@@ -1,0 +1,89 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Each folder and each component is a value of the chart that makes the same objects.
+func TestChartMakesTheSameObjects(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		base       string
+		components []string
+		values     string
+	}{
+		"agent":  {"agent", nil, ""},
+		"nvidia": {"nvidia", nil, "agent: {nvidia: {enabled: true}, owners: {enabled: true}}"},
+		"amd":    {"amd", nil, "agent: {amd: {enabled: true}, owners: {enabled: true}}"},
+
+		"nvidia-runtime":    {"agent", []string{"nvidia-runtime"}, "agent: {nvidia: {enabled: true}}"},
+		"owners":            {"agent", []string{"owners"}, "agent: {owners: {enabled: true}}"},
+		"node-labels":       {"agent", []string{"node-labels"}, "agent: {nodeLabels: {enabled: true}}"},
+		"dra":               {"agent", []string{"dra"}, "agent: {dra: {enabled: true}}"},
+		"k8s-attributes":    {"agent", []string{"k8s-attributes"}, "agent: {k8sAttributes: {enabled: true}}"},
+		"amd-fdinfo":        {"agent", []string{"amd-fdinfo"}, "agent: {amdFdinfo: {enabled: true}}"},
+		"kernel-log":        {"agent", []string{"kernel-log"}, "agent: {kernelLog: {enabled: true}}"},
+		"kubernetes-events": {"agent", []string{"kubernetes-events"}, "agent: {kubernetesEvents: {enabled: true}}"},
+		"node-condition":    {"agent", []string{"node-condition"}, "agent: {nodeCondition: {enabled: true}}"},
+		"node-condition-policy": {
+			"agent", []string{"node-condition", "node-condition-policy"}, "agent: {nodeCondition: {enabled: true, policy: {enabled: true}}}",
+		},
+		"telemetry-otlp": {"agent", []string{"telemetry-otlp"}, "telemetryOTLP: true"},
+		"all of the agent": {
+			"agent",
+			[]string{
+				"nvidia-runtime", "amd-fdinfo", "kernel-log", "owners", "node-labels", "kubernetes-events", "node-condition", "node-condition-policy",
+				"dra", "telemetry-otlp",
+			},
+			`
+telemetryOTLP: true
+agent:
+  nvidia: {enabled: true}
+  amdFdinfo: {enabled: true}
+  kernelLog: {enabled: true}
+  owners: {enabled: true}
+  nodeLabels: {enabled: true}
+  kubernetesEvents: {enabled: true}
+  nodeCondition: {enabled: true, policy: {enabled: true}}
+  dra: {enabled: true}
+`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := filepath.Join(manifests, c.base)
+			if c.components != nil {
+				folder = with(t, c.base, c.components...)
+			}
+			want, got := asRead(t, build(t, folder)), asRead(t, rendered(t, unchecked+c.values))
+			assert.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)))
+			for key := range want {
+				assert.Equal(t, want[key], got[key], key)
+			}
+		})
+	}
+}
+
+// asRead returns objects by kind and name, each as the API server would read it.
+func asRead(t *testing.T, objects []object) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, o := range objects {
+		text, err := json.MarshalIndent(o.typed, "", " ")
+		require.NoError(t, err)
+		key := o.typed.GetObjectKind().GroupVersionKind().String() + " " + o.GetNamespace() + "/" + o.GetName()
+		assert.NotContains(t, found, key)
+		found[key] = string(text)
+	}
+	return found
+}

@@ -1,0 +1,178 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// chart is the source of the manifests of deploy/kubernetes.
+var chart = filepath.Join(root, "deploy", "helm", "gpureceiver")
+
+// kubernetesVersion is what charts are rendered for: helm built from source knows no version by itself.
+const kubernetesVersion = "1.34.0"
+
+// helm returns the program: that of HELM, or as `make helm-lint` builds it. Without it a test skips.
+func helm(t *testing.T) string {
+	t.Helper()
+	if program := os.Getenv("HELM"); program != "" {
+		return program
+	}
+	program, err := filepath.Abs(filepath.Join(root, ".tools", "helm"))
+	require.NoError(t, err)
+	if !exists(program) {
+		require.False(t, *update, "nothing can be rendered without %s: make .tools/helm", program)
+		t.Skip("there is no .tools/helm: the chart was not rendered; make test-helm builds it")
+	}
+	return program
+}
+
+// runHelm runs helm with values on its standard input (-f -).
+func runHelm(t *testing.T, values string, args ...string) (out []byte, err error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), helm(t), args...)
+	home := t.TempDir() // neither configuration nor cache of whoever runs the test
+	command.Env = append(os.Environ(), "HELM_CONFIG_HOME="+home, "HELM_CACHE_HOME="+home, "HELM_DATA_HOME="+home)
+	command.Stdin = strings.NewReader(values)
+	var failed bytes.Buffer
+	command.Stderr = &failed
+	out, err = command.Output()
+	if err != nil {
+		return failed.Bytes(), err
+	}
+	return out, nil
+}
+
+// render returns the manifest of a release named gpureceiver.
+func render(t *testing.T, values string) []byte {
+	t.Helper()
+	return renderAs(t, "gpureceiver", values)
+}
+
+func renderAs(t *testing.T, release, values string) []byte {
+	t.Helper()
+	out, err := runHelm(t, values, "template", release, chart, "--kube-version", kubernetesVersion, "-f", "-")
+	require.NoError(t, err, "%s", out)
+	for line := range bytes.Lines(out) {
+		assert.False(t, bytes.HasSuffix(bytes.TrimRight(line, "\n"), []byte("\t")), "%q", line)
+	}
+	return out
+}
+
+// rendered returns the objects of a release named gpureceiver.
+func rendered(t *testing.T, values string) []object {
+	t.Helper()
+	return decode(t, "the chart", bytes.TrimPrefix(render(t, values), []byte("---\n")))
+}
+
+// shipped are the files of this repository that the chart has below files/. A chart can read no file outside of its folder.
+func shipped(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, name := range []string{"agent-kubernetes.yaml", "k8s-attributes.yaml", "cluster.yaml", "exec.yaml", "gateway.yaml"} {
+		found[name] = filepath.Join(root, "config", name)
+	}
+	parts, err := filepath.Glob(filepath.Join(root, "config", "parts", "*.yaml"))
+	require.NoError(t, err)
+	for _, path := range parts {
+		found[filepath.Join("parts", filepath.Base(path))] = path
+	}
+	return found
+}
+
+// The files of the chart are those of this repository, and there are no others.
+func TestChartHasTheShippedFiles(t *testing.T) { //nolint:paralleltest // it writes what other tests read
+	folder := filepath.Join(chart, "files")
+	for name, path := range shipped(t) {
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if *update {
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(folder, name), want, 0o644))
+		}
+		got, err := os.ReadFile(filepath.Join(folder, name))
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got), "%s differs: run `go test ./test/deploy -update`", name)
+	}
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		assert.Contains(t, shipped(t), name, "in the chart, and not in the repository")
+		return err
+	}))
+}
+
+const (
+	written = "# Written by `go test ./test/deploy -update` from deploy/helm/gpureceiver.\n"
+	source  = "# Source: gpureceiver/templates/"
+)
+
+// byTemplate returns what each template below templates/ makes, as a file of deploy/kubernetes.
+func byTemplate(manifest []byte) map[string]string {
+	found := map[string]string{}
+	for document := range strings.SplitSeq("\n"+string(manifest), "\n---\n") {
+		name, text, ok := strings.Cut(strings.TrimPrefix(document, source), "\n")
+		if !ok {
+			continue
+		}
+		text = strings.TrimRight(text, "\n") + "\n"
+		if before, ok := found[name]; ok {
+			found[name] = before + "---\n" + text
+		} else {
+			found[name] = written + text
+		}
+	}
+	return found
+}
+
+// unchecked takes out what kubectl's users would not expect: with kustomize nothing computes the checksum of a configuration.
+const unchecked = "restartOnConfigChange: false\n"
+
+// folders are the folders of deploy/kubernetes that consist of the chart's templates of the same name, with the values for them.
+var folders = map[string]string{
+	"agent":                            unchecked,
+	"components/owners":                "agent: {owners: {enabled: true}}",
+	"components/node-labels":           "agent: {nodeLabels: {enabled: true}}",
+	"components/dra":                   "agent: {dra: {enabled: true}}",
+	"components/k8s-attributes":        "agent: {k8sAttributes: {enabled: true}}",
+	"components/kernel-log":            "agent: {kernelLog: {enabled: true}}",
+	"components/kubernetes-events":     "agent: {kubernetesEvents: {enabled: true}}",
+	"components/node-condition":        "agent: {nodeCondition: {enabled: true}}",
+	"components/node-condition-policy": "agent: {nodeCondition: {enabled: true, policy: {enabled: true}}}",
+}
+
+// The manifests of deploy/kubernetes are what the chart renders: `go test ./test/deploy -update` writes them. A kustomization.yaml is not.
+func TestFoldersAreTheChart(t *testing.T) { //nolint:paralleltest // it writes what other tests read
+	for folder, values := range folders {
+		found := byTemplate(render(t, values))
+		made := 0
+		for name, text := range found {
+			if filepath.ToSlash(filepath.Dir(name)) != folder {
+				continue
+			}
+			made++
+			path := filepath.Join(manifests, filepath.FromSlash(name))
+			if *update {
+				require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+			}
+			shipped, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, text, string(shipped), "%s differs: run `go test ./test/deploy -update`", path)
+		}
+		there, err := filepath.Glob(filepath.Join(manifests, folder, "*.yaml"))
+		require.NoError(t, err)
+		assert.Len(t, there, made+1, "%s: a file that the chart does not render", folder) // kustomization.yaml
+	}
+}
