@@ -4,6 +4,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -68,19 +69,19 @@ func podEvents() []gpu.Event {
 	}
 	killed := &gpu.ContainerChange{Name: "main", ID: "c1", Restarts: 1, Reason: "OOMKilled", ExitCode: gpu.Some[int64](137)}
 	return []gpu.Event{
-		{UID: "u1", Type: gpu.EventPodCreated, Time: at(1), Message: "created", Pod: of(gpu.PodChange{})},
-		{UID: "u2", Type: gpu.EventPodPending, Time: at(2), Message: "pending", Pod: of(gpu.PodChange{Reason: "Unschedulable"})},
-		{UID: "u3", Type: gpu.EventPodScheduled, Time: at(3), Message: "scheduled", Pod: of(gpu.PodChange{})},
-		{UID: "u4", Type: gpu.EventPodPhase, Time: at(4), Message: "runs", Pod: of(gpu.PodChange{Phase: "Running", PreviousPhase: "Pending"})},
-		{UID: "u5", Type: gpu.EventPodCondition, Time: at(5), Message: "ready", Pod: of(gpu.PodChange{
+		{UID: "u1", Type: gpu.EventPodCreated, Time: at(1), Message: "team/train-0 was created and requests 2 nvidia.com/gpu, 1 nvidia.com/mig-1g.10gb", Pod: of(gpu.PodChange{})},
+		{UID: "u2", Type: gpu.EventPodPending, Time: at(2), Message: "team/train-0 is not scheduled: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", Pod: of(gpu.PodChange{Reason: "Unschedulable"})},
+		{UID: "u3", Type: gpu.EventPodScheduled, Time: at(3), Message: "team/train-0 was scheduled to node-a", Pod: of(gpu.PodChange{})},
+		{UID: "u4", Type: gpu.EventPodPhase, Time: at(4), Message: "team/train-0 is Running", Pod: of(gpu.PodChange{Phase: "Running", PreviousPhase: "Pending"})},
+		{UID: "u5", Type: gpu.EventPodCondition, Time: at(5), Message: "team/train-0: Ready is False: containers with unready status: [main]", Pod: of(gpu.PodChange{
 			Phase: "Running", Condition: &gpu.PodCondition{Type: "Ready", Status: "False", Reason: "ContainersNotReady"},
 		})},
-		{UID: "u6", Type: gpu.EventPodRestarted, Time: at(6), Message: "restarted", Pod: of(gpu.PodChange{Phase: "Running", Container: killed})},
-		{UID: "u7", Type: gpu.EventPodEvicted, Time: at(7), Message: "evicted", Pod: of(gpu.PodChange{Phase: "Running", Reason: "EvictionByEvictionAPI"})},
-		{UID: "u8", Type: gpu.EventPodFinished, Time: at(8), Message: "failed", Pod: of(gpu.PodChange{
+		{UID: "u6", Type: gpu.EventPodRestarted, Time: at(6), Message: "team/train-0: container main restarted (1 times) after exit code 137: OOMKilled", Pod: of(gpu.PodChange{Phase: "Running", Container: killed})},
+		{UID: "u7", Type: gpu.EventPodEvicted, Time: at(7), Message: "team/train-0 is evicted: Eviction API: evicting", Pod: of(gpu.PodChange{Phase: "Running", Reason: "EvictionByEvictionAPI"})},
+		{UID: "u8", Type: gpu.EventPodFinished, Time: at(8), Message: "team/train-0 has failed: container main ended with exit code 1: Error", Pod: of(gpu.PodChange{
 			Phase: "Failed", PreviousPhase: "Running", Reason: "Error", Container: &gpu.ContainerChange{Name: "main", Reason: "Error", ExitCode: gpu.Some[int64](1)},
 		})},
-		{UID: "u9", Type: gpu.EventPodDeleted, Time: at(9), Message: "gone", Pod: of(gpu.PodChange{Phase: "Running", LastSeen: at(8)})},
+		{UID: "u9", Type: gpu.EventPodDeleted, Time: at(9), Message: "team/train-0 is gone: when it was deleted is not known", Pod: of(gpu.PodChange{Phase: "Running", LastSeen: at(8)})},
 	}
 }
 
@@ -101,9 +102,9 @@ func TestGoldenWorkloadEvents(t *testing.T) {
 	ended.Requests = nil
 	host := gpu.Host{ClusterName: "prod"}
 	logs := newEvents(nil).Record(&host, []gpu.Event{
-		{UID: "u1", Type: gpu.EventWorkloadStarted, Time: at(1), Message: "started", Workload: of("train-00")},
-		{UID: "u2", Type: gpu.EventWorkloadChanged, Time: at(2), Message: "changed", Workload: changed},
-		{UID: "u3", Type: gpu.EventWorkloadEnded, Time: at(3), Message: "ended", Workload: ended},
+		{UID: "u1", Type: gpu.EventWorkloadStarted, Time: at(1), Message: "TrainJob team/train started", Workload: of("train-00")},
+		{UID: "u2", Type: gpu.EventWorkloadChanged, Time: at(2), Message: "TrainJob team/train has 20 pods instead of 1", Workload: changed},
+		{UID: "u3", Type: gpu.EventWorkloadEnded, Time: at(3), Message: "TrainJob team/train has ended", Workload: ended},
 	}, observed)
 	compareLogs(t, "workload_events.yaml", logs)
 	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
@@ -143,6 +144,21 @@ var observed = pcommon.NewTimestampFromTime(at(30))
 func TestGoldenEvents(t *testing.T) {
 	host := fullNode().Host
 	compareLogs(t, "events.yaml", newEvents(nil).Record(&host, allEvents(), observed))
+}
+
+func TestGoldenSourceEvents(t *testing.T) {
+	host := fullNode().Host
+	failure := &gpu.Failure{Reason: gpu.FailureDriver, Err: errors.New("nvml: initialise libnvidia-ml.so.1: driver not loaded; load the nvidia kernel module")}
+	logs := newEvents(nil).Record(&host, []gpu.Event{
+		{UID: "s1", Type: gpu.EventSourceFailed, Time: at(1), Vendor: gpu.NVIDIA, Source: "nvml", Failure: failure, Message: "nvml cannot be read: " + failure.Error()},
+		{UID: "s2", Type: gpu.EventSourceRecovered, Time: at(2), Vendor: gpu.NVIDIA, Source: "nvml", Message: "nvml is readable again"},
+	}, observed)
+	compareLogs(t, "source_events.yaml", logs)
+	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
+	require.NoError(t, err)
+	for _, record := range recordsOf(logs) {
+		assert.Empty(t, declared.EventViolations(record.EventName(), record.Attributes()))
+	}
 }
 
 func recordsOf(logs plog.Logs) []plog.LogRecord {

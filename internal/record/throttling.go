@@ -28,9 +28,10 @@ func setThrottled(record plog.LogRecord, e *gpu.Event) {
 	lasted, known := e.Lasted.Get()
 	text := deviceText(e)
 	if e.Type == gpu.EventThrottledStarted {
-		text += " is throttled"
 		if known {
-			text += fmt.Sprintf(" for %s already", lasted.Round(time.Second))
+			text += fmt.Sprintf(" has been throttled for %s", lasted.Round(time.Second))
+		} else {
+			text += " is throttled"
 		}
 	} else {
 		text += " is not throttled any more"

@@ -36,7 +36,7 @@ func TestGoldenThrottleEvents(t *testing.T) {
 func TestThrottleRecords(t *testing.T) {
 	host := gpu.Host{Name: "node-a"}
 	records := recordsOf(newEvents(nil).Record(&host, throttleEvents(), observed))
-	assert.Equal(t, "nvidia0 (NVIDIA H100 80GB HBM3) is throttled for 1m0s already: hw_slowdown, hw_thermal_slowdown; check the fans, the air flow and the coolant",
+	assert.Equal(t, "nvidia0 (NVIDIA H100 80GB HBM3) has been throttled for 1m0s: hw_slowdown, hw_thermal_slowdown; check the fans, the air flow and the coolant",
 		records[0].Body().Str())
 	assert.Equal(t, plog.SeverityNumberWarn, records[0].SeverityNumber())
 	assert.Equal(t, "nvidia0 (NVIDIA H100 80GB HBM3) is not throttled any more, after 12m0s: hw_slowdown, hw_thermal_slowdown", records[1].Body().Str())

@@ -80,6 +80,7 @@ var rangeAlerts = []struct{ alert, scenario, ends string }{
 var slowAlerts = map[string]string{
 	"GPUEventsDropped": "fires for more than 1,024 events that nobody takes",
 	"GPUAllocatedIdle": "fires after two hours in which a container did not use its GPU",
+	"GPUPodsPending":   "fires for pods that have waited for half an hour",
 	"GPUNodeNotRead":   "fires for a node that was read an hour ago",
 	"GPUNodeReadOld":   "fires five minutes after the last good read",
 }

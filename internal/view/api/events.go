@@ -4,6 +4,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -43,7 +44,7 @@ func (h *Handler) eventRoutes() []route.Route {
 	}
 	return []route.Route{{
 		Path: "/api/v1/gpu/events", ID: "listEvents", Tag: "events", Summary: "The last events",
-		Description: "What the receivers reported, the newest first: changes of state, XIDs, processes and containers that come and go. " +
+		Description: "What the receivers reported, the newest first: changes of state, faults, processes, containers, pods and workloads that come and go. " +
 			"Those of nodes and GPUs that are gone are kept, too.",
 		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), gpuParameter(), name, severity, since}, t.parameters()...),
 		Answer:     view.List[view.Event]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
@@ -72,7 +73,8 @@ func (h *Handler) events(s *view.Snapshot, r *route.Request, severities []string
 		err = want.resolve(nodes)
 	}
 	all := h.reader.Events()
-	if err != nil && !slices.ContainsFunc(all, func(e view.Event) bool { return want.of(&e) }) {
+	var ambiguous *query.AmbiguousError
+	if err != nil && (errors.As(err, &ambiguous) || !slices.ContainsFunc(all, func(e view.Event) bool { return want.of(&e) })) {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(e view.Event) bool { return !want.matches(&e) }), nil

@@ -26,10 +26,13 @@ const (
 	uidAttribute       = "log.record.uid"
 )
 
+// eventPrefixes are how the names of the receiver's events begin.
+var eventPrefixes = [...]string{"hw.gpu.", "process.gpu.", "container.gpu.", "k8s.pod.gpu.", "k8s.workload.gpu."}
+
 // isEvent reports whether a log record is one of the receiver.
 func isEvent(record plog.LogRecord) bool {
 	name := record.EventName()
-	return len(name) <= maxNameLength && (strings.HasPrefix(name, "hw.gpu.") || strings.HasPrefix(name, "process.gpu.") || strings.HasPrefix(name, "container.gpu."))
+	return len(name) <= maxNameLength && slices.ContainsFunc(eventPrefixes[:], func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // eventOf returns the event of a log record.

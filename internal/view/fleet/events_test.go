@@ -6,10 +6,12 @@ package fleet
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/golden"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
@@ -55,6 +58,34 @@ func TestEvents(t *testing.T) {
 	assert.Equal(t, w.now, e.Observed)
 	assert.Equal(t, int64(79), e.Attributes["hw.gpu.xid"])
 	assert.Greater(t, f.Snapshot().Generation, first)
+}
+
+// Each event that the receiver can send is shown, with what it says.
+func TestEveryEventOfTheReceiver(t *testing.T) {
+	declared, err := otlptest.ReadDeclared("../../../metadata.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, declared.Events)
+	files, err := filepath.Glob("../../record/testdata/*events.yaml")
+	require.NoError(t, err)
+	f, _ := newTestFleet(Settings{})
+	for _, file := range files {
+		logs, err := golden.ReadLogs(file)
+		require.NoError(t, err)
+		for i := range logs.ResourceLogs().Len() { // the files number their records alike
+			for _, record := range logs.ResourceLogs().At(i).ScopeLogs().At(0).LogRecords().All() {
+				record.Attributes().PutStr("log.record.uid", fmt.Sprint(file, record.Timestamp(), record.EventName()))
+			}
+		}
+		f.ConsumeLogs(logs)
+	}
+	shown := map[string]bool{}
+	for _, e := range f.Events() {
+		shown[e.Name] = true
+		assert.NotNil(t, e.Body, e.Name)
+	}
+	for name := range declared.Events {
+		assert.True(t, shown[name], name)
+	}
 }
 
 // An event that comes twice is shown once, with and without log.record.uid. Two events that differ are two.

@@ -69,9 +69,9 @@ func (r *Reader) History(id, metric string, since time.Time) (view.History, bool
 	return view.History{ID: id, Metric: metric, Unit: "1", Points: points}, true
 }
 
-// Events returns the XID that failed prod/n2's second GPU, its status, and an event of a node that is gone.
+// Events returns the XID that failed prod/n2's second GPU, its status, an event of a node that is gone, and one of each other event.
 func (r *Reader) Events() []view.Event {
-	return []view.Event{
+	return append([]view.Event{
 		{
 			UID: "e3", Name: "hw.gpu.status", Time: Now.Add(-time.Minute), Observed: Now.Add(-time.Minute), Severity: "ERROR",
 			Body: new("GPU failed: lost"), Node: new("n2"), Cluster: new("prod"), GPU: new("GPU-n2-1"),
@@ -85,7 +85,7 @@ func (r *Reader) Events() []view.Event {
 			UID: "e1", Name: "hw.gpu.status", Time: Now.Add(-10 * time.Minute), Observed: Now.Add(-10 * time.Minute), Severity: "INFO",
 			Node: new("retired"), Cluster: new("lab"), GPU: new("GPU-retired-0"), Attributes: map[string]any{"hw.state": "ok"},
 		},
-	}
+	}, otherEvents()...)
 }
 
 // Tiles returns a tile for each GPU, whatever has changed.
