@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"go.opentelemetry.io/collector/pdata/plog"
 )
@@ -29,7 +30,7 @@ type message struct {
 type queue struct {
 	messages []message
 	next     uint64 // the number of the next message
-	records  int
+	records  atomic.Int64
 	bytes    int
 	gone     []uint64 // are stored and are to be removed
 }
@@ -37,7 +38,12 @@ type queue struct {
 // add adds a message and returns the number of records that were dropped for it.
 func (q *queue) add(data []byte, records int, stored bool) (dropped int) {
 	q.put(message{number: q.next, data: data, records: records, stored: stored})
-	for len(q.messages) > 0 && (q.records > maxRecords || q.bytes > maxBytes) {
+	return q.trim()
+}
+
+// trim removes the oldest messages until no more wait than may, and returns the number of their records.
+func (q *queue) trim() (dropped int) {
+	for len(q.messages) > 0 && (q.records.Load() > maxRecords || q.bytes > maxBytes) {
 		dropped += q.messages[0].records
 		q.remove()
 	}
@@ -47,7 +53,7 @@ func (q *queue) add(data []byte, records int, stored bool) (dropped int) {
 func (q *queue) put(m message) {
 	q.messages = append(q.messages, m)
 	q.next = m.number + 1
-	q.records += m.records
+	q.records.Add(int64(m.records))
 	q.bytes += len(m.data)
 }
 
@@ -57,7 +63,7 @@ func (q *queue) remove() {
 	if first.stored {
 		q.gone = append(q.gone, first.number)
 	}
-	q.records -= first.records
+	q.records.Add(int64(-first.records))
 	q.bytes -= len(first.data)
 	q.messages[0] = message{}
 	q.messages = q.messages[1:]

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"go.opentelemetry.io/collector/pdata/plog"
 )
 
 const (
@@ -29,6 +31,18 @@ type snapshot struct {
 }
 
 var errTooLarge = fmt.Errorf("it exceeds %d MiB", maxState>>20)
+
+// stateOf returns what is to be stored of a source.
+func stateOf(known any, open plog.Logs) ([]byte, error) {
+	var data []byte
+	if open.LogRecordCount() > 0 {
+		var err error
+		if data, err = encode(open); err != nil {
+			return nil, err
+		}
+	}
+	return encodeSnapshot(known, data, time.Now())
+}
 
 // encodeSnapshot returns what is to be stored.
 func encodeSnapshot(known any, open []byte, now time.Time) ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -227,6 +228,24 @@ func TestStorageThatFails(t *testing.T) {
 	assert.Equal(t, []string{"d"}, drain(t, s), "a was removed as well")
 }
 
+// A change that could not be stored is stored later together with its record, whoever writes next: otherwise a restart would find it again.
+func TestChangeIsStoredWithItsRecord(t *testing.T) {
+	disk := &checkpointtest.Storage{}
+	s, _, _ := open(t, disk)
+	s.Put(t.Context(), "nvml", 1, none, none)
+	disk.Fail(errors.New("no space left on device"))
+	s.Put(t.Context(), "nvml", 2, none, message("to 2"), checkpoint.Part{Name: "p", Value: "of 2"})
+	disk.Fail(nil)
+	s.Put(t.Context(), "amdgpu", 1, none, none)
+
+	s, _, _ = open(t, disk.Copy())
+	known := 0
+	assert.True(t, s.Load(t.Context(), "nvml", &known))
+	assert.Equal(t, 2, known)
+	assert.Equal(t, map[string]string{"p": `"of 2"`}, partsOf(s, "nvml"))
+	assert.Equal(t, []string{"to 2"}, drain(t, s))
+}
+
 // The oldest records are dropped when too many wait. They are counted, and logged once.
 func TestTooManyWait(t *testing.T) {
 	disk := &checkpointtest.Storage{}
@@ -258,11 +277,17 @@ func TestTooManyWait(t *testing.T) {
 func TestStateThatIsTooLarge(t *testing.T) {
 	disk := &checkpointtest.Storage{}
 	s, _, log := open(t, disk)
-	s.Put(t.Context(), "nvml", string(make([]byte, 5<<20)), none, message("a"))
-	s.Put(t.Context(), "nvml", string(make([]byte, 5<<20)), none, none)
+	s.Put(t.Context(), "nvml", strings.Repeat("x", 5<<20), none, message("a"))
+	s.Put(t.Context(), "nvml", strings.Repeat("x", 5<<20), none, none)
 	assert.Equal(t, 1, log.Len())
 	s, _, _ = open(t, disk.Copy())
 	assert.Equal(t, []string{"a"}, drain(t, s))
+
+	s.Put(t.Context(), "nvml", 1, none, none)
+	s.Put(t.Context(), "nvml", strings.Repeat("x", 5<<20), none, message("b"))
+	s, _, _ = open(t, disk.Copy())
+	known := 0
+	assert.False(t, s.Load(t.Context(), "nvml", &known), "an old state would have the change found again")
 }
 
 // What is garbage, or of another version, is logged and not used.

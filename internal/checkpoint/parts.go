@@ -1,0 +1,143 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"go.uber.org/zap"
+)
+
+const (
+	// maxPart bounds a part, and maxParts and maxPartsBytes all of them. What is beyond them is not stored.
+	maxPart       = 256 << 10
+	maxParts      = 32 << 10
+	maxPartsBytes = 64 << 20
+)
+
+// Part is a part of what is known of a source, of which there are many. It is written only when it changes.
+type Part struct {
+	Name string
+	// Value is what is stored, as JSON. Nil: the part is removed.
+	Value any
+}
+
+// parts are the parts that are stored.
+type parts struct {
+	kept  bool           // the storage can list its keys: without that nobody would find them
+	sizes map[string]int // in bytes, by key, of what is stored or pending
+	bytes int            // of all
+	full  bool           // some are not stored, which was logged
+	// found are those that an earlier process has left and nobody has asked for yet, by source and name.
+	found map[string]map[string][]byte
+}
+
+// has reports whether there is room for a part.
+func (p *parts) has(key string, size int) bool {
+	last, stored := p.sizes[key]
+	return size <= maxPart && (stored || len(p.sizes) < maxParts) && p.bytes-last+size <= maxPartsBytes
+}
+
+// note notes the size of a part; 0: it is removed.
+func (p *parts) note(key string, size int) {
+	p.bytes += size - p.sizes[key]
+	if size == 0 {
+		delete(p.sizes, key)
+		return
+	}
+	if p.sizes == nil {
+		p.sizes = map[string]int{}
+	}
+	p.sizes[key] = size
+}
+
+func partKey(source, name string) string { return partPrefix + source + "/" + name }
+
+// encodeParts returns what is to be stored, by key. Nil: nothing. What cannot be encoded is nothing, too, and the error is the first one of these.
+func encodeParts(source string, changed []Part) (map[string][]byte, error) {
+	encoded := make(map[string][]byte, len(changed))
+	var first error
+	for _, part := range changed {
+		key := partKey(source, part.Name)
+		encoded[key] = nil
+		if part.Value == nil {
+			continue
+		}
+		data, err := json.Marshal(part.Value)
+		switch {
+		case err == nil:
+			encoded[key] = data
+		case first == nil:
+			first = fmt.Errorf("write %s: %w", key, err)
+		}
+	}
+	return encoded, first
+}
+
+// putPart has a part written, or removed if it has ended or there is no room for it: an old one would be false.
+func (s *Store) putPart(key string, data []byte) {
+	p := &s.parts
+	if !p.kept {
+		return
+	}
+	if !p.has(key, len(data)) {
+		data = nil
+		if !p.full {
+			p.full = true
+			s.logger.Warn("Part of what is known is not stored: a restart would report it as new", zap.String("key", key),
+				zap.Int("max_parts", maxParts), zap.Int("max_bytes", maxPartsBytes), zap.Int("max_bytes_of_one", maxPart))
+		}
+	}
+	p.note(key, len(data))
+	s.pending[key] = data
+}
+
+// findPart takes a part that an earlier process has left. The value is copied.
+func (s *Store) findPart(key string, value []byte) {
+	p := &s.parts
+	source, name, ok := strings.Cut(strings.TrimPrefix(key, partPrefix), "/")
+	if !ok || !p.has(key, len(value)) {
+		s.pending[key] = nil
+		return
+	}
+	p.note(key, len(value))
+	if p.found == nil {
+		p.found = map[string]map[string][]byte{}
+	}
+	if p.found[source] == nil {
+		p.found[source] = map[string][]byte{}
+	}
+	p.found[source][name] = bytes.Clone(value)
+}
+
+// discardParts has the parts removed that an earlier process has left.
+func (s *Store) discardParts(source string) {
+	for name := range s.parts.found[source] {
+		s.putPart(partKey(source, name), nil)
+	}
+	delete(s.parts.found, source)
+}
+
+// Parts calls use, once, with each part that was stored of a source whose state was loaded. Those with which it returns an error are logged
+// and discarded.
+func (s *Store) Parts(source string, use func(name string, data []byte) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refused, first := 0, error(nil)
+	for name, data := range s.parts.found[source] {
+		if err := use(name, data); err != nil {
+			s.putPart(partKey(source, name), nil)
+			if refused++; first == nil {
+				first = fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	delete(s.parts.found, source)
+	if refused > 0 {
+		s.logger.Warn("Stored parts of "+statePrefix+source+" are not used", zap.Int("parts", refused), zap.Error(first))
+	}
+}
