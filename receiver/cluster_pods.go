@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/otelgpu/gpureceiver/internal/checkpoint"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
 	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
@@ -30,6 +31,7 @@ func (c *Config) sendsPodEvents() bool {
 // podEvents follows the pods of a cluster and queues what happens to them. A nil podEvents follows none.
 type podEvents struct {
 	queue    *pipeline.Pipeline
+	keeper   *keeper // nil without storage
 	tracker  *lifecycle.Tracker
 	patience time.Duration
 	stuck    atomic.Bool // the logs pipeline has taken nothing for so long, and nobody waits until it does
@@ -41,6 +43,8 @@ type podEvents struct {
 const (
 	// podQueue is how many events may wait before the next pods wait for the logs pipeline to take some: client-go holds the changes meanwhile.
 	podQueue = 512
+	// podRecords is how many records may wait in the storage before they do.
+	podRecords = 5000
 	// podQueueWait is how long they wait: what client-go holds has no bound. Then, until the pipeline takes some again, the oldest events are dropped, as
 	// those of a pipeline that takes none.
 	podQueueWait = 30 * time.Second
@@ -51,16 +55,19 @@ func (s *clusterSource) follow(view *cluster.View, labels []string) error {
 	if s.events == nil || !s.wants {
 		return nil
 	}
-	p := &podEvents{queue: s.pipeline, patience: s.patience}
+	p := &podEvents{queue: s.pipeline, keeper: s.keeper, patience: s.patience}
 	p.tracker = lifecycle.NewTracker(func(events []gpu.Event) {
 		s.pipeline.AddEvents(events)
 		s.events.wake()
 	})
+	if s.keeper.isOpen() {
+		p.tracker.Restore(func(use func(string, []byte) error) { s.keeper.store.Parts(clusterKey, use) })
+	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	if err := view.Follow(labels, cluster.Followers{
 		Seen:   func(pod *lifecycle.Pod) { p.take(func() { p.tracker.Seen(pod) }) },
 		Gone:   func(pod *lifecycle.Pod, seen bool) { p.take(func() { p.tracker.Gone(pod, seen) }) },
-		Listed: p.tracker.Listed,
+		Listed: p.listed,
 	}); err != nil {
 		p.cancel()
 		return err
@@ -72,7 +79,9 @@ func (s *clusterSource) follow(view *cluster.View, labels []string) error {
 
 // take takes a change when the queue has room for its events.
 func (p *podEvents) take(change func()) {
-	room := func(context.Context) (bool, error) { return p.queue.Waiting() <= podQueue, nil }
+	room := func(context.Context) (bool, error) {
+		return p.queue.Waiting() <= podQueue && p.keeper.waiting() <= podRecords, nil
+	}
 	has, _ := room(p.ctx)
 	if !has && !p.stuck.Load() {
 		has = wait.PollUntilContextTimeout(p.ctx, 10*time.Millisecond, p.patience, false, room) == nil
@@ -81,6 +90,34 @@ func (p *podEvents) take(change func()) {
 	if p.ctx.Err() == nil {
 		change()
 	}
+}
+
+// listed reports the pods as gone that an earlier process knew and that are not in the first list. Those that are there and are not followed any more,
+// because their resource does not count as GPUs now, are forgotten.
+func (p *podEvents) listed(exists func(*lifecycle.Pod) bool) {
+	for _, pod := range p.tracker.Missing() {
+		p.take(func() {
+			if exists(pod) {
+				p.tracker.Forget(pod)
+			} else {
+				p.tracker.Gone(pod, false)
+			}
+		})
+	}
+	p.take(p.tracker.Listed)
+}
+
+// checkpoint calls take and returns what has become known, up to the events that take takes.
+func (p *podEvents) checkpoint(take func()) []checkpoint.Part {
+	if p == nil {
+		take()
+		return nil
+	}
+	var parts []checkpoint.Part
+	for name, value := range p.tracker.Checkpoint(take) {
+		parts = append(parts, checkpoint.Part{Name: name, Value: value})
+	}
+	return parts
 }
 
 // tick has what happens to workloads reported when it has lasted long enough.

@@ -5,6 +5,7 @@ package gpureceiver
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/otelgpu/gpureceiver/internal/checkpoint/checkpointtest"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
@@ -38,7 +41,8 @@ type clusterRig struct {
 	sent   atomic.Int64  // to it
 
 	dropped  atomic.Int64
-	patience time.Duration // not the receiver's, if set
+	patience time.Duration           // not the receiver's, if set
+	disk     *checkpointtest.Storage // nil: without storage
 }
 
 func newClusterRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
@@ -82,6 +86,9 @@ func (r *clusterRig) start(t *testing.T) {
 		}
 		return r.logs.ConsumeLogs(ctx, logs)
 	})
+	if r.disk != nil {
+		sender = r.keeps(t, cfg, set)
+	}
 	r.source.events = sender
 	controller, err := newClusterController(cfg, set, consumertest.NewNop(), func(*ClusterConfig) (*kube.Clients, error) {
 		return &kube.Clients{Kubernetes: r.client}, nil
@@ -93,6 +100,26 @@ func (r *clusterRig) start(t *testing.T) {
 		assert.NoError(t, controller.Shutdown(t.Context()))
 		assert.NoError(t, sender.Shutdown(t.Context()))
 	})
+}
+
+// keeps has what is known and what is sent kept in the storage, and returns what stores it.
+func (r *clusterRig) keeps(t *testing.T, cfg *Config, set receiver.Settings) *eventSender {
+	t.Helper()
+	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	require.NoError(t, err)
+	t.Cleanup(telemetry.Shutdown)
+	obs, err := newObsReport(set)
+	require.NoError(t, err)
+	cfg.Storage = &fileStorage
+	k := newKeeper(cfg, set, telemetry)
+	require.NoError(t, k.open(t.Context(), storageHost{fileStorage: r.disk}))
+	r.source.keeper = k
+	r.source.pipeline.Restore(k.known(t.Context(), clusterKey))
+	output := eventOutput{logsOutput{obs: obs, next: r.logs}, k}
+	d := newDelivery(k, output.logs)
+	require.NoError(t, d.Start(t.Context(), nil))
+	t.Cleanup(func() { assert.NoError(t, d.Shutdown(t.Context())) })
+	return newEventSender(func(ctx context.Context) error { return output.passCluster(ctx, r.source) })
 }
 
 // set creates a pod, or changes it.
@@ -152,6 +179,34 @@ func TestPodEvents(t *testing.T) {
 	assert.Empty(t, r.of("cpu"), "it requests no GPU")
 	resource := r.logs.AllLogs()[0].ResourceLogs().At(0).Resource().Attributes().AsRaw()
 	assert.Equal(t, map[string]any{"k8s.cluster.name": "prod"}, resource)
+}
+
+// Pods that a collector knew which was killed: what is still there is not reported as new, and what has gone is, with when it was last seen.
+func TestPodsOutliveAKill(t *testing.T) {
+	r := newStoppedRig(t, gpuPod("stays", 1), gpuPod("goes", 1), gpuPod("no-gpu-now", 1))
+	r.disk = &checkpointtest.Storage{}
+	r.start(t)
+	eventually(t, func() bool {
+		return len(r.of("stays")) == 1 && len(r.of("goes")) == 1 && slices.Contains(r.disk.Keys(), "part/kubernetes_cluster/confirmed")
+	}, "the pods are not reported and stored")
+
+	killed := r.disk.Copy()
+	for range 2 { // killed again, before it has sent anything
+		r = newStoppedRig(t, gpuPod("stays", 1), gpuPod("new", 1))
+		same := gpuPod("no-gpu-now", 0) // as if its resource did not count as a GPU any more
+		r.set(t, same)
+		r.disk = killed.Copy()
+		r.start(t)
+		eventually(t, func() bool { return len(r.of("goes")) == 1 && len(r.of("new")) == 1 }, "what has changed is not reported")
+		assert.Equal(t, []string{"k8s.pod.gpu.deleted"}, r.of("goes"))
+		assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("new"))
+		assert.Empty(t, r.of("stays"))
+		assert.Empty(t, r.of("no-gpu-now"))
+		for _, record := range records(r.logs) {
+			_, marked := record.Attributes().Get("k8s.pod.last_seen")
+			assert.Equal(t, record.EventName() == "k8s.pod.gpu.deleted", marked)
+		}
+	}
 }
 
 // More pods and workloads than events may wait are all reported.

@@ -23,6 +23,7 @@ type clusterSource struct {
 	pipeline *pipeline.Pipeline // of the cluster's state; the metrics are the recorder's
 	events   *eventSender       // nil without a logs receiver
 	pods     *podEvents         // nil where nobody wants events of pods
+	keeper   *keeper            // nil without storage
 	wants    bool               // events of pods are enabled
 	fed      bool               // a metrics receiver reads the cluster
 	dropped  func(events int)   // counts events that will never be sent

@@ -73,7 +73,7 @@ func (k *keeper) countDropped(ctx context.Context, records int) {
 func (k *keeper) observe() error {
 	of := labels(k.receiver.String())
 	return k.telemetry.RegisterGpuEventsWaitingCallback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(int64(k.store.Waiting()), of)
+		o.Observe(int64(k.waiting()), of)
 		return nil
 	})
 }
@@ -99,6 +99,14 @@ func (k *keeper) put(ctx context.Context, key string, p *pipeline.Pipeline, host
 func (k *keeper) putLast(ctx context.Context, key string, p *pipeline.Pipeline, host *gpu.Host) {
 	known, logs := p.LastCheckpoint(host)
 	k.store.Put(ctx, key, known, plog.NewLogs(), logs)
+}
+
+// waiting returns the number of records that wait for the next consumer.
+func (k *keeper) waiting() int {
+	if !k.isOpen() {
+		return 0
+	}
+	return k.store.Waiting()
 }
 
 // forget removes what is known of a source that is not read any more.
@@ -129,6 +137,18 @@ func (o *eventOutput) pass(ctx context.Context, key string, p *pipeline.Pipeline
 		return o.logs.send(ctx, p.Logs(host))
 	}
 	o.keeper.put(ctx, key, p, host)
+	return nil
+}
+
+// passCluster takes what waits of a cluster, and what has become known of its pods together with it.
+func (o *eventOutput) passCluster(ctx context.Context, s *clusterSource) error {
+	if o.keeper == nil {
+		return o.logs.send(ctx, s.pipeline.Logs(&s.host))
+	}
+	var known *pipeline.Known
+	var open, logs plog.Logs
+	parts := s.pods.checkpoint(func() { known, open, logs = s.pipeline.Checkpoint(&s.host) })
+	o.keeper.store.Put(ctx, clusterKey, known, open, logs, parts...)
 	return nil
 }
 

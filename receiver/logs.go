@@ -61,7 +61,7 @@ func newLogsReceiver(s *sources, set receiver.Settings, next consumer.Logs) (rec
 			return nil, err
 		}
 		sender := newEventSender(func(ctx context.Context) error {
-			return output.pass(ctx, clusterKey, s.cluster.pipeline, &s.cluster.host)
+			return output.passCluster(ctx, s.cluster)
 		})
 		s.cluster.events = sender
 		s.cluster.dropped(0) // an increase from 0 is one, too

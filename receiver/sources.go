@@ -68,6 +68,9 @@ func newSources(cfg *Config, set receiver.Settings, open opener) (*sources, erro
 	ofCluster := labels(s.receiver, attribute.String("scraper", clusterKey))
 	s.cluster = newClusterSource(cfg, set.Logger, &s.status, func() *record.EventRecorder { return s.newEventRecorder() },
 		func(events int) { telemetry.GpuEventsDropped.Add(context.Background(), int64(events), ofCluster) })
+	if s.cluster != nil {
+		s.cluster.keeper = s.keeper
+	}
 	s.fleet = newFleet(cfg, set.ID.String(), set.Logger, telemetry, &s.status)
 	if s.fleet != nil {
 		s.fleet.keeper = s.keeper

@@ -57,23 +57,25 @@ func (p *parts) note(key string, size int) {
 
 func partKey(source, name string) string { return partPrefix + source + "/" + name }
 
-// encodeParts returns what is to be stored, by key. Nil: nothing. What cannot be encoded is nothing, too, and the error is the first one of these.
-func encodeParts(source string, changed []Part) (map[string][]byte, error) {
-	encoded := make(map[string][]byte, len(changed))
-	var first error
+// encodedPart is what is to be stored of a part. Nil: nothing.
+type encodedPart struct {
+	key  string
+	data []byte
+}
+
+// encodeParts returns what is to be stored. What cannot be encoded is nothing, too, and the error is the first one of these.
+func encodeParts(source string, changed []Part) (encoded []encodedPart, first error) {
 	for _, part := range changed {
-		key := partKey(source, part.Name)
-		encoded[key] = nil
-		if part.Value == nil {
-			continue
+		e := encodedPart{key: partKey(source, part.Name)}
+		if part.Value != nil {
+			data, err := json.Marshal(part.Value)
+			if err == nil {
+				e.data = data
+			} else if first == nil {
+				first = fmt.Errorf("write %s: %w", e.key, err)
+			}
 		}
-		data, err := json.Marshal(part.Value)
-		switch {
-		case err == nil:
-			encoded[key] = data
-		case first == nil:
-			first = fmt.Errorf("write %s: %w", key, err)
-		}
+		encoded = append(encoded, e)
 	}
 	return encoded, first
 }

@@ -90,8 +90,8 @@ func (s *Store) Put(ctx context.Context, key string, known any, open, logs plog.
 		return
 	}
 	s.pending[statePrefix+key] = state // nil where it cannot be stored: an old one would have its changes found again
-	for partKey, data := range encoded {
-		s.putPart(partKey, data)
+	for _, part := range encoded {
+		s.putPart(part.key, part.data)
 	}
 	if count := logs.LogRecordCount(); count > 0 {
 		data, encodeErr := encode(logs)

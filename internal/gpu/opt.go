@@ -3,7 +3,10 @@
 
 package gpu
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Opt is a value that may not have been read. The zero Opt is absent.
 type Opt[T any] struct {
@@ -26,6 +29,27 @@ func (o Opt[T]) Or(other Opt[T]) Opt[T] {
 		return o
 	}
 	return other
+}
+
+// MarshalJSON implements json.Marshaler: null if the value was not read.
+func (o Opt[T]) MarshalJSON() ([]byte, error) {
+	if !o.known {
+		return []byte("null"), nil
+	}
+	return json.Marshal(o.value)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *Opt[T]) UnmarshalJSON(data []byte) error {
+	var value *T
+	if err := json.Unmarshal(data, &value); err != nil {
+		return err
+	}
+	*o = Opt[T]{}
+	if value != nil {
+		*o = Some(*value)
+	}
+	return nil
 }
 
 // Number is the type of the value of a counter.

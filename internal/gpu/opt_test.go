@@ -4,10 +4,12 @@
 package gpu
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestOptional(t *testing.T) {
@@ -22,6 +24,17 @@ func TestOptional(t *testing.T) {
 	total, known := Total(0.0).Get()
 	assert.True(t, known)
 	assert.Zero(t, total)
+}
+
+func TestOptionalAsJSON(t *testing.T) {
+	type holds struct{ A, B Opt[int64] }
+	data, err := json.Marshal(holds{A: Some[int64](0)})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"A":0,"B":null}`, string(data))
+	again := holds{B: Some[int64](7)}
+	require.NoError(t, json.Unmarshal(data, &again))
+	assert.Equal(t, holds{A: Some[int64](0)}, again)
+	assert.Error(t, json.Unmarshal([]byte(`{"A":"x"}`), &again))
 }
 
 func TestKnown(t *testing.T) {

@@ -42,9 +42,10 @@ func (s *store) lifeOf(pod *corev1.Pod, stored *storedPod) *lifecycle.Pod {
 
 // Followers take the pods that request GPUs. Seen and Gone are called by one goroutine, Listed by another.
 type Followers struct {
-	Seen   func(*lifecycle.Pod)                // a pod, when it was first seen and whenever it has changed
-	Gone   func(pod *lifecycle.Pod, seen bool) // a pod that exists no more; seen: its last state was
-	Listed func()                              // the first list was read to its end
+	Seen func(*lifecycle.Pod)                // a pod, when it was first seen and whenever it has changed
+	Gone func(pod *lifecycle.Pod, seen bool) // a pod that exists no more; seen: its last state was
+	// Listed: the first list was read to its end. exists reports whether a pod is there, followed or not.
+	Listed func(exists func(*lifecycle.Pod) bool)
 }
 
 // Follow has the pods that request GPUs followed, with labels of these keys. It is called before Start.
@@ -81,10 +82,17 @@ func (v *View) Follow(labels []string, to Followers) error {
 	}
 	v.listed = func() {
 		if cache.WaitForCacheSync(v.ctx.Done(), registration.HasSynced) {
-			to.Listed()
+			to.Listed(v.exists)
 		}
 	}
 	return nil
+}
+
+// exists reports whether a pod is there, by name and UID.
+func (v *View) exists(pod *lifecycle.Pod) bool {
+	object, _, _ := v.pods.GetStore().GetByKey(cache.NewObjectName(pod.Namespace, pod.Name).String())
+	stored, ok := object.(*storedPod)
+	return ok && string(stored.UID) == pod.UID
 }
 
 // lifeIn returns the state of a pod with its owners, as far as they are known now; nil if the pod is not followed.

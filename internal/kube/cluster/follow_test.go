@@ -27,6 +27,7 @@ type followed struct {
 	seen   []*lifecycle.Pod
 	gone   []string
 	listed bool
+	exists func(*lifecycle.Pod) bool
 }
 
 func (f *followed) followers() Followers {
@@ -40,7 +41,7 @@ func (f *followed) followers() Followers {
 				f.gone = append(f.gone, pod.Name)
 			})
 		},
-		Listed: func() { f.locked(func() { f.listed = true }) },
+		Listed: func(exists func(*lifecycle.Pod) bool) { f.locked(func() { f.listed, f.exists = true, exists }) },
 	}
 }
 

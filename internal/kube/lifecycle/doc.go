@@ -10,4 +10,5 @@
 //	times.go, event_uid.go    when it happened, and how the record of it is identified
 //	workloads.go              the topmost owners of the pods
 //	tracker.go                all pods and workloads
+//	known.go                  what of them outlives the process
 package lifecycle

@@ -21,6 +21,8 @@ type Tracker struct {
 	confirmed time.Time        // when all known pods were last known to exist
 	workloads workloads
 	listed    bool
+	missing   map[string]struct{} // the UIDs of pods that an earlier process knew and that have not been seen since
+	changed   map[string]struct{} // the names of the parts that Checkpoint is to return; nil: what is known is not stored
 }
 
 // known is a pod that was not seen to be deleted.
@@ -31,7 +33,7 @@ type known struct {
 
 // NewTracker returns a Tracker that knows no pod. emit gets the events; it must not wait, and not call the Tracker.
 func NewTracker(emit func([]gpu.Event)) *Tracker {
-	return &Tracker{emit: emit, now: time.Now, known: make(map[string]known), workloads: make(workloads)}
+	return &Tracker{emit: emit, now: time.Now, known: make(map[string]known), workloads: make(workloads), missing: make(map[string]struct{})}
 }
 
 // Seen takes a pod as it is now.
@@ -42,6 +44,8 @@ func (t *Tracker) Seen(pod *Pod) {
 	before := t.known[pod.UID].pod
 	pod = pod.withOwnersOf(before)
 	t.known[pod.UID] = known{pod: pod, seen: now}
+	delete(t.missing, pod.UID)
+	t.notePod(before, pod)
 	t.send(append(Changes(before, pod, now), t.workloads.join(before, pod, t.listed, now)...))
 }
 
@@ -55,8 +59,7 @@ func (t *Tracker) Gone(pod *Pod, observed bool) {
 		return
 	}
 	now := t.now()
-	delete(t.known, pod.UID)
-	t.workloads.leave(last.pod, now)
+	t.forget(last.pod, now)
 	if !observed {
 		seen := last.seen
 		if t.confirmed.After(seen) {
@@ -69,7 +72,23 @@ func (t *Tracker) Gone(pod *Pod, observed bool) {
 	t.send(append(Changes(last.pod, pod, now), Deleted(pod, time.Time{}, now)...))
 }
 
-// Listed notes that the first list of pods has been read to its end. Workloads are reported from then on: those of the list with all their pods.
+// Forget takes a pod that is not followed any more, although it exists. Its end is not reported.
+func (t *Tracker) Forget(pod *Pod) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if last, ok := t.known[pod.UID]; ok {
+		t.forget(last.pod, t.now())
+	}
+}
+
+func (t *Tracker) forget(pod *Pod, now time.Time) {
+	delete(t.known, pod.UID)
+	delete(t.missing, pod.UID)
+	t.workloads.leave(pod, now)
+	t.notePod(nil, pod)
+}
+
+// Listed notes that the first list of pods has been read to its end, and that the missing ones were reported. Workloads are reported from then on: those of the list with all their pods.
 func (t *Tracker) Listed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,16 +99,25 @@ func (t *Tracker) Listed() {
 func (t *Tracker) Tick() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.listed {
-		t.send(t.workloads.settled(t.now()))
+	if !t.listed {
+		return
 	}
+	events, due := t.workloads.settled(t.now())
+	for _, uid := range due {
+		t.note(workloadPart + uid)
+	}
+	t.send(events)
 }
 
-// Confirm notes that the cluster could be read at a time, so that all known pods existed then.
+// Confirm notes that the cluster could be read at a time, so that all known pods existed then: not those that are missing.
 func (t *Tracker) Confirm(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if len(t.missing) > 0 {
+		return
+	}
 	t.confirmed = at
+	t.note(confirmedPart)
 }
 
 func (t *Tracker) send(events []gpu.Event) {

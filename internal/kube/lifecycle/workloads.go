@@ -35,6 +35,8 @@ type workload struct {
 	reported bool
 	pods     int64
 	requests []gpu.ResourceCount
+
+	stored *knownWorkload // what is stored of it; nil: nothing
 }
 
 func (w *workload) top() *gpu.Owner { return &w.owners[len(w.owners)-1] }
@@ -86,17 +88,17 @@ func (all workloads) leave(pod *Pod, now time.Time) {
 	}
 }
 
-// settled returns, up to a bound, the changes and the ends that have lasted long enough to be reported, and the starts that were not.
-func (all workloads) settled(now time.Time) []gpu.Event {
-	var due []string
+// settled returns, up to a bound, the changes and the ends that have lasted long enough to be reported, the starts that were not, and the UIDs of
+// the workloads.
+func (all workloads) settled(now time.Time) (events []gpu.Event, due []string) {
 	for uid, w := range all {
 		if w.due(now) {
 			due = append(due, uid)
 		}
 	}
 	slices.Sort(due)
-	var events []gpu.Event
-	for _, uid := range due[:min(len(due), mostAtOnce)] {
+	due = due[:min(len(due), mostAtOnce)]
+	for _, uid := range due {
 		w := all[uid]
 		switch {
 		case len(w.live) == 0:
@@ -112,7 +114,7 @@ func (all workloads) settled(now time.Time) []gpu.Event {
 			}
 		}
 	}
-	return events
+	return events, due
 }
 
 // due reports whether what a workload is now has lasted long enough to be reported.
