@@ -110,6 +110,10 @@ func TestFollow(t *testing.T) {
 	assert.Equal(t, map[string]string{"k8s.pod.label.team": "vision"}, first.Labels)
 	assert.Equal(t, []gpu.ResourceCount{{Resource: nvidia, Count: 2}}, first.Requests)
 	assert.Equal(t, "Deployment", v.Snapshot().Requests[0].Owners[1].Kind)
+	assert.True(t, f.exists(first))
+	assert.True(t, f.exists(&lifecycle.Pod{Namespace: "ml", Name: "plain", UID: string(pod("plain", "n1").UID)}), "also one that is not followed")
+	assert.False(t, f.exists(&lifecycle.Pod{Namespace: "ml", Name: "web-1-a", UID: "another"}))
+	assert.False(t, f.exists(&lifecycle.Pod{Namespace: "ml", Name: "gone", UID: first.UID}))
 
 	changed := owned.DeepCopy()
 	changed.Status.Phase = corev1.PodFailed
