@@ -55,6 +55,22 @@ var nodeAlerts = map[string]struct {
 		n.start(2)
 		n.fires()
 	}},
+	"hot": {alerts: []string{"GPUHot nvidia0"}, play: func(n *alertingNode, alerts []string) {
+		n.install()
+		n.start(2)
+		n.set("[gpu 0]\ntlimit.margin = 3")
+		n.fires(alerts...)
+		n.set("")
+		n.fires()
+	}},
+	"full": {alerts: []string{"GPUMemoryNearlyFull nvidia1"}, play: func(n *alertingNode, alerts []string) {
+		n.install()
+		n.start(2)
+		n.set("[gpu 1]\nmemory.used = 80Gi\nmemory.reserved = 0") // of 79.6
+		n.fires(alerts...)
+		n.set("[gpu 1]\nmemory.used = 70Gi")
+		n.fires()
+	}},
 	"no-driver":                    {alerts: []string{"GPUNodeUnreadable"}, play: comesLater},
 	"no-driver-and-no-own-metrics": {alerts: []string{"GPUSourceUnreadable"}, noOwnMetrics: true, play: comesLater},
 }
@@ -74,6 +90,14 @@ func comesLater(n *alertingNode, alerts []string) {
 var rangeAlerts = []struct{ alert, scenario, ends string }{
 	{"GPUUncorrectedErrors", "[gpu 0]\necc.volatile.uncorrected = 3", "15 minutes after the last error"},
 	{"GPUXID", "[event x]\ngpu = 1\nxid = 79", "10 minutes after the last XID"},
+}
+
+// otherAlerts are provoked by the tests of these names.
+var otherAlerts = map[string]string{
+	"GPUClusterUnreadable":     "TestClusterWithoutAPIServer",
+	"GPURecordsDropped":        "TestFullQueue",
+	"GPUQueueNearlyFull":       "TestFullQueue",
+	"GPUUsedWithoutAllocation": "TestDocumentedQueries",
 }
 
 // slowAlerts cannot be provoked on live data within a test, for the reason.
@@ -140,6 +164,7 @@ func TestEveryAlert(t *testing.T) {
 	for _, c := range rangeAlerts {
 		known = append(known, c.alert)
 	}
+	known = slices.AppendSeq(known, maps.Keys(otherAlerts))
 	known = slices.AppendSeq(known, maps.Keys(slowAlerts))
 	assert.ElementsMatch(t, shipped, known)
 }

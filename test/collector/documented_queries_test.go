@@ -42,6 +42,7 @@ var expectations = map[string]struct {
 		"cluster:hw_gpu_allocated:sum":            4,
 		"cluster:hw_gpu_memory_limit_bytes:sum":   8 * 81559 << 20,
 		"cluster:hw_gpu_memory_usage_bytes:sum":   80 << 30,
+		"cluster:hw_gpu_memory_usage:percent":     100 * (80 << 30) / (8.0 * (81559 << 20)),
 		"cluster:hw_gpu_utilization_ratio:avg":    2.2 / 7,
 		"cluster:hw_temperature_celsius:avg":      (70 + 7*40) / 8.0,
 		"cluster:hw_power_watts:sum":              600 + 70 + 300 + 70 + 400 + 200 + 150 + 70,
@@ -155,6 +156,12 @@ func TestDocumentedQueries(t *testing.T) {
 			}
 			assert.Len(t, got, len(want.values), "%s (%d): %v", heading, way, got)
 		}
+	}
+	for _, address := range addresses { // the rule waits before it fires
+		eventually(t, patience, "the stowaway's alert", func() bool {
+			return ask(t, address, `count(ALERTS{alertname="GPUUsedWithoutAllocation"})`) == 1 &&
+				ask(t, address, `count(ALERTS{alertname="GPUUsedWithoutAllocation", k8s_pod_name="stowaway-0", hw_id="`+gpu(2)+`"})`) == 1
+		})
 	}
 	if byOTLP != "" { // the collectors' own metrics have job and instance of the others
 		assert.InDelta(t, 2, ask(t, byOTLP, `count(otelcol_gpu_read_success_ratio)`), 0)

@@ -159,6 +159,8 @@ type shipped struct {
 	more     string   // another configuration, after the others
 	env      []string
 	prefix   []string // a program that starts the collector
+
+	telemetry string // URL of its own metrics, once it has started
 }
 
 // start starts the collector on the node.
@@ -178,6 +180,7 @@ func (s *shipped) start(t *testing.T, dir string, sink *harness.Sink) (page stri
 	t.Cleanup(stop)
 	page = freeAddress(t)
 	_, telemetry, _ := strings.Cut(freeAddress(t), ":")
+	s.telemetry = "http://127.0.0.1:" + telemetry + "/metrics"
 	args := slices.Concat(s.prefix, []string{binary(t), harness.FeatureGates})
 	for _, name := range s.configs {
 		args = append(args, "--config="+filepath.Join(root(t), "config", name))

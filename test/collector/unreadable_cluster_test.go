@@ -8,6 +8,7 @@ package collector
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ import (
 )
 
 // The API server of a cluster was never there: the cluster's state is sent with its name, and the health check fails after
-// recovery_duration.
+// recovery_duration. With the shipped rules it is one alert, with the reason.
 func TestClusterWithoutAPIServer(t *testing.T) {
 	t.Parallel()
 	token := filepath.Join(t.TempDir(), "token")
@@ -42,6 +43,13 @@ func TestClusterWithoutAPIServer(t *testing.T) {
 			assert.True(t, known)
 			assert.Zero(t, readable)
 			requireUnhealthy(t, n, since, "connection refused")
+			if _, err := exec.LookPath("prometheus"); err == nil {
+				address := scrapingPrometheus(t, "global: {evaluation_interval: 1s}\nrule_files: ["+shippedRules(t, shortDurations)+"/*.rules.yaml]", n.page)
+				eventually(t, patience, "the alert", func() bool {
+					return ask(t, address, `count(ALERTS{alertname="GPUClusterUnreadable", alertstate="firing", k8s_cluster_name="gone", error_type="api_unreachable"})`) == 1
+				})
+				assert.InDelta(t, 1, ask(t, address, "count(ALERTS)"), 0, "one cause, one alert")
+			}
 			n.interrupt()
 		})
 	}

@@ -1,0 +1,99 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+)
+
+// runbooks is the address of docs/alerts.md.
+const runbooks = "https://github.com/otelgpu/gpureceiver/blob/main/docs/alerts.md#"
+
+type alert struct {
+	Alert       string
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+// Each alert leads to a section of docs/alerts.md, each section is of an alert, and the table there has each alert by its severity.
+func TestRunbooks(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "alerts.md"))
+	require.NoError(t, err)
+	sections := map[string]string{}
+	for _, section := range strings.Split(string(text), "\n## ")[1:] {
+		heading, body, _ := strings.Cut(section, "\n")
+		assert.NotContains(t, sections, heading)
+		sections[heading] = strings.TrimSpace(body)
+	}
+	var order, alerts []string
+	for _, a := range shippedAlerts(t) {
+		alerts = append(alerts, a.Alert)
+		// GitHub's anchor of a heading of letters alone is the heading in small letters.
+		assert.Equal(t, runbooks+strings.ToLower(a.Alert), a.Annotations["runbook_url"], a.Alert)
+		assert.Greater(t, len(sections[a.Alert]), 100, "docs/alerts.md: %s: what does it mean, what is to be done?", a.Alert)
+		row := regexp.MustCompile(`(?m)^\| ` + a.Labels["severity"] + ` \|.*$`).FindString(string(text))
+		assert.Regexp(t, `\b`+a.Alert+`\b`, row, "docs/alerts.md: severity %s", a.Labels["severity"])
+	}
+	for heading := range sections {
+		order = append(order, heading)
+	}
+	assert.ElementsMatch(t, alerts, order)
+}
+
+// Each alert has a test in which it fires, and one in which it does not.
+func TestEveryAlertIsTested(t *testing.T) {
+	paths, err := filepath.Glob("*.test.yaml")
+	require.NoError(t, err)
+	fires, rests := map[string]bool{}, map[string]bool{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		var file struct {
+			Tests []struct {
+				Cases []struct {
+					Alertname string `json:"alertname"`
+					Alerts    []any  `json:"exp_alerts"`
+				} `json:"alert_rule_test"`
+			} `json:"tests"`
+		}
+		require.NoError(t, yaml.Unmarshal(text, &file), path)
+		for _, test := range file.Tests {
+			for _, c := range test.Cases {
+				if len(c.Alerts) > 0 {
+					fires[c.Alertname] = true
+				} else {
+					rests[c.Alertname] = true
+				}
+			}
+		}
+	}
+	for _, a := range shippedAlerts(t) {
+		assert.True(t, fires[a.Alert], "%s: no test in which it fires", a.Alert)
+		assert.True(t, rests[a.Alert], "%s: no test in which it does not fire", a.Alert)
+	}
+}
+
+// shippedAlerts are those of deploy/prometheus/alerting.rules.yaml.
+func shippedAlerts(t *testing.T) (alerts []alert) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "prometheus", "alerting.rules.yaml"))
+	require.NoError(t, err)
+	var file struct {
+		Groups []struct{ Rules []alert }
+	}
+	require.NoError(t, yaml.Unmarshal(text, &file))
+	for _, group := range file.Groups {
+		alerts = append(alerts, group.Rules...)
+	}
+	require.NotEmpty(t, alerts)
+	return alerts
+}
