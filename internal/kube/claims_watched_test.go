@@ -71,7 +71,9 @@ spec:
     - {name: watcher, deviceClassName: gpu.nvidia.com, allocationMode: All, adminAccess: true}
 `
 
-func wantsGPU(class string) bool { return strings.HasPrefix(class, "gpu.") || strings.HasPrefix(class, "mig.") }
+func wantsGPU(class string) bool {
+	return strings.HasPrefix(class, "gpu.") || strings.HasPrefix(class, "mig.")
+}
 
 func TestRequestedClaim(t *testing.T) {
 	for name, c := range map[string]struct {
