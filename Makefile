@@ -36,6 +36,14 @@ otelcol-gpu: ## build the collector with ocb from builder-config.yaml
 otelgpu: ## build bin/otelgpu, which shows GPUs in a terminal and finds out what can be read; with cgo, as NVML is a C library
 	@CGO_ENABLED=1 go build -o bin/otelgpu ./cmd/otelgpu
 
+.PHONY: release
+release: ## archives, deb, rpm, bills of materials and checksums of every platform into dist/release; linux/arm64 needs gcc for it
+	@scripts/release.sh
+
+.PHONY: image
+image: ## the container image of amd64 and arm64 as archives in dist/image, by whichever of buildah, podman and docker is there
+	@scripts/image.sh
+
 .PHONY: page
 page: ## build the page of gpu_view from its TypeScript; the built files are committed
 	@scripts/build-page.sh
@@ -55,7 +63,7 @@ test: ## every test that needs no root and nothing outside the tree
 	go test -timeout 20m ./...
 
 .PHONY: check
-check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools test-page test-rules helm-lint test-helm e2e ## everything that CI checks
+check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools test-page test-rules helm-lint test-helm test-release e2e ## everything that CI checks
 
 .PHONY: generated-up-to-date
 generated-up-to-date:
@@ -65,6 +73,7 @@ generated-up-to-date:
 lint: .tools/golangci-lint
 	GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache .tools/golangci-lint run ./...
 	cd test/page && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
+	cd tools/release && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 
 .tools/golangci-lint: tools/lint/go.mod
 	go build -modfile=tools/lint/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -121,6 +130,10 @@ test-helm: .tools/helm ## the Helm chart: what it renders is what deploy/kuberne
 
 .tools/kubeconform: tools/helm/go.mod
 	go build -modfile=tools/helm/go.mod -o $@ github.com/yannh/kubeconform/cmd/kubeconform
+
+.PHONY: test-release
+test-release: nvmlsim ## the release of this machine's platform, built twice, and its packages in a fresh Debian; that needs root, says so and skips without
+	test/release/run.sh
 
 .PHONY: e2e
 e2e: otelcol-gpu nvmlsim ## on a real Kubernetes that the test brings up: exec and agent; needs root, says so and skips without

@@ -31,6 +31,7 @@ const usage = `otelgpu shows GPUs from the API of a Collector with the gpu_view 
   otelgpu get RESOURCE  prints nodes, gpus, processes, summary, workloads or events, as table, json or csv
   otelgpu run           starts a collector on this machine, shows its GPUs as top does, and ends it
   otelgpu doctor        says what a collector can read on this machine, what not, why, and what to change
+  otelgpu --version     prints the version, with the commit it was built from
 
 "otelgpu COMMAND -h" has the flags. Exit codes: 0, 1 where something failed, 2 where the command line is wrong.
 `
@@ -89,6 +90,9 @@ func command(ctx context.Context, args []string, in, out *os.File, errs io.Write
 		return runGet(ctx, rest, out, errs)
 	case "doctor":
 		return runDoctor(ctx, rest, out)
+	case "-version", "--version", "version":
+		_, err := fmt.Fprintln(out, "otelgpu version", buildVersion())
+		return err
 	case "-h", "-help", "--help", "help":
 		_, err := io.WriteString(out, usage)
 		return err

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.uber.org/zap"
@@ -21,11 +20,9 @@ import (
 type instance struct {
 	cfg    *Config
 	logger *zap.Logger
-	counts *counts
 	forget func()
 
-	pods   *podUIDs
-	noNode sync.Once // of the warning
+	pods *podUIDs
 
 	mu      sync.Mutex
 	users   int // exporters that are not shut down
@@ -35,12 +32,8 @@ type instance struct {
 	nodes   *conditionPoster
 }
 
-func newInstance(cfg *Config, set exporter.Settings) (*instance, error) {
-	counts, err := newCounts(set)
-	if err != nil {
-		return nil, err
-	}
-	return &instance{cfg: cfg, logger: set.Logger, counts: counts, pods: newPodUIDs()}, nil
+func newInstance(cfg *Config, telemetry component.TelemetrySettings) *instance {
+	return &instance{cfg: cfg, logger: telemetry.Logger, pods: newPodUIDs()}
 }
 
 // start is called by each exporter. The first call opens the connection.
@@ -68,11 +61,11 @@ func (i *instance) open() error {
 		i.logger.Warn(warning)
 	}
 	if i.cfg.Events.HasValue() {
-		i.events = newEventPoster(clients.Kubernetes.CoreV1(), i.logger, i.counts)
+		i.events = newEventPoster(clients.Kubernetes.CoreV1(), i.logger)
 		i.events.start()
 	}
 	if condition := i.cfg.NodeCondition.Get(); condition != nil {
-		i.nodes = newConditionPoster(clients.Dynamic, i.cfg.NodeName, condition.UnknownAfter, i.logger, i.counts)
+		i.nodes = newConditionPoster(clients.Dynamic, i.cfg.NodeName, condition.UnknownAfter, i.logger)
 		i.nodes.start()
 	}
 	return nil
@@ -93,7 +86,6 @@ func (i *instance) shutdown(context.Context) error {
 	if i.nodes != nil {
 		i.nodes.stop()
 	}
-	i.counts.telemetry.Shutdown()
 	return nil
 }
 
@@ -105,9 +97,6 @@ func (i *instance) consumeLogs(_ context.Context, logs plog.Logs) error {
 	for _, of := range logs.ResourceLogs().All() {
 		node, ok := i.cfg.nodeOf(of.Resource().Attributes())
 		if !ok {
-			if !namesNode(of.Resource().Attributes()) && hasGPUEvent(of) {
-				i.warnNoNode("logs")
-			}
 			continue
 		}
 		for _, scope := range of.ScopeLogs().All() {
@@ -124,9 +113,6 @@ func (i *instance) consumeMetrics(_ context.Context, metrics pmetric.Metrics) er
 	for _, of := range metrics.ResourceMetrics().All() {
 		node, ok := i.cfg.nodeOf(of.Resource().Attributes())
 		if !ok {
-			if !namesNode(of.Resource().Attributes()) && hasGPUStatus(of) {
-				i.warnNoNode("metrics")
-			}
 			continue
 		}
 		i.pods.learn(of.Resource().Attributes())
@@ -135,12 +121,4 @@ func (i *instance) consumeMetrics(_ context.Context, metrics pmetric.Metrics) er
 		}
 	}
 	return nil
-}
-
-// warnNoNode warns once that nothing is posted of GPUs whose node is not known.
-func (i *instance) warnNoNode(signal string) {
-	i.noNode.Do(func() {
-		i.logger.Warn("GPU data without k8s.node.name are not posted to Kubernetes", zap.String("signal", signal),
-			zap.String("remedy", "set attribution::node_name of the gpu receiver that sends them, ${env:K8S_NODE_NAME} in a pod"))
-	})
 }

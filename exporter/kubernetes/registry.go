@@ -17,15 +17,12 @@ type registry struct {
 
 func newRegistry() *registry { return &registry{instances: make(map[*Config]*instance)} }
 
-func (r *registry) get(cfg *Config, set exporter.Settings) (*instance, error) {
+func (r *registry) get(cfg *Config, set exporter.Settings) *instance {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i, ok := r.instances[cfg]
 	if !ok {
-		var err error
-		if i, err = newInstance(cfg, set); err != nil {
-			return nil, err
-		}
+		i = newInstance(cfg, set.TelemetrySettings)
 		i.forget = func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -34,5 +31,5 @@ func (r *registry) get(cfg *Config, set exporter.Settings) (*instance, error) {
 		r.instances[cfg] = i
 	}
 	i.users++
-	return i, nil
+	return i
 }

@@ -60,11 +60,7 @@ func (a attributes) requests(requests []gpu.ResourceCount) {
 	}
 	list := a.PutEmptySlice("k8s.resource.requests")
 	for _, r := range requests {
-		text := r.Resource
-		if count, ok := r.Count.Get(); ok {
-			text += "=" + strconv.FormatInt(count, 10)
-		}
-		list.AppendEmpty().SetStr(text)
+		list.AppendEmpty().SetStr(r.Resource + "=" + strconv.FormatInt(r.Count, 10))
 	}
 }
 

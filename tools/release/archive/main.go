@@ -1,0 +1,151 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command archive packs a folder as .tar.gz or .zip. The same files give the same bytes: names are sorted, owners are 0, and every time is SOURCE_DATE_EPOCH.
+//
+//	archive FOLDER OUTPUT
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "archive FOLDER OUTPUT")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "archive:", err)
+		os.Exit(1)
+	}
+}
+
+func run(folder, output string) error {
+	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("read SOURCE_DATE_EPOCH: %w; set it to the seconds since 1970", err)
+	}
+	file, err := os.Create(output)
+	if err != nil {
+		return err
+	}
+	p := packer{folder: folder, time: time.Unix(seconds, 0).UTC()}
+	if strings.HasSuffix(output, ".zip") {
+		err = p.zip(file)
+	} else {
+		err = p.tarGz(file)
+	}
+	if err != nil {
+		_ = file.Close()
+		return fmt.Errorf("pack %s: %w", folder, err)
+	}
+	return file.Close()
+}
+
+// packer packs a folder; the archive's paths begin with the folder's last name.
+type packer struct {
+	folder string
+	time   time.Time
+}
+
+// entry is a file or a folder to pack.
+type entry struct {
+	name string // with a final / if it is a folder
+	mode fs.FileMode
+	size int64
+	from string // empty for a folder
+}
+
+// each calls add for every entry in the order of the names. Modes are 0755 or 0644: the umask of who builds is not in the archive.
+func (p packer) each(add func(entry) error) error {
+	return filepath.WalkDir(p.folder, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		inside, err := filepath.Rel(p.folder, file)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		e := entry{name: path.Join(filepath.Base(p.folder), filepath.ToSlash(inside)), mode: 0o644, size: info.Size(), from: file}
+		switch {
+		case d.IsDir():
+			e.name, e.mode, e.size, e.from = e.name+"/", 0o755|fs.ModeDir, 0, ""
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is neither a file nor a folder", file)
+		case info.Mode()&0o100 != 0:
+			e.mode = 0o755
+		}
+		return add(e)
+	})
+}
+
+func (p packer) tarGz(to io.Writer) error {
+	compressed, err := gzip.NewWriterLevel(to, gzip.DefaultCompression)
+	if err != nil {
+		return err
+	}
+	w := tar.NewWriter(compressed)
+	err = p.each(func(e entry) error {
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: int64(e.mode.Perm()), Size: e.size, ModTime: p.time, Format: tar.FormatUSTAR}
+		if e.mode.IsDir() {
+			header.Typeflag = tar.TypeDir
+		}
+		if err := w.WriteHeader(header); err != nil {
+			return err
+		}
+		return e.copyTo(w)
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return compressed.Close()
+}
+
+func (p packer) zip(to io.Writer) error {
+	w := zip.NewWriter(to)
+	err := p.each(func(e entry) error {
+		header := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: p.time}
+		header.SetMode(e.mode)
+		content, err := w.CreateHeader(header)
+		if err != nil {
+			return err
+		}
+		return e.copyTo(content)
+	})
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+func (e entry) copyTo(w io.Writer) error {
+	if e.from == "" {
+		return nil
+	}
+	file, err := os.Open(e.from)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
+}
