@@ -94,8 +94,9 @@ vulnerabilities:
 	@scripts/vulnerabilities.sh
 
 .PHONY: events-kill
-events-kill: otelcol-gpu nvmlsim ## kills the collector 200 times at random points: no event that can be known is lost; 5 minutes
-	GPURECEIVER_KILLS=200 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 30m -run TestEventsOutliveKills -v ./test/collector
+events-kill: otelcol-gpu nvmlsim ## kills the collector 200 times at random points, on a simulated node and on a real API server: no event that can be known is lost; 20 minutes
+	test/kubernetes/build.sh
+	GPURECEIVER_KILLS=200 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -p 1 -timeout 90m -run 'OutliveKills' -v ./test/collector ./test/clusterevents
 
 .PHONY: test-collector
 test-collector: otelcol-gpu nvmlsim ## the built collector, end to end, on the simulated node
@@ -163,8 +164,10 @@ delivery: otelcol-gpu nvmlsim ## an outage of ten minutes, a restart within it a
 	GPURECEIVER_OUTAGE=10m OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 30m -run TestOutageLosesNothing -v ./test/collector
 
 .PHONY: events-load
-events-load: ## a hundred bursts of 10,000 XIDs: memory flat, order kept, nothing lost that is not counted; some minutes
+events-load: otelcol-gpu ## a hundred bursts of 10,000 XIDs; 5,000 pods and 500 more a minute: memory flat, order kept, nothing lost that is not counted; 20 minutes
 	GPURECEIVER_EVENTS_LOAD=100 go test -count=1 -timeout 60m -v ./test/eventsload
+	test/kubernetes/build.sh
+	GPURECEIVER_PODS=5000:500:10 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 60m -run TestManyPods -v ./test/clusterevents
 
 .PHONY: bench
 bench: ## parts of a scrape alone, in a loop

@@ -166,6 +166,8 @@ func (c *cluster) own(metric string) (sum int, ok bool) {
 	return sum, ok
 }
 
+// The methods below may be called from any goroutine.
+
 // create makes a pod that requests a GPU, of a Job if that is named.
 func (c *cluster) create(name, job string) *corev1.Pod {
 	c.t.Helper()
@@ -179,14 +181,14 @@ func (c *cluster) create(name, job string) *corev1.Pod {
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job, UID: uidOfJob(job)}}
 	}
 	pod, err := c.client.CoreV1().Pods(namespace).Create(c.t.Context(), pod, metav1.CreateOptions{})
-	require.NoError(c.t, err)
+	assert.NoError(c.t, err)
 	return pod
 }
 
 // bind gives a pod its node, as the scheduler does.
 func (c *cluster) bind(name string) {
 	c.t.Helper()
-	require.NoError(c.t, c.client.CoreV1().Pods(namespace).Bind(c.t.Context(), &corev1.Binding{
+	assert.NoError(c.t, c.client.CoreV1().Pods(namespace).Bind(c.t.Context(), &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Target: corev1.ObjectReference{Kind: "Node", Name: "node-a"},
 	}, metav1.CreateOptions{}))
 }
@@ -195,7 +197,7 @@ func (c *cluster) bind(name string) {
 func (c *cluster) status(name string, phase corev1.PodPhase, restarts int32) {
 	c.t.Helper()
 	pod, err := c.client.CoreV1().Pods(namespace).Get(c.t.Context(), name, metav1.GetOptions{})
-	require.NoError(c.t, err)
+	assert.NoError(c.t, err)
 	now := metav1.Now()
 	container := corev1.ContainerStatus{Name: "main", Image: "a", RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}}
 	if phase == corev1.PodSucceeded {
@@ -206,12 +208,12 @@ func (c *cluster) status(name string, phase corev1.PodPhase, restarts int32) {
 	}
 	pod.Status.Phase, pod.Status.ContainerStatuses = phase, []corev1.ContainerStatus{container}
 	_, err = c.client.CoreV1().Pods(namespace).UpdateStatus(c.t.Context(), pod, metav1.UpdateOptions{})
-	require.NoError(c.t, err)
+	assert.NoError(c.t, err)
 }
 
 // remove deletes a pod at once.
 func (c *cluster) remove(name string) {
 	c.t.Helper()
 	now := int64(0)
-	require.NoError(c.t, c.client.CoreV1().Pods(namespace).Delete(c.t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &now}))
+	assert.NoError(c.t, c.client.CoreV1().Pods(namespace).Delete(c.t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: &now}))
 }
