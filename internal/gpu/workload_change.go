@@ -15,4 +15,6 @@ type WorkloadChange struct {
 	// Previous is how many pods it had when it was reported before, of a change. Lasted is how long it had pods, of its end.
 	Previous Opt[int64]
 	Lasted   Opt[time.Duration]
+	// LastSeen is when its last pods were last known to exist, of the end of a workload if nobody saw theirs.
+	LastSeen time.Time
 }

@@ -99,7 +99,7 @@ func TestGoldenWorkloadEvents(t *testing.T) {
 	}
 	changed, ended := of(many...), of()
 	changed.Previous, ended.Lasted = gpu.Some[int64](1), gpu.Some(90*time.Second)
-	ended.Requests = nil
+	ended.Requests, ended.LastSeen = nil, at(2)
 	host := gpu.Host{ClusterName: "prod"}
 	logs := newEvents(nil).Record(&host, []gpu.Event{
 		{UID: "u1", Type: gpu.EventWorkloadStarted, Time: at(1), Message: "TrainJob team/train started", Workload: of("train-00")},

@@ -79,4 +79,5 @@ func (a attributes) workloadChange(c *gpu.WorkloadChange) {
 	}
 	a.int("k8s.workload.previous_pod_count", c.Previous)
 	a.seconds("k8s.workload.duration", c.Lasted)
+	a.time("k8s.pod.last_seen", c.LastSeen)
 }

@@ -38,6 +38,7 @@ type knownWorkload struct {
 	Labels    map[string]string   `json:"labels,omitempty"`
 	Started   time.Time           `json:"started"`
 	Changed   time.Time           `json:"changed,omitzero"`
+	LastSeen  time.Time           `json:"lastSeen,omitzero"`
 	Pods      int64               `json:"pods"`
 	Requests  []gpu.ResourceCount `json:"requests,omitempty"`
 }
@@ -81,8 +82,8 @@ func (t *Tracker) restore(name string, data []byte) error {
 			return errors.New("it is no workload of this UID")
 		}
 		t.workloads[uid] = &workload{
-			namespace: k.Namespace, owners: k.Owners, labels: k.Labels, started: k.Started, changed: k.Changed, live: make(map[string]*Pod),
-			reported: true, pods: k.Pods, requests: k.Requests, stored: &k,
+			namespace: k.Namespace, owners: k.Owners, labels: k.Labels, started: k.Started, changed: k.Changed, lastSeen: k.LastSeen,
+			live: make(map[string]*Pod), reported: true, pods: k.Pods, requests: k.Requests, stored: &k,
 		}
 	case confirmedPart + "/":
 		return json.Unmarshal(data, &t.confirmed)
@@ -140,7 +141,8 @@ func (w *workload) toStore() (value any, changed bool) {
 		return nil, false
 	}
 	k := &knownWorkload{
-		Namespace: w.namespace, Owners: w.owners, Labels: w.labels, Started: w.started, Changed: w.changed, Pods: w.pods, Requests: w.requests,
+		Namespace: w.namespace, Owners: w.owners, Labels: w.labels, Started: w.started, Changed: w.changed, LastSeen: w.lastSeen, Pods: w.pods,
+		Requests: w.requests,
 	}
 	changed = !reflect.DeepEqual(k, w.stored)
 	w.stored = k

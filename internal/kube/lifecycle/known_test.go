@@ -134,6 +134,32 @@ func TestWorkloadThatEndedMeanwhile(t *testing.T) {
 	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended"}}, briefs(tr.events))
 	stored.store(t, tr)
 	assert.Empty(t, stored, "nothing is left")
+
+	tr = stored.next(t)
+	tr.at(at(10))
+	tr.list(replica("a"), replica("b"))
+	tr.Tick()
+	tr.Confirm(at(20))
+	stored.store(t, tr)
+	tr = stored.next(t)
+	tr.at(now)
+	tr.list()
+	stored.store(t, tr)
+	tr = stored.next(t)
+	tr.at(now.Add(restart))
+	tr.list()
+	tr.Tick()
+	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended: when is not known"}}, utc(briefs(tr.events)))
+	assert.Equal(t, at(20), tr.events[0].Workload.LastSeen.UTC())
+	assert.Equal(t, gpu.Some(19*time.Second), tr.events[0].Workload.Lasted, "at least")
+}
+
+// utc returns events with times as now has them.
+func utc(events []brief) []brief {
+	for i := range events {
+		events[i].Time = events[i].Time.UTC()
+	}
+	return events
 }
 
 // A pod that is not followed any more is not reported as gone.

@@ -59,12 +59,15 @@ func (t *Tracker) Gone(pod *Pod, observed bool) {
 		return
 	}
 	now := t.now()
-	t.forget(last.pod, now)
+	var seen time.Time
 	if !observed {
-		seen := last.seen
+		seen = last.seen
 		if t.confirmed.After(seen) {
 			seen = t.confirmed
 		}
+	}
+	t.forget(last.pod, seen, now)
+	if !observed {
 		t.send(Deleted(last.pod, seen, now))
 		return
 	}
@@ -77,14 +80,14 @@ func (t *Tracker) Forget(pod *Pod) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if last, ok := t.known[pod.UID]; ok {
-		t.forget(last.pod, t.now())
+		t.forget(last.pod, time.Time{}, t.now())
 	}
 }
 
-func (t *Tracker) forget(pod *Pod, now time.Time) {
+func (t *Tracker) forget(pod *Pod, seen, now time.Time) {
 	delete(t.known, pod.UID)
 	delete(t.missing, pod.UID)
-	t.workloads.leave(pod, now)
+	t.workloads.leave(pod, seen, now)
 	t.notePod(nil, pod)
 }
 

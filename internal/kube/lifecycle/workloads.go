@@ -30,6 +30,7 @@ type workload struct {
 	started   time.Time         // when the first of its pods was created that is known
 	live      map[string]*Pod   // by UID: those that have not ended
 	changed   time.Time         // when the pods last changed, and the change was not reported; zero: it was
+	lastSeen  time.Time         // when the last of its pods were last known to exist, if nobody saw their ends
 
 	// As it was last reported.
 	reported bool
@@ -47,10 +48,10 @@ type workloads map[string]*workload // by UID
 // join takes a pod as it is now, and returns the start of its workload if that is new. listed is whether all pods have been listed once.
 func (all workloads) join(before, pod *Pod, listed bool, now time.Time) []gpu.Event {
 	if before != nil && before.workload() != pod.workload() { // an owner above became known
-		all.leave(before, now)
+		all.leave(before, time.Time{}, now)
 	}
 	if pod.Ended() {
-		all.leave(pod, now)
+		all.leave(pod, time.Time{}, now)
 		return nil
 	}
 	uid := pod.workload()
@@ -76,8 +77,8 @@ func (all workloads) join(before, pod *Pod, listed bool, now time.Time) []gpu.Ev
 	return []gpu.Event{w.start()}
 }
 
-// leave takes a pod that has ended or is gone.
-func (all workloads) leave(pod *Pod, now time.Time) {
+// leave takes a pod that has ended or is gone. seen is when it was last known to exist, if nobody saw its end.
+func (all workloads) leave(pod *Pod, seen, now time.Time) {
 	w := all[pod.workload()]
 	if w == nil {
 		return
@@ -85,6 +86,9 @@ func (all workloads) leave(pod *Pod, now time.Time) {
 	if _, known := w.live[pod.UID]; known {
 		delete(w.live, pod.UID)
 		w.changed = now
+		if seen.IsZero() || seen.After(w.lastSeen) {
+			w.lastSeen = seen
+		}
 	}
 }
 
@@ -137,8 +141,12 @@ func (w *workload) start() gpu.Event {
 }
 
 func (w *workload) end() gpu.Event {
-	e := w.event(gpu.EventWorkloadEnded, w.changed, "has ended")
-	e.Workload.Lasted = gpu.Some(max(0, w.changed.Sub(w.started)))
+	end, what := w.changed, "has ended"
+	if !w.lastSeen.IsZero() {
+		end, what = w.lastSeen, "has ended: when is not known"
+	}
+	e := w.event(gpu.EventWorkloadEnded, w.changed, what)
+	e.Workload.Lasted, e.Workload.LastSeen = gpu.Some(max(0, end.Sub(w.started))), w.lastSeen
 	return e
 }
 
