@@ -167,7 +167,7 @@ delivery: otelcol-gpu nvmlsim ## an outage of ten minutes, a restart within it a
 events-load: otelcol-gpu ## a hundred bursts of 10,000 XIDs; 5,000 pods and 500 more a minute: memory flat, order kept, nothing lost that is not counted; 20 minutes
 	GPURECEIVER_EVENTS_LOAD=100 go test -count=1 -timeout 60m -v ./test/eventsload
 	test/kubernetes/build.sh
-	GPURECEIVER_PODS=5000:500:10 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 60m -run TestManyPods -v ./test/clusterevents
+	GPURECEIVER_PODS=5000:500:600 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 60m -run TestManyPods -v ./test/clusterevents
 
 .PHONY: bench
 bench: ## parts of a scrape alone, in a loop

@@ -6,6 +6,8 @@
 package clusterevents
 
 import (
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -50,7 +52,7 @@ type cluster struct {
 const configuration = `
 receivers:
   gpu:
-    collection_interval: 200ms
+    collection_interval: INTERVAL
     initial_delay: 0s
     storage: file_storage/events
     scrapers: {kubernetes_cluster: {endpoint: APISERVER, token_file: TOKEN, insecure_skip_verify: true}}
@@ -70,7 +72,7 @@ service:
     logs: {receivers: [gpu], exporters: [otlp_http]}
 `
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T, interval time.Duration) *cluster {
 	t.Helper()
 	binary := os.Getenv("OTELCOL_GPU")
 	if binary == "" {
@@ -99,6 +101,7 @@ func newCluster(t *testing.T) *cluster {
 	sink, err := url.Parse(c.sink.URL)
 	require.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(sink)
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // a collector that is killed ends its requests
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c.away.Load() && r.URL.Path == "/v1/logs" {
 			http.Error(w, "away", http.StatusServiceUnavailable)
@@ -115,7 +118,7 @@ func newCluster(t *testing.T) *cluster {
 	telemetry, err := harness.FreeAddress()
 	require.NoError(t, err)
 	c.page = "http://" + telemetry + "/metrics"
-	c.config = strings.NewReplacer("APISERVER", access.Host, "TOKEN", token, "SINK", server.URL, "STORAGE", filepath.Join(c.dir, "storage"),
+	c.config = strings.NewReplacer("INTERVAL", interval.String(), "APISERVER", access.Host, "TOKEN", token, "SINK", server.URL, "STORAGE", filepath.Join(c.dir, "storage"),
 		"TELEMETRY", telemetry[strings.LastIndexByte(telemetry, ':')+1:])
 	return c
 }

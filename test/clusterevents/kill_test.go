@@ -155,7 +155,7 @@ func TestPodsOutliveKills(t *testing.T) {
 		require.NoError(t, err)
 	}
 	t.Logf("GPURECEIVER_SEED=%d", seed)
-	k := &killed{cluster: newCluster(t), random: rand.New(rand.NewPCG(seed, 0)), pods: map[string]*story{}}
+	k := &killed{cluster: newCluster(t, 200*time.Millisecond), random: rand.New(rand.NewPCG(seed, 0)), pods: map[string]*story{}}
 	for range 5 {
 		k.change(true)
 	}

@@ -20,13 +20,13 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// load is how many pods there are at the start, and how many come in each minute and go after their life.
-type load struct{ atStart, perMinute, minutes int }
+// load is how many pods there are at the start, and how many come in each minute, and go, for how many seconds.
+type load struct{ atStart, perMinute, seconds int }
 
-// GPURECEIVER_PODS is a load, as 5000:500:10.
+// loadOf returns GPURECEIVER_PODS, such as 5000:500:600, else a small load.
 func loadOf(t *testing.T) (l load) {
 	t.Helper()
-	_, err := fmt.Sscanf(cmp.Or(os.Getenv("GPURECEIVER_PODS"), "300:600:1"), "%d:%d:%d", &l.atStart, &l.perMinute, &l.minutes)
+	_, err := fmt.Sscanf(cmp.Or(os.Getenv("GPURECEIVER_PODS"), "300:600:15"), "%d:%d:%d", &l.atStart, &l.perMinute, &l.seconds)
 	require.NoError(t, err)
 	return l
 }
@@ -54,7 +54,7 @@ func most(samples []int64) (m int64) {
 // Many pods at the start, and many that come and go: the records of each are complete and in order, none is dropped, and memory does not grow.
 func TestManyPods(t *testing.T) {
 	l := loadOf(t)
-	c := newCluster(t)
+	c := newCluster(t, 10*time.Second)
 	began := time.Now()
 	c.inParallel(l.atStart, func(i int) {
 		name := fmt.Sprint("there-", i)
@@ -69,7 +69,7 @@ func TestManyPods(t *testing.T) {
 
 	var m memory
 	began = time.Now()
-	total := l.perMinute * l.minutes
+	total := l.perMinute * l.seconds / 60
 	every := time.Minute / time.Duration(l.perMinute)
 	var living sync.WaitGroup
 	for i := range total {
