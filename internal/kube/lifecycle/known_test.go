@@ -267,3 +267,23 @@ func TestRandomLivesAndKills(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the storage has, nothing panics, and what was restored can be stored again.
+func FuzzRestore(f *testing.F) {
+	f.Add("pod/uid-a", []byte(`{"pod":{"UID":"uid-a","Name":"a","Phase":"Running","Owners":[{"UID":"j1"}],"Conditions":[{}],"Containers":[{}]}}`))
+	f.Add("workload/j1", []byte(`{"owners":[{"UID":"j1"}],"pods":1}`))
+	f.Add("confirmed", []byte(`"2026-01-02T03:04:05Z"`))
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		tr := newTracked()
+		tr.Restore(func(use func(string, []byte) error) {
+			_ = use(name, data)
+			_ = use("pod/uid-b", []byte(`{"pod":{"UID":"uid-b","Owners":[{"UID":"j1"}]}}`))
+		})
+		tr.list(replica("a"))
+		tr.at(now.Add(restart))
+		tr.Tick()
+		stored := disk{}
+		stored.store(t, tr)
+		require.NotPanics(t, func() { stored.next(t) })
+	})
+}
