@@ -144,8 +144,10 @@ func TestPartsFit(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(root(t), "config")
 	for name, fits := range map[string][]string{
-		"persistent-queue.yaml": {"agent.yaml", "agent-kubernetes.yaml", "exec.yaml"},
-		"telemetry-otlp.yaml":   {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "k8s-attributes.yaml"},
+		"persistent-queue.yaml":        {"agent.yaml", "agent-kubernetes.yaml", "exec.yaml"},
+		"telemetry-otlp.yaml":          {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "k8s-attributes.yaml"},
+		"prometheus-otlp.yaml":         {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "k8s-attributes.yaml"},
+		"prometheus-remote-write.yaml": {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "k8s-attributes.yaml"},
 	} {
 		part := filepath.Join(config, "parts", name)
 		text, err := os.ReadFile(part)

@@ -11,6 +11,7 @@ if [ ! -x "$promtool" ]; then
 fi
 "$promtool" check rules ../../deploy/prometheus/*.rules.yaml
 "$promtool" check config ../../deploy/prometheus/prometheus.yaml
+"$promtool" check config ../../deploy/prometheus/prometheus-machine.yaml
 "$promtool" test rules ./*.test.yaml
 
 # Once more with the names by which the collectors' own metrics come by OTLP, and with an instance's id in place of its address.
