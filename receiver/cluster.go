@@ -84,6 +84,11 @@ func (s *clusterScraper) start(context.Context, component.Host) error {
 	if s.view, err = cluster.New(clients.Kubernetes, s.config.ResourceNames, owners); err != nil {
 		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
 	}
+	if len(s.config.DeviceClasses) > 0 {
+		if err := s.view.WatchClaims(clients, s.config.DeviceClasses); err != nil {
+			return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
+		}
+	}
 	if err := s.source.follow(s.view, s.config.Labels); err != nil {
 		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
 	}

@@ -17,6 +17,8 @@ type ClusterConfig struct {
 	API kube.Config `mapstructure:",squash"`
 	// ResourceNames are the extended resources that count as GPUs; * matches any characters except a slash.
 	ResourceNames []string `mapstructure:"resource_names"`
+	// DeviceClasses are the DeviceClasses of dynamic resource allocation that stand for GPUs; * as above. Without any, ResourceClaims are not read.
+	DeviceClasses []string `mapstructure:"device_classes"`
 	// Owners selects what is read of the owners of pods. Without it only their direct owners are known.
 	Owners *ClusterOwners `mapstructure:"owners"`
 	// Labels are the keys of the labels of pods that events have.
@@ -48,6 +50,11 @@ func (c *ClusterConfig) Check() error {
 	}
 	if err := cluster.CheckResources(c.ResourceNames); err != nil {
 		return fmt.Errorf("resource_names: %w", err)
+	}
+	if len(c.DeviceClasses) > 0 {
+		if err := cluster.CheckResources(c.DeviceClasses); err != nil {
+			return fmt.Errorf("device_classes: %w", err)
+		}
 	}
 	if err := kube.CheckNames(nil, c.Labels, nil); err != nil {
 		return err

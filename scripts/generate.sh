@@ -12,3 +12,5 @@ cp go.mod "$link/go.mod" # mdatagen looks for it above the link
 for component in gpureceiver gpuviewexporter gpukubernetesexporter; do
 	go tool -modfile=tools/go.mod mdatagen "$link/$component/metadata.yaml"
 done
+# The import path of what is generated follows the link, too.
+sed -i 's|gpureceiver/gpukubernetesexporter/|gpureceiver/exporter/kubernetes/|' exporter/kubernetes/internal/metadatatest/*.go

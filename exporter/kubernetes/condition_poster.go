@@ -33,6 +33,7 @@ const (
 type conditionPoster struct {
 	client  nodeConditions
 	logger  *zap.Logger
+	counts  *counts
 	own     string // the only node; empty for every node that sends metrics
 	silence time.Duration
 	cancel  context.CancelFunc
@@ -54,9 +55,9 @@ type postedNode struct {
 	wait   time.Duration
 }
 
-func newConditionPoster(client dynamic.Interface, own string, silence time.Duration, logger *zap.Logger) *conditionPoster {
+func newConditionPoster(client dynamic.Interface, own string, silence time.Duration, logger *zap.Logger, counts *counts) *conditionPoster {
 	p := &conditionPoster{
-		client: nodeConditions{client}, logger: logger, own: own, silence: silence,
+		client: nodeConditions{client}, logger: logger, counts: counts, own: own, silence: silence,
 		failing: failureLog{logger: logger, what: "node condition"}, nodes: map[string]*postedNode{},
 	}
 	if own != "" {
@@ -66,6 +67,7 @@ func newConditionPoster(client dynamic.Interface, own string, silence time.Durat
 }
 
 func (p *conditionPoster) start() {
+	p.counts.begin(objectCondition)
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	p.running.Go(func() { p.run(ctx) })
@@ -123,6 +125,9 @@ func (p *conditionPoster) post(ctx context.Context, now time.Time) {
 		default:
 			d.node.wait = min(max(2*d.node.wait, firstWait), lastWait)
 			d.node.after = now.Add(d.node.wait)
+			if !retryable(err) {
+				p.counts.refused(objectCondition)
+			}
 		}
 		p.failing.note(err, conditionRemedy(err))
 	}
@@ -167,6 +172,7 @@ func (p *conditionPoster) postOne(ctx context.Context, d due, now time.Time) err
 	if err := p.client.apply(ctx, d.name, d.now, since, now); err != nil {
 		return err
 	}
+	p.counts.posted(objectCondition)
 	n.last, n.since, n.at = d.now, since, now
 	return nil
 }

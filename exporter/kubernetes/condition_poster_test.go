@@ -109,7 +109,7 @@ func requireCondition(t *testing.T, s *nodeServer, status corev1.ConditionStatus
 // A condition is posted when it changes, and every five minutes; its times are those of the change and of the post.
 func TestConditionIsPosted(t *testing.T) {
 	s := newNodeServer(t, "node-a")
-	p := newConditionPoster(s.client, "node-a", silence, zap.NewNop())
+	p := newConditionPoster(s.client, "node-a", silence, zap.NewNop(), testCounts(t))
 	step := func(after time.Duration, state string) time.Time {
 		now := noon.Add(after)
 		if state != "" {
@@ -140,7 +140,7 @@ func TestConditionIsPosted(t *testing.T) {
 	requireCondition(t, s, "True", reasonHealthy, again, again, 7)
 
 	// A collector that starts after one that was killed goes on with the time of the change, if it need not say that it has started.
-	p = newConditionPoster(s.client, "", silence, zap.NewNop())
+	p = newConditionPoster(s.client, "", silence, zap.NewNop(), testCounts(t))
 	beat = step(11*time.Minute, "ok")
 	requireCondition(t, s, "True", reasonHealthy, again, beat, 8)
 }
@@ -148,7 +148,7 @@ func TestConditionIsPosted(t *testing.T) {
 // Nodes without a GPU get no condition, and neither does one that is not there. One that is silent for long is forgotten.
 func TestConditionsOfAFleet(t *testing.T) {
 	s := newNodeServer(t, "node-a", "node-b")
-	p := newConditionPoster(s.client, "", silence, zap.NewNop())
+	p := newConditionPoster(s.client, "", silence, zap.NewNop(), testCounts(t))
 	p.post(t.Context(), noon)
 	for node, reading := range map[string]*reading{
 		"node-a": readAt(noon).gpu("nvidia0", "ok"), "node-b": readAt(noon).source("nvml", 1), "node-c": readAt(noon).gpu("nvidia0", "ok"),
@@ -170,7 +170,7 @@ func TestConditionWhileTheServerIsAway(t *testing.T) {
 	s := newNodeServer(t, "node-a")
 	s.answer(http.StatusServiceUnavailable)
 	core, logs := observer.New(zap.InfoLevel)
-	p := newConditionPoster(s.client, "node-a", silence, zap.New(core))
+	p := newConditionPoster(s.client, "node-a", silence, zap.New(core), testCounts(t))
 	for second := range 60 {
 		p.post(t.Context(), noon.Add(time.Duration(second)*time.Second))
 	}
@@ -186,7 +186,7 @@ func TestConditionWhileTheServerIsAway(t *testing.T) {
 // At the shutdown nobody looks at the GPUs any more.
 func TestConditionAtTheEnd(t *testing.T) {
 	s := newNodeServer(t, "node-a")
-	p := newConditionPoster(s.client, "", silence, zap.NewNop())
+	p := newConditionPoster(s.client, "", silence, zap.NewNop(), testCounts(t))
 	p.start()
 	p.add("node-a", readAt(time.Now()).gpu("nvidia0", "ok").metrics, time.Now())
 	require.Eventually(t, func() bool { c, _ := s.condition("node-a"); return c.Status == corev1.ConditionTrue }, patience, 10*time.Millisecond)

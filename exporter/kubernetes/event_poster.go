@@ -37,6 +37,7 @@ const (
 type eventPoster struct {
 	client     typedcorev1.EventsGetter
 	logger     *zap.Logger
+	counts     *counts
 	correlator *record.EventCorrelator
 	taken      *cache.LRUExpireCache // names of Events that came before, as records are sent again
 	queue      chan *corev1.Event
@@ -48,15 +49,16 @@ type eventPoster struct {
 	dropped int // since the queue was full
 }
 
-func newEventPoster(client typedcorev1.EventsGetter, logger *zap.Logger) *eventPoster {
+func newEventPoster(client typedcorev1.EventsGetter, logger *zap.Logger, counts *counts) *eventPoster {
 	return &eventPoster{
-		client: client, logger: logger, correlator: record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{}),
+		client: client, logger: logger, counts: counts, correlator: record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{}),
 		taken: cache.NewLRUExpireCache(maxPosted), queue: make(chan *corev1.Event, maxQueued),
 		failing: failureLog{logger: logger, what: "Events"},
 	}
 }
 
 func (p *eventPoster) start() {
+	p.counts.begin(objectEvent)
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	p.running.Go(func() { p.run(ctx) })
@@ -72,7 +74,9 @@ func (p *eventPoster) stop() {
 		select {
 		case event := <-p.queue:
 			if err := p.correlated(event, func(e *corev1.Event, patch []byte) error { return p.write(ctx, e, patch) }); retryable(err) {
-				p.logger.Warn("Kubernetes Events were not posted before the shutdown", zap.Int("events", len(p.queue)+1), zap.Error(err))
+				left := len(p.queue) + 1
+				p.counts.dropped(dropShutdown, left)
+				p.logger.Warn("Kubernetes Events were not posted before the shutdown", zap.Int("events", left), zap.Error(err))
 				return
 			}
 		default:
@@ -92,6 +96,7 @@ func (p *eventPoster) add(events []*corev1.Event) {
 				p.dropped = 0
 			}
 		default:
+			p.counts.dropped(dropQueueFull, 1)
 			if p.dropped++; p.dropped == 1 {
 				p.logger.Warn("Kubernetes Events are dropped: the queue is full", zap.Int("queued", maxQueued))
 			}
@@ -119,55 +124,72 @@ func (p *eventPoster) correlated(event *corev1.Event, post func(*corev1.Event, [
 	}
 	p.taken.Add(name, true, maxAge)
 	result, err := p.correlator.EventCorrelate(event)
-	if err != nil || result.Skip {
+	if err != nil {
 		return err
+	}
+	if result.Skip {
+		p.counts.dropped(dropRateLimit, 1)
+		return nil
 	}
 	return post(result.Event, result.Patch)
 }
 
-// persist writes an Event, and tries again while the API server is away or too busy.
+// persist writes an Event, and tries again while the API server is away or too busy. An Event that it writes at the shutdown may be lost.
 func (p *eventPoster) persist(ctx context.Context, event *corev1.Event, patch []byte) error {
 	until := time.Now().Add(retryFor)
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		err := p.write(ctx, event, patch)
 		if ctx.Err() != nil {
+			if retryable(err) {
+				p.counts.dropped(dropShutdown, 1)
+			}
 			return err
 		}
 		p.failing.note(err, hint(err))
-		if !retryable(err) || time.Now().After(until) {
+		if !retryable(err) {
+			return err
+		}
+		if time.Now().After(until) {
+			p.counts.dropped(dropGaveUp, 1)
 			return err
 		}
 		select {
 		case <-ctx.Done():
+			p.counts.dropped(dropShutdown, 1)
 			return err
 		case <-time.After(wait):
 		}
 	}
 }
 
-// write creates an Event, or changes the one that it repeats. It is no error that it is there, or that its namespace is going or gone.
+// write creates an Event, or changes the one that it repeats, and counts the outcome. It is no error that it is there, or that its namespace
+// is going or gone.
 func (p *eventPoster) write(ctx context.Context, event *corev1.Event, patch []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	events := p.client.Events(event.Namespace)
-	if event.Count > 1 && patch != nil {
-		posted, err := events.Patch(ctx, event.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
-		if err == nil {
-			p.correlator.UpdateState(posted)
-		}
-		if !apierrors.IsNotFound(err) {
-			return err
-		}
-	}
-	event.ResourceVersion = ""
-	posted, err := events.Create(ctx, event, metav1.CreateOptions{})
+	posted, err := p.request(ctx, event, patch)
 	switch {
 	case err == nil:
+		p.counts.posted(objectEvent)
 		p.correlator.UpdateState(posted)
 	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil
+	case !retryable(err):
+		p.counts.refused(objectEvent)
 	}
 	return err
+}
+
+func (p *eventPoster) request(ctx context.Context, event *corev1.Event, patch []byte) (*corev1.Event, error) {
+	events := p.client.Events(event.Namespace)
+	if event.Count > 1 && patch != nil {
+		posted, err := events.Patch(ctx, event.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+		if !apierrors.IsNotFound(err) {
+			return posted, err
+		}
+	}
+	event.ResourceVersion = ""
+	return events.Create(ctx, event, metav1.CreateOptions{})
 }
 
 // retryable reports whether a request may succeed later without a change of rights or of the request.

@@ -45,7 +45,7 @@ func posted(t *testing.T, client *fake.Clientset) []corev1.Event {
 
 func startPoster(t *testing.T, client *fake.Clientset, logger *zap.Logger) *eventPoster {
 	t.Helper()
-	p := newEventPoster(client.CoreV1(), logger)
+	p := newEventPoster(client.CoreV1(), logger, testCounts(t))
 	p.start()
 	t.Cleanup(p.stop)
 	return p
@@ -122,7 +122,7 @@ func TestEventsWait(t *testing.T) {
 		return true, nil, apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "create", schema.GroupResource{}, "", "away", 0, true)
 	})
 	core, logs := observer.New(zap.InfoLevel)
-	p := newEventPoster(client.CoreV1(), zap.New(core))
+	p := newEventPoster(client.CoreV1(), zap.New(core), testCounts(t))
 	p.start()
 	for i := range maxQueued + 100 {
 		p.add(xid("XID 1", strconv.Itoa(i)))
@@ -136,7 +136,7 @@ func TestEventsWait(t *testing.T) {
 // What waits at the shutdown is posted.
 func TestEventsAtTheEnd(t *testing.T) {
 	client := fake.NewClientset()
-	p := newEventPoster(client.CoreV1(), zap.NewNop())
+	p := newEventPoster(client.CoreV1(), zap.NewNop(), testCounts(t))
 	_, p.cancel = context.WithCancel(t.Context()) // not started
 	p.add(xid("XID 1", "1"))
 	p.add(xid("XID 2", "2"))

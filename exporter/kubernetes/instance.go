@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.uber.org/zap"
@@ -20,9 +21,11 @@ import (
 type instance struct {
 	cfg    *Config
 	logger *zap.Logger
+	counts *counts
 	forget func()
 
-	pods *podUIDs
+	pods   *podUIDs
+	noNode sync.Once // of the warning
 
 	mu      sync.Mutex
 	users   int // exporters that are not shut down
@@ -32,8 +35,12 @@ type instance struct {
 	nodes   *conditionPoster
 }
 
-func newInstance(cfg *Config, telemetry component.TelemetrySettings) *instance {
-	return &instance{cfg: cfg, logger: telemetry.Logger, pods: newPodUIDs()}
+func newInstance(cfg *Config, set exporter.Settings) (*instance, error) {
+	counts, err := newCounts(set)
+	if err != nil {
+		return nil, err
+	}
+	return &instance{cfg: cfg, logger: set.Logger, counts: counts, pods: newPodUIDs()}, nil
 }
 
 // start is called by each exporter. The first call opens the connection.
@@ -61,11 +68,11 @@ func (i *instance) open() error {
 		i.logger.Warn(warning)
 	}
 	if i.cfg.Events.HasValue() {
-		i.events = newEventPoster(clients.Kubernetes.CoreV1(), i.logger)
+		i.events = newEventPoster(clients.Kubernetes.CoreV1(), i.logger, i.counts)
 		i.events.start()
 	}
 	if condition := i.cfg.NodeCondition.Get(); condition != nil {
-		i.nodes = newConditionPoster(clients.Dynamic, i.cfg.NodeName, condition.UnknownAfter, i.logger)
+		i.nodes = newConditionPoster(clients.Dynamic, i.cfg.NodeName, condition.UnknownAfter, i.logger, i.counts)
 		i.nodes.start()
 	}
 	return nil
@@ -86,6 +93,7 @@ func (i *instance) shutdown(context.Context) error {
 	if i.nodes != nil {
 		i.nodes.stop()
 	}
+	i.counts.telemetry.Shutdown()
 	return nil
 }
 
@@ -97,6 +105,9 @@ func (i *instance) consumeLogs(_ context.Context, logs plog.Logs) error {
 	for _, of := range logs.ResourceLogs().All() {
 		node, ok := i.cfg.nodeOf(of.Resource().Attributes())
 		if !ok {
+			if !namesNode(of.Resource().Attributes()) && hasGPUEvent(of) {
+				i.warnNoNode("logs")
+			}
 			continue
 		}
 		for _, scope := range of.ScopeLogs().All() {
@@ -113,6 +124,9 @@ func (i *instance) consumeMetrics(_ context.Context, metrics pmetric.Metrics) er
 	for _, of := range metrics.ResourceMetrics().All() {
 		node, ok := i.cfg.nodeOf(of.Resource().Attributes())
 		if !ok {
+			if !namesNode(of.Resource().Attributes()) && hasGPUStatus(of) {
+				i.warnNoNode("metrics")
+			}
 			continue
 		}
 		i.pods.learn(of.Resource().Attributes())
@@ -121,4 +135,12 @@ func (i *instance) consumeMetrics(_ context.Context, metrics pmetric.Metrics) er
 		}
 	}
 	return nil
+}
+
+// warnNoNode warns once that nothing is posted of GPUs whose node is not known.
+func (i *instance) warnNoNode(signal string) {
+	i.noNode.Do(func() {
+		i.logger.Warn("GPU data without k8s.node.name are not posted to Kubernetes", zap.String("signal", signal),
+			zap.String("remedy", "set attribution::node_name of the gpu receiver that sends them, ${env:K8S_NODE_NAME} in a pod"))
+	})
 }

@@ -19,7 +19,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/otelgpu/gpureceiver/exporter/kubernetes/internal/metadata"
@@ -94,4 +97,38 @@ func TestMetricsAndLogsTogether(t *testing.T) {
 	assert.Equal(t, "node-a", events[0].InvolvedObject.Name)
 	assert.Equal(t, "0f8a5c1e-6b0d-4b51-9c43-0a4c1f2f7f11", string(events[1].InvolvedObject.UID))
 	assert.Empty(t, api.others)
+}
+
+// GPU data of no node are not posted, which is logged once with what to do. What is of no node by its nature is no reason for it.
+func TestDataWithoutNode(t *testing.T) {
+	core, logged := observer.New(zap.WarnLevel)
+	set := exportertest.NewNopSettings(metadata.Type)
+	set.Logger = zap.New(core)
+	i, err := newInstance(&Config{}, set)
+	require.NoError(t, err)
+	i.events = newEventPoster(fake.NewClientset().CoreV1(), zap.NewNop(), i.counts) // not started
+
+	send := func(name string, attributes map[string]any) {
+		t.Helper()
+		records := plog.NewLogs()
+		record := newRecord(name, plog.SeverityNumberError, "what happened", attributes)
+		record.CopyTo(records.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty())
+		require.NoError(t, i.consumeLogs(t.Context(), records))
+	}
+	send("k8s.pod.gpu.finished", map[string]any{"k8s.pod.name": "train-0"})
+	send("hw.gpu.source.failed", nil)
+	measured := pmetric.NewMetrics()
+	metric := measured.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
+	metric.SetName("k8s.cluster.gpu.pod.pending")
+	require.NoError(t, i.consumeMetrics(t.Context(), measured))
+	assert.Zero(t, logged.Len())
+
+	metric.SetName("hw.status")
+	for range 2 {
+		send("hw.gpu.xid", map[string]any{"hw.id": "GPU-1"})
+		require.NoError(t, i.consumeMetrics(t.Context(), measured))
+	}
+	require.Equal(t, 1, logged.Len())
+	assert.Contains(t, logged.All()[0].ContextMap()["remedy"], "attribution::node_name")
+	assert.Empty(t, i.events.queue)
 }

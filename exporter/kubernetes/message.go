@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pmetric"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -17,13 +19,42 @@ import (
 func (c *Config) nodeOf(resource pcommon.Map) (string, bool) {
 	node := textOf(resource, "k8s.node.name")
 	switch {
-	case len(validation.IsDNS1123Subdomain(node)) > 0:
+	case !namesNode(resource):
 		return "", false
 	case c.NodeName != "" && node != c.NodeName, c.ClusterName != "" && textOf(resource, "k8s.cluster.name") != c.ClusterName:
 		return "", false
 	default:
 		return node, true
 	}
+}
+
+// namesNode reports whether a resource has the name of a node.
+func namesNode(resource pcommon.Map) bool {
+	return len(validation.IsDNS1123Subdomain(textOf(resource, "k8s.node.name"))) == 0
+}
+
+// hasGPUEvent reports whether there is an event of a GPU. Those of a cluster's pods and sources are of no node.
+func hasGPUEvent(of plog.ResourceLogs) bool {
+	for _, scope := range of.ScopeLogs().All() {
+		for _, record := range scope.LogRecords().All() {
+			if strings.HasPrefix(record.EventName(), "hw.gpu.") && textOf(record.Attributes(), "hw.id") != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasGPUStatus reports whether there is the state of a GPU.
+func hasGPUStatus(of pmetric.ResourceMetrics) bool {
+	for _, scope := range of.ScopeMetrics().All() {
+		for _, metric := range scope.Metrics().All() {
+			if metric.Name() == "hw.status" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // textOf returns a text among attributes; empty if there is none.

@@ -17,12 +17,15 @@ type registry struct {
 
 func newRegistry() *registry { return &registry{instances: make(map[*Config]*instance)} }
 
-func (r *registry) get(cfg *Config, set exporter.Settings) *instance {
+func (r *registry) get(cfg *Config, set exporter.Settings) (*instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i, ok := r.instances[cfg]
 	if !ok {
-		i = newInstance(cfg, set.TelemetrySettings)
+		var err error
+		if i, err = newInstance(cfg, set); err != nil {
+			return nil, err
+		}
 		i.forget = func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -31,5 +34,5 @@ func (r *registry) get(cfg *Config, set exporter.Settings) *instance {
 		r.instances[cfg] = i
 	}
 	i.users++
-	return i
+	return i, nil
 }

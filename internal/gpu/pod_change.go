@@ -23,7 +23,7 @@ type PodChange struct {
 // ResourceCount is how many of a resource, such as nvidia.com/gpu, are requested.
 type ResourceCount struct {
 	Resource string
-	Count    int64
+	Count    Opt[int64] // absent if it is not known
 }
 
 // PodCondition is a condition of a pod.

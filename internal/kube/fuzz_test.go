@@ -96,6 +96,8 @@ func FuzzAllocation(f *testing.F) {
 		{"name":"gpu-1","basic":{"attributes":{"gpu.nvidia.com/uuid":{"string":"GPU-2"}}}}]}}`))
 	f.Add([]byte(`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"c"},"status":{"allocation":{"devices":{"results":[
 		{"driver":"gpu.nvidia.com","pool":"n1","device":"gpu-0","request":"one/first","adminAccess":true},7,null]}}}}`))
+	f.Add([]byte(`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"c"},"spec":{"devices":{"requests":[{"name":"a",
+		"exactly":{"deviceClassName":"gpu","count":2}},{"name":"b","firstAvailable":[{"name":"c","deviceClassName":"gpu"},7]},{"name":"d","deviceClassName":"x","count":1}]}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var object unstructured.Unstructured
 		if object.UnmarshalJSON(data) != nil {
@@ -110,6 +112,11 @@ func FuzzAllocation(f *testing.F) {
 		}
 		for _, given := range givenDevices(&object) {
 			_ = given.holds([]string{given.request})
+		}
+		for _, request := range requestedClaim(&object, func(string) bool { return true }).Requests {
+			if request.Class == "" {
+				t.Fatal("a request for no class")
+			}
 		}
 	})
 }

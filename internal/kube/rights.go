@@ -27,3 +27,8 @@ func (o *ViewOptions) Rights() []Right {
 func NodeLabelsRights(node string) []Right {
 	return RightsTo(Right{Resource: "nodes", Name: node}, "get")
 }
+
+// ClaimRights are what WatchedClaims need.
+func ClaimRights() []Right {
+	return RightsTo(Right{Group: resourceAPI, Resource: "resourceclaims"}, "list", "watch")
+}

@@ -60,7 +60,7 @@ func podEvents() []gpu.Event {
 		change.Owners = []gpu.Owner{
 			{Kind: "ReplicaSet", Name: "train-5d9", UID: "r1", APIVersion: "apps/v1"}, {Kind: "Deployment", Name: "train", UID: "d1", APIVersion: "apps/v1"},
 		}
-		change.Requests = []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: 2}, {Resource: "nvidia.com/mig-1g.10gb", Count: 1}}
+		change.Requests = []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: gpu.Some[int64](2)}, {Resource: "nvidia.com/mig-1g.10gb", Count: gpu.Some[int64](1)}}
 		change.Labels = map[string]string{"k8s.pod.label.team": "vision"}
 		if change.Phase == "" {
 			change.Phase = "Pending"
@@ -90,7 +90,7 @@ func TestGoldenWorkloadEvents(t *testing.T) {
 		return &gpu.WorkloadChange{
 			Namespace: "team", Pods: pods, Labels: map[string]string{"k8s.pod.label.team": "vision"},
 			Owners:   []gpu.Owner{{Kind: "Job", Name: "train-1", UID: "j1", APIVersion: "batch/v1"}, {Kind: "TrainJob", Name: "train", UID: "t1", APIVersion: "trainer.kubeflow.org/v1alpha1"}},
-			Requests: []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: 8 * int64(len(pods))}},
+			Requests: []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: gpu.Some[int64](8 * int64(len(pods)))}},
 		}
 	}
 	var many []string

@@ -60,7 +60,11 @@ func (a attributes) requests(requests []gpu.ResourceCount) {
 	}
 	list := a.PutEmptySlice("k8s.resource.requests")
 	for _, r := range requests {
-		list.AppendEmpty().SetStr(r.Resource + "=" + strconv.FormatInt(r.Count, 10))
+		text := r.Resource
+		if count, ok := r.Count.Get(); ok {
+			text += "=" + strconv.FormatInt(count, 10)
+		}
+		list.AppendEmpty().SetStr(text)
 	}
 }
 

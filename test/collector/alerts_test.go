@@ -102,11 +102,13 @@ var otherAlerts = map[string]string{
 
 // slowAlerts cannot be provoked on live data within a test, for the reason.
 var slowAlerts = map[string]string{
-	"GPUEventsDropped": "fires for more than 1,024 events that nobody takes",
-	"GPUAllocatedIdle": "fires after two hours in which a container did not use its GPU",
-	"GPUPodsPending":   "fires for pods that have waited for half an hour",
-	"GPUNodeNotRead":   "fires for a node that was read an hour ago",
-	"GPUNodeReadOld":   "fires five minutes after the last good read",
+	"GPUKubernetesEventsDropped": "fires for more Events of one object than are posted",
+	"GPUKubernetesRefused":       "fires for rights that the exporter lacks",
+	"GPUEventsDropped":           "fires for more than 1,024 events that nobody takes",
+	"GPUAllocatedIdle":           "fires after two hours in which a container did not use its GPU",
+	"GPUPodsPending":             "fires for pods that have waited for half an hour",
+	"GPUNodeNotRead":             "fires for a node that was read an hour ago",
+	"GPUNodeReadOld":             "fires five minutes after the last good read",
 }
 
 // TestNodeAlerts: the alerts on nodes and sources fire on live data by OTLP, with the shipped rules, and resolve.

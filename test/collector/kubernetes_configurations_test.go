@@ -21,10 +21,13 @@ func TestCombinationsAreValid(t *testing.T) {
 	t.Parallel()
 	view := filepath.Join("parts", "view.yaml")
 	for name, c := range map[string]struct{ configs, env []string }{
-		"components/owners":            {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")}, nil},
-		"components/node-labels":       {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "node-labels.yaml")}, nil},
-		"components/kernel-log":        {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kernel-log.yaml")}, nil},
-		"components/cluster-events":    {[]string{"cluster.yaml", filepath.Join("parts", "cluster-events.yaml")}, nil},
+		"components/owners":         {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")}, nil},
+		"components/node-labels":    {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "node-labels.yaml")}, nil},
+		"components/kernel-log":     {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kernel-log.yaml")}, nil},
+		"components/cluster-events": {[]string{"cluster.yaml", filepath.Join("parts", "cluster-events.yaml")}, nil},
+		"components/cluster-events and cluster-claims": {
+			[]string{"cluster.yaml", filepath.Join("parts", "cluster-events.yaml"), filepath.Join("parts", "cluster-claims.yaml")}, nil,
+		},
 		"components/exec-shards":       {[]string{"exec.yaml"}, []string{"GPU_SHARDS=6"}},
 		"components/kubernetes-events": {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kubernetes-events.yaml")}, nil},
 		"components/node-condition":    {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "node-condition.yaml")}, nil},

@@ -182,6 +182,10 @@ func TestComponents(t *testing.T) {
 			t.Helper()
 			configsAreMounted(t, objects, "cluster.yaml", "cluster-events.yaml")
 		}},
+		"cluster-claims": {"cluster", []string{"cluster-events", "cluster-claims"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
+			t.Helper()
+			configsAreMounted(t, objects, "cluster.yaml", "cluster-events.yaml", "cluster-claims.yaml")
+		}},
 		"telemetry-otlp of cluster": {"cluster", []string{"telemetry-otlp"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
 			t.Helper()
 			configsAreMounted(t, objects, "cluster.yaml", "telemetry-otlp.yaml")

@@ -34,7 +34,29 @@ type posting struct {
 
 func newPosting(t *testing.T, components ...string) *posting {
 	t.Helper()
-	objects := build(t, with(t, "agent", components...))
+	config, client := applied(t, build(t, with(t, "agent", components...)))
+	p := &posting{config: config, client: client}
+	for _, node := range []string{"node-a", "node-b"} {
+		_, err := client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	teamNamespace(t, client)
+	p.train = p.pod(t, "team", "train-0", "default", "node-a")
+	return p
+}
+
+// teamNamespace makes the namespace team, in which pods may be made.
+func teamNamespace(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = client.CoreV1().ServiceAccounts("team").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// applied returns the administrator's access to a real API server that has these objects.
+func applied(t *testing.T, objects []object) (*rest.Config, kubernetes.Interface) {
+	t.Helper()
 	config := realAPIServer(t)
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
@@ -47,17 +69,7 @@ func newPosting(t *testing.T, components ...string) *posting {
 	for i := range objects {
 		apply(t, dynamicClient, &objects[i])
 	}
-	p := &posting{config: config, client: client}
-	for _, node := range []string{"node-a", "node-b"} {
-		_, err := client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, metav1.CreateOptions{})
-		require.NoError(t, err)
-	}
-	_, err = client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	_, err = client.CoreV1().ServiceAccounts("team").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	p.train = p.pod(t, "team", "train-0", "default", "node-a")
-	return p
+	return config, client
 }
 
 // pod makes a pod on a node. Nothing starts it.

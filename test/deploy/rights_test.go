@@ -250,6 +250,17 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 				t.Cleanup(view.Stop)
 			},
 		},
+		"cluster with claims": {
+			[]string{"gpureceiver-cluster", "gpureceiver-cluster-claims"},
+			func(t *testing.T, clients *kube.Clients, _ string) {
+				t.Helper()
+				view, err := cluster.New(clients.Kubernetes, cluster.DefaultResources(), nil)
+				require.NoError(t, err)
+				require.NoError(t, view.WatchClaims(clients, []string{"gpu.nvidia.com"}))
+				view.Start()
+				t.Cleanup(view.Stop)
+			},
+		},
 		"cluster with events": {
 			[]string{"gpureceiver-cluster", "gpureceiver-cluster-events"},
 			func(t *testing.T, clients *kube.Clients, _ string) {

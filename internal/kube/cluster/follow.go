@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,9 +19,10 @@ import (
 
 // store is what decides what is kept of objects.
 type store struct {
-	names  resourceNames
-	follow bool     // pods are followed
-	labels []string // of followed pods
+	names   resourceNames
+	classes resourceNames // DeviceClasses
+	follow  bool          // pods are followed
+	labels  []string      // of followed pods
 }
 
 // lifeOf returns the state of a pod that is followed.
@@ -31,7 +33,7 @@ func (s *store) lifeOf(pod *corev1.Pod, stored *storedPod) *lifecycle.Pod {
 	}
 	requests := make([]gpu.ResourceCount, 0, len(total))
 	for _, a := range total {
-		requests = append(requests, gpu.ResourceCount{Resource: a.resource, Count: a.count})
+		requests = append(requests, gpu.ResourceCount{Resource: a.resource, Count: gpu.Some(a.count)})
 	}
 	life := lifecycle.New(pod, requests, nil, s.labels)
 	for _, r := range stored.containers[:min(len(stored.containers), lifecycle.MaxAllocations)] {
@@ -40,7 +42,7 @@ func (s *store) lifeOf(pod *corev1.Pod, stored *storedPod) *lifecycle.Pod {
 	return life
 }
 
-// Followers take the pods that request GPUs. Seen and Gone are called by one goroutine, Listed by another.
+// Followers take the pods that request GPUs. Seen and Gone are called one after the other, Listed at any time.
 type Followers struct {
 	Seen func(*lifecycle.Pod)                // a pod, when it was first seen and whenever it has changed
 	Gone func(pod *lifecycle.Pod, seen bool) // a pod that exists no more; seen: its last state was
@@ -51,30 +53,27 @@ type Followers struct {
 // Follow has the pods that request GPUs followed, with labels of these keys. It is called before Start.
 func (v *View) Follow(labels []string, to Followers) error {
 	v.store.follow, v.store.labels = true, labels
+	v.seen = to.Seen
 	registration, err := v.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) {
 			v.waitOwners(object)
-			if pod := v.lifeIn(object); pod != nil {
-				to.Seen(pod)
-			}
+			v.waitClaims(object)
+			v.follow(object, to.Seen)
 		},
 		UpdateFunc: func(before, object any) {
-			was, pod := v.lifeIn(before), v.lifeIn(object)
+			was, pod := podIn(before), podIn(object)
 			if was != nil && (pod == nil || pod.UID != was.UID) { // another pod has the name, and the end of the first was not seen
-				to.Gone(was, false)
+				v.unfollow(was, func(pod *lifecycle.Pod) { to.Gone(pod, false) })
 			}
-			if pod != nil {
-				to.Seen(pod)
-			}
+			v.waitClaims(object)
+			v.follow(object, to.Seen)
 		},
 		DeleteFunc: func(object any) {
 			last, missed := object.(cache.DeletedFinalStateUnknown)
 			if missed {
 				object = last.Obj
 			}
-			if pod := v.lifeIn(object); pod != nil {
-				to.Gone(pod, !missed)
-			}
+			v.unfollow(object, func(pod *lifecycle.Pod) { to.Gone(pod, !missed) })
 		},
 	})
 	if err != nil {
@@ -95,14 +94,21 @@ func (v *View) exists(pod *lifecycle.Pod) bool {
 	return ok && string(stored.UID) == pod.UID
 }
 
-// lifeIn returns the state of a pod with its owners, as far as they are known now; nil if the pod is not followed.
-func (v *View) lifeIn(object any) *lifecycle.Pod {
+// podIn returns a pod that may request GPUs and is followed; nil if there is none.
+func podIn(object any) *storedPod {
 	stored, ok := object.(*storedPod)
 	if !ok || stored.life == nil {
 		return nil
 	}
+	return stored
+}
+
+// lifeOf returns the state of a pod with its owners, as far as they are known now, and with what its claims are for.
+func (v *View) lifeOf(stored *storedPod, requests []gpu.ResourceCount, allocations []lifecycle.Allocation) *lifecycle.Pod {
 	pod := *stored.life
 	pod.Owners = v.ownersOf(stored)
+	pod.Requests = lifecycle.AddRequests(pod.Requests, requests)
+	pod.Allocations = slices.Concat(pod.Allocations, allocations)
 	return &pod
 }
 
@@ -127,8 +133,8 @@ const (
 
 // waitOwners waits, within bounds, until the owners of a new pod are known.
 func (v *View) waitOwners(object any) {
-	stored, ok := object.(*storedPod)
-	if !ok || stored.life == nil || v.owners == nil {
+	stored := podIn(object)
+	if stored == nil || v.owners == nil {
 		return
 	}
 	if !v.ownersListed {

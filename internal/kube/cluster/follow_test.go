@@ -108,7 +108,7 @@ func TestFollow(t *testing.T) {
 		{Kind: "ReplicaSet", Name: "web-1", UID: "r1", APIVersion: "apps/v1"}, {Kind: "Deployment", Name: "web", UID: "d1", APIVersion: "apps/v1"},
 	}, first.Owners)
 	assert.Equal(t, map[string]string{"k8s.pod.label.team": "vision"}, first.Labels)
-	assert.Equal(t, []gpu.ResourceCount{{Resource: nvidia, Count: 2}}, first.Requests)
+	assert.Equal(t, []gpu.ResourceCount{{Resource: nvidia, Count: gpu.Some[int64](2)}}, first.Requests)
 	assert.Equal(t, "Deployment", v.Snapshot().Requests[0].Owners[1].Kind)
 	assert.True(t, f.exists(first))
 	assert.True(t, f.exists(&lifecycle.Pod{Namespace: "ml", Name: "plain", UID: string(pod("plain", "n1").UID)}), "also one that is not followed")

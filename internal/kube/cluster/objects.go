@@ -23,7 +23,9 @@ type storedPod struct {
 	total      []amount  // what the scheduler counts for the pod
 	missing    []amount  // those of the total that the scheduler misses on some node
 	placement  *placement
-	life       *lifecycle.Pod // nil if it requests no GPU, or nobody follows pods
+	claims     []kube.PodClaim // that may be for GPUs
+	ended      bool
+	life       *lifecycle.Pod // nil if it requests nothing that may be a GPU, or nobody follows pods
 }
 
 type request struct {
@@ -42,7 +44,7 @@ type storedNode struct {
 const requestIndex = "request"
 
 func indexRequests(object any) ([]string, error) {
-	if pod, ok := object.(*storedPod); ok && len(pod.total) > 0 {
+	if pod, ok := object.(*storedPod); ok && !pod.ended && len(pod.total)+len(pod.claims) > 0 {
 		return []string{""}, nil
 	}
 	return nil, nil
@@ -59,17 +61,21 @@ func (s *store) storePod(object any) (any, error) {
 		return object, nil
 	}
 	stored := s.names.requests(pod)
-	if s.follow && len(stored.total) > 0 {
+	if len(s.classes) > 0 {
+		stored.claims = kube.ClaimsOf(pod)
+	}
+	requests := len(stored.total)+len(stored.claims) > 0
+	if s.follow && requests {
 		stored.life = s.lifeOf(pod, stored)
 	}
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-		ended := &storedPod{ObjectMeta: stored.ObjectMeta, life: stored.life}
+		ended := &storedPod{ObjectMeta: stored.ObjectMeta, claims: stored.claims, ended: true, life: stored.life}
 		if stored.life != nil {
 			ended.owners = stored.owners
 		}
 		return ended, nil
 	}
-	if len(stored.total) == 0 {
+	if !requests {
 		stored.owners = nil
 	}
 	return stored, nil

@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The rights are those of the manifests in deploy/kubernetes/cluster and components/cluster-events.
+// The rights are those of the manifests in deploy/kubernetes/cluster, components/cluster-events and components/cluster-claims.
 func TestRights(t *testing.T) {
 	texts := func(kinds ...string) []string {
 		var all []string
-		for _, right := range Rights(kinds) {
+		for _, right := range Rights(kinds, nil) {
 			all = append(all, right.String())
 		}
 		return all
@@ -21,4 +21,9 @@ func TestRights(t *testing.T) {
 	own := []string{"list pods", "watch pods", "list nodes", "watch nodes"}
 	assert.ElementsMatch(t, own, texts())
 	assert.ElementsMatch(t, append(own, "list replicasets.apps", "watch replicasets.apps"), texts("replicasets.apps"))
+	var claims []string
+	for _, right := range Rights(nil, []string{"gpu.nvidia.com"}) {
+		claims = append(claims, right.String())
+	}
+	assert.ElementsMatch(t, append(own, "list resourceclaims.resource.k8s.io", "watch resourceclaims.resource.k8s.io"), claims)
 }

@@ -66,6 +66,14 @@ func (v *View) Snapshot() Snapshot {
 				Owners: owners,
 			})
 		}
+		for _, a := range v.claimsOf(pod) {
+			if count, ok := a.Count.Get(); ok {
+				s.Requests = append(s.Requests, Request{
+					Namespace: pod.Namespace, Pod: pod.Name, PodUID: string(pod.UID), Container: a.Container, Node: pod.node, Resource: a.Resource, Count: count,
+					Owners: owners,
+				})
+			}
+		}
 		for _, a := range pod.total {
 			pending[a.resource] += 0
 			if pod.node != "" {

@@ -13,11 +13,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
 )
 
 // View watches the pods and nodes of a cluster.
@@ -25,14 +27,19 @@ type View struct {
 	store       store
 	pods, nodes *kube.Informer
 	owners      *kube.Owners // nil: only the direct owners are known
+	claims      claimSource  // nil: claims do not count
 	listed      func()       // waits for the first list and reports it; nil if nobody follows pods
 	ctx         context.Context
 	cancel      context.CancelFunc
 	running     sync.WaitGroup
 
 	// Of the goroutine that has pods followed.
-	ownersListed bool
-	ownersPause  time.Time
+	ownersListed, claimsListed bool
+	ownersPause, claimsPause   time.Time
+
+	seen    func(*lifecycle.Pod) // of the followers; nil if nobody follows pods
+	handing sync.Mutex           // pods with claims are handed on one after the other
+	claimed map[types.UID]*claimed
 }
 
 // New returns a View, of the resources whose names match a pattern, that does not watch yet. It needs list and watch on pods and nodes. owners may be
@@ -41,9 +48,9 @@ func New(client kubernetes.Interface, patterns []string, owners *kube.Owners) (*
 	if err := CheckResources(patterns); err != nil {
 		return nil, fmt.Errorf("cluster: resource_names: %w", err)
 	}
-	v := &View{store: store{names: patterns}, owners: owners}
+	v := &View{store: store{names: patterns}, owners: owners, claimed: make(map[types.UID]*claimed)}
 	pods, err1 := kube.NewInformer(
-		kube.Paged(client.CoreV1().Pods(""), &corev1.Pod{}, cache.Indexers{requestIndex: indexRequests}, nil), "pods", v.store.storePod)
+		kube.Paged(client.CoreV1().Pods(""), &corev1.Pod{}, cache.Indexers{requestIndex: indexRequests, claimIndex: indexClaims}, nil), "pods", v.store.storePod)
 	nodes, err2 := kube.NewInformer(kube.Paged(client.CoreV1().Nodes(), &corev1.Node{}, cache.Indexers{}, nil), "nodes", v.store.storeNode)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
@@ -60,6 +67,9 @@ func (v *View) Start() {
 	v.running.Go(func() { v.nodes.RunWithContext(ctx) })
 	if v.owners != nil {
 		v.running.Go(func() { v.owners.Run(ctx) })
+	}
+	if v.claims != nil {
+		v.running.Go(func() { v.claims.Run(ctx) })
 	}
 	if v.listed != nil {
 		v.running.Go(v.listed)
@@ -89,12 +99,17 @@ func (v *View) Problems() []gpu.Problem {
 	return problems
 }
 
-// OwnerProblems returns why owners of pods could not be read lately. Everything else is known without them.
+// OwnerProblems returns why owners and claims of pods could not be read lately. Everything else is known without them.
 func (v *View) OwnerProblems() []gpu.Problem {
-	if v.owners == nil {
-		return nil
-	}
 	var problems []gpu.Problem
+	if v.claims != nil {
+		if err := v.claims.Err(); err != nil {
+			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "resource claims", Err: err})
+		}
+	}
+	if v.owners == nil {
+		return problems
+	}
 	for _, err := range v.owners.Errs() {
 		problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "owners", Err: err})
 	}

@@ -101,7 +101,11 @@ func (c *changes) timeOfUID(kind gpu.EventType, at time.Time) time.Time {
 func (c *changes) created() {
 	var requests []string
 	for _, r := range c.pod.Requests {
-		requests = append(requests, fmt.Sprint(r.Count, " ", r.Resource))
+		text := r.Resource
+		if count, ok := r.Count.Get(); ok {
+			text = fmt.Sprint(count, " ", text)
+		}
+		requests = append(requests, text)
 	}
 	message := c.pod.names() + " was created"
 	if len(requests) > 0 { // not where only init containers request a GPU that end before the others start

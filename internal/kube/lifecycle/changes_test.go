@@ -69,7 +69,7 @@ func ended(code int32, reason string, second int) *corev1.ContainerStateTerminat
 }
 
 func of(pod *corev1.Pod) *Pod {
-	return New(pod, []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: 3}}, []gpu.Owner{{Kind: "Job", Name: "train", UID: "j1"}}, []string{"team"})
+	return New(pod, []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: gpu.Some[int64](3)}}, []gpu.Owner{{Kind: "Job", Name: "train", UID: "j1"}}, []string{"team"})
 }
 
 // story is a pod whose states are followed.
@@ -110,7 +110,7 @@ func TestLifeOfAPod(t *testing.T) {
 	assert.Equal(t, []brief{{gpu.EventPodCreated, at(1), "ml/train-0 was created and requests 3 nvidia.com/gpu"}}, briefs(events))
 	assert.Equal(t, &gpu.PodChange{
 		Namespace: "ml", Name: "train-0", UID: "p1", Phase: "Pending", Labels: map[string]string{"k8s.pod.label.team": "vision"},
-		Owners: []gpu.Owner{{Kind: "Job", Name: "train", UID: "j1"}}, Requests: []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: 3}},
+		Owners: []gpu.Owner{{Kind: "Job", Name: "train", UID: "j1"}}, Requests: []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: gpu.Some[int64](3)}},
 	}, events[0].Pod)
 
 	events = s.next(t, func(p *corev1.Pod) { unscheduled(p, "0/5 nodes are available: 5 Insufficient nvidia.com/gpu.") })

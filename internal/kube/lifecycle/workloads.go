@@ -67,7 +67,7 @@ func (all workloads) join(before, pod *Pod, listed bool, now time.Time) []gpu.Ev
 	if pod.Created.Before(w.started) && !w.reported {
 		w.started = pod.Created
 	}
-	if _, known := w.live[pod.UID]; !known {
+	if last, known := w.live[pod.UID]; !known || !slices.Equal(last.Requests, pod.Requests) {
 		w.changed = now
 	}
 	w.live[pod.UID] = pod
@@ -183,18 +183,31 @@ func (w *workload) event(kind gpu.EventType, at time.Time, what string) gpu.Even
 
 // requested returns what the pods request that have not ended.
 func (w *workload) requested() []gpu.ResourceCount {
-	sums := make(map[string]int64)
-	for _, pod := range w.live {
-		for _, r := range pod.Requests {
-			sums[r.Resource] += r.Count
-		}
-	}
 	var requests []gpu.ResourceCount
-	for resource, count := range sums {
-		requests = append(requests, gpu.ResourceCount{Resource: resource, Count: count})
+	for _, pod := range w.live {
+		requests = AddRequests(requests, pod.Requests)
 	}
 	slices.SortFunc(requests, func(a, b gpu.ResourceCount) int { return cmp.Compare(a.Resource, b.Resource) })
 	return requests
+}
+
+// AddRequests returns the sums of requests by resource. A sum is not known if a part of it is not.
+func AddRequests(to, requests []gpu.ResourceCount) []gpu.ResourceCount {
+	to = slices.Clone(to)
+	for _, r := range requests {
+		i := slices.IndexFunc(to, func(sum gpu.ResourceCount) bool { return sum.Resource == r.Resource })
+		if i < 0 {
+			to = append(to, r)
+			continue
+		}
+		sum, known := to[i].Count.Get()
+		count, more := r.Count.Get()
+		to[i].Count = gpu.Opt[int64]{}
+		if known && more {
+			to[i].Count = gpu.Some(sum + count)
+		}
+	}
+	return to
 }
 
 // workload returns the UID of the topmost owner; empty if nothing owns the pod.

@@ -41,7 +41,7 @@ func TestLifeOfAWorkload(t *testing.T) {
 	assert.Equal(t, []brief{{gpu.EventWorkloadStarted, at(1), "Job ml/train started"}}, briefs(events), "at once")
 	assert.Equal(t, &gpu.WorkloadChange{
 		Namespace: "ml", Owners: []gpu.Owner{{Kind: "Job", Name: "train", UID: "j1"}}, Labels: map[string]string{"k8s.pod.label.team": "vision"},
-		Requests: []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: 3}}, Pods: []string{"a"},
+		Requests: []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: gpu.Some[int64](3)}}, Pods: []string{"a"},
 	}, events[0].Workload)
 
 	tr.Seen(of(replica("b")))
@@ -52,7 +52,7 @@ func TestLifeOfAWorkload(t *testing.T) {
 	tr.Tick()
 	events = tr.workloads()
 	assert.Equal(t, []brief{{gpu.EventWorkloadChanged, now, "Job ml/train has 3 pods instead of 1"}}, briefs(events))
-	assert.Equal(t, []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: 9}}, events[0].Workload.Requests)
+	assert.Equal(t, []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: gpu.Some[int64](9)}}, events[0].Workload.Requests)
 	assert.Equal(t, []string{"a", "b", "c"}, events[0].Workload.Pods)
 	assert.Equal(t, gpu.Some[int64](1), events[0].Workload.Previous)
 

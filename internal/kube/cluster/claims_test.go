@@ -1,0 +1,165 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
+)
+
+const class = "gpu.nvidia.com"
+
+// givenClaims is a claimSource of a test.
+type givenClaims struct {
+	view *View
+
+	mu     sync.Mutex
+	claims map[string]*kube.RequestedClaim
+}
+
+func (c *givenClaims) Run(ctx context.Context) { <-ctx.Done() }
+func (c *givenClaims) Synced() bool            { return true }
+func (c *givenClaims) Err() error              { return nil }
+func (c *givenClaims) Get(claim kube.Claim) *kube.RequestedClaim {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.claims[claim.Name]
+}
+
+// set makes or changes a claim; nil deletes it.
+func (c *givenClaims) set(name string, claim *kube.RequestedClaim) {
+	c.mu.Lock()
+	c.claims[name] = claim
+	c.mu.Unlock()
+	if claim != nil {
+		c.view.claimChanged(kube.Claim{Namespace: "ml", Name: name})
+	}
+}
+
+// newClaimed returns a View with claims, and what it reports.
+func newClaimed(t *testing.T, client *fake.Clientset) (*givenClaims, *followed) {
+	t.Helper()
+	v, err := New(client, DefaultResources(), nil)
+	require.NoError(t, err)
+	claims := &givenClaims{view: v, claims: map[string]*kube.RequestedClaim{}}
+	v.claims, v.store.classes = claims, []string{class}
+	f := &followed{}
+	require.NoError(t, v.Follow(nil, f.followers()))
+	v.Start()
+	t.Cleanup(v.Stop)
+	f.eventually(t, func() (is bool) { f.locked(func() { is = f.listed }); return is })
+	return claims, f
+}
+
+// claiming returns a pod whose containers have a claim.
+func claiming(name, node, claim string, containers ...string) *corev1.Pod {
+	p := pod(name, node)
+	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpus"}}
+	if claim != "" {
+		p.Spec.ResourceClaims[0].ResourceClaimName = &claim
+	}
+	for _, c := range containers {
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{
+			Name: c, Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpus"}}},
+		})
+	}
+	return p
+}
+
+func requested(count gpu.Opt[int64]) *kube.RequestedClaim {
+	return &kube.RequestedClaim{Requests: []kube.DeviceRequest{{Name: "r", Class: class, Count: count}}}
+}
+
+func allocated(users int, count int64) *kube.RequestedClaim {
+	c := requested(gpu.Some(count))
+	c.Allocated, c.Users = true, users
+	return c
+}
+
+// A pod is followed from when its claim is known to be for a GPU, to its end, also after the claim has lost what it was given.
+func TestFollowClaims(t *testing.T) {
+	client := fake.NewClientset()
+	claims, f := newClaimed(t, client)
+	pods := client.CoreV1().Pods("ml")
+	p := claiming("a", "", "", "main")
+	_, err := pods.Create(t.Context(), p, metav1.CreateOptions{})
+	require.NoError(t, err)
+	p = claiming("a", "", "a-gpus-x1", "main")
+	p.Labels = map[string]string{"step": "claim made"}
+	_, err = pods.Update(t.Context(), p, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	handed := func() bool {
+		claims.view.handing.Lock()
+		defer claims.view.handing.Unlock()
+		c := claims.view.claimed["uid-a"]
+		return c != nil && c.pod.claims[0].Name != ""
+	}
+	f.eventually(t, handed)
+	assert.Nil(t, f.last("a"), "nobody knows what the claim is for")
+
+	claims.set("a-gpus-x1", requested(gpu.Opt[int64]{}))
+	require.NotNil(t, f.last("a"))
+	assert.Equal(t, []gpu.ResourceCount{{Resource: class}}, f.last("a").Requests)
+	claims.set("a-gpus-x1", allocated(1, 4))
+	assert.Equal(t, []gpu.ResourceCount{{Resource: class, Count: gpu.Some[int64](4)}}, f.last("a").Requests)
+	assert.Equal(t, []lifecycle.Allocation{{Container: "main", Resource: class, Count: gpu.Some[int64](4), DRA: true}}, f.last("a").Allocations)
+
+	p = claiming("a", "n1", "a-gpus-x1", "main")
+	_, err = pods.Update(t.Context(), p, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	f.eventually(t, func() bool { return f.last("a").Node == "n1" })
+	assert.Equal(t, []Request{{
+		Namespace: "ml", Pod: "a", PodUID: "uid-a", Container: "main", Node: "n1", Resource: class, Count: 4,
+	}}, claims.view.Snapshot().Requests)
+	claims.set("a-gpus-x1", requested(gpu.Opt[int64]{}))
+	p.Status.Phase = corev1.PodSucceeded
+	_, err = pods.Update(t.Context(), p, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	f.eventually(t, func() bool { return f.last("a").Phase == "Succeeded" })
+	assert.Equal(t, gpu.Some[int64](4), f.last("a").Allocations[0].Count)
+	assert.Empty(t, claims.view.Snapshot().Requests)
+	claims.set("a-gpus-x1", nil)
+	require.NoError(t, pods.Delete(t.Context(), "a", metav1.DeleteOptions{}))
+	f.eventually(t, func() (is bool) { f.locked(func() { is = len(f.gone) == 1 }); return is })
+	claims.view.handing.Lock()
+	defer claims.view.handing.Unlock()
+	assert.Empty(t, claims.view.claimed)
+}
+
+// A claim that is for something else is none of ours; one that several have is shared; requests of one class are summed.
+func TestClaimsOfPods(t *testing.T) {
+	client := fake.NewClientset(claiming("nic", "n1", "nic", "main"), claiming("two", "n1", "two", "one", "other"), claiming("users", "n1", "users", "main"))
+	claims, f := newClaimed(t, client)
+	claims.set("nic", &kube.RequestedClaim{Allocated: true})
+	claims.set("two", allocated(1, 1))
+	users := allocated(2, 1)
+	users.Requests = append(users.Requests, kube.DeviceRequest{Name: "s", Class: class, Count: gpu.Some[int64](2)})
+	claims.set("users", users)
+	f.eventually(t, func() bool { return f.last("two") != nil && f.last("users") != nil })
+	assert.Nil(t, f.last("nic"))
+	one := lifecycle.Allocation{Container: "one", Resource: class, Count: gpu.Some[int64](1), DRA: true, Shared: true}
+	other := one
+	other.Container = "other"
+	assert.Equal(t, []lifecycle.Allocation{one, other}, f.last("two").Allocations)
+	assert.Equal(t, []gpu.ResourceCount{{Resource: class, Count: gpu.Some[int64](1)}}, f.last("two").Requests)
+	assert.Equal(t, []lifecycle.Allocation{{Container: "main", Resource: class, Count: gpu.Some[int64](3), DRA: true, Shared: true}}, f.last("users").Allocations)
+	assert.Len(t, claims.view.Snapshot().Requests, 3)
+}
+
+func TestDeviceClassesAreChecked(t *testing.T) {
+	v, err := New(fake.NewClientset(), DefaultResources(), nil)
+	require.NoError(t, err)
+	require.ErrorContains(t, v.WatchClaims(nil, []string{"a b"}), "device_classes")
+}
