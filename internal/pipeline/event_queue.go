@@ -25,7 +25,7 @@ type eventQueue struct {
 	containers lastContainers
 	repeats    xidRepeats
 	flaps      statusFlaps
-	sequence   xidSequence
+	sequence   eventSequence
 	waiting    []gpu.Event
 	timer      *time.Timer // ends sums; nil: there is none to end
 	timerEnds  time.Time
@@ -91,9 +91,7 @@ func (q *eventQueue) push(events []gpu.Event) {
 		if e.UID == "" {
 			e.UID = uuid.Must(uuid.NewV7()).String()
 		}
-		if e.Type == gpu.EventXID {
-			q.sequence.add(&e)
-		}
+		q.sequence.add(&e)
 		q.waiting = append(q.waiting, e)
 	}
 	if excess := len(q.waiting) - maxEvents; excess > 0 {

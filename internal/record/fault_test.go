@@ -40,7 +40,7 @@ func faultEvents() []gpu.Event {
 		amd("f6", 16, func(e *gpu.Event) {
 			e.Type, e.Part, e.Process = gpu.EventRingTimeout, "gfx_0.0.0", &gpu.Process{PID: 4711, Executable: "python3"}
 		}),
-		amd("f7", 17, func(e *gpu.Event) { e.Type, e.Reset = gpu.EventReset, gpu.ResetFailed }),
+		amd("f7", 17, func(e *gpu.Event) { e.Type, e.Reset, e.Follows = gpu.EventReset, gpu.ResetFailed, "f6" }),
 		{
 			UID: "f8", Type: gpu.EventPCIeError, Time: at(18), DeviceID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA,
 			Class: gpu.ClassNonFatal, Part: "Data Link", PCIAddress: "0000:9a:01.0",

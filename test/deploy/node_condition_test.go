@@ -98,6 +98,7 @@ func TestNodeCondition(t *testing.T) {
 	c := p.condition(t, "node-a")
 	assert.Equal(t, corev1.ConditionFalse, c.Status)
 	assert.Equal(t, "nvidia0: failed", c.Message)
+	assert.Regexp(t, `(?m)^ +GPUHealthy +False .* GPUFailed +nvidia0: failed$`, p.describe(t, "node", "node-a"))
 	assert.Nil(t, p.condition(t, "node-b"))
 	p.kubeletPosts(t, "node-a")
 	assert.NotNil(t, p.condition(t, "node-a"), "the kubelet leaves it")

@@ -107,10 +107,51 @@ func TestUIDs(t *testing.T) {
 
 // The memory of earlier XIDs is bounded.
 func TestSequenceIsBounded(t *testing.T) {
-	var s xidSequence
+	var s eventSequence
 	for range maxSequence + 10 {
 		e := xidOn("a", 31)
 		s.add(&e)
 	}
 	assert.Len(t, s, maxSequence)
+}
+
+// A reset of an AMD GPU refers to the fault that it is to resolve, from its begin to its end, and a later one does not.
+func TestResetAfterAFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &eventQueue{}
+		next := func(kind gpu.EventType, change func(*gpu.Event)) gpu.Event {
+			e := gpu.Event{Type: kind, Time: time.Now(), DeviceID: "a", Vendor: gpu.AMD}
+			if change != nil {
+				change(&e)
+			}
+			found(q, e)
+			return only(t, q)
+		}
+		reset := func(state gpu.ResetState) gpu.Event {
+			return next(gpu.EventReset, func(e *gpu.Event) { e.Reset = state })
+		}
+		class := func(class gpu.ErrorClass) func(*gpu.Event) {
+			return func(e *gpu.Event) { e.Class, e.Part = class, "umc" }
+		}
+		next(gpu.EventRASError, class(gpu.ClassCorrected))
+		assert.Empty(t, reset(gpu.ResetStarted).Follows, "nobody resets a GPU because of what was corrected")
+		reset(gpu.ResetSucceeded)
+
+		timeout := next(gpu.EventRingTimeout, nil)
+		assert.Empty(t, timeout.Follows)
+		next(gpu.EventRingTimeout, func(e *gpu.Event) { e.Recovered = true })
+		next(gpu.EventRingTimeout, func(e *gpu.Event) { e.DeviceID = "b" })
+		assert.Equal(t, timeout.UID, reset(gpu.ResetStarted).Follows)
+		assert.Equal(t, timeout.UID, reset(gpu.ResetFailed).Follows)
+		assert.Equal(t, timeout.UID, reset(gpu.ResetSucceeded).Follows)
+		assert.Empty(t, reset(gpu.ResetStarted).Follows, "that one is resolved")
+
+		uncorrected := next(gpu.EventRASError, class(gpu.ClassUncorrected))
+		assert.Equal(t, uncorrected.UID, reset(gpu.ResetSucceeded).Follows)
+		poison := next(gpu.EventRASError, class(gpu.ClassPoison))
+		assert.Equal(t, poison.UID, reset(gpu.ResetSucceeded).Follows)
+		next(gpu.EventRingTimeout, nil)
+		time.Sleep(sequencePeriod + time.Second)
+		assert.Empty(t, reset(gpu.ResetStarted).Follows, "long ago")
+	})
 }
