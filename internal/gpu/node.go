@@ -27,6 +27,8 @@ type Node struct {
 	Presence  [NumPresences]Opt[int64] // number of physical GPUs, without partitions
 	Problems  []Problem
 	Events    []Event // newest last
+	// EventsDropped is how many more there were since the last read than the source keeps.
+	EventsDropped int
 
 	// Failure is why the source could not be read; nil if it was read. The known GPUs stay in the node, Unread where the failure says
 	// nothing about them, and failed where it does: the driver is away, or a call or a tool has not returned.

@@ -60,7 +60,7 @@ func TestParseSyslog(t *testing.T) {
 	}
 }
 
-// A message of several lines has the same prefix on each. Without a time it cannot be told apart from several messages.
+// A message of several lines has the same prefix on each. Without a time it cannot be distinguished from several messages.
 func TestLinesOfOneMessage(t *testing.T) {
 	t.Parallel()
 	at := gpu.Some(1500 * time.Millisecond)

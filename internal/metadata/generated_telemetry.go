@@ -212,7 +212,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.GpuEventsDropped, err = builder.meter.Int64Counter(
 		"otelcol_gpu_events_dropped",
-		metric.WithDescription("Number of events dropped because more than 1,024 of a source, or of a remote node, waited for the logs pipeline, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest are dropped. With storage, by receiver alone, also of records that were dropped because more than 10,000 of them, or 16 MiB, wait for the next consumer, or because it refuses them for good. [Development]"),
+		metric.WithDescription("Number of events dropped because more than 1,024 of a source, or of a remote node, waited for the logs pipeline, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest are dropped. Also of XIDs that the source had no room for between two reads. With storage, by receiver alone, also of records that were dropped because more than 10,000 of them, or 16 MiB, wait for the next consumer, or because it refuses them for good. [Development]"),
 		metric.WithUnit("{event}"),
 	)
 	errs = errors.Join(errs, err)

@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) receiver.Settings {
 func AssertEqualGpuEventsDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_events_dropped",
-		Description: "Number of events dropped because more than 1,024 of a source, or of a remote node, waited for the logs pipeline, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest are dropped. With storage, by receiver alone, also of records that were dropped because more than 10,000 of them, or 16 MiB, wait for the next consumer, or because it refuses them for good. [Development]",
+		Description: "Number of events dropped because more than 1,024 of a source, or of a remote node, waited for the logs pipeline, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest are dropped. Also of XIDs that the source had no room for between two reads. With storage, by receiver alone, also of records that were dropped because more than 10,000 of them, or 16 MiB, wait for the next consumer, or because it refuses them for good. [Development]",
 		Unit:        "{event}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -20,7 +20,7 @@ import (
 // make fills the node in, and reports whether the driver has to be closed, because a GPU needs a reset or to be looked for again.
 func (m *nodeMaker) make(now time.Time) (closeDriver bool) {
 	n := m.node
-	n.Events = m.xids.take()
+	n.Events, n.EventsDropped = m.xids.take(), m.xids.takeDropped()
 	m.driver.report(n, now)
 	n.Failure, m.silent = m.failure()
 

@@ -17,15 +17,16 @@ import (
 )
 
 const (
-	maxXIDs   = 256 // numbers on one GPU
+	maxXIDs   = 256 // numbers on one GPU; NVIDIA has fewer than 200
 	maxEvents = 256 // taken at a time, and kept for the next read
 )
 
 // xids counts the XIDs of each GPU from when it was first watched, and keeps those that were not handed on yet.
 type xids struct {
-	mu     sync.Mutex
-	counts map[*knownGPU]*xidCounts
-	queue  []gpu.Event
+	mu      sync.Mutex
+	counts  map[*knownGPU]*xidCounts
+	queue   []gpu.Event
+	dropped int // events that queue had no room for, since they were last taken
 }
 
 type xidCounts struct {
@@ -74,7 +75,8 @@ func (x *xids) add(g *knownGPU, xid int64, instance *device.Identity, at time.Ti
 	})
 }
 
-// keep queues an event. When the queue is full, the last event of the same device and code counts for it as well.
+// keep queues an event. When the queue is full, the last event of the same device and code counts for it as well. If there is none, it is
+// dropped.
 func (x *xids) keep(e gpu.Event) {
 	if len(x.queue) < maxEvents {
 		x.queue = append(x.queue, e)
@@ -90,6 +92,7 @@ func (x *xids) keep(e gpu.Event) {
 			return
 		}
 	}
+	x.dropped++
 }
 
 // instanceOf returns the MIG instance of a GPU that an event names by its numbers; nil: it names none, or one that is not known. The number of
@@ -121,6 +124,15 @@ func (x *xids) take() []gpu.Event {
 	defer x.mu.Unlock()
 	taken := x.queue
 	x.queue = nil
+	return taken
+}
+
+// takeDropped returns how many events were dropped since the last call.
+func (x *xids) takeDropped() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	taken := x.dropped
+	x.dropped = 0
 	return taken
 }
 

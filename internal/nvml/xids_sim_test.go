@@ -68,7 +68,7 @@ func TestXIDsOfInstances(t *testing.T) {
 	assert.Equal(t, map[int64]int64{13: 1, 31: 1, 48: 1}, xidTotals(t, gpuAt(t, n, 0)))
 }
 
-// More XIDs than fit between two reads are one event, so that the events agree with the counter.
+// More XIDs than fit between two reads are one event, so that the events agree with the counter. What has no event of its code is counted.
 func TestMoreXIDsThanAreKept(t *testing.T) {
 	var x xids
 	at := time.Unix(100, 0)
@@ -76,6 +76,8 @@ func TestMoreXIDsThanAreKept(t *testing.T) {
 		x.keep(gpu.Event{Type: gpu.EventXID, DeviceID: "a", XID: int64(i % 2), Time: at.Add(time.Duration(i) * time.Second)})
 	}
 	x.keep(gpu.Event{Type: gpu.EventXID, DeviceID: "b", XID: 1})
+	assert.Equal(t, 1, x.takeDropped())
+	assert.Zero(t, x.takeDropped())
 	total := int64(0)
 	events := x.take()
 	require.Len(t, events, maxEvents)

@@ -46,3 +46,16 @@ func TestDroppedEventsAreLoggedOnce(t *testing.T) {
 	assert.Len(t, log.FilterMessage("Events dropped on node n1").All(), 1)
 	assert.Equal(t, 1, log.Len())
 }
+
+// Events that the source has no room for are counted with those that the queue drops, and logged once.
+func TestEventsThatTheSourceDrops(t *testing.T) {
+	core, logged := observer.New(zap.WarnLevel)
+	dropped := 0
+	p := New(Options{Logger: zap.New(core), Events: true, Where: " on node n1", EventsDropped: func(events int) { dropped += events }})
+	for range 3 {
+		p.Take(t.Context(), &gpu.Node{EventsDropped: 2})
+	}
+	p.Take(t.Context(), &gpu.Node{})
+	assert.Equal(t, 6, dropped)
+	assert.Equal(t, 1, logged.FilterMessage("Events of the driver dropped on node n1").Len())
+}

@@ -97,20 +97,6 @@ func (k *kernelXIDs) open() []gpu.Event {
 	return events
 }
 
-// match takes from an event of the source the XIDs that the log had before, and reports whether these were all.
-func (k *kernelXIDs) match(e *gpu.Event) bool {
-	for {
-		i := find(k.sent, e)
-		if i < 0 {
-			return false
-		}
-		k.sent = append(k.sent[:i], k.sent[i+1:]...)
-		if !takeOne(e) {
-			return true
-		}
-	}
-}
-
 // ofLog takes what the log has, and returns what passes now.
 func (k *kernelXIDs) ofLog(host *gpu.Host, found []kernellog.Event) []gpu.Event {
 	k.mu.Lock()
@@ -164,27 +150,6 @@ func (k *kernelXIDs) event(host *gpu.Host, found *kernellog.Event) gpu.Event {
 		e.Process = &gpu.Process{PID: pid, Executable: found.Process}
 	}
 	return e
-}
-
-// find returns the oldest XID with the GPU and the code of another one; -1: none.
-func find(list heldEvents, e *gpu.Event) int {
-	for i := range list {
-		if other := &list[i].event; other.XID == e.XID && gpuOf(other) == gpuOf(e) {
-			return i
-		}
-	}
-	return -1
-}
-
-// takeOne takes one of the XIDs that an event stands for, and reports whether it stands for more.
-func takeOne(e *gpu.Event) bool {
-	if e.Count <= 1 {
-		return false
-	}
-	if e.Count--; e.Count == 1 {
-		e.Count, e.First = 0, time.Time{}
-	}
-	return true
 }
 
 // startTimer has what is held pass when its wait is over.

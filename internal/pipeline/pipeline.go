@@ -76,8 +76,9 @@ type Pipeline struct {
 	series   series.Tracker
 	events   *record.EventRecorder
 
-	logDropped sync.Once
-	kept       kept
+	logDropped       sync.Once
+	logSourceDropped sync.Once
+	kept             kept
 }
 
 // New returns a Pipeline that has seen no read.
@@ -111,6 +112,9 @@ func (p *Pipeline) Take(ctx context.Context, node *gpu.Node) {
 	if p.options.Events {
 		p.kernel.know(node)
 		node.Events = p.kernel.ofSource(node.Events)
+		if node.EventsDropped > 0 {
+			p.sourceDropped(node.EventsDropped)
+		}
 		source, ras, use, throttle := p.sources.next(node), p.ras.next(node, p.logRead()), p.usage.Next(node), p.throttle.next(node)
 		p.keep(func() { p.waiting.addRead(node, source, changes, ras, throttle, use) })
 	}
@@ -158,6 +162,18 @@ func (p *Pipeline) eventsDropped(events int) {
 		p.options.Logger.Warn("Events dropped"+p.options.Where, zap.String("reason", "too many wait for the logs pipeline, and the oldest were dropped"),
 			zap.Int("waiting", maxEvents),
 			zap.String("remedy", "give the exporter of the logs pipeline a sending queue; otelcol_gpu_events_dropped counts what is dropped from now on"))
+	})
+	if p.options.EventsDropped != nil {
+		p.options.EventsDropped(events)
+	}
+}
+
+// sourceDropped counts events that the source had no room for, and logs the first ones.
+func (p *Pipeline) sourceDropped(events int) {
+	p.logSourceDropped.Do(func() {
+		p.options.Logger.Warn("Events of the driver dropped"+p.options.Where, zap.Int("events", events),
+			zap.String("reason", "more of different GPUs and codes came between two reads than are kept"),
+			zap.String("remedy", "look at the kernel's log, which has all; otelcol_gpu_events_dropped counts what is dropped from now on"))
 	})
 	if p.options.EventsDropped != nil {
 		p.options.EventsDropped(events)

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// useEvents are the beginning and the end of an allocation of a MIG instance and of a process, and an allocation of which little is known.
+// useEvents are the beginning and the end of an allocation of a MIG instance and of a process, and an allocation that little is known about.
 func useEvents() []gpu.Event {
 	labelled := *trainer
 	labelled.Labels = map[string]string{"k8s.pod.label.team": "vision"}

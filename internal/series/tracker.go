@@ -15,7 +15,7 @@ type Tracker struct {
 }
 
 // End adds an ended point to the message for each series that the message before had and this one lacks. The ended points stand before
-// the live ones and are a millisecond older than the read: an exporter that tells series apart by fewer attributes than we do drops the
+// the live ones and are a millisecond older than the read: an exporter that distinguishes series by fewer attributes than we do drops the
 // ended series first, and then takes the live one.
 //
 // A message without points ends all series.

@@ -95,7 +95,7 @@ func startAlertmanager(t *testing.T, url string) (address string) {
 	command := alertmanager(t)
 	dir, address := t.TempDir(), freeAddress(t)
 	configuration := documentedYAML(t, "alertmanager.yaml")
-	// Receivers are told at once. Nothing else changes.
+	// Receivers are notified at once. Nothing else changes.
 	configuration = strings.Replace(configuration, "  receiver: tickets\n", "  receiver: tickets\n  group_wait: 0s\n  group_interval: 1s\n", 1)
 	for _, receiver := range []string{"pager", "tickets", "weekly"} {
 		hook := regexp.MustCompile(`(name: ` + receiver + `, webhook_configs: \[\{url: )"[^"]+"`)

@@ -25,7 +25,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// owner is what has series: a container or a process, which only its resource tells from another of the same name.
+// owner is what has series: a container or a process, which only its resource distinguishes from another of the same name.
 type owner struct {
 	resource string   // container.id, or process.executable.name
 	name     string   // on the points: k8s.container.name, or process.pid

@@ -33,7 +33,7 @@ func TestWorkloads(t *testing.T) {
 	assert.NotNil(t, Workloads(nil, UserFilter{}), "an empty list is no null")
 }
 
-// A device of which nothing is known but who holds it is neither used nor idle.
+// A device is neither used nor idle if only its holder is known.
 func TestWorkloadOnUnreadDevice(t *testing.T) {
 	nodes := viewtest.Snapshot().Nodes
 	for _, n := range nodes {

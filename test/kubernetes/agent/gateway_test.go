@@ -103,7 +103,7 @@ func (w *world) requireShown(t *testing.T, g *harness.Gateway) {
 	assert.Contains(t, string(body), "<html", "the page")
 }
 
-// ownersOf are the owners of a line of a picture, the topmost of which is marked.
+// ownersOf are the owners of a line of a picture. The topmost one is marked.
 var ownersOf = regexp.MustCompile(` owners=\[([^\]]*top:([^ \]]+))?[^\]]*\]`)
 
 // topOwners leaves the topmost owner of each line, which is the one that the view shows.
