@@ -89,7 +89,7 @@ func (s *clusterScraper) start(context.Context, component.Host) error {
 			return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
 		}
 	}
-	if err := s.source.follow(s.view, s.config.Labels); err != nil {
+	if err := s.source.follow(s.view, s.config); err != nil {
 		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
 	}
 	for _, warning := range s.config.API.Warnings() {

@@ -21,6 +21,8 @@ type ClusterConfig struct {
 	DeviceClasses []string `mapstructure:"device_classes"`
 	// Owners selects what is read of the owners of pods. Without it only their direct owners are known.
 	Owners *ClusterOwners `mapstructure:"owners"`
+	// Snapshots has an event sent with a pod's spec and status at each change, without what may be secret.
+	Snapshots bool `mapstructure:"snapshots"`
 	// Labels are the keys of the labels of pods that events have.
 	Labels []string `mapstructure:"labels"`
 }

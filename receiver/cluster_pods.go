@@ -25,7 +25,7 @@ func (c *Config) sendsPodEvents() bool {
 	return e.K8sPodGpuCreated.Enabled || e.K8sPodGpuPending.Enabled || e.K8sPodGpuScheduled.Enabled || e.K8sPodGpuPhase.Enabled ||
 		e.K8sPodGpuCondition.Enabled || e.K8sPodGpuRestarted.Enabled || e.K8sPodGpuEvicted.Enabled || e.K8sPodGpuFinished.Enabled ||
 		e.K8sPodGpuDeleted.Enabled || e.K8sWorkloadGpuStarted.Enabled || e.K8sWorkloadGpuChanged.Enabled || e.K8sWorkloadGpuEnded.Enabled ||
-		e.ContainerGpuAllocated.Enabled || e.ContainerGpuReleased.Enabled
+		e.K8sPodGpuSnapshot.Enabled || e.ContainerGpuAllocated.Enabled || e.ContainerGpuReleased.Enabled
 }
 
 // podEvents follows the pods of a cluster and queues what happens to them. A nil podEvents follows none.
@@ -51,7 +51,7 @@ const (
 )
 
 // follow has the pods of a view followed where a logs receiver wants their events.
-func (s *clusterSource) follow(view *cluster.View, labels []string) error {
+func (s *clusterSource) follow(view *cluster.View, config *ClusterConfig) error {
 	if s.events == nil || !s.wants {
 		return nil
 	}
@@ -64,10 +64,10 @@ func (s *clusterSource) follow(view *cluster.View, labels []string) error {
 		p.tracker.Restore(func(use func(string, []byte) error) { s.keeper.store.Parts(clusterKey, use) })
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	if err := view.Follow(labels, cluster.Followers{
+	if err := view.Follow(config.Labels, cluster.Followers{
 		Seen:   func(pod *lifecycle.Pod) { p.take(func() { p.tracker.Seen(pod) }) },
 		Gone:   func(pod *lifecycle.Pod, seen bool) { p.take(func() { p.tracker.Gone(pod, seen) }) },
-		Listed: p.listed,
+		Listed: p.listed, Snapshots: config.Snapshots,
 	}); err != nil {
 		p.cancel()
 		return err

@@ -43,6 +43,7 @@ type clusterRig struct {
 	dropped  atomic.Int64
 	patience time.Duration           // not the receiver's, if set
 	disk     *checkpointtest.Storage // nil: without storage
+	scraper  map[string]any
 }
 
 func newClusterRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
@@ -65,7 +66,7 @@ func (r *clusterRig) start(t *testing.T) {
 	t.Helper()
 	cfg, err := loadMap(map[string]any{
 		"collection_interval": "20ms", "initial_delay": "1ms", "timeout": "20ms",
-		"scrapers": map[string]any{"kubernetes_cluster": nil}, "attribution": map[string]any{"cluster_name": "prod"},
+		"scrapers": map[string]any{"kubernetes_cluster": r.scraper}, "attribution": map[string]any{"cluster_name": "prod"},
 	})
 	require.NoError(t, err)
 	set := receivertest.NewNopSettings(metadata.Type)
@@ -207,6 +208,15 @@ func TestPodsOutliveAKill(t *testing.T) {
 			assert.Equal(t, record.EventName() == "k8s.pod.gpu.deleted", marked)
 		}
 	}
+}
+
+// A pod's spec and status are sent only where that is configured.
+func TestPodSnapshots(t *testing.T) {
+	r := newStoppedRig(t, gpuPod("train-0", 2))
+	r.scraper = map[string]any{"snapshots": true}
+	r.start(t)
+	eventually(t, func() bool { return len(r.of("train-0")) == 2 }, "not sent")
+	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.snapshot"}, r.of("train-0"))
 }
 
 // More pods and workloads than events may wait are all reported.

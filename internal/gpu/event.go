@@ -38,6 +38,7 @@ const (
 	EventPodEvicted
 	EventPodFinished
 	EventPodDeleted
+	EventPodSnapshot // what its spec and status say now: Message is JSON
 	// k8s.workload.gpu.*: what happened to a workload, the topmost owner of such pods.
 	EventWorkloadStarted
 	EventWorkloadChanged

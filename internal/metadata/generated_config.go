@@ -1692,6 +1692,7 @@ type EventsConfig struct {
 	K8sPodGpuPhase        EventConfig `mapstructure:"k8s.pod.gpu.phase"`
 	K8sPodGpuRestarted    EventConfig `mapstructure:"k8s.pod.gpu.restarted"`
 	K8sPodGpuScheduled    EventConfig `mapstructure:"k8s.pod.gpu.scheduled"`
+	K8sPodGpuSnapshot     EventConfig `mapstructure:"k8s.pod.gpu.snapshot"`
 	K8sWorkloadGpuChanged EventConfig `mapstructure:"k8s.workload.gpu.changed"`
 	K8sWorkloadGpuEnded   EventConfig `mapstructure:"k8s.workload.gpu.ended"`
 	K8sWorkloadGpuStarted EventConfig `mapstructure:"k8s.workload.gpu.started"`
@@ -1768,6 +1769,9 @@ func DefaultEventsConfig() EventsConfig {
 			Enabled: true,
 		},
 		K8sPodGpuScheduled: EventConfig{
+			Enabled: true,
+		},
+		K8sPodGpuSnapshot: EventConfig{
 			Enabled: true,
 		},
 		K8sWorkloadGpuChanged: EventConfig{

@@ -1372,6 +1372,45 @@ func newEventK8sPodGpuScheduled(cfg EventConfig) eventK8sPodGpuScheduled {
 	return e
 }
 
+type eventK8sPodGpuSnapshot struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventK8sPodGpuSnapshot) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("k8s.pod.gpu.snapshot")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventK8sPodGpuSnapshot) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventK8sPodGpuSnapshot(cfg EventConfig) eventK8sPodGpuSnapshot {
+	e := eventK8sPodGpuSnapshot{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
 type eventK8sWorkloadGpuChanged struct {
 	data   plog.LogRecordSlice // data buffer for generated log records.
 	config EventConfig         // event config provided by user.
@@ -1603,6 +1642,7 @@ type LogsBuilder struct {
 	eventK8sPodGpuPhase            eventK8sPodGpuPhase
 	eventK8sPodGpuRestarted        eventK8sPodGpuRestarted
 	eventK8sPodGpuScheduled        eventK8sPodGpuScheduled
+	eventK8sPodGpuSnapshot         eventK8sPodGpuSnapshot
 	eventK8sWorkloadGpuChanged     eventK8sWorkloadGpuChanged
 	eventK8sWorkloadGpuEnded       eventK8sWorkloadGpuEnded
 	eventK8sWorkloadGpuStarted     eventK8sWorkloadGpuStarted
@@ -1644,6 +1684,7 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 		eventK8sPodGpuPhase:            newEventK8sPodGpuPhase(lbc.Events.K8sPodGpuPhase),
 		eventK8sPodGpuRestarted:        newEventK8sPodGpuRestarted(lbc.Events.K8sPodGpuRestarted),
 		eventK8sPodGpuScheduled:        newEventK8sPodGpuScheduled(lbc.Events.K8sPodGpuScheduled),
+		eventK8sPodGpuSnapshot:         newEventK8sPodGpuSnapshot(lbc.Events.K8sPodGpuSnapshot),
 		eventK8sWorkloadGpuChanged:     newEventK8sWorkloadGpuChanged(lbc.Events.K8sWorkloadGpuChanged),
 		eventK8sWorkloadGpuEnded:       newEventK8sWorkloadGpuEnded(lbc.Events.K8sWorkloadGpuEnded),
 		eventK8sWorkloadGpuStarted:     newEventK8sWorkloadGpuStarted(lbc.Events.K8sWorkloadGpuStarted),
@@ -1911,6 +1952,7 @@ func (lb *LogsBuilder) EmitForResource(options ...ResourceLogsOption) {
 	lb.eventK8sPodGpuPhase.emit(ils.LogRecords())
 	lb.eventK8sPodGpuRestarted.emit(ils.LogRecords())
 	lb.eventK8sPodGpuScheduled.emit(ils.LogRecords())
+	lb.eventK8sPodGpuSnapshot.emit(ils.LogRecords())
 	lb.eventK8sWorkloadGpuChanged.emit(ils.LogRecords())
 	lb.eventK8sWorkloadGpuEnded.emit(ils.LogRecords())
 	lb.eventK8sWorkloadGpuStarted.emit(ils.LogRecords())
@@ -2065,6 +2107,11 @@ func (lb *LogsBuilder) RecordK8sPodGpuRestartedEvent(ctx context.Context, timest
 // RecordK8sPodGpuScheduledEvent adds a log record of k8s.pod.gpu.scheduled event.
 func (lb *LogsBuilder) RecordK8sPodGpuScheduledEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
 	lb.eventK8sPodGpuScheduled.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
+}
+
+// RecordK8sPodGpuSnapshotEvent adds a log record of k8s.pod.gpu.snapshot event.
+func (lb *LogsBuilder) RecordK8sPodGpuSnapshotEvent(ctx context.Context, timestamp pcommon.Timestamp, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventK8sPodGpuSnapshot.recordEvent(ctx, timestamp, logRecordUIDAttributeValue, options...)
 }
 
 // RecordK8sWorkloadGpuChangedEvent adds a log record of k8s.workload.gpu.changed event.

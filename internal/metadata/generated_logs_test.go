@@ -228,6 +228,9 @@ func TestLogsBuilder(t *testing.T) {
 			lb.RecordK8sPodGpuScheduledEvent(ctx, timestamp, "log.record.uid-val", WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sNodeNameEventAttribute("k8s.node.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodStatusPhaseEventAttribute("k8s.pod.status.phase-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sResourceRequestsEventAttribute([]any{"k8s.resource.requests-item1", "k8s.resource.requests-item2"}), WithK8sWorkloadAPIVersionEventAttribute("k8s.workload.api_version-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithK8sWorkloadOwnersEventAttribute([]any{"k8s.workload.owners-item1", "k8s.workload.owners-item2"}), WithK8sWorkloadUIDEventAttribute("k8s.workload.uid-val"))
 			defaultEventsCount++
 			allEventsCount++
+			lb.RecordK8sPodGpuSnapshotEvent(ctx, timestamp, "log.record.uid-val", WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sNodeNameEventAttribute("k8s.node.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodStatusPhaseEventAttribute("k8s.pod.status.phase-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sResourceRequestsEventAttribute([]any{"k8s.resource.requests-item1", "k8s.resource.requests-item2"}), WithK8sWorkloadAPIVersionEventAttribute("k8s.workload.api_version-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithK8sWorkloadOwnersEventAttribute([]any{"k8s.workload.owners-item1", "k8s.workload.owners-item2"}), WithK8sWorkloadUIDEventAttribute("k8s.workload.uid-val"))
+			defaultEventsCount++
+			allEventsCount++
 			lb.RecordK8sWorkloadGpuChangedEvent(ctx, timestamp, "log.record.uid-val", WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sResourceRequestsEventAttribute([]any{"k8s.resource.requests-item1", "k8s.resource.requests-item2"}), WithK8sWorkloadAPIVersionEventAttribute("k8s.workload.api_version-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithK8sWorkloadOwnersEventAttribute([]any{"k8s.workload.owners-item1", "k8s.workload.owners-item2"}), WithK8sWorkloadPodCountEventAttribute(22), WithK8sWorkloadPodsEventAttribute([]any{"k8s.workload.pods-item1", "k8s.workload.pods-item2"}), WithK8sWorkloadPreviousPodCountEventAttribute(31), WithK8sWorkloadUIDEventAttribute("k8s.workload.uid-val"))
 			defaultEventsCount++
 			allEventsCount++
@@ -1657,6 +1660,49 @@ func TestLogsBuilder(t *testing.T) {
 				case "k8s.pod.gpu.scheduled":
 					assert.False(t, validatedEvents["k8s.pod.gpu.scheduled"], "Found a duplicate in the events slice: k8s.pod.gpu.scheduled")
 					validatedEvents["k8s.pod.gpu.scheduled"] = true
+					lr := lrs.At(i)
+					assert.Equal(t, timestamp, lr.Timestamp())
+					assert.Equal(t, pcommon.TraceID(traceID), lr.TraceID())
+					assert.Equal(t, pcommon.SpanID(spanID), lr.SpanID())
+					attrVal, ok := lr.Attributes().Get("k8s.namespace.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.namespace.name-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("k8s.node.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.node.name-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("k8s.pod.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.pod.name-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("k8s.pod.status.phase")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.pod.status.phase-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("k8s.pod.uid")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.pod.uid-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("k8s.resource.requests")
+					assert.True(t, ok)
+					assert.Equal(t, []any{"k8s.resource.requests-item1", "k8s.resource.requests-item2"}, attrVal.Slice().AsRaw())
+					attrVal, ok = lr.Attributes().Get("k8s.workload.api_version")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.workload.api_version-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("k8s.workload.kind")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.workload.kind-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("k8s.workload.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.workload.name-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("k8s.workload.owners")
+					assert.True(t, ok)
+					assert.Equal(t, []any{"k8s.workload.owners-item1", "k8s.workload.owners-item2"}, attrVal.Slice().AsRaw())
+					attrVal, ok = lr.Attributes().Get("k8s.workload.uid")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.workload.uid-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("log.record.uid")
+					assert.True(t, ok)
+					assert.Equal(t, "log.record.uid-val", attrVal.Str())
+				case "k8s.pod.gpu.snapshot":
+					assert.False(t, validatedEvents["k8s.pod.gpu.snapshot"], "Found a duplicate in the events slice: k8s.pod.gpu.snapshot")
+					validatedEvents["k8s.pod.gpu.snapshot"] = true
 					lr := lrs.At(i)
 					assert.Equal(t, timestamp, lr.Timestamp())
 					assert.Equal(t, pcommon.TraceID(traceID), lr.TraceID())

@@ -57,6 +57,7 @@ func eventTable(e *metadata.EventsConfig) [gpu.NumEventTypes]event {
 		gpu.EventPodEvicted:       {"k8s.pod.gpu.evicted", e.K8sPodGpuEvicted.Enabled, 0, 0},
 		gpu.EventPodFinished:      {"k8s.pod.gpu.finished", e.K8sPodGpuFinished.Enabled, 0, 0},
 		gpu.EventPodDeleted:       {"k8s.pod.gpu.deleted", e.K8sPodGpuDeleted.Enabled, 0, 0},
+		gpu.EventPodSnapshot:      {"k8s.pod.gpu.snapshot", e.K8sPodGpuSnapshot.Enabled, 0, 0},
 		gpu.EventWorkloadStarted:  {"k8s.workload.gpu.started", e.K8sWorkloadGpuStarted.Enabled, 0, 0},
 		gpu.EventWorkloadChanged:  {"k8s.workload.gpu.changed", e.K8sWorkloadGpuChanged.Enabled, 0, 0},
 		gpu.EventWorkloadEnded:    {"k8s.workload.gpu.ended", e.K8sWorkloadGpuEnded.Enabled, 0, 0},
@@ -141,7 +142,7 @@ func (r *EventRecorder) setEvent(record plog.LogRecord, e *gpu.Event) {
 	case gpu.EventThrottledStarted, gpu.EventThrottledEnded:
 		setThrottled(record, e)
 	case gpu.EventPodCreated, gpu.EventPodPending, gpu.EventPodScheduled, gpu.EventPodPhase, gpu.EventPodCondition, gpu.EventPodRestarted,
-		gpu.EventPodEvicted, gpu.EventPodFinished, gpu.EventPodDeleted:
+		gpu.EventPodEvicted, gpu.EventPodFinished, gpu.EventPodDeleted, gpu.EventPodSnapshot:
 		a.pod(e.Pod)
 	case gpu.EventWorkloadStarted, gpu.EventWorkloadChanged, gpu.EventWorkloadEnded:
 		a.workloadChange(e.Workload)

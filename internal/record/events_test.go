@@ -82,6 +82,7 @@ func podEvents() []gpu.Event {
 			Phase: "Failed", PreviousPhase: "Running", Reason: "Error", Container: &gpu.ContainerChange{Name: "main", Reason: "Error", ExitCode: gpu.Some[int64](1)},
 		})},
 		{UID: "u9", Type: gpu.EventPodDeleted, Time: at(9), Message: "team/train-0 is gone: when it was deleted is not known", Pod: of(gpu.PodChange{Phase: "Running", LastSeen: at(8)})},
+		{UID: "u10", Type: gpu.EventPodSnapshot, Time: at(10), Message: `{"metadata":{"namespace":"team","name":"train-0","uid":"p1"},"spec":{"nodeName":"node-a"},"status":{"phase":"Running"}}`, Pod: of(gpu.PodChange{Phase: "Running"})},
 	}
 }
 
@@ -134,7 +135,7 @@ func TestSeverityOfPodEvents(t *testing.T) {
 	}
 	const info, warning, failed = plog.SeverityNumberInfo, plog.SeverityNumberWarn, plog.SeverityNumberError
 	assert.Equal(t, map[string]plog.SeverityNumber{
-		"k8s.pod.gpu.created": info, "k8s.pod.gpu.pending": warning, "k8s.pod.gpu.scheduled": info, "k8s.pod.gpu.phase": info, "k8s.pod.gpu.condition": info,
+		"k8s.pod.gpu.created": info, "k8s.pod.gpu.pending": warning, "k8s.pod.gpu.snapshot": plog.SeverityNumberInfo, "k8s.pod.gpu.scheduled": info, "k8s.pod.gpu.phase": info, "k8s.pod.gpu.condition": info,
 		"k8s.pod.gpu.restarted": failed, "k8s.pod.gpu.evicted": warning, "k8s.pod.gpu.finished": failed, "k8s.pod.gpu.deleted": warning,
 	}, severities)
 }

@@ -19,10 +19,11 @@ import (
 
 // store is what decides what is kept of objects.
 type store struct {
-	names   resourceNames
-	classes resourceNames // DeviceClasses
-	follow  bool          // pods are followed
-	labels  []string      // of followed pods
+	names     resourceNames
+	classes   resourceNames // DeviceClasses
+	snapshots bool          // followed pods have snapshots
+	follow    bool          // pods are followed
+	labels    []string      // of followed pods
 }
 
 // lifeOf returns the state of a pod that is followed.
@@ -39,6 +40,9 @@ func (s *store) lifeOf(pod *corev1.Pod, stored *storedPod) *lifecycle.Pod {
 	for _, r := range stored.containers[:min(len(stored.containers), lifecycle.MaxAllocations)] {
 		life.Allocations = append(life.Allocations, lifecycle.Allocation{Container: r.container, Resource: r.resource, Count: gpu.Some(r.count)})
 	}
+	if s.snapshots {
+		life.Snapshot, life.Version = lifecycle.Snapshot(pod), pod.ResourceVersion
+	}
 	return life
 }
 
@@ -48,12 +52,14 @@ type Followers struct {
 	Gone func(pod *lifecycle.Pod, seen bool) // a pod that exists no more; seen: its last state was
 	// Listed: the first list was read to its end. exists reports whether a pod is there, followed or not.
 	Listed func(exists func(*lifecycle.Pod) bool)
+	// Snapshots: the pods have snapshots.
+	Snapshots bool
 }
 
 // Follow has the pods that request GPUs followed, with labels of these keys. It is called before Start.
 func (v *View) Follow(labels []string, to Followers) error {
 	v.store.follow, v.store.labels = true, labels
-	v.seen = to.Seen
+	v.store.snapshots, v.seen = to.Snapshots, to.Seen
 	registration, err := v.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) {
 			v.waitOwners(object)

@@ -46,6 +46,9 @@ func Changes(before, pod *Pod, now time.Time) []gpu.Event {
 	if pod.Ended() && !last.Ended() {
 		c.released(pod.ended(), true)
 	}
+	if pod.Snapshot != "" && (before == nil || pod.Snapshot != before.Snapshot) {
+		c.add(gpu.EventPodSnapshot, time.Time{}, pod.Snapshot, gpu.PodChange{}, pod.Version)
+	}
 	return c.events
 }
 
@@ -67,7 +70,7 @@ func Deleted(pod *Pod, seen, now time.Time) []gpu.Event {
 var words = map[gpu.EventType]string{
 	gpu.EventPodCreated: "created", gpu.EventPodPending: "pending", gpu.EventPodScheduled: "scheduled", gpu.EventPodPhase: "phase",
 	gpu.EventPodCondition: "condition", gpu.EventPodRestarted: "restarted", gpu.EventPodFinished: "finished", gpu.EventPodEvicted: "evicted",
-	gpu.EventPodDeleted: "deleted", gpu.EventAllocated: "allocated", gpu.EventReleased: "released",
+	gpu.EventPodDeleted: "deleted", gpu.EventAllocated: "allocated", gpu.EventReleased: "released", gpu.EventPodSnapshot: "snapshot",
 }
 
 // add adds an event. at is the API's time of it, zero if it has none. what distinguishes it from other events of the type of the same pod.

@@ -7,6 +7,7 @@
 //	pod.go, container.go      what is kept of a pod
 //	changes.go, restarts.go   what changed between two states of a pod
 //	allocations.go            what its containers have of a node's devices
+//	snapshot.go               what its spec and status say, without what may be secret
 //	times.go, event_uid.go    when it happened, and how the record of it is identified
 //	workloads.go              the topmost owners of the pods
 //	tracker.go                all pods and workloads

@@ -25,11 +25,14 @@ type Pod struct {
 	Requests  []gpu.ResourceCount // one for each resource
 	// Allocations are what its containers have from when it is bound to a node until it ends. Whoever calls New sets them.
 	Allocations []Allocation
-	Phase       string
-	Reason      string // of the pod's status: Evicted
-	Message     string // of the pod's status
-	Conditions  []Condition
-	Containers  []Container // of all kinds that have a status
+	// Snapshot is that of the object with the resource version Version; empty where none is wanted. Whoever calls New sets them. They are not stored.
+	Snapshot   string `json:"-"`
+	Version    string `json:"-"`
+	Phase      string
+	Reason     string // of the pod's status: Evicted
+	Message    string // of the pod's status
+	Conditions []Condition
+	Containers []Container // of all kinds that have a status
 }
 
 // Condition is a condition of a pod.
