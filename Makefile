@@ -56,6 +56,10 @@ nvmlsim: ## build the simulated libnvidia-ml.so.1
 generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md; the metadata of the exporters
 	@scripts/generate.sh
 
+.PHONY: dashboards
+dashboards: ## write the Grafana dashboards of deploy/grafana from tools/dashboards
+	cd tools/dashboards && go run . ../../deploy/grafana
+
 # ---- check ----
 
 .PHONY: test
@@ -74,6 +78,7 @@ lint: .tools/golangci-lint
 	GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache .tools/golangci-lint run ./...
 	cd test/page && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 	cd tools/release && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
+	cd tools/dashboards && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 
 .tools/golangci-lint: tools/lint/go.mod
 	go build -modfile=tools/lint/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -13,6 +13,9 @@ for path in internal/metadata documentation.md generated_component_test.go gener
 	exporter/kubernetes/internal/metadata exporter/kubernetes/internal/metadatatest exporter/kubernetes/documentation.md exporter/kubernetes/generated_component_test.go exporter/kubernetes/generated_package_test.go; do
 	diff -r "$path" "$copy/checkout/$path" || { echo "generated files are out of date: run make generate" >&2; exit 1; }
 done
+mkdir "$copy/dashboards"
+(cd tools/dashboards && go run . "$copy/dashboards")
+diff -r deploy/grafana "$copy/dashboards" || { echo "deploy/grafana is out of date: run make dashboards" >&2; exit 1; }
 cp go.mod go.sum "$copy/"
 go mod tidy
 if ! diff go.mod "$copy/go.mod" || ! diff go.sum "$copy/go.sum"; then

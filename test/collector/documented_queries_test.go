@@ -207,10 +207,31 @@ func alerts(t *testing.T, address string) map[string]bool {
 // answers asks Prometheus for a vector, by a label. Series of one name that differ in a state have that beside it.
 func answers(t *testing.T, address, query, label string) map[string]float64 {
 	t.Helper()
+	found := map[string]float64{}
+	for _, s := range vector(t, address, query) {
+		key := s.labels[label]
+		if label == "__name__" {
+			key = strings.TrimSpace(key + " " + s.labels["hw_gpu_presence"] + s.labels["hw_state"])
+		}
+		assert.NotContains(t, found, key, "%s: %v", query, s.labels)
+		found[key] = s.value
+	}
+	return found
+}
+
+// answer is a series of a vector.
+type answer struct {
+	labels map[string]string
+	value  float64
+}
+
+// vector asks Prometheus for a vector.
+func vector(t *testing.T, address, query string) (all []answer) {
+	t.Helper()
 	code, body, err := harness.Get(t.Context(), "http://"+address+"/api/v1/query?query="+url.QueryEscape(query))
 	require.NoError(t, err)
-	require.Equal(t, 200, code, body)
-	var answer struct {
+	require.Equal(t, 200, code, "%s: %s", query, body)
+	var result struct {
 		Data struct {
 			Result []struct {
 				Metric map[string]string `json:"metric"`
@@ -218,16 +239,11 @@ func answers(t *testing.T, address, query, label string) map[string]float64 {
 			} `json:"result"`
 		} `json:"data"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(body), &answer))
-	found := map[string]float64{}
-	for _, series := range answer.Data.Result {
-		key := series.Metric[label]
-		if label == "__name__" {
-			key = strings.TrimSpace(key + " " + series.Metric["hw_gpu_presence"] + series.Metric["hw_state"])
-		}
-		assert.NotContains(t, found, key, "%s: %v", query, series.Metric)
-		found[key], err = strconv.ParseFloat(series.Value[1].(string), 64)
+	require.NoError(t, json.Unmarshal([]byte(body), &result))
+	for _, series := range result.Data.Result {
+		value, err := strconv.ParseFloat(series.Value[1].(string), 64)
 		require.NoError(t, err)
+		all = append(all, answer{series.Metric, value})
 	}
-	return found
+	return all
 }

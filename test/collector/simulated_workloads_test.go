@@ -111,6 +111,7 @@ type workloadNode struct {
 	*node
 	kubelet    *kubelettest.Kubelet
 	proc, logs string
+	telemetry  string // URL of the collector's own metrics, once it has started
 }
 
 // prepareWorkloads creates the node. Only the kubelet runs on it yet.
@@ -170,6 +171,7 @@ func (n *workloadNode) start(s shipped) {
 		"processes: {proc_path: %q, log_path: %q, any_pid_namespace: true}}", simulator(n.t).Full, n.kubelet.Endpoint(), n.proc, n.logs)
 	s.env = append(n.environment(), s.env...)
 	n.page, n.process = s.start(n.t, n.dir, n.sink)
+	n.telemetry = s.telemetry
 }
 
 // start starts a collector, and returns where its GPUs are shown.

@@ -1,0 +1,194 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import "fmt"
+
+// choices are the variables of the dashboards with which TestDashboards asks: all values, and each cluster by itself.
+var choices = map[string]map[string]string{
+	"all":  nil,
+	"prod": {"cluster": "prod", "node": "node-a"},
+	"lab":  {"cluster": "lab", "node": "node-b"},
+}
+
+// emptyPanels have no data in TestDashboards, for the reason.
+var emptyPanels = map[string]string{
+	"gpureceiver-collector: Processes that were left out": "no node has more than max_processes processes",
+	"gpureceiver-health: What the driver asks for":        "no GPU wants a reset yet",
+}
+
+// whenDrained are panels that have data when the driver asks for a GPU to be drained.
+var whenDrained = []string{"gpureceiver-health: What the driver asks for", "gpureceiver-health: Faults"}
+
+// calculation is what a query should answer.
+type calculation struct {
+	values map[string]float64
+	within float64 // as a share
+}
+
+// one is a single number.
+func one(value float64) calculation { return calculation{values: map[string]float64{"": value}} }
+
+// about is a number to some percent, as a rate over twenty seconds is.
+func (c calculation) about() calculation {
+	c.within = 0.15
+	return c
+}
+
+// by are numbers by labels.
+func by(values map[string]float64) calculation { return calculation{values: values} }
+
+// The nodes of TestDashboards by hand. node-a, of the cluster prod, is that of workloadScenario: GPU 5 is divided and has no utilisation, and
+// the second of its instances is free. node-b, of the cluster lab, has eight MI300X in eight partitions each.
+const (
+	h100, part         = 81559 << 20, 39680 << 20 // memory
+	usedProd           = 80 << 30                 // 40 training, 10 stowaway, 8 and 16 servers, 4 sliced, 2 daemon
+	mi300x, usedMI300X = 206141652992.0, 36e9
+	utilProd           = (0.9 + 0.5 + 0.6 + 0.2) / 7 // of those that are not divided
+	utilAll            = (0.9 + 0.5 + 0.6 + 0.2 + 8*0.35) / 15
+	wattsProd          = 600 + 70 + 300 + 70 + 400 + 200 + 150 + 70
+	wattsLab           = 8 * 318
+	shareProd          = 100 * usedProd / (8.0 * h100)
+	shareLab           = 100 * usedMI300X / mi300x
+	shareAll           = 100 * (usedProd + 8*usedMI300X) / (8*h100 + 8*mi300x)
+	idle               = 0.1 + 1 + 0.6 + 0.8          // training, notebook, the two servers; none on the instance
+	wattsPods          = 600 + 70 + 400 + 150         // training, notebook, servers, stowaway
+	memoryPods         = (40 + 10 + 8 + 16 + 4) << 30 // of containers
+	hour, kWh          = 3600, 3.6e6                  // in s, in J
+)
+
+var (
+	inProd, inLab = `k8s_cluster_name="prod"`, `k8s_cluster_name="lab"`
+	inML          = inProd + `, k8s_namespace_name="ml"`
+	onA, onB      = inProd + `, node="node-a"`, inLab + `, node="node-b"`
+	ofH100        = `hw_model="NVIDIA H100 80GB HBM3", hw_vendor="NVIDIA"`
+	ofMI300X      = `hw_model="AMD Instinct MI300X OAM", hw_vendor="AMD"`
+	gpus          = `k8s_resource_name="nvidia.com/gpu"`
+	instances     = `k8s_resource_name="nvidia.com/mig-3g.40gb"`
+	server        = inML + `, k8s_workload_kind="Deployment", k8s_workload_name="server"`
+	train         = inML + `, k8s_workload_kind="Job", k8s_workload_name="train"`
+	notebooks     = inML + `, k8s_workload_kind="StatefulSet", k8s_workload_name="notebook"`
+)
+
+// ofGPUs are numbers of the GPUs of node-a, by number; those of more are of its instances.
+func ofGPUs(values map[int]float64, more map[string]float64, labels string) calculation {
+	all := map[string]float64{}
+	for i, value := range values {
+		all[fmt.Sprintf(`hw_id=%q, hw_name="nvidia%d", %s`, gpu(i), i, labels)] = value
+	}
+	for name, value := range more {
+		all[name+", "+labels] = value
+	}
+	return by(all)
+}
+
+// calculations are the answers by dashboard, panel, query where there are several, and choice of variables.
+var calculations = map[string]calculation{
+	"gpureceiver-fleet: GPUs":                      one(16),
+	"gpureceiver-fleet: GPUs (prod)":               one(8),
+	"gpureceiver-fleet: GPUs (lab)":                one(8),
+	"gpureceiver-fleet: Failed":                    one(0),
+	"gpureceiver-fleet: Missing":                   one(0),
+	"gpureceiver-fleet: Allocated":                 one(4),
+	"gpureceiver-fleet: Allocated (lab)":           by(nil), // its agent has no kubelet
+	"gpureceiver-fleet: Free":                      one(4),
+	"gpureceiver-fleet: Nodes with GPUs":           one(2),
+	"gpureceiver-fleet: Utilisation":               one(utilAll),
+	"gpureceiver-fleet: Utilisation (prod)":        one(utilProd),
+	"gpureceiver-fleet: Utilisation (lab)":         one(0.35),
+	"gpureceiver-fleet: Memory used":               one(shareAll),
+	"gpureceiver-fleet: Memory used (prod)":        one(shareProd),
+	"gpureceiver-fleet: Memory used (lab)":         one(shareLab),
+	"gpureceiver-fleet: Power":                     one(wattsProd + wattsLab),
+	"gpureceiver-fleet: Temperature":               one(70),
+	"gpureceiver-fleet: Pods that wait":            one(1),
+	"gpureceiver-fleet: Unreadable sources":        one(1), // the cluster gone
+	"gpureceiver-fleet: Unreadable sources (prod)": one(0),
+	"gpureceiver-fleet: Utilisation by cluster":    by(map[string]float64{inProd: utilProd, inLab: 0.35}),
+	"gpureceiver-fleet: Memory used by cluster":    by(map[string]float64{inProd: shareProd, inLab: shareLab}),
+	"gpureceiver-fleet: Power by cluster":          by(map[string]float64{inProd: wattsProd, inLab: wattsLab}),
+	"gpureceiver-fleet: GPUs by state": by(map[string]float64{
+		`hw_state="ok"`: 15, `hw_state="degraded"`: 0, `hw_state="failed"`: 0, `hw_state="predicted_failure"`: 1, // no spare row
+	}),
+	"gpureceiver-fleet: Allocated GPUs by cluster": by(map[string]float64{inProd: 4}),
+	"gpureceiver-fleet: Energy by cluster":         by(map[string]float64{inProd: wattsProd, inLab: 0}).about(), // files that stand still
+	"gpureceiver-fleet: Models: A":                 by(map[string]float64{ofH100: 8, ofMI300X: 8}),
+	"gpureceiver-fleet: Models: B":                 by(map[string]float64{ofH100: utilProd, ofMI300X: 0.35}),
+	"gpureceiver-fleet: Models: C":                 by(map[string]float64{ofH100: usedProd, ofMI300X: 8 * usedMI300X}),
+	"gpureceiver-fleet: Models: D":                 by(map[string]float64{ofH100: wattsProd, ofMI300X: wattsLab}),
+	"gpureceiver-fleet: Nodes: A":                  by(map[string]float64{onA: 8, onB: 8}),
+	"gpureceiver-fleet: Nodes: B":                  by(map[string]float64{onA: 0, onB: 0}),
+	"gpureceiver-fleet: Nodes: C":                  by(map[string]float64{onA: utilProd, onB: 0.35}),
+	"gpureceiver-fleet: Nodes: D":                  by(map[string]float64{onA: usedProd, onB: 8 * usedMI300X}),
+	"gpureceiver-fleet: Nodes: E":                  by(map[string]float64{onA: wattsProd, onB: wattsLab}),
+	"gpureceiver-fleet: Free by resource":          by(map[string]float64{inProd + ", " + gpus: 4, inProd + ", " + instances: 1}),
+	"gpureceiver-fleet: Pods that wait, by resource": by(map[string]float64{
+		inProd + ", " + gpus: 1, inProd + ", " + instances: 0,
+	}),
+
+	"gpureceiver-node: GPUs (prod)":        one(8),
+	"gpureceiver-node: Failed (prod)":      one(0),
+	"gpureceiver-node: Allocated (prod)":   one(4),
+	"gpureceiver-node: Utilisation (prod)": one(utilProd),
+	"gpureceiver-node: Memory used (prod)": one(usedProd),
+	"gpureceiver-node: Power (prod)":       one(wattsProd),
+	"gpureceiver-node: GPUs (lab)":         one(8),
+	"gpureceiver-node: Memory used (lab)":  one(8 * usedMI300X),
+	"gpureceiver-node: Power (lab)":        one(wattsLab),
+	"gpureceiver-node: Utilisation of each GPU (prod)": ofGPUs(map[int]float64{
+		0: 0.9, 1: 0, 2: 0.5, 3: 0, 4: 0.6, 6: 0.2, 7: 0,
+	}, nil, onA),
+	"gpureceiver-node: Memory of each device (prod)": ofGPUs(map[int]float64{
+		0: 100 * (40 << 30) / float64(h100), 1: 0, 2: 100 * (10 << 30) / float64(h100), 3: 0, 4: 100 * (24 << 30) / float64(h100), 6: 100 * (2 << 30) / float64(h100), 7: 0,
+	}, map[string]float64{
+		`hw_id="MIG-00000000-0000-4000-8000-000000000050", hw_name="nvidia5/gi1/ci0"`: 100 * (4 << 30) / float64(part),
+		`hw_id="MIG-00000000-0000-4000-8000-000000000051", hw_name="nvidia5/gi2/ci0"`: 0,
+	}, onA),
+	"gpureceiver-node: Power of each GPU (prod)": ofGPUs(map[int]float64{0: 600, 1: 70, 2: 300, 3: 70, 4: 400, 5: 200, 6: 150, 7: 70}, nil, onA),
+
+	"gpureceiver-workloads: Held":                       one(5), // a GPU each, the servers one together, the instance
+	"gpureceiver-workloads: In use":                     one(0.9 + 0.5 + 0.4 + 0.2),
+	"gpureceiver-workloads: Idle":                       one(idle).about(),
+	"gpureceiver-workloads: Idle share of what is held": one(idle / 4).about(),
+	"gpureceiver-workloads: Used without allocation":    one(1),
+	"gpureceiver-workloads: Power":                      one(wattsPods),
+	"gpureceiver-workloads: Held by namespace":          by(map[string]float64{inML: 5}),
+	"gpureceiver-workloads: In use by namespace":        by(map[string]float64{inML: 2}),
+	"gpureceiver-workloads: Idle by namespace":          by(map[string]float64{inML: idle}).about(),
+	"gpureceiver-workloads: Requested by namespace":     by(map[string]float64{inML + ", " + gpus: 5 + 8, inML + ", " + instances: 1}), // eight by the waiting pod
+	"gpureceiver-workloads: Memory used by namespace":   by(map[string]float64{inML: memoryPods}),
+	"gpureceiver-workloads: Memory held by namespace":   by(map[string]float64{inML: 3*h100 + part}),
+	"gpureceiver-workloads: Power by namespace":         by(map[string]float64{inML: wattsPods}),
+	"gpureceiver-workloads: Idle GPU hours":             one(20 * idle / hour).about(),
+	"gpureceiver-workloads: Energy of containers":       one(20 * wattsPods / kWh).about(),
+	"gpureceiver-workloads: Namespaces: A":              by(map[string]float64{inML: 5}),
+	"gpureceiver-workloads: Namespaces: B":              by(map[string]float64{inML: 20 * idle / hour}).about(),
+	"gpureceiver-workloads: Namespaces: C":              by(map[string]float64{inML: 20 * wattsPods / kWh}).about(),
+	"gpureceiver-workloads: Workloads: A":               by(map[string]float64{server: 2, train: 1, notebooks: 1, inML: 1}),
+	"gpureceiver-workloads: Workloads: B":               by(map[string]float64{server: 20 * 1.4 / hour, train: 20 * 0.1 / hour, notebooks: 20.0 / hour}).about(),
+	"gpureceiver-workloads: Workloads: C": by(map[string]float64{
+		server: 20 * 400 / kWh, train: 20 * 600 / kWh, notebooks: 20 * 70 / kWh, inML: 20 * 150 / kWh,
+	}).about(),
+
+	"gpureceiver-health: Well":              one(15),
+	"gpureceiver-health: Well (lab)":        one(8),
+	"gpureceiver-health: Degraded":          one(0),
+	"gpureceiver-health: Failure predicted": one(1),
+	"gpureceiver-health: Failed":            one(0),
+	"gpureceiver-health: Missing":           one(0),
+	"gpureceiver-health: Held back":         one(1),
+	"gpureceiver-health: Sources that cannot be read": by(map[string]float64{
+		`error_type="api_unreachable", hw_gpu_source_name="kubernetes_cluster", k8s_cluster_name="gone"`: 1,
+	}),
+	"gpureceiver-health: XIDs since the start of the collector": ofGPUs(nil, map[string]float64{
+		fmt.Sprintf(`hw_gpu_xid="63", hw_id=%q, hw_name="nvidia3"`, gpu(3)): 1,
+	}, onA),
+	"gpureceiver-health: Lanes of PCI Express that are missing (prod)": ofGPUs(map[int]float64{0: 0, 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 7: 8}, nil, onA),
+
+	"gpureceiver-collector: Collectors":                     one(3),
+	"gpureceiver-collector: Reads that fail":                one(1), // the cluster gone
+	"gpureceiver-collector: Quantities that cannot be read": one(0),
+}

@@ -1,0 +1,83 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+)
+
+// tag is on each dashboard; the links between them find each other by it.
+const tag = "gpureceiver"
+
+// board is a dashboard.
+type board struct {
+	uid, title, description string
+	variables               []variable
+	rows                    []row
+}
+
+// row is a heading and the panels below it.
+type row struct {
+	title  string
+	panels []panel
+}
+
+// variable is a choice at the top of a dashboard.
+type variable struct {
+	name, label, query string
+	regex              string // which part of the answer is the value; empty: all
+	single             bool   // one value at a time
+}
+
+// The variables that dashboards share. Of a node the name is k8s_node_name, of a machine outside of Kubernetes host_name.
+var (
+	clusterVariable = variable{name: "cluster", label: "Cluster", query: "label_values(hw_gpu_count, k8s_cluster_name)"}
+	nodeVariable    = variable{
+		name: "node", label: "Node",
+		query: "query_result(" + named(`group by (k8s_node_name, host_name) (hw_gpu_count{k8s_cluster_name=~"$cluster"})`) + ")",
+		regex: `/[{ ,]node="([^"]+)"/`,
+	}
+	modelVariable     = variable{name: "model", label: "Model", query: "label_values(hw_gpu_info{" + onNode + "}, hw_model)"}
+	gpuVariable       = variable{name: "gpu", label: "GPU", query: "label_values(hw_gpu_info{" + onNode + `, hw_model=~"$model"` + "}, hw_name)"}
+	namespaceVariable = variable{name: "namespace", label: "Namespace", query: `label_values({__name__=~"container_gpu_memory_usage_bytes|k8s_container_gpu_request", k8s_cluster_name=~"$cluster"}, k8s_namespace_name)`}
+)
+
+// datasource is the Prometheus that is chosen at the top.
+var datasource = common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${datasource}")}
+
+func (b board) build() (dashboard.Dashboard, error) {
+	builder := dashboard.NewDashboardBuilder(b.title).Uid(b.uid).Description(b.description).Tags([]string{tag}).
+		Refresh("30s").Time("now-3h", "now").Timezone(common.TimeZoneBrowser).Tooltip(dashboard.DashboardCursorSyncCrosshair).
+		Link(dashboard.NewDashboardLinkBuilder("GPUs").Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{tag}).AsDropdown(true).IncludeVars(true).KeepTime(true)).
+		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Prometheus").Type("prometheus"))
+	for _, v := range b.variables {
+		builder.WithVariable(v.build())
+	}
+	id := uint32(0)
+	for _, r := range b.rows {
+		id++
+		builder.WithRow(dashboard.NewRowBuilder(r.title).Id(id))
+		for _, p := range r.panels {
+			id++
+			builder.WithPanel(p.build(id))
+		}
+	}
+	return builder.Build()
+}
+
+func (v variable) build() cog.Builder[dashboard.VariableModel] {
+	builder := dashboard.NewQueryVariableBuilder(v.name).Label(v.label).Datasource(datasource).
+		Query(dashboard.StringOrMap{String: &v.query}).Refresh(dashboard.VariableRefreshOnTimeRangeChanged).Sort(dashboard.VariableSortAlphabeticalAsc)
+	if v.regex != "" {
+		builder.Regex(v.regex)
+	}
+	if !v.single {
+		builder.Multi(true).IncludeAll(true).AllValue(".*").Current(dashboard.VariableOption{
+			Selected: cog.ToPtr(true), Text: dashboard.StringOrArrayOfString{String: cog.ToPtr("All")}, Value: dashboard.StringOrArrayOfString{String: cog.ToPtr("$__all")},
+		})
+	}
+	return builder
+}

@@ -1,0 +1,96 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Which series a dashboard selects. k8s_node_name and host_name of one node are the same name; either may be absent: host_name of a node that is
+// read from outside, k8s_node_name of a machine outside of Kubernetes.
+const (
+	inCluster = `k8s_cluster_name=~"$cluster"`
+	onNode    = inCluster + `, k8s_node_name=~"$node|", host_name=~"$node|"`
+	ofModel   = onNode + `, hw_model=~"$model"`
+	whole     = ofModel + `, hw_parent=""` // GPUs, and not their parts: the two are never added up
+)
+
+// Labels that identify a node, and a device of a fleet.
+const (
+	nodeLabels   = "k8s_cluster_name, k8s_node_name, host_name"
+	deviceLabels = "k8s_cluster_name, hw_id"
+	holderLabels = "k8s_cluster_name, k8s_namespace_name, k8s_pod_name, k8s_container_name, hw_id"
+)
+
+// named adds the label node: k8s_node_name, else host_name.
+func named(expression string) string {
+	return `label_replace(label_replace(` + expression + `, "node", "$1", "host_name", "(.+)"), "node", "$1", "k8s_node_name", "(.+)")`
+}
+
+// perNode aggregates by node, which has the label node then.
+func perNode(aggregate, expression string) string {
+	return fmt.Sprintf("%s by (k8s_cluster_name, node) (%s)", aggregate, named(expression))
+}
+
+// series selects the series of a metric.
+func series(metric string, matchers ...string) string {
+	return metric + "{" + strings.Join(matchers, ", ") + "}"
+}
+
+// each returns one value for each device, though several collectors may show it.
+func each(metric string, matchers ...string) string {
+	return "max by (" + deviceLabels + ") (" + series(metric, matchers...) + ")"
+}
+
+// eachOf is each, by node: the labels of the node stay.
+func eachOf(metric string, matchers ...string) string {
+	return "max by (" + nodeLabels + ", hw_id) (" + series(metric, matchers...) + ")"
+}
+
+// device returns a line for each device, by node and name.
+func device(metric string, labels string, matchers ...string) string {
+	return "max by (k8s_cluster_name, node, hw_name, hw_id" + labels + ") (" + named(series(metric, matchers...)) + ")"
+}
+
+// deviceRate is device of the rate of a counter.
+func deviceRate(metric string, labels string, matchers ...string) string {
+	return "max by (k8s_cluster_name, node, hw_name, hw_id" + labels + ") (" + named("rate("+series(metric, matchers...)+"[$__rate_interval])") + ")"
+}
+
+// holders is a gauge of containers by namespace: of a container that has restarted the greatest of the old value and the new one; containers
+// without names by what else distinguishes them.
+func holders(metric string, matchers ...string) string {
+	withName := series(metric, append(slices.Clone(matchers), `k8s_container_name!=""`)...)
+	others := series(metric, append(slices.Clone(matchers), `k8s_container_name=""`)...)
+	return "(max by (" + holderLabels + ") (" + withName + ") or max by (k8s_cluster_name, k8s_namespace_name, container_id, slurm_job_id, systemd_unit_name, hw_id) (" + others + "))"
+}
+
+// counted is the rate or the increase of a counter of containers. The old series and the new one of a container that has restarted each have a part.
+func counted(function, metric, window string, matchers ...string) string {
+	return "max by (k8s_cluster_name, k8s_namespace_name, k8s_workload_kind, k8s_workload_name, k8s_pod_name, k8s_container_name, container_id, slurm_job_id, systemd_unit_name, hw_id) (" +
+		function + "(" + series(metric, matchers...) + "[" + window + "]))"
+}
+
+// sum adds up by labels.
+func sum(by, expression string) string {
+	if by == "" {
+		return "sum(" + expression + ")"
+	}
+	return "sum by (" + by + ") (" + expression + ")"
+}
+
+// mean is the mean by labels.
+func mean(by, expression string) string {
+	if by == "" {
+		return "avg(" + expression + ")"
+	}
+	return "avg by (" + by + ") (" + expression + ")"
+}
+
+// ofGPUs leaves the devices of an expression that the dashboard selects: the metrics of containers have no model.
+func ofGPUs(expression string) string {
+	return expression + " and on (" + deviceLabels + ") " + series("hw_gpu_info", ofModel)
+}
