@@ -89,7 +89,8 @@ func TestManyPods(t *testing.T) {
 	require.NoError(t, err)
 	cpu, err := harness.CPUTime(c.process.PID())
 	require.NoError(t, err)
-	dropped, _ := c.own("otelcol_gpu_events_dropped")
+	dropped, counted := c.own("otelcol_gpu_events_dropped")
+	assert.True(t, counted)
 	assert.Zero(t, dropped)
 	third := len(m.samples) / 3
 	first, last := most(m.samples[:third]), most(m.samples[len(m.samples)-third:])
