@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -54,10 +55,13 @@ type clusterScraper struct {
 	recorder *record.ClusterRecorder
 	problems *pipeline.ProblemLog
 	source   *clusterSource
-	view     *cluster.View
 	series   series.Tracker
-	started  time.Time
-	size     clusterSize // that was logged last
+
+	leadership *leadership // nil without leader election
+	mu         sync.Mutex
+	view       *cluster.View // nil before start, and while another replica reads
+	started    time.Time
+	size       clusterSize // that was logged last
 }
 
 // connector returns the client of a cluster.
@@ -71,37 +75,81 @@ func connectCluster(c *ClusterConfig) (*kube.Clients, error) {
 	return kube.NewClients(config)
 }
 
-// start begins to watch. It fails only if credentials cannot be read, not if the API server does not answer.
+// start begins to watch, or to contend for the Lease of the replica that does. It fails only if credentials cannot be read, not if the API server does
+// not answer.
 func (s *clusterScraper) start(context.Context, component.Host) error {
 	clients, err := s.connect(s.config)
 	if err != nil {
 		return kube.Keyed(scrapersKey+"::"+clusterKey, err)
 	}
+	for _, warning := range s.config.API.Warnings() {
+		s.logger.Warn(scrapersKey + "::" + clusterKey + ": " + warning)
+	}
+	if s.config.LeaderElection == nil {
+		return s.watch(clients)
+	}
+	if _, err := s.newView(clients); err != nil { // would fail later, too
+		return err
+	}
+	s.leadership = contend(clients.Kubernetes, s.config.LeaderElection, func() {
+		if err := s.watch(clients); err != nil {
+			s.logger.Error("Reading the cluster was not begun", zap.Error(err))
+			return
+		}
+		s.logger.Info("This replica reads the cluster")
+	}, s.unwatch)
+	return nil
+}
+
+func (s *clusterScraper) newView(clients *kube.Clients) (*cluster.View, error) {
 	var owners *kube.Owners
 	if s.config.Owners != nil {
 		owners = kube.WatchOwners(clients, s.config.Owners.Kinds)
 	}
-	if s.view, err = cluster.New(clients.Kubernetes, s.config.ResourceNames, owners); err != nil {
+	view, err := cluster.New(clients.Kubernetes, s.config.ResourceNames, owners)
+	if err == nil && len(s.config.DeviceClasses) > 0 {
+		err = view.WatchClaims(clients, s.config.DeviceClasses)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
+	}
+	return view, nil
+}
+
+// watch begins to watch.
+func (s *clusterScraper) watch(clients *kube.Clients) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	view, err := s.newView(clients)
+	if err != nil {
+		return err
+	}
+	if err := s.source.follow(view, s.config); err != nil {
 		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
 	}
-	if len(s.config.DeviceClasses) > 0 {
-		if err := s.view.WatchClaims(clients, s.config.DeviceClasses); err != nil {
-			return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
-		}
-	}
-	if err := s.source.follow(s.view, s.config); err != nil {
-		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
-	}
-	for _, warning := range s.config.API.Warnings() {
-		s.logger.Warn(scrapersKey + "::" + clusterKey + ": " + warning)
-	}
-	s.started = time.Now()
-	s.view.Start()
+	s.view, s.started, s.series = view, time.Now(), series.Tracker{}
+	view.Start()
 	return nil
 }
 
+// unwatch ends the watching, if it goes on.
+func (s *clusterScraper) unwatch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.source.pods.Load().end() // the view waits for its followers
+	if s.view != nil {
+		s.view.Stop()
+		s.view = nil
+	}
+}
+
 func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	began := time.Now()
+	if s.view == nil {
+		return s.stand(ctx, began), nil
+	}
 	problems := s.view.Problems()
 	s.problems.Update(append(s.view.OwnerProblems(), problems...), true)
 	synced := s.view.Synced()
@@ -112,7 +160,7 @@ func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	failure := clusterFailure(problems, synced)
 	s.source.read(ctx, began, failure)
 	if failure == nil {
-		s.source.pods.confirm(began)
+		s.source.pods.Load().confirm(began)
 	}
 	var snapshot cluster.Snapshot
 	if synced { // an incomplete list would look like a smaller cluster
@@ -162,10 +210,22 @@ func (s *clusterScraper) logSize(snapshot *cluster.Snapshot) {
 	}
 }
 
-func (s *clusterScraper) shutdown(context.Context) error {
-	s.source.pods.end() // the view waits for its followers
-	if s.view != nil {
-		s.view.Stop()
+// stand returns what a replica reports while another one reads: nothing, unless the Lease cannot be read.
+func (s *clusterScraper) stand(ctx context.Context, now time.Time) pmetric.Metrics {
+	err := s.leadership.err()
+	if err == nil {
+		s.problems.Update(nil, true)
+		s.source.status.update(clusterKey, nil)
+		return pmetric.NewMetrics()
 	}
+	failure := &gpu.Failure{Reason: kube.ReasonOf(err), Err: err}
+	s.problems.Update([]gpu.Problem{{Kind: gpu.ProblemKubernetes, What: "leader election", Err: failure}}, true)
+	s.source.read(ctx, now, failure)
+	return s.recorder.Record(&cluster.Snapshot{}, now, failure)
+}
+
+func (s *clusterScraper) shutdown(context.Context) error {
+	s.leadership.stop()
+	s.unwatch()
 	return nil
 }

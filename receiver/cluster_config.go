@@ -23,6 +23,8 @@ type ClusterConfig struct {
 	Owners *ClusterOwners `mapstructure:"owners"`
 	// Snapshots has an event sent with a pod's spec and status at each change, without what may be secret.
 	Snapshots bool `mapstructure:"snapshots"`
+	// LeaderElection has one of several replicas read the cluster. Without it each of them does.
+	LeaderElection *ClusterLeaderElection `mapstructure:"leader_election"`
 	// Labels are the keys of the labels of pods that events have.
 	Labels []string `mapstructure:"labels"`
 }
@@ -57,6 +59,9 @@ func (c *ClusterConfig) Check() error {
 		if err := cluster.CheckResources(c.DeviceClasses); err != nil {
 			return fmt.Errorf("device_classes: %w", err)
 		}
+	}
+	if err := c.LeaderElection.check(); err != nil {
+		return fmt.Errorf("leader_election::%w", err)
 	}
 	if err := kube.CheckNames(nil, c.Labels, nil); err != nil {
 		return err

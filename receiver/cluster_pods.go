@@ -72,7 +72,7 @@ func (s *clusterSource) follow(view *cluster.View, config *ClusterConfig) error 
 		p.cancel()
 		return err
 	}
-	s.pods = p
+	s.pods.Store(p)
 	p.ticking.Go(p.tick)
 	return nil
 }

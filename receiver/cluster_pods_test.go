@@ -246,7 +246,7 @@ func TestPodEventsOfAStuckPipeline(t *testing.T) {
 	release := sync.OnceFunc(func() { close(r.blocks) })
 	t.Cleanup(release)
 	eventually(t, func() bool { return r.sent.Load() == 1 }, "the first pod is not sent")
-	pods := r.source.pods
+	pods := r.source.pods.Load()
 	changing.Go(func() {
 		for i := range most {
 			pod := lifecycle.New(gpuPod("p-"+strconv.Itoa(i), 1), nil, nil, nil)

@@ -6,6 +6,7 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -20,14 +21,14 @@ type clusterSource struct {
 	stats    readStats
 	host     gpu.Host
 	status   *componentStatus
-	pipeline *pipeline.Pipeline // of the cluster's state; the metrics are the recorder's
-	events   *eventSender       // nil without a logs receiver
-	pods     *podEvents         // nil where nobody wants events of pods
-	keeper   *keeper            // nil without storage
-	wants    bool               // events of pods are enabled
-	fed      bool               // a metrics receiver reads the cluster
-	dropped  func(events int)   // counts events that will never be sent
-	patience time.Duration      // podQueueWait; tests shorten it
+	pipeline *pipeline.Pipeline        // of the cluster's state; the metrics are the recorder's
+	events   *eventSender              // nil without a logs receiver
+	pods     atomic.Pointer[podEvents] // nil where nobody wants events of pods
+	keeper   *keeper                   // nil without storage
+	wants    bool                      // events of pods are enabled
+	fed      bool                      // a metrics receiver reads the cluster
+	dropped  func(events int)          // counts events that will never be sent
+	patience time.Duration             // podQueueWait; tests shorten it
 }
 
 // newClusterSource returns nil where kubernetes_cluster is not configured. newEvents is called before the first event is sent, and dropped with the

@@ -106,7 +106,7 @@ func (c *Config) apiUses(signals Signals) []apiUse {
 		switch s := c.scraperConfig(key).(type) {
 		case *ClusterConfig:
 			uses = append(uses, apiUse{
-				key: scrapersKey + "::" + key, name: a.ClusterName, api: &s.API, rights: cluster.Rights(s.ownerKinds(), s.DeviceClasses), read: s.readOnce,
+				key: scrapersKey + "::" + key, name: a.ClusterName, api: &s.API, rights: append(cluster.Rights(s.ownerKinds(), s.DeviceClasses), s.LeaderElection.rights()...), read: s.readOnce,
 			})
 		case *kubeexec.Config:
 			for i := range s.Clusters {

@@ -147,7 +147,7 @@ func (o *eventOutput) passCluster(ctx context.Context, s *clusterSource) error {
 	}
 	var known *pipeline.Known
 	var open, logs plog.Logs
-	parts := s.pods.checkpoint(func() { known, open, logs = s.pipeline.Checkpoint(&s.host) })
+	parts := s.pods.Load().checkpoint(func() { known, open, logs = s.pipeline.Checkpoint(&s.host) })
 	o.keeper.store.Put(ctx, clusterKey, known, open, logs, parts...)
 	return nil
 }

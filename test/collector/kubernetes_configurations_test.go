@@ -28,6 +28,7 @@ func TestCombinationsAreValid(t *testing.T) {
 		"components/cluster-events and cluster-claims": {
 			[]string{"cluster.yaml", filepath.Join("parts", "cluster-events.yaml"), filepath.Join("parts", "cluster-claims.yaml")}, nil,
 		},
+		"components/cluster-replicas":  {[]string{"cluster.yaml", filepath.Join("parts", "cluster-replicas.yaml")}, nil},
 		"components/exec-shards":       {[]string{"exec.yaml"}, []string{"GPU_SHARDS=6"}},
 		"components/kubernetes-events": {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kubernetes-events.yaml")}, nil},
 		"components/node-condition":    {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "node-condition.yaml")}, nil},

@@ -186,6 +186,15 @@ func TestComponents(t *testing.T) {
 			t.Helper()
 			configsAreMounted(t, objects, "cluster.yaml", "cluster-events.yaml", "cluster-claims.yaml")
 		}},
+		"cluster-replicas": {"cluster", []string{"cluster-replicas"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
+			t.Helper()
+			configsAreMounted(t, objects, "cluster.yaml", "cluster-replicas.yaml")
+			for _, o := range objects {
+				if d, ok := o.typed.(*appsv1.Deployment); ok {
+					assert.EqualValues(t, 2, *d.Spec.Replicas)
+				}
+			}
+		}},
 		"telemetry-otlp of cluster": {"cluster", []string{"telemetry-otlp"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
 			t.Helper()
 			configsAreMounted(t, objects, "cluster.yaml", "telemetry-otlp.yaml")

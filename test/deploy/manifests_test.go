@@ -169,12 +169,13 @@ func TestConfigMapsAreTheShippedConfigurations(t *testing.T) {
 		"components/kubernetes-events/configmap.yaml": {
 			"gpureceiver-agent-kubernetes-events", "gpureceiver-agent", "parts/kubernetes-events.yaml",
 		},
-		"components/k8s-attributes/configmap.yaml": {"gpureceiver-agent-k8s-attributes", "gpureceiver-agent", "k8s-attributes.yaml"},
-		"components/telemetry-otlp/configmap.yaml": {"any", "", "parts/telemetry-otlp.yaml"}, // a patch
-		"components/cluster-events/configmap.yaml": {"gpureceiver-cluster-events", "gpureceiver-cluster", "parts/cluster-events.yaml"},
-		"components/cluster-claims/configmap.yaml": {"gpureceiver-cluster-claims", "gpureceiver-cluster", "parts/cluster-claims.yaml"},
-		"cluster/configmap.yaml":                   {"gpureceiver-cluster", "gpureceiver-cluster", "cluster.yaml"},
-		"exec/configmap.yaml":                      {"gpureceiver-exec", "gpureceiver-exec", "exec.yaml"},
+		"components/k8s-attributes/configmap.yaml":   {"gpureceiver-agent-k8s-attributes", "gpureceiver-agent", "k8s-attributes.yaml"},
+		"components/telemetry-otlp/configmap.yaml":   {"any", "", "parts/telemetry-otlp.yaml"}, // a patch
+		"components/cluster-events/configmap.yaml":   {"gpureceiver-cluster-events", "gpureceiver-cluster", "parts/cluster-events.yaml"},
+		"components/cluster-claims/configmap.yaml":   {"gpureceiver-cluster-claims", "gpureceiver-cluster", "parts/cluster-claims.yaml"},
+		"components/cluster-replicas/configmap.yaml": {"gpureceiver-cluster-replicas", "gpureceiver-cluster", "parts/cluster-replicas.yaml"},
+		"cluster/configmap.yaml":                     {"gpureceiver-cluster", "gpureceiver-cluster", "cluster.yaml"},
+		"exec/configmap.yaml":                        {"gpureceiver-exec", "gpureceiver-exec", "exec.yaml"},
 	} {
 		config, err := os.ReadFile(filepath.Join(root, "config", shipped.config))
 		require.NoError(t, err)
@@ -207,7 +208,7 @@ func TestConfigMapsAreTheShippedConfigurations(t *testing.T) {
 			count++
 		}
 	}
-	assert.Equal(t, 12, count, "a ConfigMap that is not compared above")
+	assert.Equal(t, 13, count, "a ConfigMap that is not compared above")
 }
 
 // Readiness says that a cluster cannot be read. Liveness does not: a restart does not bring back an API server. An agent is restarted for a

@@ -154,7 +154,8 @@ func oomKilled() *corev1.ContainerStateTerminated {
 // What a real API server says of pods that request GPUs, from creation to end.
 func TestPodEvents(t *testing.T) {
 	t.Parallel()
-	w := newWatchedPods(t, []string{"cluster-events", "cluster-claims"}, map[string]any{
+	w := newWatchedPods(t, []string{"cluster-events", "cluster-claims", "cluster-replicas"}, map[string]any{
+		"leader_election": map[string]any{"lease_namespace": "gpureceiver-cluster"},
 		"owners": map[string]any{"kinds": []any{"replicasets.apps"}}, "device_classes": []any{"gpu.nvidia.com"},
 	})
 

@@ -1,0 +1,100 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpureceiver
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+// replica is one of several that read a cluster, with its metrics.
+type replica struct {
+	component.Component
+	metrics consumertest.MetricsSink
+}
+
+func newReplica(t *testing.T, client *fake.Clientset) *replica {
+	t.Helper()
+	cfg, err := loadMap(map[string]any{
+		"collection_interval": "20ms", "initial_delay": "1ms", "timeout": "20ms",
+		"scrapers": map[string]any{"kubernetes_cluster": map[string]any{"leader_election": map[string]any{"lease_namespace": "collectors"}}},
+	})
+	require.NoError(t, err)
+	r := &replica{}
+	r.Component, err = newClusterController(cfg, receivertest.NewNopSettings(metadata.Type), &r.metrics, func(*ClusterConfig) (*kube.Clients, error) {
+		return &kube.Clients{Kubernetes: client}, nil
+	}, clusterOf(cfg))
+	require.NoError(t, err)
+	require.NoError(t, r.Start(t.Context(), componenttest.NewNopHost()))
+	return r
+}
+
+func (r *replica) requests() bool {
+	for _, m := range r.metrics.AllMetrics() {
+		for _, p := range otlptest.Points(m) {
+			if p.Metric == "k8s.container.gpu.request" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Of several replicas one reads the cluster. When it ends, another one does, and the first one's reads have ended by then.
+func TestLeaderElection(t *testing.T) {
+	client := fake.NewClientset(gpuPod("train-0", 2))
+	first := newReplica(t, client)
+	eventually(t, first.requests, "the only replica does not read")
+	second := newReplica(t, client)
+	sent := first.metrics.DataPointCount()
+	eventually(t, func() bool { return first.metrics.DataPointCount() > sent }, "the leader does not go on")
+	assert.Zero(t, second.metrics.DataPointCount(), "a follower says nothing")
+	require.NoError(t, first.Shutdown(t.Context()))
+	sent = first.metrics.DataPointCount()
+	eventually(t, second.requests, "the other replica does not take over")
+	assert.Equal(t, sent, first.metrics.DataPointCount())
+	require.NoError(t, second.Shutdown(t.Context()))
+}
+
+// A Lease that may not be written makes the cluster unreadable, and does not have all replicas read it.
+func TestLeaderElectionWithoutRights(t *testing.T) {
+	client := fake.NewClientset(gpuPod("train-0", 2))
+	client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, "gpureceiver-cluster", nil)
+	})
+	r := newReplica(t, client)
+	eventually(t, func() bool { return r.metrics.DataPointCount() > 0 }, "the failure is not reported")
+	for _, m := range r.metrics.AllMetrics() {
+		for _, p := range otlptest.Points(m) {
+			assert.Contains(t, []string{"hw.gpu.source.readable", "hw.gpu.source.failure"}, p.Metric)
+		}
+	}
+	require.NoError(t, r.Shutdown(t.Context()))
+}
+
+func TestLeaderElectionIsChecked(t *testing.T) {
+	for text, election := range map[string]map[string]any{
+		"leader_election::lease_namespace: must be set":            {},
+		`leader_election::lease_namespace: "x/y" is no name`:       {"lease_namespace": "x/y"},
+		`leader_election::lease_name: "A b" is no name of a Lease`: {"lease_namespace": "x", "lease_name": "A b"},
+	} {
+		_, err := loadMap(map[string]any{"scrapers": map[string]any{"kubernetes_cluster": map[string]any{"leader_election": election}}})
+		require.ErrorContains(t, err, "scrapers::kubernetes_cluster::"+text)
+	}
+}
