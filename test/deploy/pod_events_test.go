@@ -156,7 +156,7 @@ func TestPodEvents(t *testing.T) {
 	t.Parallel()
 	w := newWatchedPods(t, []string{"cluster-events", "cluster-claims", "cluster-replicas"}, map[string]any{
 		"leader_election": map[string]any{"lease_namespace": "gpureceiver-cluster"},
-		"owners": map[string]any{"kinds": []any{"replicasets.apps"}}, "device_classes": []any{"gpu.nvidia.com"},
+		"owners":          map[string]any{"kinds": []any{"replicasets.apps"}}, "device_classes": []any{"gpu.nvidia.com"},
 	})
 
 	pod := w.create(t, "train-0", "2", nil)
