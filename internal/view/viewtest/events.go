@@ -36,6 +36,7 @@ func otherEvents() []view.Event {
 		ofPod("scheduled", "INFO", "ml/train-0 was scheduled to n1"),
 		ofPod("pending", "WARN", "ml/train-0 is not scheduled: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."),
 		ofPod("created", "INFO", "ml/train-0 was created and requests 2 nvidia.com/gpu"),
+		ofPod("snapshot", "INFO", `{"metadata":{"namespace":"ml","name":"train-0","uid":"uid-train-0"},"status":{"phase":"Pending"}}`),
 		ofWorkload("ended", "StatefulSet ml/train has ended"),
 		ofWorkload("changed", "StatefulSet ml/train has 2 pods instead of 1"),
 		ofWorkload("started", "StatefulSet ml/train started"),
