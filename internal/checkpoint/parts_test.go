@@ -6,7 +6,7 @@ package checkpoint_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +106,7 @@ func TestPartsAreBounded(t *testing.T) {
 	s, _, log = open(t, disk)
 	var large []checkpoint.Part
 	for i := range 300 {
-		large = append(large, checkpoint.Part{Name: fmt.Sprint(i), Value: strings.Repeat("x", 250<<10)})
+		large = append(large, checkpoint.Part{Name: strconv.Itoa(i), Value: strings.Repeat("x", 250<<10)})
 	}
 	s.Put(t.Context(), "pods", 1, none, none, large...)
 	assert.Equal(t, 1, log.Len())
@@ -118,7 +118,7 @@ func TestPartsAreBounded(t *testing.T) {
 	s, _, log = open(t, disk)
 	var many []checkpoint.Part
 	for i := range 33_000 {
-		many = append(many, checkpoint.Part{Name: fmt.Sprint(i), Value: i})
+		many = append(many, checkpoint.Part{Name: strconv.Itoa(i), Value: i})
 	}
 	s.Put(t.Context(), "pods", 1, none, none, many...)
 	assert.Equal(t, 1, log.Len())

@@ -6,7 +6,6 @@ package lifecycle
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -88,7 +87,7 @@ func (t *Tracker) restore(name string, data []byte) error {
 	case confirmedPart + "/":
 		return json.Unmarshal(data, &t.confirmed)
 	default:
-		return fmt.Errorf("it is neither a pod nor a workload")
+		return errors.New("it is neither a pod nor a workload")
 	}
 	return nil
 }

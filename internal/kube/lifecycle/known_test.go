@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -204,7 +205,7 @@ func TestRandomLivesAndKills(t *testing.T) {
 					arrived[e.UID] = e
 				} else {
 					number++
-					arrived[fmt.Sprint(number)] = e
+					arrived[strconv.Itoa(number)] = e
 				}
 			}
 		}
