@@ -24,7 +24,7 @@ func run(t *testing.T, args ...string) (code int, output string) {
 	t.Helper()
 	process, err := harness.Start(harness.Options{
 		Binary: binary(t), Dir: t.TempDir(), Args: args,
-		Env: []string{"K8S_NODE_NAME=node-a", "OTLP_ENDPOINT=127.0.0.1:4317"},
+		Env: []string{"K8S_NODE_NAME=node-a", "OTLP_ENDPOINT=127.0.0.1:4317", "OTLP_TOKEN_FILE=/etc/otelcol-gpu/token", "OTLP_URL=http://127.0.0.1:4318"},
 	})
 	require.NoError(t, err)
 	code, err = process.Wait(patience)

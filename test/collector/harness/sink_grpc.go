@@ -21,13 +21,13 @@ func (s *Sink) ServeGRPC() (endpoint string, stop func(), err error) {
 	return s.ServeGRPCAt("127.0.0.1:0")
 }
 
-// ServeGRPCAt is ServeGRPC at a given address, so that a sink can go away and come back.
-func (s *Sink) ServeGRPCAt(address string) (endpoint string, stop func(), err error) {
+// ServeGRPCAt is ServeGRPC at a given address, so that a sink can go away and come back, and with further options, such as TLS.
+func (s *Sink) ServeGRPCAt(address string, options ...grpc.ServerOption) (endpoint string, stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return "", nil, err
 	}
-	server := grpc.NewServer(grpc.StatsHandler(wire{s}))
+	server := grpc.NewServer(append(options, grpc.StatsHandler(wire{s}))...)
 	pmetricotlp.RegisterGRPCServer(server, &grpcMetrics{sink: s})
 	plogotlp.RegisterGRPCServer(server, &grpcLogs{sink: s})
 	go func() { _ = server.Serve(listener) }() // until it is stopped
