@@ -23,7 +23,8 @@ const dialTimeout = 5 * time.Second
 
 // senders are the exporters that connect to an endpoint, with the port where the endpoint has none. Others listen at it, or write files.
 var senders = map[string]string{
-	"otlp": "4317", "otlp_grpc": "4317", "otlphttp": "4318", "otlp_http": "4318", "prometheusremotewrite": "443",
+	"otlp": "4317", "otlp_grpc": "4317", "otlphttp": "4318", "otlp_http": "4318",
+	"prometheusremotewrite": "443", "prometheus_remote_write": "443",
 }
 
 // readExporters says whether something listens where the exporters of pipelines send. It connects and sends nothing.
@@ -41,6 +42,9 @@ func readExporters(ctx context.Context, conf *confmap.Conf) []Section {
 			continue
 		}
 		section, _ := exporters[name].(map[string]any)
+		if nested, ok := section["http"].(map[string]any); ok { // of remote write
+			section = nested
+		}
 		for _, key := range []string{"endpoint", "metrics_endpoint", "logs_endpoint"} {
 			if endpoint, ok := section[key].(string); ok && endpoint != "" {
 				s.addEndpoint(ctx, name, endpoint, port)
