@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,7 +61,7 @@ func TestShipped(t *testing.T) {
 		t.Skip("kubectl is not in PATH: the shipped manifests were not put together")
 	}
 	w := newWorld(t)
-	w.importCollector(t)
+	w.cluster.ImportCollector(t)
 	w.cluster.Apply(t, w.manifests(t))
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -117,27 +116,6 @@ func (w *world) manifests(t *testing.T) string {
 	const gateway = "otel-gateway.observability.svc:4317"
 	require.Contains(t, string(out), gateway)
 	return strings.ReplaceAll(string(out), gateway, w.forward(t, endpoint))
-}
-
-// importCollector makes an image of the collector and the C library that it was linked with.
-func (w *world) importCollector(t *testing.T) {
-	t.Helper()
-	const program = "/usr/local/bin/otelcol-gpu"
-	files := []cluster.File{{Path: program, From: binary(t)}}
-	seen := map[string]bool{}
-	for _, of := range []string{binary(t), w.library} {
-		output, err := exec.CommandContext(t.Context(), "ldd", of).CombinedOutput()
-		require.NoError(t, err, string(output))
-		for _, library := range regexp.MustCompile(`(?m)(/\S+) \(0x`).FindAllStringSubmatch(string(output), -1) {
-			if !seen[library[1]] {
-				seen[library[1]] = true
-				files = append(files, cluster.File{Path: library[1], From: library[1]})
-			}
-		}
-	}
-	require.NoError(t, w.cluster.Import(t.Context(), &cluster.Image{
-		Name: "docker.io/library/otelcol-gpu:0.1.0", Entrypoint: []string{program}, Files: files,
-	}))
 }
 
 // forward makes a local address of the machine reachable for pods and returns the address to use.

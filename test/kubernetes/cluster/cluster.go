@@ -80,6 +80,18 @@ func open() (*Cluster, error) {
 	}, nil
 }
 
+// ImportCollector puts the image that is shipped into the node. Without its archive the test skips.
+func (c *Cluster) ImportCollector(t testing.TB) {
+	t.Helper()
+	archive := os.Getenv(EnvImage)
+	if archive == "" {
+		t.Skipf("the shipped image was not run: %s does not name its archive; test/kubernetes/run.sh builds it where it can", EnvImage)
+	}
+	if err := c.ImportArchive(t.Context(), archive); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Apply creates or updates the objects of a manifest with one or more documents. When the test ends it deletes them in reverse order.
 func (c *Cluster) Apply(t testing.TB, manifest string) {
 	t.Helper()

@@ -22,6 +22,8 @@ const (
 	EnvIndex = "E2E_INDEX"
 	// EnvCache is the folder of the programs that build.sh makes, and of the nodes.
 	EnvCache = "E2E_CACHE"
+	// EnvImage is the archive of the collector's image, as scripts/image.sh writes it.
+	EnvImage = "OTELCOL_GPU_IMAGE"
 )
 
 // NodeName is the name of the node.

@@ -26,8 +26,13 @@ func (l Layout) Import(ctx context.Context, image *Image) error {
 	if err != nil {
 		return err
 	}
-	if output, err := l.Containerd(ctx, "images", "import", file.Name()); err != nil {
-		return fmt.Errorf("import image %s: %w: %s", image.Name, err, output)
+	return l.ImportArchive(ctx, file.Name())
+}
+
+// ImportArchive puts an image into the node's container runtime from an archive, under the name that it has there.
+func (l Layout) ImportArchive(ctx context.Context, archive string) error {
+	if output, err := l.Containerd(ctx, "images", "import", archive); err != nil {
+		return fmt.Errorf("import the image of %s: %w: %s", archive, err, output)
 	}
 	return nil
 }

@@ -8,9 +8,7 @@ package exec
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -20,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
-	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
 )
 
 // shipping reads a manifest as it is shipped.
@@ -53,9 +50,7 @@ func testDeployment(t *testing.T, s *stage) {
 	endpoint, stop, err := o.ServeGRPC()
 	require.NoError(t, err)
 	t.Cleanup(stop)
-	require.NoError(t, s.Import(t.Context(), &cluster.Image{
-		Name: "docker.io/library/otelcol-gpu:0.1.0", Entrypoint: []string{"/otelcol-gpu"}, Files: programFiles(t, s.collector, "/otelcol-gpu"),
-	}))
+	s.ImportCollector(t)
 	s.Apply(t, strings.NewReplacer(
 		"collection_interval: ${env:COLLECTION_INTERVAL:-30s}", "collection_interval: "+interval.String()+"\n        timeout: "+interval.String(),
 	).Replace(shipping(t, "configmap.yaml")))
@@ -92,21 +87,6 @@ func testDeployment(t *testing.T, s *stage) {
 	text := logs()
 	assert.NotContains(t, text, "forbidden", "what is shipped grants all that is asked for")
 	assert.NotContains(t, text, "Read failed")
-}
-
-// programFiles are a program and the libraries that it is linked with.
-func programFiles(t *testing.T, program, as string) []cluster.File {
-	t.Helper()
-	files := []cluster.File{{Path: as, From: program}}
-	output, err := exec.CommandContext(t.Context(), "ldd", program).CombinedOutput()
-	if err != nil {
-		require.Contains(t, string(output), "not a dynamic executable")
-		return files
-	}
-	for _, library := range regexp.MustCompile(`(?m)(/\S+) \(0x`).FindAllStringSubmatch(string(output), -1) {
-		files = append(files, cluster.File{Path: library[1], From: library[1]})
-	}
-	return files
 }
 
 // testKubeconfig runs the collector beside the cluster with a kubeconfig of several contexts.
