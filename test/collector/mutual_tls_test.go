@@ -100,7 +100,7 @@ func TestMutualTLS(t *testing.T) {
 func handshake(address string, certificate tls.Certificate) (serial int64, err error) {
 	connection, err := tls.Dial("tcp", address, &tls.Config{
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil },
-		InsecureSkipVerify:   true, NextProtos: []string{"h2"}, //nolint:gosec // what the client trusts is not what is tested
+		InsecureSkipVerify:   true, NextProtos: []string{"h2"}, // what the client trusts is not what is tested
 	})
 	if err != nil {
 		return 0, err
