@@ -23,7 +23,7 @@ import (
 
 const (
 	storageKey = "storage"
-	// storageName tells the receiver's data in the storage from that of another component with the same ID.
+	// storageName distinguishes the receiver's data in the storage from that of another component with the same ID.
 	storageName = "events"
 	// storageCloseWait bounds the end of the storage.
 	storageCloseWait = 5 * time.Second

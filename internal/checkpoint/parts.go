@@ -19,7 +19,7 @@ const (
 	maxPartsBytes = 64 << 20
 )
 
-// Part is a part of what is known of a source, of which there are many. It is written only when it changes.
+// Part is one of many parts of what is known of a source. It is written only when it changes.
 type Part struct {
 	Name string
 	// Value is what is stored, as JSON. Nil: the part is removed.

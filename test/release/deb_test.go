@@ -73,7 +73,7 @@ func TestUnitRuns(t *testing.T) {
 	unit, err := os.ReadFile(r.path("/usr/lib/systemd/system/otelcol-gpu.service"))
 	require.NoError(t, err)
 	var start, user string
-	environment := "NVMLSIM_SCENARIO=/usr/share/demo.scenario"
+	environment := []string{"NVMLSIM_SCENARIO=/usr/share/demo.scenario"}
 	for line := range strings.Lines(string(unit)) {
 		switch key, value, _ := strings.Cut(strings.TrimSpace(line), "="); key {
 		case "ExecStart":
@@ -83,16 +83,16 @@ func TestUnitRuns(t *testing.T) {
 		case "EnvironmentFile":
 			lines, err := os.ReadFile(r.path(strings.TrimPrefix(value, "-")))
 			require.NoError(t, err)
-			environment += " " + strings.Join(strings.Fields(string(lines)), " ")
+			environment = append(environment, strings.Fields(string(lines))...)
 		case "Environment":
-			environment += " " + strings.ReplaceAll(value, "%H", "machine")
+			environment = append(environment, strings.ReplaceAll(value, "%H", "machine"))
 		}
 	}
 	require.True(t, strings.HasPrefix(start, "/usr/bin/otelcol-gpu "), start)
 	require.Equal(t, "otelcol-gpu", user)
 	require.Contains(t, environment, "EXPORTER_PORT=9404")
 
-	cmd := r.command(t.Context(), "ldconfig && exec setpriv --reuid="+user+" --regid="+user+" --clear-groups --bounding-set=-all --no-new-privs env "+environment+" "+start)
+	cmd := r.command(t.Context(), "ldconfig && exec setpriv --reuid="+user+" --regid="+user+" --clear-groups --bounding-set=-all --no-new-privs env "+strings.Join(environment, " ")+" "+start)
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	defer log.Close()

@@ -62,7 +62,8 @@ func (r root) files(t *testing.T) []string {
 	t.Helper()
 	var kept []string
 	for line := range strings.Lines(r.run(t, `find / -xdev -path /proc -prune -o -printf '%y %m %u:%g %p\n' | LC_ALL=C sort`)) {
-		name := line[strings.Index(line, "/"):]
+		_, name, _ := strings.Cut(line, "/")
+		name = "/" + name
 		own := false
 		for _, prefix := range []string{"/var/lib/dpkg/", "/var/log/", "/var/cache/", "/tmp/", "/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-", "/etc/.pwd.lock"} {
 			own = own || strings.HasPrefix(name, prefix)

@@ -71,7 +71,7 @@ func (c *changes) addAllocation(kind gpu.EventType, at time.Time, a *Allocation,
 	})
 }
 
-// bound returns when the pod got its node. One of which the API does not have it was created with a node.
+// bound returns when the pod got its node. A pod without that time in the API was created with a node.
 func (p *Pod) bound() time.Time {
 	if at := p.scheduled(); !at.IsZero() {
 		return at

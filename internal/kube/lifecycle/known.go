@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// What is known outlives the process in parts, each of which is stored when it changes:
+// What is known outlives the process in parts; each is stored when it changes:
 //
 //	pod/<UID>       a knownPod
 //	workload/<UID>  a knownWorkload
