@@ -6,7 +6,7 @@ package main
 // collector is the dashboard of the collectors themselves, by their own metrics. Units are in their names where these come by OTLP.
 func collector() board {
 	const of = `job=~"$job", instance=~"$instance"`
-	own := func(name string, suffix string, matchers ...string) string {
+	own := func(name, suffix string, matchers ...string) string {
 		all := append([]string{`__name__=~"otelcol_` + name + "(" + suffix + `)?"`, of}, matchers...)
 		return series("", all...)
 	}

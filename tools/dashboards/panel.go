@@ -31,7 +31,6 @@ type panel struct {
 	kind                     kind
 	title, description, unit string
 	empty                    string // what it shows without data
-	max                      float64
 	queries                  []query
 	columns                  map[string]string // of a table: names of labels, and of the values "Value #A" …
 }
@@ -78,9 +77,6 @@ func (p panel) build(id uint32) cog.Builder[dashboard.Panel] {
 			Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeMulti).Sort(common.SortOrderDescending)).
 			FillOpacity(5).ShowPoints(common.VisibilityModeNever).
 			Legend(common.NewVizLegendOptionsBuilder().ShowLegend(true).DisplayMode(common.LegendDisplayModeTable).Placement(common.LegendPlacementRight).Calcs([]string{"lastNotNull", "max"}))
-		if p.max > 0 {
-			builder.Max(p.max)
-		}
 		for i, q := range p.queries {
 			builder.WithTarget(q.build(i).Range().LegendFormat(q.legend))
 		}

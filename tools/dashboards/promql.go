@@ -51,12 +51,12 @@ func eachOf(metric string, matchers ...string) string {
 }
 
 // device returns a line for each device, by node and name.
-func device(metric string, labels string, matchers ...string) string {
+func device(metric, labels string, matchers ...string) string {
 	return "max by (k8s_cluster_name, node, hw_name, hw_id" + labels + ") (" + named(series(metric, matchers...)) + ")"
 }
 
 // deviceRate is device of the rate of a counter.
-func deviceRate(metric string, labels string, matchers ...string) string {
+func deviceRate(metric, labels string, matchers ...string) string {
 	return "max by (k8s_cluster_name, node, hw_name, hw_id" + labels + ") (" + named("rate("+series(metric, matchers...)+"[$__rate_interval])") + ")"
 }
 
