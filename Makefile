@@ -124,12 +124,12 @@ test-rules: ## recording and alerting rules against their unit tests, by promtoo
 	test/rules/run.sh
 
 .PHONY: helm-lint
-helm-lint: .tools/helm ## the Helm chart: helm lint
-	.tools/helm lint --strict --quiet --kube-version 1.34.0 deploy/helm/gpureceiver
+helm-lint: .tools/helm ## the Helm chart: helm lint, with each of the tests' values
+	for values in test/deploy/testdata/helm/*.values.yaml; do .tools/helm lint --strict --quiet --kube-version 1.34.0 -f $$values deploy/helm/gpureceiver || exit 1; done
 
 .PHONY: test-helm
-test-helm: .tools/helm ## the Helm chart: what it renders is what deploy/kubernetes has
-	HELM=$(CURDIR)/.tools/helm go test -count=1 -run 'Chart' ./test/deploy
+test-helm: otelcol-gpu .tools/helm .tools/kubeconform ## the Helm chart: deploy/kubernetes is what it renders; golden files, schemas, and the collector's own validation
+	HELM=$(CURDIR)/.tools/helm KUBECONFORM=$(CURDIR)/.tools/kubeconform OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -run 'Chart' ./test/deploy
 
 .tools/helm: tools/helm/go.mod
 	go build -modfile=tools/helm/go.mod -o $@ helm.sh/helm/v3/cmd/helm
@@ -142,8 +142,8 @@ test-release: nvmlsim ## the release of this machine's platform, built twice, an
 	test/release/run.sh
 
 .PHONY: e2e
-e2e: otelcol-gpu nvmlsim ## on a real Kubernetes that the test brings up: exec and agent; needs root, says so and skips without
-	test/kubernetes/run.sh
+e2e: otelcol-gpu nvmlsim .tools/helm ## on a real Kubernetes that the test brings up: exec, agent, the Helm chart; needs root, says so and skips without
+	HELM=$(CURDIR)/.tools/helm test/kubernetes/run.sh
 
 .PHONY: fleet
 fleet: otelcol-gpu ## 1,000 simulated nodes on a real API server: one collector, then three, one killed; 25 minutes, needs root

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,4 +70,33 @@ func TestDocumentedOverlays(t *testing.T) {
 			assert.Equal(t, "gpureceiver-exec", binding.Subjects[0].Namespace, "the account stays where it is")
 		}
 	}
+}
+
+var documentedValues = regexp.MustCompile("(?s)```yaml\n(# values\\.yaml[^`]*)```")
+
+// The documented values are taken by the chart, and name Secrets in place of having any in a ConfigMap.
+func TestChartDocumentedValues(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "kubernetes.md"))
+	require.NoError(t, err)
+	found := documentedValues.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, found, 2)
+	backend, clusters := rendered(t, found[0][1]), rendered(t, found[1][1])
+	for _, o := range backend {
+		pod := o.pod()
+		if pod == nil {
+			continue
+		}
+		gateway := o.GetName() == "gpureceiver-gateway"
+		endpoint := map[bool]string{true: "backend.example:4317", false: "gpureceiver-gateway.gpureceiver-gateway.svc:4317"}[gateway]
+		assert.Contains(t, pod.Containers[0].Env, corev1.EnvVar{Name: "OTLP_ENDPOINT", Value: endpoint})
+		headers := slices.ContainsFunc(pod.Containers[0].Env, func(e corev1.EnvVar) bool {
+			return e.Name == "OTLP_HEADERS" && e.ValueFrom.SecretKeyRef.Name == "otlp-headers"
+		})
+		assert.Equal(t, gateway, headers, o.GetName())
+	}
+	options := mounted(clusters, only(t, clusters), "/etc/gpureceiver")["options.yaml"]
+	assert.Contains(t, options, "token_file: /etc/gpureceiver-clusters/0/token")
+	assert.Contains(t, options, "ca_file: /etc/gpureceiver-clusters/0/ca.crt")
+	assert.Contains(t, options, "tool: amd_smi")
 }

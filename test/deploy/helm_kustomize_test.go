@@ -17,7 +17,8 @@ import (
 // Each folder and each component is a value of the chart that makes the same objects.
 func TestChartMakesTheSameObjects(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	compared := map[string]bool{"exec-driver-pods": true} // the first has no values of its own: TestFoldersAreTheChart
+	cases := map[string]struct {
 		base       string
 		components []string
 		values     string
@@ -38,7 +39,17 @@ func TestChartMakesTheSameObjects(t *testing.T) {
 		"node-condition-policy": {
 			"agent", []string{"node-condition", "node-condition-policy"}, "agent: {nodeCondition: {enabled: true, policy: {enabled: true}}}",
 		},
-		"telemetry-otlp": {"agent", []string{"telemetry-otlp"}, "telemetryOTLP: true"},
+		"telemetry-otlp":            {"agent", []string{"telemetry-otlp"}, "telemetryOTLP: true"},
+		"cluster":                   {"cluster", nil, "agent: {enabled: false}\ncluster: {enabled: true}"},
+		"cluster-events":            {"cluster", []string{"cluster-events"}, "agent: {enabled: false}\ncluster: {enabled: true, events: {enabled: true}}"},
+		"cluster-claims":            {"cluster", []string{"cluster-claims"}, "agent: {enabled: false}\ncluster: {enabled: true, claims: {enabled: true}}"},
+		"cluster-replicas":          {"cluster", []string{"cluster-replicas"}, "agent: {enabled: false}\ncluster: {enabled: true, replicas: 2}"},
+		"telemetry-otlp of cluster": {"cluster", []string{"telemetry-otlp"}, "telemetryOTLP: true\nagent: {enabled: false}\ncluster: {enabled: true}"},
+		"exec":                      {"exec", nil, "agent: {enabled: false}\nexec: {enabled: true}"},
+		"exec-sharded":              {"exec-sharded", nil, "agent: {enabled: false}\nexec: {enabled: true, replicas: 3}"},
+		"telemetry-otlp of exec": {
+			"exec", []string{"exec-shards", "telemetry-otlp"}, "telemetryOTLP: true\nagent: {enabled: false}\nexec: {enabled: true, replicas: 3}",
+		},
 		"all of the agent": {
 			"agent",
 			[]string{
@@ -58,7 +69,17 @@ agent:
   dra: {enabled: true}
 `,
 		},
-	} {
+	}
+	for _, c := range cases {
+		compared[c.base] = true
+		for _, component := range c.components {
+			compared["components/"+component] = true
+		}
+	}
+	for folder := range kustomizations(t) {
+		assert.True(t, compared[filepath.ToSlash(folder)], "%s: which value of the chart makes the same objects?", folder)
+	}
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder := filepath.Join(manifests, c.base)

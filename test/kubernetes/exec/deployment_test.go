@@ -56,7 +56,7 @@ func testDeployment(t *testing.T, s *stage) {
 	).Replace(shipping(t, "configmap.yaml")))
 	s.Apply(t, shipping(t, "service.yaml"))
 	s.Apply(t, strings.NewReplacer(
-		"K8S_CLUSTER_NAME, value: default", "K8S_CLUSTER_NAME, value: "+clusterName,
+		`K8S_CLUSTER_NAME, value: "default"`, `K8S_CLUSTER_NAME, value: `+clusterName,
 		"otel-gateway.observability.svc:4317", s.forward(t, endpoint),
 		"serviceAccountName:", "dnsPolicy: Default\n      terminationGracePeriodSeconds: 5\n      serviceAccountName:",
 	).Replace(shipping(t, "deployment.yaml")))

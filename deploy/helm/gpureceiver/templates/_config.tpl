@@ -13,16 +13,25 @@
 {{- toJson $parts }}
 {{- end }}
 
+{{/* Configurations that need no right: keys of the shape's own ConfigMap after its main one. As JSON. */}}
+{{- define "gpureceiver.config.added" -}}
+{{- $added := list }}
+{{- if and .root.Values.telemetryOTLP (ne .shape "gateway") }}{{ $added = append $added "telemetry-otlp" }}{{ end }}
+{{- if and (dig "queue" "enabled" false .values) (ne .shape "gateway") }}{{ $added = append $added "persistent-queue" }}{{ end }}
+{{- toJson $added }}
+{{- end }}
+
 {{/* A file of config/ as a key of a ConfigMap; path is its name below files/. */}}
 {{- define "gpureceiver.file" -}}
 {{ base .path }}: |
 {{ .root.Files.Get (printf "files/%s" .path) | required (printf "files/%s is missing" .path) | trimSuffix "\n" | indent 2 }}
 {{- end }}
 
-{{/* The keys of a shape's ConfigMap after its main configuration. */}}
-{{- define "gpureceiver.config.more" -}}
-{{- if .root.Values.telemetryOTLP }}
-{{ include "gpureceiver.file" (dict "root" .root "path" "parts/telemetry-otlp.yaml") }}
+{{/* The data of a shape's ConfigMap. */}}
+{{- define "gpureceiver.config.data" -}}
+{{ include "gpureceiver.file" (dict "root" .root "path" .main) }}
+{{- range include "gpureceiver.config.added" . | fromJsonArray }}
+{{ include "gpureceiver.file" (dict "root" $.root "path" (printf "parts/%s.yaml" .)) }}
 {{- end }}
 {{- with include "gpureceiver.options" . }}
 options.yaml: |
@@ -30,33 +39,28 @@ options.yaml: |
 {{- end }}
 {{- end }}
 
-{{/* The arguments that name them. */}}
+{{/* The arguments that name what follows the main configuration. */}}
 {{- define "gpureceiver.config.args" -}}
-{{- if .root.Values.telemetryOTLP }}
-- --config=/etc/gpureceiver/telemetry-otlp.yaml
+{{- range .parts }}
+- --config=/etc/gpureceiver-{{ . }}/{{ . }}.yaml
+{{- end }}
+{{- range include "gpureceiver.config.added" . | fromJsonArray }}
+- --config=/etc/gpureceiver/{{ . }}.yaml
 {{- end }}
 {{- if include "gpureceiver.options" . }}
 - --config=/etc/gpureceiver/options.yaml
 {{- end }}
 {{- end }}
 
-{{/* What the values say, as a configuration: the last one, so that it counts. Nothing where they say nothing. */}}
-{{- define "gpureceiver.options" -}}
-{{- with .values.config }}{{ toYaml . }}{{ end }}
-{{- end }}
-
 {{/* The pods' annotations. A changed configuration changes them, and so restarts the pods. */}}
 {{- define "gpureceiver.annotations" -}}
 {{- $annotations := deepCopy .values.podAnnotations }}
 {{- if .root.Values.restartOnConfigChange }}
-{{- $files := list (include "gpureceiver.options" .) (toJson .parts) }}
-{{- range concat (list .main) (ternary (list "parts/telemetry-otlp.yaml") list .root.Values.telemetryOTLP) }}
-{{- $files = append $files ($.root.Files.Get (printf "files/%s" .)) }}
-{{- end }}
+{{- $text := include "gpureceiver.config.data" . }}
 {{- range .parts }}
-{{- $files = append $files ($.root.Files.Get (printf "files/parts/%s.yaml" .)) }}
+{{- $text = print $text "\n" ($.root.Files.Get (printf "files/parts/%s.yaml" .)) }}
 {{- end }}
-{{- $_ := set $annotations "checksum/config" (join "\n" $files | sha256sum) }}
+{{- $_ := set $annotations "checksum/config" (sha256sum $text) }}
 {{- end }}
 {{- with $annotations }}
 annotations:

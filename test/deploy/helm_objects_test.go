@@ -1,0 +1,212 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Whatever the values, pods have no more than the shipped manifests allow, roles no rule that these do not have, and no ConfigMap or
+// environment variable a secret.
+func TestChartGrantsNoMore(t *testing.T) {
+	t.Parallel()
+	rules := map[string]bool{}
+	for _, o := range all(t) {
+		for _, rule := range rulesOf(t, &o) {
+			rules[rule] = true
+		}
+	}
+	for name, values := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := rendered(t, values)
+			pods := checkPods(t, objects, "SYS_PTRACE", "SYSLOG")
+			assert.Positive(t, pods)
+			accounts := map[string]bool{}
+			for i := range objects {
+				if _, ok := objects[i].typed.(*corev1.ServiceAccount); ok {
+					accounts[objects[i].GetNamespace()+"/"+objects[i].GetName()] = true
+				}
+				_, secret := objects[i].typed.(*corev1.Secret)
+				assert.False(t, secret, "%s: the chart makes no Secret", objects[i].GetName())
+				for _, rule := range rulesOf(t, &objects[i]) {
+					assert.True(t, rules[rule], "%s grants %s, which no manifest of deploy/kubernetes does", objects[i].GetName(), rule)
+				}
+			}
+			for i := range objects {
+				for _, subject := range subjects(&objects[i]) {
+					assert.True(t, accounts[subject.Namespace+"/"+subject.Name], "%s is bound to %v", objects[i].GetName(), subject)
+				}
+			}
+		})
+	}
+}
+
+// A cluster that is read from outside alone grants nothing here, and needs no token.
+func TestChartGrantsNothingWhereOthersAreRead(t *testing.T) {
+	t.Parallel()
+	objects := rendered(t, `
+agent: {enabled: false}
+exec: {enabled: true, clusters: [{name: a, endpoint: "https://a.example", tokenSecret: {name: a}}]}`)
+	for i := range objects {
+		assert.Empty(t, rulesOf(t, &objects[i]), objects[i].GetName())
+	}
+	pod := only(t, objects)
+	require.NotNil(t, pod.AutomountServiceAccountToken)
+	assert.False(t, *pod.AutomountServiceAccountToken)
+}
+
+// rulesOf returns the rules of a role, each as its kind and what it allows.
+func rulesOf(t *testing.T, o *object) (found []string) {
+	t.Helper()
+	kind, rules := "ClusterRole", []rbacv1.PolicyRule(nil)
+	switch role := o.typed.(type) {
+	case *rbacv1.ClusterRole:
+		rules = role.Rules
+	case *rbacv1.Role:
+		kind, rules = "Role", role.Rules
+	}
+	for _, rule := range rules {
+		text, err := yaml.Marshal(rule)
+		require.NoError(t, err)
+		found = append(found, kind+" "+string(text))
+	}
+	return found
+}
+
+func subjects(o *object) []rbacv1.Subject {
+	switch binding := o.typed.(type) {
+	case *rbacv1.ClusterRoleBinding:
+		return binding.Subjects
+	case *rbacv1.RoleBinding:
+		return binding.Subjects
+	}
+	return nil
+}
+
+// What the network policies let through, and nothing else: each has both types, so that what is not listed is refused.
+func TestChartNetworkPolicies(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, o := range rendered(t, `
+networkPolicy:
+  enabled: true
+  metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]
+  otlpFrom: []
+otlp: {endpoint: "backend.example:443"}
+agent: {owners: {enabled: true}}
+cluster: {enabled: true}
+exec: {enabled: true, clusters: [{name: a, endpoint: "https://a.example:16443", tokenSecret: {name: a}}, {name: b}]}
+gateway: {enabled: true}
+`) {
+		policy, ok := o.typed.(*networkingv1.NetworkPolicy)
+		if !ok {
+			continue
+		}
+		assert.Equal(t, map[string]string{"app.kubernetes.io/name": policy.Name}, policy.Spec.PodSelector.MatchLabels)
+		assert.Equal(t, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}, policy.Spec.PolicyTypes)
+		name := strings.TrimPrefix(policy.Name, "gpureceiver-")
+		for _, rule := range policy.Spec.Ingress {
+			got = append(got, name+" from "+peers(t, rule.From)+": "+portsOf(rule.Ports))
+		}
+		for _, rule := range policy.Spec.Egress {
+			got = append(got, name+" to "+peers(t, rule.To)+": "+portsOf(rule.Ports))
+		}
+	}
+	slices.Sort(got)
+	assert.Equal(t, []string{
+		"agent from anywhere: 13133/TCP",
+		"agent from namespace monitoring: 9400/TCP 8888/TCP",
+		"agent to anywhere: 4317/TCP",
+		"agent to anywhere: 443/TCP 6443/TCP",
+		"agent to anywhere: 53/UDP 53/TCP",
+		"cluster from anywhere: 13133/TCP",
+		"cluster from namespace monitoring: 9400/TCP 8888/TCP",
+		"cluster to anywhere: 4317/TCP",
+		"cluster to anywhere: 443/TCP 6443/TCP",
+		"cluster to anywhere: 53/UDP 53/TCP",
+		"exec from anywhere: 13133/TCP",
+		"exec from namespace monitoring: 8888/TCP",
+		"exec to anywhere: 4317/TCP",
+		"exec to anywhere: 443/TCP 6443/TCP 16443/TCP",
+		"exec to anywhere: 53/UDP 53/TCP",
+		"gateway from anywhere: 13133/TCP",
+		"gateway from anywhere: 4317/TCP 4318/TCP",
+		"gateway from namespace monitoring: 8888/TCP",
+		"gateway to anywhere: 443/TCP",
+		"gateway to anywhere: 53/UDP 53/TCP",
+	}, got)
+	alone := rendered(t, "networkPolicy: {enabled: true}")
+	for _, o := range alone {
+		if policy, ok := o.typed.(*networkingv1.NetworkPolicy); ok {
+			assert.Len(t, policy.Spec.Egress, 2, "without a token the agent reaches no API server")
+		}
+	}
+}
+
+func peers(t *testing.T, of []networkingv1.NetworkPolicyPeer) string {
+	t.Helper()
+	if len(of) == 0 {
+		return "anywhere"
+	}
+	var names []string
+	for _, peer := range of {
+		require.NotNil(t, peer.NamespaceSelector)
+		names = append(names, "namespace "+peer.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
+	}
+	return strings.Join(names, ", ")
+}
+
+func portsOf(of []networkingv1.NetworkPolicyPort) string {
+	names := make([]string, 0, len(of))
+	for _, port := range of {
+		names = append(names, fmt.Sprintf("%s/%s", port.Port.String(), *port.Protocol))
+	}
+	return strings.Join(names, " ")
+}
+
+// A changed configuration restarts the pods that have it, and no others. Two releases share no name.
+func TestChartRestartsAndNames(t *testing.T) {
+	t.Parallel()
+	annotations := func(values string) map[string]string {
+		found := map[string]string{}
+		for name, text := range byTemplate(render(t, values)) {
+			if sum := checksum.FindString(text); sum != "" {
+				found[name] = sum
+			}
+		}
+		return found
+	}
+	const both = "cluster: {enabled: true}\n"
+	before := annotations(both)
+	require.Len(t, before, 2)
+	assert.Equal(t, before, annotations(both+"agent: {resources: {requests: {cpu: 1}}}"))
+	for _, changed := range []string{"agent: {config: {receivers: {gpu: {timeout: 5s}}}}", "agent: {owners: {enabled: true}}", "agent: {queue: {enabled: true}}"} {
+		after := annotations(both + changed)
+		assert.Equal(t, before["cluster/deployment.yaml"], after["cluster/deployment.yaml"], changed)
+		assert.NotEqual(t, before["agent/daemonset.yaml"], after["agent/daemonset.yaml"], changed)
+	}
+
+	everything := both + "exec: {enabled: true, replicas: 2}\ngateway: {enabled: true}\nagent: {owners: {enabled: true}, nodeCondition: {enabled: true, policy: {enabled: true}}}"
+	names := map[string]bool{}
+	for _, release := range []string{"gpureceiver", "eu", "gpureceiver-us"} {
+		for _, o := range decode(t, release, withoutOthers(renderAs(t, release, everything))) {
+			key := o.typed.GetObjectKind().GroupVersionKind().Kind + " " + o.GetNamespace() + "/" + o.GetName()
+			assert.False(t, names[key], "two releases make %s", key)
+			names[key] = true
+			assert.True(t, strings.HasPrefix(o.GetName(), "gpureceiver-"), key)
+		}
+	}
+	assert.True(t, names["DaemonSet gpureceiver-agent-us/gpureceiver-agent-us"])
+}

@@ -1,0 +1,184 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package exec
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
+)
+
+// chartRelease is not gpureceiver, so that nothing of it has a name that other tests use.
+const chartRelease = "chart"
+
+const chartValues = `
+clusterName: e2e
+collectionInterval: 6s
+otlp: {endpoint: "ENDPOINT"}
+agent: {enabled: true, owners: {enabled: true}}
+cluster: {enabled: true}
+exec:
+  enabled: true
+  driverPods: {namespaces: [gpu-operator]}
+`
+
+// TestChart installs, upgrades, rolls back and uninstalls the Helm chart, with agent, cluster and exec in one release. After each step what the
+// new pods send must arrive.
+func TestChart(t *testing.T) {
+	s := newStage(t)
+	program := os.Getenv("HELM")
+	if program == "" {
+		t.Skip("HELM does not name the program: the chart was not installed; make e2e builds it")
+	}
+	s.namespace(t, gpuOperator)
+	s.drivers(t, gpuOperator, "nvidia-driver-daemonset", true, driverContainer, driverImage)
+	require.NoError(t, s.Import(t.Context(), &cluster.Image{
+		Name: "docker.io/library/otelcol-gpu:0.1.0", Entrypoint: []string{"/otelcol-gpu"}, Files: programFiles(t, s.collector, "/otelcol-gpu"),
+	}))
+	o := newOutlet(t)
+	endpoint, stop, err := o.ServeGRPC()
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	c := &chart{stage: s, outlet: o, program: program, home: t.TempDir()}
+	values := strings.ReplaceAll(chartValues, "ENDPOINT", s.forward(t, endpoint))
+	t.Cleanup(func() { _, _ = c.helm("", "uninstall", chartRelease, "--ignore-not-found") })
+	wait := []string{"--wait", "--timeout", patience.String()}
+	path := filepath.Join("..", "..", "..", "deploy", "helm", "gpureceiver")
+
+	c.run(t, values, append([]string{"install", chartRelease, path, "-f", "-"}, wait...)...)
+	c.sends(t)
+	s.Apply(t, `
+apiVersion: v1
+kind: Pod
+metadata: {name: waits, namespace: gpu-operator}
+spec: {containers: [{name: main, image: none, resources: {limits: {nvidia.com/gpu: "1"}}}]}
+`)
+	c.next(t, func(points harness.Points) bool { return len(points.Select("k8s.cluster.gpu.pod.pending")) > 0 }) // the cluster view
+	first := c.pods(t, 1)
+
+	// A changed configuration restarts the pods that have it.
+	c.run(t, values+"  config: {receivers: {gpu: {timeout: 5s}}}\n", append([]string{"upgrade", chartRelease, path, "-f", "-"}, wait...)...)
+	second := c.pods(t, 1)
+	assert.NotEqual(t, first, second, "the pod has the new configuration")
+	c.sends(t)
+
+	// From one replica to two, which share the nodes by Leases, and back.
+	c.run(t, values+"  replicas: 2\n  shards: 2\n", append([]string{"upgrade", chartRelease, path, "-f", "-"}, wait...)...)
+	c.pods(t, 2)
+	c.sends(t)
+	leases, err := s.Client.CoordinationV1().Leases(c.namespace()).List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.NotEmpty(t, leases.Items)
+	c.run(t, "", append([]string{"rollback", chartRelease, "1"}, wait...)...)
+	c.pods(t, 1)
+	c.sends(t)
+
+	c.run(t, "", append([]string{"uninstall", chartRelease}, wait...)...)
+	c.gone(t)
+}
+
+// chart is the release.
+type chart struct {
+	*stage
+	outlet
+
+	program, home string
+}
+
+func (c *chart) namespace() string { return "gpureceiver-exec-" + chartRelease }
+
+// helm runs helm with values on its standard input.
+func (c *chart) helm(values string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	command := exec.CommandContext(ctx, c.program, args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "HELM_CONFIG_HOME="+c.home, "HELM_CACHE_HOME="+c.home, "HELM_DATA_HOME="+c.home)
+	command.Stdin = strings.NewReader(values)
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+func (c *chart) run(t *testing.T, values string, args ...string) {
+	t.Helper()
+	out, err := c.helm(values, args...)
+	if err != nil {
+		for _, namespace := range []string{"gpureceiver-agent-" + chartRelease, "gpureceiver-cluster-" + chartRelease, c.namespace()} {
+			t.Log(c.stage.Events(namespace))
+		}
+	}
+	require.NoError(t, err, "helm %s: %s", args[0], out)
+}
+
+// sends requires that the GPUs' readings arrive, from now on, as the tool prints them.
+func (c *chart) sends(t *testing.T) {
+	t.Helper()
+	points := c.next(t, twoGPUs)
+	requireNode(t, points)
+	value, known := points.Value("hw.temperature", "hw.name", "nvidia0")
+	assert.True(t, known)
+	assert.InDelta(t, 61, value, 1e-9)
+}
+
+// pods waits until the collectors from outside are as many as they should be, all ready, and returns their UIDs.
+func (c *chart) pods(t *testing.T, want int) (uids []types.UID) {
+	t.Helper()
+	eventually(t, "the pods are ready", func() bool {
+		list, err := c.Client.CoreV1().Pods(c.namespace()).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + c.namespace()})
+		require.NoError(t, err)
+		uids = nil
+		for i := range list.Items {
+			for _, condition := range list.Items[i].Status.Conditions {
+				if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue && list.Items[i].DeletionTimestamp == nil {
+					uids = append(uids, list.Items[i].UID)
+				}
+			}
+		}
+		return len(uids) == want && len(list.Items) == want
+	})
+	return uids
+}
+
+// gone requires that nothing of the release is left, in whatever namespace.
+func (c *chart) gone(t *testing.T) {
+	t.Helper()
+	eventually(t, "the namespaces are gone", func() bool {
+		list, err := c.Client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		for i := range list.Items {
+			if strings.HasSuffix(list.Items[i].Name, "-"+chartRelease) {
+				return false
+			}
+		}
+		return true
+	})
+	roles, err := c.Client.RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	for i := range roles.Items {
+		assert.NotContains(t, roles.Items[i].Name, "-"+chartRelease)
+	}
+	bindings, err := c.Client.RbacV1().ClusterRoleBindings().List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	for i := range bindings.Items {
+		assert.NotContains(t, bindings.Items[i].Name, "-"+chartRelease)
+	}
+	_, err = c.Client.RbacV1().Roles(gpuOperator).Get(t.Context(), c.namespace(), metav1.GetOptions{})
+	assert.Error(t, err, "the right in the driver pods")
+	secrets, err := c.Client.CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{LabelSelector: "owner=helm"})
+	require.NoError(t, err)
+	assert.Empty(t, secrets.Items, "the release")
+}
