@@ -46,7 +46,7 @@ var (
 )
 
 // datasource is the Prometheus that is chosen at the top.
-var datasource = common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${datasource}")}
+var datasource = common.DataSourceRef{Type: new("prometheus"), Uid: new("${datasource}")}
 
 func (b board) build() (dashboard.Dashboard, error) {
 	builder := dashboard.NewDashboardBuilder(b.title).Uid(b.uid).Description(b.description).Tags([]string{tag}).
@@ -76,7 +76,7 @@ func (v variable) build() cog.Builder[dashboard.VariableModel] {
 	}
 	if !v.single {
 		builder.Multi(true).IncludeAll(true).AllValue(".*").Current(dashboard.VariableOption{
-			Selected: cog.ToPtr(true), Text: dashboard.StringOrArrayOfString{String: cog.ToPtr("All")}, Value: dashboard.StringOrArrayOfString{String: cog.ToPtr("$__all")},
+			Selected: new(true), Text: dashboard.StringOrArrayOfString{String: new("All")}, Value: dashboard.StringOrArrayOfString{String: new("$__all")},
 		})
 	}
 	return builder

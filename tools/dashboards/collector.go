@@ -13,8 +13,8 @@ func collector() board {
 	by := func(labels, expression string) string {
 		return "max by (job, instance, " + labels + ") (" + expression + ")"
 	}
-	rate := func(name, labels string, matchers ...string) string {
-		return sum("job, instance, "+labels, "rate("+own(name, "_total", matchers...)+"[$__rate_interval])")
+	rate := func(name, labels string) string {
+		return sum("job, instance, "+labels, "rate("+own(name, "_total")+"[$__rate_interval])")
 	}
 	const reader = "receiver, scraper, k8s_cluster_name, k8s_node_name, hw_vendor"
 	const readerLegend = "{{instance}} {{scraper}} {{k8s_cluster_name}} {{k8s_node_name}} {{hw_vendor}}"

@@ -6,12 +6,12 @@ package main
 // gpu is the dashboard of single GPUs, MIG instances and partitions: everything that is read of them.
 func gpu() board {
 	const chosen = ofModel + `, hw_name=~"$gpu"`
-	line := func(metric, label string, matchers ...string) query {
+	line := func(metric, label string) query {
 		labels, legend := "", "{{node}} {{hw_name}}"
 		if label != "" {
 			labels, legend = ", "+label, legend+" {{"+label+"}}"
 		}
-		return query{device(metric, labels, append([]string{chosen}, matchers...)...), legend}
+		return query{device(metric, labels, chosen), legend}
 	}
 	rate := func(metric, label string) query {
 		return query{deviceRate(metric, ", "+label, chosen), "{{node}} {{hw_name}} {{" + label + "}}"}
