@@ -37,7 +37,7 @@ func run(folder, output string) error {
 	if err != nil {
 		return fmt.Errorf("read SOURCE_DATE_EPOCH: %w; set it to the seconds since 1970", err)
 	}
-	file, err := os.Create(output)
+	file, err := os.Create(output) //nolint:gosec // the release's script names it
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (e entry) copyTo(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	_, err = io.Copy(w, file)
 	return err
 }
