@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
-	"github.com/otelgpu/gpureceiver/test/kubernetes/cluster"
 )
 
 // chartRelease is not gpureceiver, so that nothing of it has a name that other tests use.
@@ -47,9 +46,7 @@ func TestChart(t *testing.T) {
 	}
 	s.namespace(t, gpuOperator)
 	s.drivers(t, gpuOperator, "nvidia-driver-daemonset", true, driverContainer, driverImage)
-	require.NoError(t, s.Import(t.Context(), &cluster.Image{
-		Name: "docker.io/library/otelcol-gpu:0.1.0", Entrypoint: []string{"/otelcol-gpu"}, Files: programFiles(t, s.collector, "/otelcol-gpu"),
-	}))
+	s.ImportCollector(t)
 	o := newOutlet(t)
 	endpoint, stop, err := o.ServeGRPC()
 	require.NoError(t, err)
