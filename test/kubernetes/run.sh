@@ -52,7 +52,7 @@ eval "$environment"
 # One package after the other: they freeze and end parts of the same node. Parallel tests of one package mostly wait. They run in a process
 # group of their own: bash handles no signal before its foreground process has ended.
 set -m
-go test -count=1 -p 1 -parallel 8 -timeout 40m "$@" ./test/kubernetes/... ./test/clusterevents &
+go test -count=1 -p 1 -parallel 8 -timeout 40m "$@" ./test/kubernetes/... ./test/clusterevents ./test/deploy &
 tests=$!
 set +m
 wait "$tests"
