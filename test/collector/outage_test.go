@@ -150,6 +150,7 @@ func TestPartsFit(t *testing.T) {
 		"otlp-token.yaml":              {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "gateway.yaml", "k8s-attributes.yaml"},
 		"mtls-agent.yaml":              {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "k8s-attributes.yaml"},
 		"mtls-gateway.yaml":            {"gateway.yaml"},
+		"gateway-node-condition.yaml":  {"gateway.yaml"},
 		"prometheus-otlp.yaml":         {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "k8s-attributes.yaml"},
 		"prometheus-remote-write.yaml": {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "k8s-attributes.yaml"},
 	} {

@@ -131,6 +131,9 @@ func TestChartRefuses(t *testing.T) {
 		"gateway: {enabled: true, tls: {secretName: a}}":                                                                             "gateway.tls.ca.secretName",
 		"agent: {namespace: {name: default}}":                                                                                        "the release lies in namespace default",
 		"agent: {namespace: {create: false}, nodeCondition: {enabled: true, policy: {enabled: true}}}":                               "must begin with gpureceiver-agent",
+		"gateway: {enabled: true, namespace: {create: false}, nodeCondition: {enabled: true, policy: {enabled: true}}}":              "must begin with gpureceiver-gateway",
+		"gateway: {enabled: true, replicas: 2, nodeCondition: {enabled: true}}":                                                      "needs one replica",
+		"agent: {nodeCondition: {enabled: true}}\ngateway: {enabled: true, nodeCondition: {enabled: true}}":                          "enable one",
 		"agent: {nvidia: {enabled: true, nodeSelector: null}, amd: {enabled: true}}":                                                 "a node would be read twice",
 		"agent: {nvidia: {enabled: true}, amd: {enabled: true}, affinity: {nodeAffinity: {requiredDuringSchedulingX: {a: [b, c]}}}}": "agent.affinity.nodeAffinity cannot be given",
 	} {

@@ -22,8 +22,10 @@ spec:
       {{- with include "gpureceiver.annotations" . }}{{ trim . | nindent 6 }}{{ end }}
     spec:
       serviceAccountName: {{ $name }}
-      {{- if or (eq .shape "gateway") (and (eq .shape "exec") (eq (int .replicas) 1) (not (include "gpureceiver.exec.local" $root))) }}
+      {{- if or (and (eq .shape "gateway") (not .parts)) (and (eq .shape "exec") (eq (int .replicas) 1) (not (include "gpureceiver.exec.local" $root))) }}
       automountServiceAccountToken: false # nothing is asked of this cluster's API server
+      {{- else if eq .shape "gateway" }}
+      automountServiceAccountToken: true # the condition of nodes is posted
       {{- end }}
       enableServiceLinks: false
       {{- with include "gpureceiver.pod" . }}{{ trim . | nindent 6 }}{{ end }}
@@ -68,8 +70,8 @@ spec:
             - --config=/etc/gpureceiver/{{ .main }}
             {{- with include "gpureceiver.config.args" . }}{{ trim . | nindent 12 }}{{ end }}
           env:
-            {{- if ne .shape "gateway" }}
-            - {name: K8S_CLUSTER_NAME, value: {{ quote .clusterName }}} # k8s.cluster.name of everything sent; name yours
+            {{- if or (ne .shape "gateway") .parts }}
+            - {name: K8S_CLUSTER_NAME, value: {{ quote .clusterName }}} # {{ ternary "nodes of other clusters get no condition" "k8s.cluster.name of everything sent; name yours" (eq .shape "gateway") }}
             {{- end }}
             - {name: GOMEMLIMIT, value: {{ .values.goMemLimit }}} # below limits.memory: from here on Go collects garbage rather than grow
             - {name: OTLP_ENDPOINT, value: {{ quote (include "gpureceiver.otlp" . | fromYaml).endpoint }}} # where OTLP goes; name yours
