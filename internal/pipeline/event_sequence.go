@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -27,7 +28,7 @@ func (s *eventSequence) add(e *gpu.Event) {
 	if follows == nil {
 		return
 	}
-	for i := len(*s) - 1; i >= 0; i-- {
+	for i := range slices.Backward(*s) {
 		earlier := &(*s)[i]
 		if !before(earlier, e) {
 			continue

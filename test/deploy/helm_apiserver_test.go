@@ -53,7 +53,7 @@ func TestChartOnRealAPIServer(t *testing.T) {
 			pod.Spec.RuntimeClassName = nil // none is there
 			pod.Spec.PriorityClassName = ""
 			_, err := client.CoreV1().Pods(pod.Namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-			assert.NoError(t, err, "%s: %s", release, objects[i].GetName())
+			require.NoError(t, err, "%s: %s", release, objects[i].GetName())
 		}
 		assert.Positive(t, checked, release)
 		run(values, append([]string{"upgrade", release, chart, "-f", "-", "--set", "logLevel=debug"}, without...)...)

@@ -7,6 +7,7 @@ package deploy
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -49,9 +50,7 @@ func newWatchedPods(t *testing.T, components []string, settings map[string]any) 
 	require.NoError(t, os.WriteFile(file, []byte(token.Status.Token), 0o600))
 
 	scraper := map[string]any{"endpoint": config.Host, "token_file": file, "insecure_skip_verify": true}
-	for key, value := range settings {
-		scraper[key] = value
-	}
+	maps.Copy(scraper, settings)
 	factory := gpureceiver.NewFactory()
 	cfg := factory.CreateDefaultConfig()
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{

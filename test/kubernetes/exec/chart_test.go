@@ -174,7 +174,7 @@ func (c *chart) gone(t *testing.T) {
 		assert.NotContains(t, bindings.Items[i].Name, "-"+chartRelease)
 	}
 	_, err = c.Client.RbacV1().Roles(gpuOperator).Get(t.Context(), c.namespace(), metav1.GetOptions{})
-	assert.Error(t, err, "the right in the driver pods")
+	require.Error(t, err, "the right in the driver pods")
 	secrets, err := c.Client.CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{LabelSelector: "owner=helm"})
 	require.NoError(t, err)
 	assert.Empty(t, secrets.Items, "the release")
