@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -152,6 +153,39 @@ gateway: {enabled: true}
 		if policy, ok := o.typed.(*networkingv1.NetworkPolicy); ok {
 			assert.Len(t, policy.Spec.Egress, 2, "without a token the agent reaches no API server")
 		}
+	}
+}
+
+// OpenShift's DNS pods listen on another port, and a policy is for the ports of pods.
+func TestChartNetworkPolicyOpenShift(t *testing.T) {
+	t.Parallel()
+	policies := 0
+	for _, o := range rendered(t, "networkPolicy: {enabled: true}\nopenshift: {enabled: true}\nagent: {enabled: false}\ncluster: {enabled: true}") {
+		if policy, ok := o.typed.(*networkingv1.NetworkPolicy); ok {
+			policies++
+			assert.Equal(t, "53/UDP 53/TCP 5353/UDP 5353/TCP", portsOf(policy.Spec.Egress[0].Ports))
+		}
+	}
+	assert.Equal(t, 1, policies)
+}
+
+// A volume that pods share is locked by the pod that has it: a second one beside it would never be ready, and so never replace it.
+func TestChartGatewayStrategy(t *testing.T) {
+	t.Parallel()
+	for volume, want := range map[string]appsv1.DeploymentStrategyType{
+		"{}":                                     appsv1.RollingUpdateDeploymentStrategyType,
+		"{emptyDir: {}}":                         appsv1.RollingUpdateDeploymentStrategyType,
+		"{ephemeral: {volumeClaimTemplate: {}}}": appsv1.RollingUpdateDeploymentStrategyType,
+		"{persistentVolumeClaim: {claimName: queue}}": appsv1.RecreateDeploymentStrategyType,
+	} {
+		deployments := 0
+		for _, o := range rendered(t, "agent: {enabled: false}\ngateway: {enabled: true, queue: {enabled: true, volume: "+volume+"}}") {
+			if deployment, ok := o.typed.(*appsv1.Deployment); ok {
+				deployments++
+				assert.Equal(t, want, deployment.Spec.Strategy.Type, volume)
+			}
+		}
+		assert.Equal(t, 1, deployments)
 	}
 }
 
