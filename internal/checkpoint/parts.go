@@ -32,6 +32,9 @@ type parts struct {
 	sizes map[string]int // in bytes, by key, of what is stored or pending
 	bytes int            // of all
 	full  bool           // some are not stored, which was logged
+	// unwritten are those that are pending and were never written, by key. When they end, nothing is to be removed: a storage that fails for long would
+	// have the removals add up.
+	unwritten map[string]struct{}
 	// found are those that an earlier process has left and nobody has asked for yet, by source and name.
 	found map[string]map[string][]byte
 }
@@ -86,7 +89,7 @@ func (s *Store) putPart(key string, data []byte) {
 	if !p.kept {
 		return
 	}
-	if !p.has(key, len(data)) {
+	if data != nil && !p.has(key, len(data)) {
 		data = nil
 		if !p.full {
 			p.full = true
@@ -94,7 +97,23 @@ func (s *Store) putPart(key string, data []byte) {
 				zap.Int("max_parts", maxParts), zap.Int("max_bytes", maxPartsBytes), zap.Int("max_bytes_of_one", maxPart))
 		}
 	}
+	_, stored := p.sizes[key]
+	_, removing := s.pending[key]
 	p.note(key, len(data))
+	if _, unwritten := p.unwritten[key]; unwritten && data == nil {
+		delete(p.unwritten, key)
+		delete(s.pending, key)
+		return
+	}
+	if !stored && !removing {
+		if data == nil {
+			return
+		}
+		if p.unwritten == nil {
+			p.unwritten = map[string]struct{}{}
+		}
+		p.unwritten[key] = struct{}{}
+	}
 	s.pending[key] = data
 }
 

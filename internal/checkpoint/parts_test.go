@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/extension/xextension/storage"
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/checkpoint"
@@ -134,4 +135,37 @@ func TestPartsNeedKeys(t *testing.T) {
 	s.Put(t.Context(), "pods", 1, none, none, checkpoint.Part{Name: "a", Value: time.Now()})
 	assert.Equal(t, []string{"state/pods"}, disk.Keys())
 	assert.Empty(t, load(t, s, "pods"))
+}
+
+// batches notes how many operations the last batch had.
+type batches struct {
+	*checkpointtest.Storage
+	operations int
+}
+
+func (b *batches) Batch(ctx context.Context, ops ...*storage.Operation) error {
+	b.operations = len(ops)
+	return b.Storage.Batch(ctx, ops...)
+}
+
+// While a storage fails, parts that come and go do not add up. What it has had is removed when it works again.
+func TestPartsThatComeAndGoUnwritten(t *testing.T) {
+	disk := &batches{Storage: &checkpointtest.Storage{}}
+	s := checkpoint.Open(t.Context(), disk, zap.NewNop(), func(context.Context, int) {})
+	s.Put(t.Context(), "pods", 1, none, none, checkpoint.Part{Name: "pod/old", Value: 1})
+	disk.Fail(errors.New("no space left on device"))
+	s.Put(t.Context(), "pods", 2, none, none, checkpoint.Part{Name: "pod/old"}, checkpoint.Part{Name: "pod/new", Value: 1})
+	before := disk.operations
+	for i := range 100 {
+		name := "pod/" + strconv.Itoa(i)
+		s.Put(t.Context(), "pods", 2, none, none, checkpoint.Part{Name: name, Value: 1})
+		s.Put(t.Context(), "pods", 2, none, none, checkpoint.Part{Name: name})
+		s.Put(t.Context(), "pods", 2, none, none, checkpoint.Part{Name: name + " between two"})
+	}
+	assert.Equal(t, before, disk.operations)
+	disk.Fail(nil)
+	s.Put(t.Context(), "pods", 3, none, none)
+
+	s, _, _ = open(t, disk.Copy())
+	assert.Equal(t, map[string]string{"pod/new": "1"}, load(t, s, "pods"))
 }

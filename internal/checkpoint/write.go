@@ -32,6 +32,7 @@ func (s *Store) write(ctx context.Context, err error) {
 		}
 		s.queue.gone = nil
 		clear(s.pending)
+		clear(s.parts.unwritten)
 	}
 	s.log(err)
 }
