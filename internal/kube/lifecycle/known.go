@@ -58,6 +58,15 @@ func (t *Tracker) Restore(stored func(use func(name string, data []byte) error))
 			t.workloads.join(nil, k.pod, false, now)
 		}
 	}
+	for uid, w := range t.workloads {
+		if len(w.live) == 0 && w.changed.IsZero() { // it had pods that could not be stored
+			w.changed, w.lastSeen = now, t.confirmed
+			if w.lastSeen.Before(w.started) {
+				w.lastSeen = w.started
+			}
+			t.note(workloadPart + uid)
+		}
+	}
 }
 
 func (t *Tracker) restore(name string, data []byte) error {

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,6 +154,23 @@ func TestWorkloadThatEndedMeanwhile(t *testing.T) {
 	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended: when is not known"}}, utc(briefs(tr.events)))
 	assert.Equal(t, at(20), tr.events[0].Workload.LastSeen.UTC())
 	assert.Equal(t, gpu.Some(19*time.Second), tr.events[0].Workload.Lasted, "at least")
+}
+
+// A workload whose pods could not be stored has ended at a time that is not known, and not in the year 1.
+func TestWorkloadWithoutStoredPods(t *testing.T) {
+	stored, tr := disk{}, disk{}.next(t)
+	tr.at(at(10))
+	tr.list(replica("a"))
+	tr.Tick()
+	tr.Confirm(at(20))
+	stored.store(t, tr)
+	maps.DeleteFunc(stored, func(name string, _ []byte) bool { return strings.HasPrefix(name, podPart) })
+	tr = stored.next(t)
+	tr.list()
+	tr.at(now.Add(restart))
+	tr.Tick()
+	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended: when is not known"}}, utc(briefs(tr.events)))
+	assert.Equal(t, at(20), tr.events[0].Workload.LastSeen.UTC())
 }
 
 // utc returns events with times as now has them.
