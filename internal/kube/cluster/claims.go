@@ -117,16 +117,32 @@ func (v *View) claimChanged(claim kube.Claim) {
 // deleted.
 func (v *View) hand(c *claimed, to func(*lifecycle.Pod)) {
 	requests, allocations := claimRequests(c.pod, func(name string) *kube.RequestedClaim {
-		known := c.known[name]
-		if now := v.claims.Get(kube.Claim{Namespace: c.pod.Namespace, Name: name}); now != nil && (now.Allocated || known == nil || !known.Allocated) {
-			c.known[name], known = now, now
+		if now := v.claims.Get(kube.Claim{Namespace: c.pod.Namespace, Name: name}); now != nil {
+			c.know(name, now)
 		}
-		return known
+		return c.known[name]
 	})
 	c.wanted = c.wanted || len(requests) > 0 || len(c.pod.life.Requests) > 0 || len(c.pod.life.Allocations) > 0
 	if c.wanted {
 		to(v.lifeOf(c.pod, requests, allocations))
 	}
+}
+
+// know takes a claim as it is now. A pod with a node keeps the claim that it had, and not another one that was made later under the same name. A claim
+// that others had, too, stays shared when they have ended.
+func (c *claimed) know(name string, now *kube.RequestedClaim) {
+	if known := c.known[name]; known != nil {
+		same := known.UID == now.UID
+		if known.Allocated && (!now.Allocated || !same && c.pod.life.Node != "") {
+			return
+		}
+		if same && now.Users < known.Users {
+			kept := *now
+			kept.Users = known.Users
+			now = &kept
+		}
+	}
+	c.known[name] = now
 }
 
 // claimRequests returns what the claims of a pod request, and which containers have it.

@@ -158,6 +158,22 @@ func TestClaimsOfPods(t *testing.T) {
 	assert.Len(t, claims.view.Snapshot().Requests, 3)
 }
 
+// A claim that two pods have is shared to the end of both: with the first it loses a user. Another claim of the same name is none of a pod's that had
+// its own.
+func TestClaimLosesUsers(t *testing.T) {
+	client := fake.NewClientset(claiming("a", "n1", "both", "main"))
+	claims, f := newClaimed(t, client)
+	claims.set("both", allocated(2, 1))
+	f.eventually(t, func() bool { return f.last("a") != nil })
+	claims.set("both", allocated(1, 1))
+	assert.True(t, f.last("a").Allocations[0].Shared)
+
+	other := allocated(1, 8)
+	other.UID = "another"
+	claims.set("both", other)
+	assert.Equal(t, []gpu.ResourceCount{{Resource: class, Count: gpu.Some[int64](1)}}, f.last("a").Requests)
+}
+
 func TestDeviceClassesAreChecked(t *testing.T) {
 	v, err := New(fake.NewClientset(), DefaultResources(), nil)
 	require.NoError(t, err)

@@ -46,7 +46,8 @@ func (s *store) lifeOf(pod *corev1.Pod, stored *storedPod) *lifecycle.Pod {
 	return life
 }
 
-// Followers take the pods that request GPUs. Seen and Gone are called one after the other, Listed at any time.
+// Followers take the pods that request GPUs. For one pod, Seen and Gone are called one after the other; for several
+// pods at the same time, and Listed at any time.
 type Followers struct {
 	Seen func(*lifecycle.Pod)                // a pod, when it was first seen and whenever it has changed
 	Gone func(pod *lifecycle.Pod, seen bool) // a pod that exists no more; seen: its last state was
