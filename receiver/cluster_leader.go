@@ -80,6 +80,7 @@ type leadership struct {
 	led, ended func()
 	cancel     context.CancelFunc
 	electing   sync.WaitGroup
+	starting   sync.Mutex // held by start: client-go does not wait for it
 
 	mu      sync.Mutex
 	failure error // of the last request for the Lease
@@ -114,6 +115,8 @@ func contend(client kubernetes.Interface, e *ClusterLeaderElection, led, ended f
 
 // start is called, by a goroutine of its own, after the Lease was acquired. The context ends with the leadership.
 func (l *leadership) start(ctx context.Context) {
+	l.starting.Lock()
+	defer l.starting.Unlock()
 	if ctx.Err() == nil {
 		l.led()
 	}
@@ -122,12 +125,15 @@ func (l *leadership) start(ctx context.Context) {
 	}
 }
 
-// stop ends the leadership and releases the Lease. A nil leadership has none.
+// stop ends the leadership and releases the Lease. When it returns, led is not called any more. A nil leadership has none.
 func (l *leadership) stop() {
-	if l != nil {
-		l.cancel()
-		l.electing.Wait()
+	if l == nil {
+		return
 	}
+	l.cancel()
+	l.electing.Wait()
+	l.starting.Lock()
+	defer l.starting.Unlock()
 }
 
 func (l *leadership) note(err error) {

@@ -4,7 +4,9 @@
 package gpureceiver
 
 import (
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -86,6 +88,31 @@ func TestLeaderElectionWithoutRights(t *testing.T) {
 		}
 	}
 	require.NoError(t, r.Shutdown(t.Context()))
+}
+
+// A shutdown waits for the start of the reads, which a goroutine of client-go's makes.
+func TestLeaderElectionEndsAtItsStart(t *testing.T) {
+	starts, proceed, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var reads atomic.Bool
+	l := contend(fake.NewClientset(), &ClusterLeaderElection{LeaseNamespace: "collectors"}, func() {
+		close(starts)
+		<-proceed
+		reads.Store(true)
+	}, func() { reads.Store(false) })
+	<-starts
+	go func() {
+		defer close(stopped)
+		l.stop()
+		assert.False(t, reads.Load(), "nothing ends the reads")
+	}()
+	l.electing.Wait()
+	select {
+	case <-stopped:
+		assert.Fail(t, "stop has not waited")
+	case <-time.After(100 * time.Millisecond): // too short only to find the error
+	}
+	close(proceed)
+	<-stopped
 }
 
 func TestLeaderElectionIsChecked(t *testing.T) {
