@@ -21,9 +21,9 @@ func collector() board {
 	return board{
 		uid: "gpureceiver-collector", title: "GPU collectors",
 		description: "The collectors themselves: how reads go, what is sent, what is lost, what they cost.",
-		variables: []variable{
-			{name: "job", label: "Job", query: `label_values({__name__=~"otelcol_gpu_read_success(_ratio)?"}, job)`},
-			{name: "instance", label: "Instance", query: `label_values({__name__=~"otelcol_gpu_read_success(_ratio)?", job=~"$job"}, instance)`},
+		variables: []variable{ // a gateway reads nothing, and has a queue
+			{name: "job", label: "Job", query: `label_values({__name__=~"otelcol_gpu_read_success(_ratio)?|otelcol_exporter_queue_size"}, job)`},
+			{name: "instance", label: "Instance", query: `label_values({__name__=~"otelcol_gpu_read_success(_ratio)?|otelcol_exporter_queue_size", job=~"$job"}, instance)`},
 		},
 		rows: []row{
 			{"Now", []panel{
