@@ -105,7 +105,7 @@ events-kill: otelcol-gpu nvmlsim ## kills the collector 200 times at random poin
 
 .PHONY: test-collector
 test-collector: otelcol-gpu nvmlsim ## the built collector, end to end, on the simulated node
-	PATH="$$PATH:$$(scripts/prometheus.sh)" PROMETHEUS_OTLP="$$(scripts/prometheus-otlp.sh)" OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 ./test/collector
+	PATH="$$PATH:$$(scripts/prometheus.sh)" PROMETHEUS_OTLP="$$(scripts/prometheus-otlp.sh)" OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 30m ./test/collector
 
 .PHONY: test-nvidia-tool
 test-nvidia-tool: ## the real nvidia-smi on the simulated library against the nvml scraper; says so where it cannot be had
@@ -129,7 +129,7 @@ helm-lint: .tools/helm ## the Helm chart: helm lint, with each of the tests' val
 
 .PHONY: test-helm
 test-helm: otelcol-gpu .tools/helm .tools/kubeconform ## the Helm chart: deploy/kubernetes is what it renders; golden files, schemas, and the collector's own validation
-	HELM=$(CURDIR)/.tools/helm KUBECONFORM=$(CURDIR)/.tools/kubeconform OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -run 'Chart' ./test/deploy
+	HELM=$(CURDIR)/.tools/helm KUBECONFORM=$(CURDIR)/.tools/kubeconform OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 30m -run 'Chart' ./test/deploy
 
 .tools/helm: tools/helm/go.mod
 	go build -modfile=tools/helm/go.mod -o $@ helm.sh/helm/v3/cmd/helm

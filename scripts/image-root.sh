@@ -12,7 +12,8 @@ mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/root"
 options=(-o "APT::Architecture=$arch" -o "APT::Architectures=$arch" -o "Dir::State::lists=$work/lists" -o Dir::State::status=/dev/null
 	-o "Dir::Cache=$work/cache" -o APT::Sandbox::User= -o Acquire::Retries=3 -q)
 # shellcheck disable=SC2086
-{ apt-get "${options[@]}" update && (cd "$work" && apt-get "${options[@]}" download $packages); } >"$work/log" 2>&1 || { tail -5 "$work/log" >&2; exit 1; }
+{ apt-get "${options[@]}" update && (cd "$work" && apt-get "${options[@]}" download $packages); } >"$work/log" 2>&1 ||
+	{ tail -5 "$work/log" >&2; echo "image: Debian's packages cannot be had" >&2; exit 3; }
 for package in "$work"/*.deb; do dpkg -x "$package" "$work/root"; done
 
 umask 022

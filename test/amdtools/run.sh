@@ -70,5 +70,5 @@ check bookworm rocm-smi 5.2.3
 check trixie rocm-smi 6.1.2
 check trixie amd-smi 6.1.2
 
-go test -count=1 "$@" .
+go test -count=1 -timeout 30m "$@" .
 [ $# -gt 0 ] || go test -count=1 -run TestDoctorCompareAMD ../../cmd/otelgpu

@@ -24,14 +24,17 @@ export E2E_CACHE=${E2E_CACHE:-$PWD/.tools/kubernetes} E2E_INDEX=${E2E_INDEX:-0}
 export OTELCOL_GPU=${OTELCOL_GPU:-$PWD/dist/otelcol-gpu}
 [ -x "$OTELCOL_GPU" ] || { echo "e2e: there is no $OTELCOL_GPU: make otelcol-gpu" >&2; exit 1; }
 
-# The image that is shipped, of the sources that are here. Without it the tests that run it report that they are skipped.
+# The image that is shipped, of the sources that are here. image.sh ends with 3 where a program or package that it needs cannot be had; then the
+# tests that run the image report that they are skipped.
 if [ -z "${OTELCOL_GPU_IMAGE:-}" ]; then
 	arch=$(go env GOARCH)
-	if scripts/image.sh "$arch"; then
-		OTELCOL_GPU_IMAGE=$(ls "$PWD"/dist/image/otelcol-gpu_*_linux_"$arch".oci.tar)
-	else
-		echo "e2e: SKIP: no image could be built, so what is shipped is not run in pods"
-	fi
+	image=0
+	scripts/image.sh "$arch" || image=$?
+	case $image in
+	0) OTELCOL_GPU_IMAGE=$(ls "$PWD"/dist/image/otelcol-gpu_*_linux_"$arch".oci.tar) ;;
+	3) echo "e2e: SKIP: this machine has not what builds the image, so what is shipped is not run in pods" ;;
+	*) echo "e2e: the image was not built" >&2; exit 1 ;;
+	esac
 fi
 export OTELCOL_GPU_IMAGE
 

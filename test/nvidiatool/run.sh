@@ -38,5 +38,5 @@ if [ ! -x "$tool" ]; then
   fi
   mv -T "$partial/root" "$dir/root" 2>/dev/null || [ -x "$tool" ] # another run may have been faster
 fi
-NVIDIA_SMI="$tool" go test -count=1 "$@" .
+NVIDIA_SMI="$tool" go test -count=1 -timeout 30m "$@" .
 [ $# -gt 0 ] || NVIDIA_SMI="$tool" go test -count=1 -run TestDoctorCompareNVIDIA ../../cmd/otelgpu

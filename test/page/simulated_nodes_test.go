@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
@@ -154,7 +155,7 @@ func TestNodeWithoutGPU(t *testing.T) {
 func TestUnreadableNode(t *testing.T) {
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "nvidia-smi")
-	require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\nkill -SEGV $$\n"), 0o700))
+	commandtest.WriteScript(t, tool, "kill -SEGV $$")
 	for reason, scrapers := range map[string]string{
 		"library":     `{nvml: {library_path: "` + filepath.Join(dir, "libnvidia-ml.so.1") + `"}}`,
 		"tool failed": `{nvidia_smi: {path: "` + tool + `"}}`,
