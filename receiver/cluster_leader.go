@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,9 +71,9 @@ func (e *ClusterLeaderElection) rights() []kube.Right {
 }
 
 const (
-	// leaseCall bounds a request for the Lease, and leaseRelease the last one, for which a shutdown waits.
+	// leaseCall bounds a request for the Lease, and leaseRelease each of the last two, which release it and for which a shutdown waits.
 	leaseCall    = 3 * time.Second
-	leaseRelease = time.Second
+	leaseRelease = 500 * time.Millisecond
 )
 
 // leadership is a replica's part in an election. It has led started while the replica holds the Lease, and ended before that is over.
@@ -80,6 +81,7 @@ type leadership struct {
 	led, ended func()
 	cancel     context.CancelFunc
 	electing   sync.WaitGroup
+	stopping   atomic.Bool
 	starting   sync.Mutex // held by start: client-go does not wait for it
 
 	mu      sync.Mutex
@@ -130,6 +132,7 @@ func (l *leadership) stop() {
 	if l == nil {
 		return
 	}
+	l.stopping.Store(true)
 	l.cancel()
 	l.electing.Wait()
 	l.starting.Lock()
@@ -167,7 +170,11 @@ type watchedLock struct {
 
 // Get implements resourcelock.Interface.
 func (w *watchedLock) Get(ctx context.Context) (record *resourcelock.LeaderElectionRecord, raw []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, leaseCall)
+	limit := leaseCall
+	if w.leadership.stopping.Load() {
+		limit = leaseRelease
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	record, raw, err = w.Interface.Get(ctx)
 	if apierrors.IsNotFound(err) {

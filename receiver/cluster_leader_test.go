@@ -4,6 +4,7 @@
 package gpureceiver
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
@@ -113,6 +115,36 @@ func TestLeaderElectionEndsAtItsStart(t *testing.T) {
 	}
 	close(proceed)
 	<-stopped
+}
+
+// deadlines is a Lease that notes the bound of the last request.
+type deadlines struct {
+	resourcelock.Interface
+	left time.Duration
+}
+
+func (d *deadlines) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	deadline, _ := ctx.Deadline()
+	d.left = time.Until(deadline)
+	return &resourcelock.LeaderElectionRecord{}, nil, nil
+}
+
+func (d *deadlines) Update(ctx context.Context, _ resourcelock.LeaderElectionRecord) error {
+	_, _, err := d.Get(ctx)
+	return err
+}
+
+// The requests that release the Lease take less time than a shutdown has, also where the API server does not answer.
+func TestLeaseIsReleasedInTime(t *testing.T) {
+	l := &leadership{cancel: func() {}, ended: func() {}}
+	requests := &deadlines{}
+	lock := &watchedLock{Interface: requests, leadership: l}
+	l.stop()
+	_, _, err := lock.Get(t.Context())
+	require.NoError(t, err)
+	read := requests.left
+	require.NoError(t, lock.Update(t.Context(), resourcelock.LeaderElectionRecord{}))
+	assert.Less(t, read+requests.left, readWait)
 }
 
 func TestLeaderElectionIsChecked(t *testing.T) {
