@@ -4,6 +4,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -22,17 +23,37 @@ type Allocation struct {
 // MaxAllocations bounds the allocations of a pod that are reported.
 const MaxAllocations = 64
 
-// allocated adds what the pod's containers have now.
-func (c *changes) allocated() {
+// same reports whether both are of the same resource and container.
+func (a Allocation) same(b Allocation) bool { return a.Container == b.Container && a.Resource == b.Resource }
+
+// givenSince returns what the pod's containers have and did not have before: when the pod was bound, and when one of its claims became known later.
+func (p *Pod) givenSince(before *Pod) []Allocation {
+	switch {
+	case p.Node == "":
+		return nil
+	case before.Node == "":
+		return p.Allocations
+	}
+	var given []Allocation
+	for _, a := range p.Allocations {
+		if !slices.ContainsFunc(before.Allocations, a.same) {
+			given = append(given, a)
+		}
+	}
+	return given
+}
+
+// allocated adds what the pod's containers were given.
+func (c *changes) allocated(given []Allocation) {
 	began := c.pod.bound()
-	for i := range c.pod.Allocations {
-		c.addAllocation(gpu.EventAllocated, began, &c.pod.Allocations[i], &gpu.Use{Start: began, StartKnown: true})
+	for i := range given {
+		c.addAllocation(gpu.EventAllocated, began, &given[i], &gpu.Use{Start: began, StartKnown: true})
 	}
 }
 
 // released adds that the pod's containers have given back what they had. end is when, zero: when it was noticed; known is false if it is only when
 // the pod was last known to exist.
-func (c *changes) released(end time.Time, known bool) {
+func (c *changes) released(had []Allocation, end time.Time, known bool) {
 	if c.pod.Node == "" {
 		return
 	}
@@ -43,8 +64,8 @@ func (c *changes) released(end time.Time, known bool) {
 	if end.Before(began) { // clocks of two machines
 		end = began
 	}
-	for i := range c.pod.Allocations {
-		a := &c.pod.Allocations[i]
+	for i := range had {
+		a := &had[i]
 		use := &gpu.Use{Start: began, StartKnown: true, End: end, EndKnown: known}
 		if count, ok := a.Count.Get(); ok && !a.Shared {
 			use.GPUTime = gpu.Some(float64(count) * end.Sub(began).Seconds())

@@ -109,6 +109,110 @@ func TestAllocationsOfADeletedPod(t *testing.T) {
 	assert.Empty(t, allocationsOf(tr.events), "it never had a node")
 }
 
+func claimed(container string, count gpu.Opt[int64]) Allocation {
+	return Allocation{Container: container, Resource: "gpu.nvidia.com", Count: count, DRA: true}
+}
+
+// A claim that becomes known after the pod was bound is reported then, with the time of the binding, and once: what it was given stays when it is gone.
+func TestAllocationsOfALateClaim(t *testing.T) {
+	tr := newTracked()
+	pod := begun()
+	scheduled(pod)
+	running(pod, 0, 7)
+	seen := func(allocations ...Allocation) []gpu.Event {
+		tr.events = nil
+		tr.Seen(withAllocations(pod, allocations...))
+		return allocationsOf(tr.events)
+	}
+	require.Len(t, seen(twoGPUs("main")), 1)
+	late := seen(twoGPUs("main"), claimed("main", gpu.Some[int64](4)))
+	require.Len(t, late, 1)
+	assert.Equal(t, gpu.EventAllocated, late[0].Type)
+	assert.Equal(t, "gpu.nvidia.com", late[0].Holder.Resource)
+	assert.Equal(t, at(5), late[0].Time)
+	assert.Empty(t, seen(twoGPUs("main"), claimed("main", gpu.Opt[int64]{})), "its number is known")
+	assert.Empty(t, seen(twoGPUs("main")), "the claim is gone, and the pod still has its devices")
+	pod.Status.Phase = corev1.PodFailed
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: ended(1, "Error", 30)}
+	released := seen(twoGPUs("main"))
+	require.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventReleased}, typesOf(released))
+	assert.Equal(t, gpu.Some(100.0), released[1].Use.GPUTime)
+
+	after := seen(twoGPUs("main"), claimed("other", gpu.Some[int64](1)))
+	require.Equal(t, []gpu.EventType{gpu.EventAllocated, gpu.EventReleased}, typesOf(after), "known after the end")
+	assert.Equal(t, &gpu.Use{Start: at(5), StartKnown: true, End: at(30), EndKnown: true, GPUTime: gpu.Some(25.0)}, after[1].Use)
+	tr.events = nil
+	tr.Gone(withAllocations(pod, twoGPUs("main")), true)
+	assert.Empty(t, allocationsOf(tr.events))
+}
+
+// A claim that is shared once counts as shared to the end.
+func TestAllocationsStayShared(t *testing.T) {
+	tr := newTracked()
+	pod := begun()
+	scheduled(pod)
+	shared := claimed("main", gpu.Some[int64](1))
+	shared.Shared = true
+	tr.Seen(withAllocations(pod, shared))
+	tr.events = nil
+	tr.Gone(withAllocations(pod, claimed("main", gpu.Some[int64](1))), true)
+	require.Equal(t, gpu.EventReleased, tr.events[0].Type)
+	assert.Equal(t, gpu.SharingClaim, tr.events[0].Holder.Sharing)
+	assert.False(t, tr.events[0].Use.GPUTime.Known())
+}
+
+// Whenever a claim becomes known and is lost, each released has one allocated before it.
+func TestAllocationsOfRandomClaims(t *testing.T) {
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		tr := newTracked()
+		pod := begun()
+		now := func() *Pod {
+			allocations := []Allocation{twoGPUs("main")}
+			for _, container := range []string{"main", "other"} {
+				if random.IntN(2) == 0 {
+					allocations = append(allocations, claimed(container, gpu.Some[int64](1)))
+				}
+			}
+			return withAllocations(pod, allocations...)
+		}
+		tr.Seen(now())
+		for second := 5; second < 40; second += 1 + random.IntN(5) {
+			switch random.IntN(8) {
+			case 0, 1:
+				if pod.Spec.NodeName == "" {
+					scheduled(pod)
+				}
+			case 2:
+				if pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodPending {
+					running(pod, 0, second)
+				}
+			case 3:
+				if pod.Status.Phase == corev1.PodRunning {
+					pod.Status.Phase = corev1.PodSucceeded
+				}
+			}
+			tr.Seen(now())
+		}
+		tr.Gone(now(), random.IntN(2) == 0)
+		balance, given := map[string]int{}, map[string]int{}
+		for _, e := range allocationsOf(tr.events) {
+			what := e.Holder.Container.Name + " " + e.Holder.Resource
+			if e.Type == gpu.EventAllocated {
+				balance[what]++
+				given[what]++
+			} else {
+				balance[what]--
+			}
+			require.Contains(t, []int{0, 1}, balance[what], "%d: %s", seed, what)
+		}
+		for what, left := range balance {
+			require.Zero(t, left, "%d: %s", seed, what)
+			require.Equal(t, 1, given[what], "%d: %s", seed, what)
+		}
+	}
+}
+
 // What is not known has no GPU-seconds: a number of devices that nobody has said, and the part of a claim that others have, too.
 func TestAllocationsOfUnknownSize(t *testing.T) {
 	pod := begun()

@@ -35,16 +35,20 @@ func Changes(before, pod *Pod, now time.Time) []gpu.Event {
 	c.pending(before)
 	if pod.Node != "" && last.Node == "" {
 		c.add(gpu.EventPodScheduled, pod.scheduled(), pod.names()+" was scheduled to "+pod.Node, gpu.PodChange{})
-		c.allocated()
 	}
+	given := pod.givenSince(last)
+	c.allocated(given)
 	c.conditions(last)
 	c.restarts(last)
 	if e := pod.evicted(); e != nil && (before == nil || before.evicted() == nil) {
 		c.add(gpu.EventPodEvicted, e.Since, because(pod.names()+" is evicted", cmp.Or(e.Message, e.Reason)), gpu.PodChange{Reason: e.Reason})
 	}
 	c.phase(last)
-	if pod.Ended() && !last.Ended() {
-		c.released(pod.ended(), true)
+	switch {
+	case pod.Ended() && !last.Ended():
+		c.released(pod.Allocations, pod.ended(), true)
+	case pod.Ended():
+		c.released(given, pod.ended(), true)
 	}
 	if pod.Snapshot != "" && (before == nil || pod.Snapshot != before.Snapshot) {
 		c.add(gpu.EventPodSnapshot, time.Time{}, pod.Snapshot, gpu.PodChange{}, pod.Version)
@@ -56,7 +60,7 @@ func Changes(before, pod *Pod, now time.Time) []gpu.Event {
 func Deleted(pod *Pod, seen, now time.Time) []gpu.Event {
 	c := &changes{pod: pod, now: now}
 	if !pod.Ended() {
-		c.released(seen, seen.IsZero())
+		c.released(pod.Allocations, seen, seen.IsZero())
 	}
 	message := pod.names() + " was deleted"
 	if !seen.IsZero() {

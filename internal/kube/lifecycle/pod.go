@@ -4,7 +4,6 @@
 package lifecycle
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -124,18 +123,6 @@ func (p *Pod) unscheduled() *Condition {
 		return c
 	}
 	return nil
-}
-
-// withOwnersOf returns the pod with the owners that it had before, if those that are known now are only the first of them: who deletes a Deployment
-// has its ReplicaSet deleted before the pods, which still are the Deployment's.
-func (p *Pod) withOwnersOf(before *Pod) *Pod {
-	now := len(p.Owners)
-	if before == nil || now == 0 || now >= len(before.Owners) || !slices.Equal(p.Owners, before.Owners[:now]) {
-		return p
-	}
-	kept := *p
-	kept.Owners = before.Owners
-	return &kept
 }
 
 // names reports what the pod is called in messages.

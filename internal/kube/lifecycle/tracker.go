@@ -42,7 +42,7 @@ func (t *Tracker) Seen(pod *Pod) {
 	defer t.mu.Unlock()
 	now := t.now()
 	before := t.known[pod.UID].pod
-	pod = pod.withOwnersOf(before)
+	pod = pod.after(before)
 	t.known[pod.UID] = known{pod: pod, seen: now}
 	delete(t.missing, pod.UID)
 	t.notePod(before, pod)
@@ -71,7 +71,7 @@ func (t *Tracker) Gone(pod *Pod, observed bool) {
 		t.send(Deleted(last.pod, seen, now))
 		return
 	}
-	pod = pod.withOwnersOf(last.pod)
+	pod = pod.after(last.pod)
 	t.send(append(Changes(last.pod, pod, now), Deleted(pod, time.Time{}, now)...))
 }
 

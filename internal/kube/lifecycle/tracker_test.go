@@ -99,7 +99,7 @@ func TestOwnersThatChange(t *testing.T) {
 	set, deployment := gpu.Owner{Kind: "ReplicaSet", Name: "web-1", UID: "r1"}, gpu.Owner{Kind: "Deployment", Name: "web", UID: "d1"}
 	before := &Pod{Owners: []gpu.Owner{set, deployment}}
 	for _, owners := range [][]gpu.Owner{nil, {{Kind: "ReplicaSet", Name: "web-2", UID: "r2"}}, {set, {Kind: "Deployment", Name: "new", UID: "d2"}}} {
-		assert.Equal(t, owners, (&Pod{Owners: owners}).withOwnersOf(before).Owners)
+		assert.Equal(t, owners, (&Pod{Owners: owners}).after(before).Owners)
 	}
 }
 
