@@ -24,7 +24,9 @@ type Allocation struct {
 const MaxAllocations = 64
 
 // same reports whether both are of the same resource and container.
-func (a Allocation) same(b Allocation) bool { return a.Container == b.Container && a.Resource == b.Resource }
+func (a Allocation) same(b Allocation) bool {
+	return a.Container == b.Container && a.Resource == b.Resource
+}
 
 // givenSince returns what the pod's containers have and did not have before: when the pod was bound, and when one of its claims became known later.
 func (p *Pod) givenSince(before *Pod) []Allocation {
