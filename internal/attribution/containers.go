@@ -155,14 +155,17 @@ func describe(container *gpu.Container, pod *kube.Pod, owners *kube.Owners) {
 	container.Labels = pod.Attributes
 }
 
-// nameUser sets the name of a process's container from its pod. An unknown ID is that of the pod's only container, if the pod has one:
-// the ID is of a sandbox that runs the whole pod, or of an instance that the API does not list yet.
+// nameUser sets the name of a process's container from its pod. An unknown ID is that of the pod's only container, if the pod has one
+// beside init containers that have ended: the ID is of a sandbox that runs the whole pod, or of an instance that the API does not list yet.
 func nameUser(container *gpu.Container, pod *kube.Pod) {
 	container.Name = pod.ContainerByID(container.ID)
-	if container.Name == "" && len(pod.Containers) == 1 {
-		container.Name = pod.Containers[0].Name
+	if container.Name != "" {
+		return
+	}
+	if only := pod.OnlyContainer(); only != nil {
+		container.Name = only.Name
 		if container.ID == "" {
-			container.ID = pod.Containers[0].ID
+			container.ID = only.ID
 		}
 	}
 }

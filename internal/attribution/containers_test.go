@@ -190,7 +190,7 @@ func TestStaticPod(t *testing.T) {
 	m.apply(node)
 	require.Len(t, node.Containers, 1)
 	want := train.joined()
-	want.Owners = []gpu.Owner{{Kind: "Node", Name: "n1", UID: "n"}}
+	want.Owners = []gpu.Owner{{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "n"}}
 	use(t, node, want, uuid(0))
 }
 
@@ -245,7 +245,7 @@ func TestOwnersAndLabels(t *testing.T) {
 	pod.Labels = map[string]string{"team": "vision"}
 	m := newMachine(t, func(c *Config) { c.Owners.Labels = []string{"team"} }, pod).start()
 	want := train.joined()
-	want.Owners = []gpu.Owner{{Kind: "PyTorchJob", Name: "train", UID: "u"}}
+	want.Owners = []gpu.Owner{{APIVersion: "kubeflow.org/v1", Kind: "PyTorchJob", Name: "train", UID: "u"}}
 	want.Labels = map[string]string{"k8s.pod.label.team": "vision"}
 	node := m.apply(holdAndRun(m, train))
 	use(t, node, want, uuid(0))

@@ -24,7 +24,7 @@ func TestGoneByForce(t *testing.T) {
 	yes := true
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "train", UID: "u", Controller: &yes}}
 	want := train.joined()
-	want.Owners = []gpu.Owner{{Kind: "StatefulSet", Name: "train", UID: "u"}}
+	want.Owners = []gpu.Owner{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "train", UID: "u"}}
 	for name, held := range map[string]bool{"held": true, "taken back": false} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, nil, pod).start()

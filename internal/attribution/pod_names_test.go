@@ -192,7 +192,7 @@ func TestStaticPodStale(t *testing.T) {
 	static := hash("file", 32)
 	pod := mirrorOf(podOf(train), static)
 	owned := train.joined()
-	owned.Owners = []gpu.Owner{{Kind: "Node", Name: "n1", UID: "n"}}
+	owned.Owners = []gpu.Owner{{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "n"}}
 	for name, start := range map[string]func(*machine){
 		"read no more":    (*machine).startThenAway,
 		"read until gone": func(m *machine) { m.startThenGone(train) },

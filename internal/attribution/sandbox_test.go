@@ -23,14 +23,30 @@ func TestSandbox(t *testing.T) {
 		c.ID = id
 		return c
 	}
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	begun := func(state corev1.ContainerState, policy *corev1.ContainerRestartPolicy) *corev1.Pod {
+		pod := podOf(train)
+		pod.Spec.InitContainers = []corev1.Container{{Name: helper.name, RestartPolicy: policy}}
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: helper.name, ContainerID: "containerd://" + helper.id(), State: state}}
+		return pod
+	}
+	debugged := podOf(train)
+	debugged.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: helper.name, ContainerID: "containerd://" + helper.id(), State: ended}}
+	always := corev1.ContainerRestartPolicyAlways
+	inPod := strings.Replace(train.cgroup(), "/cri-containerd-"+train.id()+".scope", "", 1)
 	for _, tt := range []struct {
 		name   string
 		pod    *corev1.Pod
 		cgroup string
 		want   *gpu.Container // nil: not known which
 	}{
-		{"pod's group", podOf(train), strings.Replace(train.cgroup(), "/cri-containerd-"+train.id()+".scope", "", 1), train.joined()},
+		{"pod's group", podOf(train), inPod, train.joined()},
 		{"sandbox's group", podOf(train), strings.Replace(train.cgroup(), train.id(), sandbox, 1), container(sandbox)},
+		{"after an init container, pod's group", begun(ended, nil), inPod, train.joined()},
+		{"after an init container, sandbox's group", begun(ended, nil), strings.Replace(train.cgroup(), train.id(), sandbox, 1), container(sandbox)},
+		{"after an ephemeral container", debugged, inPod, train.joined()},
+		{"while an init container runs", begun(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, nil), inPod, nil},
+		{"a sidecar that starts again", begun(ended, &always), inPod, nil},
 		{"two containers", podOf(train, helper), strings.Replace(train.cgroup(), train.id(), sandbox, 1), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

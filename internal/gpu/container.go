@@ -20,12 +20,6 @@ type Container struct {
 	SlurmJob    string
 }
 
-// Owner is an object that owns a pod, directly or through others.
-type Owner struct {
-	Kind, Name, UID string
-	APIVersion      string // apps/v1; empty where it was not read
-}
-
 // Sharing is how the holders of a device share it (hw.gpu.sharing).
 type Sharing uint8
 

@@ -43,12 +43,12 @@ func TestWhatAPodSaysOfItselfIsText(t *testing.T) {
 		assert.NotEmpty(t, value, key)
 	}
 	for _, owner := range (*Owners)(nil).Of(&stored.pod) {
-		for _, s := range []string{owner.Kind, owner.Name, owner.UID} {
+		for _, s := range []string{owner.APIVersion, owner.Kind, owner.Name, owner.UID} {
 			assert.True(t, utf8.ValidString(s))
 			assert.LessOrEqual(t, len(s), maxName)
 		}
 	}
 	pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "train-1", UID: "u"}
 	stored = storePod(&pod, &PodsOptions{})
-	assert.Equal(t, []gpu.Owner{{Kind: "ReplicaSet", Name: "train-1", UID: "u"}}, (*Owners)(nil).Of(&stored.pod))
+	assert.Equal(t, []gpu.Owner{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "train-1", UID: "u"}}, (*Owners)(nil).Of(&stored.pod))
 }

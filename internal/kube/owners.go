@@ -94,28 +94,23 @@ func ValidateKind(kind string) error {
 // Of returns the owners of a pod, from the immediate one up. The immediate owner is named by the pod itself; a further one is known if
 // its kind is read and it has been read. A missing owner ends the walk until it is known.
 func (o *Owners) Of(pod *Pod) []gpu.Owner {
-	chain, _ := o.Chain(pod.Namespace, pod.Owners)
-	if chain == nil {
-		return nil
-	}
-	found := make([]gpu.Owner, 0, len(chain))
-	for _, r := range chain {
-		found = append(found, gpu.Owner{Kind: r.Kind, Name: r.Name, UID: string(r.UID)})
-	}
+	found, _ := o.Chain(pod.Namespace, pod.Owners)
 	return found
 }
 
-// Chain is Of with the API versions of the owners, for an object of a namespace with these owner references. complete is false if the last owner is of
-// a kind that is read, and has not been read: it may come, or be gone.
-func (o *Owners) Chain(namespace string, references []metav1.OwnerReference) (chain []metav1.OwnerReference, complete bool) {
+// Chain is Of for an object of a namespace with these owner references. complete is false if the last owner is of a kind that is read,
+// and has not been read: it may come, or be gone.
+func (o *Owners) Chain(namespace string, references []metav1.OwnerReference) (chain []gpu.Owner, complete bool) {
 	for reference := controller(references); reference != nil && len(chain) < maxDepth; {
-		same := func(r metav1.OwnerReference) bool {
-			return r.UID == reference.UID && r.Kind == reference.Kind && r.Name == reference.Name
+		same := func(r gpu.Owner) bool {
+			return r.UID == string(reference.UID) && r.Kind == reference.Kind && r.Name == reference.Name
 		}
 		if slices.ContainsFunc(chain, same) {
 			break // it owns itself
 		}
-		chain = append(chain, *reference)
+		chain = append(chain, gpu.Owner{
+			APIVersion: reference.APIVersion, Kind: reference.Kind, Name: reference.Name, UID: string(reference.UID),
+		})
 		if o == nil {
 			break
 		}

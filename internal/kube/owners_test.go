@@ -58,7 +58,15 @@ func object(apiVersion, kind, name string, owners ...metav1.OwnerReference) *met
 	}
 }
 
-func owner(kind, name string) gpu.Owner { return gpu.Owner{Kind: kind, Name: name, UID: "uid-" + name} }
+// versions are the API versions of the kinds, unless a test gives another.
+var versions = map[string]string{
+	"ReplicaSet": "apps/v1", "Deployment": "apps/v1", "StatefulSet": "apps/v1", "Job": "batch/v1", "CronJob": "batch/v1", "Node": "v1",
+	"PyTorchJob": "kubeflow.org/v1", "Workload": "kueue.x-k8s.io/v1", "ClusterThing": "ray.io/v1", "Top": "a/v1",
+}
+
+func owner(kind, name string) gpu.Owner {
+	return gpu.Owner{APIVersion: versions[kind], Kind: kind, Name: name, UID: "uid-" + name}
+}
 
 type cluster struct {
 	metadata *metadatafake.FakeMetadataClient
@@ -152,18 +160,24 @@ func testOwners(t *testing.T, begin func(*testing.T, []string, ...runtime.Object
 		{"not read", ownedBy(reference("apps/v1", "StatefulSet", "db")), []gpu.Owner{owner("StatefulSet", "db")}},
 		{"custom", ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "train")), []gpu.Owner{owner("PyTorchJob", "train"), owner("Workload", "w")}},
 		{"without a namespace", ownedBy(reference("ray.io/v1", "ClusterThing", "global")), []gpu.Owner{owner("ClusterThing", "global"), owner("Top", "top")}},
-		{"another version", ownedBy(reference("apps/v1beta1", "ReplicaSet", "web-1")), []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}},
-		{"same kind, another group", ownedBy(reference("other.io/v1", "ReplicaSet", "web-1")), []gpu.Owner{owner("ReplicaSet", "web-1")}},
+		{
+			"another version", ownedBy(reference("apps/v1beta1", "ReplicaSet", "web-1")),
+			[]gpu.Owner{{APIVersion: "apps/v1beta1", Kind: "ReplicaSet", Name: "web-1", UID: "uid-web-1"}, owner("Deployment", "web")},
+		},
+		{
+			"same kind, another group", ownedBy(reference("other.io/v1", "ReplicaSet", "web-1")),
+			[]gpu.Owner{{APIVersion: "other.io/v1", Kind: "ReplicaSet", Name: "web-1", UID: "uid-web-1"}},
+		},
 		{"gone", ownedBy(reference("apps/v1", "ReplicaSet", "web-0")), []gpu.Owner{owner("ReplicaSet", "web-0")}},
 		{"the controller among several", ownedBy(
 			metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "cm", UID: "uid-cm", Controller: &no},
 			reference("batch/v1", "Job", "night-1"),
 		), []gpu.Owner{owner("Job", "night-1"), owner("CronJob", "night")}},
 		{"no controller", ownedBy(metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "uid-n1"}), []gpu.Owner{owner("Node", "n1")}},
-		{"garbage", ownedBy(metav1.OwnerReference{APIVersion: "a/b/c", Kind: "X", Name: "x", UID: "uid-x"}), []gpu.Owner{owner("X", "x")}},
+		{"garbage", ownedBy(metav1.OwnerReference{APIVersion: "a/b/c", Kind: "X", Name: "x", UID: "uid-x"}), []gpu.Owner{{APIVersion: "a/b/c", Kind: "X", Name: "x", UID: "uid-x"}}},
 		{
 			"same name, another UID", ownedBy(metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "old"}),
-			[]gpu.Owner{{Kind: "ReplicaSet", Name: "web-1", UID: "old"}},
+			[]gpu.Owner{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "old"}},
 		},
 	}
 	for _, tt := range tests {

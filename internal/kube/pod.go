@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,8 @@ type Pod struct {
 type Container struct {
 	Name string
 	ID   string // of the current or last instance, without the runtime's prefix; empty before the first
+	// Ended reports that it has ended and the pod goes on without it: an init container other than a sidecar, or an ephemeral one.
+	Ended bool
 }
 
 // Ended reports that no container of the pod runs any more or will run again.
@@ -53,7 +56,7 @@ func newPod(pod *corev1.Pod, labels, annotations []string) Pod {
 		Phase:        pod.Status.Phase,
 		Owners:       owners(pod.OwnerReferences),
 		Attributes:   attributes(pod, labels, annotations),
-		Containers:   containers(&pod.Status),
+		Containers:   containers(pod),
 		WantsDevices: wantsDevices(&pod.Spec),
 		Init:         initDevices(pod),
 		requests:     claimRequests(pod),
@@ -123,14 +126,23 @@ func validText(value string, most int) string {
 }
 
 // containers returns the containers of all kinds that have a status. The API server does not check what a kubelet writes there.
-func containers(status *corev1.PodStatus) []Container {
+func containers(pod *corev1.Pod) []Container {
+	status := &pod.Status
 	all := make([]Container, 0, len(status.InitContainerStatuses)+len(status.ContainerStatuses)+len(status.EphemeralContainerStatuses))
-	for _, statuses := range [][]corev1.ContainerStatus{
-		status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses,
-	} {
-		for i := range statuses {
-			all = append(all, Container{Name: validText(statuses[i].Name, maxName), ID: validText(bareID(statuses[i].ContainerID), maxName)})
-		}
+	add := func(s *corev1.ContainerStatus, once bool) {
+		all = append(all, Container{
+			Name: validText(s.Name, maxName), ID: validText(bareID(s.ContainerID), maxName), Ended: once && s.State.Terminated != nil,
+		})
+	}
+	for i := range status.InitContainerStatuses {
+		s := &status.InitContainerStatuses[i]
+		add(s, !slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == s.Name && isSidecar(&c) }))
+	}
+	for i := range status.ContainerStatuses {
+		add(&status.ContainerStatuses[i], false)
+	}
+	for i := range status.EphemeralContainerStatuses {
+		add(&status.EphemeralContainerStatuses[i], true)
 	}
 	return all
 }
@@ -151,6 +163,21 @@ func (p *Pod) ContainerByID(id string) string {
 		}
 	}
 	return ""
+}
+
+// OnlyContainer returns the only container that has not ended; nil if there are several or none.
+func (p *Pod) OnlyContainer() *Container {
+	var only *Container
+	for i := range p.Containers {
+		switch c := &p.Containers[i]; {
+		case c.Ended:
+		case only != nil:
+			return nil
+		default:
+			only = c
+		}
+	}
+	return only
 }
 
 // ContainerID returns the ID of the container with a name; empty if it has none yet.

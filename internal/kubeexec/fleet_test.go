@@ -57,7 +57,7 @@ func TestFleet(t *testing.T) {
 	}, "no names")
 	assert.Equal(t, &gpu.Container{
 		Namespace: "team", PodName: "train-0", PodUID: podUID, Name: "main", ID: containerID,
-		Owners: []gpu.Owner{{Kind: "StatefulSet", Name: "train", UID: "u"}},
+		Owners: []gpu.Owner{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "train", UID: "u"}},
 		Labels: map[string]string{"k8s.pod.label.cost-center": "42", "k8s.pod.annotation.example.com/contact": "ml@example.com"},
 	}, read.Processes[0].Container)
 	assert.Equal(t, time.Unix(1700000050, 0), read.Processes[0].Created)

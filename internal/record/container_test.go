@@ -68,21 +68,57 @@ func TestContainerTotalsAfterClockWasSetBack(t *testing.T) {
 	}
 }
 
-// Each kind of owner has its own attributes. The topmost owner is the workload.
+// Each kind of owner that the conventions have has its own attributes, in its own API group only. The topmost owner is the workload.
 func TestOwners(t *testing.T) {
-	for kind, name := range map[string]string{
-		"ReplicaSet": "replicaset", "Deployment": "deployment", "StatefulSet": "statefulset", "DaemonSet": "daemonset",
-		"Job": "job", "CronJob": "cronjob", "RayCluster": "",
+	for _, tt := range []struct{ apiVersion, kind, name string }{
+		{"apps/v1", "ReplicaSet", "replicaset"},
+		{"apps/v1", "Deployment", "deployment"},
+		{"apps/v1", "StatefulSet", "statefulset"},
+		{"apps/v1", "DaemonSet", "daemonset"},
+		{"batch/v1", "Job", "job"},
+		{"batch/v1", "CronJob", "cronjob"},
+		{"batch/v1beta1", "CronJob", "cronjob"},
+		{"ray.io/v1", "RayCluster", ""},
+		{"batch.volcano.sh/v1alpha1", "Job", ""},
+		{"batch.volcano.sh/v1alpha1", "CronJob", ""},
+		{"apps.kruise.io/v1beta1", "StatefulSet", ""},
+		{"apps.kruise.io/v1alpha1", "DaemonSet", ""},
+		{"apps/v1", "Job", ""},
+		{"batch/v1", "Deployment", ""},
+		{"apps", "Deployment", ""},
+		{"", "Job", ""},
 	} {
-		container := &gpu.Container{Name: "main", Owners: []gpu.Owner{{Kind: kind, Name: "it", UID: "u1"}}}
-		points := recordAll(&gpu.Node{
-			Time: readAt, Containers: []gpu.ContainerUse{{Container: container, DeviceID: gpuID, MemoryUsage: gpu.Some[int64](7)}},
+		t.Run(tt.apiVersion+" "+tt.kind, func(t *testing.T) {
+			want := of("k8s.workload.kind", tt.kind, "k8s.workload.name", "it")
+			if tt.name != "" {
+				want = join(want, of("k8s."+tt.name+".name", "it", "k8s."+tt.name+".uid", "u1"))
+			}
+			assert.Equal(t, join(want, of("k8s.container.name", "main")), ownedBy(t, gpu.Owner{APIVersion: tt.apiVersion, Kind: tt.kind, Name: "it", UID: "u1"}))
 		})
-		require.Len(t, points, 1)
-		want := of("k8s.container.name", "main", "k8s.workload.kind", kind, "k8s.workload.name", "it")
-		if name != "" {
-			want = join(want, of("k8s."+name+".name", "it", "k8s."+name+".uid", "u1"))
-		}
-		assert.Equal(t, want, points[0].Resource)
 	}
+}
+
+// Of two owners of a kind the nearer one has the attributes: a worker of a LeaderWorkerSet is in the StatefulSet of its group, which the
+// leader's pod owns, which is in the StatefulSet of the leaders.
+func TestNearestOwner(t *testing.T) {
+	assert.Equal(t, of(
+		"k8s.container.name", "main", "k8s.statefulset.name", "sglang-0", "k8s.statefulset.uid", "s1",
+		"k8s.workload.kind", "LeaderWorkerSet", "k8s.workload.name", "sglang",
+	), ownedBy(t,
+		gpu.Owner{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "sglang-0", UID: "s1"},
+		gpu.Owner{APIVersion: "v1", Kind: "Pod", Name: "sglang-0", UID: "p1"},
+		gpu.Owner{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "sglang", UID: "s0"},
+		gpu.Owner{APIVersion: "leaderworkerset.x-k8s.io/v1", Kind: "LeaderWorkerSet", Name: "sglang", UID: "l1"},
+	))
+}
+
+// ownedBy returns the resource attributes of a container whose pod has these owners.
+func ownedBy(t *testing.T, owners ...gpu.Owner) map[string]any {
+	t.Helper()
+	container := &gpu.Container{Name: "main", Owners: owners}
+	points := recordAll(&gpu.Node{
+		Time: readAt, Containers: []gpu.ContainerUse{{Container: container, DeviceID: gpuID, MemoryUsage: gpu.Some[int64](7)}},
+	})
+	require.Len(t, points, 1)
+	return points[0].Resource
 }

@@ -50,7 +50,7 @@ func allEvents() []gpu.Event {
 // trainer is a container with everything that is known of one.
 var trainer = &gpu.Container{
 	ID: "c1", Name: "main", Namespace: "team", PodName: "train-0", PodUID: "p1",
-	Owners: []gpu.Owner{{Kind: "ReplicaSet", Name: "train-5d9"}, {Kind: "Deployment", Name: "train"}},
+	Owners: []gpu.Owner{{Kind: "ReplicaSet", Name: "train-5d9", APIVersion: "apps/v1"}, {Kind: "Deployment", Name: "train", APIVersion: "apps/v1"}},
 }
 
 // podEvents are one event of each type of a pod, with all that such events can have.

@@ -42,9 +42,12 @@ func setContainer(rb *metadata.ResourceBuilder, c *gpu.Container) {
 	setOwners(rb, c.Owners)
 }
 
+// setOwners sets the owners for whose kinds the conventions have attributes, and the topmost owner of whatever kind.
 func setOwners(rb *metadata.ResourceBuilder, owners []gpu.Owner) {
-	for _, owner := range owners {
-		setOwner(rb, owner)
+	for kind, owner := range gpu.NearestOwners(owners) {
+		if owner != nil {
+			setOwner(rb, gpu.OwnerKind(kind), owner)
+		}
 	}
 	if len(owners) > 0 {
 		top := owners[len(owners)-1]
@@ -53,22 +56,23 @@ func setOwners(rb *metadata.ResourceBuilder, owners []gpu.Owner) {
 	}
 }
 
-// setOwner sets the attributes that the conventions have for the owner's kind. They have none for other kinds.
-func setOwner(rb *metadata.ResourceBuilder, owner gpu.Owner) {
-	name, uid := func(string) {}, func(string) {}
-	switch owner.Kind {
-	case "ReplicaSet":
+func setOwner(rb *metadata.ResourceBuilder, kind gpu.OwnerKind, owner *gpu.Owner) {
+	var name, uid func(string)
+	switch kind {
+	case gpu.OwnerReplicaSet:
 		name, uid = rb.SetK8sReplicasetName, rb.SetK8sReplicasetUID
-	case "Deployment":
+	case gpu.OwnerDeployment:
 		name, uid = rb.SetK8sDeploymentName, rb.SetK8sDeploymentUID
-	case "StatefulSet":
+	case gpu.OwnerStatefulSet:
 		name, uid = rb.SetK8sStatefulsetName, rb.SetK8sStatefulsetUID
-	case "DaemonSet":
+	case gpu.OwnerDaemonSet:
 		name, uid = rb.SetK8sDaemonsetName, rb.SetK8sDaemonsetUID
-	case "Job":
+	case gpu.OwnerJob:
 		name, uid = rb.SetK8sJobName, rb.SetK8sJobUID
-	case "CronJob":
+	case gpu.OwnerCronJob:
 		name, uid = rb.SetK8sCronjobName, rb.SetK8sCronjobUID
+	default:
+		return
 	}
 	setText(owner.Name, name)
 	setText(owner.UID, uid)

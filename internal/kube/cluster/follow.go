@@ -121,11 +121,7 @@ func (v *View) lifeOf(stored *storedPod, requests []gpu.ResourceCount, allocatio
 
 // ownersOf returns the owners of a pod as far as they are known now.
 func (v *View) ownersOf(stored *storedPod) []gpu.Owner {
-	chain, _ := v.owners.Chain(stored.Namespace, stored.owners)
-	var owners []gpu.Owner
-	for _, r := range chain {
-		owners = append(owners, gpu.Owner{Kind: r.Kind, Name: r.Name, UID: string(r.UID), APIVersion: r.APIVersion})
-	}
+	owners, _ := v.owners.Chain(stored.Namespace, stored.owners)
 	return owners
 }
 

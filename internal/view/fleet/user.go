@@ -6,18 +6,9 @@ package fleet
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
-
-// owners are the kinds of owners that the conventions have, the topmost first.
-var owners = []struct{ kind, name string }{
-	{"CronJob", "k8s.cronjob.name"},
-	{"Deployment", "k8s.deployment.name"},
-	{"StatefulSet", "k8s.statefulset.name"},
-	{"DaemonSet", "k8s.daemonset.name"},
-	{"Job", "k8s.job.name"},
-	{"ReplicaSet", "k8s.replicaset.name"},
-}
 
 // setUser sets who uses a device, from the attributes of the resource, else of the point.
 func setUser(to *view.User, resource, point pcommon.Map, shared *texts) {
@@ -35,8 +26,8 @@ func setUser(to *view.User, resource, point pcommon.Map, shared *texts) {
 	shared.set(&to.SlurmJob, get("slurm.job.id"))
 	shared.set(&to.SystemdUnit, get("systemd.unit.name"))
 	kind, name := get("k8s.workload.kind"), get("k8s.workload.name")
-	for i := 0; name == "" && i < len(owners); i++ { // the k8s_attributes processor has these alone
-		kind, name = owners[i].kind, get(owners[i].name)
+	for owner := gpu.OwnerKind(0); name == "" && owner < gpu.NumOwnerKinds; owner++ { // the k8s_attributes processor has these alone
+		kind, name = owner.String(), get(owner.NameAttribute())
 	}
 	if name == "" {
 		kind = ""

@@ -62,7 +62,7 @@ func (n *Node) pods() []*gpu.Container {
 		name := fmt.Sprintf("%s-%d-%d", owner, n.number, i)
 		pods[i] = &gpu.Container{
 			Namespace: fmt.Sprintf("team-%d", n.number%10), PodName: name, PodUID: fmt.Sprintf("%08x-0000-4000-8000-%012x", n.number, i), Name: "main",
-			ID: fmt.Sprintf("%032x%032x", n.number, i), Owners: []gpu.Owner{{Kind: kind, Name: owner, UID: fmt.Sprintf("%08x-0000-4000-9000-%012x", n.number/8, n.number%2)}},
+			ID: fmt.Sprintf("%032x%032x", n.number, i), Owners: []gpu.Owner{{APIVersion: "apps/v1", Kind: kind, Name: owner, UID: fmt.Sprintf("%08x-0000-4000-9000-%012x", n.number/8, n.number%2)}},
 		}
 	}
 	return pods
