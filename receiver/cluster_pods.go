@@ -67,7 +67,7 @@ func (s *clusterSource) follow(view *cluster.View, config *ClusterConfig) error 
 	if err := view.Follow(config.Labels, cluster.Followers{
 		Seen:   func(pod *lifecycle.Pod) { p.take(func() { p.tracker.Seen(pod) }) },
 		Gone:   func(pod *lifecycle.Pod, seen bool) { p.take(func() { p.tracker.Gone(pod, seen) }) },
-		Listed: p.listed, Snapshots: config.Snapshots,
+		Listed: p.listed, Knows: p.tracker.Knows, Snapshots: config.Snapshots,
 	}); err != nil {
 		p.cancel()
 		return err

@@ -6,10 +6,7 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
-	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
 )
@@ -114,17 +111,29 @@ func (v *View) claimChanged(claim kube.Claim) {
 }
 
 // hand hands on a pod with claims, if it requests a GPU. What a claim was given is kept after the claim has lost it: that happens before the pod is
-// deleted.
+// deleted. A pod that is known from before is handed on although its claims cannot be read: what they are for is known, too.
 func (v *View) hand(c *claimed, to func(*lifecycle.Pod)) {
-	requests, allocations := claimRequests(c.pod, func(name string) *kube.RequestedClaim {
+	known, partial := c.wanted || v.knows(string(c.pod.UID)), false
+	get := func(name string) *kube.RequestedClaim {
+		if name == "" { // not made yet, or not needed
+			return nil
+		}
 		if now := v.claims.Get(kube.Claim{Namespace: c.pod.Namespace, Name: name}); now != nil {
 			c.know(name, now)
 		}
-		return c.known[name]
-	})
-	c.wanted = c.wanted || len(requests) > 0 || len(c.pod.life.Requests) > 0 || len(c.pod.life.Allocations) > 0
+		claim := c.known[name]
+		if claim == nil || known && !claim.Allocated && len(claim.Requests) > 0 && c.pod.life.Node != "" { // it is not here yet, or was given back
+			partial = true
+			return nil
+		}
+		return claim
+	}
+	requests, allocations := claimRequests(c.pod, get, true)
+	c.wanted = c.wanted || len(requests) > 0 || len(c.pod.life.Requests) > 0 || len(c.pod.life.Allocations) > 0 || known && partial
 	if c.wanted {
-		to(v.lifeOf(c.pod, requests, allocations))
+		pod := v.lifeOf(c.pod, requests, allocations)
+		pod.Partial = partial
+		to(pod)
 	}
 }
 
@@ -143,79 +152,4 @@ func (c *claimed) know(name string, now *kube.RequestedClaim) {
 		}
 	}
 	c.known[name] = now
-}
-
-// claimRequests returns what the claims of a pod request, and which containers have it.
-func claimRequests(pod *storedPod, get func(name string) *kube.RequestedClaim) (requests []gpu.ResourceCount, allocations []lifecycle.Allocation) {
-	for i := range pod.claims {
-		claim := get(pod.claims[i].Name)
-		if claim == nil {
-			continue
-		}
-		for _, r := range claim.Requests {
-			requests = lifecycle.AddRequests(requests, []gpu.ResourceCount{{Resource: r.Class, Count: r.Count}})
-			first := len(allocations)
-			for _, use := range pod.claims[i].Uses {
-				if use.Request == "" || use.Request == r.Name {
-					allocations = append(allocations, lifecycle.Allocation{Container: use.Container, Resource: r.Class, Count: r.Count, DRA: true, Shared: claim.Users > 1})
-				}
-			}
-			if uses := allocations[first:]; len(uses) > 1 {
-				for j := range uses {
-					uses[j].Shared = true
-				}
-			}
-		}
-	}
-	return requests, summed(allocations)
-}
-
-// summed returns one allocation for each container and class, up to a bound.
-func summed(all []lifecycle.Allocation) []lifecycle.Allocation {
-	var sums []lifecycle.Allocation
-	for _, a := range all {
-		i := slices.IndexFunc(sums, func(sum lifecycle.Allocation) bool { return sum.Container == a.Container && sum.Resource == a.Resource })
-		switch {
-		case i >= 0:
-			sum := lifecycle.AddRequests([]gpu.ResourceCount{{Count: sums[i].Count}}, []gpu.ResourceCount{{Count: a.Count}})
-			sums[i].Count, sums[i].Shared = sum[0].Count, sums[i].Shared || a.Shared
-		case len(sums) < lifecycle.MaxAllocations:
-			sums = append(sums, a)
-		}
-	}
-	return sums
-}
-
-// waitClaims waits, within bounds, until the claims of a pod with a node are known: two watches, of the pods and of their claims, are not in step.
-func (v *View) waitClaims(object any) {
-	stored := podIn(object)
-	if stored == nil || len(stored.claims) == 0 || stored.ended {
-		return
-	}
-	if !v.claimsListed {
-		v.claimsListed = true
-		v.poll(ownersWait, v.claims.Synced)
-	}
-	complete := func() bool {
-		for i := range stored.claims {
-			if claim := v.claims.Get(kube.Claim{Namespace: stored.Namespace, Name: stored.claims[i].Name}); claim == nil || !claim.Allocated {
-				return false
-			}
-		}
-		return true
-	}
-	if stored.node != "" && !time.Now().Before(v.claimsPause) && !v.poll(ownerWait, complete) {
-		v.claimsPause = time.Now().Add(ownerPause)
-	}
-}
-
-// claimsOf returns what containers request by claims now, of a snapshot.
-func (v *View) claimsOf(pod *storedPod) []lifecycle.Allocation {
-	if v.claims == nil || len(pod.claims) == 0 {
-		return nil
-	}
-	_, allocations := claimRequests(pod, func(name string) *kube.RequestedClaim {
-		return v.claims.Get(kube.Claim{Namespace: pod.Namespace, Name: name})
-	})
-	return allocations
 }

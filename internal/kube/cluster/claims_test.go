@@ -5,8 +5,11 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,6 +30,7 @@ type givenClaims struct {
 
 	mu     sync.Mutex
 	claims map[string]*kube.RequestedClaim
+	asked  int // calls of Get
 }
 
 func (c *givenClaims) Run(ctx context.Context) { <-ctx.Done() }
@@ -35,6 +39,7 @@ func (c *givenClaims) Err() error              { return nil }
 func (c *givenClaims) Get(claim kube.Claim) *kube.RequestedClaim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.asked++
 	return c.claims[claim.Name]
 }
 
@@ -51,16 +56,30 @@ func (c *givenClaims) set(name string, claim *kube.RequestedClaim) {
 // newClaimed returns a View with claims, and what it reports.
 func newClaimed(t *testing.T, client *fake.Clientset) (*givenClaims, *followed) {
 	t.Helper()
+	f := &followed{}
+	return follows(t, client, f.followers(), nil), f
+}
+
+// follows returns the claims, as given, of a View that has listed the pods of the client.
+func follows(t *testing.T, client *fake.Clientset, to Followers, given map[string]*kube.RequestedClaim) *givenClaims {
+	t.Helper()
 	v, err := New(client, DefaultResources(), nil)
 	require.NoError(t, err)
-	claims := &givenClaims{view: v, claims: map[string]*kube.RequestedClaim{}}
+	claims := &givenClaims{view: v, claims: maps.Clone(given)}
+	if given == nil {
+		claims.claims = map[string]*kube.RequestedClaim{}
+	}
 	v.claims, v.store.classes = claims, []string{class}
-	f := &followed{}
-	require.NoError(t, v.Follow(nil, f.followers()))
+	listed, report := make(chan struct{}), to.Listed
+	to.Listed = func(exists func(*lifecycle.Pod) bool) {
+		report(exists)
+		close(listed)
+	}
+	require.NoError(t, v.Follow(nil, to))
 	v.Start()
 	t.Cleanup(v.Stop)
-	f.eventually(t, func() (is bool) { f.locked(func() { is = f.listed }); return is })
-	return claims, f
+	<-listed
+	return claims
 }
 
 // claiming returns a pod whose containers have a claim.
@@ -172,6 +191,107 @@ func TestClaimLosesUsers(t *testing.T) {
 	other.UID = "another"
 	claims.set("both", other)
 	assert.Equal(t, []gpu.ResourceCount{{Resource: class, Count: gpu.Some[int64](1)}}, f.last("a").Requests)
+}
+
+// trackerOf returns a Tracker that goes on with the parts that another one has stored, what it sends, and what feeds it.
+func trackerOf(t *testing.T, parts map[string]any) (*lifecycle.Tracker, *[]gpu.EventType, Followers) {
+	t.Helper()
+	events := &[]gpu.EventType{}
+	tracker := lifecycle.NewTracker(func(sent []gpu.Event) {
+		for i := range sent {
+			*events = append(*events, sent[i].Type)
+		}
+	})
+	tracker.Restore(func(use func(string, []byte) error) {
+		for name, value := range parts {
+			data, err := json.Marshal(value)
+			require.NoError(t, err)
+			require.NoError(t, use(name, data))
+		}
+	})
+	return tracker, events, Followers{
+		Seen: tracker.Seen, Gone: tracker.Gone, Knows: tracker.Knows, Listed: func(func(*lifecycle.Pod) bool) { tracker.Listed() },
+	}
+}
+
+// A pod that an earlier process knew is followed although its claim cannot be read, or has lost what it was given: it is not reported again, and its end is.
+func TestKnownPodsOfUnreadableClaims(t *testing.T) {
+	tracker, events, to := trackerOf(t, nil)
+	given := map[string]*kube.RequestedClaim{"c": allocated(1, 4)}
+	claims := follows(t, fake.NewClientset(claiming("a", "n1", "c", "main")), to, given)
+	claims.view.Stop()
+	assert.Contains(t, *events, gpu.EventAllocated)
+	parts := tracker.Checkpoint(func() {})
+	delete(parts, "confirmed")
+
+	for name, given := range map[string]map[string]*kube.RequestedClaim{
+		"unread": nil, "lost": {"c": requested(gpu.Opt[int64]{})},
+	} {
+		tracker, events, to := trackerOf(t, parts)
+		client := fake.NewClientset(claiming("a", "n1", "c", "main"), claiming("new", "n1", "other", "main"))
+		claims := follows(t, client, to, given)
+		assert.Empty(t, tracker.Missing(), name)
+		claims.set("c", allocated(1, 4))
+		claims.set("c", nil)
+		require.NoError(t, client.CoreV1().Pods("ml").Delete(t.Context(), "a", metav1.DeleteOptions{}))
+		(&followed{}).eventually(t, func() bool { return !tracker.Knows("uid-a") })
+		claims.view.Stop()
+		assert.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventPodDeleted}, *events, name)
+		assert.False(t, tracker.Knows("uid-new"), "nobody knows what its claim is for")
+	}
+
+	tracker, events, to = trackerOf(t, parts)
+	follows(t, fake.NewClientset(claiming("a", "n1", "c", "main")), to, map[string]*kube.RequestedClaim{"c": {Allocated: true}})
+	assert.Len(t, tracker.Missing(), 1, "its claim does not count as GPUs now")
+	assert.Empty(t, *events)
+}
+
+// A claim that becomes known, or allocated, after its pod was bound is the pod's from then on. Before that nothing is: of alternatives another may be taken.
+func TestLateClaims(t *testing.T) {
+	_, events, to := trackerOf(t, nil)
+	var last *lifecycle.Pod
+	see := to.Seen
+	to.Seen = func(pod *lifecycle.Pod) {
+		last = pod
+		see(pod)
+	}
+	claims := follows(t, fake.NewClientset(claiming("a", "n1", "c", "main")), to, map[string]*kube.RequestedClaim{"c": requested(gpu.Opt[int64]{})})
+	require.NotNil(t, last)
+	assert.Equal(t, []gpu.ResourceCount{{Resource: class}}, last.Requests)
+	assert.NotContains(t, *events, gpu.EventAllocated)
+	claims.set("c", allocated(1, 4))
+	assert.Equal(t, []gpu.ResourceCount{{Resource: class, Count: gpu.Some[int64](4)}}, last.Requests)
+	assert.Equal(t, gpu.EventAllocated, (*events)[len(*events)-1])
+}
+
+// A pod waits once for a claim that never comes, and not for one that it does not need.
+func TestWaitForClaims(t *testing.T) {
+	v, err := New(fake.NewClientset(), DefaultResources(), nil)
+	require.NoError(t, err)
+	claims := &givenClaims{view: v}
+	v.claims, v.store.classes, v.store.follow, v.ctx = claims, []string{class}, true, t.Context()
+	stored := func(p *corev1.Pod) *storedPod {
+		object, err := v.store.storePod(p)
+		require.NoError(t, err)
+		return podIn(object)
+	}
+	waited := func(was, pod *storedPod) bool {
+		claims.asked, v.claimsPause = 0, time.Time{}
+		v.await(was, pod)
+		return claims.asked > 1
+	}
+	pending, bound := stored(claiming("a", "", "never", "main")), stored(claiming("a", "n1", "never", "main"))
+	assert.False(t, waited(nil, pending))
+	assert.True(t, waited(pending, bound))
+	assert.False(t, waited(bound, bound), "at each change")
+	assert.True(t, waited(nil, bound))
+	v.await(nil, bound)
+	claims.asked = 0
+	v.await(nil, bound)
+	assert.Zero(t, claims.asked, "after a claim that was missed no pod waits for a while")
+	v.claimsPause = time.Time{}
+	assert.False(t, waited(nil, stored(claiming("b", "n1", "", "main"))), "it has no claim to wait for")
+	assert.Zero(t, v.claimsPause)
 }
 
 func TestDeviceClassesAreChecked(t *testing.T) {

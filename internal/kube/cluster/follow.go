@@ -4,13 +4,10 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -53,6 +50,8 @@ type Followers struct {
 	Gone func(pod *lifecycle.Pod, seen bool) // a pod that exists no more; seen: its last state was
 	// Listed: the first list was read to its end. exists reports whether a pod is there, followed or not.
 	Listed func(exists func(*lifecycle.Pod) bool)
+	// Knows reports whether a pod is known by its UID: Seen has had it, in this process or an earlier one.
+	Knows func(uid string) bool
 	// Snapshots: the pods have snapshots.
 	Snapshots bool
 }
@@ -60,11 +59,10 @@ type Followers struct {
 // Follow has the pods that request GPUs followed, with labels of these keys. It is called before Start.
 func (v *View) Follow(labels []string, to Followers) error {
 	v.store.follow, v.store.labels = true, labels
-	v.store.snapshots, v.seen = to.Snapshots, to.Seen
+	v.store.snapshots, v.seen, v.knows = to.Snapshots, to.Seen, to.Knows
 	registration, err := v.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) {
-			v.waitOwners(object)
-			v.waitClaims(object)
+			v.await(nil, podIn(object))
 			v.follow(object, to.Seen)
 		},
 		UpdateFunc: func(before, object any) {
@@ -72,7 +70,7 @@ func (v *View) Follow(labels []string, to Followers) error {
 			if was != nil && (pod == nil || pod.UID != was.UID) { // another pod has the name, and the end of the first was not seen
 				v.unfollow(was, func(pod *lifecycle.Pod) { to.Gone(pod, false) })
 			}
-			v.waitClaims(object)
+			v.await(was, pod)
 			v.follow(object, to.Seen)
 		},
 		DeleteFunc: func(object any) {
@@ -123,38 +121,4 @@ func (v *View) lifeOf(stored *storedPod, requests []gpu.ResourceCount, allocatio
 func (v *View) ownersOf(stored *storedPod) []gpu.Owner {
 	owners, _ := v.owners.Chain(stored.Namespace, stored.owners)
 	return owners
-}
-
-const (
-	// ownerWait is how long a new pod waits for an owner that is not known yet: two watches, of the pods and of their owners, are not in step. An owner
-	// that does not come in that time is missed for the next ownerPause, in which no pod waits.
-	ownerWait  = 250 * time.Millisecond
-	ownerPause = 5 * time.Second
-	// ownersWait is how long the first pods wait for the first lists of owners.
-	ownersWait = 15 * time.Second
-)
-
-// waitOwners waits, within bounds, until the owners of a new pod are known.
-func (v *View) waitOwners(object any) {
-	stored := podIn(object)
-	if stored == nil || v.owners == nil {
-		return
-	}
-	if !v.ownersListed {
-		v.ownersListed = true
-		v.poll(ownersWait, v.owners.Synced)
-	}
-	complete := func() bool {
-		_, complete := v.owners.Chain(stored.Namespace, stored.owners)
-		return complete
-	}
-	if !time.Now().Before(v.ownersPause) && !v.poll(ownerWait, complete) {
-		v.ownersPause = time.Now().Add(ownerPause)
-	}
-}
-
-// poll waits until a condition is true, and reports whether it is: not if it takes too long, or the view stops.
-func (v *View) poll(most time.Duration, is func() bool) bool {
-	done := func(context.Context) (bool, error) { return is(), nil }
-	return wait.PollUntilContextTimeout(v.ctx, 10*time.Millisecond, most, true, done) == nil
 }

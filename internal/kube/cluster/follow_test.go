@@ -28,6 +28,7 @@ type followed struct {
 	gone   []string
 	listed bool
 	exists func(*lifecycle.Pod) bool
+	known  []string // UIDs of pods that an earlier process has seen
 }
 
 func (f *followed) followers() Followers {
@@ -41,6 +42,7 @@ func (f *followed) followers() Followers {
 				f.gone = append(f.gone, pod.Name)
 			})
 		},
+		Knows:  func(uid string) bool { return slices.Contains(f.known, uid) },
 		Listed: func(exists func(*lifecycle.Pod) bool) { f.locked(func() { f.listed, f.exists = true, exists }) },
 	}
 }
@@ -124,6 +126,30 @@ func TestFollow(t *testing.T) {
 	require.NoError(t, client.CoreV1().Pods("ml").Delete(t.Context(), "web-1-a", metav1.DeleteOptions{}))
 	f.eventually(t, func() (is bool) { f.locked(func() { is = len(f.gone) == 1 }); return is })
 	assert.Equal(t, []string{"web-1-a"}, f.gone)
+}
+
+// Another pod with the name of one whose end was not seen waits for its owners, as each new pod.
+func TestFollowNameTakenOverWaits(t *testing.T) {
+	client := fake.NewClientset(pod("a", "n1", container("main", nvidia, 1)))
+	scheme := metadatafake.NewTestScheme()
+	require.NoError(t, metav1.AddMetaToScheme(scheme))
+	clients := &kube.Clients{Kubernetes: client, Metadata: metadatafake.NewSimpleMetadataClient(scheme)}
+	v, err := New(client, DefaultResources(), kube.WatchOwners(clients, []string{"replicasets.apps"}))
+	require.NoError(t, err)
+	f := &followed{}
+	require.NoError(t, v.Follow(nil, f.followers()))
+	v.Start()
+	t.Cleanup(v.Stop)
+	f.eventually(t, func() bool { return f.last("a") != nil })
+	yes := true
+	other := pod("a", "n2", container("main", nvidia, 1))
+	other.UID = "uid-other"
+	other.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "r1", Controller: &yes}}
+	_, err = client.CoreV1().Pods("ml").Update(t.Context(), other, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	f.eventually(t, func() bool { return f.last("a").UID == "uid-other" })
+	v.Stop()
+	assert.False(t, v.ownersPause.IsZero(), "it has not waited for an owner that never comes")
 }
 
 // Another pod with the name of one whose end was not seen.

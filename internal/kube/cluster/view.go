@@ -37,8 +37,9 @@ type View struct {
 	ownersListed, claimsListed bool
 	ownersPause, claimsPause   time.Time
 
-	seen    func(*lifecycle.Pod) // of the followers; nil if nobody follows pods
-	handing sync.Mutex           // pods with claims are handed on one after the other
+	seen    func(*lifecycle.Pod) // of the followers, as is knows; nil if nobody follows pods
+	knows   func(uid string) bool
+	handing sync.Mutex // pods with claims are handed on one after the other
 	claimed map[types.UID]*claimed
 }
 

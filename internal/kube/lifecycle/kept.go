@@ -16,6 +16,9 @@ func (p *Pod) after(before *Pod) *Pod {
 	}
 	kept := *p
 	kept.Owners = ownersAfter(before, p)
+	if p.Partial {
+		kept.Requests = requestsAfter(before.Requests, p.Requests)
+	}
 	if before.Node != "" {
 		kept.Allocations = allocationsAfter(before.Allocations, p.Allocations)
 	}
@@ -30,6 +33,20 @@ func ownersAfter(before, pod *Pod) []gpu.Owner {
 		return pod.Owners
 	}
 	return before.Owners
+}
+
+// requestsAfter returns what a pod requests whose claims cannot all be read now.
+func requestsAfter(before, now []gpu.ResourceCount) []gpu.ResourceCount {
+	all := slices.Clone(before)
+	for _, r := range now {
+		i := slices.IndexFunc(all, func(b gpu.ResourceCount) bool { return b.Resource == r.Resource })
+		if i < 0 {
+			all = append(all, r)
+		} else {
+			all[i].Count = larger(all[i].Count, r.Count)
+		}
+	}
+	return all
 }
 
 // allocationsAfter returns what containers have. What was reported as theirs stays until the pod ends, also when the claim that gave it is gone. A claim

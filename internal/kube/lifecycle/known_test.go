@@ -306,3 +306,31 @@ func FuzzRestore(f *testing.F) {
 		require.NotPanics(t, func() { stored.next(t) })
 	})
 }
+
+// A pod whose claims cannot be read after a restart requests and has what it did before.
+func TestPodsOfUnreadableClaims(t *testing.T) {
+	stored, tr := disk{}, disk{}.next(t)
+	pod := begun()
+	scheduled(pod)
+	seen := withAllocations(pod, twoGPUs("main"), claimed("main", gpu.Some[int64](4)))
+	tr.Seen(seen)
+	require.Len(t, allocationsOf(stored.store(t, tr)), 2)
+
+	tr = stored.next(t)
+	require.True(t, tr.Knows("p1"))
+	unread := withAllocations(pod, twoGPUs("main"))
+	unread.Requests, unread.Partial = []gpu.ResourceCount{{Resource: "other"}}, true
+	tr.Seen(unread)
+	assert.Empty(t, tr.events)
+	gone := *unread
+	tr.Gone(&gone, true)
+	require.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventReleased, gpu.EventPodDeleted}, typesOf(tr.events))
+	assert.Equal(t, append(slices.Clone(seen.Requests), gpu.ResourceCount{Resource: "other"}), tr.events[2].Pod.Requests)
+	assert.False(t, tr.Knows("p1"))
+
+	tr = stored.next(t)
+	whole := withAllocations(pod, twoGPUs("main"))
+	whole.Requests = whole.Requests[:0]
+	tr.Seen(whole)
+	assert.Empty(t, tr.known["p1"].pod.Requests, "all of its claims are known")
+}

@@ -36,6 +36,14 @@ func NewTracker(emit func([]gpu.Event)) *Tracker {
 	return &Tracker{emit: emit, now: time.Now, known: make(map[string]known), workloads: make(workloads), missing: make(map[string]struct{})}
 }
 
+// Knows reports whether a pod was seen, by this process or an earlier one, and has not gone since.
+func (t *Tracker) Knows(uid string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, known := t.known[uid]
+	return known
+}
+
 // Seen takes a pod as it is now.
 func (t *Tracker) Seen(pod *Pod) {
 	t.mu.Lock()
