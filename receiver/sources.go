@@ -195,7 +195,7 @@ func (s *sources) attribute(ctx context.Context) error {
 	if len(s.local) == 0 || !s.cfg.attributes() || !s.cfg.sendsPods(s.newRecorder != nil, s.newEventRecorder != nil, true) {
 		return nil
 	}
-	attributor, err := attribution.New(*cfg, s.cfg.ControllerConfig.CollectionInterval)
+	attributor, err := attribution.New(*cfg, s.cfg.ControllerConfig.CollectionInterval, attribution.WithLogger(s.logger))
 	if err != nil {
 		return err
 	}

@@ -15,21 +15,39 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// allocations finds the holders of devices: what the kubelet lists, and what the API knows besides.
+// allocations finds the holders of devices: what the kubelet lists, and what the API and sysfs know besides.
 type allocations struct {
 	kubelet *kubeletAllocations
 	dynamic *dynamicAllocations
+	host    *deviceid.HostDevices
+	gpus    gpuNames
+	ignored *ignoredAllocations
 }
 
-func newAllocations(config *PodResourcesConfig, minors string) (*allocations, error) {
+func newAllocations(config *PodResourcesConfig, o *options) (*allocations, error) {
 	kubelet, err := podresources.New(config.Endpoint)
 	if err != nil {
 		return nil, err
 	}
+	gpus := gpuNames(config.GPUResources)
 	return &allocations{
 		kubelet: &kubeletAllocations{client: kubelet},
-		dynamic: newDynamicAllocations(cdi.New(config.CDIDirs), deviceid.NewDeviceNodes(minors)),
+		dynamic: newDynamicAllocations(cdi.New(config.CDIDirs), deviceid.NewDeviceNodes(o.minors), gpus),
+		host:    deviceid.NewHostDevices(o.sys),
+		gpus:    gpus,
+		ignored: newIgnoredAllocations(o.logger),
 	}, nil
+}
+
+// gpuNames are patterns (path.Match) of resources and DRA drivers that stand for GPUs besides those that are known.
+type gpuNames []string
+
+func (n gpuNames) isResource(name string) bool {
+	return deviceid.IsGPUResource(name) || deviceid.MatchesAny(n, name)
+}
+
+func (n gpuNames) isDriver(name string) bool {
+	return deviceid.IsGPUDriver(name) || deviceid.MatchesAny(n, name)
 }
 
 // findHolders adds to the devices of h's node those who hold them, and to the node's Problems what could not be found out.
@@ -57,17 +75,26 @@ func (a *allocations) findHolders(ctx context.Context, h *holders, now time.Time
 	var unresolved unresolvedAllocations
 	for i := range list {
 		allocated := a.device(h, &list[i])
-		if allocated.ofOthers || h.add(allocated) || !allocated.isGPU {
+		if allocated.ofOthers || h.add(allocated) {
 			continue
 		}
-		doubted := h.doubt(allocated.inKnownForm)
-		unresolved.add(&list[i], doubted)
+		if err := a.lookUp(h, &list[i], &allocated); err != nil {
+			h.addProblem("sysfs", fmt.Errorf("attribution: %s may be of a GPU: %w", describeAllocation(&list[i]), err))
+		}
+		switch {
+		case allocated.ofOthers, allocated.passedThrough, h.add(allocated):
+		case allocated.isGPU:
+			unresolved.add(&list[i], h.doubt(allocated))
+		default:
+			a.ignored.add(&list[i])
+		}
 	}
+	a.ignored.log()
 	if unresolved.count > 0 {
 		h.addProblem("allocations", unresolved.err())
 	}
 	h.initContainers = newInitContainers(pods)
-	if err := h.doubtKept(keptDevices(pods, h.node.Vendor)); err != nil {
+	if err := h.doubtKept(keptDevices(pods, h.node.Vendor, a.gpus)); err != nil {
 		h.addProblem("allocations to init containers", err)
 	}
 }
@@ -80,7 +107,8 @@ func (a *allocations) device(h *holders, allocation *podresources.Allocation) al
 	}
 	if dynamic := allocation.Dynamic; dynamic != nil {
 		d.holder.Resource, d.holder.DRA = dynamic.Driver, true
-		d.isGPU = deviceid.IsReadable(dynamic.Driver, dynamic.Device)
+		d.isGPU = a.gpus.isDriver(dynamic.Driver)
+		d.passedThrough = deviceid.IsPassedThrough(dynamic.Driver, dynamic.Device)
 		vendor := deviceid.VendorOf(dynamic.Driver)
 		d.ofOthers = (vendor != "" && vendor != h.node.Vendor) ||
 			!a.dynamic.holds(h.containers.podNamed(d.container, h.users), allocation.Container, dynamic)
@@ -92,11 +120,54 @@ func (a *allocations) device(h *holders, allocation *podresources.Allocation) al
 	}
 	id := deviceid.ParsePluginID(allocation.Resource, allocation.ID)
 	d.holder.Sharing = id.Sharing
-	d.isGPU = id.Extended || deviceid.IsGPUResource(allocation.Resource)
+	d.isGPU = id.IsGPU() || a.gpus.isResource(allocation.Resource)
 	d.ofOthers = id.Vendor != "" && id.Vendor != h.node.Vendor
 	if id.Key != "" {
 		d.keys = []string{id.Key}
 	}
 	d.inKnownForm = id.Key != "" && !id.Extended
 	return d
+}
+
+// lookUp completes what an allocation says about a device that was not found with what sysfs shows of the device. If that cannot be read,
+// the device may be a GPU.
+func (a *allocations) lookUp(h *holders, allocation *podresources.Allocation, d *allocatedDevice) error {
+	var device deviceid.HostDevice
+	var err error
+	if allocation.Dynamic == nil {
+		groups := deviceid.VendorOf(allocation.Resource) != "" || a.gpus.isResource(allocation.Resource)
+		device, err = a.host.Find(allocation.ID, groups)
+	} else {
+		device, err = a.node(d.keys)
+	}
+	switch {
+	case err != nil:
+		d.isGPU = true
+	case !device.IsGPU:
+	case device.Vendor != h.node.Vendor:
+		d.ofOthers = true
+	default:
+		d.isGPU, d.inKnownForm, d.virtual = true, true, device.Virtual
+		d.passedThrough = d.passedThrough || device.PassedThrough
+		if device.Key != "" {
+			d.keys = []string{device.Key}
+		}
+		if device.Virtual {
+			d.holder.Sharing = gpu.SharingTimeSlicing
+		}
+	}
+	return err
+}
+
+// node returns the GPU that a DRA driver puts into the container, by the keys of its device nodes.
+func (a *allocations) node(keys []string) (deviceid.HostDevice, error) {
+	for _, key := range keys {
+		if vendor := deviceid.VendorOfKey(key); vendor != "" {
+			return deviceid.HostDevice{IsGPU: true, Vendor: vendor}, nil
+		}
+		if device, err := a.host.FindNode(key); err != nil || device.IsGPU {
+			return device, err
+		}
+	}
+	return deviceid.HostDevice{}, nil
 }

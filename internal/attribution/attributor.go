@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/otelgpu/gpureceiver/internal/attribution/cgroup"
 	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
@@ -49,6 +51,8 @@ type Option func(*options)
 type options struct {
 	clients *kube.Clients
 	minors  string
+	sys     string
+	logger  *zap.Logger
 }
 
 // WithClients reads the Kubernetes API with these clients, whatever the configuration says about how to reach it.
@@ -57,10 +61,16 @@ func WithClients(clients *kube.Clients) Option { return func(o *options) { o.cli
 // WithMIGMinors replaces the path of the NVIDIA driver's list of MIG instances, deviceid.DefaultMIGMinors.
 func WithMIGMinors(file string) Option { return func(o *options) { o.minors = file } }
 
+// WithSysRoot replaces /sys, which shows of which GPU a virtual one is.
+func WithSysRoot(path string) Option { return func(o *options) { o.sys = path } }
+
+// WithLogger logs what is no problem of a read: the resources whose devices do not count as GPUs.
+func WithLogger(logger *zap.Logger) Option { return func(o *options) { o.logger = logger } }
+
 // New returns an Attributor for reads that take place once per interval. It does not read any file yet, so that a configuration can be
 // checked anywhere.
 func New(config Config, interval time.Duration, opts ...Option) (*Attributor, error) {
-	o := options{minors: deviceid.DefaultMIGMinors}
+	o := options{minors: deviceid.DefaultMIGMinors, sys: "/sys", logger: zap.NewNop()}
 	for _, option := range opts {
 		option(&o)
 	}
@@ -75,7 +85,7 @@ func New(config Config, interval time.Duration, opts ...Option) (*Attributor, er
 	}
 	if p := config.PodResources; p != nil {
 		var err error
-		if a.allocations, err = newAllocations(p, o.minors); err != nil {
+		if a.allocations, err = newAllocations(p, &o); err != nil {
 			return nil, fmt.Errorf("attribution: pod_resources: %w", err)
 		}
 	}

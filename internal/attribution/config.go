@@ -6,6 +6,7 @@ package attribution
 import (
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 
 	"go.opentelemetry.io/collector/confmap"
@@ -36,6 +37,9 @@ type PodResourcesConfig struct {
 	Endpoint string `mapstructure:"endpoint"`
 	// CDIDirs are the directories of CDI specification files, which identify the devices of dynamic resource allocation.
 	CDIDirs []string `mapstructure:"cdi_dirs"`
+	// GPUResources are patterns (path.Match) of the names of resources and DRA drivers that stand for GPUs, besides those that are known.
+	// A device of theirs that cannot be identified may be any GPU.
+	GPUResources []string `mapstructure:"gpu_resources"`
 }
 
 // ProcessesConfig is how a process's container is found.
@@ -161,6 +165,11 @@ func (c *PodResourcesConfig) Validate() error {
 	}
 	for _, dir := range c.CDIDirs {
 		errs = append(errs, absolute("cdi_dirs", dir))
+	}
+	for _, pattern := range c.GPUResources {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			errs = append(errs, fmt.Errorf("gpu_resources: %q is not a pattern such as example.com/vgpu-*", pattern))
+		}
 	}
 	return errors.Join(errs...)
 }

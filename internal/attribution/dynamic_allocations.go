@@ -25,6 +25,7 @@ const (
 type dynamicAllocations struct {
 	cdi    *cdi.Registry
 	nodes  *deviceid.DeviceNodes
+	gpus   gpuNames
 	slices *kube.Slices // nil where the API may not be read
 	claims *kube.Claims // nil where the API may not be read
 
@@ -45,8 +46,8 @@ func claimOf(d *podresources.Dynamic) kube.Claim {
 	return kube.Claim{Namespace: d.ClaimNamespace, Name: d.Claim}
 }
 
-func newDynamicAllocations(registry *cdi.Registry, nodes *deviceid.DeviceNodes) *dynamicAllocations {
-	return &dynamicAllocations{cdi: registry, nodes: nodes, published: make(map[claimedDevice][]string)}
+func newDynamicAllocations(registry *cdi.Registry, nodes *deviceid.DeviceNodes, gpus gpuNames) *dynamicAllocations {
+	return &dynamicAllocations{cdi: registry, nodes: nodes, gpus: gpus, published: make(map[claimedDevice][]string)}
 }
 
 // prepare forgets what was published of devices that are not allocated any more. Before the first allocation that needs the
@@ -58,7 +59,7 @@ func (r *dynamicAllocations) prepare(ctx context.Context, list []podresources.Al
 		}
 	}
 	needed := func(a podresources.Allocation) bool {
-		return a.Dynamic != nil && deviceid.IsGPUDriver(a.Dynamic.Driver) && len(r.cdiKeys(a.Dynamic)) == 0
+		return a.Dynamic != nil && r.gpus.isDriver(a.Dynamic.Driver) && len(r.cdiKeys(a.Dynamic)) == 0
 	}
 	if r.slices == nil || r.waited || !slices.ContainsFunc(list, needed) {
 		return
@@ -100,7 +101,7 @@ func (r *dynamicAllocations) lookUpClaims(ctx context.Context, list []podresourc
 	defer cancel()
 	var wanted []kube.Claim
 	for i := range list {
-		if d := list[i].Dynamic; d != nil && (deviceid.IsGPUDriver(d.Driver) || len(r.cdiKeys(d)) > 0) {
+		if d := list[i].Dynamic; d != nil && (r.gpus.isDriver(d.Driver) || len(r.cdiKeys(d)) > 0) {
 			wanted = append(wanted, claimOf(d))
 		}
 	}
@@ -157,7 +158,7 @@ func (r *dynamicAllocations) keys(d *podresources.Dynamic, devices *deviceid.Ind
 	if keys := r.cdiKeys(d); len(keys) > 0 {
 		return keys
 	}
-	if !deviceid.IsGPUDriver(d.Driver) {
+	if !r.gpus.isDriver(d.Driver) {
 		return nil
 	}
 	if r.slices != nil {

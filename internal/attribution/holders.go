@@ -35,14 +35,21 @@ type allocatedDevice struct {
 	holder      gpu.Holder // without its Container
 	keys        []string   // of the device, in a deviceid.Index; none if the allocation does not identify it
 	inKnownForm bool       // the keys are names of the device in a known form
-	isGPU       bool       // the resource or driver hands out GPUs that a source reads
+	isGPU       bool       // the device is a GPU, or the resource or driver hands out GPUs
 	ofOthers    bool       // the device is another vendor's, or the container does not hold it
+	virtual     bool       // the device is a virtual GPU of the one that the keys find
+	// passedThrough reports that a virtual machine has the whole GPU, which no source reads then.
+	passedThrough bool
 }
 
-// add adds a container to the holders of the device that was allocated to it. It reports whether the device was found.
+// add adds a container to the holders of the device that was allocated to it. It reports whether the device was found. Which partition of
+// its GPU a virtual one has is not known.
 func (h *holders) add(allocated allocatedDevice) (found bool) {
 	for _, key := range allocated.keys {
 		for _, i := range h.devices.Find(key) {
+			if allocated.virtual && h.node.Devices[i].Parent != "" {
+				continue
+			}
 			found = true
 			h.hold(&h.node.Devices[i], allocated)
 		}
@@ -63,12 +70,19 @@ func (h *holders) hold(device *gpu.Device, allocated allocatedDevice) {
 	}
 }
 
-// doubt notes the devices that may be the one of an allocation that was not found, and reports whether there are any: those with
-// unknown names for an ID in a known form, all for any other ID.
-func (h *holders) doubt(inKnownForm bool) bool {
+// doubt notes the devices that may be the one of an allocation that was not found, and reports whether there are any: the partitions of a
+// virtual GPU's GPU, those with unknown names for an ID in a known form, all for any other ID.
+func (h *holders) doubt(allocated allocatedDevice) bool {
+	var partitions []int
+	for _, key := range allocated.keys {
+		partitions = append(partitions, h.devices.Find(key)...)
+	}
 	doubted := false
 	for i := range h.complete {
-		if !inKnownForm || !h.devices.IsNamed(i) {
+		switch {
+		case len(partitions) > 0 && !slices.Contains(partitions, i):
+		case len(partitions) == 0 && allocated.inKnownForm && h.devices.IsNamed(i):
+		default:
 			h.complete[i], doubted = false, true
 		}
 	}

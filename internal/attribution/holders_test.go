@@ -175,7 +175,7 @@ func TestUnresolved(t *testing.T) {
 		{"a lost MIG instance of an old driver", resource, "MIG-" + uuid(7) + "/1/0", "is not one of the GPUs that were read", true},
 		{"GKE garbage", resource, "nvidia7/x", "does not identify one of the GPUs", false},
 		{"not a GPU", "nvidia.com/hostdev", "weird-7", "", true},
-		{"another's lost GPU", "example.com/gpu", uuid(7), "", true},
+		{"a lost GPU by another's resource", "example.com/gpu", uuid(7), "is not one of the GPUs that were read", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -52,11 +52,11 @@ type keptForInit struct {
 	pod   string // one of their pods, the same one in each read
 }
 
-func keptDevices(pods []*kube.Pod, vendor gpu.Vendor) keptForInit {
+func keptDevices(pods []*kube.Pod, vendor gpu.Vendor, gpus gpuNames) keptForInit {
 	var kept keptForInit
 	for _, pod := range pods {
 		for resource, count := range pod.Init.Kept {
-			if deviceid.IsGPUResource(resource) && deviceid.VendorOf(resource) == vendor {
+			if of := deviceid.VendorOf(resource); gpus.isResource(resource) && (of == vendor || of == "") {
 				kept.count += count
 				kept.pod = max(kept.pod, pod.Namespace+"/"+pod.Name)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,6 +38,8 @@ type machine struct {
 	logs    string
 	cdi     string
 	minors  string
+	sys     string
+	logger  *zap.Logger
 	now     time.Time
 
 	attributor *Attributor
@@ -49,6 +52,7 @@ func newMachine(t testing.TB, change func(*Config), objects ...runtime.Object) *
 	m := &machine{
 		t: t, kubelet: kubelettest.New(t), client: fake.NewClientset(objects...),
 		logs: filepath.Join(root, "log"), cdi: filepath.Join(root, "cdi"), minors: filepath.Join(root, "mig-minors"),
+		sys: filepath.Join(root, "sys"), logger: zap.NewNop(),
 		now: time.Unix(1_700_000_000, 0),
 	}
 	m.kubelet.Start()
@@ -81,7 +85,7 @@ func noKubelet(c *Config) { c.PodResources = nil }
 func (m *machine) start() *machine {
 	m.t.Helper()
 	var err error
-	m.attributor, err = New(m.config, interval, WithClients(m.clients), WithMIGMinors(m.minors))
+	m.attributor, err = New(m.config, interval, WithClients(m.clients), WithMIGMinors(m.minors), WithSysRoot(m.sys), WithLogger(m.logger))
 	require.NoError(m.t, err)
 	require.NoError(m.t, m.attributor.Start(context.Background()))
 	m.t.Cleanup(m.stop)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
@@ -52,7 +53,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 	var err error
 	w.a, err = New(config, interval)
 	require.NoError(t, err)
-	w.a.allocations = &allocations{kubelet: &kubeletAllocations{client: w.kubelet}, dynamic: newDynamicAllocations(nil, nil)}
+	w.a.allocations, err = newAllocations(&PodResourcesConfig{Endpoint: podresources.DefaultEndpoint}, &options{sys: t.TempDir(), logger: zap.NewNop()})
+	require.NoError(t, err)
+	w.a.allocations.kubelet.client = w.kubelet
 	if w.r.IntN(2) == 0 {
 		w.a.containers.logs = w.joinedByLogs()
 	}

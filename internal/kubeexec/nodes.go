@@ -40,7 +40,7 @@ func storeNode(node *corev1.Node, allowed []string) *knownNode {
 		labels:     kube.SelectNodeLabels(node.Labels, allowed),
 	}
 	for name, quantity := range node.Status.Capacity {
-		if quantity.IsZero() || !deviceid.IsGPUResource(string(name)) {
+		if quantity.IsZero() || !deviceid.IsPhysical(string(name)) {
 			continue
 		}
 		if stored.vendors == nil {

@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pci finds a vendor's GPUs on the PCI bus, whether or not a driver can read them, from the files that the Linux kernel has
-// below /sys/bus/pci/devices. Elsewhere a scan fails, as these files do not exist.
+// Package pci finds a vendor's GPUs on the PCI bus, whether or not a driver can read them, and single devices with the GPUs that they are
+// parts of, from the files that the Linux kernel has below /sys. Elsewhere both fail, as these files do not exist.
 package pci
 
 import (
@@ -90,9 +90,7 @@ func (b *Bus) Scan(again bool) (Functions, error) {
 	functions := append(Functions{}, b.functions...)
 	for i := range functions {
 		f := &functions[i]
-		if target, err := os.Readlink(b.path(f.Address, "driver")); err == nil {
-			f.Driver = filepath.Base(target)
-		}
+		f.Driver = linkName(b.path(f.Address, "driver"))
 	}
 	return functions, nil
 }
@@ -135,11 +133,11 @@ func (b *Bus) find(names []string) error {
 
 // function returns the function of this name, and whether it is a GPU.
 func (b *Bus) function(name string) (Function, bool, error) {
-	vendor, err := b.number(name, "vendor")
+	vendor, err := readNumber(b.path(name, "vendor"))
 	if err != nil || vendor != int64(b.vendor) {
 		return Function{}, false, err
 	}
-	class, err := b.number(name, "class")
+	class, err := readNumber(b.path(name, "class"))
 	if err != nil || !b.isGPU(uint32(class)) {
 		return Function{}, false, err
 	}
@@ -147,15 +145,19 @@ func (b *Bus) function(name string) (Function, bool, error) {
 		return Function{}, false, nil // a virtual function
 	}
 	f := Function{Address: name}
-	if node, err := b.number(name, "numa_node"); err == nil && node >= 0 {
+	if node, err := readNumber(b.path(name, "numa_node")); err == nil && node >= 0 {
 		f.NUMANode = gpu.Some(node)
 	}
 	return f, true, nil
 }
 
-// number reads a file that holds a number, decimal or with 0x.
-func (b *Bus) number(name, file string) (int64, error) {
-	f, err := os.Open(b.path(name, file))
+func (b *Bus) path(name, file string) string {
+	return filepath.Join(b.sys, "bus/pci/devices", name, file)
+}
+
+// readNumber reads a file that holds a number, decimal or with 0x.
+func readNumber(path string) (int64, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
@@ -165,8 +167,4 @@ func (b *Bus) number(name, file string) (int64, error) {
 		return 0, err
 	}
 	return strconv.ParseInt(strings.TrimSpace(string(text)), 0, 64)
-}
-
-func (b *Bus) path(name, file string) string {
-	return filepath.Join(b.sys, "bus/pci/devices", name, file)
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // DefaultMIGMinors is where the NVIDIA driver lists the minor numbers of the device nodes that guard MIG instances.
@@ -61,6 +63,14 @@ func (d *DeviceNodes) Keys(nodes []string) []string {
 		return instances
 	}
 	return gpus
+}
+
+// VendorOfKey returns the vendor whose GPU a key of Keys or CDIKey means; empty for a DRM device, which any vendor's may be.
+func VendorOfKey(key string) gpu.Vendor {
+	if strings.HasPrefix(key, nvidiaNode) || hasUUIDPrefix(strings.ToUpper(key)) {
+		return gpu.NVIDIA
+	}
+	return ""
 }
 
 // instance looks up a guard by its minor number. The driver's list does not change while the driver is loaded.

@@ -12,13 +12,12 @@ func IsGPUDriver(driver string) bool {
 			return true
 		}
 	}
-	return false
+	return others[driver] != ""
 }
 
-// IsReadable reports whether a device of a DRA driver is a GPU that a source can read, whatever its name looks like. A GPU that is
-// passed through to a virtual machine is not.
-func IsReadable(driver, device string) bool {
-	return IsGPUDriver(driver) && !strings.HasPrefix(device, "gpu-vfio-")
+// IsPassedThrough reports whether a device of a DRA driver is a GPU that a virtual machine has as a whole, so that no source can read it.
+func IsPassedThrough(driver, device string) bool {
+	return IsGPUDriver(driver) && strings.HasPrefix(device, "gpu-vfio-")
 }
 
 // pciAttributes are the attributes of a ResourceSlice that hold a GPU's PCI address.
@@ -44,7 +43,11 @@ func AttributeKeys(attributes map[string]string) []string {
 // NameKeys returns the keys in the name that a DRA driver gives to a device; none if the name has another form or is ambiguous.
 // NVIDIA's gpu-<n> is numbered by device node, in early releases by index, so it counts where both are the same GPU in the index x.
 // AMD's gpu-<card>-<render> has the numbers of the DRM nodes.
+// HAMi's hami-gpu-<n> is numbered by device node.
 func NameKeys(driver, device string, x *Index) []string {
+	if number, ok := strings.CutPrefix(device, "hami-gpu-"); ok && driver == DriverHAMi && isNumber(number) {
+		return []string{nvidiaNode + number}
+	}
 	rest, ok := strings.CutPrefix(device, "gpu-")
 	if !ok {
 		return nil

@@ -54,15 +54,28 @@ func TestNameKeys(t *testing.T) {
 		{DriverAMD, "gpu-x-129", nil},
 		{DriverAMD, "gpu-1-x", nil},
 		{"gpu.example.com", "gpu-2", nil},
+		{DriverHAMi, "hami-gpu-1", []string{"nvidia1"}}, // by device node alone
+		{DriverHAMi, "hami-gpu-x", nil},
+		{DriverHAMi, "gpu-1", nil},
+		{DriverNVIDIA, "hami-gpu-1", nil},
 	} {
 		assert.Equal(t, tt.want, NameKeys(tt.driver, tt.device, x), "%s %s", tt.driver, tt.device)
 	}
 }
 
-func TestIsReadable(t *testing.T) {
-	assert.True(t, IsReadable(DriverAMD, "gpu-1"))
-	assert.False(t, IsReadable(DriverNVIDIA, "gpu-vfio-1"), "passed through to a virtual machine")
-	assert.False(t, IsReadable("gpu.example.com", "gpu-1"))
+func TestIsPassedThrough(t *testing.T) {
+	assert.False(t, IsPassedThrough(DriverAMD, "gpu-1"))
+	assert.True(t, IsPassedThrough(DriverNVIDIA, "gpu-vfio-1"))
+	assert.True(t, IsPassedThrough(DriverHAMi, "gpu-vfio-1"))
+	assert.False(t, IsPassedThrough("gpu.example.com", "gpu-vfio-1"))
+}
+
+func TestIsGPUDriver(t *testing.T) {
+	for name, want := range map[string]bool{
+		DriverNVIDIA: true, DriverAMD: true, DriverHAMi: true, "compute-domain.nvidia.com": false, "dra.net": false, "": false,
+	} {
+		assert.Equal(t, want, IsGPUDriver(name), name)
+	}
 }
 
 func TestCDIKey(t *testing.T) {

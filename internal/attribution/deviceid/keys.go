@@ -28,13 +28,16 @@ func instanceKey(parent string, gi, ci int) string {
 	return idKey(parent) + "/" + strconv.Itoa(gi) + "/" + strconv.Itoa(ci)
 }
 
+// pciPrefix begins the key of a PCI address.
+const pciPrefix = "pci:"
+
 // pciKey is the key of a PCI address, with a domain of four digits where four suffice.
 func pciKey(address string) string {
 	address = strings.ToLower(address)
 	if len(address) == len("00000000:1b:00.0") {
 		address = strings.TrimPrefix(address, "0000")
 	}
-	return "pci:" + address
+	return pciPrefix + address
 }
 
 // number parses <prefix><number>.

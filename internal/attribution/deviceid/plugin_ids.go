@@ -20,6 +20,9 @@ type ID struct {
 	Extended bool
 }
 
+// IsGPU reports whether the form of the ID is that of a GPU's ID. A PCI address may be that of any device.
+func (id *ID) IsGPU() bool { return id.Key != "" && !strings.HasPrefix(id.Key, pciPrefix) }
+
 // forms parse the forms of device IDs. The first that matches counts.
 var forms = []func(resource, id string) (ID, bool){
 	parseOldMIG, // MIG-GPU-<uuid>/<gi>/<ci>: NVIDIA drivers before 470
@@ -109,5 +112,5 @@ func parseTegra(resource, id string) (ID, bool) {
 }
 
 func parseIndex(resource, id string) (ID, bool) {
-	return ID{Key: indexKey(id)}, isNumber(id) && VendorOf(resource) == gpu.NVIDIA && IsGPUResource(resource)
+	return ID{Key: indexKey(id)}, isNumber(id) && VendorOf(resource) == gpu.NVIDIA && IsPhysical(resource)
 }

@@ -15,6 +15,8 @@ import (
 const (
 	DriverNVIDIA = "gpu.nvidia.com"
 	DriverAMD    = "gpu.amd.com"
+	// DriverHAMi is HAMi's driver for shares of NVIDIA GPUs.
+	DriverHAMi = "hami-core-gpu.project-hami.io"
 )
 
 // vendors are the names under which each vendor's software hands out devices.
@@ -22,15 +24,26 @@ var vendors = []struct {
 	vendor    gpu.Vendor
 	domain    string   // of the device plugins' resources; the DRA drivers' names are below it
 	resources []string // patterns (path.Match) of the resources that stand for GPUs, without the domain
+	virtual   []string // patterns of those that stand for virtual GPUs: the names of their types
 	driver    string   // the DRA driver whose devices are GPUs
 }{
-	{gpu.NVIDIA, "nvidia.com", []string{"gpu", "gpu.*", "mig-*"}, DriverNVIDIA},
-	{gpu.AMD, "amd.com", []string{"gpu", "spx*", "dpx*", "tpx*", "qpx*", "cpx*"}, DriverAMD},
+	{gpu.NVIDIA, "nvidia.com", []string{"gpu", "gpu.*", "mig-*"}, []string{"GRID_*", "NVIDIA_*"}, DriverNVIDIA},
+	{gpu.AMD, "amd.com", []string{"gpu", "spx*", "dpx*", "tpx*", "qpx*", "cpx*"}, nil, DriverAMD},
+}
+
+// others are the resources and DRA drivers under which the software of others hands out a vendor's GPUs.
+var others = map[string]gpu.Vendor{
+	"tencent.com/vcuda-core":   gpu.NVIDIA, // tkestack's GPU manager, hundredths of GPUs: no ID identifies one
+	"tencent.com/vcuda-memory": gpu.NVIDIA, // its blocks of 256 MiB
+	DriverHAMi:                 gpu.NVIDIA,
 }
 
 // VendorOf returns the vendor whose device plugin or DRA driver has a name, by the name's domain (nvidia.com/gpu, gpu.amd.com);
 // empty for any other domain.
 func VendorOf(name string) gpu.Vendor {
+	if vendor := others[name]; vendor != "" {
+		return vendor
+	}
 	domain, _, _ := strings.Cut(name, "/")
 	for _, v := range vendors {
 		if domain == v.domain || strings.HasSuffix(domain, "."+v.domain) {
@@ -43,16 +56,37 @@ func VendorOf(name string) gpu.Vendor {
 // IsGPUResource reports whether a resource stands for GPUs, whatever the IDs of its devices look like. The vendors' plugins also
 // hand out network interfaces and other devices.
 func IsGPUResource(resource string) bool {
+	return others[resource] != "" || IsPhysical(resource) || isVirtual(resource)
+}
+
+// IsPhysical reports whether a resource stands for GPUs or their partitions that a vendor's device plugin hands out to containers.
+func IsPhysical(resource string) bool {
 	domain, name, _ := strings.Cut(resource, "/")
 	for _, v := range vendors {
-		if domain == v.domain {
-			return slices.ContainsFunc(v.resources, func(pattern string) bool {
-				matched, _ := path.Match(pattern, name)
-				return matched
-			})
+		if domain == v.domain && MatchesAny(v.resources, name) {
+			return true
 		}
 	}
 	return false
+}
+
+// isVirtual reports whether a resource of a vendor stands for virtual GPUs.
+func isVirtual(resource string) bool {
+	domain, name, _ := strings.Cut(resource, "/")
+	for _, v := range vendors {
+		if domain == v.domain && MatchesAny(v.virtual, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// MatchesAny reports whether a name matches one of the patterns (path.Match).
+func MatchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		matched, _ := path.Match(pattern, name)
+		return matched
+	})
 }
 
 // IsMPSServer reports whether an executable is NVIDIA's server that works for MPS clients. The type of its process is that of any other

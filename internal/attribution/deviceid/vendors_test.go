@@ -14,6 +14,7 @@ import (
 func TestVendorOf(t *testing.T) {
 	for name, want := range map[string]gpu.Vendor{
 		"nvidia.com/gpu": gpu.NVIDIA, "gpu.nvidia.com": gpu.NVIDIA, "amd.com/gpu": gpu.AMD, "gpu.amd.com": gpu.AMD,
+		"tencent.com/vcuda-core": gpu.NVIDIA, "tencent.com/eni-ip": "", DriverHAMi: gpu.NVIDIA, "iluvatar.ai/vcuda-core": "",
 		"notnvidia.com/gpu": "", "nvidia.com.evil.io/x": "", "intel.com/gpu": "",
 	} {
 		assert.Equal(t, want, VendorOf(name), name)
@@ -26,8 +27,15 @@ func TestIsGPUResource(t *testing.T) {
 		"amd.com/dpx_nps1", "amd.com/tpx_nps1", "amd.com/qpx_nps1",
 	} {
 		assert.True(t, IsGPUResource(name), name)
+		assert.True(t, IsPhysical(name), name)
 	}
-	for _, name := range []string{"nvidia.com/hostdev", "amd.com/nic", "example.com/gpu", "gpu", ""} {
+	for _, name := range []string{
+		"nvidia.com/GRID_P40-1Q", "nvidia.com/NVIDIA_A10-12Q", "tencent.com/vcuda-core", "tencent.com/vcuda-memory",
+	} {
+		assert.True(t, IsGPUResource(name), name)
+		assert.False(t, IsPhysical(name), name)
+	}
+	for _, name := range []string{"nvidia.com/hostdev", "nvidia.com/GA102GL_A10", "amd.com/nic", "amd.com/GRID_x", "tencent.com/eni-ip", "example.com/gpu", "gpu", ""} {
 		assert.False(t, IsGPUResource(name), name)
 	}
 }

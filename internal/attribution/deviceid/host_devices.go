@@ -1,0 +1,114 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deviceid
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/pci"
+)
+
+// HostDevices finds by sysfs of which GPU a device is that an ID names as the kernel does, mostly for virtual machines:
+//
+//   - a PCI function by its address: a GPU, or a virtual function of one (SR-IOV), which AMD's GPUs and NVIDIA's since Ada Lovelace use
+//     for vGPUs. NVIDIA's virtual functions stay bound to its own driver, with their type in nvidia/current_vgpu_type.
+//   - a mediated device (mdev) by its UUID: NVIDIA's vGPUs before. Its parent is the GPU, or a virtual function of it (Ampere).
+//   - an IOMMU group by its number, with any of both in it.
+//
+// Nothing is kept from read to read: a device that was not found has three links and two files of sysfs, which are in memory.
+type HostDevices struct{ devices pci.Devices }
+
+// NewHostDevices returns a HostDevices that reads below sys, which is /sys or where that is mounted.
+func NewHostDevices(sys string) *HostDevices { return &HostDevices{pci.NewDevices(sys)} }
+
+// HostDevice is what sysfs shows of a device.
+type HostDevice struct {
+	IsGPU  bool
+	Vendor gpu.Vendor // of the GPU; empty if no source reads GPUs of the vendor
+	Key    string     // finds the GPU in an Index
+	// Virtual reports that the device is one of the virtual GPUs of the GPU.
+	Virtual bool
+	// PassedThrough reports that a virtual machine has the whole GPU, so that no source reads it.
+	PassedThrough bool
+}
+
+// Find returns what sysfs shows of the device that a device plugin's ID names. groups reports that a bare number is that of an IOMMU
+// group: other plugins number devices from 0. The zero HostDevice is a device that is not there or is no GPU, or an ID of another form.
+// An error means that sysfs could not be read, and so nothing is known.
+func (h *HostDevices) Find(id string, groups bool) (HostDevice, error) {
+	var device HostDevice
+	var err error
+	switch {
+	case isPCIAddress(id):
+		device, err = h.function(strings.TrimPrefix(pciKey(id), pciPrefix))
+	case isUUID(id):
+		device, err = h.mediated(strings.ToLower(id))
+	case groups && isNumber(id):
+		device, err = h.group(id)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return device, err
+}
+
+// FindNode is Find for a DRM device node, such as card1 or renderD128.
+func (h *HostDevices) FindNode(name string) (HostDevice, error) {
+	address := ""
+	if hasNumber(name, "card") || hasNumber(name, "renderD") {
+		address = h.devices.DisplayFunction(name)
+	}
+	return h.Find(address, false)
+}
+
+func (h *HostDevices) function(address string) (HostDevice, error) {
+	p, err := h.devices.Function(address)
+	if err != nil || !p.IsGPU() {
+		return HostDevice{}, err
+	}
+	d := HostDevice{IsGPU: true, Vendor: pciVendors[p.Vendor], Key: pciKey(address), PassedThrough: p.PassedThrough()}
+	if isPCIAddress(p.Physical) {
+		d.Key, d.Virtual = pciKey(p.Physical), true
+	}
+	return d, nil
+}
+
+func (h *HostDevices) mediated(uuid string) (HostDevice, error) {
+	parent, err := h.devices.MediatedParent(uuid)
+	if err != nil || !isPCIAddress(parent) {
+		return HostDevice{}, err
+	}
+	d, err := h.function(parent)
+	if !d.IsGPU {
+		return HostDevice{}, err
+	}
+	d.Virtual, d.PassedThrough = true, false
+	return d, nil
+}
+
+// group returns the GPU in an IOMMU group that a virtual machine can have: a virtual one, or one that is bound to VFIO. A group with a GPU
+// that the host uses is no device of a container, so the number means something else.
+func (h *HostDevices) group(number string) (HostDevice, error) {
+	names, err := h.devices.Group(number)
+	if err != nil {
+		return HostDevice{}, err
+	}
+	var found HostDevice
+	for _, name := range names {
+		d, err := h.Find(name, false)
+		if err != nil {
+			return HostDevice{}, err
+		}
+		if d.PassedThrough || (d.Virtual && !found.IsGPU) {
+			found = d
+		}
+	}
+	return found, nil
+}
+
+// pciVendors are the vendors' numbers on the PCI bus.
+var pciVendors = map[uint32]gpu.Vendor{pci.VendorNVIDIA: gpu.NVIDIA, pci.VendorAMD: gpu.AMD}
