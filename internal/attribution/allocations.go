@@ -74,20 +74,7 @@ func (a *allocations) findHolders(ctx context.Context, h *holders, now time.Time
 	}
 	var unresolved unresolvedAllocations
 	for i := range list {
-		allocated := a.device(h, &list[i])
-		if allocated.ofOthers || h.add(allocated) {
-			continue
-		}
-		if err := a.lookUp(h, &list[i], &allocated); err != nil {
-			h.addProblem("sysfs", fmt.Errorf("attribution: %s may be of a GPU: %w", describeAllocation(&list[i]), err))
-		}
-		switch {
-		case allocated.ofOthers, allocated.passedThrough, h.add(allocated):
-		case allocated.isGPU:
-			unresolved.add(&list[i], h.doubt(allocated))
-		default:
-			a.ignored.add(&list[i])
-		}
+		a.place(h, &list[i], a.device(h, &list[i]), &unresolved)
 	}
 	a.ignored.log()
 	if unresolved.count > 0 {
@@ -96,6 +83,24 @@ func (a *allocations) findHolders(ctx context.Context, h *holders, now time.Time
 	h.initContainers = newInitContainers(pods)
 	if err := h.doubtKept(keptDevices(pods, h.node.Vendor, a.gpus)); err != nil {
 		h.addProblem("allocations to init containers", err)
+	}
+}
+
+// place adds the holder of the device of an allocation. A GPU that is not found leaves in doubt who holds those that it may be; what is no
+// GPU, as far as is known, leaves none.
+func (a *allocations) place(h *holders, allocation *podresources.Allocation, d allocatedDevice, unresolved *unresolvedAllocations) {
+	if d.ofOthers || h.add(d) {
+		return
+	}
+	if err := a.lookUp(h, allocation, &d); err != nil {
+		h.addProblem("sysfs", fmt.Errorf("attribution: %s may be of a GPU: %w", describeAllocation(allocation), err))
+	}
+	switch {
+	case d.ofOthers, d.passedThrough, h.add(d):
+	case d.isGPU:
+		unresolved.add(allocation, h.doubt(d))
+	default:
+		a.ignored.add(allocation)
 	}
 }
 
@@ -153,7 +158,7 @@ func (a *allocations) lookUp(h *holders, allocation *podresources.Allocation, d 
 			d.keys = []string{device.Key}
 		}
 		if device.Virtual {
-			d.holder.Sharing = gpu.SharingTimeSlicing
+			d.holder.Sharing, d.holder.Virtual = gpu.SharingTimeSlicing, true
 		}
 	}
 	return err

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
@@ -32,6 +31,7 @@ type world struct {
 	t       *testing.T
 	r       *rand.Rand
 	kubelet *fixed
+	config  Config
 	a       *Attributor
 	now     time.Time
 	joules  []float64
@@ -44,18 +44,15 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t: t, r: rand.New(rand.NewPCG(seed, 1)),
 		kubelet: &fixed{}, now: time.Unix(1_700_000_000, 0), joules: make([]float64, 3),
 	}
-	config := Config{}
 	if w.r.IntN(5) > 0 {
 		processes := DefaultProcesses()
 		processes.LogPath = "/nonexistent"
-		config.Processes = &processes
+		w.config.Processes = &processes
 	}
 	var err error
-	w.a, err = New(config, interval)
+	w.a, err = New(w.config, interval)
 	require.NoError(t, err)
-	w.a.allocations, err = newAllocations(&PodResourcesConfig{Endpoint: podresources.DefaultEndpoint}, &options{sys: t.TempDir(), logger: zap.NewNop()})
-	require.NoError(t, err)
-	w.a.allocations.kubelet.client = w.kubelet
+	w.a.allocations = worldAllocations(t, t.TempDir(), w.kubelet)
 	if w.r.IntN(2) == 0 {
 		w.a.containers.logs = w.joinedByLogs()
 	}

@@ -42,7 +42,7 @@ func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *ene
 	use := gpu.ContainerUse{Container: c.container, DeviceID: u.device.ID, Allocated: c.allocated}
 	if c.holder != nil {
 		use.Resource, use.DRA, use.Sharing = c.holder.Resource, c.holder.DRA, c.holder.Sharing
-		if u.holders == gpu.Some(1) && !u.sharesMemory {
+		if u.holders == gpu.Some(1) && !u.sharesMemory && !c.holder.Virtual {
 			use.MemoryLimit = u.device.Memory.Limit
 		}
 	}

@@ -41,6 +41,7 @@ type Holder struct {
 	Resource  string // k8s.resource.name: nvidia.com/gpu; for DRA the name of the driver
 	DRA       bool   // allocated by dynamic resource allocation, otherwise by a device plugin
 	Sharing   Sharing
+	Virtual   bool // the container has one of the device's virtual GPUs (vGPU), which has a part of the memory
 }
 
 // ContainerUse is one container on one leaf device: whether it holds the device and how much it uses the device. A container can hold
