@@ -53,12 +53,12 @@ func TestConfig(t *testing.T) {
 		{
 			"all set", `
 node_name: n1
-pod_resources: {endpoint: "unix:///k.sock", cdi_dirs: [/cdi]}
+pod_resources: {endpoint: "unix:///k.sock", cdi_dirs: [/cdi], gpu_resources: ["example.com/gpu-*"]}
 processes: {proc_path: /host/proc, any_pid_namespace: true, log_path: /host/log}
 owners: {auth_type: kubeConfig, context: prod, kinds: [pytorchjobs.kubeflow.org], labels: [team], annotations: [cost]}`,
 			Config{
 				NodeName:     "n1",
-				PodResources: &PodResourcesConfig{Endpoint: "unix:///k.sock", CDIDirs: []string{"/cdi"}},
+				PodResources: &PodResourcesConfig{Endpoint: "unix:///k.sock", CDIDirs: []string{"/cdi"}, GPUResources: []string{"example.com/gpu-*"}},
 				Processes:    &ProcessesConfig{ProcPath: "/host/proc", AnyPIDNamespace: true, LogPath: "/host/log"},
 				Owners: &OwnersConfig{
 					API:   kube.Config{AuthType: kube.AuthKubeConfig, Context: "prod"},
@@ -108,6 +108,8 @@ func TestConfigRefused(t *testing.T) {
 		"node: n1": "invalid keys: node",
 		"pod_resources: {endpoint: /var/lib/kubelet.sock}":         "attribution::pod_resources: endpoint: ",
 		"pod_resources: {cdi_dirs: [cdi]}":                         "attribution::pod_resources: cdi_dirs: ",
+		"pod_resources: {gpu_resources: [ok, '[']}":                `attribution::pod_resources: gpu_resources: "[" is not a pattern`,
+		"pod_resources: {gpu_resources: ['']}":                     `attribution::pod_resources: gpu_resources: "" is not a pattern`,
 		"processes: {proc_path: proc}":                             "attribution::processes: proc_path: ",
 		"processes: {log_path: ''}":                                "attribution::processes: log_path: ",
 		"node_name: n1\nowners: {auth_type: tls}":                  `auth_type: "tls" is not known`,

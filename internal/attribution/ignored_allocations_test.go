@@ -91,7 +91,7 @@ func strangers(r *rand.Rand) []podresources.Allocation {
 func TestIgnoredChangesNothing(t *testing.T) {
 	m := &machine{t: t, sys: t.TempDir()}
 	m.virtualized()
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		w := newWorld(t, seed)
 		w.a.allocations = worldAllocations(t, m.sys, w.kubelet)
