@@ -55,14 +55,7 @@ func (s *clusterSource) follow(view *cluster.View, config *ClusterConfig) error 
 	if s.events == nil || !s.wants {
 		return nil
 	}
-	p := &podEvents{queue: s.pipeline, keeper: s.keeper, patience: s.patience}
-	p.tracker = lifecycle.NewTracker(func(events []gpu.Event) {
-		s.pipeline.AddEvents(events)
-		s.events.wake()
-	})
-	if s.keeper.isOpen() {
-		p.tracker.Restore(func(use func(string, []byte) error) { s.keeper.store.Parts(clusterKey, use) })
-	}
+	p := &podEvents{queue: s.pipeline, keeper: s.keeper, patience: s.patience, tracker: s.track()}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	if err := view.Follow(config.Labels, cluster.Followers{
 		Seen:   func(pod *lifecycle.Pod) { p.take(func() { p.tracker.Seen(pod) }) },
@@ -75,6 +68,24 @@ func (s *clusterSource) follow(view *cluster.View, config *ClusterConfig) error 
 	s.pods.Store(p)
 	p.ticking.Go(p.tick)
 	return nil
+}
+
+// track returns what takes the pods of a view. With storage it goes on with what is known, from an earlier process, or from when this replica last read the
+// cluster.
+func (s *clusterSource) track() *lifecycle.Tracker {
+	if s.tracker != nil {
+		s.tracker.Resume()
+		return s.tracker
+	}
+	tracker := lifecycle.NewTracker(func(events []gpu.Event) {
+		s.pipeline.AddEvents(events)
+		s.events.wake()
+	})
+	if s.keeper.isOpen() {
+		tracker.Restore(func(use func(string, []byte) error) { s.keeper.store.Parts(clusterKey, use) })
+		s.tracker = tracker
+	}
+	return tracker
 }
 
 // take takes a change when the queue has room for its events.

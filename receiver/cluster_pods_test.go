@@ -62,7 +62,20 @@ func newStoppedRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
 	return r
 }
 
+// start reads the cluster until the test ends.
 func (r *clusterRig) start(t *testing.T) {
+	t.Helper()
+	cfg, set := r.send(t)
+	controller, err := newClusterController(cfg, set, consumertest.NewNop(), func(*ClusterConfig) (*kube.Clients, error) {
+		return &kube.Clients{Kubernetes: r.client}, nil
+	}, r.source)
+	require.NoError(t, err)
+	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
+	t.Cleanup(func() { assert.NoError(t, controller.Shutdown(t.Context())) })
+}
+
+// send sends what the source has until the test ends.
+func (r *clusterRig) send(t *testing.T) (*Config, receiver.Settings) {
 	t.Helper()
 	cfg, err := loadMap(map[string]any{
 		"collection_interval": "20ms", "initial_delay": "1ms", "timeout": "20ms",
@@ -91,16 +104,9 @@ func (r *clusterRig) start(t *testing.T) {
 		sender = r.keeps(t, cfg, set)
 	}
 	r.source.events = sender
-	controller, err := newClusterController(cfg, set, consumertest.NewNop(), func(*ClusterConfig) (*kube.Clients, error) {
-		return &kube.Clients{Kubernetes: r.client}, nil
-	}, r.source)
-	require.NoError(t, err)
 	require.NoError(t, sender.Start(t.Context(), componenttest.NewNopHost()))
-	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
-	t.Cleanup(func() {
-		assert.NoError(t, controller.Shutdown(t.Context()))
-		assert.NoError(t, sender.Shutdown(t.Context()))
-	})
+	t.Cleanup(func() { assert.NoError(t, sender.Shutdown(t.Context())) })
+	return cfg, set
 }
 
 // keeps has what is known and what is sent kept in the storage, and returns what stores it.
@@ -208,6 +214,33 @@ func TestPodsOutliveAKill(t *testing.T) {
 			assert.Equal(t, record.EventName() == "k8s.pod.gpu.deleted", marked)
 		}
 	}
+}
+
+// A replica with a storage that reads the cluster for the second time goes on with what it knows.
+func TestPodsOutliveATerm(t *testing.T) {
+	r := newStoppedRig(t, gpuPod("stays", 1), gpuPod("goes", 1))
+	r.disk = &checkpointtest.Storage{}
+	cfg, _ := r.send(t)
+	s := &clusterScraper{config: cfg.scraperConfig(clusterKey).(*ClusterConfig), source: r.source}
+	clients := &kube.Clients{Kubernetes: r.client}
+	require.NoError(t, s.watch(clients))
+	eventually(t, func() bool { return len(r.of("stays")) == 1 && len(r.of("goes")) == 1 }, "the pods are not reported")
+	s.unwatch()
+
+	require.NoError(t, r.client.CoreV1().Pods("ml").Delete(t.Context(), "goes", metav1.DeleteOptions{}))
+	r.set(t, gpuPod("new", 1))
+	for range 2 {
+		require.NoError(t, s.watch(clients))
+		eventually(t, func() bool { return len(r.of("goes")) == 2 && len(r.of("new")) == 1 && len(r.source.tracker.Missing()) == 0 }, "what has changed is not reported")
+		s.unwatch()
+	}
+	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.deleted"}, r.of("goes"))
+	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("new"))
+	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("stays"))
+	eventually(t, func() bool {
+		keys := r.disk.Keys()
+		return slices.Contains(keys, "part/kubernetes_cluster/pod/uid-new") && !slices.Contains(keys, "part/kubernetes_cluster/pod/uid-goes")
+	}, "what is known is not stored")
 }
 
 // A pod's spec and status are sent only where that is configured.

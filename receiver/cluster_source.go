@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
@@ -25,6 +26,7 @@ type clusterSource struct {
 	events   *eventSender              // nil without a logs receiver
 	pods     atomic.Pointer[podEvents] // nil where nobody wants events of pods
 	keeper   *keeper                   // nil without storage
+	tracker  *lifecycle.Tracker        // that of the storage, for each time this replica reads; nil before the first, and without storage
 	wants    bool                      // events of pods are enabled
 	fed      bool                      // a metrics receiver reads the cluster
 	dropped  func(events int)          // counts events that will never be sent

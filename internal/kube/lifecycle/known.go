@@ -69,6 +69,16 @@ func (t *Tracker) Restore(stored func(use func(name string, data []byte) error))
 	}
 }
 
+// Resume has the Tracker go on after a time in which nobody watched, with what it knows. It is called before the next pod is seen.
+func (t *Tracker) Resume() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.listed = false
+	for uid := range t.known {
+		t.missing[uid] = struct{}{}
+	}
+}
+
 func (t *Tracker) restore(name string, data []byte) error {
 	kind, uid, _ := strings.Cut(name, "/")
 	switch kind + "/" {
