@@ -5,75 +5,19 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 
-	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
-)
-
-// ClusterLeaderElection has one of several replicas read the cluster: the holder of a Lease.
-type ClusterLeaderElection struct {
-	// LeaseName is the name of the Lease. Default: gpureceiver-cluster.
-	LeaseName string `mapstructure:"lease_name"`
-	// LeaseNamespace is the namespace of the Lease.
-	LeaseNamespace string `mapstructure:"lease_namespace"`
-}
-
-const defaultLease = "gpureceiver-cluster"
-
-// check returns what is wrong, by key. A nil ClusterLeaderElection is right.
-func (e *ClusterLeaderElection) check() error {
-	if e == nil {
-		return nil
-	}
-	if problems := utilvalidation.IsDNS1123Subdomain(e.name()); len(problems) > 0 {
-		return fmt.Errorf("lease_name: %q is no name of a Lease: %s", e.LeaseName, problems[0])
-	}
-	if e.LeaseNamespace == "" {
-		return errors.New("lease_namespace: must be set: the namespace in which the Lease lies")
-	}
-	if problems := validation.ValidateNamespaceName(e.LeaseNamespace, false); len(problems) > 0 {
-		return fmt.Errorf("lease_namespace: %q is no name of a namespace: %s", e.LeaseNamespace, problems[0])
-	}
-	return nil
-}
-
-func (e *ClusterLeaderElection) name() string {
-	if e.LeaseName == "" {
-		return defaultLease
-	}
-	return e.LeaseName
-}
-
-// rights are what the election needs.
-func (e *ClusterLeaderElection) rights() []kube.Right {
-	if e == nil {
-		return nil
-	}
-	lease := kube.Right{Group: "coordination.k8s.io", Resource: "leases", Namespace: e.LeaseNamespace}
-	rights := kube.RightsTo(lease, "create")
-	lease.Name = e.name()
-	return append(rights, kube.RightsTo(lease, "get", "update")...)
-}
-
-const (
-	// leaseCall bounds a request for the Lease, and leaseRelease each of the last two, which release it and for which a shutdown waits.
-	leaseCall    = 3 * time.Second
-	leaseRelease = 500 * time.Millisecond
 )
 
 // leadership is a replica's part in an election. It has led started while the replica holds the Lease, and ended before that is over.
@@ -91,17 +35,21 @@ type leadership struct {
 // contend takes part in the election until stop is called.
 func contend(client kubernetes.Interface, e *ClusterLeaderElection, led, ended func()) *leadership {
 	host, _ := os.Hostname() // an identity works without
-	l := &leadership{led: led, ended: ended}
-	lock := &watchedLock{leadership: l, Interface: &resourcelock.LeaseLock{
+	return contendFor(&resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: e.LeaseNamespace, Name: e.name()}, Client: client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: shard.NewIdentity(host)},
-	}}
+	}, led, ended)
+}
+
+func contendFor(lease resourcelock.Interface, led, ended func()) *leadership {
+	l := &leadership{led: led, ended: ended}
+	lock := &watchedLock{leadership: l, Interface: lease}
 	var ctx context.Context
 	ctx, l.cancel = context.WithCancel(klog.NewContext(context.Background(), klog.Logger{})) // err reports failures, so client-go need not log them
 	l.electing.Go(func() {
 		for ctx.Err() == nil {
 			elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-				Lock: lock, Name: lock.Describe(), LeaseDuration: shard.LeaseDuration, RenewDeadline: shard.RenewDeadline, RetryPeriod: shard.RetryPeriod,
+				Lock: lock, Name: lock.Describe(), LeaseDuration: shard.LeaseDuration, RenewDeadline: leaseRenewal, RetryPeriod: shard.RetryPeriod,
 				ReleaseOnCancel: true,
 				Callbacks:       leaderelection.LeaderCallbacks{OnStartedLeading: l.start, OnStoppedLeading: ended},
 			})
@@ -160,53 +108,4 @@ func (l *leadership) err() error {
 		hint = "grant get, create and update on leases.coordination.k8s.io in its namespace; " + hint
 	}
 	return fmt.Errorf("kubernetes_cluster: the Lease of the leader: %w; %s", l.failure, hint)
-}
-
-// watchedLock is a Lease whose requests are bounded and whose failures are noted. The reads end before it is released.
-type watchedLock struct {
-	resourcelock.Interface
-	leadership *leadership
-}
-
-// Get implements resourcelock.Interface.
-func (w *watchedLock) Get(ctx context.Context) (record *resourcelock.LeaderElectionRecord, raw []byte, err error) {
-	limit := leaseCall
-	if w.leadership.stopping.Load() {
-		limit = leaseRelease
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	record, raw, err = w.Interface.Get(ctx)
-	if apierrors.IsNotFound(err) {
-		w.leadership.note(nil)
-		return record, raw, err
-	}
-	w.leadership.note(err)
-	return record, raw, err
-}
-
-// Create implements resourcelock.Interface.
-func (w *watchedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	ctx, cancel := context.WithTimeout(ctx, leaseCall)
-	defer cancel()
-	return w.wrote(w.Interface.Create(ctx, record))
-}
-
-// Update implements resourcelock.Interface.
-func (w *watchedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	limit := leaseCall
-	if record.HolderIdentity == "" {
-		w.leadership.ended()
-		limit = leaseRelease
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return w.wrote(w.Interface.Update(ctx, record))
-}
-
-func (w *watchedLock) wrote(err error) error {
-	if err == nil || !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) { // otherwise another replica was faster
-		w.leadership.note(err)
-	}
-	return err
 }

@@ -231,7 +231,9 @@ func TestPodsOutliveATerm(t *testing.T) {
 	r.set(t, gpuPod("new", 1))
 	for range 2 {
 		require.NoError(t, s.watch(clients))
-		eventually(t, func() bool { return len(r.of("goes")) == 2 && len(r.of("new")) == 1 && len(r.source.tracker.Missing()) == 0 }, "what has changed is not reported")
+		eventually(t, func() bool {
+			return len(r.of("goes")) == 2 && len(r.of("new")) == 1 && len(r.source.tracker.Missing()) == 0
+		}, "what has changed is not reported")
 		s.unwatch()
 	}
 	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.deleted"}, r.of("goes"))
