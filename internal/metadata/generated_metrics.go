@@ -4323,7 +4323,7 @@ type metricK8sContainerGpuRequest struct {
 // init fills k8s.container.gpu.request metric with initial data.
 func (m *metricK8sContainerGpuRequest) init() {
 	m.data.SetName("k8s.container.gpu.request")
-	m.data.SetDescription("GPUs, or partitions of a profile, that the container requests. Containers of finished pods are not counted. (extension)")
+	m.data.SetDescription("GPUs, or partitions of a profile, that the container requests. Containers of finished pods are not counted. A claim that several containers have counts for each of them. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)

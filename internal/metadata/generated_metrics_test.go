@@ -2205,7 +2205,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["k8s.container.gpu.request"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "GPUs, or partitions of a profile, that the container requests. Containers of finished pods are not counted. (extension)", mi.Description())
+					assert.Equal(t, "GPUs, or partitions of a profile, that the container requests. Containers of finished pods are not counted. A claim that several containers have counts for each of them. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())

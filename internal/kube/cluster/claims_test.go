@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"sync"
 	"testing"
@@ -175,6 +176,18 @@ func TestClaimsOfPods(t *testing.T) {
 	assert.Equal(t, []gpu.ResourceCount{{Resource: class, Count: gpu.Some[int64](1)}}, f.last("two").Requests)
 	assert.Equal(t, []lifecycle.Allocation{{Container: "main", Resource: class, Count: gpu.Some[int64](3), DRA: true, Shared: true}}, f.last("users").Allocations)
 	assert.Len(t, claims.view.Snapshot().Requests, 3)
+}
+
+// A claim counts for each container that has it, as container.gpu.allocated does: docs/metrics.md says so.
+func TestSharedClaimCountsForEach(t *testing.T) {
+	client := fake.NewClientset(claiming("a", "n1", "both", "one", "other"), claiming("b", "n1", "both", "main"))
+	claims, _ := newClaimed(t, client)
+	claims.set("both", allocated(2, 1))
+	var counts []string
+	for _, r := range claims.view.Snapshot().Requests {
+		counts = append(counts, fmt.Sprint(r.Pod, " ", r.Container, " ", r.Count))
+	}
+	assert.Equal(t, []string{"a one 1", "a other 1", "b main 1"}, counts)
 }
 
 // A claim that two pods have is shared to the end of both: with the first it loses a user. Another claim of the same name is none of a pod's that had
