@@ -23,10 +23,11 @@ type Declared struct {
 }
 
 type attribute struct {
-	Type       string    `json:"type"`
-	Enum       []string  `json:"enum"`
-	Required   string    `json:"requirement_level"`
-	Convention *struct{} `json:"semantic_convention"`
+	Description string    `json:"description"`
+	Type        string    `json:"type"`
+	Enum        []string  `json:"enum"`
+	Required    string    `json:"requirement_level"`
+	Convention  *struct{} `json:"semantic_convention"`
 }
 
 type withAttribute struct {

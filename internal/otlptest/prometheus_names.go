@@ -1,0 +1,42 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlptest
+
+import (
+	"slices"
+	"strings"
+)
+
+// PrometheusMetrics returns the names of the declared metrics in Prometheus, by the prometheus exporter with its defaults.
+func (d *Declared) PrometheusMetrics() map[string]bool {
+	found := make(map[string]bool, len(d.Metrics))
+	for name, m := range d.Metrics {
+		found[nameOf(strategies[0], name, m.Unit, m.kind())] = true
+	}
+	return found
+}
+
+// Label is an attribute in Prometheus.
+type Label struct{ attribute }
+
+// PrometheusLabels returns the declared attributes by their names in Prometheus.
+func (d *Declared) PrometheusLabels() map[string]Label {
+	found := make(map[string]Label, len(d.Attributes)+len(d.ResourceAttributes))
+	for name, a := range d.ResourceAttributes {
+		found[labelOf(name)] = Label{a}
+	}
+	for name, a := range d.Attributes {
+		found[labelOf(name)] = Label{a}
+	}
+	return found
+}
+
+// CanBe reports whether the label can have a value: one of its enumeration, or, without one, a word of its description.
+func (l Label) CanBe(value string) bool {
+	if len(l.Enum) > 0 {
+		return slices.Contains(l.Enum, value)
+	}
+	words := strings.FieldsFunc(l.Description, func(r rune) bool { return strings.ContainsRune(" ,.:;()", r) })
+	return slices.Contains(words, value)
+}

@@ -1,0 +1,109 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/otlptest"
+)
+
+var (
+	code     = regexp.MustCompile("`([^`]+)`")
+	quoted   = regexp.MustCompile(`"[^"]*"`)
+	ours     = regexp.MustCompile(`\b(?:hw|process|container|k8s)_[a-z0-9_]+`)
+	selected = regexp.MustCompile(`([a-z0-9_]+)="([^"]+)"`)
+)
+
+// migrationQueries returns the queries of docs/migrate.md: of its tables the code in the second column, and the blocks.
+func migrationQueries(t *testing.T) (queries []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "migrate.md"))
+	require.NoError(t, err)
+	inTable := false
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "| ") {
+			inTable = inTable && strings.HasPrefix(line, "|---")
+			continue
+		}
+		cells := strings.Split(line, " | ")
+		for _, cell := range cells {
+			assert.Less(t, len(strings.Fields(code.ReplaceAllString(cell, "query"))), 20, "too long for a table: %s", line)
+		}
+		switch {
+		case strings.HasPrefix(cells[1], "the same number"):
+			inTable = true
+		case inTable:
+			found := code.FindStringSubmatch(cells[1])
+			assert.Equal(t, found == nil, cells[1] == "none", line)
+			if found != nil {
+				queries = append(queries, found[1])
+			}
+		}
+	}
+	blocks := strings.Split(string(text), "```promql\n")
+	for _, block := range blocks[1:] {
+		query, _, _ := strings.Cut(block, "```")
+		queries = append(queries, query)
+	}
+	require.Greater(t, len(queries), 100)
+	return queries
+}
+
+// The queries of docs/migrate.md name metrics, labels and values that are declared.
+func TestMigrationQueriesNameWhatIsDeclared(t *testing.T) {
+	declared, err := otlptest.ReadDeclared(filepath.Join("..", "..", "metadata.yaml"))
+	require.NoError(t, err)
+	metrics, labels := declared.PrometheusMetrics(), declared.PrometheusLabels()
+	for _, query := range migrationQueries(t) {
+		named := 0
+		for _, name := range ours.FindAllString(quoted.ReplaceAllString(query, `""`), -1) {
+			_, isLabel := labels[name]
+			if metrics[name] {
+				named++
+			}
+			assert.True(t, metrics[name] || isLabel, "%s: %s is neither a metric nor a label", query, name)
+		}
+		assert.Positive(t, named, "%s names no metric", query)
+		for _, found := range selected.FindAllStringSubmatch(query, -1) {
+			label, value := found[1], found[2]
+			if value != "0" { // the number of a link
+				assert.True(t, labels[label].CanBe(value), "%s: %s cannot be %s", query, label, value)
+			}
+		}
+	}
+}
+
+// The queries of docs/migrate.md are PromQL.
+func TestMigrationQueriesAreValid(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool is not in PATH; on Debian: apt-get install --no-install-recommends prometheus")
+	}
+	type rule struct {
+		Record string `json:"record"`
+		Expr   string `json:"expr"`
+	}
+	var rules []rule
+	for i, query := range migrationQueries(t) {
+		rules = append(rules, rule{fmt.Sprintf("migration:query_%d", i), query})
+	}
+	file, err := json.Marshal(map[string]any{"groups": []any{map[string]any{"name": "migration", "rules": rules}}})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "rules.yaml") // JSON is YAML
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+	output, err := exec.CommandContext(t.Context(), promtool, "check", "rules", path).CombinedOutput()
+	require.NoError(t, err, string(output))
+	assert.Contains(t, string(output), fmt.Sprintf("%d rules found", len(rules)))
+}
