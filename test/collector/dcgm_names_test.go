@@ -1,0 +1,192 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+var dcgmNames = filepath.Join("parts", "dcgm-names.yaml")
+
+func TestDCGMNamesAreValid(t *testing.T) {
+	t.Parallel()
+	for _, config := range []string{"agent.yaml", "agent-kubernetes.yaml", "k8s-attributes.yaml"} {
+		code, output := run(t, "validate", harness.FeatureGates, "--config", filepath.Join(root(t), "config", config), "--config", filepath.Join(root(t), "config", dcgmNames))
+		assert.Zero(t, code, output)
+	}
+}
+
+// dcgmScenario are values of all GPUs beside those of workloadScenario. All are constant, so that two pages have the same ones.
+const dcgmScenario = `
+[gpu *]
+energy = 5000
+clock.sm = 1410
+clock.memory = 2619
+util.memory = 12
+util.encoder = 5
+util.decoder = 7
+temperature.memory = 61
+gpm.graphics = 40
+gpm.tensor = 25
+gpm.dram = 30
+pcie.replay = 3
+pcie.tx = PCIE
+pcie.rx = PCIE
+remapped.corrected = 1
+remapped.uncorrected = 2
+ecc.volatile.corrected = 4
+ecc.volatile.uncorrected = 5
+[event xid]
+gpu = 0
+xid = 31
+`
+
+// dcgmNode is a node whose collector shows dcgm-exporter's names, too, and a Prometheus that scrapes both of its pages.
+func dcgmNode(t *testing.T) (n *workloadNode, prometheus string) {
+	t.Helper()
+	tool(t, "prometheus")
+	n = prepareWorkloads(t)
+	page := freeAddress(t)
+	n.start(shipped{
+		configs: []string{"agent-kubernetes.yaml", dcgmNames},
+		more:    "receivers: {gpu: {scrapers: {nvml: {pcie_sampling: true}}}}\n",
+		env:     []string{"DCGM_PORT=" + page[strings.LastIndex(page, ":")+1:], "DCGM_EXPIRATION=2s"},
+	})
+	n.next("attributed workloads", attributed)
+	n.set(strings.ReplaceAll(dcgmScenario, "PCIE", "1e6"))
+	t.Cleanup(func() {
+		assert.NotContains(t, n.process.Output(), "failed to e", "of a statement: failed to execute, failed to evaluate")
+	})
+	return n, scrapingPrometheus(t, "", n.page, "http://"+page+"/metrics")
+}
+
+// dashboard12239 are the queries of NVIDIA's dashboard for dcgm-exporter on grafana.com by their panels, and their answers by the number of the
+// GPU, worked out by hand from the scenarios. GPU 5 is divided, and its driver has no utilization.
+var dashboard12239 = map[string]struct {
+	query   string
+	answers map[string]float64
+}{
+	"GPU Temperature": {`DCGM_FI_DEV_GPU_TEMP{instance=~"$instance", gpu=~"$gpu"}`, eight(70, 40, 40, 40, 40, 40, 40, 40)},
+	"GPU Avg. Temp":   {`avg(DCGM_FI_DEV_GPU_TEMP{instance=~"$instance", gpu=~"$gpu"})`, map[string]float64{"": (70 + 7*40) / 8.0}},
+	"GPU Power Usage": {`DCGM_FI_DEV_POWER_USAGE{instance=~"$instance", gpu=~"$gpu"}`, eight(600, 70, 300, 70, 400, 200, 150, 70)},
+	"GPU Power Total": {`sum(DCGM_FI_DEV_POWER_USAGE{instance=~"$instance", gpu=~"$gpu"})`, map[string]float64{"": 1860}},
+	"GPU SM Clocks": {
+		`DCGM_FI_DEV_SM_CLOCK{instance=~"$instance", gpu=~"$gpu"} * 1000000`,
+		eight(1.41e9, 1.41e9, 1.41e9, 1.41e9, 1.41e9, 1.41e9, 1.41e9, 1.41e9),
+	},
+	"GPU Utilization": {`DCGM_FI_DEV_GPU_UTIL{instance=~"$instance", gpu=~"$gpu"}`, eight(90, 0, 50, 0, 60, math.NaN(), 20, 0)},
+	"GPU Framebuffer Mem Used": {
+		`DCGM_FI_DEV_FB_USED{instance=~"$instance", gpu=~"$gpu"}`,
+		eight(40<<10, 0, 10<<10, 0, 24<<10, 4<<10, 2<<10, 0), // MiB
+	},
+	"Tensor Core Utilization": {
+		`DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{instance=~"$instance", gpu=~"$gpu"}`,
+		eight(0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25),
+	},
+}
+
+// eight returns the values of the eight GPUs; not a number: none.
+func eight(values ...float64) map[string]float64 {
+	found := map[string]float64{}
+	for i, value := range values {
+		if !math.IsNaN(value) {
+			found[strconv.Itoa(i)] = value
+		}
+	}
+	return found
+}
+
+// NVIDIA's dashboard shows the right numbers with the page that has dcgm-exporter's names, and the pods that hold GPUs.
+func TestDCGMDashboard(t *testing.T) {
+	t.Parallel()
+	n, prometheus := dcgmNode(t)
+	variables := strings.NewReplacer("$instance", ".+", "$gpu", "(0|1|2|3|4|5|6|7)")
+	for panel, want := range dashboard12239 {
+		var got map[string]float64
+		if !assert.Eventually(t, func() bool {
+			got = answers(t, prometheus, variables.Replace(want.query), "gpu")
+			return assert.ObjectsAreEqual(want.answers, got)
+		}, patience, tick) {
+			assert.Equal(t, want.answers, got, panel)
+		}
+	}
+
+	labels := labelsOf(t, prometheus, `DCGM_FI_DEV_GPU_TEMP{gpu="0"}`)
+	require.Len(t, labels, 1)
+	delete(labels[0], "job")
+	delete(labels[0], "instance")
+	assert.Equal(t, map[string]string{
+		"__name__": "DCGM_FI_DEV_GPU_TEMP", "gpu": "0", "UUID": gpu(0), "device": "nvidia0", "modelName": "NVIDIA H100 80GB HBM3", "Hostname": "node-a",
+		"pci_bus_id": "00000000:0A:00.0", "DCGM_FI_DRIVER_VERSION": "580.95.05",
+		"namespace": "ml", "pod": training.pod, "container": training.container,
+	}, labels[0])
+	// The two servers share a GPU, the stowaway holds none, and of a MIG instance's holder the GPU knows nothing.
+	assert.Equal(t, map[string]float64{training.pod: 70, notebook.pod: 40}, answers(t, prometheus, `DCGM_FI_DEV_GPU_TEMP{pod!=""}`, "pod"))
+
+	n.kubelet.Set()
+	eventually(t, patience, "GPUs without a pod, each once", func() bool {
+		return ask(t, prometheus, `count(DCGM_FI_DEV_GPU_TEMP{pod=""})`) == 8 && ask(t, prometheus, `count(DCGM_FI_DEV_GPU_TEMP)`) == 8
+	})
+}
+
+// The queries of docs/migrate.md give the numbers of the page that has dcgm-exporter's names, and the table names exactly what is there.
+func TestDCGMNamesAgreeWithQueries(t *testing.T) {
+	t.Parallel()
+	n, prometheus := dcgmNode(t)
+	documented := map[string]string{}
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "migrate.md"))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, " | "); len(cells) == 4 && cells[2] == "yes" {
+			documented[strings.TrimPrefix(cells[0], "| ")] = strings.Trim(cells[1], "`")
+		}
+	}
+	delete(documented, "DCGM_FI_DRIVER_VERSION") // a label
+
+	eventually(t, patience, "traffic", func() bool { return ask(t, prometheus, `min(DCGM_FI_PROF_PCIE_TX_BYTES_TOTAL)`) > 0 })
+	n.set(strings.ReplaceAll(dcgmScenario, "PCIE", "0"))
+	names := map[string]bool{}
+	for name := range answers(t, prometheus, `count by (__name__) ({__name__=~"DCGM_.+"})`, "__name__") {
+		names[name] = true
+	}
+	for field, query := range documented {
+		assert.True(t, names[field], "%s is documented, and not there", field)
+		delete(names, field)
+		var page, ours map[string]float64
+		if !assert.Eventually(t, func() bool {
+			page, ours = byGPU(t, prometheus, field, "UUID", "xid"), byGPU(t, prometheus, query, "hw_id", "hw_gpu_xid")
+			return len(page) > 0 && assert.ObjectsAreEqual(ours, page)
+		}, patience, tick) {
+			assert.Equal(t, ours, page, "%s: %s", field, query)
+		}
+	}
+	assert.Empty(t, names, "there, and not documented")
+}
+
+// byGPU returns the values of whole GPUs by two labels, with six digits.
+func byGPU(t *testing.T, prometheus, query, id, code string) map[string]float64 {
+	t.Helper()
+	found := map[string]float64{}
+	for _, s := range vector(t, prometheus, query) {
+		if s.labels["hw_parent"] == "" {
+			value, err := strconv.ParseFloat(fmt.Sprintf("%.6g", s.value), 64)
+			require.NoError(t, err)
+			found[s.labels[id]+" "+s.labels[code]] = value
+		}
+	}
+	return found
+}
