@@ -107,7 +107,7 @@ var slowAlerts = map[string]string{
 	"GPUEventsDropped":           "fires for more than 1,024 events that nobody takes",
 	"GPUAllocatedIdle":           "fires after two hours in which a container did not use its GPU",
 	"GPUPodsPending":             "fires for pods that have waited for half an hour",
-	"GPUNodeNotRead":             "fires for a node that was read an hour ago",
+	"GPUNodeNotRead":             "fires a quarter of an hour after the last read of a node",
 	"GPUNodeReadOld":             "fires five minutes after the last good read",
 }
 

@@ -126,7 +126,6 @@ func TestChartRefuses(t *testing.T) {
 		"agent: {enabled: false}": "nothing is enabled",
 		"agent: {queue: {enabled: true}, k8sAttributes: {enabled: true}}":                                                            "do not go together",
 		"agent: {queue: {enabled: true, volume: {persistentVolumeClaim: {claimName: a}}}}":                                           "agents cannot share one claim",
-		"telemetryOTLP: true\notlp: {headersSecret: {name: a}}":                                                                      "telemetryOTLP sends no headers",
 		"exec: {enabled: true, replicas: 3, queue: {enabled: true, volume: {persistentVolumeClaim: {claimName: a}}}}":                "replicas cannot share one claim",
 		"exec: {enabled: true, replicas: 7}":                                                                                         "exec.shards is 6",
 		"gateway: {enabled: true, tls: {secretName: a}}":                                                                             "gateway.tls.ca.secretName",

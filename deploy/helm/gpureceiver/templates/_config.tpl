@@ -16,7 +16,7 @@
 {{/* Configurations that need no right: keys of the shape's own ConfigMap after its main one. As JSON. */}}
 {{- define "gpureceiver.config.added" -}}
 {{- $added := list }}
-{{- if and .root.Values.telemetryOTLP (ne .shape "gateway") }}{{ $added = append $added "telemetry-otlp" }}{{ end }}
+{{- if .root.Values.telemetryOTLP }}{{ $added = append $added "telemetry-otlp" }}{{ end }}
 {{- if and (dig "queue" "enabled" false .values) (ne .shape "gateway") }}{{ $added = append $added "persistent-queue" }}{{ end }}
 {{- toJson $added }}
 {{- end }}

@@ -61,7 +61,7 @@ spec:
         seccompProfile: {type: RuntimeDefault}
       containers:
         - name: otelcol-gpu
-          image: {{ include "gpureceiver.image" (merge (dict "version" $root.Chart.AppVersion) $root.Values.image) }} # built by make image; set your registry with kustomize's images
+          image: {{ include "gpureceiver.image" (merge (dict "version" $root.Chart.AppVersion) $root.Values.image) }} # built by make image; in a registry of yours: Helm's image.repository, kustomize's images
           {{- with $root.Values.image.pullPolicy }}
           imagePullPolicy: {{ . }}
           {{- end }}

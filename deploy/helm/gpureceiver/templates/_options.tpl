@@ -10,20 +10,22 @@ A list replaces the one of the main configuration.
 {{- with $otlp.clientCertificate }}
 {{- $_ := set $tls "cert_file" "/etc/gpureceiver-otlp-client/tls.crt" }}
 {{- $_ := set $tls "key_file" "/etc/gpureceiver-otlp-client/tls.key" }}
+{{- $_ := set $tls "reload_interval" "1m" }}
 {{- end }}
 {{- with $tls }}{{ $_ := set $options "exporters" (dict "otlp_grpc" (dict "tls" .)) }}{{ end }}
-{{- if and .root.Values.telemetryOTLP (ne .shape "gateway") (not $otlp.insecure) }}
+{{- if and .root.Values.telemetryOTLP (not $otlp.insecure) }}
 {{- $exporter := dict "protocol" "grpc" "endpoint" (printf "https://%s" $otlp.endpoint) "insecure" false }}
 {{- with $otlp.ca }}{{ $_ := set $exporter "certificate" "/etc/gpureceiver-otlp-ca/ca.crt" }}{{ end }}
 {{- with $otlp.clientCertificate }}
 {{- $_ := set $exporter "client_certificate" "/etc/gpureceiver-otlp-client/tls.crt" }}
 {{- $_ := set $exporter "client_key" "/etc/gpureceiver-otlp-client/tls.key" }}
 {{- end }}
-{{- $reader := dict "periodic" (dict "interval" 30000 "exporter" (dict "otlp" $exporter)) }}
+{{- with $otlp.headersSecret }}{{ $_ := set $exporter "headers" "${env:OTLP_HEADERS}" }}{{ end }}
+{{- $reader := dict "periodic" (dict "interval" 30000 "timeout" 5000 "exporter" (dict "otlp" $exporter)) }}
 {{- $_ := set $options "service" (dict "telemetry" (dict "metrics" (dict "readers" (list $reader)))) }}
 {{- end }}
 {{- if dig "metricsTLS" "secretName" "" .values }}
-{{- $files := dict "cert_file" "/etc/gpureceiver-metrics-tls/tls.crt" "key_file" "/etc/gpureceiver-metrics-tls/tls.key" }}
+{{- $files := dict "cert_file" "/etc/gpureceiver-metrics-tls/tls.crt" "key_file" "/etc/gpureceiver-metrics-tls/tls.key" "reload_interval" "1m" }}
 {{- $options = mergeOverwrite $options (dict "exporters" (dict "prometheus" (dict "tls" $files))) }}
 {{- end }}
 {{- if and (eq .shape "cluster") (gt (int .values.replicas) 1) (ne (include "gpureceiver.namespace" .) "gpureceiver-cluster") }}
@@ -55,12 +57,19 @@ A list replaces the one of the main configuration.
 {{- with $scraper }}{{ toYaml (dict "receivers" (dict "gpu" (dict "scrapers" (dict "kubernetes_exec" .)))) }}{{ end }}
 {{- end }}
 
-{{/* The gateway's certificate, and its queue on disk: parts/persistent-queue.yaml is for collectors that read GPUs. */}}
+{{/*
+The gateway's certificate as in parts/mtls-gateway.yaml, and its queue on disk: parts/persistent-queue.yaml is for collectors that read GPUs.
+Certificates are checked when a connection begins, and gRPC's would last for ever.
+*/}}
 {{- define "gpureceiver.options.gateway" -}}
 {{- if .values.tls.secretName }}
-{{- $files := dict "cert_file" "/etc/gpureceiver-tls/tls.crt" "key_file" "/etc/gpureceiver-tls/tls.key" }}
-{{- if .values.tls.clientCA }}{{ $_ := set $files "client_ca_file" "/etc/gpureceiver-tls/ca.crt" }}{{ end }}
-{{- $protocols := dict "grpc" (dict "tls" $files) "http" (dict "tls" $files) }}
+{{- $files := dict "cert_file" "/etc/gpureceiver-tls/tls.crt" "key_file" "/etc/gpureceiver-tls/tls.key" "reload_interval" "1m" }}
+{{- if .values.tls.clientCA }}
+{{- $_ := set $files "client_ca_file" "/etc/gpureceiver-tls/ca.crt" }}
+{{- $_ := set $files "client_ca_file_reload" true }}
+{{- end }}
+{{- $age := dict "max_connection_age" "1h" "max_connection_age_grace" "1m" }}
+{{- $protocols := dict "grpc" (dict "tls" $files "keepalive" (dict "server_parameters" $age)) "http" (dict "tls" $files) }}
 receivers:
   otlp:
     protocols:

@@ -1,0 +1,75 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
+)
+
+// The own telemetry of a gateway arrives at its backend, with the headers that this asks for.
+func TestGatewayTelemetryByOTLP(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sink := harness.NewSink()
+	t.Cleanup(func() { assert.NoError(t, sink.Close()) })
+	checked := func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		if md, _ := metadata.FromIncomingContext(ctx); !slices.Equal(md.Get("authorization"), []string{"Bearer open-sesame"}) {
+			return nil, status.Error(codes.Unauthenticated, "no token")
+		}
+		return handler(ctx, request)
+	}
+	backend, stop, err := sink.ServeGRPCAt("127.0.0.1:0", grpc.UnaryInterceptor(checked))
+	require.NoError(t, err)
+	t.Cleanup(stop)
+
+	config := filepath.Join(root(t), "config")
+	text, err := os.ReadFile(filepath.Join(config, "parts", "telemetry-otlp.yaml"))
+	require.NoError(t, err)
+	part := filepath.Join(dir, "part.yaml")
+	replaceFile(t, part, []byte(strings.Replace(string(text), "interval: 30000", "interval: 500", 1)))
+	args := []string{
+		harness.FeatureGates, "--config", filepath.Join(config, "gateway.yaml"), "--config", part,
+	}
+	for key, value := range map[string]string{
+		"receivers::otlp::protocols::grpc::endpoint": freeAddress(t), "receivers::otlp::protocols::http::endpoint": freeAddress(t),
+		"exporters::gpu_view::endpoint": freeAddress(t), "extensions::health_check::http::endpoint": freeAddress(t),
+	} {
+		args = append(args, "--config=yaml:"+key+": "+value)
+	}
+	gateway, err := harness.Start(harness.Options{Binary: binary(t), Dir: dir, Args: args, Env: []string{
+		"OTLP_ENDPOINT=" + backend, "OTLP_HEADERS={authorization: Bearer open-sesame}", "POD_NAME=gateway-0",
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		gateway.Kill()
+		if t.Failed() {
+			t.Logf("the gateway:\n%s", gateway.Output())
+		}
+	})
+	eventually(t, patience, "the gateway's own telemetry", func() bool {
+		return len(harness.Flatten(sink.Last()).Select("otelcol_exporter_queue_capacity", "exporter", "otlp_grpc")) > 0
+	})
+	points := harness.Flatten(sink.Last())
+	assert.Equal(t, "gpureceiver-gateway", points[0].Resource["service.name"])
+	assert.Equal(t, "gateway-0", points[0].Resource["service.instance.id"])
+	code, _, err := gateway.Interrupt(patience)
+	require.NoError(t, err)
+	assert.Zero(t, code)
+}
