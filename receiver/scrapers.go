@@ -4,6 +4,7 @@
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,14 @@ type scraperKind struct {
 
 // local reports whether the scraper reads GPUs of this machine.
 func (k scraperKind) local() bool { return k.newSource != nil }
+
+// sysfs returns where sysfs is mounted of the machine whose GPUs a local scraper reads.
+func (c *Config) sysfs(key string) string {
+	if cfg, ok := c.scraperConfig(key).(*amdgpu.Config); ok {
+		return filepath.Join(cfg.RootPath, "sys")
+	}
+	return "/sys"
+}
 
 // defaultScrapers run where none is configured: one for each vendor. A machine without the vendor's GPUs is no error.
 var defaultScrapers = []string{"amdgpu", "nvml"}

@@ -19,6 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/pci"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/process"
 	"github.com/otelgpu/gpureceiver/internal/record"
@@ -154,6 +155,9 @@ func (s *sources) openSources(ctx context.Context) error {
 		source, err := s.open(l.key, s.cfg, want)
 		if err != nil {
 			return fmt.Errorf("%s::%s::%w", scrapersKey, l.key, err)
+		}
+		if want.Has(gpu.GroupPCIeErrors) {
+			l.reader.Bus = pci.NewErrorReader(s.cfg.sysfs(l.key))
 		}
 		l.begin(source, pipeline.Options{
 			Source:    l.key,

@@ -43,10 +43,14 @@ type Device struct {
 	Fans              []Fan
 	PCIe              PCIe
 	Interconnect      Interconnect
+	Fabric            Fabric
+	Peers             []Peer // only if GroupPeers is wanted
 	Errors            []ErrorCount
+	ECC               ECC
 	XIDs              []XIDCount
 	RemappedRows      RemappedRows
 	RetiredPages      RetiredPages
+	MemoryBanks       [NumSpares]Opt[int64]  // banks of the memory by the spare rows that they have left (nvmlDeviceGetRowRemapperHistogram)
 	Pipes             [NumPipes]Opt[float64] // fraction of time or of peak
 	Occupancy         Opt[float64]           // resident warps divided by the maximum
 	RecoveryAction    Opt[RecoveryAction]
@@ -137,6 +141,10 @@ type Info struct {
 	Profile           string // partition profile: 3g.40gb, CPX
 	ComputeCapability string // CUDA compute capability (9.0) or AMD gfx target (gfx942)
 	NUMANode          Opt[int64]
+	// FabricClique and FabricCluster are of nvmlDeviceGetGpuFabricInfo; only if GroupFabric is wanted.
+	FabricClique, FabricCluster string
+	InterconnectVersion         string // of NVLink: 4.0
+	C2CMode                     string // enabled, disabled: the link to the CPU of the module (nvmlDeviceGetC2cModeInfo)
 }
 
 // Memory is the memory of a device in bytes.
@@ -151,6 +159,8 @@ type Memory struct {
 	// SystemLimit and SystemUsage are of the system memory that the device may map (AMD's GTT), which is most of the used memory
 	// of a GPU without memory of its own. They must never be added to the other values.
 	SystemLimit, SystemUsage Opt[int64]
+	// BAR1Limit and BAR1Usage are of the window for accesses over PCI Express (nvmlDeviceGetBAR1MemoryInfo).
+	BAR1Limit, BAR1Usage Opt[int64]
 }
 
 // Power is the power that a device draws, in watts.
@@ -182,6 +192,14 @@ type PCIe struct {
 	Replays                     Counter[int64] // packets that were sent again
 	Generation, GenerationLimit Opt[int64]
 	Width, WidthLimit           Opt[int64] // lanes
+
+	// Errors are those that the kernel counts (AER) at each end of the link. internal/pci reads them for the sources of this machine.
+	Errors [NumPCIeDevices][NumPCIeErrorTypes]Counter[int64]
+
+	// Of AMD's table of metrics, or its tools.
+	NAKsTransmitted, NAKsReceived Counter[int64]
+	ReplayRollovers               Counter[int64] // a packet was sent again so often that the link was trained again
+	Recoveries                    Counter[int64] // from the state L0 into recovery
 }
 
 // Interconnect is the links of a device to other GPUs.
@@ -189,7 +207,8 @@ type Interconnect struct {
 	Type                  LinkType
 	Transmitted, Received Counter[int64] // bytes, over all links
 	Errors                [NumLinkErrorTypes]Counter[int64]
-	Links                 []Link // only if GroupInterconnectLinks is wanted
+	// Links are read only if one of the groups of single links is wanted, and have the values of these groups.
+	Links []Link
 }
 
 // Link is one link of an interconnect.
@@ -197,6 +216,44 @@ type Link struct {
 	Name                  string // hw.gpu.interconnect.link: the link's number
 	Transmitted, Received Counter[int64]
 	Errors                [NumLinkErrorTypes]Counter[int64]
+	Up                    Opt[bool]
+	Bandwidth             Opt[float64] // bytes a second in one direction, at the present speed
+	Width                 Opt[int64]   // lanes (AMD)
+	BitErrorRatio         [NumBitErrorTypes]Opt[float64]
+	FEC                   [NumFECBins]Counter[int64] // errors corrected, by the bins of the driver's histogram
+}
+
+// NumFECBins is the number of the bins of NVML's fields NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_*.
+const NumFECBins = 16
+
+// Fabric is the registration of a GPU with the NVLink fabric (nvmlDeviceGetGpuFabricInfo).
+type Fabric struct {
+	State Opt[FabricState] // absent if the GPU has no fabric
+	// Failure is why the registration failed, where State is FabricCompleted and its status is an error; otherwise empty.
+	Failure    string
+	Conditions [NumFabricConditions]Opt[bool] // absent if the driver does not report the condition
+}
+
+// Peer is what a GPU can do with another one of its machine (nvmlDeviceGetP2PStatus).
+type Peer struct {
+	ID           string // of the other GPU
+	Capabilities [NumPeerCapabilities]Opt[bool]
+}
+
+// ECC is what is known of memory errors beyond Device.Errors.
+type ECC struct {
+	// Memory are the errors since the driver was loaded, of SRAM apart from DRAM. Their sum is Device.Errors.
+	Memory [NumMemoryTypes][NumErrorTypes]Counter[int64]
+	// SRAMThresholdExceeded: SRAM has had more uncorrectable errors than the vendor allows (nvmlDeviceGetSramEccErrorStatus).
+	SRAMThresholdExceeded Opt[bool]
+	Locations             []LocationErrors // only if GroupECCLocations is wanted
+}
+
+// LocationErrors are the errors of one memory of the chip since the board was made.
+type LocationErrors struct {
+	Location ErrorLocation
+	Type     ErrorType
+	Count    Counter[int64]
 }
 
 // ErrorCount is the number of memory errors of one kind.
@@ -226,4 +283,6 @@ type RetiredPages struct {
 	Pending                Opt[bool]
 	// Bad is the number of pages that AMD's driver lists as bad; absent also where they are more than it lists in one answer.
 	Bad Opt[int64]
+	// BadLimit is the number of bad pages from which on AMD's driver has the GPU replaced.
+	BadLimit Opt[int64]
 }

@@ -38,7 +38,8 @@ func TestState(t *testing.T) {
 	for f, want := range [NumFaultTypes]State{
 		FaultLost: StateFailed, FaultResetRequired: StateFailed, FaultHung: StateFailed, FaultDriverMismatch: StateFailed,
 		FaultUnreachable: StateFailed, FaultRemapPending: StatePredictedFailure, FaultRemapFailed: StatePredictedFailure,
-		FaultDrain: StateDegraded, FaultRecovery: StateDegraded,
+		FaultDrain: StateDegraded, FaultRecovery: StateDegraded, FaultFabric: StateDegraded,
+		FaultSRAMThreshold: StatePredictedFailure, FaultBadPageThreshold: StatePredictedFailure,
 	} {
 		assert.Equal(t, want, state(FaultType(f)), "fault %d", f)
 	}

@@ -114,7 +114,131 @@ const (
 	LinkErrorReplay
 	LinkErrorRecovery
 	LinkErrorECC
+	// Of NVLink 5, the fields NVML_FI_DEV_NVLINK_COUNT_*. A packet can count in several.
+	LinkErrorMalformedPacket    // MALFORMED_PACKET_ERRORS
+	LinkErrorBufferOverrun      // BUFFER_OVERRUN_ERRORS
+	LinkErrorReceive            // RCV_ERRORS
+	LinkErrorReceiveRemote      // RCV_REMOTE_ERRORS
+	LinkErrorReceiveGeneral     // RCV_GENERAL_ERRORS
+	LinkErrorLocalLinkIntegrity // LOCAL_LINK_INTEGRITY_ERRORS
+	LinkErrorTransmitDiscard    // XMIT_DISCARDS
+	LinkErrorRecoveryFailed     // LINK_RECOVERY_FAILED_EVENTS; LinkErrorRecovery is LINK_RECOVERY_EVENTS
+	LinkErrorEffective          // EFFECTIVE_ERRORS
+	LinkErrorSymbol             // SYMBOL_ERRORS
 	NumLinkErrorTypes
+)
+
+// BitErrorType is a kind of bit errors of a link (hw.gpu.interconnect.ber): NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_BER and _SYMBOL_BER.
+type BitErrorType uint8
+
+// The kinds of bit errors. Effective are those that are left after forward error correction.
+const (
+	BitErrorEffective BitErrorType = iota
+	BitErrorSymbol
+	NumBitErrorTypes
+)
+
+// FabricState is how far a GPU has registered with the NVLink fabric (hw.gpu.fabric.state, NVML_GPU_FABRIC_STATE_*). A GPU without a fabric
+// has none.
+type FabricState uint8
+
+// The states of the registration.
+const (
+	FabricNotStarted FabricState = iota
+	FabricInProgress
+	FabricCompleted
+	NumFabricStates
+)
+
+// FabricCondition is what is wrong with a GPU in the NVLink fabric (hw.gpu.fabric.condition).
+type FabricCondition uint8
+
+// The conditions of NVML_GPU_FABRIC_HEALTH_MASK_*, and those of the summary, NVML_GPU_FABRIC_HEALTH_SUMMARY_*.
+const (
+	FabricDegradedBandwidth FabricCondition = iota
+	FabricRouteRecovery                     // goes on
+	FabricRouteUnhealthy
+	FabricAccessTimeoutRecovery  // goes on
+	FabricIncorrectConfiguration // any of the kinds of NVML
+	FabricUnhealthy              // of the summary
+	FabricLimitedCapacity        // of the summary
+	NumFabricConditions
+)
+
+// PeerCapability is what a GPU can do with another one (hw.gpu.peer.capability, nvmlGpuP2PCapsIndex_t).
+type PeerCapability uint8
+
+// The capabilities.
+const (
+	PeerRead PeerCapability = iota
+	PeerWrite
+	PeerNVLink
+	PeerAtomics
+	PeerPCI
+	NumPeerCapabilities
+)
+
+// MemoryType is a technology of memory (hw.gpu.memory.type).
+type MemoryType uint8
+
+// The technologies: what is on the GPU's chip, and its memory.
+const (
+	MemorySRAM MemoryType = iota
+	MemoryDRAM
+	NumMemoryTypes
+)
+
+// ErrorLocation is the memory that counted errors (hw.gpu.error.location): nvmlMemoryLocation_t, and the buckets of nvmlEccSramErrorStatus_t.
+type ErrorLocation uint8
+
+// The locations. All but LocationDRAM are SRAM.
+const (
+	LocationDRAM ErrorLocation = iota
+	LocationL1
+	LocationL2
+	LocationRegisterFile
+	LocationTexture
+	LocationTextureSharedMemory
+	LocationCBU
+	LocationSM
+	LocationMicrocontroller
+	LocationPCIe
+	LocationOther
+	NumErrorLocations
+)
+
+// Spares is how many spare rows a bank of the memory has left (hw.gpu.memory.bank.spares, nvmlRowRemapperHistogramValues_t).
+type Spares uint8
+
+// From all to none.
+const (
+	SparesMax Spares = iota
+	SparesHigh
+	SparesPartial
+	SparesLow
+	SparesNone
+	NumSpares
+)
+
+// PCIeDevice is an end of the link to the host (hw.gpu.pcie.device).
+type PCIeDevice uint8
+
+// PCIeGPU is the GPU with the switch of its board, if it has one. PCIePort is the port above.
+const (
+	PCIeGPU PCIeDevice = iota
+	PCIePort
+	NumPCIeDevices
+)
+
+// PCIeErrorType is a kind of PCI Express error: error.type of hw.gpu.pcie.errors, with the words of hw.gpu.pcie_error.
+type PCIeErrorType uint8
+
+// The kinds, which the kernel counts in aer_dev_correctable, aer_dev_nonfatal and aer_dev_fatal.
+const (
+	PCIeCorrected PCIeErrorType = iota
+	PCIeNonFatal
+	PCIeFatal
+	NumPCIeErrorTypes
 )
 
 // Pipe is a part of the compute engine (hw.gpu.pipe).

@@ -27,12 +27,23 @@ const (
 	GroupPCIeIO
 	GroupPCIeLink
 	GroupPCIeReplay
+	GroupPCIeErrors // AER, which internal/pci reads
+	GroupPCIeDetail // NAKs, rollovers, recoveries
+	GroupBAR1
 	GroupInterconnect // bytes over all links
 	GroupInterconnectErrors
-	GroupInterconnectLinks
+	GroupInterconnectLinks     // bytes and errors of single links
+	GroupInterconnectState     // whether links are up
+	GroupInterconnectSpeed     // speed and width of links
+	GroupInterconnectBitErrors // bit error ratios, forward error correction
+	GroupFabric
+	GroupPeers
 	GroupECC
 	GroupECCLifetime
-	GroupRemappedRows // and retired pages
+	GroupECCMemory    // SRAM apart from DRAM, and whether SRAM exceeds its threshold
+	GroupECCLocations // single memories of the chip
+	GroupRemappedRows // and retired pages, bad pages
+	GroupMemoryBanks  // their spare rows
 	GroupPipes
 	GroupRecovery
 	GroupProcesses

@@ -147,6 +147,7 @@ func (v *Inventory[S]) Complete(devices []gpu.Device) {
 		d.Info.DriverVersion = cmp.Or(d.Info.DriverVersion, known.Info.DriverVersion)
 		d.Info.FirmwareVersion = cmp.Or(d.Info.FirmwareVersion, known.Info.FirmwareVersion)
 		d.Info.ComputeCapability = cmp.Or(d.Info.ComputeCapability, known.Info.ComputeCapability)
+		d.Info.InterconnectVersion = cmp.Or(d.Info.InterconnectVersion, known.Info.InterconnectVersion)
 		d.Info.NUMANode = d.Info.NUMANode.Or(known.Info.NUMANode)
 		if len(devices) == len(k.Devices) {
 			d.Info.Profile = cmp.Or(d.Info.Profile, known.Info.Profile)

@@ -227,6 +227,46 @@ func (ms *HwGpuAllocatedMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	return nil
 }
 
+// HwGpuBar1MemoryLimitMetricConfig provides config for the hw.gpu.bar1.memory.limit metric.
+type HwGpuBar1MemoryLimitMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuBar1MemoryLimitMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuBar1MemoryUsageMetricConfig provides config for the hw.gpu.bar1.memory.usage metric.
+type HwGpuBar1MemoryUsageMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuBar1MemoryUsageMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuCountMetricConfig provides config for the hw.gpu.count metric.
 type HwGpuCountMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -254,6 +294,106 @@ type HwGpuEccLifetimeMetricConfig struct {
 }
 
 func (ms *HwGpuEccLifetimeMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuEccLocationErrorsMetricConfig provides config for the hw.gpu.ecc.location.errors metric.
+type HwGpuEccLocationErrorsMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuEccLocationErrorsMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuEccMemoryErrorsMetricConfig provides config for the hw.gpu.ecc.memory.errors metric.
+type HwGpuEccMemoryErrorsMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuEccMemoryErrorsMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuEccSramThresholdExceededMetricConfig provides config for the hw.gpu.ecc.sram.threshold_exceeded metric.
+type HwGpuEccSramThresholdExceededMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuEccSramThresholdExceededMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuFabricConditionMetricConfig provides config for the hw.gpu.fabric.condition metric.
+type HwGpuFabricConditionMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuFabricConditionMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuFabricStateMetricConfig provides config for the hw.gpu.fabric.state metric.
+type HwGpuFabricStateMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuFabricStateMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -347,6 +487,66 @@ func (ms *HwGpuInterconnectIoMetricConfig) Unmarshal(parser *confmap.Conf) error
 	return nil
 }
 
+// HwGpuInterconnectLinkBandwidthMetricConfig provides config for the hw.gpu.interconnect.link.bandwidth metric.
+type HwGpuInterconnectLinkBandwidthMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuInterconnectLinkBandwidthMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuInterconnectLinkBitErrorRatioMetricConfig provides config for the hw.gpu.interconnect.link.bit_error_ratio metric.
+type HwGpuInterconnectLinkBitErrorRatioMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuInterconnectLinkBitErrorRatioMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuInterconnectLinkCountMetricConfig provides config for the hw.gpu.interconnect.link.count metric.
+type HwGpuInterconnectLinkCountMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuInterconnectLinkCountMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuInterconnectLinkErrorsMetricConfig provides config for the hw.gpu.interconnect.link.errors metric.
 type HwGpuInterconnectLinkErrorsMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -354,6 +554,26 @@ type HwGpuInterconnectLinkErrorsMetricConfig struct {
 }
 
 func (ms *HwGpuInterconnectLinkErrorsMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuInterconnectLinkFecErrorsMetricConfig provides config for the hw.gpu.interconnect.link.fec.errors metric.
+type HwGpuInterconnectLinkFecErrorsMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuInterconnectLinkFecErrorsMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -387,6 +607,46 @@ func (ms *HwGpuInterconnectLinkIoMetricConfig) Unmarshal(parser *confmap.Conf) e
 	return nil
 }
 
+// HwGpuInterconnectLinkStateMetricConfig provides config for the hw.gpu.interconnect.link.state metric.
+type HwGpuInterconnectLinkStateMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuInterconnectLinkStateMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuInterconnectLinkWidthMetricConfig provides config for the hw.gpu.interconnect.link.width metric.
+type HwGpuInterconnectLinkWidthMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuInterconnectLinkWidthMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuIoMetricConfig provides config for the hw.gpu.io metric.
 type HwGpuIoMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -394,6 +654,26 @@ type HwGpuIoMetricConfig struct {
 }
 
 func (ms *HwGpuIoMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuMemoryBankCountMetricConfig provides config for the hw.gpu.memory.bank.count metric.
+type HwGpuMemoryBankCountMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuMemoryBankCountMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -434,6 +714,46 @@ type HwGpuMemoryLimitMetricConfig struct {
 }
 
 func (ms *HwGpuMemoryLimitMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuMemoryPageBadMetricConfig provides config for the hw.gpu.memory.page.bad metric.
+type HwGpuMemoryPageBadMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuMemoryPageBadMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuMemoryPageBadLimitMetricConfig provides config for the hw.gpu.memory.page.bad.limit metric.
+type HwGpuMemoryPageBadLimitMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuMemoryPageBadLimitMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -687,6 +1007,26 @@ func (ms *HwGpuModulePowerMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	return nil
 }
 
+// HwGpuPcieErrorsMetricConfig provides config for the hw.gpu.pcie.errors metric.
+type HwGpuPcieErrorsMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuPcieErrorsMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuPcieGenerationMetricConfig provides config for the hw.gpu.pcie.generation metric.
 type HwGpuPcieGenerationMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -714,6 +1054,66 @@ type HwGpuPcieGenerationLimitMetricConfig struct {
 }
 
 func (ms *HwGpuPcieGenerationLimitMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuPcieNaksMetricConfig provides config for the hw.gpu.pcie.naks metric.
+type HwGpuPcieNaksMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuPcieNaksMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuPcieRecoveriesMetricConfig provides config for the hw.gpu.pcie.recoveries metric.
+type HwGpuPcieRecoveriesMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuPcieRecoveriesMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuPcieReplayRolloversMetricConfig provides config for the hw.gpu.pcie.replay.rollovers metric.
+type HwGpuPcieReplayRolloversMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuPcieReplayRolloversMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -774,6 +1174,26 @@ type HwGpuPcieWidthLimitMetricConfig struct {
 }
 
 func (ms *HwGpuPcieWidthLimitMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuPeerStatusMetricConfig provides config for the hw.gpu.peer.status metric.
+type HwGpuPeerStatusMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuPeerStatusMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -1380,17 +1800,33 @@ type MetricsConfig struct {
 	HwErrors                              HwErrorsMetricConfig                              `mapstructure:"hw.errors"`
 	HwFanSpeedRatio                       HwFanSpeedRatioMetricConfig                       `mapstructure:"hw.fan.speed_ratio"`
 	HwGpuAllocated                        HwGpuAllocatedMetricConfig                        `mapstructure:"hw.gpu.allocated"`
+	HwGpuBar1MemoryLimit                  HwGpuBar1MemoryLimitMetricConfig                  `mapstructure:"hw.gpu.bar1.memory.limit"`
+	HwGpuBar1MemoryUsage                  HwGpuBar1MemoryUsageMetricConfig                  `mapstructure:"hw.gpu.bar1.memory.usage"`
 	HwGpuCount                            HwGpuCountMetricConfig                            `mapstructure:"hw.gpu.count"`
 	HwGpuEccLifetime                      HwGpuEccLifetimeMetricConfig                      `mapstructure:"hw.gpu.ecc.lifetime"`
+	HwGpuEccLocationErrors                HwGpuEccLocationErrorsMetricConfig                `mapstructure:"hw.gpu.ecc.location.errors"`
+	HwGpuEccMemoryErrors                  HwGpuEccMemoryErrorsMetricConfig                  `mapstructure:"hw.gpu.ecc.memory.errors"`
+	HwGpuEccSramThresholdExceeded         HwGpuEccSramThresholdExceededMetricConfig         `mapstructure:"hw.gpu.ecc.sram.threshold_exceeded"`
+	HwGpuFabricCondition                  HwGpuFabricConditionMetricConfig                  `mapstructure:"hw.gpu.fabric.condition"`
+	HwGpuFabricState                      HwGpuFabricStateMetricConfig                      `mapstructure:"hw.gpu.fabric.state"`
 	HwGpuFault                            HwGpuFaultMetricConfig                            `mapstructure:"hw.gpu.fault"`
 	HwGpuInfo                             HwGpuInfoMetricConfig                             `mapstructure:"hw.gpu.info"`
 	HwGpuInterconnectErrors               HwGpuInterconnectErrorsMetricConfig               `mapstructure:"hw.gpu.interconnect.errors"`
 	HwGpuInterconnectIo                   HwGpuInterconnectIoMetricConfig                   `mapstructure:"hw.gpu.interconnect.io"`
+	HwGpuInterconnectLinkBandwidth        HwGpuInterconnectLinkBandwidthMetricConfig        `mapstructure:"hw.gpu.interconnect.link.bandwidth"`
+	HwGpuInterconnectLinkBitErrorRatio    HwGpuInterconnectLinkBitErrorRatioMetricConfig    `mapstructure:"hw.gpu.interconnect.link.bit_error_ratio"`
+	HwGpuInterconnectLinkCount            HwGpuInterconnectLinkCountMetricConfig            `mapstructure:"hw.gpu.interconnect.link.count"`
 	HwGpuInterconnectLinkErrors           HwGpuInterconnectLinkErrorsMetricConfig           `mapstructure:"hw.gpu.interconnect.link.errors"`
+	HwGpuInterconnectLinkFecErrors        HwGpuInterconnectLinkFecErrorsMetricConfig        `mapstructure:"hw.gpu.interconnect.link.fec.errors"`
 	HwGpuInterconnectLinkIo               HwGpuInterconnectLinkIoMetricConfig               `mapstructure:"hw.gpu.interconnect.link.io"`
+	HwGpuInterconnectLinkState            HwGpuInterconnectLinkStateMetricConfig            `mapstructure:"hw.gpu.interconnect.link.state"`
+	HwGpuInterconnectLinkWidth            HwGpuInterconnectLinkWidthMetricConfig            `mapstructure:"hw.gpu.interconnect.link.width"`
 	HwGpuIo                               HwGpuIoMetricConfig                               `mapstructure:"hw.gpu.io"`
+	HwGpuMemoryBankCount                  HwGpuMemoryBankCountMetricConfig                  `mapstructure:"hw.gpu.memory.bank.count"`
 	HwGpuMemoryControllerUtilization      HwGpuMemoryControllerUtilizationMetricConfig      `mapstructure:"hw.gpu.memory.controller.utilization"`
 	HwGpuMemoryLimit                      HwGpuMemoryLimitMetricConfig                      `mapstructure:"hw.gpu.memory.limit"`
+	HwGpuMemoryPageBad                    HwGpuMemoryPageBadMetricConfig                    `mapstructure:"hw.gpu.memory.page.bad"`
+	HwGpuMemoryPageBadLimit               HwGpuMemoryPageBadLimitMetricConfig               `mapstructure:"hw.gpu.memory.page.bad.limit"`
 	HwGpuMemoryPageRetired                HwGpuMemoryPageRetiredMetricConfig                `mapstructure:"hw.gpu.memory.page.retired"`
 	HwGpuMemoryProtectedUsage             HwGpuMemoryProtectedUsageMetricConfig             `mapstructure:"hw.gpu.memory.protected.usage"`
 	HwGpuMemoryRemapState                 HwGpuMemoryRemapStateMetricConfig                 `mapstructure:"hw.gpu.memory.remap.state"`
@@ -1403,11 +1839,16 @@ type MetricsConfig struct {
 	HwGpuMemoryVisibleLimit               HwGpuMemoryVisibleLimitMetricConfig               `mapstructure:"hw.gpu.memory.visible.limit"`
 	HwGpuMemoryVisibleUsage               HwGpuMemoryVisibleUsageMetricConfig               `mapstructure:"hw.gpu.memory.visible.usage"`
 	HwGpuModulePower                      HwGpuModulePowerMetricConfig                      `mapstructure:"hw.gpu.module.power"`
+	HwGpuPcieErrors                       HwGpuPcieErrorsMetricConfig                       `mapstructure:"hw.gpu.pcie.errors"`
 	HwGpuPcieGeneration                   HwGpuPcieGenerationMetricConfig                   `mapstructure:"hw.gpu.pcie.generation"`
 	HwGpuPcieGenerationLimit              HwGpuPcieGenerationLimitMetricConfig              `mapstructure:"hw.gpu.pcie.generation.limit"`
+	HwGpuPcieNaks                         HwGpuPcieNaksMetricConfig                         `mapstructure:"hw.gpu.pcie.naks"`
+	HwGpuPcieRecoveries                   HwGpuPcieRecoveriesMetricConfig                   `mapstructure:"hw.gpu.pcie.recoveries"`
+	HwGpuPcieReplayRollovers              HwGpuPcieReplayRolloversMetricConfig              `mapstructure:"hw.gpu.pcie.replay.rollovers"`
 	HwGpuPcieReplays                      HwGpuPcieReplaysMetricConfig                      `mapstructure:"hw.gpu.pcie.replays"`
 	HwGpuPcieWidth                        HwGpuPcieWidthMetricConfig                        `mapstructure:"hw.gpu.pcie.width"`
 	HwGpuPcieWidthLimit                   HwGpuPcieWidthLimitMetricConfig                   `mapstructure:"hw.gpu.pcie.width.limit"`
+	HwGpuPeerStatus                       HwGpuPeerStatusMetricConfig                       `mapstructure:"hw.gpu.peer.status"`
 	HwGpuPerformanceState                 HwGpuPerformanceStateMetricConfig                 `mapstructure:"hw.gpu.performance_state"`
 	HwGpuPipeUtilization                  HwGpuPipeUtilizationMetricConfig                  `mapstructure:"hw.gpu.pipe.utilization"`
 	HwGpuPowerInstant                     HwGpuPowerInstantMetricConfig                     `mapstructure:"hw.gpu.power.instant"`
@@ -1474,11 +1915,32 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuAllocated: HwGpuAllocatedMetricConfig{
 			Enabled: true,
 		},
+		HwGpuBar1MemoryLimit: HwGpuBar1MemoryLimitMetricConfig{
+			Enabled: false,
+		},
+		HwGpuBar1MemoryUsage: HwGpuBar1MemoryUsageMetricConfig{
+			Enabled: false,
+		},
 		HwGpuCount: HwGpuCountMetricConfig{
 			Enabled: true,
 		},
 		HwGpuEccLifetime: HwGpuEccLifetimeMetricConfig{
 			Enabled: false,
+		},
+		HwGpuEccLocationErrors: HwGpuEccLocationErrorsMetricConfig{
+			Enabled: false,
+		},
+		HwGpuEccMemoryErrors: HwGpuEccMemoryErrorsMetricConfig{
+			Enabled: true,
+		},
+		HwGpuEccSramThresholdExceeded: HwGpuEccSramThresholdExceededMetricConfig{
+			Enabled: true,
+		},
+		HwGpuFabricCondition: HwGpuFabricConditionMetricConfig{
+			Enabled: true,
+		},
+		HwGpuFabricState: HwGpuFabricStateMetricConfig{
+			Enabled: true,
 		},
 		HwGpuFault: HwGpuFaultMetricConfig{
 			Enabled: true,
@@ -1492,19 +1954,46 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuInterconnectIo: HwGpuInterconnectIoMetricConfig{
 			Enabled: true,
 		},
+		HwGpuInterconnectLinkBandwidth: HwGpuInterconnectLinkBandwidthMetricConfig{
+			Enabled: false,
+		},
+		HwGpuInterconnectLinkBitErrorRatio: HwGpuInterconnectLinkBitErrorRatioMetricConfig{
+			Enabled: false,
+		},
+		HwGpuInterconnectLinkCount: HwGpuInterconnectLinkCountMetricConfig{
+			Enabled: true,
+		},
 		HwGpuInterconnectLinkErrors: HwGpuInterconnectLinkErrorsMetricConfig{
+			Enabled: false,
+		},
+		HwGpuInterconnectLinkFecErrors: HwGpuInterconnectLinkFecErrorsMetricConfig{
 			Enabled: false,
 		},
 		HwGpuInterconnectLinkIo: HwGpuInterconnectLinkIoMetricConfig{
 			Enabled: false,
 		},
+		HwGpuInterconnectLinkState: HwGpuInterconnectLinkStateMetricConfig{
+			Enabled: false,
+		},
+		HwGpuInterconnectLinkWidth: HwGpuInterconnectLinkWidthMetricConfig{
+			Enabled: false,
+		},
 		HwGpuIo: HwGpuIoMetricConfig{
+			Enabled: true,
+		},
+		HwGpuMemoryBankCount: HwGpuMemoryBankCountMetricConfig{
 			Enabled: true,
 		},
 		HwGpuMemoryControllerUtilization: HwGpuMemoryControllerUtilizationMetricConfig{
 			Enabled: true,
 		},
 		HwGpuMemoryLimit: HwGpuMemoryLimitMetricConfig{
+			Enabled: true,
+		},
+		HwGpuMemoryPageBad: HwGpuMemoryPageBadMetricConfig{
+			Enabled: true,
+		},
+		HwGpuMemoryPageBadLimit: HwGpuMemoryPageBadLimitMetricConfig{
 			Enabled: true,
 		},
 		HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
@@ -1543,11 +2032,23 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuModulePower: HwGpuModulePowerMetricConfig{
 			Enabled: false,
 		},
+		HwGpuPcieErrors: HwGpuPcieErrorsMetricConfig{
+			Enabled: true,
+		},
 		HwGpuPcieGeneration: HwGpuPcieGenerationMetricConfig{
 			Enabled: true,
 		},
 		HwGpuPcieGenerationLimit: HwGpuPcieGenerationLimitMetricConfig{
 			Enabled: true,
+		},
+		HwGpuPcieNaks: HwGpuPcieNaksMetricConfig{
+			Enabled: false,
+		},
+		HwGpuPcieRecoveries: HwGpuPcieRecoveriesMetricConfig{
+			Enabled: false,
+		},
+		HwGpuPcieReplayRollovers: HwGpuPcieReplayRolloversMetricConfig{
+			Enabled: false,
 		},
 		HwGpuPcieReplays: HwGpuPcieReplaysMetricConfig{
 			Enabled: true,
@@ -1557,6 +2058,9 @@ func DefaultMetricsConfig() MetricsConfig {
 		},
 		HwGpuPcieWidthLimit: HwGpuPcieWidthLimitMetricConfig{
 			Enabled: true,
+		},
+		HwGpuPeerStatus: HwGpuPeerStatusMetricConfig{
+			Enabled: false,
 		},
 		HwGpuPerformanceState: HwGpuPerformanceStateMetricConfig{
 			Enabled: true,

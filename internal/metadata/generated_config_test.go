@@ -59,10 +59,31 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuAllocated: HwGpuAllocatedMetricConfig{
 						Enabled: true,
 					},
+					HwGpuBar1MemoryLimit: HwGpuBar1MemoryLimitMetricConfig{
+						Enabled: true,
+					},
+					HwGpuBar1MemoryUsage: HwGpuBar1MemoryUsageMetricConfig{
+						Enabled: true,
+					},
 					HwGpuCount: HwGpuCountMetricConfig{
 						Enabled: true,
 					},
 					HwGpuEccLifetime: HwGpuEccLifetimeMetricConfig{
+						Enabled: true,
+					},
+					HwGpuEccLocationErrors: HwGpuEccLocationErrorsMetricConfig{
+						Enabled: true,
+					},
+					HwGpuEccMemoryErrors: HwGpuEccMemoryErrorsMetricConfig{
+						Enabled: true,
+					},
+					HwGpuEccSramThresholdExceeded: HwGpuEccSramThresholdExceededMetricConfig{
+						Enabled: true,
+					},
+					HwGpuFabricCondition: HwGpuFabricConditionMetricConfig{
+						Enabled: true,
+					},
+					HwGpuFabricState: HwGpuFabricStateMetricConfig{
 						Enabled: true,
 					},
 					HwGpuFault: HwGpuFaultMetricConfig{
@@ -77,19 +98,46 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuInterconnectIo: HwGpuInterconnectIoMetricConfig{
 						Enabled: true,
 					},
+					HwGpuInterconnectLinkBandwidth: HwGpuInterconnectLinkBandwidthMetricConfig{
+						Enabled: true,
+					},
+					HwGpuInterconnectLinkBitErrorRatio: HwGpuInterconnectLinkBitErrorRatioMetricConfig{
+						Enabled: true,
+					},
+					HwGpuInterconnectLinkCount: HwGpuInterconnectLinkCountMetricConfig{
+						Enabled: true,
+					},
 					HwGpuInterconnectLinkErrors: HwGpuInterconnectLinkErrorsMetricConfig{
+						Enabled: true,
+					},
+					HwGpuInterconnectLinkFecErrors: HwGpuInterconnectLinkFecErrorsMetricConfig{
 						Enabled: true,
 					},
 					HwGpuInterconnectLinkIo: HwGpuInterconnectLinkIoMetricConfig{
 						Enabled: true,
 					},
+					HwGpuInterconnectLinkState: HwGpuInterconnectLinkStateMetricConfig{
+						Enabled: true,
+					},
+					HwGpuInterconnectLinkWidth: HwGpuInterconnectLinkWidthMetricConfig{
+						Enabled: true,
+					},
 					HwGpuIo: HwGpuIoMetricConfig{
+						Enabled: true,
+					},
+					HwGpuMemoryBankCount: HwGpuMemoryBankCountMetricConfig{
 						Enabled: true,
 					},
 					HwGpuMemoryControllerUtilization: HwGpuMemoryControllerUtilizationMetricConfig{
 						Enabled: true,
 					},
 					HwGpuMemoryLimit: HwGpuMemoryLimitMetricConfig{
+						Enabled: true,
+					},
+					HwGpuMemoryPageBad: HwGpuMemoryPageBadMetricConfig{
+						Enabled: true,
+					},
+					HwGpuMemoryPageBadLimit: HwGpuMemoryPageBadLimitMetricConfig{
 						Enabled: true,
 					},
 					HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
@@ -128,10 +176,22 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuModulePower: HwGpuModulePowerMetricConfig{
 						Enabled: true,
 					},
+					HwGpuPcieErrors: HwGpuPcieErrorsMetricConfig{
+						Enabled: true,
+					},
 					HwGpuPcieGeneration: HwGpuPcieGenerationMetricConfig{
 						Enabled: true,
 					},
 					HwGpuPcieGenerationLimit: HwGpuPcieGenerationLimitMetricConfig{
+						Enabled: true,
+					},
+					HwGpuPcieNaks: HwGpuPcieNaksMetricConfig{
+						Enabled: true,
+					},
+					HwGpuPcieRecoveries: HwGpuPcieRecoveriesMetricConfig{
+						Enabled: true,
+					},
+					HwGpuPcieReplayRollovers: HwGpuPcieReplayRolloversMetricConfig{
 						Enabled: true,
 					},
 					HwGpuPcieReplays: HwGpuPcieReplaysMetricConfig{
@@ -141,6 +201,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: true,
 					},
 					HwGpuPcieWidthLimit: HwGpuPcieWidthLimitMetricConfig{
+						Enabled: true,
+					},
+					HwGpuPeerStatus: HwGpuPeerStatusMetricConfig{
 						Enabled: true,
 					},
 					HwGpuPerformanceState: HwGpuPerformanceStateMetricConfig{
@@ -304,10 +367,31 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuAllocated: HwGpuAllocatedMetricConfig{
 						Enabled: false,
 					},
+					HwGpuBar1MemoryLimit: HwGpuBar1MemoryLimitMetricConfig{
+						Enabled: false,
+					},
+					HwGpuBar1MemoryUsage: HwGpuBar1MemoryUsageMetricConfig{
+						Enabled: false,
+					},
 					HwGpuCount: HwGpuCountMetricConfig{
 						Enabled: false,
 					},
 					HwGpuEccLifetime: HwGpuEccLifetimeMetricConfig{
+						Enabled: false,
+					},
+					HwGpuEccLocationErrors: HwGpuEccLocationErrorsMetricConfig{
+						Enabled: false,
+					},
+					HwGpuEccMemoryErrors: HwGpuEccMemoryErrorsMetricConfig{
+						Enabled: false,
+					},
+					HwGpuEccSramThresholdExceeded: HwGpuEccSramThresholdExceededMetricConfig{
+						Enabled: false,
+					},
+					HwGpuFabricCondition: HwGpuFabricConditionMetricConfig{
+						Enabled: false,
+					},
+					HwGpuFabricState: HwGpuFabricStateMetricConfig{
 						Enabled: false,
 					},
 					HwGpuFault: HwGpuFaultMetricConfig{
@@ -322,19 +406,46 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuInterconnectIo: HwGpuInterconnectIoMetricConfig{
 						Enabled: false,
 					},
+					HwGpuInterconnectLinkBandwidth: HwGpuInterconnectLinkBandwidthMetricConfig{
+						Enabled: false,
+					},
+					HwGpuInterconnectLinkBitErrorRatio: HwGpuInterconnectLinkBitErrorRatioMetricConfig{
+						Enabled: false,
+					},
+					HwGpuInterconnectLinkCount: HwGpuInterconnectLinkCountMetricConfig{
+						Enabled: false,
+					},
 					HwGpuInterconnectLinkErrors: HwGpuInterconnectLinkErrorsMetricConfig{
+						Enabled: false,
+					},
+					HwGpuInterconnectLinkFecErrors: HwGpuInterconnectLinkFecErrorsMetricConfig{
 						Enabled: false,
 					},
 					HwGpuInterconnectLinkIo: HwGpuInterconnectLinkIoMetricConfig{
 						Enabled: false,
 					},
+					HwGpuInterconnectLinkState: HwGpuInterconnectLinkStateMetricConfig{
+						Enabled: false,
+					},
+					HwGpuInterconnectLinkWidth: HwGpuInterconnectLinkWidthMetricConfig{
+						Enabled: false,
+					},
 					HwGpuIo: HwGpuIoMetricConfig{
+						Enabled: false,
+					},
+					HwGpuMemoryBankCount: HwGpuMemoryBankCountMetricConfig{
 						Enabled: false,
 					},
 					HwGpuMemoryControllerUtilization: HwGpuMemoryControllerUtilizationMetricConfig{
 						Enabled: false,
 					},
 					HwGpuMemoryLimit: HwGpuMemoryLimitMetricConfig{
+						Enabled: false,
+					},
+					HwGpuMemoryPageBad: HwGpuMemoryPageBadMetricConfig{
+						Enabled: false,
+					},
+					HwGpuMemoryPageBadLimit: HwGpuMemoryPageBadLimitMetricConfig{
 						Enabled: false,
 					},
 					HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
@@ -373,10 +484,22 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuModulePower: HwGpuModulePowerMetricConfig{
 						Enabled: false,
 					},
+					HwGpuPcieErrors: HwGpuPcieErrorsMetricConfig{
+						Enabled: false,
+					},
 					HwGpuPcieGeneration: HwGpuPcieGenerationMetricConfig{
 						Enabled: false,
 					},
 					HwGpuPcieGenerationLimit: HwGpuPcieGenerationLimitMetricConfig{
+						Enabled: false,
+					},
+					HwGpuPcieNaks: HwGpuPcieNaksMetricConfig{
+						Enabled: false,
+					},
+					HwGpuPcieRecoveries: HwGpuPcieRecoveriesMetricConfig{
+						Enabled: false,
+					},
+					HwGpuPcieReplayRollovers: HwGpuPcieReplayRolloversMetricConfig{
 						Enabled: false,
 					},
 					HwGpuPcieReplays: HwGpuPcieReplaysMetricConfig{
@@ -386,6 +509,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: false,
 					},
 					HwGpuPcieWidthLimit: HwGpuPcieWidthLimitMetricConfig{
+						Enabled: false,
+					},
+					HwGpuPeerStatus: HwGpuPeerStatusMetricConfig{
 						Enabled: false,
 					},
 					HwGpuPerformanceState: HwGpuPerformanceStateMetricConfig{
@@ -516,7 +642,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := loadMetricsBuilderConfig(t, tt.name)
-			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectErrorsMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPageRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieReplaysMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwGpuXidsMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, K8sClusterGpuPodPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMediaUtilizationMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
+			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuBar1MemoryLimitMetricConfig{}, HwGpuBar1MemoryUsageMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuEccLocationErrorsMetricConfig{}, HwGpuEccMemoryErrorsMetricConfig{}, HwGpuEccSramThresholdExceededMetricConfig{}, HwGpuFabricConditionMetricConfig{}, HwGpuFabricStateMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectErrorsMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkBandwidthMetricConfig{}, HwGpuInterconnectLinkBitErrorRatioMetricConfig{}, HwGpuInterconnectLinkCountMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkFecErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuInterconnectLinkStateMetricConfig{}, HwGpuInterconnectLinkWidthMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryBankCountMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPageBadMetricConfig{}, HwGpuMemoryPageBadLimitMetricConfig{}, HwGpuMemoryPageRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieErrorsMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieNaksMetricConfig{}, HwGpuPcieRecoveriesMetricConfig{}, HwGpuPcieReplayRolloversMetricConfig{}, HwGpuPcieReplaysMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPeerStatusMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwGpuXidsMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, K8sClusterGpuPodPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMediaUtilizationMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
 			require.Emptyf(t, diff, "Config mismatch (-expected +actual):\n%s", diff)
 		})
 	}

@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pci finds a vendor's GPUs on the PCI bus, whether or not a driver can read them, and single devices with the GPUs that they are
-// parts of, from the files that the Linux kernel has below /sys. Elsewhere both fail, as these files do not exist.
+// Package pci finds a vendor's GPUs on the PCI bus, whether or not a driver can read them, single devices with the GPUs that they are
+// parts of, and the errors that the kernel counts of their links, from the files that the Linux kernel has below /sys. Elsewhere these files do not exist.
 package pci
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Describer adds what the machine's process table has about the processes of a node: start time, names, owner and control
-// group. What it cannot read becomes a problem of the node.
+// Describer adds what the machine has about a node beside the vendor's driver: about its processes their start time, names, owner and control
+// group, from the process table. What it cannot read becomes a problem of the node.
 type Describer interface {
 	Describe(ctx context.Context, node *gpu.Node)
 }
@@ -21,11 +21,12 @@ type Describer interface {
 type Reader struct {
 	Source     gpu.Source
 	Processes  Describer               // nil: processes stay as the source has them
+	Bus        Describer               // adds what the machine's bus knows of the devices; nil: nothing
 	Attributor *attribution.Attributor // nil: containers are not attributed
 }
 
 // Read reads the source once and adds what it cannot know: the host, the ids of devices that have none of their own, the
-// processes' details, and the containers that hold or use the devices. An error is the source's.
+// faults that readings mean, the errors of the bus, the processes' details, and the containers that hold or use the devices. An error is the source's.
 func (r *Reader) Read(ctx context.Context, host gpu.Host) (*gpu.Node, error) {
 	began := time.Now()
 	node, err := r.Source.Read(ctx)
@@ -37,6 +38,12 @@ func (r *Reader) Read(ctx context.Context, host gpu.Host) (*gpu.Node, error) {
 		node.Time = began
 	}
 	node.CompleteIDs()
+	for i := range node.Devices {
+		node.Devices[i].AddFaultsOfReadings()
+	}
+	if r.Bus != nil {
+		r.Bus.Describe(ctx, node)
+	}
 	if r.Processes != nil {
 		r.Processes.Describe(ctx, node)
 	}

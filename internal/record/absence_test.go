@@ -19,6 +19,9 @@ import (
 
 // derived has, for a metric, the metrics that are absent without its value.
 var derived = map[string][]string{
+	"hw.gpu.interconnect.link.count": {"hw.gpu.interconnect.link.state"},
+	"hw.gpu.interconnect.link.state": {"hw.gpu.interconnect.link.count"},
+
 	"hw.gpu.memory.limit":       {"hw.gpu.memory.utilization"},
 	"hw.gpu.memory.usage":       {"hw.gpu.memory.utilization"},
 	"hw.gpu.memory.utilization": {"hw.gpu.memory.limit"},
@@ -47,7 +50,7 @@ func TestAbsentValueMakesNoPoint(t *testing.T) {
 }
 
 // notSent are values that make no point themselves. Sources report pages that wait for their retirement as a fault.
-var notSent = regexp.MustCompile(`\.(Index|CurrentIndex|GPUInstance|ComputeInstance|Partition|NUMANode|UserID|RetiredPages\.(Pending|Bad))$`)
+var notSent = regexp.MustCompile(`\.(Index|CurrentIndex|GPUInstance|ComputeInstance|Partition|NUMANode|UserID|RetiredPages\.Pending)$`)
 
 // Without one value exactly its own points are absent, and no other point changes.
 func TestEachValueAlone(t *testing.T) {

@@ -78,6 +78,76 @@ var (
 		gpu.LinkErrorReplay:   "replay",
 		gpu.LinkErrorRecovery: "recovery",
 		gpu.LinkErrorECC:      "ecc",
+
+		gpu.LinkErrorMalformedPacket:    "malformed_packet",
+		gpu.LinkErrorBufferOverrun:      "buffer_overrun",
+		gpu.LinkErrorReceive:            "receive",
+		gpu.LinkErrorReceiveRemote:      "receive_remote",
+		gpu.LinkErrorReceiveGeneral:     "receive_general",
+		gpu.LinkErrorLocalLinkIntegrity: "local_link_integrity",
+		gpu.LinkErrorTransmitDiscard:    "transmit_discard",
+		gpu.LinkErrorRecoveryFailed:     "recovery_failed",
+		gpu.LinkErrorEffective:          "effective",
+		gpu.LinkErrorSymbol:             "symbol",
+	}
+	bitErrorTypes = [gpu.NumBitErrorTypes]metadata.AttributeHwGpuInterconnectBer{
+		gpu.BitErrorEffective: metadata.AttributeHwGpuInterconnectBerEffective,
+		gpu.BitErrorSymbol:    metadata.AttributeHwGpuInterconnectBerSymbol,
+	}
+	fabricStates = [gpu.NumFabricStates]metadata.AttributeHwGpuFabricState{
+		gpu.FabricNotStarted: metadata.AttributeHwGpuFabricStateNotStarted,
+		gpu.FabricInProgress: metadata.AttributeHwGpuFabricStateInProgress,
+		gpu.FabricCompleted:  metadata.AttributeHwGpuFabricStateCompleted,
+	}
+	fabricConditions = [gpu.NumFabricConditions]metadata.AttributeHwGpuFabricCondition{
+		gpu.FabricDegradedBandwidth:      metadata.AttributeHwGpuFabricConditionDegradedBandwidth,
+		gpu.FabricRouteRecovery:          metadata.AttributeHwGpuFabricConditionRouteRecovery,
+		gpu.FabricRouteUnhealthy:         metadata.AttributeHwGpuFabricConditionRouteUnhealthy,
+		gpu.FabricAccessTimeoutRecovery:  metadata.AttributeHwGpuFabricConditionAccessTimeoutRecovery,
+		gpu.FabricIncorrectConfiguration: metadata.AttributeHwGpuFabricConditionIncorrectConfiguration,
+		gpu.FabricUnhealthy:              metadata.AttributeHwGpuFabricConditionUnhealthy,
+		gpu.FabricLimitedCapacity:        metadata.AttributeHwGpuFabricConditionLimitedCapacity,
+	}
+	peerCapabilities = [gpu.NumPeerCapabilities]metadata.AttributeHwGpuPeerCapability{
+		gpu.PeerRead:    metadata.AttributeHwGpuPeerCapabilityRead,
+		gpu.PeerWrite:   metadata.AttributeHwGpuPeerCapabilityWrite,
+		gpu.PeerNVLink:  metadata.AttributeHwGpuPeerCapabilityNvlink,
+		gpu.PeerAtomics: metadata.AttributeHwGpuPeerCapabilityAtomics,
+		gpu.PeerPCI:     metadata.AttributeHwGpuPeerCapabilityPci,
+	}
+	memoryTypes = [gpu.NumMemoryTypes]metadata.AttributeHwGpuMemoryType{
+		gpu.MemorySRAM: metadata.AttributeHwGpuMemoryTypeSram,
+		gpu.MemoryDRAM: metadata.AttributeHwGpuMemoryTypeDram,
+	}
+	errorLocations = [gpu.NumErrorLocations]metadata.AttributeHwGpuErrorLocation{
+		gpu.LocationDRAM:                metadata.AttributeHwGpuErrorLocationDram,
+		gpu.LocationL1:                  metadata.AttributeHwGpuErrorLocationSramL1,
+		gpu.LocationL2:                  metadata.AttributeHwGpuErrorLocationSramL2,
+		gpu.LocationRegisterFile:        metadata.AttributeHwGpuErrorLocationSramRegisterFile,
+		gpu.LocationTexture:             metadata.AttributeHwGpuErrorLocationSramTexture,
+		gpu.LocationTextureSharedMemory: metadata.AttributeHwGpuErrorLocationSramTextureShm,
+		gpu.LocationCBU:                 metadata.AttributeHwGpuErrorLocationSramCbu,
+		gpu.LocationSM:                  metadata.AttributeHwGpuErrorLocationSramSm,
+		gpu.LocationMicrocontroller:     metadata.AttributeHwGpuErrorLocationSramMicrocontroller,
+		gpu.LocationPCIe:                metadata.AttributeHwGpuErrorLocationSramPcie,
+		gpu.LocationOther:               metadata.AttributeHwGpuErrorLocationSramOther,
+	}
+	bankSpares = [gpu.NumSpares]metadata.AttributeHwGpuMemoryBankSpares{
+		gpu.SparesMax:     metadata.AttributeHwGpuMemoryBankSparesMax,
+		gpu.SparesHigh:    metadata.AttributeHwGpuMemoryBankSparesHigh,
+		gpu.SparesPartial: metadata.AttributeHwGpuMemoryBankSparesPartial,
+		gpu.SparesLow:     metadata.AttributeHwGpuMemoryBankSparesLow,
+		gpu.SparesNone:    metadata.AttributeHwGpuMemoryBankSparesNone,
+	}
+	pcieDevices = [gpu.NumPCIeDevices]metadata.AttributeHwGpuPcieDevice{
+		gpu.PCIeGPU:  metadata.AttributeHwGpuPcieDeviceGpu,
+		gpu.PCIePort: metadata.AttributeHwGpuPcieDevicePort,
+	}
+	// The words of errorClasses, which the events of the same errors have.
+	pcieErrorTypes = [gpu.NumPCIeErrorTypes]string{
+		gpu.PCIeCorrected: "corrected",
+		gpu.PCIeNonFatal:  "non_fatal",
+		gpu.PCIeFatal:     "fatal",
 	}
 	faultTypes = [gpu.NumFaultTypes]string{
 		gpu.FaultLost:           "lost",
@@ -89,6 +159,10 @@ var (
 		gpu.FaultRemapFailed:    "remap_failed",
 		gpu.FaultDrain:          "drain",
 		gpu.FaultRecovery:       "recovery_requested",
+
+		gpu.FaultFabric:           "fabric",
+		gpu.FaultSRAMThreshold:    "sram_threshold",
+		gpu.FaultBadPageThreshold: "bad_page_threshold",
 	}
 	failureReasons = [gpu.NumFailureReasons]string{
 		gpu.FailureOther:            "_OTHER", // as the conventions name an error without a name of its own

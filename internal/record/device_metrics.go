@@ -8,26 +8,43 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
+// health has what a source reads for the faults of a device: remapped rows and bad pages, the recovery action, the fabric, SRAM's threshold.
+const health = gpu.GroupRemappedRows | gpu.GroupRecovery | gpu.GroupFabric | gpu.GroupECCMemory
+
 // deviceMetrics is the table of the metrics of devices, sorted by name.
 func deviceMetrics(m *metadata.MetricsConfig) []metric[*devicePoints] {
-	// These faults of a device come from remapped rows and from the recovery action.
-	const health = gpu.GroupRemappedRows | gpu.GroupRecovery
 	type device = gpu.Device
 	return []metric[*devicePoints]{
 		{m.HwEnergy.Enabled, gpu.GroupEnergy, recordEnergy},
 		{m.HwErrors.Enabled, gpu.GroupECC, recordErrors},
 		{m.HwFanSpeedRatio.Enabled, gpu.GroupFans, recordFans},
 		{m.HwGpuAllocated.Enabled, 0, recordAllocated},
+		{m.HwGpuBar1MemoryLimit.Enabled, gpu.GroupBAR1, value(func(d *device) gpu.Opt[int64] { return d.Memory.BAR1Limit }, (*builder).RecordHwGpuBar1MemoryLimitDataPoint)},
+		{m.HwGpuBar1MemoryUsage.Enabled, gpu.GroupBAR1, value(func(d *device) gpu.Opt[int64] { return d.Memory.BAR1Usage }, (*builder).RecordHwGpuBar1MemoryUsageDataPoint)},
 		{m.HwGpuEccLifetime.Enabled, gpu.GroupECCLifetime, recordLifetimeErrors},
+		{m.HwGpuEccLocationErrors.Enabled, gpu.GroupECCLocations, recordLocationErrors},
+		{m.HwGpuEccMemoryErrors.Enabled, gpu.GroupECCMemory, recordMemoryErrors},
+		{m.HwGpuEccSramThresholdExceeded.Enabled, gpu.GroupECCMemory, value(sramThreshold, (*builder).RecordHwGpuEccSramThresholdExceededDataPoint)},
+		{m.HwGpuFabricCondition.Enabled, gpu.GroupFabric, recordFabricConditions},
+		{m.HwGpuFabricState.Enabled, gpu.GroupFabric, recordFabricState},
 		{m.HwGpuFault.Enabled, health, recordFaults},
 		{m.HwGpuInfo.Enabled, 0, recordInfo},
 		{m.HwGpuInterconnectErrors.Enabled, gpu.GroupInterconnectErrors, recordInterconnectErrors},
 		{m.HwGpuInterconnectIo.Enabled, gpu.GroupInterconnect, recordInterconnectIO},
+		{m.HwGpuInterconnectLinkBandwidth.Enabled, gpu.GroupInterconnectSpeed, recordLinkBandwidths},
+		{m.HwGpuInterconnectLinkBitErrorRatio.Enabled, gpu.GroupInterconnectBitErrors, recordBitErrorRatios},
+		{m.HwGpuInterconnectLinkCount.Enabled, gpu.GroupInterconnectState, recordLinkCount},
 		{m.HwGpuInterconnectLinkErrors.Enabled, gpu.GroupInterconnectLinks, recordLinkErrors},
+		{m.HwGpuInterconnectLinkFecErrors.Enabled, gpu.GroupInterconnectBitErrors, recordFEC},
 		{m.HwGpuInterconnectLinkIo.Enabled, gpu.GroupInterconnectLinks, recordLinkIO},
+		{m.HwGpuInterconnectLinkState.Enabled, gpu.GroupInterconnectState, recordLinkStates},
+		{m.HwGpuInterconnectLinkWidth.Enabled, gpu.GroupInterconnectSpeed, recordLinkWidths},
 		{m.HwGpuIo.Enabled, gpu.GroupPCIeIO, recordPCIeIO},
+		{m.HwGpuMemoryBankCount.Enabled, gpu.GroupMemoryBanks, recordMemoryBanks},
 		{m.HwGpuMemoryControllerUtilization.Enabled, gpu.GroupUtilization, value(func(d *device) gpu.Opt[float64] { return d.MemoryController }, (*builder).RecordHwGpuMemoryControllerUtilizationDataPoint)},
 		{m.HwGpuMemoryLimit.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.Limit }, (*builder).RecordHwGpuMemoryLimitDataPoint)},
+		{m.HwGpuMemoryPageBad.Enabled, gpu.GroupRemappedRows, value(func(d *device) gpu.Opt[int64] { return d.RetiredPages.Bad }, (*builder).RecordHwGpuMemoryPageBadDataPoint)},
+		{m.HwGpuMemoryPageBadLimit.Enabled, gpu.GroupRemappedRows, value(func(d *device) gpu.Opt[int64] { return d.RetiredPages.BadLimit }, (*builder).RecordHwGpuMemoryPageBadLimitDataPoint)},
 		{m.HwGpuMemoryPageRetired.Enabled, gpu.GroupRemappedRows, recordPagesRetired},
 		{m.HwGpuMemoryProtectedUsage.Enabled, gpu.GroupProtectedMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.Protected }, (*builder).RecordHwGpuMemoryProtectedUsageDataPoint)},
 		{m.HwGpuMemoryRemapState.Enabled, gpu.GroupRemappedRows, recordRemapState},
@@ -40,11 +57,16 @@ func deviceMetrics(m *metadata.MetricsConfig) []metric[*devicePoints] {
 		{m.HwGpuMemoryVisibleLimit.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.VisibleLimit }, (*builder).RecordHwGpuMemoryVisibleLimitDataPoint)},
 		{m.HwGpuMemoryVisibleUsage.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.VisibleUsage }, (*builder).RecordHwGpuMemoryVisibleUsageDataPoint)},
 		{m.HwGpuModulePower.Enabled, gpu.GroupPowerDetail, value(func(d *device) gpu.Opt[float64] { return d.Power.Module }, (*builder).RecordHwGpuModulePowerDataPoint)},
+		{m.HwGpuPcieErrors.Enabled, gpu.GroupPCIeErrors, recordPCIeErrors},
 		{m.HwGpuPcieGeneration.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.Generation }, (*builder).RecordHwGpuPcieGenerationDataPoint)},
 		{m.HwGpuPcieGenerationLimit.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.GenerationLimit }, (*builder).RecordHwGpuPcieGenerationLimitDataPoint)},
+		{m.HwGpuPcieNaks.Enabled, gpu.GroupPCIeDetail, recordPCIeNAKs},
+		{m.HwGpuPcieRecoveries.Enabled, gpu.GroupPCIeDetail, recordPCIeRecoveries},
+		{m.HwGpuPcieReplayRollovers.Enabled, gpu.GroupPCIeDetail, recordPCIeRollovers},
 		{m.HwGpuPcieReplays.Enabled, gpu.GroupPCIeReplay, recordPCIeReplays},
 		{m.HwGpuPcieWidth.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.Width }, (*builder).RecordHwGpuPcieWidthDataPoint)},
 		{m.HwGpuPcieWidthLimit.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.WidthLimit }, (*builder).RecordHwGpuPcieWidthLimitDataPoint)},
+		{m.HwGpuPeerStatus.Enabled, gpu.GroupPeers, recordPeers},
 		{m.HwGpuPerformanceState.Enabled, gpu.GroupPerformanceState, value(func(d *device) gpu.Opt[int64] { return d.PerformanceState }, (*builder).RecordHwGpuPerformanceStateDataPoint)},
 		{m.HwGpuPipeUtilization.Enabled, gpu.GroupPipes, recordPipeUtilization},
 		{m.HwGpuPowerInstant.Enabled, gpu.GroupPowerDetail, value(func(d *device) gpu.Opt[float64] { return d.Power.Instant }, (*builder).RecordHwGpuPowerInstantDataPoint)},

@@ -46,11 +46,18 @@ func deviceIdentity(d *gpu.Device) []metadata.MetricAttributeOption {
 
 // recordTotal records a point of a counter that starts at its own time. key distinguishes the point from the other points of the device.
 func recordTotal[N gpu.Number](p *devicePoints, key seriesKey, counter gpu.Counter[N], record func(total N, options ...metadata.MetricAttributeOption)) {
+	recordTotalOf(p, p.device.Epoch, key, counter, record)
+}
+
+// kernelEpoch is the epoch of counters that the kernel keeps: they go on when the GPU's driver is loaded again or the GPU is reset.
+const kernelEpoch = 0
+
+func recordTotalOf[N gpu.Number](p *devicePoints, epoch uint64, key seriesKey, counter gpu.Counter[N], record func(total N, options ...metadata.MetricAttributeOption)) {
 	total, ok := counter.Get()
 	if !ok {
 		return
 	}
-	start := p.starts.of(p.series, key, float64(total), p.device.Epoch, counter.Since())
+	start := p.starts.of(p.series, key, float64(total), epoch, counter.Since())
 	record(total, append(p.identity, metadata.WithPointStartTime(start))...)
 }
 
@@ -61,6 +68,10 @@ func recordInfo(p *devicePoints) {
 	options = withText(options, info.DriverVersion, metadata.WithHwDriverVersionMetricAttribute)
 	options = withText(options, info.FirmwareVersion, metadata.WithHwFirmwareVersionMetricAttribute)
 	options = withText(options, info.ComputeCapability, metadata.WithHwGpuComputeCapabilityMetricAttribute)
+	options = withText(options, info.FabricClique, metadata.WithHwGpuFabricCliqueMetricAttribute)
+	options = withText(options, info.FabricCluster, metadata.WithHwGpuFabricClusterMetricAttribute)
+	options = withText(options, info.InterconnectVersion, metadata.WithHwGpuInterconnectVersionMetricAttribute)
+	options = withText(options, info.C2CMode, metadata.WithHwGpuC2cModeMetricAttribute)
 	options = withText(options, info.Profile, metadata.WithHwGpuPartitionProfileMetricAttribute)
 	options = withText(options, info.PCIAddress, metadata.WithHwGpuPciAddressMetricAttribute)
 	options = withText(options, info.Serial, metadata.WithHwSerialNumberMetricAttribute)

@@ -36,13 +36,6 @@ func memoryErrors(p *devicePoints, metric counter, lifetime bool, record func(e 
 	}
 }
 
-// recordPCIeReplays records the packets that had to be sent again over the link to the host.
-func recordPCIeReplays(p *devicePoints) {
-	recordTotal(p, seriesKey{counter: counterPCIeReplays}, p.device.PCIe.Replays, func(total int64, options ...metadata.MetricAttributeOption) {
-		p.builder.RecordHwGpuPcieReplaysDataPoint(p.ts, total, p.device.ID, options...)
-	})
-}
-
 // recordXIDs records the errors that the NVIDIA driver reported, by code.
 func recordXIDs(p *devicePoints) {
 	for _, x := range p.device.XIDs {

@@ -35,7 +35,7 @@ func eventTable(e *metadata.EventsConfig) [gpu.NumEventTypes]event {
 	const used = gpu.GroupProcesses | gpu.GroupProcessUtilization | gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupEnergy | gpu.GroupMemory
 	return [gpu.NumEventTypes]event{
 		gpu.EventXID:              {"hw.gpu.xid", e.HwGpuXid.Enabled, gpu.GroupEvents, gpu.GroupProcesses},
-		gpu.EventStatus:           {"hw.gpu.status", e.HwGpuStatus.Enabled, gpu.GroupRemappedRows | gpu.GroupRecovery, gpu.GroupProcesses},
+		gpu.EventStatus:           {"hw.gpu.status", e.HwGpuStatus.Enabled, health, gpu.GroupProcesses},
 		gpu.EventSourceFailed:     {"hw.gpu.source.failed", e.HwGpuSourceFailed.Enabled, 0, 0},
 		gpu.EventSourceRecovered:  {"hw.gpu.source.recovered", e.HwGpuSourceRecovered.Enabled, 0, 0},
 		gpu.EventRASError:         {"hw.gpu.ras_error", e.HwGpuRasError.Enabled, gpu.GroupECC, gpu.GroupProcesses},

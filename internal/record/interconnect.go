@@ -13,18 +13,6 @@ const (
 	receive  = metadata.AttributeNetworkIoDirectionReceive
 )
 
-// recordPCIeIO records the bytes over the link to the host.
-func recordPCIeIO(p *devicePoints) {
-	record := func(direction metadata.AttributeNetworkIoDirection, bytes gpu.Counter[int64]) {
-		key := seriesKey{counter: counterPCIe, kind: uint8(direction)}
-		recordTotal(p, key, bytes, func(total int64, options ...metadata.MetricAttributeOption) {
-			p.builder.RecordHwGpuIoDataPoint(p.ts, total, p.device.ID, direction, options...)
-		})
-	}
-	record(transmit, p.device.PCIe.Transmitted)
-	record(receive, p.device.PCIe.Received)
-}
-
 // recordInterconnectIO records the bytes over all links to other GPUs.
 func recordInterconnectIO(p *devicePoints) {
 	technology := linkTypes[p.device.Interconnect.Type]

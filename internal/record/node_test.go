@@ -146,7 +146,8 @@ func fullGPU(holder *gpu.Container) gpu.Device {
 		CurrentIndex: gpu.Some(6), Epoch: 3,
 		Info: gpu.Info{
 			Serial: "1650123000001", DriverVersion: "580.65.06", FirmwareVersion: "96.00.89.00.01", PCIAddress: "0000:1a:00.0",
-			ComputeCapability: "9.0", NUMANode: gpu.Some[int64](1),
+			ComputeCapability: "9.0", NUMANode: gpu.Some[int64](1), FabricClique: "7", FabricCluster: "0f0e0d0c-0b0a-0908-0706-050403020100",
+			InterconnectVersion: "4.0", C2CMode: "disabled",
 		},
 		Faults: []gpu.Fault{
 			{Type: gpu.FaultRemapPending, Message: "rows wait to be remapped"}, {Type: gpu.FaultDrain, Message: "drain it"},
@@ -154,7 +155,7 @@ func fullGPU(holder *gpu.Container) gpu.Device {
 		MemoryController: gpu.Some(0.41),
 		Memory: gpu.Memory{
 			Limit: gpu.Some[int64](85_899_345_920), Usage: gpu.Some[int64](21_474_836_480), Reserved: gpu.Some[int64](701_497_344),
-			Protected: gpu.Some[int64](4_194_304),
+			Protected: gpu.Some[int64](4_194_304), BAR1Limit: gpu.Some[int64](137_438_953_472), BAR1Usage: gpu.Some[int64](1_048_576),
 		},
 		Power:            gpu.Power{Draw: gpu.Some(612.25), Instant: gpu.Some(640.5), Module: gpu.Some(910.75)},
 		Energy:           gpu.Total(123_456.789),
@@ -163,17 +164,21 @@ func fullGPU(holder *gpu.Container) gpu.Device {
 		PCIe: gpu.PCIe{
 			Transmitted: gpu.Total[int64](912_345_678_901), Received: gpu.Total[int64](312_345_678_902), Replays: gpu.Total[int64](303),
 			Generation: gpu.Some[int64](4), GenerationLimit: gpu.Some[int64](5), Width: gpu.Some[int64](8), WidthLimit: gpu.Some[int64](16),
+			Errors: pcieErrors(),
 		},
 		Interconnect: gpu.Interconnect{
 			Type: gpu.NVLink, Transmitted: gpu.Total[int64](5_000_000_001), Received: gpu.Total[int64](6_000_000_002),
-			Errors: linkErrors(308), Links: []gpu.Link{link("0", 100), link("11", 200)},
+			Errors: linkErrors(308), Links: []gpu.Link{link("0", 100), link("11", 200), {Name: "12", Up: gpu.Some(false)}},
 		},
+		Fabric: fabric(),
+		Peers:  []gpu.Peer{peer()},
 		Errors: []gpu.ErrorCount{
 			{Type: gpu.ErrorCorrected, Count: gpu.Total[int64](301)},
 			{Type: gpu.ErrorUncorrected, Count: gpu.Total[int64](302)},
 			{Type: gpu.ErrorCorrected, Lifetime: true, Count: gpu.Total[int64](306)},
 			{Type: gpu.ErrorUncorrected, Lifetime: true, Count: gpu.Total[int64](307)},
 		},
+		ECC:  ecc(),
 		XIDs: []gpu.XIDCount{{XID: 13, Count: gpu.TotalSince[int64](304, since)}, {XID: 79, Count: gpu.TotalSince[int64](305, since)}},
 		RemappedRows: gpu.RemappedRows{
 			Corrected: gpu.Total[int64](311), Uncorrected: gpu.Total[int64](312), Pending: gpu.Some(true), Failed: gpu.Some(false),
@@ -218,10 +223,65 @@ func fillArrays(d *gpu.Device) {
 	for i := range d.Pipes {
 		d.Pipes[i] = fraction()
 	}
+	for i := range d.MemoryBanks {
+		d.MemoryBanks[i] = gpu.Some(700 + int64(i))
+	}
+}
+
+func fabric() gpu.Fabric {
+	f := gpu.Fabric{State: gpu.Some(gpu.FabricCompleted), Failure: "not found"}
+	for i := range f.Conditions {
+		f.Conditions[i] = gpu.Some(true)
+	}
+	return f
+}
+
+func peer() gpu.Peer {
+	p := gpu.Peer{ID: "GPU-22222222"}
+	for i := range p.Capabilities {
+		p.Capabilities[i] = gpu.Some(i%2 == 0)
+	}
+	return p
+}
+
+func pcieErrors() (errors [gpu.NumPCIeDevices][gpu.NumPCIeErrorTypes]gpu.Counter[int64]) {
+	for i := range errors {
+		for j := range errors[i] {
+			errors[i][j] = gpu.Total(600 + 10*int64(i) + int64(j))
+		}
+	}
+	return errors
+}
+
+func ecc() gpu.ECC {
+	e := gpu.ECC{SRAMThresholdExceeded: gpu.Some(true)}
+	for i := range e.Memory {
+		for j := range e.Memory[i] {
+			e.Memory[i][j] = gpu.Total(500 + 10*int64(i) + int64(j))
+		}
+	}
+	for i := range gpu.NumErrorLocations {
+		kind := gpu.ErrorCorrected
+		if i == gpu.LocationDRAM {
+			kind = gpu.ErrorUncorrected
+		}
+		e.Locations = append(e.Locations, gpu.LocationErrors{Location: i, Type: kind, Count: gpu.Total(1000 + int64(i))})
+	}
+	return e
 }
 
 func link(name string, base int64) gpu.Link {
-	return gpu.Link{Name: name, Transmitted: gpu.Total(base + 1), Received: gpu.Total(base + 2), Errors: linkErrors(base + 3)}
+	l := gpu.Link{
+		Name: name, Transmitted: gpu.Total(base + 1), Received: gpu.Total(base + 2), Errors: linkErrors(base + 3),
+		Up: gpu.Some(true), Bandwidth: gpu.Some(float64(base) * 1e9), Width: gpu.Some(base),
+	}
+	for i := range l.BitErrorRatio {
+		l.BitErrorRatio[i] = gpu.Some(float64(base+int64(i)+1) * 1e-9)
+	}
+	for i := range l.FEC {
+		l.FEC[i] = gpu.Total(25*base + int64(i))
+	}
+	return l
 }
 
 func linkErrors(base int64) (errors [gpu.NumLinkErrorTypes]gpu.Counter[int64]) {
@@ -258,7 +318,10 @@ func otherGPU() gpu.Device {
 			{Type: gpu.ErrorDeferred, Block: "umc", Count: gpu.Total[int64](423)},
 		},
 		RetiredPages: gpu.RetiredPages{
-			Corrected: gpu.Total[int64](431), Uncorrected: gpu.Total[int64](432), Bad: gpu.Some[int64](16), Pending: gpu.Some(false),
+			Corrected: gpu.Total[int64](431), Uncorrected: gpu.Total[int64](432), Bad: gpu.Some[int64](16), BadLimit: gpu.Some[int64](256), Pending: gpu.Some(false),
+		},
+		PCIe: gpu.PCIe{
+			NAKsTransmitted: gpu.Total[int64](441), NAKsReceived: gpu.Total[int64](442), ReplayRollovers: gpu.Total[int64](443), Recoveries: gpu.Total[int64](444),
 		},
 		RecoveryAction: gpu.Some(gpu.RecoveryOther), RecoveryWord: "Restart VM",
 	}

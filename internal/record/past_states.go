@@ -17,6 +17,9 @@ const maxActions = 16
 type pastStates struct {
 	faults  [gpu.NumFaultTypes]bool
 	actions []string
+
+	fabricStates     [gpu.NumFabricStates]bool
+	fabricConditions [gpu.NumFabricConditions]bool
 }
 
 // request notes that the driver requests an action. Of too many actions it forgets the oldest, whose series then ends.

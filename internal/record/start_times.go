@@ -26,12 +26,19 @@ const (
 	counterEnergy counter = iota
 	counterErrors
 	counterECCLifetime
+	counterECCLocations
+	counterECCMemory
+	counterFEC
 	counterInterconnect
 	counterInterconnectErrors
 	counterLink
 	counterLinkErrors
 	counterPCIe
+	counterPCIeErrors
+	counterPCIeNAKs
+	counterPCIeRecoveries
 	counterPCIeReplays
+	counterPCIeRollovers
 	counterPagesRetired
 	counterRowsRemapped
 	counterThrottleTime
@@ -42,7 +49,7 @@ const (
 type seriesKey struct {
 	counter counter
 	kind    uint8  // direction, reason or error type
-	number  int64  // XID
+	number  int64  // XID, bin, memory or end of a link
 	name    string // link or block
 }
 

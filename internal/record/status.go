@@ -81,12 +81,16 @@ var faultActions = [gpu.NumFaultTypes]faultAction{
 	gpu.FaultRemapFailed:    {"replace_gpu", ""},
 	gpu.FaultDrain:          {"drain_and_reset", "let its work end, then reset the GPU"},
 	gpu.FaultRecovery:       {"follow_recovery_action", ""},
+
+	gpu.FaultFabric:           {"check_fabric", "check the fabric manager and the NVLink switches"},
+	gpu.FaultSRAMThreshold:    {"replace_gpu", "have the GPU replaced"},
+	gpu.FaultBadPageThreshold: {"replace_gpu", "have the GPU replaced"},
 }
 
 // urgency has the faults in the order in which they are dealt with.
 var urgency = [...]gpu.FaultType{
-	gpu.FaultDriverMismatch, gpu.FaultLost, gpu.FaultUnreachable, gpu.FaultHung, gpu.FaultResetRequired, gpu.FaultRemapFailed, gpu.FaultDrain,
-	gpu.FaultRecovery, gpu.FaultRemapPending,
+	gpu.FaultDriverMismatch, gpu.FaultLost, gpu.FaultUnreachable, gpu.FaultHung, gpu.FaultResetRequired, gpu.FaultRemapFailed,
+	gpu.FaultSRAMThreshold, gpu.FaultBadPageThreshold, gpu.FaultDrain, gpu.FaultRecovery, gpu.FaultFabric, gpu.FaultRemapPending,
 }
 
 // statusAction is what to do first: what the driver requests, else what the most urgent fault needs.

@@ -16,7 +16,7 @@ import (
 // eventsNeed is what a source reads for each event.
 var eventsNeed = map[string]gpu.Group{
 	"hw.gpu.xid":              gpu.GroupEvents,
-	"hw.gpu.status":           gpu.GroupRemappedRows | gpu.GroupRecovery,
+	"hw.gpu.status":           gpu.GroupRemappedRows | gpu.GroupRecovery | gpu.GroupFabric | gpu.GroupECCMemory,
 	"hw.gpu.source.failed":    0,
 	"hw.gpu.source.recovered": 0,
 	"hw.gpu.ras_error":        gpu.GroupECC,

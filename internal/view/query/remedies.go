@@ -16,10 +16,14 @@ var remedies = map[string]string{
 	"remap_pending":      "Reset the GPU when its work allows it: rows of its memory wait for it to be remapped.",
 	"drain":              "Let its work end, schedule no more, then reset the GPU.",
 	"recovery_requested": "Do what the driver asks for; without it reset the GPU.",
+	"sram_threshold":     "Have the GPU replaced: its SRAM has had more uncorrectable errors than the vendor allows.",
+	"bad_page_threshold": "Have the GPU replaced: too many pages of its memory are bad.",
+	"fabric":             "Look at the fabric manager of the node and at its NVLink switches; without a cause there reset the GPU.",
 }
 
 var faultOrder = []string{
-	"driver_mismatch", "lost", "unreachable", "hung", "reset_required", "remap_failed", "drain", "recovery_requested", "remap_pending",
+	"driver_mismatch", "lost", "unreachable", "hung", "reset_required", "remap_failed", "sram_threshold", "bad_page_threshold", "drain",
+	"recovery_requested", "fabric", "remap_pending",
 }
 
 func remedyOfFaults(faults []string) string {
