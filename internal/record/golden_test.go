@@ -60,9 +60,12 @@ func TestOffByDefault(t *testing.T) {
 	on := otlptest.Names(otlptest.Points(r.Record(fullNode())))
 	off := slices.DeleteFunc(otlptest.Names(recordAll(fullNode())), func(name string) bool { return slices.Contains(on, name) })
 	assert.Equal(t, []string{
-		"hw.gpu.ecc.lifetime", "hw.gpu.interconnect.link.errors", "hw.gpu.interconnect.link.io", "hw.gpu.memory.protected.usage",
-		"hw.gpu.memory.system.limit", "hw.gpu.memory.system.usage", "hw.gpu.memory.utilization",
-		"hw.gpu.memory.visible.limit", "hw.gpu.memory.visible.usage", "hw.gpu.module.power", "hw.gpu.pipe.utilization",
+		"hw.gpu.bar1.memory.limit", "hw.gpu.bar1.memory.usage", "hw.gpu.ecc.lifetime", "hw.gpu.ecc.location.errors",
+		"hw.gpu.interconnect.link.bandwidth", "hw.gpu.interconnect.link.bit_error_ratio", "hw.gpu.interconnect.link.errors",
+		"hw.gpu.interconnect.link.fec.errors", "hw.gpu.interconnect.link.io", "hw.gpu.interconnect.link.state",
+		"hw.gpu.interconnect.link.width", "hw.gpu.memory.protected.usage", "hw.gpu.memory.system.limit", "hw.gpu.memory.system.usage",
+		"hw.gpu.memory.utilization", "hw.gpu.memory.visible.limit", "hw.gpu.memory.visible.usage", "hw.gpu.module.power",
+		"hw.gpu.pcie.naks", "hw.gpu.pcie.recoveries", "hw.gpu.pcie.replay.rollovers", "hw.gpu.peer.status", "hw.gpu.pipe.utilization",
 		"hw.gpu.power.instant", "hw.gpu.sm.occupancy", "hw.gpu.speed.limit", "process.gpu.media.utilization",
 	}, off)
 }
