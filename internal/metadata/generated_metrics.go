@@ -53,6 +53,196 @@ var MapAttributeHwGpuClockDomain = map[string]AttributeHwGpuClockDomain{
 	"video":    AttributeHwGpuClockDomainVideo,
 }
 
+// AttributeHwGpuErrorLocation specifies the value hw.gpu.error.location attribute.
+type AttributeHwGpuErrorLocation int
+
+const (
+	_ AttributeHwGpuErrorLocation = iota
+	AttributeHwGpuErrorLocationDram
+	AttributeHwGpuErrorLocationSramCbu
+	AttributeHwGpuErrorLocationSramL1
+	AttributeHwGpuErrorLocationSramL2
+	AttributeHwGpuErrorLocationSramMicrocontroller
+	AttributeHwGpuErrorLocationSramOther
+	AttributeHwGpuErrorLocationSramPcie
+	AttributeHwGpuErrorLocationSramRegisterFile
+	AttributeHwGpuErrorLocationSramSm
+	AttributeHwGpuErrorLocationSramTexture
+	AttributeHwGpuErrorLocationSramTextureShm
+)
+
+// String returns the string representation of the AttributeHwGpuErrorLocation.
+func (av AttributeHwGpuErrorLocation) String() string {
+	switch av {
+	case AttributeHwGpuErrorLocationDram:
+		return "dram"
+	case AttributeHwGpuErrorLocationSramCbu:
+		return "sram_cbu"
+	case AttributeHwGpuErrorLocationSramL1:
+		return "sram_l1"
+	case AttributeHwGpuErrorLocationSramL2:
+		return "sram_l2"
+	case AttributeHwGpuErrorLocationSramMicrocontroller:
+		return "sram_microcontroller"
+	case AttributeHwGpuErrorLocationSramOther:
+		return "sram_other"
+	case AttributeHwGpuErrorLocationSramPcie:
+		return "sram_pcie"
+	case AttributeHwGpuErrorLocationSramRegisterFile:
+		return "sram_register_file"
+	case AttributeHwGpuErrorLocationSramSm:
+		return "sram_sm"
+	case AttributeHwGpuErrorLocationSramTexture:
+		return "sram_texture"
+	case AttributeHwGpuErrorLocationSramTextureShm:
+		return "sram_texture_shm"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuErrorLocation is a helper map of string to AttributeHwGpuErrorLocation attribute value.
+var MapAttributeHwGpuErrorLocation = map[string]AttributeHwGpuErrorLocation{
+	"dram":                 AttributeHwGpuErrorLocationDram,
+	"sram_cbu":             AttributeHwGpuErrorLocationSramCbu,
+	"sram_l1":              AttributeHwGpuErrorLocationSramL1,
+	"sram_l2":              AttributeHwGpuErrorLocationSramL2,
+	"sram_microcontroller": AttributeHwGpuErrorLocationSramMicrocontroller,
+	"sram_other":           AttributeHwGpuErrorLocationSramOther,
+	"sram_pcie":            AttributeHwGpuErrorLocationSramPcie,
+	"sram_register_file":   AttributeHwGpuErrorLocationSramRegisterFile,
+	"sram_sm":              AttributeHwGpuErrorLocationSramSm,
+	"sram_texture":         AttributeHwGpuErrorLocationSramTexture,
+	"sram_texture_shm":     AttributeHwGpuErrorLocationSramTextureShm,
+}
+
+// AttributeHwGpuFabricCondition specifies the value hw.gpu.fabric.condition attribute.
+type AttributeHwGpuFabricCondition int
+
+const (
+	_ AttributeHwGpuFabricCondition = iota
+	AttributeHwGpuFabricConditionAccessTimeoutRecovery
+	AttributeHwGpuFabricConditionDegradedBandwidth
+	AttributeHwGpuFabricConditionIncorrectConfiguration
+	AttributeHwGpuFabricConditionLimitedCapacity
+	AttributeHwGpuFabricConditionRouteRecovery
+	AttributeHwGpuFabricConditionRouteUnhealthy
+	AttributeHwGpuFabricConditionUnhealthy
+)
+
+// String returns the string representation of the AttributeHwGpuFabricCondition.
+func (av AttributeHwGpuFabricCondition) String() string {
+	switch av {
+	case AttributeHwGpuFabricConditionAccessTimeoutRecovery:
+		return "access_timeout_recovery"
+	case AttributeHwGpuFabricConditionDegradedBandwidth:
+		return "degraded_bandwidth"
+	case AttributeHwGpuFabricConditionIncorrectConfiguration:
+		return "incorrect_configuration"
+	case AttributeHwGpuFabricConditionLimitedCapacity:
+		return "limited_capacity"
+	case AttributeHwGpuFabricConditionRouteRecovery:
+		return "route_recovery"
+	case AttributeHwGpuFabricConditionRouteUnhealthy:
+		return "route_unhealthy"
+	case AttributeHwGpuFabricConditionUnhealthy:
+		return "unhealthy"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuFabricCondition is a helper map of string to AttributeHwGpuFabricCondition attribute value.
+var MapAttributeHwGpuFabricCondition = map[string]AttributeHwGpuFabricCondition{
+	"access_timeout_recovery": AttributeHwGpuFabricConditionAccessTimeoutRecovery,
+	"degraded_bandwidth":      AttributeHwGpuFabricConditionDegradedBandwidth,
+	"incorrect_configuration": AttributeHwGpuFabricConditionIncorrectConfiguration,
+	"limited_capacity":        AttributeHwGpuFabricConditionLimitedCapacity,
+	"route_recovery":          AttributeHwGpuFabricConditionRouteRecovery,
+	"route_unhealthy":         AttributeHwGpuFabricConditionRouteUnhealthy,
+	"unhealthy":               AttributeHwGpuFabricConditionUnhealthy,
+}
+
+// AttributeHwGpuFabricState specifies the value hw.gpu.fabric.state attribute.
+type AttributeHwGpuFabricState int
+
+const (
+	_ AttributeHwGpuFabricState = iota
+	AttributeHwGpuFabricStateCompleted
+	AttributeHwGpuFabricStateInProgress
+	AttributeHwGpuFabricStateNotStarted
+)
+
+// String returns the string representation of the AttributeHwGpuFabricState.
+func (av AttributeHwGpuFabricState) String() string {
+	switch av {
+	case AttributeHwGpuFabricStateCompleted:
+		return "completed"
+	case AttributeHwGpuFabricStateInProgress:
+		return "in_progress"
+	case AttributeHwGpuFabricStateNotStarted:
+		return "not_started"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuFabricState is a helper map of string to AttributeHwGpuFabricState attribute value.
+var MapAttributeHwGpuFabricState = map[string]AttributeHwGpuFabricState{
+	"completed":   AttributeHwGpuFabricStateCompleted,
+	"in_progress": AttributeHwGpuFabricStateInProgress,
+	"not_started": AttributeHwGpuFabricStateNotStarted,
+}
+
+// AttributeHwGpuInterconnectBer specifies the value hw.gpu.interconnect.ber attribute.
+type AttributeHwGpuInterconnectBer int
+
+const (
+	_ AttributeHwGpuInterconnectBer = iota
+	AttributeHwGpuInterconnectBerEffective
+	AttributeHwGpuInterconnectBerSymbol
+)
+
+// String returns the string representation of the AttributeHwGpuInterconnectBer.
+func (av AttributeHwGpuInterconnectBer) String() string {
+	switch av {
+	case AttributeHwGpuInterconnectBerEffective:
+		return "effective"
+	case AttributeHwGpuInterconnectBerSymbol:
+		return "symbol"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuInterconnectBer is a helper map of string to AttributeHwGpuInterconnectBer attribute value.
+var MapAttributeHwGpuInterconnectBer = map[string]AttributeHwGpuInterconnectBer{
+	"effective": AttributeHwGpuInterconnectBerEffective,
+	"symbol":    AttributeHwGpuInterconnectBerSymbol,
+}
+
+// AttributeHwGpuInterconnectLinkState specifies the value hw.gpu.interconnect.link_state attribute.
+type AttributeHwGpuInterconnectLinkState int
+
+const (
+	_ AttributeHwGpuInterconnectLinkState = iota
+	AttributeHwGpuInterconnectLinkStateDown
+	AttributeHwGpuInterconnectLinkStateUp
+)
+
+// String returns the string representation of the AttributeHwGpuInterconnectLinkState.
+func (av AttributeHwGpuInterconnectLinkState) String() string {
+	switch av {
+	case AttributeHwGpuInterconnectLinkStateDown:
+		return "down"
+	case AttributeHwGpuInterconnectLinkStateUp:
+		return "up"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuInterconnectLinkState is a helper map of string to AttributeHwGpuInterconnectLinkState attribute value.
+var MapAttributeHwGpuInterconnectLinkState = map[string]AttributeHwGpuInterconnectLinkState{
+	"down": AttributeHwGpuInterconnectLinkStateDown,
+	"up":   AttributeHwGpuInterconnectLinkStateUp,
+}
+
 // AttributeHwGpuInterconnectType specifies the value hw.gpu.interconnect.type attribute.
 type AttributeHwGpuInterconnectType int
 
@@ -77,6 +267,134 @@ func (av AttributeHwGpuInterconnectType) String() string {
 var MapAttributeHwGpuInterconnectType = map[string]AttributeHwGpuInterconnectType{
 	"nvlink": AttributeHwGpuInterconnectTypeNvlink,
 	"xgmi":   AttributeHwGpuInterconnectTypeXgmi,
+}
+
+// AttributeHwGpuMemoryBankSpares specifies the value hw.gpu.memory.bank.spares attribute.
+type AttributeHwGpuMemoryBankSpares int
+
+const (
+	_ AttributeHwGpuMemoryBankSpares = iota
+	AttributeHwGpuMemoryBankSparesHigh
+	AttributeHwGpuMemoryBankSparesLow
+	AttributeHwGpuMemoryBankSparesMax
+	AttributeHwGpuMemoryBankSparesNone
+	AttributeHwGpuMemoryBankSparesPartial
+)
+
+// String returns the string representation of the AttributeHwGpuMemoryBankSpares.
+func (av AttributeHwGpuMemoryBankSpares) String() string {
+	switch av {
+	case AttributeHwGpuMemoryBankSparesHigh:
+		return "high"
+	case AttributeHwGpuMemoryBankSparesLow:
+		return "low"
+	case AttributeHwGpuMemoryBankSparesMax:
+		return "max"
+	case AttributeHwGpuMemoryBankSparesNone:
+		return "none"
+	case AttributeHwGpuMemoryBankSparesPartial:
+		return "partial"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuMemoryBankSpares is a helper map of string to AttributeHwGpuMemoryBankSpares attribute value.
+var MapAttributeHwGpuMemoryBankSpares = map[string]AttributeHwGpuMemoryBankSpares{
+	"high":    AttributeHwGpuMemoryBankSparesHigh,
+	"low":     AttributeHwGpuMemoryBankSparesLow,
+	"max":     AttributeHwGpuMemoryBankSparesMax,
+	"none":    AttributeHwGpuMemoryBankSparesNone,
+	"partial": AttributeHwGpuMemoryBankSparesPartial,
+}
+
+// AttributeHwGpuMemoryType specifies the value hw.gpu.memory.type attribute.
+type AttributeHwGpuMemoryType int
+
+const (
+	_ AttributeHwGpuMemoryType = iota
+	AttributeHwGpuMemoryTypeDram
+	AttributeHwGpuMemoryTypeSram
+)
+
+// String returns the string representation of the AttributeHwGpuMemoryType.
+func (av AttributeHwGpuMemoryType) String() string {
+	switch av {
+	case AttributeHwGpuMemoryTypeDram:
+		return "dram"
+	case AttributeHwGpuMemoryTypeSram:
+		return "sram"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuMemoryType is a helper map of string to AttributeHwGpuMemoryType attribute value.
+var MapAttributeHwGpuMemoryType = map[string]AttributeHwGpuMemoryType{
+	"dram": AttributeHwGpuMemoryTypeDram,
+	"sram": AttributeHwGpuMemoryTypeSram,
+}
+
+// AttributeHwGpuPcieDevice specifies the value hw.gpu.pcie.device attribute.
+type AttributeHwGpuPcieDevice int
+
+const (
+	_ AttributeHwGpuPcieDevice = iota
+	AttributeHwGpuPcieDeviceGpu
+	AttributeHwGpuPcieDevicePort
+)
+
+// String returns the string representation of the AttributeHwGpuPcieDevice.
+func (av AttributeHwGpuPcieDevice) String() string {
+	switch av {
+	case AttributeHwGpuPcieDeviceGpu:
+		return "gpu"
+	case AttributeHwGpuPcieDevicePort:
+		return "port"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuPcieDevice is a helper map of string to AttributeHwGpuPcieDevice attribute value.
+var MapAttributeHwGpuPcieDevice = map[string]AttributeHwGpuPcieDevice{
+	"gpu":  AttributeHwGpuPcieDeviceGpu,
+	"port": AttributeHwGpuPcieDevicePort,
+}
+
+// AttributeHwGpuPeerCapability specifies the value hw.gpu.peer.capability attribute.
+type AttributeHwGpuPeerCapability int
+
+const (
+	_ AttributeHwGpuPeerCapability = iota
+	AttributeHwGpuPeerCapabilityAtomics
+	AttributeHwGpuPeerCapabilityNvlink
+	AttributeHwGpuPeerCapabilityPci
+	AttributeHwGpuPeerCapabilityRead
+	AttributeHwGpuPeerCapabilityWrite
+)
+
+// String returns the string representation of the AttributeHwGpuPeerCapability.
+func (av AttributeHwGpuPeerCapability) String() string {
+	switch av {
+	case AttributeHwGpuPeerCapabilityAtomics:
+		return "atomics"
+	case AttributeHwGpuPeerCapabilityNvlink:
+		return "nvlink"
+	case AttributeHwGpuPeerCapabilityPci:
+		return "pci"
+	case AttributeHwGpuPeerCapabilityRead:
+		return "read"
+	case AttributeHwGpuPeerCapabilityWrite:
+		return "write"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuPeerCapability is a helper map of string to AttributeHwGpuPeerCapability attribute value.
+var MapAttributeHwGpuPeerCapability = map[string]AttributeHwGpuPeerCapability{
+	"atomics": AttributeHwGpuPeerCapabilityAtomics,
+	"nvlink":  AttributeHwGpuPeerCapabilityNvlink,
+	"pci":     AttributeHwGpuPeerCapabilityPci,
+	"read":    AttributeHwGpuPeerCapabilityRead,
+	"write":   AttributeHwGpuPeerCapabilityWrite,
 }
 
 // AttributeHwGpuPipe specifies the value hw.gpu.pipe attribute.
@@ -484,6 +802,14 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.allocated",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuBar1MemoryLimit: metricInfo{
+		Name:       "hw.gpu.bar1.memory.limit",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuBar1MemoryUsage: metricInfo{
+		Name:       "hw.gpu.bar1.memory.usage",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuCount: metricInfo{
 		Name:       "hw.gpu.count",
 		Attributes: []string{"host.name", "hw.gpu.presence", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
@@ -492,13 +818,33 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.ecc.lifetime",
 		Attributes: []string{"error.type", "hw.gpu.error.block", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuEccLocationErrors: metricInfo{
+		Name:       "hw.gpu.ecc.location.errors",
+		Attributes: []string{"error.type", "hw.gpu.error.location", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuEccMemoryErrors: metricInfo{
+		Name:       "hw.gpu.ecc.memory.errors",
+		Attributes: []string{"error.type", "hw.gpu.memory.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuEccSramThresholdExceeded: metricInfo{
+		Name:       "hw.gpu.ecc.sram.threshold_exceeded",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuFabricCondition: metricInfo{
+		Name:       "hw.gpu.fabric.condition",
+		Attributes: []string{"hw.gpu.fabric.condition", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuFabricState: metricInfo{
+		Name:       "hw.gpu.fabric.state",
+		Attributes: []string{"hw.gpu.fabric.state", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuFault: metricInfo{
 		Name:       "hw.gpu.fault",
 		Attributes: []string{"error.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuInfo: metricInfo{
 		Name:       "hw.gpu.info",
-		Attributes: []string{"host.name", "hw.driver_version", "hw.firmware_version", "hw.gpu.compute_capability", "hw.gpu.index", "hw.gpu.numa.node", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
+		Attributes: []string{"host.name", "hw.driver_version", "hw.firmware_version", "hw.gpu.c2c.mode", "hw.gpu.compute_capability", "hw.gpu.fabric.clique", "hw.gpu.fabric.cluster", "hw.gpu.index", "hw.gpu.interconnect.version", "hw.gpu.numa.node", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
 	},
 	HwGpuInterconnectErrors: metricInfo{
 		Name:       "hw.gpu.interconnect.errors",
@@ -508,17 +854,45 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.interconnect.io",
 		Attributes: []string{"hw.gpu.interconnect.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor", "network.io.direction"},
 	},
+	HwGpuInterconnectLinkBandwidth: metricInfo{
+		Name:       "hw.gpu.interconnect.link.bandwidth",
+		Attributes: []string{"hw.gpu.interconnect.link", "hw.gpu.interconnect.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuInterconnectLinkBitErrorRatio: metricInfo{
+		Name:       "hw.gpu.interconnect.link.bit_error_ratio",
+		Attributes: []string{"hw.gpu.interconnect.ber", "hw.gpu.interconnect.link", "hw.gpu.interconnect.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuInterconnectLinkCount: metricInfo{
+		Name:       "hw.gpu.interconnect.link.count",
+		Attributes: []string{"hw.gpu.interconnect.link_state", "hw.gpu.interconnect.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuInterconnectLinkErrors: metricInfo{
 		Name:       "hw.gpu.interconnect.link.errors",
 		Attributes: []string{"error.type", "hw.gpu.interconnect.link", "hw.gpu.interconnect.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuInterconnectLinkFecErrors: metricInfo{
+		Name:       "hw.gpu.interconnect.link.fec.errors",
+		Attributes: []string{"hw.gpu.interconnect.fec.bin", "hw.gpu.interconnect.link", "hw.gpu.interconnect.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuInterconnectLinkIo: metricInfo{
 		Name:       "hw.gpu.interconnect.link.io",
 		Attributes: []string{"hw.gpu.interconnect.link", "hw.gpu.interconnect.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor", "network.io.direction"},
 	},
+	HwGpuInterconnectLinkState: metricInfo{
+		Name:       "hw.gpu.interconnect.link.state",
+		Attributes: []string{"hw.gpu.interconnect.link", "hw.gpu.interconnect.link_state", "hw.gpu.interconnect.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuInterconnectLinkWidth: metricInfo{
+		Name:       "hw.gpu.interconnect.link.width",
+		Attributes: []string{"hw.gpu.interconnect.link", "hw.gpu.interconnect.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuIo: metricInfo{
 		Name:       "hw.gpu.io",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor", "network.io.direction"},
+	},
+	HwGpuMemoryBankCount: metricInfo{
+		Name:       "hw.gpu.memory.bank.count",
+		Attributes: []string{"hw.gpu.memory.bank.spares", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuMemoryControllerUtilization: metricInfo{
 		Name:       "hw.gpu.memory.controller.utilization",
@@ -526,6 +900,14 @@ var MetricsInfo = metricsInfo{
 	},
 	HwGpuMemoryLimit: metricInfo{
 		Name:       "hw.gpu.memory.limit",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuMemoryPageBad: metricInfo{
+		Name:       "hw.gpu.memory.page.bad",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuMemoryPageBadLimit: metricInfo{
+		Name:       "hw.gpu.memory.page.bad.limit",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuMemoryPageRetired: metricInfo{
@@ -576,12 +958,28 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.module.power",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuPcieErrors: metricInfo{
+		Name:       "hw.gpu.pcie.errors",
+		Attributes: []string{"error.type", "hw.gpu.pcie.device", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuPcieGeneration: metricInfo{
 		Name:       "hw.gpu.pcie.generation",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuPcieGenerationLimit: metricInfo{
 		Name:       "hw.gpu.pcie.generation.limit",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuPcieNaks: metricInfo{
+		Name:       "hw.gpu.pcie.naks",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor", "network.io.direction"},
+	},
+	HwGpuPcieRecoveries: metricInfo{
+		Name:       "hw.gpu.pcie.recoveries",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuPcieReplayRollovers: metricInfo{
+		Name:       "hw.gpu.pcie.replay.rollovers",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuPcieReplays: metricInfo{
@@ -595,6 +993,10 @@ var MetricsInfo = metricsInfo{
 	HwGpuPcieWidthLimit: metricInfo{
 		Name:       "hw.gpu.pcie.width.limit",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuPeerStatus: metricInfo{
+		Name:       "hw.gpu.peer.status",
+		Attributes: []string{"hw.gpu.peer.capability", "hw.gpu.peer.id", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuPerformanceState: metricInfo{
 		Name:       "hw.gpu.performance_state",
@@ -726,17 +1128,33 @@ type metricsInfo struct {
 	HwErrors                              metricInfo
 	HwFanSpeedRatio                       metricInfo
 	HwGpuAllocated                        metricInfo
+	HwGpuBar1MemoryLimit                  metricInfo
+	HwGpuBar1MemoryUsage                  metricInfo
 	HwGpuCount                            metricInfo
 	HwGpuEccLifetime                      metricInfo
+	HwGpuEccLocationErrors                metricInfo
+	HwGpuEccMemoryErrors                  metricInfo
+	HwGpuEccSramThresholdExceeded         metricInfo
+	HwGpuFabricCondition                  metricInfo
+	HwGpuFabricState                      metricInfo
 	HwGpuFault                            metricInfo
 	HwGpuInfo                             metricInfo
 	HwGpuInterconnectErrors               metricInfo
 	HwGpuInterconnectIo                   metricInfo
+	HwGpuInterconnectLinkBandwidth        metricInfo
+	HwGpuInterconnectLinkBitErrorRatio    metricInfo
+	HwGpuInterconnectLinkCount            metricInfo
 	HwGpuInterconnectLinkErrors           metricInfo
+	HwGpuInterconnectLinkFecErrors        metricInfo
 	HwGpuInterconnectLinkIo               metricInfo
+	HwGpuInterconnectLinkState            metricInfo
+	HwGpuInterconnectLinkWidth            metricInfo
 	HwGpuIo                               metricInfo
+	HwGpuMemoryBankCount                  metricInfo
 	HwGpuMemoryControllerUtilization      metricInfo
 	HwGpuMemoryLimit                      metricInfo
+	HwGpuMemoryPageBad                    metricInfo
+	HwGpuMemoryPageBadLimit               metricInfo
 	HwGpuMemoryPageRetired                metricInfo
 	HwGpuMemoryProtectedUsage             metricInfo
 	HwGpuMemoryRemapState                 metricInfo
@@ -749,11 +1167,16 @@ type metricsInfo struct {
 	HwGpuMemoryVisibleLimit               metricInfo
 	HwGpuMemoryVisibleUsage               metricInfo
 	HwGpuModulePower                      metricInfo
+	HwGpuPcieErrors                       metricInfo
 	HwGpuPcieGeneration                   metricInfo
 	HwGpuPcieGenerationLimit              metricInfo
+	HwGpuPcieNaks                         metricInfo
+	HwGpuPcieRecoveries                   metricInfo
+	HwGpuPcieReplayRollovers              metricInfo
 	HwGpuPcieReplays                      metricInfo
 	HwGpuPcieWidth                        metricInfo
 	HwGpuPcieWidthLimit                   metricInfo
+	HwGpuPeerStatus                       metricInfo
 	HwGpuPerformanceState                 metricInfo
 	HwGpuPipeUtilization                  metricInfo
 	HwGpuPowerInstant                     metricInfo
@@ -830,6 +1253,12 @@ func WithHwGpuAllocatorMetricAttribute(hwGpuAllocatorAttributeValue string) Metr
 	})
 }
 
+func WithHwGpuC2cModeMetricAttribute(hwGpuC2cModeAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.c2c.mode", hwGpuC2cModeAttributeValue)
+	})
+}
+
 func WithHwGpuComputeCapabilityMetricAttribute(hwGpuComputeCapabilityAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("hw.gpu.compute_capability", hwGpuComputeCapabilityAttributeValue)
@@ -842,9 +1271,27 @@ func WithHwGpuErrorBlockMetricAttribute(hwGpuErrorBlockAttributeValue string) Me
 	})
 }
 
+func WithHwGpuFabricCliqueMetricAttribute(hwGpuFabricCliqueAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.fabric.clique", hwGpuFabricCliqueAttributeValue)
+	})
+}
+
+func WithHwGpuFabricClusterMetricAttribute(hwGpuFabricClusterAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.fabric.cluster", hwGpuFabricClusterAttributeValue)
+	})
+}
+
 func WithHwGpuIndexMetricAttribute(hwGpuIndexAttributeValue int64) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutInt("hw.gpu.index", hwGpuIndexAttributeValue)
+	})
+}
+
+func WithHwGpuInterconnectVersionMetricAttribute(hwGpuInterconnectVersionAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.interconnect.version", hwGpuInterconnectVersionAttributeValue)
 	})
 }
 
@@ -1582,6 +2029,120 @@ func newMetricHwGpuAllocated(cfg HwGpuAllocatedMetricConfig) metricHwGpuAllocate
 	return m
 }
 
+type metricHwGpuBar1MemoryLimit struct {
+	data     pmetric.Metric                   // data buffer for generated metric.
+	config   HwGpuBar1MemoryLimitMetricConfig // metric config provided by user.
+	capacity int                              // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.bar1.memory.limit metric with initial data.
+func (m *metricHwGpuBar1MemoryLimit) init() {
+	m.data.SetName("hw.gpu.bar1.memory.limit")
+	m.data.SetDescription("Size of the window (BAR1) through which the CPU and other devices access GPU memory. (extension)")
+	m.data.SetUnit("By")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuBar1MemoryLimit) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuBar1MemoryLimit) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuBar1MemoryLimit) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuBar1MemoryLimit(cfg HwGpuBar1MemoryLimitMetricConfig) metricHwGpuBar1MemoryLimit {
+	m := metricHwGpuBar1MemoryLimit{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuBar1MemoryUsage struct {
+	data     pmetric.Metric                   // data buffer for generated metric.
+	config   HwGpuBar1MemoryUsageMetricConfig // metric config provided by user.
+	capacity int                              // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.bar1.memory.usage metric with initial data.
+func (m *metricHwGpuBar1MemoryUsage) init() {
+	m.data.SetName("hw.gpu.bar1.memory.usage")
+	m.data.SetDescription("Mapped part of the window (BAR1) through which the CPU and other devices access GPU memory. (extension)")
+	m.data.SetUnit("By")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuBar1MemoryUsage) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuBar1MemoryUsage) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuBar1MemoryUsage) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuBar1MemoryUsage(cfg HwGpuBar1MemoryUsageMetricConfig) metricHwGpuBar1MemoryUsage {
+	m := metricHwGpuBar1MemoryUsage{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuCount struct {
 	data     pmetric.Metric         // data buffer for generated metric.
 	config   HwGpuCountMetricConfig // metric config provided by user.
@@ -1689,6 +2250,297 @@ func (m *metricHwGpuEccLifetime) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuEccLifetime(cfg HwGpuEccLifetimeMetricConfig) metricHwGpuEccLifetime {
 	m := metricHwGpuEccLifetime{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuEccLocationErrors struct {
+	data     pmetric.Metric                     // data buffer for generated metric.
+	config   HwGpuEccLocationErrorsMetricConfig // metric config provided by user.
+	capacity int                                // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.ecc.location.errors metric with initial data.
+func (m *metricHwGpuEccLocationErrors) init() {
+	m.data.SetName("hw.gpu.ecc.location.errors")
+	m.data.SetDescription("Number of ECC errors since manufacture, by the memory that counted them. (extension)")
+	m.data.SetUnit("{error}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuEccLocationErrors) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuErrorLocationAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.error.location", hwGpuErrorLocationAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuEccLocationErrors) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuEccLocationErrors) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuEccLocationErrors(cfg HwGpuEccLocationErrorsMetricConfig) metricHwGpuEccLocationErrors {
+	m := metricHwGpuEccLocationErrors{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuEccMemoryErrors struct {
+	data     pmetric.Metric                   // data buffer for generated metric.
+	config   HwGpuEccMemoryErrorsMetricConfig // metric config provided by user.
+	capacity int                              // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.ecc.memory.errors metric with initial data.
+func (m *metricHwGpuEccMemoryErrors) init() {
+	m.data.SetName("hw.gpu.ecc.memory.errors")
+	m.data.SetDescription("Number of ECC errors since the driver was loaded, of SRAM apart from DRAM. Their sum is hw.errors. (extension)")
+	m.data.SetUnit("{error}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuEccMemoryErrors) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuMemoryTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.memory.type", hwGpuMemoryTypeAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuEccMemoryErrors) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuEccMemoryErrors) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuEccMemoryErrors(cfg HwGpuEccMemoryErrorsMetricConfig) metricHwGpuEccMemoryErrors {
+	m := metricHwGpuEccMemoryErrors{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuEccSramThresholdExceeded struct {
+	data     pmetric.Metric                            // data buffer for generated metric.
+	config   HwGpuEccSramThresholdExceededMetricConfig // metric config provided by user.
+	capacity int                                       // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.ecc.sram.threshold_exceeded metric with initial data.
+func (m *metricHwGpuEccSramThresholdExceeded) init() {
+	m.data.SetName("hw.gpu.ecc.sram.threshold_exceeded")
+	m.data.SetDescription("1 if SRAM has had more uncorrectable errors than the vendor allows, a reason to have the GPU replaced, otherwise 0. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuEccSramThresholdExceeded) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuEccSramThresholdExceeded) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuEccSramThresholdExceeded) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuEccSramThresholdExceeded(cfg HwGpuEccSramThresholdExceededMetricConfig) metricHwGpuEccSramThresholdExceeded {
+	m := metricHwGpuEccSramThresholdExceeded{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuFabricCondition struct {
+	data     pmetric.Metric                   // data buffer for generated metric.
+	config   HwGpuFabricConditionMetricConfig // metric config provided by user.
+	capacity int                              // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.fabric.condition metric with initial data.
+func (m *metricHwGpuFabricCondition) init() {
+	m.data.SetName("hw.gpu.fabric.condition")
+	m.data.SetDescription("1 while the condition is present, 0 afterwards for as long as the GPU is there. A healthy GPU has none. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuFabricCondition) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuFabricConditionAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.fabric.condition", hwGpuFabricConditionAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuFabricCondition) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuFabricCondition) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuFabricCondition(cfg HwGpuFabricConditionMetricConfig) metricHwGpuFabricCondition {
+	m := metricHwGpuFabricCondition{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuFabricState struct {
+	data     pmetric.Metric               // data buffer for generated metric.
+	config   HwGpuFabricStateMetricConfig // metric config provided by user.
+	capacity int                          // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.fabric.state metric with initial data.
+func (m *metricHwGpuFabricState) init() {
+	m.data.SetName("hw.gpu.fabric.state")
+	m.data.SetDescription("1 for the current state in the NVLink fabric, 0 for each state that the GPU has had. Absent if the GPU has no fabric. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuFabricState) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuFabricStateAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.fabric.state", hwGpuFabricStateAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuFabricState) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuFabricState) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuFabricState(cfg HwGpuFabricStateMetricConfig) metricHwGpuFabricState {
+	m := metricHwGpuFabricState{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -1930,6 +2782,180 @@ func newMetricHwGpuInterconnectIo(cfg HwGpuInterconnectIoMetricConfig) metricHwG
 	return m
 }
 
+type metricHwGpuInterconnectLinkBandwidth struct {
+	data     pmetric.Metric                             // data buffer for generated metric.
+	config   HwGpuInterconnectLinkBandwidthMetricConfig // metric config provided by user.
+	capacity int                                        // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.interconnect.link.bandwidth metric with initial data.
+func (m *metricHwGpuInterconnectLinkBandwidth) init() {
+	m.data.SetName("hw.gpu.interconnect.link.bandwidth")
+	m.data.SetDescription("Bytes a second that one link can send, at its present speed. (extension)")
+	m.data.SetUnit("By/s")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuInterconnectLinkBandwidth) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuInterconnectLinkBandwidth) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuInterconnectLinkBandwidth) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuInterconnectLinkBandwidth(cfg HwGpuInterconnectLinkBandwidthMetricConfig) metricHwGpuInterconnectLinkBandwidth {
+	m := metricHwGpuInterconnectLinkBandwidth{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuInterconnectLinkBitErrorRatio struct {
+	data     pmetric.Metric                                 // data buffer for generated metric.
+	config   HwGpuInterconnectLinkBitErrorRatioMetricConfig // metric config provided by user.
+	capacity int                                            // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.interconnect.link.bit_error_ratio metric with initial data.
+func (m *metricHwGpuInterconnectLinkBitErrorRatio) init() {
+	m.data.SetName("hw.gpu.interconnect.link.bit_error_ratio")
+	m.data.SetDescription("Fraction of the bits over one link that were wrong. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuInterconnectLinkBitErrorRatio) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwGpuInterconnectBerAttributeValue string, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.gpu.interconnect.ber", hwGpuInterconnectBerAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuInterconnectLinkBitErrorRatio) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuInterconnectLinkBitErrorRatio) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuInterconnectLinkBitErrorRatio(cfg HwGpuInterconnectLinkBitErrorRatioMetricConfig) metricHwGpuInterconnectLinkBitErrorRatio {
+	m := metricHwGpuInterconnectLinkBitErrorRatio{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuInterconnectLinkCount struct {
+	data     pmetric.Metric                         // data buffer for generated metric.
+	config   HwGpuInterconnectLinkCountMetricConfig // metric config provided by user.
+	capacity int                                    // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.interconnect.link.count metric with initial data.
+func (m *metricHwGpuInterconnectLinkCount) init() {
+	m.data.SetName("hw.gpu.interconnect.link.count")
+	m.data.SetDescription("Number of links to other GPUs and to switches, by state. (extension)")
+	m.data.SetUnit("{link}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuInterconnectLinkCount) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuInterconnectLinkStateAttributeValue string, hwGpuInterconnectTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.interconnect.link_state", hwGpuInterconnectLinkStateAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuInterconnectLinkCount) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuInterconnectLinkCount) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuInterconnectLinkCount(cfg HwGpuInterconnectLinkCountMetricConfig) metricHwGpuInterconnectLinkCount {
+	m := metricHwGpuInterconnectLinkCount{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuInterconnectLinkErrors struct {
 	data     pmetric.Metric                          // data buffer for generated metric.
 	config   HwGpuInterconnectLinkErrorsMetricConfig // metric config provided by user.
@@ -1982,6 +3008,66 @@ func (m *metricHwGpuInterconnectLinkErrors) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuInterconnectLinkErrors(cfg HwGpuInterconnectLinkErrorsMetricConfig) metricHwGpuInterconnectLinkErrors {
 	m := metricHwGpuInterconnectLinkErrors{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuInterconnectLinkFecErrors struct {
+	data     pmetric.Metric                             // data buffer for generated metric.
+	config   HwGpuInterconnectLinkFecErrorsMetricConfig // metric config provided by user.
+	capacity int                                        // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.interconnect.link.fec.errors metric with initial data.
+func (m *metricHwGpuInterconnectLinkFecErrors) init() {
+	m.data.SetName("hw.gpu.interconnect.link.fec.errors")
+	m.data.SetDescription("Number of corrected errors over one link, by the bins of forward error correction. (extension)")
+	m.data.SetUnit("{error}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuInterconnectLinkFecErrors) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuInterconnectFecBinAttributeValue int64, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutInt("hw.gpu.interconnect.fec.bin", hwGpuInterconnectFecBinAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuInterconnectLinkFecErrors) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuInterconnectLinkFecErrors) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuInterconnectLinkFecErrors(cfg HwGpuInterconnectLinkFecErrorsMetricConfig) metricHwGpuInterconnectLinkFecErrors {
+	m := metricHwGpuInterconnectLinkFecErrors{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -2050,6 +3136,123 @@ func newMetricHwGpuInterconnectLinkIo(cfg HwGpuInterconnectLinkIoMetricConfig) m
 	return m
 }
 
+type metricHwGpuInterconnectLinkState struct {
+	data     pmetric.Metric                         // data buffer for generated metric.
+	config   HwGpuInterconnectLinkStateMetricConfig // metric config provided by user.
+	capacity int                                    // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.interconnect.link.state metric with initial data.
+func (m *metricHwGpuInterconnectLinkState) init() {
+	m.data.SetName("hw.gpu.interconnect.link.state")
+	m.data.SetDescription("1 for the current state of the link, 0 for the other. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuInterconnectLinkState) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectLinkStateAttributeValue string, hwGpuInterconnectTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.link_state", hwGpuInterconnectLinkStateAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuInterconnectLinkState) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuInterconnectLinkState) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuInterconnectLinkState(cfg HwGpuInterconnectLinkStateMetricConfig) metricHwGpuInterconnectLinkState {
+	m := metricHwGpuInterconnectLinkState{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuInterconnectLinkWidth struct {
+	data     pmetric.Metric                         // data buffer for generated metric.
+	config   HwGpuInterconnectLinkWidthMetricConfig // metric config provided by user.
+	capacity int                                    // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.interconnect.link.width metric with initial data.
+func (m *metricHwGpuInterconnectLinkWidth) init() {
+	m.data.SetName("hw.gpu.interconnect.link.width")
+	m.data.SetDescription("Lanes of one link. (extension)")
+	m.data.SetUnit("{lane}")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuInterconnectLinkWidth) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.type", hwGpuInterconnectTypeAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuInterconnectLinkWidth) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuInterconnectLinkWidth) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuInterconnectLinkWidth(cfg HwGpuInterconnectLinkWidthMetricConfig) metricHwGpuInterconnectLinkWidth {
+	m := metricHwGpuInterconnectLinkWidth{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuIo struct {
 	data     pmetric.Metric      // data buffer for generated metric.
 	config   HwGpuIoMetricConfig // metric config provided by user.
@@ -2100,6 +3303,64 @@ func (m *metricHwGpuIo) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuIo(cfg HwGpuIoMetricConfig) metricHwGpuIo {
 	m := metricHwGpuIo{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuMemoryBankCount struct {
+	data     pmetric.Metric                   // data buffer for generated metric.
+	config   HwGpuMemoryBankCountMetricConfig // metric config provided by user.
+	capacity int                              // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.memory.bank.count metric with initial data.
+func (m *metricHwGpuMemoryBankCount) init() {
+	m.data.SetName("hw.gpu.memory.bank.count")
+	m.data.SetDescription("Number of banks of the memory, by the spare rows that they have left. (extension)")
+	m.data.SetUnit("{bank}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuMemoryBankCount) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuMemoryBankSparesAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.memory.bank.spares", hwGpuMemoryBankSparesAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuMemoryBankCount) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuMemoryBankCount) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuMemoryBankCount(cfg HwGpuMemoryBankCountMetricConfig) metricHwGpuMemoryBankCount {
+	m := metricHwGpuMemoryBankCount{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -2212,6 +3473,120 @@ func (m *metricHwGpuMemoryLimit) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuMemoryLimit(cfg HwGpuMemoryLimitMetricConfig) metricHwGpuMemoryLimit {
 	m := metricHwGpuMemoryLimit{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuMemoryPageBad struct {
+	data     pmetric.Metric                 // data buffer for generated metric.
+	config   HwGpuMemoryPageBadMetricConfig // metric config provided by user.
+	capacity int                            // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.memory.page.bad metric with initial data.
+func (m *metricHwGpuMemoryPageBad) init() {
+	m.data.SetName("hw.gpu.memory.page.bad")
+	m.data.SetDescription("Number of bad pages of the memory, which the driver has taken out of use or will (AMD). (extension)")
+	m.data.SetUnit("{page}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuMemoryPageBad) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuMemoryPageBad) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuMemoryPageBad) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuMemoryPageBad(cfg HwGpuMemoryPageBadMetricConfig) metricHwGpuMemoryPageBad {
+	m := metricHwGpuMemoryPageBad{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuMemoryPageBadLimit struct {
+	data     pmetric.Metric                      // data buffer for generated metric.
+	config   HwGpuMemoryPageBadLimitMetricConfig // metric config provided by user.
+	capacity int                                 // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.memory.page.bad.limit metric with initial data.
+func (m *metricHwGpuMemoryPageBadLimit) init() {
+	m.data.SetName("hw.gpu.memory.page.bad.limit")
+	m.data.SetDescription("Number of bad pages from which on the GPU should be replaced (AMD). (extension)")
+	m.data.SetUnit("{page}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuMemoryPageBadLimit) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuMemoryPageBadLimit) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuMemoryPageBadLimit) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuMemoryPageBadLimit(cfg HwGpuMemoryPageBadLimitMetricConfig) metricHwGpuMemoryPageBadLimit {
+	m := metricHwGpuMemoryPageBadLimit{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -2903,6 +4278,65 @@ func newMetricHwGpuModulePower(cfg HwGpuModulePowerMetricConfig) metricHwGpuModu
 	return m
 }
 
+type metricHwGpuPcieErrors struct {
+	data     pmetric.Metric              // data buffer for generated metric.
+	config   HwGpuPcieErrorsMetricConfig // metric config provided by user.
+	capacity int                         // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.pcie.errors metric with initial data.
+func (m *metricHwGpuPcieErrors) init() {
+	m.data.SetName("hw.gpu.pcie.errors")
+	m.data.SetDescription("Number of PCI Express errors (AER) that the kernel has counted since the device was found. It counts none where the firmware handles them. (extension)")
+	m.data.SetUnit("{error}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuPcieErrors) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuPcieDeviceAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.pcie.device", hwGpuPcieDeviceAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuPcieErrors) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuPcieErrors) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuPcieErrors(cfg HwGpuPcieErrorsMetricConfig) metricHwGpuPcieErrors {
+	m := metricHwGpuPcieErrors{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuPcieGeneration struct {
 	data     pmetric.Metric                  // data buffer for generated metric.
 	config   HwGpuPcieGenerationMetricConfig // metric config provided by user.
@@ -3005,6 +4439,178 @@ func (m *metricHwGpuPcieGenerationLimit) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuPcieGenerationLimit(cfg HwGpuPcieGenerationLimitMetricConfig) metricHwGpuPcieGenerationLimit {
 	m := metricHwGpuPcieGenerationLimit{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuPcieNaks struct {
+	data     pmetric.Metric            // data buffer for generated metric.
+	config   HwGpuPcieNaksMetricConfig // metric config provided by user.
+	capacity int                       // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.pcie.naks metric with initial data.
+func (m *metricHwGpuPcieNaks) init() {
+	m.data.SetName("hw.gpu.pcie.naks")
+	m.data.SetDescription("Number of refusals (NAK) of packets over the PCIe link. (extension)")
+	m.data.SetUnit("{nak}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuPcieNaks) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, networkIoDirectionAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("network.io.direction", networkIoDirectionAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuPcieNaks) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuPcieNaks) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuPcieNaks(cfg HwGpuPcieNaksMetricConfig) metricHwGpuPcieNaks {
+	m := metricHwGpuPcieNaks{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuPcieRecoveries struct {
+	data     pmetric.Metric                  // data buffer for generated metric.
+	config   HwGpuPcieRecoveriesMetricConfig // metric config provided by user.
+	capacity int                             // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.pcie.recoveries metric with initial data.
+func (m *metricHwGpuPcieRecoveries) init() {
+	m.data.SetName("hw.gpu.pcie.recoveries")
+	m.data.SetDescription("Number of times the PCIe link went from its working state into recovery. (extension)")
+	m.data.SetUnit("{recovery}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuPcieRecoveries) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuPcieRecoveries) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuPcieRecoveries) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuPcieRecoveries(cfg HwGpuPcieRecoveriesMetricConfig) metricHwGpuPcieRecoveries {
+	m := metricHwGpuPcieRecoveries{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuPcieReplayRollovers struct {
+	data     pmetric.Metric                       // data buffer for generated metric.
+	config   HwGpuPcieReplayRolloversMetricConfig // metric config provided by user.
+	capacity int                                  // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.pcie.replay.rollovers metric with initial data.
+func (m *metricHwGpuPcieReplayRollovers) init() {
+	m.data.SetName("hw.gpu.pcie.replay.rollovers")
+	m.data.SetDescription("Number of times a packet was sent again over the PCIe link so often that the link was trained again. (extension)")
+	m.data.SetUnit("{rollover}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuPcieReplayRollovers) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuPcieReplayRollovers) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuPcieReplayRollovers) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuPcieReplayRollovers(cfg HwGpuPcieReplayRolloversMetricConfig) metricHwGpuPcieReplayRollovers {
+	m := metricHwGpuPcieReplayRollovers{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -3172,6 +4778,65 @@ func (m *metricHwGpuPcieWidthLimit) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuPcieWidthLimit(cfg HwGpuPcieWidthLimitMetricConfig) metricHwGpuPcieWidthLimit {
 	m := metricHwGpuPcieWidthLimit{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuPeerStatus struct {
+	data     pmetric.Metric              // data buffer for generated metric.
+	config   HwGpuPeerStatusMetricConfig // metric config provided by user.
+	capacity int                         // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.peer.status metric with initial data.
+func (m *metricHwGpuPeerStatus) init() {
+	m.data.SetName("hw.gpu.peer.status")
+	m.data.SetDescription("1 if the GPU has the capability with the other GPU, otherwise 0. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuPeerStatus) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuPeerCapabilityAttributeValue string, hwGpuPeerIDAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.peer.capability", hwGpuPeerCapabilityAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.peer.id", hwGpuPeerIDAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuPeerStatus) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuPeerStatus) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuPeerStatus(cfg HwGpuPeerStatusMetricConfig) metricHwGpuPeerStatus {
+	m := metricHwGpuPeerStatus{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -4845,17 +6510,33 @@ type MetricsBuilder struct {
 	metricHwErrors                              metricHwErrors
 	metricHwFanSpeedRatio                       metricHwFanSpeedRatio
 	metricHwGpuAllocated                        metricHwGpuAllocated
+	metricHwGpuBar1MemoryLimit                  metricHwGpuBar1MemoryLimit
+	metricHwGpuBar1MemoryUsage                  metricHwGpuBar1MemoryUsage
 	metricHwGpuCount                            metricHwGpuCount
 	metricHwGpuEccLifetime                      metricHwGpuEccLifetime
+	metricHwGpuEccLocationErrors                metricHwGpuEccLocationErrors
+	metricHwGpuEccMemoryErrors                  metricHwGpuEccMemoryErrors
+	metricHwGpuEccSramThresholdExceeded         metricHwGpuEccSramThresholdExceeded
+	metricHwGpuFabricCondition                  metricHwGpuFabricCondition
+	metricHwGpuFabricState                      metricHwGpuFabricState
 	metricHwGpuFault                            metricHwGpuFault
 	metricHwGpuInfo                             metricHwGpuInfo
 	metricHwGpuInterconnectErrors               metricHwGpuInterconnectErrors
 	metricHwGpuInterconnectIo                   metricHwGpuInterconnectIo
+	metricHwGpuInterconnectLinkBandwidth        metricHwGpuInterconnectLinkBandwidth
+	metricHwGpuInterconnectLinkBitErrorRatio    metricHwGpuInterconnectLinkBitErrorRatio
+	metricHwGpuInterconnectLinkCount            metricHwGpuInterconnectLinkCount
 	metricHwGpuInterconnectLinkErrors           metricHwGpuInterconnectLinkErrors
+	metricHwGpuInterconnectLinkFecErrors        metricHwGpuInterconnectLinkFecErrors
 	metricHwGpuInterconnectLinkIo               metricHwGpuInterconnectLinkIo
+	metricHwGpuInterconnectLinkState            metricHwGpuInterconnectLinkState
+	metricHwGpuInterconnectLinkWidth            metricHwGpuInterconnectLinkWidth
 	metricHwGpuIo                               metricHwGpuIo
+	metricHwGpuMemoryBankCount                  metricHwGpuMemoryBankCount
 	metricHwGpuMemoryControllerUtilization      metricHwGpuMemoryControllerUtilization
 	metricHwGpuMemoryLimit                      metricHwGpuMemoryLimit
+	metricHwGpuMemoryPageBad                    metricHwGpuMemoryPageBad
+	metricHwGpuMemoryPageBadLimit               metricHwGpuMemoryPageBadLimit
 	metricHwGpuMemoryPageRetired                metricHwGpuMemoryPageRetired
 	metricHwGpuMemoryProtectedUsage             metricHwGpuMemoryProtectedUsage
 	metricHwGpuMemoryRemapState                 metricHwGpuMemoryRemapState
@@ -4868,11 +6549,16 @@ type MetricsBuilder struct {
 	metricHwGpuMemoryVisibleLimit               metricHwGpuMemoryVisibleLimit
 	metricHwGpuMemoryVisibleUsage               metricHwGpuMemoryVisibleUsage
 	metricHwGpuModulePower                      metricHwGpuModulePower
+	metricHwGpuPcieErrors                       metricHwGpuPcieErrors
 	metricHwGpuPcieGeneration                   metricHwGpuPcieGeneration
 	metricHwGpuPcieGenerationLimit              metricHwGpuPcieGenerationLimit
+	metricHwGpuPcieNaks                         metricHwGpuPcieNaks
+	metricHwGpuPcieRecoveries                   metricHwGpuPcieRecoveries
+	metricHwGpuPcieReplayRollovers              metricHwGpuPcieReplayRollovers
 	metricHwGpuPcieReplays                      metricHwGpuPcieReplays
 	metricHwGpuPcieWidth                        metricHwGpuPcieWidth
 	metricHwGpuPcieWidthLimit                   metricHwGpuPcieWidthLimit
+	metricHwGpuPeerStatus                       metricHwGpuPeerStatus
 	metricHwGpuPerformanceState                 metricHwGpuPerformanceState
 	metricHwGpuPipeUtilization                  metricHwGpuPipeUtilization
 	metricHwGpuPowerInstant                     metricHwGpuPowerInstant
@@ -4938,17 +6624,33 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwErrors:                              newMetricHwErrors(mbc.Metrics.HwErrors),
 		metricHwFanSpeedRatio:                       newMetricHwFanSpeedRatio(mbc.Metrics.HwFanSpeedRatio),
 		metricHwGpuAllocated:                        newMetricHwGpuAllocated(mbc.Metrics.HwGpuAllocated),
+		metricHwGpuBar1MemoryLimit:                  newMetricHwGpuBar1MemoryLimit(mbc.Metrics.HwGpuBar1MemoryLimit),
+		metricHwGpuBar1MemoryUsage:                  newMetricHwGpuBar1MemoryUsage(mbc.Metrics.HwGpuBar1MemoryUsage),
 		metricHwGpuCount:                            newMetricHwGpuCount(mbc.Metrics.HwGpuCount),
 		metricHwGpuEccLifetime:                      newMetricHwGpuEccLifetime(mbc.Metrics.HwGpuEccLifetime),
+		metricHwGpuEccLocationErrors:                newMetricHwGpuEccLocationErrors(mbc.Metrics.HwGpuEccLocationErrors),
+		metricHwGpuEccMemoryErrors:                  newMetricHwGpuEccMemoryErrors(mbc.Metrics.HwGpuEccMemoryErrors),
+		metricHwGpuEccSramThresholdExceeded:         newMetricHwGpuEccSramThresholdExceeded(mbc.Metrics.HwGpuEccSramThresholdExceeded),
+		metricHwGpuFabricCondition:                  newMetricHwGpuFabricCondition(mbc.Metrics.HwGpuFabricCondition),
+		metricHwGpuFabricState:                      newMetricHwGpuFabricState(mbc.Metrics.HwGpuFabricState),
 		metricHwGpuFault:                            newMetricHwGpuFault(mbc.Metrics.HwGpuFault),
 		metricHwGpuInfo:                             newMetricHwGpuInfo(mbc.Metrics.HwGpuInfo),
 		metricHwGpuInterconnectErrors:               newMetricHwGpuInterconnectErrors(mbc.Metrics.HwGpuInterconnectErrors),
 		metricHwGpuInterconnectIo:                   newMetricHwGpuInterconnectIo(mbc.Metrics.HwGpuInterconnectIo),
+		metricHwGpuInterconnectLinkBandwidth:        newMetricHwGpuInterconnectLinkBandwidth(mbc.Metrics.HwGpuInterconnectLinkBandwidth),
+		metricHwGpuInterconnectLinkBitErrorRatio:    newMetricHwGpuInterconnectLinkBitErrorRatio(mbc.Metrics.HwGpuInterconnectLinkBitErrorRatio),
+		metricHwGpuInterconnectLinkCount:            newMetricHwGpuInterconnectLinkCount(mbc.Metrics.HwGpuInterconnectLinkCount),
 		metricHwGpuInterconnectLinkErrors:           newMetricHwGpuInterconnectLinkErrors(mbc.Metrics.HwGpuInterconnectLinkErrors),
+		metricHwGpuInterconnectLinkFecErrors:        newMetricHwGpuInterconnectLinkFecErrors(mbc.Metrics.HwGpuInterconnectLinkFecErrors),
 		metricHwGpuInterconnectLinkIo:               newMetricHwGpuInterconnectLinkIo(mbc.Metrics.HwGpuInterconnectLinkIo),
+		metricHwGpuInterconnectLinkState:            newMetricHwGpuInterconnectLinkState(mbc.Metrics.HwGpuInterconnectLinkState),
+		metricHwGpuInterconnectLinkWidth:            newMetricHwGpuInterconnectLinkWidth(mbc.Metrics.HwGpuInterconnectLinkWidth),
 		metricHwGpuIo:                               newMetricHwGpuIo(mbc.Metrics.HwGpuIo),
+		metricHwGpuMemoryBankCount:                  newMetricHwGpuMemoryBankCount(mbc.Metrics.HwGpuMemoryBankCount),
 		metricHwGpuMemoryControllerUtilization:      newMetricHwGpuMemoryControllerUtilization(mbc.Metrics.HwGpuMemoryControllerUtilization),
 		metricHwGpuMemoryLimit:                      newMetricHwGpuMemoryLimit(mbc.Metrics.HwGpuMemoryLimit),
+		metricHwGpuMemoryPageBad:                    newMetricHwGpuMemoryPageBad(mbc.Metrics.HwGpuMemoryPageBad),
+		metricHwGpuMemoryPageBadLimit:               newMetricHwGpuMemoryPageBadLimit(mbc.Metrics.HwGpuMemoryPageBadLimit),
 		metricHwGpuMemoryPageRetired:                newMetricHwGpuMemoryPageRetired(mbc.Metrics.HwGpuMemoryPageRetired),
 		metricHwGpuMemoryProtectedUsage:             newMetricHwGpuMemoryProtectedUsage(mbc.Metrics.HwGpuMemoryProtectedUsage),
 		metricHwGpuMemoryRemapState:                 newMetricHwGpuMemoryRemapState(mbc.Metrics.HwGpuMemoryRemapState),
@@ -4961,11 +6663,16 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuMemoryVisibleLimit:               newMetricHwGpuMemoryVisibleLimit(mbc.Metrics.HwGpuMemoryVisibleLimit),
 		metricHwGpuMemoryVisibleUsage:               newMetricHwGpuMemoryVisibleUsage(mbc.Metrics.HwGpuMemoryVisibleUsage),
 		metricHwGpuModulePower:                      newMetricHwGpuModulePower(mbc.Metrics.HwGpuModulePower),
+		metricHwGpuPcieErrors:                       newMetricHwGpuPcieErrors(mbc.Metrics.HwGpuPcieErrors),
 		metricHwGpuPcieGeneration:                   newMetricHwGpuPcieGeneration(mbc.Metrics.HwGpuPcieGeneration),
 		metricHwGpuPcieGenerationLimit:              newMetricHwGpuPcieGenerationLimit(mbc.Metrics.HwGpuPcieGenerationLimit),
+		metricHwGpuPcieNaks:                         newMetricHwGpuPcieNaks(mbc.Metrics.HwGpuPcieNaks),
+		metricHwGpuPcieRecoveries:                   newMetricHwGpuPcieRecoveries(mbc.Metrics.HwGpuPcieRecoveries),
+		metricHwGpuPcieReplayRollovers:              newMetricHwGpuPcieReplayRollovers(mbc.Metrics.HwGpuPcieReplayRollovers),
 		metricHwGpuPcieReplays:                      newMetricHwGpuPcieReplays(mbc.Metrics.HwGpuPcieReplays),
 		metricHwGpuPcieWidth:                        newMetricHwGpuPcieWidth(mbc.Metrics.HwGpuPcieWidth),
 		metricHwGpuPcieWidthLimit:                   newMetricHwGpuPcieWidthLimit(mbc.Metrics.HwGpuPcieWidthLimit),
+		metricHwGpuPeerStatus:                       newMetricHwGpuPeerStatus(mbc.Metrics.HwGpuPeerStatus),
 		metricHwGpuPerformanceState:                 newMetricHwGpuPerformanceState(mbc.Metrics.HwGpuPerformanceState),
 		metricHwGpuPipeUtilization:                  newMetricHwGpuPipeUtilization(mbc.Metrics.HwGpuPipeUtilization),
 		metricHwGpuPowerInstant:                     newMetricHwGpuPowerInstant(mbc.Metrics.HwGpuPowerInstant),
@@ -5271,17 +6978,33 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwErrors.emit(ils.Metrics())
 	mb.metricHwFanSpeedRatio.emit(ils.Metrics())
 	mb.metricHwGpuAllocated.emit(ils.Metrics())
+	mb.metricHwGpuBar1MemoryLimit.emit(ils.Metrics())
+	mb.metricHwGpuBar1MemoryUsage.emit(ils.Metrics())
 	mb.metricHwGpuCount.emit(ils.Metrics())
 	mb.metricHwGpuEccLifetime.emit(ils.Metrics())
+	mb.metricHwGpuEccLocationErrors.emit(ils.Metrics())
+	mb.metricHwGpuEccMemoryErrors.emit(ils.Metrics())
+	mb.metricHwGpuEccSramThresholdExceeded.emit(ils.Metrics())
+	mb.metricHwGpuFabricCondition.emit(ils.Metrics())
+	mb.metricHwGpuFabricState.emit(ils.Metrics())
 	mb.metricHwGpuFault.emit(ils.Metrics())
 	mb.metricHwGpuInfo.emit(ils.Metrics())
 	mb.metricHwGpuInterconnectErrors.emit(ils.Metrics())
 	mb.metricHwGpuInterconnectIo.emit(ils.Metrics())
+	mb.metricHwGpuInterconnectLinkBandwidth.emit(ils.Metrics())
+	mb.metricHwGpuInterconnectLinkBitErrorRatio.emit(ils.Metrics())
+	mb.metricHwGpuInterconnectLinkCount.emit(ils.Metrics())
 	mb.metricHwGpuInterconnectLinkErrors.emit(ils.Metrics())
+	mb.metricHwGpuInterconnectLinkFecErrors.emit(ils.Metrics())
 	mb.metricHwGpuInterconnectLinkIo.emit(ils.Metrics())
+	mb.metricHwGpuInterconnectLinkState.emit(ils.Metrics())
+	mb.metricHwGpuInterconnectLinkWidth.emit(ils.Metrics())
 	mb.metricHwGpuIo.emit(ils.Metrics())
+	mb.metricHwGpuMemoryBankCount.emit(ils.Metrics())
 	mb.metricHwGpuMemoryControllerUtilization.emit(ils.Metrics())
 	mb.metricHwGpuMemoryLimit.emit(ils.Metrics())
+	mb.metricHwGpuMemoryPageBad.emit(ils.Metrics())
+	mb.metricHwGpuMemoryPageBadLimit.emit(ils.Metrics())
 	mb.metricHwGpuMemoryPageRetired.emit(ils.Metrics())
 	mb.metricHwGpuMemoryProtectedUsage.emit(ils.Metrics())
 	mb.metricHwGpuMemoryRemapState.emit(ils.Metrics())
@@ -5294,11 +7017,16 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuMemoryVisibleLimit.emit(ils.Metrics())
 	mb.metricHwGpuMemoryVisibleUsage.emit(ils.Metrics())
 	mb.metricHwGpuModulePower.emit(ils.Metrics())
+	mb.metricHwGpuPcieErrors.emit(ils.Metrics())
 	mb.metricHwGpuPcieGeneration.emit(ils.Metrics())
 	mb.metricHwGpuPcieGenerationLimit.emit(ils.Metrics())
+	mb.metricHwGpuPcieNaks.emit(ils.Metrics())
+	mb.metricHwGpuPcieRecoveries.emit(ils.Metrics())
+	mb.metricHwGpuPcieReplayRollovers.emit(ils.Metrics())
 	mb.metricHwGpuPcieReplays.emit(ils.Metrics())
 	mb.metricHwGpuPcieWidth.emit(ils.Metrics())
 	mb.metricHwGpuPcieWidthLimit.emit(ils.Metrics())
+	mb.metricHwGpuPeerStatus.emit(ils.Metrics())
 	mb.metricHwGpuPerformanceState.emit(ils.Metrics())
 	mb.metricHwGpuPipeUtilization.emit(ils.Metrics())
 	mb.metricHwGpuPowerInstant.emit(ils.Metrics())
@@ -5414,6 +7142,16 @@ func (mb *MetricsBuilder) RecordHwGpuAllocatedDataPoint(ts pcommon.Timestamp, va
 	mb.metricHwGpuAllocated.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
+// RecordHwGpuBar1MemoryLimitDataPoint adds a data point to hw.gpu.bar1.memory.limit metric.
+func (mb *MetricsBuilder) RecordHwGpuBar1MemoryLimitDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuBar1MemoryLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuBar1MemoryUsageDataPoint adds a data point to hw.gpu.bar1.memory.usage metric.
+func (mb *MetricsBuilder) RecordHwGpuBar1MemoryUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuBar1MemoryUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
 // RecordHwGpuCountDataPoint adds a data point to hw.gpu.count metric.
 func (mb *MetricsBuilder) RecordHwGpuCountDataPoint(ts pcommon.Timestamp, val int64, hwGpuPresenceAttributeValue AttributeHwGpuPresence, options ...MetricAttributeOption) {
 	mb.metricHwGpuCount.recordDataPoint(mb.startTime, ts, val, hwGpuPresenceAttributeValue.String(), options...)
@@ -5422,6 +7160,31 @@ func (mb *MetricsBuilder) RecordHwGpuCountDataPoint(ts pcommon.Timestamp, val in
 // RecordHwGpuEccLifetimeDataPoint adds a data point to hw.gpu.ecc.lifetime metric.
 func (mb *MetricsBuilder) RecordHwGpuEccLifetimeDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuEccLifetime.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuEccLocationErrorsDataPoint adds a data point to hw.gpu.ecc.location.errors metric.
+func (mb *MetricsBuilder) RecordHwGpuEccLocationErrorsDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuErrorLocationAttributeValue AttributeHwGpuErrorLocation, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuEccLocationErrors.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwGpuErrorLocationAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuEccMemoryErrorsDataPoint adds a data point to hw.gpu.ecc.memory.errors metric.
+func (mb *MetricsBuilder) RecordHwGpuEccMemoryErrorsDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuMemoryTypeAttributeValue AttributeHwGpuMemoryType, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuEccMemoryErrors.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwGpuMemoryTypeAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuEccSramThresholdExceededDataPoint adds a data point to hw.gpu.ecc.sram.threshold_exceeded metric.
+func (mb *MetricsBuilder) RecordHwGpuEccSramThresholdExceededDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuEccSramThresholdExceeded.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuFabricConditionDataPoint adds a data point to hw.gpu.fabric.condition metric.
+func (mb *MetricsBuilder) RecordHwGpuFabricConditionDataPoint(ts pcommon.Timestamp, val int64, hwGpuFabricConditionAttributeValue AttributeHwGpuFabricCondition, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuFabricCondition.recordDataPoint(mb.startTime, ts, val, hwGpuFabricConditionAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuFabricStateDataPoint adds a data point to hw.gpu.fabric.state metric.
+func (mb *MetricsBuilder) RecordHwGpuFabricStateDataPoint(ts pcommon.Timestamp, val int64, hwGpuFabricStateAttributeValue AttributeHwGpuFabricState, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuFabricState.recordDataPoint(mb.startTime, ts, val, hwGpuFabricStateAttributeValue.String(), hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuFaultDataPoint adds a data point to hw.gpu.fault metric.
@@ -5444,9 +7207,29 @@ func (mb *MetricsBuilder) RecordHwGpuInterconnectIoDataPoint(ts pcommon.Timestam
 	mb.metricHwGpuInterconnectIo.recordDataPoint(mb.startTime, ts, val, hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, networkIoDirectionAttributeValue.String(), options...)
 }
 
+// RecordHwGpuInterconnectLinkBandwidthDataPoint adds a data point to hw.gpu.interconnect.link.bandwidth metric.
+func (mb *MetricsBuilder) RecordHwGpuInterconnectLinkBandwidthDataPoint(ts pcommon.Timestamp, val float64, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectTypeAttributeValue AttributeHwGpuInterconnectType, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuInterconnectLinkBandwidth.recordDataPoint(mb.startTime, ts, val, hwGpuInterconnectLinkAttributeValue, hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuInterconnectLinkBitErrorRatioDataPoint adds a data point to hw.gpu.interconnect.link.bit_error_ratio metric.
+func (mb *MetricsBuilder) RecordHwGpuInterconnectLinkBitErrorRatioDataPoint(ts pcommon.Timestamp, val float64, hwGpuInterconnectBerAttributeValue AttributeHwGpuInterconnectBer, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectTypeAttributeValue AttributeHwGpuInterconnectType, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuInterconnectLinkBitErrorRatio.recordDataPoint(mb.startTime, ts, val, hwGpuInterconnectBerAttributeValue.String(), hwGpuInterconnectLinkAttributeValue, hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuInterconnectLinkCountDataPoint adds a data point to hw.gpu.interconnect.link.count metric.
+func (mb *MetricsBuilder) RecordHwGpuInterconnectLinkCountDataPoint(ts pcommon.Timestamp, val int64, hwGpuInterconnectLinkStateAttributeValue AttributeHwGpuInterconnectLinkState, hwGpuInterconnectTypeAttributeValue AttributeHwGpuInterconnectType, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuInterconnectLinkCount.recordDataPoint(mb.startTime, ts, val, hwGpuInterconnectLinkStateAttributeValue.String(), hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
 // RecordHwGpuInterconnectLinkErrorsDataPoint adds a data point to hw.gpu.interconnect.link.errors metric.
 func (mb *MetricsBuilder) RecordHwGpuInterconnectLinkErrorsDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectTypeAttributeValue AttributeHwGpuInterconnectType, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuInterconnectLinkErrors.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwGpuInterconnectLinkAttributeValue, hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuInterconnectLinkFecErrorsDataPoint adds a data point to hw.gpu.interconnect.link.fec.errors metric.
+func (mb *MetricsBuilder) RecordHwGpuInterconnectLinkFecErrorsDataPoint(ts pcommon.Timestamp, val int64, hwGpuInterconnectFecBinAttributeValue int64, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectTypeAttributeValue AttributeHwGpuInterconnectType, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuInterconnectLinkFecErrors.recordDataPoint(mb.startTime, ts, val, hwGpuInterconnectFecBinAttributeValue, hwGpuInterconnectLinkAttributeValue, hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuInterconnectLinkIoDataPoint adds a data point to hw.gpu.interconnect.link.io metric.
@@ -5454,9 +7237,24 @@ func (mb *MetricsBuilder) RecordHwGpuInterconnectLinkIoDataPoint(ts pcommon.Time
 	mb.metricHwGpuInterconnectLinkIo.recordDataPoint(mb.startTime, ts, val, hwGpuInterconnectLinkAttributeValue, hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, networkIoDirectionAttributeValue.String(), options...)
 }
 
+// RecordHwGpuInterconnectLinkStateDataPoint adds a data point to hw.gpu.interconnect.link.state metric.
+func (mb *MetricsBuilder) RecordHwGpuInterconnectLinkStateDataPoint(ts pcommon.Timestamp, val int64, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectLinkStateAttributeValue AttributeHwGpuInterconnectLinkState, hwGpuInterconnectTypeAttributeValue AttributeHwGpuInterconnectType, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuInterconnectLinkState.recordDataPoint(mb.startTime, ts, val, hwGpuInterconnectLinkAttributeValue, hwGpuInterconnectLinkStateAttributeValue.String(), hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuInterconnectLinkWidthDataPoint adds a data point to hw.gpu.interconnect.link.width metric.
+func (mb *MetricsBuilder) RecordHwGpuInterconnectLinkWidthDataPoint(ts pcommon.Timestamp, val int64, hwGpuInterconnectLinkAttributeValue string, hwGpuInterconnectTypeAttributeValue AttributeHwGpuInterconnectType, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuInterconnectLinkWidth.recordDataPoint(mb.startTime, ts, val, hwGpuInterconnectLinkAttributeValue, hwGpuInterconnectTypeAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
 // RecordHwGpuIoDataPoint adds a data point to hw.gpu.io metric.
 func (mb *MetricsBuilder) RecordHwGpuIoDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, networkIoDirectionAttributeValue AttributeNetworkIoDirection, options ...MetricAttributeOption) {
 	mb.metricHwGpuIo.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, networkIoDirectionAttributeValue.String(), options...)
+}
+
+// RecordHwGpuMemoryBankCountDataPoint adds a data point to hw.gpu.memory.bank.count metric.
+func (mb *MetricsBuilder) RecordHwGpuMemoryBankCountDataPoint(ts pcommon.Timestamp, val int64, hwGpuMemoryBankSparesAttributeValue AttributeHwGpuMemoryBankSpares, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemoryBankCount.recordDataPoint(mb.startTime, ts, val, hwGpuMemoryBankSparesAttributeValue.String(), hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuMemoryControllerUtilizationDataPoint adds a data point to hw.gpu.memory.controller.utilization metric.
@@ -5467,6 +7265,16 @@ func (mb *MetricsBuilder) RecordHwGpuMemoryControllerUtilizationDataPoint(ts pco
 // RecordHwGpuMemoryLimitDataPoint adds a data point to hw.gpu.memory.limit metric.
 func (mb *MetricsBuilder) RecordHwGpuMemoryLimitDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuMemoryLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuMemoryPageBadDataPoint adds a data point to hw.gpu.memory.page.bad metric.
+func (mb *MetricsBuilder) RecordHwGpuMemoryPageBadDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemoryPageBad.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuMemoryPageBadLimitDataPoint adds a data point to hw.gpu.memory.page.bad.limit metric.
+func (mb *MetricsBuilder) RecordHwGpuMemoryPageBadLimitDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemoryPageBadLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuMemoryPageRetiredDataPoint adds a data point to hw.gpu.memory.page.retired metric.
@@ -5529,6 +7337,11 @@ func (mb *MetricsBuilder) RecordHwGpuModulePowerDataPoint(ts pcommon.Timestamp, 
 	mb.metricHwGpuModulePower.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
+// RecordHwGpuPcieErrorsDataPoint adds a data point to hw.gpu.pcie.errors metric.
+func (mb *MetricsBuilder) RecordHwGpuPcieErrorsDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwGpuPcieDeviceAttributeValue AttributeHwGpuPcieDevice, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuPcieErrors.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwGpuPcieDeviceAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
 // RecordHwGpuPcieGenerationDataPoint adds a data point to hw.gpu.pcie.generation metric.
 func (mb *MetricsBuilder) RecordHwGpuPcieGenerationDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuPcieGeneration.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
@@ -5537,6 +7350,21 @@ func (mb *MetricsBuilder) RecordHwGpuPcieGenerationDataPoint(ts pcommon.Timestam
 // RecordHwGpuPcieGenerationLimitDataPoint adds a data point to hw.gpu.pcie.generation.limit metric.
 func (mb *MetricsBuilder) RecordHwGpuPcieGenerationLimitDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuPcieGenerationLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuPcieNaksDataPoint adds a data point to hw.gpu.pcie.naks metric.
+func (mb *MetricsBuilder) RecordHwGpuPcieNaksDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, networkIoDirectionAttributeValue AttributeNetworkIoDirection, options ...MetricAttributeOption) {
+	mb.metricHwGpuPcieNaks.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, networkIoDirectionAttributeValue.String(), options...)
+}
+
+// RecordHwGpuPcieRecoveriesDataPoint adds a data point to hw.gpu.pcie.recoveries metric.
+func (mb *MetricsBuilder) RecordHwGpuPcieRecoveriesDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuPcieRecoveries.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuPcieReplayRolloversDataPoint adds a data point to hw.gpu.pcie.replay.rollovers metric.
+func (mb *MetricsBuilder) RecordHwGpuPcieReplayRolloversDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuPcieReplayRollovers.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuPcieReplaysDataPoint adds a data point to hw.gpu.pcie.replays metric.
@@ -5552,6 +7380,11 @@ func (mb *MetricsBuilder) RecordHwGpuPcieWidthDataPoint(ts pcommon.Timestamp, va
 // RecordHwGpuPcieWidthLimitDataPoint adds a data point to hw.gpu.pcie.width.limit metric.
 func (mb *MetricsBuilder) RecordHwGpuPcieWidthLimitDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuPcieWidthLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuPeerStatusDataPoint adds a data point to hw.gpu.peer.status metric.
+func (mb *MetricsBuilder) RecordHwGpuPeerStatusDataPoint(ts pcommon.Timestamp, val int64, hwGpuPeerCapabilityAttributeValue AttributeHwGpuPeerCapability, hwGpuPeerIDAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuPeerStatus.recordDataPoint(mb.startTime, ts, val, hwGpuPeerCapabilityAttributeValue.String(), hwGpuPeerIDAttributeValue, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuPerformanceStateDataPoint adds a data point to hw.gpu.performance_state metric.

@@ -56,7 +56,7 @@ var notSent = regexp.MustCompile(`\.(Index|CurrentIndex|GPUInstance|ComputeInsta
 func TestEachValueAlone(t *testing.T) {
 	full := values(recordAll(fullNode()))
 	sums := regexp.MustCompile(`^hw\.gpu\.interconnect\.link\.count\{`) // of several values: TestLinkCount
-	made := map[string]bool{} // the series that some value makes
+	made := map[string]bool{}                                           // the series that some value makes
 	var paths []string
 	readings(fullNode(), func(path string, _ reflect.Value) { paths = append(paths, path) })
 	require.Greater(t, len(paths), 150)
