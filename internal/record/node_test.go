@@ -185,7 +185,7 @@ func fullGPU(holder *gpu.Container) gpu.Device {
 		},
 		Occupancy:      gpu.Some(0.385),
 		RecoveryAction: gpu.Some(gpu.RecoveryDrainAndReset),
-		Holders:        []gpu.Holder{{Container: holder, Resource: "nvidia.com/gpu", DRA: true, Sharing: gpu.SharingMPS}},
+		Holders:        []gpu.Holder{{Container: holder, Resource: "nvidia.com/gpu", DRA: true, Sharing: gpu.SharingMPS, Virtual: true}},
 		HoldersKnown:   true,
 		Aliases:        []string{"nvidia0"},
 	}
