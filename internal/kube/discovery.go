@@ -6,8 +6,10 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +34,8 @@ func known(resource schema.GroupResource) (*meta.RESTMapping, bool) {
 		version, kind = "v1", "CronJob"
 	case "replicationcontrollers":
 		version, kind = "v1", "ReplicationController"
+	case "pods":
+		version, kind = "v1", "Pod"
 	default:
 		return nil, false
 	}
@@ -50,15 +54,21 @@ func mapped(resource schema.GroupResource, version, kind string, namespaced bool
 // resolveFunc looks up the version and the kind of a resource, and whether it has namespaces.
 type resolveFunc func(context.Context, schema.GroupResource) (*meta.RESTMapping, error)
 
+// errNotServed: the API server does not serve a kind, so there are no objects of it.
+var errNotServed = errors.New("the API server does not serve it")
+
 // discoverer looks up how an API server serves a resource.
 type discoverer struct{ client discovery.DiscoveryInterface }
 
-// resolve returns the version, the kind and the scope of a resource.
+// resolve returns the version, the kind and the scope of a resource, or errNotServed.
 func (d *discoverer) resolve(ctx context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
 	if mapping, ok := known(resource); ok {
 		return mapping, nil
 	}
 	versions, err := d.versions(ctx, resource.Group)
+	if apierrors.IsNotFound(err) {
+		return nil, errNotServed
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +83,7 @@ func (d *discoverer) resolve(ctx context.Context, resource schema.GroupResource)
 			}
 		}
 	}
-	return nil, fmt.Errorf("the API server does not serve %s", resource)
+	return nil, errNotServed
 }
 
 // versions returns the versions of a group, the preferred one first.

@@ -35,11 +35,12 @@ func TestResolve(t *testing.T) {
 		{"jobs.batch", "v1", "Job", true, ""},
 		{"cronjobs.batch", "v1", "CronJob", true, ""},
 		{"replicationcontrollers", "v1", "ReplicationController", true, ""},
+		{"pods", "v1", "Pod", true, ""},
 		{"mpijobs.kubeflow.org", "v2beta1", "MPIJob", true, ""},
 		{"pytorchjobs.kubeflow.org", "v1", "PyTorchJob", true, ""},
 		{"nodes", "v1", "Node", false, ""},
-		{"xgboostjobs.kubeflow.org", "", "", false, "does not serve xgboostjobs.kubeflow.org"},
-		{"rayclusters.ray.io", "", "", false, "could not find"},
+		{"xgboostjobs.kubeflow.org", "", "", false, "does not serve it"},
+		{"rayclusters.ray.io", "", "", false, "does not serve it"},
 		{"a.broken.io", "", "", false, "parse /apis/broken.io"},
 	}
 	for _, tt := range tests {

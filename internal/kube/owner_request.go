@@ -29,39 +29,47 @@ type ownerKey struct {
 	uid             types.UID
 }
 
-// knownOwner is what is known about an owner.
-type knownOwner struct {
-	used      time.Time // when it was last looked up; it is forgotten keepOwner later
+// attempt is the state of something that is requested when it is needed.
+type attempt struct {
+	used      time.Time // when it was last needed; it is forgotten keepOwner later
 	requested bool      // its request is queued or running
-	answered  bool      // its owners are known
+	answered  bool      // it is known, and is not requested again
 	due       time.Time // when it may be requested again, unless it is answered
 	failures  int       // in a row
 	failure   error
-	owners    []metav1.OwnerReference
 }
 
-// wants reports whether the owner is to be requested now.
-func (o *knownOwner) wants(now time.Time) bool {
-	return !o.answered && !o.requested && !now.Before(o.due)
+// wants reports whether it is to be requested now.
+func (a *attempt) wants(now time.Time) bool {
+	return !a.answered && !a.requested && !now.Before(a.due)
+}
+
+// succeeded notes that it is known.
+func (a *attempt) succeeded() { *a = attempt{used: a.used, answered: true} }
+
+// gone notes that the API server does not have it.
+func (a *attempt) gone(now time.Time) { *a = attempt{used: a.used, due: now.Add(goneDelay)} }
+
+// failed notes why a request failed. The next one is due when both the back-off and the API server allow it.
+func (a *attempt) failed(now time.Time, retryAfter time.Duration, err error) {
+	a.requested = false
+	a.failures++
+	wait := backoff.Jitter(backoff.Policy{First: time.Second, Max: longestDelay}.Wait(a.failures))
+	a.due = now.Add(max(wait, min(retryAfter, keepOwner)))
+	a.failure = err
+}
+
+// knownOwner is what is known about an owner.
+type knownOwner struct {
+	attempt
+
+	owners []metav1.OwnerReference
 }
 
 // found stores the owner's owners. They never change: they are set when an object is made.
 func (o *knownOwner) found(references []metav1.OwnerReference) {
-	*o = knownOwner{used: o.used, answered: true, owners: owners(references)}
-}
-
-// gone notes that the API server does not have the owner.
-func (o *knownOwner) gone(now time.Time) {
-	*o = knownOwner{used: o.used, due: now.Add(goneDelay)}
-}
-
-// failed notes why a request failed. The next one is due when both the back-off and the API server allow it.
-func (o *knownOwner) failed(now time.Time, retryAfter time.Duration, err error) {
-	o.requested = false
-	o.failures++
-	wait := backoff.Jitter(backoff.Policy{First: time.Second, Max: longestDelay}.Wait(o.failures))
-	o.due = now.Add(max(wait, min(retryAfter, keepOwner)))
-	o.failure = err
+	o.succeeded()
+	o.owners = owners(references)
 }
 
 func errGetOwner(resource schema.GroupResource, key *ownerKey, err error) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// maxDepth bounds the walk from a pod up to its last owner. The longest chains in use have four or five owners.
+// maxDepth bounds the walk from a pod up to its last owner. The longest chains in use have six owners: that of KServe on Knative.
 const maxDepth = 10
 
 // Owners has the owners above the immediate owners of pods, such as the Deployment above a ReplicaSet.
@@ -29,7 +29,7 @@ type ownerSource interface {
 	Run(ctx context.Context)
 	// Synced reports whether everything has been read that is read ahead.
 	Synced() bool
-	// Errs returns why kinds cannot be read.
+	// Errs returns why kinds cannot be read. A kind that is not served is not among them: there is no object of it.
 	Errs() []error
 	// ownersOf returns the owners of the object that a reference from a namespace names, as far as they are known. It does not
 	// wait. An object with the same name and another UID is another object. known is false if the object's kind is read, and it has not

@@ -6,7 +6,6 @@ package kube
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -28,32 +27,26 @@ const (
 type askedOwners struct {
 	client  metadata.Interface
 	resolve resolveFunc
-	kinds   []schema.GroupResource
-	retry   time.Duration
 	timeout time.Duration // of one request
 	now     func() time.Time
-	queue   chan ownerKey
+	queue   chan func(context.Context) // requests
 
-	mu       sync.Mutex
-	served   map[schema.GroupKind]*meta.RESTMapping // the kinds that were looked up
-	failures map[schema.GroupResource]error         // why a kind could not be looked up
-	known    map[ownerKey]*knownOwner
+	mu    sync.Mutex
+	kinds map[string][]*askedKind // by API group
+	known map[ownerKey]*knownOwner
 }
 
 // AskOwners returns the owners of pods by single requests, for a view of a few pods. It reads owners of these kinds, each
 // resource.group as in replicasets.apps, and needs get on them.
 func AskOwners(clients *Clients, kinds []string) *Owners {
 	return &Owners{&askedOwners{
-		client:   clients.Metadata,
-		resolve:  (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
-		kinds:    parseKinds(kinds),
-		retry:    time.Minute,
-		timeout:  10 * time.Second,
-		now:      time.Now,
-		queue:    make(chan ownerKey, 256),
-		served:   make(map[schema.GroupKind]*meta.RESTMapping),
-		failures: make(map[schema.GroupResource]error),
-		known:    make(map[ownerKey]*knownOwner),
+		client:  clients.Metadata,
+		resolve: (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
+		timeout: 10 * time.Second,
+		now:     time.Now,
+		queue:   make(chan func(context.Context), 256),
+		kinds:   askedKinds(kinds),
+		known:   make(map[ownerKey]*knownOwner),
 	}}
 }
 
@@ -61,69 +54,29 @@ func AskOwners(clients *Clients, kinds []string) *Owners {
 func (a *askedOwners) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	for _, resource := range a.kinds {
-		running.Go(func() { a.lookUp(ctx, resource) })
-	}
 	for range maxRequests {
 		running.Go(func() {
 			for {
 				select {
 				case <-ctx.Done():
 					return
-				case key := <-a.queue:
-					a.request(ctx, key)
+				case request := <-a.queue:
+					request(ctx)
 				}
 			}
 		})
 	}
 }
 
-// lookUp looks up in which version a kind is served, until it is, and again after that version is gone.
-func (a *askedOwners) lookUp(ctx context.Context, resource schema.GroupResource) {
-	ticker := time.NewTicker(a.retry)
-	defer ticker.Stop()
-	for {
-		if a.needsLookUp(resource) {
-			mapping, err := a.resolve(ctx, resource)
-			a.mu.Lock()
-			if err != nil {
-				a.failures[resource] = errLookUp(resource, err)
-			} else {
-				delete(a.failures, resource)
-				a.served[mapping.GroupVersionKind.GroupKind()] = mapping
-			}
-			a.mu.Unlock()
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-func (a *askedOwners) needsLookUp(resource schema.GroupResource) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.failures[resource] != nil || !a.isServed(resource)
-}
-
-func (a *askedOwners) isServed(resource schema.GroupResource) bool {
-	for _, mapping := range a.served {
-		if mapping.Resource.GroupResource() == resource {
-			return true
-		}
-	}
-	return false
-}
-
-// Synced implements ownerSource: all kinds were looked up, and all requests have ended.
+// Synced implements ownerSource: all requests have ended.
 func (a *askedOwners) Synced() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, resource := range a.kinds {
-		if a.failures[resource] == nil && !a.isServed(resource) {
-			return false
+	for _, group := range a.kinds {
+		for _, kind := range group {
+			if kind.requested {
+				return false
+			}
 		}
 	}
 	for _, owner := range a.known {
@@ -139,31 +92,42 @@ func (a *askedOwners) Errs() []error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.forget()
-	errs := slices.Collect(maps.Values(a.failures))
+	var errs []error
+	oldest := a.now().Add(-keepOwner)
+	for _, group := range a.kinds {
+		for _, kind := range group {
+			if kind.failure != nil && !kind.used.Before(oldest) {
+				errs = append(errs, kind.failure)
+			}
+		}
+	}
 	failed := make(map[schema.GroupKind]error)
 	for key, owner := range a.known {
 		if first := failed[key.kind]; owner.failure != nil && (first == nil || owner.failure.Error() < first.Error()) {
 			failed[key.kind] = owner.failure
 		}
 	}
-	return sortErrs(slices.AppendSeq(errs, maps.Values(failed)))
+	for _, err := range failed {
+		errs = append(errs, err)
+	}
+	return sortErrs(errs)
 }
 
 // ownersOf implements ownerSource. It queues a request for an owner that is unknown or due again, and returns what is known.
 func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReference) ([]metav1.OwnerReference, bool) {
-	kind, ok := kindOf(reference)
+	gk, ok := kindOf(reference)
 	// The name becomes part of a request's path, and nobody checks what a pod says about its owner.
 	if !ok || reference.Name == "" || !isOwner(reference) || len(content.IsPathSegmentName(reference.Name)) > 0 {
 		return nil, true
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	mapping := a.served[kind]
-	if mapping == nil {
+	kind := a.lookedUp(gk)
+	if kind == nil {
 		return nil, true
 	}
-	key := ownerKey{kind: kind, namespace: namespace, name: reference.Name, uid: reference.UID}
-	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+	key := ownerKey{kind: gk, namespace: namespace, name: reference.Name, uid: reference.UID}
+	if kind.mapping.Scope.Name() == meta.RESTScopeNameRoot {
 		key.namespace = ""
 	}
 	owner := a.known[key]
@@ -174,15 +138,21 @@ func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReferenc
 		owner = &knownOwner{}
 		a.known[key] = owner
 	}
-	owner.used = a.now()
-	if owner.wants(owner.used) {
-		select {
-		case a.queue <- key:
-			owner.requested = true
-		default: // the queue is full: at a later read
-		}
-	}
+	a.need(&owner.attempt, func(ctx context.Context) { a.request(ctx, kind, key) })
 	return owner.owners, owner.answered
+}
+
+// need queues a request for something that is needed now, if it is unknown or due again.
+func (a *askedOwners) need(what *attempt, request func(context.Context)) {
+	what.used = a.now()
+	if !what.wants(what.used) {
+		return
+	}
+	select {
+	case a.queue <- request:
+		what.requested = true
+	default: // the queue is full: at a later read
+	}
 }
 
 // forget drops the owners that are not looked up any more.
@@ -192,9 +162,9 @@ func (a *askedOwners) forget() {
 }
 
 // request requests an owner and stores the answer.
-func (a *askedOwners) request(ctx context.Context, key ownerKey) {
+func (a *askedOwners) request(ctx context.Context, kind *askedKind, key ownerKey) {
 	a.mu.Lock()
-	mapping := a.served[key.kind]
+	mapping := kind.mapping
 	a.mu.Unlock()
 	object, retryAfter, err := a.get(ctx, mapping.Resource, key)
 	if ctx.Err() != nil {
@@ -212,11 +182,10 @@ func (a *askedOwners) request(ctx context.Context, key ownerKey) {
 	case err == nil, apierrors.IsNotFound(err) && !notServed(err):
 		owner.gone(a.now())
 	default:
-		resource := mapping.Resource.GroupResource()
-		if notServed(err) {
-			a.failures[resource] = errLookUp(resource, err) // until it was looked up again
+		if notServed(err) && kind.mapping == mapping {
+			kind.lost()
 		}
-		owner.failed(a.now(), retryAfter, errGetOwner(resource, &key, err))
+		owner.failed(a.now(), retryAfter, errGetOwner(kind.resource, &key, err))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,7 +32,6 @@ func (c *cluster) ask(clients *Clients, kinds []string) {
 	c.owners = AskOwners(clients, kinds)
 	c.asked = c.owners.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
 	c.asked.now = func() time.Time { return began.Add(time.Duration(c.now.Load()) * time.Second) }
-	c.asked.retry = time.Millisecond
 }
 
 // pass advances the clock.
@@ -224,14 +224,6 @@ func TestAskedBound(t *testing.T) {
 	}
 	c := prepareAsked(t, defaultKinds, objects...)
 	job := func(i int) *Pod { return ownedBy(reference("batch/v1", "Job", fmt.Sprint("j", i))) }
-	for i := range maxOwners {
-		c.owners.Of(job(i))
-	}
-	assert.Zero(t, c.asked.size(), "no kind is looked up yet")
-
-	mapping, err := resolveServed(t.Context(), schema.GroupResource{Group: "batch", Resource: "jobs"})
-	require.NoError(t, err)
-	c.asked.served[mapping.GroupVersionKind.GroupKind()] = mapping
 	for i := range 2 * maxOwners {
 		c.owners.Of(job(i))
 	}
@@ -265,23 +257,81 @@ func TestAskedForged(t *testing.T) {
 	assert.Empty(t, c.requests())
 }
 
-// The owners of a kind are requested as soon as the kind is served.
-func TestAskedServedLater(t *testing.T) {
-	c := prepareAsked(t, []string{"jobs.batch"}, object("batch/v1", "Job", "a", reference("b/v1", "B", "b")))
-	serve := make(chan struct{})
-	c.asked.resolve = func(ctx context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
-		select {
-		case <-serve:
-			return resolveServed(ctx, resource)
-		default:
-			return nil, errors.New("not served")
-		}
+// lookUps has the kinds that were looked up.
+type lookUps struct {
+	mu    sync.Mutex
+	names []string
+	err   error // of each; nil: as resolveServed
+}
+
+func (l *lookUps) resolve(ctx context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.names = append(l.names, resource.String())
+	if l.err != nil {
+		return nil, l.err
 	}
+	return resolveServed(ctx, resource)
+}
+
+// taken returns the names since the last call, and has further look-ups fail with an error.
+func (l *lookUps) taken(err error) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := l.names
+	slices.Sort(names)
+	l.names, l.err = nil, err
+	return names
+}
+
+// A kind is looked up when an owner of its API group is met. One that is not served is no failure, and is looked up again only where an
+// owner of its group is of no kind that is served.
+func TestAskedLooksUpWhatIsMet(t *testing.T) {
+	l := &lookUps{}
+	c := prepareAsked(t, append(slices.Clone(defaultKinds), "pytorchjobs.kubeflow.org", "mpijobs.kubeflow.org", "clusterthings.ray.io"),
+		object("batch/v1", "Job", "a", reference("b/v1", "B", "b")),
+		object("kubeflow.org/v1", "PyTorchJob", "train", reference("kueue.x-k8s.io/v1", "Workload", "w")),
+	)
+	c.asked.resolve = l.resolve
 	c.run(t)
-	eventually(t, func() bool { return len(c.owners.Errs()) == 1 })
-	pod := ownedBy(reference("batch/v1", "Job", "a"))
-	assert.Len(t, c.of(t, pod), 1)
-	close(serve)
-	eventually(t, func() bool { return len(c.owners.Of(pod)) == 2 })
+	assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
+	assert.Len(t, c.of(t, ownedBy(reference("argoproj.io/v1alpha1", "Workflow", "w"))), 1)
+	assert.Empty(t, l.taken(nil))
+	for range 3 {
+		assert.Len(t, c.of(t, ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "train"))), 2)
+		c.pass(goneDelay)
+	}
+	assert.Equal(t, []string{"mpijobs.kubeflow.org", "pytorchjobs.kubeflow.org"}, l.taken(nil))
+	mpi := ownedBy(reference("kubeflow.org/v2beta1", "MPIJob", "m"))
+	for range 3 {
+		assert.Len(t, c.of(t, mpi), 1)
+	}
+	assert.Equal(t, []string{"mpijobs.kubeflow.org"}, l.taken(nil))
+	c.pass(goneDelay)
+	assert.Len(t, c.of(t, mpi), 1)
+	assert.Equal(t, []string{"mpijobs.kubeflow.org"}, l.taken(nil), "it may be served by now")
+	assert.Empty(t, c.owners.Errs())
+}
+
+// A kind that could not be looked up is a failure until it could, or until no owner of its group is met any more.
+func TestAskedLookUpFails(t *testing.T) {
+	l := &lookUps{err: errors.New("connection refused")}
+	c := prepareAsked(t, []string{"pytorchjobs.kubeflow.org"}, object("kubeflow.org/v1", "PyTorchJob", "train", reference("kueue.x-k8s.io/v1", "Workload", "w")))
+	c.asked.resolve = l.resolve
+	c.run(t)
+	pod := ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "train"))
+	failed := func() {
+		assert.Len(t, c.of(t, pod), 1)
+		require.Len(t, c.owners.Errs(), 1)
+		require.EqualError(t, c.owners.Errs()[0], "kube: look up the kind pytorchjobs.kubeflow.org: connection refused; the owners above it are unknown")
+	}
+	failed()
+	assert.Len(t, l.taken(errors.New("connection refused")), 1, "one, however often the pod is read")
+	c.pass(keepOwner + time.Second)
+	assert.Empty(t, c.owners.Errs())
+	failed()
+	l.taken(nil)
+	c.pass(longestDelay + longestDelay/2)
+	assert.Len(t, c.of(t, pod), 2)
 	assert.Empty(t, c.owners.Errs())
 }

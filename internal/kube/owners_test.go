@@ -37,7 +37,7 @@ var served = map[string]schema.GroupVersionKind{
 func resolveServed(_ context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
 	gvk, ok := served[resource.String()]
 	if !ok {
-		return nil, errors.New("not served")
+		return nil, errNotServed
 	}
 	return mapped(resource, gvk.Version, gvk.Kind, gvk.Kind != "ClusterThing"), nil
 }
@@ -252,16 +252,45 @@ func TestOwnersStripped(t *testing.T) {
 	assert.Nil(t, partial.Labels)
 }
 
-// A kind that is not served does not affect the others. It is tried again.
+// A kind that is not served is no failure: there is no object of it. It is tried again.
 func TestOwnersNotServed(t *testing.T) {
 	for name, begin := range clusters {
 		t.Run(name, func(t *testing.T) {
 			c := begin(t, []string{"jobs.batch", "rayjobs.ray.io"}, object("batch/v1", "Job", "a", reference("b/v1", "B", "b")))
-			eventually(t, func() bool { return len(c.owners.Errs()) == 1 })
-			require.EqualError(t, c.owners.Errs()[0], "kube: look up the kind rayjobs.ray.io: not served; the owners above it are unknown")
 			assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
+			assert.Len(t, c.of(t, ownedBy(reference("ray.io/v1", "RayJob", "a"))), 1)
+			assert.Empty(t, c.owners.Errs())
 		})
 	}
+}
+
+// What is watched is looked up until it is served. That it could not be looked up is a failure.
+func TestWatchedServedLater(t *testing.T) {
+	var answer atomic.Value
+	answer.Store(errNotServed)
+	c := &cluster{metadata: newMetadata(t, object("kubeflow.org/v1", "PyTorchJob", "train", reference("kueue.x-k8s.io/v1", "Workload", "w")))}
+	c.owners = WatchOwners(&Clients{Kubernetes: fake.NewClientset(), Metadata: c.metadata}, []string{"pytorchjobs.kubeflow.org"})
+	c.watched = c.owners.ownerSource.(*watchedOwners) //nolint:forcetypeassert // it is
+	c.watched.retry = time.Millisecond
+	c.watched.resolve = func(ctx context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
+		if err, ok := answer.Load().(error); ok && err.Error() != "served" {
+			return nil, err
+		}
+		return resolveServed(ctx, resource)
+	}
+	c.run(t)
+	eventually(t, c.owners.Synced)
+	pod := ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "train"))
+	assert.Len(t, c.owners.Of(pod), 1)
+	assert.Empty(t, c.owners.Errs())
+
+	answer.Store(errors.New("connection refused"))
+	eventually(t, func() bool { return len(c.owners.Errs()) == 1 })
+	require.EqualError(t, c.owners.Errs()[0], "kube: look up the kind pytorchjobs.kubeflow.org: connection refused; the owners above it are unknown")
+
+	answer.Store(errors.New("served"))
+	eventually(t, func() bool { return len(c.owners.Of(pod)) == 2 })
+	assert.Empty(t, c.owners.Errs())
 }
 
 func TestValidateKind(t *testing.T) {

@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -108,7 +109,7 @@ func (w *watchedOwners) Errs() []error {
 	defer w.mu.RUnlock()
 	var errs []error
 	for _, resource := range w.kinds {
-		if err := w.failures[resource]; err != nil {
+		if err := w.failures[resource]; err != nil && !errors.Is(err, errNotServed) {
 			errs = append(errs, err)
 		}
 	}
