@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,6 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // fuzzPod has a part of everything that is kept of a pod.
@@ -128,4 +133,62 @@ func requireText(t *testing.T, most int, texts ...string) {
 			t.Fatalf("%d bytes: %q", len(text), text[:min(len(text), 100)])
 		}
 	}
+}
+
+// chainSource has the owner of each owner of a chain.
+type chainSource struct {
+	ownerSource
+
+	chain []metav1.OwnerReference
+}
+
+func (s chainSource) ownersOf(_ string, reference *metav1.OwnerReference) ([]metav1.OwnerReference, bool) {
+	for i := range s.chain[:len(s.chain)-1] {
+		if s.chain[i].UID == reference.UID {
+			return s.chain[i+1:], true
+		}
+	}
+	return nil, true
+}
+
+// Whatever owners a pod claims, the walk ends, nothing is requested that is not one of the kinds, and only the nearest owner of a kind of Kubernetes
+// itself has the attributes of that kind.
+func FuzzOwners(f *testing.F) {
+	for _, p := range platforms(f) {
+		f.Add(strings.Join(p.Chain, "\n"))
+	}
+	f.Add("batch/v1 Job a\nbatch/v1 Job a")
+	f.Add("apps/v1/x Deployment ../secrets\n/ Job\n\xff")
+	clients := &Clients{Kubernetes: fake.NewClientset()}
+	f.Fuzz(func(t *testing.T, text string) {
+		var chain []metav1.OwnerReference
+		for _, line := range strings.SplitN(text, "\n", 3*maxDepth) {
+			part := strings.SplitN(line+"  ", " ", 3)
+			chain = append(chain, metav1.OwnerReference{APIVersion: part[0], Kind: part[1], Name: strings.TrimSpace(part[2]), UID: types.UID(line)})
+		}
+		found := (&Owners{chainSource{chain: chain}}).Of(&Pod{Namespace: "ml", Owners: chain[:1]})
+		if len(found) == 0 || len(found) > maxDepth {
+			t.Fatalf("%d owners of %d", len(found), len(chain))
+		}
+		for kind, owner := range gpu.NearestOwners(found) {
+			first := slices.IndexFunc(found, func(o gpu.Owner) bool {
+				group, _, _ := strings.Cut(o.APIVersion, "/")
+				return o.Kind == gpu.OwnerKind(kind).String() && strings.Contains(o.APIVersion, "/") && (group == "apps" || group == "batch") &&
+					(group == "batch") == strings.HasSuffix(o.Kind, "Job")
+			})
+			if (owner == nil) != (first < 0) || owner != nil && owner != &found[first] {
+				t.Fatalf("%s: %v of %v", gpu.OwnerKind(kind), owner, found)
+			}
+		}
+		asked := AskOwners(clients, DefaultKinds())
+		for i := range chain {
+			asked.Of(&Pod{Namespace: "ml", Owners: chain[i : i+1]})
+		}
+		source := asked.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
+		for key := range source.known {
+			if key.kind.String() != "Job.batch" && key.kind.String() != "ReplicaSet.apps" || strings.Contains(key.name, "/") || key.name == "" {
+				t.Fatalf("%+v is requested", key)
+			}
+		}
+	})
 }

@@ -21,10 +21,15 @@ func TestCombinationsAreValid(t *testing.T) {
 	t.Parallel()
 	view := filepath.Join("parts", "view.yaml")
 	for name, c := range map[string]struct{ configs, env []string }{
-		"components/owners":         {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")}, nil},
-		"components/node-labels":    {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "node-labels.yaml")}, nil},
-		"components/kernel-log":     {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kernel-log.yaml")}, nil},
-		"components/cluster-events": {[]string{"cluster.yaml", filepath.Join("parts", "cluster-events.yaml")}, nil},
+		"components/owners": {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")}, nil},
+		"components/owner-kinds": {
+			[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml"), filepath.Join("parts", "owner-kinds.yaml")}, nil,
+		},
+		"components/exec-owner-kinds":    {[]string{"exec.yaml", filepath.Join("parts", "exec-owner-kinds.yaml")}, nil},
+		"components/cluster-owner-kinds": {[]string{"cluster.yaml", filepath.Join("parts", "cluster-owner-kinds.yaml")}, nil},
+		"components/node-labels":         {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "node-labels.yaml")}, nil},
+		"components/kernel-log":          {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kernel-log.yaml")}, nil},
+		"components/cluster-events":      {[]string{"cluster.yaml", filepath.Join("parts", "cluster-events.yaml")}, nil},
 		"components/cluster-events and cluster-claims": {
 			[]string{"cluster.yaml", filepath.Join("parts", "cluster-events.yaml"), filepath.Join("parts", "cluster-claims.yaml")}, nil,
 		},

@@ -29,6 +29,7 @@ func TestChartMakesTheSameObjects(t *testing.T) {
 
 		"nvidia-runtime":    {"agent", []string{"nvidia-runtime"}, "agent: {nvidia: {enabled: true}}"},
 		"owners":            {"agent", []string{"owners"}, "agent: {owners: {enabled: true}}"},
+		"owner-kinds":       {"agent", []string{"owners", "owner-kinds"}, "agent: {owners: {enabled: true}, ownerKinds: {enabled: true}}"},
 		"node-labels":       {"agent", []string{"node-labels"}, "agent: {nodeLabels: {enabled: true}}"},
 		"dra":               {"agent", []string{"dra"}, "agent: {dra: {enabled: true}}"},
 		"k8s-attributes":    {"agent", []string{"k8s-attributes"}, "agent: {k8sAttributes: {enabled: true}}"},
@@ -39,10 +40,15 @@ func TestChartMakesTheSameObjects(t *testing.T) {
 		"node-condition-policy": {
 			"agent", []string{"node-condition", "node-condition-policy"}, "agent: {nodeCondition: {enabled: true, policy: {enabled: true}}}",
 		},
-		"telemetry-otlp":            {"agent", []string{"telemetry-otlp"}, "telemetryOTLP: true"},
-		"cluster":                   {"cluster", nil, "agent: {enabled: false}\ncluster: {enabled: true}"},
-		"cluster-events":            {"cluster", []string{"cluster-events"}, "agent: {enabled: false}\ncluster: {enabled: true, events: {enabled: true}}"},
-		"cluster-claims":            {"cluster", []string{"cluster-claims"}, "agent: {enabled: false}\ncluster: {enabled: true, claims: {enabled: true}}"},
+		"telemetry-otlp": {"agent", []string{"telemetry-otlp"}, "telemetryOTLP: true"},
+		"cluster":        {"cluster", nil, "agent: {enabled: false}\ncluster: {enabled: true}"},
+		"cluster-events": {"cluster", []string{"cluster-events"}, "agent: {enabled: false}\ncluster: {enabled: true, events: {enabled: true}}"},
+		"cluster-claims": {"cluster", []string{"cluster-claims"}, "agent: {enabled: false}\ncluster: {enabled: true, claims: {enabled: true}}"},
+		"cluster-owner-kinds": {
+			"cluster", []string{"cluster-events", "cluster-claims", "cluster-owner-kinds"},
+			"agent: {enabled: false}\ncluster: {enabled: true, events: {enabled: true}, claims: {enabled: true}, ownerKinds: {enabled: true}}",
+		},
+		"exec-owner-kinds":          {"exec", []string{"exec-owner-kinds"}, "agent: {enabled: false}\nexec: {enabled: true, ownerKinds: {enabled: true}}"},
 		"cluster-replicas":          {"cluster", []string{"cluster-replicas"}, "agent: {enabled: false}\ncluster: {enabled: true, replicas: 2}"},
 		"telemetry-otlp of cluster": {"cluster", []string{"telemetry-otlp"}, "telemetryOTLP: true\nagent: {enabled: false}\ncluster: {enabled: true}"},
 		"exec":                      {"exec", nil, "agent: {enabled: false}\nexec: {enabled: true}"},
@@ -53,7 +59,7 @@ func TestChartMakesTheSameObjects(t *testing.T) {
 		"all of the agent": {
 			"agent",
 			[]string{
-				"nvidia-runtime", "amd-fdinfo", "kernel-log", "owners", "node-labels", "kubernetes-events", "node-condition", "node-condition-policy",
+				"nvidia-runtime", "amd-fdinfo", "kernel-log", "owners", "owner-kinds", "node-labels", "kubernetes-events", "node-condition", "node-condition-policy",
 				"dra", "telemetry-otlp",
 			},
 			`
@@ -63,6 +69,7 @@ agent:
   amdFdinfo: {enabled: true}
   kernelLog: {enabled: true}
   owners: {enabled: true}
+  ownerKinds: {enabled: true}
   nodeLabels: {enabled: true}
   kubernetesEvents: {enabled: true}
   nodeCondition: {enabled: true, policy: {enabled: true}}

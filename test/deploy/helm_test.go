@@ -158,6 +158,7 @@ const unchecked = "restartOnConfigChange: false\n"
 var folders = map[string]string{
 	"agent":                            unchecked,
 	"components/owners":                "agent: {owners: {enabled: true}}",
+	"components/owner-kinds":           "agent: {owners: {enabled: true}, ownerKinds: {enabled: true}}",
 	"components/node-labels":           "agent: {nodeLabels: {enabled: true}}",
 	"components/dra":                   "agent: {dra: {enabled: true}}",
 	"components/k8s-attributes":        "agent: {k8sAttributes: {enabled: true}}",
@@ -168,8 +169,10 @@ var folders = map[string]string{
 	"cluster":                          unchecked + "cluster: {enabled: true}",
 	"components/cluster-events":        "cluster: {enabled: true, events: {enabled: true}}",
 	"components/cluster-claims":        "cluster: {enabled: true, claims: {enabled: true}}",
+	"components/cluster-owner-kinds":   "cluster: {enabled: true, ownerKinds: {enabled: true}}",
 	"components/cluster-replicas":      "cluster: {enabled: true, replicas: 2}",
 	"exec":                             unchecked + "exec: {enabled: true}",
+	"components/exec-owner-kinds":      "exec: {enabled: true, ownerKinds: {enabled: true}}",
 	"exec-driver-pods":                 "exec: {enabled: true, driverPods: {namespaces: [gpu-operator]}}",
 	"components/exec-shards":           "exec: {enabled: true, replicas: 3}",
 }

@@ -123,7 +123,9 @@ func TestChartRefuses(t *testing.T) {
 		"exec: {driverPods: {namespaces: gpu-operator}}":       "/exec/driverPods/namespaces",
 		"gateway: {topologySpreadConstraints: [{maxSkew: 1}]}": "/gateway/topologySpreadConstraints/0",
 
-		"agent: {enabled: false}": "nothing is enabled",
+		"agent: {enabled: false}":                                                                                                    "nothing is enabled",
+		"agent: {ownerKinds: {enabled: true}}":                                                                                       "agent.ownerKinds needs agent.owners",
+		"exec: {enabled: true, attributePods: false, ownerKinds: {enabled: true}}":                                                   "exec.ownerKinds needs exec.attributePods",
 		"agent: {queue: {enabled: true}, k8sAttributes: {enabled: true}}":                                                            "do not go together",
 		"agent: {queue: {enabled: true, volume: {persistentVolumeClaim: {claimName: a}}}}":                                           "agents cannot share one claim",
 		"exec: {enabled: true, replicas: 3, queue: {enabled: true, volume: {persistentVolumeClaim: {claimName: a}}}}":                "replicas cannot share one claim",

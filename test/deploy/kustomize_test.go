@@ -116,6 +116,19 @@ func TestComponents(t *testing.T) {
 			assert.True(t, *pod.AutomountServiceAccountToken)
 			configsAreMounted(t, objects, "agent-kubernetes.yaml", "owners.yaml")
 		}},
+		"owner-kinds": {"agent", []string{"owners", "owner-kinds"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
+			t.Helper()
+			assert.True(t, *pod.AutomountServiceAccountToken)
+			configsAreMounted(t, objects, "agent-kubernetes.yaml", "owners.yaml", "owner-kinds.yaml")
+		}},
+		"exec-owner-kinds": {"exec-sharded", []string{"exec-owner-kinds"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
+			t.Helper()
+			configsAreMounted(t, objects, "exec.yaml", "exec-owner-kinds.yaml")
+		}},
+		"cluster-owner-kinds": {"cluster", []string{"cluster-events", "cluster-owner-kinds"}, nil, func(t *testing.T, _ *corev1.PodSpec, objects []object) {
+			t.Helper()
+			configsAreMounted(t, objects, "cluster.yaml", "cluster-events.yaml", "cluster-owner-kinds.yaml")
+		}},
 		"node-labels": {"agent", []string{"node-labels"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
 			t.Helper()
 			assert.True(t, *pod.AutomountServiceAccountToken)
@@ -143,16 +156,16 @@ func TestComponents(t *testing.T) {
 		"all that go together": {
 			"agent",
 			[]string{
-				"nvidia-runtime", "amd-fdinfo", "kernel-log", "owners", "node-labels", "dra",
+				"nvidia-runtime", "amd-fdinfo", "kernel-log", "owners", "owner-kinds", "node-labels", "dra",
 				"kubernetes-events", "node-condition", "node-condition-policy", "telemetry-otlp",
 			},
 			[]corev1.Capability{"SYS_PTRACE", "SYSLOG"},
 			func(t *testing.T, pod *corev1.PodSpec, objects []object) {
 				t.Helper()
-				configsAreMounted(t, objects, "agent-kubernetes.yaml", "kernel-log.yaml", "owners.yaml", "node-labels.yaml", "kubernetes-events.yaml",
+				configsAreMounted(t, objects, "agent-kubernetes.yaml", "kernel-log.yaml", "owners.yaml", "owner-kinds.yaml", "node-labels.yaml", "kubernetes-events.yaml",
 					"node-condition.yaml", "telemetry-otlp.yaml")
 				assert.ElementsMatch(t, []corev1.Capability{"SYS_PTRACE", "SYSLOG"}, pod.Containers[0].SecurityContext.Capabilities.Add, "neither replaces the other")
-				assert.Len(t, pod.Volumes, 10)
+				assert.Len(t, pod.Volumes, 11)
 			},
 		},
 		"exec-shards": {"exec", []string{"exec-shards"}, nil, func(t *testing.T, pod *corev1.PodSpec, objects []object) {

@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
@@ -30,7 +31,8 @@ import (
 // apiServer answers lists with no items and a single object with one that has an owner, keeps watches open, and records each request as
 // account, verb and resource. Discovery is open to every account.
 type apiServer struct {
-	url string
+	url   string
+	kinds map[string][]metav1.APIResource // of owners, by API group
 
 	mu    sync.Mutex
 	asked map[string]bool
@@ -39,7 +41,11 @@ type apiServer struct {
 
 func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
-	s := &apiServer{asked: map[string]bool{}}
+	s := &apiServer{asked: map[string]bool{}, kinds: map[string][]metav1.APIResource{}}
+	for _, owner := range usualOwners {
+		kind := schema.ParseGroupResource(owner.kind)
+		s.kinds[kind.Group] = append(s.kinds[kind.Group], metav1.APIResource{Name: kind.Resource, Kind: owner.Kind, Namespaced: true})
+	}
 	server := httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(server.Close)
 	s.url = server.URL
@@ -59,14 +65,26 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 			"resources":[{"name":"resourceslices","kind":"ResourceSlice","namespaced":false,"verbs":["list","watch"]},
 			{"name":"resourceclaims","kind":"ResourceClaim","namespaced":true,"verbs":["get"]}]}`))
 		return
-	case r.Method == http.MethodGet && len(path) == 7 && path[0] == "apis" && path[3] == "namespaces" && r.URL.RawQuery == "":
+	case path[0] == "apis" && len(path) == 2:
+		_ = json.NewEncoder(w).Encode(&metav1.APIGroup{Name: path[1], PreferredVersion: metav1.GroupVersionForDiscovery{Version: "v1"}})
+		return
+	case path[0] == "apis" && len(path) == 3:
+		_ = json.NewEncoder(w).Encode(&metav1.APIResourceList{APIResources: s.kinds[path[1]]})
+		return
+	case r.Method == http.MethodGet && r.URL.RawQuery == "" && (len(path) == 7 && path[0] == "apis" && path[3] == "namespaces" ||
+		len(path) == 6 && path[0] == "api" && path[4] == "pods"):
+		resource := path[len(path)-2]
+		if path[0] == "apis" {
+			resource += "." + path[1]
+		}
 		s.mu.Lock()
-		s.asked["get "+path[5]+"."+path[1]] = true
+		s.asked["get "+resource] = true
 		s.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(&metav1.PartialObjectMetadata{
 			TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: path[4], Name: path[6], UID: "uid", OwnerReferences: []metav1.OwnerReference{{APIVersion: "a/v1", Kind: "Top", Name: "top", UID: "top"}},
+				Namespace: path[len(path)-3], Name: path[len(path)-1], UID: "uid",
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "a/v1", Kind: "Top", Name: "top", UID: "top"}},
 			},
 		})
 		return
@@ -215,6 +233,42 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 			func(t *testing.T, _ *kube.Clients, url string) {
 				t.Helper()
 				startPoster(t, map[string]any{"endpoint": url, "auth_type": "none", "node_name": "node-a", "node_condition": map[string]any{}})
+			},
+		},
+		"agent with the usual kinds of owners": {
+			[]string{"gpureceiver-agent-owners", "gpureceiver-agent-owner-kinds"},
+			func(t *testing.T, clients *kube.Clients, _ string) {
+				t.Helper()
+				kinds := kindsOf(t, "owner-kinds.yaml", "attribution", "owners")
+				view, err := kube.NewView(clients, kube.ViewOptions{Pods: kube.PodsOptions{Node: "node-a"}, Kinds: kinds})
+				require.NoError(t, err)
+				view.Start()
+				t.Cleanup(view.Stop)
+				for _, owner := range usualOwners {
+					pod := &kube.Pod{Namespace: "ml", Owners: []metav1.OwnerReference{{APIVersion: owner.version, Kind: owner.Kind, Name: "a", UID: "uid"}}}
+					require.Eventually(t, func() bool { return len(view.Owners.Of(pod)) == 2 }, time.Minute, 10*time.Millisecond, owner.kind)
+				}
+			},
+		},
+		"attribution from outside with the usual kinds of owners": {
+			[]string{"gpureceiver-exec-attribution", "gpureceiver-exec-owner-kinds"},
+			func(t *testing.T, clients *kube.Clients, _ string) {
+				t.Helper()
+				view, err := kube.NewView(clients, kube.ViewOptions{Kinds: kindsOf(t, "exec-owner-kinds.yaml", "scrapers", "kubernetes_exec", "owners")})
+				require.NoError(t, err)
+				view.Start()
+				t.Cleanup(view.Stop)
+			},
+		},
+		"cluster with the usual kinds of owners": {
+			[]string{"gpureceiver-cluster", "gpureceiver-cluster-owner-kinds"},
+			func(t *testing.T, clients *kube.Clients, _ string) {
+				t.Helper()
+				kinds := kindsOf(t, "cluster-owner-kinds.yaml", "scrapers", "kubernetes_cluster", "owners")
+				view, err := cluster.New(clients.Kubernetes, cluster.DefaultResources(), kube.WatchOwners(clients, kinds))
+				require.NoError(t, err)
+				view.Start()
+				t.Cleanup(view.Stop)
 			},
 		},
 		"attribution from outside": {

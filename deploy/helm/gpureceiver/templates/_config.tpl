@@ -6,6 +6,7 @@
 {{- with .values }}
 {{- if .kernelLog.enabled }}{{ $parts = append $parts "kernel-log" }}{{ end }}
 {{- if .owners.enabled }}{{ $parts = append $parts "owners" }}{{ end }}
+{{- if .ownerKinds.enabled }}{{ $parts = append $parts "owner-kinds" }}{{ end }}
 {{- if .nodeLabels.enabled }}{{ $parts = append $parts "node-labels" }}{{ end }}
 {{- if .kubernetesEvents.enabled }}{{ $parts = append $parts "kubernetes-events" }}{{ end }}
 {{- if .nodeCondition.enabled }}{{ $parts = append $parts "node-condition" }}{{ end }}
