@@ -6,9 +6,7 @@
 package collector
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,58 +20,6 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
-
-// dashboard is what a test needs to know of a dashboard of deploy/grafana.
-type dashboard struct {
-	UID        string `json:"uid"`
-	Panels     []dashboardPanel
-	Templating struct {
-		List []struct{ Type, Name, Query, Regex string }
-	}
-}
-
-type dashboardPanel struct {
-	Title, Type string
-	Targets     []struct {
-		RefID string `json:"refId"`
-		Expr  string
-	}
-	FieldConfig struct {
-		Defaults struct{ NoValue string }
-	}
-}
-
-// dashboards reads deploy/grafana.
-func dashboards(t *testing.T) (all []dashboard) {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(root(t), "deploy", "grafana", "*.json"))
-	require.NoError(t, err)
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		var d dashboard
-		require.NoError(t, json.Unmarshal(text, &d))
-		assert.Equal(t, d.UID+".json", filepath.Base(path))
-		all = append(all, d)
-	}
-	require.Len(t, all, 6)
-	return all
-}
-
-// selected replaces the variables of a dashboard: those that are not chosen have all values. Ranges are those of a test.
-func selected(expression string, chosen map[string]string) string {
-	return regexp.MustCompile(`\$([a-z_]+)`).ReplaceAllStringFunc(expression, func(name string) string {
-		name = name[1:]
-		switch {
-		case chosen[name] != "":
-			return chosen[name]
-		case name == "__rate_interval", name == "__range":
-			return "20s"
-		default:
-			return ".*"
-		}
-	})
-}
 
 // faultyScenario adds trouble to workloadScenario, and traffic.
 const faultyScenario = `
@@ -91,29 +37,53 @@ gpu = 3
 xid = 63
 `
 
+// noRules has a Prometheus evaluate none.
+func noRules([]byte) []byte { return []byte("groups: []\n") }
+
+// shownAndSent has a collector send its data and its own metrics to a Prometheus that takes OTLP, if there is one, and show its own metrics still.
+// exporters are further settings.
+func shownAndSent(address, exporters string) string {
+	if address == "" {
+		return "exporters: {" + exporters + "}\n"
+	}
+	url := "http://" + address + "/api/v1/otlp"
+	return fmt.Sprintf(`
+exporters: {otlp_http/prometheus: {endpoint: %q}, %s}
+service:
+  pipelines: {metrics: {exporters: [otlp_grpc, otlp_http/prometheus]}}
+  telemetry:
+    metrics:
+      readers:
+        - pull: {exporter: {prometheus: {host: 127.0.0.1, port: TELEMETRY}}}
+        - periodic: {interval: 1000, exporter: {otlp: {protocol: http/protobuf, endpoint: %q}}}
+`, url, exporters, url+"/v1/metrics")
+}
+
 // Every query of every panel of the dashboards runs on a real Prometheus, which scrapes an agent on a node of NVIDIA GPUs with MIG instances
-// and pods, one on a node of AMD GPUs in partitions, the reader of a cluster's API, and the own metrics of two of them.
+// and pods, one on a node of AMD GPUs in partitions, the reader of a cluster's API, and the own metrics of two of them; and on one to which they
+// send all that by OTLP.
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	tool(t, "prometheus")
+	sentTo := shippedOTLP(t, noRules)
 	server := newAPIServer(t, workloadObjects())
 	env := []string{"KUBECONFIG=" + server.kubeconfig}
 	n := prepareWorkloads(t)
 	n.file("scenario", workloadScenario+faultyScenario)
 	n.start(shipped{
 		configs: []string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")},
-		more:    "receivers: {gpu: {scrapers: {nvml: {pcie_sampling: true}}, attribution: {owners: {auth_type: kubeConfig}}}}",
+		more:    "receivers: {gpu: {scrapers: {nvml: {pcie_sampling: true}}, attribution: {owners: {auth_type: kubeConfig}}}}\n" + shownAndSent(sentTo, ""),
 		env:     env,
 	})
 	sink := harness.NewSink()
 	t.Cleanup(func() { assert.NoError(t, sink.Close()) })
-	cluster := shipped{configs: []string{"cluster.yaml"}, scrapers: "scrapers: {kubernetes_cluster: {auth_type: kubeConfig}}", env: env}
+	cluster := shipped{configs: []string{"cluster.yaml"}, scrapers: "scrapers: {kubernetes_cluster: {auth_type: kubeConfig}}", more: shownAndSent(sentTo, ""), env: env}
 	clusterPage, _ := cluster.start(t, t.TempDir(), sink)
 	host := filepath.Join(t.TempDir(), "host")
 	_, err := amdgpusim.Write(host, amdgpusim.MI300XNode(8, true))
 	require.NoError(t, err)
 	amd := shipped{
-		configs: []string{"amd.yaml"}, scrapers: fmt.Sprintf("scrapers: {amdgpu: {root_path: %q}}", host),
+		configs: []string{"amd.yaml"}, scrapers: fmt.Sprintf("scrapers: {amdgpu: {root_path: %q}}", host), more: "receivers: {gpu: {collection_interval: 2s, timeout: 2s}}\n" + sending(sentTo, false), // 64 partitions take longer on a busy machine
 		env: []string{"K8S_NODE_NAME=node-b", "K8S_CLUSTER_NAME=lab"},
 	}
 	amdPage, _ := amd.start(t, t.TempDir(), sink)
@@ -126,39 +96,57 @@ func TestDashboards(t *testing.T) {
 	gone := shipped{
 		configs:  []string{"cluster.yaml"},
 		scrapers: fmt.Sprintf("scrapers: {kubernetes_cluster: {auth_type: '', endpoint: 'https://127.0.0.1:1', token_file: %q}}", token),
-		more:     "exporters: {otlp_grpc: {endpoint: '" + freeAddress(t) + "', retry_on_failure: {enabled: false}}}",
+		more:     shownAndSent(sentTo, "otlp_grpc: {endpoint: '"+freeAddress(t)+"', retry_on_failure: {enabled: false}}"),
 		env:      []string{"K8S_CLUSTER_NAME=gone"},
 	}
 	gonePage, _ := gone.start(t, t.TempDir(), sink)
 
-	address := scrapingPrometheus(t, "", n.page, clusterPage, amdPage, gonePage, n.telemetry, cluster.telemetry, gone.telemetry)
-	eventually(t, 3*patience, "22 scrapes", func() bool { return ask(t, address, `min(count_over_time(up[1m]))`) >= 22 })
-	eventually(t, patience, "the XID", func() bool { return ask(t, address, `count(hw_gpu_xids_total)`) == 1 })
+	ways := map[string]string{"scrape": scrapingPrometheus(t, "", n.page, clusterPage, amdPage, gonePage, n.telemetry, cluster.telemetry, gone.telemetry)}
+	if sentTo != "" {
+		ways["OTLP"] = sentTo
+	}
+	for way, address := range ways {
+		eventually(t, 3*patience, "the ranges are full by "+way, func() bool {
+			return ask(t, address, `count(count_over_time({__name__=~"otelcol_gpu_read_success(_ratio)?"}[1m]) >= 22)`) == 3 &&
+				ask(t, address, `min(count_over_time(hw_power_watts[1m]))`) >= 11
+		})
+		eventually(t, patience, "the XID by "+way, func() bool { return ask(t, address, `count(hw_gpu_xids_total)`) == 1 })
+		t.Run(way, func(t *testing.T) {
+			testPanels(t, address)
+			testVariables(t, address)
+		})
+	}
 
-	known, expressions := map[string]bool{}, map[string]string{}
-	for _, d := range dashboards(t) {
-		for _, p := range d.Panels {
-			for _, target := range p.Targets {
-				where := d.UID + ": " + p.Title
-				if len(p.Targets) > 1 {
-					where += ": " + target.RefID
-				}
-				assert.False(t, known[where], "two panels: %s", where)
-				known[where] = true
-				expressions[where] = target.Expr
-				for choice, chosen := range choices {
-					got := answered(t, address, selected(target.Expr, chosen))
-					name := strings.TrimSuffix(where+" ("+choice+")", " (all)")
-					if want, calculated := calculations[name]; calculated {
-						known[name] = true
-						sameNumbers(t, name, want, got)
-					} else if choice == "all" {
-						if reason := emptyPanels[where]; reason == "" {
-							assert.NotEmpty(t, got, "%s: %s", where, target.Expr)
-						} else {
-							assert.Empty(t, got, "%s should be empty: %s", where, reason)
-						}
-					}
+	// NVML is opened for each read alone then, which would end the counters of the simulated library.
+	n.set("[gpu 3]\nrecovery_action = 4")
+	for _, panel := range everyQuery(t) {
+		if !slices.Contains(whenDrained, panel.where) {
+			continue
+		}
+		for way, address := range ways {
+			eventually(t, patience, panel.where+" by "+way, func() bool { return len(answered(t, address, selected(panel.expression, nil))) > 0 })
+		}
+	}
+}
+
+// testPanels compares the answers of all queries with the calculations, or requires that they have data.
+func testPanels(t *testing.T, address string) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, panel := range everyQuery(t) {
+		where := panel.where
+		known[where] = true
+		for choice, chosen := range choices {
+			got := answered(t, address, selected(panel.expression, chosen))
+			name := strings.TrimSuffix(where+" ("+choice+")", " (all)")
+			if want, calculated := calculations[name]; calculated {
+				known[name] = true
+				sameNumbers(t, name, want, got)
+			} else if choice == "all" {
+				if reason := emptyPanels[where]; reason == "" {
+					assert.NotEmpty(t, got, "%s: %s", where, panel.expression)
+				} else {
+					assert.Empty(t, got, "%s should be empty: %s", where, reason)
 				}
 			}
 		}
@@ -168,13 +156,6 @@ func TestDashboards(t *testing.T) {
 	}
 	for name := range emptyPanels {
 		assert.True(t, known[name], "no panel: %s", name)
-	}
-	testVariables(t, address)
-
-	// NVML is opened for each read alone then, which would end the counters of the simulated library.
-	n.set("[gpu 3]\nrecovery_action = 4")
-	for _, where := range whenDrained {
-		eventually(t, patience, where, func() bool { return len(answered(t, address, selected(expressions[where], nil))) > 0 })
 	}
 }
 
@@ -204,30 +185,6 @@ func testVariables(t *testing.T, address string) {
 			if v.Name == "node" {
 				assert.ElementsMatch(t, []string{"node-a", "node-b"}, got)
 			}
-		}
-	}
-}
-
-// answered asks Prometheus for a vector, by its labels: name="value", ….
-func answered(t *testing.T, address, query string) map[string]float64 {
-	t.Helper()
-	found := map[string]float64{}
-	for _, s := range vector(t, address, query) {
-		var labels []string
-		for _, name := range slices.Sorted(maps.Keys(s.labels)) {
-			labels = append(labels, fmt.Sprintf("%s=%q", name, s.labels[name]))
-		}
-		found[strings.Join(labels, ", ")] = s.value
-	}
-	return found
-}
-
-func sameNumbers(t *testing.T, what string, want calculation, got map[string]float64) {
-	t.Helper()
-	assert.Len(t, got, len(want.values), "%s: %v", what, got)
-	for labels, value := range want.values {
-		if assert.Contains(t, got, labels, "%s: %v", what, got) {
-			assert.InDelta(t, value, got[labels], want.within*value+1e-9, "%s: %s", what, labels)
 		}
 	}
 }

@@ -157,7 +157,7 @@ service:
 type shipped struct {
 	configs  []string // below config/
 	scrapers string   // further settings of the receiver, in YAML's flow style
-	more     string   // another configuration, after the others
+	more     string   // another configuration, after the others; TELEMETRY is the port of its own metrics
 	env      []string
 	prefix   []string // a program that starts the collector
 
@@ -188,7 +188,7 @@ func (s *shipped) start(t *testing.T, dir string, sink *harness.Sink) (page stri
 		args = append(args, "--config="+filepath.Join(root(t), "config", name))
 	}
 	changes := strings.NewReplacer("SCRAPERS", s.scrapers, "PAGE", page, "STATUS", freeAddress(t), "TELEMETRY", telemetry).Replace(override)
-	for i, text := range []string{changes, s.more} {
+	for i, text := range []string{changes, strings.ReplaceAll(s.more, "TELEMETRY", telemetry)} {
 		if text != "" {
 			path := filepath.Join(dir, fmt.Sprintf("override-%d.yaml", i))
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

@@ -1,0 +1,120 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package collector
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// dashboard is what a test needs to know of a dashboard of deploy/grafana.
+type dashboard struct {
+	UID        string `json:"uid"`
+	Panels     []dashboardPanel
+	Templating struct {
+		List []struct{ Type, Name, Query, Regex string }
+	}
+}
+
+type dashboardPanel struct {
+	Title, Type string
+	Targets     []struct {
+		RefID string `json:"refId"`
+		Expr  string
+	}
+	FieldConfig struct {
+		Defaults struct{ NoValue string }
+	}
+}
+
+// dashboards reads deploy/grafana.
+func dashboards(t *testing.T) (all []dashboard) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root(t), "deploy", "grafana", "*.json"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		var d dashboard
+		require.NoError(t, json.Unmarshal(text, &d))
+		assert.Equal(t, d.UID+".json", filepath.Base(path))
+		all = append(all, d)
+	}
+	require.Len(t, all, 6)
+	return all
+}
+
+// selected replaces the variables of a dashboard: those that are not chosen have all values. Ranges are those of a test.
+func selected(expression string, chosen map[string]string) string {
+	return regexp.MustCompile(`\$([a-z_]+)`).ReplaceAllStringFunc(expression, func(name string) string {
+		name = name[1:]
+		switch {
+		case chosen[name] != "":
+			return chosen[name]
+		case name == "__rate_interval", name == "__range":
+			return "20s"
+		default:
+			return ".*"
+		}
+	})
+}
+
+// panelQuery is a query of a panel. where is the dashboard, the panel and, if it has several, the query.
+type panelQuery struct{ where, expression, empty string }
+
+// everyQuery returns the queries of all panels.
+func everyQuery(t *testing.T) (all []panelQuery) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, d := range dashboards(t) {
+		for _, p := range d.Panels {
+			for _, target := range p.Targets {
+				where := d.UID + ": " + p.Title
+				if len(p.Targets) > 1 {
+					where += ": " + target.RefID
+				}
+				assert.False(t, known[where], "two panels: %s", where)
+				known[where] = true
+				all = append(all, panelQuery{where, target.Expr, p.FieldConfig.Defaults.NoValue})
+			}
+		}
+	}
+	return all
+}
+
+// answered asks Prometheus for a vector, by its labels: name="value", ….
+func answered(t *testing.T, address, query string) map[string]float64 {
+	t.Helper()
+	found := map[string]float64{}
+	for _, s := range vector(t, address, query) {
+		var labels []string
+		for _, name := range slices.Sorted(maps.Keys(s.labels)) {
+			labels = append(labels, fmt.Sprintf("%s=%q", name, s.labels[name]))
+		}
+		found[strings.Join(labels, ", ")] = s.value
+	}
+	return found
+}
+
+func sameNumbers(t *testing.T, what string, want calculation, got map[string]float64) {
+	t.Helper()
+	assert.Len(t, got, len(want.values), "%s: %v", what, got)
+	for labels, value := range want.values {
+		if assert.Contains(t, got, labels, "%s: %v", what, got) {
+			assert.InDelta(t, value, got[labels], want.within*value+1e-9, "%s: %s", what, labels)
+		}
+	}
+}
