@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -116,13 +117,9 @@ func TestDCGMDashboard(t *testing.T) {
 	n, prometheus := dcgmNode(t)
 	variables := strings.NewReplacer("$instance", ".+", "$gpu", "(0|1|2|3|4|5|6|7)")
 	for panel, want := range dashboard12239 {
-		var got map[string]float64
-		if !assert.Eventually(t, func() bool {
-			got = answers(t, prometheus, variables.Replace(want.query), "gpu")
-			return assert.ObjectsAreEqual(want.answers, got)
-		}, patience, tick) {
-			assert.Equal(t, want.answers, got, panel)
-		}
+		agree(t, panel, func() (wanted, got map[string]float64) {
+			return want.answers, answers(t, prometheus, variables.Replace(want.query), "gpu")
+		})
 	}
 
 	labels := labelsOf(t, prometheus, `DCGM_FI_DEV_GPU_TEMP{gpu="0"}`)
@@ -166,15 +163,27 @@ func TestDCGMNamesAgreeWithQueries(t *testing.T) {
 	for field, query := range documented {
 		assert.True(t, names[field], "%s is documented, and not there", field)
 		delete(names, field)
-		var page, ours map[string]float64
-		if !assert.Eventually(t, func() bool {
-			page, ours = byGPU(t, prometheus, field, "UUID", "xid"), byGPU(t, prometheus, query, "hw_id", "hw_gpu_xid")
-			return len(page) > 0 && assert.ObjectsAreEqual(ours, page)
-		}, patience, tick) {
-			assert.Equal(t, ours, page, "%s: %s", field, query)
-		}
+		agree(t, field+": "+query, func() (ours, page map[string]float64) {
+			return byGPU(t, prometheus, query, "hw_id", "hw_gpu_xid"), byGPU(t, prometheus, field, "UUID", "xid")
+		})
 	}
 	assert.Empty(t, names, "there, and not documented")
+}
+
+// agree waits until two results are the same and not empty, and otherwise shows how they differ.
+func agree(t *testing.T, what string, results func() (want, got map[string]float64)) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(tick) {
+		want, got := results()
+		if len(got) > 0 && assert.ObjectsAreEqual(want, got) {
+			return
+		}
+		if time.Since(began) > patience {
+			assert.NotEmpty(t, got, what)
+			assert.Equal(t, want, got, what)
+			return
+		}
+	}
 }
 
 // byGPU returns the values of whole GPUs by two labels, with six digits.
