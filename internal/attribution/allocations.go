@@ -96,7 +96,7 @@ func (a *allocations) place(h *holders, allocation *podresources.Allocation, d a
 		h.addProblem("sysfs", fmt.Errorf("attribution: %s may be of a GPU: %w", describeAllocation(allocation), err))
 	}
 	switch {
-	case d.ofOthers, d.passedThrough, h.add(d):
+	case d.ofOthers, h.add(d), d.unread:
 	case d.isGPU:
 		unresolved.add(allocation, h.doubt(d))
 	default:
@@ -113,7 +113,7 @@ func (a *allocations) device(h *holders, allocation *podresources.Allocation) al
 	if dynamic := allocation.Dynamic; dynamic != nil {
 		d.holder.Resource, d.holder.DRA = dynamic.Driver, true
 		d.isGPU = a.gpus.isDriver(dynamic.Driver)
-		d.passedThrough = deviceid.IsPassedThrough(dynamic.Driver, dynamic.Device)
+		d.unread = deviceid.IsPassedThrough(dynamic.Driver, dynamic.Device)
 		vendor := deviceid.VendorOf(dynamic.Driver)
 		d.ofOthers = (vendor != "" && vendor != h.node.Vendor) ||
 			!a.dynamic.holds(h.containers.podNamed(d.container, h.users), allocation.Container, dynamic)
@@ -153,7 +153,7 @@ func (a *allocations) lookUp(h *holders, allocation *podresources.Allocation, d 
 		d.ofOthers = true
 	default:
 		d.isGPU, d.inKnownForm, d.virtual = true, true, device.Virtual
-		d.passedThrough = d.passedThrough || device.PassedThrough
+		d.unread = d.unread || device.Foreign
 		if device.Key != "" {
 			d.keys = []string{device.Key}
 		}

@@ -38,8 +38,9 @@ type allocatedDevice struct {
 	isGPU       bool       // the device is a GPU, or the resource or driver hands out GPUs
 	ofOthers    bool       // the device is another vendor's, or the container does not hold it
 	virtual     bool       // the device is a virtual GPU of the one that the keys find
-	// passedThrough reports that a virtual machine has the whole GPU, which no source reads then.
-	passedThrough bool
+	// unread reports that the device is of a GPU that sources do not read: one that a virtual machine has as a whole, or that is divided
+	// among them by another driver.
+	unread bool
 }
 
 // add adds a container to the holders of the device that was allocated to it. It reports whether the device was found. Which partition of

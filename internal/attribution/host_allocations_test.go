@@ -36,6 +36,10 @@ func (m *machine) virtualized() *pcitest.Sysfs {
 	s.Function("0000:22:00.0", "0x10de", "0x030200", "vfio-pci")
 	s.Function("0000:22:00.1", "0x10de", "0x040300", "vfio-pci")
 	s.Function("0000:23:00.0", "0x10de", "0x030200", "nvidia") // no source has read it
+	s.Function("0000:24:00.0", "0x10de", "0x030200", "nouveau")
+	s.Function("0000:24:00.4", "0x10de", "0x030200", "vfio-pci")
+	s.Virtual("0000:24:00.4", "0000:24:00.0")
+	s.VFIO("vfio3", "0000:22:00.0")
 	s.Function("0000:00:02.0", "0x8086", "0x030000", "i915")
 	s.Function("0000:51:00.0", "0x15b3", "0x020000", "mlx5_core")
 	s.Mediated(mdev, "0000:11:00.0")
@@ -87,8 +91,11 @@ func TestHostAllocations(t *testing.T) {
 		{"passed through", "nvidia.com/GA102GL_A10", "0000:22:00.0", "", nobody},
 		{"passed through, by the group", "nvidia.com/GA102GL_A10", "44", "", nobody},
 		{"passed through, by a known resource", "nvidia.com/gpu", "0000:22:00.0", "", nobody},
+		{"passed through, Kata", "nvidia.com/pgpu", "vfio3", "", nobody},
 		{"passed through, the setting", "example.com/a10", "44", "example.com/*", nobody},
 		{"a GPU that was not read", "example.com/a10", "0000:23:00.0", "", lost},
+		{"a GPU of another driver", "example.com/a10", "0000:24:00.0", "", nobody},
+		{"virtual function of a GPU of another driver", "nvidia.com/NVIDIA_A10-4Q", "0000:24:00.4", "", nobody},
 		{"a GPU of another vendor", "example.com/gpu", "0000:00:02.0", "", nobody},
 
 		{"a number that is a group's by chance", "rdma/hca_shared_devices_a", "42", "", ignored("rdma/hca_shared_devices_a")},

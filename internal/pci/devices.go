@@ -31,11 +31,9 @@ type Properties struct {
 	Physical string // of a virtual function, the address of the function that it is a part of; otherwise empty
 }
 
-// PassedThrough reports whether a function is bound to a driver that keeps it for a virtual machine as a whole: vfio-pci, or a variant of
-// it for one model of device, such as nvgrace-gpu-vfio-pci.
-func (p *Properties) PassedThrough() bool {
-	return strings.Contains(p.Driver, "vfio") && p.Physical == ""
-}
+// PassedThrough reports whether a function is bound to a driver that hands it to a virtual machine: vfio-pci, or a variant of it for one
+// model of device, such as nvgrace-gpu-vfio-pci.
+func (p *Properties) PassedThrough() bool { return strings.Contains(p.Driver, "vfio") }
 
 // IsGPU reports whether a function is a GPU or a virtual function of one: a display controller, or AMD's processing accelerators. Other
 // vendors' accelerators are no GPUs.
@@ -82,6 +80,12 @@ func (d Devices) Group(number string) ([]string, error) {
 		return nil, fmt.Errorf("pci: %w", err)
 	}
 	return names, nil
+}
+
+// VFIODevice returns the name of the device behind a VFIO device, such as vfio0: the address of a PCI function or the UUID of a mediated
+// device; empty where there is none.
+func (d Devices) VFIODevice(name string) string {
+	return linkName(filepath.Join(d.sys, "class/vfio-dev", name, "device"))
 }
 
 // DisplayFunction returns the address of the PCI function behind a DRM device, such as card1 or renderD129; empty where it is none.

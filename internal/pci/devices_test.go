@@ -28,6 +28,7 @@ func TestDevices(t *testing.T) {
 	sys.Function("0000:45:00.0", "0x15b3", "0x020700", "mlx5_core")
 	sys.Function("0000:46:00.0", "0x1da3", "0x120000", "habanalabs")
 	sys.DRM("card1", "0000:44:00.0")
+	sys.VFIO("vfio3", "0000:42:00.0")
 	devices := NewDevices(sys.Root)
 
 	for address, want := range map[string]struct {
@@ -39,7 +40,7 @@ func TestDevices(t *testing.T) {
 		"0000:42:00.0": {Properties{Vendor: VendorNVIDIA, Class: 0x030200, Driver: "vfio-pci"}, true, true},
 		"0000:43:00.0": {Properties{Vendor: VendorNVIDIA, Class: 0x030200, Driver: "nvgrace-gpu-vfio-pci"}, true, true},
 		"0000:44:00.0": {Properties{Vendor: VendorAMD, Class: 0x120000}, true, false},
-		"0000:44:02.0": {Properties{Vendor: VendorAMD, Class: 0x038000, Driver: "vfio-pci", Physical: "0000:44:00.0"}, true, false},
+		"0000:44:02.0": {Properties{Vendor: VendorAMD, Class: 0x038000, Driver: "vfio-pci", Physical: "0000:44:00.0"}, true, true},
 		"0000:45:00.0": {Properties{Vendor: 0x15b3, Class: 0x020700, Driver: "mlx5_core"}, false, false},
 		"0000:46:00.0": {Properties{Vendor: 0x1da3, Class: 0x120000, Driver: "habanalabs"}, false, false},
 	} {
@@ -54,6 +55,8 @@ func TestDevices(t *testing.T) {
 
 	assert.Equal(t, "0000:44:00.0", devices.DisplayFunction("card1"))
 	assert.Empty(t, devices.DisplayFunction("card2"))
+	assert.Equal(t, "0000:42:00.0", devices.VFIODevice("vfio3"))
+	assert.Empty(t, devices.VFIODevice("vfio4"))
 }
 
 func TestMediatedParent(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 //   - a PCI function by its address: a GPU, or a virtual function of one (SR-IOV), which AMD's GPUs and NVIDIA's since Ada Lovelace use
 //     for vGPUs. NVIDIA's virtual functions stay bound to its own driver, with their type in nvidia/current_vgpu_type.
 //   - a mediated device (mdev) by its UUID: NVIDIA's vGPUs before. Its parent is the GPU, or a virtual function of it (Ampere).
-//   - an IOMMU group by its number, with any of both in it.
+//   - an IOMMU group by its number, or a VFIO device by its name (vfio0), with any of both.
 //
-// Nothing is kept from read to read: a device that was not found has three links and two files of sysfs, which are in memory.
+// Nothing is kept from read to read: each lookup is a few links and files of sysfs, which are in memory.
 type HostDevices struct{ devices pci.Devices }
 
 // NewHostDevices returns a HostDevices that reads below sys, which is /sys or where that is mounted.
@@ -32,8 +32,9 @@ type HostDevice struct {
 	Key    string     // finds the GPU in an Index
 	// Virtual reports that the device is one of the virtual GPUs of the GPU.
 	Virtual bool
-	// PassedThrough reports that a virtual machine has the whole GPU, so that no source reads it.
-	PassedThrough bool
+	// Foreign reports that the GPU is bound to another driver than the one that sources read it by, such as vfio-pci, which passes it to a
+	// virtual machine, or AMD's gim, which divides it among them.
+	Foreign bool
 }
 
 // Find returns what sysfs shows of the device that a device plugin's ID names. groups reports that a bare number is that of an IOMMU
@@ -49,6 +50,10 @@ func (h *HostDevices) Find(id string, groups bool) (HostDevice, error) {
 		device, err = h.mediated(strings.ToLower(id))
 	case groups && isNumber(id):
 		device, err = h.group(id)
+	case hasNumber(id, "vfio"):
+		if name := h.devices.VFIODevice(id); !hasNumber(name, "vfio") {
+			return h.Find(name, false)
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -70,10 +75,15 @@ func (h *HostDevices) function(address string) (HostDevice, error) {
 	if err != nil || !p.IsGPU() {
 		return HostDevice{}, err
 	}
-	d := HostDevice{IsGPU: true, Vendor: pciVendors[p.Vendor], Key: pciKey(address), PassedThrough: p.PassedThrough()}
+	d := HostDevice{IsGPU: true, Key: pciKey(address)}
 	if isPCIAddress(p.Physical) {
 		d.Key, d.Virtual = pciKey(p.Physical), true
+		if p, err = h.devices.Function(p.Physical); err != nil {
+			return HostDevice{}, err
+		}
 	}
+	read := readDrivers[p.Vendor]
+	d.Vendor, d.Foreign = read.vendor, p.Driver != "" && p.Driver != read.driver
 	return d, nil
 }
 
@@ -83,11 +93,8 @@ func (h *HostDevices) mediated(uuid string) (HostDevice, error) {
 		return HostDevice{}, err
 	}
 	d, err := h.function(parent)
-	if !d.IsGPU {
-		return HostDevice{}, err
-	}
-	d.Virtual, d.PassedThrough = true, false
-	return d, nil
+	d.Virtual = d.IsGPU
+	return d, err
 }
 
 // group returns the GPU in an IOMMU group that a virtual machine can have: a virtual one, or one that is bound to VFIO. A group with a GPU
@@ -97,18 +104,26 @@ func (h *HostDevices) group(number string) (HostDevice, error) {
 	if err != nil {
 		return HostDevice{}, err
 	}
-	var found HostDevice
 	for _, name := range names {
 		d, err := h.Find(name, false)
-		if err != nil {
-			return HostDevice{}, err
+		if err != nil || d.Virtual {
+			return d, err
 		}
-		if d.PassedThrough || (d.Virtual && !found.IsGPU) {
-			found = d
+		if !d.IsGPU {
+			continue
+		}
+		if p, err := h.devices.Function(name); err != nil || p.PassedThrough() {
+			return d, err
 		}
 	}
-	return found, nil
+	return HostDevice{}, nil
 }
 
-// pciVendors are the vendors' numbers on the PCI bus.
-var pciVendors = map[uint32]gpu.Vendor{pci.VendorNVIDIA: gpu.NVIDIA, pci.VendorAMD: gpu.AMD}
+// readDrivers are the vendors of the GPUs that sources read, and the kernel drivers by which they do, by the vendors' numbers on the bus.
+var readDrivers = map[uint32]struct {
+	vendor gpu.Vendor
+	driver string
+}{
+	pci.VendorNVIDIA: {gpu.NVIDIA, "nvidia"},
+	pci.VendorAMD:    {gpu.AMD, "amdgpu"},
+}

@@ -50,6 +50,11 @@ func hostSysfs(t testing.TB) *pcitest.Sysfs {
 	s.Group("44", "0000:51:00.0")
 	s.Group("45", "0000:c1:02.0")
 	s.Group("46", mdevOfMatrix)
+	s.Group("47", "0000:43:00.0")
+	s.Function("0000:43:00.0", "0x10de", "0x030200", "nouveau")
+	s.VFIO("vfio0", "0000:42:00.0")
+	s.VFIO("vfio1", "0000:51:00.0")
+	s.VFIO("vfio2", "0000:c1:02.0")
 	s.DRM("card0", "0000:00:02.0")
 	s.DRM("card1", "0000:41:00.0")
 	s.DRM("renderD128", "0000:41:00.0")
@@ -59,7 +64,7 @@ func hostSysfs(t testing.TB) *pcitest.Sysfs {
 func TestHostDevicesFind(t *testing.T) {
 	host := NewHostDevices(hostSysfs(t).Root)
 	vgpu := HostDevice{IsGPU: true, Vendor: gpu.NVIDIA, Key: "pci:0000:41:00.0", Virtual: true}
-	passed := HostDevice{IsGPU: true, Vendor: gpu.NVIDIA, Key: "pci:0000:42:00.0", PassedThrough: true}
+	passed := HostDevice{IsGPU: true, Vendor: gpu.NVIDIA, Key: "pci:0000:42:00.0", Foreign: true}
 	for _, tt := range []struct {
 		name, id string
 		want     HostDevice
@@ -69,15 +74,15 @@ func TestHostDevicesFind(t *testing.T) {
 		{"its sound", "0000:41:00.1", HostDevice{}},
 		{"a virtual function", "0000:41:00.4", vgpu},
 		{"passed through", "0000:42:00.0", passed},
-		{"AMD's virtual function", "0000:C1:02.0", HostDevice{IsGPU: true, Vendor: gpu.AMD, Key: "pci:0000:c1:00.0", Virtual: true}},
-		{"another vendor's GPU", "0000:00:02.0", HostDevice{IsGPU: true, Key: "pci:0000:00:02.0"}},
+		{"AMD's virtual function", "0000:C1:02.0", HostDevice{IsGPU: true, Vendor: gpu.AMD, Key: "pci:0000:c1:00.0", Virtual: true, Foreign: true}},
+		{"another vendor's GPU", "0000:00:02.0", HostDevice{IsGPU: true, Key: "pci:0000:00:02.0", Foreign: true}},
 		{"a network interface", "0000:51:00.0", HostDevice{}},
 		{"a function that is not there", "0000:99:00.0", HostDevice{}},
 
 		{"vGPU", mdevOfGPU, vgpu},
 		{"vGPU in capitals", strings.ToUpper(mdevOfGPU), vgpu},
 		{"vGPU on a virtual function", mdevOfVirtual, vgpu},
-		{"another vendor's", mdevOfIntel, HostDevice{IsGPU: true, Key: "pci:0000:00:02.0", Virtual: true}},
+		{"another vendor's", mdevOfIntel, HostDevice{IsGPU: true, Key: "pci:0000:00:02.0", Virtual: true, Foreign: true}},
 		{"of a network interface", mdevOfInterface, HostDevice{}},
 		{"of no PCI function", mdevOfMatrix, HostDevice{}},
 		{"a UUID that is not there", "c1f0a3d2-5b7e-4c1a-9d3e-00000000000f", HostDevice{}},
@@ -87,9 +92,15 @@ func TestHostDevicesFind(t *testing.T) {
 		{"group of a GPU that is passed through", "42", passed},
 		{"group of a virtual function", "43", vgpu},
 		{"group of a network interface", "44", HostDevice{}},
-		{"group of AMD's virtual function", "45", HostDevice{IsGPU: true, Vendor: gpu.AMD, Key: "pci:0000:c1:00.0", Virtual: true}},
+		{"group of AMD's virtual function", "45", HostDevice{IsGPU: true, Vendor: gpu.AMD, Key: "pci:0000:c1:00.0", Virtual: true, Foreign: true}},
 		{"group of no PCI function", "46", HostDevice{}},
-		{"a group that is not there", "47", HostDevice{}},
+		{"group of a GPU of another driver that is not VFIO", "47", HostDevice{}},
+		{"a group that is not there", "99", HostDevice{}},
+
+		{"VFIO device", "vfio0", passed},
+		{"VFIO device of a network interface", "vfio1", HostDevice{}},
+		{"VFIO device of AMD's virtual function", "vfio2", HostDevice{IsGPU: true, Vendor: gpu.AMD, Key: "pci:0000:c1:00.0", Virtual: true, Foreign: true}},
+		{"a VFIO device that is not there", "vfio9", HostDevice{}},
 
 		{"another form", "GPU-" + mdevOfGPU, HostDevice{}},
 		{"a path", "../41", HostDevice{}},
@@ -113,7 +124,7 @@ func TestHostDevicesFindNode(t *testing.T) {
 	host := NewHostDevices(hostSysfs(t).Root)
 	nvidia := HostDevice{IsGPU: true, Vendor: gpu.NVIDIA, Key: "pci:0000:41:00.0"}
 	for name, want := range map[string]HostDevice{
-		"card0": {IsGPU: true, Key: "pci:0000:00:02.0"}, "card1": nvidia, "renderD128": nvidia, "card9": {}, "../card1": {}, "": {},
+		"card0": {IsGPU: true, Key: "pci:0000:00:02.0", Foreign: true}, "card1": nvidia, "renderD128": nvidia, "card9": {}, "../card1": {}, "": {},
 	} {
 		got, err := host.FindNode(name)
 		require.NoError(t, err)
@@ -124,19 +135,20 @@ func TestHostDevicesFindNode(t *testing.T) {
 // What cannot be read is an error, never a device that is no GPU.
 func TestHostDevicesUnreadable(t *testing.T) {
 	s := hostSysfs(t)
-	s.Function("0000:43:00.0", "0x10de", "garbage", "nvidia")
-	s.Virtual("0000:43:00.0", "0000:41:00.0")
-	s.Mediated("c1f0a3d2-5b7e-4c1a-9d3e-000000000006", "0000:43:00.0")
-	s.Group("50", "0000:43:00.0")
+	s.Function("0000:44:00.0", "0x10de", "garbage", "nvidia")
+	s.Function("0000:44:00.4", "0x10de", "0x030200", "nvidia")
+	s.Virtual("0000:44:00.4", "0000:44:00.0")
+	s.Mediated("c1f0a3d2-5b7e-4c1a-9d3e-000000000006", "0000:44:00.0")
+	s.Group("50", "0000:44:00.0")
 	host := NewHostDevices(s.Root)
-	for _, id := range []string{"0000:43:00.0", "c1f0a3d2-5b7e-4c1a-9d3e-000000000006", "50"} {
+	for _, id := range []string{"0000:44:00.0", "0000:44:00.4", "c1f0a3d2-5b7e-4c1a-9d3e-000000000006", "50"} {
 		_, err := host.Find(id, true)
 		assert.Error(t, err, id)
 	}
 }
 
 func FuzzHostDevices(f *testing.F) {
-	for _, id := range []string{"0000:41:00.0", "0000:41:00.4", mdevOfGPU, "41", "42", "..", "0000:41:00.0/../0000:42:00.0", ""} {
+	for _, id := range []string{"0000:41:00.0", "0000:41:00.4", mdevOfGPU, "41", "42", "vfio0", "vfio2", "..", "0000:41:00.0/../0000:42:00.0", ""} {
 		f.Add(id)
 	}
 	host := NewHostDevices(hostSysfs(f).Root)
@@ -149,8 +161,7 @@ func FuzzHostDevices(f *testing.F) {
 				continue
 			}
 			assert.True(t, isPCIAddress(strings.TrimPrefix(d.Key, pciPrefix)), d.Key)
-			assert.False(t, d.Virtual && d.PassedThrough)
-			assert.True(t, isPCIAddress(id) || isUUID(id) || (groups && isNumber(id)), id)
+			assert.True(t, isPCIAddress(id) || isUUID(id) || (groups && isNumber(id)) || hasNumber(id, "vfio"), id)
 		}
 		_, err := host.FindNode(id)
 		require.NoError(t, err)

@@ -24,11 +24,11 @@ var vendors = []struct {
 	vendor    gpu.Vendor
 	domain    string   // of the device plugins' resources; the DRA drivers' names are below it
 	resources []string // patterns (path.Match) of the resources that stand for GPUs, without the domain
-	virtual   []string // patterns of those that stand for virtual GPUs: the names of their types
+	virtual   []string // patterns of those for virtual machines: virtual GPUs by the names of their types, GPUs as a whole
 	driver    string   // the DRA driver whose devices are GPUs
 }{
 	{gpu.NVIDIA, "nvidia.com", []string{"gpu", "gpu.*", "mig-*"}, []string{"GRID_*", "NVIDIA_*"}, DriverNVIDIA},
-	{gpu.AMD, "amd.com", []string{"gpu", "spx*", "dpx*", "tpx*", "qpx*", "cpx*"}, nil, DriverAMD},
+	{gpu.AMD, "amd.com", []string{"gpu", "spx*", "dpx*", "tpx*", "qpx*", "cpx*"}, []string{"gpu_vf", "gpu_pf"}, DriverAMD},
 }
 
 // others are the resources and DRA drivers under which the software of others hands out a vendor's GPUs.
@@ -70,7 +70,7 @@ func IsPhysical(resource string) bool {
 	return false
 }
 
-// isVirtual reports whether a resource of a vendor stands for virtual GPUs.
+// isVirtual reports whether a resource of a vendor stands for GPUs of virtual machines.
 func isVirtual(resource string) bool {
 	domain, name, _ := strings.Cut(resource, "/")
 	for _, v := range vendors {

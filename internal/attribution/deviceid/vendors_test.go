@@ -30,7 +30,7 @@ func TestIsGPUResource(t *testing.T) {
 		assert.True(t, IsPhysical(name), name)
 	}
 	for _, name := range []string{
-		"nvidia.com/GRID_P40-1Q", "nvidia.com/NVIDIA_A10-12Q", "tencent.com/vcuda-core", "tencent.com/vcuda-memory",
+		"nvidia.com/GRID_P40-1Q", "nvidia.com/NVIDIA_A10-12Q", "amd.com/gpu_vf", "amd.com/gpu_pf", "tencent.com/vcuda-core", "tencent.com/vcuda-memory",
 	} {
 		assert.True(t, IsGPUResource(name), name)
 		assert.False(t, IsPhysical(name), name)

@@ -60,6 +60,13 @@ func (s *Sysfs) DRM(name, address string) {
 	s.link(filepath.Join(s.Root, "class/drm", name), "../../devices/pci0000:00/"+address+"/drm/"+name)
 }
 
+// VFIO adds a VFIO device of a PCI function.
+func (s *Sysfs) VFIO(name, address string) {
+	s.t.Helper()
+	s.link(filepath.Join(s.function(address), "vfio-dev", name, "device"), "../../../"+address)
+	s.link(filepath.Join(s.Root, "class/vfio-dev", name), "../../devices/pci0000:00/"+address+"/vfio-dev/"+name)
+}
+
 func (s *Sysfs) function(address string) string {
 	return filepath.Join(s.Root, "devices/pci0000:00", address)
 }
