@@ -22,6 +22,7 @@ const (
 	mdev        = "4b20d080-1b54-4048-85b3-a6a62d165c01" // of the second GPU
 	mdevVirtual = "4b20d080-1b54-4048-85b3-a6a62d165c02" // of a virtual function of the second GPU
 	mdevIntel   = "4b20d080-1b54-4048-85b3-a6a62d165c03"
+	mdevGone    = "4b20d080-1b54-4048-85b3-a6a62d165cff"
 )
 
 // virtualized fills the machine's sysfs: two GPUs that the host reads, of which the second has virtual ones, one that is passed through,
@@ -70,100 +71,158 @@ var (
 
 func ignored(name string) outcome { return outcome{known: true, log: name} }
 
+// The projects whose device plugins and DRA drivers write the forms.
+const (
+	nvidiaKubeVirtSource  = "https://github.com/NVIDIA/kubevirt-gpu-device-plugin/blob/master/pkg/device_plugin/device_plugin.go"
+	nvidiaVFIOvGPUSource  = "https://github.com/NVIDIA/kubevirt-gpu-device-plugin/blob/master/pkg/device_plugin/vfio_vgpu.go"
+	nvidiaSandboxSource   = "https://github.com/NVIDIA/sandbox-device-plugin/blob/main/pkg/device_plugin/device_plugin.go"
+	kubeVirtMdevSource    = "https://github.com/kubevirt/kubevirt/blob/main/pkg/virt-handler/device-manager/mediated_device.go"
+	kubeVirtPCISource     = "https://github.com/kubevirt/kubevirt/blob/main/pkg/virt-handler/device-manager/pci_device.go"
+	kubeVirtGenericSource = "https://github.com/kubevirt/kubevirt/blob/main/pkg/virt-handler/device-manager/generic_device.go"
+	amdVirtualSource      = "https://github.com/ROCm/k8s-device-plugin/blob/master/internal/pkg/amdgpu/amdgpu_sriov.go"
+	amdPassthroughSource  = "https://github.com/ROCm/k8s-device-plugin/blob/master/internal/pkg/amdgpu/amdgpu_pf.go"
+	rdmaSource            = "https://github.com/Mellanox/k8s-rdma-shared-dev-plugin/blob/master/pkg/resources/server.go"
+	sriovNetworkSource    = "https://github.com/k8snetworkplumbingwg/sriov-network-device-plugin"
+	efaSource             = "https://github.com/aws/eks-charts/tree/master/stable/aws-efa-k8s-device-plugin"
+	tkestackSource        = "https://github.com/tkestack/gpu-manager/blob/master/pkg/services/allocator/nvidia/allocator.go"
+	hamiDRASource         = "https://github.com/Project-HAMi/k8s-dra-driver/blob/main/cmd/hami-kubelet-plugin/hami_core.go"
+	nvidiaDRASource       = "https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu/blob/main/cmd/gpu-kubelet-plugin/deviceinfo.go"
+	dranetSource          = "https://github.com/kubernetes-sigs/dranet"
+	sysfsSource           = "https://docs.kernel.org/driver-api/vfio-mediated-device.html"
+	deviceNodeSource      = "https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md"
+)
+
 // Allocations that are not by the names that a source has of its GPUs: which GPU they are of, and whether they leave in doubt who holds the
 // others.
-func TestHostAllocations(t *testing.T) {
-	for _, tt := range []struct {
-		name, resource, id string
-		setting            string
-		want               outcome
-	}{
-		{"vGPU, NVIDIA's plugin", "nvidia.com/GRID_P40-1Q", mdev, "", second},
-		{"vGPU on a virtual function", "nvidia.com/NVIDIA_A10-12Q", mdevVirtual, "", second},
-		{"vGPU by another's resource", "example.com/vgpu", mdev, "", second},
-		{"vGPU, KubeVirt's plugin", "nvidia.com/GRID_T4-1Q", "42", "", second},
-		{"vGPU, KubeVirt's plugin, a name of its own", "nvidia.com/my-vgpu", "42", "", second},
-		{"vGPU that is gone", "nvidia.com/GRID_P40-1Q", "4b20d080-1b54-4048-85b3-a6a62d165cff", "", unresolved},
-		{"vGPU that is gone, KubeVirt's plugin", "nvidia.com/GRID_P40-1Q", "99", "", unresolved},
-		{"vGPU of another vendor", "example.com/vgpu", mdevIntel, "", nobody},
-		{"virtual function", "nvidia.com/NVIDIA_L40S-24Q", "0000:11:00.4", "", second},
-		{"virtual function, KubeVirt's plugin", "nvidia.com/NVIDIA_L40S-24Q", "43", "", second},
-		{"passed through", "nvidia.com/GA102GL_A10", "0000:22:00.0", "", nobody},
-		{"passed through, by the group", "nvidia.com/GA102GL_A10", "44", "", nobody},
-		{"passed through, by a known resource", "nvidia.com/gpu", "0000:22:00.0", "", nobody},
-		{"passed through, Kata", "nvidia.com/pgpu", "vfio3", "", nobody},
-		{"passed through, the setting", "example.com/a10", "44", "example.com/*", nobody},
-		{"a GPU that was not read", "example.com/a10", "0000:23:00.0", "", lost},
-		{"a GPU of another driver", "example.com/a10", "0000:24:00.0", "", nobody},
-		{"virtual function of a GPU of another driver", "nvidia.com/NVIDIA_A10-4Q", "0000:24:00.4", "", nobody},
-		{"a GPU of another vendor", "example.com/gpu", "0000:00:02.0", "", nobody},
+func hostAllocations() []allocationRow {
+	plugin := func(resource, id string, want outcome) allocationForm {
+		return allocationForm{resource: resource, id: id, want: want}
+	}
+	set := func(setting, resource, id string, want outcome) allocationForm {
+		return allocationForm{resource: resource, id: id, setting: setting, want: want}
+	}
+	return []allocationRow{
+		{"vGPU, NVIDIA's plugin", nvidiaKubeVirtSource, plugin("nvidia.com/GRID_P40-1Q", mdev, second)},
+		{"vGPU on a virtual function", nvidiaKubeVirtSource, plugin("nvidia.com/NVIDIA_A10-12Q", mdevVirtual, second)},
+		{"vGPU by another's resource", sysfsSource, plugin("example.com/vgpu", mdev, second)},
+		{"vGPU, KubeVirt's plugin", kubeVirtMdevSource, plugin("nvidia.com/GRID_T4-1Q", "42", second)},
+		{"vGPU, KubeVirt's plugin, a name of its own", kubeVirtMdevSource, plugin("nvidia.com/my-vgpu", "42", second)},
+		{"vGPU that is gone", nvidiaKubeVirtSource, plugin("nvidia.com/GRID_P40-1Q", mdevGone, unresolved)},
+		{"vGPU that is gone, KubeVirt's plugin", kubeVirtMdevSource, plugin("nvidia.com/GRID_P40-1Q", "99", unresolved)},
+		{"vGPU of another vendor", sysfsSource, plugin("example.com/vgpu", mdevIntel, nobody)},
+		{"virtual function", nvidiaVFIOvGPUSource, plugin("nvidia.com/NVIDIA_L40S-24Q", "0000:11:00.4", second)},
+		{"virtual function, KubeVirt's plugin", kubeVirtPCISource, plugin("nvidia.com/NVIDIA_L40S-24Q", "43", second)},
+		{"passed through", nvidiaKubeVirtSource, plugin("nvidia.com/GA102GL_A10", "0000:22:00.0", nobody)},
+		{"passed through, by the group", kubeVirtPCISource, plugin("nvidia.com/GA102GL_A10", "44", nobody)},
+		{"passed through, by a known resource", sysfsSource, plugin("nvidia.com/gpu", "0000:22:00.0", nobody)},
+		{"passed through, Kata", nvidiaSandboxSource, plugin("nvidia.com/pgpu", "vfio3", nobody)},
+		{"passed through, the setting", kubeVirtPCISource, set("example.com/*", "example.com/a10", "44", nobody)},
+		{"a GPU that was not read", sysfsSource, plugin("example.com/a10", "0000:23:00.0", lost)},
+		{"a GPU of another driver", sysfsSource, plugin("example.com/a10", "0000:24:00.0", nobody)},
+		{"virtual function of a GPU of another driver", sysfsSource, plugin("nvidia.com/NVIDIA_A10-4Q", "0000:24:00.4", nobody)},
+		{"a GPU of another vendor", sysfsSource, plugin("example.com/gpu", "0000:00:02.0", nobody)},
 
-		{"a number that is a group's by chance", "rdma/hca_shared_devices_a", "42", "", ignored("rdma/hca_shared_devices_a")},
-		{"a number that is the group of a GPU of the host", "nvidia.com/something", "10", "", ignored("nvidia.com/something")},
-		{"virtual function of an interface", "nvidia.com/hostdev", "0000:51:00.0", "", ignored("nvidia.com/hostdev")},
-		{"EFA", "vpc.amazonaws.com/efa", "rdmap16s27", "", ignored("vpc.amazonaws.com/efa")},
-		{"KVM", "devices.kubevirt.io/kvm", "kvm3", "", ignored("devices.kubevirt.io/kvm")},
-		{"a UUID of something else", "example.com/thing", "4b20d080-1b54-4048-85b3-a6a62d165cff", "", ignored("example.com/thing")},
+		{"a number that is a group's by chance", rdmaSource, plugin("rdma/hca_shared_devices_a", "42", ignored("rdma/hca_shared_devices_a"))},
+		{"a number that is the group of a GPU of the host", rdmaSource, plugin("nvidia.com/something", "10", ignored("nvidia.com/something"))},
+		{"virtual function of an interface", sriovNetworkSource, plugin("nvidia.com/hostdev", "0000:51:00.0", ignored("nvidia.com/hostdev"))},
+		{"EFA", efaSource, plugin("vpc.amazonaws.com/efa", "rdmap16s27", ignored("vpc.amazonaws.com/efa"))},
+		{"KVM", kubeVirtGenericSource, plugin("devices.kubevirt.io/kvm", "kvm3", ignored("devices.kubevirt.io/kvm"))},
+		{"a UUID of something else", sysfsSource, plugin("example.com/thing", mdevGone, ignored("example.com/thing"))},
 
-		{"tkestack", "tencent.com/vcuda-core", "tencent.com/vcuda-core-12", "", unresolved},
-		{"tkestack, memory", "tencent.com/vcuda-memory", "tencent.com/vcuda-memory-268435456-7", "", unresolved},
-		{"the setting", "example.com/share", "slot-1", "example.com/share", unresolved},
-		{"the setting, a pattern", "example.com/share-4", "slot-1", "example.com/share-*", unresolved},
-		{"the setting does not match", "example.com/share", "slot-1", "example.com/gpu*", ignored("example.com/share")},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			m := newMachine(t, func(c *Config) {
-				if tt.setting != "" {
-					c.PodResources.GPUResources = []string{tt.setting}
-				}
-			}, podOf(train), podOf(infer))
-			m.virtualized()
-			logs := m.observe()
-			m.start()
-			m.kubelet.Set(
-				kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))),
-				kubelettest.Pod(infer.pod, kubelettest.Container(infer.name, tt.resource, tt.id)))
-			node := m.apply(nodeOf(device(0), device(1)))
-			assertOutcome(t, tt.want, node, logs)
-			if tt.want.holds {
-				u := use(t, node, infer.joined(), uuid(1))
-				assert.Equal(t, tt.resource, u.Resource)
-				assert.Equal(t, gpu.SharingTimeSlicing, u.Sharing)
-				assert.False(t, u.MemoryLimit.Known(), "it has a part of the memory")
-			}
-		})
+		{"tkestack", tkestackSource, plugin("tencent.com/vcuda-core", "tencent.com/vcuda-core-12", unresolved)},
+		{"tkestack, memory", tkestackSource, plugin("tencent.com/vcuda-memory", "tencent.com/vcuda-memory-268435456-7", unresolved)},
+		{"the setting", tkestackSource, set("example.com/share", "example.com/share", "slot-1", unresolved)},
+		{"the setting, a pattern", tkestackSource, set("example.com/share-*", "example.com/share-4", "slot-1", unresolved)},
+		{"the setting does not match", tkestackSource, set("example.com/gpu*", "example.com/share", "slot-1", ignored("example.com/share"))},
 	}
 }
 
+// allocationRow is an allocation by a device plugin, with where the form of its resource and ID is from.
+type allocationRow struct {
+	name, source string
+	form         allocationForm
+}
+
+// allocationForm is an allocation by a device plugin with what it means for two GPUs, of which another container has the first.
+type allocationForm struct {
+	resource, id string
+	setting      string // a pattern in gpu_resources
+	want         outcome
+}
+
+func (f allocationForm) check(t *testing.T) {
+	m := newMachine(t, func(c *Config) {
+		if f.setting != "" {
+			c.PodResources.GPUResources = []string{f.setting}
+		}
+	}, podOf(train), podOf(infer))
+	m.virtualized()
+	logs := m.observe()
+	m.start()
+	m.kubelet.Set(
+		kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))),
+		kubelettest.Pod(infer.pod, kubelettest.Container(infer.name, f.resource, f.id)))
+	node := m.apply(nodeOf(device(0), device(1)))
+	assertOutcome(t, f.want, node, logs)
+	if f.want.holds {
+		u := use(t, node, infer.joined(), uuid(1))
+		assert.Equal(t, f.resource, u.Resource)
+		assert.Equal(t, gpu.SharingTimeSlicing, u.Sharing)
+		assert.False(t, u.MemoryLimit.Known(), "it has a part of the memory")
+	}
+}
+
+func TestHostAllocations(t *testing.T) {
+	for _, row := range hostAllocations() {
+		t.Run(row.name, row.form.check)
+	}
+}
+
+const unknownDriver = "gpu.example.com"
+
 // Claims of DRA drivers.
-func TestHostAllocationsDynamic(t *testing.T) {
-	const unknown = "gpu.example.com"
-	for _, tt := range []struct {
-		name, driver, device string
-		cdi                  []string
-		setting              string
-		want                 outcome
-	}{
-		{"HAMi", deviceid.DriverHAMi, "hami-gpu-1", nil, "", second},
-		{"HAMi, by its slice alone", deviceid.DriverHAMi, "x", nil, "", unresolved},
-		{"HAMi, passed through", deviceid.DriverHAMi, "gpu-vfio-0", nil, "", nobody},
-		{"unknown, the CDI file names a GPU", unknown, "a", []string{"example.com/device=nvidia1"}, "", second},
-		{"unknown, the CDI file names a lost GPU", unknown, "a", []string{"example.com/device=nvidia7"}, "", lost},
-		{"unknown, the CDI file names another vendor's GPU", unknown, "a", []string{"example.com/device=intel"}, "", nobody},
-		{"unknown, the CDI file names something else", unknown, "a", []string{"example.com/device=fpga"}, "", ignored(unknown)},
-		{"unknown", unknown, "a", nil, "", ignored(unknown)},
-		{"the setting", unknown, "a", nil, "gpu.example.*", unresolved},
-		{"network interface", "dra.net", "eth1", nil, "", ignored("dra.net")},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			m := newMachine(t, func(c *Config) {
-				c.Owners = nil
-				if tt.setting != "" {
-					c.PodResources.GPUResources = []string{tt.setting}
-				}
-			})
-			m.virtualized()
-			m.file(m.cdi, "example.yaml", `cdiVersion: 0.6.0
+func hostClaims() []claimRow {
+	claim := func(driver, device string, want outcome, cdi ...string) claimForm {
+		return claimForm{driver: driver, device: device, cdi: cdi, want: want}
+	}
+	return []claimRow{
+		{"HAMi's DRA driver", hamiDRASource, claim(deviceid.DriverHAMi, "hami-gpu-1", second)},
+		{"HAMi's DRA driver, a name that is not known", hamiDRASource, claim(deviceid.DriverHAMi, "x", unresolved)},
+		{"HAMi's DRA driver, passed through", hamiDRASource, claim(deviceid.DriverHAMi, "gpu-vfio-0", nobody)},
+		{"NVIDIA's DRA driver, passed through", nvidiaDRASource, claim(deviceid.DriverNVIDIA, "gpu-vfio-0", nobody)},
+		{"DRA driver that is not known, the CDI file names a GPU", deviceNodeSource, claim(unknownDriver, "a", second, "example.com/device=nvidia1")},
+		{"DRA driver that is not known, the CDI file names a lost GPU", deviceNodeSource, claim(unknownDriver, "a", lost, "example.com/device=nvidia7")},
+		{"DRA driver that is not known, the CDI file names another vendor's GPU", deviceNodeSource, claim(unknownDriver, "a", nobody, "example.com/device=intel")},
+		{"DRA driver that is not known, the CDI file names something else", deviceNodeSource, claim(unknownDriver, "a", ignored(unknownDriver), "example.com/device=fpga")},
+		{"DRA driver that is not known", deviceNodeSource, claim(unknownDriver, "a", ignored(unknownDriver))},
+		{"DRA driver, the setting", deviceNodeSource, claimForm{driver: unknownDriver, device: "a", setting: "gpu.example.*", want: unresolved}},
+		{"DRA driver of network interfaces", dranetSource, claim("dra.net", "eth1", ignored("dra.net"))},
+	}
+}
+
+// claimRow is a device of a claim, with where the form of its names is from.
+type claimRow struct {
+	name, source string
+	form         claimForm
+}
+
+// claimForm is a device of a claim with what it means for two GPUs, of which another container has the first.
+type claimForm struct {
+	driver, device string
+	cdi            []string
+	setting        string // a pattern in gpu_resources
+	want           outcome
+}
+
+func (f claimForm) check(t *testing.T) {
+	m := newMachine(t, func(c *Config) {
+		c.Owners = nil
+		if f.setting != "" {
+			c.PodResources.GPUResources = []string{f.setting}
+		}
+	})
+	m.virtualized()
+	m.file(m.cdi, "example.yaml", `cdiVersion: 0.6.0
 kind: example.com/device
 devices:
 - name: nvidia1
@@ -175,12 +234,52 @@ devices:
 - name: fpga
   containerEdits: {deviceNodes: [{path: /dev/fpga0}]}
 `)
-			logs := m.observe()
+	logs := m.observe()
+	m.start()
+	m.kubelet.Set(
+		kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))),
+		kubelettest.Pod(infer.pod, kubelettest.Claimed(infer.name, "claim", f.driver, f.device, f.cdi...)))
+	assertOutcome(t, f.want, m.apply(nodeOf(device(0), device(1))), logs)
+}
+
+func TestHostClaims(t *testing.T) {
+	for _, row := range hostClaims() {
+		t.Run(row.name, row.form.check)
+	}
+}
+
+// AMD's device plugin hands out IOMMU groups to virtual machines, under the name of its GPUs too. Their driver is not the one that the GPUs
+// of this machine are read by.
+func TestAMDVirtualMachines(t *testing.T) {
+	for name, tt := range map[string]struct{ source, resource, id, problem string }{
+		"virtual function":                 {amdVirtualSource, "amd.com/gpu", "218", ""},
+		"virtual function, mixed strategy": {amdVirtualSource, "amd.com/gpu_vf", "218", ""},
+		"passed through":                   {amdPassthroughSource, "amd.com/gpu", "230", ""},
+		"passed through, mixed strategy":   {amdPassthroughSource, "amd.com/gpu_pf", "230", ""},
+		"a group that is gone":             {amdVirtualSource, "amd.com/gpu_vf", "231", "does not identify one of the GPUs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, noAPI)
+			s := pcitest.New(t, m.sys)
+			s.Function("0000:c0:00.0", "0x1002", "0x120000", "gim")
+			s.Function("0000:c0:02.0", "0x1002", "0x120000", "vfio-pci")
+			s.Virtual("0000:c0:02.0", "0000:c0:00.0")
+			s.Function("0000:d0:00.0", "0x1002", "0x120000", "vfio-pci")
+			s.Group("218", "0000:c0:02.0")
+			s.Group("230", "0000:d0:00.0")
 			m.start()
-			m.kubelet.Set(
-				kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))),
-				kubelettest.Pod(infer.pod, kubelettest.Claimed(infer.name, "claim", tt.driver, tt.device, tt.cdi...)))
-			assertOutcome(t, tt.want, m.apply(nodeOf(device(0), device(1))), logs)
+			m.kubelet.Set(kubelettest.Pod(infer.pod, kubelettest.Container(infer.name, tt.resource, tt.id)))
+			node := m.apply(nodeOf(amdGPU()...))
+			if tt.problem != "" {
+				require.Len(t, node.Problems, 1)
+				require.ErrorContains(t, node.Problems[0].Err, tt.problem)
+			} else {
+				require.Empty(t, node.Problems)
+			}
+			for _, d := range node.Devices {
+				assert.Equal(t, tt.problem == "", d.HoldersKnown)
+				assert.Empty(t, d.Holders)
+			}
 		})
 	}
 }
