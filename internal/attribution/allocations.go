@@ -111,7 +111,7 @@ func (a *allocations) device(h *holders, allocation *podresources.Allocation) al
 		holder:    gpu.Holder{Resource: allocation.Resource},
 	}
 	if dynamic := allocation.Dynamic; dynamic != nil {
-		d.holder.Resource, d.holder.DRA = dynamic.Driver, true
+		d.holder.Resource, d.holder.Allocator = dynamic.Driver, gpu.AllocatorDRA
 		d.isGPU = a.gpus.isDriver(dynamic.Driver)
 		d.unread = deviceid.IsPassedThrough(dynamic.Driver, dynamic.Device)
 		vendor := deviceid.VendorOf(dynamic.Driver)

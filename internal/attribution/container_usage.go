@@ -4,6 +4,8 @@
 package attribution
 
 import (
+	"slices"
+
 	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -24,6 +26,12 @@ func (s *sum) add(v float64, known bool) {
 	s.total += v
 }
 
+func (s *sum) addAll(o *sum) {
+	s.total += o.total
+	s.known += o.known
+	s.unknown += o.unknown
+}
+
 // usage is what processes use of a device.
 type usage struct {
 	processes   int
@@ -41,21 +49,33 @@ func (u *usage) add(p *gpu.Process) {
 	u.memory.add(float64(bytes), ok)
 }
 
+func (u *usage) addAll(o *usage) {
+	u.processes += o.processes
+	for t := range o.utilization {
+		u.utilization[t].addAll(&o.utilization[t])
+	}
+	u.memory.addAll(&o.memory)
+}
+
 // deviceUsage is who holds and who uses one leaf device.
 type deviceUsage struct {
 	device       *gpu.Device
-	sharesMemory bool         // with other devices
-	holders      gpu.Opt[int] // how many containers hold the device; absent where not all of them are known
-	containers   []containerUsage
-	placement    placement // of its processes
-	all          usage     // by all processes, wherever they run
+	sharesMemory bool // with other devices
+	jobsKnown    bool // which jobs hold it
+	// holders is how many hold the device, without those that hold it for one that runs in them; absent where not all of them are known.
+	holders    gpu.Opt[int]
+	containers []containerUsage
+	placement  placement // of its processes
+	all        usage     // by all processes, wherever they run
 }
 
-// containerUsage is one container on one device.
+// containerUsage is one container, job or unit on one device.
 type containerUsage struct {
 	container *gpu.Container
 	holder    *gpu.Holder // nil if it does not hold the device
 	own       usage       // by its processes
+	inner     usage       // by the jobs that run in the container, or the containers that run in the job
+	forInner  bool        // it holds the device for a holder that runs in it
 	evidence  evidence
 	allocated gpu.Opt[bool] // whether it holds the device
 }
@@ -72,13 +92,11 @@ func deviceUsages(node *gpu.Node, devices *deviceid.Index, placed *placedProcess
 		if !node.ProcessesKnown(u.device) {
 			u.placement = unknown
 		}
-		if held.complete[i] && u.device.HoldersKnown {
-			u.holders = gpu.Some(len(u.device.Holders))
-		}
 		for j := range u.device.Holders {
 			holder := &u.device.Holders[j]
 			u.containers = append(u.containers, containerUsage{container: holder.Container, holder: holder})
 		}
+		u.findInnerHolders(held.complete[i] && u.device.HoldersKnown)
 	}
 	for i := range node.Processes {
 		p := &node.Processes[i]
@@ -114,24 +132,72 @@ func (u *deviceUsage) add(p *gpu.Process, where placement) {
 	u.containers = append(u.containers, c)
 }
 
+// findInnerHolders finds the holders that run in others, after all holders were added, and counts the holders if all are known.
+func (u *deviceUsage) findInnerHolders(allKnown bool) {
+	innermost := 0
+	for i := range u.containers {
+		outer := &u.containers[i]
+		outer.forInner = slices.ContainsFunc(u.containers, func(c containerUsage) bool { return runsIn(c.container, outer.container) })
+		if !outer.forInner {
+			innermost++
+		}
+	}
+	if allKnown {
+		u.holders = gpu.Some(innermost)
+	}
+}
+
 // judge finds out what is known about each container, after all processes were added.
 func (u *deviceUsage) judge(users *users, inits initContainers) {
 	for i := range u.containers {
 		c := &u.containers[i]
-		alone := len(u.containers) == 1 && u.holders == gpu.Some(1)
-		c.evidence = judge(alone, u.placement, u.hasPossibleUser(c, users, inits))
+		for j := range u.containers {
+			if inner := &u.containers[j]; runsIn(inner.container, c.container) {
+				c.inner.addAll(&inner.own)
+			}
+		}
+		c.evidence = judge(u.isAlone(c), u.placement, u.hasPossibleUser(c, users, inits))
 		switch {
 		case c.holder != nil:
 			c.allocated = gpu.Some(true)
-		case u.holders.Known() && !inits.has(c.container) && !u.hasPossibleHolder(c, users):
+		case u.holders.Known() && u.isKnownNotToHold(c.container) && !inits.has(c.container) && !u.hasPossibleHolder(c, users):
 			c.allocated = gpu.Some(false)
 		}
 	}
 }
 
-// hasPossibleUser reports whether a user of the device might be a container that has no process there. An init container that ended
-// before the container started was given what its pod has.
+// isAlone reports whether a container is the only holder of the device and nobody else has a process there.
+func (u *deviceUsage) isAlone(c *containerUsage) bool {
+	if u.holders != gpu.Some(1) || c.holder == nil || c.forInner {
+		return false
+	}
+	for i := range u.containers {
+		other := &u.containers[i]
+		if other != c && (!other.forInner || other.own.processes > 0 || !runsIn(c.container, other.container)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isKnownNotToHold reports whether a container that is not among the holders, which are all known, holds nothing. What a batch system
+// other than Slurm allocates is not known, nor what a guest was given.
+func (u *deviceUsage) isKnownNotToHold(c *gpu.Container) bool {
+	if c.InJob() {
+		return c.SlurmJob != "" && u.jobsKnown
+	}
+	return c.RuntimeName == ""
+}
+
+// hasPossibleUser reports whether a user of the device might be a container that has no process there, or a job in it. An init container
+// that ended before the container started was given what its pod has.
 func (u *deviceUsage) hasPossibleUser(c *containerUsage, users *users, inits initContainers) bool {
+	for i := range u.containers {
+		user := &u.containers[i]
+		if user.holder == nil && !runsIn(user.container, c.container) && users.mayRunIn(c.container, user.container) {
+			return true
+		}
+	}
 	if c.own.processes > 0 {
 		return false
 	}

@@ -16,15 +16,17 @@ import (
 // keepContainers is how many reads a container is remembered for after the last read that had it.
 const keepContainers = 16
 
-// containerKey distinguishes containers.
+// containerKey distinguishes containers, jobs and units.
 type containerKey struct {
-	namespace, pod, uid, name, id string
-	unit, job                     string
+	namespace, pod, uid, name, id, runtimeName string
+	job                                        gpu.Job
+	unit                                       string
 }
 
 func keyOf(c *gpu.Container) containerKey {
 	return containerKey{
-		namespace: c.Namespace, pod: c.PodName, uid: c.PodUID, name: c.Name, id: c.ID, unit: c.SystemdUnit, job: c.SlurmJob,
+		namespace: c.Namespace, pod: c.PodName, uid: c.PodUID, name: c.Name, id: c.ID, runtimeName: c.RuntimeName,
+		job: c.Job(), unit: c.SystemdUnit,
 	}
 }
 
@@ -50,6 +52,7 @@ type containers struct {
 	users   map[cgroup.Ref]*remembered
 	holders map[podContainer]*remembered
 	known   map[containerKey]*remembered // one object for each container
+	jobs    *slurmJobs
 }
 
 type remembered struct {
@@ -64,6 +67,7 @@ func newContainers(view *kube.View, logs *podlogs.Dirs) *containers {
 		users:   make(map[cgroup.Ref]*remembered),
 		holders: make(map[podContainer]*remembered),
 		known:   make(map[containerKey]*remembered),
+		jobs:    newSlurmJobs(),
 	}
 }
 
@@ -78,6 +82,7 @@ func (c *containers) begin(node string) {
 		forget(c.holders, c.read)
 		forget(c.known, c.read)
 	}
+	c.jobs.begin(c.read)
 }
 
 func forget[K comparable](m map[K]*remembered, read uint64) {
@@ -94,15 +99,19 @@ func remember[K comparable](m map[K]*remembered, key K, container *gpu.Container
 	return r
 }
 
-// user returns the container of a process; nil if the process claims to be in a pod of another node. A node is trusted with its own
+// user returns the container, job or unit of a process; nil if the process claims to be in a pod of another node. A node is trusted with its own
 // pods only: whoever controls one node could otherwise attribute its processes' use to any tenant.
 func (c *containers) user(ref cgroup.Ref) *gpu.Container {
 	last := c.users[ref]
 	if last != nil && last.read == c.read {
 		return last.container
 	}
-	found := gpu.Container{PodUID: ref.PodUID, ID: ref.ContainerID, SystemdUnit: ref.SystemdUnit, SlurmJob: ref.SlurmJob}
-	if ref.InContainer() {
+	found := gpu.Container{
+		PodUID: ref.PodUID, ID: ref.ContainerID, RuntimeName: ref.ContainerName,
+		SlurmJob: ref.SlurmJob, SlurmSLUID: ref.SlurmSLUID, BatchSystem: ref.BatchSystem, BatchJob: ref.BatchJob,
+		SystemdUnit: ref.SystemdUnit,
+	}
+	if ref.PodUID != "" || ref.ContainerID != "" {
 		pod := c.podOf(ref)
 		if pod != nil && pod.Node != "" && c.node != "" && pod.Node != c.node {
 			return nil
@@ -124,6 +133,7 @@ func (c *containers) user(ref cgroup.Ref) *gpu.Container {
 			}
 		}
 	}
+	c.jobs.describe(&found)
 	container := c.intern(&found)
 	remember(c.users, ref, container, c.read)
 	return container
@@ -207,10 +217,16 @@ func (c *containers) refreshLogs() bool {
 func (c *containers) intern(container *gpu.Container) *gpu.Container {
 	key := keyOf(container)
 	last := c.known[key]
-	if last == nil || !slices.Equal(last.container.Owners, container.Owners) || !maps.Equal(last.container.Labels, container.Labels) {
+	if last == nil || !isDescribedAlike(last.container, container) {
 		kept := *container
 		return remember(c.known, key, &kept, c.read).container
 	}
 	last.read = c.read
 	return last.container
+}
+
+// isDescribedAlike reports whether the same is known of a container besides what distinguishes it.
+func isDescribedAlike(a, b *gpu.Container) bool {
+	return slices.Equal(a.Owners, b.Owners) && maps.Equal(a.Labels, b.Labels) &&
+		a.SlurmUser == b.SlurmUser && a.SlurmAccount == b.SlurmAccount && a.SlurmPartition == b.SlurmPartition
 }

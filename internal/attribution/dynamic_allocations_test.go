@@ -79,7 +79,7 @@ func TestDynamic(t *testing.T) {
 			var held []string
 			for _, u := range node.Containers {
 				held = append(held, u.DeviceID)
-				assert.True(t, u.DRA)
+				assert.Equal(t, gpu.AllocatorDRA, u.Allocator)
 				assert.Equal(t, tt.driver, u.Resource)
 				assert.Equal(t, gpu.SharingExclusive, u.Sharing)
 			}
@@ -133,15 +133,15 @@ func TestPluginAndDynamic(t *testing.T) {
 	require.Empty(t, node.Problems)
 	require.Len(t, node.Containers, 4)
 	u := use(t, node, helper.named(), uuid(0))
-	assert.False(t, u.DRA)
+	assert.Equal(t, gpu.AllocatorDevicePlugin, u.Allocator)
 	assert.Equal(t, gpu.SharingExclusive, u.Sharing)
 	for _, c := range []who{helper, train} {
 		u := use(t, node, c.named(), uuid(1))
-		assert.True(t, u.DRA)
+		assert.Equal(t, gpu.AllocatorDRA, u.Allocator)
 		assert.Equal(t, gpu.SharingClaim, u.Sharing)
 	}
 	u = use(t, node, infer.named(), uuid(2))
-	assert.True(t, u.DRA)
+	assert.Equal(t, gpu.AllocatorDRA, u.Allocator)
 	assert.Equal(t, gpu.SharingExclusive, u.Sharing)
 }
 

@@ -136,7 +136,7 @@ func TestInitContainerHasAClaim(t *testing.T) {
 		require.Len(t, node.Containers, 1)
 		u := use(t, node, helper.joined(), uuid(1))
 		assert.Equal(t, gpu.Some(true), u.Allocated)
-		assert.True(t, u.DRA)
+		assert.Equal(t, gpu.AllocatorDRA, u.Allocator)
 		assert.True(t, node.Devices[0].HoldersKnown)
 	}
 }

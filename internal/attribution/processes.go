@@ -15,11 +15,11 @@ import (
 type placement uint8
 
 const (
-	// inContainer: the process runs in a known container. This is also the placement of a device without processes.
+	// inContainer: the process runs in a known container, job or unit. This is also the placement of a device without processes.
 	inContainer placement = iota
 	// ended: the process has ended since the driver was asked, and its container was not seen before.
 	ended
-	// outside: the process runs in no container.
+	// outside: the process runs in no container, job or unit.
 	outside
 	// unlisted: the driver may not list the processes that use the device.
 	unlisted
@@ -31,7 +31,7 @@ const (
 type placedProcesses struct {
 	placements []placement // of each process
 	users      *users
-	running    map[int64]cgroup.Ref // the control groups of processes in containers, by PID
+	running    map[int64]cgroup.Ref // the control groups of processes in containers, jobs and units, by PID
 	// unlisted reports that the driver may list no process although some run: NVIDIA's driver lists none to a PID namespace that is
 	// not the machine's.
 	unlisted bool
@@ -47,31 +47,33 @@ func placeProcesses(node *gpu.Node, containers *containers, wanted bool, before 
 	}
 	readable := !node.HasProblem(gpu.ProblemProcessTable)
 	placed.unlisted = !readable && !slices.ContainsFunc(node.Processes, func(p gpu.Process) bool { return !p.Created.IsZero() })
+	refs := make([]cgroup.Ref, len(node.Processes))
 	for i := range node.Processes {
 		p := &node.Processes[i]
 		p.Container = nil
-		var ref cgroup.Ref
-		where := unknown
+		placed.placements[i] = unknown
 		switch {
 		case !wanted, p.Unread:
 		case p.Cgroup != "":
-			ref, where = cgroup.Parse(p.Cgroup), outside
+			refs[i], placed.placements[i] = cgroup.Parse(p.Cgroup), outside
 		case readable && p.Created.IsZero():
 			// The process has ended since the driver was asked. It was in the container that the last read saw it in.
-			ref, where = before[p.PID], ended
+			refs[i], placed.placements[i] = before[p.PID], ended
 		}
-		if ref != (cgroup.Ref{}) {
-			p.Container = containers.user(ref)
+		containers.jobs.learnUser(refs[i], p)
+	}
+	for i, ref := range refs {
+		if ref == (cgroup.Ref{}) {
+			continue
 		}
-		switch {
-		case ref.InContainer() && p.Container == nil:
-			where = unknown
-		case ref.InContainer():
-			where = inContainer
-			placed.users.add(p.Container)
-			placed.running[p.PID] = ref
+		p := &node.Processes[i]
+		if p.Container = containers.user(ref); p.Container == nil {
+			placed.placements[i] = unknown
+			continue
 		}
-		placed.placements[i] = where
+		placed.placements[i] = inContainer
+		placed.users.add(p.Container)
+		placed.running[p.PID] = ref
 	}
 	return placed
 }

@@ -139,9 +139,17 @@ func (w *world) read() *gpu.Node {
 		for t := range p.Utilization {
 			p.Utilization[t] = w.fraction()
 		}
-		switch w.r.IntN(8) {
+		switch w.r.IntN(12) {
 		case 0:
 			p.Cgroup = "0::/system.slice/x.service\n"
+		case 8:
+			p.Cgroup = container(w.r.IntN(4)).jobCgroup(fmt.Sprint(w.r.IntN(2)))
+		case 9:
+			p.Cgroup = "0::/lxc.payload.web/system.slice/x.service\n"
+		case 10:
+			p.Cgroup = "0::/system.slice/slurmstepd.scope/job_" + fmt.Sprint(w.r.IntN(2)) + "/step_0\n"
+		case 11:
+			p.Cgroup = "0::/\n"
 		case 1:
 			p.Created = time.Time{} // gone
 		case 2: // its control group was not read

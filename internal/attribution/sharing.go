@@ -19,13 +19,13 @@ func setSharing(node *gpu.Node, devices *deviceid.Index, before map[string]gpu.S
 		device := &node.Devices[i]
 		dynamic := 0
 		for j := range device.Holders {
-			if device.Holders[j].DRA {
+			if device.Holders[j].Allocator == gpu.AllocatorDRA {
 				dynamic++
 			}
 		}
 		for j := range device.Holders {
 			switch h := &device.Holders[j]; {
-			case h.DRA && dynamic > 1:
+			case h.Allocator == gpu.AllocatorDRA && dynamic > 1:
 				h.Sharing = gpu.SharingClaim
 			case h.Sharing == gpu.SharingReplicas:
 				if _, ok := after[device.ID]; !ok {

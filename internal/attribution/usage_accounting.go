@@ -41,8 +41,8 @@ func (a *accounting) containerUses(devices []deviceUsage, now time.Time) []gpu.C
 func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *energyMeter, since cadence.Span) gpu.ContainerUse {
 	use := gpu.ContainerUse{Container: c.container, DeviceID: u.device.ID, Allocated: c.allocated}
 	if c.holder != nil {
-		use.Resource, use.DRA, use.Sharing = c.holder.Resource, c.holder.DRA, c.holder.Sharing
-		if u.holders == gpu.Some(1) && !u.sharesMemory && !c.holder.Virtual {
+		use.Resource, use.Allocator, use.Sharing = c.holder.Resource, c.holder.Allocator, c.holder.Sharing
+		if u.holders == gpu.Some(1) && !c.forInner && !u.sharesMemory && !c.holder.Virtual {
 			use.MemoryLimit = u.device.Memory.Limit
 		}
 	}
@@ -69,4 +69,4 @@ func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *ene
 
 // isUndivided reports whether nobody else can have held a device between two reads in which a container held it. Replicas and claims
 // may have been others' in between.
-func isUndivided(h *gpu.Holder) bool { return h.Sharing == gpu.SharingExclusive && !h.DRA }
+func isUndivided(h *gpu.Holder) bool { return h.Sharing == gpu.SharingExclusive && h.Allocator != gpu.AllocatorDRA }

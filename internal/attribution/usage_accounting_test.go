@@ -26,7 +26,7 @@ func TestExclusive(t *testing.T) {
 	u := use(t, node, train.joined(), uuid(0))
 	assert.Equal(t, gpu.Some(true), u.Allocated)
 	assert.Equal(t, resource, u.Resource)
-	assert.False(t, u.DRA)
+	assert.Equal(t, gpu.AllocatorDevicePlugin, u.Allocator)
 	assert.Equal(t, gpu.SharingExclusive, u.Sharing)
 	assert.Equal(t, gpu.Some(0.8), general(u))
 	assert.Equal(t, gpu.Some(int64(10e9)), u.MemoryUsage)
@@ -158,8 +158,8 @@ func TestSumsAreScaledDown(t *testing.T) {
 	assert.Equal(t, gpu.Some(int64(2.5e9)), b.MemoryUsage)
 }
 
-// What a process outside of containers uses is nobody's.
-func TestProcessOutside(t *testing.T) {
+// A systemd unit uses a device beside the container that holds it, and never holds one.
+func TestUnitBesideHolder(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
 	node := nodeOf(device(0))
@@ -168,11 +168,35 @@ func TestProcessOutside(t *testing.T) {
 		PID: 1, DeviceID: uuid(0), Created: m.now, Memory: gpu.Some(int64(1e9)), Cgroup: "0::/system.slice/xorg.service\n",
 	})
 	m.apply(node)
+	require.Len(t, node.Containers, 2)
+	u := use(t, node, train.joined(), uuid(0))
+	inDelta(t, 0.3, general(u))
+	assert.Equal(t, gpu.Some(int64(4e9)), u.MemoryUsage)
+	inDelta(t, (0.3+0.2)*400, u.Power)
+	assert.True(t, u.IdleTime.Known(), "the unit is not taken for the container")
+
+	unit := &gpu.Container{SystemdUnit: "xorg.service"}
+	assert.Equal(t, unit, node.Processes[1].Container)
+	used := use(t, node, unit, uuid(0))
+	assert.Equal(t, gpu.Some(false), used.Allocated)
+	assert.Equal(t, gpu.Some(int64(1e9)), used.MemoryUsage)
+	assert.False(t, used.IdleTime.Known())
+	assert.False(t, used.MemoryLimit.Known())
+}
+
+// What a process outside of containers, jobs and units uses is nobody's.
+func TestProcessOutside(t *testing.T) {
+	m := newMachine(t, nil, podOf(train)).start()
+	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
+	node := nodeOf(device(0))
+	run(node, 10, uuid(0), train, 4e9, 0.3)
+	node.Processes = append(node.Processes, gpu.Process{PID: 1, DeviceID: uuid(0), Created: m.now, Memory: gpu.Some(int64(1e9)), Cgroup: "0::/\n"})
+	m.apply(node)
 	require.Len(t, node.Containers, 1)
 	u := node.Containers[0]
 	inDelta(t, 0.3, general(u))
 	assert.Equal(t, gpu.Some(int64(4e9)), u.MemoryUsage)
-	assert.Equal(t, &gpu.Container{SystemdUnit: "xorg.service"}, node.Processes[1].Container)
+	assert.Nil(t, node.Processes[1].Container)
 	inDelta(t, (0.3+0.2)*400, u.Power)
 }
 
@@ -196,11 +220,16 @@ func TestBareMetal(t *testing.T) {
 	assert.Equal(t, &gpu.Container{ID: id}, node.Processes[2].Container)
 	assert.Nil(t, node.Processes[3].Container)
 
-	require.Len(t, node.Containers, 1, "a unit or a job is no container")
-	u := use(t, node, &gpu.Container{ID: id}, uuid(0))
-	assert.False(t, u.Allocated.Known(), "nobody was asked")
-	inDelta(t, 0.1, general(u))
-	inDelta(t, 40, u.Power)
+	require.Len(t, node.Containers, 3)
+	for _, c := range []*gpu.Container{{ID: id}, {SlurmJob: "42"}, {SystemdUnit: "ollama.service"}} {
+		u := use(t, node, c, uuid(0))
+		assert.False(t, u.Allocated.Known(), "nobody was asked")
+		assert.False(t, u.IdleTime.Known())
+		inDelta(t, 0.1, general(u))
+		inDelta(t, 40, u.Power)
+		assert.Equal(t, gpu.Some(int64(1e9)), u.MemoryUsage)
+		assert.True(t, u.Energy.Known())
+	}
 	assert.False(t, node.Devices[0].HoldersKnown)
 }
 

@@ -12,17 +12,7 @@ func (u *deviceUsage) setOwnUsage(c *containerUsage, use *gpu.ContainerUse) {
 	if !c.evidence.hasProcesses() {
 		return
 	}
-	for t := range use.Utilization {
-		reported := u.device.Utilization[t]
-		if c.own.utilization[t].unknown > 0 || (u.all.utilization[t].known == 0 && !reported.Known()) {
-			continue
-		}
-		limit := 1.0
-		if v, ok := reported.Get(); ok {
-			limit = min(v, 1)
-		}
-		use.Utilization[t] = gpu.Some(c.own.utilization[t].total * scale(u.all.utilization[t].total, limit))
-	}
+	use.Utilization = u.utilizationOf(&c.own)
 	if c.own.memory.unknown > 0 {
 		return
 	}
@@ -31,6 +21,23 @@ func (u *deviceUsage) setOwnUsage(c *containerUsage, use *gpu.ContainerUse) {
 		bytes *= scale(u.all.memory.total, float64(limit))
 	}
 	use.MemoryUsage = gpu.Some(int64(bytes))
+}
+
+// utilizationOf returns the fractions of the device's time that some of its processes ran, absent where that is not known.
+func (u *deviceUsage) utilizationOf(processes *usage) [gpu.NumTasks]gpu.Opt[float64] {
+	var found [gpu.NumTasks]gpu.Opt[float64]
+	for t := range found {
+		reported := u.device.Utilization[t]
+		if processes.utilization[t].unknown > 0 || (u.all.utilization[t].known == 0 && !reported.Known()) {
+			continue
+		}
+		limit := 1.0
+		if v, ok := reported.Get(); ok {
+			limit = min(v, 1)
+		}
+		found[t] = gpu.Some(processes.utilization[t].total * scale(u.all.utilization[t].total, limit))
+	}
+	return found
 }
 
 // setDeviceUsage sets the device's utilization and memory, where the device reports them, for a container that has it alone.
@@ -56,13 +63,14 @@ func scale(sum, limit float64) float64 {
 }
 
 // powerShare returns the part of the device's power and energy that is a container's: the fraction of the time in which its own
-// processes ran and, for a holder, its part of the time in which nothing ran. It is absent where the container's time is unknown.
+// processes ran and, for a holder, its part of the time in which nothing ran. It is absent where the container's time is unknown. One that
+// holds the device for another has no part of the idle time: that is the other's.
 func (u *deviceUsage) powerShare(c *containerUsage, use *gpu.ContainerUse) gpu.Opt[float64] {
 	ran, ok := use.Utilization[gpu.TaskGeneral].Get()
 	if !ok {
 		return gpu.Opt[float64]{}
 	}
-	if c.holder == nil {
+	if c.holder == nil || c.forInner {
 		return gpu.Some(ran)
 	}
 	idle, ok1 := u.idle().Get()
@@ -96,20 +104,26 @@ func (u *deviceUsage) power(share gpu.Opt[float64]) gpu.Opt[float64] {
 	return gpu.Some(watts * fraction)
 }
 
-// busy returns the fraction of the time in which a holder ran anything on the device, by its busiest task; absent for a container that
-// does not hold the device.
+// busy returns the fraction of the time in which a holder, or what runs in it, ran anything on the device, by its busiest task; absent for
+// a container that does not hold the device.
 func (u *deviceUsage) busy(c *containerUsage, use *gpu.ContainerUse) gpu.Opt[float64] {
 	if c.holder == nil || c.evidence == ambiguous {
 		return gpu.Opt[float64]{}
 	}
-	busiest, ok := use.Utilization[gpu.TaskGeneral].Get()
+	tasks, processes := use.Utilization, c.own.processes
+	if c.inner.processes > 0 {
+		with := c.own
+		with.addAll(&c.inner)
+		tasks, processes = u.utilizationOf(&with), with.processes
+	}
+	busiest, ok := tasks[gpu.TaskGeneral].Get()
 	if !ok {
-		if c.own.processes == 0 && c.evidence.hasProcesses() {
+		if processes == 0 && c.evidence.hasProcesses() {
 			return gpu.Some(0.0)
 		}
 		return gpu.Opt[float64]{}
 	}
-	for _, task := range use.Utilization {
+	for _, task := range tasks {
 		if v, ok := task.Get(); ok {
 			busiest = max(busiest, v)
 		}

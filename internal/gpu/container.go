@@ -3,21 +3,46 @@
 
 package gpu
 
-// Container is a container that holds or uses devices. What is not known is empty. Processes and holders share containers, so they are
-// never changed after they were handed out.
+// Container is whoever holds or uses devices: a container, a job of a batch system, or a systemd unit. A job in a container has the
+// attributes of both and is a user of its own beside the container. What is not known is empty. Processes and holders share containers, so
+// they are never changed after they were handed out.
 type Container struct {
 	Namespace string // k8s.namespace.name
 	PodName   string
 	PodUID    string
 	Name      string // k8s.container.name
 	ID        string // container.id, without the runtime's prefix
+	// RuntimeName is container.name: of an LXC, LXD, Incus, Proxmox or systemd-nspawn guest, or of a container without an ID.
+	RuntimeName string
 
 	Owners []Owner           // from the direct owner to the topmost one
 	Labels map[string]string // further resource attributes, by their full names
 
-	// Read from the cgroup path where there is no Kubernetes.
-	SystemdUnit string
-	SlurmJob    string
+	SlurmJob       string // slurm.job.id
+	SlurmSLUID     string // slurm.job.sluid
+	SlurmUser      string // slurm.job.user
+	SlurmAccount   string // slurm.job.account
+	SlurmPartition string // slurm.job.partition
+	BatchSystem    string // batch.system: who manages BatchJob
+	BatchJob       string // batch.job.id: the job, task or slot of a batch system other than Slurm
+
+	SystemdUnit string // only outside of containers and jobs
+}
+
+// InContainer reports whether it is or runs in a container or a guest.
+func (c *Container) InContainer() bool {
+	return c.PodUID != "" || c.PodName != "" || c.ID != "" || c.RuntimeName != ""
+}
+
+// InJob reports whether it is a job of a batch system.
+func (c *Container) InJob() bool { return c.SlurmJob != "" || c.SlurmSLUID != "" || c.BatchJob != "" }
+
+// Job is what identifies a job on its machine. It is empty for whoever is no job.
+type Job struct{ Slurm, SLUID, BatchSystem, Batch string }
+
+// Job returns what identifies the job.
+func (c *Container) Job() Job {
+	return Job{Slurm: c.SlurmJob, SLUID: c.SlurmSLUID, BatchSystem: c.BatchSystem, Batch: c.BatchJob}
 }
 
 // Sharing is how the holders of a device share it (hw.gpu.sharing).
@@ -35,26 +60,37 @@ const (
 	NumSharings
 )
 
-// Holder is a container to which a device is allocated, whatever the number of replicas.
+// Allocator is who allocates a device (hw.gpu.allocator).
+type Allocator uint8
+
+// The allocators.
+const (
+	AllocatorDevicePlugin Allocator = iota
+	AllocatorDRA                    // dynamic resource allocation
+	AllocatorSlurm
+	NumAllocators
+)
+
+// Holder is a container or a job to which a device is allocated, whatever the number of replicas.
 type Holder struct {
 	Container *Container
-	Resource  string // k8s.resource.name: nvidia.com/gpu; for DRA the name of the driver
-	DRA       bool   // allocated by dynamic resource allocation, otherwise by a device plugin
+	Resource  string // k8s.resource.name: nvidia.com/gpu; for DRA the name of the driver; none for Slurm
+	Allocator Allocator
 	Sharing   Sharing
 	Virtual   bool // the container has one of the device's virtual GPUs (vGPU), which has a part of the memory
 }
 
-// ContainerUse is one container on one leaf device: whether it holds the device and how much it uses the device. A container can hold
+// ContainerUse is one container, job or unit on one leaf device: whether it holds the device and how much it uses the device. A container can hold
 // a device without using it, and use a device without holding it.
 type ContainerUse struct {
 	Container *Container
 	DeviceID  string // the leaf device: the MIG instance, not its GPU
 
 	// Allocated is whether the container holds the device, whatever the number of replicas; absent if the allocations could not
-	// be read. Resource, DRA and Sharing are as in Holder, and valid only if it is true.
+	// be read. Resource, Allocator and Sharing are as in Holder, and valid only if it is true.
 	Allocated Opt[bool]
 	Resource  string
-	DRA       bool
+	Allocator Allocator
 	Sharing   Sharing
 
 	Utilization [NumTasks]Opt[float64] // fraction of the device's time

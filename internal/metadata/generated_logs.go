@@ -23,9 +23,27 @@ func (eaof eventAttributeOptionFunc) apply(lr plog.LogRecord) {
 	eaof(lr)
 }
 
+func WithBatchJobIDEventAttribute(batchJobIDAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("batch.job.id", batchJobIDAttributeValue)
+	})
+}
+
+func WithBatchSystemEventAttribute(batchSystemAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("batch.system", batchSystemAttributeValue)
+	})
+}
+
 func WithContainerIDEventAttribute(containerIDAttributeValue string) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutStr("container.id", containerIDAttributeValue)
+	})
+}
+
+func WithContainerNameEventAttribute(containerNameAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("container.name", containerNameAttributeValue)
 	})
 }
 
@@ -440,6 +458,12 @@ func WithProcessGpuTypeEventAttribute(processGpuTypeAttributeValue string) Event
 func WithSlurmJobIDEventAttribute(slurmJobIDAttributeValue string) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutStr("slurm.job.id", slurmJobIDAttributeValue)
+	})
+}
+
+func WithSlurmJobSluidEventAttribute(slurmJobSluidAttributeValue string) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutStr("slurm.job.sluid", slurmJobSluidAttributeValue)
 	})
 }
 
@@ -1693,11 +1717,29 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 		resourceAttributeIncludeFilter: make(map[string]filter.Filter),
 		resourceAttributeExcludeFilter: make(map[string]filter.Filter),
 	}
+	if lbc.ResourceAttributes.BatchJobID.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["batch.job.id"] = filter.CreateFilter(lbc.ResourceAttributes.BatchJobID.EventsInclude)
+	}
+	if lbc.ResourceAttributes.BatchJobID.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["batch.job.id"] = filter.CreateFilter(lbc.ResourceAttributes.BatchJobID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.BatchSystem.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["batch.system"] = filter.CreateFilter(lbc.ResourceAttributes.BatchSystem.EventsInclude)
+	}
+	if lbc.ResourceAttributes.BatchSystem.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["batch.system"] = filter.CreateFilter(lbc.ResourceAttributes.BatchSystem.EventsExclude)
+	}
 	if lbc.ResourceAttributes.ContainerID.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["container.id"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerID.EventsInclude)
 	}
 	if lbc.ResourceAttributes.ContainerID.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["container.id"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.ContainerName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["container.name"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.ContainerName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["container.name"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerName.EventsExclude)
 	}
 	if lbc.ResourceAttributes.HostName.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["host.name"] = filter.CreateFilter(lbc.ResourceAttributes.HostName.EventsInclude)
@@ -1873,11 +1915,35 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 	if lbc.ResourceAttributes.ProcessUserID.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["process.user.id"] = filter.CreateFilter(lbc.ResourceAttributes.ProcessUserID.EventsExclude)
 	}
+	if lbc.ResourceAttributes.SlurmJobAccount.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["slurm.job.account"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobAccount.EventsInclude)
+	}
+	if lbc.ResourceAttributes.SlurmJobAccount.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["slurm.job.account"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobAccount.EventsExclude)
+	}
 	if lbc.ResourceAttributes.SlurmJobID.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["slurm.job.id"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobID.EventsInclude)
 	}
 	if lbc.ResourceAttributes.SlurmJobID.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["slurm.job.id"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobID.EventsExclude)
+	}
+	if lbc.ResourceAttributes.SlurmJobPartition.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["slurm.job.partition"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobPartition.EventsInclude)
+	}
+	if lbc.ResourceAttributes.SlurmJobPartition.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["slurm.job.partition"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobPartition.EventsExclude)
+	}
+	if lbc.ResourceAttributes.SlurmJobSluid.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["slurm.job.sluid"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobSluid.EventsInclude)
+	}
+	if lbc.ResourceAttributes.SlurmJobSluid.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["slurm.job.sluid"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobSluid.EventsExclude)
+	}
+	if lbc.ResourceAttributes.SlurmJobUser.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["slurm.job.user"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobUser.EventsInclude)
+	}
+	if lbc.ResourceAttributes.SlurmJobUser.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["slurm.job.user"] = filter.CreateFilter(lbc.ResourceAttributes.SlurmJobUser.EventsExclude)
 	}
 	if lbc.ResourceAttributes.SystemdUnitName.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["systemd.unit.name"] = filter.CreateFilter(lbc.ResourceAttributes.SystemdUnitName.EventsInclude)

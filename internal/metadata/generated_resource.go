@@ -21,10 +21,31 @@ func NewResourceBuilder(rac ResourceAttributesConfig) *ResourceBuilder {
 	}
 }
 
+// SetBatchJobID sets provided value as "batch.job.id" attribute.
+func (rb *ResourceBuilder) SetBatchJobID(val string) {
+	if rb.config.BatchJobID.Enabled {
+		rb.res.Attributes().PutStr("batch.job.id", val)
+	}
+}
+
+// SetBatchSystem sets provided value as "batch.system" attribute.
+func (rb *ResourceBuilder) SetBatchSystem(val string) {
+	if rb.config.BatchSystem.Enabled {
+		rb.res.Attributes().PutStr("batch.system", val)
+	}
+}
+
 // SetContainerID sets provided value as "container.id" attribute.
 func (rb *ResourceBuilder) SetContainerID(val string) {
 	if rb.config.ContainerID.Enabled {
 		rb.res.Attributes().PutStr("container.id", val)
+	}
+}
+
+// SetContainerName sets provided value as "container.name" attribute.
+func (rb *ResourceBuilder) SetContainerName(val string) {
+	if rb.config.ContainerName.Enabled {
+		rb.res.Attributes().PutStr("container.name", val)
 	}
 }
 
@@ -231,10 +252,38 @@ func (rb *ResourceBuilder) SetProcessUserID(val int64) {
 	}
 }
 
+// SetSlurmJobAccount sets provided value as "slurm.job.account" attribute.
+func (rb *ResourceBuilder) SetSlurmJobAccount(val string) {
+	if rb.config.SlurmJobAccount.Enabled {
+		rb.res.Attributes().PutStr("slurm.job.account", val)
+	}
+}
+
 // SetSlurmJobID sets provided value as "slurm.job.id" attribute.
 func (rb *ResourceBuilder) SetSlurmJobID(val string) {
 	if rb.config.SlurmJobID.Enabled {
 		rb.res.Attributes().PutStr("slurm.job.id", val)
+	}
+}
+
+// SetSlurmJobPartition sets provided value as "slurm.job.partition" attribute.
+func (rb *ResourceBuilder) SetSlurmJobPartition(val string) {
+	if rb.config.SlurmJobPartition.Enabled {
+		rb.res.Attributes().PutStr("slurm.job.partition", val)
+	}
+}
+
+// SetSlurmJobSluid sets provided value as "slurm.job.sluid" attribute.
+func (rb *ResourceBuilder) SetSlurmJobSluid(val string) {
+	if rb.config.SlurmJobSluid.Enabled {
+		rb.res.Attributes().PutStr("slurm.job.sluid", val)
+	}
+}
+
+// SetSlurmJobUser sets provided value as "slurm.job.user" attribute.
+func (rb *ResourceBuilder) SetSlurmJobUser(val string) {
+	if rb.config.SlurmJobUser.Enabled {
+		rb.res.Attributes().PutStr("slurm.job.user", val)
 	}
 }
 

@@ -13,7 +13,10 @@ func TestResourceBuilder(t *testing.T) {
 		t.Run(tt, func(t *testing.T) {
 			cfg := loadResourceAttributesConfig(t, tt)
 			rb := NewResourceBuilder(cfg)
+			rb.SetBatchJobID("batch.job.id-val")
+			rb.SetBatchSystem("batch.system-val")
 			rb.SetContainerID("container.id-val")
+			rb.SetContainerName("container.name-val")
 			rb.SetHostName("host.name-val")
 			rb.SetK8sClusterName("k8s.cluster.name-val")
 			rb.SetK8sContainerName("k8s.container.name-val")
@@ -43,7 +46,11 @@ func TestResourceBuilder(t *testing.T) {
 			rb.SetProcessOwner("process.owner-val")
 			rb.SetProcessPid(11)
 			rb.SetProcessUserID(15)
+			rb.SetSlurmJobAccount("slurm.job.account-val")
 			rb.SetSlurmJobID("slurm.job.id-val")
+			rb.SetSlurmJobPartition("slurm.job.partition-val")
+			rb.SetSlurmJobSluid("slurm.job.sluid-val")
+			rb.SetSlurmJobUser("slurm.job.user-val")
 			rb.SetSystemdUnitName("systemd.unit.name-val")
 
 			res := rb.Emit()
@@ -51,19 +58,34 @@ func TestResourceBuilder(t *testing.T) {
 
 			switch tt {
 			case "default":
-				assert.Equal(t, 30, res.Attributes().Len())
+				assert.Equal(t, 37, res.Attributes().Len())
 			case "all_set":
-				assert.Equal(t, 32, res.Attributes().Len())
+				assert.Equal(t, 39, res.Attributes().Len())
 			case "none_set":
 				assert.Equal(t, 0, res.Attributes().Len())
 				return
 			default:
 				assert.Failf(t, "unexpected test case: %s", tt)
 			}
+			batchJobIDAttrVal, ok := res.Attributes().Get("batch.job.id")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "batch.job.id-val", batchJobIDAttrVal.Str())
+			}
+			batchSystemAttrVal, ok := res.Attributes().Get("batch.system")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "batch.system-val", batchSystemAttrVal.Str())
+			}
 			containerIDAttrVal, ok := res.Attributes().Get("container.id")
 			assert.True(t, ok)
 			if ok {
 				assert.Equal(t, "container.id-val", containerIDAttrVal.Str())
+			}
+			containerNameAttrVal, ok := res.Attributes().Get("container.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "container.name-val", containerNameAttrVal.Str())
 			}
 			hostNameAttrVal, ok := res.Attributes().Get("host.name")
 			assert.True(t, ok)
@@ -210,10 +232,30 @@ func TestResourceBuilder(t *testing.T) {
 			if ok {
 				assert.EqualValues(t, 15, processUserIDAttrVal.Int())
 			}
+			slurmJobAccountAttrVal, ok := res.Attributes().Get("slurm.job.account")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "slurm.job.account-val", slurmJobAccountAttrVal.Str())
+			}
 			slurmJobIDAttrVal, ok := res.Attributes().Get("slurm.job.id")
 			assert.True(t, ok)
 			if ok {
 				assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
+			}
+			slurmJobPartitionAttrVal, ok := res.Attributes().Get("slurm.job.partition")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "slurm.job.partition-val", slurmJobPartitionAttrVal.Str())
+			}
+			slurmJobSluidAttrVal, ok := res.Attributes().Get("slurm.job.sluid")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "slurm.job.sluid-val", slurmJobSluidAttrVal.Str())
+			}
+			slurmJobUserAttrVal, ok := res.Attributes().Get("slurm.job.user")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "slurm.job.user-val", slurmJobUserAttrVal.Str())
 			}
 			systemdUnitNameAttrVal, ok := res.Attributes().Get("systemd.unit.name")
 			assert.True(t, ok)

@@ -51,10 +51,13 @@ var entities = []struct {
 	identifying []string
 }{
 	{"process.pid", []string{"host.name", "k8s.node.name", "process.pid", "process.creation.time"}},
+	{"slurm.job.id", []string{"host.name", "k8s.node.name", "container.id", "k8s.pod.uid", "slurm.job.id"}},
+	{"slurm.job.sluid", []string{"host.name", "k8s.node.name", "container.id", "k8s.pod.uid", "slurm.job.sluid"}},
+	{"batch.job.id", []string{"host.name", "k8s.node.name", "container.id", "k8s.pod.uid", "batch.system", "batch.job.id"}},
 	{"container.id", []string{"container.id"}},
 	{"k8s.container.name", []string{"k8s.cluster.name", "k8s.namespace.name", "k8s.pod.name", "k8s.container.name"}},
-	{"slurm.job.id", []string{"host.name", "slurm.job.id", "systemd.unit.name"}},
-	{"systemd.unit.name", []string{"host.name", "systemd.unit.name"}},
+	{"container.name", []string{"host.name", "k8s.node.name", "container.name"}},
+	{"systemd.unit.name", []string{"host.name", "k8s.node.name", "systemd.unit.name"}},
 	{"k8s.node.name", []string{"k8s.cluster.name", "k8s.node.name"}},
 	{"host.name", []string{"host.name"}},
 }

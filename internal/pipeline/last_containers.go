@@ -90,9 +90,12 @@ func sameContainer(a, b *gpu.Container) bool {
 	switch {
 	case a == b:
 		return true
+	case a.Job() != b.Job():
+		return false
 	case a.ID != "" && b.ID != "":
 		return a.ID == b.ID
 	default:
-		return a.Namespace == b.Namespace && a.PodName == b.PodName && a.Name == b.Name && a.SlurmJob == b.SlurmJob && a.SystemdUnit == b.SystemdUnit
+		return a.Namespace == b.Namespace && a.PodName == b.PodName && a.Name == b.Name && a.RuntimeName == b.RuntimeName &&
+			a.SystemdUnit == b.SystemdUnit
 	}
 }

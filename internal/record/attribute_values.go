@@ -224,10 +224,15 @@ var (
 		gpu.SharingClaim:       metadata.WithHwGpuSharingMetricAttribute("shared_claim"),
 		gpu.SharingReplicas:    metadata.WithHwGpuSharingMetricAttribute("replicas"),
 	}
-	allocatorNames = map[bool]string{true: "dra", false: "device_plugin"} // by gpu.ContainerUse.DRA
-	allocators     = map[bool]metadata.MetricAttributeOption{
-		true:  metadata.WithHwGpuAllocatorMetricAttribute("dra"),
-		false: metadata.WithHwGpuAllocatorMetricAttribute("device_plugin"),
+	allocatorNames = [gpu.NumAllocators]string{
+		gpu.AllocatorDevicePlugin: "device_plugin",
+		gpu.AllocatorDRA:          "dra",
+		gpu.AllocatorSlurm:        "slurm",
+	}
+	allocators = [gpu.NumAllocators]metadata.MetricAttributeOption{
+		gpu.AllocatorDevicePlugin: metadata.WithHwGpuAllocatorMetricAttribute("device_plugin"),
+		gpu.AllocatorDRA:          metadata.WithHwGpuAllocatorMetricAttribute("dra"),
+		gpu.AllocatorSlurm:        metadata.WithHwGpuAllocatorMetricAttribute("slurm"),
 	}
 	// A process of unknown type has neither a name nor an option.
 	processTypeNames = [gpu.NumProcessTypes]string{

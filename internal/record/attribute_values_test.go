@@ -69,7 +69,8 @@ func TestTablesAreComplete(t *testing.T) {
 	complete(t, "process types", applied(processTypes[gpu.ProcessCompute:]))
 	assert.Nil(t, processTypes[gpu.ProcessUnknown], "an unknown type has no attribute")
 	complete(t, "sharings", applied(sharings[:]))
-	complete(t, "allocators", applied([]metadata.MetricAttributeOption{allocators[false], allocators[true]}))
+	complete(t, "allocators", applied(allocators[:]))
+	complete(t, "allocators of records", words(allocatorNames[:]))
 }
 
 // A driver's word is passed on in the style of the others, bounded.
@@ -152,7 +153,7 @@ func TestTablesByHand(t *testing.T) {
 	assert.Equal(t, []word{"compute", "graphics", "compute_graphics", "mps"}, applied(processTypes[gpu.ProcessCompute:]))
 	assert.Equal(t, []string{"compute", "graphics", "compute_graphics", "mps"}, processTypeNames[gpu.ProcessCompute:])
 	assert.Equal(t, []word{"exclusive", "time_slicing", "mps", "shared_claim", "replicas"}, applied(sharings[:]))
-	assert.Equal(t, []word{"device_plugin", "dra"}, applied([]metadata.MetricAttributeOption{allocators[false], allocators[true]}))
+	assert.Equal(t, []word{"device_plugin", "dra", "slurm"}, applied(allocators[:]))
 	assert.Equal(t, applied(sharings[:]), words(sharingNames[:]), "records and points have the same words")
-	assert.Equal(t, []string{"device_plugin", "dra"}, []string{allocatorNames[false], allocatorNames[true]})
+	assert.Equal(t, applied(allocators[:]), words(allocatorNames[:]), "records and points have the same words")
 }

@@ -28,7 +28,7 @@ func containerMetrics(m *metadata.MetricsConfig) []metric[*containerPoints] {
 	}
 }
 
-// containerPoints records the points of one container on one device.
+// containerPoints records the points of one container, job or unit on one device.
 type containerPoints struct {
 	builder  *builder
 	ts       pcommon.Timestamp
@@ -38,12 +38,17 @@ type containerPoints struct {
 
 // containerName is what Kubernetes distinguishes containers by. A container whose processes are stuck in the driver can exist
 // at the same time as the new container with its names.
-type containerName struct{ namespace, pod, container string }
+type containerName struct {
+	namespace, pod, container string
+	job                       gpu.Job
+}
 
-func nameOf(c *gpu.Container) containerName { return containerName{c.Namespace, c.PodName, c.Name} }
+func nameOf(c *gpu.Container) containerName {
+	return containerName{c.Namespace, c.PodName, c.Name, c.Job()}
+}
 
 // containerIdentity returns the attributes that identify a container on its points: its names if they are known and no other
-// container has them, otherwise its ID; where there is no Kubernetes, what stands for a container.
+// container has them, otherwise its ID, or the name that the runtime has for it; and its job or systemd unit.
 func containerIdentity(c *gpu.Container, unique bool) []metadata.MetricAttributeOption {
 	var options []metadata.MetricAttributeOption
 	if !unique || c.Name == "" || c.PodName == "" {
@@ -53,9 +58,13 @@ func containerIdentity(c *gpu.Container, unique bool) []metadata.MetricAttribute
 	options = withText(options, c.Namespace, metadata.WithK8sNamespaceNameMetricAttribute)
 	options = withText(options, c.PodName, metadata.WithK8sPodNameMetricAttribute)
 	if len(options) == 0 {
-		options = withText(options, c.SlurmJob, metadata.WithSlurmJobIDMetricAttribute)
-		options = withText(options, c.SystemdUnit, metadata.WithSystemdUnitNameMetricAttribute)
+		options = withText(options, c.RuntimeName, metadata.WithContainerNameMetricAttribute)
 	}
+	options = withText(options, c.SlurmJob, metadata.WithSlurmJobIDMetricAttribute)
+	options = withText(options, c.SlurmSLUID, metadata.WithSlurmJobSluidMetricAttribute)
+	options = withText(options, c.BatchSystem, metadata.WithBatchSystemMetricAttribute)
+	options = withText(options, c.BatchJob, metadata.WithBatchJobIDMetricAttribute)
+	options = withText(options, c.SystemdUnit, metadata.WithSystemdUnitNameMetricAttribute)
 	return slices.Clip(options) // appending copies it
 }
 
@@ -87,7 +96,7 @@ func recordContainerAllocated(p *containerPoints) {
 	}
 	options := p.identity
 	if held {
-		options = append(options, allocators[p.use.DRA], sharings[p.use.Sharing])
+		options = append(options, allocators[p.use.Allocator], sharings[p.use.Sharing])
 		options = withText(options, p.use.Resource, metadata.WithK8sResourceNameMetricAttribute)
 	}
 	p.builder.RecordContainerGpuAllocatedDataPoint(p.ts, flag(held), p.use.DeviceID, options...)

@@ -21,12 +21,17 @@ func TestContainerOnItsPoints(t *testing.T) {
 	}{
 		{
 			gpu.Container{ID: "c1", Name: "main", PodName: "train-0", Namespace: "ml", SlurmJob: "1"},
-			of("k8s.container.name", "main", "k8s.pod.name", "train-0", "k8s.namespace.name", "ml"),
+			of("k8s.container.name", "main", "k8s.pod.name", "train-0", "k8s.namespace.name", "ml", "slurm.job.id", "1"),
 		},
 		{gpu.Container{ID: "c1", PodName: "train-0"}, of("container.id", "c1", "k8s.pod.name", "train-0")},
 		{gpu.Container{ID: "c1", Name: "main"}, of("container.id", "c1", "k8s.container.name", "main")},
-		{gpu.Container{ID: "c1", SlurmJob: "1", SystemdUnit: "job.scope"}, of("container.id", "c1")},
-		{gpu.Container{SlurmJob: "1", SystemdUnit: "job.scope"}, of("slurm.job.id", "1", "systemd.unit.name", "job.scope")},
+		{gpu.Container{ID: "c1", SlurmJob: "1"}, of("container.id", "c1", "slurm.job.id", "1")},
+		{gpu.Container{SlurmJob: "1", SlurmUser: "ada", SlurmAccount: "physics", SlurmPartition: "gpu"}, of("slurm.job.id", "1")},
+		{gpu.Container{SlurmSLUID: "sEKNKTV3WPV500"}, of("slurm.job.sluid", "sEKNKTV3WPV500")},
+		{gpu.Container{BatchSystem: "pbs", BatchJob: "7.pbs"}, of("batch.system", "pbs", "batch.job.id", "7.pbs")},
+		{gpu.Container{SystemdUnit: "ollama.service"}, of("systemd.unit.name", "ollama.service")},
+		{gpu.Container{RuntimeName: "web"}, of("container.name", "web")},
+		{gpu.Container{RuntimeName: "web", ID: "c1"}, of("container.id", "c1")},
 	} {
 		points := recordAll(&gpu.Node{
 			Time: readAt, Containers: []gpu.ContainerUse{{Container: &c.container, DeviceID: gpuID, MemoryUsage: gpu.Some[int64](7)}},

@@ -51,6 +51,7 @@ func (a attributes) time(name string, value time.Time) {
 // container sets what identifies a container.
 func (a attributes) container(c *gpu.Container) {
 	a.text("container.id", c.ID)
+	a.text("container.name", c.RuntimeName)
 	a.text("k8s.container.name", c.Name)
 	a.text("k8s.namespace.name", c.Namespace)
 	a.text("k8s.pod.name", c.PodName)
@@ -110,6 +111,9 @@ func (a attributes) workload(c *gpu.Container) {
 		a.topOwner(c.Owners)
 	}
 	a.text("slurm.job.id", c.SlurmJob)
+	a.text("slurm.job.sluid", c.SlurmSLUID)
+	a.text("batch.system", c.BatchSystem)
+	a.text("batch.job.id", c.BatchJob)
 	a.text("systemd.unit.name", c.SystemdUnit)
 }
 
@@ -145,12 +149,17 @@ func (a attributes) names(name string, containers []*gpu.Container) {
 	}
 }
 
-// containerText names a container in a list: namespace/pod/container, else by what is known of it.
+// containerText names a container in a list: namespace/pod/container, else by what is known of it. A job in a pod follows the pod.
 func containerText(c *gpu.Container) string {
+	job := cmp.Or(c.SlurmJob, c.SlurmSLUID, c.BatchJob)
 	if c.PodName != "" {
-		return strings.Join([]string{c.Namespace, c.PodName, c.Name}, "/")
+		names := []string{c.Namespace, c.PodName, c.Name}
+		if job != "" {
+			names = append(names, job)
+		}
+		return strings.Join(names, "/")
 	}
-	return cmp.Or(c.SlurmJob, c.SystemdUnit, c.ID)
+	return cmp.Or(job, c.SystemdUnit, c.ID, c.RuntimeName)
 }
 
 // onlyContainer returns the container that alone held or used the device; nil where there is none, or more than one. A container that held it is

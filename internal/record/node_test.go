@@ -114,8 +114,10 @@ func fullNode() *gpu.Node {
 		},
 		Labels: map[string]string{"k8s.pod.label.team": "vision"},
 	}
-	bare := &gpu.Container{ID: "cafe02", SystemdUnit: "docker-cafe02.scope"}
-	job := &gpu.Container{SlurmJob: "8123", SystemdUnit: "slurmstepd.scope"}
+	// Docker in a YARN container of a Slurm job in a guest: all that stands for a container at once.
+	bare := &gpu.Container{ID: "cafe02", RuntimeName: "guest", SlurmSLUID: "sEKNKTV3WPV500", BatchSystem: "yarn", BatchJob: "container_1_2_3_4"}
+	job := &gpu.Container{SlurmJob: "8123", SlurmUser: "ada", SlurmAccount: "physics", SlurmPartition: "gpu"}
+	unit := &gpu.Container{SystemdUnit: "ollama.service"}
 	node := &gpu.Node{
 		Host: gpu.Host{
 			Name: "node-a", NodeName: "node-a", ClusterName: "prod", Labels: map[string]string{"k8s.node.label.pool": "gpu"},
@@ -125,7 +127,7 @@ func fullNode() *gpu.Node {
 		Time:          readAt,
 		Failure:       &gpu.Failure{Reason: gpu.FailureTimeout, Err: errors.New("nvmlInit has not returned")},
 		Devices:       []gpu.Device{fullGPU(pod), partition(), otherGPU()},
-		Processes:     processes(pod, job),
+		Processes:     processes(pod, job, bare, unit),
 		Containers:    []gpu.ContainerUse{fullUse(pod), {Container: bare, DeviceID: migID, MemoryUsage: gpu.Some[int64](881)}},
 		Problems:      []gpu.Problem{{Kind: gpu.ProblemProcesses, Device: gpuID, What: "processes", Err: errors.New("not permitted")}},
 		Events:        []gpu.Event{{Type: gpu.EventXID, Time: readAt, DeviceID: gpuID, XID: 79}},
@@ -133,6 +135,7 @@ func fullNode() *gpu.Node {
 	}
 	node.Containers = append(node.Containers,
 		gpu.ContainerUse{Container: job, DeviceID: amdID, Allocated: gpu.Some(false), Power: gpu.Some(71.5)},
+		gpu.ContainerUse{Container: unit, DeviceID: amdID, Allocated: gpu.Some(false), MemoryUsage: gpu.Some[int64](882)},
 		gpu.ContainerUse{Container: pod, DeviceID: amdID, Allocated: gpu.Some(true), Resource: "amd.com/gpu"})
 	for presence := range node.Presence {
 		node.Presence[presence] = gpu.Some(int64(presence) + 2)
@@ -185,7 +188,7 @@ func fullGPU(holder *gpu.Container) gpu.Device {
 		},
 		Occupancy:      gpu.Some(0.385),
 		RecoveryAction: gpu.Some(gpu.RecoveryDrainAndReset),
-		Holders:        []gpu.Holder{{Container: holder, Resource: "nvidia.com/gpu", DRA: true, Sharing: gpu.SharingMPS, Virtual: true}},
+		Holders:        []gpu.Holder{{Container: holder, Resource: "nvidia.com/gpu", Allocator: gpu.AllocatorDRA, Sharing: gpu.SharingMPS, Virtual: true}},
 		HoldersKnown:   true,
 		Aliases:        []string{"nvidia0"},
 	}
@@ -327,7 +330,7 @@ func otherGPU() gpu.Device {
 	}
 }
 
-func processes(pod, job *gpu.Container) []gpu.Process {
+func processes(pod, job, bare, unit *gpu.Container) []gpu.Process {
 	full := gpu.Process{
 		PID: 4711, DeviceID: gpuID, Type: gpu.ProcessCompute, Memory: gpu.Some[int64](9_663_676_416),
 		MemoryController: gpu.Some(0.37), Created: readAt.Add(-90 * time.Minute), Program: "/usr/bin/python3", Executable: "python3", Command: "/usr/bin/python3", CommandLine: "/usr/bin/python3 train.py",
@@ -341,14 +344,14 @@ func processes(pod, job *gpu.Container) []gpu.Process {
 		full,
 		{PID: 99, DeviceID: migID, Type: gpu.ProcessMPS, Memory: gpu.Some[int64](1001), Container: job},
 		{PID: 4711, DeviceID: amdID, Type: gpu.ProcessComputeGraphics, Memory: gpu.Some[int64](1002)}, // the same on a second GPU
-		{PID: 4712, DeviceID: amdID, Memory: gpu.Some[int64](1003)},
-		{PID: 4713, DeviceID: amdID},
+		{PID: 4712, DeviceID: amdID, Memory: gpu.Some[int64](1003), Container: bare},
+		{PID: 4713, DeviceID: amdID, Container: unit},
 	}
 }
 
 func fullUse(c *gpu.Container) gpu.ContainerUse {
 	use := gpu.ContainerUse{
-		Container: c, DeviceID: gpuID, Allocated: gpu.Some(true), Resource: "nvidia.com/gpu", DRA: true, Sharing: gpu.SharingMPS,
+		Container: c, DeviceID: gpuID, Allocated: gpu.Some(true), Resource: "nvidia.com/gpu", Allocator: gpu.AllocatorDRA, Sharing: gpu.SharingMPS,
 		MemoryUsage: gpu.Some[int64](9_663_676_417), MemoryLimit: gpu.Some[int64](85_899_345_921), Power: gpu.Some(401.5),
 		Energy: gpu.TotalSince(7001.25, since), IdleTime: gpu.TotalSince(12.5, since),
 	}

@@ -24,7 +24,7 @@ func setHost(rb *metadata.ResourceBuilder, host *gpu.Host) {
 	setText(host.ClusterName, rb.SetK8sClusterName)
 }
 
-// containerResource returns the resource of a container on the host.
+// containerResource returns the resource of a container, job or unit on the host.
 func containerResource(rb *metadata.ResourceBuilder, host *gpu.Host, c *gpu.Container) pcommon.Resource {
 	setHost(rb, host)
 	setContainer(rb, c)
@@ -37,8 +37,15 @@ func setContainer(rb *metadata.ResourceBuilder, c *gpu.Container) {
 	setText(c.PodName, rb.SetK8sPodName)
 	setText(c.PodUID, rb.SetK8sPodUID)
 	setText(c.Name, rb.SetK8sContainerName)
-	setText(c.SystemdUnit, rb.SetSystemdUnitName)
+	setText(c.RuntimeName, rb.SetContainerName)
 	setText(c.SlurmJob, rb.SetSlurmJobID)
+	setText(c.SlurmSLUID, rb.SetSlurmJobSluid)
+	setText(c.SlurmUser, rb.SetSlurmJobUser)
+	setText(c.SlurmAccount, rb.SetSlurmJobAccount)
+	setText(c.SlurmPartition, rb.SetSlurmJobPartition)
+	setText(c.BatchSystem, rb.SetBatchSystem)
+	setText(c.BatchJob, rb.SetBatchJobID)
+	setText(c.SystemdUnit, rb.SetSystemdUnitName)
 	setOwners(rb, c.Owners)
 }
 

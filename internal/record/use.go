@@ -19,7 +19,7 @@ func setAllocation(record plog.LogRecord, e *gpu.Event) {
 	a := attributes{record.Attributes()}
 	a.workload(e.Holder.Container)
 	a.text("hw.gpu.partition.profile", e.Profile)
-	a.text("hw.gpu.allocator", allocatorNames[e.Holder.DRA])
+	a.text("hw.gpu.allocator", allocatorNames[e.Holder.Allocator])
 	if e.Outside == nil || e.Holder.Sharing == gpu.SharingClaim {
 		a.text("hw.gpu.sharing", sharingNames[e.Holder.Sharing])
 	}

@@ -44,7 +44,7 @@ func useEvents() []gpu.Event {
 	}
 	unknown := gpu.Event{
 		DeviceID: amdID, Vendor: gpu.AMD, Holder: &gpu.Holder{
-			Container: &gpu.Container{Namespace: "team", PodName: "notebook", Name: "main"}, Resource: "gpu.amd.com", DRA: true, Sharing: gpu.SharingClaim,
+			Container: &gpu.Container{Namespace: "team", PodName: "notebook", Name: "main"}, Resource: "gpu.amd.com", Allocator: gpu.AllocatorDRA, Sharing: gpu.SharingClaim,
 		},
 	}
 	first, last := unknown, unknown

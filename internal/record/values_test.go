@@ -91,7 +91,7 @@ func TestResources(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[any]int{int64(99): 1, int64(4711): 1, int64(4712): 1, int64(4713): 1}, pids)
-	assert.Equal(t, 3, containers)
+	assert.Equal(t, 4, containers)
 
 	trained := resources[slices.IndexFunc(resources, func(r map[string]any) bool { return r["process.pid"] == int64(4711) })]
 	pod := of("container.id", "cafe01", "k8s.namespace.name", "research", "k8s.pod.name", "train-0", "k8s.pod.uid", "0a1b2c3d",

@@ -21,16 +21,22 @@ type allocations struct {
 	known knownAt // all holders
 }
 
-// allocationKey identifies an allocation as the kubelet does, which knows neither UIDs nor instances of containers.
-type allocationKey struct{ device, namespace, pod, container string }
+// allocationKey identifies an allocation as its allocator does: the kubelet, which knows neither UIDs nor instances of containers, or Slurm,
+// which knows no pods.
+type allocationKey struct{ device, namespace, pod, container, job string }
 
-func (a *Allocation) key() allocationKey {
-	return allocationKey{a.Device.ID, a.Container.Namespace, a.Container.PodName, a.Container.Name}
+func keyOf(device string, c *gpu.Container) allocationKey {
+	if c.SlurmJob != "" {
+		return allocationKey{device: device, job: c.SlurmJob}
+	}
+	return allocationKey{device: device, namespace: c.Namespace, pod: c.PodName, container: c.Name}
 }
+
+func (a *Allocation) key() allocationKey { return keyOf(a.Device.ID, &a.Container) }
 
 func (k allocationKey) compare(other allocationKey) int {
 	return cmp.Or(cmp.Compare(k.device, other.device), cmp.Compare(k.namespace, other.namespace), cmp.Compare(k.pod, other.pod),
-		cmp.Compare(k.container, other.container))
+		cmp.Compare(k.container, other.container), cmp.Compare(k.job, other.job))
 }
 
 // next returns an event for each allocation that has ended, and for each that has begun or that is seen for the first time. An
@@ -41,7 +47,7 @@ func (a *allocations) next(node *gpu.Node, devices map[string]*gpu.Device, longe
 	for i := range node.Containers {
 		use := &node.Containers[i]
 		if allocated, _ := use.Allocated.Get(); allocated && devices[use.DeviceID] != nil {
-			held[allocationKey{use.DeviceID, use.Container.Namespace, use.Container.PodName, use.Container.Name}] = use
+			held[keyOf(use.DeviceID, use.Container)] = use
 		}
 	}
 	var events []gpu.Event
@@ -49,7 +55,7 @@ func (a *allocations) next(node *gpu.Node, devices map[string]*gpu.Device, longe
 		open, use, d := a.open[key], held[key], devices[key.device]
 		switch {
 		case use != nil && samePod(&open.Container, use.Container):
-			open.add(use, len(d.Holders), node.Time)
+			open.add(use, holdersLike(d, use.Container), node.Time)
 			delete(held, key)
 			continue
 		case use == nil && d != nil && !d.HoldersComplete, d == nil && (node.Failure != nil || !anyComplete):
@@ -65,14 +71,25 @@ func (a *allocations) next(node *gpu.Node, devices map[string]*gpu.Device, longe
 		use, d := held[key], devices[key.device]
 		began := &Allocation{
 			Time:   Time{Start: node.Time.Round(0), StartKnown: a.known.knew(d, node.Time, longest)},
-			Device: deviceOf(d), Resource: use.Resource, DRA: use.DRA,
+			Device: deviceOf(d), Resource: use.Resource, Allocator: use.Allocator,
 		}
-		began.add(use, len(d.Holders), node.Time)
+		began.add(use, holdersLike(d, use.Container), node.Time)
 		a.open[key] = began
 		events = append(events, began.event(gpu.EventAllocated, node.Time, began.use()))
 	}
 	a.known.update(node, devices, func(d *gpu.Device) bool { return d.HoldersComplete })
 	return events
+}
+
+// holdersLike returns how many containers hold a device, or how many jobs: a container in which a job runs holds the device for the job.
+func holdersLike(d *gpu.Device, c *gpu.Container) int {
+	found := 0
+	for i := range d.Holders {
+		if d.Holders[i].Container.InJob() == c.InJob() {
+			found++
+		}
+	}
+	return found
 }
 
 // samePod reports whether nothing shows that a container is in another pod of the same name.
@@ -121,7 +138,7 @@ func (a *Allocation) released(at time.Time, longest time.Duration) gpu.Event {
 
 func (a *Allocation) event(kind gpu.EventType, at time.Time, u *gpu.Use) gpu.Event {
 	container := a.Container
-	e := gpu.Event{Type: kind, Time: at, Use: u, Holder: &gpu.Holder{Container: &container, Resource: a.Resource, DRA: a.DRA, Sharing: a.Sharing}}
+	e := gpu.Event{Type: kind, Time: at, Use: u, Holder: &gpu.Holder{Container: &container, Resource: a.Resource, Allocator: a.Allocator, Sharing: a.Sharing}}
 	a.Device.setEvent(&e)
 	return e
 }

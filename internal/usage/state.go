@@ -37,13 +37,13 @@ type Time struct {
 	Seen       time.Time `json:"seen"`        // of the last read that had it
 }
 
-// Allocation is one device that is allocated to one container.
+// Allocation is one device that is allocated to one container or job.
 type Allocation struct {
 	Time
 	Device    Device        `json:"device"`
 	Container gpu.Container `json:"container"` // as last known
 	Resource  string        `json:"resource,omitempty"`
-	DRA       bool          `json:"dra,omitempty"`
+	Allocator gpu.Allocator `json:"allocator,omitempty"`
 	Sharing   gpu.Sharing   `json:"sharing,omitempty"`
 
 	Holders int     `json:"holders"`  // how many containers held the device when it was last seen, this one included

@@ -7,15 +7,23 @@ import "time"
 
 // User is who uses or holds a GPU, as far as it is known.
 type User struct {
-	Namespace    *string `json:"namespace"`
-	Pod          *string `json:"pod"`
-	PodUID       *string `json:"pod_uid"`
-	Container    *string `json:"container"`
-	ContainerID  *string `json:"container_id"`
-	WorkloadKind *string `json:"workload_kind"`
-	Workload     *string `json:"workload"`
-	SlurmJob     *string `json:"slurm_job"`
-	SystemdUnit  *string `json:"systemd_unit"`
+	Namespace   *string `json:"namespace"`
+	Pod         *string `json:"pod"`
+	PodUID      *string `json:"pod_uid"`
+	Container   *string `json:"container"`
+	ContainerID *string `json:"container_id"`
+	// ContainerName is the name of a guest, or of a container without an ID.
+	ContainerName  *string `json:"container_name"`
+	WorkloadKind   *string `json:"workload_kind"`
+	Workload       *string `json:"workload"`
+	SlurmJob       *string `json:"slurm_job"`
+	SlurmSLUID     *string `json:"slurm_sluid"` // Slurm 26.05 where it names cgroups by it
+	SlurmUser      *string `json:"slurm_user"`
+	SlurmAccount   *string `json:"slurm_account"`
+	SlurmPartition *string `json:"slurm_partition"`
+	BatchSystem    *string `json:"batch_system"`
+	BatchJob       *string `json:"batch_job"` // of another batch system than Slurm
+	SystemdUnit    *string `json:"systemd_unit"`
 }
 
 // Container is a container, job or unit that holds or uses one GPU.

@@ -60,17 +60,17 @@ func deviceRate(metric, labels string, matchers ...string) string {
 	return "max by (k8s_cluster_name, node, hw_name, hw_id" + labels + ") (" + named("rate("+series(metric, matchers...)+"[$__rate_interval])") + ")"
 }
 
-// holders is a gauge of containers by namespace: of a container that has restarted the greatest of the old value and the new one; containers
-// without names by what else distinguishes them.
+// holders is a gauge of containers by namespace: of a container that has restarted the greatest of the old value and the new one, with each job in
+// it as a user of its own; containers without names by what else distinguishes them.
 func holders(metric string, matchers ...string) string {
 	withName := series(metric, append(slices.Clone(matchers), `k8s_container_name!=""`)...)
 	others := series(metric, append(slices.Clone(matchers), `k8s_container_name=""`)...)
-	return "(max by (" + holderLabels + ") (" + withName + ") or max by (k8s_cluster_name, k8s_namespace_name, container_id, slurm_job_id, systemd_unit_name, hw_id) (" + others + "))"
+	return "(max by (" + holderLabels + ", slurm_job_id, slurm_job_sluid, batch_job_id) (" + withName + ") or max by (k8s_cluster_name, k8s_namespace_name, container_id, container_name, slurm_job_id, slurm_job_sluid, batch_job_id, systemd_unit_name, hw_id) (" + others + "))"
 }
 
 // counted is the rate or the increase of a counter of containers. The old series and the new one of a container that has restarted each have a part.
 func counted(function, metric, window string, matchers ...string) string {
-	return "max by (k8s_cluster_name, k8s_namespace_name, k8s_workload_kind, k8s_workload_name, k8s_pod_name, k8s_container_name, container_id, slurm_job_id, systemd_unit_name, hw_id) (" +
+	return "max by (k8s_cluster_name, k8s_namespace_name, k8s_workload_kind, k8s_workload_name, k8s_pod_name, k8s_container_name, container_id, container_name, slurm_job_id, slurm_job_sluid, batch_job_id, systemd_unit_name, hw_id) (" +
 		function + "(" + series(metric, matchers...) + "[" + window + "]))"
 }
 

@@ -1,9 +1,10 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cgroup finds the container, Kubernetes pod, Slurm job or systemd unit of a process in the paths of its control groups. It only
+// Package cgroup finds the container, Kubernetes pod, batch job or systemd unit of a process in the paths of its control groups. It only
 // reads the names in the paths, so it works for a machine's processes and for paths that are relative to a control group namespace
-// (/../…), and needs neither the container runtime nor an API. The forms of the names are in names.go.
+// (/../…), and needs neither the container runtime nor an API. The forms of the names are in containers.go, guests.go, jobs.go and
+// units.go.
 package cgroup
 
 import "strings"
@@ -24,12 +25,12 @@ func Parse(content string) Ref {
 	return best
 }
 
-// rank orders refs by what they identify: a form of an earlier row outweighs those of all later rows.
+// rank orders refs by what they identify: a field of an earlier place outweighs all later ones.
 func (r Ref) rank() int {
 	rank := 0
-	for _, form := range forms {
+	for _, field := range [...]string{r.PodUID, r.ContainerID, r.ContainerName, r.SlurmJob, r.SlurmSLUID, r.BatchJob, r.SystemdUnit} {
 		rank <<= 1
-		if *form.field(&r) != "" {
+		if field != "" {
 			rank++
 		}
 	}
@@ -37,7 +38,7 @@ func (r Ref) rank() int {
 }
 
 // parsePath parses one path from its root. The outermost pod counts, and in it the outermost container: the machine's kubelet knows these,
-// and not what runs nested in them (Docker in a pod, a cluster in a container).
+// and not what runs nested in them (Docker in a pod, a cluster in a container). So does the outermost guest and job.
 func parsePath(path string) Ref {
 	var ref Ref
 	var above []string
@@ -49,25 +50,56 @@ func parsePath(path string) Ref {
 			above = append(above, name)
 		}
 	}
-	switch {
-	case ref.InContainer():
-		ref.SlurmJob, ref.SystemdUnit = "", ""
-	case ref.SlurmJob != "":
+	if ref.InContainer() || ref.InJob() {
 		ref.SystemdUnit = ""
+	} else {
+		ref.SystemdUnit = unitOf(above)
 	}
 	return ref
 }
 
 // add sets what the name of a control group identifies, by the first form that it has, unless a control group above identifies that.
 func (r *Ref) add(name string, above []string) {
-	for _, form := range forms {
-		field := form.field(r)
-		if id := form.parse(name, above); id != "" && *field == "" {
-			*field = id
-			if field == &r.PodUID {
-				r.ContainerID = "" // a container above the pod is the machine of a nested cluster
-			}
-			return
+	if name == "" {
+		return
+	}
+	if uid := podUID(name); uid != "" {
+		if r.PodUID == "" {
+			// A container or guest above the pod is the machine of a nested cluster.
+			r.PodUID, r.ContainerID, r.ContainerName = uid, "", ""
 		}
+		return
+	}
+	if id := containerID(name, above); id != "" {
+		set(&r.ContainerID, id)
+		return
+	}
+	if guest := containerName(name, above); guest != "" {
+		if r.PodUID == "" && r.ContainerID == "" {
+			set(&r.ContainerName, guest)
+		}
+		return
+	}
+	if job := slurmJob(name, above); job != "" {
+		if r.SlurmSLUID == "" {
+			set(&r.SlurmJob, job)
+		}
+		return
+	}
+	if sluid := slurmSLUID(name, above); sluid != "" {
+		if r.SlurmJob == "" {
+			set(&r.SlurmSLUID, sluid)
+		}
+		return
+	}
+	if r.BatchJob == "" {
+		r.BatchSystem, r.BatchJob = batchJob(name, above)
+	}
+}
+
+// set sets a field unless it is set.
+func set(field *string, value string) {
+	if *field == "" {
+		*field = value
 	}
 }

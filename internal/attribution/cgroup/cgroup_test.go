@@ -98,8 +98,17 @@ func TestParse(t *testing.T) {
 		{"Slurm, version 2", "0::/system.slice/slurmstepd.scope/job_4242/step_0/user/task_0", Ref{SlurmJob: "4242"}},
 		{"Slurm, version 2, several daemons", "0::/system.slice/node01_slurmstepd.scope/job_4242/step_extern/user/task_special", Ref{SlurmJob: "4242"}},
 		{"Slurm before the session", "5:devices:/slurm/uid_1000/job_7/step_0\n1:name=systemd:/system.slice/slurmd.service", Ref{SlurmJob: "7"}},
-		{"container in a job", "0::/system.slice/slurmstepd.scope/job_4242/step_0/user/libpod-" + id, Ref{ContainerID: id}},
-		{"Slurm's own daemon", "0::/system.slice/slurmd.service", Ref{SystemdUnit: "slurmd.service"}},
+		{"container in a job", "0::/system.slice/slurmstepd.scope/job_4242/step_0/user/libpod-" + id, Ref{ContainerID: id, SlurmJob: "4242"}},
+		{"job in a pod", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope/system.slice/slurmstepd.scope/job_12/step_0/user/task_0", Ref{PodUID: podID, ContainerID: id, SlurmJob: "12"}},
+		{"container of a job in a pod", "0::/kubepods/pod" + podID + "/" + id + "/slurm/uid_1/job_12/docker/" + other, Ref{PodUID: podID, ContainerID: id, SlurmJob: "12"}},
+		{"pod in a job", "0::/slurm/uid_1/job_12/docker/" + other + "/kubelet/kubepods/pod" + podID + "/" + id, Ref{PodUID: podID, ContainerID: id, SlurmJob: "12"}},
+		{"the scope of Slurm's jobs", "0::/system.slice/slurmstepd.scope/system", Ref{}},
+		{"the scope of Slurm's jobs, several daemons", "0::/system.slice/node01_slurmstepd.scope/system", Ref{}},
+		{"SLUID with a letter that base 32 lacks", "0::/system.slice/slurmstepd.scope/sEKNKTV3WPV50I/step_0", Ref{}},
+		{"SLUID in capitals alone", "0::/system.slice/slurmstepd.scope/SEKNKTV3WPV500/step_0", Ref{}},
+		{"SLUID elsewhere", "0::/system.slice/farm.service/sEKNKTV3WPV500", Ref{SystemdUnit: "farm.service"}},
+		{"SLUID deeper", "0::/system.slice/slurmstepd.scope/job_7/step_0/sEKNKTV3WPV500", Ref{SlurmJob: "7"}},
+		{"Slurm's own daemon, where jobs may run", "0::/system.slice/slurmd.service", Ref{}},
 		{"job_ of something else", "0::/system.slice/farm.service/job_12", Ref{SystemdUnit: "farm.service"}},
 		{"no job number", "0::/slurm/uid_1/job_x1/job_1x/job_/job_1:/job_/", Ref{SlurmJob: "1"}},
 		{"no job number at all", "0::/slurm/uid_1/job_", Ref{}},
@@ -111,11 +120,43 @@ func TestParse(t *testing.T) {
 		{"service, version 1", "2:cpu:/\n1:name=systemd:/system.slice/ollama.service", Ref{SystemdUnit: "ollama.service"}},
 		{"template", "0::/system.slice/system-vllm.slice/vllm@0.service", Ref{SystemdUnit: "vllm@0.service"}},
 		{"session", "0::/user.slice/user-1000.slice/session-3.scope", Ref{SystemdUnit: "session-3.scope"}},
-		{"user's own", "0::/user.slice/user-1000.slice/user@1000.service/app.slice/notebook.service", Ref{SystemdUnit: "user@1000.service"}},
+		{"user's own", "0::/user.slice/user-1000.slice/user@1000.service/app.slice/notebook.service", Ref{SystemdUnit: "notebook.service"}},
+		{"user's own manager", "0::/user.slice/user-1000.slice/user@1000.service/init.scope", Ref{}},
+		{"user's manager alone", "0::/user.slice/user-1000.slice/user@1000.service", Ref{}},
+		{"no user's manager", "0::/system.slice/user@home.service", Ref{SystemdUnit: "user@home.service"}},
 		{"slice alone", "0::/system.slice", Ref{}},
 		{"root", "0::/", Ref{}},
 
+		// Guests.
+		{"a unit of a guest", "0::/lxc.payload.web/system.slice/ollama.service", Ref{ContainerName: "web"}},
+		{"init.scope of a guest", "0::/lxc/100/ns/init.scope", Ref{ContainerName: "100"}},
+		{"Docker in a guest", "0::/lxc.payload.web/system.slice/docker-" + id + ".scope", Ref{ContainerName: "web", ContainerID: id}},
+		{"cluster in a guest", "0::/lxc.payload.web/kubepods/pod" + podID + "/" + id, inPod},
+		{"guest in a pod", "0::/kubepods/pod" + podID + "/" + id + "/lxc.payload.web/init.scope", inPod},
+		{"guest in a guest", "0::/lxc.payload.web/lxc.payload.inner/init.scope", Ref{ContainerName: "web"}},
+		{"a guest's monitor", "0::/lxc.monitor.web", Ref{}},
+		{"a guest without a name", "0::/lxc.payload./x.service", Ref{SystemdUnit: "x.service"}},
+		{"an escaped name", `0::/machine.slice/machine-my\x2dbox.scope/payload`, Ref{ContainerName: "my-box"}},
+		{"an escape of a control character", `0::/machine.slice/machine-my\x00box.scope/payload`, Ref{ContainerName: `my\x00box`}},
+		{"a half escape", `0::/machine.slice/machine-my\x2.scope/payload`, Ref{ContainerName: `my\x2`}},
+		{"a virtual machine", `0::/machine.slice/machine-qemu\x2d1\x2dvm.scope/libvirt/emulator`, Ref{SystemdUnit: `machine-qemu\x2d1\x2dvm.scope`}},
+		{"a job in a guest", "0::/lxc.payload.node1/system.slice/slurmstepd.scope/job_5/step_0", Ref{ContainerName: "node1", SlurmJob: "5"}},
+
+		// Other batch systems.
+		{"PBS, no job", "0::/pbs_jobs.service/jobid", Ref{}},
+		{"HTCondor's daemons", "0::/system.slice/condor.service", Ref{}},
+		{"HTCondor, no slot", "0::/htcondor/condor_var_lib_condor_execute", Ref{}},
+		{"Grid Engine, no job", "3:cpuset:/sge/daemon", Ref{}},
+		{"LSF, no job", "4:memory:/lsf/cluster1/job.x.1", Ref{}},
+		{"Nomad, no allocation", "4:memory:/nomad/share", Ref{}},
+		{"a shell that is not Flux's", "0::/user.slice/user-1000.slice/user@1000.service/app.slice/shell-fish0.service", Ref{SystemdUnit: "shell-fish0.service"}},
+		{"Flux's form of a system unit", "0::/system.slice/shell-f2xyz.service", Ref{SystemdUnit: "shell-f2xyz.service"}},
+		{"YARN, too few numbers", "4:cpu:/hadoop-yarn/container_1_2_3", Ref{}},
+		{"Docker in a YARN container", "0::/hadoop-yarn/container_1_2_3_4/" + id, Ref{ContainerID: id, BatchSystem: "yarn", BatchJob: "container_1_2_3_4"}},
+
 		// Not what it seems.
+		{"Fargate's form elsewhere", "0::/system.slice/" + id[:32] + "-12/x.service", Ref{SystemdUnit: "x.service"}},
+		{"a task deeper than containerd's", "0::/a/default/job", Ref{}},
 		{"too short an id", "0::/kubepods/pod" + podID + "/" + id[1:], Ref{PodUID: podID}},
 		{"no hexadecimal digits", "0::/docker/" + id[1:] + "g/" + id[1:] + "/" + id[1:] + ".", Ref{}},
 		{"no hexadecimal digits in a UID", "0::/kubepods/pod8b8b1f3c-6f9e-4b52-9c65-0a5b8e2f3d1g", Ref{}},
@@ -137,16 +178,41 @@ func TestParse(t *testing.T) {
 func TestInContainer(t *testing.T) {
 	assert.True(t, Ref{PodUID: podID}.InContainer())
 	assert.True(t, Ref{ContainerID: id}.InContainer())
+	assert.True(t, Ref{ContainerName: "web"}.InContainer())
 	assert.False(t, Ref{SystemdUnit: "a.service"}.InContainer())
 	assert.False(t, Ref{SlurmJob: "1"}.InContainer())
+	assert.False(t, Ref{BatchSystem: "pbs", BatchJob: "1"}.InContainer())
+}
+
+func TestInJob(t *testing.T) {
+	assert.True(t, Ref{SlurmJob: "1", PodUID: podID}.InJob())
+	assert.True(t, Ref{SlurmSLUID: "sEKNKTV3WPV500"}.InJob())
+	assert.True(t, Ref{BatchSystem: "pbs", BatchJob: "1"}.InJob())
+	assert.False(t, Ref{PodUID: podID, ContainerID: id, ContainerName: "web"}.InJob())
+	assert.False(t, Ref{SystemdUnit: "a.service"}.InJob())
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope")
-	f.Add("12:memory:/kubepods/burstable/pod" + podID + "/" + id + "\n0::/\n")
-	f.Add("0::/../../pod" + hashUID + "/crio-" + id)
-	f.Add("0::/system.slice/slurmstepd.scope/job_4242/step_0")
-	f.Add("0::/user.slice/user-1000.slice/session-3.scope")
+	for _, seed := range []string{
+		"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope",
+		"12:memory:/kubepods/burstable/pod" + podID + "/" + id + "\n0::/\n",
+		"0::/../../pod" + hashUID + "/crio-" + id,
+		"0::/system.slice/slurmstepd.scope/job_4242/step_0",
+		"0::/kubepods/pod" + podID + "/" + id + "/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0",
+		"0::/user.slice/user-1000.slice/session-3.scope",
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/imp-shell-f2xyz.service",
+		`0::/machine.slice/machine-lxc\x2d12\x2dmy\x2dbox.scope/x.service`,
+		"0::/lxc/100/ns/system.slice/docker-" + id + ".scope",
+		"5:devices:/pbs_jobs.service/jobid/12[3].pbs",
+		"5:devices:/htcondor/condor_var_lib_condor_execute_slot1_2@node",
+		"5:devices:/lsf/cluster1/job.12[3].456.789\n4:cpuset:/sge/12.3/4",
+		"0::/nomad.slice/share.slice/" + podID + ".web.scope",
+		"0::/hadoop-yarn/container_e17_1_2_3_4/" + id,
+		"1:name=systemd:/ecs/" + hashUID + "-12",
+		"0::/default/task", "0::/user.slice/apptainer-12.scope",
+	} {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, content string) {
 		ref := Parse(content)
 		if ref.PodUID != "" {
@@ -154,11 +220,19 @@ func FuzzParse(f *testing.F) {
 			assert.Contains(t, strings.ReplaceAll(content, "_", "-"), ref.PodUID)
 		}
 		if ref.ContainerID != "" {
-			assert.Len(t, ref.ContainerID, 64)
+			assert.GreaterOrEqual(t, len(ref.ContainerID), 34)
 			assert.Contains(t, content, ref.ContainerID)
 		}
-		if ref.InContainer() {
-			assert.Empty(t, ref.SystemdUnit+ref.SlurmJob)
+		if ref.InContainer() || ref.InJob() {
+			assert.Empty(t, ref.SystemdUnit)
+		}
+		assert.Equal(t, ref.BatchSystem == "", ref.BatchJob == "")
+		assert.False(t, ref.SlurmJob != "" && ref.SlurmSLUID != "")
+		assert.Contains(t, content, ref.SlurmJob)
+		assert.Contains(t, content, ref.SlurmSLUID)
+		assert.Contains(t, content, ref.SystemdUnit)
+		for _, manager := range append([]string{"user@1000.service"}, jobManagers...) {
+			assert.NotEqual(t, manager, ref.SystemdUnit)
 		}
 	})
 }

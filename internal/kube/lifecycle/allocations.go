@@ -80,7 +80,10 @@ func (c *changes) addAllocation(kind gpu.EventType, at time.Time, a *Allocation,
 	p := c.pod
 	holder := &gpu.Holder{
 		Container: &gpu.Container{Namespace: p.Namespace, PodName: p.Name, PodUID: p.UID, Name: a.Container, Owners: p.Owners, Labels: p.Labels},
-		Resource:  a.Resource, DRA: a.DRA,
+		Resource:  a.Resource,
+	}
+	if a.DRA {
+		holder.Allocator = gpu.AllocatorDRA
 	}
 	if a.Shared {
 		holder.Sharing = gpu.SharingClaim

@@ -225,7 +225,7 @@ func TestAllocationsOfUnknownSize(t *testing.T) {
 		assert.False(t, events[i].Use.GPUTime.Known())
 	}
 	assert.Equal(t, gpu.SharingClaim, events[0].Holder.Sharing)
-	assert.True(t, events[1].Holder.DRA)
+	assert.Equal(t, gpu.AllocatorDRA, events[1].Holder.Allocator)
 	assert.False(t, events[1].Outside.Count.Known())
 }
 

@@ -39,7 +39,7 @@ func (h *Handler) workloadRoutes() []route.Route {
 	t := workloadTable()
 	return []route.Route{{
 		Path: "/api/v1/gpu/workloads", ID: "listWorkloads", Tag: "workloads", Summary: "What workloads hold and use",
-		Description: "Each workload that holds or uses a GPU: what owns its pods, a pod without owner, a Slurm job, a systemd unit or a container. " +
+		Description: "Each workload that holds or uses a GPU: a job of a batch system, what owns its pods, a pod without owner, a systemd unit, a container or a guest. " +
 			"Idle are the devices that it holds and does not use now.",
 		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), namespaceParameter(), podParameter()}, t.parameters()...),
 		Answer:     view.List[*view.Workload]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},

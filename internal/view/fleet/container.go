@@ -4,6 +4,8 @@
 package fleet
 
 import (
+	"cmp"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
@@ -16,24 +18,20 @@ type container struct {
 	resource, allocator, sharing *string
 }
 
-// containerKey returns what identifies the container of a point, empty where nothing does.
+// containerKey returns what identifies the container, job or unit of a point, empty where nothing does. The jobs of one container differ by
+// their jobs.
 func containerKey(resource, point pcommon.Map) string {
-	if id := text(resource, "container.id"); id != "" {
-		return id
-	}
-	if id := text(point, "container.id"); id != "" {
-		return id
-	}
+	key := ""
 	if pod := text(point, "k8s.pod.name"); pod != "" {
-		return text(point, "k8s.namespace.name") + "/" + pod + "/" + text(point, "k8s.container.name")
+		key = text(point, "k8s.namespace.name") + "/" + pod + "/" + text(point, "k8s.container.name")
 	}
-	if job := text(point, "slurm.job.id"); job != "" {
-		return "slurm/" + job
+	key = cmp.Or(text(resource, "container.id"), text(point, "container.id"), key, text(point, "container.name"))
+	for _, name := range [...]string{"slurm.job.id", "slurm.job.sluid", "batch.job.id", "systemd.unit.name"} {
+		if value := text(point, name); value != "" {
+			key += "\x00" + name + "\x00" + value
+		}
 	}
-	if unit := text(point, "systemd.unit.name"); unit != "" {
-		return "systemd/" + unit
-	}
-	return ""
+	return key
 }
 
 func (c *container) describe(resource, point pcommon.Map, shared *texts) {

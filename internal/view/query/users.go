@@ -8,19 +8,24 @@ import "github.com/otelgpu/gpureceiver/internal/view"
 // The kinds of workloads that are no Kubernetes objects.
 const (
 	KindSlurmJob    = "SlurmJob"
+	KindBatchJob    = "BatchJob" // of another batch system: system/job
 	KindSystemdUnit = "SystemdUnit"
 	KindContainer   = "Container" // a container with nothing but an ID or a name
 )
 
-// Owner is a workload's identity. Node is set for what is no pod.
+// Owner is a workload's identity. Node is set for jobs and for what is no pod.
 type Owner struct {
 	Cluster, Node, Namespace, Kind, Name string
 }
 
-// OwnerOf returns the workload of a user on a node: what owns its pod, a pod without owner, a Slurm job, a systemd unit, a container. It
+// OwnerOf returns the workload of a user on a node: a job, what owns its pod, a pod without owner, a systemd unit, a container or a guest. It
 // reports false for a user of whom none is known.
 func OwnerOf(u *view.User, n *view.Node) (Owner, bool) {
 	o := Owner{Cluster: text(n.Cluster), Namespace: text(u.Namespace)}
+	if kind, name := jobOf(u); kind != "" {
+		o.Node, o.Kind, o.Name = n.Name, kind, name
+		return o, true
+	}
 	switch {
 	case u.Workload != nil:
 		o.Kind, o.Name = text(u.WorkloadKind), *u.Workload
@@ -31,18 +36,32 @@ func OwnerOf(u *view.User, n *view.Node) (Owner, bool) {
 	}
 	o.Node = n.Name
 	switch {
-	case u.SlurmJob != nil:
-		o.Kind, o.Name = KindSlurmJob, *u.SlurmJob
 	case u.SystemdUnit != nil:
 		o.Kind, o.Name = KindSystemdUnit, *u.SystemdUnit
 	case u.Container != nil:
 		o.Kind, o.Name = KindContainer, *u.Container
 	case u.ContainerID != nil:
 		o.Kind, o.Name = KindContainer, *u.ContainerID
+	case u.ContainerName != nil:
+		o.Kind, o.Name = KindContainer, *u.ContainerName
 	default:
 		return Owner{}, false
 	}
 	return o, true
+}
+
+// jobOf returns the job of a user, also of one in a pod: it is the job that a person submitted, not the pod that it runs in. The kind is
+// empty for a user in no job.
+func jobOf(u *view.User) (kind, name string) {
+	switch {
+	case u.SlurmJob != nil:
+		return KindSlurmJob, *u.SlurmJob
+	case u.SlurmSLUID != nil:
+		return KindSlurmJob, *u.SlurmSLUID
+	case u.BatchJob != nil:
+		return KindBatchJob, text(u.BatchSystem) + "/" + *u.BatchJob
+	}
+	return "", ""
 }
 
 // UserFilter is what a user's names must be. An empty field stands for every name.

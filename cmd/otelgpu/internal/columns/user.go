@@ -4,24 +4,51 @@
 package columns
 
 import (
+	"strings"
+
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// UserName names who uses or holds a GPU: a pod, a job, a unit or a container; empty where nothing is known.
+// UserName names who uses or holds a GPU: a pod, a job, a unit, a container or a guest; empty where nothing is known. A job in a pod follows
+// the pod.
 func UserName(u *view.User) string {
+	job := jobName(u)
 	switch {
-	case u.Pod != nil && u.Namespace != nil:
-		return *u.Namespace + "/" + *u.Pod
 	case u.Pod != nil:
-		return *u.Pod
-	case u.SlurmJob != nil:
-		return "job " + *u.SlurmJob
+		return strings.TrimSpace(podName(u) + " " + job)
+	case job != "":
+		return job
 	case u.SystemdUnit != nil:
 		return *u.SystemdUnit
 	case u.Container != nil:
 		return "container " + *u.Container
+	case u.ContainerName != nil:
+		return "container " + *u.ContainerName
 	case u.ContainerID != nil:
 		return "container " + (*u.ContainerID)[:min(12, len(*u.ContainerID))]
+	default:
+		return ""
+	}
+}
+
+func podName(u *view.User) string {
+	if u.Namespace != nil {
+		return *u.Namespace + "/" + *u.Pod
+	}
+	return *u.Pod
+}
+
+// jobName names a job of a batch system; empty for who is none.
+func jobName(u *view.User) string {
+	switch {
+	case u.SlurmJob != nil:
+		return "job " + *u.SlurmJob
+	case u.SlurmSLUID != nil:
+		return "job " + *u.SlurmSLUID
+	case u.BatchJob != nil && u.BatchSystem != nil:
+		return *u.BatchSystem + " " + *u.BatchJob
+	case u.BatchJob != nil:
+		return "job " + *u.BatchJob
 	default:
 		return ""
 	}

@@ -61,9 +61,16 @@ export interface User {
   pod: string | null;
   container: string | null;
   container_id: string | null;
+  container_name: string | null;
   workload_kind: string | null;
   workload: string | null;
   slurm_job: string | null;
+  slurm_sluid: string | null;
+  slurm_user: string | null;
+  slurm_account: string | null;
+  slurm_partition: string | null;
+  batch_system: string | null;
+  batch_job: string | null;
   systemd_unit: string | null;
 }
 

@@ -8,9 +8,18 @@ import { type Column, Table } from "./table";
 
 /** owner returns who a process or a container belongs to, in one line. */
 export function owner(u: User): string {
-  if (u.pod) return u.container ? `${u.pod} / ${u.container}` : u.pod;
-  if (u.slurm_job) return `Slurm job ${u.slurm_job}`;
-  return u.systemd_unit ?? u.container ?? u.container_id?.slice(0, 12) ?? "";
+  const at = u.pod ? (u.container ? `${u.pod} / ${u.container}` : u.pod) : "";
+  const job = jobOf(u);
+  if (at || job) return [at, job].filter(Boolean).join(" / ");
+  return u.systemd_unit ?? u.container ?? u.container_name ?? u.container_id?.slice(0, 12) ?? "";
+}
+
+/** jobOf names the job of a batch system, with whose it is where that is known; empty for who is none. */
+function jobOf(u: User): string {
+  const whose = [u.slurm_user, u.slurm_account].filter(Boolean).join(", ");
+  const job = u.slurm_job ?? u.slurm_sluid;
+  if (job) return `Slurm job ${job}${whose && ` (${whose})`}`;
+  return u.batch_job ? `${u.batch_system ?? "job"} ${u.batch_job}` : "";
 }
 
 export const PROCESS_COLUMNS: Column<Process>[] = [
