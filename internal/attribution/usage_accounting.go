@@ -69,4 +69,6 @@ func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *ene
 
 // isUndivided reports whether nobody else can have held a device between two reads in which a container held it. Replicas and claims
 // may have been others' in between.
-func isUndivided(h *gpu.Holder) bool { return h.Sharing == gpu.SharingExclusive && h.Allocator != gpu.AllocatorDRA }
+func isUndivided(h *gpu.Holder) bool {
+	return h.Sharing == gpu.SharingExclusive && h.Allocator != gpu.AllocatorDRA
+}
