@@ -2331,7 +2331,10 @@ func (rac *ResourceAttributeConfig) Unmarshal(parser *confmap.Conf) error {
 
 // ResourceAttributesConfig provides config for gpu resource attributes.
 type ResourceAttributesConfig struct {
+	BatchJobID            ResourceAttributeConfig `mapstructure:"batch.job.id"`
+	BatchSystem           ResourceAttributeConfig `mapstructure:"batch.system"`
 	ContainerID           ResourceAttributeConfig `mapstructure:"container.id"`
+	ContainerName         ResourceAttributeConfig `mapstructure:"container.name"`
 	HostName              ResourceAttributeConfig `mapstructure:"host.name"`
 	K8sClusterName        ResourceAttributeConfig `mapstructure:"k8s.cluster.name"`
 	K8sContainerName      ResourceAttributeConfig `mapstructure:"k8s.container.name"`
@@ -2361,13 +2364,26 @@ type ResourceAttributesConfig struct {
 	ProcessOwner          ResourceAttributeConfig `mapstructure:"process.owner"`
 	ProcessPid            ResourceAttributeConfig `mapstructure:"process.pid"`
 	ProcessUserID         ResourceAttributeConfig `mapstructure:"process.user.id"`
+	SlurmJobAccount       ResourceAttributeConfig `mapstructure:"slurm.job.account"`
 	SlurmJobID            ResourceAttributeConfig `mapstructure:"slurm.job.id"`
+	SlurmJobPartition     ResourceAttributeConfig `mapstructure:"slurm.job.partition"`
+	SlurmJobSluid         ResourceAttributeConfig `mapstructure:"slurm.job.sluid"`
+	SlurmJobUser          ResourceAttributeConfig `mapstructure:"slurm.job.user"`
 	SystemdUnitName       ResourceAttributeConfig `mapstructure:"systemd.unit.name"`
 }
 
 func DefaultResourceAttributesConfig() ResourceAttributesConfig {
 	return ResourceAttributesConfig{
+		BatchJobID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		BatchSystem: ResourceAttributeConfig{
+			Enabled: true,
+		},
 		ContainerID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		ContainerName: ResourceAttributeConfig{
 			Enabled: true,
 		},
 		HostName: ResourceAttributeConfig{
@@ -2457,7 +2473,19 @@ func DefaultResourceAttributesConfig() ResourceAttributesConfig {
 		ProcessUserID: ResourceAttributeConfig{
 			Enabled: true,
 		},
+		SlurmJobAccount: ResourceAttributeConfig{
+			Enabled: true,
+		},
 		SlurmJobID: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		SlurmJobPartition: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		SlurmJobSluid: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		SlurmJobUser: ResourceAttributeConfig{
 			Enabled: true,
 		},
 		SystemdUnitName: ResourceAttributeConfig{

@@ -760,31 +760,31 @@ var MapAttributeNetworkIoDirection = map[string]AttributeNetworkIoDirection{
 var MetricsInfo = metricsInfo{
 	ContainerGpuAllocated: metricInfo{
 		Name:       "container.gpu.allocated",
-		Attributes: []string{"container.id", "hw.gpu.allocator", "hw.gpu.sharing", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "k8s.resource.name", "slurm.job.id", "systemd.unit.name"},
+		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.gpu.allocator", "hw.gpu.sharing", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "k8s.resource.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
 	},
 	ContainerGpuEnergy: metricInfo{
 		Name:       "container.gpu.energy",
-		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
+		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
 	},
 	ContainerGpuIdleTime: metricInfo{
 		Name:       "container.gpu.idle.time",
-		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
+		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
 	},
 	ContainerGpuMemoryLimit: metricInfo{
 		Name:       "container.gpu.memory.limit",
-		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
+		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
 	},
 	ContainerGpuMemoryUsage: metricInfo{
 		Name:       "container.gpu.memory.usage",
-		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
+		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
 	},
 	ContainerGpuPower: metricInfo{
 		Name:       "container.gpu.power",
-		Attributes: []string{"container.id", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
+		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
 	},
 	ContainerGpuUtilization: metricInfo{
 		Name:       "container.gpu.utilization",
-		Attributes: []string{"container.id", "hw.gpu.task", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "systemd.unit.name"},
+		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.gpu.task", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
 	},
 	HwEnergy: metricInfo{
 		Name:       "hw.energy",
@@ -1223,9 +1223,27 @@ func (maof metricAttributeOptionFunc) apply(dp pmetric.NumberDataPoint) {
 	maof(dp)
 }
 
+func WithBatchJobIDMetricAttribute(batchJobIDAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("batch.job.id", batchJobIDAttributeValue)
+	})
+}
+
+func WithBatchSystemMetricAttribute(batchSystemAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("batch.system", batchSystemAttributeValue)
+	})
+}
+
 func WithContainerIDMetricAttribute(containerIDAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("container.id", containerIDAttributeValue)
+	})
+}
+
+func WithContainerNameMetricAttribute(containerNameAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("container.name", containerNameAttributeValue)
 	})
 }
 
@@ -1397,6 +1415,12 @@ func WithSlurmJobIDMetricAttribute(slurmJobIDAttributeValue string) MetricAttrib
 	})
 }
 
+func WithSlurmJobSluidMetricAttribute(slurmJobSluidAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("slurm.job.sluid", slurmJobSluidAttributeValue)
+	})
+}
+
 func WithSystemdUnitNameMetricAttribute(systemdUnitNameAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("systemd.unit.name", systemdUnitNameAttributeValue)
@@ -1412,7 +1436,7 @@ type metricContainerGpuAllocated struct {
 // init fills container.gpu.allocated metric with initial data.
 func (m *metricContainerGpuAllocated) init() {
 	m.data.SetName("container.gpu.allocated")
-	m.data.SetDescription("1 if the device is allocated to the container, whatever the number of replicas; 0 if the container only uses the device. (extension)")
+	m.data.SetDescription("1 if the device is allocated to the container or Slurm job, whatever the number of replicas; 0 if the container, job or systemd unit only uses the device. Absent if that is not known. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -6705,11 +6729,29 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		resourceAttributeIncludeFilter:              make(map[string]filter.Filter),
 		resourceAttributeExcludeFilter:              make(map[string]filter.Filter),
 	}
+	if mbc.ResourceAttributes.BatchJobID.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["batch.job.id"] = filter.CreateFilter(mbc.ResourceAttributes.BatchJobID.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.BatchJobID.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["batch.job.id"] = filter.CreateFilter(mbc.ResourceAttributes.BatchJobID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.BatchSystem.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["batch.system"] = filter.CreateFilter(mbc.ResourceAttributes.BatchSystem.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.BatchSystem.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["batch.system"] = filter.CreateFilter(mbc.ResourceAttributes.BatchSystem.MetricsExclude)
+	}
 	if mbc.ResourceAttributes.ContainerID.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["container.id"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerID.MetricsInclude)
 	}
 	if mbc.ResourceAttributes.ContainerID.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["container.id"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.ContainerName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["container.name"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.ContainerName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["container.name"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerName.MetricsExclude)
 	}
 	if mbc.ResourceAttributes.HostName.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["host.name"] = filter.CreateFilter(mbc.ResourceAttributes.HostName.MetricsInclude)
@@ -6885,11 +6927,35 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 	if mbc.ResourceAttributes.ProcessUserID.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["process.user.id"] = filter.CreateFilter(mbc.ResourceAttributes.ProcessUserID.MetricsExclude)
 	}
+	if mbc.ResourceAttributes.SlurmJobAccount.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["slurm.job.account"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobAccount.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.SlurmJobAccount.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["slurm.job.account"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobAccount.MetricsExclude)
+	}
 	if mbc.ResourceAttributes.SlurmJobID.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["slurm.job.id"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobID.MetricsInclude)
 	}
 	if mbc.ResourceAttributes.SlurmJobID.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["slurm.job.id"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobID.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.SlurmJobPartition.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["slurm.job.partition"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobPartition.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.SlurmJobPartition.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["slurm.job.partition"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobPartition.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.SlurmJobSluid.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["slurm.job.sluid"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobSluid.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.SlurmJobSluid.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["slurm.job.sluid"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobSluid.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.SlurmJobUser.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["slurm.job.user"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobUser.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.SlurmJobUser.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["slurm.job.user"] = filter.CreateFilter(mbc.ResourceAttributes.SlurmJobUser.MetricsExclude)
 	}
 	if mbc.ResourceAttributes.SystemdUnitName.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["systemd.unit.name"] = filter.CreateFilter(mbc.ResourceAttributes.SystemdUnitName.MetricsInclude)
