@@ -26,15 +26,16 @@ const (
 
 // ClusterRead is what an API server answers to one part of a configuration.
 type ClusterRead struct {
-	Key      string // of the part: attribution::owners
-	Name     string // of the cluster; empty where the part names none
-	Endpoint string // the API server's address; empty where it is not known
-	Access   []kube.Access
-	Failure  *gpu.Failure // why the API server, or a file of the configuration, cannot be read
+	Key       string // of the part: attribution::owners
+	Name      string // of the cluster; empty where the part names none
+	Endpoint  string // the API server's address; empty where it is not known
+	Access    []kube.Access
+	NotServed []string     // kinds of owners in the configuration that the API server does not serve
+	Failure   *gpu.Failure // why the API server, or a file of the configuration, cannot be read
 
 	Examined *kubeexec.Examined // of kubernetes_exec
 	Size     *cluster.Snapshot  // of kubernetes_cluster, where it was listed
-	Problems []gpu.Problem      // of kubernetes_cluster
+	Problems []gpu.Problem      // what else could not be read
 }
 
 // apiUse is a part of a configuration that reads a Kubernetes API.
@@ -42,6 +43,7 @@ type apiUse struct {
 	key, name string
 	api       *kube.Config
 	rights    []kube.Right
+	kinds     []string                            // of owners
 	read      func(context.Context, *ClusterRead) // after the review; nil: nothing
 }
 
@@ -83,6 +85,9 @@ func (u *apiUse) examine(ctx context.Context) ClusterRead {
 		read.Failure = &gpu.Failure{Reason: kube.ReasonOf(err), Err: err}
 		return read
 	}
+	if read.NotServed, err = kube.NotServed(ctx, clients, u.kinds); err != nil {
+		read.Problems = append(read.Problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "kinds of owners", Err: err})
+	}
 	if u.read != nil {
 		u.read(ctx, &read)
 	}
@@ -95,7 +100,7 @@ func (c *Config) apiUses(signals Signals) []apiUse {
 	a := &c.Attribution
 	if a.Owners != nil {
 		options := kube.ViewOptions{Pods: kube.PodsOptions{Node: a.NodeName}, Kinds: a.Owners.Kinds, Devices: a.PodResources != nil}
-		uses = append(uses, apiUse{key: "attribution::owners", name: a.ClusterName, api: &a.Owners.API, rights: options.Rights()})
+		uses = append(uses, apiUse{key: "attribution::owners", name: a.ClusterName, api: &a.Owners.API, rights: options.Rights(), kinds: a.Owners.Kinds})
 	}
 	if a.NodeLabels != nil {
 		uses = append(uses, apiUse{
@@ -106,18 +111,26 @@ func (c *Config) apiUses(signals Signals) []apiUse {
 		switch s := c.scraperConfig(key).(type) {
 		case *ClusterConfig:
 			uses = append(uses, apiUse{
-				key: scrapersKey + "::" + key, name: a.ClusterName, api: &s.API, rights: append(cluster.Rights(s.ownerKinds(), s.DeviceClasses), s.LeaderElection.rights()...), read: s.readOnce,
+				key: scrapersKey + "::" + key, name: a.ClusterName, api: &s.API, rights: append(cluster.Rights(s.ownerKinds(), s.DeviceClasses), s.LeaderElection.rights()...), kinds: s.ownerKinds(), read: s.readOnce,
 			})
 		case *kubeexec.Config:
 			for i := range s.Clusters {
 				uses = append(uses, apiUse{
-					key: fmt.Sprintf("%s::%s::clusters::%d", scrapersKey, key, i), name: s.Clusters[i].Name, api: &s.Clusters[i].API, rights: s.Rights(i),
+					key: fmt.Sprintf("%s::%s::clusters::%d", scrapersKey, key, i), name: s.Clusters[i].Name, api: &s.Clusters[i].API, rights: s.Rights(i), kinds: execKinds(s),
 					read: func(ctx context.Context, read *ClusterRead) { c.examineNodes(ctx, signals, s, i, read) },
 				})
 			}
 		}
 	}
 	return uses
+}
+
+// execKinds returns the kinds of owners that kubernetes_exec reads.
+func execKinds(s *kubeexec.Config) []string {
+	if !s.AttributePods {
+		return nil
+	}
+	return s.Owners.Kinds
 }
 
 // examineNodes finds the targets of kubernetes_exec, and reads a few nodes.
@@ -157,7 +170,7 @@ func (c *ClusterConfig) readOnce(ctx context.Context, read *ClusterRead) {
 		case <-ticker.C:
 		}
 	}
-	read.Problems = view.Problems()
+	read.Problems = append(read.Problems, view.Problems()...)
 	if view.Synced() {
 		snapshot := view.Snapshot()
 		read.Size = &snapshot

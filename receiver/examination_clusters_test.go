@@ -22,5 +22,6 @@ func TestExaminationAsksForOwners(t *testing.T) {
 	for _, right := range uses[0].rights {
 		texts = append(texts, right.String())
 	}
+	assert.Equal(t, []string{"replicasets.apps"}, uses[0].kinds)
 	assert.Subset(t, texts, []string{"list pods", "list nodes", "list replicasets.apps", "watch replicasets.apps"})
 }

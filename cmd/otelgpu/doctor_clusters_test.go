@@ -101,6 +101,16 @@ func TestDoctorClusters(t *testing.T) {
 	assert.NotContains(t, got.out, s.Token+"\"")
 }
 
+// A kind of owners that the API server does not serve is named: it may be misspelt.
+func TestDoctorUnservedKinds(t *testing.T) {
+	s := exectest.NewServer(t)
+	config := strings.Replace(execConfig(s, s.URL), "{clusters:", "{owners: {kinds: [replicasets.apps, raycluster.ray.io]}, clusters:", 1)
+	got := finish(t, doctorCommand(t, "--config", config, "--output", "json"))
+	kinds := check(t, report(t, got), "gpu: scrapers::kubernetes_exec::clusters::0", "kinds")
+	assert.Equal(t, doctor.Note, kinds.State)
+	assert.Contains(t, kinds.Found, "does not serve raycluster.ray.io;")
+}
+
 // clustersConfig is a configuration that reads the nodes of clusters without credentials.
 func clustersConfig(endpoints ...string) string {
 	var clusters []string

@@ -86,6 +86,23 @@ func (d *discoverer) resolve(ctx context.Context, resource schema.GroupResource)
 	return nil, errNotServed
 }
 
+// NotServed returns those of the kinds (resource.group) that the API server does not serve. They may be misspelt, or the software that
+// defines them is not installed. It returns what it found before an error.
+func NotServed(ctx context.Context, clients *Clients, kinds []string) ([]string, error) {
+	d := &discoverer{client: clients.Kubernetes.Discovery()}
+	var unserved []string
+	for _, kind := range kinds {
+		_, err := d.resolve(ctx, schema.ParseGroupResource(kind))
+		switch {
+		case errors.Is(err, errNotServed):
+			unserved = append(unserved, kind)
+		case err != nil:
+			return unserved, fmt.Errorf("kube: ask whether the API server serves %s: %w", kind, err)
+		}
+	}
+	return unserved, nil
+}
+
 // versions returns the versions of a group, the preferred one first.
 func (d *discoverer) versions(ctx context.Context, group string) ([]string, error) {
 	if group == "" {

@@ -57,3 +57,18 @@ func TestResolve(t *testing.T) {
 		})
 	}
 }
+
+func TestNotServed(t *testing.T) {
+	clients := newClients(t, map[string]string{
+		"/apis/ray.io": `{"kind":"APIGroup","name":"ray.io","versions":[{"groupVersion":"ray.io/v1","version":"v1"}],
+			"preferredVersion":{"groupVersion":"ray.io/v1","version":"v1"}}`,
+		"/apis/ray.io/v1": `{"kind":"APIResourceList","groupVersion":"ray.io/v1","resources":[{"name":"rayclusters","namespaced":true,"kind":"RayCluster"}]}`,
+		"/apis/broken.io": `{`,
+	})
+	unserved, err := NotServed(t.Context(), clients, []string{"replicasets.apps", "rayclusters.ray.io", "raycluster.ray.io", "jobsets.jobset.x-k8s.io"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"raycluster.ray.io", "jobsets.jobset.x-k8s.io"}, unserved)
+	unserved, err = NotServed(t.Context(), clients, []string{"raycluster.ray.io", "a.broken.io", "b.missing.io"})
+	require.ErrorContains(t, err, "kube: ask whether the API server serves a.broken.io: ")
+	assert.Equal(t, []string{"raycluster.ray.io"}, unserved)
+}

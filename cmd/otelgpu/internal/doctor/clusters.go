@@ -38,6 +38,10 @@ func (s *Section) addCluster(read *gpureceiver.ClusterRead) {
 		s.add(OK, "API server", read.Endpoint+" answers")
 	}
 	s.addRights(read.Access)
+	if len(read.NotServed) > 0 {
+		s.add(Note, "kinds", "the API server does not serve "+strings.Join(read.NotServed, ", ")+
+			"; correct a kind that is misspelt, and ignore one whose software is not installed here")
+	}
 	if read.Size != nil {
 		s.add(OK, "cluster", sizeOf(read.Size))
 	}
