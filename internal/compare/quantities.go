@@ -11,13 +11,13 @@ import (
 
 // The names of the elements of a device's arrays.
 var (
-	tasks   = [gpu.NumTasks]string{"general", "encoder", "decoder", "JPEG", "optical flow"}
+	tasks   = [gpu.NumTasks]string{"general", "encoder", "decoder", "JPEG", "optical flow", "media"}
 	sensors = [gpu.NumSensors]string{"GPU", "memory", "hotspot", "edge"}
-	limited = [gpu.NumLimits]string{"degraded", "critical", "max", "enforced"}
+	limited = [gpu.NumLimits]string{"degraded", "critical", "max", "enforced", "min", "default"}
 	domains = [gpu.NumClockDomains]string{"graphics", "SM", "memory", "video"}
 	reasons = [gpu.NumThrottleReasons]string{
 		"software power cap", "hardware slowdown", "sync boost", "software thermal", "hardware thermal", "hardware power brake", "PPT", "current",
-		"GPU thermal", "memory thermal", "VR thermal", "external thermal", "firmware",
+		"GPU thermal", "memory thermal", "VR thermal", "external thermal", "firmware", "board limit", "reliability", "low utilization", "host limit, power", "host limit, thermal",
 	}
 	errorTypes = [gpu.NumErrorTypes]string{"corrected", "uncorrected", "deferred"}
 )

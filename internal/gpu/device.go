@@ -35,6 +35,9 @@ type Device struct {
 	Temperature       [NumSensors]Opt[float64]            // °C
 	TemperatureLimit  [NumSensors][NumLimits]Opt[float64] // °C, absolute thresholds
 	TemperatureMargin [NumLimits]Opt[float64]             // °C left until the limit (T.Limit)
+	MemoryMargin      [NumLimits]Opt[float64]             // °C left until the limit of the memory's temperature
+	TemperatureDetail []SensorValue                       // °C, of stacks of memory and of voltage regulators; only if GroupTemperatureDetail is wanted
+	Voltage           []SensorValue                       // V; only if GroupVoltage is wanted
 	Power             Power
 	Energy            Counter[float64] // joules
 	Clocks            [NumClockDomains]Clock
@@ -50,7 +53,12 @@ type Device struct {
 	XIDs              []XIDCount
 	RemappedRows      RemappedRows
 	RetiredPages      RetiredPages
-	MemoryBanks       [NumSpares]Opt[int64]  // banks of the memory by the spare rows that they have left (nvmlDeviceGetRowRemapperHistogram)
+	MemoryBanks       [NumSpares]Opt[int64] // banks of the memory by the spare rows that they have left (nvmlDeviceGetRowRemapperHistogram)
+	XCCUtilization    []Opt[float64]        // fraction of time by the number of the XCC; only if GroupXCCUtilization is wanted
+	Encoder           Sessions              // nvmlDeviceGetEncoderStats
+	FrameBuffer       Sessions              // nvmlDeviceGetFBCStats
+	Modes             [NumModes]Mode
+	VGPULicensed      Opt[bool]              // of a virtual GPU (nvmlDeviceGetGridLicensableFeatures)
 	Pipes             [NumPipes]Opt[float64] // fraction of time or of peak
 	Occupancy         Opt[float64]           // resident warps divided by the maximum
 	RecoveryAction    Opt[RecoveryAction]
@@ -144,6 +152,13 @@ type Info struct {
 	// FabricClique and FabricCluster are of nvmlDeviceGetGpuFabricInfo; only if GroupFabric is wanted.
 	FabricClique, FabricCluster string
 	InterconnectVersion         string // of NVLink: 4.0
+	BoardPartNumber             string // nvmlDeviceGetBoardPartNumber
+	Brand                       string // nvmlDeviceGetBrand, in lower case with underscores: quadro_rtx
+	Architecture                string // nvmlDeviceGetArchitecture, or of the gfx target; in lower case: hopper, cdna3
+	InfoROMVersion              string // nvmlDeviceGetInforomImageVersion
+	CUDAVersion                 string // that the driver supports: 12.4
+	NVMLVersion                 string
+	MemoryPartition             string // AMD's mode: NPS1
 	C2CMode                     string // enabled, disabled: the link to the CPU of the module (nvmlDeviceGetC2cModeInfo)
 }
 
@@ -161,6 +176,8 @@ type Memory struct {
 	SystemLimit, SystemUsage Opt[int64]
 	// BAR1Limit and BAR1Usage are of the window for accesses over PCI Express (nvmlDeviceGetBAR1MemoryInfo).
 	BAR1Limit, BAR1Usage Opt[int64]
+	// Partitions are what is used of the parts of AMD's memory, by their numbers; only if GroupMemoryPartitions is wanted.
+	Partitions []Opt[int64]
 }
 
 // Power is the power that a device draws, in watts.
@@ -168,6 +185,7 @@ type Power struct {
 	Draw    Opt[float64] // the average that the driver reports, otherwise the instantaneous value
 	Instant Opt[float64]
 	Module  Opt[float64] // the whole module, including CPU and memory
+	Memory  Opt[float64] // of the GPU
 	Limit   [NumLimits]Opt[float64]
 }
 
@@ -180,10 +198,30 @@ type Throttle struct {
 	Time   Counter[float64] // seconds
 }
 
-// Fan is the speed of a fan as a fraction of its maximum.
+// Fan is the speed of a fan.
 type Fan struct {
-	Location string // hw.sensor_location: fan0
-	Ratio    Opt[float64]
+	Location string       // hw.sensor_location: fan0
+	Ratio    Opt[float64] // fraction of the maximum
+	Speed    Opt[int64]   // revolutions a minute
+}
+
+// SensorValue is what one sensor measures.
+type SensorValue struct {
+	Location string // hw.sensor_location: hbm0, vr_gfx
+	Value    Opt[float64]
+}
+
+// Sessions are the sessions of an engine that works on frames.
+type Sessions struct {
+	Count     Opt[int64]
+	FrameRate Opt[float64] // mean frames a second of the sessions
+	Latency   Opt[float64] // mean time of a frame, in seconds
+}
+
+// Mode is what a mode of a GPU is set to.
+type Mode struct {
+	Value   string    // in lower case with underscores: enabled, exclusive_process; empty if it is not known
+	Pending Opt[bool] // another value waits for a reset or a restart; absent if the driver knows no pending value of the mode
 }
 
 // PCIe is the link of a device to the host. Transmitted is what the GPU sends.

@@ -22,6 +22,7 @@ const (
 	TaskDecoder
 	TaskJPEG
 	TaskOpticalFlow
+	TaskMedia // an engine that encodes and decodes (AMD's VCN)
 	NumTasks
 )
 
@@ -41,12 +42,15 @@ const (
 type Limit uint8
 
 // LimitDegraded: the device slows down at the limit. LimitCritical: it shuts down. LimitMax: the highest allowed or possible value; of
-// power the highest limit that can be set. LimitEnforced: the limit in force, whoever set it.
+// power the highest limit that can be set. LimitEnforced: the limit in force, whoever set it. LimitMin and LimitDefault, of power alone: the lowest
+// limit that can be set, and the one after a start.
 const (
 	LimitDegraded Limit = iota
 	LimitCritical
 	LimitMax
 	LimitEnforced
+	LimitMin
+	LimitDefault
 	NumLimits
 )
 
@@ -81,6 +85,13 @@ const (
 	ThrottleThermalVR      // AMD: voltage regulators
 	ThrottleThermalExtern  // AMD: PROCHOT and liquid cooling
 	ThrottleFirmwareReason // AMD: FIT, APCC and the rest
+	// These NVML has as times alone (NVML_FI_DEV_PERF_POLICY_*). The numbers of reasons are stored: new ones come last.
+	ThrottleBoardLimit
+	ThrottleReliability
+	ThrottleLowUtilization // and AMD: gfx_low_utilization_acc
+	// AMD: below the limit that the host set, because of power or heat (gfx_below_host_limit_ppt_acc, gfx_below_host_limit_thm_acc).
+	ThrottleHostLimitPower
+	ThrottleHostLimitThermal
 	NumThrottleReasons
 )
 
@@ -271,4 +282,19 @@ const (
 	RecoveryIMEXDomain // recover the IMEX domain of the device
 	RecoveryOther      // an action that this version does not know: Device.RecoveryWord
 	NumRecoveryActions
+)
+
+// ModeName is a mode of a GPU that can be set (hw.gpu.mode.name).
+type ModeName uint8
+
+// The modes of NVML: nvmlDeviceGetPersistenceMode, nvmlDeviceGetComputeMode, nvmlDeviceGetEccMode, nvmlDeviceGetMigMode,
+// nvmlDeviceGetVirtualizationMode, nvmlDeviceGetGspFirmwareMode.
+const (
+	ModePersistence ModeName = iota
+	ModeCompute
+	ModeECC
+	ModeMIG
+	ModeVirtualization
+	ModeGSP
+	NumModes
 )

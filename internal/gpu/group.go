@@ -9,13 +9,19 @@ type Group uint64
 // The groups. A source reads the quantities of a group together.
 const (
 	GroupUtilization      Group = 1 << iota // general and memory controller
-	GroupMediaUtilization                   // encoder, decoder, JPEG, optical flow
+	GroupMediaUtilization                   // encoder, decoder, JPEG, optical flow, media
+	GroupXCCUtilization
+	GroupEncoderSessions
+	GroupFrameBufferCapture
 	GroupMemory
 	GroupProtectedMemory
+	GroupMemoryPartitions // usage of each
 	GroupTemperature
 	GroupTemperatureLimits
+	GroupTemperatureDetail // stacks of memory, voltage regulators
+	GroupVoltage
 	GroupPower
-	GroupPowerDetail // instantaneous and module power
+	GroupPowerDetail // power of the moment, of the module and of memory
 	GroupPowerLimit
 	GroupEnergy
 	GroupClocks
@@ -24,6 +30,9 @@ const (
 	GroupThrottleTime
 	GroupPerformanceState
 	GroupFans
+	GroupFanSpeed // revolutions
+	GroupModes
+	GroupVGPULicense
 	GroupPCIeIO
 	GroupPCIeLink
 	GroupPCIeReplay
@@ -48,6 +57,7 @@ const (
 	GroupRecovery
 	GroupProcesses
 	GroupProcessUtilization
+	GroupProcessTimes // of copy engines, and without the right to run
 	GroupEvents
 
 	GroupAll Group = 1<<iota - 1

@@ -28,8 +28,11 @@ type Process struct {
 	Type     ProcessType
 
 	Memory           Opt[int64]             // bytes of device memory
+	SystemMemory     Opt[int64]             // bytes of system memory held through the driver of a GPU without memory of its own (AMD GTT)
 	Utilization      [NumTasks]Opt[float64] // fraction of time
 	MemoryController Opt[float64]           // fraction of time during which the process read or wrote device memory
+	SDMATime         Counter[float64]       // seconds during which AMD's copy engines worked for the process, since it began
+	EvictedTime      Counter[float64]       // seconds during which its queues on an AMD GPU were not allowed to run, since it began (KFD's evicted_ms)
 
 	// Read from the process table of the machine. Empty or zero if not read.
 	Created     time.Time

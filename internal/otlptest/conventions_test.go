@@ -172,6 +172,7 @@ func TestConventionsTable(t *testing.T) {
 		hwconv.Status{},
 		hwconv.Temperature{},
 		hwconv.TemperatureLimit{},
+		hwconv.Voltage{},
 	} {
 		instrument := strings.TrimPrefix(reflect.TypeOf(m).Field(0).Name, "Int64")
 		generated[m.Name()] = strings.ToLower(instrument) + " of " + m.Unit()

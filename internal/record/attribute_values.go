@@ -16,6 +16,7 @@ var (
 		gpu.TaskDecoder:     metadata.AttributeHwGpuTaskDecoder,
 		gpu.TaskJPEG:        metadata.AttributeHwGpuTaskJpeg,
 		gpu.TaskOpticalFlow: metadata.AttributeHwGpuTaskOpticalFlow,
+		gpu.TaskMedia:       metadata.AttributeHwGpuTaskMedia,
 	}
 	sensors = [gpu.NumSensors]string{
 		gpu.SensorGPU:     "gpu",
@@ -28,6 +29,8 @@ var (
 		gpu.LimitCritical: metadata.AttributeHwLimitTypeHighCritical,
 		gpu.LimitMax:      metadata.AttributeHwLimitTypeMax,
 		gpu.LimitEnforced: metadata.AttributeHwLimitTypeEnforced,
+		gpu.LimitMin:      metadata.AttributeHwLimitTypeMin,
+		gpu.LimitDefault:  metadata.AttributeHwLimitTypeDefault,
 	}
 	clockDomains = [gpu.NumClockDomains]metadata.AttributeHwGpuClockDomain{
 		gpu.ClockGraphics: metadata.AttributeHwGpuClockDomainGraphics,
@@ -49,6 +52,20 @@ var (
 		gpu.ThrottleThermalVR:      metadata.AttributeHwGpuThrottleReasonThermalVr,
 		gpu.ThrottleThermalExtern:  metadata.AttributeHwGpuThrottleReasonThermalExternal,
 		gpu.ThrottleFirmwareReason: metadata.AttributeHwGpuThrottleReasonFirmware,
+
+		gpu.ThrottleBoardLimit:       metadata.AttributeHwGpuThrottleReasonBoardLimit,
+		gpu.ThrottleReliability:      metadata.AttributeHwGpuThrottleReasonReliability,
+		gpu.ThrottleLowUtilization:   metadata.AttributeHwGpuThrottleReasonLowUtilization,
+		gpu.ThrottleHostLimitPower:   metadata.AttributeHwGpuThrottleReasonHostLimitPower,
+		gpu.ThrottleHostLimitThermal: metadata.AttributeHwGpuThrottleReasonHostLimitThermal,
+	}
+	modes = [gpu.NumModes]metadata.AttributeHwGpuModeName{
+		gpu.ModePersistence:    metadata.AttributeHwGpuModeNamePersistence,
+		gpu.ModeCompute:        metadata.AttributeHwGpuModeNameCompute,
+		gpu.ModeECC:            metadata.AttributeHwGpuModeNameEcc,
+		gpu.ModeMIG:            metadata.AttributeHwGpuModeNameMig,
+		gpu.ModeVirtualization: metadata.AttributeHwGpuModeNameVirtualization,
+		gpu.ModeGSP:            metadata.AttributeHwGpuModeNameGsp,
 	}
 	linkTypes = [gpu.NumLinkTypes]metadata.AttributeHwGpuInterconnectType{
 		gpu.NVLink: metadata.AttributeHwGpuInterconnectTypeNvlink,

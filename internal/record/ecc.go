@@ -32,16 +32,15 @@ func recordLocationErrors(p *devicePoints) {
 
 // sramThreshold is 1 if SRAM has had more errors than the vendor allows.
 func sramThreshold(d *gpu.Device) gpu.Opt[int64] {
-	exceeded, ok := d.ECC.SRAMThresholdExceeded.Get()
-	if !ok {
-		return gpu.Opt[int64]{}
-	}
-	return gpu.Some(flag(exceeded))
+	return flagOf(d.ECC.SRAMThresholdExceeded)
 }
 
+// recordMemoryBanks records how many banks have how many spare rows left, of the amounts that some bank has or has had.
 func recordMemoryBanks(p *devicePoints) {
 	for spares, name := range bankSpares {
-		if v, ok := p.device.MemoryBanks[spares].Get(); ok {
+		v, ok := p.device.MemoryBanks[spares].Get()
+		p.past.bankSpares[spares] = p.past.bankSpares[spares] || v > 0
+		if ok && p.past.bankSpares[spares] {
 			p.builder.RecordHwGpuMemoryBankCountDataPoint(p.ts, v, name, p.device.ID, p.identity...)
 		}
 	}

@@ -61,12 +61,16 @@ func TestOffByDefault(t *testing.T) {
 	off := slices.DeleteFunc(otlptest.Names(recordAll(fullNode())), func(name string) bool { return slices.Contains(on, name) })
 	assert.Equal(t, []string{
 		"hw.gpu.bar1.memory.limit", "hw.gpu.bar1.memory.usage", "hw.gpu.ecc.lifetime", "hw.gpu.ecc.location.errors",
+		"hw.gpu.encoder.frame_rate", "hw.gpu.encoder.latency", "hw.gpu.encoder.session.count", "hw.gpu.fan.speed",
+		"hw.gpu.frame_buffer_capture.frame_rate", "hw.gpu.frame_buffer_capture.latency", "hw.gpu.frame_buffer_capture.session.count",
 		"hw.gpu.interconnect.link.bandwidth", "hw.gpu.interconnect.link.bit_error_ratio", "hw.gpu.interconnect.link.errors",
 		"hw.gpu.interconnect.link.fec.errors", "hw.gpu.interconnect.link.io", "hw.gpu.interconnect.link.state",
-		"hw.gpu.interconnect.link.width", "hw.gpu.memory.protected.usage", "hw.gpu.memory.system.limit", "hw.gpu.memory.system.usage",
-		"hw.gpu.memory.utilization", "hw.gpu.memory.visible.limit", "hw.gpu.memory.visible.usage", "hw.gpu.module.power",
-		"hw.gpu.pcie.naks", "hw.gpu.pcie.recoveries", "hw.gpu.pcie.replay.rollovers", "hw.gpu.peer.status", "hw.gpu.pipe.utilization",
-		"hw.gpu.power.instant", "hw.gpu.sm.occupancy", "hw.gpu.speed.limit", "process.gpu.media.utilization",
+		"hw.gpu.interconnect.link.width", "hw.gpu.memory.partition.usage", "hw.gpu.memory.power", "hw.gpu.memory.protected.usage",
+		"hw.gpu.memory.system.limit", "hw.gpu.memory.system.usage", "hw.gpu.memory.utilization", "hw.gpu.memory.visible.limit",
+		"hw.gpu.memory.visible.usage", "hw.gpu.module.power", "hw.gpu.pcie.naks", "hw.gpu.pcie.recoveries",
+		"hw.gpu.pcie.replay.rollovers", "hw.gpu.peer.status", "hw.gpu.pipe.utilization", "hw.gpu.power.instant", "hw.gpu.sm.occupancy",
+		"hw.gpu.speed.limit", "hw.gpu.temperature.detail", "hw.gpu.xcc.utilization", "hw.voltage", "process.gpu.evicted.time",
+		"process.gpu.media.utilization", "process.gpu.sdma.time",
 	}, off)
 }
 

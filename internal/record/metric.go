@@ -48,6 +48,15 @@ func flag(holds bool) int64 {
 	return 0
 }
 
+// flagOf is the flag of what may not have been read.
+func flagOf(value gpu.Opt[bool]) gpu.Opt[int64] {
+	holds, ok := value.Get()
+	if !ok {
+		return gpu.Opt[int64]{}
+	}
+	return gpu.Some(flag(holds))
+}
+
 // withText appends an attribute to the options unless its text is empty.
 func withText(options []metadata.MetricAttributeOption, text string, option func(string) metadata.MetricAttributeOption) []metadata.MetricAttributeOption {
 	if text == "" {

@@ -39,7 +39,11 @@ var metricTests = []metricTest{
 		{of("hw.id", gpuID, "error.type", "uncorrected"), 302},
 		{of("hw.id", amdID, "error.type", "deferred", "hw.gpu.error.block", "umc"), 423},
 	}},
-	{"hw.fan.speed_ratio", gpu.GroupFans, "gauge", "1", onDevices(func(d *gpu.Device) { d.Fans = nil }), []sample{{of("hw.id", gpuID, "hw.sensor_location", "fan1"), 0.61}}},
+	{"hw.fan.speed_ratio", gpu.GroupFans, "gauge", "1", onDevices(func(d *gpu.Device) {
+		for i := range d.Fans {
+			d.Fans[i].Ratio = gpu.Opt[float64]{}
+		}
+	}), []sample{{of("hw.id", gpuID, "hw.sensor_location", "fan1"), 0.61}}},
 	{"hw.gpu.allocated", 0, "updowncounter", "{gpu}", onDevices(func(d *gpu.Device) { d.HoldersKnown = false }), []sample{{of("hw.id", migID), 0}}},
 	{"hw.gpu.bar1.memory.limit", gpu.GroupBAR1, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.BAR1Limit = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 137438953472}}},
 	{"hw.gpu.bar1.memory.usage", gpu.GroupBAR1, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.BAR1Usage = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 1048576}}},
@@ -54,9 +58,20 @@ var metricTests = []metricTest{
 		{of("hw.id", gpuID, "error.type", "corrected", "hw.gpu.memory.type", "dram"), 510},
 	}},
 	{"hw.gpu.ecc.sram.threshold_exceeded", gpu.GroupECCMemory, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.ECC.SRAMThresholdExceeded = gpu.Opt[bool]{} }), []sample{{of("hw.id", gpuID), 1}}},
+	{"hw.gpu.encoder.frame_rate", gpu.GroupEncoderSessions, "gauge", "{frame}/s", onDevices(func(d *gpu.Device) { d.Encoder.FrameRate = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 59.5}}},
+	{"hw.gpu.encoder.latency", gpu.GroupEncoderSessions, "gauge", "s", onDevices(func(d *gpu.Device) { d.Encoder.Latency = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 0.0021}}},
+	{"hw.gpu.encoder.session.count", gpu.GroupEncoderSessions, "updowncounter", "{session}", onDevices(func(d *gpu.Device) { d.Encoder.Count = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 4}}},
 	{"hw.gpu.fabric.condition", gpu.GroupFabric, "updowncounter", "1", onDevices(func(d *gpu.Device) { clear(d.Fabric.Conditions[:]) }), []sample{{of("hw.id", gpuID, "hw.gpu.fabric.condition", "route_unhealthy"), 1}}},
 	{"hw.gpu.fabric.state", gpu.GroupFabric, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.Fabric.State = gpu.Opt[gpu.FabricState]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.fabric.state", "completed"), 1}}},
+	{"hw.gpu.fan.speed", gpu.GroupFanSpeed, "gauge", "{revolution}/min", onDevices(func(d *gpu.Device) {
+		for i := range d.Fans {
+			d.Fans[i].Speed = gpu.Opt[int64]{}
+		}
+	}), []sample{{of("hw.id", gpuID, "hw.sensor_location", "fan1"), 3210}}},
 	{"hw.gpu.fault", gpu.GroupRemappedRows | gpu.GroupRecovery | gpu.GroupFabric | gpu.GroupECCMemory, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.Faults = nil }), []sample{{of("hw.id", gpuID, "error.type", "drain"), 1}}},
+	{"hw.gpu.frame_buffer_capture.frame_rate", gpu.GroupFrameBufferCapture, "gauge", "{frame}/s", onDevices(func(d *gpu.Device) { d.FrameBuffer.FrameRate = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 29.5}}},
+	{"hw.gpu.frame_buffer_capture.latency", gpu.GroupFrameBufferCapture, "gauge", "s", onDevices(func(d *gpu.Device) { d.FrameBuffer.Latency = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 0.0031}}},
+	{"hw.gpu.frame_buffer_capture.session.count", gpu.GroupFrameBufferCapture, "updowncounter", "{session}", onDevices(func(d *gpu.Device) { d.FrameBuffer.Count = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 5}}},
 	{"hw.gpu.info", 0, "updowncounter", "1", func(n *gpu.Node) { n.Devices = nil }, []sample{
 		{of("hw.id", gpuID, "hw.gpu.index", int64(6), "hw.gpu.numa.node", int64(1), "hw.serial_number", "1650123000001"), 1},
 		{of("hw.parent", gpuID, "hw.gpu.partition.profile", "3g.40gb"), 1},
@@ -90,6 +105,8 @@ var metricTests = []metricTest{
 	{"hw.gpu.memory.page.bad", gpu.GroupRemappedRows, "updowncounter", "{page}", onDevices(func(d *gpu.Device) { d.RetiredPages.Bad = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 16}}},
 	{"hw.gpu.memory.page.bad.limit", gpu.GroupRemappedRows, "updowncounter", "{page}", onDevices(func(d *gpu.Device) { d.RetiredPages.BadLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 256}}},
 	{"hw.gpu.memory.page.retired", gpu.GroupRemappedRows, "counter", "{page}", onDevices(func(d *gpu.Device) { d.RetiredPages.Corrected, d.RetiredPages.Uncorrected = none, none }), []sample{{of("hw.id", amdID, "error.type", "uncorrected"), 432}}},
+	{"hw.gpu.memory.partition.usage", gpu.GroupMemoryPartitions, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.Partitions = nil }), []sample{{of("hw.id", amdID, "hw.gpu.memory.partition_id", "1"), 452}}},
+	{"hw.gpu.memory.power", gpu.GroupPowerDetail, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Memory = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 88.5}}},
 	{"hw.gpu.memory.protected.usage", gpu.GroupProtectedMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.Protected = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 4194304}}},
 	{"hw.gpu.memory.remap.state", gpu.GroupRemappedRows, "updowncounter", "1", onDevices(dropRemapState), []sample{
 		{of("hw.id", gpuID, "hw.gpu.remap.state", "pending"), 1},
@@ -99,6 +116,7 @@ var metricTests = []metricTest{
 	{"hw.gpu.memory.row.remapped", gpu.GroupRemappedRows, "counter", "{row}", onDevices(func(d *gpu.Device) { d.RemappedRows.Corrected, d.RemappedRows.Uncorrected = none, none }), []sample{{of("hw.id", gpuID, "error.type", "corrected"), 311}}},
 	{"hw.gpu.memory.system.limit", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.SystemLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 403}}},
 	{"hw.gpu.memory.system.usage", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.SystemUsage = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 404}}},
+	{"hw.gpu.memory.temperature.margin", gpu.GroupTemperatureLimits, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.MemoryMargin[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "high.degraded"), 31.5}}},
 	{"hw.gpu.memory.usage", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.Usage = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 21474836480}}},
 	{"hw.gpu.memory.utilization", gpu.GroupMemory, "gauge", "1", onDevices(func(d *gpu.Device) { d.Memory.Limit = gpu.Opt[int64]{} }), []sample{
 		{of("hw.id", gpuID), 0.25}, // 20 of 80 GiB
@@ -106,6 +124,16 @@ var metricTests = []metricTest{
 	}},
 	{"hw.gpu.memory.visible.limit", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.VisibleLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 401}}},
 	{"hw.gpu.memory.visible.usage", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.VisibleUsage = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 402}}},
+	{"hw.gpu.mode.current", gpu.GroupModes, "updowncounter", "1", onDevices(func(d *gpu.Device) {
+		for i := range d.Modes {
+			d.Modes[i].Value = ""
+		}
+	}), []sample{{of("hw.id", gpuID, "hw.gpu.mode.name", "compute", "hw.gpu.mode.value", "value_1"), 1}, {of("hw.id", gpuID, "hw.gpu.mode.name", "gsp", "hw.gpu.mode.value", "value_5"), 1}}},
+	{"hw.gpu.mode.pending", gpu.GroupModes, "updowncounter", "1", onDevices(func(d *gpu.Device) {
+		for i := range d.Modes {
+			d.Modes[i].Pending = gpu.Opt[bool]{}
+		}
+	}), []sample{{of("hw.id", gpuID, "hw.gpu.mode.name", "mig"), 1}}},
 	{"hw.gpu.module.power", gpu.GroupPowerDetail, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Module = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 910.75}}},
 	{"hw.gpu.pcie.errors", gpu.GroupPCIeErrors, "counter", "{error}", onDevices(func(d *gpu.Device) { clear(d.PCIe.Errors[:]) }), []sample{
 		{of("hw.id", gpuID, "error.type", "non_fatal", "hw.gpu.pcie.device", "gpu"), 601},
@@ -132,6 +160,7 @@ var metricTests = []metricTest{
 	{"hw.gpu.source.readable", 0, "updowncounter", "1", func(n *gpu.Node) { n.Source = "" }, []sample{{of("hw.gpu.source.name", "nvml", "k8s.node.name", "node-a"), 0}}},
 	{"hw.gpu.speed", gpu.GroupClocks, "gauge", "Hz", onClocks(func(c *gpu.Clock) { c.Speed = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.clock_domain", "memory"), 32e6}}},
 	{"hw.gpu.speed.limit", gpu.GroupClockLimits, "gauge", "Hz", onClocks(func(c *gpu.Clock) { c.Limit = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.clock_domain", "video", "hw.limit_type", "max"), 35e6}}},
+	{"hw.gpu.temperature.detail", gpu.GroupTemperatureDetail, "gauge", "Cel", onDevices(func(d *gpu.Device) { d.TemperatureDetail = nil }), []sample{{of("hw.id", amdID, "hw.sensor_location", "vr_gfx"), 57}}},
 	{"hw.gpu.temperature.margin", gpu.GroupTemperatureLimits, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.TemperatureMargin[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "high.critical"), 23.5}}},
 	{"hw.gpu.throttle.time", gpu.GroupThrottleTime, "counter", "s", onThrottles(func(t *gpu.Throttle) { t.Time = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.throttle.reason", "hw_thermal_slowdown"), 40.25}}},
 	{"hw.gpu.throttled", gpu.GroupThrottle, "updowncounter", "1", onThrottles(func(t *gpu.Throttle) { t.Active = gpu.Opt[bool]{} }), []sample{
@@ -142,25 +171,31 @@ var metricTests = []metricTest{
 		{of("hw.id", gpuID, "hw.gpu.task", "encoder"), 0.002},
 		{of("hw.id", migID, "hw.gpu.task", "general", "hw.parent", gpuID), 0.71},
 	}},
+	{"hw.gpu.vgpu.licensed", gpu.GroupVGPULicense, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.VGPULicensed = gpu.Opt[bool]{} }), []sample{{of("hw.id", gpuID), 1}}},
+	{"hw.gpu.xcc.utilization", gpu.GroupXCCUtilization, "gauge", "1", onDevices(func(d *gpu.Device) { d.XCCUtilization = nil }), []sample{{of("hw.id", amdID, "hw.gpu.xcc", int64(1)), 0.62}}},
 	{"hw.gpu.xids", gpu.GroupEvents, "counter", "{xid}", onDevices(func(d *gpu.Device) { d.XIDs = nil }), []sample{
 		{of("hw.id", gpuID, "hw.gpu.xid", int64(13)), 304},
 		{of("hw.id", gpuID, "hw.gpu.xid", int64(79)), 305},
 	}},
 	{"hw.power", gpu.GroupPower, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Draw = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 612.25}}},
-	{"hw.power.limit", gpu.GroupPowerLimit, "gauge", "W", onDevices(func(d *gpu.Device) { clear(d.Power.Limit[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "max"), 27.5}, {of("hw.id", gpuID, "hw.limit_type", "enforced"), 26.75}}},
+	{"hw.power.limit", gpu.GroupPowerLimit, "gauge", "W", onDevices(func(d *gpu.Device) { clear(d.Power.Limit[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "max"), 27.5}, {of("hw.id", gpuID, "hw.limit_type", "enforced"), 26.75}, {of("hw.id", gpuID, "hw.limit_type", "min"), 20.25}, {of("hw.id", gpuID, "hw.limit_type", "default"), 26.5}}},
 	{"hw.status", gpu.GroupRemappedRows | gpu.GroupRecovery | gpu.GroupFabric | gpu.GroupECCMemory, "updowncounter", "1", func(n *gpu.Node) { n.Devices = nil }, []sample{
 		{of("hw.id", gpuID, "hw.state", "degraded"), 1},
 		{of("hw.id", gpuID, "hw.state", "ok"), 0},
 	}},
 	{"hw.temperature", gpu.GroupTemperature, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.Temperature[:]) }), []sample{{of("hw.id", gpuID, "hw.sensor_location", "hotspot"), 14.5}}},
 	{"hw.temperature.limit", gpu.GroupTemperatureLimits, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.TemperatureLimit[:]) }), []sample{{of("hw.id", gpuID, "hw.sensor_location", "memory", "hw.limit_type", "high.critical"), 12.5}}},
+	{"hw.voltage", gpu.GroupVoltage, "gauge", "V", onDevices(func(d *gpu.Device) { d.Voltage = nil }), []sample{{of("hw.id", amdID, "hw.sensor_location", "gfx"), 0.875}}},
+	{"process.gpu.evicted.time", gpu.GroupProcesses | gpu.GroupProcessTimes, "counter", "s", onProcesses(func(p *gpu.Process) { p.EvictedTime = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711)), 72.5}}},
 	{"process.gpu.info", gpu.GroupProcesses, "updowncounter", "1", func(n *gpu.Node) { n.Processes = nil }, []sample{
 		{of("hw.id", amdID, "process.pid", int64(4711), "process.gpu.type", "compute_graphics"), 1},
 		{of("hw.id", amdID, "process.pid", int64(4713)), 1}, // nothing else is known of it
 	}},
 	{"process.gpu.media.utilization", gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onProcesses(func(p *gpu.Process) { clear(p.Utilization[gpu.TaskGeneral+1:]) }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "hw.gpu.task", "jpeg"), 0.04}}},
 	{"process.gpu.memory.controller.utilization", gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onProcesses(func(p *gpu.Process) { p.MemoryController = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "process.gpu.type", "compute"), 0.37}}},
+	{"process.gpu.memory.system.usage", gpu.GroupProcesses, "updowncounter", "By", onProcesses(func(p *gpu.Process) { p.SystemMemory = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "process.gpu.type", "compute"), 32212254720}}},
 	{"process.gpu.memory.usage", gpu.GroupProcesses, "updowncounter", "By", onProcesses(func(p *gpu.Process) { p.Memory = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "process.gpu.type", "compute"), 9663676416}}},
+	{"process.gpu.sdma.time", gpu.GroupProcesses | gpu.GroupProcessTimes, "counter", "s", onProcesses(func(p *gpu.Process) { p.SDMATime = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "process.gpu.type", "compute"), 71.5}}},
 	{"process.gpu.utilization", gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onProcesses(func(p *gpu.Process) { p.Utilization[gpu.TaskGeneral] = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "process.pid", int64(4711), "hw.gpu.task", "general"), 0.01}}},
 }
 

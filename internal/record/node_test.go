@@ -5,6 +5,7 @@ package record
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"reflect"
 	"slices"
@@ -150,7 +151,8 @@ func fullGPU(holder *gpu.Container) gpu.Device {
 		Info: gpu.Info{
 			Serial: "1650123000001", DriverVersion: "580.65.06", FirmwareVersion: "96.00.89.00.01", PCIAddress: "0000:1a:00.0",
 			ComputeCapability: "9.0", NUMANode: gpu.Some[int64](1), FabricClique: "7", FabricCluster: "0f0e0d0c-0b0a-0908-0706-050403020100",
-			InterconnectVersion: "4.0", C2CMode: "disabled",
+			InterconnectVersion: "4.0", C2CMode: "disabled", BoardPartNumber: "900-21010-0000-000", Brand: "nvidia", Architecture: "hopper",
+			InfoROMVersion: "G520.0200.00.05", CUDAVersion: "13.0", NVMLVersion: "13.580.65.06", MemoryPartition: "NPS1",
 		},
 		Faults: []gpu.Fault{
 			{Type: gpu.FaultRemapPending, Message: "rows wait to be remapped"}, {Type: gpu.FaultDrain, Message: "drain it"},
@@ -160,10 +162,13 @@ func fullGPU(holder *gpu.Container) gpu.Device {
 			Limit: gpu.Some[int64](85_899_345_920), Usage: gpu.Some[int64](21_474_836_480), Reserved: gpu.Some[int64](701_497_344),
 			Protected: gpu.Some[int64](4_194_304), BAR1Limit: gpu.Some[int64](137_438_953_472), BAR1Usage: gpu.Some[int64](1_048_576),
 		},
-		Power:            gpu.Power{Draw: gpu.Some(612.25), Instant: gpu.Some(640.5), Module: gpu.Some(910.75)},
+		Power:            gpu.Power{Draw: gpu.Some(612.25), Instant: gpu.Some(640.5), Module: gpu.Some(910.75), Memory: gpu.Some(88.5)},
 		Energy:           gpu.Total(123_456.789),
 		PerformanceState: gpu.Some[int64](2),
-		Fans:             []gpu.Fan{{Location: "fan0", Ratio: gpu.Some(0.58)}, {Location: "fan1", Ratio: gpu.Some(0.61)}},
+		Encoder:          gpu.Sessions{Count: gpu.Some[int64](4), FrameRate: gpu.Some(59.5), Latency: gpu.Some(0.0021)},
+		FrameBuffer:      gpu.Sessions{Count: gpu.Some[int64](5), FrameRate: gpu.Some(29.5), Latency: gpu.Some(0.0031)},
+		VGPULicensed:     gpu.Some(true),
+		Fans:             []gpu.Fan{{Location: "fan0", Ratio: gpu.Some(0.58), Speed: gpu.Some[int64](3200)}, {Location: "fan1", Ratio: gpu.Some(0.61), Speed: gpu.Some[int64](3210)}},
 		PCIe: gpu.PCIe{
 			Transmitted: gpu.Total[int64](912_345_678_901), Received: gpu.Total[int64](312_345_678_902), Replays: gpu.Total[int64](303),
 			Generation: gpu.Some[int64](4), GenerationLimit: gpu.Some[int64](5), Width: gpu.Some[int64](8), WidthLimit: gpu.Some[int64](16),
@@ -217,6 +222,13 @@ func fillArrays(d *gpu.Device) {
 		d.Power.Limit[i] = degrees()
 	}
 	d.Power.Limit[gpu.LimitEnforced] = gpu.Some(26.75)
+	d.Power.Limit[gpu.LimitMin], d.Power.Limit[gpu.LimitDefault] = gpu.Some(20.25), gpu.Some(26.5)
+	for i := range gpu.LimitEnforced {
+		d.MemoryMargin[i] = gpu.Some(31.5 + float64(i))
+	}
+	for i := range d.Modes {
+		d.Modes[i] = gpu.Mode{Value: fmt.Sprint("value_", i), Pending: gpu.Some(true)}
+	}
 	for i := range d.Clocks {
 		d.Clocks[i] = gpu.Clock{Speed: gpu.Some(float64(n.next()) * 1e6), Limit: gpu.Some(float64(n.next()) * 1e6)}
 	}
@@ -312,7 +324,7 @@ func otherGPU() gpu.Device {
 		ID: amdID, Name: "card1", Model: "AMD Instinct MI300X", Vendor: gpu.AMD, Index: gpu.Some(1), Partition: gpu.Some(3),
 		Memory: gpu.Memory{
 			VisibleLimit: gpu.Some[int64](401), VisibleUsage: gpu.Some[int64](402),
-			SystemLimit: gpu.Some[int64](403), SystemUsage: gpu.Some[int64](404),
+			SystemLimit: gpu.Some[int64](403), SystemUsage: gpu.Some[int64](404), Partitions: []gpu.Opt[int64]{gpu.Some[int64](451), gpu.Some[int64](452)},
 		},
 		Interconnect: gpu.Interconnect{Type: gpu.XGMI, Transmitted: gpu.Total[int64](411), Received: gpu.Total[int64](412)},
 		Errors: []gpu.ErrorCount{
@@ -326,13 +338,17 @@ func otherGPU() gpu.Device {
 		PCIe: gpu.PCIe{
 			NAKsTransmitted: gpu.Total[int64](441), NAKsReceived: gpu.Total[int64](442), ReplayRollovers: gpu.Total[int64](443), Recoveries: gpu.Total[int64](444),
 		},
-		RecoveryAction: gpu.Some(gpu.RecoveryOther), RecoveryWord: "Restart VM",
+		XCCUtilization:    []gpu.Opt[float64]{gpu.Some(0.61), gpu.Some(0.62)},
+		TemperatureDetail: []gpu.SensorValue{{Location: "hbm0", Value: gpu.Some(56.0)}, {Location: "vr_gfx", Value: gpu.Some(57.0)}},
+		Voltage:           []gpu.SensorValue{{Location: "gfx", Value: gpu.Some(0.875)}, {Location: "soc", Value: gpu.Some(0.9)}},
+		RecoveryAction:    gpu.Some(gpu.RecoveryOther), RecoveryWord: "Restart VM",
 	}
 }
 
 func processes(pod, job, bare, unit *gpu.Container) []gpu.Process {
 	full := gpu.Process{
 		PID: 4711, DeviceID: gpuID, Type: gpu.ProcessCompute, Memory: gpu.Some[int64](9_663_676_416),
+		SystemMemory: gpu.Some[int64](32_212_254_720), SDMATime: gpu.Total(71.5), EvictedTime: gpu.Total(72.5),
 		MemoryController: gpu.Some(0.37), Created: readAt.Add(-90 * time.Minute), Program: "/usr/bin/python3", Executable: "python3", Command: "/usr/bin/python3", CommandLine: "/usr/bin/python3 train.py",
 		UserID: gpu.Some[int64](1000), Owner: "alice", Container: pod, Cgroup: "0::/kubepods/pod0a1b2c3d/cafe01",
 	}

@@ -20,6 +20,8 @@ type pastStates struct {
 
 	fabricStates     [gpu.NumFabricStates]bool
 	fabricConditions [gpu.NumFabricConditions]bool
+	pendingModes     [gpu.NumModes]bool
+	bankSpares       [gpu.NumSpares]bool
 }
 
 // request notes that the driver requests an action. Of too many actions it forgets the oldest, whose series then ends.

@@ -24,3 +24,11 @@ func recordEnergy(p *devicePoints) {
 		p.builder.RecordHwEnergyDataPoint(p.ts, total, p.device.ID, hwTypeGPU, options...)
 	})
 }
+
+func recordVoltages(p *devicePoints) {
+	for _, sensor := range p.device.Voltage {
+		if v, ok := sensor.Value.Get(); ok {
+			p.builder.RecordHwVoltageDataPoint(p.ts, v, p.device.ID, sensor.Location, p.identity...)
+		}
+	}
+}

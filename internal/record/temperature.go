@@ -29,6 +29,30 @@ func recordTemperatureMargins(p *devicePoints) {
 	}
 }
 
+func recordMemoryMargins(p *devicePoints) {
+	for limit, name := range limits {
+		if v, ok := p.device.MemoryMargin[limit].Get(); ok {
+			p.builder.RecordHwGpuMemoryTemperatureMarginDataPoint(p.ts, v, p.device.ID, name, p.identity...)
+		}
+	}
+}
+
+func recordTemperatureDetail(p *devicePoints) {
+	for _, sensor := range p.device.TemperatureDetail {
+		if v, ok := sensor.Value.Get(); ok {
+			p.builder.RecordHwGpuTemperatureDetailDataPoint(p.ts, v, p.device.ID, sensor.Location, p.identity...)
+		}
+	}
+}
+
+func recordFanSpeeds(p *devicePoints) {
+	for _, fan := range p.device.Fans {
+		if v, ok := fan.Speed.Get(); ok {
+			p.builder.RecordHwGpuFanSpeedDataPoint(p.ts, v, p.device.ID, fan.Location, p.identity...)
+		}
+	}
+}
+
 func recordFans(p *devicePoints) {
 	for _, fan := range p.device.Fans {
 		if v, ok := fan.Ratio.Get(); ok {

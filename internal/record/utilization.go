@@ -18,3 +18,12 @@ func recordPipeUtilization(p *devicePoints) {
 		}
 	}
 }
+
+// recordXCCUtilization records how busy each compute core of an AMD GPU was.
+func recordXCCUtilization(p *devicePoints) {
+	for xcc, value := range p.device.XCCUtilization {
+		if v, ok := value.Get(); ok {
+			p.builder.RecordHwGpuXccUtilizationDataPoint(p.ts, v, int64(xcc), p.device.ID, p.identity...)
+		}
+	}
+}
