@@ -162,13 +162,14 @@ var metricTests = []metricTest{
 	{"hw.gpu.speed.limit", gpu.GroupClockLimits, "gauge", "Hz", onClocks(func(c *gpu.Clock) { c.Limit = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.clock_domain", "video", "hw.limit_type", "max"), 35e6}}},
 	{"hw.gpu.temperature.detail", gpu.GroupTemperatureDetail, "gauge", "Cel", onDevices(func(d *gpu.Device) { d.TemperatureDetail = nil }), []sample{{of("hw.id", amdID, "hw.sensor_location", "vr_gfx"), 57}}},
 	{"hw.gpu.temperature.margin", gpu.GroupTemperatureLimits, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.TemperatureMargin[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "high.critical"), 23.5}}},
-	{"hw.gpu.throttle.time", gpu.GroupThrottleTime, "counter", "s", onThrottles(func(t *gpu.Throttle) { t.Time = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.throttle.reason", "hw_thermal_slowdown"), 40.25}}},
+	{"hw.gpu.throttle.time", gpu.GroupThrottleTime, "counter", "s", onThrottles(func(t *gpu.Throttle) { t.Time = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID, "hw.gpu.throttle.reason", "hw_thermal_slowdown"), 40.25}, {of("hw.id", gpuID, "hw.gpu.throttle.reason", "board_limit"), 93.25}, {of("hw.id", gpuID, "hw.gpu.throttle.reason", "host_limit_thermal"), 97.25}}},
 	{"hw.gpu.throttled", gpu.GroupThrottle, "updowncounter", "1", onThrottles(func(t *gpu.Throttle) { t.Active = gpu.Opt[bool]{} }), []sample{
 		{of("hw.id", gpuID, "hw.gpu.throttle.reason", "sync_boost"), 1},
 		{of("hw.id", gpuID, "hw.gpu.throttle.reason", "hw_slowdown"), 0},
 	}},
 	{"hw.gpu.utilization", gpu.GroupUtilization | gpu.GroupMediaUtilization, "gauge", "1", onDevices(func(d *gpu.Device) { clear(d.Utilization[:]) }), []sample{
 		{of("hw.id", gpuID, "hw.gpu.task", "encoder"), 0.002},
+		{of("hw.id", gpuID, "hw.gpu.task", "media"), 0.91},
 		{of("hw.id", migID, "hw.gpu.task", "general", "hw.parent", gpuID), 0.71},
 	}},
 	{"hw.gpu.vgpu.licensed", gpu.GroupVGPULicense, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.VGPULicensed = gpu.Opt[bool]{} }), []sample{{of("hw.id", gpuID), 1}}},

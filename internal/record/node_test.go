@@ -206,9 +206,10 @@ func fillArrays(d *gpu.Device) {
 	var n counting
 	fraction := func() gpu.Opt[float64] { return gpu.Some(float64(n.next()) / 1000) }
 	degrees := func() gpu.Opt[float64] { return gpu.Some(float64(n.next()) + 0.5) }
-	for i := range d.Utilization {
+	for i := range gpu.TaskMedia {
 		d.Utilization[i] = fraction()
 	}
+	d.Utilization[gpu.TaskMedia] = gpu.Some(0.91)
 	for i := range d.Temperature {
 		d.Temperature[i] = degrees()
 		for j := range gpu.LimitEnforced { // which is a limit of power alone
@@ -232,11 +233,14 @@ func fillArrays(d *gpu.Device) {
 	for i := range d.Clocks {
 		d.Clocks[i] = gpu.Clock{Speed: gpu.Some(float64(n.next()) * 1e6), Limit: gpu.Some(float64(n.next()) * 1e6)}
 	}
-	for i := range d.Throttle {
+	for i := range gpu.ThrottleBoardLimit {
 		d.Throttle[i] = gpu.Throttle{Active: gpu.Some(i%2 == 0), Time: gpu.Total(float64(n.next()) + 0.25)}
 	}
 	for i := range d.Pipes {
 		d.Pipes[i] = fraction()
+	}
+	for i := gpu.ThrottleBoardLimit; i < gpu.NumThrottleReasons; i++ {
+		d.Throttle[i] = gpu.Throttle{Active: gpu.Some(true), Time: gpu.Total(80.25 + float64(i))}
 	}
 	for i := range d.MemoryBanks {
 		d.MemoryBanks[i] = gpu.Some(700 + int64(i))
