@@ -48,10 +48,10 @@ var errorTypes = [gpu.NumErrorTypes]string{
 
 // elements name the elements of arrays by their index.
 var elements = map[string][]string{
-	"Utilization":      {"general", "encoder", "decoder", "jpeg", "optical_flow"},
+	"Utilization":      {"general", "encoder", "decoder", "jpeg", "optical_flow", "media"},
 	"Temperature":      {"gpu", "memory", "hotspot", "edge"},
 	"TemperatureLimit": {"gpu", "memory", "hotspot", "edge"},
-	"Limit":            {"degraded", "critical", "max", "enforced"},
+	"Limit":            {"degraded", "critical", "max", "enforced", "min", "default"},
 	"Clocks":           {"graphics", "sm", "memory", "video"},
 }
 
