@@ -39,15 +39,16 @@ func dump(n *gpu.Node) string {
 
 // indices are the names of the elements of arrays that are indexed by enumerations.
 var indices = map[string][]string{
-	"Utilization":       {"general", "encoder", "decoder", "jpeg", "optical_flow"},
+	"Utilization":       {"general", "encoder", "decoder", "jpeg", "optical_flow", "media"},
 	"Temperature":       {"gpu", "memory", "hotspot", "edge"},
 	"TemperatureLimit":  {"gpu", "memory", "hotspot", "edge"},
-	"TemperatureMargin": {"degraded", "critical", "max", "enforced"},
-	"Limit":             {"degraded", "critical", "max", "enforced"},
+	"TemperatureMargin": {"degraded", "critical", "max", "enforced", "min", "default"},
+	"Limit":             {"degraded", "critical", "max", "enforced", "min", "default"},
 	"Clocks":            {"graphics", "sm", "memory", "video"},
 	"Throttle": {
 		"sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal", "hw_thermal", "hw_power_brake",
 		"power", "current", "thermal_gpu", "thermal_memory", "thermal_vr", "thermal_external", "firmware",
+		"board_limit", "reliability", "low_utilization", "host_limit_power", "host_limit_thermal",
 	},
 }
 

@@ -29,7 +29,7 @@ func TestThrottleBits(t *testing.T) {
 	} {
 		var d gpu.Device
 		setThrottleStatus(&d, gpu.Some(uint64(1)<<bit))
-		for reason := gpu.ThrottlePowerPPT; reason < gpu.NumThrottleReasons; reason++ {
+		for reason := gpu.ThrottlePowerPPT; reason <= gpu.ThrottleFirmwareReason; reason++ {
 			assert.Equal(t, gpu.Some(reason == want), d.Throttle[reason].Active, "bit %d, reason %d", bit, reason)
 		}
 	}
