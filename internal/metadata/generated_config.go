@@ -367,6 +367,66 @@ func (ms *HwGpuEccSramThresholdExceededMetricConfig) Unmarshal(parser *confmap.C
 	return nil
 }
 
+// HwGpuEncoderFrameRateMetricConfig provides config for the hw.gpu.encoder.frame_rate metric.
+type HwGpuEncoderFrameRateMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuEncoderFrameRateMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuEncoderLatencyMetricConfig provides config for the hw.gpu.encoder.latency metric.
+type HwGpuEncoderLatencyMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuEncoderLatencyMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuEncoderSessionCountMetricConfig provides config for the hw.gpu.encoder.session.count metric.
+type HwGpuEncoderSessionCountMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuEncoderSessionCountMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuFabricConditionMetricConfig provides config for the hw.gpu.fabric.condition metric.
 type HwGpuFabricConditionMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -407,6 +467,26 @@ func (ms *HwGpuFabricStateMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	return nil
 }
 
+// HwGpuFanSpeedMetricConfig provides config for the hw.gpu.fan.speed metric.
+type HwGpuFanSpeedMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuFanSpeedMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuFaultMetricConfig provides config for the hw.gpu.fault metric.
 type HwGpuFaultMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -414,6 +494,66 @@ type HwGpuFaultMetricConfig struct {
 }
 
 func (ms *HwGpuFaultMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuFrameBufferCaptureFrameRateMetricConfig provides config for the hw.gpu.frame_buffer_capture.frame_rate metric.
+type HwGpuFrameBufferCaptureFrameRateMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuFrameBufferCaptureFrameRateMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuFrameBufferCaptureLatencyMetricConfig provides config for the hw.gpu.frame_buffer_capture.latency metric.
+type HwGpuFrameBufferCaptureLatencyMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuFrameBufferCaptureLatencyMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuFrameBufferCaptureSessionCountMetricConfig provides config for the hw.gpu.frame_buffer_capture.session.count metric.
+type HwGpuFrameBufferCaptureSessionCountMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuFrameBufferCaptureSessionCountMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -787,6 +927,46 @@ func (ms *HwGpuMemoryPageRetiredMetricConfig) Unmarshal(parser *confmap.Conf) er
 	return nil
 }
 
+// HwGpuMemoryPartitionUsageMetricConfig provides config for the hw.gpu.memory.partition.usage metric.
+type HwGpuMemoryPartitionUsageMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuMemoryPartitionUsageMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuMemoryPowerMetricConfig provides config for the hw.gpu.memory.power metric.
+type HwGpuMemoryPowerMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuMemoryPowerMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuMemoryProtectedUsageMetricConfig provides config for the hw.gpu.memory.protected.usage metric.
 type HwGpuMemoryProtectedUsageMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -907,6 +1087,26 @@ func (ms *HwGpuMemorySystemUsageMetricConfig) Unmarshal(parser *confmap.Conf) er
 	return nil
 }
 
+// HwGpuMemoryTemperatureMarginMetricConfig provides config for the hw.gpu.memory.temperature.margin metric.
+type HwGpuMemoryTemperatureMarginMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuMemoryTemperatureMarginMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuMemoryUsageMetricConfig provides config for the hw.gpu.memory.usage metric.
 type HwGpuMemoryUsageMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -974,6 +1174,46 @@ type HwGpuMemoryVisibleUsageMetricConfig struct {
 }
 
 func (ms *HwGpuMemoryVisibleUsageMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuModeCurrentMetricConfig provides config for the hw.gpu.mode.current metric.
+type HwGpuModeCurrentMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuModeCurrentMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuModePendingMetricConfig provides config for the hw.gpu.mode.pending metric.
+type HwGpuModePendingMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuModePendingMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -1387,6 +1627,26 @@ func (ms *HwGpuSpeedLimitMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	return nil
 }
 
+// HwGpuTemperatureDetailMetricConfig provides config for the hw.gpu.temperature.detail metric.
+type HwGpuTemperatureDetailMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuTemperatureDetailMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuTemperatureMarginMetricConfig provides config for the hw.gpu.temperature.margin metric.
 type HwGpuTemperatureMarginMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -1454,6 +1714,46 @@ type HwGpuUtilizationMetricConfig struct {
 }
 
 func (ms *HwGpuUtilizationMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuVgpuLicensedMetricConfig provides config for the hw.gpu.vgpu.licensed metric.
+type HwGpuVgpuLicensedMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuVgpuLicensedMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// HwGpuXccUtilizationMetricConfig provides config for the hw.gpu.xcc.utilization metric.
+type HwGpuXccUtilizationMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuXccUtilizationMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -1587,6 +1887,26 @@ func (ms *HwTemperatureLimitMetricConfig) Unmarshal(parser *confmap.Conf) error 
 	return nil
 }
 
+// HwVoltageMetricConfig provides config for the hw.voltage metric.
+type HwVoltageMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwVoltageMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // K8sClusterGpuPodPendingMetricConfig provides config for the k8s.cluster.gpu.pod.pending metric.
 type K8sClusterGpuPodPendingMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -1687,6 +2007,26 @@ func (ms *K8sNodeGpuRequestedMetricConfig) Unmarshal(parser *confmap.Conf) error
 	return nil
 }
 
+// ProcessGpuEvictedTimeMetricConfig provides config for the process.gpu.evicted.time metric.
+type ProcessGpuEvictedTimeMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ProcessGpuEvictedTimeMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // ProcessGpuInfoMetricConfig provides config for the process.gpu.info metric.
 type ProcessGpuInfoMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -1747,6 +2087,26 @@ func (ms *ProcessGpuMemoryControllerUtilizationMetricConfig) Unmarshal(parser *c
 	return nil
 }
 
+// ProcessGpuMemorySystemUsageMetricConfig provides config for the process.gpu.memory.system.usage metric.
+type ProcessGpuMemorySystemUsageMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ProcessGpuMemorySystemUsageMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // ProcessGpuMemoryUsageMetricConfig provides config for the process.gpu.memory.usage metric.
 type ProcessGpuMemoryUsageMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -1754,6 +2114,26 @@ type ProcessGpuMemoryUsageMetricConfig struct {
 }
 
 func (ms *ProcessGpuMemoryUsageMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
+// ProcessGpuSdmaTimeMetricConfig provides config for the process.gpu.sdma.time metric.
+type ProcessGpuSdmaTimeMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ProcessGpuSdmaTimeMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -1807,9 +2187,16 @@ type MetricsConfig struct {
 	HwGpuEccLocationErrors                HwGpuEccLocationErrorsMetricConfig                `mapstructure:"hw.gpu.ecc.location.errors"`
 	HwGpuEccMemoryErrors                  HwGpuEccMemoryErrorsMetricConfig                  `mapstructure:"hw.gpu.ecc.memory.errors"`
 	HwGpuEccSramThresholdExceeded         HwGpuEccSramThresholdExceededMetricConfig         `mapstructure:"hw.gpu.ecc.sram.threshold_exceeded"`
+	HwGpuEncoderFrameRate                 HwGpuEncoderFrameRateMetricConfig                 `mapstructure:"hw.gpu.encoder.frame_rate"`
+	HwGpuEncoderLatency                   HwGpuEncoderLatencyMetricConfig                   `mapstructure:"hw.gpu.encoder.latency"`
+	HwGpuEncoderSessionCount              HwGpuEncoderSessionCountMetricConfig              `mapstructure:"hw.gpu.encoder.session.count"`
 	HwGpuFabricCondition                  HwGpuFabricConditionMetricConfig                  `mapstructure:"hw.gpu.fabric.condition"`
 	HwGpuFabricState                      HwGpuFabricStateMetricConfig                      `mapstructure:"hw.gpu.fabric.state"`
+	HwGpuFanSpeed                         HwGpuFanSpeedMetricConfig                         `mapstructure:"hw.gpu.fan.speed"`
 	HwGpuFault                            HwGpuFaultMetricConfig                            `mapstructure:"hw.gpu.fault"`
+	HwGpuFrameBufferCaptureFrameRate      HwGpuFrameBufferCaptureFrameRateMetricConfig      `mapstructure:"hw.gpu.frame_buffer_capture.frame_rate"`
+	HwGpuFrameBufferCaptureLatency        HwGpuFrameBufferCaptureLatencyMetricConfig        `mapstructure:"hw.gpu.frame_buffer_capture.latency"`
+	HwGpuFrameBufferCaptureSessionCount   HwGpuFrameBufferCaptureSessionCountMetricConfig   `mapstructure:"hw.gpu.frame_buffer_capture.session.count"`
 	HwGpuInfo                             HwGpuInfoMetricConfig                             `mapstructure:"hw.gpu.info"`
 	HwGpuInterconnectErrors               HwGpuInterconnectErrorsMetricConfig               `mapstructure:"hw.gpu.interconnect.errors"`
 	HwGpuInterconnectIo                   HwGpuInterconnectIoMetricConfig                   `mapstructure:"hw.gpu.interconnect.io"`
@@ -1828,16 +2215,21 @@ type MetricsConfig struct {
 	HwGpuMemoryPageBad                    HwGpuMemoryPageBadMetricConfig                    `mapstructure:"hw.gpu.memory.page.bad"`
 	HwGpuMemoryPageBadLimit               HwGpuMemoryPageBadLimitMetricConfig               `mapstructure:"hw.gpu.memory.page.bad.limit"`
 	HwGpuMemoryPageRetired                HwGpuMemoryPageRetiredMetricConfig                `mapstructure:"hw.gpu.memory.page.retired"`
+	HwGpuMemoryPartitionUsage             HwGpuMemoryPartitionUsageMetricConfig             `mapstructure:"hw.gpu.memory.partition.usage"`
+	HwGpuMemoryPower                      HwGpuMemoryPowerMetricConfig                      `mapstructure:"hw.gpu.memory.power"`
 	HwGpuMemoryProtectedUsage             HwGpuMemoryProtectedUsageMetricConfig             `mapstructure:"hw.gpu.memory.protected.usage"`
 	HwGpuMemoryRemapState                 HwGpuMemoryRemapStateMetricConfig                 `mapstructure:"hw.gpu.memory.remap.state"`
 	HwGpuMemoryReserved                   HwGpuMemoryReservedMetricConfig                   `mapstructure:"hw.gpu.memory.reserved"`
 	HwGpuMemoryRowRemapped                HwGpuMemoryRowRemappedMetricConfig                `mapstructure:"hw.gpu.memory.row.remapped"`
 	HwGpuMemorySystemLimit                HwGpuMemorySystemLimitMetricConfig                `mapstructure:"hw.gpu.memory.system.limit"`
 	HwGpuMemorySystemUsage                HwGpuMemorySystemUsageMetricConfig                `mapstructure:"hw.gpu.memory.system.usage"`
+	HwGpuMemoryTemperatureMargin          HwGpuMemoryTemperatureMarginMetricConfig          `mapstructure:"hw.gpu.memory.temperature.margin"`
 	HwGpuMemoryUsage                      HwGpuMemoryUsageMetricConfig                      `mapstructure:"hw.gpu.memory.usage"`
 	HwGpuMemoryUtilization                HwGpuMemoryUtilizationMetricConfig                `mapstructure:"hw.gpu.memory.utilization"`
 	HwGpuMemoryVisibleLimit               HwGpuMemoryVisibleLimitMetricConfig               `mapstructure:"hw.gpu.memory.visible.limit"`
 	HwGpuMemoryVisibleUsage               HwGpuMemoryVisibleUsageMetricConfig               `mapstructure:"hw.gpu.memory.visible.usage"`
+	HwGpuModeCurrent                      HwGpuModeCurrentMetricConfig                      `mapstructure:"hw.gpu.mode.current"`
+	HwGpuModePending                      HwGpuModePendingMetricConfig                      `mapstructure:"hw.gpu.mode.pending"`
 	HwGpuModulePower                      HwGpuModulePowerMetricConfig                      `mapstructure:"hw.gpu.module.power"`
 	HwGpuPcieErrors                       HwGpuPcieErrorsMetricConfig                       `mapstructure:"hw.gpu.pcie.errors"`
 	HwGpuPcieGeneration                   HwGpuPcieGenerationMetricConfig                   `mapstructure:"hw.gpu.pcie.generation"`
@@ -1858,25 +2250,32 @@ type MetricsConfig struct {
 	HwGpuSourceReadable                   HwGpuSourceReadableMetricConfig                   `mapstructure:"hw.gpu.source.readable"`
 	HwGpuSpeed                            HwGpuSpeedMetricConfig                            `mapstructure:"hw.gpu.speed"`
 	HwGpuSpeedLimit                       HwGpuSpeedLimitMetricConfig                       `mapstructure:"hw.gpu.speed.limit"`
+	HwGpuTemperatureDetail                HwGpuTemperatureDetailMetricConfig                `mapstructure:"hw.gpu.temperature.detail"`
 	HwGpuTemperatureMargin                HwGpuTemperatureMarginMetricConfig                `mapstructure:"hw.gpu.temperature.margin"`
 	HwGpuThrottleTime                     HwGpuThrottleTimeMetricConfig                     `mapstructure:"hw.gpu.throttle.time"`
 	HwGpuThrottled                        HwGpuThrottledMetricConfig                        `mapstructure:"hw.gpu.throttled"`
 	HwGpuUtilization                      HwGpuUtilizationMetricConfig                      `mapstructure:"hw.gpu.utilization"`
+	HwGpuVgpuLicensed                     HwGpuVgpuLicensedMetricConfig                     `mapstructure:"hw.gpu.vgpu.licensed"`
+	HwGpuXccUtilization                   HwGpuXccUtilizationMetricConfig                   `mapstructure:"hw.gpu.xcc.utilization"`
 	HwGpuXids                             HwGpuXidsMetricConfig                             `mapstructure:"hw.gpu.xids"`
 	HwPower                               HwPowerMetricConfig                               `mapstructure:"hw.power"`
 	HwPowerLimit                          HwPowerLimitMetricConfig                          `mapstructure:"hw.power.limit"`
 	HwStatus                              HwStatusMetricConfig                              `mapstructure:"hw.status"`
 	HwTemperature                         HwTemperatureMetricConfig                         `mapstructure:"hw.temperature"`
 	HwTemperatureLimit                    HwTemperatureLimitMetricConfig                    `mapstructure:"hw.temperature.limit"`
+	HwVoltage                             HwVoltageMetricConfig                             `mapstructure:"hw.voltage"`
 	K8sClusterGpuPodPending               K8sClusterGpuPodPendingMetricConfig               `mapstructure:"k8s.cluster.gpu.pod.pending"`
 	K8sContainerGpuRequest                K8sContainerGpuRequestMetricConfig                `mapstructure:"k8s.container.gpu.request"`
 	K8sNodeGpuAllocatable                 K8sNodeGpuAllocatableMetricConfig                 `mapstructure:"k8s.node.gpu.allocatable"`
 	K8sNodeGpuCapacity                    K8sNodeGpuCapacityMetricConfig                    `mapstructure:"k8s.node.gpu.capacity"`
 	K8sNodeGpuRequested                   K8sNodeGpuRequestedMetricConfig                   `mapstructure:"k8s.node.gpu.requested"`
+	ProcessGpuEvictedTime                 ProcessGpuEvictedTimeMetricConfig                 `mapstructure:"process.gpu.evicted.time"`
 	ProcessGpuInfo                        ProcessGpuInfoMetricConfig                        `mapstructure:"process.gpu.info"`
 	ProcessGpuMediaUtilization            ProcessGpuMediaUtilizationMetricConfig            `mapstructure:"process.gpu.media.utilization"`
 	ProcessGpuMemoryControllerUtilization ProcessGpuMemoryControllerUtilizationMetricConfig `mapstructure:"process.gpu.memory.controller.utilization"`
+	ProcessGpuMemorySystemUsage           ProcessGpuMemorySystemUsageMetricConfig           `mapstructure:"process.gpu.memory.system.usage"`
 	ProcessGpuMemoryUsage                 ProcessGpuMemoryUsageMetricConfig                 `mapstructure:"process.gpu.memory.usage"`
+	ProcessGpuSdmaTime                    ProcessGpuSdmaTimeMetricConfig                    `mapstructure:"process.gpu.sdma.time"`
 	ProcessGpuUtilization                 ProcessGpuUtilizationMetricConfig                 `mapstructure:"process.gpu.utilization"`
 }
 
@@ -1936,14 +2335,35 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuEccSramThresholdExceeded: HwGpuEccSramThresholdExceededMetricConfig{
 			Enabled: true,
 		},
+		HwGpuEncoderFrameRate: HwGpuEncoderFrameRateMetricConfig{
+			Enabled: false,
+		},
+		HwGpuEncoderLatency: HwGpuEncoderLatencyMetricConfig{
+			Enabled: false,
+		},
+		HwGpuEncoderSessionCount: HwGpuEncoderSessionCountMetricConfig{
+			Enabled: false,
+		},
 		HwGpuFabricCondition: HwGpuFabricConditionMetricConfig{
 			Enabled: true,
 		},
 		HwGpuFabricState: HwGpuFabricStateMetricConfig{
 			Enabled: true,
 		},
+		HwGpuFanSpeed: HwGpuFanSpeedMetricConfig{
+			Enabled: false,
+		},
 		HwGpuFault: HwGpuFaultMetricConfig{
 			Enabled: true,
+		},
+		HwGpuFrameBufferCaptureFrameRate: HwGpuFrameBufferCaptureFrameRateMetricConfig{
+			Enabled: false,
+		},
+		HwGpuFrameBufferCaptureLatency: HwGpuFrameBufferCaptureLatencyMetricConfig{
+			Enabled: false,
+		},
+		HwGpuFrameBufferCaptureSessionCount: HwGpuFrameBufferCaptureSessionCountMetricConfig{
+			Enabled: false,
 		},
 		HwGpuInfo: HwGpuInfoMetricConfig{
 			Enabled: true,
@@ -1999,6 +2419,12 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
 			Enabled: true,
 		},
+		HwGpuMemoryPartitionUsage: HwGpuMemoryPartitionUsageMetricConfig{
+			Enabled: false,
+		},
+		HwGpuMemoryPower: HwGpuMemoryPowerMetricConfig{
+			Enabled: false,
+		},
 		HwGpuMemoryProtectedUsage: HwGpuMemoryProtectedUsageMetricConfig{
 			Enabled: false,
 		},
@@ -2017,6 +2443,9 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuMemorySystemUsage: HwGpuMemorySystemUsageMetricConfig{
 			Enabled: false,
 		},
+		HwGpuMemoryTemperatureMargin: HwGpuMemoryTemperatureMarginMetricConfig{
+			Enabled: true,
+		},
 		HwGpuMemoryUsage: HwGpuMemoryUsageMetricConfig{
 			Enabled: true,
 		},
@@ -2028,6 +2457,12 @@ func DefaultMetricsConfig() MetricsConfig {
 		},
 		HwGpuMemoryVisibleUsage: HwGpuMemoryVisibleUsageMetricConfig{
 			Enabled: false,
+		},
+		HwGpuModeCurrent: HwGpuModeCurrentMetricConfig{
+			Enabled: true,
+		},
+		HwGpuModePending: HwGpuModePendingMetricConfig{
+			Enabled: true,
 		},
 		HwGpuModulePower: HwGpuModulePowerMetricConfig{
 			Enabled: false,
@@ -2089,6 +2524,9 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuSpeedLimit: HwGpuSpeedLimitMetricConfig{
 			Enabled: false,
 		},
+		HwGpuTemperatureDetail: HwGpuTemperatureDetailMetricConfig{
+			Enabled: false,
+		},
 		HwGpuTemperatureMargin: HwGpuTemperatureMarginMetricConfig{
 			Enabled: true,
 		},
@@ -2100,6 +2538,12 @@ func DefaultMetricsConfig() MetricsConfig {
 		},
 		HwGpuUtilization: HwGpuUtilizationMetricConfig{
 			Enabled: true,
+		},
+		HwGpuVgpuLicensed: HwGpuVgpuLicensedMetricConfig{
+			Enabled: true,
+		},
+		HwGpuXccUtilization: HwGpuXccUtilizationMetricConfig{
+			Enabled: false,
 		},
 		HwGpuXids: HwGpuXidsMetricConfig{
 			Enabled: true,
@@ -2119,6 +2563,9 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwTemperatureLimit: HwTemperatureLimitMetricConfig{
 			Enabled: true,
 		},
+		HwVoltage: HwVoltageMetricConfig{
+			Enabled: false,
+		},
 		K8sClusterGpuPodPending: K8sClusterGpuPodPendingMetricConfig{
 			Enabled: true,
 		},
@@ -2134,6 +2581,9 @@ func DefaultMetricsConfig() MetricsConfig {
 		K8sNodeGpuRequested: K8sNodeGpuRequestedMetricConfig{
 			Enabled: true,
 		},
+		ProcessGpuEvictedTime: ProcessGpuEvictedTimeMetricConfig{
+			Enabled: false,
+		},
 		ProcessGpuInfo: ProcessGpuInfoMetricConfig{
 			Enabled: true,
 		},
@@ -2143,8 +2593,14 @@ func DefaultMetricsConfig() MetricsConfig {
 		ProcessGpuMemoryControllerUtilization: ProcessGpuMemoryControllerUtilizationMetricConfig{
 			Enabled: true,
 		},
+		ProcessGpuMemorySystemUsage: ProcessGpuMemorySystemUsageMetricConfig{
+			Enabled: true,
+		},
 		ProcessGpuMemoryUsage: ProcessGpuMemoryUsageMetricConfig{
 			Enabled: true,
+		},
+		ProcessGpuSdmaTime: ProcessGpuSdmaTimeMetricConfig{
+			Enabled: false,
 		},
 		ProcessGpuUtilization: ProcessGpuUtilizationMetricConfig{
 			Enabled: true,

@@ -80,13 +80,34 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuEccSramThresholdExceeded: HwGpuEccSramThresholdExceededMetricConfig{
 						Enabled: true,
 					},
+					HwGpuEncoderFrameRate: HwGpuEncoderFrameRateMetricConfig{
+						Enabled: true,
+					},
+					HwGpuEncoderLatency: HwGpuEncoderLatencyMetricConfig{
+						Enabled: true,
+					},
+					HwGpuEncoderSessionCount: HwGpuEncoderSessionCountMetricConfig{
+						Enabled: true,
+					},
 					HwGpuFabricCondition: HwGpuFabricConditionMetricConfig{
 						Enabled: true,
 					},
 					HwGpuFabricState: HwGpuFabricStateMetricConfig{
 						Enabled: true,
 					},
+					HwGpuFanSpeed: HwGpuFanSpeedMetricConfig{
+						Enabled: true,
+					},
 					HwGpuFault: HwGpuFaultMetricConfig{
+						Enabled: true,
+					},
+					HwGpuFrameBufferCaptureFrameRate: HwGpuFrameBufferCaptureFrameRateMetricConfig{
+						Enabled: true,
+					},
+					HwGpuFrameBufferCaptureLatency: HwGpuFrameBufferCaptureLatencyMetricConfig{
+						Enabled: true,
+					},
+					HwGpuFrameBufferCaptureSessionCount: HwGpuFrameBufferCaptureSessionCountMetricConfig{
 						Enabled: true,
 					},
 					HwGpuInfo: HwGpuInfoMetricConfig{
@@ -143,6 +164,12 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
 						Enabled: true,
 					},
+					HwGpuMemoryPartitionUsage: HwGpuMemoryPartitionUsageMetricConfig{
+						Enabled: true,
+					},
+					HwGpuMemoryPower: HwGpuMemoryPowerMetricConfig{
+						Enabled: true,
+					},
 					HwGpuMemoryProtectedUsage: HwGpuMemoryProtectedUsageMetricConfig{
 						Enabled: true,
 					},
@@ -161,6 +188,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuMemorySystemUsage: HwGpuMemorySystemUsageMetricConfig{
 						Enabled: true,
 					},
+					HwGpuMemoryTemperatureMargin: HwGpuMemoryTemperatureMarginMetricConfig{
+						Enabled: true,
+					},
 					HwGpuMemoryUsage: HwGpuMemoryUsageMetricConfig{
 						Enabled: true,
 					},
@@ -171,6 +201,12 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: true,
 					},
 					HwGpuMemoryVisibleUsage: HwGpuMemoryVisibleUsageMetricConfig{
+						Enabled: true,
+					},
+					HwGpuModeCurrent: HwGpuModeCurrentMetricConfig{
+						Enabled: true,
+					},
+					HwGpuModePending: HwGpuModePendingMetricConfig{
 						Enabled: true,
 					},
 					HwGpuModulePower: HwGpuModulePowerMetricConfig{
@@ -233,6 +269,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuSpeedLimit: HwGpuSpeedLimitMetricConfig{
 						Enabled: true,
 					},
+					HwGpuTemperatureDetail: HwGpuTemperatureDetailMetricConfig{
+						Enabled: true,
+					},
 					HwGpuTemperatureMargin: HwGpuTemperatureMarginMetricConfig{
 						Enabled: true,
 					},
@@ -243,6 +282,12 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: true,
 					},
 					HwGpuUtilization: HwGpuUtilizationMetricConfig{
+						Enabled: true,
+					},
+					HwGpuVgpuLicensed: HwGpuVgpuLicensedMetricConfig{
+						Enabled: true,
+					},
+					HwGpuXccUtilization: HwGpuXccUtilizationMetricConfig{
 						Enabled: true,
 					},
 					HwGpuXids: HwGpuXidsMetricConfig{
@@ -263,6 +308,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwTemperatureLimit: HwTemperatureLimitMetricConfig{
 						Enabled: true,
 					},
+					HwVoltage: HwVoltageMetricConfig{
+						Enabled: true,
+					},
 					K8sClusterGpuPodPending: K8sClusterGpuPodPendingMetricConfig{
 						Enabled: true,
 					},
@@ -278,6 +326,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					K8sNodeGpuRequested: K8sNodeGpuRequestedMetricConfig{
 						Enabled: true,
 					},
+					ProcessGpuEvictedTime: ProcessGpuEvictedTimeMetricConfig{
+						Enabled: true,
+					},
 					ProcessGpuInfo: ProcessGpuInfoMetricConfig{
 						Enabled: true,
 					},
@@ -287,7 +338,13 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					ProcessGpuMemoryControllerUtilization: ProcessGpuMemoryControllerUtilizationMetricConfig{
 						Enabled: true,
 					},
+					ProcessGpuMemorySystemUsage: ProcessGpuMemorySystemUsageMetricConfig{
+						Enabled: true,
+					},
 					ProcessGpuMemoryUsage: ProcessGpuMemoryUsageMetricConfig{
+						Enabled: true,
+					},
+					ProcessGpuSdmaTime: ProcessGpuSdmaTimeMetricConfig{
 						Enabled: true,
 					},
 					ProcessGpuUtilization: ProcessGpuUtilizationMetricConfig{
@@ -395,13 +452,34 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuEccSramThresholdExceeded: HwGpuEccSramThresholdExceededMetricConfig{
 						Enabled: false,
 					},
+					HwGpuEncoderFrameRate: HwGpuEncoderFrameRateMetricConfig{
+						Enabled: false,
+					},
+					HwGpuEncoderLatency: HwGpuEncoderLatencyMetricConfig{
+						Enabled: false,
+					},
+					HwGpuEncoderSessionCount: HwGpuEncoderSessionCountMetricConfig{
+						Enabled: false,
+					},
 					HwGpuFabricCondition: HwGpuFabricConditionMetricConfig{
 						Enabled: false,
 					},
 					HwGpuFabricState: HwGpuFabricStateMetricConfig{
 						Enabled: false,
 					},
+					HwGpuFanSpeed: HwGpuFanSpeedMetricConfig{
+						Enabled: false,
+					},
 					HwGpuFault: HwGpuFaultMetricConfig{
+						Enabled: false,
+					},
+					HwGpuFrameBufferCaptureFrameRate: HwGpuFrameBufferCaptureFrameRateMetricConfig{
+						Enabled: false,
+					},
+					HwGpuFrameBufferCaptureLatency: HwGpuFrameBufferCaptureLatencyMetricConfig{
+						Enabled: false,
+					},
+					HwGpuFrameBufferCaptureSessionCount: HwGpuFrameBufferCaptureSessionCountMetricConfig{
 						Enabled: false,
 					},
 					HwGpuInfo: HwGpuInfoMetricConfig{
@@ -458,6 +536,12 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
 						Enabled: false,
 					},
+					HwGpuMemoryPartitionUsage: HwGpuMemoryPartitionUsageMetricConfig{
+						Enabled: false,
+					},
+					HwGpuMemoryPower: HwGpuMemoryPowerMetricConfig{
+						Enabled: false,
+					},
 					HwGpuMemoryProtectedUsage: HwGpuMemoryProtectedUsageMetricConfig{
 						Enabled: false,
 					},
@@ -476,6 +560,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuMemorySystemUsage: HwGpuMemorySystemUsageMetricConfig{
 						Enabled: false,
 					},
+					HwGpuMemoryTemperatureMargin: HwGpuMemoryTemperatureMarginMetricConfig{
+						Enabled: false,
+					},
 					HwGpuMemoryUsage: HwGpuMemoryUsageMetricConfig{
 						Enabled: false,
 					},
@@ -486,6 +573,12 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: false,
 					},
 					HwGpuMemoryVisibleUsage: HwGpuMemoryVisibleUsageMetricConfig{
+						Enabled: false,
+					},
+					HwGpuModeCurrent: HwGpuModeCurrentMetricConfig{
+						Enabled: false,
+					},
+					HwGpuModePending: HwGpuModePendingMetricConfig{
 						Enabled: false,
 					},
 					HwGpuModulePower: HwGpuModulePowerMetricConfig{
@@ -548,6 +641,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuSpeedLimit: HwGpuSpeedLimitMetricConfig{
 						Enabled: false,
 					},
+					HwGpuTemperatureDetail: HwGpuTemperatureDetailMetricConfig{
+						Enabled: false,
+					},
 					HwGpuTemperatureMargin: HwGpuTemperatureMarginMetricConfig{
 						Enabled: false,
 					},
@@ -558,6 +654,12 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: false,
 					},
 					HwGpuUtilization: HwGpuUtilizationMetricConfig{
+						Enabled: false,
+					},
+					HwGpuVgpuLicensed: HwGpuVgpuLicensedMetricConfig{
+						Enabled: false,
+					},
+					HwGpuXccUtilization: HwGpuXccUtilizationMetricConfig{
 						Enabled: false,
 					},
 					HwGpuXids: HwGpuXidsMetricConfig{
@@ -578,6 +680,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwTemperatureLimit: HwTemperatureLimitMetricConfig{
 						Enabled: false,
 					},
+					HwVoltage: HwVoltageMetricConfig{
+						Enabled: false,
+					},
 					K8sClusterGpuPodPending: K8sClusterGpuPodPendingMetricConfig{
 						Enabled: false,
 					},
@@ -593,6 +698,9 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					K8sNodeGpuRequested: K8sNodeGpuRequestedMetricConfig{
 						Enabled: false,
 					},
+					ProcessGpuEvictedTime: ProcessGpuEvictedTimeMetricConfig{
+						Enabled: false,
+					},
 					ProcessGpuInfo: ProcessGpuInfoMetricConfig{
 						Enabled: false,
 					},
@@ -602,7 +710,13 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					ProcessGpuMemoryControllerUtilization: ProcessGpuMemoryControllerUtilizationMetricConfig{
 						Enabled: false,
 					},
+					ProcessGpuMemorySystemUsage: ProcessGpuMemorySystemUsageMetricConfig{
+						Enabled: false,
+					},
 					ProcessGpuMemoryUsage: ProcessGpuMemoryUsageMetricConfig{
+						Enabled: false,
+					},
+					ProcessGpuSdmaTime: ProcessGpuSdmaTimeMetricConfig{
 						Enabled: false,
 					},
 					ProcessGpuUtilization: ProcessGpuUtilizationMetricConfig{
@@ -656,7 +770,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := loadMetricsBuilderConfig(t, tt.name)
-			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuBar1MemoryLimitMetricConfig{}, HwGpuBar1MemoryUsageMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuEccLocationErrorsMetricConfig{}, HwGpuEccMemoryErrorsMetricConfig{}, HwGpuEccSramThresholdExceededMetricConfig{}, HwGpuFabricConditionMetricConfig{}, HwGpuFabricStateMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectErrorsMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkBandwidthMetricConfig{}, HwGpuInterconnectLinkBitErrorRatioMetricConfig{}, HwGpuInterconnectLinkCountMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkFecErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuInterconnectLinkStateMetricConfig{}, HwGpuInterconnectLinkWidthMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryBankCountMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPageBadMetricConfig{}, HwGpuMemoryPageBadLimitMetricConfig{}, HwGpuMemoryPageRetiredMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieErrorsMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieNaksMetricConfig{}, HwGpuPcieRecoveriesMetricConfig{}, HwGpuPcieReplayRolloversMetricConfig{}, HwGpuPcieReplaysMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPeerStatusMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwGpuXidsMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, K8sClusterGpuPodPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMediaUtilizationMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
+			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuBar1MemoryLimitMetricConfig{}, HwGpuBar1MemoryUsageMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuEccLocationErrorsMetricConfig{}, HwGpuEccMemoryErrorsMetricConfig{}, HwGpuEccSramThresholdExceededMetricConfig{}, HwGpuEncoderFrameRateMetricConfig{}, HwGpuEncoderLatencyMetricConfig{}, HwGpuEncoderSessionCountMetricConfig{}, HwGpuFabricConditionMetricConfig{}, HwGpuFabricStateMetricConfig{}, HwGpuFanSpeedMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuFrameBufferCaptureFrameRateMetricConfig{}, HwGpuFrameBufferCaptureLatencyMetricConfig{}, HwGpuFrameBufferCaptureSessionCountMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectErrorsMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkBandwidthMetricConfig{}, HwGpuInterconnectLinkBitErrorRatioMetricConfig{}, HwGpuInterconnectLinkCountMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkFecErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuInterconnectLinkStateMetricConfig{}, HwGpuInterconnectLinkWidthMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryBankCountMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPageBadMetricConfig{}, HwGpuMemoryPageBadLimitMetricConfig{}, HwGpuMemoryPageRetiredMetricConfig{}, HwGpuMemoryPartitionUsageMetricConfig{}, HwGpuMemoryPowerMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryTemperatureMarginMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModeCurrentMetricConfig{}, HwGpuModePendingMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieErrorsMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieNaksMetricConfig{}, HwGpuPcieRecoveriesMetricConfig{}, HwGpuPcieReplayRolloversMetricConfig{}, HwGpuPcieReplaysMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPeerStatusMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureDetailMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwGpuVgpuLicensedMetricConfig{}, HwGpuXccUtilizationMetricConfig{}, HwGpuXidsMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, HwVoltageMetricConfig{}, K8sClusterGpuPodPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuEvictedTimeMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMediaUtilizationMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemorySystemUsageMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuSdmaTimeMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
 			require.Emptyf(t, diff, "Config mismatch (-expected +actual):\n%s", diff)
 		})
 	}

@@ -333,6 +333,48 @@ var MapAttributeHwGpuMemoryType = map[string]AttributeHwGpuMemoryType{
 	"sram": AttributeHwGpuMemoryTypeSram,
 }
 
+// AttributeHwGpuModeName specifies the value hw.gpu.mode.name attribute.
+type AttributeHwGpuModeName int
+
+const (
+	_ AttributeHwGpuModeName = iota
+	AttributeHwGpuModeNameCompute
+	AttributeHwGpuModeNameEcc
+	AttributeHwGpuModeNameGsp
+	AttributeHwGpuModeNameMig
+	AttributeHwGpuModeNamePersistence
+	AttributeHwGpuModeNameVirtualization
+)
+
+// String returns the string representation of the AttributeHwGpuModeName.
+func (av AttributeHwGpuModeName) String() string {
+	switch av {
+	case AttributeHwGpuModeNameCompute:
+		return "compute"
+	case AttributeHwGpuModeNameEcc:
+		return "ecc"
+	case AttributeHwGpuModeNameGsp:
+		return "gsp"
+	case AttributeHwGpuModeNameMig:
+		return "mig"
+	case AttributeHwGpuModeNamePersistence:
+		return "persistence"
+	case AttributeHwGpuModeNameVirtualization:
+		return "virtualization"
+	}
+	return ""
+}
+
+// MapAttributeHwGpuModeName is a helper map of string to AttributeHwGpuModeName attribute value.
+var MapAttributeHwGpuModeName = map[string]AttributeHwGpuModeName{
+	"compute":        AttributeHwGpuModeNameCompute,
+	"ecc":            AttributeHwGpuModeNameEcc,
+	"gsp":            AttributeHwGpuModeNameGsp,
+	"mig":            AttributeHwGpuModeNameMig,
+	"persistence":    AttributeHwGpuModeNamePersistence,
+	"virtualization": AttributeHwGpuModeNameVirtualization,
+}
+
 // AttributeHwGpuPcieDevice specifies the value hw.gpu.pcie.device attribute.
 type AttributeHwGpuPcieDevice int
 
@@ -542,6 +584,7 @@ const (
 	AttributeHwGpuTaskEncoder
 	AttributeHwGpuTaskGeneral
 	AttributeHwGpuTaskJpeg
+	AttributeHwGpuTaskMedia
 	AttributeHwGpuTaskOpticalFlow
 )
 
@@ -556,6 +599,8 @@ func (av AttributeHwGpuTask) String() string {
 		return "general"
 	case AttributeHwGpuTaskJpeg:
 		return "jpeg"
+	case AttributeHwGpuTaskMedia:
+		return "media"
 	case AttributeHwGpuTaskOpticalFlow:
 		return "optical_flow"
 	}
@@ -568,6 +613,7 @@ var MapAttributeHwGpuTask = map[string]AttributeHwGpuTask{
 	"encoder":      AttributeHwGpuTaskEncoder,
 	"general":      AttributeHwGpuTaskGeneral,
 	"jpeg":         AttributeHwGpuTaskJpeg,
+	"media":        AttributeHwGpuTaskMedia,
 	"optical_flow": AttributeHwGpuTaskOpticalFlow,
 }
 
@@ -576,12 +622,17 @@ type AttributeHwGpuThrottleReason int
 
 const (
 	_ AttributeHwGpuThrottleReason = iota
+	AttributeHwGpuThrottleReasonBoardLimit
 	AttributeHwGpuThrottleReasonCurrent
 	AttributeHwGpuThrottleReasonFirmware
+	AttributeHwGpuThrottleReasonHostLimitPower
+	AttributeHwGpuThrottleReasonHostLimitThermal
 	AttributeHwGpuThrottleReasonHwPowerBrakeSlowdown
 	AttributeHwGpuThrottleReasonHwSlowdown
 	AttributeHwGpuThrottleReasonHwThermalSlowdown
+	AttributeHwGpuThrottleReasonLowUtilization
 	AttributeHwGpuThrottleReasonPower
+	AttributeHwGpuThrottleReasonReliability
 	AttributeHwGpuThrottleReasonSwPowerCap
 	AttributeHwGpuThrottleReasonSwThermalSlowdown
 	AttributeHwGpuThrottleReasonSyncBoost
@@ -594,18 +645,28 @@ const (
 // String returns the string representation of the AttributeHwGpuThrottleReason.
 func (av AttributeHwGpuThrottleReason) String() string {
 	switch av {
+	case AttributeHwGpuThrottleReasonBoardLimit:
+		return "board_limit"
 	case AttributeHwGpuThrottleReasonCurrent:
 		return "current"
 	case AttributeHwGpuThrottleReasonFirmware:
 		return "firmware"
+	case AttributeHwGpuThrottleReasonHostLimitPower:
+		return "host_limit_power"
+	case AttributeHwGpuThrottleReasonHostLimitThermal:
+		return "host_limit_thermal"
 	case AttributeHwGpuThrottleReasonHwPowerBrakeSlowdown:
 		return "hw_power_brake_slowdown"
 	case AttributeHwGpuThrottleReasonHwSlowdown:
 		return "hw_slowdown"
 	case AttributeHwGpuThrottleReasonHwThermalSlowdown:
 		return "hw_thermal_slowdown"
+	case AttributeHwGpuThrottleReasonLowUtilization:
+		return "low_utilization"
 	case AttributeHwGpuThrottleReasonPower:
 		return "power"
+	case AttributeHwGpuThrottleReasonReliability:
+		return "reliability"
 	case AttributeHwGpuThrottleReasonSwPowerCap:
 		return "sw_power_cap"
 	case AttributeHwGpuThrottleReasonSwThermalSlowdown:
@@ -626,12 +687,17 @@ func (av AttributeHwGpuThrottleReason) String() string {
 
 // MapAttributeHwGpuThrottleReason is a helper map of string to AttributeHwGpuThrottleReason attribute value.
 var MapAttributeHwGpuThrottleReason = map[string]AttributeHwGpuThrottleReason{
+	"board_limit":             AttributeHwGpuThrottleReasonBoardLimit,
 	"current":                 AttributeHwGpuThrottleReasonCurrent,
 	"firmware":                AttributeHwGpuThrottleReasonFirmware,
+	"host_limit_power":        AttributeHwGpuThrottleReasonHostLimitPower,
+	"host_limit_thermal":      AttributeHwGpuThrottleReasonHostLimitThermal,
 	"hw_power_brake_slowdown": AttributeHwGpuThrottleReasonHwPowerBrakeSlowdown,
 	"hw_slowdown":             AttributeHwGpuThrottleReasonHwSlowdown,
 	"hw_thermal_slowdown":     AttributeHwGpuThrottleReasonHwThermalSlowdown,
+	"low_utilization":         AttributeHwGpuThrottleReasonLowUtilization,
 	"power":                   AttributeHwGpuThrottleReasonPower,
+	"reliability":             AttributeHwGpuThrottleReasonReliability,
 	"sw_power_cap":            AttributeHwGpuThrottleReasonSwPowerCap,
 	"sw_thermal_slowdown":     AttributeHwGpuThrottleReasonSwThermalSlowdown,
 	"sync_boost":              AttributeHwGpuThrottleReasonSyncBoost,
@@ -646,15 +712,19 @@ type AttributeHwLimitType int
 
 const (
 	_ AttributeHwLimitType = iota
+	AttributeHwLimitTypeDefault
 	AttributeHwLimitTypeEnforced
 	AttributeHwLimitTypeHighCritical
 	AttributeHwLimitTypeHighDegraded
 	AttributeHwLimitTypeMax
+	AttributeHwLimitTypeMin
 )
 
 // String returns the string representation of the AttributeHwLimitType.
 func (av AttributeHwLimitType) String() string {
 	switch av {
+	case AttributeHwLimitTypeDefault:
+		return "default"
 	case AttributeHwLimitTypeEnforced:
 		return "enforced"
 	case AttributeHwLimitTypeHighCritical:
@@ -663,16 +733,20 @@ func (av AttributeHwLimitType) String() string {
 		return "high.degraded"
 	case AttributeHwLimitTypeMax:
 		return "max"
+	case AttributeHwLimitTypeMin:
+		return "min"
 	}
 	return ""
 }
 
 // MapAttributeHwLimitType is a helper map of string to AttributeHwLimitType attribute value.
 var MapAttributeHwLimitType = map[string]AttributeHwLimitType{
+	"default":       AttributeHwLimitTypeDefault,
 	"enforced":      AttributeHwLimitTypeEnforced,
 	"high.critical": AttributeHwLimitTypeHighCritical,
 	"high.degraded": AttributeHwLimitTypeHighDegraded,
 	"max":           AttributeHwLimitTypeMax,
+	"min":           AttributeHwLimitTypeMin,
 }
 
 // AttributeHwState specifies the value hw.state attribute.
@@ -830,6 +904,18 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.ecc.sram.threshold_exceeded",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuEncoderFrameRate: metricInfo{
+		Name:       "hw.gpu.encoder.frame_rate",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuEncoderLatency: metricInfo{
+		Name:       "hw.gpu.encoder.latency",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuEncoderSessionCount: metricInfo{
+		Name:       "hw.gpu.encoder.session.count",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuFabricCondition: metricInfo{
 		Name:       "hw.gpu.fabric.condition",
 		Attributes: []string{"hw.gpu.fabric.condition", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
@@ -838,13 +924,29 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.fabric.state",
 		Attributes: []string{"hw.gpu.fabric.state", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuFanSpeed: metricInfo{
+		Name:       "hw.gpu.fan.speed",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.sensor_location", "hw.vendor"},
+	},
 	HwGpuFault: metricInfo{
 		Name:       "hw.gpu.fault",
 		Attributes: []string{"error.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuFrameBufferCaptureFrameRate: metricInfo{
+		Name:       "hw.gpu.frame_buffer_capture.frame_rate",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuFrameBufferCaptureLatency: metricInfo{
+		Name:       "hw.gpu.frame_buffer_capture.latency",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuFrameBufferCaptureSessionCount: metricInfo{
+		Name:       "hw.gpu.frame_buffer_capture.session.count",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuInfo: metricInfo{
 		Name:       "hw.gpu.info",
-		Attributes: []string{"host.name", "hw.driver_version", "hw.firmware_version", "hw.gpu.c2c.mode", "hw.gpu.compute_capability", "hw.gpu.fabric.clique", "hw.gpu.fabric.cluster", "hw.gpu.index", "hw.gpu.interconnect.version", "hw.gpu.numa.node", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
+		Attributes: []string{"host.name", "hw.driver_version", "hw.firmware_version", "hw.gpu.architecture", "hw.gpu.board.part_number", "hw.gpu.brand", "hw.gpu.c2c.mode", "hw.gpu.compute_capability", "hw.gpu.cuda.version", "hw.gpu.fabric.clique", "hw.gpu.fabric.cluster", "hw.gpu.index", "hw.gpu.inforom.version", "hw.gpu.interconnect.version", "hw.gpu.memory.partition", "hw.gpu.numa.node", "hw.gpu.nvml.version", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
 	},
 	HwGpuInterconnectErrors: metricInfo{
 		Name:       "hw.gpu.interconnect.errors",
@@ -914,6 +1016,14 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.memory.page.retired",
 		Attributes: []string{"error.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuMemoryPartitionUsage: metricInfo{
+		Name:       "hw.gpu.memory.partition.usage",
+		Attributes: []string{"hw.gpu.memory.partition_id", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuMemoryPower: metricInfo{
+		Name:       "hw.gpu.memory.power",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuMemoryProtectedUsage: metricInfo{
 		Name:       "hw.gpu.memory.protected.usage",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
@@ -938,6 +1048,10 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.memory.system.usage",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuMemoryTemperatureMargin: metricInfo{
+		Name:       "hw.gpu.memory.temperature.margin",
+		Attributes: []string{"hw.id", "hw.limit_type", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuMemoryUsage: metricInfo{
 		Name:       "hw.gpu.memory.usage",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
@@ -953,6 +1067,14 @@ var MetricsInfo = metricsInfo{
 	HwGpuMemoryVisibleUsage: metricInfo{
 		Name:       "hw.gpu.memory.visible.usage",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuModeCurrent: metricInfo{
+		Name:       "hw.gpu.mode.current",
+		Attributes: []string{"hw.gpu.mode.name", "hw.gpu.mode.value", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuModePending: metricInfo{
+		Name:       "hw.gpu.mode.pending",
+		Attributes: []string{"hw.gpu.mode.name", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuModulePower: metricInfo{
 		Name:       "hw.gpu.module.power",
@@ -1034,6 +1156,10 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.speed.limit",
 		Attributes: []string{"hw.gpu.clock_domain", "hw.id", "hw.limit_type", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuTemperatureDetail: metricInfo{
+		Name:       "hw.gpu.temperature.detail",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.sensor_location", "hw.vendor"},
+	},
 	HwGpuTemperatureMargin: metricInfo{
 		Name:       "hw.gpu.temperature.margin",
 		Attributes: []string{"hw.id", "hw.limit_type", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
@@ -1049,6 +1175,14 @@ var MetricsInfo = metricsInfo{
 	HwGpuUtilization: metricInfo{
 		Name:       "hw.gpu.utilization",
 		Attributes: []string{"hw.gpu.task", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuVgpuLicensed: metricInfo{
+		Name:       "hw.gpu.vgpu.licensed",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
+	HwGpuXccUtilization: metricInfo{
+		Name:       "hw.gpu.xcc.utilization",
+		Attributes: []string{"hw.gpu.xcc", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuXids: metricInfo{
 		Name:       "hw.gpu.xids",
@@ -1074,6 +1208,10 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.temperature.limit",
 		Attributes: []string{"hw.id", "hw.limit_type", "hw.model", "hw.name", "hw.parent", "hw.sensor_location", "hw.vendor"},
 	},
+	HwVoltage: metricInfo{
+		Name:       "hw.voltage",
+		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.sensor_location", "hw.vendor"},
+	},
 	K8sClusterGpuPodPending: metricInfo{
 		Name:       "k8s.cluster.gpu.pod.pending",
 		Attributes: []string{"k8s.cluster.name", "k8s.resource.name"},
@@ -1094,6 +1232,10 @@ var MetricsInfo = metricsInfo{
 		Name:       "k8s.node.gpu.requested",
 		Attributes: []string{"k8s.cluster.name", "k8s.node.name", "k8s.resource.name"},
 	},
+	ProcessGpuEvictedTime: metricInfo{
+		Name:       "process.gpu.evicted.time",
+		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
+	},
 	ProcessGpuInfo: metricInfo{
 		Name:       "process.gpu.info",
 		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
@@ -1106,8 +1248,16 @@ var MetricsInfo = metricsInfo{
 		Name:       "process.gpu.memory.controller.utilization",
 		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
 	},
+	ProcessGpuMemorySystemUsage: metricInfo{
+		Name:       "process.gpu.memory.system.usage",
+		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
+	},
 	ProcessGpuMemoryUsage: metricInfo{
 		Name:       "process.gpu.memory.usage",
+		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
+	},
+	ProcessGpuSdmaTime: metricInfo{
+		Name:       "process.gpu.sdma.time",
 		Attributes: []string{"hw.id", "process.gpu.type", "process.pid"},
 	},
 	ProcessGpuUtilization: metricInfo{
@@ -1135,9 +1285,16 @@ type metricsInfo struct {
 	HwGpuEccLocationErrors                metricInfo
 	HwGpuEccMemoryErrors                  metricInfo
 	HwGpuEccSramThresholdExceeded         metricInfo
+	HwGpuEncoderFrameRate                 metricInfo
+	HwGpuEncoderLatency                   metricInfo
+	HwGpuEncoderSessionCount              metricInfo
 	HwGpuFabricCondition                  metricInfo
 	HwGpuFabricState                      metricInfo
+	HwGpuFanSpeed                         metricInfo
 	HwGpuFault                            metricInfo
+	HwGpuFrameBufferCaptureFrameRate      metricInfo
+	HwGpuFrameBufferCaptureLatency        metricInfo
+	HwGpuFrameBufferCaptureSessionCount   metricInfo
 	HwGpuInfo                             metricInfo
 	HwGpuInterconnectErrors               metricInfo
 	HwGpuInterconnectIo                   metricInfo
@@ -1156,16 +1313,21 @@ type metricsInfo struct {
 	HwGpuMemoryPageBad                    metricInfo
 	HwGpuMemoryPageBadLimit               metricInfo
 	HwGpuMemoryPageRetired                metricInfo
+	HwGpuMemoryPartitionUsage             metricInfo
+	HwGpuMemoryPower                      metricInfo
 	HwGpuMemoryProtectedUsage             metricInfo
 	HwGpuMemoryRemapState                 metricInfo
 	HwGpuMemoryReserved                   metricInfo
 	HwGpuMemoryRowRemapped                metricInfo
 	HwGpuMemorySystemLimit                metricInfo
 	HwGpuMemorySystemUsage                metricInfo
+	HwGpuMemoryTemperatureMargin          metricInfo
 	HwGpuMemoryUsage                      metricInfo
 	HwGpuMemoryUtilization                metricInfo
 	HwGpuMemoryVisibleLimit               metricInfo
 	HwGpuMemoryVisibleUsage               metricInfo
+	HwGpuModeCurrent                      metricInfo
+	HwGpuModePending                      metricInfo
 	HwGpuModulePower                      metricInfo
 	HwGpuPcieErrors                       metricInfo
 	HwGpuPcieGeneration                   metricInfo
@@ -1186,25 +1348,32 @@ type metricsInfo struct {
 	HwGpuSourceReadable                   metricInfo
 	HwGpuSpeed                            metricInfo
 	HwGpuSpeedLimit                       metricInfo
+	HwGpuTemperatureDetail                metricInfo
 	HwGpuTemperatureMargin                metricInfo
 	HwGpuThrottleTime                     metricInfo
 	HwGpuThrottled                        metricInfo
 	HwGpuUtilization                      metricInfo
+	HwGpuVgpuLicensed                     metricInfo
+	HwGpuXccUtilization                   metricInfo
 	HwGpuXids                             metricInfo
 	HwPower                               metricInfo
 	HwPowerLimit                          metricInfo
 	HwStatus                              metricInfo
 	HwTemperature                         metricInfo
 	HwTemperatureLimit                    metricInfo
+	HwVoltage                             metricInfo
 	K8sClusterGpuPodPending               metricInfo
 	K8sContainerGpuRequest                metricInfo
 	K8sNodeGpuAllocatable                 metricInfo
 	K8sNodeGpuCapacity                    metricInfo
 	K8sNodeGpuRequested                   metricInfo
+	ProcessGpuEvictedTime                 metricInfo
 	ProcessGpuInfo                        metricInfo
 	ProcessGpuMediaUtilization            metricInfo
 	ProcessGpuMemoryControllerUtilization metricInfo
+	ProcessGpuMemorySystemUsage           metricInfo
 	ProcessGpuMemoryUsage                 metricInfo
+	ProcessGpuSdmaTime                    metricInfo
 	ProcessGpuUtilization                 metricInfo
 }
 
@@ -1271,6 +1440,24 @@ func WithHwGpuAllocatorMetricAttribute(hwGpuAllocatorAttributeValue string) Metr
 	})
 }
 
+func WithHwGpuArchitectureMetricAttribute(hwGpuArchitectureAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.architecture", hwGpuArchitectureAttributeValue)
+	})
+}
+
+func WithHwGpuBoardPartNumberMetricAttribute(hwGpuBoardPartNumberAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.board.part_number", hwGpuBoardPartNumberAttributeValue)
+	})
+}
+
+func WithHwGpuBrandMetricAttribute(hwGpuBrandAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.brand", hwGpuBrandAttributeValue)
+	})
+}
+
 func WithHwGpuC2cModeMetricAttribute(hwGpuC2cModeAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("hw.gpu.c2c.mode", hwGpuC2cModeAttributeValue)
@@ -1280,6 +1467,12 @@ func WithHwGpuC2cModeMetricAttribute(hwGpuC2cModeAttributeValue string) MetricAt
 func WithHwGpuComputeCapabilityMetricAttribute(hwGpuComputeCapabilityAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("hw.gpu.compute_capability", hwGpuComputeCapabilityAttributeValue)
+	})
+}
+
+func WithHwGpuCudaVersionMetricAttribute(hwGpuCudaVersionAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.cuda.version", hwGpuCudaVersionAttributeValue)
 	})
 }
 
@@ -1307,15 +1500,33 @@ func WithHwGpuIndexMetricAttribute(hwGpuIndexAttributeValue int64) MetricAttribu
 	})
 }
 
+func WithHwGpuInforomVersionMetricAttribute(hwGpuInforomVersionAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.inforom.version", hwGpuInforomVersionAttributeValue)
+	})
+}
+
 func WithHwGpuInterconnectVersionMetricAttribute(hwGpuInterconnectVersionAttributeValue string) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutStr("hw.gpu.interconnect.version", hwGpuInterconnectVersionAttributeValue)
 	})
 }
 
+func WithHwGpuMemoryPartitionMetricAttribute(hwGpuMemoryPartitionAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.memory.partition", hwGpuMemoryPartitionAttributeValue)
+	})
+}
+
 func WithHwGpuNumaNodeMetricAttribute(hwGpuNumaNodeAttributeValue int64) MetricAttributeOption {
 	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
 		dp.Attributes().PutInt("hw.gpu.numa.node", hwGpuNumaNodeAttributeValue)
+	})
+}
+
+func WithHwGpuNvmlVersionMetricAttribute(hwGpuNvmlVersionAttributeValue string) MetricAttributeOption {
+	return metricAttributeOptionFunc(func(dp pmetric.NumberDataPoint) {
+		dp.Attributes().PutStr("hw.gpu.nvml.version", hwGpuNvmlVersionAttributeValue)
 	})
 }
 
@@ -2457,6 +2668,173 @@ func newMetricHwGpuEccSramThresholdExceeded(cfg HwGpuEccSramThresholdExceededMet
 	return m
 }
 
+type metricHwGpuEncoderFrameRate struct {
+	data     pmetric.Metric                    // data buffer for generated metric.
+	config   HwGpuEncoderFrameRateMetricConfig // metric config provided by user.
+	capacity int                               // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.encoder.frame_rate metric with initial data.
+func (m *metricHwGpuEncoderFrameRate) init() {
+	m.data.SetName("hw.gpu.encoder.frame_rate")
+	m.data.SetDescription("Mean frames a second of the sessions that encode video. (extension)")
+	m.data.SetUnit("{frame}/s")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuEncoderFrameRate) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuEncoderFrameRate) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuEncoderFrameRate) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuEncoderFrameRate(cfg HwGpuEncoderFrameRateMetricConfig) metricHwGpuEncoderFrameRate {
+	m := metricHwGpuEncoderFrameRate{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuEncoderLatency struct {
+	data     pmetric.Metric                  // data buffer for generated metric.
+	config   HwGpuEncoderLatencyMetricConfig // metric config provided by user.
+	capacity int                             // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.encoder.latency metric with initial data.
+func (m *metricHwGpuEncoderLatency) init() {
+	m.data.SetName("hw.gpu.encoder.latency")
+	m.data.SetDescription("Mean time that a frame takes in the sessions that encode video. (extension)")
+	m.data.SetUnit("s")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuEncoderLatency) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuEncoderLatency) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuEncoderLatency) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuEncoderLatency(cfg HwGpuEncoderLatencyMetricConfig) metricHwGpuEncoderLatency {
+	m := metricHwGpuEncoderLatency{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuEncoderSessionCount struct {
+	data     pmetric.Metric                       // data buffer for generated metric.
+	config   HwGpuEncoderSessionCountMetricConfig // metric config provided by user.
+	capacity int                                  // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.encoder.session.count metric with initial data.
+func (m *metricHwGpuEncoderSessionCount) init() {
+	m.data.SetName("hw.gpu.encoder.session.count")
+	m.data.SetDescription("Number of sessions that encode video. (extension)")
+	m.data.SetUnit("{session}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuEncoderSessionCount) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuEncoderSessionCount) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuEncoderSessionCount) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuEncoderSessionCount(cfg HwGpuEncoderSessionCountMetricConfig) metricHwGpuEncoderSessionCount {
+	m := metricHwGpuEncoderSessionCount{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuFabricCondition struct {
 	data     pmetric.Metric                   // data buffer for generated metric.
 	config   HwGpuFabricConditionMetricConfig // metric config provided by user.
@@ -2573,6 +2951,62 @@ func newMetricHwGpuFabricState(cfg HwGpuFabricStateMetricConfig) metricHwGpuFabr
 	return m
 }
 
+type metricHwGpuFanSpeed struct {
+	data     pmetric.Metric            // data buffer for generated metric.
+	config   HwGpuFanSpeedMetricConfig // metric config provided by user.
+	capacity int                       // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.fan.speed metric with initial data.
+func (m *metricHwGpuFanSpeed) init() {
+	m.data.SetName("hw.gpu.fan.speed")
+	m.data.SetDescription("Fan speed in revolutions per minute. The convention's hw.fan.speed has a unit that is none of UCUM. (extension)")
+	m.data.SetUnit("{revolution}/min")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuFanSpeed) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, hwSensorLocationAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuFanSpeed) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuFanSpeed) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuFanSpeed(cfg HwGpuFanSpeedMetricConfig) metricHwGpuFanSpeed {
+	m := metricHwGpuFanSpeed{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuFault struct {
 	data     pmetric.Metric         // data buffer for generated metric.
 	config   HwGpuFaultMetricConfig // metric config provided by user.
@@ -2623,6 +3057,173 @@ func (m *metricHwGpuFault) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuFault(cfg HwGpuFaultMetricConfig) metricHwGpuFault {
 	m := metricHwGpuFault{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuFrameBufferCaptureFrameRate struct {
+	data     pmetric.Metric                               // data buffer for generated metric.
+	config   HwGpuFrameBufferCaptureFrameRateMetricConfig // metric config provided by user.
+	capacity int                                          // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.frame_buffer_capture.frame_rate metric with initial data.
+func (m *metricHwGpuFrameBufferCaptureFrameRate) init() {
+	m.data.SetName("hw.gpu.frame_buffer_capture.frame_rate")
+	m.data.SetDescription("Mean frames a second of the sessions that capture the frame buffer. (extension)")
+	m.data.SetUnit("{frame}/s")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuFrameBufferCaptureFrameRate) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuFrameBufferCaptureFrameRate) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuFrameBufferCaptureFrameRate) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuFrameBufferCaptureFrameRate(cfg HwGpuFrameBufferCaptureFrameRateMetricConfig) metricHwGpuFrameBufferCaptureFrameRate {
+	m := metricHwGpuFrameBufferCaptureFrameRate{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuFrameBufferCaptureLatency struct {
+	data     pmetric.Metric                             // data buffer for generated metric.
+	config   HwGpuFrameBufferCaptureLatencyMetricConfig // metric config provided by user.
+	capacity int                                        // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.frame_buffer_capture.latency metric with initial data.
+func (m *metricHwGpuFrameBufferCaptureLatency) init() {
+	m.data.SetName("hw.gpu.frame_buffer_capture.latency")
+	m.data.SetDescription("Mean time that a frame takes in the sessions that capture the frame buffer. (extension)")
+	m.data.SetUnit("s")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuFrameBufferCaptureLatency) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuFrameBufferCaptureLatency) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuFrameBufferCaptureLatency) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuFrameBufferCaptureLatency(cfg HwGpuFrameBufferCaptureLatencyMetricConfig) metricHwGpuFrameBufferCaptureLatency {
+	m := metricHwGpuFrameBufferCaptureLatency{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuFrameBufferCaptureSessionCount struct {
+	data     pmetric.Metric                                  // data buffer for generated metric.
+	config   HwGpuFrameBufferCaptureSessionCountMetricConfig // metric config provided by user.
+	capacity int                                             // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.frame_buffer_capture.session.count metric with initial data.
+func (m *metricHwGpuFrameBufferCaptureSessionCount) init() {
+	m.data.SetName("hw.gpu.frame_buffer_capture.session.count")
+	m.data.SetDescription("Number of sessions that capture the frame buffer. (extension)")
+	m.data.SetUnit("{session}")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuFrameBufferCaptureSessionCount) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuFrameBufferCaptureSessionCount) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuFrameBufferCaptureSessionCount) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuFrameBufferCaptureSessionCount(cfg HwGpuFrameBufferCaptureSessionCountMetricConfig) metricHwGpuFrameBufferCaptureSessionCount {
+	m := metricHwGpuFrameBufferCaptureSessionCount{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -3677,6 +4278,119 @@ func newMetricHwGpuMemoryPageRetired(cfg HwGpuMemoryPageRetiredMetricConfig) met
 	return m
 }
 
+type metricHwGpuMemoryPartitionUsage struct {
+	data     pmetric.Metric                        // data buffer for generated metric.
+	config   HwGpuMemoryPartitionUsageMetricConfig // metric config provided by user.
+	capacity int                                   // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.memory.partition.usage metric with initial data.
+func (m *metricHwGpuMemoryPartitionUsage) init() {
+	m.data.SetName("hw.gpu.memory.partition.usage")
+	m.data.SetDescription("Used memory of a part of an AMD GPU's memory. Part of hw.gpu.memory.usage. (extension)")
+	m.data.SetUnit("By")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuMemoryPartitionUsage) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuMemoryPartitionIDAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.memory.partition_id", hwGpuMemoryPartitionIDAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuMemoryPartitionUsage) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuMemoryPartitionUsage) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuMemoryPartitionUsage(cfg HwGpuMemoryPartitionUsageMetricConfig) metricHwGpuMemoryPartitionUsage {
+	m := metricHwGpuMemoryPartitionUsage{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuMemoryPower struct {
+	data     pmetric.Metric               // data buffer for generated metric.
+	config   HwGpuMemoryPowerMetricConfig // metric config provided by user.
+	capacity int                          // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.memory.power metric with initial data.
+func (m *metricHwGpuMemoryPower) init() {
+	m.data.SetName("hw.gpu.memory.power")
+	m.data.SetDescription("Power drawn by the memory of the GPU. (extension)")
+	m.data.SetUnit("W")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuMemoryPower) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuMemoryPower) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuMemoryPower) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuMemoryPower(cfg HwGpuMemoryPowerMetricConfig) metricHwGpuMemoryPower {
+	m := metricHwGpuMemoryPower{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuMemoryProtectedUsage struct {
 	data     pmetric.Metric                        // data buffer for generated metric.
 	config   HwGpuMemoryProtectedUsageMetricConfig // metric config provided by user.
@@ -4021,6 +4735,62 @@ func newMetricHwGpuMemorySystemUsage(cfg HwGpuMemorySystemUsageMetricConfig) met
 	return m
 }
 
+type metricHwGpuMemoryTemperatureMargin struct {
+	data     pmetric.Metric                           // data buffer for generated metric.
+	config   HwGpuMemoryTemperatureMarginMetricConfig // metric config provided by user.
+	capacity int                                      // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.memory.temperature.margin metric with initial data.
+func (m *metricHwGpuMemoryTemperatureMargin) init() {
+	m.data.SetName("hw.gpu.memory.temperature.margin")
+	m.data.SetDescription("Degrees left until the temperature of the memory reaches the limit. (extension)")
+	m.data.SetUnit("Cel")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuMemoryTemperatureMargin) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwLimitTypeAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuMemoryTemperatureMargin) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuMemoryTemperatureMargin) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuMemoryTemperatureMargin(cfg HwGpuMemoryTemperatureMarginMetricConfig) metricHwGpuMemoryTemperatureMargin {
+	m := metricHwGpuMemoryTemperatureMargin{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuMemoryUsage struct {
 	data     pmetric.Metric               // data buffer for generated metric.
 	config   HwGpuMemoryUsageMetricConfig // metric config provided by user.
@@ -4239,6 +5009,123 @@ func (m *metricHwGpuMemoryVisibleUsage) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuMemoryVisibleUsage(cfg HwGpuMemoryVisibleUsageMetricConfig) metricHwGpuMemoryVisibleUsage {
 	m := metricHwGpuMemoryVisibleUsage{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuModeCurrent struct {
+	data     pmetric.Metric               // data buffer for generated metric.
+	config   HwGpuModeCurrentMetricConfig // metric config provided by user.
+	capacity int                          // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.mode.current metric with initial data.
+func (m *metricHwGpuModeCurrent) init() {
+	m.data.SetName("hw.gpu.mode.current")
+	m.data.SetDescription("Always 1. The attributes have what each mode of the GPU is set to. A change ends the series of the former value. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuModeCurrent) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuModeNameAttributeValue string, hwGpuModeValueAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.mode.name", hwGpuModeNameAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.mode.value", hwGpuModeValueAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuModeCurrent) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuModeCurrent) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuModeCurrent(cfg HwGpuModeCurrentMetricConfig) metricHwGpuModeCurrent {
+	m := metricHwGpuModeCurrent{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuModePending struct {
+	data     pmetric.Metric               // data buffer for generated metric.
+	config   HwGpuModePendingMetricConfig // metric config provided by user.
+	capacity int                          // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.mode.pending metric with initial data.
+func (m *metricHwGpuModePending) init() {
+	m.data.SetName("hw.gpu.mode.pending")
+	m.data.SetDescription("1 while another value of the mode waits for a reset or a restart, 0 afterwards for as long as the GPU is there. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuModePending) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuModeNameAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.gpu.mode.name", hwGpuModeNameAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuModePending) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuModePending) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuModePending(cfg HwGpuModePendingMetricConfig) metricHwGpuModePending {
+	m := metricHwGpuModePending{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -5376,6 +6263,62 @@ func newMetricHwGpuSpeedLimit(cfg HwGpuSpeedLimitMetricConfig) metricHwGpuSpeedL
 	return m
 }
 
+type metricHwGpuTemperatureDetail struct {
+	data     pmetric.Metric                     // data buffer for generated metric.
+	config   HwGpuTemperatureDetailMetricConfig // metric config provided by user.
+	capacity int                                // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.temperature.detail metric with initial data.
+func (m *metricHwGpuTemperatureDetail) init() {
+	m.data.SetName("hw.gpu.temperature.detail")
+	m.data.SetDescription("Temperature of stacks of the memory and of voltage regulators. (extension)")
+	m.data.SetUnit("Cel")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuTemperatureDetail) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwSensorLocationAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuTemperatureDetail) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuTemperatureDetail) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuTemperatureDetail(cfg HwGpuTemperatureDetailMetricConfig) metricHwGpuTemperatureDetail {
+	m := metricHwGpuTemperatureDetail{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricHwGpuTemperatureMargin struct {
 	data     pmetric.Metric                     // data buffer for generated metric.
 	config   HwGpuTemperatureMarginMetricConfig // metric config provided by user.
@@ -5596,6 +6539,119 @@ func (m *metricHwGpuUtilization) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuUtilization(cfg HwGpuUtilizationMetricConfig) metricHwGpuUtilization {
 	m := metricHwGpuUtilization{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuVgpuLicensed struct {
+	data     pmetric.Metric                // data buffer for generated metric.
+	config   HwGpuVgpuLicensedMetricConfig // metric config provided by user.
+	capacity int                           // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.vgpu.licensed metric with initial data.
+func (m *metricHwGpuVgpuLicensed) init() {
+	m.data.SetName("hw.gpu.vgpu.licensed")
+	m.data.SetDescription("1 if the virtual GPU has its licence, otherwise 0. In virtual machines alone. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuVgpuLicensed) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuVgpuLicensed) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuVgpuLicensed) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuVgpuLicensed(cfg HwGpuVgpuLicensedMetricConfig) metricHwGpuVgpuLicensed {
+	m := metricHwGpuVgpuLicensed{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuXccUtilization struct {
+	data     pmetric.Metric                  // data buffer for generated metric.
+	config   HwGpuXccUtilizationMetricConfig // metric config provided by user.
+	capacity int                             // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.xcc.utilization metric with initial data.
+func (m *metricHwGpuXccUtilization) init() {
+	m.data.SetName("hw.gpu.xcc.utilization")
+	m.data.SetDescription("Fraction of time during which an accelerator compute core (XCC) was in use. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuXccUtilization) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwGpuXccAttributeValue int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutInt("hw.gpu.xcc", hwGpuXccAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuXccUtilization) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuXccUtilization) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuXccUtilization(cfg HwGpuXccUtilizationMetricConfig) metricHwGpuXccUtilization {
+	m := metricHwGpuXccUtilization{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -5947,6 +7003,62 @@ func newMetricHwTemperatureLimit(cfg HwTemperatureLimitMetricConfig) metricHwTem
 	return m
 }
 
+type metricHwVoltage struct {
+	data     pmetric.Metric        // data buffer for generated metric.
+	config   HwVoltageMetricConfig // metric config provided by user.
+	capacity int                   // max observed number of data points added to the metric.
+}
+
+// init fills hw.voltage metric with initial data.
+func (m *metricHwVoltage) init() {
+	m.data.SetName("hw.voltage")
+	m.data.SetDescription("Voltage measured by the sensor.")
+	m.data.SetUnit("V")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwVoltage) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwSensorLocationAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutStr("hw.sensor_location", hwSensorLocationAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwVoltage) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwVoltage) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwVoltage(cfg HwVoltageMetricConfig) metricHwVoltage {
+	m := metricHwVoltage{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricK8sClusterGpuPodPending struct {
 	data     pmetric.Metric                      // data buffer for generated metric.
 	config   K8sClusterGpuPodPendingMetricConfig // metric config provided by user.
@@ -6227,6 +7339,64 @@ func newMetricK8sNodeGpuRequested(cfg K8sNodeGpuRequestedMetricConfig) metricK8s
 	return m
 }
 
+type metricProcessGpuEvictedTime struct {
+	data     pmetric.Metric                    // data buffer for generated metric.
+	config   ProcessGpuEvictedTimeMetricConfig // metric config provided by user.
+	capacity int                               // max observed number of data points added to the metric.
+}
+
+// init fills process.gpu.evicted.time metric with initial data.
+func (m *metricProcessGpuEvictedTime) init() {
+	m.data.SetName("process.gpu.evicted.time")
+	m.data.SetDescription("Time during which the process's queues were not allowed to run on an AMD GPU, because its memory was taken away. (extension)")
+	m.data.SetUnit("s")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricProcessGpuEvictedTime) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricProcessGpuEvictedTime) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricProcessGpuEvictedTime) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricProcessGpuEvictedTime(cfg ProcessGpuEvictedTimeMetricConfig) metricProcessGpuEvictedTime {
+	m := metricProcessGpuEvictedTime{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricProcessGpuInfo struct {
 	data     pmetric.Metric             // data buffer for generated metric.
 	config   ProcessGpuInfoMetricConfig // metric config provided by user.
@@ -6398,6 +7568,64 @@ func newMetricProcessGpuMemoryControllerUtilization(cfg ProcessGpuMemoryControll
 	return m
 }
 
+type metricProcessGpuMemorySystemUsage struct {
+	data     pmetric.Metric                          // data buffer for generated metric.
+	config   ProcessGpuMemorySystemUsageMetricConfig // metric config provided by user.
+	capacity int                                     // max observed number of data points added to the metric.
+}
+
+// init fills process.gpu.memory.system.usage metric with initial data.
+func (m *metricProcessGpuMemorySystemUsage) init() {
+	m.data.SetName("process.gpu.memory.system.usage")
+	m.data.SetDescription("System memory that the process holds through the driver of an AMD GPU without memory of its own (GTT). Never add it to process.gpu.memory.usage. (extension)")
+	m.data.SetUnit("By")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricProcessGpuMemorySystemUsage) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricProcessGpuMemorySystemUsage) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricProcessGpuMemorySystemUsage) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricProcessGpuMemorySystemUsage(cfg ProcessGpuMemorySystemUsageMetricConfig) metricProcessGpuMemorySystemUsage {
+	m := metricProcessGpuMemorySystemUsage{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricProcessGpuMemoryUsage struct {
 	data     pmetric.Metric                    // data buffer for generated metric.
 	config   ProcessGpuMemoryUsageMetricConfig // metric config provided by user.
@@ -6448,6 +7676,64 @@ func (m *metricProcessGpuMemoryUsage) emit(metrics pmetric.MetricSlice) {
 
 func newMetricProcessGpuMemoryUsage(cfg ProcessGpuMemoryUsageMetricConfig) metricProcessGpuMemoryUsage {
 	m := metricProcessGpuMemoryUsage{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricProcessGpuSdmaTime struct {
+	data     pmetric.Metric                 // data buffer for generated metric.
+	config   ProcessGpuSdmaTimeMetricConfig // metric config provided by user.
+	capacity int                            // max observed number of data points added to the metric.
+}
+
+// init fills process.gpu.sdma.time metric with initial data.
+func (m *metricProcessGpuSdmaTime) init() {
+	m.data.SetName("process.gpu.sdma.time")
+	m.data.SetDescription("Time during which the copy engines (SDMA) of an AMD GPU worked for the process. (extension)")
+	m.data.SetUnit("s")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(true)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricProcessGpuSdmaTime) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	dp.Attributes().PutInt("process.pid", processPidAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricProcessGpuSdmaTime) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricProcessGpuSdmaTime) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricProcessGpuSdmaTime(cfg ProcessGpuSdmaTimeMetricConfig) metricProcessGpuSdmaTime {
+	m := metricProcessGpuSdmaTime{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -6541,9 +7827,16 @@ type MetricsBuilder struct {
 	metricHwGpuEccLocationErrors                metricHwGpuEccLocationErrors
 	metricHwGpuEccMemoryErrors                  metricHwGpuEccMemoryErrors
 	metricHwGpuEccSramThresholdExceeded         metricHwGpuEccSramThresholdExceeded
+	metricHwGpuEncoderFrameRate                 metricHwGpuEncoderFrameRate
+	metricHwGpuEncoderLatency                   metricHwGpuEncoderLatency
+	metricHwGpuEncoderSessionCount              metricHwGpuEncoderSessionCount
 	metricHwGpuFabricCondition                  metricHwGpuFabricCondition
 	metricHwGpuFabricState                      metricHwGpuFabricState
+	metricHwGpuFanSpeed                         metricHwGpuFanSpeed
 	metricHwGpuFault                            metricHwGpuFault
+	metricHwGpuFrameBufferCaptureFrameRate      metricHwGpuFrameBufferCaptureFrameRate
+	metricHwGpuFrameBufferCaptureLatency        metricHwGpuFrameBufferCaptureLatency
+	metricHwGpuFrameBufferCaptureSessionCount   metricHwGpuFrameBufferCaptureSessionCount
 	metricHwGpuInfo                             metricHwGpuInfo
 	metricHwGpuInterconnectErrors               metricHwGpuInterconnectErrors
 	metricHwGpuInterconnectIo                   metricHwGpuInterconnectIo
@@ -6562,16 +7855,21 @@ type MetricsBuilder struct {
 	metricHwGpuMemoryPageBad                    metricHwGpuMemoryPageBad
 	metricHwGpuMemoryPageBadLimit               metricHwGpuMemoryPageBadLimit
 	metricHwGpuMemoryPageRetired                metricHwGpuMemoryPageRetired
+	metricHwGpuMemoryPartitionUsage             metricHwGpuMemoryPartitionUsage
+	metricHwGpuMemoryPower                      metricHwGpuMemoryPower
 	metricHwGpuMemoryProtectedUsage             metricHwGpuMemoryProtectedUsage
 	metricHwGpuMemoryRemapState                 metricHwGpuMemoryRemapState
 	metricHwGpuMemoryReserved                   metricHwGpuMemoryReserved
 	metricHwGpuMemoryRowRemapped                metricHwGpuMemoryRowRemapped
 	metricHwGpuMemorySystemLimit                metricHwGpuMemorySystemLimit
 	metricHwGpuMemorySystemUsage                metricHwGpuMemorySystemUsage
+	metricHwGpuMemoryTemperatureMargin          metricHwGpuMemoryTemperatureMargin
 	metricHwGpuMemoryUsage                      metricHwGpuMemoryUsage
 	metricHwGpuMemoryUtilization                metricHwGpuMemoryUtilization
 	metricHwGpuMemoryVisibleLimit               metricHwGpuMemoryVisibleLimit
 	metricHwGpuMemoryVisibleUsage               metricHwGpuMemoryVisibleUsage
+	metricHwGpuModeCurrent                      metricHwGpuModeCurrent
+	metricHwGpuModePending                      metricHwGpuModePending
 	metricHwGpuModulePower                      metricHwGpuModulePower
 	metricHwGpuPcieErrors                       metricHwGpuPcieErrors
 	metricHwGpuPcieGeneration                   metricHwGpuPcieGeneration
@@ -6592,25 +7890,32 @@ type MetricsBuilder struct {
 	metricHwGpuSourceReadable                   metricHwGpuSourceReadable
 	metricHwGpuSpeed                            metricHwGpuSpeed
 	metricHwGpuSpeedLimit                       metricHwGpuSpeedLimit
+	metricHwGpuTemperatureDetail                metricHwGpuTemperatureDetail
 	metricHwGpuTemperatureMargin                metricHwGpuTemperatureMargin
 	metricHwGpuThrottleTime                     metricHwGpuThrottleTime
 	metricHwGpuThrottled                        metricHwGpuThrottled
 	metricHwGpuUtilization                      metricHwGpuUtilization
+	metricHwGpuVgpuLicensed                     metricHwGpuVgpuLicensed
+	metricHwGpuXccUtilization                   metricHwGpuXccUtilization
 	metricHwGpuXids                             metricHwGpuXids
 	metricHwPower                               metricHwPower
 	metricHwPowerLimit                          metricHwPowerLimit
 	metricHwStatus                              metricHwStatus
 	metricHwTemperature                         metricHwTemperature
 	metricHwTemperatureLimit                    metricHwTemperatureLimit
+	metricHwVoltage                             metricHwVoltage
 	metricK8sClusterGpuPodPending               metricK8sClusterGpuPodPending
 	metricK8sContainerGpuRequest                metricK8sContainerGpuRequest
 	metricK8sNodeGpuAllocatable                 metricK8sNodeGpuAllocatable
 	metricK8sNodeGpuCapacity                    metricK8sNodeGpuCapacity
 	metricK8sNodeGpuRequested                   metricK8sNodeGpuRequested
+	metricProcessGpuEvictedTime                 metricProcessGpuEvictedTime
 	metricProcessGpuInfo                        metricProcessGpuInfo
 	metricProcessGpuMediaUtilization            metricProcessGpuMediaUtilization
 	metricProcessGpuMemoryControllerUtilization metricProcessGpuMemoryControllerUtilization
+	metricProcessGpuMemorySystemUsage           metricProcessGpuMemorySystemUsage
 	metricProcessGpuMemoryUsage                 metricProcessGpuMemoryUsage
+	metricProcessGpuSdmaTime                    metricProcessGpuSdmaTime
 	metricProcessGpuUtilization                 metricProcessGpuUtilization
 }
 
@@ -6655,9 +7960,16 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuEccLocationErrors:                newMetricHwGpuEccLocationErrors(mbc.Metrics.HwGpuEccLocationErrors),
 		metricHwGpuEccMemoryErrors:                  newMetricHwGpuEccMemoryErrors(mbc.Metrics.HwGpuEccMemoryErrors),
 		metricHwGpuEccSramThresholdExceeded:         newMetricHwGpuEccSramThresholdExceeded(mbc.Metrics.HwGpuEccSramThresholdExceeded),
+		metricHwGpuEncoderFrameRate:                 newMetricHwGpuEncoderFrameRate(mbc.Metrics.HwGpuEncoderFrameRate),
+		metricHwGpuEncoderLatency:                   newMetricHwGpuEncoderLatency(mbc.Metrics.HwGpuEncoderLatency),
+		metricHwGpuEncoderSessionCount:              newMetricHwGpuEncoderSessionCount(mbc.Metrics.HwGpuEncoderSessionCount),
 		metricHwGpuFabricCondition:                  newMetricHwGpuFabricCondition(mbc.Metrics.HwGpuFabricCondition),
 		metricHwGpuFabricState:                      newMetricHwGpuFabricState(mbc.Metrics.HwGpuFabricState),
+		metricHwGpuFanSpeed:                         newMetricHwGpuFanSpeed(mbc.Metrics.HwGpuFanSpeed),
 		metricHwGpuFault:                            newMetricHwGpuFault(mbc.Metrics.HwGpuFault),
+		metricHwGpuFrameBufferCaptureFrameRate:      newMetricHwGpuFrameBufferCaptureFrameRate(mbc.Metrics.HwGpuFrameBufferCaptureFrameRate),
+		metricHwGpuFrameBufferCaptureLatency:        newMetricHwGpuFrameBufferCaptureLatency(mbc.Metrics.HwGpuFrameBufferCaptureLatency),
+		metricHwGpuFrameBufferCaptureSessionCount:   newMetricHwGpuFrameBufferCaptureSessionCount(mbc.Metrics.HwGpuFrameBufferCaptureSessionCount),
 		metricHwGpuInfo:                             newMetricHwGpuInfo(mbc.Metrics.HwGpuInfo),
 		metricHwGpuInterconnectErrors:               newMetricHwGpuInterconnectErrors(mbc.Metrics.HwGpuInterconnectErrors),
 		metricHwGpuInterconnectIo:                   newMetricHwGpuInterconnectIo(mbc.Metrics.HwGpuInterconnectIo),
@@ -6676,16 +7988,21 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuMemoryPageBad:                    newMetricHwGpuMemoryPageBad(mbc.Metrics.HwGpuMemoryPageBad),
 		metricHwGpuMemoryPageBadLimit:               newMetricHwGpuMemoryPageBadLimit(mbc.Metrics.HwGpuMemoryPageBadLimit),
 		metricHwGpuMemoryPageRetired:                newMetricHwGpuMemoryPageRetired(mbc.Metrics.HwGpuMemoryPageRetired),
+		metricHwGpuMemoryPartitionUsage:             newMetricHwGpuMemoryPartitionUsage(mbc.Metrics.HwGpuMemoryPartitionUsage),
+		metricHwGpuMemoryPower:                      newMetricHwGpuMemoryPower(mbc.Metrics.HwGpuMemoryPower),
 		metricHwGpuMemoryProtectedUsage:             newMetricHwGpuMemoryProtectedUsage(mbc.Metrics.HwGpuMemoryProtectedUsage),
 		metricHwGpuMemoryRemapState:                 newMetricHwGpuMemoryRemapState(mbc.Metrics.HwGpuMemoryRemapState),
 		metricHwGpuMemoryReserved:                   newMetricHwGpuMemoryReserved(mbc.Metrics.HwGpuMemoryReserved),
 		metricHwGpuMemoryRowRemapped:                newMetricHwGpuMemoryRowRemapped(mbc.Metrics.HwGpuMemoryRowRemapped),
 		metricHwGpuMemorySystemLimit:                newMetricHwGpuMemorySystemLimit(mbc.Metrics.HwGpuMemorySystemLimit),
 		metricHwGpuMemorySystemUsage:                newMetricHwGpuMemorySystemUsage(mbc.Metrics.HwGpuMemorySystemUsage),
+		metricHwGpuMemoryTemperatureMargin:          newMetricHwGpuMemoryTemperatureMargin(mbc.Metrics.HwGpuMemoryTemperatureMargin),
 		metricHwGpuMemoryUsage:                      newMetricHwGpuMemoryUsage(mbc.Metrics.HwGpuMemoryUsage),
 		metricHwGpuMemoryUtilization:                newMetricHwGpuMemoryUtilization(mbc.Metrics.HwGpuMemoryUtilization),
 		metricHwGpuMemoryVisibleLimit:               newMetricHwGpuMemoryVisibleLimit(mbc.Metrics.HwGpuMemoryVisibleLimit),
 		metricHwGpuMemoryVisibleUsage:               newMetricHwGpuMemoryVisibleUsage(mbc.Metrics.HwGpuMemoryVisibleUsage),
+		metricHwGpuModeCurrent:                      newMetricHwGpuModeCurrent(mbc.Metrics.HwGpuModeCurrent),
+		metricHwGpuModePending:                      newMetricHwGpuModePending(mbc.Metrics.HwGpuModePending),
 		metricHwGpuModulePower:                      newMetricHwGpuModulePower(mbc.Metrics.HwGpuModulePower),
 		metricHwGpuPcieErrors:                       newMetricHwGpuPcieErrors(mbc.Metrics.HwGpuPcieErrors),
 		metricHwGpuPcieGeneration:                   newMetricHwGpuPcieGeneration(mbc.Metrics.HwGpuPcieGeneration),
@@ -6706,25 +8023,32 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuSourceReadable:                   newMetricHwGpuSourceReadable(mbc.Metrics.HwGpuSourceReadable),
 		metricHwGpuSpeed:                            newMetricHwGpuSpeed(mbc.Metrics.HwGpuSpeed),
 		metricHwGpuSpeedLimit:                       newMetricHwGpuSpeedLimit(mbc.Metrics.HwGpuSpeedLimit),
+		metricHwGpuTemperatureDetail:                newMetricHwGpuTemperatureDetail(mbc.Metrics.HwGpuTemperatureDetail),
 		metricHwGpuTemperatureMargin:                newMetricHwGpuTemperatureMargin(mbc.Metrics.HwGpuTemperatureMargin),
 		metricHwGpuThrottleTime:                     newMetricHwGpuThrottleTime(mbc.Metrics.HwGpuThrottleTime),
 		metricHwGpuThrottled:                        newMetricHwGpuThrottled(mbc.Metrics.HwGpuThrottled),
 		metricHwGpuUtilization:                      newMetricHwGpuUtilization(mbc.Metrics.HwGpuUtilization),
+		metricHwGpuVgpuLicensed:                     newMetricHwGpuVgpuLicensed(mbc.Metrics.HwGpuVgpuLicensed),
+		metricHwGpuXccUtilization:                   newMetricHwGpuXccUtilization(mbc.Metrics.HwGpuXccUtilization),
 		metricHwGpuXids:                             newMetricHwGpuXids(mbc.Metrics.HwGpuXids),
 		metricHwPower:                               newMetricHwPower(mbc.Metrics.HwPower),
 		metricHwPowerLimit:                          newMetricHwPowerLimit(mbc.Metrics.HwPowerLimit),
 		metricHwStatus:                              newMetricHwStatus(mbc.Metrics.HwStatus),
 		metricHwTemperature:                         newMetricHwTemperature(mbc.Metrics.HwTemperature),
 		metricHwTemperatureLimit:                    newMetricHwTemperatureLimit(mbc.Metrics.HwTemperatureLimit),
+		metricHwVoltage:                             newMetricHwVoltage(mbc.Metrics.HwVoltage),
 		metricK8sClusterGpuPodPending:               newMetricK8sClusterGpuPodPending(mbc.Metrics.K8sClusterGpuPodPending),
 		metricK8sContainerGpuRequest:                newMetricK8sContainerGpuRequest(mbc.Metrics.K8sContainerGpuRequest),
 		metricK8sNodeGpuAllocatable:                 newMetricK8sNodeGpuAllocatable(mbc.Metrics.K8sNodeGpuAllocatable),
 		metricK8sNodeGpuCapacity:                    newMetricK8sNodeGpuCapacity(mbc.Metrics.K8sNodeGpuCapacity),
 		metricK8sNodeGpuRequested:                   newMetricK8sNodeGpuRequested(mbc.Metrics.K8sNodeGpuRequested),
+		metricProcessGpuEvictedTime:                 newMetricProcessGpuEvictedTime(mbc.Metrics.ProcessGpuEvictedTime),
 		metricProcessGpuInfo:                        newMetricProcessGpuInfo(mbc.Metrics.ProcessGpuInfo),
 		metricProcessGpuMediaUtilization:            newMetricProcessGpuMediaUtilization(mbc.Metrics.ProcessGpuMediaUtilization),
 		metricProcessGpuMemoryControllerUtilization: newMetricProcessGpuMemoryControllerUtilization(mbc.Metrics.ProcessGpuMemoryControllerUtilization),
+		metricProcessGpuMemorySystemUsage:           newMetricProcessGpuMemorySystemUsage(mbc.Metrics.ProcessGpuMemorySystemUsage),
 		metricProcessGpuMemoryUsage:                 newMetricProcessGpuMemoryUsage(mbc.Metrics.ProcessGpuMemoryUsage),
+		metricProcessGpuSdmaTime:                    newMetricProcessGpuSdmaTime(mbc.Metrics.ProcessGpuSdmaTime),
 		metricProcessGpuUtilization:                 newMetricProcessGpuUtilization(mbc.Metrics.ProcessGpuUtilization),
 		resourceAttributeIncludeFilter:              make(map[string]filter.Filter),
 		resourceAttributeExcludeFilter:              make(map[string]filter.Filter),
@@ -7051,9 +8375,16 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuEccLocationErrors.emit(ils.Metrics())
 	mb.metricHwGpuEccMemoryErrors.emit(ils.Metrics())
 	mb.metricHwGpuEccSramThresholdExceeded.emit(ils.Metrics())
+	mb.metricHwGpuEncoderFrameRate.emit(ils.Metrics())
+	mb.metricHwGpuEncoderLatency.emit(ils.Metrics())
+	mb.metricHwGpuEncoderSessionCount.emit(ils.Metrics())
 	mb.metricHwGpuFabricCondition.emit(ils.Metrics())
 	mb.metricHwGpuFabricState.emit(ils.Metrics())
+	mb.metricHwGpuFanSpeed.emit(ils.Metrics())
 	mb.metricHwGpuFault.emit(ils.Metrics())
+	mb.metricHwGpuFrameBufferCaptureFrameRate.emit(ils.Metrics())
+	mb.metricHwGpuFrameBufferCaptureLatency.emit(ils.Metrics())
+	mb.metricHwGpuFrameBufferCaptureSessionCount.emit(ils.Metrics())
 	mb.metricHwGpuInfo.emit(ils.Metrics())
 	mb.metricHwGpuInterconnectErrors.emit(ils.Metrics())
 	mb.metricHwGpuInterconnectIo.emit(ils.Metrics())
@@ -7072,16 +8403,21 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuMemoryPageBad.emit(ils.Metrics())
 	mb.metricHwGpuMemoryPageBadLimit.emit(ils.Metrics())
 	mb.metricHwGpuMemoryPageRetired.emit(ils.Metrics())
+	mb.metricHwGpuMemoryPartitionUsage.emit(ils.Metrics())
+	mb.metricHwGpuMemoryPower.emit(ils.Metrics())
 	mb.metricHwGpuMemoryProtectedUsage.emit(ils.Metrics())
 	mb.metricHwGpuMemoryRemapState.emit(ils.Metrics())
 	mb.metricHwGpuMemoryReserved.emit(ils.Metrics())
 	mb.metricHwGpuMemoryRowRemapped.emit(ils.Metrics())
 	mb.metricHwGpuMemorySystemLimit.emit(ils.Metrics())
 	mb.metricHwGpuMemorySystemUsage.emit(ils.Metrics())
+	mb.metricHwGpuMemoryTemperatureMargin.emit(ils.Metrics())
 	mb.metricHwGpuMemoryUsage.emit(ils.Metrics())
 	mb.metricHwGpuMemoryUtilization.emit(ils.Metrics())
 	mb.metricHwGpuMemoryVisibleLimit.emit(ils.Metrics())
 	mb.metricHwGpuMemoryVisibleUsage.emit(ils.Metrics())
+	mb.metricHwGpuModeCurrent.emit(ils.Metrics())
+	mb.metricHwGpuModePending.emit(ils.Metrics())
 	mb.metricHwGpuModulePower.emit(ils.Metrics())
 	mb.metricHwGpuPcieErrors.emit(ils.Metrics())
 	mb.metricHwGpuPcieGeneration.emit(ils.Metrics())
@@ -7102,25 +8438,32 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuSourceReadable.emit(ils.Metrics())
 	mb.metricHwGpuSpeed.emit(ils.Metrics())
 	mb.metricHwGpuSpeedLimit.emit(ils.Metrics())
+	mb.metricHwGpuTemperatureDetail.emit(ils.Metrics())
 	mb.metricHwGpuTemperatureMargin.emit(ils.Metrics())
 	mb.metricHwGpuThrottleTime.emit(ils.Metrics())
 	mb.metricHwGpuThrottled.emit(ils.Metrics())
 	mb.metricHwGpuUtilization.emit(ils.Metrics())
+	mb.metricHwGpuVgpuLicensed.emit(ils.Metrics())
+	mb.metricHwGpuXccUtilization.emit(ils.Metrics())
 	mb.metricHwGpuXids.emit(ils.Metrics())
 	mb.metricHwPower.emit(ils.Metrics())
 	mb.metricHwPowerLimit.emit(ils.Metrics())
 	mb.metricHwStatus.emit(ils.Metrics())
 	mb.metricHwTemperature.emit(ils.Metrics())
 	mb.metricHwTemperatureLimit.emit(ils.Metrics())
+	mb.metricHwVoltage.emit(ils.Metrics())
 	mb.metricK8sClusterGpuPodPending.emit(ils.Metrics())
 	mb.metricK8sContainerGpuRequest.emit(ils.Metrics())
 	mb.metricK8sNodeGpuAllocatable.emit(ils.Metrics())
 	mb.metricK8sNodeGpuCapacity.emit(ils.Metrics())
 	mb.metricK8sNodeGpuRequested.emit(ils.Metrics())
+	mb.metricProcessGpuEvictedTime.emit(ils.Metrics())
 	mb.metricProcessGpuInfo.emit(ils.Metrics())
 	mb.metricProcessGpuMediaUtilization.emit(ils.Metrics())
 	mb.metricProcessGpuMemoryControllerUtilization.emit(ils.Metrics())
+	mb.metricProcessGpuMemorySystemUsage.emit(ils.Metrics())
 	mb.metricProcessGpuMemoryUsage.emit(ils.Metrics())
+	mb.metricProcessGpuSdmaTime.emit(ils.Metrics())
 	mb.metricProcessGpuUtilization.emit(ils.Metrics())
 
 	for _, op := range options {
@@ -7243,6 +8586,21 @@ func (mb *MetricsBuilder) RecordHwGpuEccSramThresholdExceededDataPoint(ts pcommo
 	mb.metricHwGpuEccSramThresholdExceeded.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
+// RecordHwGpuEncoderFrameRateDataPoint adds a data point to hw.gpu.encoder.frame_rate metric.
+func (mb *MetricsBuilder) RecordHwGpuEncoderFrameRateDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuEncoderFrameRate.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuEncoderLatencyDataPoint adds a data point to hw.gpu.encoder.latency metric.
+func (mb *MetricsBuilder) RecordHwGpuEncoderLatencyDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuEncoderLatency.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuEncoderSessionCountDataPoint adds a data point to hw.gpu.encoder.session.count metric.
+func (mb *MetricsBuilder) RecordHwGpuEncoderSessionCountDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuEncoderSessionCount.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
 // RecordHwGpuFabricConditionDataPoint adds a data point to hw.gpu.fabric.condition metric.
 func (mb *MetricsBuilder) RecordHwGpuFabricConditionDataPoint(ts pcommon.Timestamp, val int64, hwGpuFabricConditionAttributeValue AttributeHwGpuFabricCondition, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuFabricCondition.recordDataPoint(mb.startTime, ts, val, hwGpuFabricConditionAttributeValue.String(), hwIDAttributeValue, options...)
@@ -7253,9 +8611,29 @@ func (mb *MetricsBuilder) RecordHwGpuFabricStateDataPoint(ts pcommon.Timestamp, 
 	mb.metricHwGpuFabricState.recordDataPoint(mb.startTime, ts, val, hwGpuFabricStateAttributeValue.String(), hwIDAttributeValue, options...)
 }
 
+// RecordHwGpuFanSpeedDataPoint adds a data point to hw.gpu.fan.speed metric.
+func (mb *MetricsBuilder) RecordHwGpuFanSpeedDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, hwSensorLocationAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuFanSpeed.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwSensorLocationAttributeValue, options...)
+}
+
 // RecordHwGpuFaultDataPoint adds a data point to hw.gpu.fault metric.
 func (mb *MetricsBuilder) RecordHwGpuFaultDataPoint(ts pcommon.Timestamp, val int64, errorTypeAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuFault.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuFrameBufferCaptureFrameRateDataPoint adds a data point to hw.gpu.frame_buffer_capture.frame_rate metric.
+func (mb *MetricsBuilder) RecordHwGpuFrameBufferCaptureFrameRateDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuFrameBufferCaptureFrameRate.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuFrameBufferCaptureLatencyDataPoint adds a data point to hw.gpu.frame_buffer_capture.latency metric.
+func (mb *MetricsBuilder) RecordHwGpuFrameBufferCaptureLatencyDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuFrameBufferCaptureLatency.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuFrameBufferCaptureSessionCountDataPoint adds a data point to hw.gpu.frame_buffer_capture.session.count metric.
+func (mb *MetricsBuilder) RecordHwGpuFrameBufferCaptureSessionCountDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuFrameBufferCaptureSessionCount.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuInfoDataPoint adds a data point to hw.gpu.info metric.
@@ -7348,6 +8726,16 @@ func (mb *MetricsBuilder) RecordHwGpuMemoryPageRetiredDataPoint(ts pcommon.Times
 	mb.metricHwGpuMemoryPageRetired.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwIDAttributeValue, options...)
 }
 
+// RecordHwGpuMemoryPartitionUsageDataPoint adds a data point to hw.gpu.memory.partition.usage metric.
+func (mb *MetricsBuilder) RecordHwGpuMemoryPartitionUsageDataPoint(ts pcommon.Timestamp, val int64, hwGpuMemoryPartitionIDAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemoryPartitionUsage.recordDataPoint(mb.startTime, ts, val, hwGpuMemoryPartitionIDAttributeValue, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuMemoryPowerDataPoint adds a data point to hw.gpu.memory.power metric.
+func (mb *MetricsBuilder) RecordHwGpuMemoryPowerDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemoryPower.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
 // RecordHwGpuMemoryProtectedUsageDataPoint adds a data point to hw.gpu.memory.protected.usage metric.
 func (mb *MetricsBuilder) RecordHwGpuMemoryProtectedUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuMemoryProtectedUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
@@ -7378,6 +8766,11 @@ func (mb *MetricsBuilder) RecordHwGpuMemorySystemUsageDataPoint(ts pcommon.Times
 	mb.metricHwGpuMemorySystemUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
+// RecordHwGpuMemoryTemperatureMarginDataPoint adds a data point to hw.gpu.memory.temperature.margin metric.
+func (mb *MetricsBuilder) RecordHwGpuMemoryTemperatureMarginDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwLimitTypeAttributeValue AttributeHwLimitType, options ...MetricAttributeOption) {
+	mb.metricHwGpuMemoryTemperatureMargin.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwLimitTypeAttributeValue.String(), options...)
+}
+
 // RecordHwGpuMemoryUsageDataPoint adds a data point to hw.gpu.memory.usage metric.
 func (mb *MetricsBuilder) RecordHwGpuMemoryUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuMemoryUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
@@ -7396,6 +8789,16 @@ func (mb *MetricsBuilder) RecordHwGpuMemoryVisibleLimitDataPoint(ts pcommon.Time
 // RecordHwGpuMemoryVisibleUsageDataPoint adds a data point to hw.gpu.memory.visible.usage metric.
 func (mb *MetricsBuilder) RecordHwGpuMemoryVisibleUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuMemoryVisibleUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuModeCurrentDataPoint adds a data point to hw.gpu.mode.current metric.
+func (mb *MetricsBuilder) RecordHwGpuModeCurrentDataPoint(ts pcommon.Timestamp, val int64, hwGpuModeNameAttributeValue AttributeHwGpuModeName, hwGpuModeValueAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuModeCurrent.recordDataPoint(mb.startTime, ts, val, hwGpuModeNameAttributeValue.String(), hwGpuModeValueAttributeValue, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuModePendingDataPoint adds a data point to hw.gpu.mode.pending metric.
+func (mb *MetricsBuilder) RecordHwGpuModePendingDataPoint(ts pcommon.Timestamp, val int64, hwGpuModeNameAttributeValue AttributeHwGpuModeName, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuModePending.recordDataPoint(mb.startTime, ts, val, hwGpuModeNameAttributeValue.String(), hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuModulePowerDataPoint adds a data point to hw.gpu.module.power metric.
@@ -7498,6 +8901,11 @@ func (mb *MetricsBuilder) RecordHwGpuSpeedLimitDataPoint(ts pcommon.Timestamp, v
 	mb.metricHwGpuSpeedLimit.recordDataPoint(mb.startTime, ts, val, hwGpuClockDomainAttributeValue.String(), hwIDAttributeValue, hwLimitTypeAttributeValue.String(), options...)
 }
 
+// RecordHwGpuTemperatureDetailDataPoint adds a data point to hw.gpu.temperature.detail metric.
+func (mb *MetricsBuilder) RecordHwGpuTemperatureDetailDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwSensorLocationAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuTemperatureDetail.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwSensorLocationAttributeValue, options...)
+}
+
 // RecordHwGpuTemperatureMarginDataPoint adds a data point to hw.gpu.temperature.margin metric.
 func (mb *MetricsBuilder) RecordHwGpuTemperatureMarginDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwLimitTypeAttributeValue AttributeHwLimitType, options ...MetricAttributeOption) {
 	mb.metricHwGpuTemperatureMargin.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwLimitTypeAttributeValue.String(), options...)
@@ -7516,6 +8924,16 @@ func (mb *MetricsBuilder) RecordHwGpuThrottledDataPoint(ts pcommon.Timestamp, va
 // RecordHwGpuUtilizationDataPoint adds a data point to hw.gpu.utilization metric.
 func (mb *MetricsBuilder) RecordHwGpuUtilizationDataPoint(ts pcommon.Timestamp, val float64, hwGpuTaskAttributeValue AttributeHwGpuTask, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuUtilization.recordDataPoint(mb.startTime, ts, val, hwGpuTaskAttributeValue.String(), hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuVgpuLicensedDataPoint adds a data point to hw.gpu.vgpu.licensed metric.
+func (mb *MetricsBuilder) RecordHwGpuVgpuLicensedDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuVgpuLicensed.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuXccUtilizationDataPoint adds a data point to hw.gpu.xcc.utilization metric.
+func (mb *MetricsBuilder) RecordHwGpuXccUtilizationDataPoint(ts pcommon.Timestamp, val float64, hwGpuXccAttributeValue int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuXccUtilization.recordDataPoint(mb.startTime, ts, val, hwGpuXccAttributeValue, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuXidsDataPoint adds a data point to hw.gpu.xids metric.
@@ -7548,6 +8966,11 @@ func (mb *MetricsBuilder) RecordHwTemperatureLimitDataPoint(ts pcommon.Timestamp
 	mb.metricHwTemperatureLimit.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwLimitTypeAttributeValue.String(), hwSensorLocationAttributeValue, options...)
 }
 
+// RecordHwVoltageDataPoint adds a data point to hw.voltage metric.
+func (mb *MetricsBuilder) RecordHwVoltageDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwSensorLocationAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwVoltage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwSensorLocationAttributeValue, options...)
+}
+
 // RecordK8sClusterGpuPodPendingDataPoint adds a data point to k8s.cluster.gpu.pod.pending metric.
 func (mb *MetricsBuilder) RecordK8sClusterGpuPodPendingDataPoint(ts pcommon.Timestamp, val int64, options ...MetricAttributeOption) {
 	mb.metricK8sClusterGpuPodPending.recordDataPoint(mb.startTime, ts, val, options...)
@@ -7573,6 +8996,11 @@ func (mb *MetricsBuilder) RecordK8sNodeGpuRequestedDataPoint(ts pcommon.Timestam
 	mb.metricK8sNodeGpuRequested.recordDataPoint(mb.startTime, ts, val, options...)
 }
 
+// RecordProcessGpuEvictedTimeDataPoint adds a data point to process.gpu.evicted.time metric.
+func (mb *MetricsBuilder) RecordProcessGpuEvictedTimeDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	mb.metricProcessGpuEvictedTime.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, processPidAttributeValue, options...)
+}
+
 // RecordProcessGpuInfoDataPoint adds a data point to process.gpu.info metric.
 func (mb *MetricsBuilder) RecordProcessGpuInfoDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
 	mb.metricProcessGpuInfo.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, processPidAttributeValue, options...)
@@ -7588,9 +9016,19 @@ func (mb *MetricsBuilder) RecordProcessGpuMemoryControllerUtilizationDataPoint(t
 	mb.metricProcessGpuMemoryControllerUtilization.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, processPidAttributeValue, options...)
 }
 
+// RecordProcessGpuMemorySystemUsageDataPoint adds a data point to process.gpu.memory.system.usage metric.
+func (mb *MetricsBuilder) RecordProcessGpuMemorySystemUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	mb.metricProcessGpuMemorySystemUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, processPidAttributeValue, options...)
+}
+
 // RecordProcessGpuMemoryUsageDataPoint adds a data point to process.gpu.memory.usage metric.
 func (mb *MetricsBuilder) RecordProcessGpuMemoryUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
 	mb.metricProcessGpuMemoryUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, processPidAttributeValue, options...)
+}
+
+// RecordProcessGpuSdmaTimeDataPoint adds a data point to process.gpu.sdma.time metric.
+func (mb *MetricsBuilder) RecordProcessGpuSdmaTimeDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, processPidAttributeValue int64, options ...MetricAttributeOption) {
+	mb.metricProcessGpuSdmaTime.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, processPidAttributeValue, options...)
 }
 
 // RecordProcessGpuUtilizationDataPoint adds a data point to process.gpu.utilization metric.

@@ -334,10 +334,11 @@ func TestNoGPUs(t *testing.T) {
 func TestFractionsAreFractions(t *testing.T) {
 	n := start(t, everything).read()
 	for i := range n.Devices {
-		for _, u := range n.Devices[i].Utilization {
+		for _, u := range n.Devices[i].Utilization[:gpu.TaskMedia] {
 			v := value2(t, u)
 			assert.False(t, v < 0 || v > 1 || math.IsNaN(v), "%v", v)
 		}
+		assert.False(t, n.Devices[i].Utilization[gpu.TaskMedia].Known(), "an engine of AMD's")
 	}
 	assert.Equal(t, manualEpoch, n.Time, "when the read began")
 }
