@@ -22,9 +22,10 @@ type allocations struct {
 	host    *deviceid.HostDevices
 	gpus    gpuNames
 	ignored *ignoredAllocations
+	parts   partsConfig
 }
 
-func newAllocations(config *PodResourcesConfig, o *options) (*allocations, error) {
+func newAllocations(config *PodResourcesConfig, o *options, parts partsConfig) (*allocations, error) {
 	kubelet, err := podresources.New(config.Endpoint)
 	if err != nil {
 		return nil, err
@@ -36,6 +37,7 @@ func newAllocations(config *PodResourcesConfig, o *options) (*allocations, error
 		host:    deviceid.NewHostDevices(o.sys),
 		gpus:    gpus,
 		ignored: newIgnoredAllocations(o.logger),
+		parts:   parts,
 	}, nil
 }
 
@@ -72,9 +74,16 @@ func (a *allocations) findHolders(ctx context.Context, h *holders, now time.Time
 	for i := range h.complete {
 		h.complete[i] = known == allKnown
 	}
+	h.reservations = newReservations(a.parts.reservationNamespaces, h.containers)
 	var unresolved unresolvedAllocations
 	for i := range list {
-		a.place(h, &list[i], a.device(h, &list[i]), &unresolved)
+		devices, ok := a.parts.granted(h, &list[i])
+		if !ok {
+			devices = []allocatedDevice{a.device(h, &list[i])}
+		}
+		for _, device := range devices {
+			a.place(h, &list[i], device, &unresolved)
+		}
 	}
 	a.ignored.log()
 	if unresolved.count > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/cgroup"
 	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
+	"github.com/otelgpu/gpureceiver/internal/attribution/fractions"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
@@ -85,7 +86,7 @@ func New(config Config, interval time.Duration, opts ...Option) (*Attributor, er
 	}
 	if p := config.PodResources; p != nil {
 		var err error
-		if a.allocations, err = newAllocations(p, &o); err != nil {
+		if a.allocations, err = newAllocations(p, &o, newPartsConfig(config.Owners)); err != nil {
 			return nil, fmt.Errorf("attribution: pod_resources: %w", err)
 		}
 	}
@@ -117,6 +118,7 @@ func newView(config *Config, clients *kube.Clients) (*kube.View, error) {
 	return kube.NewView(clients, kube.ViewOptions{
 		Pods: kube.PodsOptions{
 			Node: config.NodeName, Labels: config.Owners.Labels, Annotations: config.Owners.Annotations,
+			Metadata: fractions.IsKey,
 		},
 		Kinds:   config.Owners.Kinds,
 		Devices: config.PodResources != nil,

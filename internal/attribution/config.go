@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 
 	"go.opentelemetry.io/collector/confmap"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/cdi"
+	"github.com/otelgpu/gpureceiver/internal/attribution/fractions"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
 	"github.com/otelgpu/gpureceiver/internal/kube"
@@ -61,6 +63,10 @@ type OwnersConfig struct {
 	// Labels and Annotations are the keys of those that become resource attributes of the pod.
 	Labels      []string `mapstructure:"labels"`
 	Annotations []string `mapstructure:"annotations"`
+	// ReservationNamespaces are the namespaces of the pods with which KAI and Run:ai hold GPUs for others.
+	ReservationNamespaces []string `mapstructure:"reservation_namespaces"`
+	// VolcanoMemoryFactor is gpu-memory-factor of Volcano's vGPU device plugin: how many MiB its unit of memory has.
+	VolcanoMemoryFactor int `mapstructure:"volcano_memory_factor"`
 }
 
 // NodeLabelsConfig is how the labels of this node are looked up in the Kubernetes API.
@@ -85,6 +91,8 @@ func DefaultOwners() OwnersConfig {
 	return OwnersConfig{
 		API:   kube.Config{AuthType: kube.AuthServiceAccount},
 		Kinds: kube.DefaultKinds(),
+
+		ReservationNamespaces: fractions.DefaultReservationNamespaces(), VolcanoMemoryFactor: 1,
 	}
 }
 
@@ -190,7 +198,21 @@ func (c *ProcessesConfig) Reader(options ...process.Option) *process.Reader {
 
 // Validate implements confmap.Validator.
 func (c *OwnersConfig) Validate() error {
-	return errors.Join(c.API.Check(), kube.CheckNames(c.Kinds, c.Labels, c.Annotations))
+	return errors.Join(c.API.Check(), kube.CheckNames(c.Kinds, c.Labels, c.Annotations), c.checkParts())
+}
+
+func (c *OwnersConfig) checkParts() error {
+	var errs []error
+	for i, namespace := range c.ReservationNamespaces {
+		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+			errs = append(errs, fmt.Errorf("reservation_namespaces::%d: %q is not the name of a namespace: %s", i, namespace, problems[0]))
+		}
+	}
+	if c.VolcanoMemoryFactor < 1 || c.VolcanoMemoryFactor > maxMemoryFactor {
+		errs = append(errs, fmt.Errorf("volcano_memory_factor: %d is not in [1, %d]; it is gpu-memory-factor of Volcano's vGPU device plugin",
+			c.VolcanoMemoryFactor, maxMemoryFactor))
+	}
+	return errors.Join(errs...)
 }
 
 // Validate implements confmap.Validator.

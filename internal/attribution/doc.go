@@ -15,7 +15,8 @@
 //	processes.go                the container of each process
 //	containers.go, pod_names.go what is known about a container: by its IDs, by its names
 //	allocations.go, holders.go  the holders of each device
+//	reservations.go, parts.go   who has which part of a device that is shared
 //	usage_accounting.go         what each container holds and uses: gpu.Node.Containers
 //
-// The forms of device IDs are in package deviceid.
+// The forms of device IDs are in package deviceid, what schedulers write into pods about parts of GPUs in package fractions.
 package attribution

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
+	"github.com/otelgpu/gpureceiver/internal/attribution/fractions"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -20,6 +21,8 @@ type holders struct {
 	complete []bool // of each device: all its holders are known
 	// initContainers are containers whose allocations the kubelet does not list.
 	initContainers initContainers
+	// reservations are pods that hold devices for others; nil where the API may not be read.
+	reservations *reservations
 }
 
 func newHolders(node *gpu.Node, devices *deviceid.Index, containers *containers, users *users) *holders {
@@ -41,6 +44,8 @@ type allocatedDevice struct {
 	// unread reports that the device is of a GPU that sources do not read: one that a virtual machine has as a whole, or that is divided
 	// among them by another driver.
 	unread bool
+
+	grant fractions.Grant // the part of the device that the container was given; nil for the whole device
 }
 
 // add adds a container to the holders of the device that was allocated to it. It reports whether the device was found. Which partition of
@@ -52,7 +57,7 @@ func (h *holders) add(allocated allocatedDevice) (found bool) {
 				continue
 			}
 			found = true
-			h.hold(&h.node.Devices[i], allocated)
+			h.hold(i, allocated)
 		}
 	}
 	return found
@@ -60,12 +65,25 @@ func (h *holders) add(allocated allocatedDevice) (found bool) {
 
 // hold adds a holder to a device, once for all slots of the device that the container has. Kubelets before 1.34 list pods that have
 // ended with the devices that they had.
-func (h *holders) hold(device *gpu.Device, allocated allocatedDevice) {
-	if pod := h.containers.podNamed(allocated.container, h.users); pod != nil && pod.Ended() {
+func (h *holders) hold(i int, allocated allocatedDevice) {
+	pod := h.containers.podNamed(allocated.container, h.users)
+	if pod != nil && pod.Ended() {
 		return
 	}
-	holder := allocated.holder
-	holder.Container = h.containers.holder(allocated.container, h.users)
+	if group, reserved := h.reservations.reserved(allocated.container, pod); reserved {
+		h.holdForTenants(i, group, allocated.holder)
+		return
+	}
+	h.addHolder(&h.node.Devices[i], allocated.holder, allocated.container, allocated.grant)
+}
+
+// addHolder adds a container, with the part of the device that it was given; grant is nil for the whole device.
+func (h *holders) addHolder(device *gpu.Device, holder gpu.Holder, container podContainer, grant fractions.Grant) {
+	holder.Container = h.containers.holder(container, h.users)
+	if grant != nil {
+		part := grant.Part(device.Memory.Limit)
+		holder.Sharing, holder.Share, holder.MemoryLimit = gpu.SharingFraction, part.Share, part.MemoryLimit
+	}
 	if !isHeldBy(device, holder.Container) {
 		device.Holders = append(device.Holders, holder)
 	}

@@ -25,6 +25,7 @@ func setSharing(node *gpu.Node, devices *deviceid.Index, before map[string]gpu.S
 		}
 		for j := range device.Holders {
 			switch h := &device.Holders[j]; {
+			case h.Sharing == gpu.SharingFraction:
 			case h.Allocator == gpu.AllocatorDRA && dynamic > 1:
 				h.Sharing = gpu.SharingClaim
 			case h.Sharing == gpu.SharingReplicas:

@@ -41,8 +41,11 @@ func (a *accounting) containerUses(devices []deviceUsage, now time.Time) []gpu.C
 func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *energyMeter, since cadence.Span) gpu.ContainerUse {
 	use := gpu.ContainerUse{Container: c.container, DeviceID: u.device.ID, Allocated: c.allocated}
 	if c.holder != nil {
-		use.Resource, use.Allocator, use.Sharing = c.holder.Resource, c.holder.Allocator, c.holder.Sharing
-		if u.holders == gpu.Some(1) && !c.forInner && !u.sharesMemory && !c.holder.Virtual {
+		use.Resource, use.Allocator, use.Sharing, use.Share = c.holder.Resource, c.holder.Allocator, c.holder.Sharing, c.holder.Share
+		switch {
+		case c.holder.Sharing == gpu.SharingFraction:
+			use.MemoryLimit = c.holder.MemoryLimit
+		case u.holders == gpu.Some(1) && !c.forInner && !u.sharesMemory && !c.holder.Virtual:
 			use.MemoryLimit = u.device.Memory.Limit
 		}
 	}

@@ -57,6 +57,7 @@ const (
 	// SharingReplicas: one of several replicas of a device, either time-sliced or under MPS. The kubelet does not report
 	// which, and no process has shown it yet.
 	SharingReplicas
+	SharingFraction // each holder was given a part of the device, by a scheduler or a device plugin that shares GPUs
 	NumSharings
 )
 
@@ -78,6 +79,10 @@ type Holder struct {
 	Allocator Allocator
 	Sharing   Sharing
 	Virtual   bool // the container has one of the device's virtual GPUs (vGPU), which has a part of the memory
+
+	// Only with SharingFraction.
+	Share       Opt[float64] // of the device that the container was given, above 0 and at most 1
+	MemoryLimit Opt[int64]   // bytes that the container may have
 }
 
 // ContainerUse is one container, job or unit on one leaf device: whether it holds the device and how much it uses the device. A container can hold
@@ -87,15 +92,16 @@ type ContainerUse struct {
 	DeviceID  string // the leaf device: the MIG instance, not its GPU
 
 	// Allocated is whether the container holds the device, whatever the number of replicas; absent if the allocations could not
-	// be read. Resource, Allocator and Sharing are as in Holder, and valid only if it is true.
+	// be read. Resource, Allocator, Sharing and Share are as in Holder, and valid only if it is true.
 	Allocated Opt[bool]
 	Resource  string
 	Allocator Allocator
 	Sharing   Sharing
+	Share     Opt[float64]
 
 	Utilization [NumTasks]Opt[float64] // fraction of the device's time
 	MemoryUsage Opt[int64]             // bytes
-	MemoryLimit Opt[int64]             // bytes; only for a container that is the only holder
+	MemoryLimit Opt[int64]             // bytes; of the only holder, and of a holder that was given a part of the device's memory
 	Power       Opt[float64]           // watts
 	Energy      Counter[float64]       // joules, since the container was first seen on the device
 	IdleTime    Counter[float64]       // seconds during which the container held the device and ran nothing on it

@@ -26,8 +26,9 @@ type Pod struct {
 	Phase                corev1.PodPhase
 	Owners               []metav1.OwnerReference     // only APIVersion, Kind, Name, UID and Controller
 	Attributes           map[string]string           // the wanted labels and annotations, by the names of their resource attributes
+	Metadata             *PodMetadata                // nil if PodsOptions.Metadata selects nothing of it
 	Containers           []Container                 // of all kinds, in the pod's order, that have a status
-	WantsDevices         bool                        // it requests something that a device plugin or a driver hands out
+	WantsDevices         bool                        // it requests something that a device plugin or a driver hands out, or has Metadata
 	Init                 *InitDevices                // nil if none of its init containers has devices that the kubelet does not list
 	requests             map[containerClaim][]string // of claims
 }
@@ -45,8 +46,9 @@ func (p *Pod) Ended() bool {
 	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
 }
 
-// newPod returns what is kept of a pod, with the labels and annotations of these keys.
-func newPod(pod *corev1.Pod, labels, annotations []string) Pod {
+// newPod returns what is kept of a pod.
+func newPod(pod *corev1.Pod, options *PodsOptions) Pod {
+	metadata := podMetadata(pod, options.Metadata)
 	return Pod{
 		Namespace:    pod.Namespace,
 		Name:         pod.Name,
@@ -55,9 +57,10 @@ func newPod(pod *corev1.Pod, labels, annotations []string) Pod {
 		StaticUID:    staticUID(pod),
 		Phase:        pod.Status.Phase,
 		Owners:       owners(pod.OwnerReferences),
-		Attributes:   attributes(pod, labels, annotations),
+		Attributes:   attributes(pod, options.Labels, options.Annotations),
+		Metadata:     metadata,
 		Containers:   containers(pod),
-		WantsDevices: wantsDevices(&pod.Spec),
+		WantsDevices: wantsDevices(&pod.Spec) || metadata != nil,
 		Init:         initDevices(pod),
 		requests:     claimRequests(pod),
 	}

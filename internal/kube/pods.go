@@ -17,6 +17,8 @@ type PodsOptions struct {
 	Node        string   // only the pods of this node; all if empty
 	Labels      []string // the labels to keep as k8s.pod.label.<key>
 	Annotations []string // the annotations to keep as k8s.pod.annotation.<key>
+	// Metadata reports whether to keep the label or the annotation of a key in Pod.Metadata; nil keeps none.
+	Metadata func(key string) bool
 }
 
 // Pods watches pods.
@@ -32,6 +34,7 @@ const (
 	uidIndex       = "uid"
 	containerIndex = "container"
 	initIndex      = "init"
+	metadataIndex  = "metadata"
 )
 
 // NewPods returns Pods that do not watch yet. They need list and watch on pods. Metadata alone would not do, because the IDs of
@@ -42,7 +45,7 @@ func NewPods(client kubernetes.Interface, options PodsOptions) (*Pods, error) {
 			list.FieldSelector = "spec.nodeName=" + options.Node
 		}
 	}
-	indexers := cache.Indexers{uidIndex: indexUIDs, containerIndex: indexContainers, initIndex: indexInit}
+	indexers := cache.Indexers{uidIndex: indexUIDs, containerIndex: indexContainers, initIndex: indexInit, metadataIndex: indexMetadata}
 	what := "pods"
 	if options.Node != "" {
 		what += " of node " + options.Node
@@ -66,7 +69,7 @@ func storePod(pod *corev1.Pod, options *PodsOptions) *storedPod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 		},
-		pod: newPod(pod, options.Labels, options.Annotations),
+		pod: newPod(pod, options),
 	}
 }
 
@@ -121,9 +124,12 @@ func (p *Pods) withDevices() []*Pod {
 }
 
 // WithInitDevices returns the pods that have not ended and whose init containers have devices.
-func (p *Pods) WithInitDevices() []*Pod {
+func (p *Pods) WithInitDevices() []*Pod { return p.marked(initIndex) }
+
+// marked returns the pods that an index without values has.
+func (p *Pods) marked(index string) []*Pod {
 	var pods []*Pod
-	for _, object := range p.indexed(initIndex, "") {
+	for _, object := range p.indexed(index, "") {
 		if stored, ok := object.(*storedPod); ok {
 			pods = append(pods, &stored.pod)
 		}

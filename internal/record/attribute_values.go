@@ -233,6 +233,7 @@ var (
 		gpu.SharingMPS:         "mps",
 		gpu.SharingClaim:       "shared_claim",
 		gpu.SharingReplicas:    "replicas",
+		gpu.SharingFraction:    "fraction",
 	}
 	sharings = [gpu.NumSharings]metadata.MetricAttributeOption{
 		gpu.SharingExclusive:   metadata.WithHwGpuSharingMetricAttribute("exclusive"),
@@ -240,6 +241,7 @@ var (
 		gpu.SharingMPS:         metadata.WithHwGpuSharingMetricAttribute("mps"),
 		gpu.SharingClaim:       metadata.WithHwGpuSharingMetricAttribute("shared_claim"),
 		gpu.SharingReplicas:    metadata.WithHwGpuSharingMetricAttribute("replicas"),
+		gpu.SharingFraction:    metadata.WithHwGpuSharingMetricAttribute("fraction"),
 	}
 	allocatorNames = [gpu.NumAllocators]string{
 		gpu.AllocatorDevicePlugin: "device_plugin",

@@ -24,6 +24,7 @@ func containerMetrics(m *metadata.MetricsConfig) []metric[*containerPoints] {
 		{m.ContainerGpuMemoryLimit.Enabled, gpu.GroupProcesses | gpu.GroupMemory, containerValue(func(u *use) gpu.Opt[int64] { return u.MemoryLimit }, (*builder).RecordContainerGpuMemoryLimitDataPoint)},
 		{m.ContainerGpuMemoryUsage.Enabled, gpu.GroupProcesses | gpu.GroupMemory, containerValue(func(u *use) gpu.Opt[int64] { return u.MemoryUsage }, (*builder).RecordContainerGpuMemoryUsageDataPoint)},
 		{m.ContainerGpuPower.Enabled, shares | gpu.GroupPower, containerValue(func(u *use) gpu.Opt[float64] { return u.Power }, (*builder).RecordContainerGpuPowerDataPoint)},
+		{m.ContainerGpuShare.Enabled, gpu.GroupProcesses | gpu.GroupMemory, containerValue(func(u *use) gpu.Opt[float64] { return u.Share }, (*builder).RecordContainerGpuShareDataPoint)},
 		{m.ContainerGpuUtilization.Enabled, shares | gpu.GroupMediaUtilization, recordContainerUtilization},
 	}
 }
