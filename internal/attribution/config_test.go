@@ -55,7 +55,8 @@ func TestConfig(t *testing.T) {
 node_name: n1
 pod_resources: {endpoint: "unix:///k.sock", cdi_dirs: [/cdi], gpu_resources: ["example.com/gpu-*"]}
 processes: {proc_path: /host/proc, any_pid_namespace: true, log_path: /host/log}
-owners: {auth_type: kubeConfig, context: prod, kinds: [pytorchjobs.kubeflow.org], labels: [team], annotations: [cost]}`,
+owners: {auth_type: kubeConfig, context: prod, kinds: [pytorchjobs.kubeflow.org], labels: [team], annotations: [cost],
+  reservation_namespaces: [reserved], volcano_memory_factor: 1024}`,
 			Config{
 				NodeName:     "n1",
 				PodResources: &PodResourcesConfig{Endpoint: "unix:///k.sock", CDIDirs: []string{"/cdi"}, GPUResources: []string{"example.com/gpu-*"}},
@@ -63,12 +64,22 @@ owners: {auth_type: kubeConfig, context: prod, kinds: [pytorchjobs.kubeflow.org]
 				Owners: &OwnersConfig{
 					API:   kube.Config{AuthType: kube.AuthKubeConfig, Context: "prod"},
 					Kinds: []string{"pytorchjobs.kubeflow.org"}, Labels: []string{"team"}, Annotations: []string{"cost"},
+					ReservationNamespaces: []string{"reserved"}, VolcanoMemoryFactor: 1024,
 				},
 			},
 		},
 		{
 			"no kinds", "node_name: n1\nowners: {kinds: []}",
-			Config{NodeName: "n1", Owners: &OwnersConfig{API: kube.Config{AuthType: kube.AuthServiceAccount}, Kinds: []string{}}},
+			Config{NodeName: "n1", Owners: &OwnersConfig{
+				API: kube.Config{AuthType: kube.AuthServiceAccount}, Kinds: []string{},
+				ReservationNamespaces: owners.ReservationNamespaces, VolcanoMemoryFactor: 1,
+			}},
+		},
+		{
+			"no reservations", "node_name: n1\nowners: {reservation_namespaces: []}",
+			Config{NodeName: "n1", Owners: &OwnersConfig{
+				API: owners.API, Kinds: owners.Kinds, ReservationNamespaces: []string{}, VolcanoMemoryFactor: 1,
+			}},
 		},
 		{
 			"node labels", "node_name: n1\nnode_labels: {labels: [zone, 'nvidia.com/*']}",
@@ -80,7 +91,10 @@ owners: {auth_type: kubeConfig, context: prod, kinds: [pytorchjobs.kubeflow.org]
 		},
 		{
 			"endpoint", "node_name: n1\nowners: {endpoint: 'https://a:6443', token_file: /t}",
-			Config{NodeName: "n1", Owners: &OwnersConfig{API: kube.Config{Endpoint: "https://a:6443", TokenFile: "/t"}, Kinds: owners.Kinds}},
+			Config{NodeName: "n1", Owners: &OwnersConfig{
+				API: kube.Config{Endpoint: "https://a:6443", TokenFile: "/t"}, Kinds: owners.Kinds,
+				ReservationNamespaces: owners.ReservationNamespaces, VolcanoMemoryFactor: 1,
+			}},
 		},
 	}
 	for _, tt := range tests {
@@ -119,6 +133,9 @@ func TestConfigRefused(t *testing.T) {
 		"node_name: n1\nowners: {annotations: ['example.com/*']}":  `attribution::owners: annotations::0: "example.com/*" is not the full key`,
 		"node_name: n1\nowners: {labels: ['']}":                    `attribution::owners: labels::0: "" is not the full key`,
 		"node_name: n1\nowners: {annotations: ['']}":               `attribution::owners: annotations::0: "" is not the full key`,
+		"node_name: n1\nowners: {reservation_namespaces: [a, B_]}": `attribution::owners: reservation_namespaces::1: "B_" is not the name of a namespace`,
+		"node_name: n1\nowners: {volcano_memory_factor: 0}": "attribution::owners: volcano_memory_factor: 0 is not in [1, 1024]",
+		"node_name: n1\nowners: {volcano_memory_factor: 1025}": "attribution::owners: volcano_memory_factor: 1025 is not in [1, 1024]",
 		"node_name: n1\nowners: {context: prod}":                   "attribution::owners: context: ",
 		"node_name: n1\nowners: {endpoint: 'https://a:6443'}":      "attribution::owners: token_file: must be set",
 		"node_labels: {labels: [zone]}":                            "attribution: node_name: must be set together with node_labels",

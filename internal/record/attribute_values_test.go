@@ -160,7 +160,7 @@ func TestTablesByHand(t *testing.T) {
 	assert.Equal(t, "unmanaged", presences[gpu.Unmanaged].String())
 	assert.Equal(t, []word{"compute", "graphics", "compute_graphics", "mps"}, applied(processTypes[gpu.ProcessCompute:]))
 	assert.Equal(t, []string{"compute", "graphics", "compute_graphics", "mps"}, processTypeNames[gpu.ProcessCompute:])
-	assert.Equal(t, []word{"exclusive", "time_slicing", "mps", "shared_claim", "replicas"}, applied(sharings[:]))
+	assert.Equal(t, []word{"exclusive", "time_slicing", "mps", "shared_claim", "replicas", "fraction"}, applied(sharings[:]))
 	assert.Equal(t, []word{"device_plugin", "dra", "slurm"}, applied(allocators[:]))
 	assert.Equal(t, applied(sharings[:]), words(sharingNames[:]), "records and points have the same words")
 	assert.Equal(t, applied(allocators[:]), words(allocatorNames[:]), "records and points have the same words")

@@ -32,6 +32,7 @@ var metricTests = []metricTest{
 	{"container.gpu.memory.limit", gpu.GroupMemory | gpu.GroupProcesses, "updowncounter", "By", onUses(func(u *gpu.ContainerUse) { u.MemoryLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 85899345921}}},
 	{"container.gpu.memory.usage", gpu.GroupMemory | gpu.GroupProcesses, "updowncounter", "By", onUses(func(u *gpu.ContainerUse) { u.MemoryUsage = gpu.Opt[int64]{} }), []sample{{of("hw.id", migID, "container.id", "cafe02"), 881}}},
 	{"container.gpu.power", gpu.GroupUtilization | gpu.GroupPower | gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "W", onUses(func(u *gpu.ContainerUse) { u.Power = gpu.Opt[float64]{} }), []sample{{of("hw.id", amdID, "slurm.job.id", "8123"), 71.5}}},
+	{"container.gpu.share", gpu.GroupMemory | gpu.GroupProcesses, "gauge", "1", onUses(func(u *gpu.ContainerUse) { u.Share = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID, "k8s.pod.name", "train-0"), 0.375}}},
 	{"container.gpu.utilization", gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupProcesses | gpu.GroupProcessUtilization, "gauge", "1", onUses(func(u *gpu.ContainerUse) { clear(u.Utilization[:]) }), []sample{{of("hw.id", gpuID, "hw.gpu.task", "decoder"), 0.06}}},
 	{"hw.energy", gpu.GroupEnergy, "counter", "J", onDevices(func(d *gpu.Device) { d.Energy = gpu.Counter[float64]{} }), []sample{{of("hw.id", gpuID), 123456.789}}},
 	{"hw.errors", gpu.GroupECC, "counter", "{error}", onDevices(dropErrors(false)), []sample{

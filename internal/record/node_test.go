@@ -371,7 +371,7 @@ func processes(pod, job, bare, unit *gpu.Container) []gpu.Process {
 
 func fullUse(c *gpu.Container) gpu.ContainerUse {
 	use := gpu.ContainerUse{
-		Container: c, DeviceID: gpuID, Allocated: gpu.Some(true), Resource: "nvidia.com/gpu", Allocator: gpu.AllocatorDRA, Sharing: gpu.SharingMPS,
+		Container: c, DeviceID: gpuID, Allocated: gpu.Some(true), Resource: "nvidia.com/gpu", Allocator: gpu.AllocatorDRA, Sharing: gpu.SharingMPS, Share: gpu.Some(0.375),
 		MemoryUsage: gpu.Some[int64](9_663_676_417), MemoryLimit: gpu.Some[int64](85_899_345_921), Power: gpu.Some(401.5),
 		Energy: gpu.TotalSince(7001.25, since), IdleTime: gpu.TotalSince(12.5, since),
 	}
@@ -413,12 +413,12 @@ func TestFullNodeIsFull(t *testing.T) {
 		}
 	}
 	// The event of the node has only the fields of its type; events have their own tests. An error of a link has neither a code,
-	// nor a block, nor a lifetime. The containers in Holders are complete in Containers. Whether the process table was read for a
+	// nor a block, nor a lifetime. The containers in Holders, and what they were given, are complete in Containers. Whether the process table was read for a
 	// process is for attribution. A device that could not be read has no readings.
 	// Dropped events are counted by the pipeline. CompleteIDs clears the location of a process. Busy time and whether holders are complete are for the records of use.
 	empty = slices.DeleteFunc(empty, func(path string) bool {
 		return strings.HasPrefix(path, "Processes[].Location") || path == "Processes[].Unread" || path == "EventsDropped" || path == "Devices[].Unread" || path == "Devices[].HoldersComplete" || path == "Containers[].BusyTime" || path == "Failure.Err" || strings.HasPrefix(path, "Events[].") || strings.HasPrefix(path, "Devices[].Interconnect.Links[].Errors[].") ||
-			strings.HasPrefix(path, "Devices[].Holders[].Container.")
+			strings.HasPrefix(path, "Devices[].Holders[].Container.") || path == "Devices[].Holders[].Share" || path == "Devices[].Holders[].MemoryLimit"
 	})
 	assert.Empty(t, empty)
 }

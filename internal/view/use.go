@@ -33,6 +33,7 @@ type Container struct {
 	Resource    *string  `json:"resource"`  // k8s.resource.name
 	Allocator   *string  `json:"allocator"`
 	Sharing     *string  `json:"sharing"`
+	Share       *float64 `json:"share"` // of the GPU that it was given; null: the whole GPU, or not known
 	Memory      *float64 `json:"memory_bytes"`
 	MemoryLimit *float64 `json:"memory_limit_bytes"`
 	Utilization *float64 `json:"utilization"`

@@ -119,7 +119,7 @@ func containerOf(key, suffix string) (string, bool) {
 // quantity returns a number of bytes, such as 5Gi; 0 if it is none.
 func quantity(s string) int64 {
 	q, err := resource.ParseQuantity(s)
-	if err != nil || q.Sign() <= 0 {
+	if err != nil || q.Sign() <= 0 || q.Value() > maxMiB*mib {
 		return 0
 	}
 	return q.Value()

@@ -56,6 +56,7 @@ const (
 	containerPower
 	containerEnergy
 	containerIdle
+	containerShare
 )
 
 // subject is what the points of a metric describe.
@@ -135,4 +136,5 @@ var metrics = map[string]metric{
 	"container.gpu.power":        {containerPower, ofContainer, nil},
 	"container.gpu.energy":       {containerEnergy, ofContainer, nil},
 	"container.gpu.idle.time":    {containerIdle, ofContainer, nil},
+	"container.gpu.share":        {containerShare, ofContainer, nil},
 }

@@ -81,6 +81,8 @@ func (s *shower) container(c *container) *view.Container {
 			v.Energy = s.numbers.float(value)
 		case containerIdle:
 			v.IdleTime = s.numbers.float(value)
+		case containerShare:
+			v.Share = s.numbers.float(value)
 		}
 	}
 	if v.Allocated == nil || !*v.Allocated {

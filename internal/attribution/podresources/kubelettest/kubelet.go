@@ -132,6 +132,13 @@ func Pod(name string, containers ...*podresourcesv1.ContainerResources) *podreso
 	return &podresourcesv1.PodResources{Namespace: "ml", Name: name, Containers: containers}
 }
 
+// PodIn returns a pod of another namespace.
+func PodIn(namespace, name string, containers ...*podresourcesv1.ContainerResources) *podresourcesv1.PodResources {
+	pod := Pod(name, containers...)
+	pod.Namespace = namespace
+	return pod
+}
+
 // Container returns a container with devices of a device plugin, each listed by itself.
 func Container(name, resource string, ids ...string) *podresourcesv1.ContainerResources {
 	c := &podresourcesv1.ContainerResources{Name: name}

@@ -79,6 +79,7 @@ export interface Container extends User {
   resource: string | null;
   allocator: string | null;
   sharing: string | null;
+  share: number | null;
   memory_bytes: number | null;
   memory_limit_bytes: number | null;
   utilization: number | null;

@@ -1,0 +1,62 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestPodMetadata(t *testing.T) {
+	wanted := func(key string) bool { return strings.HasPrefix(key, "gpu") }
+	requests := func(name string, limits corev1.ResourceList) corev1.Container {
+		return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Limits: limits}}
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Labels: map[string]string{"gpu-group": "a", "app": "x"}, Annotations: map[string]string{"gpu-fraction": "0.5", "other": "y"},
+		},
+		Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{requests("prepare", nil)},
+			Containers: []corev1.Container{requests("main", corev1.ResourceList{
+				"nvidia.com/gpu": resource.MustParse("2"), "cpu": resource.MustParse("4"), "example.com/none": resource.MustParse("0"),
+			})},
+		},
+	}
+	kept := newPod(pod, &PodsOptions{Metadata: wanted})
+	assert.Equal(t, &PodMetadata{
+		Labels: map[string]string{"gpu-group": "a"}, Annotations: map[string]string{"gpu-fraction": "0.5"},
+		Containers: []SpecContainer{{Name: "prepare", Init: true}, {Name: "main", Devices: map[string]int64{"nvidia.com/gpu": 2}}},
+	}, kept.Metadata)
+	assert.True(t, kept.WantsDevices)
+	assert.Nil(t, newPod(pod, &PodsOptions{}).Metadata, "nobody wants any")
+
+	pod.Labels, pod.Annotations = nil, map[string]string{"gpu-fraction": strings.Repeat("0", maxMetadataValue+1)}
+	assert.Nil(t, newPod(pod, &PodsOptions{Metadata: wanted}).Metadata, "a part of the value would say something else")
+	pod.Annotations = map[string]string{}
+	for i := range maxMetadata + 1 {
+		pod.Annotations[fmt.Sprint("gpu", i)] = ""
+	}
+	assert.Nil(t, newPod(pod, &PodsOptions{Metadata: wanted}).Metadata, "no scheduler writes as many")
+	delete(pod.Annotations, "gpu0")
+	assert.Len(t, newPod(pod, &PodsOptions{Metadata: wanted}).Metadata.Annotations, maxMetadata)
+}
+
+func TestPodsWithMetadata(t *testing.T) {
+	for _, tt := range []struct {
+		phase corev1.PodPhase
+		kept  *PodMetadata
+		want  int
+	}{{corev1.PodRunning, &PodMetadata{}, 1}, {corev1.PodPending, &PodMetadata{}, 1}, {corev1.PodFailed, &PodMetadata{}, 0}, {corev1.PodRunning, nil, 0}} {
+		values, err := indexMetadata(&storedPod{pod: Pod{Phase: tt.phase, Metadata: tt.kept}})
+		assert.NoError(t, err)
+		assert.Len(t, values, tt.want)
+	}
+}
