@@ -65,7 +65,7 @@ func FuzzPod(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(wire)
-	options := PodsOptions{Labels: []string{"team"}, Annotations: []string{"team"}}
+	options := PodsOptions{Labels: []string{"team"}, Annotations: []string{"team"}, Metadata: func(string) bool { return true }}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var sent corev1.Pod
 		if sent.Unmarshal(data) != nil {
@@ -80,6 +80,21 @@ func FuzzPod(f *testing.F) {
 			requireText(t, maxName, pod.Containers[i].Name, pod.Containers[i].ID)
 			_ = pod.ContainerByID(pod.Containers[i].ID)
 			_ = pod.ContainerID(pod.Containers[i].Name)
+		}
+		if m := pod.Metadata; m != nil {
+			if len(m.Labels)+len(m.Annotations) > maxMetadata {
+				t.Fatal("more than a scheduler writes")
+			}
+			for _, kept := range []map[string]string{m.Labels, m.Annotations} {
+				for _, value := range kept {
+					if len(value) > maxMetadataValue {
+						t.Fatalf("%d bytes of a value", len(value))
+					}
+				}
+			}
+			for i := range m.Containers {
+				requireText(t, maxName, m.Containers[i].Name)
+			}
 		}
 		if pod.Init != nil {
 			for resource, count := range pod.Init.Kept {

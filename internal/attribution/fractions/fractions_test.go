@@ -15,7 +15,7 @@ const gib = 1024 * mib
 
 func some(share float64) gpu.Opt[float64] { return gpu.Some(share) }
 
-// The forms are those of the sources that kai.go, vgpu.go and gpushare.go cite. The shares are calculated by hand for a GPU of 24 GiB.
+// The shares are calculated by hand for a GPU of 24 GiB. kai.go, vgpu.go and gpushare.go cite more of the sources.
 func TestParts(t *testing.T) {
 	const memory = 24 * gib
 	tenant := func(annotations ...string) Part {
@@ -35,38 +35,48 @@ func TestParts(t *testing.T) {
 		}
 		return share.Part(gpu.Some[int64](memory))
 	}
-	for name, tt := range map[string]struct{ got, want Part }{
-		"KAI: gpu-fraction":                       {tenant("gpu-fraction", "0.25"), Part{Share: some(0.25)}},
-		"KAI: gpu-memory is in MiB":               {tenant("gpu-memory", "6144"), Part{Share: some(6.0 / 24)}},
-		"KAI: two GPUs, of each as much":          {tenant("gpu-fraction", "0.5", "gpu-fraction-num-devices", "2"), Part{Share: some(0.5)}},
-		"KAI: the request of a container":         {tenant("nvidia.com/container.main.gpu-memory.request", "3Gi"), Part{Share: some(3.0 / 24)}},
-		"KAI: a limit is the request as well":     {tenant("nvidia.com/container.main.gpu-memory.limit", "12Gi"), Part{Share: some(0.5), MemoryLimit: gpu.Some[int64](12 * gib)}},
-		"KAI: a request and a larger limit":       {tenant("nvidia.com/container.main.gpu-memory.request", "6Gi", "nvidia.com/container.main.gpu-memory.limit", "12Gi"), Part{Share: some(0.25), MemoryLimit: gpu.Some[int64](12 * gib)}},
-		"KAI: what it writes from the fraction":   {tenant("gpu-fraction", "0.3", "nvidia.com/container.main.gpu-memory.request", "7372Mi"), Part{Share: some(0.3)}},
-		"KAI: more than the GPU has":              {tenant("gpu-memory", "24577"), Part{}},
-		"KAI: a fraction of 1 is none":            {tenant("gpu-fraction", "1"), Part{}},
-		"KAI: not a number":                       {tenant("gpu-fraction", "NaN"), Part{}},
-		"KAI: negative":                           {tenant("gpu-fraction", "-0.5", "gpu-memory", "-1"), Part{}},
-		"KAI: no annotation":                      {tenant(), Part{}},
-		"HAMi: no limit of cores":                 {vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,3072,0:;", 1), Part{some(3.0 / 24), gpu.Some[int64](3 * gib)}},
-		"HAMi: more cores than memory":            {vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,3072,30:;", 1), Part{some(0.3), gpu.Some[int64](3 * gib)}},
-		"HAMi: all cores are the GPU":             {vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,3072,100:;", 1), Part{some(1), gpu.Some[int64](3 * gib)}},
-		"HAMi: memory that was scaled up":         {vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,30720,50:;", 1), Part{MemoryLimit: gpu.Some[int64](30 * gib)}},
-		"HAMi: no memory":                         {vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,0,50:;", 1), Part{}},
-		"HAMi: malformed":                         {vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,3072:;", 1), Part{}},
-		"HAMi: more than all cores":               {vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,3072,101:;", 1), Part{}},
-		"Volcano":                                 {vgpu(volcanoAnnotation, "GPU-bc94e532-1820-8ee8-ceaa-704166369c7c,NVIDIA,6144,0:", 1), Part{some(0.25), gpu.Some[int64](6 * gib)}},
-		"Volcano: gpu-memory-factor=1024":         {vgpu(volcanoAnnotation, "GPU-bc94e532-1820-8ee8-ceaa-704166369c7c,NVIDIA,6,10:", 1024), Part{some(0.25), gpu.Some[int64](6 * gib)}},
-		"HAMi has no factor":                      {vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,6144,0:;", 1024), Part{some(0.25), gpu.Some[int64](6 * gib)}},
-		"gpushare: units of GiB":                  {gpushare(6, "1", "6", "23"), Part{some(6.0 / 23), gpu.Some[int64](6 * gib)}},
-		"gpushare: units of MiB":                  {gpushare(6144, "1", "6144", "24576"), Part{some(0.25), gpu.Some[int64](6 * gib)}},
-		"gpushare: units of another GPU":          {gpushare(6, "1", "6", "80"), Part{Share: some(6.0 / 80)}},
-		"gpushare: no GPU":                        {gpushare(6, "-1", "6", "23"), Part{}},
-		"gpushare: more than the GPU has":         {gpushare(24, "1", "24", "23"), Part{}},
-		"gpushare: not what the pod requests":     {gpushare(5, "1", "6", "23"), Part{}},
-		"gpushare: a container without a request": {gpushare(0, "1", "0", "23"), Part{}},
+	const (
+		kai         = "https://github.com/kai-scheduler/KAI-Scheduler/blob/1e8934bf63833cf841d90270a2950e99c3c949e1/docs/gpu-sharing/README.md"
+		nvFractions = "https://github.com/kai-scheduler/KAI-Scheduler/blob/253c8275d1c7a3a0376222dd5b420560561e7f00/pkg/common/resources/gpu_sharing_nvfractions.go"
+		hami        = "https://github.com/Project-HAMi/HAMi/blob/12b5870bb630aef3151afa8d41dec39336057540/docs/develop/protocol.md"
+		volcano     = "https://github.com/volcano-sh/volcano/blob/011c6dc6da1bea92eabfebf8faf56ffe5339fbdd/pkg/scheduler/api/devices/nvidia/vgpu/utils.go"
+		aliyun      = "https://github.com/AliyunContainerService/gpushare-scheduler-extender/blob/105a36439a50a6320ccaf4d4f2f969702d438798/pkg/utils/pod.go"
+	)
+	for name, tt := range map[string]struct {
+		source    string // of the form
+		got, want Part
+	}{
+		"KAI: gpu-fraction":                       {kai, tenant("gpu-fraction", "0.25"), Part{Share: some(0.25)}},
+		"KAI: gpu-memory is in MiB":               {kai, tenant("gpu-memory", "6144"), Part{Share: some(6.0 / 24)}},
+		"KAI: two GPUs, of each as much":          {kai, tenant("gpu-fraction", "0.5", "gpu-fraction-num-devices", "2"), Part{Share: some(0.5)}},
+		"KAI: the request of a container":         {nvFractions, tenant("nvidia.com/container.main.gpu-memory.request", "3Gi"), Part{Share: some(3.0 / 24)}},
+		"KAI: a limit is the request as well":     {nvFractions, tenant("nvidia.com/container.main.gpu-memory.limit", "12Gi"), Part{Share: some(0.5), MemoryLimit: gpu.Some[int64](12 * gib)}},
+		"KAI: a request and a larger limit":       {nvFractions, tenant("nvidia.com/container.main.gpu-memory.request", "6Gi", "nvidia.com/container.main.gpu-memory.limit", "12Gi"), Part{Share: some(0.25), MemoryLimit: gpu.Some[int64](12 * gib)}},
+		"KAI: what it writes from the fraction":   {nvFractions, tenant("gpu-fraction", "0.3", "nvidia.com/container.main.gpu-memory.request", "7372Mi"), Part{Share: some(0.3)}},
+		"KAI: more than the GPU has":              {kai, tenant("gpu-memory", "24577"), Part{}},
+		"KAI: a fraction of 1 is none":            {kai, tenant("gpu-fraction", "1"), Part{}},
+		"KAI: not a number":                       {kai, tenant("gpu-fraction", "NaN"), Part{}},
+		"KAI: negative":                           {kai, tenant("gpu-fraction", "-0.5", "gpu-memory", "-1"), Part{}},
+		"KAI: no annotation":                      {kai, tenant(), Part{}},
+		"HAMi: no limit of cores":                 {hami, vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,3072,0:;", 1), Part{some(3.0 / 24), gpu.Some[int64](3 * gib)}},
+		"HAMi: more cores than memory":            {hami, vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,3072,30:;", 1), Part{some(0.3), gpu.Some[int64](3 * gib)}},
+		"HAMi: all cores are the GPU":             {hami, vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,3072,100:;", 1), Part{some(1), gpu.Some[int64](3 * gib)}},
+		"HAMi: memory that was scaled up":         {hami, vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,30720,50:;", 1), Part{MemoryLimit: gpu.Some[int64](30 * gib)}},
+		"HAMi: no memory":                         {hami, vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,0,50:;", 1), Part{}},
+		"HAMi: malformed":                         {hami, vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,3072:;", 1), Part{}},
+		"HAMi: more than all cores":               {hami, vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,3072,101:;", 1), Part{}},
+		"Volcano":                                 {volcano, vgpu(volcanoAnnotation, "GPU-bc94e532-1820-8ee8-ceaa-704166369c7c,NVIDIA,6144,0:", 1), Part{some(0.25), gpu.Some[int64](6 * gib)}},
+		"Volcano: gpu-memory-factor=1024":         {volcano, vgpu(volcanoAnnotation, "GPU-bc94e532-1820-8ee8-ceaa-704166369c7c,NVIDIA,6,10:", 1024), Part{some(0.25), gpu.Some[int64](6 * gib)}},
+		"HAMi has no factor":                      {hami, vgpu(hamiAnnotation, "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448,NVIDIA,6144,0:;", 1024), Part{some(0.25), gpu.Some[int64](6 * gib)}},
+		"gpushare: units of GiB":                  {aliyun, gpushare(6, "1", "6", "23"), Part{some(6.0 / 23), gpu.Some[int64](6 * gib)}},
+		"gpushare: units of MiB":                  {aliyun, gpushare(6144, "1", "6144", "24576"), Part{some(0.25), gpu.Some[int64](6 * gib)}},
+		"gpushare: units of another GPU":          {aliyun, gpushare(6, "1", "6", "80"), Part{Share: some(6.0 / 80)}},
+		"gpushare: no GPU":                        {aliyun, gpushare(6, "-1", "6", "23"), Part{}},
+		"gpushare: more than the GPU has":         {aliyun, gpushare(24, "1", "24", "23"), Part{}},
+		"gpushare: not what the pod requests":     {aliyun, gpushare(5, "1", "6", "23"), Part{}},
+		"gpushare: a container without a request": {aliyun, gpushare(0, "1", "0", "23"), Part{}},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, tt.want, tt.got) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tt.want, tt.got, tt.source) })
 	}
 	t.Run("memory of the GPU not known", func(t *testing.T) {
 		unknown := gpu.Opt[int64]{}

@@ -4,6 +4,7 @@
 package fractions
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +86,8 @@ type Tenant struct {
 func ParseTenant(annotations map[string]string) Tenant {
 	t := Tenant{Container: annotations[containerAnnotation]}
 	var request int64
-	for key, value := range annotations {
+	for _, key := range slices.Sorted(maps.Keys(annotations)) { // of several containers, which KAI refuses, the same one in each read
+		value := annotations[key]
 		if name, ok := containerOf(key, memoryRequestSuffix); ok {
 			t.Container, request = name, quantity(value)
 		}

@@ -12,7 +12,7 @@ const COLUMNS: Column<Container>[] = [
   { title: "Namespace", cell: (c) => text(c.namespace) },
   { title: "Workload", cell: (c) => text(c.workload && (c.workload_kind ? `${c.workload_kind} ${c.workload}` : c.workload)) },
   { title: "Holds it", cell: (c) => (c.allocated === null ? text(null) : c.allocated ? <Badge kind="ok" word="yes" /> : "no") },
-  { title: "Sharing", cell: (c) => text(c.sharing && words(c.sharing)) },
+  { title: "Sharing", cell: (c) => text(c.sharing && (c.share === null ? words(c.sharing) : `${words(c.sharing)}, ${percent(c.share)}`)) },
   { title: "Resource", cell: (c) => text(c.resource) },
   { title: "Utilization", number: true, cell: (c) => percent(c.utilization) },
   { title: "Memory", number: true, cell: (c) => (c.memory_limit_bytes === null ? bytes(c.memory_bytes) : `${bytes(c.memory_bytes)} of ${bytes(c.memory_limit_bytes)}`) },
