@@ -5,13 +5,16 @@ package attribution
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -139,6 +142,21 @@ func TestWhatIsNoReservation(t *testing.T) {
 			assert.Equal(t, gpu.Some[int64](24*gib), node.Containers[0].MemoryLimit)
 		})
 	}
+}
+
+// The collector asks for pods that it may not read: the reservation is the holder, as without owners.
+func TestReservationsWithoutTheRight(t *testing.T) {
+	m := newMachine(t, nil, reservation("kai-resource-reservation", "r", "a"), tenantOf([]string{"a"}, map[string]string{"gpu-fraction": "0.5"}, train))
+	m.client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "", nil)
+	})
+	m.start()
+	require.Eventually(t, func() bool { return m.attributor.view.Pods.Err() != nil }, time.Minute, time.Millisecond)
+	m.kubelet.Set(kubelettest.PodIn("kai-resource-reservation", "r", kubelettest.Container(reservationContainer, resource, uuid(0))))
+	node := m.apply(nodeOf(card(0)))
+	require.Len(t, node.Devices[0].Holders, 1)
+	assert.Equal(t, reservationContainer, node.Devices[0].Holders[0].Container.Name)
+	assert.True(t, node.HasProblem(gpu.ProblemKubernetes))
 }
 
 // Between the reservation and its first tenant nobody knows who will have the GPU, and it is not free.
