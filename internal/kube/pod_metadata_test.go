@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,7 +57,7 @@ func TestPodsWithMetadata(t *testing.T) {
 		want  int
 	}{{corev1.PodRunning, &PodMetadata{}, 1}, {corev1.PodPending, &PodMetadata{}, 1}, {corev1.PodFailed, &PodMetadata{}, 0}, {corev1.PodRunning, nil, 0}} {
 		values, err := indexMetadata(&storedPod{pod: Pod{Phase: tt.phase, Metadata: tt.kept}})
-		assert.NoError(t, err)
+		require.NoError(t, err)
 		assert.Len(t, values, tt.want)
 	}
 }

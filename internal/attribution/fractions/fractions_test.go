@@ -4,6 +4,7 @@
 package fractions
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -162,7 +163,7 @@ func pairs(all ...string) map[string]string {
 
 func assertPart(t *testing.T, part Part) {
 	t.Helper()
-	if share, ok := part.Share.Get(); ok && (!(share > 0) || share > 1) {
+	if share, ok := part.Share.Get(); ok && (share <= 0 || share > 1 || math.IsNaN(share)) {
 		t.Errorf("share %v", share)
 	}
 	if limit, ok := part.MemoryLimit.Get(); ok && limit <= 0 {
