@@ -126,7 +126,7 @@ func TestIgnoredChangesNothing(t *testing.T) {
 
 func worldAllocations(t *testing.T, sys string, kubelet lister) *allocations {
 	t.Helper()
-	a, err := newAllocations(&PodResourcesConfig{Endpoint: podresources.DefaultEndpoint}, &options{sys: sys, logger: zap.NewNop()})
+	a, err := newAllocations(&PodResourcesConfig{Endpoint: podresources.DefaultEndpoint}, &options{sys: sys, logger: zap.NewNop()}, partsConfig{})
 	require.NoError(t, err)
 	a.kubelet.client = kubelet
 	return a
