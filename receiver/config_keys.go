@@ -17,7 +17,7 @@ import (
 )
 
 // mostKeys is the number of allowed keys that an error lists. There are more metrics and events; the documentation lists them.
-const mostKeys = 12
+const mostKeys = 16
 
 // checkKeys refuses keys that a configuration does not have, keys that must not be empty, and values of another kind, each
 // with its full path and what is allowed. The decoder that runs after it would refuse most of them too, but names only the

@@ -127,6 +127,26 @@ func (ms *ContainerGpuPowerMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	return nil
 }
 
+// ContainerGpuShareMetricConfig provides config for the container.gpu.share metric.
+type ContainerGpuShareMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ContainerGpuShareMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // ContainerGpuUtilizationMetricConfig provides config for the container.gpu.utilization metric.
 type ContainerGpuUtilizationMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -2175,6 +2195,7 @@ type MetricsConfig struct {
 	ContainerGpuMemoryLimit               ContainerGpuMemoryLimitMetricConfig               `mapstructure:"container.gpu.memory.limit"`
 	ContainerGpuMemoryUsage               ContainerGpuMemoryUsageMetricConfig               `mapstructure:"container.gpu.memory.usage"`
 	ContainerGpuPower                     ContainerGpuPowerMetricConfig                     `mapstructure:"container.gpu.power"`
+	ContainerGpuShare                     ContainerGpuShareMetricConfig                     `mapstructure:"container.gpu.share"`
 	ContainerGpuUtilization               ContainerGpuUtilizationMetricConfig               `mapstructure:"container.gpu.utilization"`
 	HwEnergy                              HwEnergyMetricConfig                              `mapstructure:"hw.energy"`
 	HwErrors                              HwErrorsMetricConfig                              `mapstructure:"hw.errors"`
@@ -2297,6 +2318,9 @@ func DefaultMetricsConfig() MetricsConfig {
 			Enabled: true,
 		},
 		ContainerGpuPower: ContainerGpuPowerMetricConfig{
+			Enabled: true,
+		},
+		ContainerGpuShare: ContainerGpuShareMetricConfig{
 			Enabled: true,
 		},
 		ContainerGpuUtilization: ContainerGpuUtilizationMetricConfig{

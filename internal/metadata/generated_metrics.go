@@ -856,6 +856,10 @@ var MetricsInfo = metricsInfo{
 		Name:       "container.gpu.power",
 		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
 	},
+	ContainerGpuShare: metricInfo{
+		Name:       "container.gpu.share",
+		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
+	},
 	ContainerGpuUtilization: metricInfo{
 		Name:       "container.gpu.utilization",
 		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.gpu.task", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
@@ -1273,6 +1277,7 @@ type metricsInfo struct {
 	ContainerGpuMemoryLimit               metricInfo
 	ContainerGpuMemoryUsage               metricInfo
 	ContainerGpuPower                     metricInfo
+	ContainerGpuShare                     metricInfo
 	ContainerGpuUtilization               metricInfo
 	HwEnergy                              metricInfo
 	HwErrors                              metricInfo
@@ -1818,7 +1823,7 @@ type metricContainerGpuMemoryLimit struct {
 // init fills container.gpu.memory.limit metric with initial data.
 func (m *metricContainerGpuMemoryLimit) init() {
 	m.data.SetName("container.gpu.memory.limit")
-	m.data.SetDescription("Size of the device memory, if the device is allocated to this container alone. (extension)")
+	m.data.SetDescription("Size of the device memory, if the device is allocated to this container alone; the part of it that the container was given, if that is limited. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -1970,6 +1975,61 @@ func (m *metricContainerGpuPower) emit(metrics pmetric.MetricSlice) {
 
 func newMetricContainerGpuPower(cfg ContainerGpuPowerMetricConfig) metricContainerGpuPower {
 	m := metricContainerGpuPower{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricContainerGpuShare struct {
+	data     pmetric.Metric                // data buffer for generated metric.
+	config   ContainerGpuShareMetricConfig // metric config provided by user.
+	capacity int                           // max observed number of data points added to the metric.
+}
+
+// init fills container.gpu.share metric with initial data.
+func (m *metricContainerGpuShare) init() {
+	m.data.SetName("container.gpu.share")
+	m.data.SetDescription("The part of the device that the container was given, of a device that is shared by fractions (hw.gpu.sharing). (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricContainerGpuShare) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricContainerGpuShare) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricContainerGpuShare) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricContainerGpuShare(cfg ContainerGpuShareMetricConfig) metricContainerGpuShare {
+	m := metricContainerGpuShare{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -7815,6 +7875,7 @@ type MetricsBuilder struct {
 	metricContainerGpuMemoryLimit               metricContainerGpuMemoryLimit
 	metricContainerGpuMemoryUsage               metricContainerGpuMemoryUsage
 	metricContainerGpuPower                     metricContainerGpuPower
+	metricContainerGpuShare                     metricContainerGpuShare
 	metricContainerGpuUtilization               metricContainerGpuUtilization
 	metricHwEnergy                              metricHwEnergy
 	metricHwErrors                              metricHwErrors
@@ -7948,6 +8009,7 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricContainerGpuMemoryLimit:               newMetricContainerGpuMemoryLimit(mbc.Metrics.ContainerGpuMemoryLimit),
 		metricContainerGpuMemoryUsage:               newMetricContainerGpuMemoryUsage(mbc.Metrics.ContainerGpuMemoryUsage),
 		metricContainerGpuPower:                     newMetricContainerGpuPower(mbc.Metrics.ContainerGpuPower),
+		metricContainerGpuShare:                     newMetricContainerGpuShare(mbc.Metrics.ContainerGpuShare),
 		metricContainerGpuUtilization:               newMetricContainerGpuUtilization(mbc.Metrics.ContainerGpuUtilization),
 		metricHwEnergy:                              newMetricHwEnergy(mbc.Metrics.HwEnergy),
 		metricHwErrors:                              newMetricHwErrors(mbc.Metrics.HwErrors),
@@ -8363,6 +8425,7 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricContainerGpuMemoryLimit.emit(ils.Metrics())
 	mb.metricContainerGpuMemoryUsage.emit(ils.Metrics())
 	mb.metricContainerGpuPower.emit(ils.Metrics())
+	mb.metricContainerGpuShare.emit(ils.Metrics())
 	mb.metricContainerGpuUtilization.emit(ils.Metrics())
 	mb.metricHwEnergy.emit(ils.Metrics())
 	mb.metricHwErrors.emit(ils.Metrics())
@@ -8524,6 +8587,11 @@ func (mb *MetricsBuilder) RecordContainerGpuMemoryUsageDataPoint(ts pcommon.Time
 // RecordContainerGpuPowerDataPoint adds a data point to container.gpu.power metric.
 func (mb *MetricsBuilder) RecordContainerGpuPowerDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricContainerGpuPower.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordContainerGpuShareDataPoint adds a data point to container.gpu.share metric.
+func (mb *MetricsBuilder) RecordContainerGpuShareDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricContainerGpuShare.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
 // RecordContainerGpuUtilizationDataPoint adds a data point to container.gpu.utilization metric.
