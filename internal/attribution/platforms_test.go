@@ -4,6 +4,7 @@
 package attribution
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,5 +45,5 @@ func TestPlatforms(t *testing.T) {
 
 // platforms are the forms of all platforms.
 func platforms() []platform {
-	return cgroupPlatforms
+	return slices.Concat(cgroupPlatforms, partsPlatforms)
 }
