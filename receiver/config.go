@@ -184,7 +184,7 @@ func (c *Config) wanted(metrics, logs, attributed bool) gpu.Group {
 // attributes reports whether users of GPUs are looked for. node_name and cluster_name alone do not ask for it.
 func (c *Config) attributes() bool {
 	a := &c.Attribution
-	return a.PodResources != nil || a.Processes != nil || a.Owners != nil
+	return a.PodResources != nil || a.Processes != nil || a.Slurm != nil || a.Owners != nil
 }
 
 // sendsProcessEvents reports whether events of processes are enabled.
@@ -192,9 +192,10 @@ func (c *Config) sendsProcessEvents() bool {
 	return c.Events.ProcessGpuStarted.Enabled || c.Events.ProcessGpuExited.Enabled
 }
 
-// sendsAllocations reports whether events of allocations are enabled, and the kubelet is asked for allocations.
+// sendsAllocations reports whether events of allocations are enabled, and the kubelet or Slurm is asked for allocations.
 func (c *Config) sendsAllocations() bool {
-	return c.Attribution.PodResources != nil && (c.Events.ContainerGpuAllocated.Enabled || c.Events.ContainerGpuReleased.Enabled)
+	a := &c.Attribution
+	return (a.PodResources != nil || a.Slurm != nil) && (c.Events.ContainerGpuAllocated.Enabled || c.Events.ContainerGpuReleased.Enabled)
 }
 
 // sendsPods reports whether anything that these signals send names pods. local is whether the sources are on this machine: those of

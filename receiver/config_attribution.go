@@ -35,6 +35,7 @@ func attributionUsed(parts *attribution.Config, keys []string) error {
 	}{
 		{"pod_resources", parts.PodResources != nil},
 		{"processes", parts.Processes != nil},
+		{"slurm", parts.Slurm != nil},
 		{"owners", parts.Owners != nil},
 		{"node_labels", parts.NodeLabels != nil},
 	} {

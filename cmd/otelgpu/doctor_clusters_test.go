@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -206,4 +207,20 @@ func TestDoctorKubeletAndExporter(t *testing.T) {
 		found = check(t, r, "gpu: attribution", "kubelet")
 	}
 	assert.Contains(t, found.Found, "1 pods, 1 allocated devices")
+}
+
+// Which GPUs Slurm's jobs hold is read also where there is no GPU.
+func TestDoctorSlurm(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	config := "yaml:receivers: {gpu: {scrapers: {amdgpu: {root_path: " + root + "}}, attribution: {slurm: {mapping_dir: " + dir + "}}}}\n" +
+		"exporters: {debug: {}}\nservice: {pipelines: {metrics: {receivers: [gpu], exporters: [debug]}}}"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "0"), []byte("12\n"), 0o600))
+	found := check(t, report(t, finish(t, doctorCommand(t, "--config", config, "--output", "json"))), "gpu: attribution", "Slurm")
+	assert.Equal(t, doctor.OK, found.State)
+	assert.Equal(t, dir+": 1 devices held by jobs", found.Found)
+
+	require.NoError(t, os.RemoveAll(dir))
+	found = check(t, report(t, finish(t, doctorCommand(t, "--config", config, "--output", "json"))), "gpu: attribution", "Slurm")
+	assert.Equal(t, doctor.Failed, found.State)
+	assert.Contains(t, found.Found, "cannot read the mapping directory")
 }

@@ -30,6 +30,7 @@ type Attributor struct {
 	remote      bool                       // the node is read from outside, and the view is another's
 	connect     func() (*kube.View, error) // nil where the API may not be read
 	allocations *allocations               // nil where the kubelet is not asked
+	slurm       *slurmAllocations          // nil where Slurm's jobs are not looked for
 	ctx         context.Context
 	cancel      context.CancelFunc
 
@@ -89,6 +90,9 @@ func New(config Config, interval time.Duration, opts ...Option) (*Attributor, er
 		if a.allocations, err = newAllocations(p, &o, newPartsConfig(config.Owners)); err != nil {
 			return nil, fmt.Errorf("attribution: pod_resources: %w", err)
 		}
+	}
+	if s := config.Slurm; s != nil {
+		a.slurm = newSlurmAllocations(s)
 	}
 	a.containers = newContainers(nil, logs)
 	a.ctx, a.cancel = context.WithCancel(context.Background())
@@ -168,12 +172,20 @@ func (a *Attributor) Apply(ctx context.Context, node *gpu.Node) {
 	}
 	devices := deviceid.NewIndex(node.Devices)
 	a.containers.begin(node.Host.NodeName)
+	var jobs slurmRead
+	if a.slurm != nil {
+		jobs = a.slurm.read(node)
+		a.containers.jobs.learnDetails(jobs.Details)
+	}
 	placed := placeProcesses(node, a.containers, a.processes, h.running)
 	h.running = placed.running
 
 	held := newHolders(node, devices, a.containers, placed.users)
 	if a.allocations != nil && len(node.Devices) > 0 {
 		a.allocations.findHolders(ctx, held, now)
+	}
+	if a.slurm != nil && len(node.Devices) > 0 {
+		jobs.findHolders(held, a.allocations != nil)
 	}
 	h.sharing = setSharing(node, devices, h.sharing)
 	held.finish()

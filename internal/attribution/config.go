@@ -16,6 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/attribution/fractions"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
+	"github.com/otelgpu/gpureceiver/internal/attribution/slurm"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/process"
 )
@@ -29,6 +30,7 @@ type Config struct {
 
 	PodResources *PodResourcesConfig `mapstructure:"pod_resources,omitempty"`
 	Processes    *ProcessesConfig    `mapstructure:"processes,omitempty"`
+	Slurm        *SlurmConfig        `mapstructure:"slurm,omitempty"`
 	Owners       *OwnersConfig       `mapstructure:"owners,omitempty"`
 	NodeLabels   *NodeLabelsConfig   `mapstructure:"node_labels,omitempty"`
 }
@@ -42,6 +44,15 @@ type PodResourcesConfig struct {
 	// GPUResources are patterns (path.Match) of the names of resources and DRA drivers that stand for GPUs, besides those that are known.
 	// A device of theirs that cannot be identified may be any GPU.
 	GPUResources []string `mapstructure:"gpu_resources"`
+}
+
+// SlurmConfig is how it is found out which of Slurm's jobs hold which GPUs.
+type SlurmConfig struct {
+	// MappingDir is the directory in which Slurm's prolog and epilog keep a file for each GPU that jobs hold. Empty: control groups of
+	// version 1 are read in its place.
+	MappingDir string `mapstructure:"mapping_dir"`
+	// DevicesPath is where the hierarchy of the devices controller of version 1 is mounted.
+	DevicesPath string `mapstructure:"devices_path"`
 }
 
 // ProcessesConfig is how a process's container is found.
@@ -86,6 +97,9 @@ func DefaultProcesses() ProcessesConfig {
 	return ProcessesConfig{ProcPath: "/proc", LogPath: podlogs.DefaultPath}
 }
 
+// DefaultSlurm is the configuration of slurm without a value.
+func DefaultSlurm() SlurmConfig { return SlurmConfig{DevicesPath: slurm.DefaultDevicesPath} }
+
 // DefaultOwners is the configuration of owners without a value.
 func DefaultOwners() OwnersConfig {
 	return OwnersConfig{
@@ -106,6 +120,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	for key, begin := range map[string]func(){
 		"pod_resources": func() { d := DefaultPodResources(); c.PodResources = &d },
 		"processes":     func() { d := DefaultProcesses(); c.Processes = &d },
+		"slurm":         func() { d := DefaultSlurm(); c.Slurm = &d },
 		"owners":        func() { d := c.defaultOwners(conf); c.Owners = &d },
 		"node_labels":   func() { d := defaultNodeLabels(conf); c.NodeLabels = &d },
 	} {
@@ -185,6 +200,14 @@ func (c *PodResourcesConfig) Validate() error {
 // Validate implements confmap.Validator.
 func (c *ProcessesConfig) Validate() error {
 	return errors.Join(absolute("proc_path", c.ProcPath), absolute("log_path", c.LogPath))
+}
+
+// Validate implements confmap.Validator.
+func (c *SlurmConfig) Validate() error {
+	if c.MappingDir == "" {
+		return absolute("devices_path", c.DevicesPath)
+	}
+	return absolute("mapping_dir", c.MappingDir)
 }
 
 // Reader returns a reader of the process table that reads what attribution needs.

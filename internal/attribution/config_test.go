@@ -50,6 +50,11 @@ func TestConfig(t *testing.T) {
 			Config{NodeName: "n1", PodResources: &resources, Processes: &processes, Owners: &owners},
 		},
 		{"one alone", "processes:", Config{Processes: &processes}},
+		{"Slurm", "slurm:", Config{Slurm: &SlurmConfig{DevicesPath: "/sys/fs/cgroup/devices"}}},
+		{
+			"Slurm, a mapping", "slurm: {mapping_dir: /run/slurm-gpu-jobs}",
+			Config{Slurm: &SlurmConfig{MappingDir: "/run/slurm-gpu-jobs", DevicesPath: "/sys/fs/cgroup/devices"}},
+		},
 		{
 			"all set", `
 node_name: n1
@@ -124,6 +129,8 @@ func TestConfigRefused(t *testing.T) {
 		"pod_resources: {cdi_dirs: [cdi]}":                         "attribution::pod_resources: cdi_dirs: ",
 		"pod_resources: {gpu_resources: [ok, '[']}":                `attribution::pod_resources: gpu_resources: "[" is not a pattern`,
 		"pod_resources: {gpu_resources: ['']}":                     `attribution::pod_resources: gpu_resources: "" is not a pattern`,
+		"slurm: {mapping_dir: jobs}":                               "attribution::slurm: mapping_dir: ",
+		"slurm: {devices_path: ''}":                                "attribution::slurm: devices_path: ",
 		"processes: {proc_path: proc}":                             "attribution::processes: proc_path: ",
 		"processes: {log_path: ''}":                                "attribution::processes: log_path: ",
 		"node_name: n1\nowners: {auth_type: tls}":                  `auth_type: "tls" is not known`,

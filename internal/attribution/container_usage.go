@@ -96,6 +96,7 @@ func deviceUsages(node *gpu.Node, devices *deviceid.Index, placed *placedProcess
 			holder := &u.device.Holders[j]
 			u.containers = append(u.containers, containerUsage{container: holder.Container, holder: holder})
 		}
+		u.jobsKnown = held.jobsComplete[i]
 		u.findInnerHolders(held.complete[i] && u.device.HoldersKnown)
 	}
 	for i := range node.Processes {

@@ -6,15 +6,17 @@
 //
 // Holding and using are two facts. The kubelet names a holder by the names of its pod and container. A process's control group
 // identifies a user by the UID of its pod and the ID of its container. The Kubernetes API joins the two, or the names of the kubelet's
-// log files; where neither can be read, they remain two containers. Without Kubernetes, control groups identify a systemd unit or a
-// Slurm job instead.
+// log files; where neither can be read, they remain two containers. Control groups also identify jobs of batch systems, guests and systemd
+// units, which are users as containers are; a job in a container is a user of its own beside it. Slurm's prolog, or control groups of
+// version 1, show which of Slurm's jobs hold a device.
 //
 // One read passes through the files in this order:
 //
 //	attributor.go               one read: Apply
 //	processes.go                the container of each process
 //	containers.go, pod_names.go what is known about a container: by its IDs, by its names
-//	allocations.go, holders.go  the holders of each device
+//	allocations.go, holders.go  the holders of each device: what the kubelet has allocated
+//	slurm_allocations.go        what Slurm has allocated
 //	reservations.go, parts.go   who has which part of a device that is shared
 //	usage_accounting.go         what each container holds and uses: gpu.Node.Containers
 //

@@ -18,7 +18,8 @@ type holders struct {
 	containers *containers
 	users      *users
 
-	complete []bool // of each device: all its holders are known
+	complete     []bool // of each device: all its holders are known
+	jobsComplete []bool // of each device: it is known which of Slurm's jobs hold it
 	// initContainers are containers whose allocations the kubelet does not list.
 	initContainers initContainers
 	// reservations are pods that hold devices for others; nil where the API may not be read.
@@ -29,7 +30,7 @@ func newHolders(node *gpu.Node, devices *deviceid.Index, containers *containers,
 	for i := range node.Devices {
 		node.Devices[i].Holders, node.Devices[i].HoldersKnown, node.Devices[i].HoldersComplete = nil, false, false
 	}
-	return &holders{node: node, devices: devices, containers: containers, users: users, complete: make([]bool, len(node.Devices))}
+	return &holders{node: node, devices: devices, containers: containers, users: users, complete: make([]bool, len(node.Devices)), jobsComplete: make([]bool, len(node.Devices))}
 }
 
 // allocatedDevice is what an allocation says about its device.

@@ -20,7 +20,8 @@ type slurmJobs struct {
 // slurmJob is what is known of a job. It stays as it was first known, so that the attributes of the job's resource do not change.
 type slurmJob struct {
 	user, account, partition string
-	read                     uint64 // the last read that had it
+	container                *gpu.Container // as it was last seen to run; nil if it was not
+	read                     uint64         // the last read that had it
 }
 
 func newSlurmJobs() *slurmJobs { return &slurmJobs{known: make(map[gpu.Job]*slurmJob)} }

@@ -10,7 +10,7 @@ import (
 	gpureceiver "github.com/otelgpu/gpureceiver/receiver"
 )
 
-// readNode says what this node has for attribution: its process table and its kubelet. Without GPUs no source would ask them.
+// readNode says what this node has for attribution: its process table, its kubelet and Slurm. Without GPUs no source would ask them.
 func readNode(ctx context.Context, receiver string, e *gpureceiver.Examination) []Section {
 	s := Section{Name: receiver + ": attribution"}
 	if table, err := e.CheckProcessTable(); err != nil {
@@ -23,6 +23,13 @@ func readNode(ctx context.Context, receiver string, e *gpureceiver.Examination) 
 			s.add(Failed, "kubelet", kubelet.Err.Error())
 		} else {
 			s.add(OK, "kubelet", fmt.Sprintf("%s: %d pods, %d allocated devices", kubelet.Endpoint, kubelet.Pods, kubelet.Devices))
+		}
+	}
+	if jobs := e.ReadSlurm(); jobs != nil {
+		if jobs.Err != nil {
+			s.add(Failed, "Slurm", jobs.Err.Error())
+		} else {
+			s.add(OK, "Slurm", fmt.Sprintf("%s: %d devices held by jobs", jobs.Path, jobs.Devices))
 		}
 	}
 	if len(s.Checks) == 0 {

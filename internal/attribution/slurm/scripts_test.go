@@ -1,0 +1,117 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package slurm
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// run runs a shipped script as slurmd does: with these variables and no others.
+func run(t *testing.T, script, dir string, variables ...string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "/bin/sh", filepath.Join("..", "..", "..", "deploy", "slurm", script))
+	command.Env = append([]string{"GPU_JOB_MAPPING_DIR=" + dir}, variables...)
+	output, err := command.CombinedOutput()
+	require.NoError(t, err, "it never fails: %s", output)
+	assert.Empty(t, string(output))
+}
+
+// What the shipped prolog writes is what ReadMapping reads, and the epilog removes the job's alone.
+func TestPrologAndEpilog(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	run(t, "prolog.sh", dir, "SLURM_JOB_ID=12", "SLURM_JOB_GPUS=0,1", "CUDA_VISIBLE_DEVICES=0,1", "SLURM_JOB_USER=ada",
+		"SLURM_JOB_ACCOUNT=physics", "SLURM_JOB_PARTITION=gpu")
+	run(t, "prolog.sh", dir, "SLURM_JOB_ID=13", "SLURM_JOB_GPUS=1", "SLURM_JOB_USER=bob")
+	run(t, "prolog.sh", dir, "SLURM_JOB_ID=14", "SLURM_JOB_GPUS=3-5")
+	run(t, "prolog.sh", dir, "SLURM_JOB_ID=15", "SLURM_JOB_GPUS=6", "CUDA_VISIBLE_DEVICES=MIG-265a219d-a49f-578a-825d-222c72699c16")
+	run(t, "prolog.sh", dir, "SLURM_JOB_ID=12", "SLURM_JOB_GPUS=0,1", "SLURM_JOB_USER=ada", "SLURM_JOB_ACCOUNT=physics", "SLURM_JOB_PARTITION=gpu")
+
+	found, err := ReadMapping(dir)
+	require.NoError(t, err)
+	slices.Sort(found.Jobs["1"])
+	assert.Equal(t, map[string][]string{
+		"0": {"12"}, "1": {"12", "13"}, "3": {"14"}, "4": {"14"}, "5": {"14"}, "MIG-265a219d-a49f-578a-825d-222c72699c16": {"15"},
+	}, found.Jobs)
+	assert.Equal(t, map[string]Job{"12": {"12", "ada", "physics", "gpu"}, "13": {ID: "13", User: "bob"}, "14": {ID: "14"}, "15": {ID: "15"}}, found.Details)
+
+	run(t, "epilog.sh", dir, "SLURM_JOB_ID=12")
+	found, err = ReadMapping(dir)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"13"}, found.Jobs["1"])
+	assert.NotContains(t, found.Jobs, "0")
+	assert.NotContains(t, found.Details, "12")
+	assert.Contains(t, found.Details, "13")
+
+	for _, job := range []string{"13", "14", "15", "1"} {
+		run(t, "epilog.sh", dir, "SLURM_JOB_ID="+job)
+	}
+	assert.Equal(t, []string{".lock"}, files(t, dir))
+}
+
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// The scripts take nothing for a name or an ID that is none, and leave a job without GPUs out.
+func TestScriptsWithoutGPUs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	for _, variables := range [][]string{
+		{}, {"SLURM_JOB_ID=1"}, {"SLURM_JOB_GPUS=0"}, {"SLURM_JOB_ID=../1", "SLURM_JOB_GPUS=0"}, {"SLURM_JOB_ID=1", "SLURM_JOB_GPUS=../0,a,-1,0-,*"},
+	} {
+		run(t, "prolog.sh", dir, variables...)
+		run(t, "epilog.sh", dir, variables...)
+	}
+	assert.NoDirExists(t, dir)
+}
+
+// A value with a line break adds no line.
+func TestPrologOfStrangeValues(t *testing.T) {
+	dir := t.TempDir()
+	run(t, "prolog.sh", dir, "SLURM_JOB_ID=1", "SLURM_JOB_GPUS=0", "SLURM_JOB_ACCOUNT=a\nuser=root", "SLURM_JOB_USER=$(id) %s \\n")
+	found, err := ReadMapping(dir)
+	require.NoError(t, err)
+	assert.Equal(t, Job{ID: "1", User: `$(id) %s \n`, Account: "auser=root"}, found.Details["1"])
+}
+
+// Prologs and epilogs of many jobs on one GPU at the same time lose none of them.
+func TestScriptsAtTheSameTime(t *testing.T) {
+	if _, err := exec.LookPath("flock"); err != nil {
+		t.Skip("flock is missing")
+	}
+	dir := t.TempDir()
+	const jobs = "123456789"
+	together := func(script string, jobs string) {
+		var all sync.WaitGroup
+		for _, job := range strings.Split(jobs, "") {
+			all.Go(func() { run(t, script, dir, "SLURM_JOB_ID="+job, "SLURM_JOB_GPUS=0") })
+		}
+		all.Wait()
+	}
+	together("prolog.sh", jobs)
+	found, err := ReadMapping(dir)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, strings.Split(jobs, ""), found.Jobs["0"])
+	together("epilog.sh", jobs[1:])
+	found, err = ReadMapping(dir)
+	require.NoError(t, err)
+	assert.Equal(t, map[string][]string{"0": {"1"}}, found.Jobs)
+}
