@@ -319,8 +319,8 @@ type RemappedRows struct {
 type RetiredPages struct {
 	Corrected, Uncorrected Counter[int64]
 	Pending                Opt[bool]
-	// Bad is the number of pages that AMD's driver lists as bad; absent also where they are more than it lists in one answer.
+	// Bad is the number of pages that AMD's driver lists as bad.
 	Bad Opt[int64]
-	// BadLimit is the number of bad pages from which on AMD's driver has the GPU replaced.
+	// BadLimit is the number of bad pages from which on AMD's driver says that the GPU should be replaced.
 	BadLimit Opt[int64]
 }

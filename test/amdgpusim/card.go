@@ -6,6 +6,7 @@ package amdgpusim
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 // Dir returns the directory of a card's PCI function, below the root.
@@ -41,6 +42,7 @@ func (t *Tree) card(c *Card) {
 	if len(c.RAS) > 0 {
 		t.write(dir+"/ras/features", "feature mask: 0x1fff\n")
 	}
+	t.badPages(c)
 	t.nodes(dir, fmt.Sprintf("card%d", c.Number), fmt.Sprintf("renderD%d", 128+c.Number), c.Number)
 	t.link("sys/bus/pci/devices/"+c.Address, dir)
 	t.link(dir+"/driver", "sys/bus/pci/drivers/amdgpu")
@@ -54,6 +56,21 @@ func (t *Tree) card(c *Card) {
 		if p.Table != nil {
 			t.write(platform+"/xcp/xcp_metrics", string(Encode(p.Table)))
 		}
+	}
+}
+
+// badPages writes the list of the bad pages, which is empty where there is none.
+func (t *Tree) badPages(c *Card) {
+	if c.BadPages == None {
+		return
+	}
+	var b strings.Builder
+	for i := range c.BadPages {
+		fmt.Fprintf(&b, "0x%08x : 0x00001000 : R\n", 0x4d2000+i)
+	}
+	t.write(c.Dir()+"/ras/gpu_vram_bad_pages", b.String())
+	if c.BadPageLimit > 0 {
+		t.number(fmt.Sprintf("sys/kernel/debug/dri/%d/ras/bad_page_cnt_threshold", c.Number), int64(c.BadPageLimit))
 	}
 }
 

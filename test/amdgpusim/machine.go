@@ -44,6 +44,9 @@ type Card struct {
 	Readings Readings
 	Metrics  any // one of the tables of tables.go; nil: no file
 	RAS      []Block
+	BadPages int // of the memory; None: no file
+	// BadPageLimit is the number of bad pages from which on the GPU should be replaced, in debugfs; 0: no file.
+	BadPageLimit int
 
 	// Of the compute driver.
 	GPUID      uint32 // of the first partition; 0: the card has no node

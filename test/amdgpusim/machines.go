@@ -29,7 +29,7 @@ func Machines() map[string]func() *Machine {
 // blank returns a card without any quantity.
 func blank(number int, address string) *Card {
 	return &Card{
-		Number: number, Address: address, Status: "active", Class: acceleratorClass,
+		Number: number, Address: address, Status: "active", Class: acceleratorClass, BadPages: None,
 		Readings: Readings{
 			Busy: None, MemoryBusy: None, VRAM: None, VRAMUsed: None, Visible: None, VisibleUsed: None, GTT: None, GTTUsed: None,
 			Edge: None, Junction: None, Memory: None, Average: None, Instant: None, Cap: None, CapMax: None,

@@ -109,6 +109,7 @@ func MI300XCPX() *Machine {
 	m := &Machine{Name: "mi300x-cpx", Driver: "6.14.14", Kernel: "6.8.0-79-generic"}
 	c := mi300x(0)
 	c.Compute, c.MemoryMode = "CPX", "NPS4"
+	c.BadPages, c.BadPageLimit = 150, 256
 	c.Partitions = nil
 	for i := range 8 {
 		p := Partition{GPUID: 41001 + uint32(i), Memory: c.Readings.VRAM / 8, Used: 1_000_000_000 * int64(i+1)}
@@ -129,6 +130,7 @@ func MI300XCPX() *Machine {
 	for l := range table.XGMIRead {
 		table.XGMIRead[l], table.XGMIWritten[l], table.XGMIStatus[l] = uint64(1_000_000+l*1000), uint64(2_000_000+l*1000), 1
 	}
+	table.XGMIStatus[0], table.XGMIStatus[5] = 2, 0 // a GPU has no link to itself; one is down
 	table.FirmwareTime = 720_000_000_000
 	for x := range table.GfxClk {
 		table.GfxClk[x] = 1210 - uint16(x)

@@ -30,8 +30,9 @@ type GPU struct {
 	identity identity
 	profile  string // partition mode: SPX, CPX; empty where the GPU has none or it is unread
 	energy   energyCounter
-	xgmi     xgmiCounters
+	xgmi     xgmiLinks
 	throttle throttleTimes
+	badPages badPages
 	counted  partitionCount
 	names    map[int]string // of the partitions, as they were last seen
 	answered bool           // at some read: a file for which the driver asks the GPU could be read
@@ -150,14 +151,14 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 		readFan(r, s, d)
 	}
 	readPCIe(r, want, table, d)
-	if want.Has(gpu.GroupInterconnect | gpu.GroupInterconnectLinks) {
+	if want.Has(xgmiGroups) {
 		g.xgmi.set(want, table, d)
 	}
 	if want.Has(gpu.GroupECC) {
 		readErrorCounts(r, d)
 	}
 	if want.Has(gpu.GroupRemappedRows) {
-		d.RetiredPages.Bad = readBadPages(r)
+		g.badPages.read(r, g.cfg.Root, in.Card.Name, d)
 	}
 }
 

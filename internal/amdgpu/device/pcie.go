@@ -21,15 +21,26 @@ func readPCIe(r *reader, want gpu.Group, table *gpumetrics.Table, d *gpu.Device)
 		readPCIeLink(r, table, &d.PCIe)
 	}
 	if want.Has(gpu.GroupPCIeReplay) {
-		replays := r.number("PCIe replays", "pcie_replay_count")
-		if v, ok := table.Replays.Get(); ok && !replays.Known() {
-			replays = gpu.Some(int64(v & math.MaxInt64))
+		replays := table.PCIe.Replays
+		if v, ok := r.number("PCIe replays", "pcie_replay_count").Get(); ok {
+			replays = gpu.Some(uint64(v))
 		}
-		// The driver adds up two registers of 32 bits, which both read as ones when the GPU is off the bus.
-		if v, ok := replays.Get(); ok && v >= 0 && v < math.MaxUint32 {
-			d.PCIe.Replays = gpu.Total(v)
-		}
+		d.PCIe.Replays = pcieCount(replays)
 	}
+	if want.Has(gpu.GroupPCIeDetail) {
+		d.PCIe.ReplayRollovers, d.PCIe.Recoveries = pcieCount(table.PCIe.Rollovers), pcieCount(table.PCIe.Recoveries)
+		d.PCIe.NAKsTransmitted, d.PCIe.NAKsReceived = pcieCount(table.PCIe.NAKsSent), pcieCount(table.PCIe.NAKsReceived)
+	}
+}
+
+// pcieCount converts a count. It comes from registers of 32 bits, of which the driver may add up two, and which read as ones when the GPU is off
+// the bus.
+func pcieCount(n gpu.Opt[uint64]) gpu.Counter[int64] {
+	v, ok := n.Get()
+	if !ok || v >= math.MaxUint32 {
+		return gpu.Counter[int64]{}
+	}
+	return gpu.Total(int64(v))
 }
 
 func readPCIeLink(r *reader, table *gpumetrics.Table, p *gpu.PCIe) {

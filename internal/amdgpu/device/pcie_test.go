@@ -4,10 +4,13 @@
 package device
 
 import (
+	"math"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/gpumetrics"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -21,4 +24,19 @@ func TestParseLinkSpeed(t *testing.T) {
 	for _, text := range []string{"Unknown", "", "2.5", "16.0 Gb/s", "7.0 GT/s", "16.05 GT/s", "1.60 GT/s", ". GT/s", "999999999999 GT/s"} {
 		assert.False(t, parseLinkSpeed(text).Known(), text)
 	}
+}
+
+// TestPCIeCounts: a register of a GPU that is off the bus is no count, and what is not wanted is not reported.
+func TestPCIeCounts(t *testing.T) {
+	table := gpumetrics.Table{PCIe: gpumetrics.PCIeCounts{
+		Replays: gpu.Some[uint64](1), Rollovers: gpu.Some[uint64](2), Recoveries: gpu.Some[uint64](math.MaxUint32),
+		NAKsSent: gpu.Some[uint64](4), NAKsReceived: gpu.Some[uint64](1 << 63),
+	}}
+	read := func(want gpu.Group) gpu.PCIe {
+		var d gpu.Device
+		readPCIe(&reader{readFile: func(string) ([]byte, error) { return nil, syscall.ENOENT }}, want, &table, &d)
+		return d.PCIe
+	}
+	assert.Equal(t, gpu.PCIe{Replays: gpu.Total[int64](1)}, read(gpu.GroupPCIeReplay))
+	assert.Equal(t, gpu.PCIe{ReplayRollovers: gpu.Total[int64](2), NAKsTransmitted: gpu.Total[int64](4)}, read(gpu.GroupPCIeDetail))
 }

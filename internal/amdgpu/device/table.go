@@ -13,7 +13,7 @@ import (
 // tableGroups are the quantities that no plain file has, or not on every GPU.
 const tableGroups = gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupTemperature | gpu.GroupPower |
 	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupThrottle | gpu.GroupThrottleTime | gpu.GroupPCIeLink |
-	gpu.GroupPCIeReplay | gpu.GroupInterconnect | gpu.GroupInterconnectLinks
+	gpu.GroupPCIeReplay | gpu.GroupPCIeDetail | xgmiGroups
 
 // readTable reads the gpu_metrics table where it is wanted, and reports whether the driver gave one. The table is empty where it
 // could not be decoded.

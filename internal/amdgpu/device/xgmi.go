@@ -15,19 +15,43 @@ const (
 	mostKiB = 1<<50 - 1
 )
 
-// xgmiCounters follows the bytes over XGMI.
-type xgmiCounters struct{ read, written xgmiDirection }
+// xgmiGroups are the groups of the links to other GPUs.
+const xgmiGroups = gpu.GroupInterconnect | gpu.GroupInterconnectLinks | gpu.GroupInterconnectState | gpu.GroupInterconnectSpeed
+
+// xgmiLinks follows the links to other GPUs.
+type xgmiLinks struct {
+	read, written xgmiDirection
+	linked        bool // some link was up, or had bytes, at some read
+}
 
 // xgmiDirection has the last known bytes of each link in one direction.
 type xgmiDirection [gpumetrics.MaxLinks]gpu.Opt[int64]
 
-// set sets the bytes over XGMI: what the GPU read from others it has received, what it wrote it has transmitted.
-func (x *xgmiCounters) set(want gpu.Group, table *gpumetrics.Table, d *gpu.Device) {
+// set sets what is known of the links: what the GPU read from others it has received, what it wrote it has transmitted.
+func (x *xgmiLinks) set(want gpu.Group, table *gpumetrics.Table, d *gpu.Device) {
 	in, received := x.read.add(table.XGMIRead[:], table.XGMIReadSum)
 	out, transmitted := x.written.add(table.XGMIWritten[:], table.XGMIWrittenSum)
+	for i, up := range table.XGMIUp {
+		n, _ := in[i].Get()
+		m, _ := out[i].Get()
+		x.linked = x.linked || up == gpu.Some(true) || n > 0 || m > 0
+	}
 	for i := range in {
-		if want.Has(gpu.GroupInterconnectLinks) && (in[i].Known() || out[i].Known()) {
-			d.Interconnect.Links = append(d.Interconnect.Links, gpu.Link{Name: strconv.Itoa(i), Received: in[i], Transmitted: out[i]})
+		link := gpu.Link{Name: strconv.Itoa(i)}
+		none := link
+		if want.Has(gpu.GroupInterconnectLinks) {
+			link.Received, link.Transmitted = in[i], out[i]
+		}
+		up, stated := table.XGMIUp[i].Get()
+		if want.Has(gpu.GroupInterconnectState) && x.linked {
+			link.Up = table.XGMIUp[i]
+		}
+		if want.Has(gpu.GroupInterconnectSpeed) && (up || !stated && (in[i].Known() || out[i].Known())) {
+			link.Width, link.Bandwidth = xgmiWidth(table), xgmiBandwidth(table)
+		}
+		if link != none {
+			d.Interconnect.Links = append(d.Interconnect.Links, link)
+			d.Interconnect.Type = gpu.XGMI
 		}
 	}
 	if !received.Known() && !transmitted.Known() {
@@ -68,4 +92,29 @@ func bytesOf(kib gpu.Opt[uint64]) gpu.Opt[int64] {
 		return gpu.Opt[int64]{}
 	}
 	return gpu.Some(int64(v) * kibi)
+}
+
+// The most lanes of a link, and Gbit/s of a lane, that a table can mean.
+const (
+	mostLanes = 64
+	mostGbps  = 1000
+)
+
+func xgmiWidth(table *gpumetrics.Table) gpu.Opt[int64] {
+	lanes, ok := table.XGMIWidth.Get()
+	if !ok || lanes < 1 || lanes > mostLanes {
+		return gpu.Opt[int64]{}
+	}
+	return gpu.Some(int64(lanes))
+}
+
+// xgmiBandwidth returns the bytes a second of a link in one direction: the bits of each lane, by the lanes.
+func xgmiBandwidth(table *gpumetrics.Table) gpu.Opt[float64] {
+	lanes, ok := xgmiWidth(table).Get()
+	gbps, known := table.XGMISpeed.Get()
+	if !ok || !known || gbps < 1 || gbps > mostGbps {
+		return gpu.Opt[float64]{}
+	}
+	const bitsPerByte = 8
+	return gpu.Some(float64(lanes) * float64(gbps) * 1e9 / bitsPerByte)
 }

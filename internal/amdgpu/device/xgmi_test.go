@@ -12,12 +12,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-const xgmiGroups = gpu.GroupInterconnect | gpu.GroupInterconnectLinks
-
 // TestXGMIMissingForOneRead: a link or a direction that one table lacks drops neither the other direction nor the total, and no counter
 // falls.
 func TestXGMIMissingForOneRead(t *testing.T) {
-	var x xgmiCounters
+	var x xgmiLinks
 	read := func(change func(*gpumetrics.Table)) gpu.Interconnect {
 		var table gpumetrics.Table
 		for i := range 2 {
@@ -51,8 +49,40 @@ func TestXGMIMissingForOneRead(t *testing.T) {
 
 // TestXGMISum: a table may have a sum in place of the links.
 func TestXGMISum(t *testing.T) {
-	var x xgmiCounters
+	var x xgmiLinks
 	var d gpu.Device
 	x.set(xgmiGroups, &gpumetrics.Table{XGMIReadSum: gpu.Some[uint64](3), XGMIWrittenSum: gpu.Some[uint64](4)}, &d)
 	assert.Equal(t, gpu.Interconnect{Type: gpu.XGMI, Received: gpu.Total[int64](3 * kibi), Transmitted: gpu.Total[int64](4 * kibi)}, d.Interconnect)
+}
+
+// TestXGMIStates: a link that is down is reported where some link was ever up, or had bytes: otherwise the GPU has no neighbours.
+func TestXGMIStates(t *testing.T) {
+	var table gpumetrics.Table
+	table.XGMIWidth, table.XGMISpeed = gpu.Some[uint64](16), gpu.Some[uint64](32)
+	table.XGMIUp[0], table.XGMIUp[1] = gpu.Some(false), gpu.Some(false)
+	table.XGMIRead[1] = gpu.Some[uint64](0)
+	var x xgmiLinks
+	read := func(want gpu.Group) gpu.Interconnect {
+		var d gpu.Device
+		x.set(want, &table, &d)
+		return d.Interconnect
+	}
+	assert.Empty(t, read(gpu.GroupInterconnectState).Links, "it has no neighbours")
+	table.XGMIUp[1] = gpu.Some(true)
+	down := gpu.Link{Name: "0", Up: gpu.Some(false)}
+	assert.Equal(t, gpu.Interconnect{Type: gpu.XGMI, Links: []gpu.Link{down, {Name: "1", Up: gpu.Some(true)}}}, read(gpu.GroupInterconnectState))
+	assert.Equal(t, []gpu.Link{{Name: "1", Width: gpu.Some[int64](16), Bandwidth: gpu.Some(64e9)}}, read(gpu.GroupInterconnectSpeed).Links,
+		"a link that is down has no speed")
+	table.XGMIUp[1] = gpu.Some(false)
+	assert.Equal(t, []gpu.Link{down, {Name: "1", Up: gpu.Some(false)}}, read(gpu.GroupInterconnectState).Links, "it had neighbours")
+	assert.Empty(t, read(gpu.GroupInterconnectLinks).Links[0].Up, "what is not wanted is not reported")
+
+	table.XGMIUp = [gpumetrics.MaxLinks]gpu.Opt[bool]{} // tables up to 1.6
+	assert.Equal(t, []gpu.Link{{Name: "1", Width: gpu.Some[int64](16), Bandwidth: gpu.Some(64e9)}}, read(gpu.GroupInterconnectSpeed).Links)
+	for _, none := range []uint64{0, 1 << 40} {
+		table.XGMIWidth = gpu.Some(none)
+		assert.Empty(t, read(gpu.GroupInterconnectSpeed).Links, "%d lanes", none)
+		table.XGMIWidth, table.XGMISpeed = gpu.Some[uint64](16), gpu.Some(none)
+		assert.Equal(t, []gpu.Link{{Name: "1", Width: gpu.Some[int64](16)}}, read(gpu.GroupInterconnectSpeed).Links, "%d Gbit/s", none)
+	}
 }

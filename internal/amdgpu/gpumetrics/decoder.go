@@ -74,9 +74,13 @@ func (t *Table) decodeFields(f fields) {
 		return
 	}
 	t.Partitions = f.uint(fieldPartitions, 0)
+	var xccs [MaxPartitions][]XCC
 	for i := range t.Activity {
-		t.Activity[i] = f.partition(i).activity()
+		p := f.partition(i)
+		t.Activity[i] = p.activity()
+		xccs[i] = newXCCs(p.all(fieldGFXActivity), p.all(fieldBelowPower), p.all(fieldBelowThermal), p.all(fieldLowUse))
 	}
+	t.XCCs = joinXCCs(xccs[:])
 }
 
 func (t *Table) decodeSensors(f fields) {
@@ -86,12 +90,24 @@ func (t *Table) decodeSensors(f fields) {
 	t.GFXActivity = activity(f.uint(fieldGFXActivity, 0))
 	t.UMCActivity = activity(f.uint(fieldUMCActivity, 0))
 	t.JPEG = meanActivity(f.all(fieldJPEG))
+	t.Video = meanActivity(f.all(fieldVideo))
 	t.AveragePower = power(f.uint(fieldAveragePower, 0))
 	t.CurrentPower = power(f.uint(fieldCurrentPower, 0))
 	t.GFXClock = clock(highest(f.all(fieldGFXClock)))
 	t.MemoryClock = clock(highest(f.all(fieldMemoryClock)))
 	t.VideoClock = clock(highest(f.all(fieldVideoClock)))
 	t.setLink(f.uint(fieldLinkSpeed, 0), f.uint(fieldLinkWidth, 0))
+	t.addDetails("hbm", f.all(fieldHBM))
+	for _, sensor := range [...]struct {
+		location    string
+		temperature fieldID
+		voltage     fieldID
+	}{
+		{"gfx", fieldVRGFX, fieldVoltageGFX}, {"soc", fieldVRSoC, fieldVoltageSoC}, {"mem", fieldVRMemory, fieldVoltageMemory},
+	} {
+		t.addDetail("vr_"+sensor.location, f.uint(sensor.temperature, 0))
+		t.addVoltage(sensor.location, f.uint(sensor.voltage, 0))
+	}
 }
 
 func (t *Table) decodeCounters(f fields) {
@@ -103,12 +119,20 @@ func (t *Table) decodeCounters(f fields) {
 	}
 	t.ClockCounter = f.uint(fieldClockCounter, 0)
 	t.Throttle = f.uint(fieldThrottle, 0)
-	t.Replays = f.uint(fieldReplays, 0)
+	t.PCIe = PCIeCounts{
+		Replays: f.uint(fieldReplays, 0), Rollovers: f.uint(fieldRollovers, 0), Recoveries: f.uint(fieldRecoveries, 0),
+		NAKsSent: f.uint(fieldNAKsSent, 0), NAKsReceived: f.uint(fieldNAKsReceived, 0),
+	}
 	t.Accumulations = f.uint(fieldAccumulations, 0)
 	for i, id := range residencyFields {
 		t.Residencies[i] = f.uint(id, 0)
 	}
+	for i := range t.LimiterCounts {
+		t.LimiterCounts[i] = f.uint(fieldLimiterCounts, i)
+	}
+	t.XGMIWidth, t.XGMISpeed = f.uint(fieldXGMIWidth, 0), f.uint(fieldXGMISpeed, 0)
 	for i := range MaxLinks {
+		t.XGMIUp[i] = linkUp(f.uint(fieldXGMIStatus, i))
 		t.XGMIRead[i] = f.uint(fieldXGMIRead, i)
 		t.XGMIWritten[i] = f.uint(fieldXGMIWrite, i)
 	}

@@ -69,6 +69,8 @@ func sensorsOf1() amdgpusim.Sensors1 {
 	s.GfxClk, s.UClk, s.VClk0 = 1700, 1600, 1100
 	s.LinkWidth, s.LinkSpeed = 16, 160
 	s.HBM = [4]uint16{60, 0xffff, 71, 64}
+	s.VRGfx, s.VRSoc, s.VRMem = 81, 0, 83
+	s.MMActivity = 12
 	return s
 }
 
@@ -117,6 +119,7 @@ func TestDiscreteRevisions(t *testing.T) {
 	later["1.2"] = v2
 	v3 := amdgpusim.Blank(&amdgpusim.MetricsV1x3{}, 1, 3)
 	v3.Sensors1, v3.IndependentThrottle = sensorsOf1(), 1<<34
+	v3.VoltageGfx, v3.VoltageSoc, v3.VoltageMem = 912, 0, 1250
 	later["1.3"] = v3
 	for name, table := range later {
 		t.Run(name, func(t *testing.T) {
@@ -124,6 +127,12 @@ func TestDiscreteRevisions(t *testing.T) {
 			checkSensors1(t, m)
 			assert.Equal(t, gpu.Some(71.0), m.Temperature[gpu.SensorMemory], "the hottest stack")
 			assert.Equal(t, gpu.Some[uint64](1<<40), m.Energy)
+			assert.Equal(t, gpu.Some(0.12), m.Video)
+			assert.Equal(t, []Sensor{{"hbm0", 60}, {"hbm2", 71}, {"hbm3", 64}, {"vr_gfx", 81}, {"vr_mem", 83}}, m.Details,
+				"0 °C is no sensor")
+			if name == "1.3" {
+				assert.Equal(t, []Sensor{{"gfx", 0.912}, {"mem", 1.25}}, m.Voltages, "0 V is none")
+			}
 			assert.Equal(t, name == "1.3", m.Throttle.Known())
 		})
 	}
@@ -155,8 +164,8 @@ func TestEnergyNotCounted(t *testing.T) {
 // accelerator fills what 1.4 and later have in common.
 func accelerator(s *amdgpusim.Sensors4, l *amdgpusim.Links4, p *amdgpusim.PCIe4, read, written *[8]uint64, c *amdgpusim.Clocks4) {
 	*s = amdgpusim.Sensors4{Hotspot: 52, Memory: 63, VRSoc: 40, SocketPower: 610, GfxActivity: 97, UMCActivity: 31}
-	l.LinkWidth, l.LinkSpeed = 16, 320
-	p.Replays = 77
+	l.LinkWidth, l.LinkSpeed, l.XGMIWidth, l.XGMISpeed = 16, 320, 16, 32
+	p.L0ToRecovery, p.Replays, p.ReplayRollovers = 5, 77, 3
 	read[2], written[2], read[7] = 1000, 2000, 5
 	c.GfxClk[0], c.GfxClk[5] = 132, 2100
 	c.VClk0[3] = 800
@@ -179,7 +188,13 @@ func checkAccelerator(t *testing.T, m *Table) {
 	assert.Equal(t, gpu.Some(800e6), m.VideoClock)
 	assert.Equal(t, gpu.Some[int64](5), m.LinkGen)
 	assert.Equal(t, gpu.Some[int64](16), m.LinkWidth)
-	assert.Equal(t, gpu.Some[uint64](77), m.Replays)
+	assert.Equal(t, gpu.Some[uint64](77), m.PCIe.Replays)
+	assert.Equal(t, gpu.Some[uint64](3), m.PCIe.Rollovers)
+	assert.Equal(t, gpu.Some[uint64](5), m.PCIe.Recoveries)
+	assert.Equal(t, gpu.Some[uint64](16), m.XGMIWidth)
+	assert.Equal(t, gpu.Some[uint64](32), m.XGMISpeed)
+	assert.Equal(t, []Sensor{{"vr_soc", 40}}, m.Details)
+	assert.Empty(t, m.Voltages)
 	assert.Equal(t, gpu.Some[uint64](1000), m.XGMIRead[2])
 	assert.Equal(t, gpu.Some[uint64](2000), m.XGMIWritten[2])
 	assert.Equal(t, gpu.Some[uint64](5), m.XGMIRead[7])
@@ -195,21 +210,30 @@ func TestAcceleratorRevisions(t *testing.T) {
 	accelerator(&v5.Sensors4, &v5.Links4, &v5.PCIe4, &v5.XGMIRead, &v5.XGMIWritten, &v5.Clocks4)
 	v5.Energy, v5.SystemClock = 9_000_000_000, 12345
 	v5.JPEG[0], v5.JPEG[31] = 10, 30
+	v4.VCN[0], v4.VCN[3] = 40, 80
+	v5.VCN[0], v5.VCN[3] = 40, 80
+	v5.NAKSent, v5.NAKReceived = 8, 9
 	residencies := amdgpusim.Residencies{
 		SystemClock: 12345, Accumulations: 100, Prochot: 1, PPT: 2, SocketThermal: 3, VRThermal: 4, HBMTemp: 5,
 	}
 	v6 := amdgpusim.Blank(&amdgpusim.MetricsV1x6{}, 1, 6)
 	accelerator(&v6.Sensors4, &v6.Links4, &v6.PCIe4, &v6.XGMIRead, &v6.XGMIWritten, &v6.Clocks4)
 	v6.Energy, v6.Residencies, v6.Partitions = 9_000_000_000, residencies, 8
-	v6.Shares[3].GfxBusy[0], v6.Shares[3].JPEG[1] = 33, 11
+	v6.Shares[3].GfxBusy[0], v6.Shares[3].JPEG[1], v6.Shares[3].VCN[1] = 33, 11, 22
+	v6.NAKSent, v6.NAKReceived = 8, 9
 	v7 := amdgpusim.Blank(&amdgpusim.MetricsV1x7{}, 1, 7)
 	accelerator(&v7.Sensors4, &v7.Links4, &v7.PCIe4, &v7.XGMIRead, &v7.XGMIWritten, &v7.Clocks4)
 	v7.Energy, v7.Residencies, v7.Partitions = 9_000_000_000, residencies, 8
-	v7.Shares[3].GfxBusy[0], v7.Shares[3].JPEG[1] = 33, 11
+	v7.Shares[3].GfxBusy[0], v7.Shares[3].JPEG[1], v7.Shares[3].VCN[1] = 33, 11, 22
+	v7.NAKSent, v7.NAKReceived = 8, 9
+	v7.XGMIStatus[0], v7.XGMIStatus[1], v7.XGMIStatus[6] = 0, 1, 2
 	v8 := amdgpusim.Blank(&amdgpusim.MetricsV1x8{}, 1, 8)
 	accelerator(&v8.Sensors4, &v8.Links4, &v8.PCIe4, &v8.XGMIRead, &v8.XGMIWritten, &v8.Clocks4)
 	v8.Energy, v8.Residencies, v8.Partitions = 9_000_000_000, residencies, 8
-	v8.Shares[3].GfxBusy[0], v8.Shares[3].JPEG[1] = 33, 11
+	v8.Shares[3].GfxBusy[0], v8.Shares[3].JPEG[1], v8.Shares[3].VCN[1] = 33, 11, 22
+	v8.Shares[3].BelowPPT[0], v8.Shares[3].BelowThermal[0], v8.Shares[3].LowUse[0] = 44, 55, 66
+	v8.NAKSent, v8.NAKReceived = 8, 9
+	v8.XGMIStatus = v7.XGMIStatus
 	d := NewDecoder()
 	for name, table := range map[string]any{"1.4": v4, "1.5": v5, "1.6": v6, "1.7": v7, "1.8": v8} {
 		t.Run(name, func(t *testing.T) {
@@ -219,17 +243,32 @@ func TestAcceleratorRevisions(t *testing.T) {
 			if name == "1.5" {
 				assert.Equal(t, gpu.Some(0.2), m.JPEG)
 			}
+			assert.Equal(t, name > "1.4", m.PCIe.NAKsSent == gpu.Some[uint64](8))
+			assert.Equal(t, name > "1.4", m.PCIe.NAKsReceived == gpu.Some[uint64](9))
+			wantUp := [MaxLinks]gpu.Opt[bool]{}
+			if name > "1.6" {
+				wantUp = [MaxLinks]gpu.Opt[bool]{gpu.Some(false), gpu.Some(true)}
+			}
+			assert.Equal(t, wantUp, m.XGMIUp, "a status that is not available is absent")
 			if name < "1.6" {
+				assert.Equal(t, gpu.Some(0.6), m.Video)
+				assert.Nil(t, m.XCCs)
 				assert.False(t, m.Accumulations.Known())
 				return
 			}
+			xccs := make([]XCC, 4)
+			xccs[3].Busy = gpu.Some(0.33)
+			if name == "1.8" {
+				xccs[3].BelowPower, xccs[3].BelowThermal, xccs[3].LowUse = gpu.Some[uint64](44), gpu.Some[uint64](55), gpu.Some[uint64](66)
+			}
+			assert.Equal(t, xccs, m.XCCs, "each partition has one")
 			assert.Equal(t, gpu.Some[uint64](8), m.Partitions)
 			assert.Equal(t, gpu.Some[uint64](100), m.Accumulations)
 			for i := range m.Residencies {
 				assert.Equal(t, gpu.Some(uint64(i+1)), m.Residencies[i])
 			}
 			assert.Equal(t, PartitionActivity{}, m.Activity[2])
-			assert.Equal(t, PartitionActivity{GFX: gpu.Some(0.33), JPEG: gpu.Some(0.11)}, m.Activity[3])
+			assert.Equal(t, PartitionActivity{GFX: gpu.Some(0.33), JPEG: gpu.Some(0.11), Video: gpu.Some(0.22)}, m.Activity[3])
 		})
 	}
 }
@@ -238,6 +277,7 @@ func TestAcceleratorRevisions(t *testing.T) {
 func TestEarlierSize(t *testing.T) {
 	table := amdgpusim.Blank(&amdgpusim.MetricsV1x8{}, 1, 8)
 	table.Shares[0].GfxBusy[0] = 12
+	table.Shares[1].LowUse[2] = 99
 	long := amdgpusim.Encode(table)
 	const sharesAt, share, tail = 344, 440, 8
 	text := append([]byte{}, long[:sharesAt]...)
@@ -251,6 +291,9 @@ func TestEarlierSize(t *testing.T) {
 	assert.Len(t, text, 3360)
 	assert.Equal(t, gpu.Some(0.12), m.Activity[0].GFX)
 	assert.False(t, m.Activity[1].GFX.Known())
+	require.Len(t, m.XCCs, 6)
+	assert.Equal(t, XCC{Busy: gpu.Some(0.12)}, m.XCCs[0])
+	assert.Equal(t, XCC{LowUse: gpu.Some[uint64](99)}, m.XCCs[5], "the third of the second partition; each has three")
 }
 
 func TestUnifiedRevisions(t *testing.T) {

@@ -14,8 +14,15 @@ const (
 	fieldHotspot
 	fieldMemory
 	fieldHBM
+	fieldVRGFX
+	fieldVRSoC
+	fieldVRMemory
+	fieldVoltageGFX
+	fieldVoltageSoC
+	fieldVoltageMemory
 	fieldGFXActivity
 	fieldUMCActivity
+	fieldVideo
 	fieldJPEG
 	fieldAveragePower
 	fieldCurrentPower
@@ -28,6 +35,13 @@ const (
 	fieldLinkWidth
 	fieldLinkSpeed
 	fieldReplays
+	fieldRollovers
+	fieldRecoveries
+	fieldNAKsSent
+	fieldNAKsReceived
+	fieldXGMIWidth
+	fieldXGMISpeed
+	fieldXGMIStatus
 	fieldXGMIRead
 	fieldXGMIWrite
 	fieldAccumulations
@@ -36,8 +50,12 @@ const (
 	fieldSocketThermal
 	fieldVRThermal
 	fieldHBMThermal
+	fieldLimiterCounts
 	fieldPartitions
 	fieldActivity
+	fieldBelowPower
+	fieldBelowThermal
+	fieldLowUse
 	numFields
 )
 
@@ -55,6 +73,7 @@ func u16(id fieldID) field         { return field{id: id, size: 2, count: 1} }
 func u32(id fieldID) field         { return field{id: id, size: 4, count: 1} }
 func u64(id fieldID) field         { return field{id: id, size: 8, count: 1} }
 func u16s(id fieldID, n int) field { return field{id: id, size: 2, count: n} }
+func u32s(id fieldID, n int) field { return field{id: id, size: 4, count: n} }
 func u64s(id fieldID, n int) field { return field{id: id, size: 8, count: n} }
 func pad16(n int) field            { return u16s(fieldNone, n) }
 func structs(id fieldID, l *layout, n int) field {
@@ -125,5 +144,7 @@ func (t fields) partition(i int) fields {
 
 // activity reads the fields of a partition.
 func (t fields) activity() PartitionActivity {
-	return PartitionActivity{GFX: meanActivity(t.all(fieldGFXActivity)), JPEG: meanActivity(t.all(fieldJPEG))}
+	return PartitionActivity{
+		GFX: meanActivity(t.all(fieldGFXActivity)), JPEG: meanActivity(t.all(fieldJPEG)), Video: meanActivity(t.all(fieldVideo)),
+	}
 }

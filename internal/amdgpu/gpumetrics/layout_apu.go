@@ -12,17 +12,17 @@ func addAPU(add func(format, content uint8, partition *layout, fields ...[]field
 	add(2, 2, nil, head2(), power2(), clocks2(), []field{pad16(3), u64(fieldThrottle)})
 	add(2, 3, nil, head2(), power2(), clocks2(), []field{pad16(3), u64(fieldThrottle), u16s(fieldNone, 12)})
 	add(2, 4, nil, head2(), power2(), clocks2(),
-		[]field{pad16(3), u64(fieldThrottle), u16s(fieldNone, 12), u16s(fieldNone, 6)})
+		[]field{pad16(3), u64(fieldThrottle), u16s(fieldNone, 12), u16(fieldNone), u16(fieldVoltageSoC), u16(fieldVoltageGFX), u16s(fieldNone, 3)})
 	add(3, 0, nil, []field{
 		u16s(fieldNone, 2), u16s(fieldNone, 16), u16(fieldNone), // temperatures
-		u16(fieldGFXActivity), u16(fieldNone), u16s(fieldNone, 8), u16s(fieldNone, 16), u16s(fieldNone, 4),
+		u16(fieldGFXActivity), u16(fieldVideo), u16s(fieldNone, 8), u16s(fieldNone, 16), u16s(fieldNone, 4),
 		u64(fieldClockCounter),
 		u32(fieldNone), u16(fieldNone), u32(fieldNone), u32(fieldNone), u32(fieldNone), u32(fieldNone), // power
 		u16s(fieldNone, 16), u16(fieldNone), u16s(fieldNone, 2),
 		u16(fieldGFXClock), u16s(fieldNone, 4), u16(fieldVideoClock), u16(fieldMemoryClock), u16(fieldNone),
 		u16s(fieldNone, 16), u16s(fieldNone, 2), // cores, limits
-		{id: fieldNone, size: 4, count: 7},
-		u32(fieldNone), // throttle residencies in no documented unit, the filter's constant
+		u32s(fieldLimiterCounts, int(NumAPULimiters)),
+		u32(fieldNone), // the filter's constant
 	})
 }
 

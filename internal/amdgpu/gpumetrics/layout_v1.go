@@ -21,17 +21,17 @@ func newLayouts() map[revisionSize]*layout {
 	}
 	partition6 := newLayout(activityHead(32), []field{u64s(fieldNone, 8)})
 	partition7 := newLayout(activityHead(32), []field{u64s(fieldNone, 2*8)})
-	partition8 := newLayout(activityHead(40), []field{u64s(fieldNone, 4*8)})
-	partition8b := newLayout(activityHead(40), []field{u64s(fieldNone, 5*8)})
+	partition8 := newLayout(activityHead(40), hostLimits())
+	partition8b := newLayout(activityHead(40), hostLimits(), allHostLimits())
 
 	add(1, 0, nil, []field{u64(fieldClockCounter)}, sensors1(), []field{u16(fieldAveragePower), u32(fieldEnergy)}, clocks1(),
 		[]field{u32(fieldNone), u16(fieldNone), u8(fieldLinkWidth), u8(fieldLinkSpeed)})
 	add(1, 1, nil, sensors1(), energy1(), clocks1(), tail1())
 	add(1, 2, nil, sensors1(), energy1(), clocks1(), tail1(), []field{u64(fieldNone)})
 	add(1, 3, nil, sensors1(), energy1(), clocks1(), tail1(),
-		[]field{u64(fieldNone), u16s(fieldNone, 3), pad16(1), u64(fieldThrottle)})
-	add(1, 4, nil, sensors4(), []field{u16s(fieldNone, 4)}, energy4(), links4(), xgmi4(), clocks4(), []field{pad16(1)})
-	add(1, 5, nil, sensors4(), []field{u16s(fieldNone, 4), u16s(fieldJPEG, 32)}, energy4(), links4(), naks(), xgmi4(), clocks4(),
+		[]field{u64(fieldNone), u16(fieldVoltageSoC), u16(fieldVoltageGFX), u16(fieldVoltageMemory), pad16(1), u64(fieldThrottle)})
+	add(1, 4, nil, sensors4(), []field{u16s(fieldVideo, 4)}, energy4(), links4(), xgmi4(), clocks4(), []field{pad16(1)})
+	add(1, 5, nil, sensors4(), []field{u16s(fieldVideo, 4), u16s(fieldJPEG, 32)}, energy4(), links4(), naks(), xgmi4(), clocks4(),
 		[]field{pad16(1)})
 	add(1, 6, partition6, sensors4(), []field{u64(fieldEnergy)}, residencies(), links4(), naks(), xgmi4(), clocks4(), activities(partition6))
 	for content, sizes := range map[uint8][]*layout{7: {partition7}, 8: {partition8, partition8b}} {
@@ -70,8 +70,8 @@ func head() []field { return []field{u16(fieldNone), u8(fieldNone), u8(fieldNone
 // sensors1: temperatures in °C, activities in percent.
 func sensors1() []field {
 	return []field{
-		u16(fieldEdge), u16(fieldHotspot), u16(fieldMemory), u16s(fieldNone, 3),
-		u16(fieldGFXActivity), u16(fieldUMCActivity), u16(fieldNone),
+		u16(fieldEdge), u16(fieldHotspot), u16(fieldMemory), u16(fieldVRGFX), u16(fieldVRSoC), u16(fieldVRMemory),
+		u16(fieldGFXActivity), u16(fieldUMCActivity), u16(fieldVideo),
 	}
 }
 
@@ -97,20 +97,21 @@ func tail1() []field {
 
 func sensors4() []field {
 	return []field{
-		u16(fieldHotspot), u16(fieldMemory), u16(fieldNone), u16(fieldCurrentPower),
+		u16(fieldHotspot), u16(fieldMemory), u16(fieldVRSoC), u16(fieldCurrentPower),
 		u16(fieldGFXActivity), u16(fieldUMCActivity),
 	}
 }
 
-// links4: PCIe and XGMI width and speed, accumulated activities, PCIe bandwidth, recoveries, replays and their rollovers.
+// links4: PCIe and XGMI width and speed, accumulated activities, PCIe bandwidth, recoveries, replays and their rollovers. The PCIe bandwidth
+// is left out: it is a sum of samples in GB/s, whose pace is not documented, and no count of bytes.
 func links4() []field {
 	return []field{
-		u16(fieldLinkWidth), u16(fieldLinkSpeed), u16(fieldNone), u16(fieldNone), u32(fieldNone), u32(fieldNone),
-		u64(fieldNone), u64(fieldNone), u64(fieldNone), u64(fieldReplays), u64(fieldNone),
+		u16(fieldLinkWidth), u16(fieldLinkSpeed), u16(fieldXGMIWidth), u16(fieldXGMISpeed), u32(fieldNone), u32(fieldNone),
+		u64(fieldNone), u64(fieldNone), u64(fieldRecoveries), u64(fieldReplays), u64(fieldRollovers),
 	}
 }
 
-func naks() []field { return []field{u32(fieldNone), u32(fieldNone)} }
+func naks() []field { return []field{u32(fieldNAKsSent), u32(fieldNAKsReceived)} }
 
 // xgmi4: the KiB read and written over each link, and the firmware's time.
 func xgmi4() []field {
@@ -119,7 +120,7 @@ func xgmi4() []field {
 
 // xgmi7 has the states of the links as well.
 func xgmi7() []field {
-	return []field{u64s(fieldXGMIRead, 8), u64s(fieldXGMIWrite, 8), u16s(fieldNone, 8), pad16(1), u64(fieldNone)}
+	return []field{u64s(fieldXGMIRead, 8), u64s(fieldXGMIWrite, 8), u16s(fieldXGMIStatus, 8), pad16(1), u64(fieldNone)}
 }
 
 // clocks4: gfx by XCC, soc, v0 and d0 by instance, u.
@@ -139,10 +140,22 @@ func residencies() []field {
 
 // activityHead begins what a table says of a partition: the activity of each XCC, JPEG engine and VCN, in percent.
 func activityHead(jpegs int) []field {
-	return []field{{id: fieldGFXActivity, size: 4, count: 8}, u16s(fieldJPEG, jpegs), u16s(fieldNone, 4)}
+	return []field{{id: fieldGFXActivity, size: 4, count: maxPartitionXCCs}, u16s(fieldJPEG, jpegs), u16s(fieldVideo, 4)}
 }
 
 // newPartitionLayout returns the layout of the table of a single partition, revision 1.0: its clocks, then its activity.
 func newPartitionLayout() *layout {
-	return newLayout(head(), clocks4(), []field{pad16(1)}, activityHead(40), []field{u64s(fieldNone, 5*8)})
+	return newLayout(head(), clocks4(), []field{pad16(1)}, activityHead(40), hostLimits(), allHostLimits())
 }
+
+// hostLimits are in what a table says of a partition from 1.8 on: of each XCC the accumulated activity, and how often its clock was below the
+// limit of the host because of power, because of heat, and low because there was little to do.
+func hostLimits() []field {
+	return []field{
+		u64s(fieldNone, maxPartitionXCCs), u64s(fieldBelowPower, maxPartitionXCCs), u64s(fieldBelowThermal, maxPartitionXCCs),
+		u64s(fieldLowUse, maxPartitionXCCs),
+	}
+}
+
+// allHostLimits follows in later kernels: how often the clock was below the limit of the host at all.
+func allHostLimits() []field { return []field{u64s(fieldNone, maxPartitionXCCs)} }

@@ -18,6 +18,8 @@ const (
 	MaxLinks = 8
 	// MaxPartitions is the largest number of partitions in a table.
 	MaxPartitions = 8
+	// maxPartitionXCCs is the largest number of XCCs of a partition in a table.
+	maxPartitionXCCs = 8
 	// EnergyUnit is the unit of the energy counter in joules: 2^-16 J, which is 15.259 µJ.
 	EnergyUnit = 1.0 / 65536
 )
@@ -42,10 +44,15 @@ type Table struct {
 	Revision Revision
 
 	Temperature [gpu.NumSensors]gpu.Opt[float64] // °C
+	// Details are the temperatures of stacks of memory, dies and voltage regulators in °C, and Voltages are in V.
+	Details, Voltages []Sensor
 
 	GFXActivity gpu.Opt[float64] // fraction of time
 	UMCActivity gpu.Opt[float64] // fraction of time in which the memory controller was busy
 	JPEG        gpu.Opt[float64] // fraction of time, the mean of the engines
+	// Video is the activity of the engines that encode and decode (VCN, UVD) as a fraction of time: their mean, in tables up to 1.3 that of the
+	// busier one. Drivers write 0 for GPUs whose firmware does not report it: MI200.
+	Video gpu.Opt[float64]
 
 	AveragePower, CurrentPower gpu.Opt[float64] // W
 	Energy                     gpu.Opt[uint64]  // EnergyUnit
@@ -56,20 +63,42 @@ type Table struct {
 	Throttle      gpu.Opt[uint64]                 // indep_throttle_status: the bits SMU_THROTTLER_*_BIT
 	Accumulations gpu.Opt[uint64]                 // how often the firmware checked its limiters
 	Residencies   [NumResidencies]gpu.Opt[uint64] // how often it found each of them active
-	LinkGen       gpu.Opt[int64]                  // PCIe generation
-	LinkWidth     gpu.Opt[int64]                  // PCIe lanes
-	Replays       gpu.Opt[uint64]                 // PCIe replays
-	XGMIRead      [MaxLinks]gpu.Opt[uint64]       // KiB
-	XGMIWritten   [MaxLinks]gpu.Opt[uint64]       // KiB
+	// LimiterCounts rise while a limiter of an APU is active, at a pace that is not documented.
+	LimiterCounts [NumAPULimiters]gpu.Opt[uint64]
+	LinkGen       gpu.Opt[int64] // PCIe generation
+	LinkWidth     gpu.Opt[int64] // PCIe lanes
+	PCIe          PCIeCounts
+	XGMIWidth     gpu.Opt[uint64]           // lanes of each link
+	XGMISpeed     gpu.Opt[uint64]           // Gbit/s of each lane
+	XGMIUp        [MaxLinks]gpu.Opt[bool]   // absent also for links that the GPU does not have
+	XGMIRead      [MaxLinks]gpu.Opt[uint64] // KiB
+	XGMIWritten   [MaxLinks]gpu.Opt[uint64] // KiB
 	// XGMIReadSum and XGMIWrittenSum are KiB over all links, of tables that have no values of the links.
 	XGMIReadSum, XGMIWrittenSum gpu.Opt[uint64]
 	Partitions                  gpu.Opt[uint64] // number of compute partitions
 	Activity                    [MaxPartitions]PartitionActivity
+	XCCs                        []XCC // by number
 }
 
-// PartitionActivity is how busy one partition is, as fractions of time. The activity of the video engines is left out: they encode
-// and decode alike, and the table does not tell which.
-type PartitionActivity struct{ GFX, JPEG gpu.Opt[float64] }
+// PartitionActivity is how busy one partition is, as fractions of time.
+type PartitionActivity struct{ GFX, JPEG, Video gpu.Opt[float64] }
+
+// PCIeCounts are what went wrong on the link to the host.
+type PCIeCounts struct{ Replays, Rollovers, Recoveries, NAKsSent, NAKsReceived gpu.Opt[uint64] }
+
+// XCC is one accelerator complex die.
+type XCC struct {
+	Busy gpu.Opt[float64] // fraction of time
+	// How often the firmware found its clock below the limit of the host because of power and because of heat, and low because there was
+	// little to do, of Table.Accumulations.
+	BelowPower, BelowThermal, LowUse gpu.Opt[uint64]
+}
+
+// Sensor is what one sensor measures.
+type Sensor struct {
+	Location string // hbm0, vr_gfx
+	Value    float64
+}
 
 // Residency is a limiter whose activity the firmware counts.
 type Residency int
@@ -82,6 +111,21 @@ const (
 	ResidencyVRThermal
 	ResidencyHBMThermal
 	NumResidencies
+)
+
+// APULimiter is a limiter of an APU that the firmware counts.
+type APULimiter int
+
+// The limiters, in the order of the table of revision 3.0.
+const (
+	LimiterProchot APULimiter = iota
+	LimiterSPL
+	LimiterFPPT
+	LimiterSPPT
+	LimiterThermalCore
+	LimiterThermalGFX
+	LimiterThermalSoC
+	NumAPULimiters
 )
 
 // setLink sets the PCIe link from its speed in 0.1 GT/s and its lanes.

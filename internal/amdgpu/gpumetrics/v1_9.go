@@ -3,113 +3,7 @@
 
 package gpumetrics
 
-import (
-	"encoding/binary"
-	"fmt"
-
-	"github.com/otelgpu/gpureceiver/internal/gpu"
-)
-
-// From revision 1.9 on a table describes itself: the header, the number of attributes, and for each attribute a 64-bit word with
-// its unit, type, id and number of values, then the values, packed (AMDGPU_METRICS_ENC_ATTR, DECLARE_SMU_METRICS_CLASS).
-const (
-	attributesAt   = 8
-	encodingSize   = 8
-	unitShift      = 24
-	typeShift      = 20
-	idShift        = 10
-	unitMask       = 0xff
-	typeMask       = 0xf
-	idMask         = 0x3ff
-	instanceMask   = 0x3ff
-	numSignedTypes = 8
-)
-
-// attributeID is enum amdgpu_metrics_attr_id.
-type attributeID uint16
-
-const (
-	attributeHotspot       attributeID = 0
-	attributeMemory        attributeID = 1
-	attributePower         attributeID = 3
-	attributeGFXActivity   attributeID = 4
-	attributeUMCActivity   attributeID = 5
-	attributeEnergy        attributeID = 7
-	attributeClockCounter  attributeID = 8
-	attributeAccumulations attributeID = 9
-	attributeProchot       attributeID = 10
-	attributeHBMThermal    attributeID = 14
-	attributeLinkWidth     attributeID = 16
-	attributeLinkSpeed     attributeID = 17
-	attributeReplays       attributeID = 25
-	attributeXGMIRead      attributeID = 29
-	attributeXGMIWrite     attributeID = 30
-	attributeGFXClock      attributeID = 33
-	attributeVideoClock    attributeID = 35
-	attributeMemoryClock   attributeID = 37
-	attributePartitions    attributeID = 38
-	attributeGFXBusy       attributeID = 40
-	attributeJPEGBusy      attributeID = 41
-	attributeHBM           attributeID = 48
-)
-
-// attributeUnit is enum amdgpu_metrics_attr_unit.
-type attributeUnit uint8
-
-const unitGTs attributeUnit = 6 // the next unit is 0.1 GT/s
-
-// attribute is one attribute and its values.
-type attribute struct {
-	id     attributeID
-	unit   attributeUnit
-	values []gpu.Opt[uint64]
-}
-
-// first returns the first value.
-func (a *attribute) first() gpu.Opt[uint64] { return a.at(0) }
-
-func (a *attribute) at(i int) gpu.Opt[uint64] {
-	if i >= len(a.values) {
-		return gpu.Opt[uint64]{}
-	}
-	return a.values[i]
-}
-
-// attributes returns the attributes of a table, which must be complete to the last byte. Signed attributes are left out because none is
-// used.
-func attributes(text []byte) ([]attribute, error) {
-	if len(text) < attributesAt {
-		return nil, fmt.Errorf("%d bytes without attributes: %w", len(text), ErrFormat)
-	}
-	left := int(int32(binary.LittleEndian.Uint32(text[4:])))
-	text = text[attributesAt:]
-	var result []attribute
-	for ; left > 0; left-- {
-		if len(text) < encodingSize {
-			return nil, fmt.Errorf("the table ends %d attributes early: %w", left, ErrFormat)
-		}
-		encoding := binary.LittleEndian.Uint64(text)
-		text = text[encodingSize:]
-		kind := int(encoding >> typeShift & typeMask)
-		if kind >= numSignedTypes {
-			return nil, fmt.Errorf("attribute of type %d: %w", kind, ErrFormat)
-		}
-		id := attributeID(encoding >> idShift & idMask)
-		size := 1 << (kind / 2) // U8, S8, U16, S16, …
-		length := size * int(encoding&instanceMask)
-		if length > len(text) {
-			return nil, fmt.Errorf("the table ends within attribute %d: %w", id, ErrFormat)
-		}
-		if kind%2 == 0 {
-			result = append(result, attribute{id, attributeUnit(encoding >> unitShift & unitMask), values(text[:length], size)})
-		}
-		text = text[length:]
-	}
-	if len(text) > 0 {
-		return nil, fmt.Errorf("%d bytes after the last attribute: %w", len(text), ErrFormat)
-	}
-	return result, nil
-}
+import "github.com/otelgpu/gpureceiver/internal/gpu"
 
 // decodeAttributes decodes a table of revision 1.9.
 func (t *Table) decodeAttributes(text []byte) error {
@@ -118,9 +12,18 @@ func (t *Table) decodeAttributes(text []byte) error {
 		return err
 	}
 	var speed, width gpu.Opt[uint64]
+	var busy, belowPower, belowThermal, lowUse []gpu.Opt[uint64]
 	for i := range all {
 		a := &all[i]
 		switch a.id {
+		case attributeGFXBusy:
+			busy = a.values
+		case attributeBelowPower:
+			belowPower = a.values
+		case attributeBelowThermal:
+			belowThermal = a.values
+		case attributeLowUse:
+			lowUse = a.values
 		case attributeLinkWidth:
 			width = a.first()
 		case attributeLinkSpeed:
@@ -130,10 +33,13 @@ func (t *Table) decodeAttributes(text []byte) error {
 			}
 		default:
 			t.setSensor(a)
+			t.setDetail(a)
 			t.setCounter(a)
+			t.setLinkCounter(a)
 		}
 	}
 	t.setLink(speed, width)
+	t.XCCs = newXCCs(busy, belowPower, belowThermal, lowUse)
 	return nil
 }
 
@@ -153,6 +59,8 @@ func (t *Table) setSensor(a *attribute) {
 		t.UMCActivity = activity(a.first())
 	case attributeJPEGBusy:
 		t.JPEG = meanActivity(a.values)
+	case attributeVideoBusy:
+		t.Video = meanActivity(a.values)
 	case attributeGFXClock:
 		t.GFXClock = clock(highest(a.values))
 	case attributeVideoClock:
@@ -170,19 +78,57 @@ func (t *Table) setCounter(a *attribute) {
 		t.ClockCounter = a.first()
 	case attributeAccumulations:
 		t.Accumulations = a.first()
-	case attributeReplays:
-		t.Replays = a.first()
 	case attributePartitions:
 		t.Partitions = a.first()
-	case attributeXGMIRead:
-		setXGMI(a, &t.XGMIRead, &t.XGMIReadSum)
-	case attributeXGMIWrite:
-		setXGMI(a, &t.XGMIWritten, &t.XGMIWrittenSum)
 	default:
 		// The residencies are numbered in the order of residencyFields.
 		if a.id >= attributeProchot && a.id <= attributeHBMThermal {
 			t.Residencies[a.id-attributeProchot] = a.first()
 		}
+	}
+}
+
+// setDetail sets what single sensors measure.
+func (t *Table) setDetail(a *attribute) {
+	switch a.id {
+	case attributeVRSoC:
+		t.addDetail("vr_soc", a.first())
+	case attributeHBM:
+		t.addDetails("hbm", a.values)
+	case attributeMID:
+		t.addDetails("mid", a.values)
+	case attributeAID:
+		t.addDetails("aid", a.values)
+	case attributeXCD:
+		t.addDetails("xcd", a.values)
+	}
+}
+
+// setLinkCounter sets what is known of the links to the host and to other GPUs.
+func (t *Table) setLinkCounter(a *attribute) {
+	switch a.id {
+	case attributeReplays:
+		t.PCIe.Replays = a.first()
+	case attributeRollovers:
+		t.PCIe.Rollovers = a.first()
+	case attributeRecoveries:
+		t.PCIe.Recoveries = a.first()
+	case attributeNAKsSent:
+		t.PCIe.NAKsSent = a.first()
+	case attributeNAKsReceived:
+		t.PCIe.NAKsReceived = a.first()
+	case attributeXGMIWidth:
+		t.XGMIWidth = a.first()
+	case attributeXGMISpeed:
+		t.XGMISpeed = a.first()
+	case attributeXGMIStatus:
+		for i := range t.XGMIUp {
+			t.XGMIUp[i] = linkUp(a.at(i))
+		}
+	case attributeXGMIRead:
+		setXGMI(a, &t.XGMIRead, &t.XGMIReadSum)
+	case attributeXGMIWrite:
+		setXGMI(a, &t.XGMIWritten, &t.XGMIWrittenSum)
 	}
 }
 

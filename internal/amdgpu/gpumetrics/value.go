@@ -94,3 +94,11 @@ func highest(all []gpu.Opt[uint64]) gpu.Opt[uint64] {
 	}
 	return result
 }
+
+// linkUp converts the status of an XGMI link (enum amdgpu_xgmi_link_status): inactive, active, or not available.
+func linkUp(status gpu.Opt[uint64]) gpu.Opt[bool] {
+	if v, ok := status.Get(); ok && v <= 1 {
+		return gpu.Some(v == 1)
+	}
+	return gpu.Opt[bool]{}
+}

@@ -29,6 +29,8 @@ func (d *Decoder) DecodePartition(text []byte) (PartitionActivity, error) {
 				p.GFX = meanActivity(a.values)
 			case attributeJPEGBusy:
 				p.JPEG = meanActivity(a.values)
+			case attributeVideoBusy:
+				p.Video = meanActivity(a.values)
 			}
 		}
 		return p, nil

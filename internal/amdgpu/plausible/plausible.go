@@ -14,6 +14,8 @@ const (
 	MostPower = 60_000.0 // W
 	Fastest   = 60e9     // Hz
 	MostBytes = 1 << 50  // of memory
+	MostVolts = 60.0
+	MostRPM   = 100_000
 )
 
 // Within returns a value that lies within bounds.
@@ -52,6 +54,17 @@ func Power(v float64) gpu.Opt[float64] { return Within(v, 0, MostPower) }
 // PowerLimit returns a power limit in watts; 0 is how a GPU without a limit of its own says so: an APU, the second die of an
 // MI250.
 func PowerLimit(v float64) gpu.Opt[float64] { return Within(v, 1e-6, MostPower) }
+
+// Voltage returns a voltage in volts; 0 is how firmware says that it does not measure it.
+func Voltage(v float64) gpu.Opt[float64] { return Within(v, 1e-6, MostVolts) }
+
+// Revolutions returns the speed of a fan in revolutions a minute.
+func Revolutions(n int64) gpu.Opt[int64] {
+	if n < 0 || n > MostRPM {
+		return gpu.Opt[int64]{}
+	}
+	return gpu.Some(n)
+}
 
 // Clock returns a frequency in hertz.
 func Clock(v float64) gpu.Opt[float64] { return Within(v, 0, Fastest) }

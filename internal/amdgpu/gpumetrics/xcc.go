@@ -1,0 +1,44 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpumetrics
+
+import "github.com/otelgpu/gpureceiver/internal/gpu"
+
+// newXCCs returns the XCCs up to the last one of which something is known.
+func newXCCs(busy, belowPower, belowThermal, lowUse []gpu.Opt[uint64]) []XCC {
+	at := func(all []gpu.Opt[uint64], i int) gpu.Opt[uint64] {
+		if i >= len(all) {
+			return gpu.Opt[uint64]{}
+		}
+		return all[i]
+	}
+	var known, all []XCC
+	for i := range max(len(busy), len(belowPower), len(belowThermal), len(lowUse)) {
+		x := XCC{activity(at(busy, i)), at(belowPower, i), at(belowThermal, i), at(lowUse, i)}
+		all = append(all, x)
+		if x != (XCC{}) {
+			known = all
+		}
+	}
+	return known
+}
+
+// joinXCCs returns the XCCs of all partitions, each of which has as many as the one with the most.
+func joinXCCs(partitions [][]XCC) []XCC {
+	most, last := 0, 0
+	for i, p := range partitions {
+		most = max(most, len(p))
+		if len(p) > 0 {
+			last = i + 1
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	xccs := make([]XCC, most*last)
+	for i, p := range partitions {
+		copy(xccs[min(i*most, len(xccs)):], p)
+	}
+	return xccs
+}
