@@ -19,7 +19,7 @@ const (
 	slurmV2Source     = "https://slurm.schedmd.com/cgroup_v2.html"
 	slurmSLUIDSource  = "https://slurm.schedmd.com/cgroup.conf.html" // CgroupJobIdPaths
 	openPBSSource     = "https://github.com/openpbs/openpbs/blob/master/test/tests/functional/pbs_cgroups_hook.py"
-	openPBSHookSource = "https://github.com/openpbs/openpbs/blob/master/src/hooks/cgroups/pbs_cgroups.PY"
+	pbsExporterSource = "https://github.com/0nebody/pbs_exporter" // of version 2, which OpenPBS itself does not test
 	condorSource      = "https://github.com/htcondor/htcondor/blob/main/docs/admin-manual/ep-policy-configuration.rst"
 	condorCodeSource  = "https://github.com/htcondor/htcondor/blob/main/src/condor_starter.V6.1/vanilla_proc.cpp"
 	nomadSource       = "https://github.com/hashicorp/nomad/blob/main/client/lib/cgroupslib/editor.go"
@@ -80,8 +80,8 @@ var cgroupPlatforms = []platform{
 
 	{"PBS, version 1", openPBSSource, cgroupForm{"5:devices:/pbs_jobs.service/jobid/2404743.pbs", cgroup.Ref{BatchSystem: "pbs", BatchJob: "2404743.pbs"}}},
 	{"PBS, a job of an array", openPBSSource, cgroupForm{"5:devices:/pbs_jobs.service/jobid/12[3].pbs", cgroup.Ref{BatchSystem: "pbs", BatchJob: "12[3].pbs"}}},
-	{"PBS, version 2", openPBSHookSource, cgroupForm{"0::/pbs_jobs.service/jobs/12345.pbs", cgroup.Ref{BatchSystem: "pbs", BatchJob: "12345.pbs"}}},
-	{"PBS, no job", openPBSHookSource, cgroupForm{"0::/pbs_jobs.service/jobs", cgroup.Ref{}}},
+	{"PBS, version 2", pbsExporterSource, cgroupForm{"0::/pbs_jobs.service/jobs/12345.pbs", cgroup.Ref{BatchSystem: "pbs", BatchJob: "12345.pbs"}}},
+	{"PBS, no job", pbsExporterSource, cgroupForm{"0::/pbs_jobs.service/jobs", cgroup.Ref{}}},
 	{"HTCondor, version 1", condorSource, cgroupForm{
 		"5:devices:/htcondor/condor_var_lib_condor_execute_slot1", cgroup.Ref{BatchSystem: "htcondor", BatchJob: "slot1"},
 	}},
@@ -90,10 +90,10 @@ var cgroupPlatforms = []platform{
 		cgroup.Ref{BatchSystem: "htcondor", BatchJob: "slot1_23@node7.example.org"},
 	}},
 	{"HTCondor, jobs without a group of their own", condorSource, cgroupForm{"0::/system.slice/condor.service", cgroup.Ref{}}},
-	{"LSF", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=tips-enforcing-job-memory-swap-linux-cgroups", cgroupForm{
+	{"LSF", "https://github.com/ethz-hpc/collectd/blob/master/src/jobmetrics.c", cgroupForm{
 		"4:memory:/lsf/cluster1/job.7183.20771.1467231142", cgroup.Ref{BatchSystem: "lsf", BatchJob: "7183"},
 	}},
-	{"LSF, a job of an array", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=tips-enforcing-job-memory-swap-linux-cgroups", cgroupForm{
+	{"LSF, a job of an array", "https://github.com/ethz-hpc/collectd/blob/master/src/jobmetrics.c", cgroupForm{
 		"4:memory:/lsf/cluster1/job.7183[2].20771.1467231142", cgroup.Ref{BatchSystem: "lsf", BatchJob: "7183[2]"},
 	}},
 	{"Grid Engine", "https://gridengine.sourceforge.io/SGE/htmlman/htmlman5/sge_conf.html", cgroupForm{
