@@ -2483,7 +2483,7 @@ func DefaultMetricsConfig() MetricsConfig {
 			Enabled: false,
 		},
 		HwGpuModeCurrent: HwGpuModeCurrentMetricConfig{
-			Enabled: true,
+			Enabled: false,
 		},
 		HwGpuModePending: HwGpuModePendingMetricConfig{
 			Enabled: true,

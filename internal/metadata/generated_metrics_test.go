@@ -246,7 +246,7 @@ func TestMetricsBuilder(t *testing.T) {
 
 			allMetricsCount++
 			mb.RecordHwGpuMemoryVisibleUsageDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
-			defaultMetricsCount++
+
 			allMetricsCount++
 			mb.RecordHwGpuModeCurrentDataPoint(ts, 1, AttributeHwGpuModeNameCompute, "hw.gpu.mode.value-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
