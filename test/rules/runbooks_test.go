@@ -20,6 +20,7 @@ const runbooks = "https://github.com/otelgpu/gpureceiver/blob/main/docs/alerts.m
 
 type alert struct {
 	Alert       string
+	Expr        string
 	Labels      map[string]string
 	Annotations map[string]string
 }
