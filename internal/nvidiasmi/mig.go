@@ -58,6 +58,7 @@ func migDevices(g *parse.GPU, k *knownGPU, list *deviceList, out *output) (devic
 		d.ProcessesUnread = parent.ProcessesUnread
 		if n, ok := m.Uncorrected.Get(); ok {
 			d.Errors = []gpu.ErrorCount{{Type: gpu.ErrorUncorrected, Count: gpu.Total(n)}}
+			d.ECC.Memory[gpu.MemorySRAM][gpu.ErrorUncorrected] = gpu.Total(n)
 		}
 		inheritFaults(&d, parent)
 		devices = append(devices, d)

@@ -5,7 +5,6 @@ package parse
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -15,6 +14,7 @@ import (
 type builder struct {
 	listing   *Listing
 	processes int
+	cuda      string // version of CUDA that the driver supports
 
 	gpu   GPU
 	parts parts
@@ -27,65 +27,27 @@ type builder struct {
 
 // parts are values of one GPU that are either alternatives or summands.
 type parts struct {
-	power, module                draw
+	power, module, memory        draw
 	enforced, requested, highest gpu.Opt[float64] // power limits in watts
 	protectedTotal               gpu.Opt[int64]
+	shutdownTLimit               gpu.Opt[float64] // where on the scale of T.Limit the GPU shuts down: -8 °C
 
-	ecc        [numScopes][numKinds]eccParts
-	eccEnabled gpu.Opt[bool]
+	ecc           [numScopes][numKinds]eccParts
+	eccEnabled    gpu.Opt[bool]
+	sramThreshold gpu.Opt[bool]
+
+	fabric       fabric
+	pendingModes [gpu.NumModes]string
+	licensed     gpu.Opt[bool]
 
 	pendingRetirement, pendingBlacklist gpu.Opt[bool]
 	resetRequired, drainRecommended     gpu.Opt[bool]
-	channelRepair, unrepairable         gpu.Opt[bool]
+	channelRepair, clusterRepair        gpu.Opt[bool]
+	unrepairable                        gpu.Opt[bool]
 }
 
 // draw is a power draw in watts: averaged, instantaneous, or whichever of the two the driver chose.
 type draw struct{ average, chosen, instant gpu.Opt[float64] }
-
-// scope is the period that an ECC count covers.
-type scope uint8
-
-const (
-	volatile  scope = iota // since the driver was loaded
-	aggregate              // over the GPU's life
-	numScopes
-)
-
-// kind is the kind of an ECC error.
-type kind uint8
-
-const (
-	corrected kind = iota
-	uncorrected
-	numKinds
-)
-
-// eccParts are the ECC counts of one scope and kind. Older GPUs print a total. Newer ones print SRAM and DRAM, and some
-// split uncorrected SRAM errors into parity and SEC-DED.
-type eccParts struct {
-	total, sram, parity, secded, dram gpu.Opt[int64]
-	failed                            bool // a part could not be read, so the sum would be too small
-}
-
-func (e eccParts) count() gpu.Opt[int64] {
-	if e.total.Known() || e.failed {
-		return e.total
-	}
-	return sum(e.sram.Or(sum(e.parity, e.secded)), e.dram)
-}
-
-// sum adds what is known: a GPU that lacks one of the memories prints N/A for it. A sum that overflows is absent.
-func sum(a, b gpu.Opt[int64]) gpu.Opt[int64] {
-	x, ok := a.Get()
-	y, also := b.Get()
-	if ok && also {
-		if x > math.MaxInt64-y {
-			return gpu.Opt[int64]{}
-		}
-		return gpu.Some(x + y)
-	}
-	return a.Or(b)
-}
 
 // note records the text that stands where a value was expected, and returns what it means.
 func (b *builder) note(quantity string, printed []byte) reason {
@@ -123,12 +85,16 @@ func (b *builder) end() {
 	d.Power.Draw = p.power.average.Or(p.power.chosen).Or(p.power.instant)
 	d.Power.Instant = p.power.instant
 	d.Power.Module = p.module.average.Or(p.module.chosen).Or(p.module.instant)
+	d.Power.Memory = p.memory.average.Or(p.memory.chosen).Or(p.memory.instant)
 	d.Power.Limit[gpu.LimitEnforced] = p.enforced.Or(p.requested)
 	d.Power.Limit[gpu.LimitMax] = p.highest
 	if total, ok := p.protectedTotal.Get(); ok && total == 0 { // the GPU is not in confidential-computing mode
 		d.Memory.Protected = gpu.Opt[int64]{}
 	}
 	d.RetiredPages.Pending = p.pendingRetirement.Or(p.pendingBlacklist)
+	b.addShutdownMargin()
+	b.addFabric()
+	b.addModes()
 	dropSentinels(d)
 	if p.eccEnabled != gpu.Some(false) {
 		b.addErrors()
@@ -139,6 +105,7 @@ func (b *builder) end() {
 		b.gpu.Unreadable = true
 	}
 	d.Info.DriverVersion = b.listing.DriverVersion
+	d.Info.CUDAVersion = b.cuda
 	if b.gpu.Unreadable || b.lost != "" || b.reset != "" {
 		// Numbers between such texts did not come from the driver, such as 0 MiB of used memory.
 		b.gpu = GPU{
@@ -149,23 +116,13 @@ func (b *builder) end() {
 	b.listing.GPUs = append(b.listing.GPUs, b.gpu)
 }
 
-// addErrors adds the ECC counts. The rollovers of the PCIe replay number are not added to the replay counter: each stands
-// for four replays in a row, which the counter has counted already (manual of nvidia-smi).
-func (b *builder) addErrors() {
-	d := &b.gpu.Device
-	for _, e := range []struct {
-		count    gpu.Opt[int64]
-		kind     gpu.ErrorType
-		lifetime bool
-	}{
-		{b.parts.ecc[volatile][corrected].count(), gpu.ErrorCorrected, false},
-		{b.parts.ecc[volatile][uncorrected].count(), gpu.ErrorUncorrected, false},
-		{b.parts.ecc[aggregate][corrected].count(), gpu.ErrorCorrected, true},
-		{b.parts.ecc[aggregate][uncorrected].count(), gpu.ErrorUncorrected, true},
-	} {
-		if n, ok := e.count.Get(); ok {
-			d.Errors = append(d.Errors, gpu.ErrorCount{Type: e.kind, Count: gpu.Total(n), Lifetime: e.lifetime})
-		}
+// addShutdownMargin adds how many degrees are left until the GPU shuts down. T.Limit counts down to 0, at which the driver slows the GPU down, and goes
+// on below 0 to where the hardware does, and to where the GPU shuts down.
+func (b *builder) addShutdownMargin() {
+	margins := &b.gpu.Device.TemperatureMargin
+	left, ok := margins[gpu.LimitDegraded].Get()
+	if shutdown, printed := b.parts.shutdownTLimit.Get(); ok && printed {
+		margins[gpu.LimitCritical] = gpu.Some(left - shutdown)
 	}
 }
 
@@ -197,6 +154,9 @@ func (b *builder) addFaults() {
 	}
 	if isTrue(p.channelRepair) {
 		d.AddFault(gpu.FaultRemapPending, "a memory channel is repaired at the next reset of the GPU")
+	}
+	if isTrue(p.clusterRepair) {
+		d.AddFault(gpu.FaultRemapPending, "a processing cluster (TPC) is repaired at the next reset of the GPU")
 	}
 }
 

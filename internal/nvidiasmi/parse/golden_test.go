@@ -6,6 +6,7 @@ package parse
 import (
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,9 @@ func describeGPU(d *description, g *GPU) {
 	d.add("serial", v.Info.Serial, true)
 	d.add("firmware", v.Info.FirmwareVersion, true)
 	d.add("capability", v.Info.ComputeCapability, true)
+	for name, text := range infoTexts(&v.Info) {
+		d.add(name, text, true)
+	}
 	opt(d, "index", v.Index)
 	opt(d, "minor", g.Minor)
 	opt(d, "mig", g.MIGEnabled)
@@ -80,6 +84,10 @@ func describeGPU(d *description, g *GPU) {
 	opt(d, "power", v.Power.Draw)
 	opt(d, "power instant", v.Power.Instant)
 	opt(d, "power module", v.Power.Module)
+	opt(d, "power memory", v.Power.Memory)
+	for _, sensor := range v.Voltage {
+		opt(d, "voltage "+sensor.Location, sensor.Value)
+	}
 	for c := range v.Clocks {
 		opt(d, fmt.Sprintf("clock[%d]", c), v.Clocks[c].Speed)
 		opt(d, fmt.Sprintf("clock limit[%d]", c), v.Clocks[c].Limit)
@@ -97,8 +105,21 @@ func describeGPU(d *description, g *GPU) {
 	opt(d, "pcie width", v.PCIe.Width)
 	opt(d, "pcie width limit", v.PCIe.WidthLimit)
 	total(d, "pcie replays", v.PCIe.Replays)
+	total(d, "pcie rollovers", v.PCIe.ReplayRollovers)
 	for _, e := range v.Errors {
 		total(d, fmt.Sprintf("errors[%d] lifetime=%t", e.Type, e.Lifetime), e.Count)
+	}
+	for memory := range v.ECC.Memory {
+		for kind, n := range v.ECC.Memory[memory] {
+			total(d, fmt.Sprintf("errors[%d] memory=%d", kind, memory), n)
+		}
+	}
+	for _, e := range v.ECC.Locations {
+		total(d, fmt.Sprintf("errors[%d] location=%d", e.Type, e.Location), e.Count)
+	}
+	opt(d, "sram threshold exceeded", v.ECC.SRAMThresholdExceeded)
+	for spares, n := range v.MemoryBanks {
+		opt(d, fmt.Sprintf("banks[%d]", spares), n)
 	}
 	total(d, "remapped corrected", v.RemappedRows.Corrected)
 	total(d, "remapped uncorrected", v.RemappedRows.Uncorrected)
@@ -108,6 +129,14 @@ func describeGPU(d *description, g *GPU) {
 	total(d, "retired uncorrected", v.RetiredPages.Uncorrected)
 	opt(d, "retire pending", v.RetiredPages.Pending)
 	opt(d, "recovery", v.RecoveryAction)
+	describeFabric(d, &v.Fabric)
+	describeSessions(d, "encoder", &v.Encoder)
+	describeSessions(d, "capture", &v.FrameBuffer)
+	for m, mode := range v.Modes {
+		d.add(fmt.Sprintf("mode[%d]", m), mode.Value, true)
+		opt(d, fmt.Sprintf("mode[%d] pending", m), mode.Pending)
+	}
+	opt(d, "licensed", v.VGPULicensed)
 	for _, f := range v.Faults {
 		d.add(fmt.Sprintf("fault[%d]", f.Type), f.Message, true)
 	}
@@ -128,11 +157,41 @@ func describeGPU(d *description, g *GPU) {
 	}
 }
 
+// infoTexts yields the texts of a GPU that its other tests do not compare.
+func infoTexts(i *gpu.Info) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, t := range [][2]string{
+			{"part number", i.BoardPartNumber}, {"brand", i.Brand}, {"architecture", i.Architecture}, {"inforom", i.InfoROMVersion}, {"cuda", i.CUDAVersion},
+			{"c2c", i.C2CMode}, {"clique", i.FabricClique}, {"cluster", i.FabricCluster},
+		} {
+			if !yield(t[0], t[1]) {
+				return
+			}
+		}
+	}
+}
+
+func describeFabric(d *description, f *gpu.Fabric) {
+	opt(d, "fabric", f.State)
+	d.add("fabric failure", f.Failure, true)
+	for c, holds := range f.Conditions {
+		opt(d, fmt.Sprintf("fabric condition[%d]", c), holds)
+	}
+}
+
+func describeSessions(d *description, name string, s *gpu.Sessions) {
+	opt(d, name+" sessions", s.Count)
+	opt(d, name+" frame rate", s.FrameRate)
+	opt(d, name+" latency", s.Latency)
+}
+
 func describeMemory(d *description, name string, m gpu.Memory) {
 	opt(d, name+" limit", m.Limit)
 	opt(d, name+" usage", m.Usage)
 	opt(d, name+" reserved", m.Reserved)
 	opt(d, name+" protected", m.Protected)
+	opt(d, name+" bar1 limit", m.BAR1Limit)
+	opt(d, name+" bar1 usage", m.BAR1Usage)
 }
 
 func describeProcess(d *description, p Process) {

@@ -45,6 +45,41 @@ func setKernelDriver(b *builder, printed []byte) {
 	}
 }
 
+// setCUDA takes the version of CUDA that the driver supports. Without a library of CUDA the tool prints Not Found.
+func setCUDA(b *builder, printed []byte) {
+	if printed = bytes.TrimSpace(printed); digits(printed) > 0 {
+		b.cuda = text(printed)
+	}
+}
+
+// setArchitecture reads the name of an architecture. Ada Lovelace is the only one of two words; NVML calls it Ada.
+func setArchitecture(b *builder, printed []byte) {
+	wordOf("architecture", info(func(i *gpu.Info) *string { return &i.Architecture }))(b, printed)
+	if i := &b.gpu.Device.Info; i.Architecture == "ada_lovelace" {
+		i.Architecture = "ada"
+	}
+}
+
+func setInfoROM() setter {
+	return textOf("inforom.img", info(func(i *gpu.Info) *string { return &i.InfoROMVersion }))
+}
+
+// setC2C reads whether the link to the CPU of the module is enabled.
+func setC2C() setter {
+	return wordOf("c2c.mode", info(func(i *gpu.Info) *string { return &i.C2CMode }))
+}
+
+// setVoltage reads the voltage of the graphics engine. GPUs that do not measure it print 0.
+func setVoltage(b *builder, printed []byte) {
+	if v, ok := number(printed, unitVolts); ok && v >= 0 && v < 100 {
+		if v > 0 {
+			b.gpu.Device.Voltage = []gpu.SensorValue{{Location: "gfx", Value: gpu.Some(v)}}
+		}
+		return
+	}
+	b.note("voltage.graphics", printed)
+}
+
 func setIndex(b *builder, printed []byte) {
 	if v, ok := integer(printed, unitCount); ok && v < maxGPUs {
 		b.gpu.Device.Index = gpu.Some(int(v))

@@ -24,7 +24,7 @@ type Field struct {
 // Fields returns the columns that are read, in the order in which to ask for them. The GPU's name is the last one, as it is
 // the only text that may contain a comma.
 func Fields() []Field {
-	return slices.Concat(identityFields(), utilizationFields(), thermalFields(), clockFields(), pcieFields(), healthFields(),
+	return slices.Concat(identityFields(), utilizationFields(), thermalFields(), clockFields(), pcieFields(), healthFields(), eccFields(), fabricFields(), modeFields(), sessionFields(),
 		[]Field{{[]string{"name", "gpu_name"}, 0, true, textOf("name", func(b *builder) *string { return &b.gpu.Device.Model })}})
 }
 
@@ -39,7 +39,9 @@ func identityFields() []Field {
 		{[]string{"count"}, 0, true, integerOf("count", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.listing.Attached })},
 		{[]string{"vbios_version"}, 0, true, textOf("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))},
 		{[]string{"compute_cap"}, 0, false, textOf("compute_cap", info(func(i *gpu.Info) *string { return &i.ComputeCapability }))},
-		{[]string{"mig.mode.current"}, 0, false, boolOf("mig.mode", func(b *builder) *gpu.Opt[bool] { return &b.gpu.MIGEnabled })},
+		{[]string{"mig.mode.current"}, 0, false, setMIGMode()},
+		{[]string{"inforom.img", "inforom.image"}, 0, false, setInfoROM()},
+		{[]string{"c2c.mode"}, 0, false, setC2C()},
 	}
 }
 
@@ -104,6 +106,8 @@ func thermalFields() []Field {
 		limit(func(p *parts) *gpu.Opt[float64] { return &p.requested }, "power.limit", "gpu.power.requested_limit"),
 		{[]string{"power.max_limit", "gpu.power.max_limit"}, gpu.GroupPowerLimit, false, powerLimit("power.max_limit",
 			func(b *builder) *gpu.Opt[float64] { return &b.parts.highest })},
+		{[]string{"power.min_limit", "gpu.power.min_limit"}, gpu.GroupPowerLimit, false, powerLimitOf("power.min_limit", gpu.LimitMin)},
+		{[]string{"power.default_limit", "gpu.power.default_limit"}, gpu.GroupPowerLimit, false, powerLimitOf("power.default_limit", gpu.LimitDefault)},
 		{[]string{"fan.speed"}, gpu.GroupFans, true, setFan},
 	}
 }
@@ -165,7 +169,6 @@ func healthFields() []Field {
 		return Field{[]string{name}, gpu.GroupRemappedRows, basic, boolOf(name, to)}
 	}
 	return []Field{
-		{[]string{"ecc.mode.current"}, gpu.GroupECC | gpu.GroupECCLifetime, false, boolOf("ecc.mode", func(b *builder) *gpu.Opt[bool] { return &b.parts.eccEnabled })},
 		errors("ecc.errors.corrected.volatile.total", gpu.GroupECC, volatile, corrected),
 		errors("ecc.errors.uncorrected.volatile.total", gpu.GroupECC, volatile, uncorrected),
 		errors("ecc.errors.corrected.aggregate.total", gpu.GroupECCLifetime, aggregate, corrected),
@@ -179,4 +182,32 @@ func healthFields() []Field {
 		state("remapped_rows.failure", false, func(b *builder) *gpu.Opt[bool] { return &device(b).RemappedRows.Failed }),
 		{[]string{"gpu_recovery_action"}, gpu.GroupRecovery, false, setRecovery},
 	}
+}
+
+// eccFields returns the columns of single memories and of their spare rows.
+func eccFields() []Field {
+	part := func(name string, g gpu.Group, s scope, k kind, to func(*eccParts) *gpu.Opt[int64]) Field {
+		return Field{[]string{name}, g, false, ecc(name, s, k, to)}
+	}
+	sram := func(e *eccParts) *gpu.Opt[int64] { return &e.sram }
+	dram := func(e *eccParts) *gpu.Opt[int64] { return &e.dram }
+	const all = gpu.GroupECC | gpu.GroupECCLifetime | gpu.GroupECCMemory | gpu.GroupECCLocations
+	fields := []Field{
+		{[]string{"ecc.mode.current"}, all | gpu.GroupModes, false, both(setECCMode, mode("ecc.mode", gpu.ModeECC))},
+		part("ecc.errors.corrected.volatile.sram", gpu.GroupECCMemory, volatile, corrected, sram),
+		part("ecc.errors.corrected.volatile.dram", gpu.GroupECCMemory, volatile, corrected, dram),
+		part("ecc.errors.uncorrected.volatile.sram", gpu.GroupECCMemory, volatile, uncorrected, sram),
+		part("ecc.errors.uncorrected.volatile.dram", gpu.GroupECCMemory, volatile, uncorrected, dram),
+		part("ecc.errors.corrected.aggregate.dram", gpu.GroupECCLocations, aggregate, corrected, dram),
+		part("ecc.errors.uncorrected.aggregate.dram", gpu.GroupECCLocations, aggregate, uncorrected, dram),
+		{[]string{"ecc.errors.uncorrected.aggregate.sram.thresholdExceeded"}, gpu.GroupECCMemory, false, setSRAMThreshold()},
+	}
+	for _, source := range sramSources() {
+		name := "ecc.errors.uncorrected.aggregate.sram." + source.column
+		fields = append(fields, Field{[]string{name}, gpu.GroupECCLocations, false, eccLocation(name, aggregate, uncorrected, source.location)})
+	}
+	for spares, name := range bankNames {
+		fields = append(fields, Field{[]string{"remapped_rows.histogram." + name}, gpu.GroupMemoryBanks, false, banks(gpu.Spares(spares))})
+	}
+	return fields
 }

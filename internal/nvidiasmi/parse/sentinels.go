@@ -26,9 +26,23 @@ func dropSentinels(d *gpu.Device) {
 			*t = gpu.Opt[float64]{}
 		}
 	}
+	dropMeansOfNothing(d)
+	if !hasBanks(d) {
+		d.MemoryBanks = [gpu.NumSpares]gpu.Opt[int64]{}
+	}
 	for _, width := range []*gpu.Opt[int64]{&d.PCIe.Width, &d.PCIe.WidthLimit} {
 		if *width == gpu.Some(int64(65535)) {
 			*width = gpu.Opt[int64]{}
 		}
 	}
+}
+
+// hasBanks reports whether a histogram of banks counts any. One that is empty is that of a GPU that does not remap rows.
+func hasBanks(d *gpu.Device) bool {
+	for _, o := range d.MemoryBanks {
+		if n, _ := o.Get(); n > 0 {
+			return true
+		}
+	}
+	return false
 }

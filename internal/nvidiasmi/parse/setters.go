@@ -3,7 +3,11 @@
 
 package parse
 
-import "github.com/otelgpu/gpureceiver/internal/gpu"
+import (
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
 
 // setter stores a printed text where its value belongs. A text that is not a value of the quantity goes to builder.note.
 type setter func(b *builder, printed []byte)
@@ -58,6 +62,39 @@ func textOf(quantity string, to func(*builder) *string) setter {
 	}
 }
 
+// wordOf returns a setter of a text that becomes a word in lower case with underscores: NVIDIA RTX becomes nvidia_rtx.
+func wordOf(quantity string, to func(*builder) *string) setter {
+	return func(b *builder, printed []byte) {
+		if v, ok := freeText(printed); ok {
+			*to(b) = word(v)
+			return
+		}
+		b.note(quantity, printed)
+	}
+}
+
+func word(s string) string {
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(s))
+}
+
+// both returns a setter that calls two.
+func both(first, second setter) setter {
+	return func(b *builder, printed []byte) {
+		first(b, printed)
+		second(b, printed)
+	}
+}
+
+// banks returns a setter of how many banks of the memory have so many spare rows left.
+func banks(spares gpu.Spares) setter {
+	return integerOf("remapped_rows.histogram."+bankNames[spares], unitBanks, func(b *builder) *gpu.Opt[int64] { return &device(b).MemoryBanks[spares] })
+}
+
+// bankNames are the names of the tool for how many spare rows are left.
+var bankNames = [gpu.NumSpares]string{
+	gpu.SparesMax: "max", gpu.SparesHigh: "high", gpu.SparesPartial: "partial", gpu.SparesLow: "low", gpu.SparesNone: "none",
+}
+
 // boundedOf returns a setter of a number that is plausible from low to high only. A number outside of these bounds is what
 // a driver has in the place of a value, or uninitialised memory of the tool.
 func boundedOf(quantity string, units []unit, low, high float64, to func(*builder) *gpu.Opt[float64]) setter {
@@ -88,6 +125,11 @@ func watts(quantity string, to func(*builder) *gpu.Opt[float64]) setter {
 // powerLimit returns a setter of a power limit. Zero is uninitialised memory of the tool, too: no GPU runs within it.
 func powerLimit(quantity string, to func(*builder) *gpu.Opt[float64]) setter {
 	return unlessZero(unitWatts, watts(quantity, to))
+}
+
+// powerLimitOf returns a setter of one of the power limits of a GPU.
+func powerLimitOf(quantity string, l gpu.Limit) setter {
+	return powerLimit(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).Power.Limit[l] })
 }
 
 // fraction returns a setter of a fraction of the time. More than 1 is no measurement.
@@ -147,19 +189,5 @@ func throttleTime(quantity string, r gpu.ThrottleReason) setter {
 			return
 		}
 		b.note(quantity, printed)
-	}
-}
-
-// ecc returns a setter of one part of an ECC count.
-func ecc(quantity string, s scope, k kind, to func(*eccParts) *gpu.Opt[int64]) setter {
-	return func(b *builder, printed []byte) {
-		p := &b.parts.ecc[s][k]
-		if v, ok := integer(printed, unitCount); ok {
-			*to(p) = gpu.Some(v)
-			return
-		}
-		if b.note(quantity, printed) != reasonAbsent || string(inBrackets(printed)) == functionNotFound {
-			p.failed = true // the memory may have errors that this driver does not report
-		}
 	}
 }

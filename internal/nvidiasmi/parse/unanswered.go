@@ -13,7 +13,8 @@ import (
 // the GPU. Where it has no power limit, the tool prints uninitialised memory.
 var noReadings = []string{
 	"name", "uuid", "serial", "vbios_version", "minor_number", "index", "pci.bus_id", "compute_cap", "mig.mode", "count",
-	"enforced.power.limit", "power.limit", "power.max_limit",
+	"enforced.power.limit", "power.limit", "power.max_limit", "power.min_limit", "power.default_limit",
+	"brand", "architecture", "board_part_number", "inforom.img", "virtualization_mode", "persistence_mode", "license_status",
 }
 
 // leastRefused is how many readings must be refused for a GPU to be taken for unreachable.
@@ -64,6 +65,7 @@ func hasReading(d *gpu.Device) bool {
 		d.PCIe.Replays, d.RemappedRows.Corrected, d.RemappedRows.Uncorrected, d.RetiredPages.Corrected, d.RetiredPages.Uncorrected,
 	}
 	flags := []gpu.Opt[bool]{d.RemappedRows.Pending, d.RemappedRows.Failed, d.RetiredPages.Pending}
+	integers = append(integers, d.MemoryBanks[:]...)
 	for _, t := range d.Throttle {
 		flags = append(flags, t.Active)
 	}

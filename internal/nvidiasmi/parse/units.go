@@ -28,6 +28,8 @@ var (
 	unitSeconds  = []unit{{"us", 1, 1e6}, {"ns", 1, 1e9}, {"ms", 1, 1e3}, {"s", 1, 1}, {"µs", 1, 1e6}}
 	unitCount    = []unit{{"", 1, 1}}
 	unitLanes    = []unit{{"x", 1, 1}}
+	unitBanks    = []unit{{"bank(s)", 1, 1}}
+	unitVolts    = []unit{{"mV", 1, 1e3}, {"V", 1, 1}}
 )
 
 // number reads a decimal number and the unit after it. It accepts nothing else: no exponent, no NaN, no hexadecimal number.

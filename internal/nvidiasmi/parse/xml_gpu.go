@@ -17,6 +17,7 @@ var xmlRoot = branch(map[string]*element{
 		children: map[string]*element{
 			"driver_version": leaf(setDriver),
 			"kmd_version":    leaf(setKernelDriver),
+			"cuda_version":   leaf(setCUDA),
 			"attached_gpus":  leaf(integerOf("attached_gpus", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.listing.Attached })),
 			"gpu":            xmlGPU(),
 			"error_string":   leaf(setUnreachable),
@@ -25,11 +26,11 @@ var xmlRoot = branch(map[string]*element{
 })
 
 func xmlGPU() *element {
-	e := branch(merge(xmlIdentity(), xmlMemory(), xmlHealth(), xmlTemperature(), xmlPower(), xmlClocks(), map[string]*element{
+	e := branch(merge(xmlIdentity(), xmlMemory(), xmlHealth(), xmlTemperature(), xmlPower(), xmlClocks(), xmlFabric(), xmlModes(), xmlSessions(), map[string]*element{
 		"utilization":       branch(xmlUtilization()),
+		"voltage":           branch(map[string]*element{"graphics_volt": leaf(setVoltage)}),
 		"performance_state": leaf(setPState),
 		"fan_speed":         leaf(setFan),
-		"mig_mode":          branch(map[string]*element{"current_mig": leaf(boolOf("mig.mode", func(b *builder) *gpu.Opt[bool] { return &b.gpu.MIGEnabled }))}),
 		"mig_devices":       branch(map[string]*element{"mig_device": xmlMIGDevice()}),
 		"processes":         xmlProcesses(),
 	}))
@@ -48,14 +49,22 @@ func xmlIdentity() map[string]*element {
 	model := leaf(textOf("name", func(b *builder) *string { return &b.gpu.Device.Model }))
 	model.verbatim = true
 	return map[string]*element{
-		"product_name":  model,
-		"uuid":          leaf(setID),
-		"serial":        leaf(textOf("serial", info(func(i *gpu.Info) *string { return &i.Serial }))),
-		"vbios_version": leaf(textOf("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))),
-		"minor_number":  leaf(setMinor),
+		"product_name":         model,
+		"uuid":                 leaf(setID),
+		"serial":               leaf(textOf("serial", info(func(i *gpu.Info) *string { return &i.Serial }))),
+		"vbios_version":        leaf(textOf("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))),
+		"minor_number":         leaf(setMinor),
+		"product_brand":        leaf(wordOf("brand", info(func(i *gpu.Info) *string { return &i.Brand }))),
+		"product_architecture": leaf(setArchitecture),
+		"board_part_number":    leaf(textOf("board_part_number", info(func(i *gpu.Info) *string { return &i.BoardPartNumber }))),
+		"inforom_version": branch(map[string]*element{
+			"img_version": leaf(setInfoROM()),
+		}),
+		"c2c_mode": leaf(setC2C()),
 		"pci": branch(map[string]*element{
-			"pci_bus_id":     leaf(setPCI),
-			"replay_counter": leaf(setReplays),
+			"pci_bus_id":              leaf(setPCI),
+			"replay_counter":          leaf(setReplays),
+			"replay_rollover_counter": leaf(counterOf("pcie.replay_rollover", func(b *builder) *gpu.Counter[int64] { return &device(b).PCIe.ReplayRollovers })),
 			"pci_gpu_link_info": branch(map[string]*element{
 				"pcie_gen": branch(map[string]*element{
 					"current_link_gen": leaf(pcieLink("pcie.link.gen.current", func(p *gpu.PCIe) *gpu.Opt[int64] { return &p.Generation })),
@@ -86,7 +95,8 @@ func xmlUtilization() map[string]*element {
 
 func xmlMemory() map[string]*element {
 	return map[string]*element{
-		"fb_memory_usage": branch(frameBuffer(func(b *builder) *gpu.Memory { return &device(b).Memory })),
+		"fb_memory_usage":   branch(frameBuffer(func(b *builder) *gpu.Memory { return &device(b).Memory })),
+		"bar1_memory_usage": branch(bar1(func(b *builder) *gpu.Memory { return &device(b).Memory })),
 		"cc_protected_memory_usage": branch(map[string]*element{
 			"total": leaf(integerOf("protected_memory.total", unitBytes, func(b *builder) *gpu.Opt[int64] { return &b.parts.protectedTotal })),
 			"used":  leaf(integerOf("protected_memory.used", unitBytes, func(b *builder) *gpu.Opt[int64] { return &device(b).Memory.Protected })),
@@ -96,7 +106,8 @@ func xmlMemory() map[string]*element {
 
 // xmlTemperature reads temperatures and their absolute limits. gpu_temp_tlimit is how many degrees are left until the driver
 // slows the GPU down (NVML: the distance to the nearest slowdown threshold). The *_tlimit_threshold elements are points on
-// that same scale, most of them negative. They are no temperatures and are not read.
+// that same scale, most of them negative, and no temperatures. gpu_temp_max_tlimit_threshold is where the GPU shuts down. Of the memory's own
+// scale the tool prints a point alone (gpu_temp_max_mem_tlimit_threshold), and not what is left.
 func xmlTemperature() map[string]*element {
 	sensor := func(quantity string, s gpu.Sensor) *element {
 		return leaf(celsius(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).Temperature[s] }))
@@ -105,18 +116,18 @@ func xmlTemperature() map[string]*element {
 		return leaf(temperatureLimit(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureLimit[s][l] }))
 	}
 	return map[string]*element{"temperature": branch(map[string]*element{
-		"gpu_temp":                   sensor("temperature.gpu", gpu.SensorGPU),
-		"memory_temp":                sensor("temperature.memory", gpu.SensorMemory),
-		"gpu_temp_slow_threshold":    limit("temperature.slowdown", gpu.SensorGPU, gpu.LimitDegraded),
-		"gpu_temp_max_threshold":     limit("temperature.shutdown", gpu.SensorGPU, gpu.LimitCritical),
-		"gpu_temp_max_gpu_threshold": limit("temperature.max", gpu.SensorGPU, gpu.LimitMax),
-		"gpu_temp_max_mem_threshold": limit("temperature.memory.max", gpu.SensorMemory, gpu.LimitMax),
-		"gpu_temp_tlimit":            leaf(celsius("temperature.gpu.tlimit", func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })),
+		"gpu_temp":                      sensor("temperature.gpu", gpu.SensorGPU),
+		"memory_temp":                   sensor("temperature.memory", gpu.SensorMemory),
+		"gpu_temp_slow_threshold":       limit("temperature.slowdown", gpu.SensorGPU, gpu.LimitDegraded),
+		"gpu_temp_max_threshold":        limit("temperature.shutdown", gpu.SensorGPU, gpu.LimitCritical),
+		"gpu_temp_max_gpu_threshold":    limit("temperature.max", gpu.SensorGPU, gpu.LimitMax),
+		"gpu_temp_max_mem_threshold":    limit("temperature.memory.max", gpu.SensorMemory, gpu.LimitMax),
+		"gpu_temp_max_tlimit_threshold": leaf(celsius("temperature.shutdown.tlimit", func(b *builder) *gpu.Opt[float64] { return &b.parts.shutdownTLimit })),
+		"gpu_temp_tlimit":               leaf(celsius("temperature.gpu.tlimit", func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })),
 	})}
 }
 
-// xmlPower reads the power of the GPU and of its module. gpu_memory_power_readings, a part of the GPU's power, contains the
-// same elements and is not read.
+// xmlPower reads the power of the GPU, of its memory, which is a part of it, and of its module. The limits of the module are not read.
 func xmlPower() map[string]*element {
 	drawOf := func(prefix string, d func(*builder) *draw) map[string]*element {
 		return map[string]*element{
@@ -130,12 +141,15 @@ func xmlPower() map[string]*element {
 	device := branch(merge(drawOf("", func(b *builder) *draw { return &b.parts.power }), map[string]*element{
 		"enforced_power_limit": enforced, "current_power_limit": enforced,
 		"power_limit": requested, "requested_power_limit": requested,
-		"max_power_limit": leaf(powerLimit("power.max_limit", func(b *builder) *gpu.Opt[float64] { return &b.parts.highest })),
+		"max_power_limit":     leaf(powerLimit("power.max_limit", func(b *builder) *gpu.Opt[float64] { return &b.parts.highest })),
+		"min_power_limit":     leaf(powerLimitOf("power.min_limit", gpu.LimitMin)),
+		"default_power_limit": leaf(powerLimitOf("power.default_limit", gpu.LimitDefault)),
 	}))
 	return map[string]*element{
-		"power_readings":        device,
-		"gpu_power_readings":    device,
-		"module_power_readings": branch(drawOf("module.", func(b *builder) *draw { return &b.parts.module })),
+		"power_readings":            device,
+		"gpu_power_readings":        device,
+		"gpu_memory_power_readings": branch(drawOf("memory.", func(b *builder) *draw { return &b.parts.memory })),
+		"module_power_readings":     branch(drawOf("module.", func(b *builder) *draw { return &b.parts.module })),
 	}
 }
 

@@ -13,6 +13,7 @@ func xmlMIGDevice() *element {
 		"compute_instance_id": leaf(integerOf("mig.ci", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.migDevice.CI })),
 		"uuid":                leaf(textOf("mig.uuid", func(b *builder) *string { return &b.migDevice.UUID })),
 		"fb_memory_usage":     branch(frameBuffer(func(b *builder) *gpu.Memory { return &b.migDevice.Memory })),
+		"bar1_memory_usage":   branch(bar1(func(b *builder) *gpu.Memory { return &b.migDevice.Memory })),
 		"device_attributes": branch(map[string]*element{"shared": branch(map[string]*element{
 			"multiprocessor_count": leaf(integerOf("mig.multiprocessors", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.migDevice.Multiprocessors })),
 		})}),
@@ -37,5 +38,13 @@ func frameBuffer(m func(*builder) *gpu.Memory) map[string]*element {
 		"total":    leaf(integerOf("memory.total", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Limit })),
 		"used":     leaf(integerOf("memory.used", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Usage })),
 		"reserved": leaf(integerOf("memory.reserved", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).Reserved })),
+	}
+}
+
+// bar1 reads the window for accesses over PCI Express.
+func bar1(m func(*builder) *gpu.Memory) map[string]*element {
+	return map[string]*element{
+		"total": leaf(integerOf("bar1.total", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).BAR1Limit })),
+		"used":  leaf(integerOf("bar1.used", unitBytes, func(b *builder) *gpu.Opt[int64] { return &m(b).BAR1Usage })),
 	}
 }
