@@ -174,7 +174,8 @@ func TestToolThatTakesNoFieldsIsReadInFull(t *testing.T) {
 func TestColumnsOfEachGroup(t *testing.T) {
 	always := chooseFields(0, everyName()).names
 	assert.Equal(t, []string{
-		"index", "uuid", "pci.bus_id", "serial", "driver_version", "kmd_version", "count", "vbios_version", "compute_cap", "mig.mode.current", "name",
+		"index", "uuid", "pci.bus_id", "serial", "driver_version", "kmd_version", "count", "vbios_version", "compute_cap", "mig.mode.current",
+		"inforom.img", "c2c.mode", "name",
 	}, always)
 	for group, want := range map[gpu.Group][]string{
 		gpu.GroupUtilization:       {"utilization.gpu", "utilization.memory"},
@@ -185,7 +186,7 @@ func TestColumnsOfEachGroup(t *testing.T) {
 		gpu.GroupTemperatureLimits: {"temperature.gpu.tlimit"},
 		gpu.GroupPower:             {"power.draw", "power.draw.average", "power.draw.instant"},
 		gpu.GroupPowerDetail:       {"power.draw.instant", "module.power.draw.average", "module.power.draw.instant"},
-		gpu.GroupPowerLimit:        {"enforced.power.limit", "power.limit", "power.max_limit"},
+		gpu.GroupPowerLimit:        {"enforced.power.limit", "power.limit", "power.max_limit", "power.min_limit", "power.default_limit"},
 		gpu.GroupFans:              {"fan.speed"},
 		gpu.GroupPerformanceState:  {"pstate"},
 		gpu.GroupClocks:            {"clocks.current.graphics", "clocks.current.sm", "clocks.current.memory", "clocks.current.video"},
@@ -206,8 +207,29 @@ func TestColumnsOfEachGroup(t *testing.T) {
 			"retired_pages.single_bit_ecc.count", "retired_pages.double_bit.count", "retired_pages.pending", "remapped_rows.correctable",
 			"remapped_rows.uncorrectable", "remapped_rows.pending", "remapped_rows.failure",
 		},
-		gpu.GroupRecovery:  {"gpu_recovery_action"},
-		gpu.GroupProcesses: nil,
+		gpu.GroupECCMemory: {
+			"ecc.mode.current", "ecc.errors.corrected.volatile.sram", "ecc.errors.corrected.volatile.dram", "ecc.errors.uncorrected.volatile.sram",
+			"ecc.errors.uncorrected.volatile.dram", "ecc.errors.uncorrected.aggregate.sram.thresholdExceeded",
+		},
+		gpu.GroupECCLocations: {
+			"ecc.mode.current", "ecc.errors.corrected.aggregate.dram", "ecc.errors.uncorrected.aggregate.dram",
+			"ecc.errors.uncorrected.aggregate.sram.l2", "ecc.errors.uncorrected.aggregate.sram.sm", "ecc.errors.uncorrected.aggregate.sram.mcu",
+			"ecc.errors.uncorrected.aggregate.sram.pcie", "ecc.errors.uncorrected.aggregate.sram.other",
+		},
+		gpu.GroupMemoryBanks: {
+			"remapped_rows.histogram.max", "remapped_rows.histogram.high", "remapped_rows.histogram.partial", "remapped_rows.histogram.low",
+			"remapped_rows.histogram.none",
+		},
+		gpu.GroupFabric: {
+			"fabric.state", "fabric.status", "fabric.cliqueId", "fabric.clusterUuid", "fabric.health.summary", "fabric.health.bandwidth",
+			"fabric.health.route_recovery_in_progress", "fabric.health.route_unhealthy", "fabric.health.access_timeout_recovery",
+			"fabric.health.incorrect_configuration",
+		},
+		gpu.GroupModes:           {"persistence_mode", "compute_mode", "ecc.mode.current", "ecc.mode.pending", "mig.mode.pending", "gsp.mode.current"},
+		gpu.GroupEncoderSessions: {"encoder.stats.sessionCount", "encoder.stats.averageFps", "encoder.stats.averageLatency"},
+		gpu.GroupBAR1:            nil,
+		gpu.GroupRecovery:        {"gpu_recovery_action"},
+		gpu.GroupProcesses:       nil,
 	} {
 		got := slices.DeleteFunc(chooseFields(group, everyName()).names, func(name string) bool { return slices.Contains(always, name) })
 		assert.ElementsMatch(t, want, got, "group %b", group)

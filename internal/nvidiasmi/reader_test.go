@@ -57,7 +57,7 @@ func TestFullRead(t *testing.T) {
 	assert.Equal(t, gpu.Some(697.12), d.Power.Draw)
 	assert.Equal(t, gpu.PCIe{
 		Generation: gpu.Some(int64(5)), GenerationLimit: gpu.Some(int64(5)), Width: gpu.Some(int64(16)), WidthLimit: gpu.Some(int64(16)),
-		Replays: gpu.Total[int64](151),
+		Replays: gpu.Total[int64](151), ReplayRollovers: gpu.Total[int64](4),
 	}, d.PCIe, "transfer rates are taken for byte counters")
 
 	p := processOf(t, node, h100First, 990001)

@@ -36,11 +36,13 @@ func sound(t *testing.T, log *Listing) {
 		d := &g.Device
 		assert.LessOrEqual(t, len(g.MIGDevices), maxMIG)
 		assert.LessOrEqual(t, len(g.Refusals), maxRefusals)
-		for _, v := range []gpu.Opt[int64]{d.Memory.Limit, d.Memory.Usage, d.Memory.Reserved, d.Memory.Protected, d.PerformanceState, d.PCIe.Width} {
+		for _, v := range []gpu.Opt[int64]{d.Memory.Limit, d.Memory.Usage, d.Memory.Reserved, d.Memory.Protected, d.PerformanceState, d.PCIe.Width, d.Memory.BAR1Limit,
+			d.Encoder.Count, d.MemoryBanks[gpu.SparesNone]} {
 			n, _ := v.Get()
 			assert.GreaterOrEqual(t, n, int64(0))
 		}
-		for _, v := range append(d.Utilization[:], d.Power.Draw, d.Temperature[gpu.SensorGPU], d.MemoryController) {
+		for _, v := range append(d.Utilization[:], d.Power.Draw, d.Temperature[gpu.SensorGPU], d.MemoryController, d.Power.Memory,
+			d.TemperatureMargin[gpu.LimitCritical], d.Encoder.Latency) {
 			n, _ := v.Get()
 			assert.False(t, math.IsNaN(n) || math.IsInf(n, 0))
 		}
@@ -51,9 +53,29 @@ func sound(t *testing.T, log *Listing) {
 			assert.True(t, known)
 			assert.GreaterOrEqual(t, n, int64(0))
 		}
+		soundECC(t, &d.ECC)
+		for m := range d.Modes {
+			assert.LessOrEqual(t, len(d.Modes[m].Value), maxText)
+		}
 		soundProcesses(t, g.Processes)
 	}
 	assert.NotEmpty(t, describe(log))
+}
+
+func soundECC(t *testing.T, ecc *gpu.ECC) {
+	t.Helper()
+	for m := range ecc.Memory {
+		for _, c := range ecc.Memory[m] {
+			n, _ := c.Get()
+			assert.GreaterOrEqual(t, n, int64(0))
+		}
+	}
+	require.LessOrEqual(t, len(ecc.Locations), int(gpu.NumErrorLocations)*int(numKinds))
+	for _, e := range ecc.Locations {
+		n, known := e.Count.Get()
+		assert.True(t, known)
+		assert.GreaterOrEqual(t, n, int64(0))
+	}
 }
 
 func soundProcesses(t *testing.T, processes []Process) {

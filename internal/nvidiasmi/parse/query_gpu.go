@@ -5,8 +5,7 @@ package parse
 
 // skippedFields are columns that are known but not read. A heading is recognised by them, too.
 var skippedFields = []string{
-	"timestamp", "pci.domain", "pci.bus", "pci.device", "pci.device_id", "memory.free", "compute_mode",
-	"display_mode", "display_active", "persistence_mode",
+	"timestamp", "pci.domain", "pci.bus", "pci.device", "pci.device_id", "memory.free", "display_mode", "display_active",
 }
 
 // fieldSetters returns the setter of every spelling of every column. It is nil for a skipped column.

@@ -52,6 +52,9 @@ func csvNumbers() map[string]quantity {
 		"retired_pages.single_bit_ecc.count":     {units: plain, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.RetiredPages.Corrected) }},
 		"retired_pages.double_bit.count":         {units: plain, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.RetiredPages.Uncorrected) }},
 		"remapped_rows.correctable":              {units: plain, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.RemappedRows.Corrected) }},
+		"power.min_limit":                        {units: inWatts, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitMin] }},
+		"power.default_limit":                    {units: inWatts, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Limit[gpu.LimitDefault] }},
+		"encoder.stats.sessionCount":             {units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.Encoder.Count) }},
 		"remapped_rows.uncorrectable":            {units: plain, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.RemappedRows.Uncorrected) }},
 	}
 	for name, domain := range map[string]gpu.ClockDomain{
@@ -68,6 +71,21 @@ func csvNumbers() map[string]quantity {
 	} {
 		q["clocks_event_reasons_counters."+name] = quantity{
 			units: micros, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.Throttle[reason].Time) },
+		}
+	}
+	for name, spares := range map[string]gpu.Spares{
+		"max": gpu.SparesMax, "high": gpu.SparesHigh, "partial": gpu.SparesPartial, "low": gpu.SparesLow, "none": gpu.SparesNone,
+	} {
+		q["remapped_rows.histogram."+name] = quantity{units: plain, get: func(g *GPU) gpu.Opt[float64] { return asFloat(g.Device.MemoryBanks[spares]) }}
+	}
+	for name, kind := range map[string]gpu.ErrorType{"corrected": gpu.ErrorCorrected, "uncorrected": gpu.ErrorUncorrected} {
+		for memory, m := range map[string]gpu.MemoryType{"sram": gpu.MemorySRAM, "dram": gpu.MemoryDRAM} {
+			q["ecc.errors."+name+".volatile."+memory] = quantity{
+				units: plain, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.ECC.Memory[m][kind]) },
+			}
+		}
+		q["ecc.errors."+name+".aggregate.dram"] = quantity{
+			units: plain, get: func(g *GPU) gpu.Opt[float64] { return locationOf(g, gpu.LocationDRAM, kind) },
 		}
 	}
 	return q

@@ -66,16 +66,30 @@ func xmlWords() map[string]func(*GPU) string {
 		"uuid":          func(g *GPU) string { return g.Device.ID },
 		"serial":        func(g *GPU) string { return g.Device.Info.Serial },
 		"vbios_version": func(g *GPU) string { return g.Device.Info.FirmwareVersion },
+
+		"board_part_number":           func(g *GPU) string { return g.Device.Info.BoardPartNumber },
+		"inforom_version/img_version": func(g *GPU) string { return g.Device.Info.InfoROMVersion },
+		"fabric/cliqueId":             func(g *GPU) string { return g.Device.Info.FabricClique },
 	}
 }
 
 // xmlFlags are the flags of the XML and the values that they become.
 func xmlFlags() map[string]func(*GPU) gpu.Opt[bool] {
 	flags := map[string]func(*GPU) gpu.Opt[bool]{
-		"mig_mode/current_mig":               func(g *GPU) gpu.Opt[bool] { return g.MIGEnabled },
 		"remapped_rows/remapped_row_pending": func(g *GPU) gpu.Opt[bool] { return g.Device.RemappedRows.Pending },
 		"remapped_rows/remapped_row_failure": func(g *GPU) gpu.Opt[bool] { return g.Device.RemappedRows.Failed },
 		"retired_pages/pending_retirement":   func(g *GPU) gpu.Opt[bool] { return g.Device.RetiredPages.Pending },
+
+		"ecc_errors/aggregate/sram_threshold_exceeded": func(g *GPU) gpu.Opt[bool] { return g.Device.ECC.SRAMThresholdExceeded },
+		"fabric/health/route_recovery_in_progress":     condition(gpu.FabricRouteRecovery),
+		"fabric/health/route_unhealthy":                condition(gpu.FabricRouteUnhealthy),
+		"fabric/health/access_timeout_recovery":        condition(gpu.FabricAccessTimeoutRecovery),
+		"fabric/health/summary":                        condition(gpu.FabricUnhealthy),
+		"fabric/health/bandwidth":                      condition(gpu.FabricDegradedBandwidth),
+		"fabric/health/incorrect_configuration":        condition(gpu.FabricIncorrectConfiguration),
+		"persistence_mode":                             enabled(gpu.ModePersistence),
+		"mig_mode/current_mig":                         enabled(gpu.ModeMIG),
+		"ecc_mode/current_ecc":                         enabled(gpu.ModeECC),
 	}
 	for name, reason := range map[string]gpu.ThrottleReason{
 		"sw_power_cap": gpu.ThrottleSWPowerCap, "hw_slowdown": gpu.ThrottleHWSlowdown, "sync_boost": gpu.ThrottleSyncBoost,
@@ -87,6 +101,105 @@ func xmlFlags() map[string]func(*GPU) gpu.Opt[bool] {
 		flags["clocks_throttle_reasons/clocks_throttle_reason_"+name] = get
 	}
 	return flags
+}
+
+func condition(c gpu.FabricCondition) func(*GPU) gpu.Opt[bool] {
+	return func(g *GPU) gpu.Opt[bool] { return g.Device.Fabric.Conditions[c] }
+}
+
+// enabled returns whether a mode with two values is enabled.
+func enabled(m gpu.ModeName) func(*GPU) gpu.Opt[bool] {
+	return func(g *GPU) gpu.Opt[bool] {
+		switch g.Device.Modes[m].Value {
+		case "enabled":
+			return gpu.Some(true)
+		case "disabled":
+			return gpu.Some(false)
+		}
+		return gpu.Opt[bool]{}
+	}
+}
+
+func locationOf(g *GPU, location gpu.ErrorLocation, kind gpu.ErrorType) gpu.Opt[float64] {
+	for _, e := range g.Device.ECC.Locations {
+		if e.Location == location && e.Type == kind {
+			return totalOf(e.Count)
+		}
+	}
+	return gpu.Opt[float64]{}
+}
+
+func voltageOf(g *GPU) gpu.Opt[float64] {
+	for _, v := range g.Device.Voltage {
+		if v.Location == "gfx" {
+			return v.Value
+		}
+	}
+	return gpu.Opt[float64]{}
+}
+
+// shutdownOf returns the point on the scale of T.Limit at which the GPU shuts down, from both margins.
+func shutdownOf(g *GPU) gpu.Opt[float64] {
+	slowdown, ok := g.Device.TemperatureMargin[gpu.LimitDegraded].Get()
+	shutdown, also := g.Device.TemperatureMargin[gpu.LimitCritical].Get()
+	if !ok || !also {
+		return gpu.Opt[float64]{}
+	}
+	return gpu.Some(slowdown - shutdown)
+}
+
+// moreNumbers are numbers that only some boards or versions print.
+func moreNumbers(q map[string]quantity) {
+	of := func(units map[string]float64, get func(*gpu.Device) gpu.Opt[float64]) quantity {
+		return quantity{units: units, get: func(g *GPU) gpu.Opt[float64] { return get(&g.Device) }}
+	}
+	either := func(units map[string]float64, get func(*gpu.Device) gpu.Opt[float64]) quantity {
+		v := of(units, get)
+		v.shared = true
+		return v
+	}
+	inBanks := map[string]float64{"bank(s)": 1}
+	q["bar1_memory_usage/total"] = of(mebibytes, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.Memory.BAR1Limit) })
+	q["bar1_memory_usage/used"] = of(mebibytes, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.Memory.BAR1Usage) })
+	q["pci/replay_rollover_counter"] = of(plain, func(d *gpu.Device) gpu.Opt[float64] { return totalOf(d.PCIe.ReplayRollovers) })
+	q["gpu_memory_power_readings/average_power_draw"] = either(inWatts, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Memory })
+	for _, readings := range []string{"power_readings", "gpu_power_readings"} {
+		q[readings+"/min_power_limit"] = either(inWatts, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Limit[gpu.LimitMin] })
+		q[readings+"/default_power_limit"] = either(inWatts, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Limit[gpu.LimitDefault] })
+	}
+	q["encoder_stats/session_count"] = of(plain, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.Encoder.Count) })
+	q["fbc_stats/session_count"] = of(plain, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.FrameBuffer.Count) })
+	q["temperature/gpu_temp_max_tlimit_threshold"] = quantity{units: inCelsius, get: shutdownOf}
+	for name, spares := range map[string]gpu.Spares{
+		"max": gpu.SparesMax, "high": gpu.SparesHigh, "partial": gpu.SparesPartial, "low": gpu.SparesLow, "none": gpu.SparesNone,
+	} {
+		q["remapped_rows/row_remapper_histogram/row_remapper_histogram_"+name] =
+			of(inBanks, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.MemoryBanks[spares]) })
+	}
+	for kind, words := range map[gpu.ErrorType][2]string{gpu.ErrorCorrected: {"correctable", "single_bit"}, gpu.ErrorUncorrected: {"uncorrectable", "double_bit"}} {
+		dram := func(d *gpu.Device) gpu.Opt[float64] { return totalOf(d.ECC.Memory[gpu.MemoryDRAM][kind]) }
+		q["ecc_errors/volatile/dram_"+words[0]] = either(plain, dram)
+		q["ecc_errors/volatile/"+words[1]+"/device_memory"] = either(plain, dram)
+		q["ecc_errors/volatile/sram_"+words[0]] = either(plain, func(d *gpu.Device) gpu.Opt[float64] { return totalOf(d.ECC.Memory[gpu.MemorySRAM][kind]) })
+		lifetime := func(g *GPU) gpu.Opt[float64] { return locationOf(g, gpu.LocationDRAM, kind) }
+		q["ecc_errors/aggregate/dram_"+words[0]] = quantity{units: plain, get: lifetime, shared: true}
+		q["ecc_errors/aggregate/"+words[1]+"/device_memory"] = quantity{units: plain, get: lifetime, shared: true}
+		for name, location := range map[string]gpu.ErrorLocation{
+			"register_file": gpu.LocationRegisterFile, "l1_cache": gpu.LocationL1, "l2_cache": gpu.LocationL2,
+			"texture_memory": gpu.LocationTexture, "texture_shm": gpu.LocationTextureSharedMemory, "cbu": gpu.LocationCBU,
+		} {
+			q["ecc_errors/aggregate/"+words[1]+"/"+name] = quantity{
+				units: plain, shared: true, get: func(g *GPU) gpu.Opt[float64] { return locationOf(g, location, kind) },
+			}
+		}
+	}
+	for name, location := range map[string]gpu.ErrorLocation{
+		"l2": gpu.LocationL2, "sm": gpu.LocationSM, "microcontroller": gpu.LocationMicrocontroller, "pcie": gpu.LocationPCIe, "other": gpu.LocationOther,
+	} {
+		q["ecc_errors/aggregate_uncorrectable_sram_sources/sram_"+name] = quantity{
+			units: plain, shared: true, get: func(g *GPU) gpu.Opt[float64] { return locationOf(g, location, gpu.ErrorUncorrected) },
+		}
+	}
 }
 
 // xmlNumbers are the numbers of the XML and the values that they become.
@@ -157,5 +270,6 @@ func xmlNumbers() map[string]quantity {
 			units: micros, get: func(g *GPU) gpu.Opt[float64] { return totalOf(g.Device.Throttle[reason].Time) },
 		}
 	}
+	moreNumbers(q)
 	return q
 }
