@@ -182,3 +182,26 @@ func TestRecordedErrorsByMemory(t *testing.T) {
 	}
 	t.Error("the recording is gone")
 }
+
+// Two sessions of the encoder, as a person read them in the tables of three boards.
+func TestRecordedSessions(t *testing.T) {
+	want := map[string]gpu.Sessions{
+		"rtx-4080-super__595.71.05__load__query-gpu.csv": {Count: gpu.Some(int64(2)), FrameRate: gpu.Some(184.0), Latency: gpu.Some(0.062844)},
+		"rtx-4080-super__595.71.05__idle__query-gpu.csv": {Count: gpu.Some(int64(0))},
+		"nvidia-l40s__595.80__load__query-gpu.csv":       {Count: gpu.Some(int64(2)), FrameRate: gpu.Some(237.0), Latency: gpu.Some(4.271133)},
+	}
+	for _, file := range recordings(t, "nvidia-smi-csv") {
+		for name, sessions := range want {
+			if strings.HasSuffix(file, name) {
+				log, found := QueryGPU(load(t, file), nil)
+				require.True(t, found)
+				assert.Equal(t, sessions, log.GPUs[0].Device.Encoder, name)
+				if strings.HasPrefix(name, "rtx-4080") {
+					assert.Equal(t, gpu.ECC{}, log.GPUs[0].Device.ECC, "it has no ECC, and prints 0 in 8 columns")
+				}
+				delete(want, name)
+			}
+		}
+	}
+	assert.Empty(t, want, "a recording is gone")
+}
