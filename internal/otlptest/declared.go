@@ -36,6 +36,7 @@ type withAttribute struct {
 
 type metric struct {
 	withAttribute
+	Enabled    bool      `json:"enabled"`
 	Unit       string    `json:"unit"`
 	Gauge      *values   `json:"gauge"`
 	Sum        *values   `json:"sum"`

@@ -8,13 +8,15 @@ import (
 	"strings"
 )
 
-// PrometheusMetrics returns the names of the declared metrics in Prometheus, by the prometheus exporter with its defaults.
-func (d *Declared) PrometheusMetrics() map[string]bool {
-	found := make(map[string]bool, len(d.Metrics))
+// PrometheusMetrics returns the names of the declared metrics in Prometheus, by the prometheus exporter with its defaults, and whether each
+// is on by default.
+func (d *Declared) PrometheusMetrics() (declared, enabled map[string]bool) {
+	declared, enabled = make(map[string]bool, len(d.Metrics)), make(map[string]bool, len(d.Metrics))
 	for name, m := range d.Metrics {
-		found[nameOf(strategies[0], name, m.Unit, m.kind())] = true
+		in := nameOf(strategies[0], name, m.Unit, m.kind())
+		declared[in], enabled[in] = true, m.Enabled
 	}
-	return found
+	return declared, enabled
 }
 
 // Label is an attribute in Prometheus.

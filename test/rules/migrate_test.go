@@ -65,7 +65,8 @@ func migrationQueries(t *testing.T) (queries []string) {
 func TestMigrationQueriesNameWhatIsDeclared(t *testing.T) {
 	declared, err := otlptest.ReadDeclared(filepath.Join("..", "..", "metadata.yaml"))
 	require.NoError(t, err)
-	metrics, labels := declared.PrometheusMetrics(), declared.PrometheusLabels()
+	metrics, _ := declared.PrometheusMetrics()
+	labels := declared.PrometheusLabels()
 	for _, query := range migrationQueries(t) {
 		named := 0
 		for _, name := range ours.FindAllString(quoted.ReplaceAllString(query, `""`), -1) {
