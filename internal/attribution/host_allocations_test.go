@@ -94,14 +94,14 @@ const (
 
 // Allocations that are not by the names that a source has of its GPUs: which GPU they are of, and whether they leave in doubt who holds the
 // others.
-func hostAllocations() []allocationRow {
+func hostAllocations() []platform {
 	plugin := func(resource, id string, want outcome) allocationForm {
 		return allocationForm{resource: resource, id: id, want: want}
 	}
 	set := func(setting, resource, id string, want outcome) allocationForm {
 		return allocationForm{resource: resource, id: id, setting: setting, want: want}
 	}
-	return []allocationRow{
+	return []platform{
 		{"vGPU, NVIDIA's plugin", nvidiaKubeVirtSource, plugin("nvidia.com/GRID_P40-1Q", mdev, second)},
 		{"vGPU on a virtual function", nvidiaKubeVirtSource, plugin("nvidia.com/NVIDIA_A10-12Q", mdevVirtual, second)},
 		{"vGPU by another's resource", sysfsSource, plugin("example.com/vgpu", mdev, second)},
@@ -137,12 +137,6 @@ func hostAllocations() []allocationRow {
 	}
 }
 
-// allocationRow is an allocation by a device plugin, with where the form of its resource and ID is from.
-type allocationRow struct {
-	name, source string
-	form         allocationForm
-}
-
 // allocationForm is an allocation by a device plugin with what it means for two GPUs, of which another container has the first.
 type allocationForm struct {
 	resource, id string
@@ -172,20 +166,14 @@ func (f allocationForm) check(t *testing.T) {
 	}
 }
 
-func TestHostAllocations(t *testing.T) {
-	for _, row := range hostAllocations() {
-		t.Run(row.name, row.form.check)
-	}
-}
-
 const unknownDriver = "gpu.example.com"
 
 // Claims of DRA drivers.
-func hostClaims() []claimRow {
+func hostClaims() []platform {
 	claim := func(driver, device string, want outcome, cdi ...string) claimForm {
 		return claimForm{driver: driver, device: device, cdi: cdi, want: want}
 	}
-	return []claimRow{
+	return []platform{
 		{"HAMi's DRA driver", hamiDRASource, claim(deviceid.DriverHAMi, "hami-gpu-1", second)},
 		{"HAMi's DRA driver, a name that is not known", hamiDRASource, claim(deviceid.DriverHAMi, "x", unresolved)},
 		{"HAMi's DRA driver, passed through", hamiDRASource, claim(deviceid.DriverHAMi, "gpu-vfio-0", nobody)},
@@ -198,12 +186,6 @@ func hostClaims() []claimRow {
 		{"DRA driver, the setting", deviceNodeSource, claimForm{driver: unknownDriver, device: "a", setting: "gpu.example.*", want: unresolved}},
 		{"DRA driver of network interfaces", dranetSource, claim("dra.net", "eth1", ignored("dra.net"))},
 	}
-}
-
-// claimRow is a device of a claim, with where the form of its names is from.
-type claimRow struct {
-	name, source string
-	form         claimForm
 }
 
 // claimForm is a device of a claim with what it means for two GPUs, of which another container has the first.
@@ -242,45 +224,42 @@ devices:
 	assertOutcome(t, f.want, m.apply(nodeOf(device(0), device(1))), logs)
 }
 
-func TestHostClaims(t *testing.T) {
-	for _, row := range hostClaims() {
-		t.Run(row.name, row.form.check)
+// AMD's device plugin hands out IOMMU groups to virtual machines, under the name of its GPUs too. Their driver is not the one that the GPUs
+// of this machine are read by.
+func amdVirtualMachines() []platform {
+	return []platform{
+		{"AMD, virtual function", amdVirtualSource, amdGroupForm{"amd.com/gpu", "218", ""}},
+		{"AMD, virtual function, mixed strategy", amdVirtualSource, amdGroupForm{"amd.com/gpu_vf", "218", ""}},
+		{"AMD, passed through", amdPassthroughSource, amdGroupForm{"amd.com/gpu", "230", ""}},
+		{"AMD, passed through, mixed strategy", amdPassthroughSource, amdGroupForm{"amd.com/gpu_pf", "230", ""}},
+		{"AMD, a group that is gone", amdVirtualSource, amdGroupForm{"amd.com/gpu_vf", "231", "does not identify one of the GPUs"}},
 	}
 }
 
-// AMD's device plugin hands out IOMMU groups to virtual machines, under the name of its GPUs too. Their driver is not the one that the GPUs
-// of this machine are read by.
-func TestAMDVirtualMachines(t *testing.T) {
-	for name, tt := range map[string]struct{ source, resource, id, problem string }{
-		"virtual function":                 {amdVirtualSource, "amd.com/gpu", "218", ""},
-		"virtual function, mixed strategy": {amdVirtualSource, "amd.com/gpu_vf", "218", ""},
-		"passed through":                   {amdPassthroughSource, "amd.com/gpu", "230", ""},
-		"passed through, mixed strategy":   {amdPassthroughSource, "amd.com/gpu_pf", "230", ""},
-		"a group that is gone":             {amdVirtualSource, "amd.com/gpu_vf", "231", "does not identify one of the GPUs"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := newMachine(t, noAPI)
-			s := pcitest.New(t, m.sys)
-			s.Function("0000:c0:00.0", "0x1002", "0x120000", "gim")
-			s.Function("0000:c0:02.0", "0x1002", "0x120000", "vfio-pci")
-			s.Virtual("0000:c0:02.0", "0000:c0:00.0")
-			s.Function("0000:d0:00.0", "0x1002", "0x120000", "vfio-pci")
-			s.Group("218", "0000:c0:02.0")
-			s.Group("230", "0000:d0:00.0")
-			m.start()
-			m.kubelet.Set(kubelettest.Pod(infer.pod, kubelettest.Container(infer.name, tt.resource, tt.id)))
-			node := m.apply(nodeOf(amdGPU()...))
-			if tt.problem != "" {
-				require.Len(t, node.Problems, 1)
-				require.ErrorContains(t, node.Problems[0].Err, tt.problem)
-			} else {
-				require.Empty(t, node.Problems)
-			}
-			for _, d := range node.Devices {
-				assert.Equal(t, tt.problem == "", d.HoldersKnown)
-				assert.Empty(t, d.Holders)
-			}
-		})
+// amdGroupForm is an allocation of an IOMMU group by AMD's device plugin. No GPU that was read gets a holder by it.
+type amdGroupForm struct{ resource, id, problem string }
+
+func (f amdGroupForm) check(t *testing.T) {
+	m := newMachine(t, noAPI)
+	s := pcitest.New(t, m.sys)
+	s.Function("0000:c0:00.0", "0x1002", "0x120000", "gim")
+	s.Function("0000:c0:02.0", "0x1002", "0x120000", "vfio-pci")
+	s.Virtual("0000:c0:02.0", "0000:c0:00.0")
+	s.Function("0000:d0:00.0", "0x1002", "0x120000", "vfio-pci")
+	s.Group("218", "0000:c0:02.0")
+	s.Group("230", "0000:d0:00.0")
+	m.start()
+	m.kubelet.Set(kubelettest.Pod(infer.pod, kubelettest.Container(infer.name, f.resource, f.id)))
+	node := m.apply(nodeOf(amdGPU()...))
+	if f.problem != "" {
+		require.Len(t, node.Problems, 1)
+		require.ErrorContains(t, node.Problems[0].Err, f.problem)
+	} else {
+		require.Empty(t, node.Problems)
+	}
+	for _, d := range node.Devices {
+		assert.Equal(t, f.problem == "", d.HoldersKnown)
+		assert.Empty(t, d.Holders)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// platforms are the forms of all platforms.
+// platforms are the forms of all platforms. The chains of owners are in package kube, where they are resolved.
 func platforms() []platform {
-	return slices.Concat(cgroupPlatforms, partsPlatforms)
+	return slices.Concat(cgroupPlatforms, partsPlatforms, hostAllocations(), hostClaims(), amdVirtualMachines())
 }
