@@ -49,6 +49,7 @@ for target in "$@"; do
 		;;
 	linux)
 		cp deploy/systemd/otelcol-gpu.service "$folder/"
+		cp -r deploy/slurm "$folder/"
 		"$out/tools/archive" "$folder" "$out/$name.tar.gz"
 		# A package's programs are in /usr/bin, what is installed by hand in /usr/local/bin.
 		sed -i 's|^ExecStart=/usr/local/bin/|ExecStart=/usr/bin/|' "$folder/otelcol-gpu.service"
