@@ -62,6 +62,8 @@ func TestAgent(t *testing.T) {
 	step(t, "claim of an init container", w.claimOfEarly)
 	step(t, "claim of several devices", w.claimOfSeveral)
 	step(t, "used, not allocated", w.notAllocated)
+	step(t, "jobs of a pod", w.jobsOfPod)
+	step(t, "devices that are no GPUs", w.otherDevices)
 	step(t, "gateway", func(t *testing.T) { w.gateway(t, owners) })
 	step(t, "container restarts", w.containerRestarts)
 	step(t, "device plugin restarts", w.pluginRestarts)

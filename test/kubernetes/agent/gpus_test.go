@@ -62,6 +62,7 @@ func resources() []string {
 		"-resource", fmt.Sprintf("%s=%s*4", sharedResource, gpu(sharedGPU)),
 		"-resource", largeMIG + "=" + mig(0),
 		"-resource", smallMIG + "=" + mig(1),
+		"-resource", otherResource + "=" + otherDevice,
 	}
 }
 

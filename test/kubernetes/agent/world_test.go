@@ -172,7 +172,7 @@ func (w *world) offered(t *testing.T) bool {
 	if err != nil {
 		return false
 	}
-	for name, count := range map[corev1.ResourceName]int64{wholeResource: 3, sharedResource: 4, smallMIG: 1, largeMIG: 1} {
+	for name, count := range map[corev1.ResourceName]int64{wholeResource: 3, sharedResource: 4, smallMIG: 1, largeMIG: 1, otherResource: 1} {
 		if quantity := node.Status.Allocatable[name]; quantity.Value() != count {
 			return false
 		}
