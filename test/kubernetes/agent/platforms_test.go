@@ -6,6 +6,7 @@
 package agent
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
@@ -78,6 +82,57 @@ func (w *world) otherDevices(t *testing.T) {
 	w.await(t)
 	assert.Contains(t, w.output(), otherResource, "what is ignored is logged")
 	w.remove(t, "other")
+	w.expect(t)
+}
+
+// reserved: a pod of KAI's namespace holds a GPU for two pods of its group, each of which was given a part. They are the holders, and the
+// reservation is none, although the kubelet lists it.
+func (w *world) reserved(t *testing.T) {
+	const namespace, group = "kai-resource-reservation", "0c5a6e1e-shared"
+	_, err := w.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		assert.NoError(t, w.client.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}))
+	})
+	labels := map[string]string{"runai-gpu-group": group}
+	create := func(namespace string, pod *corev1.Pod) {
+		eventually(t, "pod "+pod.Name+" is accepted", func() bool { // once the namespace has its service account
+			_, err := w.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+			return err == nil || apierrors.IsAlreadyExists(err)
+		})
+	}
+	create(namespace, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gpu-reservation", Labels: labels}, Spec: spec(box("reservation", wholeResource, 1))})
+	device := devices(t, "gpu-reservation", "reservation")[0]
+	shares := map[string]string{"tenant-a": "0.5", "tenant-b": "0.25"}
+	for name, share := range shares {
+		create(w.namespace, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: map[string]string{"gpu-fraction": share}}, Spec: spec(idle("main")),
+		})
+		w.ready(t, name)
+		w.want[name+"/main"] = shared("fraction", held(wholeResource, device))
+	}
+	w.place(t, "tenant-a", "main", device, 5*gib, 30)
+	points := w.await(t)
+	for name, share := range map[string]float64{"tenant-a": 0.5, "tenant-b": 0.25} {
+		part, ok := points.Value("container.gpu.share", "k8s.pod.name", name)
+		assert.True(t, ok)
+		assert.InDelta(t, share, part, 0)
+	}
+	for _, p := range points {
+		if strings.HasPrefix(p.Metric, "container.gpu.") {
+			assert.NotEqual(t, "gpu-reservation", p.Resource["k8s.pod.name"], p.Metric)
+		}
+	}
+	for name := range shares {
+		w.remove(t, name, "main")
+	}
+	require.NoError(t, w.client.CoreV1().Pods(namespace).Delete(t.Context(), "gpu-reservation", metav1.DeleteOptions{}))
+	eventually(t, "the reservation is gone", func() bool {
+		_, err := w.client.CoreV1().Pods(namespace).Get(t.Context(), "gpu-reservation", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 	w.expect(t)
 }
 
