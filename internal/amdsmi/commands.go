@@ -40,12 +40,26 @@ func arguments(s step, want gpu.Group, refused map[string]bool) []string {
 	case stepProcess:
 		return wanted(want, gpu.GroupProcesses, "process")
 	case stepXGMI:
-		return wanted(want, gpu.GroupInterconnect|gpu.GroupInterconnectLinks, "xgmi", "-m")
+		return xgmiArguments(want, refused[linkStatus])
 	case stepPCIe:
-		return wanted(want, gpu.GroupPCIeLink|gpu.GroupPCIeReplay, "metric", "-P")
+		return wanted(want, gpu.GroupPCIeLink|gpu.GroupPCIeReplay|gpu.GroupPCIeDetail, "metric", "-P")
+	case stepBadPages:
+		return wanted(want, gpu.GroupRemappedRows, string(s))
 	default:
 		return []string{string(s)}
 	}
+}
+
+// xgmiArguments returns the arguments of xgmi: the bytes and the speed of the links, and whether they are up.
+func xgmiArguments(want gpu.Group, withoutStatus bool) []string {
+	args := wanted(want, gpu.GroupInterconnect|gpu.GroupInterconnectLinks|gpu.GroupInterconnectSpeed, "xgmi", "-m")
+	if withoutStatus || !want.Has(gpu.GroupInterconnectState) {
+		return args
+	}
+	if args == nil {
+		args = []string{"xgmi"}
+	}
+	return append(args, "-l")
 }
 
 func wanted(want, groups gpu.Group, args ...string) []string {

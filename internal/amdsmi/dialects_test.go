@@ -40,6 +40,7 @@ func TestRealOutput(t *testing.T) {
 	assert.Equal(t, "113-D67301-063", d.Info.FirmwareVersion)
 	assert.Empty(t, d.Info.DriverVersion)
 	assert.Equal(t, "SPX", d.Info.Profile)
+	assert.Equal(t, "NPS1", d.Info.MemoryPartition)
 	smitest.RequireValue(t, int64(1), d.Info.NUMANode, "NUMA node")
 	smitest.RequireNear(t, 0.33, d.Utilization[gpu.TaskGeneral], "utilization")
 	smitest.RequireNear(t, 0.12, d.MemoryController, "controller")
@@ -92,7 +93,7 @@ func TestPartitions(t *testing.T) {
 	assert.False(t, d.ProcessesUnread)
 	assert.Equal(t, gpu.Info{
 		Serial: "692347006052", DriverVersion: "6.8.0-79-generic", FirmwareVersion: "113-M3000100-103",
-		PCIAddress: "0000:05:00.0", ComputeCapability: "gfx942", NUMANode: gpu.Some[int64](1),
+		PCIAddress: "0000:05:00.0", ComputeCapability: "gfx942", NUMANode: gpu.Some[int64](1), BoardPartNumber: "102-G30211-0C",
 	}, d.Info)
 	smitest.RequireNear(t, 0.40, d.Utilization[gpu.TaskGeneral], "utilization")
 	smitest.RequireNear(t, 0.10, d.Utilization[gpu.TaskJPEG], "JPEG")
@@ -118,6 +119,24 @@ func TestPartitions(t *testing.T) {
 		"xgmi_wafl corrected": 2, "xgmi_wafl uncorrected": 0, "xgmi_wafl deferred": 0,
 	}, smitest.ErrorCounts(d), "by block, and no total beside them")
 	assert.Equal(t, gpu.Total[int64](3), d.PCIe.Replays)
+	assert.Equal(t, gpu.Total[int64](12), d.PCIe.Recoveries)
+	assert.Equal(t, gpu.Total[int64](2), d.PCIe.ReplayRollovers)
+	assert.Equal(t, gpu.Total[int64](5), d.PCIe.NAKsTransmitted)
+	assert.False(t, d.PCIe.NAKsReceived.Known(), "all bits are ones")
+	smitest.RequireNear(t, 210, d.Power.Limit[gpu.LimitMin], "lowest cap")
+	smitest.RequireNear(t, 0.06, d.Utilization[gpu.TaskMedia], "VCN")
+	assert.Equal(t, []gpu.Opt[float64]{
+		gpu.Some(0.80), gpu.Some(0.78), gpu.Some(0.82), gpu.Some(0.80), gpu.Some(0.0), gpu.Some(0.0), gpu.Some(0.0), gpu.Some(0.04),
+	}, d.XCCUtilization)
+	assert.Equal(t, []gpu.SensorValue{
+		{Location: "hbm0", Value: gpu.Some(55.0)}, {Location: "hbm1", Value: gpu.Some(58.0)}, {Location: "aid0", Value: gpu.Some(61.0)},
+		{Location: "xcd0", Value: gpu.Some(66.0)}, {Location: "xcd1", Value: gpu.Some(67.0)},
+	}, d.TemperatureDetail)
+	assert.Empty(t, d.Voltage)
+	smitest.RequireValue(t, int64(3), d.RetiredPages.Bad, "bad pages")
+	smitest.RequireValue(t, int64(128), d.RetiredPages.BadLimit, "limit of bad pages")
+	smitest.RequireValue(t, true, d.Throttle[gpu.ThrottleHostLimitPower].Active, "below the limit of the host, on one XCC")
+	assert.False(t, d.Throttle[gpu.ThrottleHostLimitThermal].Active.Known())
 	smitest.RequireValue(t, true, d.Throttle[gpu.ThrottlePowerPPT].Active, "PPT")
 	smitest.RequireValue(t, false, d.Throttle[gpu.ThrottleThermalVR].Active, "VR")
 	assert.False(t, d.Throttle[gpu.ThrottleThermalMemory].Active.Known())
@@ -127,8 +146,14 @@ func TestPartitions(t *testing.T) {
 	sent, _ := d.Interconnect.Transmitted.Get()
 	assert.Equal(t, int64(1030<<10), received)
 	assert.Equal(t, int64(2004<<10), sent)
-	require.Len(t, d.Interconnect.Links, 2)
-	assert.Equal(t, "1", d.Interconnect.Links[0].Name)
+	speed := gpu.Link{Bandwidth: gpu.Some(64e9), Width: gpu.Some[int64](16)}
+	assert.Equal(t, []gpu.Link{
+		{
+			Name: "1", Received: gpu.Total[int64](1000 << 10), Transmitted: gpu.Total[int64](2000 << 10), Up: gpu.Some(true),
+			Bandwidth: speed.Bandwidth, Width: speed.Width,
+		},
+		{Name: "2", Received: gpu.Total[int64](30 << 10), Transmitted: gpu.Total[int64](4 << 10), Up: gpu.Some(false)},
+	}, d.Interconnect.Links)
 
 	for n, want := range []float64{0.80, 0.01} {
 		p := &node.Devices[n+1]
@@ -139,15 +164,18 @@ func TestPartitions(t *testing.T) {
 		assert.False(t, p.Temperature[gpu.SensorHotspot].Known())
 		assert.False(t, p.Energy.Known())
 		assert.Empty(t, p.Errors)
+		assert.False(t, p.RetiredPages.Bad.Known())
+		smitest.RequireNear(t, 0.12*float64(1-n), p.Utilization[gpu.TaskMedia], "VCN of the partition")
 		assert.Equal(t, n == 1, p.Memory.Limit.Known(), "the first shows the package's")
 	}
 	smitest.RequireValue(t, int64(98296<<20), node.Devices[2].Memory.Limit, "limit")
 	smitest.RequireValue(t, int64(492<<20), node.Devices[2].Memory.Usage, "usage")
 
+	none := gpu.Total(0.0)
 	require.Equal(t, []gpu.Process{
-		{PID: 4711, DeviceID: id + "/0", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](51543801856), Executable: "python3.12"},
-		{PID: 4712, DeviceID: id + "/0", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](1073741824), Executable: "python3"},
-		{PID: 4712, DeviceID: id + "/1", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](2147483648), Executable: "python3"},
+		{PID: 4711, DeviceID: id + "/0", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](51543801856), EvictedTime: none, Executable: "python3.12"},
+		{PID: 4712, DeviceID: id + "/0", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](1073741824), EvictedTime: none, Executable: "python3"},
+		{PID: 4712, DeviceID: id + "/1", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](2147483648), EvictedTime: none, Executable: "python3"},
 	}, node.Processes)
 	require.Len(t, node.Problems, 1)
 	assert.Contains(t, smitest.Problems(node), "missing the following required groups: render")
@@ -170,12 +198,22 @@ func TestNamesOf72(t *testing.T) {
 	smitest.RequireNear(t, 3e6, d.Clocks[gpu.ClockGraphics].Speed, "graphics, asleep")
 	smitest.RequireNear(t, 2350e6, d.Clocks[gpu.ClockGraphics].Limit, "graphics limit")
 	smitest.RequireNear(t, 0.2, d.Fans[0].Ratio, "fan")
+	smitest.RequireValue(t, int64(1103), d.Fans[0].Speed, "fan")
+	smitest.RequireNear(t, 210, d.Power.Limit[gpu.LimitMin], "lowest cap")
+	smitest.RequireNear(t, 0, d.Utilization[gpu.TaskMedia], "one value for all VCNs")
+	assert.Equal(t, []gpu.SensorValue{
+		{Location: "gfx", Value: gpu.Some(0.062)}, {Location: "soc", Value: gpu.Some(0.789)}, {Location: "mem", Value: gpu.Some(1.245)},
+	}, d.Voltage)
+	assert.Empty(t, d.XCCUtilization)
+	assert.Empty(t, d.TemperatureDetail)
 	assert.Equal(t, map[string]int64{"corrected": 4, "uncorrected": 0, "deferred": 0}, smitest.ErrorCounts(d), "totals, where there are no blocks")
 	assert.Empty(t, d.Faults)
 
 	o := &node.Devices[1]
 	assert.Equal(t, "0000:07:00.0", o.Info.PCIAddress)
-	assert.Equal(t, gpu.StatePredictedFailure, o.State(), "more bad pages than the threshold")
+	assert.Equal(t, gpu.StatePredictedFailure, o.State())
+	require.Len(t, o.Faults, 1)
+	assert.Equal(t, gpu.FaultBadPageThreshold, o.Faults[0].Type)
 
 	assert.Empty(t, node.Processes, "listed under every GPU with the same memory")
 	assert.True(t, d.ProcessesUnread)

@@ -51,7 +51,9 @@ func (b *nodeBuilder) addProblems(t *tool, steps []step, answers map[step]answer
 }
 
 // optional reports whether a step is missing in some versions or on some machines.
-func optional(st step) bool { return st == stepXGMI || st == stepPCIe || st == stepVersion }
+func optional(st step) bool {
+	return st == stepXGMI || st == stepPCIe || st == stepVersion || st == stepBadPages
+}
 
 // notRun returns the node of the known GPUs when amd-smi could not be run or did not end.
 func (b *nodeBuilder) notRun(err error) (*gpu.Node, error) {

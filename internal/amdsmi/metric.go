@@ -6,7 +6,6 @@ package amdsmi
 import (
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
@@ -16,16 +15,7 @@ import (
 // readMetric fills a device from its record of amd-smi metric and returns the shares of its partitions. The record has only the sections
 // that were asked for.
 func readMetric(r record, d *gpu.Device) []smidevice.Share {
-	usage := r.section("usage")
-	d.Utilization[gpu.TaskGeneral] = smitext.Quantity(usage.first("gfx_activity", "gfx_usage"), smitext.Ratio, "%")
-	d.Utilization[gpu.TaskJPEG] = engines(usage.first("jpeg_activity"))
-	d.MemoryController = smitext.Quantity(usage.first("umc_activity", "mem_usage"), smitext.Ratio, "%")
-	shares := readShares(usage)
-	if !d.Utilization[gpu.TaskJPEG].Known() {
-		// Since 7.0 the engines are listed by partition only, even where there is one.
-		d.Utilization[gpu.TaskJPEG] = meanShare(shares, gpu.TaskJPEG)
-	}
-
+	shares := readUsage(r.section("usage"), d)
 	readMemory(r, d)
 	readTemperature(r.section("temperature"), d)
 	d.Energy = smidevice.EnergyTotal(smitext.Quantity(r.at("energy", "total_energy_consumption"), smitext.Joules, "J"))
@@ -35,11 +25,9 @@ func readMetric(r record, d *gpu.Device) []smidevice.Share {
 	readClock(clock, &d.Clocks[gpu.ClockMemory], "mem")
 	readClock(clock, &d.Clocks[gpu.ClockVideo], "vclk")
 	readPCIe(r, d)
-	if fan := smitext.Quantity(r.section("fan").first("usage", "apu_fan_pwm"), smitext.Ratio, "%"); fan.Known() {
-		d.Fans = []gpu.Fan{{Location: "fan0", Ratio: fan}}
-	}
+	readFan(r.section("fan"), d)
 	readErrors(r, d)
-	readThrottle(r.section("throttle"), d)
+	readThrottle(r, d)
 	return shares
 }
 
@@ -51,6 +39,7 @@ func unreachable(r record) string {
 		return ""
 	}
 	var d gpu.Device
+	readDetails(r, gpu.GroupAll, &d)
 	if shares := readMetric(r, &d); len(shares) > 0 || !reflect.DeepEqual(d, gpu.Device{}) {
 		return ""
 	}
@@ -116,48 +105,4 @@ func readClock(r record, clock *gpu.Clock, name string) {
 		}
 		return
 	}
-}
-
-// readShares reads the utilization of each partition, which the first one's record has: {"xcp_0": [{"value": 7, …}, "N/A"]}.
-// A GPU that is not divided has one, which says nothing that the GPU's own utilization does not.
-func readShares(usage record) []smidevice.Share {
-	var shares []smidevice.Share
-	for task, key := range map[gpu.Task]string{gpu.TaskGeneral: "gfx_busy_inst", gpu.TaskJPEG: "jpeg_busy"} {
-		for name, v := range usage.section(key) {
-			digits, ok := strings.CutPrefix(strings.ToLower(name), "xcp_")
-			n, err := strconv.ParseUint(digits, 10, 8)
-			if !ok || err != nil || n >= 64 {
-				continue
-			}
-			for len(shares) <= int(n) {
-				shares = append(shares, smidevice.Share{})
-			}
-			shares[n].Utilization[task] = engines(v)
-		}
-	}
-	return shares
-}
-
-// meanShare returns the mean over the partitions.
-func meanShare(shares []smidevice.Share, task gpu.Task) gpu.Opt[float64] {
-	var sum float64
-	n := 0
-	for i := range shares {
-		if v, ok := shares[i].Utilization[task].Get(); ok {
-			sum += v
-			n++
-		}
-	}
-	if n == 0 {
-		return gpu.Opt[float64]{}
-	}
-	return gpu.Some(sum / float64(n))
-}
-
-// engines returns the mean over the engines of a kind: a list, or a single value.
-func engines(v any) gpu.Opt[float64] {
-	if list, ok := v.([]any); ok {
-		return smitext.Mean(list, smitext.Ratio, "%")
-	}
-	return smitext.Quantity(v, smitext.Ratio, "%")
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 	"github.com/otelgpu/gpureceiver/internal/command"
-	"github.com/otelgpu/gpureceiver/internal/counter"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -20,8 +19,8 @@ type nodeBuilder struct {
 	node        gpu.Node
 	known       smidevice.KnownGPUs
 	energy      smidevice.EnergyCounters
-	residencies map[string]*counter.Residency // of throttle reasons, by PCI address, else by unique id
-	links       map[string]*linkBytes         // likewise
+	residencies map[string]*residency // of throttle reasons, by PCI address, else by unique id
+	links       map[string]*linkBytes // likewise
 	scale       memoryScale
 }
 
@@ -68,6 +67,7 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	metrics := answers[stepMetric].records
 	each(metrics, func(r record, e *smidevice.Listed) {
 		e.Shares = readMetric(r, &e.Device)
+		readDetails(r, b.want, &e.Device)
 		if static[e.Number].withoutRAS {
 			dropZeroErrors(&e.Device)
 		}
@@ -77,7 +77,6 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	})
 	b.throttleTime(metrics, each)
 	each(answers[stepPCIe].records, func(r record, e *smidevice.Listed) { readPCIe(r, &e.Device) })
-	links := b.want.Has(gpu.GroupInterconnectLinks)
 	last := b.links
 	b.links = make(map[string]*linkBytes, len(last))
 	for i := range listed {
@@ -86,7 +85,11 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 			b.links[key] = &linkBytes{}
 		}
 	}
-	each(answers[stepXGMI].records, func(r record, e *smidevice.Listed) { readXGMI(r, &e.Device, links, b.links[e.Key()]) })
+	wantLinks := b.want
+	if answers[stepXGMI].err != nil {
+		wantLinks &^= gpu.GroupInterconnectSpeed // of links that are up: the states come last
+	}
+	each(joined(answers[stepXGMI].records), func(r record, e *smidevice.Listed) { readXGMI(r, wantLinks, &e.Device, b.links[e.Key()]) })
 
 	b.known.IDs.Complete(listed, complete)
 	leaves := b.known.List(&b.node, smidevice.GPUs(listed))
@@ -96,7 +99,7 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 		// The list ended early: it may lack partitions of the last GPU, so whether that is divided is not known.
 		delete(leaves, listed[len(listed)-1].Number)
 	}
-	b.addProcesses(answers, len(list), leaves, version)
+	b.addProcesses(answers, len(list), leaves, static, version)
 	if truncated {
 		for i := range b.node.Devices {
 			b.node.Devices[i].ProcessesUnread = true
@@ -110,10 +113,15 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 }
 
 // addProcesses adds the processes. version is the first number of that of the library.
-func (b *nodeBuilder) addProcesses(answers map[step]answer, devices int, leaves map[int]smidevice.Leaf, version int) {
+func (b *nodeBuilder) addProcesses(answers map[step]answer, devices int, leaves map[int]smidevice.Leaf, static map[int]staticInfo, version int) {
 	answer, ran := answers[stepProcess]
 	list, covered := parseProcesses(answer.records)
 	b.scale.correct(list, version)
+	for i := range list {
+		if !static[list[i].index].unified {
+			list[i].system = gpu.Opt[int64]{} // a buffer of transfers, of which a GPU with memory of its own needs little
+		}
+	}
 	var repeated int
 	b.node.Processes, repeated = placeProcesses(list, devices, covered, leaves, version >= exactProcesses)
 	for i := range b.node.Devices {
@@ -128,21 +136,17 @@ func (b *nodeBuilder) addProcesses(answers map[step]answer, devices int, leaves 
 // throttleTime adds up how long each reason held the clocks down.
 func (b *nodeBuilder) throttleTime(metrics []record, each func([]record, func(record, *smidevice.Listed))) {
 	last := b.residencies
-	b.residencies = make(map[string]*counter.Residency, len(last))
+	b.residencies = make(map[string]*residency, len(last))
 	each(metrics, func(r record, e *smidevice.Listed) {
-		looks, ok := looksOf(r.section("throttle"))
+		counts, ok := countsOf(r.section("throttle"))
 		if !ok {
 			return
 		}
 		key := e.Key()
-		residency := last[key]
-		if residency == nil {
-			residency = &counter.Residency{}
+		if b.residencies[key] = last[key]; b.residencies[key] == nil {
+			b.residencies[key] = &residency{}
 		}
-		b.residencies[key] = residency
-		for i, limiter := range residency.Read(looks, b.node.Time) {
-			e.Device.Throttle[violations[i].reason].Time = limiter.Time
-		}
+		b.residencies[key].read(&counts, b.node.Time, &e.Device)
 	})
 }
 
@@ -165,7 +169,7 @@ func listedDevice(l *listRecord, static staticInfo) smidevice.Listed {
 	e.Device.Aliases = l.aliases
 	e.Device.Index, e.Device.CurrentIndex = gpu.Some(l.index), gpu.Some(l.index)
 	if static.exhausted {
-		e.Device.AddFault(gpu.FaultRemapFailed, "more bad memory pages than the driver's threshold: replace the GPU")
+		e.Device.AddFault(gpu.FaultBadPageThreshold, "more bad memory pages than the driver's threshold: replace the GPU")
 	}
 	return e
 }

@@ -19,14 +19,14 @@ type option struct {
 
 // metricOptions are the options by their short names, which did not change between versions. Some do not exist in virtual machines.
 var metricOptions = []option{
-	{flag: "-u", groups: gpu.GroupUtilization | gpu.GroupMediaUtilization},
+	{flag: "-u", groups: gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupXCCUtilization},
 	{flag: "-m", groups: gpu.GroupMemory},
-	{flag: "-p", groups: gpu.GroupPower | gpu.GroupPowerDetail},
-	{flag: "-t", groups: gpu.GroupTemperature},
+	{flag: "-p", groups: gpu.GroupPower | gpu.GroupPowerDetail | gpu.GroupVoltage | gpu.GroupThrottle},
+	{flag: "-t", groups: gpu.GroupTemperature | gpu.GroupTemperatureDetail},
 	{flag: "-c", groups: gpu.GroupClocks | gpu.GroupClockLimits, extra: true},
 	{flag: "-k", groups: gpu.GroupECC, extra: true},
 	{flag: "-e", groups: gpu.GroupECC, extra: true},
-	{flag: "-f", groups: gpu.GroupFans, extra: true},
+	{flag: "-f", groups: gpu.GroupFans | gpu.GroupFanSpeed, extra: true},
 	{flag: "-E", groups: gpu.GroupEnergy, extra: true},
 	{flag: "--throttle", groups: gpu.GroupThrottle | gpu.GroupThrottleTime, extra: true}, // since 6.3; 100 ms per device
 }
@@ -34,6 +34,9 @@ var metricOptions = []option{
 // staticLimits is the key in refused under which static runs section by section, without the limits: in ROCm 6.1 these end the tool with
 // an exception where a device has no power limit.
 const staticLimits = "static -l"
+
+// linkStatus is the key in refused under which xgmi runs without the states of the links, which it has since 6.4.
+const linkStatus = "xgmi -l"
 
 // metricRefusal returns the key in refused of an option of metric: list has options of the same names.
 func metricRefusal(flag string) string { return "metric " + flag }
@@ -58,7 +61,11 @@ func refuse(s step, message string, refused, temporary map[string]bool) bool {
 			}
 		}
 		return again
-	case stepXGMI, stepPCIe, stepVersion:
+	case stepXGMI, stepPCIe, stepVersion, stepBadPages:
+		if s == stepXGMI && slices.Contains(named, "-l") && !refused[linkStatus] {
+			refused[linkStatus] = true
+			return true
+		}
 		refused[string(s)] = true
 		if !invalid {
 			temporary[string(s)] = true
@@ -88,7 +95,13 @@ func dropAfterException(s step, refused, temporary map[string]bool) bool {
 		}
 	case stepStatic:
 		drop(staticLimits)
-	case stepXGMI, stepPCIe:
+	case stepXGMI:
+		drop(linkStatus)
+		if !again {
+			drop(string(s))
+			return false
+		}
+	case stepPCIe, stepBadPages:
 		drop(string(s))
 		return false
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// readPCIe reads the link as it is now, and the replays.
+// readPCIe reads the link as it is now, and what went wrong on it. The bandwidth is left out: it is what the firmware measured in the last
+// moment, or a sum of such values, and no count of bytes.
 func readPCIe(r record, d *gpu.Device) {
 	pcie := r.section("pcie")
 	d.PCIe.Generation = smitext.PCIeGeneration(pcieSpeed(pcie.first("speed", "pcie_speed", "current_speed"))).Or(d.PCIe.Generation)
@@ -19,6 +20,14 @@ func readPCIe(r record, d *gpu.Device) {
 	}
 	if n := smitext.Quantity(replays, smitext.Count, ""); !d.PCIe.Replays.Known() {
 		d.PCIe.Replays = smitext.Total(n)
+	}
+	for key, to := range map[string]*gpu.Counter[int64]{
+		"l0_to_recovery_count": &d.PCIe.Recoveries, "replay_roll_over_count": &d.PCIe.ReplayRollovers,
+		"nak_sent_count": &d.PCIe.NAKsTransmitted, "nak_received_count": &d.PCIe.NAKsReceived,
+	} {
+		if n := smitext.Total(smitext.Quantity(pcie[key], smitext.Count, "")); n.Known() {
+			*to = n
+		}
 	}
 }
 

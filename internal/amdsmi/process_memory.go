@@ -55,8 +55,13 @@ func scaleOf(list []process) memoryScale {
 // rescale corrects numbers of bytes that were converted by 1000.
 func rescale(list []process) {
 	for i := range list {
-		if m, ok := list[i].memory.Get(); ok && list[i].bytes {
-			list[i].memory = gpu.Some(m / 1000 * 1024)
+		if !list[i].bytes {
+			continue
+		}
+		for _, v := range [...]*gpu.Opt[int64]{&list[i].memory, &list[i].system} {
+			if m, ok := v.Get(); ok {
+				*v = gpu.Some(m / 1000 * 1024)
+			}
 		}
 	}
 }

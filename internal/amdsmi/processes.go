@@ -23,7 +23,10 @@ type process struct {
 	index  int // amd-smi's number of the device
 	name   string
 	memory gpu.Opt[int64] // bytes of the device's own memory, as printed
-	bytes  bool           // printed as a number of bytes
+	system gpu.Opt[int64] // bytes of the machine's memory that it holds through the driver, as printed
+	// Seconds since it began in which copy engines worked for it, and in which its queues were not allowed to run.
+	sdma, evicted gpu.Counter[float64]
+	bytes         bool // printed as a number of bytes
 }
 
 // parseProcesses reads the records of amd-smi process. A device without processes has the text "No running processes detected" instead.
@@ -53,6 +56,8 @@ func parseProcesses(records []record) (list []process, covered int) {
 			}
 			p := process{pid: int64(pid), index: index, name: executable(info.text("name"))}
 			p.memory, p.bytes = vram(info)
+			p.system = smitext.Whole(smitext.Quantity(info.at("memory_usage", "gtt_mem"), smitext.Bytes, "B"))
+			p.sdma, p.evicted = seconds(info["sdma_usage"], "us"), seconds(info["evicted_time"], "ms")
 			list = append(list, p)
 		}
 	}
@@ -68,6 +73,14 @@ func vram(info record) (memory gpu.Opt[int64], bytes bool) {
 	}
 	_, unit, _ := smitext.NumberOf(v)
 	return smitext.Whole(smitext.Quantity(v, smitext.Bytes, unitless)), cmp.Or(unit, unitless) == "B"
+}
+
+func seconds(v any, unitless string) gpu.Counter[float64] {
+	s, ok := smitext.Quantity(v, smitext.Seconds, unitless).Get()
+	if !ok {
+		return gpu.Counter[float64]{}
+	}
+	return gpu.Total(s)
 }
 
 // executable returns the name of a program from the path that amd-smi prints.
@@ -103,7 +116,8 @@ func placeProcesses(list []process, devices, covered int, leaves map[int]smidevi
 		}
 		seen[key] = true
 		process := on.Process(p.pid)
-		process.Memory, process.Executable = p.memory, p.name
+		process.Memory, process.SystemMemory, process.Executable = p.memory, p.system, p.name
+		process.SDMATime, process.EvictedTime = p.sdma, p.evicted
 		result = append(result, process)
 	}
 	slices.SortFunc(result, func(a, b gpu.Process) int {

@@ -4,12 +4,14 @@
 package amdsmi
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
+	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -69,4 +71,38 @@ func TestExecutable(t *testing.T) {
 	assert.Equal(t, "python3", executable("/opt/venv/bin/python3 (deleted)"))
 	assert.Equal(t, "rvs", executable("rvs"))
 	assert.Empty(t, executable("N/A"))
+}
+
+// The machine's memory that a process holds counts where the GPU has no memory of its own.
+func TestSystemMemoryOfProcesses(t *testing.T) {
+	t.Parallel()
+	for technology, want := range map[string]gpu.Opt[int64]{
+		"LPDDR5": gpu.Some[int64](30 << 30), "DDR5": gpu.Some[int64](30 << 30), "GDDR6": {}, "HBM3": {}, "UNKNOWN": {}, "N/A": {},
+	} {
+		tool := smitest.StaticTool(map[string]string{
+			"version": `[{"amdsmi_library_version": "27.0.0"}]`,
+			"list":    `[{"gpu": 0, "bdf": "0000:c4:00.0", "hip_uuid": "GPU-000000000000000c"}]`,
+			"static":  `[{"gpu": 0, "vram": {"type": "` + technology + `"}}]`,
+			"process": `[{"gpu": 0, "process_list": [{"process_info": {"name": "llama-server", "pid": 77, "memory_usage": {` +
+				`"gtt_mem": {"value": 32212254720, "unit": "B"}, "cpu_mem": {"value": 4096, "unit": "B"}, "vram_mem": {"value": 4096, "unit": "B"}},` +
+				`"sdma_usage": {"value": 2500000, "unit": "us"}, "evicted_time": {"value": 1500, "unit": "ms"}}}]}]`,
+		})
+		node := smitest.Read(t, newTestSource(tool))
+		require.Len(t, node.Processes, 1, technology)
+		p := &node.Processes[0]
+		assert.Equal(t, want, p.SystemMemory, technology)
+		assert.Equal(t, gpu.Some[int64](4096), p.Memory)
+		assert.Equal(t, gpu.Total(2.5), p.SDMATime)
+		assert.Equal(t, gpu.Total(1.5), p.EvictedTime)
+	}
+}
+
+// What a process does not have is absent.
+func TestProcessTimesThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	list, _ := parseProcesses([]record{{"gpu": json.Number("0"), "process_list": smitest.Decoded(t, `[{"process_info": {"pid": 7, "sdma_usage": "N/A"}}]`)}})
+	require.Len(t, list, 1)
+	assert.False(t, list[0].sdma.Known())
+	assert.False(t, list[0].evicted.Known())
+	assert.False(t, list[0].system.Known())
 }

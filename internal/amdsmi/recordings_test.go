@@ -38,6 +38,9 @@ func TestRecordings(t *testing.T) {
 			switch name {
 			case "metric_power":
 				smitest.RequireNear(t, 10, node.Devices[0].Power.Draw, "power")
+				require.Equal(t, []gpu.SensorValue{
+					{Location: "gfx", Value: gpu.Some(0.006)}, {Location: "soc", Value: gpu.Some(0.918)}, {Location: "mem", Value: gpu.Some(1.25)},
+				}, node.Devices[0].Voltage)
 			case "process":
 				require.Equal(t, []gpu.Process{
 					{PID: 420157, DeviceID: "32a4d3d61bfc2208", Type: gpu.ProcessCompute, Memory: gpu.Some[int64](0), Executable: "TransferBench"},

@@ -100,7 +100,7 @@ func (r record) integer(key string) (int, bool) {
 }
 
 // envelopes are the keys under which later versions put the list of devices; until 6.3 the list was the whole output.
-var envelopes = map[string]bool{"gpu_data": true, "xgmi_metric": true}
+var envelopes = map[string]bool{"gpu_data": true, "xgmi_metric": true, "link_status": true}
 
 // toolError is an error that amd-smi prints instead of an answer: {"error": "Parameter '-e' is invalid. …", "code": -2}.
 type toolError struct{ message string }

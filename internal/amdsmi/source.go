@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,11 +97,9 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	}
 	changed := !slices.EqualFunc(listed, s.listed, func(a, b listRecord) bool { return a.same(&b) })
 	if changed && !due && !unmeasured {
-		again, _ := s.tool.run(ctx, stepStatic)
-		if a, ran := again[stepStatic]; ran {
-			answers[stepStatic] = a
-		}
-		steps = append(steps, stepStatic)
+		again, _ := s.tool.run(ctx, stepStatic, stepBadPages)
+		maps.Copy(answers, again)
+		steps = append(steps, stepStatic, stepBadPages)
 		due = true
 	}
 	if changed {
@@ -148,6 +147,9 @@ func (s *Source) steps(due bool) []step {
 		steps = []step{stepVersion, stepList, stepStatic}
 	}
 	steps = append(steps, stepMetric, stepProcess, stepXGMI)
+	if due {
+		steps = append(steps, stepBadPages)
+	}
 	if s.timeouts >= maxTimeouts {
 		if s.withoutPCIe++; s.withoutPCIe > restPCIe {
 			s.withoutPCIe, s.timeouts = 0, maxTimeouts-1
@@ -180,6 +182,7 @@ func (s *Source) keep(due bool, answers map[step]answer) {
 	s.stale = !ran || a.err != nil && len(a.records) == 0
 	if !s.stale {
 		static := parseStatic(a.records)
+		addBadPages(static, answers[stepBadPages].records)
 		if a.err != nil {
 			for n, before := range s.static {
 				if _, read := static[n]; !read { // the output ended before it

@@ -22,7 +22,7 @@ func TestWhatIsRunWhen(t *testing.T) {
 	smitest.Read(t, s)
 	require.Equal(t, []string{
 		"version --json", "list -e --json", "static --json", "metric -u -m -p -t -c -k -e -f -E --throttle --json",
-		"process --json", "xgmi -m --json", "metric -P --json",
+		"process --json", "xgmi -m -l --json", "bad-pages --json", "metric -P --json",
 	}, tool.Runs[0])
 	// amd-smi names one option at a time. list and metric both have an option -e.
 	require.Equal(t, [][]string{
@@ -76,7 +76,7 @@ func TestReadsStaticWhenDevicesChange(t *testing.T) {
 	tool.Runs = nil
 	node := smitest.Read(t, s)
 	require.Len(t, tool.Runs, 2)
-	require.Equal(t, []string{"static --json"}, tool.Runs[1])
+	require.Equal(t, []string{"static --json", "bad-pages --json"}, tool.Runs[1])
 	d := smitest.Device(t, node, "111457e2c20f59d2")
 	assert.Equal(t, "7", d.Info.Serial)
 	lost := smitest.Device(t, node, "8f1457e2c20f59d2")

@@ -18,20 +18,22 @@ type staticInfo struct {
 	address    smitext.Address
 	partition  gpu.Opt[int]
 	profile    string
-	device     gpu.Device // model, info, limits
+	device     gpu.Device // model, info, limits, bad pages
+	unified    bool       // its memory is the machine's
 	exhausted  bool       // more bad pages than the threshold
 	withoutRAS bool       // the GPU does not count memory errors
 }
 
-// limits reads the section limit. The power limit in force and the highest that can be set stand side by side. Until 6.0 a temperature limit was
+// limits reads the section limit. The power limit in force, and the highest and the lowest that can be set, stand side by side. Until 6.0 a temperature limit was
 // named after its sensor and was the one at which the device slows down.
 func (s *staticInfo) limits(r record) {
-	power, highest := r.first("socket_power", "current_power", "power"), r.first("max_power")
+	power, highest, lowest := r.first("socket_power", "current_power", "power"), r.first("max_power"), r.first("min_power")
 	if ppt := r.section("ppt0"); ppt != nil { // since 7.2
-		power, highest = ppt["socket_power_limit"], ppt["max_power_limit"]
+		power, highest, lowest = ppt["socket_power_limit"], ppt["max_power_limit"], ppt["min_power_limit"]
 	}
 	s.device.Power.Limit[gpu.LimitEnforced] = smitext.PowerCap(power)
 	s.device.Power.Limit[gpu.LimitMax] = smitext.PowerCap(highest)
+	s.device.Power.Limit[gpu.LimitMin] = smitext.PowerCap(lowest)
 	for _, t := range [...]struct {
 		sensor gpu.Sensor
 		limit  gpu.Limit
@@ -73,6 +75,7 @@ func staticOf(r record) staticInfo {
 		profile:    strings.ToUpper(smitext.Label(partition.text("accelerator_partition", "compute_partition"))),
 		exhausted:  strings.EqualFold(r.section("ras").text("bad_page_threshold_exceeded"), "true"),
 		withoutRAS: r["ras"] != nil && !hasValue(r["ras"]),
+		unified:    unifiedMemory(r.section("vram").text("type")),
 	}
 	if !smitext.DecimalSerial(asic.text("asic_serial")) {
 		s.address, _ = smitext.ParseAddress(bus.text("bdf"))
@@ -88,13 +91,23 @@ func staticOf(r record) staticInfo {
 		FirmwareVersion:   smitext.Label(cmp.Or(firmware.text("part_number"), firmware.text("version"))),
 		ComputeCapability: smitext.GFXTarget(asic.text("target_graphics_version")),
 		NUMANode:          smitext.NUMANode(r.at("numa", "affinity")),
+		BoardPartNumber:   smitext.Label(board.text("model_number")),
+		MemoryPartition:   strings.ToUpper(smitext.Label(partition.text("memory_partition"))),
 	}
+	s.device.RetiredPages.BadLimit = smitext.Whole(smitext.Quantity(r.at("ras", "bad_page_threshold"), smitext.Count, ""))
 	s.device.PCIe.GenerationLimit = smitext.PCIeGeneration(pcieSpeed(bus.first("max_pcie_speed", "pcie_speed")))
 	s.device.PCIe.WidthLimit = smitext.LinkWidth(bus.first("max_pcie_width", "max_pcie_lanes", "pcie_lanes"))
 	s.device.Memory.Limit = smitext.Whole(smitext.Quantity(r.at("vram", "size"), smitext.Bytes, "MB"))
 	smidevice.CorrectMemory(&s.device.Memory)
 	s.limits(r.section("limit"))
 	return s
+}
+
+// unifiedMemory reports whether a type of memory is that of a machine, and not of a graphics card: DDR5, LPDDR5. What GDDR6 and HBM3 are
+// called begins otherwise.
+func unifiedMemory(technology string) bool {
+	technology = strings.ToUpper(technology)
+	return strings.HasPrefix(technology, "DDR") || strings.HasPrefix(technology, "LPDDR")
 }
 
 // renumbered returns what static printed, by the numbers that the same devices have in a later list.

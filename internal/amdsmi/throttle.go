@@ -8,12 +8,11 @@ import (
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
-	"github.com/otelgpu/gpureceiver/internal/counter"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // violations are the limiters of the driver's violation status, since 6.3 on MI300 and later: whether they are at work now, and how often
-// the firmware found them at work.
+// the firmware found them at work. Those that hold the clock of graphics below the limit of the host, and low use, are by XCC, since 7.0.
 var violations = [...]struct {
 	reason         gpu.ThrottleReason
 	active, counts string
@@ -23,31 +22,17 @@ var violations = [...]struct {
 	{gpu.ThrottleThermalMemory, "hbm_thermal_violation_status", "hbm_thermal_accumulated"},
 	{gpu.ThrottleThermalVR, "vr_thermal_violation_status", "vr_thermal_accumulated"},
 	{gpu.ThrottleThermalExtern, "prochot_violation_status", "prochot_accumulated"},
+	{gpu.ThrottleHostLimitPower, "gfx_clk_below_host_limit_power_violation_status", "gfx_clk_below_host_limit_power_accumulated"},
+	{gpu.ThrottleHostLimitThermal, "gfx_clk_below_host_limit_thermal_violation_status", "gfx_clk_below_host_limit_thermal_accumulated"},
+	{gpu.ThrottleLowUtilization, "low_utilization_violation_status", "low_utilization_accumulated"},
 }
 
+// readThrottle reads what is at work now.
 func readThrottle(r record, d *gpu.Device) {
+	throttle := r.section("throttle")
 	for _, v := range violations {
-		d.Throttle[v.reason].Active = active(r[v.active])
+		d.Throttle[v.reason].Active = active(throttle[v.active])
 	}
-}
-
-// looksOf reads how often the firmware found its limiters at work.
-func looksOf(r record) (counter.Looks, bool) {
-	total, ok := looks(r["accumulation_counter"]).Get()
-	result := counter.Looks{Total: total, Limiters: make([]gpu.Opt[uint64], len(violations))}
-	for i, v := range violations {
-		result.Limiters[i] = looks(r[v.counts])
-	}
-	return result, ok
-}
-
-// looks reads a count of 32 bits or, since SMU 15.0.8, of 64. The largest number of 32 bits is none.
-func looks(v any) gpu.Opt[uint64] {
-	n, ok := smitext.Whole(smitext.Quantity(v, smitext.Looks, "")).Get()
-	if !ok || n == math.MaxUint32 {
-		return gpu.Opt[uint64]{}
-	}
-	return gpu.Some(uint64(n))
 }
 
 // active reads "ACTIVE" and "NOT ACTIVE", or lists and objects of these, one for each partition. It is true if any is active.
@@ -78,4 +63,13 @@ func active(v any) gpu.Opt[bool] {
 		}
 	}
 	return result
+}
+
+// looks reads a count of 32 bits or, since SMU 15.0.8, of 64. The largest number of 32 bits is none.
+func looks(v any) gpu.Opt[uint64] {
+	n, ok := smitext.Whole(smitext.Quantity(v, smitext.Looks, "")).Get()
+	if !ok || n == math.MaxUint32 {
+		return gpu.Opt[uint64]{}
+	}
+	return gpu.Some(uint64(n))
 }

@@ -66,6 +66,46 @@ func TestThrottleTime(t *testing.T) {
 	assert.False(t, ok, "more often at work than looked at")
 }
 
+// A limiter that is counted by XCC has the time of the XCC on which it was at work longest. Counting starts again when the GPU is divided
+// otherwise.
+func TestThrottleTimeByXCC(t *testing.T) {
+	t.Parallel()
+	tool := smitest.AMDTool(t, "amd-smi-7.0-dpx")
+	files := tool.Answer
+	var total, counts string
+	tool.Answer = func(args string) (command.Result, error) {
+		if strings.HasPrefix(args, "metric -u") {
+			return smitest.Prints(`[{"gpu": 0, "throttle": {"accumulation_counter": ` + total + `, "ppt_accumulated": ` + total + `,` +
+				`"gfx_clk_below_host_limit_power_accumulated": ` + counts + `}}]`)
+		}
+		return files(args)
+	}
+	s := newTestSource(tool)
+	total, counts = "1000", `{"xcp_0": [5, 100, "N/A"], "xcp_1": [7, 7, "N/A"]}`
+	d := smitest.Read(t, s).Devices[0]
+	assert.False(t, d.Throttle[gpu.ThrottleHostLimitPower].Time.Known())
+	total, counts = "2000", `{"xcp_0": [5, 200, "N/A"], "xcp_1": [507, 7, "N/A"]}`
+	d = smitest.Read(t, s).Devices[0] // 30 s later; one XCC half of them
+	spent, ok := d.Throttle[gpu.ThrottleHostLimitPower].Time.Get()
+	assert.True(t, ok)
+	assert.InDelta(t, 15, spent, 1e-9)
+	spent, _ = d.Throttle[gpu.ThrottlePowerPPT].Time.Get()
+	assert.InDelta(t, 30, spent, 1e-9)
+	assert.False(t, d.Throttle[gpu.ThrottleLowUtilization].Time.Known())
+
+	total, counts = "3000", `{"xcp_0": [5, 200, 507, 7]}`
+	d = smitest.Read(t, s).Devices[0]
+	assert.True(t, d.Throttle[gpu.ThrottleHostLimitPower].Time.Known(), "as many as before")
+	total, counts = "4000", `{"xcp_0": [5, 200, 507, 7, 8]}`
+	d = smitest.Read(t, s).Devices[0]
+	assert.False(t, d.Throttle[gpu.ThrottleHostLimitPower].Time.Known())
+	total, counts = "5000", `{"xcp_0": [5, 300, 507, 7, 8]}`
+	d = smitest.Read(t, s).Devices[0]
+	spent, ok = d.Throttle[gpu.ThrottleHostLimitPower].Time.Get()
+	assert.True(t, ok)
+	assert.InDelta(t, 3, spent, 1e-9)
+}
+
 // TestLooks: counts of 64 bits, and the largest number of 32 bits, which is none.
 func TestLooks(t *testing.T) {
 	t.Parallel()
@@ -83,17 +123,18 @@ func TestViolations(t *testing.T) {
 	for reason, name := range map[gpu.ThrottleReason]string{
 		gpu.ThrottlePowerPPT: "ppt", gpu.ThrottleThermalGPU: "socket_thermal", gpu.ThrottleThermalMemory: "hbm_thermal",
 		gpu.ThrottleThermalVR: "vr_thermal", gpu.ThrottleThermalExtern: "prochot",
+		gpu.ThrottleHostLimitPower: "gfx_clk_below_host_limit_power", gpu.ThrottleHostLimitThermal: "gfx_clk_below_host_limit_thermal",
+		gpu.ThrottleLowUtilization: "low_utilization",
 	} {
 		var d, want gpu.Device
-		readThrottle(record{name + "_violation_status": "ACTIVE"}, &d)
+		readThrottle(record{"throttle": map[string]any{name + "_violation_status": "ACTIVE"}}, &d)
 		want.Throttle[reason].Active = gpu.Some(true)
 		assert.Equal(t, want.Throttle, d.Throttle, name)
 
-		counted, ok := looksOf(record{"accumulation_counter": json.Number("9"), name + "_accumulated": json.Number("4")})
+		counted, ok := countsOf(record{"accumulation_counter": json.Number("9"), name + "_accumulated": json.Number("4")})
 		assert.True(t, ok)
-		for i, v := range violations {
-			assert.Equal(t, v.reason == reason, counted.Limiters[i].Known(), name)
-		}
+		require.Equal(t, []gpu.Opt[uint64]{gpu.Some[uint64](4)}, counted.looks.Limiters, name)
+		assert.Equal(t, reason, violations[counted.owner[0]].reason, name)
 	}
 }
 

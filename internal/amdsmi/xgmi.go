@@ -5,7 +5,9 @@ package amdsmi
 
 import (
 	"maps"
+	"math"
 	"strconv"
+	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -14,33 +16,61 @@ import (
 // linkBytes are the last known bytes over the links of a device, by the place of the link in the list.
 type linkBytes struct{ received, sent map[int]int64 }
 
-// readXGMI fills a device with the traffic over its links since the driver was loaded, in KB of 1024 bytes: amd-smi calls it read what the
-// device received, and written what it sent. The list includes the device itself, as N/A. A link that has no value in this read counts in
-// the total with its last one: without that the total would fall, and its counter would start again.
-func readXGMI(r record, d *gpu.Device, links bool, last *linkBytes) {
+// joined returns one record for each GPU: xgmi prints the traffic of all GPUs, and then the states of the links of all.
+func joined(records []record) []record {
+	var result []record
+	at := make(map[int]int)
+	for _, r := range records {
+		index, ok := r.integer("gpu")
+		i, seen := at[index]
+		if !ok || !seen {
+			at[index] = len(result)
+			result = append(result, maps.Clone(r))
+			continue
+		}
+		maps.Copy(result[i], r)
+	}
+	return result
+}
+
+// readXGMI fills a device with the links to the other GPUs of the machine: the traffic since the driver was loaded, in KB of 1024 bytes, the
+// speed, and whether they are up. amd-smi calls it read what the device received, and written what it sent. The lists have a place for each
+// GPU, also for the device itself, as N/A and SELF. A link that has no value in this read counts in the total with its last one: without
+// that the total would fall, and its counter would start again.
+func readXGMI(r record, want gpu.Group, d *gpu.Device, last *linkBytes) {
 	metrics := r.section("link_metrics")
 	if metrics == nil {
 		metrics = r
 	}
 	list, _ := metrics["links"].([]any)
+	states, _ := r["link_status"].([]any)
+	speed := speedOf(metrics)
 	received, sent := make(map[int]int64), make(map[int]int64)
-	for i, l := range list {
-		link, ok := l.(map[string]any)
-		if !ok {
-			continue
+	for i := range max(len(list), len(states)) {
+		link, none := gpu.Link{Name: strconv.Itoa(i)}, gpu.Link{Name: strconv.Itoa(i)}
+		var up gpu.Opt[bool]
+		if i < len(states) {
+			up = linkUp(states[i])
 		}
-		read := smitext.Whole(smitext.Quantity(link["read"], smitext.Traffic, "KB"))
-		written := smitext.Whole(smitext.Quantity(link["write"], smitext.Traffic, "KB"))
+		read, written := trafficOf(list, i)
 		if n, ok := read.Get(); ok {
 			received[i] = n
 		}
 		if n, ok := written.Get(); ok {
 			sent[i] = n
 		}
-		if links && (read.Known() || written.Known()) {
-			d.Interconnect.Links = append(d.Interconnect.Links, gpu.Link{
-				Name: strconv.Itoa(i), Received: totalOf(read), Transmitted: totalOf(written),
-			})
+		if want.Has(gpu.GroupInterconnectLinks) {
+			link.Received, link.Transmitted = totalOf(read), totalOf(written)
+		}
+		if want.Has(gpu.GroupInterconnectState) {
+			link.Up = up
+		}
+		if want.Has(gpu.GroupInterconnectSpeed) && (up == gpu.Some(true) || !up.Known() && (read.Known() || written.Known())) {
+			link.Bandwidth, link.Width = speed.Bandwidth, speed.Width
+		}
+		if link != none {
+			d.Interconnect.Links = append(d.Interconnect.Links, link)
+			d.Interconnect.Type = gpu.XGMI
 		}
 	}
 	d.Interconnect.Received, last.received = sumOf(received, last.received)
@@ -48,6 +78,46 @@ func readXGMI(r record, d *gpu.Device, links bool, last *linkBytes) {
 	if d.Interconnect.Received.Known() || d.Interconnect.Transmitted.Known() {
 		d.Interconnect.Type = gpu.XGMI
 	}
+}
+
+func trafficOf(list []any, i int) (read, written gpu.Opt[int64]) {
+	if i >= len(list) {
+		return read, written
+	}
+	link, _ := list[i].(map[string]any)
+	bytes := func(v any) gpu.Opt[int64] { return smitext.Whole(smitext.Quantity(v, smitext.Traffic, "KB")) }
+	return bytes(link["read"]), bytes(link["write"])
+}
+
+// speedOf reads the speed of a link, which is the same for all: the bits a second of one lane, and of all lanes. A GPU without links has
+// none.
+func speedOf(metrics record) gpu.Link {
+	lane, ok := smitext.Quantity(metrics["bit_rate"], smitext.Bits, "Gb/s").Get()
+	all, known := smitext.Quantity(metrics["max_bandwidth"], smitext.Bits, "Gb/s").Get()
+	var link gpu.Link
+	if known {
+		link.Bandwidth = gpu.Some(all / 8)
+	}
+	if lanes := all / lane; ok && known && lanes == math.Trunc(lanes) {
+		link.Width = smitext.Lanes(lanes)
+	}
+	return link
+}
+
+// linkUp reads U for a link that is up and D for one that is down, or several to the same GPU: U/U/D. It is true where all are up. A link that
+// is disabled, X, is none.
+func linkUp(v any) gpu.Opt[bool] {
+	text, _ := v.(string)
+	var result gpu.Opt[bool]
+	for state := range strings.SplitSeq(text, "/") {
+		switch strings.ToUpper(strings.TrimSpace(state)) {
+		case "U":
+			result = gpu.Some(result != gpu.Some(false))
+		case "D":
+			result = gpu.Some(false)
+		}
+	}
+	return result
 }
 
 // sumOf returns the bytes over all links, with those of last for links that have no value now, and what is last for the next read. The sum

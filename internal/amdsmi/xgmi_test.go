@@ -50,3 +50,46 @@ func TestXGMIMissingForOneRead(t *testing.T) {
 	d := smitest.Device(t, smitest.Read(t, s), "000000000000000c")
 	assert.Equal(t, gpu.Interconnect{}, d.Interconnect)
 }
+
+// The states of links, without the traffic, and with links whose speed is not known.
+func TestXGMIStates(t *testing.T) {
+	t.Parallel()
+	text := ""
+	tool := twoGPUs()
+	answer := tool.Answer
+	tool.Answer = func(args string) (command.Result, error) {
+		if strings.HasPrefix(args, "xgmi") {
+			return smitest.Prints(text)
+		}
+		return answer(args)
+	}
+	const groups = gpu.GroupInterconnectState | gpu.GroupInterconnectSpeed
+	up, down := gpu.Some(true), gpu.Some(false)
+	for _, tt := range []struct {
+		name, text string
+		want       []gpu.Link
+	}{
+		{"states alone", `{"link_status": [{"gpu": 0, "link_status": ["SELF", "U", "D", "X", "N/A", "U/U", "U/D", "D/U", "U/X"]}]}`, []gpu.Link{
+			{Name: "1", Up: up}, {Name: "2", Up: down}, {Name: "5", Up: up}, {Name: "6", Up: down}, {Name: "7", Up: down}, {Name: "8", Up: up},
+		}},
+		{"speed", `{"xgmi_metric": [{"gpu": 0, "link_metrics": {"bit_rate": {"value": 25, "unit": "Gb/s"}, "max_bandwidth": {"value": 400, "unit": "Gb/s"},` +
+			`"links": [{"read": "N/A", "write": "N/A"}, {"read": {"value": 1, "unit": "KB"}, "write": "N/A"}]}}]}`, []gpu.Link{
+			{Name: "1", Bandwidth: gpu.Some(50e9), Width: gpu.Some[int64](16)},
+		}},
+		{"no whole number of lanes", `[{"gpu": 0, "link_metrics": {"bit_rate": "32 Gb/s", "max_bandwidth": "500 Gb/s", "links": [{"read": "1 KB", "write": "1 KB"}]}}]`, []gpu.Link{
+			{Name: "0", Bandwidth: gpu.Some(62.5e9)},
+		}},
+		{"a lane of no speed", `[{"gpu": 0, "link_metrics": {"bit_rate": "0 Gb/s", "max_bandwidth": "0 Gb/s", "links": [{"read": "1 KB", "write": "1 KB"}]}}]`, nil},
+		{"no link", `{"xgmi_metric": [{"gpu": 0, "link_metrics": {"bit_rate": "N/A", "max_bandwidth": "N/A", "link_type": "PCIE",` +
+			`"links": [{"read": "N/A", "write": "N/A"}]}}], "link_status": [{"gpu": 0, "link_status": ["SELF", "N/A"]}]}`, nil},
+		{"no lists", `{"xgmi_metric": [{"gpu": 0, "link_metrics": "N/A"}], "link_status": [{"gpu": 0, "link_status": "N/A"}, {"gpu": "x"}]}`, nil},
+	} {
+		text = tt.text
+		s := New(&Config{}, tool, groups, WithClock(smitest.EveryHalfMinute()))
+		d := smitest.Device(t, smitest.Read(t, s), "000000000000000c")
+		assert.Equal(t, tt.want, d.Interconnect.Links, tt.name)
+		for range tt.want {
+			assert.Equal(t, gpu.XGMI, d.Interconnect.Type, tt.name)
+		}
+	}
+}

@@ -72,6 +72,7 @@ func (c *card) listed(driver string) smidevice.Listed {
 		FirmwareVersion:   smitext.Label(c.value("vbios version")),
 		ComputeCapability: smitext.GFXTarget(c.value("gfx version")),
 		NUMANode:          smitext.NUMANode(c.value("(topology) numa affinity")),
+		MemoryPartition:   strings.ToUpper(smitext.Label(c.value("memory partition"))),
 	}
 	c.readings(d)
 	if message := c.unreachable(); message != "" {
@@ -110,6 +111,11 @@ func (c *card) readings(d *gpu.Device) {
 	d.Temperature[gpu.SensorEdge] = smitext.Quantity(c.value("temperature (sensor edge) (c)"), smitext.Celsius, "C")
 	d.Temperature[gpu.SensorHotspot] = smitext.Quantity(c.value("temperature (sensor junction) (c)"), smitext.Celsius, "C")
 	d.Temperature[gpu.SensorMemory] = smitext.MemoryTemperature(c.value(keysMemoryTemp...)).Or(c.hottestHBM())
+	for i, key := range keysHBM {
+		if t := smitext.MemoryTemperature(c.value(key)); t.Known() {
+			d.TemperatureDetail = append(d.TemperatureDetail, gpu.SensorValue{Location: "hbm" + strconv.Itoa(i), Value: t})
+		}
+	}
 
 	average := smitext.Quantity(c.value(keysAverage...), smitext.Watts, "W")
 	current := smitext.Quantity(c.value(keysCurrent...), smitext.Watts, "W")
@@ -124,8 +130,16 @@ func (c *card) readings(d *gpu.Device) {
 	c.pcie(d)
 
 	// A fan that stands still is not printed, and neither is one that does not exist.
-	if fan := smitext.Quantity(c.value("fan speed (%)"), smitext.Ratio, "%"); fan.Known() {
-		d.Fans = []gpu.Fan{{Location: "fan0", Ratio: fan}}
+	fan := gpu.Fan{
+		Location: "fan0",
+		Ratio:    smitext.Quantity(c.value("fan speed (%)"), smitext.Ratio, "%"),
+		Speed:    smitext.Whole(smitext.Quantity(c.value("fan rpm"), smitext.Revolutions, "RPM")),
+	}
+	if fan.Ratio.Known() || fan.Speed.Known() {
+		d.Fans = []gpu.Fan{fan}
+	}
+	if v := smitext.Quantity(c.value("voltage (mv)"), smitext.Volts, "mV"); v.Known() {
+		d.Voltage = []gpu.SensorValue{{Location: "gfx", Value: v}}
 	}
 	d.PCIe.Replays = smitext.Total(smitext.Quantity(c.value("pcie replay count"), smitext.Count, ""))
 }

@@ -59,6 +59,9 @@ func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]b
 			b.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("rocm-smi shows neither a unique id nor a PCI address of card%d; the card is left out", e.Number))
 			continue
 		}
+		if !b.want.Has(gpu.GroupTemperatureDetail) {
+			e.Device.TemperatureDetail = nil
+		}
 		e.Device.Errors = append(e.Device.Errors, tables.errors[e.Number]...)
 		listed = append(listed, e)
 	}

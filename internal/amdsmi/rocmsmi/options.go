@@ -30,17 +30,19 @@ var jsonOptions = []option{
 	{flag: "--showdriverversion"},
 	{flag: "--showuse", groups: gpu.GroupUtilization},
 	{flag: "--showmeminfo", args: []string{"vram", "vis_vram", "gtt"}, groups: gpu.GroupMemory},
-	{flag: "--showtemp", groups: gpu.GroupTemperature},
+	{flag: "--showtemp", groups: gpu.GroupTemperature | gpu.GroupTemperatureDetail},
 	{flag: "--showpower", groups: gpu.GroupPower | gpu.GroupPowerDetail},
 	{flag: "--showmaxpower", groups: gpu.GroupPowerLimit | gpu.GroupEnergy}, // how fast a counter may wrap
 	{flag: "--showclocks", groups: gpu.GroupClocks | gpu.GroupPCIeLink},
-	{flag: "--showfan", groups: gpu.GroupFans},
+	{flag: "--showfan", groups: gpu.GroupFans | gpu.GroupFanSpeed},
+	{flag: "--showvoltage", groups: gpu.GroupVoltage},
 	{flag: "--showreplaycount", groups: gpu.GroupPCIeReplay},
 	{flag: "--showpids", groups: gpu.GroupProcesses},
 	{flag: "--showmemuse", groups: gpu.GroupUtilization, extra: true},   // an exception in 6.2 where the driver does not report VRAM
 	{flag: "--showenergycounter", groups: gpu.GroupEnergy, extra: true}, // since 4.3
 	{flag: "--showtoponuma", extra: true},                               // since 4.0
 	{flag: "--showcomputepartition", extra: true},                       // since 5.5
+	{flag: "--showmemorypartition", extra: true},                        // since 6.0
 }
 
 // textOptions are the options that print nothing with --json.

@@ -23,11 +23,11 @@ func (t *textTables) place(list []process, leaves map[int]smidevice.Leaf) (proce
 			continue
 		}
 		if n, _ := p.cards.Get(); len(devices) > 1 || n > 1 { // one of the cards may not be listed
-			p.memory = gpu.Opt[int64]{} // the sum over the devices
+			p.memory, p.sdma = gpu.Opt[int64]{}, gpu.Counter[float64]{} // the sums over the devices
 		}
 		for _, on := range devices {
 			process := on.Process(p.pid)
-			process.Memory, process.Executable = p.memory, p.name
+			process.Memory, process.SDMATime, process.Executable = p.memory, p.sdma, p.name
 			processes = append(processes, process)
 		}
 	}

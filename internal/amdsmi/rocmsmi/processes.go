@@ -17,8 +17,9 @@ import (
 type process struct {
 	pid    int64
 	name   string
-	cards  gpu.Opt[int]   // the number of cards that it uses
-	memory gpu.Opt[int64] // bytes on all these cards together
+	cards  gpu.Opt[int]         // the number of cards that it uses
+	memory gpu.Opt[int64]       // bytes on all these cards together
+	sdma   gpu.Counter[float64] // seconds in which copy engines of all these cards worked for it
 }
 
 // processes reads the processes of the JSON: "PID104225": "python3, 2, 1073741824, 0, 152", which are its name, the
@@ -39,7 +40,7 @@ func (o *output) processes() []process {
 			p.name = smitext.Label(value)
 		} else {
 			p.name = smitext.Label(strings.Join(fields[:n-4], " "))
-			p.cards, p.memory = cardCount(fields[n-4]), processMemory(fields[n-3])
+			p.cards, p.memory, p.sdma = cardCount(fields[n-4]), processMemory(fields[n-3]), copyTime(fields[n-2])
 		}
 		list = append(list, p)
 	}
@@ -62,4 +63,14 @@ func processMemory(s string) gpu.Opt[int64] {
 		return gpu.Opt[int64]{}
 	}
 	return memory
+}
+
+// copyTime reads the microseconds in which copy engines worked for a process. 0 is absent: several versions print it where they cannot read
+// the time.
+func copyTime(s string) gpu.Counter[float64] {
+	spent, ok := smitext.Quantity(s, smitext.Seconds, "us").Get()
+	if !ok || spent == 0 || spent == math.MaxUint32/1e6 {
+		return gpu.Counter[float64]{}
+	}
+	return gpu.Total(spent)
 }

@@ -33,7 +33,15 @@ func TestProcesses(t *testing.T) {
 			want: []gpu.Process{{PID: 12, Location: gpu.Location{PCIAddress: "0000:03:00.0"}, Memory: gpu.Some[int64](4096), Executable: "python3"}},
 		},
 		{
-			name: "two cards", system: `"PID12": "python3, 2, 8192, 0, 76"`, text: on + "PID 12 is using 2 DRM device(s):\n0 1 \n",
+			name: "copy engines", system: `"PID12": "python3, 1, 4096, 2500000, 76", "PID13": "x, 1, 4096, 4294967295, 76"`,
+			text: on + "PID 12 is using 1 DRM device(s):\n1 \nPID 13 is using 1 DRM device(s):\n1 \n",
+			want: []gpu.Process{
+				{PID: 12, DeviceID: "000000000000000b", Memory: gpu.Some[int64](4096), SDMATime: gpu.Total(2.5), Executable: "python3"},
+				{PID: 13, DeviceID: "000000000000000b", Memory: gpu.Some[int64](4096), Executable: "x"},
+			},
+		},
+		{
+			name: "two cards", system: `"PID12": "python3, 2, 8192, 9, 76"`, text: on + "PID 12 is using 2 DRM device(s):\n0 1 \n",
 			want: []gpu.Process{{PID: 12, Location: gpu.Location{PCIAddress: "0000:03:00.0"}, Executable: "python3"}, {PID: 12, DeviceID: "000000000000000b", Executable: "python3"}},
 		},
 		{

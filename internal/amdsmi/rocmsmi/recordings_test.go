@@ -48,6 +48,18 @@ var quantityOf = []struct {
 		}
 		return d.Fans[0].Ratio
 	}},
+	{regexp.MustCompile(`^Fan RPM$`), 1, func(d *gpu.Device) gpu.Opt[float64] {
+		if len(d.Fans) == 0 {
+			return gpu.Opt[float64]{}
+		}
+		return real(d.Fans[0].Speed)
+	}},
+	{regexp.MustCompile(`^Voltage \(mV\)$`), 0.001, func(d *gpu.Device) gpu.Opt[float64] {
+		if len(d.Voltage) == 0 {
+			return gpu.Opt[float64]{}
+		}
+		return d.Voltage[0].Value
+	}},
 	{regexp.MustCompile(`^PCIe Replay Count$`), 1, func(d *gpu.Device) gpu.Opt[float64] {
 		if n, ok := d.PCIe.Replays.Get(); ok {
 			return gpu.Some(float64(n))
@@ -58,7 +70,7 @@ var quantityOf = []struct {
 
 // notTaken are lines with numbers for which there is no metric.
 var notTaken = regexp.MustCompile(`^(\d+|.* firmware version|.* clock level:?|(dcefclk|fclk|socclk) clock speed:?|GPU (Memory )?OverDrive.*|` +
-	`Voltage \(mV\)|Avg\. Memory Bandwidth|\(Topology\) Numa Node|(?i:fan speed) \(level\)|Fan RPM|Serial Number|Card .*|` +
+	`Avg\. Memory Bandwidth|\(Topology\) Numa Node|(?i:fan speed) \(level\)|Serial Number|Card .*|` +
 	`(GPU|Device) (ID|Rev)|Unique ID|VBIOS version|PCI Bus|Memory Activity|\(Topology\) Numa Affinity)$`)
 
 var firstNumber = regexp.MustCompile(`-?\d+(\.\d+)?`)

@@ -68,6 +68,9 @@ func TestRealOutput(t *testing.T) {
 			smitest.RequireValue(t, int64(16), d.PCIe.Width, "PCIe width")
 			require.Len(t, d.Fans, 1)
 			smitest.RequireNear(t, 0.5, d.Fans[0].Ratio, "fan")
+			smitest.RequireValue(t, int64(1200), d.Fans[0].Speed, "fan")
+			require.Len(t, d.TemperatureDetail, 4)
+			assert.Equal(t, gpu.SensorValue{Location: "hbm3", Value: gpu.Some(53.0)}, d.TemperatureDetail[3])
 			// The file of the simulated driver says ce: 31, ue: 2; the headings of 5.2.3 are the wrong way round.
 			counts := smitest.ErrorCounts(d)
 			assert.Equal(t, int64(31), counts["umc corrected"])
@@ -84,6 +87,8 @@ func TestRealOutput(t *testing.T) {
 			assert.False(t, o.Temperature[gpu.SensorMemory].Known())
 			assert.False(t, o.Energy.Known())
 			assert.Empty(t, o.Fans)
+			assert.Empty(t, o.TemperatureDetail)
+			assert.Empty(t, o.Voltage)
 			smitest.RequireNear(t, 0, o.Utilization[gpu.TaskGeneral], "utilization")
 			smitest.RequireValue(t, int64(3), o.PCIe.Generation, "PCIe generation")
 			smitest.RequireValue(t, int64(8), o.PCIe.Width, "PCIe width")
@@ -134,7 +139,7 @@ func TestAsksOnlyForWhatIsWanted(t *testing.T) {
 	s := New(&Config{}, tool, gpu.GroupUtilization)
 	smitest.Read(t, s)
 	require.Equal(t, [][]string{{"--json --showuniqueid --showbus --showproductname --showserial --showvbios --showdriverversion " +
-		"--showuse --showmemuse --showtoponuma --showcomputepartition"}}, tool.Runs)
+		"--showuse --showmemuse --showtoponuma --showcomputepartition --showmemorypartition"}}, tool.Runs)
 	assert.True(t, s.build.node.Devices[0].ProcessesUnread)
 }
 

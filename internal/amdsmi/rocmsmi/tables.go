@@ -99,7 +99,7 @@ func processRow(line string) (process, bool) {
 	if err != nil || pid <= 0 {
 		return process{}, false
 	}
-	return process{pid: pid, name: smitext.Label(cells[1]), cards: cardCount(cells[2]), memory: processMemory(cells[3])}, true
+	return process{pid: pid, name: smitext.Label(cells[1]), cards: cardCount(cells[2]), memory: processMemory(cells[3]), sdma: copyTime(cells[4])}, true
 }
 
 // cardHeading reads "GPU[0]: 	RAS INFO".

@@ -89,7 +89,7 @@ func ROCmTool(jsonText, text string, unknown ...string) *Tool {
 func AMDTool(tb testing.TB, folder string, refuse ...string) *Tool {
 	tb.Helper()
 	files := map[string]string{}
-	for _, name := range []string{"version", "list", "static", "metric", "process", "xgmi", "pcie"} {
+	for _, name := range []string{"version", "list", "static", "metric", "process", "xgmi", "bad-pages", "pcie"} {
 		if b, err := os.ReadFile(testdata(folder + "/" + name + ".json")); err == nil {
 			files[name] = string(b)
 		}

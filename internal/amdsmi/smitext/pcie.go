@@ -28,9 +28,17 @@ func PCIeGeneration(speed gpu.Opt[float64]) gpu.Opt[int64] {
 
 // LinkWidth returns the number of lanes of a PCIe link; absent where it is not between 1 and 32.
 func LinkWidth(v any) gpu.Opt[int64] {
-	lanes := Whole(Quantity(v, Count, ""))
-	if n, ok := lanes.Get(); !ok || n < 1 || n > 32 {
+	n, ok := Quantity(v, Count, "").Get()
+	if !ok {
 		return gpu.Opt[int64]{}
 	}
-	return lanes
+	return Lanes(n)
+}
+
+// Lanes returns a number of lanes; absent where it is not between 1 and 32.
+func Lanes(n float64) gpu.Opt[int64] {
+	if n < 1 || n > 32 {
+		return gpu.Opt[int64]{}
+	}
+	return Whole(gpu.Some(n))
 }

@@ -24,6 +24,10 @@ const (
 	Transfers // per second, of a PCIe lane
 	Count     // of errors, lanes
 	Looks     // of the firmware at its limiters: a count of up to 64 bits
+	Volts
+	Revolutions // a minute
+	Seconds
+	Bits // per second, of a link
 )
 
 // unit is how one unit is converted to SI. Fractions of the SI unit are divided, not multiplied, so that 41 % is 0.41 and not the next
@@ -54,21 +58,30 @@ var units = map[string]unit{
 	"J": {dimension: Joules, scale: 1}, "mJ": {dimension: Joules, scale: 1, per: 1e3}, "uJ": {dimension: Joules, scale: 1, per: 1e6},
 	"kJ":   {dimension: Joules, scale: 1e3},
 	"GT/s": {dimension: Transfers, scale: 1e9}, "MT/s": {dimension: Transfers, scale: 1e6},
+	"V": {dimension: Volts, scale: 1}, "mV": {dimension: Volts, scale: 1, per: 1e3},
+	"RPM": {dimension: Revolutions, scale: 1}, "rpm": {dimension: Revolutions, scale: 1},
+	"s": {dimension: Seconds, scale: 1}, "ms": {dimension: Seconds, scale: 1, per: 1e3},
+	"us": {dimension: Seconds, scale: 1, per: 1e6}, "ns": {dimension: Seconds, scale: 1, per: 1e9},
+	"Gb/s": {dimension: Bits, scale: 1e9}, "Mb/s": {dimension: Bits, scale: 1e6},
 }
 
 // plausible are the limits of each dimension. The driver reports a missing value as the largest number of 16, 32 or 64 bits, which some
 // versions of the tools print and scale like any other. Such values lie outside the limits.
 var plausible = [...]struct{ low, high float64 }{
-	Ratio:     {0, 1},
-	Watts:     {0, 60_000},
-	Celsius:   {-100, 250}, // 255 and 511 are all bits of a register
-	Hertz:     {0, 60e9},
-	Bytes:     {0, 1 << 50},
-	Traffic:   {0, 1 << 62},
-	Joules:    {0, 1e14},
-	Transfers: {0, 1e12},
-	Count:     {0, math.MaxUint32 - 1}, // the driver adds two registers to get replays
-	Looks:     {0, 1 << 62},
+	Ratio:       {0, 1},
+	Watts:       {0, 60_000},
+	Celsius:     {-100, 250}, // 255 and 511 are all bits of a register
+	Hertz:       {0, 60e9},
+	Bytes:       {0, 1 << 50},
+	Traffic:     {0, 1 << 62},
+	Joules:      {0, 1e14},
+	Transfers:   {0, 1e12},
+	Count:       {0, math.MaxUint32 - 1}, // the driver adds two registers to get replays
+	Looks:       {0, 1 << 62},
+	Volts:       {1e-3, 60},  // 0 is how firmware says that it does not measure
+	Revolutions: {0, 60_000}, // 65535 are all bits of a register
+	Seconds:     {0, 1e10},
+	Bits:        {1, 1e14},
 }
 
 // Quantity returns a value in SI; absent where it is not a plausible value of the dimension. unitless is the unit of values printed without

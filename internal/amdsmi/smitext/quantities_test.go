@@ -107,8 +107,12 @@ func TestUnits(t *testing.T) {
 			"B": 4, "bytes": 4, "KB": 4096, "kB": 4096, "KiB": 4096, "MB": 4194304, "MiB": 4194304,
 			"GB": 4294967296, "GiB": 4294967296, "TB": 4398046511104, "TiB": 4398046511104,
 		},
-		Joules:    {"J": 4, "mJ": 0.004, "uJ": 4e-6, "kJ": 4000},
-		Transfers: {"GT/s": 4e9, "MT/s": 4e6},
+		Joules:      {"J": 4, "mJ": 0.004, "uJ": 4e-6, "kJ": 4000},
+		Transfers:   {"GT/s": 4e9, "MT/s": 4e6},
+		Volts:       {"V": 4, "mV": 0.004},
+		Revolutions: {"RPM": 4, "rpm": 4},
+		Seconds:     {"s": 4, "ms": 0.004, "us": 4e-6, "ns": 4e-9},
+		Bits:        {"Gb/s": 4e9, "Mb/s": 4e6},
 	}
 	known := 0
 	for d, names := range want {

@@ -1,0 +1,43 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package amdsmi
+
+import (
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+// badPages returns how many pages of a device's memory are bad, from its record of amd-smi bad-pages: those that are retired, those that
+// wait for it, and those that cannot be. Each is a list, an object where it has one page, and "No bad pages found." where it has none. All
+// are "N/A" where the driver does not tell.
+func badPages(r record) gpu.Opt[int64] {
+	var pages int64
+	for _, key := range [...]string{"retired", "pending", "un_res"} {
+		switch v := r[key].(type) {
+		case []any:
+			pages += int64(len(v))
+		case map[string]any:
+			pages++
+		case string:
+			if !strings.HasPrefix(strings.ToLower(v), "no bad pages") {
+				return gpu.Opt[int64]{}
+			}
+		default:
+			return gpu.Opt[int64]{}
+		}
+	}
+	return gpu.Some(pages)
+}
+
+// addBadPages adds what bad-pages printed to what static did.
+func addBadPages(static map[int]staticInfo, records []record) {
+	for _, r := range records {
+		index, _ := r.integer("gpu")
+		if s, known := static[index]; known {
+			s.device.RetiredPages.Bad = badPages(r)
+			static[index] = s
+		}
+	}
+}
