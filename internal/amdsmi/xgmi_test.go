@@ -93,3 +93,26 @@ func TestXGMIStates(t *testing.T) {
 		}
 	}
 }
+
+// A version that does not know the states, and one that ends with an exception when it reads them, still print the traffic.
+func TestXGMIWithoutStates(t *testing.T) {
+	t.Parallel()
+	for name, tool := range map[string]*smitest.Tool{
+		"unknown": smitest.AMDTool(t, "amd-smi-7.0-dpx", "-l"), "exception": smitest.AMDTool(t, "amd-smi-7.0-dpx"),
+	} {
+		answer := tool.Answer
+		tool.Answer = func(args string) (command.Result, error) {
+			if name == "exception" && strings.Contains(args, " -l ") {
+				return smitest.Fails(1, "", "Traceback (most recent call last):\n  File\nKeyError: 'status'\n")
+			}
+			return answer(args)
+		}
+		s := newTestSource(tool)
+		for range 2 {
+			d := smitest.Device(t, smitest.Read(t, s), "8f1457e2c20f59d2")
+			assert.Equal(t, gpu.Total[int64](1030<<10), d.Interconnect.Received, name)
+		}
+		assert.Contains(t, tool.Runs[1], "xgmi -m --json", name)
+		assert.Contains(t, tool.Runs[2], "xgmi -m --json", "%s: not tried again at once", name)
+	}
+}

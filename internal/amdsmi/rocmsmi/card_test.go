@@ -46,6 +46,9 @@ func TestNumbersWithoutValue(t *testing.T) {
 		"vram total memory (b)":             {"0", "18446744073709551615"},
 		"pcie clock level":                  {"1 (16.0GT/s x65535)"},
 		"fan speed (%)":                     {"-1"},
+		"fan rpm":                           {"-1", "65535"},
+		"voltage (mv)":                      {"0", "65535", "N/A"},
+		"temperature (sensor hbm 3) (c)":    {"0.0", "65535"},
 	} {
 		for _, value := range values {
 			var d gpu.Device
@@ -86,5 +89,25 @@ func TestReplaysOfOnes(t *testing.T) {
 		card := card{values: map[string]string{"pcie replay count": text}}
 		card.readings(&d)
 		assert.Equal(t, want, d.PCIe.Replays.Known(), text)
+	}
+}
+
+func TestMemoryPartition(t *testing.T) {
+	t.Parallel()
+	for printed, want := range map[string]string{"NPS1": "NPS1", "nps4": "NPS4", "N/A": "", "Not supported on the given system": "", "": ""} {
+		card := card{values: map[string]string{"memory partition": printed}}
+		listed := card.listed("")
+		assert.Equal(t, want, listed.Device.Info.MemoryPartition, printed)
+	}
+}
+
+// What only a specialist looks at is there only where it is wanted.
+func TestDetailsOnlyWhereWanted(t *testing.T) {
+	t.Parallel()
+	for want, known := range map[gpu.Group]bool{gpu.GroupTemperature: false, gpu.GroupTemperature | gpu.GroupTemperatureDetail: true} {
+		tool := smitest.ROCmTool(smitest.Fixture(t, "rocm-smi-6.1.2.json"), smitest.Fixture(t, "rocm-smi-6.1.2.txt"))
+		d := &smitest.Read(t, New(&Config{}, tool, want)).Devices[0]
+		assert.Equal(t, known, len(d.TemperatureDetail) == 4)
+		smitest.RequireNear(t, 58, d.Temperature[gpu.SensorMemory], "memory")
 	}
 }
