@@ -24,7 +24,8 @@ var violations = [...]struct {
 	{gpu.ThrottleThermalExtern, "prochot_violation_status", "prochot_accumulated"},
 	{gpu.ThrottleHostLimitPower, "gfx_clk_below_host_limit_power_violation_status", "gfx_clk_below_host_limit_power_accumulated"},
 	{gpu.ThrottleHostLimitThermal, "gfx_clk_below_host_limit_thermal_violation_status", "gfx_clk_below_host_limit_thermal_accumulated"},
-	{gpu.ThrottleLowUtilization, "low_utilization_violation_status", "low_utilization_accumulated"},
+	// That there is little to do holds nothing back.
+	{gpu.ThrottleLowUtilization, "", "low_utilization_accumulated"},
 }
 
 // readThrottle reads what is at work now.

@@ -4,7 +4,6 @@
 package amdsmi
 
 import (
-	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
@@ -12,49 +11,84 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// limiterCounts is how often the firmware found its limiters at work.
+// counts are how often the firmware found each of the violations at work.
+type counts [len(violations)]gpu.Opt[uint64]
+
+// limiterCounts are the counts of the whole GPU, and those of its XCCs.
 type limiterCounts struct {
-	looks counter.Looks
-	owner []int // of each count in looks, the place of its limiter in violations: a limiter by XCC has several
+	looks uint64 // of the firmware at its limiters
+	gpu   counts
+	xccs  []counts
 }
 
 // countsOf reads the counts.
-func countsOf(r record) (limiterCounts, bool) {
-	total, ok := looks(r["accumulation_counter"]).Get()
-	result := limiterCounts{looks: counter.Looks{Total: total}}
+func countsOf(r record) (c limiterCounts, ok bool) {
+	c.looks, ok = looks(r["accumulation_counter"]).Get()
 	for i, v := range violations {
-		for _, count := range instances(r[v.counts]) {
-			result.looks.Limiters = append(result.looks.Limiters, looks(count))
-			result.owner = append(result.owner, i)
+		if _, _, single := smitext.NumberOf(r[v.counts]); single {
+			c.gpu[i] = looks(r[v.counts])
+			continue
+		}
+		for n, count := range byPartition(r[v.counts]) {
+			if n == len(c.xccs) {
+				c.xccs = append(c.xccs, counts{})
+			}
+			c.xccs[n][i] = looks(count)
 		}
 	}
-	return result, ok
+	return c, ok
 }
 
-// instances returns the values of a limiter: one, or those of the XCCs of all partitions.
-func instances(v any) []any {
-	if _, _, ok := smitext.NumberOf(v); ok {
-		return []any{v}
-	}
-	return byPartition(v)
-}
-
-// residency adds up how long each reason held the clocks down.
+// residency adds up how long each reason held the clocks down. XCCs count on their own: that one begins again says nothing about the others.
 type residency struct {
-	counts counter.Residency
-	owner  []int // as at the last read
+	gpu  counter.Residency
+	xccs []counter.Residency
 }
 
-// read sets the times of a device. A limiter by XCC has the time of the XCC on which it was at work longest.
-func (r *residency) read(counts *limiterCounts, now time.Time, d *gpu.Device) {
-	if !slices.Equal(counts.owner, r.owner) { // the GPU is divided otherwise, or this is the first read
-		r.counts, r.owner = counter.Residency{}, counts.owner
+// read sets the times of a device. A reason that is counted by XCC has the mean of their times, and none where that of one is not known.
+func (r *residency) read(c *limiterCounts, now time.Time, d *gpu.Device) {
+	for len(r.xccs) < len(c.xccs) {
+		r.xccs = append(r.xccs, counter.Residency{})
 	}
-	for i, limiter := range r.counts.Read(counts.looks, now) {
-		to := &d.Throttle[violations[counts.owner[i]].reason].Time
-		spent, ok := limiter.Time.Get()
-		if longest, _ := to.Get(); ok && (!to.Known() || spent > longest) {
-			*to = limiter.Time
+	var means [len(violations)]mean
+	for n := range c.xccs {
+		for i, limiter := range r.xccs[n].Read(counter.Looks{Total: c.looks, Limiters: c.xccs[n][:]}, now) {
+			if c.xccs[n][i].Known() {
+				means[i].add(limiter.Time)
+			}
 		}
 	}
+	for i, limiter := range r.gpu.Read(counter.Looks{Total: c.looks, Limiters: c.gpu[:]}, now) {
+		d.Throttle[violations[i].reason].Time = limiter.Time
+		if !c.gpu[i].Known() {
+			d.Throttle[violations[i].reason].Time = means[i].time()
+		}
+	}
+}
+
+// mean is the mean of times.
+type mean struct {
+	seconds        float64
+	known, unknown int
+	since          time.Time // the latest
+}
+
+func (m *mean) add(t gpu.Counter[float64]) {
+	seconds, ok := t.Get()
+	if !ok {
+		m.unknown++
+		return
+	}
+	m.known++
+	m.seconds += seconds
+	if t.Since().After(m.since) {
+		m.since = t.Since()
+	}
+}
+
+func (m *mean) time() gpu.Counter[float64] {
+	if m.known == 0 || m.unknown > 0 {
+		return gpu.Counter[float64]{}
+	}
+	return gpu.TotalSince(m.seconds/float64(m.known), m.since)
 }
