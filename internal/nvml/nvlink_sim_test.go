@@ -30,7 +30,9 @@ func TestNVLink5(t *testing.T) {
 				d := gpuAt(t, b.read(), 0)
 				sent, _ := d.Interconnect.Transmitted.Get()
 				assert.InDelta(t, tt.transmitted, sent, 1<<10)
-				assert.Equal(t, [gpu.NumLinkErrorTypes]gpu.Counter[int64]{gpu.LinkErrorRecovery: gpu.Total[int64](15)}, d.Interconnect.Errors)
+				total[int64](t, 15, d.Interconnect.Errors[gpu.LinkErrorRecovery], "recoveries")
+				total[int64](t, 3, d.Interconnect.Errors[gpu.LinkErrorRecoveryFailed], "failed recoveries")
+				assert.False(t, d.Interconnect.Errors[gpu.LinkErrorCRC].Known(), "an error of older links")
 				require.Len(t, d.Interconnect.Links, 3)
 				assert.Equal(t, "2", d.Interconnect.Links[2].Name)
 				sent, _ = d.Interconnect.Links[2].Transmitted.Get()
@@ -44,7 +46,7 @@ func TestNVLink5(t *testing.T) {
 func TestNVLinkTotalsAlone(t *testing.T) {
 	for _, board := range []string{"h100", "b200"} {
 		t.Run(board, func(t *testing.T) {
-			b := start(t, "gpus = 1\n[gpu 0]\nboard = "+board, gpu.GroupAll&^gpu.GroupInterconnectLinks)
+			b := start(t, "gpus = 1\n[gpu 0]\nboard = "+board, gpu.GroupInterconnect|gpu.GroupInterconnectErrors)
 			d := gpuAt(t, b.read(), 0)
 			assert.Empty(t, d.Interconnect.Links)
 			assert.True(t, d.Interconnect.Transmitted.Known())

@@ -105,6 +105,7 @@ func TestIdentity(t *testing.T) {
 		FirmwareVersion:   "96.00.61.00.01",
 		PCIAddress:        "0000:9b:00.0",
 		ComputeCapability: "9.0",
+		FabricClique:      "0", InterconnectVersion: "4.0",
 	}, d.Info)
 }
 

@@ -77,5 +77,6 @@ func readInstanceECC(dev *device, d *gpu.Device) {
 	}
 	if n, ok := library.Bytes(v); ok {
 		d.Errors = append(d.Errors, gpu.ErrorCount{Type: gpu.ErrorUncorrected, Count: gpu.Total(n)})
+		d.ECC.Memory[gpu.MemorySRAM][gpu.ErrorUncorrected] = gpu.Total(n)
 	}
 }

@@ -38,9 +38,11 @@ type fieldKey int
 type fieldValues struct {
 	calls  *library.Calls
 	want   gpu.Group
-	fields []fieldValue // numFields, then numLinkFields for each link
+	fields []fieldValue // numFields, then the quantities of links
 	links  int
-	noRows bool // the architecture retires pages instead of remapping rows
+	// firstLink is where in fields a quantity of links begins; 0: it is not wanted.
+	firstLink [numLinkFields]int
+	noRows    bool // the architecture retires pages instead of remapping rows
 }
 
 func newFieldValues(c *library.Calls, want gpu.Group, driver string) *fieldValues {
@@ -124,36 +126,44 @@ func (s *fieldValues) set(i int, code library.Code, kind uint32, raw [8]byte) {
 
 var getFieldValues = library.NewFunction("fields", "nvmlDeviceGetFieldValues")
 
-// addLinks adds the fields of each link once the number of links is known and they are needed: where single links are wanted, or the
-// device has no total of something. A GPU with 18 links has 180 of them.
+// addLinks adds the fields of each link that are needed once the number of links is known. Bytes and errors are where single links are
+// wanted, or the device has no total of something. A GPU with 18 links has 180 of these.
 func (s *fieldValues) addLinks() {
 	n, ok := s.get(fieldLinkCount)
-	single := s.want.Has(gpu.GroupInterconnectLinks)
-	if !ok || s.links > 0 || n.Unsigned == 0 || !single && !s.lacksTotal() {
+	if !ok || n.Unsigned == 0 {
 		return
 	}
 	s.links = int(min(n.Unsigned, maxLinks))
-	for link := range s.links {
-		base := len(s.fields)
-		for i := range linkSpecs {
-			spec := &linkSpecs[i]
-			f := fieldValue{what: spec.what, candidates: spec.candidates(link), unless: -1, wanted: true}
-			switch {
-			case spec.instead:
-				f.unless = base + int(spec.of)
-			case !single:
-				f.unless = int(spec.total)
-			}
-			f.refused = len(f.candidates) == 0
-			s.fields = append(s.fields, f)
+	single := s.want.Has(gpu.GroupInterconnectLinks)
+	counters := single || s.lacksTotal()
+	for quantity := range linkSpecs {
+		spec := &linkSpecs[quantity]
+		if s.firstLink[quantity] == 0 && (s.want.Has(spec.group) || spec.group == 0 && counters) {
+			s.addLinkField(linkField(quantity), single)
 		}
+	}
+}
+
+func (s *fieldValues) addLinkField(quantity linkField, single bool) {
+	spec := &linkSpecs[quantity]
+	s.firstLink[quantity] = len(s.fields)
+	for link := range s.links {
+		f := fieldValue{what: spec.what, candidates: spec.candidates(link), unless: -1, wanted: true, constant: spec.constant}
+		switch {
+		case spec.instead:
+			f.unless = s.firstLink[spec.of] + link
+		case spec.group == 0 && !single:
+			f.unless = int(spec.total)
+		}
+		f.refused = len(f.candidates) == 0
+		s.fields = append(s.fields, f)
 	}
 }
 
 // lacksTotal reports whether the device is known to have no total, or 0, of something that its links may have.
 func (s *fieldValues) lacksTotal() bool {
 	return slices.ContainsFunc(linkSpecs[:], func(spec linkSpec) bool {
-		return !spec.instead && (s.lacks(spec.total) || s.fields[spec.total].zero)
+		return spec.group == 0 && !spec.instead && (s.lacks(spec.total) || s.fields[spec.total].zero)
 	})
 }
 
@@ -194,19 +204,29 @@ func (s *fieldValues) lacks(f field) bool {
 	return s.fields[f].refused || !s.calls.Supported(getFieldValues)
 }
 
+// link returns a quantity of a link; one that is not wanted is refused.
 func (s *fieldValues) link(link int, f linkField) *fieldValue {
-	return &s.fields[int(numFields)+link*int(numLinkFields)+int(f)]
+	if s.firstLink[f] == 0 {
+		return &fieldValue{refused: true}
+	}
+	return &s.fields[s.firstLink[f]+link]
+}
+
+// linkCount returns a count of a link.
+func (s *fieldValues) linkCount(link int, f linkField) (int64, bool) {
+	v := s.link(link, f)
+	n, ok := v.value.Count()
+	return n, ok && v.ok
 }
 
 // sum adds a quantity up over the links. The sum is known where every link that has the quantity answered.
 func (s *fieldValues) sum(f linkField) (sum int64, ok bool) {
 	for link := range s.links {
-		e := s.link(link, f)
-		if e.refused {
+		if s.link(link, f).refused {
 			continue
 		}
-		n, fits := e.value.Count()
-		if !e.ok || !fits {
+		n, fits := s.linkCount(link, f)
+		if !fits {
 			return 0, false
 		}
 		sum, ok = sum+n, true

@@ -29,6 +29,19 @@ const (
 	fieldECCUncorrected
 	fieldECCLifetimeCorrected
 	fieldECCLifetimeUncorrected
+	fieldDRAMCorrected
+	fieldDRAMUncorrected
+	fieldLifetimeL1Corrected
+	fieldLifetimeL1Uncorrected
+	fieldLifetimeL2Corrected
+	fieldLifetimeL2Uncorrected
+	fieldLifetimeDRAMCorrected
+	fieldLifetimeDRAMUncorrected
+	fieldLifetimeRegistersCorrected
+	fieldLifetimeRegistersUncorrected
+	fieldLifetimeTextureCorrected
+	fieldLifetimeTextureUncorrected
+	fieldLifetimeCBUUncorrected
 	fieldRemappedCorrected
 	fieldRemappedUncorrected
 	fieldRemappedPending
@@ -64,8 +77,12 @@ type fieldSpec struct {
 	unless field
 }
 
+// eccGroups are the groups that count nothing where ECC is off.
+const eccGroups = gpu.GroupECC | gpu.GroupECCLifetime | gpu.GroupECCMemory | gpu.GroupECCLocations
+
 // linkGroups are the groups that need the number of links.
-const linkGroups = gpu.GroupInterconnect | gpu.GroupInterconnectErrors | gpu.GroupInterconnectLinks
+const linkGroups = gpu.GroupInterconnect | gpu.GroupInterconnectErrors | gpu.GroupInterconnectLinks |
+	gpu.GroupInterconnectState | gpu.GroupInterconnectSpeed | gpu.GroupInterconnectBitErrors
 
 var fieldSpecs = [numFields]fieldSpec{
 	fieldEnergy: {"energy", gpu.GroupEnergy, []fieldID{{83, 0}, {191, 0}}, fieldEnergy},
@@ -88,11 +105,26 @@ var fieldSpecs = [numFields]fieldSpec{
 	fieldThrottlePowerBrake: {"throttle time", gpu.GroupThrottleTime, []fieldID{{271, 0}}, fieldThrottlePowerBrake},
 
 	// Whether ECC is on. Where it is off, the counts mean nothing.
-	fieldECCMode:                {"ECC mode", gpu.GroupECC | gpu.GroupECCLifetime, []fieldID{{1, 0}}, fieldECCMode},
+	fieldECCMode:                {"ECC mode", eccGroups, []fieldID{{1, 0}}, fieldECCMode},
 	fieldECCCorrected:           {"ECC errors", gpu.GroupECC, []fieldID{{3, 0}}, fieldECCCorrected},
 	fieldECCUncorrected:         {"ECC errors", gpu.GroupECC, []fieldID{{4, 0}}, fieldECCUncorrected},
 	fieldECCLifetimeCorrected:   {"lifetime ECC errors", gpu.GroupECCLifetime, []fieldID{{5, 0}}, fieldECCLifetimeCorrected},
 	fieldECCLifetimeUncorrected: {"lifetime ECC errors", gpu.GroupECCLifetime, []fieldID{{6, 0}}, fieldECCLifetimeUncorrected},
+
+	// DRAM is what these fields call device memory. Other locations are counted before Ampere; nvmlDeviceGetSramEccErrorStatus has them since.
+	fieldDRAMCorrected:                {"DRAM errors", gpu.GroupECCMemory, []fieldID{{11, 0}}, fieldDRAMCorrected},
+	fieldDRAMUncorrected:              {"DRAM errors", gpu.GroupECCMemory, []fieldID{{12, 0}}, fieldDRAMUncorrected},
+	fieldLifetimeL1Corrected:          {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{18, 0}}, fieldLifetimeL1Corrected},
+	fieldLifetimeL1Uncorrected:        {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{19, 0}}, fieldLifetimeL1Uncorrected},
+	fieldLifetimeL2Corrected:          {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{20, 0}}, fieldLifetimeL2Corrected},
+	fieldLifetimeL2Uncorrected:        {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{21, 0}}, fieldLifetimeL2Uncorrected},
+	fieldLifetimeDRAMCorrected:        {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{22, 0}}, fieldLifetimeDRAMCorrected},
+	fieldLifetimeDRAMUncorrected:      {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{23, 0}}, fieldLifetimeDRAMUncorrected},
+	fieldLifetimeRegistersCorrected:   {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{24, 0}}, fieldLifetimeRegistersCorrected},
+	fieldLifetimeRegistersUncorrected: {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{25, 0}}, fieldLifetimeRegistersUncorrected},
+	fieldLifetimeTextureCorrected:     {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{26, 0}}, fieldLifetimeTextureCorrected},
+	fieldLifetimeTextureUncorrected:   {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{27, 0}}, fieldLifetimeTextureUncorrected},
+	fieldLifetimeCBUUncorrected:       {"ECC errors by location", gpu.GroupECCLocations, []fieldID{{28, 0}}, fieldLifetimeCBUUncorrected},
 
 	// Rows are remapped on Ampere and later, pages retired before.
 	fieldRemappedCorrected:   {"remapped rows", gpu.GroupRemappedRows, []fieldID{{142, 0}}, fieldRemappedCorrected},

@@ -97,7 +97,9 @@ func TestClockSetBack(t *testing.T) {
 
 // The fields of single links are not even kept where they are not wanted.
 func TestNoFieldsOfLinks(t *testing.T) {
-	for name, want := range map[string]gpu.Group{"not wanted": gpu.GroupAll &^ gpu.GroupInterconnectLinks, "wanted": gpu.GroupAll} {
+	const totals = gpu.GroupAll &^ gpu.GroupInterconnectLinks &^ gpu.GroupInterconnectErrors &^ gpu.GroupInterconnectState &^
+		gpu.GroupInterconnectSpeed &^ gpu.GroupInterconnectBitErrors
+	for name, want := range map[string]gpu.Group{"not wanted": totals, "wanted": gpu.GroupAll} {
 		t.Run(name, func(t *testing.T) {
 			s := simulate(t, "[gpu 0]\nboard = h100\nnvlink.tx.bytes = 1Mi\nnvlink.rx.bytes = 1Mi", want)
 			s.read(t, time.Second, "")

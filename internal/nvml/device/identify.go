@@ -58,6 +58,11 @@ var gpuQueries = [...]identityQuery{
 			return library.Code(ret)
 		},
 	},
+	{library.NewFunction("link to the CPU", "nvmlDeviceGetC2cModeInfoV"), func(dev *device, into *Identity) library.Code {
+		mode, ret := dev.handle.GetC2cModeInfoV().V1()
+		into.Info.C2CMode = enabled(mode.IsC2cEnabled != 0)
+		return library.Code(ret)
+	}},
 	{library.DriverVersion, func(dev *device, into *Identity) (code library.Code) {
 		into.Info.DriverVersion, code = dev.lib.DriverVersion()
 		return code

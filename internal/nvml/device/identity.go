@@ -73,3 +73,11 @@ func hex(v uint64, digits int) string {
 	s := strconv.FormatUint(v, 16)
 	return strings.Repeat("0", max(digits-len(s), 0)) + s
 }
+
+// enabled is the text of a mode that is on or off.
+func enabled(on bool) string {
+	if on {
+		return "enabled"
+	}
+	return "disabled"
+}

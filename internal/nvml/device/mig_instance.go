@@ -79,7 +79,7 @@ func (i *instance) read() (d gpu.Device, processes []gpu.Process) {
 	if i.cfg.Want.Has(gpu.GroupMemory) {
 		readMemory(&i.device, &d)
 	}
-	if i.cfg.Want.Has(gpu.GroupECC) {
+	if i.cfg.Want.Has(gpu.GroupECC | gpu.GroupECCMemory) {
 		readInstanceECC(&i.device, &d)
 	}
 	if i.cfg.Want.Has(gpu.GroupPipes) && i.alone {

@@ -6,7 +6,6 @@
 package device
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -14,20 +13,26 @@ import (
 
 // readNVLink reads what went over NVLink, in bytes, and its errors: over all links, and over each where single links are wanted.
 func readNVLink(dev *device, d *gpu.Device) {
-	f := dev.fields
+	f, want := dev.fields, dev.cfg.Want
 	d.Interconnect.Type = gpu.NVLink
-	if dev.cfg.Want.Has(gpu.GroupInterconnect) {
+	if want.Has(gpu.GroupInterconnect) {
 		d.Interconnect.Transmitted = linksTotal(f, fieldNVLinkTransmitted, linkTransmittedKiB, linkTransmitted)
 		d.Interconnect.Received = linksTotal(f, fieldNVLinkReceived, linkReceivedKiB, linkReceived)
 	}
-	if dev.cfg.Want.Has(gpu.GroupInterconnectErrors) {
+	if want.Has(gpu.GroupInterconnectErrors) {
 		d.Interconnect.Errors = readLinkErrors(f)
 	}
-	if dev.cfg.Want.Has(gpu.GroupInterconnectLinks) {
-		for i := range f.links {
-			if link := readLink(f, i); link.Transmitted.Known() || link.Received.Known() || slices.ContainsFunc(link.Errors[:], gpu.Counter[int64].Known) {
-				d.Interconnect.Links = append(d.Interconnect.Links, link)
-			}
+	for i := range f.links {
+		link := gpu.Link{Name: strconv.Itoa(i)}
+		if want.Has(gpu.GroupInterconnectLinks) {
+			readLinkCounters(f, i, &link)
+		}
+		readLinkState(dev, i, &link)
+		if empty := (gpu.Link{Name: link.Name}); link != empty {
+			d.Interconnect.Links = append(d.Interconnect.Links, link)
+		}
+		if version, ok := f.linkCount(i, linkVersion); ok && d.Info.InterconnectVersion == "" {
+			d.Info.InterconnectVersion = nvlinkVersion(version)
 		}
 	}
 }
@@ -43,7 +48,7 @@ func linksTotal(f *fieldValues, total field, kib, plain linkField) gpu.Counter[i
 	}))
 }
 
-// linkErrors are the kinds of NVLink errors: totals, else sums over the links.
+// linkErrors are the kinds of NVLink errors: totals, where there are any, else sums over the links.
 var linkErrors = [...]struct {
 	kind   gpu.LinkErrorType
 	totals []field
@@ -53,13 +58,28 @@ var linkErrors = [...]struct {
 	{gpu.LinkErrorReplay, []field{fieldNVLinkReplay}, []linkField{linkReplay}},
 	{gpu.LinkErrorRecovery, []field{fieldNVLinkRecovery}, []linkField{linkRecovery}},
 	{gpu.LinkErrorECC, []field{fieldNVLinkECC}, []linkField{linkECC}},
+	{gpu.LinkErrorMalformedPacket, nil, []linkField{linkMalformedPackets}},
+	{gpu.LinkErrorBufferOverrun, nil, []linkField{linkBufferOverruns}},
+	{gpu.LinkErrorReceive, nil, []linkField{linkReceiveErrors}},
+	{gpu.LinkErrorReceiveRemote, nil, []linkField{linkReceiveRemoteErrors}},
+	{gpu.LinkErrorReceiveGeneral, nil, []linkField{linkReceiveGeneralErrors}},
+	{gpu.LinkErrorLocalLinkIntegrity, nil, []linkField{linkIntegrityErrors}},
+	{gpu.LinkErrorTransmitDiscard, nil, []linkField{linkTransmitDiscards}},
+	{gpu.LinkErrorRecoveryFailed, nil, []linkField{linkRecoveriesFailed}},
+	{gpu.LinkErrorEffective, nil, []linkField{linkEffectiveErrors}},
+	{gpu.LinkErrorSymbol, nil, []linkField{linkSymbolErrors}},
 }
 
 func readLinkErrors(f *fieldValues) (errors [gpu.NumLinkErrorTypes]gpu.Counter[int64]) {
 	for i := range linkErrors {
 		e := &linkErrors[i]
+		overLinks := func() (int64, bool) { return addUp(e.links, f.sum) }
+		if e.totals == nil {
+			errors[e.kind] = count(overLinks())
+			continue
+		}
 		n, ok := addUp(e.totals, f.count)
-		errors[e.kind] = count(f.totalOr(e.totals[0], n, ok, func() (int64, bool) { return addUp(e.links, f.sum) }))
+		errors[e.kind] = count(f.totalOr(e.totals[0], n, ok, overLinks))
 	}
 	return errors
 }
@@ -74,12 +94,9 @@ func addUp[F any](fields []F, read func(F) (int64, bool)) (sum int64, found bool
 	return sum, found
 }
 
-func readLink(f *fieldValues, link int) gpu.Link {
-	read := func(quantity linkField) (int64, bool) {
-		v := f.link(link, quantity)
-		n, ok := v.value.Count()
-		return n, ok && v.ok
-	}
+// readLinkCounters reads what went over one link, in bytes, and its errors.
+func readLinkCounters(f *fieldValues, link int, l *gpu.Link) {
+	read := func(quantity linkField) (int64, bool) { return f.linkCount(link, quantity) }
 	bytesOf := func(kib, plain linkField) gpu.Counter[int64] {
 		if f.link(link, kib).ok {
 			n, ok := read(kib)
@@ -87,13 +104,9 @@ func readLink(f *fieldValues, link int) gpu.Link {
 		}
 		return count(read(plain))
 	}
-	l := gpu.Link{
-		Name:        strconv.Itoa(link),
-		Transmitted: bytesOf(linkTransmittedKiB, linkTransmitted),
-		Received:    bytesOf(linkReceivedKiB, linkReceived),
-	}
+	l.Transmitted = bytesOf(linkTransmittedKiB, linkTransmitted)
+	l.Received = bytesOf(linkReceivedKiB, linkReceived)
 	for i := range linkErrors {
 		l.Errors[linkErrors[i].kind] = count(addUp(linkErrors[i].links, read))
 	}
-	return l
 }

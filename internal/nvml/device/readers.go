@@ -45,8 +45,12 @@ func (q *quantities) readers() []reader {
 		{gpu.GroupPCIeIO, q.pcieTraffic.read}, // after GPM
 		{gpu.GroupPCIeReplay, readPCIeReplay},
 		{linkGroups, readNVLink},
+		{gpu.GroupFabric, readFabric},
 		{gpu.GroupECC | gpu.GroupECCLifetime, readECC},
+		{gpu.GroupECCMemory | gpu.GroupECCLocations, readECCMemory},
 		{gpu.GroupRemappedRows, readRemappedRows},
+		{gpu.GroupRemappedRows, readRepairs},
+		{gpu.GroupMemoryBanks, readMemoryBanks},
 		{gpu.GroupRecovery, readRecovery},
 		{gpu.GroupProcesses | gpu.GroupProcessUtilization, q.readProcesses}, // after the utilization
 	}

@@ -34,6 +34,8 @@ type (
 	GPMMetrics = gonvml.GpmMetricsGetType
 	// FieldValue is nvmlFieldValue_t.
 	FieldValue = gonvml.FieldValue
+	// SRAMErrors is nvmlEccSramErrorStatus_t.
+	SRAMErrors = gonvml.EccSramErrorStatus
 )
 
 // The arguments of functions, under nvml.h's names.
@@ -55,6 +57,7 @@ const (
 	ECCVolatile      = gonvml.VOLATILE_ECC
 	ECCAggregate     = gonvml.AGGREGATE_ECC
 	ECCInSRAM        = gonvml.MEMORY_LOCATION_SRAM
+	ECCInDRAM        = gonvml.MEMORY_LOCATION_DRAM
 
 	PCIeTransmitted = gonvml.PCIE_UTIL_TX_BYTES
 	PCIeReceived    = gonvml.PCIE_UTIL_RX_BYTES
@@ -73,6 +76,8 @@ type (
 	ErrorType = gonvml.MemoryErrorType
 	// ECCCounter is nvmlEccCounterType_t.
 	ECCCounter = gonvml.EccCounterType
+	// MemoryLocation is nvmlMemoryLocation_t.
+	MemoryLocation = gonvml.MemoryLocation
 	// PCIeCounter is nvmlPcieUtilCounter_t.
 	PCIeCounter = gonvml.PcieUtilCounter
 )

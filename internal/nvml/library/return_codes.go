@@ -82,12 +82,17 @@ var codeRemedies = map[Code]string{
 	Unknown:         "see the kernel log (dmesg)",
 }
 
+// Text returns what the code means.
+func (c Code) Text() string {
+	if text, ok := codeTexts[c]; ok {
+		return text
+	}
+	return "error " + strconv.Itoa(int(c))
+}
+
 // Error returns what the code means, and the remedy where there is one.
 func (c Code) Error() string {
-	text, ok := codeTexts[c]
-	if !ok {
-		text = "error " + strconv.Itoa(int(c))
-	}
+	text := c.Text()
 	if remedy, ok := codeRemedies[c]; ok {
 		text += "; " + remedy
 	}

@@ -126,6 +126,24 @@ nvmlReturn_t nvmlDeviceGetRowRemapperHistogram(nvmlDevice_t device, nvmlRowRemap
     END(ret == NVML_SUCCESS ? value_u32(&call, V_REMAP_BANKS_NONE, &values->none) : ret);
 }
 
+/* ---- what is repaired at a reset: Blackwell ------------------------------------------------------------------------ */
+
+nvmlReturn_t nvmlDeviceGetRepairStatus(nvmlDevice_t device, nvmlRepairStatus_t *status)
+{
+    BEGIN_DEVICE(nvmlDeviceGetRepairStatus, device);
+    REQUIRE(status);
+    if (status->version != nvmlRepairStatus_v1) END(NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    nvmlReturn_t ret = value_u32(&call, V_REPAIR_CHANNEL, &status->bChannelRepairPending);
+    END(ret == NVML_SUCCESS ? value_u32(&call, V_REPAIR_TPC, &status->bTpcRepairPending) : ret);
+}
+
+nvmlReturn_t nvmlDeviceGetUnrepairableMemoryFlag_v1(nvmlDevice_t device, nvmlUnrepairableMemoryStatus_v1_t *status)
+{
+    BEGIN_DEVICE(nvmlDeviceGetUnrepairableMemoryFlag_v1, device);
+    REQUIRE(status);
+    END(value_u32(&call, V_UNREPAIRABLE, &status->bUnrepairableMemory));
+}
+
 /* ---- retired pages: before Ampere ------------------------------------------------------------------------------ */
 
 static nvmlReturn_t retired(struct call *call, nvmlPageRetirementCause_t cause, unsigned int *pageCount,

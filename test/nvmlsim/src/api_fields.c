@@ -36,6 +36,7 @@ struct field {
 #define TOTAL(id, since, v) [id] = {F_TOTAL, U64, 0, since, V_##v, 0, 0}
 #define LINK(id, since, v) [id] = {F_LINK, U64, 0, since, V_##v, 0, 0}
 #define LINK5(id, v) [id] = {F_LINK5, U64, 0, 560, V_##v, 0, 0}
+#define BINS4(id) LINK5(id, NVLINK_FEC), LINK5((id) + 1, NVLINK_FEC), LINK5((id) + 2, NVLINK_FEC), LINK5((id) + 3, NVLINK_FEC)
 #define SCOPE(id, type, v, m, mem) [id] = {F_SCOPE, type, 0, 530, V_##v, m, mem}
 #define PLACE(first, cor, unc) ONE(first, 300, U64, cor), ONE((first) + 1, 300, U64, unc)
 
@@ -76,9 +77,10 @@ static const struct field fields[NVML_FI_MAX] = {
     ONE(197, 535, U64, PCIE_TX_BYTES), ONE(198, 535, U64, PCIE_RX_BYTES),
     LINK5(201, NVLINK_TX_BYTES), LINK5(202, NVLINK_TX_BYTES), LINK5(203, NVLINK_RX_BYTES), LINK5(204, NVLINK_RX_BYTES),
     LINK5(206, NVLINK_MALFORMED), LINK5(207, NVLINK_OVERRUN), LINK5(208, NVLINK_RCV_ERRORS), LINK5(209, NVLINK_REMOTE_ERRORS),
-    ZERO(210, 560), LINK5(211, NVLINK_INTEGRITY), LINK5(212, NVLINK_DISCARDS), LINK5(213, NVLINK_RECOVERED),
-    LINK5(214, NVLINK_UNRECOVERED), LINK5(215, NVLINK_RECOVERED), LINK5(219, NVLINK_EFFECTIVE_ERRORS), ZERO(220, 560),
-    LINK5(221, NVLINK_SYMBOL_ERRORS), ZERO(222, 560),
+    LINK5(210, NVLINK_GENERAL_ERRORS), LINK5(211, NVLINK_INTEGRITY), LINK5(212, NVLINK_DISCARDS), LINK5(213, NVLINK_RECOVERED),
+    LINK5(214, NVLINK_UNRECOVERED), LINK5(215, NVLINK_RECOVERED), LINK5(219, NVLINK_EFFECTIVE_ERRORS), LINK5(220, NVLINK_EFFECTIVE_BER),
+    LINK5(221, NVLINK_SYMBOL_ERRORS), LINK5(222, NVLINK_SYMBOL_BER),
+    BINS4(235), BINS4(239), BINS4(243), BINS4(247),
     ONE(230, 565, U32, RECOVERY_ACTION),
     ONE(269, 570, U64, VIOLATION_SW_THERMAL), ONE(270, 570, U64, VIOLATION_HW_THERMAL), ONE(271, 570, U64, VIOLATION_POWER_BRAKE),
     ONE(301, 580, U32, REMAPPED_COR_INACT), ONE(302, 580, U32, REMAPPED_UNC_INACT),
@@ -138,7 +140,7 @@ static nvmlReturn_t other(struct call *call, unsigned id, unsigned scope, unsign
         if (gpu->links <= 0) return NVML_ERROR_NOT_SUPPORTED;
         if (scope >= (unsigned)gpu->links) return NVML_ERROR_INVALID_ARGUMENT;
         bool up = !(gpu->links_down >> scope & 1);
-        *out = id == 165 ? up : (unsigned)gpu->link_version;
+        *out = id == 165 ? up : link_version(gpu);
         if (id != 164) return NVML_SUCCESS;
         *out = 0;
         return up ? value_u64(call, V_NVLINK_SPEED, out) : NVML_SUCCESS;

@@ -15,6 +15,15 @@ static bool active(const struct gpu *gpu, unsigned int link)
     return !(gpu->links_down >> link & 1);
 }
 
+/* The version as NVML numbers it (nvmlNvlinkVersion_t): the scenario has the generation. */
+unsigned link_version(const struct gpu *gpu)
+{
+    static const unsigned char versions[] = {NVML_NVLINK_VERSION_INVALID, NVML_NVLINK_VERSION_1_0, NVML_NVLINK_VERSION_2_0,
+                                             NVML_NVLINK_VERSION_3_0,     NVML_NVLINK_VERSION_4_0, NVML_NVLINK_VERSION_5_0};
+    size_t generation = (size_t)gpu->link_version;
+    return generation < sizeof versions ? versions[generation] : NVML_NVLINK_VERSION_INVALID;
+}
+
 nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nvmlEnableState_t *isActive)
 {
     BEGIN_DEVICE(nvmlDeviceGetNvLinkState, device);
@@ -31,7 +40,7 @@ nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned int link, 
     nvmlReturn_t ret = check(call.gpu, link);
     if (ret != NVML_SUCCESS) END(ret);
     REQUIRE(version);
-    *version = (unsigned)call.gpu->link_version;
+    *version = link_version(call.gpu);
     END(NVML_SUCCESS);
 }
 

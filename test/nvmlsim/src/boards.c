@@ -111,7 +111,7 @@ static const char b200[] =
     "name = NVIDIA B200\npart = 692-2G525-0225-000\ndevice_id = 0x290110DE\nsubsystem_id = 0x199910DE\n"
     "architecture = 10\ncompute_capability = 10.0\nmemory.total = 183359Mi\nlink.version = 5\nnvlink.speed = 53125\n"
     "power = 140\npower.limit = 1000\npower.limit.max = 1000\nclock.graphics = 1965\nclock.max.graphics = 1965\n"
-    "clock.memory = 3996\nclock.max.memory = 3996\n";
+    "clock.memory = 3996\nclock.max.memory = 3996\nrepair.channel = 0\nrepair.tpc = 0\nunrepairable_memory = 0\n";
 
 const char *board_text(const char *name)
 {

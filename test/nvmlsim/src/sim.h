@@ -297,6 +297,9 @@ nvmlReturn_t fault_check(struct call *c, int slot, int mig, bool lookup);
 nvmlReturn_t fault_field(struct call *c, unsigned field);
 void pause_seconds(double seconds, bool busy);
 
+/* api_nvlink.c */
+unsigned link_version(const struct gpu *gpu);
+
 /* processes.c */
 bool process_alive(const struct process *p, double t);
 double process_memory(const struct gpu *gpu, int mig, double t);

@@ -1,0 +1,144 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// sramStatus needs driver 545 and Ampere or later. Some drivers let only root ask.
+var sramStatus = library.NewFunction("SRAM errors", "nvmlDeviceGetSramEccErrorStatus")
+
+// memoryErrors are the errors since the driver was loaded by memory and kind: the field that has them, and the function for what has none.
+var memoryErrors = [...]struct {
+	memory   gpu.MemoryType
+	err      gpu.ErrorType
+	field    field // numFields: none
+	function *library.Function
+	kind     library.ErrorType
+	location library.MemoryLocation
+}{
+	{gpu.MemoryDRAM, gpu.ErrorCorrected, fieldDRAMCorrected, newMemoryErrors(), library.ErrorCorrected, library.ECCInDRAM},
+	{gpu.MemoryDRAM, gpu.ErrorUncorrected, fieldDRAMUncorrected, newMemoryErrors(), library.ErrorUncorrected, library.ECCInDRAM},
+	{gpu.MemorySRAM, gpu.ErrorCorrected, numFields, newMemoryErrors(), library.ErrorCorrected, library.ECCInSRAM},
+	{gpu.MemorySRAM, gpu.ErrorUncorrected, numFields, newMemoryErrors(), library.ErrorUncorrected, library.ECCInSRAM},
+}
+
+func newMemoryErrors() *library.Function {
+	return library.NewFunction("ECC errors by memory", "nvmlDeviceGetMemoryErrorCounter")
+}
+
+// readECCMemory reads the errors of SRAM apart from those of DRAM, whether SRAM has had more than NVIDIA allows, and where the errors were.
+func readECCMemory(dev *device, d *gpu.Device) {
+	if mode, ok := dev.fields.get(fieldECCMode); ok && mode.Unsigned == 0 {
+		return
+	}
+	status, answered := readSRAMStatus(dev)
+	if dev.cfg.Want.Has(gpu.GroupECCMemory) {
+		if answered {
+			d.ECC.Memory[gpu.MemorySRAM][gpu.ErrorCorrected] = errorCount(status.VolatileCor)
+			d.ECC.Memory[gpu.MemorySRAM][gpu.ErrorUncorrected] = errorCount(status.VolatileUncParity, status.VolatileUncSecDed)
+			d.ECC.SRAMThresholdExceeded = flag(library.Uint32(status.BThresholdExceeded))
+		}
+		readMemoryErrors(dev, d, answered)
+	}
+	if dev.cfg.Want.Has(gpu.GroupECCLocations) {
+		readErrorLocations(dev.fields, d, status, answered)
+	}
+}
+
+func readSRAMStatus(dev *device) (status library.SRAMErrors, ok bool) {
+	if !dev.Can(sramStatus) {
+		return status, false
+	}
+	status, ret := dev.handle.GetSramEccErrorStatus()
+	return status, dev.OK(sramStatus, library.Code(ret))
+}
+
+// readMemoryErrors reads those of DRAM, and those of SRAM where the device has no status of it.
+func readMemoryErrors(dev *device, d *gpu.Device, sram bool) {
+	for i := range memoryErrors {
+		e := &memoryErrors[i]
+		to := &d.ECC.Memory[e.memory][e.err]
+		if e.field < numFields {
+			if *to = count(dev.fields.count(e.field)); !dev.fields.lacks(e.field) {
+				continue
+			}
+		} else if sram || dev.Supported(sramStatus) {
+			continue
+		}
+		if dev.Can(e.function) {
+			n, ret := dev.handle.GetMemoryErrorCounter(e.kind, library.ECCVolatile, e.location)
+			if dev.OK(e.function, library.Code(ret)) {
+				*to = errorCount(n)
+			}
+		}
+	}
+}
+
+// errorCount adds up counts of which each may be NVML's mark for no value; then there is no sum.
+func errorCount(counts ...uint64) gpu.Counter[int64] {
+	var sum int64
+	for _, n := range counts {
+		v, ok := library.Uint64(n)
+		whole, fits := v.Count()
+		if !ok || !fits {
+			return gpu.Counter[int64]{}
+		}
+		sum += whole
+	}
+	return gpu.Total(sum)
+}
+
+// lifetimeErrors are the fields of errors since manufacture by location.
+var lifetimeErrors = [...]struct {
+	location gpu.ErrorLocation
+	err      gpu.ErrorType
+	field    field
+}{
+	{gpu.LocationDRAM, gpu.ErrorCorrected, fieldLifetimeDRAMCorrected},
+	{gpu.LocationDRAM, gpu.ErrorUncorrected, fieldLifetimeDRAMUncorrected},
+	{gpu.LocationL1, gpu.ErrorCorrected, fieldLifetimeL1Corrected},
+	{gpu.LocationL1, gpu.ErrorUncorrected, fieldLifetimeL1Uncorrected},
+	{gpu.LocationL2, gpu.ErrorCorrected, fieldLifetimeL2Corrected},
+	{gpu.LocationL2, gpu.ErrorUncorrected, fieldLifetimeL2Uncorrected},
+	{gpu.LocationRegisterFile, gpu.ErrorCorrected, fieldLifetimeRegistersCorrected},
+	{gpu.LocationRegisterFile, gpu.ErrorUncorrected, fieldLifetimeRegistersUncorrected},
+	{gpu.LocationTexture, gpu.ErrorCorrected, fieldLifetimeTextureCorrected},
+	{gpu.LocationTexture, gpu.ErrorUncorrected, fieldLifetimeTextureUncorrected},
+	{gpu.LocationCBU, gpu.ErrorUncorrected, fieldLifetimeCBUUncorrected},
+}
+
+// readErrorLocations sets the errors since manufacture by location. What the status has of SRAM, it has of uncorrected errors alone; it replaces
+// the field of the same location.
+func readErrorLocations(f *fieldValues, d *gpu.Device, status library.SRAMErrors, answered bool) {
+	add := func(location gpu.ErrorLocation, err gpu.ErrorType, n gpu.Counter[int64]) {
+		if n.Known() {
+			d.ECC.Locations = append(d.ECC.Locations, gpu.LocationErrors{Location: location, Type: err, Count: n})
+		}
+	}
+	for _, e := range lifetimeErrors {
+		if !answered || e.location != gpu.LocationL2 || e.err != gpu.ErrorUncorrected {
+			add(e.location, e.err, count(f.count(e.field)))
+		}
+	}
+	if !answered {
+		return
+	}
+	for _, bucket := range [...]struct {
+		location gpu.ErrorLocation
+		count    uint64
+	}{
+		{gpu.LocationL2, status.AggregateUncBucketL2},
+		{gpu.LocationSM, status.AggregateUncBucketSm},
+		{gpu.LocationMicrocontroller, status.AggregateUncBucketMcu},
+		{gpu.LocationPCIe, status.AggregateUncBucketPcie},
+		{gpu.LocationOther, status.AggregateUncBucketOther},
+	} {
+		add(bucket.location, gpu.ErrorUncorrected, errorCount(bucket.count))
+	}
+}

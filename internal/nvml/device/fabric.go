@@ -1,0 +1,77 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+// fabricCalls are the versions of nvmlDeviceGetGpuFabricInfo, the newest first. A driver that does not know one refuses it.
+var fabricCalls = [...]struct {
+	function *library.Function
+	call     func(library.Device) (library.FabricInfo, library.Return)
+}{
+	{library.NewFunction("NVLink fabric", "nvmlDeviceGetGpuFabricInfoV"), library.Device.FabricInfo3},
+	{library.NewFunction("NVLink fabric", "nvmlDeviceGetGpuFabricInfoV"), library.Device.FabricInfo2},
+	{library.NewFunction("NVLink fabric", "nvmlDeviceGetGpuFabricInfo"), library.Device.FabricInfo1},
+}
+
+// fabricStates are the values of nvmlGpuFabricState_t from 1 on. 0 is that of a GPU without a fabric.
+var fabricStates = [...]gpu.FabricState{1: gpu.FabricNotStarted, 2: gpu.FabricInProgress, 3: gpu.FabricCompleted}
+
+// readFabric reads how the GPU is registered with the NVLink fabric. A GPU without one is asked ever less often.
+func readFabric(dev *device, d *gpu.Device) {
+	for i := range fabricCalls {
+		f := fabricCalls[i].function
+		if dev.Can(f) {
+			info, ret := fabricCalls[i].call(dev.handle)
+			if dev.OK(f, library.Code(ret)) {
+				if info.State == 0 {
+					dev.Postpone(f)
+				}
+				setFabric(d, &info)
+			}
+			if library.Code(ret) == library.NotSupported { // the GPU, and not the version of the call
+				for _, c := range fabricCalls[i:] {
+					dev.Refuse(c.function)
+				}
+			}
+		}
+		if dev.Supported(f) {
+			return
+		}
+	}
+}
+
+func setFabric(d *gpu.Device, info *library.FabricInfo) {
+	if info.State == 0 || int(info.State) >= len(fabricStates) {
+		return
+	}
+	state := fabricStates[info.State]
+	d.Fabric.State = gpu.Some(state)
+	if state != gpu.FabricCompleted {
+		return
+	}
+	if info.Status != library.OK {
+		d.Fabric.Failure = info.Status.Text()
+		return
+	}
+	d.Info.FabricClique = strconv.FormatUint(uint64(info.Clique), 10)
+	d.Info.FabricCluster = uuidText(info.Cluster)
+	d.Fabric.Conditions = fabricConditions(info.HealthMask, info.HealthSummary)
+}
+
+// uuidText is the usual form of a UUID; empty for one of zeros, which a fabric of one node has.
+func uuidText(id [16]byte) string {
+	if id == [16]byte{} {
+		return ""
+	}
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
