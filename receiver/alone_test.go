@@ -93,7 +93,11 @@ func eachAloneOf(t *testing.T, open func(gpu.Group) gpu.Source, attribute func(*
 		s.record()
 		return s
 	}
-	all := begin(everyMetric())
+	cfg := metadata.NewDefaultMetricsBuilderConfig()
+	for i, metrics := 0, reflect.ValueOf(&cfg.Metrics).Elem(); i < metrics.NumField(); i++ {
+		metrics.Field(i).FieldByName("Enabled").SetBool(true)
+	}
+	all := begin(cfg)
 	alone := map[string]*stage{}
 	for i := range reflect.TypeFor[metadata.MetricsConfig]().NumField() {
 		cfg := metadata.NewDefaultMetricsBuilderConfig()

@@ -149,7 +149,7 @@ type Info struct {
 	Profile           string // partition profile: 3g.40gb, CPX
 	ComputeCapability string // CUDA compute capability (9.0) or AMD gfx target (gfx942)
 	NUMANode          Opt[int64]
-	// FabricClique and FabricCluster are of nvmlDeviceGetGpuFabricInfo; only if GroupFabric is wanted.
+	// FabricClique and FabricCluster are of nvmlDeviceGetGpuFabricInfo.
 	FabricClique, FabricCluster string
 	InterconnectVersion         string // of NVLink: 4.0
 	BoardPartNumber             string // nvmlDeviceGetBoardPartNumber

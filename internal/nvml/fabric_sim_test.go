@@ -66,7 +66,7 @@ func TestFabricOfOlderDrivers(t *testing.T) {
 		fault            string
 		bandwidth, state bool
 	}{
-		"before 570": {mismatch + "calls = 1", true, true},
+		"before 570": {"fabric.version = 2", true, true},
 		"before 545": {mismatch, false, true},
 		"before 520": {mismatch + "[fault g]\nfunction = nvmlDeviceGetGpuFabricInfo\nreturn = NOT_SUPPORTED", false, false},
 	} {

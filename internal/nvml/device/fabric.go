@@ -51,6 +51,7 @@ func readFabric(dev *device, d *gpu.Device) {
 }
 
 func setFabric(d *gpu.Device, info *library.FabricInfo) {
+	placeInFabric(&d.Info, info)
 	if info.State == 0 || int(info.State) >= len(fabricStates) {
 		return
 	}
@@ -63,9 +64,38 @@ func setFabric(d *gpu.Device, info *library.FabricInfo) {
 		d.Fabric.Failure = info.Status.Text()
 		return
 	}
-	d.Info.FabricClique = strconv.FormatUint(uint64(info.Clique), 10)
-	d.Info.FabricCluster = uuidText(info.Cluster)
 	d.Fabric.Conditions = fabricConditions(info.HealthMask, info.HealthSummary)
+}
+
+// fabricIdentity asks once for the place in the fabric, for hw.gpu.info where nothing else of the fabric is wanted. A GPU that has not registered
+// yet is asked again.
+func fabricIdentity(dev *device, into *Identity) library.Code {
+	code := library.FunctionNotFound
+	for i := range fabricCalls {
+		if !dev.Has(fabricCalls[i].function) {
+			continue
+		}
+		info, ret := fabricCalls[i].call(dev.handle)
+		if code = library.Code(ret); code == library.OK {
+			return placeInFabric(&into.Info, &info)
+		}
+		if code.Answer() != library.Unsupported || code == library.NotSupported {
+			break
+		}
+	}
+	return code
+}
+
+func placeInFabric(into *gpu.Info, info *library.FabricInfo) library.Code {
+	into.FabricClique, into.FabricCluster = "", ""
+	switch {
+	case info.State == 0:
+		return library.NotSupported
+	case int(info.State) >= len(fabricStates) || fabricStates[info.State] != gpu.FabricCompleted || info.Status != library.OK:
+		return library.NotReady
+	}
+	into.FabricClique, into.FabricCluster = strconv.FormatUint(uint64(info.Clique), 10), uuidText(info.Cluster)
+	return library.OK
 }
 
 // uuidText is the usual form of a UUID; empty for one of zeros, which a fabric of one node has.

@@ -148,7 +148,7 @@ func (s *fieldValues) addLinkField(quantity linkField, single bool) {
 	spec := &linkSpecs[quantity]
 	s.firstLink[quantity] = len(s.fields)
 	for link := range s.links {
-		f := fieldValue{what: spec.what, candidates: spec.candidates(link), unless: -1, wanted: true, constant: spec.constant}
+		f := fieldValue{what: spec.what, candidates: spec.candidates(link), unless: -1, wanted: true}
 		switch {
 		case spec.instead:
 			f.unless = s.firstLink[spec.of] + link

@@ -119,7 +119,6 @@ func TestLinkFieldNumbers(t *testing.T) {
 		linkEffectiveBER:         {17: {{gonvml.FI_DEV_NVLINK_COUNT_EFFECTIVE_BER, 17}}},
 		linkSymbolBER:            {17: {{gonvml.FI_DEV_NVLINK_COUNT_SYMBOL_BER, 17}}},
 		linkState:                {17: {{gonvml.FI_DEV_NVLINK_GET_STATE, 17}}},
-		linkVersion:              {17: {{gonvml.FI_DEV_NVLINK_GET_VERSION, 17}}},
 		linkSpeed: {
 			5:  {{gonvml.FI_DEV_NVLINK_GET_SPEED, 5}, {gonvml.FI_DEV_NVLINK_SPEED_MBPS_L5, 5}},
 			11: {{gonvml.FI_DEV_NVLINK_GET_SPEED, 11}, {gonvml.FI_DEV_NVLINK_SPEED_MBPS_L11, 11}},

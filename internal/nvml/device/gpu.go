@@ -133,6 +133,7 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 			r.read(&g.device, &d)
 		}
 	}
+	g.rememberFabric(&d.Info)
 	out := &Result{Devices: []gpu.Device{d}}
 	if g.Fatal == library.OK {
 		out.Processes = g.quantities.listedProcesses(&g.device, d.ID)
@@ -262,6 +263,15 @@ func (g *GPU) ask(identity *Identity) (changed bool) {
 		identity.Info.NUMANode = g.cfg.NUMANode(identity.Info.PCIAddress)
 	}
 	return changed
+}
+
+// rememberFabric keeps the place in the fabric for reads that do not learn it.
+func (g *GPU) rememberFabric(read *gpu.Info) {
+	if was := g.identity.Load(); was.Info.FabricClique != read.FabricClique || was.Info.FabricCluster != read.FabricCluster {
+		identity := *was
+		identity.Info.FabricClique, identity.Info.FabricCluster = read.FabricClique, read.FabricCluster
+		g.become(&identity)
+	}
 }
 
 func (g *GPU) become(identity *Identity) {

@@ -58,6 +58,8 @@ var gpuQueries = [...]identityQuery{
 			return library.Code(ret)
 		},
 	},
+	{library.NewFunction("NVLink fabric", "nvmlDeviceGetGpuFabricInfo"), fabricIdentity},
+	{library.NewFunction("NVLink version", "nvmlDeviceGetFieldValues"), nvlinkVersion},
 	{library.NewFunction("link to the CPU", "nvmlDeviceGetC2cModeInfoV"), func(dev *device, into *Identity) library.Code {
 		mode, ret := dev.handle.GetC2cModeInfoV().V1()
 		into.Info.C2CMode = enabled(mode.IsC2cEnabled != 0)

@@ -53,6 +53,7 @@ func (i *Identity) inherit(parent *Identity) {
 	own := i.Info.Profile
 	i.Model, i.Parent, i.Info = parent.Model, parent.ID, parent.Info
 	i.Info.Profile = own
+	i.Info.FabricClique, i.Info.FabricCluster = "", "" // of whole GPUs
 }
 
 // Name is the name of the device file with that minor number.

@@ -31,9 +31,6 @@ func readNVLink(dev *device, d *gpu.Device) {
 		if empty := (gpu.Link{Name: link.Name}); link != empty {
 			d.Interconnect.Links = append(d.Interconnect.Links, link)
 		}
-		if version, ok := f.linkCount(i, linkVersion); ok && d.Info.InterconnectVersion == "" {
-			d.Info.InterconnectVersion = nvlinkVersion(version)
-		}
 	}
 }
 

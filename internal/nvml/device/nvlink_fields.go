@@ -32,7 +32,6 @@ const (
 	linkEffectiveBER
 	linkSymbolBER
 	linkState
-	linkVersion
 	linkSpeed
 	linkFEC       // the first of its bins
 	numLinkFields = linkFEC + gpu.NumFECBins
@@ -44,14 +43,13 @@ const maxLinks = 64
 // linkSpec is where to find a quantity of a link: fields whose scope is the link, or on older drivers a field for each link, links 0 to 5
 // in one row of numbers and 6 to 11 in another.
 type linkSpec struct {
-	what     string
-	group    gpu.Group // that needs it; 0: wanted with single links, and where the device has no total
-	scoped   []uint32
-	rows     [2]uint32
-	instead  bool      // of another quantity:
-	of       linkField // useless where this one is supported
-	total    field     // useless where this total is supported and single links are not wanted
-	constant bool      // it is asked until it was answered
+	what    string
+	group   gpu.Group // that needs it; 0: wanted with single links, and where the device has no total
+	scoped  []uint32
+	rows    [2]uint32
+	instead bool      // of another quantity:
+	of      linkField // useless where this one is supported
+	total   field     // useless where this total is supported and single links are not wanted
 }
 
 // linkErrorGroups are the groups that need the errors of which NVLink 5 has no totals.
@@ -85,9 +83,8 @@ func newLinkSpecs() [numLinkFields]linkSpec {
 		linkEffectiveBER:         {what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{220}},
 		linkSymbolBER:            {what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{222}},
 
-		linkState:   {what: "NVLink state", group: gpu.GroupInterconnectState, scoped: []uint32{165}},
-		linkVersion: {what: "NVLink version", group: gpu.GroupInterconnectState, scoped: []uint32{166}, constant: true},
-		linkSpeed:   {what: "NVLink speed", group: gpu.GroupInterconnectSpeed, scoped: []uint32{164}, rows: [2]uint32{84, 132}},
+		linkState: {what: "NVLink state", group: gpu.GroupInterconnectState, scoped: []uint32{165}},
+		linkSpeed: {what: "NVLink speed", group: gpu.GroupInterconnectSpeed, scoped: []uint32{164}, rows: [2]uint32{84, 132}},
 	}
 	for bin := range gpu.NumFECBins {
 		specs[int(linkFEC)+bin] = linkSpec{what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{235 + uint32(bin)}}

@@ -54,12 +54,3 @@ func bitErrorRatio(v int64, ok bool) gpu.Opt[float64] {
 	}
 	return within(float64(v>>8)*math.Pow10(-int(v&0xff)), true, 0, 1)
 }
-
-// nvlinkVersion is the text of nvmlNvlinkVersion_t; empty for one that this version does not know.
-func nvlinkVersion(v int64) string {
-	versions := [...]string{"", "1.0", "2.0", "2.2", "3.0", "3.1", "4.0", "5.0", "6.0"}
-	if v < 0 || v >= int64(len(versions)) {
-		return ""
-	}
-	return versions[v]
-}

@@ -186,7 +186,7 @@ nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV
 {
     BEGIN_DEVICE(nvmlDeviceGetGpuFabricInfoV, device);
     REQUIRE(gpuFabricInfo);
-    bool third = gpuFabricInfo->version == nvmlGpuFabricInfo_v3 && sim_driver >= 570;
+    bool third = gpuFabricInfo->version == nvmlGpuFabricInfo_v3 && sim_driver >= 570 && call.gpu->fabric_version >= 3;
     if (!third && gpuFabricInfo->version != nvmlGpuFabricInfo_v2) END(NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
     if (call.gpu->fabric_state == UNSUPPORTED) END(NVML_ERROR_NOT_SUPPORTED);
     fill_cluster(call.gpu, gpuFabricInfo->clusterUuid);

@@ -24,7 +24,7 @@ static const struct attribute {
     INT("links", links), INT("link.version", link_version), INT("link.remote", link_remote), INT("gpm", gpm),
     INT("cores", cores), INT("bus_width", bus_width), INT("fabric.state", fabric_state),
     INT("fabric.status", fabric_status), INT("fabric.clique", fabric_clique), INT("fabric.health", fabric_health),
-    INT("fabric.summary", fabric_summary), INT("sample.count", sample_count), INT("sample.history", sample_history),
+    INT("fabric.summary", fabric_summary), INT("fabric.version", fabric_version), INT("sample.count", sample_count), INT("sample.history", sample_history),
     INT("process.samples", process_samples), INT("process.slack", process_slack), INT("process.entry", process_entry),
 #undef TEXT
 #undef INT
@@ -50,6 +50,7 @@ void gpu_defaults(struct gpu *gpu, int slot)
     gpu->links = 0;
     gpu->link_remote = NVML_NVLINK_DEVICE_TYPE_SWITCH;
     gpu->fabric_state = UNSUPPORTED;
+    gpu->fabric_version = 3;
     gpu->sample_period = 1.0 / 6;
     gpu->sample_count = 100;
     gpu->sample_history = 1;

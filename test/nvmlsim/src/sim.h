@@ -144,7 +144,7 @@ struct gpu {
     int mig_mode, mig_pending, mig_max;
     int fans, links, link_version, link_remote, gpm, cores, bus_width;
     uint64_t links_down, events;
-    int fabric_state, fabric_status, fabric_clique, fabric_health, fabric_summary;
+    int fabric_state, fabric_status, fabric_clique, fabric_health, fabric_summary, fabric_version;
     char fabric_cluster[40];
     double sample_period;
     int sample_count, sample_history, process_samples, process_slack, process_entry;
