@@ -68,9 +68,10 @@ func TestRealOutput(t *testing.T) {
 	require.True(t, ok)
 	require.InDelta(t, 78098901.324, joules, 1e-6)
 	assert.Empty(t, d.Errors)
-	for _, l := range d.Throttle {
-		assert.False(t, l.Active.Known())
+	for reason, l := range d.Throttle {
+		assert.Equal(t, gpu.ThrottleReason(reason) == gpu.ThrottleUnspecified, l.Active.Known())
 	}
+	smitest.RequireValue(t, false, d.Throttle[gpu.ThrottleUnspecified].Active, "UNTHROTTLED")
 	all := smitest.Problems(node)
 	assert.Contains(t, all, "process: amd_smi: amd-smi process: not permitted; run as a member of the groups render and video")
 	assert.Contains(t, all, "shows no PCI address of 2 GPUs")
@@ -204,6 +205,7 @@ func TestNamesOf72(t *testing.T) {
 	assert.Equal(t, []gpu.SensorValue{
 		{Location: "gfx", Value: gpu.Some(0.062)}, {Location: "soc", Value: gpu.Some(0.789)}, {Location: "mem", Value: gpu.Some(1.245)},
 	}, d.Voltage)
+	smitest.RequireValue(t, false, d.Throttle[gpu.ThrottleUnspecified].Active, "UNTHROTTLED")
 	assert.Empty(t, d.XCCUtilization)
 	assert.Empty(t, d.TemperatureDetail)
 	assert.Equal(t, map[string]int64{"corrected": 4, "uncorrected": 0, "deferred": 0}, smitest.ErrorCounts(d), "totals, where there are no blocks")

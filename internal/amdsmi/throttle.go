@@ -34,6 +34,20 @@ func readThrottle(r record, d *gpu.Device) {
 	for _, v := range violations {
 		d.Throttle[v.reason].Active = active(throttle[v.active])
 	}
+	// Boards whose table of metrics is older than that of MI300 have one word for all limiters.
+	d.Throttle[gpu.ThrottleUnspecified].Active = throttled(r.section("power").text("throttle_status")).
+		Or(throttled(throttle.text("apu_indep_throttle_status", "apu_throttle_status")))
+}
+
+// throttled reads THROTTLED and UNTHROTTLED.
+func throttled(word string) gpu.Opt[bool] {
+	switch strings.ToUpper(strings.TrimSpace(word)) {
+	case "THROTTLED":
+		return gpu.Some(true)
+	case "UNTHROTTLED":
+		return gpu.Some(false)
+	}
+	return gpu.Opt[bool]{}
 }
 
 // active reads "ACTIVE" and "NOT ACTIVE", or lists and objects of these, one for each partition. It is true if any is active.

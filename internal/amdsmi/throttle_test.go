@@ -157,3 +157,24 @@ func TestActive(t *testing.T) {
 		assert.Equal(t, want, active(smitest.Decoded(t, text)), text)
 	}
 }
+
+// The word for all limiters of boards that have no violation status.
+func TestThrottledWithoutAReason(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		power, throttle string
+		want            gpu.Opt[bool]
+	}{
+		{`{"throttle_status": "THROTTLED"}`, `"N/A"`, gpu.Some(true)},
+		{`{"throttle_status": "UNTHROTTLED"}`, `{"ppt_violation_status": "N/A"}`, gpu.Some(false)},
+		{`{"throttle_status": "N/A"}`, `{"apu_throttle_status": "UNTHROTTLED", "apu_indep_throttle_status": "THROTTLED"}`, gpu.Some(true)},
+		{`{"throttle_status": "N/A"}`, `{"ppt_violation_status": "ACTIVE"}`, gpu.Opt[bool]{}},
+		{`{"throttle_status": "something else"}`, `"N/A"`, gpu.Opt[bool]{}},
+		{`{"throttle_status": 3}`, `"N/A"`, gpu.Opt[bool]{}},
+		{`"N/A"`, `"N/A"`, gpu.Opt[bool]{}},
+	} {
+		var d gpu.Device
+		readThrottle(record{"power": smitest.Decoded(t, tt.power), "throttle": smitest.Decoded(t, tt.throttle)}, &d)
+		assert.Equal(t, tt.want, d.Throttle[gpu.ThrottleUnspecified].Active, tt.power+tt.throttle)
+	}
+}

@@ -69,3 +69,27 @@ func TestMovingProperty(t *testing.T) {
 	rows = Nodes(throttled(false), throttled(true), throttled(false))
 	assert.Equal(t, Differs, row(t, rows, "throttled, hardware thermal").Verdict)
 }
+
+// What only some boards have is compared under the name of its sensor.
+func TestSensorsAndBus(t *testing.T) {
+	t.Parallel()
+	of := func(rpm int64, celsius, volts float64, naks int64) Values {
+		return Of(device1(300, func(d *gpu.Device) {
+			d.Fans = []gpu.Fan{{Location: "fan0", Speed: gpu.Some(rpm)}}
+			d.TemperatureDetail = []gpu.SensorValue{{Location: "hbm1", Value: gpu.Some(celsius)}}
+			d.Voltage = []gpu.SensorValue{{Location: "gfx", Value: gpu.Some(volts)}}
+			d.PCIe.NAKsTransmitted = gpu.Total(naks)
+			d.XCCUtilization = []gpu.Opt[float64]{{}, gpu.Some(volts / 2)}
+			d.RetiredPages.Bad = gpu.Some(naks)
+		}))
+	}
+	ours := of(1000, 50, 0.8, 7)
+	near, far := Nodes(ours, of(1199, 52, 0.84, 8), ours), Nodes(ours, of(1301, 54, 0.95, 9), ours)
+	for quantity, change := range map[string]Verdict{
+		"fan, fan0, speed": Differs, "temperature, hbm1": Differs, "voltage, gfx": Differs, "PCIe NAKs, sent": Differs, "utilization, XCC 1": Same,
+	} {
+		assert.Equal(t, Same, row(t, near, quantity).Verdict, quantity)
+		assert.Equal(t, change, row(t, far, quantity).Verdict, quantity)
+	}
+	assert.Equal(t, Differs, row(t, near, "bad pages").Verdict)
+}

@@ -15,6 +15,7 @@ func addProperties(to map[string]value, d *gpu.Device) {
 		{"parent", d.Parent},
 		{"profile", d.Info.Profile},
 		{"compute capability", d.Info.ComputeCapability},
+		{"memory partition", d.Info.MemoryPartition},
 	} {
 		if p.text != "" {
 			to[p.name] = value{order: len(to), value: p.text}

@@ -17,7 +17,7 @@ var (
 	domains = [gpu.NumClockDomains]string{"graphics", "SM", "memory", "video"}
 	reasons = [gpu.NumThrottleReasons]string{
 		"software power cap", "hardware slowdown", "sync boost", "software thermal", "hardware thermal", "hardware power brake", "PPT", "current",
-		"GPU thermal", "memory thermal", "VR thermal", "external thermal", "firmware", "board limit", "reliability", "low utilization", "host limit, power", "host limit, thermal",
+		"GPU thermal", "memory thermal", "VR thermal", "external thermal", "firmware", "board limit", "reliability", "low utilization", "host limit, power", "host limit, thermal", "unspecified",
 	}
 	errorTypes = [gpu.NumErrorTypes]string{"corrected", "uncorrected", "deferred"}
 )
@@ -51,12 +51,8 @@ func addQuantities(to map[string]value, d *gpu.Device) {
 			to["throttled, "+reasons[i]] = value{order: propertyOrder, value: active}
 		}
 	}
-	for _, f := range d.Fans {
-		add(to, "fan, "+f.Location, "", fraction, f.Ratio)
-	}
-	add(to, "PCIe generation", "", exact, number(d.PCIe.Generation))
-	add(to, "PCIe width", "lanes", exact, number(d.PCIe.Width))
-	add(to, "PCIe replays", "", countedMore, total(d.PCIe.Replays))
+	addSensors(to, d)
+	addBus(to, &d.PCIe)
 	addErrors(to, d)
 }
 
@@ -85,6 +81,8 @@ func addErrors(to map[string]value, d *gpu.Device) {
 	add(to, "remapped rows, uncorrected", "", exact, total(d.RemappedRows.Uncorrected))
 	add(to, "retired pages, corrected", "", exact, total(d.RetiredPages.Corrected))
 	add(to, "retired pages, uncorrected", "", exact, total(d.RetiredPages.Uncorrected))
+	add(to, "bad pages", "", exact, number(d.RetiredPages.Bad))
+	add(to, "bad pages, limit", "", exact, number(d.RetiredPages.BadLimit))
 }
 
 // addProcesses adds the memory of each process on a device. Names of processes are left out.
@@ -95,6 +93,7 @@ func addProcesses(to map[string]value, d *gpu.Device, processes []gpu.Process) {
 	for i := range processes {
 		if p := &processes[i]; p.DeviceID == d.ID {
 			add(to, fmt.Sprintf("process %d, memory", p.PID), "By", usedMemory, number(p.Memory))
+			add(to, fmt.Sprintf("process %d, memory of the system", p.PID), "By", usedMemory, number(p.SystemMemory))
 		}
 	}
 }

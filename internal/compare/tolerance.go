@@ -21,6 +21,8 @@ var (
 	fraction    = tolerance{absolute: .1}
 	hertz       = tolerance{absolute: 1e6, relative: .1}
 	hertzLimit  = tolerance{absolute: 1e6}
+	volts       = tolerance{absolute: .05, relative: .1}
+	revolutions = tolerance{absolute: 200, relative: .1}
 	countedMore = tolerance{absolute: 1, relative: .01} // totals that grow
 	joules      = tolerance{absolute: 1000, relative: .01}
 )

@@ -92,6 +92,7 @@ const (
 	// AMD: below the limit that the host set, because of power or heat (gfx_below_host_limit_ppt_acc, gfx_below_host_limit_thm_acc).
 	ThrottleHostLimitPower
 	ThrottleHostLimitThermal
+	ThrottleUnspecified // AMD: amd-smi says that some reason holds the clocks down, and not which
 	NumThrottleReasons
 )
 

@@ -640,6 +640,7 @@ const (
 	AttributeHwGpuThrottleReasonThermalGpu
 	AttributeHwGpuThrottleReasonThermalMemory
 	AttributeHwGpuThrottleReasonThermalVr
+	AttributeHwGpuThrottleReasonUnspecified
 )
 
 // String returns the string representation of the AttributeHwGpuThrottleReason.
@@ -681,6 +682,8 @@ func (av AttributeHwGpuThrottleReason) String() string {
 		return "thermal_memory"
 	case AttributeHwGpuThrottleReasonThermalVr:
 		return "thermal_vr"
+	case AttributeHwGpuThrottleReasonUnspecified:
+		return "unspecified"
 	}
 	return ""
 }
@@ -705,6 +708,7 @@ var MapAttributeHwGpuThrottleReason = map[string]AttributeHwGpuThrottleReason{
 	"thermal_gpu":             AttributeHwGpuThrottleReasonThermalGpu,
 	"thermal_memory":          AttributeHwGpuThrottleReasonThermalMemory,
 	"thermal_vr":              AttributeHwGpuThrottleReasonThermalVr,
+	"unspecified":             AttributeHwGpuThrottleReasonUnspecified,
 }
 
 // AttributeHwLimitType specifies the value hw.limit_type attribute.

@@ -58,6 +58,7 @@ var (
 		gpu.ThrottleLowUtilization:   metadata.AttributeHwGpuThrottleReasonLowUtilization,
 		gpu.ThrottleHostLimitPower:   metadata.AttributeHwGpuThrottleReasonHostLimitPower,
 		gpu.ThrottleHostLimitThermal: metadata.AttributeHwGpuThrottleReasonHostLimitThermal,
+		gpu.ThrottleUnspecified:      metadata.AttributeHwGpuThrottleReasonUnspecified,
 	}
 	modes = [gpu.NumModes]metadata.AttributeHwGpuModeName{
 		gpu.ModePersistence:    metadata.AttributeHwGpuModeNamePersistence,

@@ -152,6 +152,7 @@ func TestTablesByHand(t *testing.T) {
 	assert.Equal(t, "board_limit", throttleReasons[gpu.ThrottleBoardLimit].String())
 	assert.Equal(t, "low_utilization", throttleReasons[gpu.ThrottleLowUtilization].String())
 	assert.Equal(t, "host_limit_thermal", throttleReasons[gpu.ThrottleHostLimitThermal].String())
+	assert.Equal(t, "unspecified", throttleReasons[gpu.ThrottleUnspecified].String())
 	assert.Equal(t, "virtualization", modes[gpu.ModeVirtualization].String())
 	assert.Equal(t, "failed", resetStates[gpu.ResetFailed].String())
 	assert.Equal(t, "predicted_failure", states[gpu.StatePredictedFailure].String())
