@@ -48,6 +48,10 @@ type GPU struct {
 	RemappedRows     map[string]float64 `json:"remapped_rows"`
 	RetiredPages     map[string]float64 `json:"retired_pages"`
 	RemapStates      []string           `json:"remap_states"` // that are 1
+	MemoryBanks      map[string]float64 `json:"memory_banks"` // banks of the memory, by the spare rows that they have left
+	BadPages         BadPages           `json:"bad_pages"`
+	Fabric           Fabric             `json:"fabric"`
+	PendingModes     []string           `json:"pending_modes"` // hw.gpu.mode.name of those that wait for a reset
 
 	Allocated  *int         `json:"allocated"` // hw.gpu.allocated: 1: held by a container; null: not known
 	Containers []*Container `json:"containers"`
@@ -114,6 +118,9 @@ type PCIe struct {
 	Replays       *float64 `json:"replays"`
 	Transmitted   *float64 `json:"transmitted_bytes"` // hw.gpu.io
 	Received      *float64 `json:"received_bytes"`
+	// Errors and PortErrors are those that the GPU and the port above it have found (AER), by error.type.
+	Errors     map[string]float64 `json:"errors"`
+	PortErrors map[string]float64 `json:"port_errors"`
 }
 
 // Interconnect is all links of one kind to other GPUs.
@@ -122,4 +129,18 @@ type Interconnect struct {
 	Transmitted *float64           `json:"transmitted_bytes"`
 	Received    *float64           `json:"received_bytes"`
 	Errors      map[string]float64 `json:"errors"` // by error.type
+	LinksUp     *int               `json:"links_up"`
+	LinksDown   *int               `json:"links_down"`
+}
+
+// BadPages are pages of an AMD GPU's memory that are out of use for good.
+type BadPages struct {
+	Count *float64 `json:"count"`
+	Limit *float64 `json:"limit"` // from which on the GPU should be replaced
+}
+
+// Fabric is how a GPU is in the NVLink fabric.
+type Fabric struct {
+	State      *string  `json:"state"`      // null: it is in none, or nothing is known
+	Conditions []string `json:"conditions"` // that hold now
 }

@@ -36,13 +36,21 @@ const (
 	pcieWidthLimit
 	pcieReplays
 	pcieIO
+	pcieErrors
 	interconnectIO
 	interconnectErrors
+	interconnectLinks
 	memoryErrors
 	xids
 	rowsRemapped
 	pagesRetired
 	remapState
+	memoryBanks
+	badPages
+	badPageLimit
+	fabricState
+	fabricCondition
+	modePending
 	deviceAllocated
 	processInfo
 	processMemory
@@ -114,13 +122,21 @@ var metrics = map[string]metric{
 	"hw.gpu.pcie.width.limit":              {pcieWidthLimit, ofDevice, nil},
 	"hw.gpu.pcie.replays":                  {pcieReplays, ofDevice, nil},
 	"hw.gpu.io":                            {pcieIO, ofDevice, []string{"network.io.direction"}},
+	"hw.gpu.pcie.errors":                   {pcieErrors, ofDevice, []string{"error.type", "hw.gpu.pcie.device"}},
 	"hw.gpu.interconnect.io":               {interconnectIO, ofDevice, []string{"hw.gpu.interconnect.type", "network.io.direction"}},
 	"hw.gpu.interconnect.errors":           {interconnectErrors, ofDevice, []string{"hw.gpu.interconnect.type", "error.type"}},
+	"hw.gpu.interconnect.link.count":       {interconnectLinks, ofDevice, []string{"hw.gpu.interconnect.type", "hw.gpu.interconnect.link_state"}},
+	"hw.gpu.fabric.state":                  {fabricState, ofDevice, []string{"hw.gpu.fabric.state"}},
+	"hw.gpu.fabric.condition":              {fabricCondition, ofDevice, []string{"hw.gpu.fabric.condition"}},
 	"hw.errors":                            {memoryErrors, ofDevice, []string{"error.type", "hw.gpu.error.block"}},
 	"hw.gpu.xids":                          {xids, ofDevice, []string{"hw.gpu.xid"}},
 	"hw.gpu.memory.row.remapped":           {rowsRemapped, ofDevice, []string{"error.type"}},
 	"hw.gpu.memory.page.retired":           {pagesRetired, ofDevice, []string{"error.type"}},
 	"hw.gpu.memory.remap.state":            {remapState, ofDevice, []string{"hw.gpu.remap.state"}},
+	"hw.gpu.memory.bank.count":             {memoryBanks, ofDevice, []string{"hw.gpu.memory.bank.spares"}},
+	"hw.gpu.memory.page.bad":               {badPages, ofDevice, nil},
+	"hw.gpu.memory.page.bad.limit":         {badPageLimit, ofDevice, nil},
+	"hw.gpu.mode.pending":                  {modePending, ofDevice, []string{"hw.gpu.mode.name"}},
 	"hw.gpu.allocated":                     {deviceAllocated, ofDevice, nil},
 
 	"process.gpu.info":                          {processInfo, ofProcess, nil},

@@ -26,7 +26,7 @@ func (s *shower) gpu(d *device) *view.GPU {
 		PCIAddress: d.pciAddress, SerialNumber: d.serial, DriverVersion: d.driver, FirmwareVersion: d.firmware, ComputeCapability: d.capability,
 		PartitionProfile: d.profile, NUMANode: d.numaNode, LastSeen: s.seen(d.seen),
 		Faults: []string{}, Temperatures: []view.Temperature{}, Fans: []view.Fan{}, Throttled: []string{}, Interconnects: []view.Interconnect{},
-		RemapStates: []string{}, Containers: s.containers(d), Processes: s.processes(d),
+		RemapStates: []string{}, Fabric: view.Fabric{Conditions: []string{}}, PendingModes: []string{}, Containers: s.containers(d), Processes: s.processes(d),
 	}
 	for f, value := range d.values {
 		key := s.fields.key(f)
@@ -41,10 +41,14 @@ func (s *shower) gpu(d *device) *view.GPU {
 	slices.Sort(g.Faults)
 	slices.Sort(g.Throttled)
 	slices.Sort(g.RemapStates)
+	slices.Sort(g.Fabric.Conditions)
+	slices.Sort(g.PendingModes)
 	slices.SortFunc(g.Temperatures, func(a, b view.Temperature) int { return cmp.Compare(a.Sensor, b.Sensor) })
 	slices.SortFunc(g.Fans, func(a, b view.Fan) int { return cmp.Compare(a.Sensor, b.Sensor) })
 	slices.SortFunc(g.Interconnects, func(a, b view.Interconnect) int { return cmp.Compare(a.Type, b.Type) })
-	for _, m := range []*map[string]float64{&g.Margins, &g.Clocks, &g.ThrottleTimes, &g.Errors, &g.XIDs, &g.RemappedRows, &g.RetiredPages} {
+	for _, m := range []*map[string]float64{
+		&g.Margins, &g.Clocks, &g.ThrottleTimes, &g.Errors, &g.XIDs, &g.RemappedRows, &g.RetiredPages, &g.MemoryBanks, &g.PCIe.Errors, &g.PCIe.PortErrors,
+	} {
 		if *m == nil {
 			*m = map[string]float64{}
 		}
@@ -69,6 +73,12 @@ func (s *shower) state(g *view.GPU, key *fieldKey, value float64) {
 		g.Throttled = append(g.Throttled, label)
 	case key.metric == remapState:
 		g.RemapStates = append(g.RemapStates, label)
+	case key.metric == fabricState:
+		g.Fabric.State = &key.labels[0]
+	case key.metric == fabricCondition:
+		g.Fabric.Conditions = append(g.Fabric.Conditions, label)
+	case key.metric == modePending:
+		g.PendingModes = append(g.PendingModes, label)
 	}
 }
 
@@ -121,6 +131,12 @@ func (s *shower) quantity(g *view.GPU, key *fieldKey, value float64) {
 		put(&g.RemappedRows, label, value)
 	case pagesRetired:
 		put(&g.RetiredPages, label, value)
+	case memoryBanks:
+		put(&g.MemoryBanks, label, value)
+	case badPages:
+		g.BadPages.Count = s.numbers.float(value)
+	case badPageLimit:
+		g.BadPages.Limit = s.numbers.float(value)
 	}
 }
 
@@ -149,6 +165,20 @@ func (s *shower) link(g *view.GPU, key *fieldKey, value float64) {
 		}
 	case interconnectErrors:
 		interconnect(g, label).Errors[key.labels[1]] = value
+	case interconnectLinks:
+		switch of := interconnect(g, label); key.labels[1] {
+		case "up":
+			of.LinksUp = s.numbers.int(value)
+		case "down":
+			of.LinksDown = s.numbers.int(value)
+		}
+	case pcieErrors:
+		switch key.labels[1] {
+		case "gpu":
+			put(&g.PCIe.Errors, label, value)
+		case "port":
+			put(&g.PCIe.PortErrors, label, value)
+		}
 	}
 }
 

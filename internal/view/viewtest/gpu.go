@@ -20,9 +20,10 @@ func nvidia(n *view.Node, index int, model string, total float64) *view.GPU {
 		Temperatures: []view.Temperature{{Sensor: "gpu", Celsius: new(40.0), Limits: map[string]float64{"high.critical": 90}}}, Margins: map[string]float64{},
 		Power: view.Power{Limit: new(700.0), MaxLimit: new(700.0)}, Clocks: map[string]float64{"graphics": 1.98e9, "memory": 2.6e9, "sm": 1.98e9},
 		PerformanceState: new(0), Fans: []view.Fan{}, Throttled: []string{}, ThrottleTimes: map[string]float64{},
-		PCIe: view.PCIe{Generation: new(5), MaxGeneration: new(5), Width: new(16), MaxWidth: new(16), Replays: new(0.0)}, Interconnects: []view.Interconnect{},
+		PCIe: view.PCIe{Generation: new(5), MaxGeneration: new(5), Width: new(16), MaxWidth: new(16), Replays: new(0.0), Errors: map[string]float64{}, PortErrors: map[string]float64{}}, Interconnects: []view.Interconnect{},
 		Errors: map[string]float64{"corrected": 0, "uncorrected": 0}, XIDs: map[string]float64{}, RemappedRows: map[string]float64{},
-		RetiredPages: map[string]float64{}, RemapStates: []string{}, Containers: []*view.Container{}, Processes: []*view.Process{},
+		RetiredPages: map[string]float64{}, RemapStates: []string{}, MemoryBanks: map[string]float64{},
+		Fabric: view.Fabric{Conditions: []string{}}, PendingModes: []string{}, Containers: []*view.Container{}, Processes: []*view.Process{},
 	}
 	if len(n.Drivers) > 0 {
 		g.DriverVersion = new(n.Drivers[0].Version)

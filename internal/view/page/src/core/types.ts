@@ -151,13 +151,26 @@ export interface GPU {
     replays: number | null;
     transmitted_bytes: number | null;
     received_bytes: number | null;
+    errors: Numbers;
+    port_errors: Numbers;
   };
-  interconnects: { type: string; transmitted_bytes: number | null; received_bytes: number | null; errors: Numbers }[];
+  interconnects: {
+    type: string;
+    transmitted_bytes: number | null;
+    received_bytes: number | null;
+    errors: Numbers;
+    links_up: number | null;
+    links_down: number | null;
+  }[];
   errors: Numbers;
   xids: Numbers;
   remapped_rows: Numbers;
   retired_pages: Numbers;
   remap_states: string[];
+  memory_banks: Numbers;
+  bad_pages: { count: number | null; limit: number | null };
+  fabric: { state: string | null; conditions: string[] };
+  pending_modes: string[];
   allocated: number | null;
   containers: Container[];
   processes: Process[];

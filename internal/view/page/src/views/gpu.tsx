@@ -60,14 +60,24 @@ function Body({ g, parts }: { g: GPU; parts: GPU[] }) {
           ["generation", `${text(g.pcie.generation?.toString())} of ${text(g.pcie.max_generation?.toString())}`],
           ["width", `×${text(g.pcie.width?.toString())} of ×${text(g.pcie.max_width?.toString())}`],
           ["replays", count(g.pcie.replays)],
+          ...entries(g.pcie.errors, count, "errors, "),
+          ...entries(g.pcie.port_errors, count, "errors of the port, "),
         ]} /></Panel>
-        {g.interconnects.map((l) => <Panel key={l.type} title={`Links: ${l.type}`}><Facts rows={entries(l.errors, count)} /></Panel>)}
+        {g.interconnects.map((l) => <Panel key={l.type} title={`Links: ${l.type}`}><Facts rows={[...linkRows(l), ...entries(l.errors, count)]} /></Panel>)}
+        {g.fabric.state !== null && (
+          <Panel title="Fabric"><Facts rows={[
+            ["state", words(g.fabric.state)],
+            ["wrong", g.fabric.conditions.length > 0 ? g.fabric.conditions.map(words).join(", ") : "nothing"],
+          ]} /></Panel>
+        )}
         <Panel title="Memory errors">
           <Facts rows={[
             ...entries(g.errors, count),
             ...entries(g.remapped_rows, count, "remapped rows, "),
             ...entries(g.retired_pages, count, "retired pages, "),
             ["remapping", g.remap_states.length > 0 ? g.remap_states.map(words).join(", ") : DASH],
+            ...entries(g.memory_banks, count, "banks, spare rows: "),
+            ...(g.bad_pages.count === null ? [] : [["bad pages", badPages(g.bad_pages)] as [string, string]]),
           ]} />
         </Panel>
         <Panel title="XIDs">
@@ -78,6 +88,7 @@ function Body({ g, parts }: { g: GPU; parts: GPU[] }) {
           ["driver", text(g.driver_version)], ["firmware", text(g.firmware_version)], ["compute capability", text(g.compute_capability)],
           ["NUMA node", count(g.numa_node)], ["last seen", clock(g.last_seen)],
           ["package", g.parent ? <a href={gpuLink(g.parent)}>{g.parent}</a> : "itself"],
+          ...(g.pending_modes.length === 0 ? [] : [["waits for a reset", g.pending_modes.map(words).join(", ")] as [string, string]]),
         ]} /></Panel>
         <Panel title="Engines"><Facts rows={[
           ["memory controller", percent(g.utilization.memory_controller)], ["encoder", percent(g.utilization.encoder)], ["decoder", percent(g.utilization.decoder)],
@@ -93,6 +104,15 @@ function Body({ g, parts }: { g: GPU; parts: GPU[] }) {
 
 function entries(of: Numbers, write: (v: number) => string, prefix = ""): [string, string][] {
   return Object.entries(of).sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true })).map(([k, v]) => [prefix + words(k), write(v)]);
+}
+
+/** linkRows has how many links are up, where that is known. */
+function linkRows(l: GPU["interconnects"][number]): [string, string][] {
+  return l.links_up === null ? [] : [["links up", count(l.links_up)], ["links down", count(l.links_down)]];
+}
+
+function badPages(of: GPU["bad_pages"]): string {
+  return of.limit === null ? count(of.count) : `${count(of.count)} of ${count(of.limit)} at most`;
 }
 
 /** Wrong says why the GPU is not well, and what the driver asks for. */
