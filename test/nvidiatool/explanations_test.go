@@ -13,10 +13,11 @@ const (
 
 var explanations = []differential.Explanation{
 	// Values that the tool does not print in any query.
-	differential.Because(every, every, ".* Interconnect.*", differential.Missing, "nvidia-smi nvlink is not read"),
+	differential.Because(every, every, ".* (Interconnect.*|Info.InterconnectVersion)", differential.Missing, "nvidia-smi nvlink is not read"),
 	differential.Because(every, every, ".* PCIe.(Transmitted|Received)", differential.Missing, "it prints a rate of 20 ms, no count of bytes"),
 	differential.Because(every, every, ".* Energy", differential.Missing, "it does not print it"),
-	differential.Because(every, every, ".* Throttle.*.Time", differential.Missing, "printed since 570"),
+	differential.Because(every, every, ".* (Throttle.*.Time|ECC.SRAMThresholdExceeded|ECC.Locations.*|Info.(FabricClique|C2CMode)|Fabric.Conditions.*)", differential.Missing,
+		"printed since 550 to 570"),
 	differential.Because(every, every, ".* RecoveryAction", differential.Missing, "printed since 565"),
 	differential.Because(every, every, ".* process .*(Utilization.*|MemoryController)", differential.Missing, "pmon has them from functions of the library that are in no header"),
 	differential.Because(every, every, ".* TemperatureMargin.*", differential.Missing, "this version has it from functions of the library that are in no header"),
@@ -30,7 +31,11 @@ var explanations = []differential.Explanation{
 	differential.Because(every, full, ".* Power.Instant", differential.Missing, "by -q -x since 545"),
 	differential.Because("mig", fast, "GPU-.* Power.Instant", differential.Missing, "by -q -x since 545; a node with MIG is read by that"),
 	differential.Because(every, fast, ".* (Clocks.video..Limit|TemperatureLimit.*|Power.Module)", differential.Missing, "not by --query-gpu"),
-	differential.Because(every, fast, ".* PCIe.Replays", differential.Missing, "not by --query-gpu"),
+	differential.Because(every, fast, ".* (PCIe.Replay.*|MemoryBanks.*|Memory.BAR1.*)", differential.Missing, "not by --query-gpu of 535"),
+
+	// Values that the nvml scraper does not read yet.
+	differential.Because(every, every, ".* (Modes.*|Power.Limit.(min|default).|Info.(Brand|Architecture|BoardPartNumber|InfoROMVersion|CUDAVersion)|PCIe.ReplayRollovers|"+
+		"ECC.*|MemoryBanks.*|Fabric.State|Memory.BAR1.*)", differential.More, "of the tool alone, so far"),
 
 	// Names of processes that do not exist: the tool gets them from the library, we from /proc.
 	differential.Because(every, every, ".* process .*(Executable|Command)", differential.More, "from the library; the nvml scraper asks /proc, where they are not"),

@@ -4,6 +4,7 @@
 package parse
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -133,6 +134,16 @@ func xmlFabric() map[string]*element {
 	return map[string]*element{"fabric": branch(top)}
 }
 
+// withoutName returns a setter of a cell that repeats a name: driver 535 prints "state  Completed" and "status Success" in the columns of these names.
+func withoutName(name string, set setter) setter {
+	return func(b *builder, printed []byte) {
+		if rest, ok := bytes.CutPrefix(bytes.TrimSpace(printed), []byte(name+" ")); ok {
+			printed = bytes.TrimSpace(rest)
+		}
+		set(b, printed)
+	}
+}
+
 // fabricFields returns the columns of the fabric.
 func fabricFields() []Field {
 	setters := fabricSetters()
@@ -141,7 +152,7 @@ func fabricFields() []Field {
 		"state", "status", "cliqueId", "clusterUuid", "health.summary", "health.bandwidth", "health.route_recovery_in_progress", "health.route_unhealthy",
 		"health.access_timeout_recovery", "health.incorrect_configuration",
 	} {
-		fields = append(fields, Field{[]string{"fabric." + name}, gpu.GroupFabric, false, setters[name]})
+		fields = append(fields, Field{[]string{"fabric." + name}, gpu.GroupFabric, false, withoutName(name, setters[name])})
 	}
 	return fields
 }

@@ -89,3 +89,18 @@ func TestFabricOfATable(t *testing.T) {
 	assert.Equal(t, gpu.Fabric{}, g.Device.Fabric)
 	assert.Empty(t, g.Refusals)
 }
+
+// The tables of driver 535 repeat the names of two columns in their cells.
+func TestTrapFabricCellsWithTheirNames(t *testing.T) {
+	for cells, want := range map[string]gpu.Fabric{
+		"state  Completed, status Success":             {State: gpu.Some(gpu.FabricCompleted)},
+		"state  In Progress, status N/A":               {State: gpu.Some(gpu.FabricInProgress)},
+		"state  Completed, status Insufficient Memory": {State: gpu.Some(gpu.FabricCompleted), Failure: "Insufficient Memory"},
+		"state  N/A, status N/A":                       {},
+		"Completed, Success":                           {State: gpu.Some(gpu.FabricCompleted)},
+	} {
+		g := oneRow(t, "uuid, fabric.state, fabric.status", "GPU-1, "+cells)
+		assert.Equal(t, want, g.Device.Fabric, cells)
+		assert.Empty(t, g.Refusals, cells)
+	}
+}
