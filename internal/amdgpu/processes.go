@@ -19,7 +19,7 @@ import (
 
 // wantsProcesses reports whether processes are read.
 func (s *Source) wantsProcesses() bool {
-	return s.want.Has(gpu.GroupProcesses|gpu.GroupProcessUtilization) && len(s.scanner.last.Cards) > 0
+	return s.want.Has(gpu.GroupProcesses|gpu.GroupProcessUtilization|gpu.GroupProcessTimes) && len(s.scanner.last.Cards) > 0
 }
 
 // processJobs returns the reads of the processes, which end with ctx.
@@ -30,7 +30,7 @@ func (s *Source) processJobs(ctx context.Context, now time.Time) []workers.Job {
 	inv, drm, kfd := s.scanner.last, &s.drm, &s.kfd
 	return []workers.Job{
 		{Task: kfd.task, Func: func() {
-			kfd.usages, kfd.err = kfd.reader.Read(ctx, inv, s.want.Has(gpu.GroupProcessUtilization))
+			kfd.usages, kfd.err = kfd.reader.Read(ctx, inv, s.want)
 		}},
 		{Task: drm.task, Func: func() { drm.usages, drm.errs = drm.reader.Read(ctx, inv, now) }},
 	}
@@ -75,10 +75,12 @@ func (s *Source) placeProcesses(node *gpu.Node) (complete bool) {
 		complete = false
 		problem(errors.New("amdgpu: processes: the read of those that KFD shows did not end in time"))
 	}
+	apus := s.apus()
 	for i := range usages {
 		u := &usages[i]
-		p := u.Process(s.want)
-		if u.InUse() && placeProcess(&p, u.Owner, node.Devices) {
+		apu := apus[u.Owner.Address]
+		p := u.Process(s.want, apu)
+		if u.InUse(apu) && placeProcess(&p, u.Owner, node.Devices) {
 			node.Processes = append(node.Processes, p)
 		}
 	}
@@ -86,6 +88,18 @@ func (s *Source) placeProcesses(node *gpu.Node) (complete bool) {
 		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
 	})
 	return complete
+}
+
+// apus returns the addresses of the GPUs that are known to be APUs.
+func (s *Source) apus() map[string]bool {
+	result := map[string]bool{}
+	for _, r := range s.readers {
+		if r.read() {
+			r.apu = r.result.APU
+		}
+		result[r.address] = r.apu
+	}
+	return result
 }
 
 // placeProcess sets the device of a process: the partition of a GPU that is divided, by its ID or, where that could not be read, by its

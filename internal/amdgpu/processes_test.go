@@ -130,15 +130,55 @@ func TestOpenIsNotUsed(t *testing.T) {
 	assert.False(t, node.Devices[1].ProcessesUnread)
 }
 
-// TestSystemMemoryIsNoVRAM: what a process has in the machine's memory is not counted as the GPU's.
+// TestSystemMemoryIsNoVRAM: what a process has in the machine's memory is not counted as the GPU's. Of an APU it is reported by itself, also
+// where it is all that the process has; one that has merely opened the GPU is left out.
 func TestSystemMemoryIsNoVRAM(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.APU(), onlyProcesses|gpu.GroupMemory)
 	node := read(t, source)
-	require.Len(t, node.Processes, 1)
-	assert.Equal(t, gpu.Some[int64](81_920<<10), node.Processes[0].Memory)
-	assert.Equal(t, gpu.Location{PCIAddress: "0000:c4:00.0"}, node.Processes[0].Location)
+	require.Len(t, node.Processes, 2)
+	p := &node.Processes[0]
+	assert.Equal(t, gpu.Some[int64](81_920<<10), p.Memory)
+	assert.Equal(t, gpu.Some[int64](300_000<<10), p.SystemMemory)
+	assert.Equal(t, gpu.Location{PCIAddress: "0000:c4:00.0"}, p.Location)
+	p = &node.Processes[1]
+	assert.Equal(t, int64(902), p.PID)
+	assert.Equal(t, gpu.Some[int64](0), p.Memory, "the compute driver's number is of system memory")
+	assert.Equal(t, gpu.Some[int64](10<<30), p.SystemMemory)
 	assert.Equal(t, gpu.Some[int64](536870912), node.Devices[0].Memory.Limit)
 	assert.Equal(t, gpu.Some[int64](210_000_000), node.Devices[0].Memory.Usage)
+}
+
+// TestSystemMemoryOfOthers: of a GPU with memory of its own it is not reported, and where fdinfo cannot be read KFD has the memory.
+func TestSystemMemoryOfOthers(t *testing.T) {
+	_, source, _ := simulate(t, amdgpusim.MI100(), onlyProcesses)
+	p := read(t, source).Processes[0]
+	assert.True(t, p.Memory.Known())
+	assert.False(t, p.SystemMemory.Known())
+
+	tree, source, _ := simulate(t, amdgpusim.APU(), onlyProcesses)
+	require.NoError(t, os.RemoveAll(tree.Path("proc")))
+	node := read(t, source)
+	require.Len(t, node.Processes, 1)
+	assert.Equal(t, gpu.Some[int64](10<<30), node.Processes[0].Memory)
+	assert.False(t, node.Processes[0].SystemMemory.Known())
+}
+
+// TestProcessTimes: the times of the compute driver are read where they are wanted.
+func TestProcessTimes(t *testing.T) {
+	for want, known := range map[gpu.Group]bool{onlyProcesses: false, gpu.GroupProcesses | gpu.GroupProcessTimes: true} {
+		tree, source, _ := simulate(t, amdgpusim.MI100(), want)
+		p := read(t, source).Processes[0]
+		if !known {
+			assert.False(t, p.SDMATime.Known() || p.EvictedTime.Known())
+			continue
+		}
+		assert.Equal(t, gpu.Total(1.5), p.SDMATime)
+		assert.Equal(t, gpu.Total(0.25), p.EvictedTime)
+		require.NoError(t, os.WriteFile(tree.Path("sys/class/kfd/kfd/proc/4242/sdma_21001"), []byte("18446744073709551615\n"), 0o600))
+		require.NoError(t, os.Remove(tree.Path("sys/class/kfd/kfd/proc/4242/stats_21001/evicted_ms")))
+		p = read(t, source).Processes[0]
+		assert.False(t, p.SDMATime.Known() || p.EvictedTime.Known(), "all bits, and an earlier kernel")
+	}
 }
 
 func TestNoProcessTable(t *testing.T) {

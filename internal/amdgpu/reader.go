@@ -16,6 +16,7 @@ type reader struct {
 	result  device.Result // what the task leaves
 	asked   bool          // the present read has a job for it
 	epoch   uint64        // of the last read of the GPU
+	apu     bool          // by the last read of the GPU
 }
 
 // done reports whether the present read has a result.

@@ -24,11 +24,11 @@ func TestAsleep(t *testing.T) {
 			var touched readNames
 			source.readFile = touched.read
 			identity := []string{
-				"unique_id", "serial_number", "vbios_version", "numa_node", "product_name", "device", "revision", "mem_info_vram_total",
+				"unique_id", "serial_number", "product_number", "vbios_version", "numa_node", "product_name", "device", "revision", "mem_info_vram_total",
 			}
 			for i := range 3 {
 				if i == 1 {
-					identity = append(identity, "serial_number", "product_name") // which do not exist
+					identity = append(identity, "serial_number", "product_number", "product_name") // which do not exist
 				}
 				node := read(t, source)
 				require.Len(t, node.Devices, 1)

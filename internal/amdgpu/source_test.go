@@ -29,7 +29,7 @@ func TestWantedAlone(t *testing.T) {
 	assert.True(t, d.ProcessesUnread)
 	assert.NotEmpty(t, touched.names)
 	for _, name := range touched.names {
-		if name != "current_compute_partition" { // is it divided?
+		if !strings.HasSuffix(name, "_partition") { // is it divided?
 			assert.Contains(t, name, "mem_info_", "nothing else is read")
 		}
 	}
@@ -40,25 +40,33 @@ func TestSwitchedOff(t *testing.T) {
 	tables := []string{"gpu_metrics"}
 	for group, files := range map[gpu.Group][]string{
 		gpu.GroupUtilization:       {"gpu_busy_percent", "mem_busy_percent", "gpu_metrics"},
-		gpu.GroupMediaUtilization:  tables,
+		gpu.GroupMediaUtilization:  {"vcn_busy_percent", "gpu_metrics"},
+		gpu.GroupXCCUtilization:    tables,
 		gpu.GroupMemory:            {"mem_info_*"},
 		gpu.GroupTemperature:       {"hwmon/*/temp*_input", "gpu_metrics"},
 		gpu.GroupTemperatureLimits: {"hwmon/*/temp*_crit", "hwmon/*/temp*_emergency"},
 		gpu.GroupPower:             {"hwmon/*/power1_average", "gpu_metrics"},
 		gpu.GroupPowerDetail:       {"hwmon/*/power1_input", "gpu_metrics"},
-		gpu.GroupPowerLimit:        {"hwmon/*/power1_cap", "hwmon/*/power1_cap_max"},
+		gpu.GroupPowerLimit:        {"hwmon/*/power1_cap", "hwmon/*/power1_cap_*"},
 		gpu.GroupEnergy:            {"hwmon/*/energy1_input", "hwmon/*/power1_cap_max", "gpu_metrics"},
 		gpu.GroupClocks:            {"hwmon/*/freq*_input", "pp_dpm_vclk", "gpu_metrics"},
 		gpu.GroupClockLimits:       {"pp_dpm_*clk"},
 		gpu.GroupThrottle:          tables,
 		gpu.GroupThrottleTime:      tables,
 		gpu.GroupFans:              {"hwmon/*/pwm1", "hwmon/*/pwm1_max", "hwmon/*/fan1_*"},
+		gpu.GroupFanSpeed:          {"hwmon/*/fan1_input"},
+		gpu.GroupVoltage:           {"hwmon/*/in*_input", "gpu_metrics"},
+		gpu.GroupTemperatureDetail: tables,
+		gpu.GroupPCIeDetail:        tables,
 		gpu.GroupPCIeLink:          {"current_link_*", "max_link_*", "gpu_metrics"},
 		gpu.GroupPCIeReplay:        {"pcie_replay_count", "gpu_metrics"},
 		gpu.GroupInterconnect:      tables,
 		gpu.GroupInterconnectLinks: tables,
+		gpu.GroupInterconnectState: tables,
+		gpu.GroupInterconnectSpeed: tables,
 		gpu.GroupECC:               {"ras/*"},
-		gpu.GroupProcesses:         nil,
+		gpu.GroupProcesses:         tables, // once: is it an APU?
+		gpu.GroupProcessTimes:      nil,
 		gpu.GroupEvents:            nil,
 	} {
 		_, source, _ := simulate(t, amdgpusim.MI100(), group)
@@ -69,8 +77,8 @@ func TestSwitchedOff(t *testing.T) {
 			if strings.HasSuffix(name, "_link_speed") || strings.HasSuffix(name, "_link_width") {
 				name = filepath.Base(name) // of the switch
 			}
-			ok := slices.ContainsFunc(append(files, "unique_id", "serial_number", "vbios_version", "numa_node", "product_name", "device",
-				"revision", "current_compute_partition"), func(pattern string) bool {
+			ok := slices.ContainsFunc(append(files, "unique_id", "serial_number", "vbios_version", "numa_node", "product_name",
+				"product_number", "device", "revision", "current_compute_partition", "current_memory_partition"), func(pattern string) bool {
 				match, err := filepath.Match(pattern, name)
 				return err == nil && match
 			})

@@ -37,7 +37,9 @@ func TestVideoEngine(t *testing.T) {
 			p := &node.Processes[0]
 			if encodes {
 				assert.Equal(t, gpu.Some(0.4), p.Utilization[gpu.TaskEncoder])
+				assert.False(t, p.Utilization[gpu.TaskMedia].Known())
 			} else {
+				assert.Equal(t, gpu.Some(0.4), p.Utilization[gpu.TaskMedia])
 				assert.False(t, p.Utilization[gpu.TaskEncoder].Known())
 			}
 			assert.False(t, p.Utilization[gpu.TaskDecoder].Known())

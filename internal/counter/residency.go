@@ -57,6 +57,7 @@ func (r *Residency) Read(looks Looks, now time.Time) []Limiter {
 			continue
 		}
 		found, _ := rise(n, before)
+		found = min(found, total)
 		if total > 0 {
 			r.spent[i] += elapsed.Seconds() * float64(found) / float64(total)
 		}
@@ -65,7 +66,8 @@ func (r *Residency) Read(looks Looks, now time.Time) []Limiter {
 	return limiters
 }
 
-// within reports whether no limiter was found at work more often than the firmware looked. Otherwise counting has started again.
+// within reports whether no limiter was found at work more often than the firmware looked, but for once: the driver rounds some counts.
+// Otherwise counting has started again.
 func within(now, before []gpu.Opt[uint64], total uint64) bool {
 	for i, count := range now {
 		n, ok := count.Get()
@@ -73,7 +75,7 @@ func within(now, before []gpu.Opt[uint64], total uint64) bool {
 		if !ok || !had {
 			continue
 		}
-		if found, grown := rise(n, b); !grown || found > total {
+		if found, grown := rise(n, b); !grown || found > total+1 {
 			return false
 		}
 	}

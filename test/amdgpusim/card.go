@@ -115,6 +115,7 @@ func (t *Tree) identity(dir string, c *Card) {
 	}
 	t.text(dir+"/serial_number", c.Serial)
 	t.text(dir+"/product_name", c.Product)
+	t.text(dir+"/product_number", c.Part)
 	t.text(dir+"/vbios_version", c.VBIOS)
 	t.write(dir+"/numa_node", fmt.Sprintf("%d\n", c.NUMANode))
 	t.text(dir+"/power/runtime_status", c.Status)
@@ -128,6 +129,7 @@ func (t *Tree) readings(dir string, c *Card) {
 	r := &c.Readings
 	t.number(dir+"/gpu_busy_percent", int64(r.Busy))
 	t.number(dir+"/mem_busy_percent", int64(r.MemoryBusy))
+	t.number(dir+"/vcn_busy_percent", int64(r.VideoBusy))
 	for _, m := range []struct {
 		name        string
 		total, used int64

@@ -37,6 +37,7 @@ type Card struct {
 	UniqueID uint64 // 0: no file
 	Serial   string // empty: no file
 	Product  string // empty: no file
+	Part     string // number of the board; empty: no file
 	VBIOS    string
 	NUMANode int
 	Status   string // of runtime power management
@@ -80,7 +81,7 @@ type Partition struct {
 
 // Readings are the values of the plain files, in the driver's own units.
 type Readings struct {
-	Busy, MemoryBusy                        int   // %
+	Busy, MemoryBusy, VideoBusy             int   // %
 	VRAM, VRAMUsed, Visible, VisibleUsed    int64 // bytes
 	GTT, GTTUsed                            int64 // bytes
 	Edge, Junction, Memory                  int   // m°C
@@ -136,5 +137,6 @@ type ComputeUse struct {
 	GPUID    uint32
 	VRAM     int64
 	SDMA     int64 // µs
+	Evicted  int64 // ms
 	Occupied int   // compute units; None: no file
 }

@@ -31,7 +31,7 @@ func blank(number int, address string) *Card {
 	return &Card{
 		Number: number, Address: address, Status: "active", Class: acceleratorClass, BadPages: None,
 		Readings: Readings{
-			Busy: None, MemoryBusy: None, VRAM: None, VRAMUsed: None, Visible: None, VisibleUsed: None, GTT: None, GTTUsed: None,
+			Busy: None, MemoryBusy: None, VideoBusy: None, VRAM: None, VRAMUsed: None, Visible: None, VisibleUsed: None, GTT: None, GTTUsed: None,
 			Edge: None, Junction: None, Memory: None, Average: None, Instant: None, Cap: None, CapMax: None,
 			Graphics: None, MemoryClock: None, Duty: None, RPM: None, MaxRPM: None, Replays: None, GraphicsVoltage: None,
 		},
@@ -151,6 +151,6 @@ func trainer(pid int, c *Card, partition int, client uint64, vram int64, units i
 				ID: client, Address: c.Address, Keys: []string{VRAM(vram / 1024), "drm-memory-gtt: \t2048 KiB"},
 			}},
 		},
-		Compute: []ComputeUse{{GPUID: p.GPUID, VRAM: vram, SDMA: 1000, Occupied: units}},
+		Compute: []ComputeUse{{GPUID: p.GPUID, VRAM: vram, SDMA: 1_500_000, Evicted: 250, Occupied: units}},
 	}
 }

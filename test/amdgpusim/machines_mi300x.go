@@ -11,6 +11,7 @@ func mi300x(i int) *Card {
 	c.Device, c.Subsystem = 0x74a1, 0x74a1
 	c.UniqueID = 0xa1b2c3d4e5f60000 + uint64(i)
 	c.Serial, c.VBIOS, c.Product = fmt.Sprintf("69230500%04d", 17+i), "113-M3000100-102", "AMD Instinct MI300X OAM"
+	c.Part = "102-G31410-0D"
 	c.NUMANode = i / 4
 	c.HiveID = 0x1e2f3a4b5c6d7081
 	r := &c.Readings

@@ -67,7 +67,7 @@ func APU() *Machine {
 	c.Device, c.Subsystem, c.Revision = 0x15bf, 0x0123, 0xc7
 	c.VBIOS, c.NUMANode = "113-PHXGENERIC-001", -1
 	r := &c.Readings
-	r.Busy = 9
+	r.Busy, r.VideoBusy = 9, 33
 	r.VRAM, r.VRAMUsed = 536870912, 210_000_000
 	r.Visible, r.VisibleUsed = 536870912, 210_000_000
 	r.GTT, r.GTTUsed = 14*gib, 1_900_000_000
@@ -86,8 +86,18 @@ func APU() *Machine {
 	c.Target, c.SIMDs = 110003, 24
 	c.Partitions = []Partition{{GPUID: 61001, Memory: r.VRAM, Used: None}}
 	m.Cards = []*Card{c}
-	m.Processes = []Process{{PID: 901, Name: "compositor", Files: []File{{FD: 9, Target: "/dev/dri/card0", Client: &Client{
-		ID: 4, Address: c.Address, Keys: []string{VRAM(81_920), "drm-memory-gtt: \t300000 KiB", Engine("gfx", 7_000_000_000)},
-	}}}}}
+	m.Processes = []Process{
+		{PID: 901, Name: "compositor", Files: []File{{FD: 9, Target: "/dev/dri/card0", Client: &Client{
+			ID: 4, Address: c.Address, Keys: []string{VRAM(81_920), "drm-memory-gtt: \t300000 KiB", Engine("gfx", 7_000_000_000)},
+		}}}},
+		// The driver takes system memory for what the compute driver counts as device memory.
+		{PID: 902, Name: "llama-server", Files: []File{{FD: 11, Target: "/dev/dri/renderD128", Client: &Client{
+			ID: 5, Address: c.Address, Keys: []string{"drm-resident-vram:\t0", "drm-resident-gtt:\t10485760 KiB"},
+		}}}, Compute: []ComputeUse{{GPUID: c.Partitions[0].GPUID, VRAM: 10 << 30, Occupied: None}}},
+		// It has merely opened the GPU.
+		{PID: 903, Name: "rocminfo", Files: []File{{FD: 11, Target: "/dev/dri/renderD128", Client: &Client{
+			ID: 6, Address: c.Address, Keys: []string{"drm-resident-vram:\t0", "drm-resident-gtt:\t2048 KiB"},
+		}}}, Compute: []ComputeUse{{GPUID: c.Partitions[0].GPUID}}},
+	}
 	return m
 }

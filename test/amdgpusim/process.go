@@ -31,7 +31,7 @@ func (t *Tree) process(m *Machine, p *Process) {
 		t.number(fmt.Sprintf("%s/vram_%d", k, u.GPUID), u.VRAM)
 		t.number(fmt.Sprintf("%s/sdma_%d", k, u.GPUID), u.SDMA)
 		t.number(fmt.Sprintf("%s/stats_%d/cu_occupancy", k, u.GPUID), int64(u.Occupied))
-		t.number(fmt.Sprintf("%s/stats_%d/evicted_ms", k, u.GPUID), 0)
+		t.number(fmt.Sprintf("%s/stats_%d/evicted_ms", k, u.GPUID), u.Evicted)
 		if u.VRAM == 0 {
 			continue
 		}

@@ -10,15 +10,29 @@ import (
 
 const fullPWM = 255 // the duty cycle of a fan at its highest speed
 
-// readFan reads the duty cycle, of 255 where pwm1_max does not say otherwise, else the speed by the highest speed.
-func readFan(r *reader, s sensors, d *gpu.Device) {
+// readFan reads how fast the fan runs.
+func readFan(r *reader, want gpu.Group, s sensors, d *gpu.Device) {
+	fan := gpu.Fan{Location: "fan0"}
+	if want.Has(gpu.GroupFans) {
+		fan.Ratio = readFanRatio(r, s)
+	}
+	if want.Has(gpu.GroupFanSpeed) {
+		if rpm, ok := r.number("fan", s.file("fan1_input")).Get(); ok {
+			fan.Speed = plausible.Revolutions(rpm)
+		}
+	}
+	if fan.Ratio.Known() || fan.Speed.Known() {
+		d.Fans = append(d.Fans, fan)
+	}
+}
+
+// readFanRatio reads the duty cycle, of 255 where pwm1_max does not say otherwise, else the speed by the highest speed.
+func readFanRatio(r *reader, s sensors) gpu.Opt[float64] {
 	ratio := readRatio(r, s.file("pwm1"), s.file("pwm1_max"), gpu.Some[int64](fullPWM))
 	if !ratio.Known() {
 		ratio = readRatio(r, s.file("fan1_input"), s.file("fan1_max"), gpu.Opt[int64]{})
 	}
-	if ratio.Known() {
-		d.Fans = append(d.Fans, gpu.Fan{Location: "fan0", Ratio: ratio})
-	}
+	return ratio
 }
 
 // readRatio reads a number by its maximum. otherwise stands in for a maximum that the driver does not give.

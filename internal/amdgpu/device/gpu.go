@@ -28,7 +28,9 @@ type GPU struct {
 	// loaded again. Then the counters start again, and the rest of the GPU is forgotten.
 	made     fs.FileInfo
 	identity identity
-	profile  string // partition mode: SPX, CPX; empty where the GPU has none or it is unread
+	profile  string              // partition mode: SPX, CPX; empty where the GPU has none or it is unread
+	memory   string              // partition mode of the memory: NPS1; likewise. It does not change while the driver keeps the GPU
+	revision gpumetrics.Revision // of the last table
 	energy   energyCounter
 	xgmi     xgmiLinks
 	throttle throttleTimes
@@ -78,9 +80,12 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 	power := readPowerState(r)
 	asleep := !g.cfg.Wake && power == suspended
 	g.identity.read(r, g.cfg.Want, &in)
-	if !asleep { // the driver asks the GPU for its mode
+	if !asleep { // the driver asks the GPU for its modes
 		if profile, ok := readProfile(r); ok {
 			g.profile = profile
+		}
+		if g.memory == "" {
+			g.memory = readMemoryMode(r)
 		}
 	}
 	d := &result.Device
@@ -94,8 +99,11 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 	} else {
 		readProblems := len(r.problems)
 		var answered bool
-		if table, answered = readTable(r, g.cfg); !answered {
+		if table, answered = readTable(r, g.cfg, g.revision); !answered {
 			g.energy.counter.Doubt() // the driver refuses the table while it resets the GPU
+		}
+		if table.Revision != (gpumetrics.Revision{}) {
+			g.revision = table.Revision
 		}
 		g.readQuantities(r, in, &table, d)
 		result.Partitions = g.readPartitions(r, in, &table, d, g.cfg.Want)
@@ -104,6 +112,7 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 	if len(result.Partitions) > 0 {
 		d.Aliases = nil // the names are those of the first partition
 	}
+	result.APU = g.revision.APU()
 }
 
 // readPartitions reads those quantities of the partitions that are wanted.
@@ -119,7 +128,7 @@ func (g *GPU) readPartitions(r *reader, in Input, table *gpumetrics.Table, whole
 func (g *GPU) describe(d *gpu.Device, in Input) {
 	*d = g.identity.describe(in)
 	d.Epoch = g.epoch
-	d.Info.Profile = g.profile
+	d.Info.Profile, d.Info.MemoryPartition = g.profile, g.memory
 }
 
 // readQuantities reads the quantities that are wanted.
@@ -129,14 +138,20 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	if want.Has(sensorGroups) {
 		s = findSensors(r)
 	}
-	if want.Has(gpu.GroupUtilization | gpu.GroupMediaUtilization) {
-		readUtilization(r, want, table, d)
+	if want.Has(gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupXCCUtilization) {
+		readUtilization(r, want, table, g.identity.device, d)
 	}
 	if want.Has(gpu.GroupMemory) {
 		readMemory(r, g.identity.memory, in.Nodes, g.counted.count(g.profile, in.Nodes, table), d)
 	}
 	if want.Has(gpu.GroupTemperature | gpu.GroupTemperatureLimits) {
 		readTemperatures(r, want, s, table, d)
+	}
+	if want.Has(gpu.GroupTemperatureDetail) {
+		d.TemperatureDetail = table.Details
+	}
+	if want.Has(gpu.GroupVoltage) {
+		readVoltages(r, s, table, d)
 	}
 	readPower(r, want, s, table, d)
 	if want.Has(gpu.GroupEnergy) {
@@ -147,8 +162,8 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 		setThrottleStatus(d, table.Throttle)
 		g.throttle.read(d, table, in.Now)
 	}
-	if want.Has(gpu.GroupFans) {
-		readFan(r, s, d)
+	if want.Has(gpu.GroupFans | gpu.GroupFanSpeed) {
+		readFan(r, want, s, d)
 	}
 	readPCIe(r, want, table, d)
 	if want.Has(xgmiGroups) {

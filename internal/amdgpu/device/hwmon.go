@@ -15,13 +15,20 @@ const maxSensorFiles = 1024
 
 // sensorGroups are the groups that need the files of the sensors.
 const sensorGroups = gpu.GroupTemperature | gpu.GroupTemperatureLimits | gpu.GroupPower | gpu.GroupPowerDetail | gpu.GroupPowerLimit |
-	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupFans
+	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupFans | gpu.GroupFanSpeed | gpu.GroupVoltage
 
 // sensors is where the sensors of a GPU are (hwmon). Names of files are relative to the GPU's directory.
 type sensors struct {
 	dir         string                      // hwmon/hwmon3; empty: it has none
 	temperature [gpu.NumSensors]string      // hwmon/hwmon3/temp2, for temp2_input, temp2_crit, temp2_emergency
 	frequency   [gpu.NumClockDomains]string // hwmon/hwmon3/freq1, for freq1_input
+	voltages    []voltageSensor             // by their numbers
+}
+
+// voltageSensor is a sensor of a voltage.
+type voltageSensor struct {
+	location string // gfx, of the label vddgfx
+	name     string // hwmon/hwmon3/in0, for in0_input
 }
 
 // findSensors finds the sensors by their labels. It asks the GPU for nothing.
@@ -36,6 +43,7 @@ func findSensors(r *reader) sensors {
 	s.dir = "hwmon/" + names[i]
 	names, err = sysfs.Names(r.dir+"/"+s.dir, maxSensorFiles)
 	r.note(err)
+	slices.Sort(names)
 	for _, name := range names {
 		if sensor, ok := strings.CutSuffix(name, "_input"); ok {
 			s.add(s.dir+"/"+sensor, sensorLabel(r, s.dir+"/"+sensor))
@@ -66,6 +74,10 @@ func (s *sensors) add(name, label string) {
 		s.frequency[gpu.ClockGraphics] = name
 	case "mclk":
 		s.frequency[gpu.ClockMemory] = name
+	default:
+		if location, ok := strings.CutPrefix(label, "vdd"); ok && location != "" {
+			s.voltages = append(s.voltages, voltageSensor{location, name})
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ type identity struct {
 
 	unique        string // hw.id: 16 hexadecimal digits, or empty
 	serial, vbios string
+	part          string // number of the board (its FRU)
 	driver        string // version
 	target        string // gfx942
 	numaNode      gpu.Opt[int64]
@@ -48,6 +49,7 @@ func (id *identity) read(r *reader, want gpu.Group, in *Input) {
 		r.title = id.unique
 	}
 	id.serial = cmp.Or(sysfs.Label(id.file(r, "serial_number")), id.serial)
+	id.part = cmp.Or(sysfs.Label(id.file(r, "product_number")), id.part)
 	id.vbios = cmp.Or(sysfs.Label(id.file(r, "vbios_version")), id.vbios)
 	if v, ok := sysfs.ParseInt(id.file(r, "numa_node")); ok && v >= 0 {
 		id.numaNode = gpu.Some(v)
@@ -145,7 +147,7 @@ func (id *identity) describe(in Input) gpu.Device {
 		ID: id.unique, Name: in.Card.Name, Model: id.model, Vendor: gpu.AMD,
 		Info: gpu.Info{
 			Serial: id.serial, FirmwareVersion: id.vbios, DriverVersion: id.driver, PCIAddress: in.Card.Address, NUMANode: id.numaNode,
-			ComputeCapability: id.target,
+			ComputeCapability: id.target, Architecture: architecture(id.target), BoardPartNumber: id.part,
 		},
 		Aliases: slices.Clone(in.Card.DRM),
 	}

@@ -40,6 +40,8 @@ type Result struct {
 	Device     gpu.Device
 	Partitions []gpu.Device
 	Problems   []gpu.Problem // of the GPU and its partitions; Device is empty
+	// APU: the GPU has no memory of its own, by this read or an earlier one. It is false as well where nothing is known.
+	APU bool
 	// Gone: the driver has no such card any more. Nothing was read.
 	Gone bool
 	// Denied is set where this process may read none of the files for which the driver asks the GPU. Nothing is known of its state.

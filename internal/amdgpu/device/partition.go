@@ -30,6 +30,7 @@ func readPartitions(r *reader, cfg Config, in Input, whole *gpu.Device, n int, t
 			Name: whole.Name, Model: whole.Model, Vendor: whole.Vendor, Epoch: whole.Epoch, Partition: gpu.Some(i),
 			Info: gpu.Info{
 				DriverVersion: whole.Info.DriverVersion, PCIAddress: whole.Info.PCIAddress, Profile: whole.Info.Profile,
+				MemoryPartition: whole.Info.MemoryPartition, Architecture: whole.Info.Architecture,
 				ComputeCapability: whole.Info.ComputeCapability, NUMANode: whole.Info.NUMANode,
 			},
 		}
@@ -123,6 +124,7 @@ func readPartitionUtilization(r *reader, cfg Config, node *scan.Node, table *gpu
 				r.problem(name, err)
 			} else {
 				activity.GFX, activity.JPEG = own.GFX.Or(activity.GFX), own.JPEG.Or(activity.JPEG)
+				activity.Video = own.Video.Or(activity.Video)
 			}
 		}
 	}
@@ -130,6 +132,6 @@ func readPartitionUtilization(r *reader, cfg Config, node *scan.Node, table *gpu
 		d.Utilization[gpu.TaskGeneral] = activity.GFX
 	}
 	if cfg.Want.Has(gpu.GroupMediaUtilization) {
-		d.Utilization[gpu.TaskJPEG] = activity.JPEG
+		d.Utilization[gpu.TaskJPEG], d.Utilization[gpu.TaskMedia] = activity.JPEG, activity.Video
 	}
 }

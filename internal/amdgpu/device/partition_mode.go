@@ -18,6 +18,16 @@ func readProfile(r *reader) (string, bool) {
 	return strings.ToUpper(sysfs.Label(text)), ok
 }
 
+// readMemoryMode reads the partition mode of the memory: NPS1, NPS4; empty where the driver knows none.
+func readMemoryMode(r *reader) string {
+	text, _ := r.file("partition", "current_memory_partition")
+	mode := strings.ToUpper(sysfs.Label(text))
+	if !strings.HasPrefix(mode, "NPS") {
+		return "" // UNKNOWN
+	}
+	return mode
+}
+
 // partitionCount remembers how many partitions the table had, and in which mode: that the table cannot be read just now makes them
 // no fewer.
 type partitionCount struct {

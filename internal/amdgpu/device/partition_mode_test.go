@@ -49,3 +49,9 @@ func TestPartitionCount(t *testing.T) {
 		})
 	}
 }
+
+func TestMemoryMode(t *testing.T) {
+	for text, want := range map[string]string{"NPS1\n": "NPS1", "nps4": "NPS4", "UNKNOWN\n": "", "": ""} {
+		assert.Equal(t, want, readMemoryMode(&reader{readFile: func(string) ([]byte, error) { return []byte(text), nil }}), text)
+	}
+}

@@ -15,6 +15,8 @@ func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d 
 	if want.Has(gpu.GroupPowerLimit) {
 		d.Power.Limit[gpu.LimitEnforced] = r.scaled("power limit", s.file("power1_cap"), micro, plausible.PowerLimit)
 		d.Power.Limit[gpu.LimitMax] = r.scaled("highest power limit", s.file("power1_cap_max"), micro, plausible.PowerLimit)
+		d.Power.Limit[gpu.LimitMin] = r.scaled("lowest power limit", s.file("power1_cap_min"), micro, plausible.PowerLimit)
+		d.Power.Limit[gpu.LimitDefault] = r.scaled("default power limit", s.file("power1_cap_default"), micro, plausible.PowerLimit)
 	}
 	var average, instant gpu.Opt[float64]
 	if want.Has(gpu.GroupPower) {

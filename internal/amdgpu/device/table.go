@@ -13,12 +13,13 @@ import (
 // tableGroups are the quantities that no plain file has, or not on every GPU.
 const tableGroups = gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupTemperature | gpu.GroupPower |
 	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupThrottle | gpu.GroupThrottleTime | gpu.GroupPCIeLink |
-	gpu.GroupPCIeReplay | gpu.GroupPCIeDetail | xgmiGroups
+	gpu.GroupPCIeReplay | gpu.GroupPCIeDetail | xgmiGroups | gpu.GroupXCCUtilization | gpu.GroupTemperatureDetail | gpu.GroupVoltage
 
 // readTable reads the gpu_metrics table where it is wanted, and reports whether the driver gave one. The table is empty where it
-// could not be decoded.
-func readTable(r *reader, cfg Config) (gpumetrics.Table, bool) {
-	if !cfg.Want.Has(tableGroups) {
+// could not be decoded. For processes its revision is wanted, which shows an APU: known is that of an earlier read.
+func readTable(r *reader, cfg Config, known gpumetrics.Revision) (gpumetrics.Table, bool) {
+	kind := cfg.Want.Has(gpu.GroupProcesses) && known == gpumetrics.Revision{}
+	if !kind && !cfg.Want.Has(tableGroups) {
 		return gpumetrics.Table{}, false
 	}
 	text, ok := r.file("gpu_metrics", metricsFile)

@@ -46,10 +46,15 @@ var residencyReasons = [gpumetrics.NumResidencies]gpu.ThrottleReason{
 }
 
 // throttleTimes follows the residencies of the gpu_metrics table.
-type throttleTimes struct{ residency counter.Residency }
+type throttleTimes struct {
+	residency counter.Residency
+	hostLimit hostLimits
+	apu       apuLimiters
+}
 
 // read sets how long each limiter was active. A table without the counts says nothing.
 func (t *throttleTimes) read(d *gpu.Device, table *gpumetrics.Table, now time.Time) {
+	t.apu.read(d, table)
 	total, ok := table.Accumulations.Get()
 	clock, timed := table.ClockCounter.Get()
 	if !ok || !timed {
@@ -61,4 +66,5 @@ func (t *throttleTimes) read(d *gpu.Device, table *gpumetrics.Table, now time.Ti
 		throttle.Active = limiter.Active.Or(throttle.Active)
 		throttle.Time = limiter.Time
 	}
+	t.hostLimit.read(d, table, now)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/plausible"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
@@ -58,6 +59,10 @@ func TestAbsent(t *testing.T) {
 		})
 	}
 	assert.Len(t, d.layouts, len(blankTables())+1, "1.8 has two sizes")
+}
+
+func sensor(location string, value float64) gpu.SensorValue {
+	return gpu.SensorValue{Location: location, Value: gpu.Some(value)}
 }
 
 func sensorsOf1() amdgpusim.Sensors1 {
@@ -128,10 +133,10 @@ func TestDiscreteRevisions(t *testing.T) {
 			assert.Equal(t, gpu.Some(71.0), m.Temperature[gpu.SensorMemory], "the hottest stack")
 			assert.Equal(t, gpu.Some[uint64](1<<40), m.Energy)
 			assert.Equal(t, gpu.Some(0.12), m.Video)
-			assert.Equal(t, []Sensor{{"hbm0", 60}, {"hbm2", 71}, {"hbm3", 64}, {"vr_gfx", 81}, {"vr_mem", 83}}, m.Details,
+			assert.Equal(t, []gpu.SensorValue{sensor("hbm0", 60), sensor("hbm2", 71), sensor("hbm3", 64), sensor("vr_gfx", 81), sensor("vr_mem", 83)}, m.Details,
 				"0 °C is no sensor")
 			if name == "1.3" {
-				assert.Equal(t, []Sensor{{"gfx", 0.912}, {"mem", 1.25}}, m.Voltages, "0 V is none")
+				assert.Equal(t, []gpu.SensorValue{sensor("gfx", 0.912), sensor("mem", 1.25)}, m.Voltages, "0 V is none")
 			}
 			assert.Equal(t, name == "1.3", m.Throttle.Known())
 		})
@@ -193,7 +198,7 @@ func checkAccelerator(t *testing.T, m *Table) {
 	assert.Equal(t, gpu.Some[uint64](5), m.PCIe.Recoveries)
 	assert.Equal(t, gpu.Some[uint64](16), m.XGMIWidth)
 	assert.Equal(t, gpu.Some[uint64](32), m.XGMISpeed)
-	assert.Equal(t, []Sensor{{"vr_soc", 40}}, m.Details)
+	assert.Equal(t, []gpu.SensorValue{sensor("vr_soc", 40)}, m.Details)
 	assert.Empty(t, m.Voltages)
 	assert.Equal(t, gpu.Some[uint64](1000), m.XGMIRead[2])
 	assert.Equal(t, gpu.Some[uint64](2000), m.XGMIWritten[2])
@@ -350,12 +355,26 @@ func FuzzTable(f *testing.F) {
 		f.Add(amdgpusim.Encode(blank.table))
 	}
 	f.Add(oneAttribute(1, 9, attributeGFXClock, amdgpusim.AttributeU16, 700))
+	f.Add(oneAttribute(1, 9, attributeLowUse, amdgpusim.AttributeU64, 1, 2, 3))
+	f.Add(oneAttribute(1, 9, attributeXCD, amdgpusim.AttributeU8, make([]uint64, 1000)...))
 	d := NewDecoder()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, _ := d.Decode(text)
-		for _, v := range []gpu.Opt[float64]{m.GFXActivity, m.UMCActivity, m.JPEG} {
+		fractions := []gpu.Opt[float64]{m.GFXActivity, m.UMCActivity, m.JPEG, m.Video}
+		for i := range m.XCCs {
+			fractions = append(fractions, m.XCCs[i].Busy)
+		}
+		for _, v := range fractions {
 			if f, ok := v.Get(); ok && (f < 0 || f > 1) {
 				t.Error("no fraction:", f)
+			}
+		}
+		if len(m.XCCs) > MaxXCCs || len(m.Details) > 4*maxSensors+3 || len(m.Voltages) > 3 {
+			t.Error("too many:", len(m.XCCs), len(m.Details), len(m.Voltages))
+		}
+		for _, s := range append(m.Details, m.Voltages...) {
+			if v, ok := s.Value.Get(); !ok || v == 0 || v > plausible.Hottest {
+				t.Error("no value:", s)
 			}
 		}
 		if s, err := d.DecodePartition(text); err == nil {

@@ -20,6 +20,8 @@ const (
 	MaxPartitions = 8
 	// maxPartitionXCCs is the largest number of XCCs of a partition in a table.
 	maxPartitionXCCs = 8
+	// MaxXCCs is the largest number of XCCs in a table.
+	MaxXCCs = MaxPartitions * maxPartitionXCCs
 	// EnergyUnit is the unit of the energy counter in joules: 2^-16 J, which is 15.259 µJ.
 	EnergyUnit = 1.0 / 65536
 )
@@ -37,6 +39,9 @@ type Revision struct{ Format, Content uint8 }
 // Energy32 reports whether most firmware with this revision has an energy counter of 32 bits, whatever the size of the field.
 func (r Revision) Energy32() bool { return r.Format == 1 && r.Content <= 3 }
 
+// APU reports whether the revision is one of APUs whose graphics memory is a part of the machine's. MI300A has revisions of discrete GPUs.
+func (r Revision) APU() bool { return r.Format >= 2 }
+
 func (r Revision) String() string { return fmt.Sprintf("v%d.%d", r.Format, r.Content) }
 
 // Table is a decoded gpu_metrics table. A field that the driver does not support has all bits set in the table and is absent here.
@@ -45,7 +50,7 @@ type Table struct {
 
 	Temperature [gpu.NumSensors]gpu.Opt[float64] // °C
 	// Details are the temperatures of stacks of memory, dies and voltage regulators in °C, and Voltages are in V.
-	Details, Voltages []Sensor
+	Details, Voltages []gpu.SensorValue
 
 	GFXActivity gpu.Opt[float64] // fraction of time
 	UMCActivity gpu.Opt[float64] // fraction of time in which the memory controller was busy
@@ -92,12 +97,6 @@ type XCC struct {
 	// How often the firmware found its clock below the limit of the host because of power and because of heat, and low because there was
 	// little to do, of Table.Accumulations.
 	BelowPower, BelowThermal, LowUse gpu.Opt[uint64]
-}
-
-// Sensor is what one sensor measures.
-type Sensor struct {
-	Location string // hbm0, vr_gfx
-	Value    float64
 }
 
 // Residency is a limiter whose activity the firmware counts.

@@ -88,7 +88,7 @@ func TestAttributes(t *testing.T) {
 	assert.Equal(t, some(16), m.XGMIWidth)
 	assert.Equal(t, some(38), m.XGMISpeed)
 	assert.Equal(t, [MaxLinks]gpu.Opt[bool]{gpu.Some(true), gpu.Some(false)}, m.XGMIUp)
-	assert.Equal(t, []Sensor{{"hbm0", 45}, {"hbm2", 49}, {"vr_soc", 61}, {"aid0", 62}}, m.Details)
+	assert.Equal(t, []gpu.SensorValue{sensor("hbm0", 45), sensor("hbm2", 49), sensor("vr_soc", 61), sensor("aid0", 62)}, m.Details)
 	assert.Equal(t, gpu.Some(0.2), m.Video)
 	assert.Equal(t, []XCC{{gpu.Some(0.05), some(1), some(3), some(5)}, {BelowPower: some(2), BelowThermal: some(4), LowUse: some(6)}, {Busy: gpu.Some(0.07)}},
 		m.XCCs)

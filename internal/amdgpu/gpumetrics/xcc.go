@@ -14,7 +14,7 @@ func newXCCs(busy, belowPower, belowThermal, lowUse []gpu.Opt[uint64]) []XCC {
 		return all[i]
 	}
 	var known, all []XCC
-	for i := range max(len(busy), len(belowPower), len(belowThermal), len(lowUse)) {
+	for i := range min(MaxXCCs, max(len(busy), len(belowPower), len(belowThermal), len(lowUse))) {
 		x := XCC{activity(at(busy, i)), at(belowPower, i), at(belowThermal, i), at(lowUse, i)}
 		all = append(all, x)
 		if x != (XCC{}) {

@@ -40,4 +40,10 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, gpu.Some[int64](0), Bytes(0))
 	assert.False(t, Bytes(math.MaxUint64).Known())
 	assert.False(t, PCIeGeneration(0).Known())
+	assert.Equal(t, gpu.Some(0.75), Voltage(0.75))
+	assert.False(t, Voltage(0).Known())
+	assert.False(t, Voltage(65.535).Known())
+	assert.Equal(t, gpu.Some[int64](0), Revolutions(0), "a fan may stand still")
+	assert.False(t, Revolutions(-1).Known())
+	assert.False(t, Revolutions(math.MaxUint32).Known())
 }

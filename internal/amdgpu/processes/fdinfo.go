@@ -33,6 +33,8 @@ type client struct {
 	idKnown     bool
 	memory      uint64 // bytes that are in VRAM now
 	memoryKnown bool
+	system      uint64 // bytes of system memory that the GPU may access now (GTT)
+	systemKnown bool
 	engines     [numEngines]uint64 // ns
 	used        [numEngines]bool   // the driver leaves out engines that were never used
 	untimed     bool               // the kernel does not report the times of engines
@@ -42,7 +44,7 @@ type client struct {
 func parseFDInfo(text string) client {
 	var c client
 	var legacy legacyClient
-	resident, drm := false, false
+	resident, systemResident, drm := false, false, false
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(line, ":")
 		if name, ok := strings.CutPrefix(key, "drm-engine-"); ok {
@@ -50,7 +52,7 @@ func parseFDInfo(text string) client {
 			continue
 		}
 		switch key {
-		case "vram mem", "pdev", "pasid":
+		case "vram mem", "gtt mem", "pdev", "pasid":
 			legacy.add(key, value)
 		case "drm-driver":
 			drm = true
@@ -68,6 +70,14 @@ func parseFDInfo(text string) client {
 			if v, ok := parseSize(value); ok && !resident {
 				c.memory, c.memoryKnown = v, true
 			}
+		case "drm-resident-gtt":
+			if v, ok := parseSize(value); ok {
+				c.system, c.systemKnown, systemResident = v, true, true
+			}
+		case "drm-memory-gtt":
+			if v, ok := parseSize(value); ok && !systemResident {
+				c.system, c.systemKnown = v, true
+			}
 		}
 	}
 	if legacy.memoryKnown && !drm {
@@ -83,6 +93,8 @@ type legacyClient struct {
 	pasid       uint64 // the client's address space, one for each open file
 	memory      uint64 // bytes
 	memoryKnown bool
+	system      uint64 // bytes
+	systemKnown bool
 }
 
 func (l *legacyClient) add(key, value string) {
@@ -91,13 +103,18 @@ func (l *legacyClient) add(key, value string) {
 		l.address = strings.TrimSpace(value)
 	case "pasid":
 		l.pasid, _ = sysfs.ParseUint(value)
+	case "gtt mem":
+		l.system, l.systemKnown = parseSize(value)
 	default:
 		l.memory, l.memoryKnown = parseSize(value)
 	}
 }
 
 func (l *legacyClient) client() client {
-	return client{amdgpu: true, address: l.address, id: l.pasid, idKnown: l.pasid > 0, memory: l.memory, memoryKnown: true, untimed: true}
+	return client{
+		amdgpu: true, address: l.address, id: l.pasid, idKnown: l.pasid > 0, memory: l.memory, memoryKnown: true,
+		system: l.system, systemKnown: l.systemKnown, untimed: true,
+	}
 }
 
 func (c *client) addEngine(name, value string) {

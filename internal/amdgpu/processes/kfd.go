@@ -5,6 +5,7 @@ package processes
 
 import (
 	"context"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,6 +23,9 @@ type KFDUsage struct {
 	owner  scan.Owner
 	memory int64
 	units  gpu.Opt[float64] // the fraction of the compute units that work for it now
+	// copied and evicted are seconds since the process began: that the copy engines (SDMA) worked for it, and that its queues were not
+	// allowed to run because the driver had moved its memory.
+	copied, evicted gpu.Opt[float64]
 }
 
 // KFD reads what the compute driver shows of its processes. Only one read may run at a time.
@@ -33,9 +37,9 @@ type KFD struct {
 // NewKFD returns a reader of the compute driver's processes below root.
 func NewKFD(root string) *KFD { return &KFD{dir: filepath.Join(root, "sys/class/kfd/kfd/proc")} }
 
-// Read reads what the compute driver shows of its processes, until ctx ends. Anyone may read it: their memory on each GPU and,
-// with occupancy, the compute units that work for them. An error is ErrBlocked; the other processes are returned with it.
-func (k *KFD) Read(ctx context.Context, inv *scan.Inventory, occupancy bool) ([]KFDUsage, error) {
+// Read reads what the compute driver shows of its processes, until ctx ends. Anyone may read it: their memory on each GPU and, where these
+// are wanted, the compute units that work for them and their times. An error is ErrBlocked; the other processes are returned with it.
+func (k *KFD) Read(ctx context.Context, inv *scan.Inventory, want gpu.Group) ([]KFDUsage, error) {
 	if len(inv.Nodes) == 0 {
 		return nil, nil
 	}
@@ -44,7 +48,7 @@ func (k *KFD) Read(ctx context.Context, inv *scan.Inventory, occupancy bool) ([]
 		return nil, nil //nolint:nilerr // there is no compute driver
 	}
 	var usages []KFDUsage
-	left := workers.Each(ctx, &k.isolation, pids, func(pid int64) []KFDUsage { return k.readProcess(pid, inv, occupancy) },
+	left := workers.Each(ctx, &k.isolation, pids, func(pid int64) []KFDUsage { return k.readProcess(pid, inv, want) },
 		func(_ int64, found []KFDUsage) bool {
 			usages = append(usages, found...)
 			return len(usages) < maxProcesses
@@ -55,13 +59,18 @@ func (k *KFD) Read(ctx context.Context, inv *scan.Inventory, occupancy bool) ([]
 	return usages, nil
 }
 
-func (k *KFD) readProcess(pid int64, inv *scan.Inventory, occupancy bool) []KFDUsage {
+func (k *KFD) readProcess(pid int64, inv *scan.Inventory, want gpu.Group) []KFDUsage {
 	var usages []KFDUsage
 	process := filepath.Join(k.dir, strconv.FormatInt(pid, 10))
 	for node, memory := range readKFDMemory(process, inv) {
 		u := KFDUsage{pid: pid, owner: scan.Owner{Address: node.Address, Partition: node.Partition}, memory: memory}
-		if memory > 0 && occupancy && node.Units > 0 {
+		if memory > 0 && want.Has(gpu.GroupProcessUtilization) && node.Units > 0 {
 			u.units = readOccupancy(process, node)
+		}
+		if memory > 0 && want.Has(gpu.GroupProcessTimes) {
+			id := strconv.FormatUint(node.GPUID, 10)
+			u.copied = readTime(filepath.Join(process, "sdma_"+id), micro)
+			u.evicted = readTime(filepath.Join(process, "stats_"+id, "evicted_ms"), milli)
 		}
 		usages = append(usages, u)
 	}
@@ -110,4 +119,20 @@ func readOccupancy(process string, node *scan.Node) gpu.Opt[float64] {
 		return gpu.Opt[float64]{}
 	}
 	return gpu.Some(min(1, float64(units)/float64(node.Units)))
+}
+
+// How many of the driver's units make a second.
+const (
+	milli = 1000
+	micro = 1_000_000
+)
+
+// readTime reads a time in the driver's unit, of which there are so many in a second.
+func readTime(path string, perSecond float64) gpu.Opt[float64] {
+	text, err := sysfs.Read(path)
+	n, ok := sysfs.ParseUint(string(text))
+	if err != nil || !ok || n > math.MaxInt64 {
+		return gpu.Opt[float64]{}
+	}
+	return gpu.Some(float64(n) / perSecond)
 }

@@ -15,13 +15,17 @@ type Usage struct {
 	PID   int64
 	Owner scan.Owner
 
-	memory gpu.Opt[int64]      // bytes
-	shares [numEngines]float64 // of the time since the last read that each engine worked for it
-	used   [numEngines]bool    // by any of its clients, ever
-	timed  bool                // shares are known
-	drm    bool                // it has a DRM client
-	kfd    bool                // it is a process of the compute driver
-	units  gpu.Opt[float64]    // the fraction of the compute units that work for it now
+	memory    gpu.Opt[int64]      // bytes
+	drmMemory gpu.Opt[int64]      // of it, what the open files show
+	system    gpu.Opt[int64]      // bytes of system memory
+	shares    [numEngines]float64 // of the time since the last read that each engine worked for it
+	used      [numEngines]bool    // by any of its clients, ever
+	timed     bool                // shares are known
+	drm       bool                // it has a DRM client
+	kfd       bool                // it is a process of the compute driver
+	units     gpu.Opt[float64]    // the fraction of the compute units that work for it now
+	copied    gpu.Opt[float64]    // seconds that the copy engines worked for it
+	evicted   gpu.Opt[float64]    // seconds that its queues were not allowed to run
 }
 
 // addClient adds what a client of the process does.
@@ -31,6 +35,11 @@ func (u *Usage) addClient(c *client, shares [numEngines]float64, timed bool) {
 	if c.memoryKnown {
 		before, _ := u.memory.Get()
 		u.memory = gpu.Some(before + int64(c.memory))
+		u.drmMemory = u.memory
+	}
+	if c.systemKnown {
+		before, _ := u.system.Get()
+		u.system = gpu.Some(before + int64(c.system))
 	}
 	for e := range c.engines {
 		u.shares[e] += shares[e]
@@ -60,7 +69,7 @@ func Merge(usages []Usage, kfd []KFDUsage) []Usage {
 			usages = append(usages, Usage{PID: k.pid, Owner: k.owner})
 		}
 		u := &usages[at]
-		u.kfd, u.units = true, k.units
+		u.kfd, u.units, u.copied, u.evicted = true, k.units, k.copied, k.evicted
 		if memory, ok := u.memory.Get(); !ok || k.memory > memory {
 			u.memory = gpu.Some(k.memory)
 		}
@@ -68,22 +77,41 @@ func Merge(usages []Usage, kfd []KFDUsage) []Usage {
 	return usages
 }
 
-// InUse reports whether the process uses the GPU. ROCm merely opens every GPU that it finds.
-func (u *Usage) InUse() bool {
+// openedSystemMemory is more system memory, in bytes, than a process holds through a GPU that it has merely opened: some queues and buffers.
+const openedSystemMemory = 16 << 20
+
+// InUse reports whether the process uses the GPU, which is an APU or not. ROCm merely opens every GPU that it finds.
+func (u *Usage) InUse(apu bool) bool {
 	memory, _ := u.memory.Get()
-	return memory > 0 || slices.Contains(u.used[:], true)
+	system, _ := u.system.Get()
+	return memory > 0 || slices.Contains(u.used[:], true) || apu && system > openedSystemMemory
 }
 
-// Process returns the process with the quantities that are wanted, without a device.
-func (u *Usage) Process(want gpu.Group) gpu.Process {
+// Process returns the process with the quantities that are wanted, without a device. Of an APU it has the system memory. Then the compute
+// driver's number is not that of device memory: it counts what was asked for as such, although the driver takes system memory for it.
+func (u *Usage) Process(want gpu.Group, apu bool) gpu.Process {
 	p := gpu.Process{PID: u.PID, Type: u.kind()}
 	if want.Has(gpu.GroupProcesses) {
 		p.Memory = u.memory
+		if apu {
+			p.Memory, p.SystemMemory = u.drmMemory.Or(u.memory), u.system
+		}
+	}
+	if want.Has(gpu.GroupProcessTimes) {
+		p.SDMATime, p.EvictedTime = total(u.copied), total(u.evicted)
 	}
 	if want.Has(gpu.GroupProcessUtilization) {
 		u.setUtilization(&p)
 	}
 	return p
+}
+
+func total(seconds gpu.Opt[float64]) gpu.Counter[float64] {
+	s, ok := seconds.Get()
+	if !ok {
+		return gpu.Counter[float64]{}
+	}
+	return gpu.Total(s)
 }
 
 func (u *Usage) kind() gpu.ProcessType {
@@ -115,7 +143,7 @@ func (u *Usage) setUtilization(p *gpu.Process) {
 	for _, media := range [...]struct {
 		engine engine
 		task   gpu.Task
-	}{{engineDecode, gpu.TaskDecoder}, {engineEncode, gpu.TaskEncoder}, {engineJPEG, gpu.TaskJPEG}} {
+	}{{engineDecode, gpu.TaskDecoder}, {engineEncode, gpu.TaskEncoder}, {engineJPEG, gpu.TaskJPEG}, {engineVideo, gpu.TaskMedia}} {
 		if u.timed && u.used[media.engine] {
 			p.Utilization[media.task] = gpu.Some(min(1, u.shares[media.engine]))
 		}

@@ -1,0 +1,30 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package device
+
+import "strings"
+
+// architectures are those of the targets of compilers that begin so. The first that fits counts.
+var architectures = [...]struct{ target, name string }{
+	{"gfx90a", "cdna2"},
+	{"gfx908", "cdna"},
+	{"gfx94", "cdna3"},
+	{"gfx95", "cdna4"},
+	{"gfx90", "gcn5"},
+	{"gfx101", "rdna"},
+	{"gfx103", "rdna2"},
+	{"gfx110", "rdna3"},
+	{"gfx115", "rdna3.5"},
+	{"gfx120", "rdna4"},
+}
+
+// architecture returns the architecture of a target; empty if it is not known.
+func architecture(target string) string {
+	for _, a := range architectures {
+		if strings.HasPrefix(target, a.target) {
+			return a.name
+		}
+	}
+	return ""
+}
