@@ -63,7 +63,7 @@ func newAMDNode(t *testing.T, h *histories.History, tool command.Tool, source fu
 	}
 	n := &amdNode{node: s, root: t.TempDir(), tool: tool, cards: newAMDGPUs(s.rng), energy: map[string]sentEnergy{}}
 	s.machine = n
-	s.sequence.Changing = []string{"hw.gpu.partition.profile"}
+	s.sequence.Changing = []string{"hw.gpu.memory.partition", "hw.gpu.partition.profile"}
 	if tool == command.ROCmSMI {
 		s.sequence.Changing = append(s.sequence.Changing, "hw.name") // it numbers what there is
 	}
