@@ -63,7 +63,8 @@ func TestAnnotationsOfParts(t *testing.T) {
 		want     []part
 	}{
 		"HAMi": {
-			resource, annotated(resource, map[string]string{hami: vgpuText(1, 6144, 0) + ";"}, train), []string{slot(3)},
+			resource, annotated(resource, map[string]string{hami: vgpuText(1, 6144, 0) + ";"}, train),
+			[]string{slot(3)},
 			[]part{{train, 1, 6.0 / 24, 6}},
 		},
 		"HAMi: two containers, one with two GPUs": {

@@ -143,11 +143,11 @@ func (w *world) read() *gpu.Node {
 		case 0:
 			p.Cgroup = "0::/system.slice/x.service\n"
 		case 8:
-			p.Cgroup = container(w.r.IntN(4)).jobCgroup(fmt.Sprint(w.r.IntN(2)))
+			p.Cgroup = container(w.r.IntN(4)).jobCgroup(strconv.Itoa(w.r.IntN(2)))
 		case 9:
 			p.Cgroup = "0::/lxc.payload.web/system.slice/x.service\n"
 		case 10:
-			p.Cgroup = "0::/system.slice/slurmstepd.scope/job_" + fmt.Sprint(w.r.IntN(2)) + "/step_0\n"
+			p.Cgroup = "0::/system.slice/slurmstepd.scope/job_" + strconv.Itoa(w.r.IntN(2)) + "/step_0\n"
 		case 11:
 			p.Cgroup = "0::/\n"
 		case 1:

@@ -45,7 +45,8 @@ func TestChartMakesTheSameObjects(t *testing.T) {
 		"cluster-events": {"cluster", []string{"cluster-events"}, "agent: {enabled: false}\ncluster: {enabled: true, events: {enabled: true}}"},
 		"cluster-claims": {"cluster", []string{"cluster-claims"}, "agent: {enabled: false}\ncluster: {enabled: true, claims: {enabled: true}}"},
 		"cluster-owner-kinds": {
-			"cluster", []string{"cluster-events", "cluster-claims", "cluster-owner-kinds"},
+			"cluster",
+			[]string{"cluster-events", "cluster-claims", "cluster-owner-kinds"},
 			"agent: {enabled: false}\ncluster: {enabled: true, events: {enabled: true}, claims: {enabled: true}, ownerKinds: {enabled: true}}",
 		},
 		"exec-owner-kinds":          {"exec", []string{"exec-owner-kinds"}, "agent: {enabled: false}\nexec: {enabled: true, ownerKinds: {enabled: true}}"},

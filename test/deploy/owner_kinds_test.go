@@ -6,6 +6,7 @@ package deploy
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -43,11 +44,8 @@ func kindsOf(t *testing.T, part string, key ...string) []string {
 	require.NoError(t, err)
 	var config map[string]any
 	require.NoError(t, yaml.Unmarshal(text, &config))
-	at := "receivers::gpu"
-	for _, k := range key {
-		at += "::" + k
-	}
-	owners, err := confmap.NewFromStringMap(config).Sub(at)
+	at := append([]string{"receivers", "gpu"}, key...)
+	owners, err := confmap.NewFromStringMap(config).Sub(strings.Join(at, "::"))
 	require.NoError(t, err)
 	var found struct {
 		Kinds []string `mapstructure:"kinds"`

@@ -101,7 +101,7 @@ func TestScriptsAtTheSameTime(t *testing.T) {
 	const jobs = "123456789"
 	together := func(script string, jobs string) {
 		var all sync.WaitGroup
-		for _, job := range strings.Split(jobs, "") {
+		for job := range strings.SplitSeq(jobs, "") {
 			all.Go(func() { run(t, script, dir, "SLURM_JOB_ID="+job, "SLURM_JOB_GPUS=0") })
 		}
 		all.Wait()

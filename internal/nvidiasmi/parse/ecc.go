@@ -50,7 +50,7 @@ func (e *eccParts) inDRAM() gpu.Opt[int64] { return e.dram.Or(e.locations[gpu.Lo
 
 // inSRAM returns the errors of the memories on the chip: what is printed of them together, or the sum of its parts.
 func (e *eccParts) inSRAM() gpu.Opt[int64] {
-	if e.sram.Known() || e.failed && !(e.parity.Known() && e.secded.Known()) {
+	if e.sram.Known() || e.failed && (!e.parity.Known() || !e.secded.Known()) {
 		return e.sram
 	}
 	n := sum(e.parity, e.secded)

@@ -69,7 +69,7 @@ func TestPartOfSRAMCannotBeRead(t *testing.T) {
 
 func TestBanks(t *testing.T) {
 	const names = "uuid, remapped_rows.histogram.max, remapped_rows.histogram.high, remapped_rows.histogram.partial, remapped_rows.histogram.low, remapped_rows.histogram.none"
-	some := func(n int64) gpu.Opt[int64] { return gpu.Some(n) }
+	some := gpu.Some[int64]
 	assert.Equal(t, [gpu.NumSpares]gpu.Opt[int64]{some(639), some(0), some(0), some(0), some(1)}, oneRow(t, names, "GPU-1, 639, 0, 0, 0, 1").Device.MemoryBanks)
 	assert.Equal(t, [gpu.NumSpares]gpu.Opt[int64]{}, oneRow(t, names, "GPU-1, 0, 0, 0, 0, 0").Device.MemoryBanks, "it has no banks to count")
 	assert.Equal(t, [gpu.NumSpares]gpu.Opt[int64]{}, oneRow(t, names, "GPU-1, [N/A], [N/A], [N/A], [N/A], [N/A]").Device.MemoryBanks)

@@ -36,8 +36,10 @@ func sound(t *testing.T, log *Listing) {
 		d := &g.Device
 		assert.LessOrEqual(t, len(g.MIGDevices), maxMIG)
 		assert.LessOrEqual(t, len(g.Refusals), maxRefusals)
-		for _, v := range []gpu.Opt[int64]{d.Memory.Limit, d.Memory.Usage, d.Memory.Reserved, d.Memory.Protected, d.PerformanceState, d.PCIe.Width, d.Memory.BAR1Limit,
-			d.Encoder.Count, d.MemoryBanks[gpu.SparesNone]} {
+		for _, v := range []gpu.Opt[int64]{
+			d.Memory.Limit, d.Memory.Usage, d.Memory.Reserved, d.Memory.Protected, d.PerformanceState, d.PCIe.Width, d.Memory.BAR1Limit,
+			d.Encoder.Count, d.MemoryBanks[gpu.SparesNone],
+		} {
 			n, _ := v.Get()
 			assert.GreaterOrEqual(t, n, int64(0))
 		}

@@ -161,8 +161,14 @@ func describeGPU(d *description, g *GPU) {
 func infoTexts(i *gpu.Info) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, t := range [][2]string{
-			{"part number", i.BoardPartNumber}, {"brand", i.Brand}, {"architecture", i.Architecture}, {"inforom", i.InfoROMVersion}, {"cuda", i.CUDAVersion},
-			{"c2c", i.C2CMode}, {"clique", i.FabricClique}, {"cluster", i.FabricCluster},
+			{"part number", i.BoardPartNumber},
+			{"brand", i.Brand},
+			{"architecture", i.Architecture},
+			{"inforom", i.InfoROMVersion},
+			{"cuda", i.CUDAVersion},
+			{"c2c", i.C2CMode},
+			{"clique", i.FabricClique},
+			{"cluster", i.FabricCluster},
 		} {
 			if !yield(t[0], t[1]) {
 				return

@@ -187,8 +187,10 @@ func checkProtected(t *testing.T, used, total string, g *GPU) {
 
 func checkFlags(t *testing.T, n *node, g *GPU) {
 	t.Helper()
-	words := map[string]bool{"Active": true, "Not Active": false, "Yes": true, "No": false, "Enabled": true, "Disabled": false,
-		"True": true, "False": false, "Unhealthy": true, "Healthy": false, "Degraded": true, "Full": false}
+	words := map[string]bool{
+		"Active": true, "Not Active": false, "Yes": true, "No": false, "Enabled": true, "Disabled": false,
+		"True": true, "False": false, "Unhealthy": true, "Healthy": false, "Degraded": true, "Full": false,
+	}
 	for path, get := range xmlFlags() {
 		printed, _ := n.at(path)
 		want, isFlag := words[printed]

@@ -173,8 +173,7 @@ func moreNumbers(q map[string]quantity) {
 	for name, spares := range map[string]gpu.Spares{
 		"max": gpu.SparesMax, "high": gpu.SparesHigh, "partial": gpu.SparesPartial, "low": gpu.SparesLow, "none": gpu.SparesNone,
 	} {
-		q["remapped_rows/row_remapper_histogram/row_remapper_histogram_"+name] =
-			of(inBanks, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.MemoryBanks[spares]) })
+		q["remapped_rows/row_remapper_histogram/row_remapper_histogram_"+name] = of(inBanks, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.MemoryBanks[spares]) })
 	}
 	for kind, words := range map[gpu.ErrorType][2]string{gpu.ErrorCorrected: {"correctable", "single_bit"}, gpu.ErrorUncorrected: {"uncorrectable", "double_bit"}} {
 		dram := func(d *gpu.Device) gpu.Opt[float64] { return totalOf(d.ECC.Memory[gpu.MemoryDRAM][kind]) }

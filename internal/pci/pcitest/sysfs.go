@@ -19,7 +19,10 @@ type Sysfs struct {
 }
 
 // New returns an empty Sysfs below a folder.
-func New(t testing.TB, root string) *Sysfs { return &Sysfs{t: t, Root: root} }
+func New(t testing.TB, root string) *Sysfs {
+	t.Helper()
+	return &Sysfs{t: t, Root: root}
+}
 
 // Function adds a PCI function. Without a driver (empty) it is bound to none.
 func (s *Sysfs) Function(address, vendor, class, driver string) {
@@ -73,12 +76,12 @@ func (s *Sysfs) function(address string) string {
 
 func (s *Sysfs) file(path, text string) {
 	s.t.Helper()
-	require.NoError(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(s.t, os.MkdirAll(filepath.Dir(path), 0o750))
 	require.NoError(s.t, os.WriteFile(path, []byte(text+"\n"), 0o600))
 }
 
 func (s *Sysfs) link(path, target string) {
 	s.t.Helper()
-	require.NoError(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(s.t, os.MkdirAll(filepath.Dir(path), 0o750))
 	require.NoError(s.t, os.Symlink(target, path))
 }

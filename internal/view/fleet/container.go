@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"cmp"
+	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -26,12 +27,13 @@ func containerKey(resource, point pcommon.Map) string {
 		key = text(point, "k8s.namespace.name") + "/" + pod + "/" + text(point, "k8s.container.name")
 	}
 	key = cmp.Or(text(resource, "container.id"), text(point, "container.id"), key, text(point, "container.name"))
+	parts := []string{key}
 	for _, name := range [...]string{"slurm.job.id", "slurm.job.sluid", "batch.job.id", "systemd.unit.name"} {
 		if value := text(point, name); value != "" {
-			key += "\x00" + name + "\x00" + value
+			parts = append(parts, name, value)
 		}
 	}
-	return key
+	return strings.Join(parts, "\x00")
 }
 
 func (c *container) describe(resource, point pcommon.Map, shared *texts) {
