@@ -33,6 +33,9 @@ var explanations = []differential.Explanation{
 	differential.Because(every, fast, ".* (Clocks.video..Limit|TemperatureLimit.*|Power.Module)", differential.Missing, "not by --query-gpu"),
 	differential.Because(every, fast, ".* (PCIe.Replay.*|MemoryBanks.*|Memory.BAR1.*)", differential.Missing, "not by --query-gpu of 535"),
 
+	// Values of a GPU with MIG.
+	differential.Because(every, every, "GPU-.* MemoryBanks.*", differential.Missing, "remapped_rows is N/A while MIG is enabled"),
+
 	// Values that the nvml scraper does not read yet.
 	differential.Because(every, every, ".* (Modes.*|Power.Limit.(min|default).|Info.(Brand|Architecture|BoardPartNumber|InfoROMVersion|CUDAVersion)|PCIe.ReplayRollovers|"+
 		"ECC.*|MemoryBanks.*|Fabric.State|Memory.BAR1.*)", differential.More, "of the tool alone, so far"),
