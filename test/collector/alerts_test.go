@@ -100,8 +100,15 @@ var otherAlerts = map[string]string{
 	"GPUUsedWithoutAllocation": "TestDocumentedQueries",
 }
 
-// slowAlerts cannot be provoked on live data within a test, for the reason.
+// slowAlerts are not provoked on live data by a test, for the reason.
 var slowAlerts = map[string]string{
+	"GPUFabricNotReady":          "fires after ten minutes outside of the fabric",
+	"GPULinksDown":               "compares with the links that were up within a day",
+	"GPUModePending":             "fires for a mode that has waited for a day",
+	"GPUBadPagesAtLimit":         "fires for pages that an AMD GPU has retired, and the nodes of these tests have none",
+	"GPUBadPagesNearLimit":       "fires for pages that an AMD GPU has retired, and the nodes of these tests have none",
+	"GPUPCIeErrors":              "fires for errors in the machine's own sysfs",
+	"GPUPCIeErrorsCorrected":     "fires for errors in the machine's own sysfs",
 	"GPUKubernetesEventsDropped": "fires for more Events of one object than are posted",
 	"GPUKubernetesRefused":       "fires for rights that the exporter lacks",
 	"GPUEventsDropped":           "fires for more than 1,024 events that nobody takes",

@@ -56,6 +56,7 @@ const (
 	shareAll           = 100 * (usedProd + 8*usedMI300X) / (8*h100 + 8*mi300x)
 	idle               = 0.1 + 1 + 0.6 + 0.8          // training, notebook, the two servers; none on the instance
 	wattsPods          = 600 + 70 + 400 + 150         // training, notebook, servers, stowaway
+	wattsDaemon        = 0.2 * 150                    // of a GPU that nobody holds
 	memoryPods         = (40 + 10 + 8 + 16 + 4) << 30 // of containers
 	hour, kWh          = 3600, 3.6e6                  // in s, in J
 )
@@ -149,28 +150,28 @@ var calculations = map[string]calculation{
 	}, onA),
 	"gpureceiver-node: Power of each GPU (prod)": ofGPUs(map[int]float64{0: 600, 1: 70, 2: 300, 3: 70, 4: 400, 5: 200, 6: 150, 7: 70}, nil, onA),
 
-	"gpureceiver-workloads: Held":                       one(5), // a GPU each, the servers one together, the instance
-	"gpureceiver-workloads: In use":                     one(0.9 + 0.5 + 0.4 + 0.2),
+	"gpureceiver-workloads: Held":                       one(5),                           // a GPU each, the servers one together, the instance
+	"gpureceiver-workloads: In use":                     one(0.9 + 0.5 + 0.4 + 0.2 + 0.2), // the daemon, too
 	"gpureceiver-workloads: Idle":                       one(idle).about(),
 	"gpureceiver-workloads: Idle share of what is held": one(idle / 4).about(),
 	"gpureceiver-workloads: Used without allocation":    one(1),
-	"gpureceiver-workloads: Power":                      one(wattsPods),
+	"gpureceiver-workloads: Power":                      one(wattsPods + wattsDaemon),
 	"gpureceiver-workloads: Held by namespace":          by(map[string]float64{inML: 5}),
-	"gpureceiver-workloads: In use by namespace":        by(map[string]float64{inML: 2}),
+	"gpureceiver-workloads: In use by namespace":        by(map[string]float64{inML: 2, inProd: 0.2}), // inProd: the daemon, which has no namespace
 	"gpureceiver-workloads: Idle by namespace":          by(map[string]float64{inML: idle}).about(),
 	"gpureceiver-workloads: Requested by namespace":     by(map[string]float64{inML + ", " + gpus: 5 + 8, inML + ", " + instances: 1}), // eight by the waiting pod
-	"gpureceiver-workloads: Memory used by namespace":   by(map[string]float64{inML: memoryPods}),
+	"gpureceiver-workloads: Memory used by namespace":   by(map[string]float64{inML: memoryPods, inProd: 2 << 30}),
 	"gpureceiver-workloads: Memory held by namespace":   by(map[string]float64{inML: 3*h100 + part}),
-	"gpureceiver-workloads: Power by namespace":         by(map[string]float64{inML: wattsPods}),
+	"gpureceiver-workloads: Power by namespace":         by(map[string]float64{inML: wattsPods, inProd: wattsDaemon}),
 	"gpureceiver-workloads: Idle GPU hours":             one(20 * idle / hour).about(),
-	"gpureceiver-workloads: Energy of containers":       one(20 * wattsPods / kWh).about(),
+	"gpureceiver-workloads: Energy of containers":       one(20 * (wattsPods + wattsDaemon) / kWh).about(),
 	"gpureceiver-workloads: Namespaces: A":              by(map[string]float64{inML: 5}),
 	"gpureceiver-workloads: Namespaces: B":              by(map[string]float64{inML: 20 * idle / hour}).about(),
-	"gpureceiver-workloads: Namespaces: C":              by(map[string]float64{inML: 20 * wattsPods / kWh}).about(),
+	"gpureceiver-workloads: Namespaces: C":              by(map[string]float64{inML: 20 * wattsPods / kWh, inProd: 20 * wattsDaemon / kWh}).about(),
 	"gpureceiver-workloads: Workloads: A":               by(map[string]float64{server: 2, train: 1, notebooks: 1, inML: 1}),
 	"gpureceiver-workloads: Workloads: B":               by(map[string]float64{server: 20 * 1.4 / hour, train: 20 * 0.1 / hour, notebooks: 20.0 / hour}).about(),
 	"gpureceiver-workloads: Workloads: C": by(map[string]float64{
-		server: 20 * 400 / kWh, train: 20 * 600 / kWh, notebooks: 20 * 70 / kWh, inML: 20 * 150 / kWh,
+		server: 20 * 400 / kWh, train: 20 * 600 / kWh, notebooks: 20 * 70 / kWh, inML: 20 * 150 / kWh, inProd: 20 * wattsDaemon / kWh,
 	}).about(),
 
 	"gpureceiver-health: Well":              one(15),

@@ -40,6 +40,17 @@ var stateAlerts = []struct {
 	{"GPUThrottled", "[gpu 4]\nreasons = 0x40", []sentState{
 		{"hw.gpu.throttled", "hw.gpu.throttle.reason", "hw_thermal_slowdown"},
 	}},
+	{"GPUSRAMThresholdExceeded", "[gpu 5]\nsram.threshold_exceeded = 1", []sentState{
+		{"hw.gpu.fault", "error.type", "sram_threshold"},
+		{"hw.status", "hw.state", "predicted_failure"},
+	}},
+	{"GPUFabricUnhealthy", "[gpu 6]\nfabric.health = 0x1", []sentState{ // NVML_GPU_FABRIC_HEALTH_MASK_DEGRADED_BW_TRUE
+		{"hw.gpu.fault", "error.type", "fabric"},
+		{"hw.gpu.fabric.condition", "hw.gpu.fabric.condition", "degraded_bandwidth"},
+	}},
+	{"GPUBankWithoutSpares", "[gpu 7]\nremapped.banks.none = 1", []sentState{
+		{"hw.gpu.memory.bank.count", "hw.gpu.memory.bank.spares", "none"},
+	}},
 }
 
 // sentState is a point that is 1 while a state lasts.

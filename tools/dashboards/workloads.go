@@ -36,8 +36,8 @@ func workloads() board {
 				number("In use", "short", agentOrExec, "1 is one GPU that is busy all the time. Absent on MIG instances.", sum("", ofGPUs(used))),
 				number("Idle", "short", agent, "Devices that stand idle in the hands of a holder: 1 is one that does nothing all the time. Absent on MIG instances.", sum("", ofGPUs(idle))),
 				number("Idle share of what is held", "percentunit", agent, "Of the devices whose idle time is known.", sum("", ofGPUs(idle))+" / "+sum("", ofGPUs("("+timed+")"))),
-				number("Used without allocation", "short", agent, "Containers on devices that they do not hold.",
-					"count("+ofGPUs("(max by ("+holderLabels+") ("+series("container_gpu_allocated", inNamespace)+") == 0)")+") or vector(0) and on () "+series("container_gpu_allocated", inNamespace)),
+				number("Used without allocation", "short", agent, "Containers and jobs on devices that they do not hold. Units of systemd, which never hold one, are left out.",
+					"count("+ofGPUs("(max by ("+holderLabels+") ("+series("container_gpu_allocated", inNamespace, `systemd_unit_name=""`)+") == 0)")+") or vector(0) and on () "+series("container_gpu_allocated", inNamespace)),
 				number("Power", "watt", agentOrExec, "Of what containers do; that of idle GPUs belongs to no container here.", sum("", ofGPUs(power))),
 			}},
 			{"By namespace", []panel{
