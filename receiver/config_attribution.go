@@ -38,6 +38,7 @@ func attributionUsed(parts *attribution.Config, keys []string) error {
 		{"slurm", parts.Slurm != nil},
 		{"owners", parts.Owners != nil},
 		{"node_labels", parts.NodeLabels != nil},
+		{"containers", parts.Containers != nil},
 	} {
 		if part.given {
 			errs = append(errs, fmt.Errorf("attribution::%s: is for the GPUs of this machine, which %s::%s does not read: leave it out%s",

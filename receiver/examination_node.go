@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
+	"github.com/otelgpu/gpureceiver/internal/attribution/runtimes"
 )
 
 // KubeletRead is what the kubelet of this node answers.
@@ -34,6 +35,18 @@ func (e *Examination) ReadKubelet(ctx context.Context) *KubeletRead {
 	answer, err := client.List(ctx)
 	read.Pods, read.Devices, read.Err = answer.Pods, len(answer.Allocations), err
 	return read
+}
+
+// RuntimeCheck is whether a runtime of attribution::containers can be asked for containers.
+type RuntimeCheck = runtimes.Check
+
+// CheckRuntimes asks each runtime of attribution::containers.
+func (e *Examination) CheckRuntimes(ctx context.Context) []RuntimeCheck {
+	cfg := e.sources.cfg.Attribution.Containers
+	if cfg == nil {
+		return nil
+	}
+	return runtimes.New(cfg).Check(ctx)
 }
 
 // CheckProcessTable reports whether a process table is read, and why the one that the configuration names does not have every process of the

@@ -15,6 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/attribution/deviceid"
 	"github.com/otelgpu/gpureceiver/internal/attribution/fractions"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
+	"github.com/otelgpu/gpureceiver/internal/attribution/runtimes"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
@@ -95,6 +96,9 @@ func New(config Config, interval time.Duration, opts ...Option) (*Attributor, er
 		a.slurm = newSlurmAllocations(s)
 	}
 	a.containers = newContainers(nil, logs)
+	if config.Containers != nil {
+		a.containers.runtimes = newRuntimeContainers(runtimes.New(config.Containers))
+	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
 }
@@ -197,6 +201,9 @@ func (a *Attributor) Apply(ctx context.Context, node *gpu.Node) {
 func (a *Attributor) addProblems(node *gpu.Node) {
 	if a.containers.logsErr != nil {
 		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "container logs", Err: a.containers.logsErr})
+	}
+	if err := a.containers.runtimes.err(); err != nil {
+		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "names of containers", Err: err})
 	}
 	if a.view != nil && !a.remote {
 		node.Problems = append(node.Problems, a.view.Problems()...)

@@ -16,6 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/attribution/fractions"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podlogs"
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources"
+	"github.com/otelgpu/gpureceiver/internal/attribution/runtimes"
 	"github.com/otelgpu/gpureceiver/internal/attribution/slurm"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/process"
@@ -33,6 +34,8 @@ type Config struct {
 	Slurm        *SlurmConfig        `mapstructure:"slurm,omitempty"`
 	Owners       *OwnersConfig       `mapstructure:"owners,omitempty"`
 	NodeLabels   *NodeLabelsConfig   `mapstructure:"node_labels,omitempty"`
+	// Containers selects the runtimes that are asked for names, images and labels of containers in no pod.
+	Containers *runtimes.Config `mapstructure:"containers,omitempty"`
 }
 
 // PodResourcesConfig is how the kubelet is asked for its allocations.
@@ -123,6 +126,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 		"slurm":         func() { d := DefaultSlurm(); c.Slurm = &d },
 		"owners":        func() { d := c.defaultOwners(conf); c.Owners = &d },
 		"node_labels":   func() { d := defaultNodeLabels(conf); c.NodeLabels = &d },
+		"containers":    func() { c.Containers = &runtimes.Config{} },
 	} {
 		if conf.IsSet(key) {
 			begin()
@@ -176,6 +180,9 @@ func (c *Config) Validate() error {
 	}
 	if c.NodeLabels != nil && c.NodeName == "" {
 		return errors.New("node_name: must be set together with node_labels, because it is this node whose labels are read; " + remedy)
+	}
+	if c.Containers != nil && c.Processes == nil {
+		return errors.New("processes: must be set together with containers, because the control groups of processes have the IDs by which containers are looked up")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"sigs.k8s.io/yaml"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution/runtimes"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/process"
@@ -74,6 +75,10 @@ owners: {auth_type: kubeConfig, context: prod, kinds: [pytorchjobs.kubeflow.org]
 			},
 		},
 		{
+			"containers", "processes:\ncontainers: {docker: , labels: [team]}",
+			Config{Processes: &processes, Containers: &runtimes.Config{Docker: &runtimes.DockerConfig{Path: "/var/lib/docker"}, Labels: []string{"team"}}},
+		},
+		{
 			"no kinds", "node_name: n1\nowners: {kinds: []}",
 			Config{NodeName: "n1", Owners: &OwnersConfig{
 				API: kube.Config{AuthType: kube.AuthServiceAccount}, Kinds: []string{},
@@ -131,6 +136,9 @@ func TestConfigRefused(t *testing.T) {
 		"pod_resources: {gpu_resources: ['']}":                     `attribution::pod_resources: gpu_resources: "" is not a pattern`,
 		"slurm: {mapping_dir: jobs}":                               "attribution::slurm: mapping_dir: ",
 		"slurm: {devices_path: ''}":                                "attribution::slurm: devices_path: ",
+		"containers: {docker: {}}":                                 "attribution: processes: must be set together with containers",
+		"processes:\ncontainers:":                                  "attribution::containers: must have docker, podman or containerd",
+		"processes:\ncontainers: {docker: {path: x}}":              "attribution::containers::docker: path: ",
 		"processes: {proc_path: proc}":                             "attribution::processes: proc_path: ",
 		"processes: {log_path: ''}":                                "attribution::processes: log_path: ",
 		"node_name: n1\nowners: {auth_type: tls}":                  `auth_type: "tls" is not known`,

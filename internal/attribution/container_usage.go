@@ -187,7 +187,7 @@ func (u *deviceUsage) isKnownNotToHold(c *gpu.Container) bool {
 	if c.InJob() {
 		return c.SlurmJob != "" && u.jobsKnown
 	}
-	return c.RuntimeName == ""
+	return c.RuntimeName == "" || c.Runtime != ""
 }
 
 // hasPossibleUser reports whether a user of the device might be a container that has no process there, or a job in it. An init container

@@ -24,10 +24,13 @@ type containerKey struct {
 }
 
 func keyOf(c *gpu.Container) containerKey {
-	return containerKey{
-		namespace: c.Namespace, pod: c.PodName, uid: c.PodUID, name: c.Name, id: c.ID, runtimeName: c.RuntimeName,
-		job: c.Job(), unit: c.SystemdUnit,
+	key := containerKey{
+		namespace: c.Namespace, pod: c.PodName, uid: c.PodUID, name: c.Name, id: c.ID, job: c.Job(), unit: c.SystemdUnit,
 	}
+	if c.Runtime == "" { // else the ID distinguishes it, and its name may become known later
+		key.runtimeName = c.RuntimeName
+	}
+	return key
 }
 
 // podContainer names a container as the kubelet does in its allocations.
@@ -42,6 +45,8 @@ func podContainerOf(c *gpu.Container) podContainer {
 type containers struct {
 	view *kube.View    // nil where the API may not be read
 	logs *podlogs.Dirs // nil where processes are not attributed
+	// runtimes describes containers in no pod; nil where no runtime is asked.
+	runtimes *runtimeContainers
 
 	node      string // the machine's name in Kubernetes; empty where it is not known
 	read      uint64 // number of the read
@@ -83,6 +88,7 @@ func (c *containers) begin(node string) {
 		forget(c.known, c.read)
 	}
 	c.jobs.begin(c.read)
+	c.runtimes.begin(c.read)
 }
 
 func forget[K comparable](m map[K]*remembered, read uint64) {
@@ -134,6 +140,7 @@ func (c *containers) user(ref cgroup.Ref) *gpu.Container {
 		}
 	}
 	c.jobs.describe(&found)
+	c.runtimes.describe(&found)
 	container := c.intern(&found)
 	remember(c.users, ref, container, c.read)
 	return container
@@ -228,5 +235,6 @@ func (c *containers) intern(container *gpu.Container) *gpu.Container {
 // isDescribedAlike reports whether the same is known of a container besides what distinguishes it.
 func isDescribedAlike(a, b *gpu.Container) bool {
 	return slices.Equal(a.Owners, b.Owners) && maps.Equal(a.Labels, b.Labels) &&
+		a.Runtime == b.Runtime && a.RuntimeName == b.RuntimeName && a.ImageName == b.ImageName && slices.Equal(a.ImageTags, b.ImageTags) &&
 		a.SlurmUser == b.SlurmUser && a.SlurmAccount == b.SlurmAccount && a.SlurmPartition == b.SlurmPartition
 }

@@ -12,8 +12,14 @@ type Container struct {
 	PodUID    string
 	Name      string // k8s.container.name
 	ID        string // container.id, without the runtime's prefix
-	// RuntimeName is container.name: of an LXC, LXD, Incus, Proxmox or systemd-nspawn guest, or of a container without an ID.
+	// RuntimeName is container.name: of an LXC, LXD, Incus, Proxmox or systemd-nspawn guest, or of a container without an ID; with Runtime
+	// the name that this runtime has for the container with the ID.
 	RuntimeName string
+
+	// Runtime, ImageName and ImageTags are known where the container's runtime was asked.
+	Runtime   string   // container.runtime.name: docker, podman, containerd
+	ImageName string   // container.image.name
+	ImageTags []string // container.image.tags
 
 	Owners []Owner           // from the direct owner to the topmost one
 	Labels map[string]string // further resource attributes, by their full names

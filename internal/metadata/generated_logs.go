@@ -1735,11 +1735,29 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 	if lbc.ResourceAttributes.ContainerID.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["container.id"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerID.EventsExclude)
 	}
+	if lbc.ResourceAttributes.ContainerImageName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["container.image.name"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerImageName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.ContainerImageName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["container.image.name"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerImageName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.ContainerImageTags.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["container.image.tags"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerImageTags.EventsInclude)
+	}
+	if lbc.ResourceAttributes.ContainerImageTags.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["container.image.tags"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerImageTags.EventsExclude)
+	}
 	if lbc.ResourceAttributes.ContainerName.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["container.name"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerName.EventsInclude)
 	}
 	if lbc.ResourceAttributes.ContainerName.EventsExclude != nil {
 		lb.resourceAttributeExcludeFilter["container.name"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerName.EventsExclude)
+	}
+	if lbc.ResourceAttributes.ContainerRuntimeName.EventsInclude != nil {
+		lb.resourceAttributeIncludeFilter["container.runtime.name"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerRuntimeName.EventsInclude)
+	}
+	if lbc.ResourceAttributes.ContainerRuntimeName.EventsExclude != nil {
+		lb.resourceAttributeExcludeFilter["container.runtime.name"] = filter.CreateFilter(lbc.ResourceAttributes.ContainerRuntimeName.EventsExclude)
 	}
 	if lbc.ResourceAttributes.HostName.EventsInclude != nil {
 		lb.resourceAttributeIncludeFilter["host.name"] = filter.CreateFilter(lbc.ResourceAttributes.HostName.EventsInclude)

@@ -42,10 +42,31 @@ func (rb *ResourceBuilder) SetContainerID(val string) {
 	}
 }
 
+// SetContainerImageName sets provided value as "container.image.name" attribute.
+func (rb *ResourceBuilder) SetContainerImageName(val string) {
+	if rb.config.ContainerImageName.Enabled {
+		rb.res.Attributes().PutStr("container.image.name", val)
+	}
+}
+
+// SetContainerImageTags sets provided value as "container.image.tags" attribute.
+func (rb *ResourceBuilder) SetContainerImageTags(val []any) {
+	if rb.config.ContainerImageTags.Enabled {
+		rb.res.Attributes().PutEmptySlice("container.image.tags").FromRaw(val)
+	}
+}
+
 // SetContainerName sets provided value as "container.name" attribute.
 func (rb *ResourceBuilder) SetContainerName(val string) {
 	if rb.config.ContainerName.Enabled {
 		rb.res.Attributes().PutStr("container.name", val)
+	}
+}
+
+// SetContainerRuntimeName sets provided value as "container.runtime.name" attribute.
+func (rb *ResourceBuilder) SetContainerRuntimeName(val string) {
+	if rb.config.ContainerRuntimeName.Enabled {
+		rb.res.Attributes().PutStr("container.runtime.name", val)
 	}
 }
 

@@ -16,7 +16,10 @@ func TestResourceBuilder(t *testing.T) {
 			rb.SetBatchJobID("batch.job.id-val")
 			rb.SetBatchSystem("batch.system-val")
 			rb.SetContainerID("container.id-val")
+			rb.SetContainerImageName("container.image.name-val")
+			rb.SetContainerImageTags([]any{"container.image.tags-item1", "container.image.tags-item2"})
 			rb.SetContainerName("container.name-val")
+			rb.SetContainerRuntimeName("container.runtime.name-val")
 			rb.SetHostName("host.name-val")
 			rb.SetK8sClusterName("k8s.cluster.name-val")
 			rb.SetK8sContainerName("k8s.container.name-val")
@@ -58,9 +61,9 @@ func TestResourceBuilder(t *testing.T) {
 
 			switch tt {
 			case "default":
-				assert.Equal(t, 37, res.Attributes().Len())
+				assert.Equal(t, 40, res.Attributes().Len())
 			case "all_set":
-				assert.Equal(t, 39, res.Attributes().Len())
+				assert.Equal(t, 42, res.Attributes().Len())
 			case "none_set":
 				assert.Equal(t, 0, res.Attributes().Len())
 				return
@@ -82,10 +85,25 @@ func TestResourceBuilder(t *testing.T) {
 			if ok {
 				assert.Equal(t, "container.id-val", containerIDAttrVal.Str())
 			}
+			containerImageNameAttrVal, ok := res.Attributes().Get("container.image.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "container.image.name-val", containerImageNameAttrVal.Str())
+			}
+			containerImageTagsAttrVal, ok := res.Attributes().Get("container.image.tags")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, []any{"container.image.tags-item1", "container.image.tags-item2"}, containerImageTagsAttrVal.Slice().AsRaw())
+			}
 			containerNameAttrVal, ok := res.Attributes().Get("container.name")
 			assert.True(t, ok)
 			if ok {
 				assert.Equal(t, "container.name-val", containerNameAttrVal.Str())
+			}
+			containerRuntimeNameAttrVal, ok := res.Attributes().Get("container.runtime.name")
+			assert.True(t, ok)
+			if ok {
+				assert.Equal(t, "container.runtime.name-val", containerRuntimeNameAttrVal.Str())
 			}
 			hostNameAttrVal, ok := res.Attributes().Get("host.name")
 			assert.True(t, ok)

@@ -38,6 +38,15 @@ func setContainer(rb *metadata.ResourceBuilder, c *gpu.Container) {
 	setText(c.PodUID, rb.SetK8sPodUID)
 	setText(c.Name, rb.SetK8sContainerName)
 	setText(c.RuntimeName, rb.SetContainerName)
+	setText(c.Runtime, rb.SetContainerRuntimeName)
+	setText(c.ImageName, rb.SetContainerImageName)
+	if len(c.ImageTags) > 0 {
+		tags := make([]any, len(c.ImageTags))
+		for i, tag := range c.ImageTags {
+			tags[i] = tag
+		}
+		rb.SetContainerImageTags(tags)
+	}
 	setText(c.SlurmJob, rb.SetSlurmJobID)
 	setText(c.SlurmSLUID, rb.SetSlurmJobSluid)
 	setText(c.SlurmUser, rb.SetSlurmJobUser)

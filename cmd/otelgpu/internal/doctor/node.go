@@ -6,11 +6,13 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	gpureceiver "github.com/otelgpu/gpureceiver/receiver"
 )
 
-// readNode says what this node has for attribution: its process table, its kubelet and Slurm. Without GPUs no source would ask them.
+// readNode says what this node has for attribution: its process table, its kubelet, Slurm and its container runtimes. Without GPUs no source
+// would ask them.
 func readNode(ctx context.Context, receiver string, e *gpureceiver.Examination) []Section {
 	s := Section{Name: receiver + ": attribution"}
 	if table, err := e.CheckProcessTable(); err != nil {
@@ -30,6 +32,16 @@ func readNode(ctx context.Context, receiver string, e *gpureceiver.Examination) 
 			s.add(Failed, "Slurm", jobs.Err.Error())
 		} else {
 			s.add(OK, "Slurm", fmt.Sprintf("%s: %d devices held by jobs", jobs.Path, jobs.Devices))
+		}
+	}
+	for _, runtime := range e.CheckRuntimes(ctx) {
+		switch {
+		case runtime.Err != nil:
+			s.add(Failed, runtime.Runtime, runtime.Err.Error())
+		case len(runtime.Places) == 0:
+			s.add(Note, runtime.Runtime, "is not on this machine, or elsewhere than attribution::containers says")
+		default:
+			s.add(OK, runtime.Runtime, strings.Join(runtime.Places, ", ")+": containers can be looked up")
 		}
 	}
 	if len(s.Checks) == 0 {

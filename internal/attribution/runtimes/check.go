@@ -1,0 +1,33 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runtimes
+
+import (
+	"context"
+	"os"
+	"strings"
+)
+
+// Check is whether a configured runtime can be asked.
+type Check struct {
+	Runtime string   // container.runtime.name
+	Places  []string // the files and sockets of it that are there; none where the machine does not have the runtime
+	Err     error
+}
+
+// Check looks up a container that does not exist in each runtime. Without a running container containerd's socket is not asked.
+func (r *Runtimes) Check(ctx context.Context) []Check {
+	checks := make([]Check, 0, len(r.runtimes))
+	for _, asked := range r.runtimes {
+		check := Check{Runtime: asked.name()}
+		for _, place := range asked.places() {
+			if _, err := os.Stat(place); !isMissing(err) {
+				check.Places = append(check.Places, place)
+			}
+		}
+		_, check.Err = asked.find(ctx, strings.Repeat("0", 64))
+		checks = append(checks, check)
+	}
+	return checks
+}

@@ -1,0 +1,119 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runtimes
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// storage is the list of a containers-storage with one container that Podman started.
+func storage(id, name, image string) string {
+	metadata, err := json.Marshal(map[string]any{"image-name": image, "image-id": other, "name": name, "created-at": 1})
+	if err != nil {
+		panic(err)
+	}
+	list, err := json.Marshal([]map[string]any{
+		{"id": other, "names": []string{"other"}, "metadata": "{"},
+		{"id": id, "names": []string{name}, "image": other, "metadata": string(metadata), "flags": map[string]string{"ProcessLabel": ""}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return string(list)
+}
+
+func podmanOf(name string) *Description {
+	return &Description{Runtime: "podman", Name: name, ImageName: "localhost/train", ImageTags: []string{"2"}}
+}
+
+// Both lists of a storage are read, of each driver, and the storages of users by a pattern.
+func TestPodmanStorage(t *testing.T) {
+	for _, file := range []string{"overlay-containers/containers.json", "overlay-containers/volatile-containers.json", "vfs-containers/containers.json"} {
+		for _, user := range []string{"ada", "bob"} {
+			t.Run(user+" "+file, func(t *testing.T) {
+				home := t.TempDir()
+				write(t, "[]", home, "ada", "storage", "overlay-containers/containers.json")
+				write(t, storage(id, "train", "localhost/train:2"), home, user, "storage", file)
+				config := &Config{Podman: &PodmanConfig{Paths: []string{filepath.Join(home, "*", "storage")}}, Labels: []string{"team"}}
+				found, err := find(t, config, id)
+				require.NoError(t, err)
+				assert.Equal(t, podmanOf("train"), found)
+				found, err = find(t, config, strings.Repeat("2c", 32))
+				require.NoError(t, err)
+				assert.Nil(t, found)
+			})
+		}
+	}
+}
+
+// Users may write to their storages: what they write about a container of the system does not count.
+func TestPodmanSystemFirst(t *testing.T) {
+	dir := t.TempDir()
+	write(t, storage(id, "true", "localhost/train:2"), dir, "system", "overlay-containers/containers.json")
+	write(t, storage(id, "false", "localhost/train:2"), dir, "home", "overlay-containers/containers.json")
+	found, err := find(t, &Config{Podman: &PodmanConfig{Paths: []string{filepath.Join(dir, "system"), filepath.Join(dir, "home")}}}, id)
+	require.NoError(t, err)
+	assert.Equal(t, podmanOf("true"), found)
+}
+
+// One storage with garbage does not hide the others, and is reported where no other has the container.
+func TestPodmanGarbage(t *testing.T) {
+	dir := t.TempDir()
+	write(t, "{", dir, "a", "overlay-containers/containers.json")
+	write(t, storage(id, "train", "localhost/train:2"), dir, "b", "overlay-containers/containers.json")
+	config := &Config{Podman: &PodmanConfig{Paths: []string{filepath.Join(dir, "*")}}}
+	found, err := find(t, config, id)
+	require.NoError(t, err)
+	assert.Equal(t, podmanOf("train"), found)
+	_, err = find(t, config, strings.Repeat("2c", 32))
+	require.ErrorContains(t, err, "it is no JSON list of containers")
+}
+
+// The socket is asked for labels alone, which the storage does not have. Where it does not answer, the storage counts.
+func TestPodmanSocket(t *testing.T) {
+	dir := t.TempDir()
+	write(t, storage(id, "train", "localhost/train:2"), dir, "overlay-containers/containers.json")
+	asked, status := 0, http.StatusOK
+	endpoint := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(dockerState(id, "train", "localhost/train:2")))
+	})
+	config := &Config{Podman: &PodmanConfig{Paths: []string{dir}, Endpoint: endpoint}}
+	found, err := find(t, config, id)
+	require.NoError(t, err)
+	assert.Equal(t, podmanOf("train"), found)
+	assert.Zero(t, asked)
+
+	config.Labels = []string{"team"}
+	found, err = find(t, config, id)
+	require.NoError(t, err)
+	want := podmanOf("train")
+	want.Labels = map[string]string{"container.label.team": "vision"}
+	assert.Equal(t, want, found)
+	assert.Equal(t, 1, asked)
+
+	status = http.StatusNotFound
+	found, err = find(t, config, id)
+	require.NoError(t, err)
+	assert.Equal(t, podmanOf("train"), found)
+}
+
+func FuzzParseStorage(f *testing.F) {
+	f.Add([]byte(storage(id, "train", "localhost/train:2")))
+	f.Add([]byte(`[{"id":"` + id + `","names":null,"metadata":"null"}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if found, err := parseStorage(data, id); found != nil {
+			require.NoError(t, err)
+			assert.Contains(t, string(data), id[:2])
+		}
+	})
+}
