@@ -173,6 +173,31 @@ func TestDoctorUnauthorized(t *testing.T) {
 	assert.NotContains(t, r.out+r.err, "s3cret")
 }
 
+// Each container runtime is asked also where there is no container on a GPU.
+func TestDoctorRuntimes(t *testing.T) {
+	root := t.TempDir()
+	got := finish(t, doctorCommand(t, "--output", "json", "--config", "yaml:receivers: {gpu: {scrapers: {amdgpu: {root_path: "+root+"}}, attribution: {processes: , containers: {"+
+		"docker: {path: '', endpoint: 'unix:///nonexistent/docker.sock'}, podman: {paths: ["+root+"]}, containerd: {path: "+root+"/none}}}}}\n"+
+		"exporters: {debug: }\nservice: {pipelines: {metrics: {receivers: [gpu], exporters: [debug]}}}"))
+	r := report(t, got)
+	docker := check(t, r, "gpu: attribution", "docker")
+	assert.Equal(t, doctor.Failed, docker.State)
+	assert.Contains(t, docker.Found, "ask /nonexistent/docker.sock for a container")
+	podman := check(t, r, "gpu: attribution", "podman")
+	assert.Equal(t, doctor.OK, podman.State)
+	assert.Contains(t, podman.Found, root)
+	assert.Equal(t, doctor.Note, check(t, r, "gpu: attribution", "containerd").State)
+}
+
+// The shipped part asks state files alone, so a machine without rights or runtimes starts with it.
+func TestDoctorShippedContainers(t *testing.T) {
+	config := filepath.Join("..", "..", "config")
+	r := report(t, finish(t, doctorCommand(t, "--output", "json", "--config", filepath.Join(config, "agent.yaml"), "--config", filepath.Join(config, "parts", "containers.yaml"))))
+	for _, runtime := range []string{"docker", "podman", "containerd"} {
+		assert.NotContains(t, check(t, r, "gpu: attribution", runtime).Found, ".sock")
+	}
+}
+
 // The kubelet is asked also where there is no GPU, and an exporter's address is connected to.
 func TestDoctorKubeletAndExporter(t *testing.T) {
 	kubelet := kubelettest.New(t)

@@ -117,6 +117,7 @@ func fullNode() *gpu.Node {
 	}
 	// Docker in a YARN container of a Slurm job in a guest: all that stands for a container at once.
 	bare := &gpu.Container{ID: "cafe02", RuntimeName: "guest", SlurmSLUID: "sEKNKTV3WPV500", BatchSystem: "yarn", BatchJob: "container_1_2_3_4"}
+	bare.Runtime, bare.ImageName, bare.ImageTags = "docker", "registry.example/train", []string{"2.1"}
 	job := &gpu.Container{SlurmJob: "8123", SlurmUser: "ada", SlurmAccount: "physics", SlurmPartition: "gpu"}
 	unit := &gpu.Container{SystemdUnit: "ollama.service"}
 	node := &gpu.Node{

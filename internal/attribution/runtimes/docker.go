@@ -44,7 +44,11 @@ func (d *docker) find(ctx context.Context, id string) (*Description, error) {
 	if found != nil || d.engine == nil {
 		return found, err
 	}
-	return d.engine.find(ctx, id)
+	asked, err2 := d.engine.find(ctx, id)
+	if err2 != nil {
+		return nil, errors.Join(err, err2)
+	}
+	return asked, nil // also where the state files could not be read: Docker itself has answered
 }
 
 func (d *docker) fromFile(id string) (*Description, error) {
