@@ -2814,7 +2814,10 @@ type ResourceAttributesConfig struct {
 	BatchJobID            ResourceAttributeConfig `mapstructure:"batch.job.id"`
 	BatchSystem           ResourceAttributeConfig `mapstructure:"batch.system"`
 	ContainerID           ResourceAttributeConfig `mapstructure:"container.id"`
+	ContainerImageName    ResourceAttributeConfig `mapstructure:"container.image.name"`
+	ContainerImageTags    ResourceAttributeConfig `mapstructure:"container.image.tags"`
 	ContainerName         ResourceAttributeConfig `mapstructure:"container.name"`
+	ContainerRuntimeName  ResourceAttributeConfig `mapstructure:"container.runtime.name"`
 	HostName              ResourceAttributeConfig `mapstructure:"host.name"`
 	K8sClusterName        ResourceAttributeConfig `mapstructure:"k8s.cluster.name"`
 	K8sContainerName      ResourceAttributeConfig `mapstructure:"k8s.container.name"`
@@ -2863,7 +2866,16 @@ func DefaultResourceAttributesConfig() ResourceAttributesConfig {
 		ContainerID: ResourceAttributeConfig{
 			Enabled: true,
 		},
+		ContainerImageName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		ContainerImageTags: ResourceAttributeConfig{
+			Enabled: true,
+		},
 		ContainerName: ResourceAttributeConfig{
+			Enabled: true,
+		},
+		ContainerRuntimeName: ResourceAttributeConfig{
 			Enabled: true,
 		},
 		HostName: ResourceAttributeConfig{

@@ -8137,11 +8137,29 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 	if mbc.ResourceAttributes.ContainerID.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["container.id"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerID.MetricsExclude)
 	}
+	if mbc.ResourceAttributes.ContainerImageName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["container.image.name"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerImageName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.ContainerImageName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["container.image.name"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerImageName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.ContainerImageTags.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["container.image.tags"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerImageTags.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.ContainerImageTags.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["container.image.tags"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerImageTags.MetricsExclude)
+	}
 	if mbc.ResourceAttributes.ContainerName.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["container.name"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerName.MetricsInclude)
 	}
 	if mbc.ResourceAttributes.ContainerName.MetricsExclude != nil {
 		mb.resourceAttributeExcludeFilter["container.name"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerName.MetricsExclude)
+	}
+	if mbc.ResourceAttributes.ContainerRuntimeName.MetricsInclude != nil {
+		mb.resourceAttributeIncludeFilter["container.runtime.name"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerRuntimeName.MetricsInclude)
+	}
+	if mbc.ResourceAttributes.ContainerRuntimeName.MetricsExclude != nil {
+		mb.resourceAttributeExcludeFilter["container.runtime.name"] = filter.CreateFilter(mbc.ResourceAttributes.ContainerRuntimeName.MetricsExclude)
 	}
 	if mbc.ResourceAttributes.HostName.MetricsInclude != nil {
 		mb.resourceAttributeIncludeFilter["host.name"] = filter.CreateFilter(mbc.ResourceAttributes.HostName.MetricsInclude)
