@@ -53,7 +53,7 @@ nvmlsim: ## build the simulated libnvidia-ml.so.1
 	@$(MAKE) --no-print-directory -s -C test/nvmlsim OUT=$(CURDIR)/$(SIM)
 
 .PHONY: generate
-generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md; the metadata of the exporters
+generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md, docs/explorer.html; the metadata of the exporters
 	@scripts/generate.sh
 
 .PHONY: dashboards
@@ -78,6 +78,7 @@ lint: .tools/golangci-lint
 	GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache .tools/golangci-lint run ./...
 	cd test/page && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 	cd tools/release && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
+	cd tools/explorer && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 	cd tools/dashboards && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 
 .tools/golangci-lint: tools/lint/go.mod

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs mdatagen for the receiver and the exporters. mdatagen names the package of the generated tests after the folder of metadata.yaml,
+# Runs mdatagen for the receiver and the exporters, and writes docs/explorer.html. mdatagen names the package of the generated tests after the folder of metadata.yaml,
 # so each gets a link with the right name, whatever the checkout is called.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,3 +14,4 @@ for component in gpureceiver gpuviewexporter gpukubernetesexporter; do
 done
 # The import path of what is generated follows the link, too.
 sed -i 's|gpureceiver/gpukubernetesexporter/|gpureceiver/exporter/kubernetes/|' exporter/kubernetes/internal/metadatatest/*.go
+(cd tools/explorer && go run . ../..)
