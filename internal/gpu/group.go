@@ -32,6 +32,7 @@ const (
 	GroupFans
 	GroupFanSpeed // revolutions
 	GroupModes
+	GroupPendingModes // that change at a reset or a restart
 	GroupVGPULicense
 	GroupPCIeIO
 	GroupPCIeLink

@@ -67,7 +67,7 @@ func deviceMetrics(m *metadata.MetricsConfig) []metric[*devicePoints] {
 		{m.HwGpuMemoryVisibleLimit.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.VisibleLimit }, (*builder).RecordHwGpuMemoryVisibleLimitDataPoint)},
 		{m.HwGpuMemoryVisibleUsage.Enabled, gpu.GroupMemory, value(func(d *device) gpu.Opt[int64] { return d.Memory.VisibleUsage }, (*builder).RecordHwGpuMemoryVisibleUsageDataPoint)},
 		{m.HwGpuModeCurrent.Enabled, gpu.GroupModes, recordModes},
-		{m.HwGpuModePending.Enabled, gpu.GroupModes, recordPendingModes},
+		{m.HwGpuModePending.Enabled, gpu.GroupPendingModes, recordPendingModes},
 		{m.HwGpuModulePower.Enabled, gpu.GroupPowerDetail, value(func(d *device) gpu.Opt[float64] { return d.Power.Module }, (*builder).RecordHwGpuModulePowerDataPoint)},
 		{m.HwGpuPcieErrors.Enabled, gpu.GroupPCIeErrors, recordPCIeErrors},
 		{m.HwGpuPcieGeneration.Enabled, gpu.GroupPCIeLink, value(func(d *device) gpu.Opt[int64] { return d.PCIe.Generation }, (*builder).RecordHwGpuPcieGenerationDataPoint)},

@@ -130,7 +130,7 @@ var metricTests = []metricTest{
 			d.Modes[i].Value = ""
 		}
 	}), []sample{{of("hw.id", gpuID, "hw.gpu.mode.name", "compute", "hw.gpu.mode.value", "value_1"), 1}, {of("hw.id", gpuID, "hw.gpu.mode.name", "gsp", "hw.gpu.mode.value", "value_5"), 1}}},
-	{"hw.gpu.mode.pending", gpu.GroupModes, "updowncounter", "1", onDevices(func(d *gpu.Device) {
+	{"hw.gpu.mode.pending", gpu.GroupPendingModes, "updowncounter", "1", onDevices(func(d *gpu.Device) {
 		for i := range d.Modes {
 			d.Modes[i].Pending = gpu.Opt[bool]{}
 		}

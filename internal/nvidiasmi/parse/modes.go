@@ -91,8 +91,8 @@ func modeFields() []Field {
 	return []Field{
 		{[]string{"persistence_mode"}, modes, false, mode("persistence_mode", gpu.ModePersistence)},
 		{[]string{"compute_mode"}, modes, false, mode("compute_mode", gpu.ModeCompute)},
-		{[]string{"mig.mode.pending"}, modes, false, pendingMode("mig.mode.pending", gpu.ModeMIG)},
-		{[]string{"ecc.mode.pending"}, modes, false, pendingMode("ecc.mode.pending", gpu.ModeECC)},
+		{[]string{"mig.mode.pending"}, gpu.GroupPendingModes, false, pendingMode("mig.mode.pending", gpu.ModeMIG)},
+		{[]string{"ecc.mode.pending"}, gpu.GroupPendingModes, false, pendingMode("ecc.mode.pending", gpu.ModeECC)},
 		{[]string{"gsp.mode.current"}, modes, false, mode("gsp.mode", gpu.ModeGSP)},
 	}
 }

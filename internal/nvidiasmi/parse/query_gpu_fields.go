@@ -193,7 +193,7 @@ func eccFields() []Field {
 	dram := func(e *eccParts) *gpu.Opt[int64] { return &e.dram }
 	const all = gpu.GroupECC | gpu.GroupECCLifetime | gpu.GroupECCMemory | gpu.GroupECCLocations
 	fields := []Field{
-		{[]string{"ecc.mode.current"}, all | gpu.GroupModes, false, both(setECCMode, mode("ecc.mode", gpu.ModeECC))},
+		{[]string{"ecc.mode.current"}, all | gpu.GroupModes | gpu.GroupPendingModes, false, both(setECCMode, mode("ecc.mode", gpu.ModeECC))},
 		part("ecc.errors.corrected.volatile.sram", gpu.GroupECCMemory, volatile, corrected, sram),
 		part("ecc.errors.corrected.volatile.dram", gpu.GroupECCMemory, volatile, corrected, dram),
 		part("ecc.errors.uncorrected.volatile.sram", gpu.GroupECCMemory, volatile, uncorrected, sram),

@@ -24,6 +24,8 @@ type device struct {
 	at      time.Time // of the present read
 	horizon uint64    // the latest plausible time of a sample in it
 	mig     bool      // MIG is on: the instances have the processes
+
+	migModes migModes
 }
 
 func newDevice(lib *library.Library, cfg *Config, name string) device {
@@ -36,6 +38,7 @@ func newDevice(lib *library.Library, cfg *Config, name string) device {
 // begin starts a read.
 func (d *device) begin(at time.Time) {
 	d.at, d.horizon = at, horizon(at)
+	d.migModes = migModes{}
 	d.Begin()
 }
 

@@ -16,6 +16,7 @@ var (
 	fanCount   = library.NewFunction("number of fans", "nvmlDeviceGetNumFans")
 	fanSpeed   = library.NewFunction("fan speed", "nvmlDeviceGetFanSpeed")
 	fanSpeedV2 = library.NewFunction("fan speed", "nvmlDeviceGetFanSpeed_v2")
+	fanRPM     = library.NewFunction("fan revolutions", "nvmlDeviceGetFanSpeedRPM")
 )
 
 const maxFans = 16
@@ -46,5 +47,25 @@ func readFans(dev *device, d *gpu.Device) {
 }
 
 func addFan(d *gpu.Device, fan int, percent library.Value) {
-	d.Fans = append(d.Fans, gpu.Fan{Location: "fan" + strconv.Itoa(fan), Ratio: gpu.Some(percent.Real / 100)})
+	d.Fans = append(d.Fans, gpu.Fan{Location: fanName(fan), Ratio: gpu.Some(percent.Real / 100)})
 }
+
+func fanName(fan int) string { return "fan" + strconv.Itoa(fan) }
+
+// readFanRevolutions reads the revolutions a minute that the first fan is set to: the binding asks for no other.
+func readFanRevolutions(dev *device, d *gpu.Device) {
+	v, ok := dev.number32(fanRPM, func(h library.Device) (uint32, library.Return) {
+		s, ret := h.GetFanSpeedRPM()
+		return s.Speed, ret
+	})
+	if !ok || v.Unsigned > maxRevolutions {
+		return
+	}
+	if len(d.Fans) == 0 || d.Fans[0].Location != fanName(0) {
+		d.Fans = append([]gpu.Fan{{Location: fanName(0)}}, d.Fans...)
+	}
+	d.Fans[0].Speed = gpu.Some(int64(v.Unsigned))
+}
+
+// maxRevolutions is more than any fan has in a minute.
+const maxRevolutions = 60_000

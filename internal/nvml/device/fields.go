@@ -15,16 +15,28 @@ const (
 	fieldPowerModule
 	fieldPowerLimit
 	fieldPowerMaxLimit
+	fieldPowerMinLimit
+	fieldPowerDefaultLimit
+	fieldPowerMemory
 	fieldMemoryTemperature
+	fieldShutdownTLimit
 	fieldPCIeTransmitted
 	fieldPCIeReceived
 	fieldPCIeReplay
+	fieldPCIeRollovers
+	fieldPCIeRecoveries
+	fieldPCIeNAKsReceived
+	fieldPCIeNAKsTransmitted
 	fieldThrottlePower
 	fieldThrottleSyncBoost
 	fieldThrottleSWThermal
 	fieldThrottleHWThermal
 	fieldThrottlePowerBrake
+	fieldThrottleBoardLimit
+	fieldThrottleLowUtilization
+	fieldThrottleReliability
 	fieldECCMode
+	fieldECCPending
 	fieldECCCorrected
 	fieldECCUncorrected
 	fieldECCLifetimeCorrected
@@ -92,20 +104,34 @@ var fieldSpecs = [numFields]fieldSpec{
 	fieldPowerModule:       {"module power", gpu.GroupPowerDetail, []fieldID{{185, 1}, {186, 1}}, fieldPowerModule},
 	fieldPowerLimit:        {"power limit", gpu.GroupPowerLimit, []fieldID{{190, 0}}, fieldPowerLimit},
 	fieldPowerMaxLimit:     {"highest power limit", gpu.GroupPowerLimit, []fieldID{{188, 0}}, fieldPowerMaxLimit},
+	fieldPowerMinLimit:     {"lowest power limit", gpu.GroupPowerLimit, []fieldID{{187, 0}}, fieldPowerMinLimit},
+	fieldPowerDefaultLimit: {"default power limit", gpu.GroupPowerLimit, []fieldID{{189, 0}}, fieldPowerDefaultLimit},
+	// Scope 2 is the GPU's memory.
+	fieldPowerMemory:       {"memory power", gpu.GroupPowerDetail, []fieldID{{185, 2}, {186, 2}}, fieldPowerMemory},
 	fieldMemoryTemperature: {"memory temperature", gpu.GroupTemperature, []fieldID{{82, 0}}, fieldMemoryTemperature},
-	fieldPCIeTransmitted:   {"PCIe bytes", gpu.GroupPCIeIO, []fieldID{{197, 0}}, fieldPCIeTransmitted},
-	fieldPCIeReceived:      {"PCIe bytes", gpu.GroupPCIeIO, []fieldID{{198, 0}}, fieldPCIeReceived},
-	fieldPCIeReplay:        {"PCIe replays", gpu.GroupPCIeReplay, []fieldID{{94, 0}}, fieldPCIeReplay},
+	// The point on the scale of the margin at which the GPU shuts down.
+	fieldShutdownTLimit:      {"temperature margin", gpu.GroupTemperatureLimits, []fieldID{{193, 0}}, fieldShutdownTLimit},
+	fieldPCIeTransmitted:     {"PCIe bytes", gpu.GroupPCIeIO, []fieldID{{197, 0}}, fieldPCIeTransmitted},
+	fieldPCIeReceived:        {"PCIe bytes", gpu.GroupPCIeIO, []fieldID{{198, 0}}, fieldPCIeReceived},
+	fieldPCIeReplay:          {"PCIe replays", gpu.GroupPCIeReplay, []fieldID{{94, 0}}, fieldPCIeReplay},
+	fieldPCIeRollovers:       {"PCIe replay rollovers", gpu.GroupPCIeDetail, []fieldID{{95, 0}}, fieldPCIeRollovers},
+	fieldPCIeRecoveries:      {"PCIe recoveries", gpu.GroupPCIeDetail, []fieldID{{169, 0}}, fieldPCIeRecoveries},
+	fieldPCIeNAKsReceived:    {"PCIe NAKs", gpu.GroupPCIeDetail, []fieldID{{174, 0}}, fieldPCIeNAKsReceived},
+	fieldPCIeNAKsTransmitted: {"PCIe NAKs", gpu.GroupPCIeDetail, []fieldID{{177, 0}}, fieldPCIeNAKsTransmitted},
 
 	// Nanoseconds. Drivers without 269 count the same in the thermal policy (75).
-	fieldThrottlePower:      {"throttle time", gpu.GroupThrottleTime, []fieldID{{74, 0}}, fieldThrottlePower},
-	fieldThrottleSyncBoost:  {"throttle time", gpu.GroupThrottleTime, []fieldID{{76, 0}}, fieldThrottleSyncBoost},
-	fieldThrottleSWThermal:  {"throttle time", gpu.GroupThrottleTime, []fieldID{{269, 0}, {75, 0}}, fieldThrottleSWThermal},
-	fieldThrottleHWThermal:  {"throttle time", gpu.GroupThrottleTime, []fieldID{{270, 0}}, fieldThrottleHWThermal},
-	fieldThrottlePowerBrake: {"throttle time", gpu.GroupThrottleTime, []fieldID{{271, 0}}, fieldThrottlePowerBrake},
+	fieldThrottlePower:          {"throttle time", gpu.GroupThrottleTime, []fieldID{{74, 0}}, fieldThrottlePower},
+	fieldThrottleSyncBoost:      {"throttle time", gpu.GroupThrottleTime, []fieldID{{76, 0}}, fieldThrottleSyncBoost},
+	fieldThrottleSWThermal:      {"throttle time", gpu.GroupThrottleTime, []fieldID{{269, 0}, {75, 0}}, fieldThrottleSWThermal},
+	fieldThrottleHWThermal:      {"throttle time", gpu.GroupThrottleTime, []fieldID{{270, 0}}, fieldThrottleHWThermal},
+	fieldThrottlePowerBrake:     {"throttle time", gpu.GroupThrottleTime, []fieldID{{271, 0}}, fieldThrottlePowerBrake},
+	fieldThrottleBoardLimit:     {"throttle time", gpu.GroupThrottleTime, []fieldID{{77, 0}}, fieldThrottleBoardLimit},
+	fieldThrottleLowUtilization: {"throttle time", gpu.GroupThrottleTime, []fieldID{{78, 0}}, fieldThrottleLowUtilization},
+	fieldThrottleReliability:    {"throttle time", gpu.GroupThrottleTime, []fieldID{{79, 0}}, fieldThrottleReliability},
 
 	// Whether ECC is on. Where it is off, the counts mean nothing.
-	fieldECCMode:                {"ECC mode", eccGroups, []fieldID{{1, 0}}, fieldECCMode},
+	fieldECCMode:                {"ECC mode", eccGroups | gpu.GroupModes | gpu.GroupPendingModes, []fieldID{{1, 0}}, fieldECCMode},
+	fieldECCPending:             {"ECC mode", gpu.GroupPendingModes, []fieldID{{2, 0}}, fieldECCPending},
 	fieldECCCorrected:           {"ECC errors", gpu.GroupECC, []fieldID{{3, 0}}, fieldECCCorrected},
 	fieldECCUncorrected:         {"ECC errors", gpu.GroupECC, []fieldID{{4, 0}}, fieldECCUncorrected},
 	fieldECCLifetimeCorrected:   {"lifetime ECC errors", gpu.GroupECCLifetime, []fieldID{{5, 0}}, fieldECCLifetimeCorrected},

@@ -60,6 +60,26 @@ var gpuQueries = [...]identityQuery{
 	},
 	{library.NewFunction("NVLink fabric", "nvmlDeviceGetGpuFabricInfo"), fabricIdentity},
 	{library.NewFunction("NVLink version", "nvmlDeviceGetFieldValues"), nvlinkVersion},
+	textQuery("board part number", "nvmlDeviceGetBoardPartNumber", library.Device.GetBoardPartNumber, func(i *gpu.Info) *string { return &i.BoardPartNumber }),
+	textQuery("infoROM version", "nvmlDeviceGetInforomImageVersion", library.Device.GetInforomImageVersion, func(i *gpu.Info) *string { return &i.InfoROMVersion }),
+	{library.NewFunction("brand", "nvmlDeviceGetBrand"), func(dev *device, into *Identity) library.Code {
+		brand, ret := dev.handle.GetBrand()
+		into.Info.Brand = word(brands[:], int64(brand))
+		return library.Code(ret)
+	}},
+	{library.NewFunction("architecture", "nvmlDeviceGetArchitecture"), func(dev *device, into *Identity) library.Code {
+		architecture, ret := dev.handle.GetArchitecture()
+		into.Info.Architecture = word(architectures[:], int64(architecture))
+		return library.Code(ret)
+	}},
+	{library.CUDAVersion, func(dev *device, into *Identity) (code library.Code) {
+		into.Info.CUDAVersion, code = dev.lib.CUDAVersion()
+		return code
+	}},
+	{library.NVMLVersion, func(dev *device, into *Identity) (code library.Code) {
+		into.Info.NVMLVersion, code = dev.lib.NVMLVersion()
+		return code
+	}},
 	{library.NewFunction("link to the CPU", "nvmlDeviceGetC2cModeInfoV"), func(dev *device, into *Identity) library.Code {
 		mode, ret := dev.handle.GetC2cModeInfoV().V1()
 		into.Info.C2CMode = enabled(mode.IsC2cEnabled != 0)
@@ -69,6 +89,14 @@ var gpuQueries = [...]identityQuery{
 		into.Info.DriverVersion, code = dev.lib.DriverVersion()
 		return code
 	}},
+}
+
+func textQuery(what, symbol string, call func(library.Device) (string, library.Return), to func(*gpu.Info) *string) identityQuery {
+	return identityQuery{library.NewFunction(what, symbol), func(dev *device, into *Identity) library.Code {
+		text, ret := call(dev.handle)
+		*to(&into.Info) = library.Text(text)
+		return library.Code(ret)
+	}}
 }
 
 var instanceQueries = [...]identityQuery{

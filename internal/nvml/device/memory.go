@@ -13,6 +13,7 @@ import (
 var (
 	memoryInfo      = library.NewFunction("memory", "nvmlDeviceGetMemoryInfo")
 	memoryInfoV2    = library.NewFunction("memory", "nvmlDeviceGetMemoryInfo_v2")
+	bar1Memory      = library.NewFunction("BAR1", "nvmlDeviceGetBAR1MemoryInfo")
 	protectedMemory = library.NewFunction("protected memory", "nvmlDeviceGetConfComputeProtectedMemoryUsage")
 )
 
@@ -46,5 +47,16 @@ func readProtectedMemory(dev *device, d *gpu.Device) {
 	m, ret := dev.handle.GetConfComputeProtectedMemoryUsage()
 	if dev.OK(protectedMemory, library.Code(ret)) && m.Total > 0 { // 0: the GPU is not in that mode
 		d.Memory.Protected = bytes(m.Used)
+	}
+}
+
+// readBAR1 reads the window for accesses over PCI Express, in bytes. A GPU in the system's memory has none.
+func readBAR1(dev *device, d *gpu.Device) {
+	if !dev.Can(bar1Memory) {
+		return
+	}
+	m, ret := dev.handle.GetBAR1MemoryInfo()
+	if dev.OK(bar1Memory, library.Code(ret)) && m.Bar1Total > 0 {
+		d.Memory.BAR1Limit, d.Memory.BAR1Usage = bytes(m.Bar1Total), bytes(m.Bar1Used)
 	}
 }

@@ -79,6 +79,9 @@ func (i *instance) read() (d gpu.Device, processes []gpu.Process) {
 	if i.cfg.Want.Has(gpu.GroupMemory) {
 		readMemory(&i.device, &d)
 	}
+	if i.cfg.Want.Has(gpu.GroupBAR1) {
+		readBAR1(&i.device, &d)
+	}
 	if i.cfg.Want.Has(gpu.GroupECC | gpu.GroupECCMemory) {
 		readInstanceECC(&i.device, &d)
 	}

@@ -39,9 +39,10 @@ type partitions struct {
 func (p *partitions) enabled(dev *device) bool {
 	asked := dev.Can(migMode)
 	if asked {
-		mode, _, ret := dev.handle.GetMigMode()
+		mode, pending, ret := dev.handle.GetMigMode()
 		code := library.Code(ret)
 		if dev.OK(migMode, code) {
+			dev.migModes = migModes{mode, pending, true}
 			p.modeRead = true
 			return mode == library.MIGEnabled
 		}

@@ -29,8 +29,8 @@ func nvlinkVersion(dev *device, into *Identity) library.Code {
 		of := &request[link]
 		v, ok := library.Decode(of.ValueType, of.Value)
 		switch answer := library.Code(of.NvmlReturn); {
-		case answer == library.OK && ok && v.Unsigned > 0 && v.Unsigned < uint64(len(nvlinkVersions)):
-			into.Info.InterconnectVersion = nvlinkVersions[v.Unsigned]
+		case answer == library.OK && ok && v.Unsigned > 0:
+			into.Info.InterconnectVersion = word(nvlinkVersions[:], int64(min(v.Unsigned, maxMode)))
 			return library.OK
 		case answer != library.OK && answer.Answer() != library.Unsupported:
 			code = answer

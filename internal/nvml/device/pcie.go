@@ -23,3 +23,11 @@ func readPCIeReplay(dev *device, d *gpu.Device) {
 	}
 	d.PCIe.Replays = count(n, ok)
 }
+
+// readPCIeDetail reads what went wrong on the link and was put right.
+func readPCIeDetail(dev *device, d *gpu.Device) {
+	d.PCIe.ReplayRollovers = count(dev.fields.count(fieldPCIeRollovers))
+	d.PCIe.Recoveries = count(dev.fields.count(fieldPCIeRecoveries))
+	d.PCIe.NAKsReceived = count(dev.fields.count(fieldPCIeNAKsReceived))
+	d.PCIe.NAKsTransmitted = count(dev.fields.count(fieldPCIeNAKsTransmitted))
+}

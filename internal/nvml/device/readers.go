@@ -35,15 +35,19 @@ func (q *quantities) readers() []reader {
 		{gpu.GroupMediaUtilization, q.utilization.readMedia},
 		{gpu.GroupTemperature, readMemoryTemperature},
 		{gpu.GroupTemperatureLimits, readTemperatureLimits},
+		{gpu.GroupTemperatureLimits, readShutdownMargin}, // after the gauges
 		{gpu.GroupPower | gpu.GroupPowerDetail, readPower},
 		{gpu.GroupPowerLimit, readPowerLimit},
 		{gpu.GroupEnergy, readEnergy},
 		{gpu.GroupThrottle, q.throttle.read},
 		{gpu.GroupThrottleTime, readThrottleTime},
 		{gpu.GroupFans, readFans},
+		{gpu.GroupFanSpeed, readFanRevolutions}, // after the fans
 		{gpu.GroupPipes | gpu.GroupPCIeIO, q.readGPM},
 		{gpu.GroupPCIeIO, q.pcieTraffic.read}, // after GPM
 		{gpu.GroupPCIeReplay, readPCIeReplay},
+		{gpu.GroupPCIeDetail, readPCIeDetail},
+		{gpu.GroupBAR1, readBAR1},
 		{linkGroups, readNVLink},
 		{gpu.GroupFabric, readFabric},
 		{gpu.GroupECC | gpu.GroupECCLifetime, readECC},
@@ -51,6 +55,11 @@ func (q *quantities) readers() []reader {
 		{gpu.GroupRemappedRows, readRemappedRows},
 		{gpu.GroupRemappedRows, readRepairs},
 		{gpu.GroupMemoryBanks, readMemoryBanks},
+		{gpu.GroupModes, readModes},
+		{gpu.GroupPendingModes, readPendingModes},
+		{gpu.GroupVGPULicense, readVGPULicense},
+		{gpu.GroupEncoderSessions, readEncoderSessions},
+		{gpu.GroupFrameBufferCapture, readFrameBufferCapture},
 		{gpu.GroupRecovery, readRecovery},
 		{gpu.GroupProcesses | gpu.GroupProcessUtilization, q.readProcesses}, // after the utilization
 	}

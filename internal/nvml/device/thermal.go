@@ -51,3 +51,12 @@ func readTemperatureLimits(dev *device, d *gpu.Device) {
 		d.TemperatureLimit[t.sensor][t.limit] = celsius(v, ok)
 	}
 }
+
+// readShutdownMargin sets how many degrees are left until the GPU shuts down: until the margin, which is 0 where the driver slows it down, has
+// fallen to the field's point. Of the memory the driver has such a point (field 195) and no margin.
+func readShutdownMargin(dev *device, d *gpu.Device) {
+	margin, known := d.TemperatureMargin[gpu.LimitDegraded].Get()
+	if point, ok := celsius(dev.fields.get(fieldShutdownTLimit)).Get(); ok && known {
+		d.TemperatureMargin[gpu.LimitCritical] = gpu.Some(margin - point)
+	}
+}

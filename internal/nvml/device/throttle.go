@@ -58,6 +58,9 @@ var throttleTimes = [...]struct {
 	{fieldThrottleSWThermal, gpu.ThrottleSWThermal},
 	{fieldThrottleHWThermal, gpu.ThrottleHWThermal},
 	{fieldThrottlePowerBrake, gpu.ThrottleHWPowerBrake},
+	{fieldThrottleBoardLimit, gpu.ThrottleBoardLimit},
+	{fieldThrottleLowUtilization, gpu.ThrottleLowUtilization},
+	{fieldThrottleReliability, gpu.ThrottleReliability},
 }
 
 // readThrottleTime reads for how long each reason has held the clocks down, in seconds.

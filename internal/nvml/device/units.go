@@ -12,6 +12,7 @@ import (
 const (
 	perMilli    = 1e-3 // milliwatts, millijoules
 	perMega     = 1e6  // megahertz
+	perMicro    = 1e-6 // microseconds
 	perNano     = 1e-9 // nanoseconds
 	bytesPerKiB = 1024
 	bytesPerMiB = 1024 * bytesPerKiB

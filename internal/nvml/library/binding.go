@@ -13,6 +13,8 @@ type Binding interface {
 	Init() Return
 	Shutdown() Return
 	SystemGetDriverVersion() (string, Return)
+	SystemGetNVMLVersion() (string, Return)
+	SystemGetCudaDriverVersion_v2() (int, Return)
 	DeviceGetCount() (int, Return)
 	DeviceGetHandleByIndex(index int) (BoundDevice, Return)
 	EventSetCreate() (EventSet, Return)
@@ -94,10 +96,15 @@ func loadFrom(path string) {
 func (goNVML) Init() Return                             { return gonvml.Init() }
 func (goNVML) Shutdown() Return                         { return gonvml.Shutdown() }
 func (goNVML) SystemGetDriverVersion() (string, Return) { return gonvml.SystemGetDriverVersion() }
+func (goNVML) SystemGetNVMLVersion() (string, Return)   { return gonvml.SystemGetNVMLVersion() }
 func (goNVML) DeviceGetCount() (int, Return)            { return gonvml.DeviceGetCount() }
 func (goNVML) EventSetCreate() (EventSet, Return)       { return gonvml.EventSetCreate() }
 func (goNVML) GpmSampleAlloc() (GPMSample, Return)      { return gonvml.GpmSampleAlloc() }
 func (goNVML) GpmMetricsGet(request *GPMMetrics) Return { return gonvml.GpmMetricsGet(request) }
 func (goNVML) DeviceGetHandleByIndex(index int) (BoundDevice, Return) {
 	return gonvml.DeviceGetHandleByIndex(index)
+}
+
+func (goNVML) SystemGetCudaDriverVersion_v2() (int, Return) { //nolint:revive,staticcheck // the binding's name
+	return gonvml.SystemGetCudaDriverVersion_v2()
 }

@@ -28,6 +28,10 @@ var (
 
 	// DriverVersion is nvmlSystemGetDriverVersion.
 	DriverVersion = NewFunction("driver version", "nvmlSystemGetDriverVersion")
+	// CUDAVersion is nvmlSystemGetCudaDriverVersion.
+	CUDAVersion = NewFunction("CUDA version", "nvmlSystemGetCudaDriverVersion_v2")
+	// NVMLVersion is nvmlSystemGetNVMLVersion.
+	NVMLVersion = NewFunction("NVML version", "nvmlSystemGetNVMLVersion")
 	// UUID is nvmlDeviceGetUUID, of GPUs and MIG instances.
 	UUID = NewFunction("UUID", "nvmlDeviceGetUUID")
 	// MIGHandle is nvmlDeviceGetMigDeviceHandleByIndex.

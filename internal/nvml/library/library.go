@@ -7,6 +7,7 @@ package library
 
 import (
 	"os"
+	"strconv"
 )
 
 // Library is a loaded libnvidia-ml. It is never unloaded: functions of it stay bound in the process, and a call that hangs may return at
@@ -46,6 +47,27 @@ func (l *Library) DriverVersion() (string, Code) {
 		return "", FunctionNotFound
 	}
 	version, ret := l.binding.SystemGetDriverVersion()
+	return Text(version), Code(ret)
+}
+
+// CUDAVersion returns the version of CUDA that the driver supports: 13.0.
+func (l *Library) CUDAVersion() (string, Code) {
+	if !l.Has(CUDAVersion) {
+		return "", FunctionNotFound
+	}
+	v, ret := l.binding.SystemGetCudaDriverVersion_v2()
+	if Code(ret) != OK || v <= 0 {
+		return "", Code(ret)
+	}
+	return strconv.Itoa(v/1000) + "." + strconv.Itoa(v%1000/10), OK
+}
+
+// NVMLVersion returns the library's version.
+func (l *Library) NVMLVersion() (string, Code) {
+	if !l.Has(NVMLVersion) {
+		return "", FunctionNotFound
+	}
+	version, ret := l.binding.SystemGetNVMLVersion()
 	return Text(version), Code(ret)
 }
 

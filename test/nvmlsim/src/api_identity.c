@@ -156,6 +156,25 @@ nvmlReturn_t nvmlDeviceGetGspFirmwareMode(nvmlDevice_t device, unsigned int *isE
     END(NVML_SUCCESS);
 }
 
+/* A licence is of a virtual GPU: "license" 1 has it, 0 lacks it, 2 is of a system without licensing. */
+nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)
+{
+    BEGIN_DEVICE(nvmlDeviceGetGridLicensableFeatures_v4, device);
+    REQUIRE(features);
+    if (call.gpu->license == UNSUPPORTED) END(NVML_ERROR_NOT_SUPPORTED);
+    memset(features, 0, sizeof *features);
+    if (call.gpu->license == 2) END(NVML_SUCCESS);
+    features->isGridLicenseSupported = 1;
+    features->licensableFeaturesCount = 2;
+    nvmlGridLicensableFeature_t *f = features->gridLicensableFeatures;
+    f[0].featureCode = NVML_GRID_LICENSE_FEATURE_CODE_VGPU;
+    f[1].featureCode = NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE;
+    f[1].featureEnabled = 1;
+    f[1].featureState = (unsigned)call.gpu->license;
+    snprintf(f[1].productName, sizeof f[1].productName, "NVIDIA Virtual Compute Server");
+    END(NVML_SUCCESS);
+}
+
 /* ---- the NVLink fabric that the GPU belongs to ------------------------------------------------------------------ */
 
 static void fill_cluster(const struct gpu *gpu, unsigned char *uuid)

@@ -82,3 +82,22 @@ nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingType_t type, 
     }
     END(NVML_SUCCESS);
 }
+
+/* ---- sessions of the encoder and of those who capture the frame buffer ------------------------------------------ */
+
+nvmlReturn_t nvmlDeviceGetEncoderStats(nvmlDevice_t device, unsigned int *sessionCount, unsigned int *averageFps, unsigned int *averageLatency)
+{
+    BEGIN_DEVICE(nvmlDeviceGetEncoderStats, device);
+    nvmlReturn_t ret = value_u32(&call, V_ENCODER_SESSIONS, sessionCount);
+    if (ret == NVML_SUCCESS) ret = value_u32(&call, V_ENCODER_FPS, averageFps);
+    END(ret == NVML_SUCCESS ? value_u32(&call, V_ENCODER_LATENCY, averageLatency) : ret);
+}
+
+nvmlReturn_t nvmlDeviceGetFBCStats(nvmlDevice_t device, nvmlFBCStats_t *fbcStats)
+{
+    BEGIN_DEVICE(nvmlDeviceGetFBCStats, device);
+    REQUIRE(fbcStats);
+    nvmlReturn_t ret = value_u32(&call, V_CAPTURE_SESSIONS, &fbcStats->sessionsCount);
+    if (ret == NVML_SUCCESS) ret = value_u32(&call, V_CAPTURE_FPS, &fbcStats->averageFPS);
+    END(ret == NVML_SUCCESS ? value_u32(&call, V_CAPTURE_LATENCY, &fbcStats->averageLatency) : ret);
+}

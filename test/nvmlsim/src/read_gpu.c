@@ -20,7 +20,7 @@ static const struct attribute {
     INT("module_id", module_id), INT("persistence", persistence), INT("accounting", accounting), INT("ecc", ecc),
     INT("ecc.pending", ecc_pending), INT("gsp.mode", gsp_mode), INT("virtualization", virtualization),
     INT("compute_mode", compute_mode), INT("addressing", addressing), INT("c2c", c2c), INT("display", display),
-    INT("mig", mig_mode), INT("mig.pending", mig_pending), INT("mig.max", mig_max), INT("fans", fans),
+    INT("license", license), INT("mig", mig_mode), INT("mig.pending", mig_pending), INT("mig.max", mig_max), INT("fans", fans),
     INT("links", links), INT("link.version", link_version), INT("link.remote", link_remote), INT("gpm", gpm),
     INT("cores", cores), INT("bus_width", bus_width), INT("fabric.state", fabric_state),
     INT("fabric.status", fabric_status), INT("fabric.clique", fabric_clique), INT("fabric.health", fabric_health),
@@ -50,6 +50,7 @@ void gpu_defaults(struct gpu *gpu, int slot)
     gpu->links = 0;
     gpu->link_remote = NVML_NVLINK_DEVICE_TYPE_SWITCH;
     gpu->fabric_state = UNSUPPORTED;
+    gpu->license = UNSUPPORTED;
     gpu->fabric_version = 3;
     gpu->sample_period = 1.0 / 6;
     gpu->sample_count = 100;
