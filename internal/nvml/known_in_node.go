@@ -65,8 +65,8 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 	}
 	fault, message := m.why(g, o)
 	k.AddTo(m.node, fault, message)
+	m.xids.setTotals(g, m.node.Devices[at:])
 	d := &m.node.Devices[at]
-	d.XIDs = m.xids.totals(g)
 	if o != nil {
 		d.CurrentIndex = gpu.Some(o.handle.index)
 	}
@@ -83,7 +83,7 @@ func (m *nodeMaker) addResult(g *knownGPU, o *outcome) {
 	}
 	d := &result.Devices[0]
 	d.CurrentIndex = gpu.Some(o.handle.index)
-	d.XIDs = m.xids.totals(g)
+	m.xids.setTotals(g, result.Devices)
 	m.node.Devices = append(m.node.Devices, result.Devices...)
 	m.node.Processes = append(m.node.Processes, result.Processes...)
 	m.node.Problems = append(m.node.Problems, result.Problems...)

@@ -21,7 +21,10 @@ func TestMarksOfNoValue(t *testing.T) {
 		"util.ofa" + mark + "temperature" + mark + "temperature.memory" + mark + "tlimit.margin = raw(0x7FFFFFFF)\nfan" + mark +
 		"clock.graphics" + mark + "clock.sm" + mark + "clock.memory" + mark + "clock.video" + mark +
 		"clock.max.graphics" + mark + "clock.max.sm" + mark + "clock.max.memory" + mark + "clock.max.video" + mark +
-		"power" + mark + "power.average" + mark + "power.instant" + mark + "power.limit.enforced" + mark + "power.limit.max" + mark + "energy" + long +
+		"power" + mark + "power.average" + mark + "power.instant" + mark + "power.limit.enforced" + mark + "power.limit.max" + mark +
+		"power.limit.min" + mark + "power.limit.default" + mark + "power.memory" + mark + "fan.rpm" + mark + "tlimit.shutdown = raw(0x7FFFFFFF)\n" +
+		"pcie.replay_rollover" + mark + "pcie.recoveries" + mark + "pcie.naks.received" + mark + "pcie.naks.sent" + mark +
+		"encoder.sessions" + mark + "capture.sessions" + mark + "energy" + long +
 		"remapped.corrected" + mark + "remapped.uncorrected" + mark + "retired.sbe" + mark + "retired.dbe" + mark +
 		"pcie.generation" + mark + "pcie.generation.max" + mark + "pcie.width" + mark + "pcie.width.max" + mark +
 		"pcie.replay" + mark + "pcie.tx = raw(4294967295000)\npcie.rx = raw(4294967295000)\n" + "reasons" + long + "pstate = raw(32)\nrecovery_action" + mark +
@@ -52,6 +55,8 @@ func TestMarksOfNoValue(t *testing.T) {
 				assert.Empty(t, d.RetiredPages.Uncorrected)
 				assert.Empty(t, d.PCIe)
 				assert.Empty(t, d.PerformanceState)
+				assert.Empty(t, d.Encoder)
+				assert.Empty(t, d.FrameBuffer)
 				assert.Empty(t, d.RecoveryAction)
 				for i := range d.Throttle {
 					assert.Empty(t, d.Throttle[i].Active)
@@ -69,7 +74,7 @@ func TestZeroThatIsNone(t *testing.T) {
 	d := gpuAt(t, n, 0)
 	assert.Equal(t, gpu.Some(0.0), d.Temperature[gpu.SensorGPU], "it may be cold")
 	assert.Empty(t, d.TemperatureLimit)
-	assert.Equal(t, gpu.PCIe{Transmitted: d.PCIe.Transmitted, Received: d.PCIe.Received, Replays: d.PCIe.Replays}, d.PCIe)
+	assert.Empty(t, [4]gpu.Opt[int64]{d.PCIe.Generation, d.PCIe.GenerationLimit, d.PCIe.Width, d.PCIe.WidthLimit})
 }
 
 // Implausible numbers are not sent.

@@ -44,13 +44,18 @@ threshold.slowdown = 92
 threshold.gpu_max = 87
 threshold.memory_max = 105
 tlimit.margin = 26
+tlimit.shutdown = -7
 fans = 2
 fan = 58
+fan.rpm = 1234
 power.average = 612.5
 power.instant = 640.25
 power.module = 900
 power.limit.enforced = 650
 power.limit.max = 720
+power.limit.min = 210
+power.limit.default = 690
+power.memory = 95
 energy = 123456.789
 clock.graphics = 1701
 clock.sm = 1702
@@ -68,9 +73,24 @@ violation.sync_boost = 2.5
 violation.sw_thermal = 3.5
 violation.hw_thermal = 4.5
 violation.power_brake = 5.5
+violation.board_limit = 6.5
+violation.low_util = 7.5
+violation.reliability = 8.5
 pcie.tx.bytes = 912345678901
 pcie.rx.bytes = 1000002
 pcie.replay = 7
+pcie.replay_rollover = 8
+pcie.recoveries = 9
+pcie.naks.received = 10
+pcie.naks.sent = 11
+bar1.total = 128Gi
+bar1.used = 3Mi
+encoder.sessions = 2
+encoder.fps = 30
+encoder.latency = 0.004
+capture.sessions = 3
+capture.fps = 60
+capture.latency = 0.005
 pcie.generation = 3
 pcie.generation.max = 5
 pcie.width = 8
@@ -106,6 +126,8 @@ func TestIdentity(t *testing.T) {
 		PCIAddress:        "0000:9b:00.0",
 		ComputeCapability: "9.0",
 		FabricClique:      "0", InterconnectVersion: "4.0",
+		BoardPartNumber: "692-2G520-0200-000", Brand: "nvidia", Architecture: "hopper", InfoROMVersion: "G520.0200.00.05",
+		CUDAVersion: "13.0", NVMLVersion: "13.580.95.05",
 	}, d.Info)
 }
 
@@ -147,6 +169,7 @@ func TestQuantities(t *testing.T) {
 	assert.Equal(t, gpu.Memory{
 		Limit: gpu.Some[int64](80 << 30), Usage: gpu.Some[int64](20 << 30),
 		Reserved: gpu.Some[int64](1 << 30), Protected: gpu.Some[int64](2 << 30),
+		BAR1Limit: gpu.Some[int64](128 << 30), BAR1Usage: gpu.Some[int64](3 << 20),
 	}, d.Memory)
 
 	approx(t, 61, d.Temperature[gpu.SensorGPU], "temperature")
@@ -156,8 +179,9 @@ func TestQuantities(t *testing.T) {
 	approx(t, 87, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax], "highest of the GPU")
 	approx(t, 105, d.TemperatureLimit[gpu.SensorMemory][gpu.LimitMax], "highest of the memory")
 	approx(t, 26, d.TemperatureMargin[gpu.LimitDegraded], "margin")
+	approx(t, 33, d.TemperatureMargin[gpu.LimitCritical], "the GPU shuts down when 26 have fallen to -7")
 	assert.Equal(t, []gpu.Fan{
-		{Location: "fan0", Ratio: gpu.Some(0.58)}, {Location: "fan1", Ratio: gpu.Some(0.58)},
+		{Location: "fan0", Ratio: gpu.Some(0.58), Speed: gpu.Some[int64](1234)}, {Location: "fan1", Ratio: gpu.Some(0.58)},
 	}, d.Fans)
 
 	approx(t, 612.5, d.Power.Draw, "power")
@@ -165,6 +189,9 @@ func TestQuantities(t *testing.T) {
 	approx(t, 900, d.Power.Module, "module power")
 	approx(t, 650, d.Power.Limit[gpu.LimitEnforced], "power limit")
 	approx(t, 720, d.Power.Limit[gpu.LimitMax], "highest power limit")
+	approx(t, 210, d.Power.Limit[gpu.LimitMin], "lowest power limit")
+	approx(t, 690, d.Power.Limit[gpu.LimitDefault], "default power limit")
+	approx(t, 95, d.Power.Memory, "memory power")
 	total(t, 123456.789, d.Energy, "energy")
 
 	for domain, want := range [gpu.NumClockDomains][2]float64{
@@ -190,9 +217,18 @@ func TestQuantities(t *testing.T) {
 	total(t, 3.5, d.Throttle[gpu.ThrottleSWThermal].Time, "software thermal")
 	total(t, 4.5, d.Throttle[gpu.ThrottleHWThermal].Time, "hardware thermal")
 	total(t, 5.5, d.Throttle[gpu.ThrottleHWPowerBrake].Time, "power brake")
+	total(t, 6.5, d.Throttle[gpu.ThrottleBoardLimit].Time, "board limit")
+	total(t, 7.5, d.Throttle[gpu.ThrottleLowUtilization].Time, "low utilization")
+	total(t, 8.5, d.Throttle[gpu.ThrottleReliability].Time, "reliability")
 
 	total[int64](t, 912345678901, d.PCIe.Transmitted, "PCIe transmitted")
 	total[int64](t, 1000002, d.PCIe.Received, "PCIe received")
+	total[int64](t, 8, d.PCIe.ReplayRollovers, "PCIe replay rollovers")
+	total[int64](t, 9, d.PCIe.Recoveries, "PCIe recoveries")
+	total[int64](t, 10, d.PCIe.NAKsReceived, "PCIe NAKs received")
+	total[int64](t, 11, d.PCIe.NAKsTransmitted, "PCIe NAKs transmitted")
+	assert.Equal(t, gpu.Sessions{Count: gpu.Some[int64](2), FrameRate: gpu.Some(30.0), Latency: gpu.Some(0.004)}, d.Encoder)
+	assert.Equal(t, gpu.Sessions{Count: gpu.Some[int64](3), FrameRate: gpu.Some(60.0), Latency: gpu.Some(0.005)}, d.FrameBuffer)
 	assert.Equal(t, gpu.Some[int64](3), d.PCIe.Generation)
 	assert.Equal(t, gpu.Some[int64](5), d.PCIe.GenerationLimit)
 	assert.Equal(t, gpu.Some[int64](8), d.PCIe.Width)

@@ -177,7 +177,9 @@ func TestXIDOfAReplacedGPU(t *testing.T) {
 	x.forget(gone)
 	x.add(gone, 79, nil, manualEpoch)
 	assert.Empty(t, x.take())
-	assert.Empty(t, x.totals(gone))
+	devices := make([]gpu.Device, 1)
+	x.setTotals(gone, devices)
+	assert.Empty(t, devices[0].XIDs)
 }
 
 // Where an index has the GPU that another index had before, the GPU that is left without an index is found when NVML is opened again.

@@ -52,7 +52,7 @@ func TestUnwantedGroupsCostNoCall(t *testing.T) {
 	count := func(t *testing.T, want gpu.Group) (calls uint64) {
 		t.Helper()
 		t.Run(fmt.Sprintf("%#x", uint64(want)), func(t *testing.T) {
-			b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = h100\nfans = 2\nfan = 30\n[process p]\ngpu = 0\npid = 100\nsm = 3", want)
+			b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = h100\nfans = 2\nfan = 30\nfan.rpm = 900\n[process p]\ngpu = 0\npid = 100\nsm = 3", want)
 			for i := range 2 {
 				b.at(float64(10*(i+1)), "")
 				b.read()
@@ -73,7 +73,7 @@ func TestUnwantedGroupsCostNoCall(t *testing.T) {
 		gpu.GroupMemory:                1,
 		gpu.GroupProtectedMemory:       1,
 		gpu.GroupTemperature:           2, // one of them the fields
-		gpu.GroupTemperatureLimits:     1, // the margin; thresholds do not change
+		gpu.GroupTemperatureLimits:     2, // the margin, and the fields; thresholds do not change
 		gpu.GroupPower:                 1,
 		gpu.GroupPowerDetail:           1,
 		gpu.GroupPowerLimit:            1,
@@ -84,6 +84,14 @@ func TestUnwantedGroupsCostNoCall(t *testing.T) {
 		gpu.GroupThrottleTime:          1,
 		gpu.GroupPerformanceState:      1,
 		gpu.GroupFans:                  2,
+		gpu.GroupFanSpeed:              1,
+		gpu.GroupModes:                 3, // persistence, compute and the fields
+		gpu.GroupPendingModes:          1,
+		gpu.GroupVGPULicense:           0, // of a virtual GPU alone
+		gpu.GroupEncoderSessions:       1,
+		gpu.GroupFrameBufferCapture:    1,
+		gpu.GroupPCIeDetail:            1,
+		gpu.GroupBAR1:                  1,
 		gpu.GroupPCIeIO:                1,
 		gpu.GroupPCIeLink:              2,
 		gpu.GroupPCIeReplay:            1,
@@ -168,6 +176,8 @@ func TestSingleFunctionsRefused(t *testing.T) {
 			approx(t, 70, d.Power.Draw, "power, by the older function")
 			approx(t, 700, d.Power.Limit[gpu.LimitEnforced], "power limit, by the older function")
 			approx(t, 700, d.Power.Limit[gpu.LimitMax], "highest power limit, by the older function")
+			approx(t, 200, d.Power.Limit[gpu.LimitMin], "lowest power limit, by the older function")
+			approx(t, 700, d.Power.Limit[gpu.LimitDefault], "default power limit, by the older function")
 			assert.True(t, d.RemappedRows.Pending.Known())
 			assert.Contains(t, errorCounts(t, d.Errors, true), gpu.ErrorUncorrected)
 			assert.Empty(t, n.Problems)

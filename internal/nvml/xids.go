@@ -19,6 +19,8 @@ import (
 const (
 	maxXIDs   = 256 // numbers on one GPU; NVIDIA has fewer than 200
 	maxEvents = 256 // taken at a time, and kept for the next read
+	// maxCountedInstances bounds of how many MIG instances of one GPU there are counts: the partitioning may change any number of times.
+	maxCountedInstances = 64
 )
 
 // xids counts the XIDs of each GPU from when it was first watched, and keeps those that were not handed on yet.
@@ -30,11 +32,40 @@ type xids struct {
 }
 
 type xidCounts struct {
-	since time.Time
-	byXID []xidCount // in order
+	since      time.Time
+	own        numbered            // those of no known instance
+	byInstance map[string]numbered // by the ID of the MIG instance
 }
 
+// numbered are counts in the order of their numbers.
+type numbered []xidCount
+
 type xidCount struct{ xid, n int64 }
+
+func (c *numbered) add(xid int64) {
+	i, found := slices.BinarySearchFunc(*c, xid, func(have xidCount, want int64) int { return cmp.Compare(have.xid, want) })
+	switch {
+	case found:
+		(*c)[i].n++
+	case len(*c) < maxXIDs:
+		*c = slices.Insert(*c, i, xidCount{xid, 1})
+	}
+}
+
+// add counts an XID once: of the instance where one is known, otherwise of the GPU.
+func (c *xidCounts) add(xid int64, instance *device.Identity) {
+	if instance == nil {
+		c.own.add(xid)
+		return
+	}
+	counts, known := c.byInstance[instance.ID]
+	if !known && len(c.byInstance) >= maxCountedInstances {
+		c.own.add(xid)
+		return
+	}
+	counts.add(xid)
+	c.byInstance[instance.ID] = counts
+}
 
 // watch begins to count, unless that has begun.
 func (x *xids) watch(g *knownGPU, now time.Time) {
@@ -44,7 +75,7 @@ func (x *xids) watch(g *knownGPU, now time.Time) {
 		x.counts = map[*knownGPU]*xidCounts{}
 	}
 	if x.counts[g] == nil {
-		x.counts[g] = &xidCounts{since: now}
+		x.counts[g] = &xidCounts{since: now, byInstance: map[string]numbered{}}
 	}
 }
 
@@ -62,13 +93,7 @@ func (x *xids) add(g *knownGPU, xid int64, instance *device.Identity, at time.Ti
 	if c == nil {
 		return // the GPU was forgotten
 	}
-	i, found := slices.BinarySearchFunc(c.byXID, xid, func(have xidCount, want int64) int { return cmp.Compare(have.xid, want) })
-	switch {
-	case found:
-		c.byXID[i].n++
-	case len(c.byXID) < maxXIDs:
-		c.byXID = slices.Insert(c.byXID, i, xidCount{xid, 1})
-	}
+	c.add(xid, instance)
 	id := cmp.Or(instance, g.Identity())
 	x.keep(gpu.Event{
 		Type: gpu.EventXID, Time: at, XID: xid, DeviceID: id.ID, Parent: id.Parent, Name: id.Name, Model: id.Model, Vendor: gpu.NVIDIA,
@@ -136,14 +161,24 @@ func (x *xids) takeDropped() int {
 	return taken
 }
 
-// totals returns a GPU's counts.
-func (x *xids) totals(g *knownGPU) (totals []gpu.XIDCount) {
+// setTotals sets the counts of a GPU, which is the first of the devices, and of its MIG instances.
+func (x *xids) setTotals(g *knownGPU, devices []gpu.Device) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if c := x.counts[g]; c != nil {
-		for _, e := range c.byXID {
-			totals = append(totals, gpu.XIDCount{XID: e.xid, Count: gpu.TotalSince(e.n, c.since)})
+	c := x.counts[g]
+	if c == nil {
+		return
+	}
+	for i := range devices {
+		counts := c.own
+		if i > 0 {
+			counts = c.byInstance[devices[i].ID]
+		}
+		if devices[i].Unread {
+			continue
+		}
+		for _, e := range counts {
+			devices[i].XIDs = append(devices[i].XIDs, gpu.XIDCount{XID: e.xid, Count: gpu.TotalSince(e.n, c.since)})
 		}
 	}
-	return totals
 }

@@ -6,6 +6,7 @@
 package nvml
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/device"
 )
 
 // XIDs are counted by number and are events, also of a GPU that is gone when they are read.
@@ -47,7 +49,7 @@ func TestXIDs(t *testing.T) {
 	assert.Empty(t, b.read().Events)
 }
 
-// An XID of a MIG instance is an event of the instance, and counts for its GPU. One of an instance that is not known is the GPU's.
+// An XID of a MIG instance is an event of the instance, and counts there alone. One of an instance that is not known is the GPU's.
 func TestXIDsOfInstances(t *testing.T) {
 	b := start(t, partitioned)
 	n := b.read()
@@ -65,7 +67,33 @@ func TestXIDsOfInstances(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[int64][2]string{31: {instance, parent}, 48: {parent, ""}, 13: {parent, ""}}, got)
-	assert.Equal(t, map[int64]int64{13: 1, 31: 1, 48: 1}, xidTotals(t, gpuAt(t, n, 0)))
+	assert.Equal(t, map[int64]int64{13: 1, 48: 1}, xidTotals(t, gpuAt(t, n, 0)))
+	assert.Equal(t, map[int64]int64{31: 1}, xidTotals(t, child(t, n, parent, 3)))
+
+	// They stay while the GPU is lost, and while the partitioning changes.
+	b.at(20, "[fault f]\ngpu = 0\nkind = lost")
+	assert.Equal(t, map[int64]int64{31: 1}, xidTotals(t, child(t, b.read(), parent, 3)))
+	b.at(30, "[gpu 0]\nmig = 0")
+	b.read()
+	b.at(40, "")
+	require.Eventually(t, func() bool {
+		n = b.read()
+		return len(n.Devices) > 1
+	}, time.Minute, time.Millisecond)
+	assert.Equal(t, map[int64]int64{31: 1}, xidTotals(t, child(t, n, parent, 3)))
+	assert.Equal(t, map[int64]int64{13: 1, 48: 1}, xidTotals(t, gpuAt(t, n, 0)))
+}
+
+// Of more instances than a GPU can have at a time the GPU counts.
+func TestXIDsOfManyInstances(t *testing.T) {
+	c := xidCounts{byInstance: map[string]numbered{}}
+	for i := range maxCountedInstances + 3 {
+		c.add(31, &device.Identity{ID: strconv.Itoa(i)})
+	}
+	c.add(31, &device.Identity{ID: "0"})
+	assert.Len(t, c.byInstance, maxCountedInstances)
+	assert.Equal(t, numbered{{31, 2}}, c.byInstance["0"])
+	assert.Equal(t, numbered{{31, 3}}, c.own)
 }
 
 // More XIDs than fit between two reads are one event, so that the events agree with the counter. What has no event of its code is counted.
