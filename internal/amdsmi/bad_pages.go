@@ -31,12 +31,15 @@ func badPages(r record) gpu.Opt[int64] {
 	return gpu.Some(pages)
 }
 
-// addBadPages adds what bad-pages printed to what static did.
+// addBadPages adds what bad-pages printed to what static did. ROCm 6.1 prints that it found none where it could not look, as on a board that
+// does not count them: then static knows nothing of them either.
 func addBadPages(static map[int]staticInfo, records []record) {
 	for _, r := range records {
 		index, _ := r.integer("gpu")
-		if s, known := static[index]; known {
-			s.device.RetiredPages.Bad = badPages(r)
+		s, known := static[index]
+		pages := badPages(r)
+		if known && (s.ras || pages != gpu.Some[int64](0)) {
+			s.device.RetiredPages.Bad = pages
 			static[index] = s
 		}
 	}

@@ -78,3 +78,27 @@ func TestBadPagesRefused(t *testing.T) {
 		}
 	}
 }
+
+// ROCm 6.1 says that it found none of a GPU of which it knows nothing. Pages that it lists are there.
+func TestNoBadPagesWithoutRAS(t *testing.T) {
+	t.Parallel()
+	const none, ras = `"No bad pages found."`, `{"eeprom_version": "0x10000", "bad_page_threshold": "N/A"}`
+	for _, tt := range []struct {
+		static, retired string
+		want            gpu.Opt[int64]
+	}{
+		{`, "ras": ` + ras, none, gpu.Some[int64](0)},
+		{`, "ras": {"eeprom_version": "N/A", "bad_page_threshold": "N/A", "ecc_block_state": "N/A"}`, none, gpu.Opt[int64]{}},
+		{`, "ras": "N/A"`, none, gpu.Opt[int64]{}},
+		{``, none, gpu.Opt[int64]{}},
+		{``, `[{"page_address": "0x1000"}]`, gpu.Some[int64](1)},
+	} {
+		tool := smitest.StaticTool(map[string]string{
+			"list":      `[{"gpu": 0, "bdf": "0000:03:00.0", "hip_uuid": "GPU-000000000000000c"}]`,
+			"static":    `[{"gpu": 0, "asic": {"market_name": "MI210"}` + tt.static + `}]`,
+			"bad-pages": `[{"gpu": 0, "retired": ` + tt.retired + `, "pending": ` + none + `, "un_res": ` + none + `}]`,
+		})
+		d := smitest.Device(t, smitest.Read(t, newTestSource(tool)), "000000000000000c")
+		assert.Equal(t, tt.want, d.RetiredPages.Bad, tt.static+tt.retired)
+	}
+}

@@ -68,10 +68,9 @@ func TestRealOutput(t *testing.T) {
 	require.True(t, ok)
 	require.InDelta(t, 78098901.324, joules, 1e-6)
 	assert.Empty(t, d.Errors)
-	for reason, l := range d.Throttle {
-		assert.Equal(t, gpu.ThrottleReason(reason) == gpu.ThrottleUnspecified, l.Active.Known())
+	for _, l := range d.Throttle {
+		assert.False(t, l.Active.Known(), "UNTHROTTLED of a target that is not known")
 	}
-	smitest.RequireValue(t, false, d.Throttle[gpu.ThrottleUnspecified].Active, "UNTHROTTLED")
 	all := smitest.Problems(node)
 	assert.Contains(t, all, "process: amd_smi: amd-smi process: not permitted; run as a member of the groups render and video")
 	assert.Contains(t, all, "shows no PCI address of 2 GPUs")

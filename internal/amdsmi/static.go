@@ -22,6 +22,7 @@ type staticInfo struct {
 	unified    bool       // its memory is the machine's
 	exhausted  bool       // more bad pages than the threshold
 	withoutRAS bool       // the GPU does not count memory errors
+	ras        bool       // what it can do about memory errors is known
 }
 
 // limits reads the section limit. The power limit in force, and the highest and the lowest that can be set, stand side by side. Until 6.0 a temperature limit was
@@ -75,6 +76,7 @@ func staticOf(r record) staticInfo {
 		profile:    strings.ToUpper(smitext.Label(partition.text("accelerator_partition", "compute_partition"))),
 		exhausted:  strings.EqualFold(r.section("ras").text("bad_page_threshold_exceeded"), "true"),
 		withoutRAS: r["ras"] != nil && !hasValue(r["ras"]),
+		ras:        hasValue(r["ras"]),
 		unified:    unifiedMemory(r.section("vram").text("type")),
 	}
 	if !smitext.DecimalSerial(asic.text("asic_serial")) {

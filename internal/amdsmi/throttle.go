@@ -34,9 +34,17 @@ func readThrottle(r record, d *gpu.Device) {
 	for _, v := range violations {
 		d.Throttle[v.reason].Active = active(throttle[v.active])
 	}
-	// Boards whose table of metrics is older than that of MI300 have one word for all limiters.
-	d.Throttle[gpu.ThrottleUnspecified].Active = throttled(r.section("power").text("throttle_status")).
-		Or(throttled(throttle.text("apu_indep_throttle_status", "apu_throttle_status")))
+	d.Throttle[gpu.ThrottleUnspecified].Active = throttled(throttle.text("apu_indep_throttle_status", "apu_throttle_status"))
+	if hasThrottleStatus(d.Info.ComputeCapability) {
+		d.Throttle[gpu.ThrottleUnspecified].Active = throttled(r.section("power").text("throttle_status")).
+			Or(d.Throttle[gpu.ThrottleUnspecified].Active)
+	}
+}
+
+// hasThrottleStatus reports whether GPUs of a target have one word for all limiters. The table of metrics of MI300 and later has none, and ROCm
+// 6.1 prints UNTHROTTLED for it; so of a GPU whose target is not known the word says nothing.
+func hasThrottleStatus(target string) bool {
+	return target != "" && !strings.HasPrefix(target, "gfx94") && !strings.HasPrefix(target, "gfx95") && !strings.HasPrefix(target, "gfx125")
 }
 
 // throttled reads THROTTLED and UNTHROTTLED.

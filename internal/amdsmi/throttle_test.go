@@ -173,8 +173,20 @@ func TestThrottledWithoutAReason(t *testing.T) {
 		{`{"throttle_status": 3}`, `"N/A"`, gpu.Opt[bool]{}},
 		{`"N/A"`, `"N/A"`, gpu.Opt[bool]{}},
 	} {
-		var d gpu.Device
+		d := gpu.Device{Info: gpu.Info{ComputeCapability: "gfx1100"}}
 		readThrottle(record{"power": smitest.Decoded(t, tt.power), "throttle": smitest.Decoded(t, tt.throttle)}, &d)
 		assert.Equal(t, tt.want, d.Throttle[gpu.ThrottleUnspecified].Active, tt.power+tt.throttle)
+	}
+}
+
+// ROCm 6.1 prints UNTHROTTLED for MI300, whose table of metrics has no throttle status.
+func TestThrottleStatusOfGPUsWithoutOne(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]gpu.Opt[bool]{
+		"gfx1201": gpu.Some(false), "gfx90a": gpu.Some(false), "gfx908": gpu.Some(false), "gfx942": {}, "gfx950": {}, "": {},
+	} {
+		d := gpu.Device{Info: gpu.Info{ComputeCapability: target}}
+		readThrottle(record{"power": map[string]any{"throttle_status": "UNTHROTTLED"}}, &d)
+		assert.Equal(t, want, d.Throttle[gpu.ThrottleUnspecified].Active, target)
 	}
 }
