@@ -94,6 +94,7 @@ func TestPartitions(t *testing.T) {
 	assert.Equal(t, gpu.Info{
 		Serial: "692347006052", DriverVersion: "6.8.0-79-generic", FirmwareVersion: "113-M3000100-103",
 		PCIAddress: "0000:05:00.0", ComputeCapability: "gfx942", NUMANode: gpu.Some[int64](1), BoardPartNumber: "102-G30211-0C",
+		Architecture: "cdna3",
 	}, d.Info)
 	smitest.RequireNear(t, 0.40, d.Utilization[gpu.TaskGeneral], "utilization")
 	smitest.RequireNear(t, 0.10, d.Utilization[gpu.TaskJPEG], "JPEG")
@@ -159,6 +160,7 @@ func TestPartitions(t *testing.T) {
 		p := &node.Devices[n+1]
 		assert.Equal(t, id, p.Parent)
 		assert.Equal(t, "0000:05:00.0", p.Info.PCIAddress)
+		assert.Equal(t, "cdna3", p.Info.Architecture)
 		smitest.RequireNear(t, want, p.Utilization[gpu.TaskGeneral], "utilization")
 		assert.False(t, p.Power.Draw.Known())
 		assert.False(t, p.Temperature[gpu.SensorHotspot].Known())

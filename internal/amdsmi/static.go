@@ -96,6 +96,7 @@ func staticOf(r record) staticInfo {
 		BoardPartNumber:   smitext.Label(board.text("model_number")),
 		MemoryPartition:   strings.ToUpper(smitext.Label(partition.text("memory_partition"))),
 	}
+	s.device.Info.Architecture = gpu.AMDArchitecture(s.device.Info.ComputeCapability)
 	s.device.RetiredPages.BadLimit = smitext.Whole(smitext.Quantity(r.at("ras", "bad_page_threshold"), smitext.Count, ""))
 	s.device.PCIe.GenerationLimit = smitext.PCIeGeneration(pcieSpeed(bus.first("max_pcie_speed", "pcie_speed")))
 	s.device.PCIe.WidthLimit = smitext.LinkWidth(bus.first("max_pcie_width", "max_pcie_lanes", "pcie_lanes"))

@@ -57,12 +57,21 @@ var explanations = []differential.Explanation{
 	differential.Because(every, every, ".* Clocks.*Limit", differential.Missing, "rocm-smi prints no limits; amd-smi asks the DRM device for them"),
 	differential.Because(every, rocm, ".* TemperatureLimit.*", differential.Missing, "rocm-smi prints no limits"),
 	differential.Because(every, rocm, ".* Power.Limit.max.", differential.Missing, "what rocm-smi calls the maximum is the limit in force"),
-	differential.Because(every, rocm12, ".* Info.ComputeCapability", differential.Missing, "printed since 6.1"),
+	differential.Because(every, rocm12, ".* Info.(ComputeCapability|Architecture)", differential.Missing, "printed since 6.1"),
+	differential.Because(every, rocm, ".* Info.BoardPartNumber", differential.Missing, "rocm-smi does not print it"),
+	differential.Because(every, every, ".* Power.Limit.default.", differential.Missing, "printed by no version"),
+	differential.Because(every, every, ".* PCIe.(NAKs.*|Recoveries|ReplayRollovers)", differential.Missing, "rocm-smi prints replays alone; amd-smi asks the DRM device"),
+	differential.Because(every, every, ".* RetiredPages.Bad.*", differential.Missing, "rocm-smi prints a line for each page; amd-smi, without the DRM device, none"),
+	differential.Because("mi300x-.*|radeon", rocm, ".* TemperatureDetail.*", differential.Missing, "rocm-smi prints stacks of memory, and no regulators"),
+	differential.Because(every, amd, ".* TemperatureDetail.*", differential.Missing, "single sensors are printed since 7.0, and regulators are not"),
+	differential.Because("mi300x-(spx|cpx)", every, ".* XCCUtilization.*", differential.Missing, "printed since 6.3, by amd-smi"),
+	differential.Because(every, rocm, ".* process .*EvictedTime", differential.Missing, "rocm-smi does not print it"),
+	differential.Because("apu", rocm, ".* process .*Memory", differential.Differs, "rocm-smi prints what KFD counts, the machine's memory with that of the GPU"),
 	differential.Because(every, rocm, ".* (Interconnect.*|Utilization.*)", differential.Missing, "not printed: XGMI, JPEG, and partitions"),
 
 	// Values that amd-smi gets from the DRM device, which the simulation does not have.
-	differential.Because(every, amd, ".* (Info.PCIAddress|Info.DriverVersion|Info.ComputeCapability|Model)", differential.Missing, "from the DRM device"),
-	differential.Because(every, amd, ".* (Power.Draw|Power.Instant)", differential.Missing, "from the DRM device"),
+	differential.Because(every, amd, ".* (Info.(PCIAddress|DriverVersion|ComputeCapability|Architecture|BoardPartNumber)|Model)", differential.Missing, "from the DRM device"),
+	differential.Because(every, amd, ".* (Power.Draw|Power.Instant|Voltage.*)", differential.Missing, "from the DRM device"),
 	differential.Because(every, amd, ".* PCIe.(Generation|Width|Replays)", differential.Missing, "from the DRM device"),
 	differential.Because(every, amd, ".* (Errors|Interconnect).*", differential.Missing, "from the DRM device"),
 	differential.Because(every, amd, ".* process .*", differential.Missing, "needs the DRM device"),
@@ -76,6 +85,6 @@ var explanations = []differential.Explanation{
 
 	// Processes.
 	differential.Because(every, rocm, ".* process .*Utilization.*", differential.Missing, "rocm-smi prints a number of compute units, of all the GPUs of a process"),
-	differential.Because("mi250", rocm, ".* process .*Memory", differential.Missing, "rocm-smi prints the sum over the GPUs of a process"),
+	differential.Because("mi250", rocm, ".* process .*(Memory|SDMATime)", differential.Missing, "rocm-smi prints the sum over the GPUs of a process"),
 	differential.Because("radeon|apu", rocm, ".* process .*", differential.Missing, "rocm-smi knows processes of the compute driver only"),
 }

@@ -147,7 +147,7 @@ func (id *identity) describe(in Input) gpu.Device {
 		ID: id.unique, Name: in.Card.Name, Model: id.model, Vendor: gpu.AMD,
 		Info: gpu.Info{
 			Serial: id.serial, FirmwareVersion: id.vbios, DriverVersion: id.driver, PCIAddress: in.Card.Address, NUMANode: id.numaNode,
-			ComputeCapability: id.target, Architecture: architecture(id.target), BoardPartNumber: id.part,
+			ComputeCapability: id.target, Architecture: gpu.AMDArchitecture(id.target), BoardPartNumber: id.part,
 		},
 		Aliases: slices.Clone(in.Card.DRM),
 	}

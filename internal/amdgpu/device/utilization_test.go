@@ -55,6 +55,6 @@ func TestArchitecture(t *testing.T) {
 		"gfx906": "gcn5", "gfx908": "cdna", "gfx90a": "cdna2", "gfx942": "cdna3", "gfx950": "cdna4", "gfx90c": "gcn5", "gfx1010": "rdna",
 		"gfx1030": "rdna2", "gfx1100": "rdna3", "gfx1103": "rdna3", "gfx1151": "rdna3.5", "gfx1201": "rdna4", "gfx803": "", "": "",
 	} {
-		assert.Equal(t, want, architecture(target), target)
+		assert.Equal(t, want, gpu.AMDArchitecture(target), target)
 	}
 }

@@ -74,6 +74,7 @@ func (c *card) listed(driver string) smidevice.Listed {
 		NUMANode:          smitext.NUMANode(c.value("(topology) numa affinity")),
 		MemoryPartition:   strings.ToUpper(smitext.Label(c.value("memory partition"))),
 	}
+	d.Info.Architecture = gpu.AMDArchitecture(d.Info.ComputeCapability)
 	c.readings(d)
 	if message := c.unreachable(); message != "" {
 		d.AddFault(gpu.FaultUnreachable, message)

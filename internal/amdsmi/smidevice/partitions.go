@@ -102,6 +102,8 @@ func partition(first, e *Listed, n int, place string, listed bool) gpu.Device {
 			Profile:           first.Profile,
 			ComputeCapability: cmp.Or(e.Device.Info.ComputeCapability, first.Device.Info.ComputeCapability),
 			NUMANode:          first.Device.Info.NUMANode,
+			Architecture:      cmp.Or(e.Device.Info.Architecture, first.Device.Info.Architecture),
+			MemoryPartition:   first.Device.Info.MemoryPartition,
 		},
 	}
 	if unique := first.UniqueID; unique != "" {

@@ -1,12 +1,12 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package device
+package gpu
 
 import "strings"
 
-// architectures are those of the targets of compilers that begin so. The first that fits counts.
-var architectures = [...]struct{ target, name string }{
+// amdArchitectures are those of the targets of compilers that begin so. The first that fits counts.
+var amdArchitectures = [...]struct{ target, name string }{
 	{"gfx90a", "cdna2"},
 	{"gfx908", "cdna"},
 	{"gfx94", "cdna3"},
@@ -19,9 +19,9 @@ var architectures = [...]struct{ target, name string }{
 	{"gfx120", "rdna4"},
 }
 
-// architecture returns the architecture of a target; empty if it is not known.
-func architecture(target string) string {
-	for _, a := range architectures {
+// AMDArchitecture returns the architecture of a target of compilers, gfx942; empty if it is not known.
+func AMDArchitecture(target string) string {
+	for _, a := range amdArchitectures {
 		if strings.HasPrefix(target, a.target) {
 			return a.name
 		}
