@@ -19,6 +19,10 @@ var explanations = []differential.Explanation{
 	differential.Because(every, every, ".* (Throttle.*.Time|ECC.SRAMThresholdExceeded|ECC.Locations.*|Info.(FabricClique|C2CMode)|Fabric.Conditions.*)", differential.Missing,
 		"printed since 550 to 570"),
 	differential.Because(every, every, ".* RecoveryAction", differential.Missing, "printed since 565"),
+	differential.Because(every, every, ".* (PCIe.NAKs.*|PCIe.Recoveries|Fans.*.Speed|Info.NVMLVersion)", differential.Missing, "it does not print it"),
+	differential.Because(every, full, ".* Info.Architecture", differential.Missing, "this version does not know Blackwell"),
+	differential.Because(every, every, ".* Power.Memory", differential.Missing, "printed since 545"),
+	differential.Because(every, every, ".* Modes.5..*", differential.Missing, "it prints the version of the GSP's firmware, and nothing while the GSP is not used"),
 	differential.Because(every, every, ".* process .*(Utilization.*|MemoryController)", differential.Missing, "pmon has them from functions of the library that are in no header"),
 	differential.Because(every, every, ".* TemperatureMargin.*", differential.Missing, "this version has it from functions of the library that are in no header"),
 	differential.Because("geforce", every, ".* Fans.1..*", differential.Missing, "it prints one fan"),
@@ -32,13 +36,10 @@ var explanations = []differential.Explanation{
 	differential.Because("mig", fast, "GPU-.* Power.Instant", differential.Missing, "by -q -x since 545; a node with MIG is read by that"),
 	differential.Because(every, fast, ".* (Clocks.video..Limit|TemperatureLimit.*|Power.Module)", differential.Missing, "not by --query-gpu"),
 	differential.Because(every, fast, ".* (PCIe.Replay.*|MemoryBanks.*|Memory.BAR1.*)", differential.Missing, "not by --query-gpu of 535"),
+	differential.Because(every, fast, ".* (FrameBuffer.*|Info.(Architecture|Brand|BoardPartNumber|CUDAVersion)|Modes.4..*)", differential.Missing, "not by --query-gpu"),
 
 	// Values of a GPU with MIG.
 	differential.Because(every, every, "GPU-.* MemoryBanks.*", differential.Missing, "remapped_rows is N/A while MIG is enabled"),
-
-	// Values that the nvml scraper does not read yet.
-	differential.Because(every, every, ".* (Modes.*|Power.Limit.(min|default).|Info.(Brand|Architecture|BoardPartNumber|InfoROMVersion|CUDAVersion)|PCIe.ReplayRollovers|"+
-		"ECC.*|MemoryBanks.*|Fabric.State|Memory.BAR1.*)", differential.More, "of the tool alone, so far"),
 
 	// Names of processes that do not exist: the tool gets them from the library, we from /proc.
 	differential.Because(every, every, ".* process .*(Executable|Command)", differential.More, "from the library; the nvml scraper asks /proc, where they are not"),

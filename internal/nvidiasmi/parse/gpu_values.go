@@ -52,13 +52,28 @@ func setCUDA(b *builder, printed []byte) {
 	}
 }
 
-// setArchitecture reads the name of an architecture. Ada Lovelace is the only one of two words; NVML calls it Ada.
+// setArchitecture reads the name of an architecture. Ada Lovelace is the only one of two words; NVML calls it Ada. The tool prints Unknown of
+// one that came after it.
 func setArchitecture(b *builder, printed []byte) {
 	wordOf("architecture", info(func(i *gpu.Info) *string { return &i.Architecture }))(b, printed)
-	if i := &b.gpu.Device.Info; i.Architecture == "ada_lovelace" {
+	switch i := &b.gpu.Device.Info; i.Architecture {
+	case "ada_lovelace":
 		i.Architecture = "ada"
+	case unknownWord:
+		i.Architecture = ""
 	}
 }
+
+// setBrand reads the brand of the board.
+func setBrand(b *builder, printed []byte) {
+	wordOf("brand", info(func(i *gpu.Info) *string { return &i.Brand }))(b, printed)
+	if i := &b.gpu.Device.Info; i.Brand == unknownWord {
+		i.Brand = ""
+	}
+}
+
+// unknownWord is what the tool prints, in lower case, of a number that has no word.
+const unknownWord = "unknown"
 
 func setInfoROM() setter {
 	return textOf("inforom.img", info(func(i *gpu.Info) *string { return &i.InfoROMVersion }))

@@ -94,3 +94,12 @@ func TestTrapThermalMarginIsNoTemperature(t *testing.T) {
 	g = oneGPU(t, `<temperature><gpu_temp_tlimit>N/A</gpu_temp_tlimit><gpu_temp_max_tlimit_threshold>-7 C</gpu_temp_max_tlimit_threshold></temperature>`)
 	assert.Equal(t, [gpu.NumLimits]gpu.Opt[float64]{}, g.Device.TemperatureMargin, "a point on the scale is not what is left")
 }
+
+// The tool has a word for what it does not know.
+func TestArchitectureAndBrand(t *testing.T) {
+	for printed, want := range map[string]string{"Ada Lovelace": "ada", "Hopper": "hopper", "Unknown": "", "N/A": ""} {
+		g := oneGPU(t, "<product_architecture>"+printed+"</product_architecture><product_brand>"+printed+"</product_brand>")
+		assert.Equal(t, want, g.Device.Info.Architecture)
+		assert.Equal(t, printed == "Unknown" || printed == "N/A", g.Device.Info.Brand == "", printed)
+	}
+}

@@ -54,7 +54,7 @@ func xmlIdentity() map[string]*element {
 		"serial":               leaf(textOf("serial", info(func(i *gpu.Info) *string { return &i.Serial }))),
 		"vbios_version":        leaf(textOf("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))),
 		"minor_number":         leaf(setMinor),
-		"product_brand":        leaf(wordOf("brand", info(func(i *gpu.Info) *string { return &i.Brand }))),
+		"product_brand":        leaf(setBrand),
 		"product_architecture": leaf(setArchitecture),
 		"board_part_number":    leaf(textOf("board_part_number", info(func(i *gpu.Info) *string { return &i.BoardPartNumber }))),
 		"inforom_version": branch(map[string]*element{
