@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs mdatagen for the receiver and the exporters, and writes docs/explorer.html. mdatagen names the package of the generated tests after the folder of metadata.yaml,
-# so each gets a link with the right name, whatever the checkout is called.
+# Runs mdatagen for the receiver and the exporters, and writes docs/explorer.html and the diagrams of docs/images. mdatagen names the package
+# of the generated tests after the folder of metadata.yaml, so each gets a link with the right name, whatever the checkout is called.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 link=$(mktemp -d)
@@ -15,3 +15,4 @@ done
 # The import path of what is generated follows the link, too.
 sed -i 's|gpureceiver/gpukubernetesexporter/|gpureceiver/exporter/kubernetes/|' exporter/kubernetes/internal/metadatatest/*.go
 (cd tools/explorer && go run . ../..)
+(cd tools/diagrams && go run . ../../docs/images)
