@@ -18,10 +18,13 @@ var choices = map[string]map[string]string{
 var emptyPanels = map[string]string{
 	"gpureceiver-collector: Processes that were left out": "no node has more than max_processes processes",
 	"gpureceiver-health: What the driver asks for":        "no GPU wants a reset yet",
+	"gpureceiver-health: Wrong in the NVLink fabric":      "the driver finds nothing wrong yet",
 }
 
-// whenDrained are panels that have data when the driver asks for a GPU to be drained.
-var whenDrained = []string{"gpureceiver-health: What the driver asks for", "gpureceiver-health: Faults"}
+// whenDrained are panels that have data when the driver asks for a GPU to be drained, and finds something wrong with it in the fabric.
+var whenDrained = []string{
+	"gpureceiver-health: What the driver asks for", "gpureceiver-health: Faults", "gpureceiver-health: Wrong in the NVLink fabric",
+}
 
 // calculation is what a query should answer.
 type calculation struct {
@@ -82,6 +85,24 @@ func ofGPUs(values map[int]float64, more map[string]float64, labels string) calc
 	}
 	for name, value := range more {
 		all[name+", "+labels] = value
+	}
+	return by(all)
+}
+
+// ofGPUsWith are numbers of the GPUs of node-a, by number, each with a label whose name comes before hw_id.
+func ofGPUsWith(label string, values map[int]float64) calculation {
+	all := map[string]float64{}
+	for i, value := range values {
+		all[fmt.Sprintf(`%s, hw_id=%q, hw_name="nvidia%d", %s`, label, gpu(i), i, onA)] = value
+	}
+	return by(all)
+}
+
+// ofMI300Xs are equal numbers of the GPUs of node-b.
+func ofMI300Xs(value float64) calculation {
+	all := map[string]float64{}
+	for i := range 8 {
+		all[fmt.Sprintf(`hw_id="a1b2c3d4e5f6%04x", hw_name="card%d", %s`, i, 8*i, onB)] = value
 	}
 	return by(all)
 }
@@ -188,6 +209,19 @@ var calculations = map[string]calculation{
 		fmt.Sprintf(`hw_gpu_xid="63", hw_id=%q, hw_name="nvidia3"`, gpu(3)): 1,
 	}, onA),
 	"gpureceiver-health: Lanes of PCI Express that are missing (prod)": ofGPUs(map[int]float64{0: 0, 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 7: 8}, nil, onA),
+
+	"gpureceiver-health: Links that are down (prod)": ofGPUsWith(`hw_gpu_interconnect_type="nvlink"`,
+		map[int]float64{0: 0, 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 2, 7: 0}),
+	"gpureceiver-health: State in the NVLink fabric": ofGPUsWith(`hw_gpu_fabric_state="completed"`,
+		map[int]float64{0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1, 7: 1}),
+	"gpureceiver-health: Memory banks by spare rows (prod)": ofGPUsWith(`hw_gpu_memory_bank_spares="max"`,
+		map[int]float64{0: 2560, 1: 2560, 2: 2560, 3: 2560, 4: 2560, 5: 2560, 6: 2560, 7: 2560}),
+	"gpureceiver-health: Bad pages: A": ofMI300Xs(150),
+	"gpureceiver-health: Bad pages: B": ofMI300Xs(256),
+	"gpureceiver-health: Errors of PCI Express": by(map[string]float64{
+		`error_type="corrected", hw_gpu_pcie_device="gpu", hw_id="a1b2c3d4e5f60000", hw_name="card0", ` + onB: 4,
+		`error_type="fatal", hw_gpu_pcie_device="gpu", hw_id="a1b2c3d4e5f60000", hw_name="card0", ` + onB:     1,
+	}),
 
 	"gpureceiver-collector: Collectors":                     one(3),
 	"gpureceiver-collector: Reads that fail":                one(1), // the cluster gone

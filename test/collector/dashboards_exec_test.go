@@ -37,6 +37,13 @@ var emptyFromOutside = map[string]string{
 	"gpureceiver-gpu: NVLink, XGMI":        noSuchField,
 
 	"gpureceiver-health: Degrees below the limit":               noSuchField,
+	"gpureceiver-health: Memory banks by spare rows":            noSuchField,
+	"gpureceiver-health: Bad pages: A":                          noSuchField,
+	"gpureceiver-health: Bad pages: B":                          noSuchField,
+	"gpureceiver-health: Links that are down":                   noSuchField,
+	"gpureceiver-health: State in the NVLink fabric":            noSuchField,
+	"gpureceiver-health: Wrong in the NVLink fabric":            noSuchField,
+	"gpureceiver-health: Errors of PCI Express":                 "they are those of the collector's own machine",
 	"gpureceiver-health: Errors of NVLink":                      noSuchField,
 	"gpureceiver-health: Replays of PCI Express":                noSuchField,
 	"gpureceiver-health: XIDs":                                  "the tool shows no XIDs",

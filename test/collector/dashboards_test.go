@@ -29,6 +29,8 @@ nvlink.rx = 2G
 [gpu 3]
 remapped.failure = 1
 ecc.volatile.corrected = 5
+[gpu 6]
+links.down = 3,4
 [gpu 7]
 reasons = 0x40
 pcie.width = 8
@@ -82,6 +84,9 @@ func TestDashboards(t *testing.T) {
 	host := filepath.Join(t.TempDir(), "host")
 	_, err := amdgpusim.Write(host, amdgpusim.MI300XNode(8, true))
 	require.NoError(t, err)
+	for file, text := range map[string]string{"aer_dev_correctable": "TOTAL_ERR_COR 4\n", "aer_dev_fatal": "TOTAL_ERR_FATAL 1\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(host, "sys", "bus", "pci", "devices", "0000:05:00.0", file), []byte(text), 0o600))
+	}
 	amd := shipped{
 		configs: []string{"amd.yaml"}, scrapers: fmt.Sprintf("scrapers: {amdgpu: {root_path: %q}}", host), more: "receivers: {gpu: {collection_interval: 2s, timeout: 2s}}\n" + sending(sentTo, false), // 64 partitions take longer on a busy machine
 		env: []string{"K8S_NODE_NAME=node-b", "K8S_CLUSTER_NAME=lab"},
@@ -118,7 +123,7 @@ func TestDashboards(t *testing.T) {
 	}
 
 	// NVML is opened for each read alone then, which would end the counters of the simulated library.
-	n.set("[gpu 3]\nrecovery_action = 4")
+	n.set("[gpu 3]\nrecovery_action = 4\nfabric.health = 0x1a9")
 	for _, panel := range everyQuery(t) {
 		if !slices.Contains(whenDrained, panel.where) {
 			continue

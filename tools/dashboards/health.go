@@ -52,6 +52,10 @@ func health() board {
 				graphOf("Memory errors", "short", "Corrected and uncorrected, since the driver was loaded; AMD's by block.", "hw_errors_total", "error_type, hw_gpu_error_block"),
 				graphOf("Remapped rows", "short", "Ampere and later.", "hw_gpu_memory_row_remapped_total", "error_type"),
 				graphOf("Rows that wait for a reset, or could not be replaced", "short", "1 while it is so.", "hw_gpu_memory_remap_state", "hw_gpu_remap_state"),
+				graphOf("Memory banks by spare rows", "short", "Ampere and later. The next row that fails in a bank without spare rows cannot be replaced.", "hw_gpu_memory_bank_count", "hw_gpu_memory_bank_spares"),
+				graph("Bad pages", "short", anyCollector, "AMD: out of use for good, and how many there may be.",
+					query{device("hw_gpu_memory_page_bad", "", ofModel), "{{node}} {{hw_name}}"},
+					query{device("hw_gpu_memory_page_bad_limit", "", ofModel), "{{node}} {{hw_name}} at most"}),
 			}},
 			{"Throttling", []panel{
 				graphOf("Held back now", "short", "1 for each reason that holds the clocks down. Being at the power limit is what a busy GPU does.", "hw_gpu_throttled", "hw_gpu_throttle_reason"),
@@ -61,7 +65,11 @@ func health() board {
 					query{device("hw_temperature_limit_celsius", ", hw_sensor_location", ofModel, `hw_limit_type="high.degraded"`) + " - " + device("hw_temperature_celsius", ", hw_sensor_location", ofModel), "{{node}} {{hw_name}} {{hw_sensor_location}}"}),
 			}},
 			{"Links", []panel{
+				graphOf("Links that are down", "short", "NVLink and XGMI. Not every link of a board is connected.", "hw_gpu_interconnect_link_count", "hw_gpu_interconnect_type", `hw_gpu_interconnect_link_state="down"`),
+				graphOf("State in the NVLink fabric", "short", "1 for the state of now.", "hw_gpu_fabric_state", "hw_gpu_fabric_state"),
+				state("Wrong in the NVLink fabric", "What the driver finds wrong now.", series("hw_gpu_fabric_condition", ofModel)+" == 1", "hw_gpu_fabric_condition"),
 				graphOf("Errors of NVLink", "short", "Of all links, since the driver was loaded.", "hw_gpu_interconnect_errors_total", "error_type"),
+				graphOf("Errors of PCI Express", "short", "AER, by the end of the link that has found them, since the device was found. None where the firmware handles them.", "hw_gpu_pcie_errors_total", "error_type, hw_gpu_pcie_device"),
 				graphOf("Replays of PCI Express", "short", "Since the driver was loaded.", "hw_gpu_pcie_replays_total", ""),
 				graph("Lanes of PCI Express that are missing", "short", anyCollector, "The most that the link can have less what it has: above 0 the board does not sit well, or the slot has fewer.",
 					query{device("hw_gpu_pcie_width_limit", "", ofModel) + " - " + device("hw_gpu_pcie_width", "", ofModel), "{{node}} {{hw_name}}"}),
