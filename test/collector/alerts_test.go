@@ -71,6 +71,14 @@ var nodeAlerts = map[string]struct {
 		n.set("[gpu 1]\nmemory.used = 70Gi")
 		n.fires()
 	}},
+	"links": {alerts: []string{"GPULinksDown nvidia1"}, play: func(n *alertingNode, alerts []string) {
+		n.install()
+		n.start(2)
+		n.set("[gpu 1]\nlinks.down = 3,4")
+		n.fires(alerts...)
+		n.set("")
+		n.fires()
+	}},
 	"no-driver":                    {alerts: []string{"GPUNodeUnreadable"}, play: comesLater},
 	"no-driver-and-no-own-metrics": {alerts: []string{"GPUSourceUnreadable"}, noOwnMetrics: true, play: comesLater},
 }
@@ -102,8 +110,6 @@ var otherAlerts = map[string]string{
 
 // slowAlerts are not provoked on live data by a test, for the reason.
 var slowAlerts = map[string]string{
-	"GPUFabricNotReady":          "fires after ten minutes outside of the fabric",
-	"GPULinksDown":               "compares with the links that were up within a day",
 	"GPUModePending":             "fires for a mode that has waited for a day",
 	"GPUBadPagesAtLimit":         "fires for pages that an AMD GPU has retired, and the nodes of these tests have none",
 	"GPUBadPagesNearLimit":       "fires for pages that an AMD GPU has retired, and the nodes of these tests have none",

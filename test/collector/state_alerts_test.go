@@ -51,6 +51,9 @@ var stateAlerts = []struct {
 	{"GPUBankWithoutSpares", "[gpu 7]\nremapped.banks.none = 1", []sentState{
 		{"hw.gpu.memory.bank.count", "hw.gpu.memory.bank.spares", "none"},
 	}},
+	{"GPUFabricNotReady", "[gpu 8]\nfabric.state = 2\nfabric.status = 3", []sentState{
+		{"hw.gpu.fabric.state", "hw.gpu.fabric.state", "in_progress"},
+	}},
 }
 
 // sentState is a point that is 1 while a state lasts.
