@@ -53,12 +53,10 @@ func draw(ctx context.Context, source string) error {
 	if err != nil {
 		return fmt.Errorf("start Graphviz: %w", err)
 	}
-	defer g.Close()
 	graph, err := graphviz.ParseBytes(content)
 	if err != nil {
 		return fmt.Errorf("parse %s: %w", source, err)
 	}
-	defer graph.Close()
 	var drawn bytes.Buffer
 	if err := g.Render(ctx, graph, graphviz.SVG, &drawn); err != nil {
 		return fmt.Errorf("draw %s: %w", source, err)
