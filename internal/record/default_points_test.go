@@ -42,7 +42,7 @@ func TestDefaultSetGrowsByAtMostAThird(t *testing.T) {
 		before, added int
 	}{
 		"H100":   {atWork(h100()), 72, 22},
-		"MI300X": {atWork(mi300x()), 63, 16},
+		"MI300X": {atWork(mi300x()), 63, 18},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, added := 0, 0
@@ -158,9 +158,10 @@ func mi300x() gpu.Device {
 	} {
 		d.Throttle[reason] = gpu.Throttle{Active: gpu.Some(false), Time: gpu.Total(1.5)}
 	}
-	for _, reason := range []gpu.ThrottleReason{gpu.ThrottleHostLimitPower, gpu.ThrottleHostLimitThermal, gpu.ThrottleLowUtilization} {
-		d.Throttle[reason].Time = gpu.Total(1.5)
+	for _, reason := range []gpu.ThrottleReason{gpu.ThrottleHostLimitPower, gpu.ThrottleHostLimitThermal} {
+		d.Throttle[reason] = gpu.Throttle{Active: gpu.Some(false), Time: gpu.Total(1.5)}
 	}
+	d.Throttle[gpu.ThrottleLowUtilization].Time = gpu.Total(1.5)
 	for _, block := range []string{"umc", "gfx", "sdma", "mmhub", "xgmi_wafl", "pcie_bif"} {
 		for _, kind := range []gpu.ErrorType{gpu.ErrorCorrected, gpu.ErrorUncorrected} {
 			d.Errors = append(d.Errors, gpu.ErrorCount{Type: kind, Block: block, Count: gpu.Total[int64](0)})
