@@ -130,8 +130,11 @@ func TestPartitions(t *testing.T) {
 		gpu.Some(0.80), gpu.Some(0.78), gpu.Some(0.82), gpu.Some(0.80), gpu.Some(0.0), gpu.Some(0.0), gpu.Some(0.0), gpu.Some(0.04),
 	}, d.XCCUtilization)
 	assert.Equal(t, []gpu.SensorValue{
-		{Location: "hbm0", Value: gpu.Some(55.0)}, {Location: "hbm1", Value: gpu.Some(58.0)}, {Location: "aid0", Value: gpu.Some(61.0)},
-		{Location: "xcd0", Value: gpu.Some(66.0)}, {Location: "xcd1", Value: gpu.Some(67.0)},
+		{Location: "hbm0", Value: gpu.Some(55.0)},
+		{Location: "hbm1", Value: gpu.Some(58.0)},
+		{Location: "aid0", Value: gpu.Some(61.0)},
+		{Location: "xcd0", Value: gpu.Some(66.0)},
+		{Location: "xcd1", Value: gpu.Some(67.0)},
 	}, d.TemperatureDetail)
 	assert.Empty(t, d.Voltage)
 	smitest.RequireValue(t, int64(3), d.RetiredPages.Bad, "bad pages")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -50,7 +51,7 @@ func TestECCMemory(t *testing.T) {
 				assert.Equal(t, tt.threshold, d.ECC.SRAMThresholdExceeded)
 				assert.Equal(t, map[gpu.ErrorType]int64{gpu.ErrorCorrected: 13, gpu.ErrorUncorrected: 12}, errorCounts(t, d.Errors, false))
 				if tt.problem {
-					assert.ErrorContains(t, problem(t, n, "SRAM errors").Err, "not permitted")
+					require.ErrorContains(t, problem(t, n, "SRAM errors").Err, "not permitted")
 				} else {
 					assert.Empty(t, n.Problems)
 				}

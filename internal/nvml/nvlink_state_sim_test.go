@@ -7,6 +7,7 @@ package nvml
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,7 +30,7 @@ func TestNVLinkState(t *testing.T) {
 				d := gpuAt(t, n, 0)
 				require.Len(t, d.Interconnect.Links, 3)
 				for i, want := range []bool{true, false, true} {
-					assert.Equal(t, gpu.Link{Name: fmt.Sprint(i), Up: gpu.Some(want)}, d.Interconnect.Links[i])
+					assert.Equal(t, gpu.Link{Name: strconv.Itoa(i), Up: gpu.Some(want)}, d.Interconnect.Links[i])
 				}
 				assert.Equal(t, name != "no fields", d.Info.InterconnectVersion == "4.0", "drivers have the field since 515")
 			}

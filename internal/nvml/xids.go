@@ -170,15 +170,16 @@ func (x *xids) setTotals(g *knownGPU, devices []gpu.Device) {
 		return
 	}
 	for i := range devices {
+		d := &devices[i]
 		counts := c.own
 		if i > 0 {
-			counts = c.byInstance[devices[i].ID]
+			counts = c.byInstance[d.ID]
 		}
-		if devices[i].Unread {
+		if d.Unread {
 			continue
 		}
 		for _, e := range counts {
-			devices[i].XIDs = append(devices[i].XIDs, gpu.XIDCount{XID: e.xid, Count: gpu.TotalSince(e.n, c.since)})
+			d.XIDs = append(d.XIDs, gpu.XIDCount{XID: e.xid, Count: gpu.TotalSince(e.n, c.since)})
 		}
 	}
 }

@@ -40,8 +40,10 @@ func TestParseFDInfoDialects(t *testing.T) {
 		"another driver":           {"drm-driver:\ti915\ndrm-client-id:\t3\n", client{id: 3, idKnown: true}},
 		"kernel 5.14": {
 			"pos:\t0\npdev:\t0000:03:00.0\npasid:\t32770\nvram mem:\t123 kB\ngtt mem:\t77 kB\ncpu mem:\t5 kB\ngfx0:\t12.50%\n",
-			client{amdgpu: true, address: "0000:03:00.0", id: 32770, idKnown: true, memory: 123 << 10, memoryKnown: true,
-				system: 77 << 10, systemKnown: true, untimed: true},
+			client{
+				amdgpu: true, address: "0000:03:00.0", id: 32770, idKnown: true, memory: 123 << 10, memoryKnown: true,
+				system: 77 << 10, systemKnown: true, untimed: true,
+			},
 		},
 		"kernel 5.14 without an address space": {
 			"pdev:\t0000:03:00.0\npasid:\t0\nvram mem:\t1 kB\n",

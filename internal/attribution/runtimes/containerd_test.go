@@ -73,7 +73,7 @@ func getResponse(id, image string, labels ...string) []byte {
 // containerdServer answers Get as containerd does, with an encoded message or an error.
 func containerdServer(t *testing.T, get func(namespace, id string) ([]byte, error)) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "rt")
+	dir, err := os.MkdirTemp("", "rt") //nolint:usetesting // a socket's path is short
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
 	listener, err := net.Listen("unix", filepath.Join(dir, "s"))

@@ -40,7 +40,7 @@ func TestWithoutRights(t *testing.T) {
 	root := t.TempDir()
 	for dir := root; dir != "/"; dir = filepath.Dir(dir) { // so that nobody gets as far as the runtimes' directories
 		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o011 != 0o011 && strings.HasPrefix(dir, os.TempDir()+"/") {
-			require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // a directory of the test
+			require.NoError(t, os.Chmod(dir, 0o755))
 		}
 	}
 	write(t, dockerState(id, "web", "web:1"), root, "docker", "containers", id, "config.v2.json")
@@ -54,7 +54,7 @@ func TestWithoutRights(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(root, name)
 			require.NoError(t, os.Chmod(dir, 0))
-			t.Cleanup(func() { assert.NoError(t, os.Chmod(dir, 0o755)) }) //nolint:gosec // so that it can be removed
+			t.Cleanup(func() { assert.NoError(t, os.Chmod(dir, 0o755)) })
 			asNobody(t, func() {
 				found, err := find(t, config, id)
 				assert.Nil(t, found)
@@ -69,7 +69,7 @@ func TestWithoutRights(t *testing.T) {
 	})
 	docker := filepath.Join(root, "docker")
 	require.NoError(t, os.Chmod(docker, 0))
-	t.Cleanup(func() { assert.NoError(t, os.Chmod(docker, 0o755)) }) //nolint:gosec // so that it can be removed
+	t.Cleanup(func() { assert.NoError(t, os.Chmod(docker, 0o755)) })
 	asNobody(t, func() {
 		found, err := find(t, &Config{Docker: &DockerConfig{Path: docker, Endpoint: endpoint}}, id)
 		require.NoError(t, err, "the socket answers")

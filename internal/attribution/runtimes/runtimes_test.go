@@ -55,7 +55,7 @@ func find(t *testing.T, config *Config, id string) (*Description, error) {
 // serve answers requests on a Unix socket, and returns its endpoint.
 func serve(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "rt") // a socket's path is short
+	dir, err := os.MkdirTemp("", "rt") //nolint:usetesting // a socket's path is short
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
 	path := filepath.Join(dir, "s")

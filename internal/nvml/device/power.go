@@ -37,16 +37,20 @@ var powerLimits = [...]struct {
 		gpu.LimitEnforced, fieldPowerLimit,
 		library.NewFunction("power limit", "nvmlDeviceGetEnforcedPowerLimit"), library.Device.GetEnforcedPowerLimit,
 	},
-	{gpu.LimitMax, fieldPowerMaxLimit, library.NewFunction("highest power limit", "nvmlDeviceGetPowerManagementLimitConstraints"),
+	{
+		gpu.LimitMax, fieldPowerMaxLimit, library.NewFunction("highest power limit", "nvmlDeviceGetPowerManagementLimitConstraints"),
 		func(h library.Device) (uint32, library.Return) {
 			_, most, ret := h.GetPowerManagementLimitConstraints()
 			return most, ret
-		}},
-	{gpu.LimitMin, fieldPowerMinLimit, library.NewFunction("lowest power limit", "nvmlDeviceGetPowerManagementLimitConstraints"),
+		},
+	},
+	{
+		gpu.LimitMin, fieldPowerMinLimit, library.NewFunction("lowest power limit", "nvmlDeviceGetPowerManagementLimitConstraints"),
 		func(h library.Device) (uint32, library.Return) {
 			least, _, ret := h.GetPowerManagementLimitConstraints()
 			return least, ret
-		}},
+		},
+	},
 	{
 		gpu.LimitDefault, fieldPowerDefaultLimit,
 		library.NewFunction("default power limit", "nvmlDeviceGetPowerManagementDefaultLimit"), library.Device.GetPowerManagementDefaultLimit,

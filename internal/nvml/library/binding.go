@@ -105,6 +105,6 @@ func (goNVML) DeviceGetHandleByIndex(index int) (BoundDevice, Return) {
 	return gonvml.DeviceGetHandleByIndex(index)
 }
 
-func (goNVML) SystemGetCudaDriverVersion_v2() (int, Return) { //nolint:revive,staticcheck // the binding's name
+func (goNVML) SystemGetCudaDriverVersion_v2() (int, Return) { //nolint:revive // the binding's name
 	return gonvml.SystemGetCudaDriverVersion_v2()
 }
