@@ -25,8 +25,11 @@ func (m *nodeMaker) make(now time.Time) (closeDriver bool) {
 	n.Failure, m.silent = m.failure()
 
 	for i := range m.outcomes {
-		if o := &m.outcomes[i]; o.result != nil {
+		switch o := &m.outcomes[i]; {
+		case o.result != nil:
 			m.gpus.newEpoch(o.gpu)
+		case o.gpu != nil && m.gpus.cfg.Peers != nil:
+			m.gpus.cfg.Peers.Drop(o.gpu.UUID())
 		}
 	}
 	for _, g := range m.gpus.record(now, m.outcomes) {

@@ -58,6 +58,9 @@ func New(cfg *Config, want gpu.Group, opts ...Option) gpu.Source {
 	s.gpus.cfg = device.Config{
 		Want: want, Interval: s.opts.interval, PCIeSampling: cfg.PCIeSampling, Now: s.opts.now, NUMANode: s.bus.numaNode,
 	}
+	if want.Has(gpu.GroupPeers) && cfg.KeepOpen { // the handles of a session are of no use in the next
+		s.gpus.cfg.Peers = &device.Peers{}
+	}
 	s.driver = &driver{
 		path: cfg.LibraryPath, machine: newDriverHint(s.opts.procRoot, cfg.LibraryPath), now: s.opts.now, pool: &s.pool, task: s.pool.NewTask(nil), begin: s.beginSession,
 	}

@@ -19,6 +19,8 @@ type Config struct {
 	PCIeSampling bool
 	// Now is the machine's clock.
 	Now func() time.Time
+	// Peers are the GPUs of the machine that answer; nil: peers are not wanted.
+	Peers *Peers
 	// NUMANode returns the NUMA node of a PCI address.
 	NUMANode func(address string) gpu.Opt[int64]
 }

@@ -107,11 +107,21 @@ func (g *GPU) HandleUUID() (string, library.Code) { return g.handle.UUID() }
 func (g *GPU) Close() {
 	g.quantities.gpm.free()
 	g.partitions.free()
+	g.leavePeers()
 	g.handle = library.Device{}
 }
 
 // DropInstances forgets the instances: they were found by a handle that is another GPU's.
-func (g *GPU) DropInstances() { g.partitions.keep(nil) }
+func (g *GPU) DropInstances() {
+	g.partitions.keep(nil)
+	g.leavePeers()
+}
+
+func (g *GPU) leavePeers() {
+	if g.cfg.Peers != nil {
+		g.cfg.Peers.Drop(g.uuid)
+	}
+}
 
 // Read reads the GPU and its instances. The code is why it could not be read.
 func (g *GPU) Read(at time.Time) (*Result, library.Code) {
@@ -134,6 +144,9 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 		}
 	}
 	g.rememberFabric(&d.Info)
+	if g.cfg.Peers != nil && g.Fatal == library.OK {
+		g.readPeers(&d)
+	}
 	out := &Result{Devices: []gpu.Device{d}}
 	if g.Fatal == library.OK {
 		out.Processes = g.quantities.listedProcesses(&g.device, d.ID)
@@ -145,6 +158,9 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 		if g.Fatal.Answer() == library.Denied {
 			g.forget() // what is refused is not asked again otherwise
 		}
+	}
+	if g.cfg.Peers != nil {
+		g.becomePeer()
 	}
 	return out, g.Fatal
 }

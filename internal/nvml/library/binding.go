@@ -61,6 +61,14 @@ const (
 	ECCInSRAM        = gonvml.MEMORY_LOCATION_SRAM
 	ECCInDRAM        = gonvml.MEMORY_LOCATION_DRAM
 
+	PeerRead    = gonvml.P2P_CAPS_INDEX_READ
+	PeerWrite   = gonvml.P2P_CAPS_INDEX_WRITE
+	PeerNVLink  = gonvml.P2P_CAPS_INDEX_NVLINK
+	PeerAtomics = gonvml.P2P_CAPS_INDEX_ATOMICS
+	PeerPCI     = gonvml.P2P_CAPS_INDEX_PCI
+	PeerOK      = gonvml.P2P_STATUS_OK
+	PeerUnknown = gonvml.P2P_STATUS_UNKNOWN
+
 	PCIeTransmitted = gonvml.PCIE_UTIL_TX_BYTES
 	PCIeReceived    = gonvml.PCIE_UTIL_RX_BYTES
 
@@ -80,6 +88,8 @@ type (
 	ECCCounter = gonvml.EccCounterType
 	// MemoryLocation is nvmlMemoryLocation_t.
 	MemoryLocation = gonvml.MemoryLocation
+	// PeerCapability is nvmlGpuP2PCapsIndex_t.
+	PeerCapability = gonvml.GpuP2PCapsIndex
 	// PCIeCounter is nvmlPcieUtilCounter_t.
 	PCIeCounter = gonvml.PcieUtilCounter
 )

@@ -109,3 +109,15 @@ nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned int l
     if (call.gpu->link_version >= 5) END(NVML_ERROR_NOT_SUPPORTED);
     END(value_u64(&call, ids[counter], counterValue));
 }
+
+/* What a GPU of the scenario can do with any other: its own status. */
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2, nvmlGpuP2PCapsIndex_t p2pIndex, nvmlGpuP2PStatus_t *p2pStatus)
+{
+    BEGIN_DEVICE(nvmlDeviceGetP2PStatus, device1);
+    int slot, mig;
+    REQUIRE(p2pStatus && (unsigned)p2pIndex < NVML_P2P_CAPS_INDEX_UNKNOWN && handle_resolve(device2, &slot, &mig) && mig < 0);
+    if (!call.snap->gpus[slot].present) END(NVML_ERROR_GPU_IS_LOST);
+    if (call.gpu->p2p[p2pIndex] == UNSUPPORTED) END(NVML_ERROR_NOT_SUPPORTED);
+    *p2pStatus = (nvmlGpuP2PStatus_t)call.gpu->p2p[p2pIndex];
+    END(NVML_SUCCESS);
+}

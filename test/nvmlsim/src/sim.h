@@ -142,6 +142,7 @@ struct gpu {
     int cc_major, cc_minor, architecture, brand, minor, numa_node, module_id;
     int persistence, accounting, ecc, ecc_pending, gsp_mode, virtualization, compute_mode, addressing, c2c, display;
     int mig_mode, mig_pending, mig_max, license;
+    int p2p[NVML_P2P_CAPS_INDEX_UNKNOWN]; /* nvmlGpuP2PStatus_t by capability */
     int fans, links, link_version, link_remote, gpm, cores, bus_width;
     uint64_t links_down, events;
     int fabric_state, fabric_status, fabric_clique, fabric_health, fabric_summary, fabric_version;
