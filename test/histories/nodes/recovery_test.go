@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// ofDevice returns the series of a device, without those that depend on pods, on events, or on a driver that is kept open.
+// ofDevice returns the series of a device, without those that depend on pods, on events, on other GPUs, or on a driver that is kept open.
 func ofDevice(points []otlptest.Point, id string) []string {
 	var series []string
 	for _, p := range points {
@@ -22,7 +22,8 @@ func ofDevice(points []otlptest.Point, id string) []string {
 			continue // a state that the device has had, until it is gone
 		}
 		if p.Attributes["hw.id"] == id && strings.HasPrefix(p.Metric, "hw.") && p.Metric != "hw.gpu.allocated" &&
-			p.Attributes["hw.gpu.xid"] == nil && p.Metric != "hw.gpu.info" && p.Metric != "hw.gpu.pipe.utilization" && p.Metric != "hw.gpu.sm.occupancy" {
+			p.Attributes["hw.gpu.xid"] == nil && p.Metric != "hw.gpu.info" && p.Metric != "hw.gpu.pipe.utilization" && p.Metric != "hw.gpu.sm.occupancy" &&
+			p.Metric != "hw.gpu.peer.status" {
 			series = append(series, p.Series())
 		}
 	}
