@@ -14,7 +14,6 @@ const (
 var explanations = []differential.Explanation{
 	// Values that the tool does not print in any query.
 	differential.Because(every, every, ".* (Interconnect.*|Info.InterconnectVersion)", differential.Missing, "nvidia-smi nvlink is not read"),
-	differential.Because(every, every, ".* Peers.*", differential.Missing, "nvidia-smi topo is not run"),
 	differential.Because(every, every, ".* PCIe.(Transmitted|Received)", differential.Missing, "it prints a rate of 20 ms, no count of bytes"),
 	differential.Because(every, every, ".* Energy", differential.Missing, "it does not print it"),
 	differential.Because(every, every, ".* (Throttle.*.Time|ECC.SRAMThresholdExceeded|ECC.Locations.*|Info.(FabricClique|C2CMode)|Fabric.Conditions.*)", differential.Missing,

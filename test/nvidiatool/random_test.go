@@ -74,6 +74,7 @@ func compareAll(t *testing.T, explained *differential.Explanations, machine stri
 
 // randomExplanations are the additional explanations for random machines, on which any value may occur.
 var randomExplanations = []differential.Explanation{
+	differential.Because(every, every, ".* Peers.*", differential.Missing, "nvidia-smi topo is not run"),
 	differential.Because(every, every, ".* Memory.*", differential.Near(1<<20), "whole MiB"),
 	differential.Because(every, every, ".* process .*Memory", differential.Near(1<<20), "whole MiB"),
 	differential.Because(every, every, ".* Power.*", differential.Near(0.00501), "two decimals"),
