@@ -44,7 +44,7 @@ func TestAgentWithoutMounts(t *testing.T) {
 				} {
 					assert.Empty(t, points.Select(metric), metric)
 				}
-				assert.Len(t, points.Select("container.gpu.memory.usage"), 5)
+				assert.Len(t, points.Select("container.gpu.memory.usage"), 6) // of five containers and a unit
 			},
 		},
 		"no logs": {
