@@ -24,10 +24,14 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	kube.LogTo(zap.NewNop()) // before the first client of a parallel test is in use
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	patience = 10 * time.Second // for conditions that are fulfilled soon

@@ -59,6 +59,9 @@ type sources struct {
 }
 
 func newSources(cfg *Config, set receiver.Settings, open opener) (*sources, error) {
+	if cfg.usesKubernetes() {
+		kube.LogTo(set.Logger)
+	}
 	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	if err != nil {
 		return nil, err
@@ -121,9 +124,6 @@ func (s *sources) start(ctx context.Context, host component.Host) error {
 }
 
 func (s *sources) begin(ctx context.Context, host component.Host) error {
-	if s.cfg.usesKubernetes() {
-		kube.LogTo(s.logger)
-	}
 	if err := s.openStorage(ctx, host); err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type instance struct {
 }
 
 func newInstance(cfg *Config, set exporter.Settings) (*instance, error) {
+	kube.LogTo(set.Logger)
 	counts, err := newCounts(set)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,6 @@ func (i *instance) start(context.Context, component.Host) error {
 }
 
 func (i *instance) open() error {
-	kube.LogTo(i.logger)
 	config, err := i.cfg.API.REST()
 	if err != nil {
 		return err

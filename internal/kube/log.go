@@ -23,7 +23,8 @@ var redirectOnce sync.Once
 // level.
 //
 // client-go logs through klog, which has one logger for the whole process and does not allow it to be replaced while it is in use.
-// So only the first call has an effect, and it also redirects the klog output of other components of the process.
+// So only the first call has an effect, and it also redirects the klog output of other components of the process. A component
+// calls it when it is created: the Collector creates all components before it starts the first one, so no client is in use yet.
 func LogTo(logger *zap.Logger) {
 	redirectOnce.Do(func() { redirectKlog(logger) })
 }

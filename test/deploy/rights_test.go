@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -182,6 +183,7 @@ func granted(t *testing.T, names ...string) []string {
 
 // The roles grant exactly the API requests of the code: no request without a right, no right without a request.
 func TestRightsAreThoseThatAreUsed(t *testing.T) {
+	kube.LogTo(zap.NewNop()) // before the first client of a parallel test is in use
 	t.Parallel()
 	for name, c := range map[string]struct {
 		roles []string
