@@ -53,7 +53,7 @@ nvmlsim: ## build the simulated libnvidia-ml.so.1
 	@$(MAKE) --no-print-directory -s -C test/nvmlsim OUT=$(CURDIR)/$(SIM)
 
 .PHONY: generate
-generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md, docs/explorer.html, diagrams; the metadata of the exporters
+generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md, docs/reference/explorer.html, diagrams; the metadata of the exporters
 	@scripts/generate.sh
 
 .PHONY: dashboards
@@ -158,7 +158,7 @@ view-fleet: otelcol-gpu ## what gpu_view costs a gateway of 1,000 nodes, and how
 	go run ./test/fleet/view -collector $(DIST) -check
 
 .PHONY: cost
-cost: otelcol-gpu nvmlsim ## what the running collector costs, of docs/performance.md
+cost: otelcol-gpu nvmlsim ## what the running collector costs, of docs/operate/performance.md
 	go run ./test/collector/cost -collector $(DIST)
 
 .PHONY: cost-floor

@@ -92,7 +92,7 @@ func TestWrongConfigurations(t *testing.T) {
 
 // The settings that are not those of the Collector's HTTP server are documented, with their defaults.
 func TestKeysAreDocumented(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "docs", "configuration.md"))
+	text, err := os.ReadFile(filepath.Join("..", "docs", "reference", "configuration.md"))
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(text), "\n## gpu_view\n")
 	require.True(t, found)

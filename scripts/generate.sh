@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs mdatagen for the receiver and the exporters, and writes docs/explorer.html and the diagrams of docs/images. mdatagen names the package
+# Runs mdatagen for the receiver and the exporters, and writes docs/reference/explorer.html and the diagrams of docs/images. mdatagen names the package
 # of the generated tests after the folder of metadata.yaml, so each gets a link with the right name, whatever the checkout is called.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -20,7 +20,7 @@ done
 stage() {
 	mkdir -p "$2"
 	cp -r config LICENSE CHANGELOG.md "$2/"
-	cp docs/install.md "$2/INSTALL.md"
+	cp docs/start/install.md "$2/INSTALL.md"
 	cp "$out/bin/$1/"* "$2/"
 	"$out/tools/sbom" otelcol-gpu "$VERSION+$COMMIT" "$out/bin/$1/"* >"$2/otelcol-gpu.cdx.json"
 	chmod -R u=rwX,go=rX "$2" # whatever the umask of the checkout was

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The examples of otelgpu get in docs/view.md print what the documentation says, of the sample fleet. With -update it is written there.
+// The examples of otelgpu get in docs/reference/api.md print what the documentation says, of the sample fleet. With -update it is written there.
 func TestDocumentedCommands(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "view.md")
+	path := filepath.Join("..", "..", "docs", "reference", "api.md")
 	docs, err := os.ReadFile(path)
 	require.NoError(t, err)
 	before, rest, found := strings.Cut(string(docs), "```\n$ otelgpu get ")

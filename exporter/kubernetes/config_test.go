@@ -75,9 +75,9 @@ func TestNodeOf(t *testing.T) {
 
 var documentedConfiguration = regexp.MustCompile("(?s)```yaml\n([^`]*gpu_kubernetes:[^`]*)```")
 
-// The configuration of docs/configuration.md is valid as it is written there.
+// The configuration of docs/reference/configuration.md is valid as it is written there.
 func TestDocumentedConfiguration(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "configuration.md"))
 	require.NoError(t, err)
 	blocks := documentedConfiguration.FindAllStringSubmatch(string(text), -1)
 	require.Len(t, blocks, 1)

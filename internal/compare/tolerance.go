@@ -8,7 +8,7 @@ type tolerance struct{ absolute, relative float64 }
 
 func (t tolerance) of(value float64) float64 { return max(t.absolute, t.relative*value) }
 
-// The tolerances. docs/doctor.md has them. A value that stands still may differ by what a tool rounds away; one that moves by what it moves
+// The tolerances. docs/troubleshoot/doctor.md has them. A value that stands still may differ by what a tool rounds away; one that moves by what it moves
 // in the moment between two reads, beyond the two of ours.
 var (
 	exact       = tolerance{relative: 1e-9}

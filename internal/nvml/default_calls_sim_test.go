@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// The calls for each GPU and read with the default metrics and one process: docs/performance.md has these numbers. One call more, of the whole
+// The calls for each GPU and read with the default metrics and one process: docs/operate/performance.md has these numbers. One call more, of the whole
 // machine, counts the GPUs.
 func TestCallsOfDefaultMetrics(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)

@@ -46,7 +46,7 @@ func readConventions(t *testing.T) *conventions {
 	return &c
 }
 
-// deviations returns how metadata.yaml deviates from the conventions, in the words of docs/metrics.md.
+// deviations returns how metadata.yaml deviates from the conventions, in the words of docs/reference/metrics.md.
 func (d *Declared) deviations(c *conventions) []string {
 	var found violations
 	for name, m := range d.Metrics {
@@ -101,10 +101,10 @@ func (m *metric) deviations(found *violations, name string, c *conventional, att
 	}
 }
 
-// documented returns the deviations in the table of docs/metrics.md: names, "has" or "lacks", names, the reason.
+// documented returns the deviations in the table of docs/reference/metrics.md: names, "has" or "lacks", names, the reason.
 func documented(t *testing.T) []string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "metrics.md"))
 	require.NoError(t, err)
 	_, section, ok := strings.Cut(string(page), "\n## Beside the semantic conventions\n")
 	require.True(t, ok)
@@ -121,11 +121,11 @@ func documented(t *testing.T) []string {
 	return found
 }
 
-// Every deviation of metadata.yaml from the semantic conventions 1.43.0 and 1.44.0 is in docs/metrics.md, and nothing else is.
+// Every deviation of metadata.yaml from the semantic conventions 1.43.0 and 1.44.0 is in docs/reference/metrics.md, and nothing else is.
 func TestDeviationsAreDocumented(t *testing.T) {
 	declared, err := ReadDeclared(filepath.Join("..", "..", "metadata.yaml"))
 	require.NoError(t, err)
-	assert.Equal(t, documented(t), declared.deviations(readConventions(t)), "docs/metrics.md, \"Beside the semantic conventions\"")
+	assert.Equal(t, documented(t), declared.deviations(readConventions(t)), "docs/reference/metrics.md, \"Beside the semantic conventions\"")
 }
 
 // A deviation of each kind is found.

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// ofTheHardware reports whether a point is one of docs/metrics.md, "What the hardware reports".
+// ofTheHardware reports whether a point is one of docs/reference/metrics.md, "What the hardware reports".
 func ofTheHardware(p otlptest.Point) bool {
 	value := func(attribute string, values ...any) bool { return slices.Contains(values, p.Attributes[attribute]) }
 	switch p.Metric {
@@ -35,7 +35,7 @@ func ofTheHardware(p otlptest.Point) bool {
 	}
 }
 
-// What the hardware reports adds at most a third to the points of a GPU that has all of it and is used. docs/metrics.md has these numbers.
+// What the hardware reports adds at most a third to the points of a GPU that has all of it and is used. docs/reference/metrics.md has these numbers.
 func TestDefaultSetGrowsByAtMostAThird(t *testing.T) {
 	for name, c := range map[string]struct {
 		node          *gpu.Node

@@ -18,13 +18,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// docs/events.md has a row for each event with a link to a section that has a whole record of that kind, a query and an alert, or says
+// docs/reference/events.md has a row for each event with a link to a section that has a whole record of that kind, a query and an alert, or says
 // that there is none. The page's table of bodies has a row for each event, as a golden file has it.
 func TestEventsAreDocumented(t *testing.T) {
 	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, declared.Events)
-	bytes, err := os.ReadFile("../../docs/events.md")
+	bytes, err := os.ReadFile("../../docs/reference/events.md")
 	require.NoError(t, err)
 	docs := string(bytes)
 	overview := markdownSection(docs, "all-events")

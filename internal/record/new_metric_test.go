@@ -39,7 +39,7 @@ func TestEachMetricHasAllEdits(t *testing.T) {
 	documented := documentedMetrics(t)
 	for _, name := range metricNames() {
 		t.Run(name, func(t *testing.T) {
-			assert.True(t, documented(name), "docs/metrics.md has no row for it")
+			assert.True(t, documented(name), "docs/reference/metrics.md has no row for it")
 			if isClusterMetric(name) {
 				return
 			}
@@ -69,11 +69,11 @@ func enabledLines(t *testing.T, name string) (lines int, reads bool) {
 	return lines, needs(deviceMetrics(m))|needs(processMetrics(m))|needs(containerMetrics(m)) != 0
 }
 
-// documentedMetrics parses the first column of the first table in docs/metrics.md, where a name may begin with the part of the name
+// documentedMetrics parses the first column of the first table in docs/reference/metrics.md, where a name may begin with the part of the name
 // before it that differs (.limit) and may end with a star. It returns a function that reports whether a metric has a row.
 func documentedMetrics(t *testing.T) func(string) bool {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "metrics.md"))
 	require.NoError(t, err)
 	table, _, _ := strings.Cut(string(content), "\n## ")
 	var patterns []string
@@ -87,7 +87,7 @@ func documentedMetrics(t *testing.T) func(string) bool {
 	attributes := resourceAttributeNames()
 	for _, pattern := range patterns {
 		exists := slices.ContainsFunc(append(metricNames(), attributes...), func(name string) bool { return matches(pattern, name) })
-		assert.True(t, exists, "docs/metrics.md has %s, which metadata.yaml does not declare", pattern)
+		assert.True(t, exists, "docs/reference/metrics.md has %s, which metadata.yaml does not declare", pattern)
 	}
 	return func(name string) bool {
 		return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, name) })
@@ -115,7 +115,7 @@ func TestPatternsOf(t *testing.T) {
 	assert.Empty(t, patternsOf("metric"))
 }
 
-// resourceAttributeNames returns the names of all resource attributes: docs/metrics.md has rows for some.
+// resourceAttributeNames returns the names of all resource attributes: docs/reference/metrics.md has rows for some.
 func resourceAttributeNames() []string {
 	var names []string
 	for field := range fields(reflect.ValueOf(metadata.DefaultResourceAttributesConfig())) {

@@ -10,7 +10,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/xid"
 )
 
-// severity returns the severity of an event. docs/events.md has the rule.
+// severity returns the severity of an event. docs/reference/events.md has the rule.
 func severity(e *gpu.Event) plog.SeverityNumber {
 	switch e.Type {
 	case gpu.EventXID:

@@ -102,9 +102,9 @@ func TestProcessOfXID(t *testing.T) {
 	assert.Contains(t, recordXID(t, e).Body().Str(), "XID 31 on nvidia3, process 42: ")
 }
 
-// docs/events.md lists each code of the catalogue under its severity.
+// docs/reference/events.md lists each code of the catalogue under its severity.
 func TestSeveritiesAreDocumented(t *testing.T) {
-	file, err := os.Open(filepath.Join("..", "..", "docs", "events.md"))
+	file, err := os.Open(filepath.Join("..", "..", "docs", "reference", "events.md"))
 	require.NoError(t, err)
 	defer file.Close()
 	row := regexp.MustCompile(`^\| (INFO|WARN|ERROR|FATAL) \(\d+\) \|.*\| ([0-9, ]+) \|$`)

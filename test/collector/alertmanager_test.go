@@ -33,7 +33,7 @@ type notification struct {
 	} `json:"alerts"`
 }
 
-// A lost GPU is an alert of a real Prometheus with the shipped rules, and a real Alertmanager with the configuration of docs/alerts.md hands it
+// A lost GPU is an alert of a real Prometheus with the shipped rules, and a real Alertmanager with the configuration of docs/operate/alerts.md hands it
 // to the receiver of its severity, with the address of its runbook. When the GPU is back the receiver hears that it is over.
 func TestAlertmanager(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func hears(t *testing.T, hook <-chan notification, receiver, status string) hear
 	}
 }
 
-// startAlertmanager starts an Alertmanager with the configuration of docs/alerts.md, whose receivers are below a URL. It returns its address.
+// startAlertmanager starts an Alertmanager with the configuration of docs/operate/alerts.md, whose receivers are below a URL. It returns its address.
 func startAlertmanager(t *testing.T, url string) (address string) {
 	t.Helper()
 	command := alertmanager(t)
@@ -139,10 +139,10 @@ func alertmanager(t *testing.T) []string {
 	return append(inNamespace, binary)
 }
 
-// documentedYAML returns the example of docs/alerts.md whose first line names a file.
+// documentedYAML returns the example of docs/operate/alerts.md whose first line names a file.
 func documentedYAML(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(t), "docs", "alerts.md"))
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "operate", "alerts.md"))
 	require.NoError(t, err)
 	_, example, found := strings.Cut(string(text), "```yaml\n# "+file+"\n")
 	require.True(t, found, file)

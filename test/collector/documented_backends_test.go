@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The commands of docs/backends.md that start the collector are right as they are typed: `otelcol-gpu validate` takes their arguments and variables.
+// The commands of docs/operate/backends.md that start the collector are right as they are typed: `otelcol-gpu validate` takes their arguments and variables.
 // Those that configure Prometheus on a machine run as well, into a folder in place of /etc/prometheus.
 func TestDocumentedBackends(t *testing.T) {
 	t.Parallel()
 	collector := binary(t)
 	promtool := filepath.Dir(tool(t, "promtool"))
-	text, err := os.ReadFile(filepath.Join(root(t), "docs", "backends.md"))
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "operate", "backends.md"))
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	require.NotEmpty(t, blocks)

@@ -20,10 +20,10 @@ import (
 
 var documentedPoints = regexp.MustCompile(`: (\d+) points in (\d+) resources`)
 
-// A read of the node of docs/performance.md has as many points and resources as stated there.
+// A read of the node of docs/operate/performance.md has as many points and resources as stated there.
 func TestDocumentedPoints(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root(t), "docs", "performance.md"))
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "operate", "performance.md"))
 	require.NoError(t, err)
 	documented := documentedPoints.FindStringSubmatch(string(text))
 	require.NotNil(t, documented)

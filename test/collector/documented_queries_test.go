@@ -23,7 +23,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// expectations are the answers to the queries of docs/queries.md, by their headings: values by the label that distinguishes the series. The
+// expectations are the answers to the queries of docs/operate/queries.md, by their headings: values by the label that distinguishes the series. The
 // rates are those of workloadScenario: training is busy 90 % of the time, the servers 40 and 20 %.
 var expectations = map[string]struct {
 	label  string
@@ -81,10 +81,10 @@ var expectations = map[string]struct {
 // whenLost are the answers once a GPU is lost.
 var whenLost = map[string]string{"GPUs that have failed": "nvidia7", "Why they have failed": "nvidia7"}
 
-// queries are those of docs/queries.md, by their headings.
+// queries are those of docs/operate/queries.md, by their headings.
 func queries(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(t), "docs", "queries.md"))
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "operate", "queries.md"))
 	require.NoError(t, err)
 	found := map[string]string{}
 	for _, section := range regexp.MustCompile(`(?m)^###? `).Split(string(text), -1) {

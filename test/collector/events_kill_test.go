@@ -31,7 +31,7 @@ import (
 )
 
 // killed is a collector with storage, on a simulated node whose GPUs fail and whose processes come and go, and its backend, which is away at times.
-// What the documentation says of each event ("After a kill" in docs/events.md) is checked on what has arrived.
+// What the documentation says of each event ("After a kill" in docs/reference/events.md) is checked on what has arrived.
 type killed struct {
 	*node
 	random *rand.Rand

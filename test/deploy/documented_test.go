@@ -19,9 +19,9 @@ import (
 
 var documentedOverlay = regexp.MustCompile("(?s)```yaml\n([^`]*kind: Kustomization\n[^`]*)```")
 
-// The overlays of docs/kubernetes.md have the documented effects.
+// The overlays of docs/operate/kubernetes.md have the documented effects.
 func TestDocumentedOverlays(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "kubernetes.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "kubernetes.md"))
 	require.NoError(t, err)
 	var overlays []string
 	for _, m := range documentedOverlay.FindAllStringSubmatch(string(text), -1) {
@@ -77,7 +77,7 @@ var documentedValues = regexp.MustCompile("(?s)```yaml\n(# values\\.yaml[^`]*)``
 // The documented values are taken by the chart, and name Secrets in place of having any in a ConfigMap.
 func TestChartDocumentedValues(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "kubernetes.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "kubernetes.md"))
 	require.NoError(t, err)
 	found := documentedValues.FindAllStringSubmatch(string(text), -1)
 	require.Len(t, found, 2)

@@ -17,7 +17,7 @@ import (
 
 // Configurations that expose every metric on the network document that where an administrator looks for it.
 func TestOpenPagesAreTold(t *testing.T) {
-	security, err := os.ReadFile("../../docs/security.md")
+	security, err := os.ReadFile("../../docs/operate/security.md")
 	require.NoError(t, err)
 	var row string
 	for line := range strings.Lines(string(security)) {
@@ -41,7 +41,7 @@ func TestOpenPagesAreTold(t *testing.T) {
 
 // Every address of a shipped configuration on which others can connect is in the same table by its port, and the page is on a loopback.
 func TestListenersAreTold(t *testing.T) {
-	security, err := os.ReadFile("../../docs/security.md")
+	security, err := os.ReadFile("../../docs/operate/security.md")
 	require.NoError(t, err)
 	documented := map[string]bool{}
 	for line := range strings.Lines(string(security)) {
@@ -71,7 +71,7 @@ func TestListenersAreTold(t *testing.T) {
 				assert.Equal(t, "127.0.0.1:9410", value, file)
 			}
 			if port, open := strings.CutPrefix(value, "0.0.0.0:"); open {
-				assert.True(t, documented[ports.FindString(port)], "%s: %s: %s is not in docs/security.md", file, key, value)
+				assert.True(t, documented[ports.FindString(port)], "%s: %s: %s is not in docs/operate/security.md", file, key, value)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ users: [{name: admin, user: {token: TOKEN}}]
 		{"kubernetes-agents.md", "-n gpureceiver-agent daemonset/gpureceiver-agent", "gpureceiver-agent"},
 		{"kubernetes-outside.md", "-n gpureceiver-exec deployment/gpureceiver-exec", "yes\n"},
 	} {
-		text, err := os.ReadFile(filepath.Join(root, "docs", "quickstart", page.name))
+		text, err := os.ReadFile(filepath.Join(root, "docs", "start", page.name))
 		require.NoError(t, err)
 		var script strings.Builder
 		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {

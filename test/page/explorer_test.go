@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// openExplorer shows docs/explorer.html from a web server. When the test ends, it fails if the page has asked for anything else.
+// openExplorer shows docs/reference/explorer.html from a web server. When the test ends, it fails if the page has asked for anything else.
 func openExplorer(t *testing.T, address string) *tab {
 	t.Helper()
-	p := openHandler(t, nil, http.FileServer(http.Dir(filepath.Join("..", "..", "docs"))), "/explorer.html"+address)
+	p := openHandler(t, nil, http.FileServer(http.Dir(filepath.Join("..", "..", "docs", "reference"))), "/explorer.html"+address)
 	t.Cleanup(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -153,7 +153,7 @@ func TestExplorerFromDisk(t *testing.T) {
 	}
 	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
 	require.NoError(t, err)
-	p := openAt(t, "file://"+docs, "/explorer.html?source=nvml#event-hw.gpu.xid")
+	p := openAt(t, "file://"+docs, "/reference/explorer.html?source=nvml#event-hw.gpu.xid")
 	p.until(`document.getElementById("event-hw.gpu.xid").open`)
 	assert.Contains(t, shownEntries(p), "hw.power")
 	assert.NotContains(t, shownEntries(p), "hw.gpu.memory.visible.usage")

@@ -98,10 +98,10 @@ func main() { fmt.Println(gpureceiver.NewFactory().Type()) }
 	assert.Equal(t, "gpu\n", o.run(t, "./foreign"))
 }
 
-// The builder's configuration of docs/install.md builds a collector with the receiver.
+// The builder's configuration of docs/start/install.md builds a collector with the receiver.
 func TestForeignBuilder(t *testing.T) {
 	o := newOutside(t)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "install.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "start", "install.md"))
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```yaml\n(dist:.*?)```").FindAllStringSubmatch(string(page), -1)
 	require.Len(t, blocks, 1)

@@ -20,10 +20,10 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// commands are the commands of a page of docs/quickstart, in order.
+// commands are the commands of a page of docs/start, in order.
 func commands(t *testing.T, page string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "quickstart", page))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "start", page))
 	require.NoError(t, err)
 	var script strings.Builder
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {

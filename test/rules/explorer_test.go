@@ -21,12 +21,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// explored is what docs/explorer.html shows of a metric, an event or an attribute.
+// explored is what docs/reference/explorer.html shows of a metric, an event or an attribute.
 type explored struct{ prometheus, query string }
 
 func readExplorer(t *testing.T) map[string]explored {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "explorer.html"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "explorer.html"))
 	require.NoError(t, err)
 	assert.Less(t, len(page), 600_000, "the page opens at once")
 	found := map[string]explored{}

@@ -26,10 +26,10 @@ var (
 	selected = regexp.MustCompile(`([a-z0-9_]+)="([^"]+)"`)
 )
 
-// migrationQueries returns the queries of docs/migrate.md: of its tables the code in the second column, and the blocks.
+// migrationQueries returns the queries of docs/compare/migrate.md: of its tables the code in the second column, and the blocks.
 func migrationQueries(t *testing.T) (queries []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "migrate.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "compare", "migrate.md"))
 	require.NoError(t, err)
 	inTable := false
 	for line := range strings.Lines(string(text)) {
@@ -61,7 +61,7 @@ func migrationQueries(t *testing.T) (queries []string) {
 	return queries
 }
 
-// The queries of docs/migrate.md name metrics, labels and values that are declared.
+// The queries of docs/compare/migrate.md name metrics, labels and values that are declared.
 func TestMigrationQueriesNameWhatIsDeclared(t *testing.T) {
 	declared, err := otlptest.ReadDeclared(filepath.Join("..", "..", "metadata.yaml"))
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestMigrationQueriesNameWhatIsDeclared(t *testing.T) {
 	}
 }
 
-// The queries of docs/migrate.md are PromQL.
+// The queries of docs/compare/migrate.md are PromQL.
 func TestMigrationQueriesAreValid(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {

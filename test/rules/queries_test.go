@@ -24,7 +24,7 @@ type sample struct {
 
 const holder = `k8s_cluster_name="prod", k8s_namespace_name="ml", k8s_container_name="main", `
 
-// The queries of docs/queries.md on nodes where much is absent, zero or elsewhere the same. A test in test/collector runs them on a
+// The queries of docs/operate/queries.md on nodes where much is absent, zero or elsewhere the same. A test in test/collector runs them on a
 // complete node with a real collector.
 func TestDocumentedQueriesWhereMuchIsAbsent(t *testing.T) {
 	for heading, c := range map[string]struct {
@@ -135,10 +135,10 @@ func answers(t *testing.T, heading string, series map[string]string, want []samp
 	require.NoError(t, err, string(output))
 }
 
-// documented returns the query below a heading of docs/queries.md.
+// documented returns the query below a heading of docs/operate/queries.md.
 func documented(t *testing.T, heading string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "queries.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "queries.md"))
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(text), "\n### "+heading+"\n")
 	require.True(t, found, heading)

@@ -23,5 +23,5 @@ for file in *.test.yaml; do
 done
 "$promtool" test rules "$copies"/*.test.yaml
 
-# The queries of docs/queries.md: go test alone skips them where promtool is not in PATH.
+# The queries of docs/operate/queries.md: go test alone skips them where promtool is not in PATH.
 PATH="$(dirname "$promtool"):$PATH" go test -count=1 .

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// runbooks is the address of docs/alerts.md.
-const runbooks = "https://github.com/otelgpu/gpureceiver/blob/main/docs/alerts.md#"
+// runbooks is the address of docs/operate/alerts.md.
+const runbooks = "https://github.com/otelgpu/gpureceiver/blob/main/docs/operate/alerts.md#"
 
 type alert struct {
 	Alert       string
@@ -25,9 +25,9 @@ type alert struct {
 	Annotations map[string]string
 }
 
-// Each alert leads to a section of docs/alerts.md, each section is of an alert, and the table there has each alert by its severity.
+// Each alert leads to a section of docs/operate/alerts.md, each section is of an alert, and the table there has each alert by its severity.
 func TestRunbooks(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "alerts.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "alerts.md"))
 	require.NoError(t, err)
 	sections := map[string]string{}
 	for _, section := range strings.Split(string(text), "\n## ")[1:] {
@@ -40,9 +40,9 @@ func TestRunbooks(t *testing.T) {
 		alerts = append(alerts, a.Alert)
 		// GitHub's anchor of a heading of letters alone is the heading in small letters.
 		assert.Equal(t, runbooks+strings.ToLower(a.Alert), a.Annotations["runbook_url"], a.Alert)
-		assert.Greater(t, len(sections[a.Alert]), 100, "docs/alerts.md: %s: what does it mean, what is to be done?", a.Alert)
+		assert.Greater(t, len(sections[a.Alert]), 100, "docs/operate/alerts.md: %s: what does it mean, what is to be done?", a.Alert)
 		row := regexp.MustCompile(`(?m)^\| ` + a.Labels["severity"] + ` \|.*$`).FindString(string(text))
-		assert.Regexp(t, `\b`+a.Alert+`\b`, row, "docs/alerts.md: severity %s", a.Labels["severity"])
+		assert.Regexp(t, `\b`+a.Alert+`\b`, row, "docs/operate/alerts.md: severity %s", a.Labels["severity"])
 	}
 	for heading := range sections {
 		order = append(order, heading)

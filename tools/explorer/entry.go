@@ -96,7 +96,7 @@ func (p *page) addMetric(name string, m *metric, readings []reading, ofPartition
 		Unit: m.Unit, Instrument: m.instrument(), Type: m.valueType(), Prometheus: series, Query: q, Switch: switchOf("metrics", name, m.Enabled),
 	}
 	if e.Readings = readingRows(name, readings); len(e.Readings) == 0 {
-		return fmt.Errorf("docs/metrics.md has no row for %s", name)
+		return fmt.Errorf("docs/reference/metrics.md has no row for %s", name)
 	}
 	e.Sources = sourcesOf(e.Readings)
 	e.Vendors = vendorsOf(e.Sources, e.Description)
@@ -116,7 +116,7 @@ func (p *page) addTelemetry(name string, m *metric) {
 func (p *page) addEvent(name string, of event, rows []eventRow) error {
 	i := slices.IndexFunc(rows, func(r eventRow) bool { return r.of(name) })
 	if i < 0 {
-		return fmt.Errorf("docs/events.md has no row for %s", name)
+		return fmt.Errorf("docs/reference/events.md has no row for %s", name)
 	}
 	p.Events = append(p.Events, &entry{
 		ID: "event-" + name, Name: name, Kind: kindEvent, Description: of.Description, Enabled: of.Enabled, Levels: levelsOf(name, of.Attributes, false),

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// eventRow is what docs/events.md says on some events.
+// eventRow is what docs/reference/events.md says on some events.
 type eventRow struct {
 	first, from template.HTML
 	sources     []string
@@ -34,7 +34,7 @@ func (r *eventRow) of(name string) bool {
 	return strings.Contains(string(r.first), "<code>"+name+"</code>")
 }
 
-// record returns the address of the event's record in docs/events.md: names of several events may be in one link.
+// record returns the address of the event's record in docs/reference/events.md: names of several events may be in one link.
 func (r *eventRow) record(name string) string {
 	for _, link := range regexp.MustCompile(`<a href="([^"]+)">(.*?)</a>`).FindAllStringSubmatch(string(r.first), -1) {
 		if strings.Contains(link[2], "<code>"+name+"</code>") {

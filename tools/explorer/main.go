@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command explorer writes docs/explorer.html, a page on which people look up metrics, events and attributes: `make generate`.
-// It reads metadata.yaml, the tables of docs/metrics.md and docs/events.md, and the golden files of testdata/golden.
+// Command explorer writes docs/reference/explorer.html, a page on which people look up metrics, events and attributes: `make generate`.
+// It reads metadata.yaml, the tables of docs/reference/metrics.md and docs/reference/events.md, and the golden files of testdata/golden.
 //
 //	explorer REPOSITORY
 package main
@@ -31,8 +31,8 @@ func write(repository string) error {
 	if err != nil {
 		return err
 	}
-	readings, readingsErr := readReadings(filepath.Join(repository, "docs", "metrics.md"))
-	events, eventsErr := readEvents(filepath.Join(repository, "docs", "events.md"))
+	readings, readingsErr := readReadings(filepath.Join(repository, "docs", "reference", "metrics.md"))
+	events, eventsErr := readEvents(filepath.Join(repository, "docs", "reference", "events.md"))
 	partitions, partitionsErr := readPartitionMetrics(filepath.Join(repository, "testdata", "golden"))
 	if err := errors.Join(readingsErr, eventsErr, partitionsErr); err != nil {
 		return err
@@ -45,5 +45,5 @@ func write(repository string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(repository, "docs", "explorer.html"), content, 0o644) //nolint:gosec // everyone may read a page of the documentation
+	return os.WriteFile(filepath.Join(repository, "docs", "reference", "explorer.html"), content, 0o644) //nolint:gosec // everyone may read a page of the documentation
 }

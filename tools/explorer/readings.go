@@ -13,7 +13,7 @@ import (
 // scraper is a source of GPUs, by its key below scrapers.
 type scraper struct{ name, vendor string }
 
-// scrapers are in the order of the tables of docs/metrics.md.
+// scrapers are in the order of the tables of docs/reference/metrics.md.
 var scrapers = []scraper{
 	{"nvml", nvidia},
 	{"nvidia_smi", nvidia},
@@ -35,7 +35,7 @@ const (
 	kernelLog      = "kernel_log"
 )
 
-// reading is what docs/metrics.md says on some metrics: a row of its first table, or of the table "What the hardware reports".
+// reading is what docs/reference/metrics.md says on some metrics: a row of its first table, or of the table "What the hardware reports".
 type reading struct {
 	what    template.HTML
 	names   []string // of metrics, perhaps with a star at the end

@@ -178,7 +178,7 @@ func TestClaimsOfPods(t *testing.T) {
 	assert.Len(t, claims.view.Snapshot().Requests, 3)
 }
 
-// A claim counts for each container that has it, as container.gpu.allocated does: docs/metrics.md says so.
+// A claim counts for each container that has it, as container.gpu.allocated does: docs/reference/metrics.md says so.
 func TestSharedClaimCountsForEach(t *testing.T) {
 	client := fake.NewClientset(claiming("a", "n1", "both", "one", "other"), claiming("b", "n1", "both", "main"))
 	claims, _ := newClaimed(t, client)

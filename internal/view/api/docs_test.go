@@ -31,7 +31,7 @@ type example struct {
 
 func examples(t *testing.T) []example {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/view.md")
+	text, err := os.ReadFile("../../../docs/reference/api.md")
 	require.NoError(t, err)
 	var all []example
 	blocks := regexp.MustCompile("(?s)```http\n(.*?)\n```\n\n```(json|csv|text)\n(.*?)```").FindAllStringSubmatch(string(text), -1)

@@ -64,7 +64,7 @@ func remedyOfThrottling(reasons []string) string {
 			return "Check cooling and power supply of the node."
 		}
 	}
-	return "Check the cooling: fans, air flow, and the temperature of the room. docs/troubleshooting.md has the reasons."
+	return "Check the cooling: fans, air flow, and the temperature of the room. docs/troubleshoot/symptoms.md has the reasons."
 }
 
 // remedyOfReason returns what to do where a source cannot be read for a reason (error.type of hw.gpu.source.failure).

@@ -22,7 +22,7 @@ type bundled struct {
 	text string
 }
 
-// WriteBundle writes what an issue report needs as a .tar.gz, which must not exist. docs/doctor.md says what it holds.
+// WriteBundle writes what an issue report needs as a .tar.gz, which must not exist. docs/troubleshoot/doctor.md says what it holds.
 func WriteBundle(ctx context.Context, path string, report *Report, options Options) error {
 	files, err := bundle(ctx, report, options)
 	if err != nil {
