@@ -1,0 +1,124 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/yuin/goldmark/ast"
+)
+
+// Each link within the repository leads to a file that is there, and to a heading of it.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	anchors := map[string]map[string]bool{}
+	all := pages(t)
+	for _, p := range all {
+		anchors[p.path] = p.anchors()
+	}
+	links := 0
+	for _, p := range all {
+		p.each(func(n ast.Node) bool {
+			var to string
+			switch n := n.(type) {
+			case *ast.Link:
+				to = string(n.Destination)
+			case *ast.Image:
+				to = string(n.Destination)
+			default:
+				return true
+			}
+			address, err := url.Parse(to)
+			if !assert.NoError(t, err, "%s: %s", p.path, to) || address.Scheme != "" {
+				return true
+			}
+			links++
+			file := p.path
+			if address.Path != "" {
+				file = path.Join(path.Dir(p.path), address.Path)
+			}
+			_, err = os.Stat(filepath.Join(repository(t), file))
+			if !assert.NoError(t, err, "%s: %s", p.path, to) {
+				return true
+			}
+			if known, ok := anchors[file]; ok && address.Fragment != "" {
+				assert.True(t, known[address.Fragment], "%s: %s: %s has no such heading", p.path, to, file)
+			}
+			return true
+		})
+	}
+	assert.Greater(t, links, 100)
+}
+
+var pageAddress = regexp.MustCompile(`(?:https://github\.com/otelgpu/gpureceiver/blob/main/|\b)(docs/[a-z/_-]+\.md)(#[a-z0-9_-]+)?`)
+
+// A link of an alert or of another program to a page of this repository leads to a heading.
+func TestAddressesOfPages(t *testing.T) {
+	t.Parallel()
+	anchors := map[string]map[string]bool{}
+	for _, p := range pages(t) {
+		anchors[p.path] = p.anchors()
+	}
+	found := 0
+	for _, folder := range []string{"deploy", "config", "cmd", "internal", "receiver", "exporter"} {
+		err := filepath.WalkDir(filepath.Join(repository(t), folder), func(file string, entry os.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || entry.Name() == "node_modules" {
+				return err
+			}
+			content, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			for _, m := range pageAddress.FindAllStringSubmatch(string(content), -1) {
+				found++
+				known, ok := anchors[m[1]]
+				if assert.True(t, ok, "%s: %s", file, m[0]) && m[2] != "" {
+					assert.True(t, known[strings.TrimPrefix(m[2], "#")], "%s: %s", file, m[0])
+				}
+			}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	assert.Greater(t, found, 30)
+}
+
+// Every page below docs/ can be reached from the index.
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	links := map[string][]string{}
+	for _, p := range pages(t) {
+		p.each(func(n ast.Node) bool {
+			if link, ok := n.(*ast.Link); ok {
+				if address, err := url.Parse(string(link.Destination)); err == nil && address.Scheme == "" && address.Path != "" {
+					links[p.path] = append(links[p.path], path.Join(path.Dir(p.path), address.Path))
+				}
+			}
+			return true
+		})
+	}
+	reached := map[string]bool{"docs/README.md": true}
+	for _, to := range links["docs/README.md"] {
+		reached[to] = true
+	}
+	for _, p := range pages(t) {
+		if strings.HasPrefix(p.path, "docs/") && !moved(p) {
+			assert.True(t, reached[p.path], "docs/README.md has no link to %s", p.path)
+		}
+	}
+}
+
+// moved reports whether a page is only there for links to where it was once.
+func moved(p page) bool {
+	first, _, _ := strings.Cut(string(p.source), "\n")
+	return strings.HasSuffix(first, ": moved")
+}

@@ -1,0 +1,122 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/yuin/goldmark/ast"
+	extension "github.com/yuin/goldmark/extension/ast"
+)
+
+const (
+	longestSentence = 35 // words
+	longestCell     = 19 // words
+)
+
+// wordList has a line for each word or phrase that is not written here: a regular expression, a tab, and what is written in its place.
+//
+//go:embed words.tsv
+var wordList string
+
+type rule struct {
+	pattern *regexp.Regexp
+	instead string
+}
+
+func rules(t *testing.T) []rule {
+	t.Helper()
+	var all []rule
+	for line := range strings.Lines(wordList) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		pattern, instead, ok := strings.Cut(line, "\t")
+		require.True(t, ok, line)
+		all = append(all, rule{regexp.MustCompile(`(?i)\b(?:` + pattern + `)\b`), instead})
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// The documentation keeps to docs/develop/style.md as far as a list of words and a count of them can find out.
+func TestProse(t *testing.T) {
+	t.Parallel()
+	rules := rules(t)
+	for _, p := range pages(t) {
+		if unchecked(p) {
+			continue
+		}
+		for _, finding := range findings(p, rules) {
+			assert.Fail(t, finding)
+		}
+	}
+}
+
+// unchecked reports whether a page is not written by hand, or is a list of what changed.
+func unchecked(p page) bool {
+	return strings.HasSuffix(p.path, "documentation.md") || p.path == "CHANGELOG.md" || p.path == "docs/develop/style.md" || moved(p)
+}
+
+func findings(p page, rules []rule) []string {
+	var found []string
+	report := func(n ast.Node, format string, args ...any) {
+		found = append(found, fmt.Sprintf("%s:%d: ", p.path, p.line(n))+fmt.Sprintf(format, args...))
+	}
+	p.each(func(n ast.Node) bool {
+		switch n.(type) {
+		case *extension.TableCell:
+			if words := p.words(n, "code"); len(strings.Fields(words)) > longestCell {
+				report(n, "a cell of %d words: %q", len(strings.Fields(words)), words)
+			}
+		case *ast.Paragraph, *ast.TextBlock, *ast.Heading:
+		default:
+			return true
+		}
+		words := p.words(n, "`code`")
+		for _, r := range rules {
+			for _, m := range r.pattern.FindAllString(words, -1) {
+				report(n, "%q: write %s", m, r.instead)
+			}
+		}
+		for _, sentence := range sentences(words) {
+			if count := len(strings.Fields(sentence)); count > longestSentence {
+				report(n, "a sentence of %d words: %q", count, sentence)
+			}
+		}
+		return false
+	})
+	return found
+}
+
+var sentenceEnd = regexp.MustCompile(`[.!?:;]["')]*\s+`)
+
+// sentences splits text where a full stop, a colon or a semicolon is followed by a space. That splits "e.g. this" as well, which does no harm.
+func sentences(words string) []string { return sentenceEnd.Split(words, -1) }
+
+// The check finds what it is for.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", longestSentence+1) + "."
+	for text, count := range map[string]int{
+		"The receiver reads each GPU.":                  0,
+		"It tells whether a GPU is lost.":               1,
+		"GPUs of which nothing is known are read anew.": 2,
+		"`of which` is code.":                           0,
+		long:                                            1,
+		"| a | b |\n|---|---|\n| c | " + strings.Repeat("d ", 20) + "|": 1,
+		"| a | b |\n|---|---|\n| c | " + strings.Repeat("d ", 19) + "|": 0,
+		"```text\nof which\n```":          0,
+		"- one point of which\n- another": 1,
+	} {
+		assert.Len(t, findings(parse("page.md", []byte(text)), rules(t)), count, text)
+	}
+}
