@@ -140,12 +140,12 @@ func TestDCGMDashboard(t *testing.T) {
 	})
 }
 
-// The queries of docs/compare/migrate.md give the numbers of the page that has dcgm-exporter's names, and the table names exactly what is there.
+// The queries of docs/compare/dcgm-exporter.md give the numbers of the page that has dcgm-exporter's names, and the table names exactly what is there.
 func TestDCGMNamesAgreeWithQueries(t *testing.T) {
 	t.Parallel()
 	n, prometheus := dcgmNode(t)
 	documented := map[string]string{}
-	text, err := os.ReadFile(filepath.Join(root(t), "docs", "compare", "migrate.md"))
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "compare", "dcgm-exporter.md"))
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		if cells := strings.Split(line, " | "); len(cells) == 4 && cells[2] == "yes" {
