@@ -6,6 +6,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,29 +14,39 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The examples of otelgpu get in docs/reference/api.md print what the documentation says, of the sample fleet. With -update it is written there.
+var commandsPage = filepath.Join("..", "..", "docs", "reference", "otelgpu.md")
+
+// documentedCommand matches a command of a page, and what it prints.
+func documentedCommand(command string) *regexp.Regexp {
+	return regexp.MustCompile("(?s)(```sh\notelgpu (" + command + " [^\n]*)\n```\n\n```text\n)(.*?)(```\n)")
+}
+
+// The examples of otelgpu get in docs/reference/otelgpu.md print what the documentation says, of the sample fleet. With -update it is
+// written there.
 func TestDocumentedCommands(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "reference", "api.md")
-	docs, err := os.ReadFile(path)
-	require.NoError(t, err)
-	before, rest, found := strings.Cut(string(docs), "```\n$ otelgpu get ")
-	require.True(t, found)
-	block, after, found := strings.Cut(rest, "```")
-	require.True(t, found)
 	t.Setenv(envServer, sampleServer(t))
-	var printed strings.Builder
-	for i, example := range strings.Split(block, "$ otelgpu get ") {
-		if i > 0 {
-			printed.WriteString("$ otelgpu get ")
-		}
-		command, _, _ := strings.Cut(example, "\n")
-		got := otelgpu(t, append([]string{"get"}, strings.Fields(command)...)...)
-		printed.WriteString(command + "\n" + got.out + got.err)
-	}
+	assert.GreaterOrEqual(t, comparePrinted(t, commandsPage, "get", func(args []string) string {
+		got := otelgpu(t, args...)
+		return got.out + got.err
+	}), 3)
+}
+
+// comparePrinted compares what a page says that commands print with what they print, and returns how many there are. With -update it is
+// written to the page.
+func comparePrinted(t *testing.T, page, command string, run func(args []string) string) int {
+	t.Helper()
+	docs, err := os.ReadFile(page)
+	require.NoError(t, err)
+	examples := 0
+	printed := documentedCommand(command).ReplaceAllStringFunc(string(docs), func(example string) string {
+		examples++
+		parts := documentedCommand(command).FindStringSubmatch(example)
+		return parts[1] + run(strings.Fields(parts[2])) + parts[4]
+	})
 	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(before+"```\n$ otelgpu get "+printed.String()+"```"+after), 0o600))
-		return
+		require.NoError(t, os.WriteFile(page, []byte(printed), 0o600))
+		return examples
 	}
-	assert.Equal(t, printed.String(), block)
-	assert.GreaterOrEqual(t, strings.Count(block, "$ "), 2)
+	assert.Equal(t, string(docs), printed)
+	return examples
 }

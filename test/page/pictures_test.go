@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/page/fleets"
 )
 
-// The pictures of docs/reference/api.md, which -update writes.
+// The pictures of docs/operate/page.md, which -update writes.
 func TestPictures(t *testing.T) {
 	if !*update {
 		t.Skip("pictures are written with -update only")

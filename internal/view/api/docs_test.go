@@ -31,11 +31,21 @@ type example struct {
 
 func examples(t *testing.T) []example {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/reference/api.md")
+	var all []example
+	for _, page := range []string{"api.md", "api-clients.md"} {
+		all = append(all, examplesOf(t, "../../../docs/reference/"+page)...)
+	}
+	return all
+}
+
+func examplesOf(t *testing.T, page string) []example {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	var all []example
 	blocks := regexp.MustCompile("(?s)```http\n(.*?)\n```\n\n```(json|csv|text)\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	require.Len(t, blocks, strings.Count(string(text), "```http\n"), "a request without answer")
+	require.NotEmpty(t, blocks, page)
 	for _, block := range blocks {
 		lines := strings.Split(block[1], "\n")
 		e := example{target: strings.TrimPrefix(lines[0], "GET "), kind: block[2], answer: block[3]}
@@ -68,6 +78,18 @@ func TestDocumentedExamples(t *testing.T) {
 			assert.Equal(t, documentedStatus(want), w.Code)
 			assert.Empty(t, difference("answer", want, got), "%s", w.Body)
 		})
+	}
+}
+
+// The commands of the documentation ask for what the API has.
+func TestDocumentedRequests(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/reference/api.md")
+	require.NoError(t, err)
+	commands := regexp.MustCompile("```sh\ncurl http://127.0.0.1:9410(/.*)\n```").FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, commands)
+	require.Len(t, commands, strings.Count(string(text), "```sh\n"))
+	for _, command := range commands {
+		assert.Equal(t, http.StatusOK, ask(t, sampleHandler(), http.MethodGet, command[1]).Code, command[0])
 	}
 }
 

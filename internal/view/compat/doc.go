@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package compat has the forms in which three kinds of existing clients expect the answers of a GPU service: A of a fleet's collector, B of
-// an agent on one machine, C of a fleet manager. docs/reference/api.md names their routes.
+// an agent on one machine, C of a fleet manager. docs/reference/api-clients.md names their routes.
 //
 // The forms are made of the same snapshot as the API. They count in MiB, MHz and percent, and know no partitions: a divided GPU is one
 // entry. A value that was not read is null, where the services that had these forms first say 0.
