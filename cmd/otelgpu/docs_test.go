@@ -31,6 +31,40 @@ func TestDocumentedCommands(t *testing.T) {
 	}), 3)
 }
 
+var doctorPage = filepath.Join("..", "..", "docs", "troubleshoot", "doctor.md")
+
+// The commands of docs/troubleshoot/ are ones that otelgpu doctor obeys: it reads this machine, whatever it finds there.
+func TestDocumentedDoctor(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(config, []byte(strings.TrimPrefix(gpuConfig("scrapers: {nvml: }"), "yaml:")), 0o600))
+	commands := 0
+	for _, page := range []string{doctorPage, filepath.Join(filepath.Dir(doctorPage), "README.md")} {
+		docs, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, command := range regexp.MustCompile(`(?m)^ *otelgpu doctor( [^#\n]*)?`).FindAllStringSubmatch(string(docs), -1) {
+			commands++
+			cmd := doctorCommand(t, strings.Fields(strings.ReplaceAll(command[1], "/etc/otelcol-gpu/config.yaml", config))...)
+			cmd.Dir = t.TempDir()
+			got := finish(t, cmd)
+			assert.Empty(t, got.err, command[0])
+			assert.NotEmpty(t, got.out, command[0])
+			if strings.Contains(command[1], "report.tar.gz") {
+				assert.FileExists(t, filepath.Join(cmd.Dir, "report.tar.gz"))
+			}
+		}
+	}
+	assert.GreaterOrEqual(t, commands, 7)
+}
+
+// The report in docs/troubleshoot/doctor.md is one that otelgpu doctor printed.
+func TestDocumentedReport(t *testing.T) {
+	docs, err := os.ReadFile(doctorPage)
+	require.NoError(t, err)
+	printed, err := os.ReadFile(filepath.Join("testdata", "doctor", "nvidia.txt"))
+	require.NoError(t, err)
+	assert.Contains(t, string(docs), "```text\n"+string(printed)+"```\n")
+}
+
 // comparePrinted compares what a page says that commands print with what they print, and returns how many there are. With -update it is
 // written to the page.
 func comparePrinted(t *testing.T, page, command string, run func(args []string) string) int {
