@@ -64,7 +64,7 @@ func TestAlertmanager(t *testing.T) {
 	assert.Equal(t, "nvidia1", heard.labels["hw_name"])
 	assert.Equal(t, "lost", heard.labels["error_type"])
 	assert.Contains(t, heard.annotations["summary"], "GPU nvidia1 of alerted has failed: lost")
-	assert.Regexp(t, `^https://.*/docs/alerts\.md#gpufailed$`, heard.annotations["runbook_url"])
+	assert.Regexp(t, `^https://.*/docs/operate/alerts\.md#gpufailed$`, heard.annotations["runbook_url"])
 
 	n.set("")
 	assert.Equal(t, heard.labels, hears(t, hook, "pager", "resolved").labels)

@@ -44,3 +44,20 @@ func TestDocumentedBackends(t *testing.T) {
 		}
 	}
 }
+
+// The file of docs/operate/backends.md that names two exporters is valid after the part that has the second one.
+func TestDocumentedTwoBackends(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "operate", "backends.md"))
+	require.NoError(t, err)
+	files := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	require.Len(t, files, 1)
+	file := filepath.Join(t.TempDir(), "two.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(files[0][1]), 0o600))
+	config := filepath.Join(root(t), "config")
+	validate := exec.CommandContext(t.Context(), binary(t), "validate", "--config", filepath.Join(config, "agent.yaml"),
+		"--config", filepath.Join(config, "parts", "prometheus-remote-write.yaml"), "--config", file)
+	validate.Env = append(os.Environ(), "REMOTE_WRITE_URL=http://127.0.0.1:9090/api/v1/write")
+	output, err := validate.CombinedOutput()
+	require.NoError(t, err, string(output))
+}
