@@ -14,7 +14,7 @@ import (
 //go:embed catalogue.csv
 var catalogue string
 
-// Severity is how bad an XID is. docs/reference/events.md has the rule.
+// Severity is how bad an XID is. docs/reference/events/xid.md has the rule.
 type Severity uint8
 
 // The severities. SeverityWarning is also that of a code that the catalogue does not have.

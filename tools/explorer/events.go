@@ -34,7 +34,7 @@ func (r *eventRow) of(name string) bool {
 	return strings.Contains(string(r.first), "<code>"+name+"</code>")
 }
 
-// record returns the address of the event's record in docs/reference/events.md: names of several events may be in one link.
+// record returns the address of the page with the event's record: names of several events may be in one link.
 func (r *eventRow) record(name string) string {
 	for _, link := range regexp.MustCompile(`<a href="([^"]+)">(.*?)</a>`).FindAllStringSubmatch(string(r.first), -1) {
 		if strings.Contains(link[2], "<code>"+name+"</code>") {
