@@ -1,0 +1,82 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stringsOf returns the strings in the Go files below folders of the repository, without those of tests.
+func stringsOf(t *testing.T, folders ...string) []string {
+	t.Helper()
+	var found []string
+	for _, folder := range folders {
+		found = append(found, stringsBelow(t, filepath.Join(repository(t), folder))...)
+	}
+	return found
+}
+
+func stringsOfModule(t *testing.T, module string) []string {
+	t.Helper()
+	command := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+	command.Dir = repository(t)
+	folder, err := command.Output()
+	require.NoError(t, err, module)
+	return stringsBelow(t, strings.TrimSpace(string(folder)))
+}
+
+func stringsBelow(t *testing.T, folder string) []string {
+	t.Helper()
+	var found []string
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			expression, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+			text, ok := constant(expression)
+			if ok {
+				found = append(found, text)
+			}
+			return !ok
+		})
+		return nil
+	}))
+	require.NotEmpty(t, found, folder)
+	return found
+}
+
+// constant returns the text of a string literal, or of several that are added.
+func constant(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, e.Kind == token.STRING && err == nil
+	case *ast.BinaryExpr:
+		left, ok := constant(e.X)
+		if !ok || e.Op != token.ADD {
+			return "", false
+		}
+		right, ok := constant(e.Y)
+		return left + right, ok
+	}
+	return "", false
+}
