@@ -69,16 +69,18 @@ func enabledLines(t *testing.T, name string) (lines int, reads bool) {
 	return lines, needs(deviceMetrics(m))|needs(processMetrics(m))|needs(containerMetrics(m)) != 0
 }
 
-// documentedMetrics parses the first column of the first table in docs/reference/metrics.md, where a name may begin with the part of the name
-// before it that differs (.limit) and may end with a star. It returns a function that reports whether a metric has a row.
+// documentedMetrics parses the first column of the tables in docs/reference/metrics.md that begin with the heading "metric". A name there
+// may begin with the part of the name before it that differs (.limit) and may end with a star. It returns a function that reports whether a
+// metric has a row.
 func documentedMetrics(t *testing.T) func(string) bool {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "metrics.md"))
 	require.NoError(t, err)
-	table, _, _ := strings.Cut(string(content), "\n## ")
 	var patterns []string
-	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(table, -1) {
-		patterns = append(patterns, patternsOf(row[1])...)
+	for _, table := range regexp.MustCompile(`(?m)^\| metric \|.*\n((?:\|.*\n)*)`).FindAllStringSubmatch(string(content), -1) {
+		for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(table[1], -1) {
+			patterns = append(patterns, patternsOf(row[1])...)
+		}
 	}
 	matches := func(pattern, name string) bool {
 		prefix, star := strings.CutSuffix(pattern, "*")

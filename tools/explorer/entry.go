@@ -171,22 +171,13 @@ func (p *page) attributeRows(names []string) []attributeRow {
 	return rows
 }
 
-// readingRows returns what the tables say on a metric. What one row implies gives way to what another one says.
+// readingRows returns what the tables say on a metric.
 func readingRows(metric string, readings []reading) []readingRow {
 	var rows []readingRow
-	var denied []string
 	for _, r := range readings {
 		if r.of(metric) {
-			rows = append(rows, readingRow{r.what, slices.Clone(r.sources), r.missing})
-			denied = append(denied, r.denied...)
+			rows = append(rows, readingRow{r.what, r.sources, r.missing})
 		}
-	}
-	for i := range rows {
-		rows[i].Sources = slices.DeleteFunc(rows[i].Sources, func(s sourceText) bool { return s.deduced && slices.Contains(denied, s.Source) })
-	}
-	// A row that only refers to another one says nothing.
-	if kept := slices.DeleteFunc(slices.Clone(rows), func(r readingRow) bool { return len(r.Sources) == 0 && r.Missing == "" }); len(kept) > 0 {
-		return kept
 	}
 	return rows
 }

@@ -17,7 +17,7 @@ type eventRow struct {
 
 // readEvents reads the table "All events".
 func readEvents(file string) ([]eventRow, error) {
-	rows, err := readTable(file, "event", "what happened", "from")
+	rows, err := readTables(file, "event", "what happened", "from")
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +44,13 @@ func (r *eventRow) record(name string) string {
 	return ""
 }
 
-// sourcesIn returns the sources that a text names.
+// sourcesIn returns the sources that a text names. "every scraper of this machine" leaves out kubernetes_exec.
 func sourcesIn(text string) []string {
 	var found []string
 	for _, s := range scrapers {
+		if s.name == kubernetesExec && strings.Contains(text, "of this machine") {
+			continue
+		}
 		if strings.Contains(text, s.name) || strings.Contains(text, "every scraper") || s.vendor == amd && strings.Contains(text, "scrapers of AMD") {
 			found = append(found, s.name)
 		}

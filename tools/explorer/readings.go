@@ -20,12 +20,14 @@ var scrapers = []scraper{
 	{"amdgpu", amd},
 	{"amd_smi", amd},
 	{"rocm_smi", amd},
-	{"kubernetes_exec", ""},
+	{kubernetesExec, ""},
 }
 
 const (
 	nvidia = "NVIDIA"
 	amd    = "AMD"
+
+	kubernetesExec = "kubernetes_exec" // runs a tool on other machines
 )
 
 // Sources that read no GPU.
@@ -35,83 +37,79 @@ const (
 	kernelLog      = "kernel_log"
 )
 
-// reading is what docs/reference/metrics.md says on some metrics: a row of its first table, or of the table "What the hardware reports".
+// reading is what docs/reference/metrics.md says on some metrics: a row of one of its tables.
 type reading struct {
 	what    template.HTML
 	names   []string // of metrics, perhaps with a star at the end
 	sources []sourceText
 	missing template.HTML // when
-	denied  []string      // sources that have none of the metrics at all
 }
 
 type sourceText struct {
-	Source             string
-	Text               template.HTML
-	available, deduced bool // whether the source has the metrics; whether the row only implies it
+	Source    string
+	Text      template.HTML
+	available bool // whether the source has the metrics
 }
 
+// readReadings reads the tables with a column for each source, and those with one column that names the sources.
 func readReadings(file string) ([]reading, error) {
-	needs, err := readTable(file, "metric", "nvml")
+	bySource, err := readTables(file, "metric", "nvml")
 	if err != nil {
 		return nil, err
 	}
-	reports, err := readTable(file, "quantity", "nvml", "nvidia_smi", "amdgpu", "amd_smi")
+	named, err := readTables(file, "metric", "from")
 	if err != nil {
 		return nil, err
 	}
 	var found []reading
-	for _, r := range slices.Concat(needs, reports) {
+	for _, r := range slices.Concat(named, bySource) {
 		one := reading{what: linked(r.first.html, "metrics.md"), names: namesIn(r.first.text), missing: linked(r.cells["missing when"].html, "metrics.md")}
-		for _, s := range scrapers {
-			c, ok := r.cells[s.name]
-			if !ok || elsewhere(c.text) {
-				continue
-			}
-			one.sources = append(one.sources, sourceText{Source: s.name, Text: linked(c.html, "metrics.md"), available: has(c.text)})
-			if !has(c.text) && namesAlone(r.first.text) {
-				one.denied = append(one.denied, s.name)
-			}
+		if from, ok := r.cells["from"]; ok {
+			one.sources = sourcesOfCell(from)
+		} else {
+			one.sources = sourcesOfColumns(r)
 		}
-		one.deduce(r)
 		found = append(found, one)
 	}
 	return found, nil
 }
 
-// deduce adds the sources that the first table has no columns for.
-func (r *reading) deduce(from row) {
-	if from.cells["nvml"].text == clusterScraper {
-		r.sources = []sourceText{{Source: clusterScraper, Text: "all", available: true}}
-		return
+// sourcesOfCell returns the sources that a cell names.
+func sourcesOfCell(from cell) []sourceText {
+	text := linked(from.html, "metrics.md")
+	if from.text == clusterScraper {
+		text = ""
 	}
-	if _, ok := from.cells["amd_smi"]; ok {
-		return
+	var found []sourceText
+	for _, source := range sourcesIn(from.text) {
+		found = append(found, sourceText{Source: source, Text: text, available: true})
 	}
-	ofNVIDIA, ofAMD := has(from.cells["nvidia_smi"].text), has(from.cells["amdgpu"].text)
-	add := func(source string, text template.HTML) {
-		r.sources = append(r.sources, sourceText{Source: source, Text: text, available: true, deduced: true})
-	}
-	if ofAMD {
-		add("amd_smi", "what the version of the tool prints")
-		add("rocm_smi", "what the version of the tool prints")
-	}
-	switch {
-	case strings.HasPrefix(from.cells["nvml"].text, attribution):
-		add(attribution, "")
-	case ofNVIDIA || ofAMD:
-		add("kubernetes_exec", "what the tool in the driver's pod prints")
-	}
+	return found
 }
 
-// elsewhere reports whether a cell is empty or refers to the other table.
-func elsewhere(text string) bool {
-	return slices.Contains([]string{"", "-", "–", "see below", "see what is new"}, strings.TrimSpace(text))
+// sourcesOfColumns returns what the columns of the sources say. A table without a column for kubernetes_exec means that it has what the
+// tools have.
+func sourcesOfColumns(r row) []sourceText {
+	var found []sourceText
+	byTool := false
+	for _, s := range scrapers {
+		c, ok := r.cells[s.name]
+		if !ok {
+			continue
+		}
+		found = append(found, sourceText{Source: s.name, Text: linked(c.html, "metrics.md"), available: has(c.text)})
+		byTool = byTool || strings.HasSuffix(s.name, "_smi") && has(c.text)
+	}
+	if _, ok := r.cells[kubernetesExec]; !ok && byTool {
+		found = append(found, sourceText{Source: kubernetesExec, Text: "what the tool in the driver's pod prints", available: true})
+	}
+	return found
 }
 
 // has reports whether a cell says that the source has the metric, perhaps under conditions.
 func has(text string) bool {
 	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-	return !elsewhere(text) && !slices.Contains([]string{"no", "no:", "no,", "no;"}, word)
+	return word != "" && !slices.Contains([]string{"no", "no:"}, word)
 }
 
 // wordWithDots is a name of a metric, or its end.
@@ -128,11 +126,6 @@ func namesIn(text string) []string {
 		names = append(names, word)
 	}
 	return names
-}
-
-// namesAlone reports whether a cell has names and no word that restricts them to a part, such as a vendor.
-func namesAlone(text string) bool {
-	return strings.Trim(wordWithDots.ReplaceAllString(text, ""), " ,;") == ""
 }
 
 // of reports whether a metric is one of the reading's.

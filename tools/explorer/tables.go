@@ -20,7 +20,7 @@ import (
 // cell is a cell of a table.
 type cell struct {
 	text string        // without markup
-	html template.HTML // with code and links, which lead from the folder docs
+	html template.HTML // with code and links, which lead from the page's folder
 }
 
 // row is a row of a table: the first cell, and the others by the heading of their column.
@@ -29,14 +29,15 @@ type row struct {
 	cells map[string]cell
 }
 
-// readTable returns the rows of the table of a Markdown file whose first columns have these headings.
-func readTable(file string, headings ...string) ([]row, error) {
+// readTables returns the rows of all tables of a Markdown file whose first columns have these headings.
+func readTables(file string, headings ...string) ([]row, error) {
 	content, err := os.ReadFile(file) //nolint:gosec // the repository is what the developer says
 	if err != nil {
 		return nil, err
 	}
 	markdown := goldmark.New(goldmark.WithExtensions(extension.Table))
 	document := markdown.Parser().Parse(text.NewReader(content))
+	var found []row
 	for block := document.FirstChild(); block != nil; block = block.NextSibling() {
 		if _, ok := block.(*table.Table); !ok {
 			continue
@@ -54,10 +55,13 @@ func readTable(file string, headings ...string) ([]row, error) {
 			rows = append(rows, cells)
 		}
 		if begins(rows[0], headings) {
-			return byHeading(rows[0], rows[1:]), nil
+			found = append(found, byHeading(rows[0], rows[1:])...)
 		}
 	}
-	return nil, fmt.Errorf("%s has no table whose columns begin with %s", file, strings.Join(headings, ", "))
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s has no table whose columns begin with %s", file, strings.Join(headings, ", "))
+	}
+	return found, nil
 }
 
 // readCell renders what is in a cell.
