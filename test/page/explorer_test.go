@@ -60,7 +60,10 @@ func TestExplorerFilters(t *testing.T) {
 		{
 			"cluster",
 			[][2]string{{"source", "kubernetes_cluster"}, {"kind", "metric"}},
-			[]string{"k8s.cluster.gpu.pod.pending", "k8s.container.gpu.request", "k8s.node.gpu.allocatable", "k8s.node.gpu.capacity", "k8s.node.gpu.requested"},
+			[]string{
+				"hw.gpu.source.failure", "hw.gpu.source.readable",
+				"k8s.cluster.gpu.pod.pending", "k8s.container.gpu.request", "k8s.node.gpu.allocatable", "k8s.node.gpu.capacity", "k8s.node.gpu.requested",
+			},
 			nil, true,
 		},
 		{
