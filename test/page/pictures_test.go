@@ -24,10 +24,10 @@ func TestPictures(t *testing.T) {
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	p := open(t, fleets.Large(48), "/")
 	p.until(`document.querySelectorAll("a.tile").length === 384`)
-	p.picture(filepath.Join(folder, "page-fleet.png"))
+	p.pictures(filepath.Join(folder, "page-fleet"))
 	p.visit("/#/gpu?id=GPU-gpu-be-001-2")
 	p.until(`document.querySelectorAll(".spark-line").length > 4`)
-	p.picture(filepath.Join(folder, "page-gpu.png"))
+	p.pictures(filepath.Join(folder, "page-gpu"))
 	p = open(t, fleets.Large(1000), "/")
 	p.until(`document.querySelector(".map canvas")?.width > 300`)
 	p.scheme("dark")
@@ -36,6 +36,15 @@ func TestPictures(t *testing.T) {
 	p.until(`document.querySelectorAll("tbody tr").length > 3`)
 	p.size(1280, 640)
 	p.picture(filepath.Join(folder, "page-problems.png"))
+}
+
+// pictures writes a picture of the light page and one of the dark page.
+func (p *tab) pictures(path string) {
+	p.t.Helper()
+	p.scheme("dark")
+	p.picture(path + "-dark.png")
+	p.scheme("light")
+	p.picture(path + ".png")
 }
 
 func (p *tab) picture(path string) {
