@@ -59,7 +59,7 @@ func TestLinks(t *testing.T) {
 	assert.Greater(t, links, 100)
 }
 
-var pageAddress = regexp.MustCompile(`(?:https://github\.com/otelgpu/gpureceiver/blob/main/|\b)(docs/[a-z/_-]+\.md)(#[a-z0-9_-]+)?`)
+var pageAddress = regexp.MustCompile(`(?:https://github\.com/otelgpu/gpureceiver/blob/main/|[^\w/.-])(docs/[a-z/_-]+\.md)(#[a-z0-9_-]+)?`)
 
 // A link of an alert or of another program to a page of this repository leads to a heading.
 func TestAddressesOfPages(t *testing.T) {
