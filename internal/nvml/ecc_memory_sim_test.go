@@ -31,16 +31,15 @@ func TestECCMemory(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault     string
 		threshold gpu.Opt[bool]
-		problem   bool
 	}{
-		"status": {"", gpu.Some(true), false},
+		"status": {"", gpu.Some(true)},
 		"no status of SRAM": {
-			"[fault f]\nfunction = nvmlDeviceGetSramEccErrorStatus\nreturn = NOT_SUPPORTED", gpu.Opt[bool]{}, false,
+			"[fault f]\nfunction = nvmlDeviceGetSramEccErrorStatus\nreturn = NOT_SUPPORTED", gpu.Opt[bool]{},
 		},
-		"status not permitted": {
-			"[fault f]\nfunction = nvmlDeviceGetSramEccErrorStatus\nreturn = NO_PERMISSION", gpu.Opt[bool]{}, true,
+		"without root": {
+			"[fault f]\nfunction = nvmlDeviceGetSramEccErrorStatus\nreturn = NO_PERMISSION", gpu.Opt[bool]{},
 		},
-		"no fields": {"[fault f]\nfield = 11, 12\nreturn = NOT_SUPPORTED", gpu.Some(true), false},
+		"no fields": {"[fault f]\nfield = 11, 12\nreturn = NOT_SUPPORTED", gpu.Some(true)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, sramErrors+tt.fault)
@@ -50,17 +49,18 @@ func TestECCMemory(t *testing.T) {
 				assert.Equal(t, memoryErrors(2, 7, 11, 5), d.ECC.Memory)
 				assert.Equal(t, tt.threshold, d.ECC.SRAMThresholdExceeded)
 				assert.Equal(t, map[gpu.ErrorType]int64{gpu.ErrorCorrected: 13, gpu.ErrorUncorrected: 12}, errorCounts(t, d.Errors, false))
-				if tt.problem {
-					require.ErrorContains(t, problem(t, n, "SRAM errors").Err, "not permitted")
-				} else {
-					assert.Empty(t, n.Problems)
-				}
+				assert.Empty(t, n.Problems)
 				d.AddFaultsOfReadings()
 				exceeded, _ := tt.threshold.Get()
 				assert.Equal(t, exceeded, d.State() == gpu.StatePredictedFailure)
 			}
 		})
 	}
+	t.Run("status fails", func(t *testing.T) {
+		n := start(t, sramErrors+"[fault f]\nfunction = nvmlDeviceGetSramEccErrorStatus\nreturn = UNKNOWN").read()
+		require.ErrorContains(t, problem(t, n, "SRAM errors").Err, "unknown error")
+		assert.False(t, gpuAt(t, n, 0).ECC.Memory[gpu.MemorySRAM][gpu.ErrorCorrected].Known(), "the function may answer the next read")
+	})
 	t.Run("ECC off", func(t *testing.T) {
 		assert.Equal(t, gpu.ECC{}, gpuAt(t, start(t, sramErrors+"ecc = 0").read(), 0).ECC)
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// sramStatus needs driver 545 and Ampere or later. Some drivers let only root ask.
+// sramStatus needs driver 545 and Ampere or later, and root (nvml.h: "Requires root/admin permissions").
 var sramStatus = library.NewFunction("SRAM errors", "nvmlDeviceGetSramEccErrorStatus")
 
 // memoryErrors are the errors since the driver was loaded by memory and kind: the field that has them, and the function for what has none.
@@ -56,7 +56,11 @@ func readSRAMStatus(dev *device) (status library.SRAMErrors, ok bool) {
 		return status, false
 	}
 	status, ret := dev.handle.GetSramEccErrorStatus()
-	return status, dev.OK(sramStatus, library.Code(ret))
+	code := library.Code(ret)
+	if code == library.NoPermission { // A collector without root works as intended: its GPUs lack what only root may read.
+		code = library.NotSupported
+	}
+	return status, dev.OK(sramStatus, code)
 }
 
 // readMemoryErrors reads those of DRAM, and those of SRAM where the device has no status of it.
