@@ -19,7 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// These tests refuse a metric that lacks one of the edits which CONTRIBUTING.md lists for a new metric.
+// These tests refuse a metric that lacks one of the edits that docs/develop/add-a-metric.md lists for a new metric.
 
 // isClusterMetric reports whether ClusterRecorder records the metric.
 func isClusterMetric(name string) bool { return strings.HasPrefix(name, "k8s.") }

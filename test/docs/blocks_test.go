@@ -71,7 +71,7 @@ var parsers = map[string]func(string) error{
 	"logql":  nil,
 	"http":   nil,
 	"ini":    nil,
-	"go":     nil,
+	"go":     parseGo,
 }
 
 // Each block has a language, and is written as that language is.
