@@ -8,7 +8,6 @@ import (
 	"html"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -16,14 +15,17 @@ import (
 	"github.com/gdamore/tcell/v3/vt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
 )
 
 // The picture of the terminal in README.md is what otelgpu top shows of the sample fleet. With -update it is written there.
 func TestTerminalPicture(t *testing.T) {
-	term := startTerminal(t, 132, 18, []string{"COLORTERM=truecolor"}, "top", "--server", sampleServer(t))
+	server := sampleServer(t)
+	term := startTerminal(t, 132, 18, []string{"COLORTERM=truecolor"}, "top", "--server", server)
 	term.shows("live", "9 GPUs: 8 ok, 1 failed, 1 stale", "quit")
 	path := filepath.Join("..", "..", "docs", "images", "terminal.svg")
-	drawn := clock.ReplaceAllString(address.ReplaceAllString(term.svg(), "http://127.0.0.1:9410"), "12:00:00")
+	drawn := clock.ReplaceAllString(strings.ReplaceAll(term.svg(), server, client.DefaultServer), "12:00:00")
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(drawn), 0o644))
 	}
@@ -31,11 +33,6 @@ func TestTerminalPicture(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, string(committed) == drawn, "the screen has changed: go test ./cmd/otelgpu -run TestTerminalPicture -update")
 }
-
-// The port of the test's server and the time differ between runs.
-var (
-	address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-)
 
 const (
 	cellWidth, cellHeight = 8.4, 18 // pixels, of a monospaced font of 14 pixels

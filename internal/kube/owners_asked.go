@@ -132,7 +132,10 @@ func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReferenc
 	}
 	owner := a.known[key]
 	if owner == nil {
-		if a.forget(); len(a.known) >= maxOwners {
+		if len(a.known) >= maxOwners {
+			a.forget()
+		}
+		if len(a.known) >= maxOwners {
 			return nil, false
 		}
 		owner = &knownOwner{}
