@@ -31,7 +31,7 @@ func TestTerminalPicture(t *testing.T) {
 	}
 	committed, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.True(t, string(committed) == drawn, "the screen has changed: go test ./cmd/otelgpu -run TestTerminalPicture -update")
+	assert.Equal(t, string(committed), drawn, "the screen has changed: go test ./cmd/otelgpu -run TestTerminalPicture -update")
 }
 
 const (
