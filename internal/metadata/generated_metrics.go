@@ -1713,7 +1713,7 @@ type metricContainerGpuEnergy struct {
 // init fills container.gpu.energy metric with initial data.
 func (m *metricContainerGpuEnergy) init() {
 	m.data.SetName("container.gpu.energy")
-	m.data.SetDescription("Energy consumed by the work of the container, since the container was first seen on the device. The holder is charged with the energy of idle time. (extension)")
+	m.data.SetDescription("Energy consumed by the work of the container, since the container was first seen on the device. The energy of idle time counts for the container that holds the device. (extension)")
 	m.data.SetUnit("J")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1827,7 +1827,7 @@ type metricContainerGpuMemoryLimit struct {
 // init fills container.gpu.memory.limit metric with initial data.
 func (m *metricContainerGpuMemoryLimit) init() {
 	m.data.SetName("container.gpu.memory.limit")
-	m.data.SetDescription("Size of the device memory, if the device is allocated to this container alone; the part of it that the container was given, if that is limited. (extension)")
+	m.data.SetDescription("Size of the device memory, if the device is allocated only to this container; or the part that the container was given, if that is limited. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -1996,7 +1996,7 @@ type metricContainerGpuShare struct {
 // init fills container.gpu.share metric with initial data.
 func (m *metricContainerGpuShare) init() {
 	m.data.SetName("container.gpu.share")
-	m.data.SetDescription("The part of the device that the container was given, of a device that is shared by fractions (hw.gpu.sharing). (extension)")
+	m.data.SetDescription("Part of the device that was given to the container. Only for a device that is shared by fractions (hw.gpu.sharing). (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -2280,7 +2280,7 @@ type metricHwGpuAllocated struct {
 // init fills hw.gpu.allocated metric with initial data.
 func (m *metricHwGpuAllocated) init() {
 	m.data.SetName("hw.gpu.allocated")
-	m.data.SetDescription("1 if the device is allocated to any container, otherwise 0. Its sum counts GPUs, where a sum of replicas would count a shared GPU several times. OpenLIT has a gauge of this name with another meaning. (extension)")
+	m.data.SetDescription("1 if the device is allocated to any container, otherwise 0. A sum counts a shared GPU once. OpenLIT has a gauge of this name with another meaning. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2625,7 +2625,7 @@ type metricHwGpuEccMemoryErrors struct {
 // init fills hw.gpu.ecc.memory.errors metric with initial data.
 func (m *metricHwGpuEccMemoryErrors) init() {
 	m.data.SetName("hw.gpu.ecc.memory.errors")
-	m.data.SetDescription("Number of ECC errors since the driver was loaded, of SRAM apart from DRAM. Their sum is hw.errors. (extension)")
+	m.data.SetDescription("Number of ECC errors since the driver was loaded, separately for SRAM and DRAM. Their sum is hw.errors. (extension)")
 	m.data.SetUnit("{error}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -2684,7 +2684,7 @@ type metricHwGpuEccSramThresholdExceeded struct {
 // init fills hw.gpu.ecc.sram.threshold_exceeded metric with initial data.
 func (m *metricHwGpuEccSramThresholdExceeded) init() {
 	m.data.SetName("hw.gpu.ecc.sram.threshold_exceeded")
-	m.data.SetDescription("1 if SRAM has had more uncorrectable errors than the vendor allows, a reason to have the GPU replaced, otherwise 0. (extension)")
+	m.data.SetDescription("1 if SRAM has had more uncorrectable errors than the vendor allows, otherwise 0. If it is 1, ask the vendor to replace the GPU. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2741,7 +2741,7 @@ type metricHwGpuEncoderFrameRate struct {
 // init fills hw.gpu.encoder.frame_rate metric with initial data.
 func (m *metricHwGpuEncoderFrameRate) init() {
 	m.data.SetName("hw.gpu.encoder.frame_rate")
-	m.data.SetDescription("Mean frames a second of the sessions that encode video. (extension)")
+	m.data.SetDescription("Mean frame rate of the sessions that encode video. (extension)")
 	m.data.SetUnit("{frame}/s")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -2796,7 +2796,7 @@ type metricHwGpuEncoderLatency struct {
 // init fills hw.gpu.encoder.latency metric with initial data.
 func (m *metricHwGpuEncoderLatency) init() {
 	m.data.SetName("hw.gpu.encoder.latency")
-	m.data.SetDescription("Mean time that a frame takes in the sessions that encode video. (extension)")
+	m.data.SetDescription("Mean time to encode a frame, over the sessions that encode video. (extension)")
 	m.data.SetUnit("s")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3024,7 +3024,7 @@ type metricHwGpuFanSpeed struct {
 // init fills hw.gpu.fan.speed metric with initial data.
 func (m *metricHwGpuFanSpeed) init() {
 	m.data.SetName("hw.gpu.fan.speed")
-	m.data.SetDescription("Fan speed in revolutions per minute. The convention's hw.fan.speed has a unit that is none of UCUM. (extension)")
+	m.data.SetDescription("Fan speed in revolutions per minute. The unit of the convention's hw.fan.speed is not a UCUM unit. (extension)")
 	m.data.SetUnit("{revolution}/min")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3138,7 +3138,7 @@ type metricHwGpuFrameBufferCaptureFrameRate struct {
 // init fills hw.gpu.frame_buffer_capture.frame_rate metric with initial data.
 func (m *metricHwGpuFrameBufferCaptureFrameRate) init() {
 	m.data.SetName("hw.gpu.frame_buffer_capture.frame_rate")
-	m.data.SetDescription("Mean frames a second of the sessions that capture the frame buffer. (extension)")
+	m.data.SetDescription("Mean frame rate of the sessions that capture the frame buffer. (extension)")
 	m.data.SetUnit("{frame}/s")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3193,7 +3193,7 @@ type metricHwGpuFrameBufferCaptureLatency struct {
 // init fills hw.gpu.frame_buffer_capture.latency metric with initial data.
 func (m *metricHwGpuFrameBufferCaptureLatency) init() {
 	m.data.SetName("hw.gpu.frame_buffer_capture.latency")
-	m.data.SetDescription("Mean time that a frame takes in the sessions that capture the frame buffer. (extension)")
+	m.data.SetDescription("Mean time to capture a frame, over the sessions that capture the frame buffer. (extension)")
 	m.data.SetUnit("s")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3480,7 +3480,7 @@ type metricHwGpuInterconnectLinkBandwidth struct {
 // init fills hw.gpu.interconnect.link.bandwidth metric with initial data.
 func (m *metricHwGpuInterconnectLinkBandwidth) init() {
 	m.data.SetName("hw.gpu.interconnect.link.bandwidth")
-	m.data.SetDescription("Bytes a second that one link can send, at its present speed. (extension)")
+	m.data.SetDescription("Bytes per second that one link can send at its present speed. (extension)")
 	m.data.SetUnit("By/s")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -3714,7 +3714,7 @@ type metricHwGpuInterconnectLinkFecErrors struct {
 // init fills hw.gpu.interconnect.link.fec.errors metric with initial data.
 func (m *metricHwGpuInterconnectLinkFecErrors) init() {
 	m.data.SetName("hw.gpu.interconnect.link.fec.errors")
-	m.data.SetDescription("Number of corrected errors over one link, by the bins of forward error correction. (extension)")
+	m.data.SetDescription("Number of corrected errors on one link, by the bin of forward error correction. (extension)")
 	m.data.SetUnit("{error}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -4179,7 +4179,7 @@ type metricHwGpuMemoryPageBad struct {
 // init fills hw.gpu.memory.page.bad metric with initial data.
 func (m *metricHwGpuMemoryPageBad) init() {
 	m.data.SetName("hw.gpu.memory.page.bad")
-	m.data.SetDescription("Number of bad pages of the memory, which the driver has taken out of use or will (AMD). (extension)")
+	m.data.SetDescription("Number of bad memory pages that the driver has taken out of use or will take out of use (AMD). (extension)")
 	m.data.SetUnit("{page}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4236,7 +4236,7 @@ type metricHwGpuMemoryPageBadLimit struct {
 // init fills hw.gpu.memory.page.bad.limit metric with initial data.
 func (m *metricHwGpuMemoryPageBadLimit) init() {
 	m.data.SetName("hw.gpu.memory.page.bad.limit")
-	m.data.SetDescription("Number of bad pages from which on the GPU should be replaced (AMD). (extension)")
+	m.data.SetDescription("Number of bad memory pages at which the GPU should be replaced (AMD). (extension)")
 	m.data.SetUnit("{page}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4351,7 +4351,7 @@ type metricHwGpuMemoryPartitionUsage struct {
 // init fills hw.gpu.memory.partition.usage metric with initial data.
 func (m *metricHwGpuMemoryPartitionUsage) init() {
 	m.data.SetName("hw.gpu.memory.partition.usage")
-	m.data.SetDescription("Used memory of a part of an AMD GPU's memory. Part of hw.gpu.memory.usage. (extension)")
+	m.data.SetDescription("Used memory in one part of an AMD GPU's memory. hw.gpu.memory.usage includes it. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4464,7 +4464,7 @@ type metricHwGpuMemoryProtectedUsage struct {
 // init fills hw.gpu.memory.protected.usage metric with initial data.
 func (m *metricHwGpuMemoryProtectedUsage) init() {
 	m.data.SetName("hw.gpu.memory.protected.usage")
-	m.data.SetDescription("Used memory of the confidential-computing part. (extension)")
+	m.data.SetDescription("Used memory in the part that is protected for confidential computing. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4864,7 +4864,7 @@ type metricHwGpuMemoryUsage struct {
 // init fills hw.gpu.memory.usage metric with initial data.
 func (m *metricHwGpuMemoryUsage) init() {
 	m.data.SetName("hw.gpu.memory.usage")
-	m.data.SetDescription("Used GPU memory, without the memory that the driver reserves if the driver reports that separately.")
+	m.data.SetDescription("Used GPU memory. It does not include the memory that the driver reserves, if the driver reports that separately.")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4921,7 +4921,7 @@ type metricHwGpuMemoryUtilization struct {
 // init fills hw.gpu.memory.utilization metric with initial data.
 func (m *metricHwGpuMemoryUtilization) init() {
 	m.data.SetName("hw.gpu.memory.utilization")
-	m.data.SetDescription("Fraction of GPU memory used: usage divided by limit. Redundant with these two.")
+	m.data.SetDescription("Fraction of GPU memory that is used: hw.gpu.memory.usage divided by hw.gpu.memory.limit.")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -4976,7 +4976,7 @@ type metricHwGpuMemoryVisibleLimit struct {
 // init fills hw.gpu.memory.visible.limit metric with initial data.
 func (m *metricHwGpuMemoryVisibleLimit) init() {
 	m.data.SetName("hw.gpu.memory.visible.limit")
-	m.data.SetDescription("Size of the GPU memory that the CPU can access (AMD visible VRAM). Part of hw.gpu.memory.limit. (extension)")
+	m.data.SetDescription("Size of the GPU memory that the CPU can access (AMD visible VRAM). hw.gpu.memory.limit includes it. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -5090,7 +5090,7 @@ type metricHwGpuModeCurrent struct {
 // init fills hw.gpu.mode.current metric with initial data.
 func (m *metricHwGpuModeCurrent) init() {
 	m.data.SetName("hw.gpu.mode.current")
-	m.data.SetDescription("Always 1. The attributes have what each mode of the GPU is set to. A change ends the series of the former value. (extension)")
+	m.data.SetDescription("Always 1. The attributes say what each mode of the GPU is set to. When a mode changes, the series of the old value ends. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -5262,7 +5262,7 @@ type metricHwGpuPcieErrors struct {
 // init fills hw.gpu.pcie.errors metric with initial data.
 func (m *metricHwGpuPcieErrors) init() {
 	m.data.SetName("hw.gpu.pcie.errors")
-	m.data.SetDescription("Number of PCI Express errors (AER) that the kernel has counted since the device was found. It counts none where the firmware handles them. (extension)")
+	m.data.SetDescription("Number of PCI Express errors (AER) that the kernel has counted since the device was found. The kernel counts none if the firmware handles them. (extension)")
 	m.data.SetUnit("{error}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -5431,7 +5431,7 @@ type metricHwGpuPcieNaks struct {
 // init fills hw.gpu.pcie.naks metric with initial data.
 func (m *metricHwGpuPcieNaks) init() {
 	m.data.SetName("hw.gpu.pcie.naks")
-	m.data.SetDescription("Number of refusals (NAK) of packets over the PCIe link. (extension)")
+	m.data.SetDescription("Number of packets that were refused (NAK) over the PCIe link. (extension)")
 	m.data.SetUnit("{nak}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -5489,7 +5489,7 @@ type metricHwGpuPcieRecoveries struct {
 // init fills hw.gpu.pcie.recoveries metric with initial data.
 func (m *metricHwGpuPcieRecoveries) init() {
 	m.data.SetName("hw.gpu.pcie.recoveries")
-	m.data.SetDescription("Number of times the PCIe link went from its working state into recovery. (extension)")
+	m.data.SetDescription("Number of times that the PCIe link left its working state for recovery. (extension)")
 	m.data.SetUnit("{recovery}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -5546,7 +5546,7 @@ type metricHwGpuPcieReplayRollovers struct {
 // init fills hw.gpu.pcie.replay.rollovers metric with initial data.
 func (m *metricHwGpuPcieReplayRollovers) init() {
 	m.data.SetName("hw.gpu.pcie.replay.rollovers")
-	m.data.SetDescription("Number of times a packet was sent again over the PCIe link so often that the link was trained again. (extension)")
+	m.data.SetDescription("Number of times that the PCIe link was trained again because a packet had to be sent again too often. (extension)")
 	m.data.SetUnit("{rollover}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -6108,7 +6108,7 @@ type metricHwGpuSourceFailure struct {
 // init fills hw.gpu.source.failure metric with initial data.
 func (m *metricHwGpuSourceFailure) init() {
 	m.data.SetName("hw.gpu.source.failure")
-	m.data.SetDescription("1 if the source could not be read for this reason, 0 if it could, for each reason since the start of the collector. (extension)")
+	m.data.SetDescription("1 while the source cannot be read for this reason, otherwise 0. Only reasons that have occurred since the collector started have a point. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -6336,7 +6336,7 @@ type metricHwGpuTemperatureDetail struct {
 // init fills hw.gpu.temperature.detail metric with initial data.
 func (m *metricHwGpuTemperatureDetail) init() {
 	m.data.SetName("hw.gpu.temperature.detail")
-	m.data.SetDescription("Temperature of stacks of the memory and of voltage regulators. (extension)")
+	m.data.SetDescription("Temperature of memory stacks and voltage regulators. (extension)")
 	m.data.SetUnit("Cel")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -6620,7 +6620,7 @@ type metricHwGpuVgpuLicensed struct {
 // init fills hw.gpu.vgpu.licensed metric with initial data.
 func (m *metricHwGpuVgpuLicensed) init() {
 	m.data.SetName("hw.gpu.vgpu.licensed")
-	m.data.SetDescription("1 if the virtual GPU has its licence, otherwise 0. In virtual machines alone. (extension)")
+	m.data.SetDescription("1 if the virtual GPU has its licence, otherwise 0. Only in virtual machines. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -7188,7 +7188,7 @@ type metricK8sContainerGpuRequest struct {
 // init fills k8s.container.gpu.request metric with initial data.
 func (m *metricK8sContainerGpuRequest) init() {
 	m.data.SetName("k8s.container.gpu.request")
-	m.data.SetDescription("GPUs, or partitions of a profile, that the container requests. Containers of finished pods are not counted. A claim that several containers have counts for each of them. (extension)")
+	m.data.SetDescription("GPUs, or partitions of a profile, that the container requests. Containers of finished pods are not counted. A claim that several containers share counts for each of them. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -7412,7 +7412,7 @@ type metricProcessGpuEvictedTime struct {
 // init fills process.gpu.evicted.time metric with initial data.
 func (m *metricProcessGpuEvictedTime) init() {
 	m.data.SetName("process.gpu.evicted.time")
-	m.data.SetDescription("Time during which the process's queues were not allowed to run on an AMD GPU, because its memory was taken away. (extension)")
+	m.data.SetDescription("Time during which the queues of the process could not run on an AMD GPU, because the driver had evicted its memory. (extension)")
 	m.data.SetUnit("s")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -7470,7 +7470,7 @@ type metricProcessGpuInfo struct {
 // init fills process.gpu.info metric with initial data.
 func (m *metricProcessGpuInfo) init() {
 	m.data.SetName("process.gpu.info")
-	m.data.SetDescription("Always 1, for each process and device that it uses, also where the driver reports neither its memory nor its utilization. (extension)")
+	m.data.SetDescription("Always 1, for each process and each device that it uses, even if the driver reports neither its memory nor its utilization. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)

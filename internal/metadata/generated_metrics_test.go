@@ -526,7 +526,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.energy"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Energy consumed by the work of the container, since the container was first seen on the device. The holder is charged with the energy of idle time. (extension)", mi.Description())
+					assert.Equal(t, "Energy consumed by the work of the container, since the container was first seen on the device. The energy of idle time counts for the container that holds the device. (extension)", mi.Description())
 					assert.Equal(t, "J", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -620,7 +620,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.memory.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Size of the device memory, if the device is allocated to this container alone; the part of it that the container was given, if that is limited. (extension)", mi.Description())
+					assert.Equal(t, "Size of the device memory, if the device is allocated only to this container; or the part that the container was given, if that is limited. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -759,7 +759,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.share"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "The part of the device that the container was given, of a device that is shared by fractions (hw.gpu.sharing). (extension)", mi.Description())
+					assert.Equal(t, "Part of the device that was given to the container. Only for a device that is shared by fractions (hw.gpu.sharing). (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -952,7 +952,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.allocated"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if the device is allocated to any container, otherwise 0. Its sum counts GPUs, where a sum of replicas would count a shared GPU several times. OpenLIT has a gauge of this name with another meaning. (extension)", mi.Description())
+					assert.Equal(t, "1 if the device is allocated to any container, otherwise 0. A sum counts a shared GPU once. OpenLIT has a gauge of this name with another meaning. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1138,7 +1138,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.ecc.memory.errors"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Number of ECC errors since the driver was loaded, of SRAM apart from DRAM. Their sum is hw.errors. (extension)", mi.Description())
+					assert.Equal(t, "Number of ECC errors since the driver was loaded, separately for SRAM and DRAM. Their sum is hw.errors. (extension)", mi.Description())
 					assert.Equal(t, "{error}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1173,7 +1173,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.ecc.sram.threshold_exceeded"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if SRAM has had more uncorrectable errors than the vendor allows, a reason to have the GPU replaced, otherwise 0. (extension)", mi.Description())
+					assert.Equal(t, "1 if SRAM has had more uncorrectable errors than the vendor allows, otherwise 0. If it is 1, ask the vendor to replace the GPU. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1202,7 +1202,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.encoder.frame_rate"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Mean frames a second of the sessions that encode video. (extension)", mi.Description())
+					assert.Equal(t, "Mean frame rate of the sessions that encode video. (extension)", mi.Description())
 					assert.Equal(t, "{frame}/s", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1229,7 +1229,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.encoder.latency"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Mean time that a frame takes in the sessions that encode video. (extension)", mi.Description())
+					assert.Equal(t, "Mean time to encode a frame, over the sessions that encode video. (extension)", mi.Description())
 					assert.Equal(t, "s", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1349,7 +1349,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.fan.speed"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fan speed in revolutions per minute. The convention's hw.fan.speed has a unit that is none of UCUM. (extension)", mi.Description())
+					assert.Equal(t, "Fan speed in revolutions per minute. The unit of the convention's hw.fan.speed is not a UCUM unit. (extension)", mi.Description())
 					assert.Equal(t, "{revolution}/min", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1411,7 +1411,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.frame_buffer_capture.frame_rate"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Mean frames a second of the sessions that capture the frame buffer. (extension)", mi.Description())
+					assert.Equal(t, "Mean frame rate of the sessions that capture the frame buffer. (extension)", mi.Description())
 					assert.Equal(t, "{frame}/s", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1438,7 +1438,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.frame_buffer_capture.latency"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Mean time that a frame takes in the sessions that capture the frame buffer. (extension)", mi.Description())
+					assert.Equal(t, "Mean time to capture a frame, over the sessions that capture the frame buffer. (extension)", mi.Description())
 					assert.Equal(t, "s", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1659,7 +1659,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.interconnect.link.bandwidth"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Bytes a second that one link can send, at its present speed. (extension)", mi.Description())
+					assert.Equal(t, "Bytes per second that one link can send at its present speed. (extension)", mi.Description())
 					assert.Equal(t, "By/s", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1801,7 +1801,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.interconnect.link.fec.errors"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Number of corrected errors over one link, by the bins of forward error correction. (extension)", mi.Description())
+					assert.Equal(t, "Number of corrected errors on one link, by the bin of forward error correction. (extension)", mi.Description())
 					assert.Equal(t, "{error}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2068,7 +2068,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.page.bad"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Number of bad pages of the memory, which the driver has taken out of use or will (AMD). (extension)", mi.Description())
+					assert.Equal(t, "Number of bad memory pages that the driver has taken out of use or will take out of use (AMD). (extension)", mi.Description())
 					assert.Equal(t, "{page}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2097,7 +2097,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.page.bad.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Number of bad pages from which on the GPU should be replaced (AMD). (extension)", mi.Description())
+					assert.Equal(t, "Number of bad memory pages at which the GPU should be replaced (AMD). (extension)", mi.Description())
 					assert.Equal(t, "{page}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2158,7 +2158,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.partition.usage"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Used memory of a part of an AMD GPU's memory. Part of hw.gpu.memory.usage. (extension)", mi.Description())
+					assert.Equal(t, "Used memory in one part of an AMD GPU's memory. hw.gpu.memory.usage includes it. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2217,7 +2217,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.protected.usage"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Used memory of the confidential-computing part. (extension)", mi.Description())
+					assert.Equal(t, "Used memory in the part that is protected for confidential computing. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2427,7 +2427,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.usage"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Used GPU memory, without the memory that the driver reserves if the driver reports that separately.", mi.Description())
+					assert.Equal(t, "Used GPU memory. It does not include the memory that the driver reserves, if the driver reports that separately.", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2456,7 +2456,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of GPU memory used: usage divided by limit. Redundant with these two.", mi.Description())
+					assert.Equal(t, "Fraction of GPU memory that is used: hw.gpu.memory.usage divided by hw.gpu.memory.limit.", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -2483,7 +2483,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.memory.visible.limit"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Size of the GPU memory that the CPU can access (AMD visible VRAM). Part of hw.gpu.memory.limit. (extension)", mi.Description())
+					assert.Equal(t, "Size of the GPU memory that the CPU can access (AMD visible VRAM). hw.gpu.memory.limit includes it. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2541,7 +2541,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.mode.current"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Always 1. The attributes have what each mode of the GPU is set to. A change ends the series of the former value. (extension)", mi.Description())
+					assert.Equal(t, "Always 1. The attributes say what each mode of the GPU is set to. When a mode changes, the series of the old value ends. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2635,7 +2635,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.pcie.errors"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Number of PCI Express errors (AER) that the kernel has counted since the device was found. It counts none where the firmware handles them. (extension)", mi.Description())
+					assert.Equal(t, "Number of PCI Express errors (AER) that the kernel has counted since the device was found. The kernel counts none if the firmware handles them. (extension)", mi.Description())
 					assert.Equal(t, "{error}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2724,7 +2724,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.pcie.naks"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Number of refusals (NAK) of packets over the PCIe link. (extension)", mi.Description())
+					assert.Equal(t, "Number of packets that were refused (NAK) over the PCIe link. (extension)", mi.Description())
 					assert.Equal(t, "{nak}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2756,7 +2756,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.pcie.recoveries"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Number of times the PCIe link went from its working state into recovery. (extension)", mi.Description())
+					assert.Equal(t, "Number of times that the PCIe link left its working state for recovery. (extension)", mi.Description())
 					assert.Equal(t, "{recovery}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2785,7 +2785,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.pcie.replay.rollovers"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Number of times a packet was sent again over the PCIe link so often that the link was trained again. (extension)", mi.Description())
+					assert.Equal(t, "Number of times that the PCIe link was trained again because a packet had to be sent again too often. (extension)", mi.Description())
 					assert.Equal(t, "{rollover}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -3075,7 +3075,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.source.failure"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if the source could not be read for this reason, 0 if it could, for each reason since the start of the collector. (extension)", mi.Description())
+					assert.Equal(t, "1 while the source cannot be read for this reason, otherwise 0. Only reasons that have occurred since the collector started have a point. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -3199,7 +3199,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.temperature.detail"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Temperature of stacks of the memory and of voltage regulators. (extension)", mi.Description())
+					assert.Equal(t, "Temperature of memory stacks and voltage regulators. (extension)", mi.Description())
 					assert.Equal(t, "Cel", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -3353,7 +3353,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.vgpu.licensed"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if the virtual GPU has its licence, otherwise 0. In virtual machines alone. (extension)", mi.Description())
+					assert.Equal(t, "1 if the virtual GPU has its licence, otherwise 0. Only in virtual machines. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -3655,7 +3655,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["k8s.container.gpu.request"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "GPUs, or partitions of a profile, that the container requests. Containers of finished pods are not counted. A claim that several containers have counts for each of them. (extension)", mi.Description())
+					assert.Equal(t, "GPUs, or partitions of a profile, that the container requests. Containers of finished pods are not counted. A claim that several containers share counts for each of them. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -3753,7 +3753,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["process.gpu.evicted.time"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Time during which the process's queues were not allowed to run on an AMD GPU, because its memory was taken away. (extension)", mi.Description())
+					assert.Equal(t, "Time during which the queues of the process could not run on an AMD GPU, because the driver had evicted its memory. (extension)", mi.Description())
 					assert.Equal(t, "s", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -3776,7 +3776,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["process.gpu.info"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Always 1, for each process and device that it uses, also where the driver reports neither its memory nor its utilization. (extension)", mi.Description())
+					assert.Equal(t, "Always 1, for each process and each device that it uses, even if the driver reports neither its memory nor its utilization. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())

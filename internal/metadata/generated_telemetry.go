@@ -212,13 +212,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.GpuEventsDropped, err = builder.meter.Int64Counter(
 		"otelcol_gpu_events_dropped",
-		metric.WithDescription("Number of events dropped because more than 1,024 of a source, or of a remote node, waited for the logs pipeline, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest are dropped. Also of XIDs that the source had no room for between two reads. With storage, by receiver alone, also of records that were dropped because more than 10,000 of them, or 16 MiB, wait for the next consumer, or because it refuses them for good. [Development]"),
+		metric.WithDescription("Number of dropped events, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest events are dropped when more than 1,024 of a source or a remote node wait for the logs pipeline. XIDs are dropped when a source has no room for them between two reads. With storage, records are dropped, by receiver only, when more than 10,000 of them or 16 MiB wait for the next component of the logs pipeline, or when it refuses them for good. [Development]"),
 		metric.WithUnit("{event}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuEventsWaiting, err = builder.meter.Int64ObservableGauge(
 		"otelcol_gpu_events_waiting",
-		metric.WithDescription("Number of log records that no consumer has accepted yet, by receiver. Only with storage, which keeps them. [Development]"),
+		metric.WithDescription("Number of log records that wait in the storage until the next component of the logs pipeline accepts them, by receiver. Only with storage. [Development]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
@@ -254,7 +254,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuReadSuccess, err = builder.meter.Int64ObservableGauge(
 		"otelcol_gpu_read_success",
-		metric.WithDescription("Whether the last read succeeded, 1 or 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, if the tool is missing, for a node whose driver pod is unusable, and for a cluster whose API server is away or refuses. [Development]"),
+		metric.WithDescription("1 if the last read succeeded, otherwise 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, if the tool is missing, for a node whose driver pod is unusable, and for a cluster whose API server is away or refuses. [Development]"),
 		metric.WithUnit("1"),
 	)
 	errs = errors.Join(errs, err)

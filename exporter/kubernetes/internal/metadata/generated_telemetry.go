@@ -62,19 +62,19 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.GpuKubernetesDropped, err = builder.meter.Int64Counter(
 		"otelcol_gpu_kubernetes_dropped",
-		metric.WithDescription("Number of Kubernetes Events that will never be posted, by reason. rate_limit is too many of one object, 25 at once and then one in 5 minutes. queue_full is more than 1,000 that wait. gave_up is an API server that was away or too busy for 5 minutes. shutdown is what still waited then. [Development]"),
+		metric.WithDescription("Number of Kubernetes Events that will never be posted, by reason. rate_limit: one object had more than 25 Events at once and then more than one in 5 minutes. queue_full: more than 1,000 Events waited. gave_up: the API server was away or too busy for 5 minutes. shutdown: the Events still waited when the collector stopped. [Development]"),
 		metric.WithUnit("{event}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuKubernetesPosted, err = builder.meter.Int64Counter(
 		"otelcol_gpu_kubernetes_posted",
-		metric.WithDescription("Number of requests that the API server took. An Event that repeats an earlier one is a request, too. [Development]"),
+		metric.WithDescription("Number of requests that the API server accepted. An Event that repeats an earlier one is a request, too. [Development]"),
 		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.GpuKubernetesRefused, err = builder.meter.Int64Counter(
 		"otelcol_gpu_kubernetes_refused",
-		metric.WithDescription("Number of requests that the API server refused for good, for lack of rights for example. The log has the reason and the remedy. [Development]"),
+		metric.WithDescription("Number of requests that the API server refused for good, such as for missing rights. The log has the reason and the remedy. [Development]"),
 		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)

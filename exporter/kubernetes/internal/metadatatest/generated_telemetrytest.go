@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) exporter.Settings {
 func AssertEqualGpuKubernetesDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_kubernetes_dropped",
-		Description: "Number of Kubernetes Events that will never be posted, by reason. rate_limit is too many of one object, 25 at once and then one in 5 minutes. queue_full is more than 1,000 that wait. gave_up is an API server that was away or too busy for 5 minutes. shutdown is what still waited then. [Development]",
+		Description: "Number of Kubernetes Events that will never be posted, by reason. rate_limit: one object had more than 25 Events at once and then more than one in 5 minutes. queue_full: more than 1,000 Events waited. gave_up: the API server was away or too busy for 5 minutes. shutdown: the Events still waited when the collector stopped. [Development]",
 		Unit:        "{event}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -40,7 +40,7 @@ func AssertEqualGpuKubernetesDropped(t *testing.T, tt *componenttest.Telemetry, 
 func AssertEqualGpuKubernetesPosted(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_kubernetes_posted",
-		Description: "Number of requests that the API server took. An Event that repeats an earlier one is a request, too. [Development]",
+		Description: "Number of requests that the API server accepted. An Event that repeats an earlier one is a request, too. [Development]",
 		Unit:        "{request}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -56,7 +56,7 @@ func AssertEqualGpuKubernetesPosted(t *testing.T, tt *componenttest.Telemetry, d
 func AssertEqualGpuKubernetesRefused(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_kubernetes_refused",
-		Description: "Number of requests that the API server refused for good, for lack of rights for example. The log has the reason and the remedy. [Development]",
+		Description: "Number of requests that the API server refused for good, such as for missing rights. The log has the reason and the remedy. [Development]",
 		Unit:        "{request}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
