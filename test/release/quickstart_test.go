@@ -20,13 +20,14 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// commands are the commands of a page of docs/start, in order.
+// commands are the commands of a page of docs/start, in order, without those of a cluster (test/deploy runs these).
 func commands(t *testing.T, page string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "start", page))
 	require.NoError(t, err)
+	machines, _, _ := strings.Cut(string(text), "\n## Kubernetes\n")
 	var script strings.Builder
-	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(machines, -1) {
 		script.WriteString(block[1])
 	}
 	require.NotEmpty(t, script.String())
@@ -57,6 +58,17 @@ func TestQuickStartLaptop(t *testing.T) {
 	r.put(t, given(t, "RELEASE_LIBRARY"), "/usr/lib/libnvidia-ml.so.1")
 	r.put(t, filepath.Join("..", "nvmlsim", "scenarios", "demo.scenario"), "/usr/share/demo.scenario")
 	assert.Contains(t, follow(t, r, "laptop.md"), "NVIDIA H100")
+}
+
+// The gateway and a node are the same machine, under two names.
+func TestQuickStartGateway(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	r.put(t, given(t, "RELEASE_LIBRARY"), "/usr/lib/libnvidia-ml.so.1")
+	r.put(t, filepath.Join("..", "nvmlsim", "scenarios", "demo.scenario"), "/usr/share/demo.scenario")
+	require.NoError(t, os.WriteFile(r.path("/etc/hosts"), []byte("127.0.0.1 localhost gateway.example backend.example\n"), 0o600))
+	printed := follow(t, r, "gateway.md")
+	assert.Regexp(t, `(?m)^NODE +STATE .*\n\S+ .* 8 `, printed)
 }
 
 func TestQuickStartServer(t *testing.T) {
