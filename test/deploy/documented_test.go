@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 )
 
 var documentedOverlay = regexp.MustCompile("(?s)```yaml\n([^`]*kind: Kustomization\n[^`]*)```")
@@ -77,7 +79,7 @@ var documentedValues = regexp.MustCompile("(?s)```yaml\n(# values\\.yaml[^`]*)``
 // The documented values are taken by the chart, and name Secrets in place of having any in a ConfigMap.
 func TestChartDocumentedValues(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "kubernetes.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "helm.md"))
 	require.NoError(t, err)
 	found := documentedValues.FindAllStringSubmatch(string(text), -1)
 	require.Len(t, found, 2)
@@ -99,4 +101,43 @@ func TestChartDocumentedValues(t *testing.T) {
 	assert.Contains(t, options, "token_file: /etc/gpureceiver-clusters/0/token")
 	assert.Contains(t, options, "ca_file: /etc/gpureceiver-clusters/0/ca.crt")
 	assert.Contains(t, options, "tool: amd_smi")
+}
+
+var documentedTargets = regexp.MustCompile("(?s)```yaml\n(targets:\n[^`]*)```")
+
+// The chart takes the documented targets, and gives them to the scraper.
+func TestDocumentedTargets(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "kubernetes.md"))
+	require.NoError(t, err)
+	found := documentedTargets.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, found, 3)
+	for _, block := range found {
+		values := "agent: {enabled: false}\nexec:\n  enabled: true\n  " + strings.ReplaceAll(strings.TrimSpace(block[1]), "\n", "\n  ") + "\n"
+		objects := rendered(t, values)
+		options := mounted(objects, only(t, objects), "/etc/gpureceiver")["options.yaml"]
+		label := regexp.MustCompile(`label_selector: ([a-z-]+=[a-z-]+)`).FindStringSubmatch(block[1])
+		require.NotNil(t, label, block[1])
+		assert.Contains(t, options, "label_selector: "+label[1])
+	}
+}
+
+// The documented objects of Kubernetes are written as its types have them.
+func TestDocumentedObjects(t *testing.T) {
+	t.Parallel()
+	block := func(page, begins string) string {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", page))
+		require.NoError(t, err)
+		found := regexp.MustCompile("(?s)```yaml\n(" + regexp.QuoteMeta(begins) + ".*?)```").FindStringSubmatch(string(text))
+		require.NotNil(t, found, "%s: %s", page, begins)
+		return found[1]
+	}
+	var class nodev1.RuntimeClass
+	require.NoError(t, yaml.UnmarshalStrict([]byte(block("kubernetes.md", "apiVersion: node.k8s.io/v1")), &class))
+	assert.Equal(t, "nvidia", class.Name)
+	assert.Equal(t, "nvidia", class.Handler)
+	var role rbacv1.ClusterRole
+	require.NoError(t, yaml.UnmarshalStrict([]byte(block("workloads.md", "rules:")), &role))
+	require.Len(t, role.Rules, 1)
+	assert.Equal(t, []string{"rayclusters"}, role.Rules[0].Resources)
 }

@@ -123,7 +123,7 @@ func (p *posting) agent(t *testing.T, settings map[string]any) kubernetes.Interf
 	return client
 }
 
-// What docs/operate/kubernetes.md says removes the condition, when nobody posts it any more.
+// What docs/operate/node-condition.md says removes the condition, when nobody posts it any more.
 func TestConditionIsRemoved(t *testing.T) {
 	t.Parallel()
 	p := newPosting(t, "node-condition")

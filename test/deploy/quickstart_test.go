@@ -6,10 +6,6 @@
 package deploy
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -21,11 +17,6 @@ import (
 // The commands of the quick starts of Kubernetes do on a real API server what the pages say. No pod runs there.
 func TestQuickStarts(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Skip("kubectl is not in PATH: the quick starts of Kubernetes were not followed")
-	}
-	program, err := filepath.Abs(helm(t))
-	require.NoError(t, err)
 	for _, page := range []struct {
 		name, section, prints string
 		endpoints             map[string]string // of objects, by kubectl's arguments
@@ -43,7 +34,7 @@ func TestQuickStarts(t *testing.T) {
 		t.Run(page.name, func(t *testing.T) {
 			run := administrator(t)
 			began := time.Now()
-			out, err := run("PATH=" + filepath.Dir(program) + ":$PATH\n" + quickStart(t, page.name, page.section))
+			out, err := run(shellBlocks(t, "start/"+page.name, page.section))
 			require.NoError(t, err, out)
 			t.Logf("%s took %s", page.name, time.Since(began).Round(time.Second))
 			assert.Contains(t, out, page.prints)
@@ -58,54 +49,4 @@ func TestQuickStarts(t *testing.T) {
 			}
 		})
 	}
-}
-
-// administrator starts an API server that has the namespace of the GPU operator, and returns what runs a script with access to it in the root folder.
-func administrator(t *testing.T) func(script string) (string, error) {
-	t.Helper()
-	config := realAPIServer(t)
-	home := t.TempDir()
-	kubeconfig := filepath.Join(home, "kubeconfig")
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(strings.NewReplacer("SERVER", config.Host, "TOKEN", config.BearerToken).Replace(`
-apiVersion: v1
-kind: Config
-current-context: test
-contexts: [{name: test, context: {cluster: test, user: admin}}]
-clusters: [{name: test, cluster: {server: 'SERVER', insecure-skip-tls-verify: true}}]
-users: [{name: admin, user: {token: TOKEN}}]
-`)), 0o600))
-	run := func(script string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), "bash", "-ec", script)
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HELM_CONFIG_HOME="+home, "HELM_CACHE_HOME="+home, "HELM_DATA_HOME="+home)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
-	require.Eventually(t, func() bool {
-		_, err := run("kubectl get --raw /readyz")
-		return err == nil
-	}, 5*time.Minute, 500*time.Millisecond)
-	out, err := run("kubectl create namespace gpu-operator") // as the GPU operator does
-	require.NoError(t, err, out)
-	return run
-}
-
-// quickStart returns the commands of a page of docs/start, or of one section of it, in order.
-func quickStart(t *testing.T, page, section string) string {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(root, "docs", "start", page))
-	require.NoError(t, err)
-	text := string(content)
-	if section != "" {
-		var found bool
-		_, text, found = strings.Cut(text, "\n## "+section+"\n")
-		require.True(t, found, "%s: %s", page, section)
-		text, _, _ = strings.Cut(text, "\n## ")
-	}
-	var script strings.Builder
-	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
-		script.WriteString(block[1] + "\n")
-	}
-	require.NotEmpty(t, script.String(), page)
-	return script.String()
 }

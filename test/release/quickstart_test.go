@@ -69,6 +69,14 @@ func TestQuickStartGateway(t *testing.T) {
 	require.NoError(t, os.WriteFile(r.path("/etc/hosts"), []byte("127.0.0.1 localhost gateway.example backend.example\n"), 0o600))
 	printed := follow(t, r, "gateway.md")
 	assert.Regexp(t, `(?m)^NODE +STATE .*\n\S+ .* 8 `, printed)
+
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "start", "gateway.md"))
+	require.NoError(t, err)
+	alone := regexp.MustCompile("(?s)```yaml\n(# page-only.yaml.*?)```").FindStringSubmatch(string(page))
+	require.NotNil(t, alone)
+	require.NoError(t, os.WriteFile(r.path("/root/page-only.yaml"), []byte(alone[1]), 0o600))
+	r.run(t, "cd /root/otelcol-gpu_*_linux_*/ && ./otelcol-gpu validate --feature-gates=+extension.healthcheck.useComponentStatus "+
+		"--config config/gateway.yaml --config /root/page-only.yaml")
 }
 
 func TestQuickStartServer(t *testing.T) {

@@ -93,7 +93,7 @@ func (s *Section) addRights(access []kube.Access) {
 			s.add(Note, "right", "not allowed to "+a.Right.String()+why+"; only devices of dynamic resource allocation need it")
 			continue
 		}
-		s.add(Failed, "right", "not allowed to "+a.Right.String()+why+"; grant it by a Role or ClusterRole; docs/operate/kubernetes.md, \"Rights\"")
+		s.add(Failed, "right", "not allowed to "+a.Right.String()+why+"; grant it by a Role or ClusterRole; docs/operate/rights.md")
 	}
 }
 
