@@ -4,17 +4,16 @@
 package gpuviewexporter
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelgpu/gpureceiver/test/reference"
 )
 
 func load(t *testing.T, settings map[string]any) (*Config, error) {
@@ -90,25 +89,36 @@ func TestWrongConfigurations(t *testing.T) {
 	}
 }
 
-// The settings that are not those of the Collector's HTTP server are documented, with their defaults.
+// Each key is documented with its type and default, and no other key.
 func TestKeysAreDocumented(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "docs", "reference", "configuration.md"))
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(text), "\n## gpu_view\n")
-	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n## ")
-	for field := range reflect.TypeFor[Config]().Fields() {
-		if key := field.Tag.Get("mapstructure"); key != ",squash" {
-			assert.Contains(t, section, "`"+key+"`")
+	pages := reference.Read(t, "..")
+	documented := pages.Documented(map[string]string{"exporters::gpu_view": ""})
+	settings := reference.Settings("", createDefaultConfig(), func(key string, _ reflect.Type) bool { // the Collector documents what is in these
+		return slices.Contains([]string{"tls", "cors", "auth", "dialer", "response_headers", "middlewares", "keepalive"}, key)
+	})
+	settings = slices.DeleteFunc(settings, func(s reference.Setting) bool { return s.Key == "keepalive" })
+	for key, deprecated := range map[string]string{"keepalive::enabled": "keep_alives_enabled", "keepalive::idle_timeout": "idle_timeout"} {
+		i := slices.IndexFunc(settings, func(s reference.Setting) bool { return s.Key == deprecated }) // it has the default
+		settings = append(settings, reference.Setting{Key: key, Type: settings[i].Type, Default: settings[i].Default})
+	}
+	reference.Compare(t, documented, settings, nil)
+}
+
+// Each example is accepted, and each setting of the exporter's own is in one.
+func TestExamplesAreAccepted(t *testing.T) {
+	given := map[string]bool{}
+	for _, example := range reference.Read(t, "..").Examples {
+		for _, settings := range example.Components("exporters", "gpu_view") {
+			_, err := load(t, settings)
+			require.NoError(t, err, example.Text)
+			reference.Given("", settings, given)
 		}
 	}
-	cfg := createDefaultConfig().(*Config)
-	for _, value := range []any{
-		cfg.Server.NetAddr.Endpoint, "5s", "15s", "15m", "10m", cfg.MaxNodes, cfg.MaxGPUs, cfg.MaxProcesses, cfg.MaxConnections, cfg.MaxRequests,
-	} {
-		assert.Contains(t, section, fmt.Sprintf("`%v`", value))
+	for field := range reflect.TypeFor[Config]().Fields() {
+		if key := field.Tag.Get("mapstructure"); key != ",squash" {
+			assert.True(t, given[key], "%s: no example has this key", key)
+		}
 	}
-	assert.Equal(t, []time.Duration{5 * time.Second, 15 * time.Minute, 10 * time.Minute}, []time.Duration{cfg.Server.ReadHeaderTimeout, cfg.History, cfg.GoneAfter})
 }
 
 func TestEveryOriginIsWarnedOf(t *testing.T) {

@@ -4,9 +4,9 @@
 package gpukubernetesexporter
 
 import (
-	"os"
+	"fmt"
 	"path/filepath"
-	"regexp"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/test/reference"
 )
 
 func load(settings map[string]any) (*Config, error) {
@@ -73,24 +74,31 @@ func TestNodeOf(t *testing.T) {
 	}
 }
 
-var documentedConfiguration = regexp.MustCompile("(?s)```yaml\n([^`]*gpu_kubernetes:[^`]*)```")
+// Each key is documented with its type and default, and no other key.
+func TestKeysAreDocumented(t *testing.T) {
+	pages := reference.Read(t, filepath.Join("..", ".."))
+	settings := reference.Settings("", createDefaultConfig(), func(_ string, of reflect.Type) bool { return of == reflect.TypeFor[kube.Config]() })
+	reference.Compare(t, pages.Documented(map[string]string{"exporters::gpu_kubernetes": ""}), settings, nil)
+	for key, value := range map[string]any{"`kube_api_qps`": defaultQPS, "`kube_api_burst`": defaultBurst} {
+		for _, row := range pages.Tables["Key for the Kubernetes API"] {
+			if row[0] == key {
+				assert.Contains(t, row[3], fmt.Sprintf("`gpu_kubernetes` has `%v`", value))
+			}
+		}
+	}
+}
 
-// The configuration of docs/reference/configuration.md is valid as it is written there.
-func TestDocumentedConfiguration(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "configuration.md"))
-	require.NoError(t, err)
-	blocks := documentedConfiguration.FindAllStringSubmatch(string(text), -1)
-	require.Len(t, blocks, 1)
-	retrieved, err := confmap.NewRetrievedFromYAML([]byte(blocks[0][1]))
-	require.NoError(t, err)
-	conf, err := retrieved.AsConf()
-	require.NoError(t, err)
-	settings, err := conf.Sub("exporters::gpu_kubernetes")
-	require.NoError(t, err)
-	cfg, err := load(settings.ToStringMap())
-	require.NoError(t, err)
-	assert.Equal(t, "prod", cfg.ClusterName)
-	assert.True(t, cfg.Events.HasValue())
-	assert.True(t, cfg.NodeCondition.HasValue())
-	assert.Equal(t, []any{"gpu_kubernetes"}, conf.Get("service::pipelines::metrics::exporters"))
+// Each example is accepted, and each setting of the exporter's own is in one.
+func TestExamplesAreAccepted(t *testing.T) {
+	given := map[string]bool{}
+	for _, example := range reference.Read(t, filepath.Join("..", "..")).Examples {
+		for _, settings := range example.Components("exporters", "gpu_kubernetes") {
+			_, err := load(settings)
+			require.NoError(t, err, example.Text)
+			reference.Given("", settings, given)
+		}
+	}
+	for _, key := range []string{"node_name", "cluster_name", "events", "node_condition", "node_condition::unknown_after"} {
+		assert.True(t, given[key], "%s: no example has this key", key)
+	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// environment is a value for each variable of docs/reference/configuration.md, and the keys of the configuration that it sets.
+// environment is a value for each variable of docs/reference/environment.md, and the keys of the configuration that it sets.
 var environment = map[string]struct {
 	value string
 	keys  map[string]any
@@ -40,10 +40,10 @@ var environment = map[string]struct {
 	"K8S_CLUSTER_NAME": {"lab", map[string]any{"receivers::gpu::attribution::cluster_name": "lab"}},
 }
 
-// The shipped configurations take the variables that docs/reference/configuration.md lists.
+// The shipped configurations take the variables that docs/reference/environment.md lists.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	documented, err := os.ReadFile(filepath.Join(root(t), "docs", "reference", "configuration.md"))
+	documented, err := os.ReadFile(filepath.Join(root(t), "docs", "reference", "environment.md"))
 	require.NoError(t, err)
 	for variable := range environment {
 		assert.Contains(t, string(documented), "| `"+variable+"` |")

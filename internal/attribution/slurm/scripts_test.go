@@ -115,3 +115,38 @@ func TestScriptsAtTheSameTime(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, map[string][]string{"0": {"1"}}, found.Jobs)
 }
+
+// The commands of docs/reference/attribution.md put the scripts where the documented lines of slurm.conf find them.
+func TestDocumentedInstallation(t *testing.T) {
+	repository, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	require.NoError(t, err)
+	page, err := os.ReadFile(filepath.Join(repository, "docs", "reference", "attribution.md"))
+	require.NoError(t, err)
+	block := func(language string) string {
+		_, rest, found := strings.Cut(string(page), "```"+language+"\n")
+		require.True(t, found, language)
+		text, _, _ := strings.Cut(rest, "```")
+		return text
+	}
+	root := t.TempDir()
+	command := exec.CommandContext(t.Context(), "/bin/sh", "-e", "-c", strings.ReplaceAll(block("sh"), "/etc/slurm", root))
+	command.Dir = repository
+	output, err := command.CombinedOutput()
+	require.NoError(t, err, string(output))
+	for key, script := range map[string]string{"Prolog": "prolog.sh", "Epilog": "epilog.sh"} {
+		_, rest, found := strings.Cut(block("ini"), key+"=")
+		require.True(t, found, key)
+		pattern, _, _ := strings.Cut(rest, "\n")
+		installed, err := filepath.Glob(strings.ReplaceAll(pattern, "/etc/slurm", root))
+		require.NoError(t, err)
+		require.Len(t, installed, 1)
+		got, err := os.ReadFile(installed[0])
+		require.NoError(t, err)
+		want, err := os.ReadFile(filepath.Join(repository, "deploy", "slurm", script))
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got))
+		info, err := os.Stat(installed[0])
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o755), info.Mode().Perm())
+	}
+}
