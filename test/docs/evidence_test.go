@@ -93,7 +93,7 @@ var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 func testFunctions(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
-	require.NoError(t, filepath.WalkDir(repository(t), func(file string, entry os.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(repository(t), func(file string, _ os.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, "_test.go") {
 			return err
 		}

@@ -38,7 +38,8 @@ func TestLinks(t *testing.T) {
 				return true
 			}
 			address, err := url.Parse(to)
-			if !assert.NoError(t, err, "%s: %s", p.path, to) || address.Scheme != "" {
+			require.NoError(t, err, "%s: %s", p.path, to)
+			if address.Scheme != "" {
 				return true
 			}
 			links++
