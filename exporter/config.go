@@ -107,7 +107,7 @@ func (c *Config) Validate() error {
 	}
 	for _, name := range c.AllowedHosts {
 		if name == "" || strings.ContainsAny(name, "/*[] ") || withoutPort(name) != name {
-			errs = append(errs, fmt.Errorf("allowed_hosts: %q is no name of a host; give names or addresses alone, without scheme, port or *", name))
+			errs = append(errs, fmt.Errorf("allowed_hosts: %q is not the name of a host; give names or addresses alone, without scheme, port or *", name))
 		}
 	}
 	return errors.Join(errs...)
@@ -134,10 +134,10 @@ func (c *Config) checkEndpoint() error {
 func (c *Config) warnings(loopback bool) []string {
 	var found []string
 	if !loopback && c.Server.NetAddr.Transport != confignet.TransportTypeUnix && !c.Server.Auth.HasValue() {
-		found = append(found, "endpoint: whoever reaches this address sees every GPU, process and pod; set auth and tls, or a loopback address")
+		found = append(found, "endpoint: anyone who can reach this address sees every GPU, process and pod; set auth and tls, or a loopback address")
 	}
 	if cors := c.Server.CORS.Get(); cors != nil && slices.Contains(cors.AllowedOrigins, "*") {
-		found = append(found, "cors::allowed_origins: *: every site that a browser of this network shows may read what is served; name the origins")
+		found = append(found, "cors::allowed_origins: *: any website in a browser that reaches this address can read what is served; list the origins")
 	}
 	return found
 }

@@ -52,7 +52,7 @@ func listen(ctx context.Context, cfg *Config, host component.Host, telemetry com
 		secure.NextProtos = []string{"h2", "http/1.1"}
 	}
 	if s.listener, err = cfg.Server.NetAddr.Listen(ctx); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; end what listens there, another collector perhaps, or set another endpoint", cfg.Server.NetAddr.Endpoint, err)
+		return nil, fmt.Errorf("listen on %s: %w; stop the program that listens there, such as another collector, or set another endpoint", cfg.Server.NetAddr.Endpoint, err)
 	}
 	s.loopback = local(s.listener.Addr())
 	// Below TLS: the server itself must see the TLS connection, for HTTP/2 and for the deadline of its handshake.

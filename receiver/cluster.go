@@ -93,7 +93,7 @@ func (s *clusterScraper) start(context.Context, component.Host) error {
 	}
 	s.leadership = contend(clients.Kubernetes, s.config.LeaderElection, func() {
 		if err := s.watch(clients); err != nil {
-			s.logger.Error("Reading the cluster was not begun", zap.Error(err))
+			s.logger.Error("Reading the cluster could not start", zap.Error(err))
 			return
 		}
 		s.logger.Info("This replica reads the cluster")

@@ -29,13 +29,13 @@ func (e *ClusterLeaderElection) check() error {
 		return nil
 	}
 	if problems := utilvalidation.IsDNS1123Subdomain(e.name()); len(problems) > 0 {
-		return fmt.Errorf("lease_name: %q is no name of a Lease: %s", e.LeaseName, problems[0])
+		return fmt.Errorf("lease_name: %q is not the name of a Lease: %s", e.LeaseName, problems[0])
 	}
 	if e.LeaseNamespace == "" {
-		return errors.New("lease_namespace: must be set: the namespace in which the Lease lies")
+		return errors.New("lease_namespace: must be set: the namespace of the Lease")
 	}
 	if problems := validation.ValidateNamespaceName(e.LeaseNamespace, false); len(problems) > 0 {
-		return fmt.Errorf("lease_namespace: %q is no name of a namespace: %s", e.LeaseNamespace, problems[0])
+		return fmt.Errorf("lease_namespace: %q is not the name of a namespace: %s", e.LeaseNamespace, problems[0])
 	}
 	return nil
 }

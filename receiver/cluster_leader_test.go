@@ -222,9 +222,9 @@ func TestReadsEndBeforeTheLease(t *testing.T) {
 
 func TestLeaderElectionIsChecked(t *testing.T) {
 	for text, election := range map[string]map[string]any{
-		"leader_election::lease_namespace: must be set":            {},
-		`leader_election::lease_namespace: "x/y" is no name`:       {"lease_namespace": "x/y"},
-		`leader_election::lease_name: "A b" is no name of a Lease`: {"lease_namespace": "x", "lease_name": "A b"},
+		"leader_election::lease_namespace: must be set":                 {},
+		`leader_election::lease_namespace: "x/y" is not the name`:       {"lease_namespace": "x/y"},
+		`leader_election::lease_name: "A b" is not the name of a Lease`: {"lease_namespace": "x", "lease_name": "A b"},
 	} {
 		_, err := loadMap(map[string]any{"scrapers": map[string]any{"kubernetes_cluster": map[string]any{"leader_election": election}}})
 		require.ErrorContains(t, err, "scrapers::kubernetes_cluster::"+text)

@@ -53,7 +53,7 @@ func (d *delivery) run(ctx context.Context) {
 		err := d.keeper.deliver(ctx, d.output)
 		if err == nil {
 			if failures > 0 {
-				d.keeper.logger.Info("Events accepted again by the next consumer")
+				d.keeper.logger.Info("Logs pipeline accepts events again")
 				failures = 0
 			}
 			select {
@@ -63,7 +63,7 @@ func (d *delivery) run(ctx context.Context) {
 			continue
 		}
 		if failures == 0 && ctx.Err() == nil {
-			d.keeper.logger.Warn("Events not accepted by the next consumer; they are kept and sent again", zap.Error(err))
+			d.keeper.logger.Warn("Logs pipeline refused events", zap.Error(err), zap.String("effect", "the events are kept and sent again"))
 		}
 		failures++
 		select {
@@ -95,7 +95,8 @@ func (k *keeper) deliverLast(ctx context.Context, output logsOutput) error {
 	ctx, cancel := context.WithTimeout(ctx, lastDelivery)
 	defer cancel()
 	if err := k.deliver(ctx, output); err != nil {
-		k.logger.Info("Events are sent after the next start: the next consumer does not accept them", zap.Int("records", k.store.Waiting()), zap.Error(err))
+		k.logger.Info("Events are kept until the next start", zap.Int("records", k.store.Waiting()),
+			zap.String("reason", "the logs pipeline did not accept them before the shutdown"), zap.Error(err))
 	}
 	return nil
 }
@@ -103,5 +104,5 @@ func (k *keeper) deliverLast(ctx context.Context, output logsOutput) error {
 // drop counts records that the consumer refused for good.
 func (k *keeper) drop(ctx context.Context, records int, err error) {
 	k.countDropped(ctx, records)
-	k.logger.Warn("Events dropped: the next consumer refuses them for good", zap.Int("records", records), zap.Error(err))
+	k.logger.Warn("Events dropped: the logs pipeline refused them for good", zap.Int("records", records), zap.Error(err))
 }

@@ -40,7 +40,7 @@ func (c *timing) check() []error {
 		errs = append(errs, fmt.Errorf("initial_delay: must be 0 or more, got %s", c.InitialDelay))
 	}
 	if c.InitialDelay > mostDelay {
-		errs = append(errs, fmt.Errorf("initial_delay: %s is longer than a day, in which nothing would be read; is the unit right?", c.InitialDelay))
+		errs = append(errs, fmt.Errorf("initial_delay: %s is longer than a day, and nothing would be read until then; check the unit", c.InitialDelay))
 	}
 	if c.Timeout <= 0 {
 		return append(errs, errors.New("timeout: must be above 0, it bounds each read of a source"))

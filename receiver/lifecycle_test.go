@@ -207,7 +207,7 @@ func TestShutdownWhileTheDriverCannotBeReleased(t *testing.T) {
 	require.NoError(t, m.Start(t.Context(), r.host))
 	eventually(t, func() bool { return source.reads.Load() > 0 }, "it runs")
 	require.NoError(t, m.Shutdown(t.Context())) // although the driver is stuck until the end of this test
-	assert.Len(t, r.messages("Driver not released"), 1)
+	assert.Len(t, r.messages("Driver was not released"), 1)
 }
 
 // A cancelled read is aborted, not left behind, and its result is discarded.

@@ -157,7 +157,7 @@ func TestRefusedEventsAreSentAgain(t *testing.T) {
 	require.NoError(t, m.Start(t.Context(), r.host))
 	require.NoError(t, l.Start(t.Context(), r.host))
 	eventually(t, func() bool { return r.waiting() == 8 && next.calls() > 1 }, "all wait")
-	assert.Len(t, r.messages("Events not accepted"), 1)
+	assert.Len(t, r.messages("Logs pipeline refused events"), 1)
 	next.answer(nil)
 	eventually(t, func() bool { return next.LogRecordCount() == 8 }, "all arrive")
 	for i, record := range records(&next.LogsSink) {
@@ -218,7 +218,7 @@ func TestRefusedEventsOutliveAShutdown(t *testing.T) {
 	eventually(t, func() bool { return r.waiting() == 1 }, "it waits")
 	require.NoError(t, m.Shutdown(t.Context()))
 	require.NoError(t, l.Shutdown(t.Context()))
-	assert.Len(t, r.messages("Events are sent after the next start"), 1)
+	assert.Len(t, r.messages("Events are kept until the next start"), 1)
 
 	r = newRig(t, map[string]gpu.Source{"nvml": always(lost("GPU-1"))})
 	r.keeps(disk.Copy())

@@ -193,7 +193,8 @@ func (p *conditionPoster) stop() {
 		}
 	}
 	if left > 0 {
-		p.logger.Warn("Node conditions were left as they are at the shutdown", zap.Int("nodes", left))
+		p.logger.Warn("Node conditions were not updated before the shutdown", zap.Int("nodes", left),
+			zap.String("effect", "they keep their last status until another collector posts"))
 	}
 }
 

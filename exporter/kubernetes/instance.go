@@ -140,7 +140,7 @@ func (i *instance) consumeMetrics(_ context.Context, metrics pmetric.Metrics) er
 // warnNoNode warns once that nothing is posted of GPUs whose node is not known.
 func (i *instance) warnNoNode(signal string) {
 	i.noNode.Do(func() {
-		i.logger.Warn("GPU data without k8s.node.name are not posted to Kubernetes", zap.String("signal", signal),
+		i.logger.Warn("GPU data without k8s.node.name is not posted to Kubernetes", zap.String("signal", signal),
 			zap.String("remedy", "set attribution::node_name of the gpu receiver that sends them, ${env:K8S_NODE_NAME} in a pod"))
 	})
 }

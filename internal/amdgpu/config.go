@@ -27,7 +27,7 @@ func (c *Config) Check() error {
 		return errors.New("root_path: empty; give the directory in which the machine's sys and proc are, / for this machine")
 	}
 	if !filepath.IsAbs(c.RootPath) {
-		return fmt.Errorf("root_path: %q is no absolute path", c.RootPath)
+		return fmt.Errorf("root_path: %q is not an absolute path", c.RootPath)
 	}
 	return nil
 }

@@ -179,7 +179,7 @@ func (c *Config) Validate() error {
 		return errors.New("node_name: must be set together with owners, because only the pods of this node are read; " + remedy)
 	}
 	if c.NodeLabels != nil && c.NodeName == "" {
-		return errors.New("node_name: must be set together with node_labels, because it is this node whose labels are read; " + remedy)
+		return errors.New("node_name: must be set together with node_labels, because it names the node whose labels are read; " + remedy)
 	}
 	if c.Containers != nil && c.Processes == nil {
 		return errors.New("processes: must be set together with containers, because the control groups of processes have the IDs by which containers are looked up")

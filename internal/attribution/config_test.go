@@ -155,7 +155,7 @@ func TestConfigRefused(t *testing.T) {
 		"node_name: n1\nowners: {endpoint: 'https://a:6443'}":      "attribution::owners: token_file: must be set",
 		"node_labels: {labels: [zone]}":                            "attribution: node_name: must be set together with node_labels",
 		"node_name: n1\nnode_labels:":                              "attribution::node_labels: labels: must name",
-		"node_name: n1\nnode_labels: {labels: [a, '*b']}":          `attribution::node_labels: labels::1: "*b" is no key of a label`,
+		"node_name: n1\nnode_labels: {labels: [a, '*b']}":          `attribution::node_labels: labels::1: "*b" is not the key of a label`,
 		"node_name: n1\nnode_labels: {labels: [a], x: 1}":          "invalid keys: x",
 		"node_name: n1\nnode_labels: {labels: [a], context: prod}": "attribution::node_labels: context: ",
 		"node_name: n1\nowners: {kinds: replicasets.apps, x: 1}":   "invalid keys: x",

@@ -54,7 +54,8 @@ func (s *Store) drop(ctx context.Context, records int) {
 	s.dropped(ctx, records)
 	if !s.full {
 		s.full = true
-		s.logger.Warn("Oldest events dropped: too many wait for the next consumer; see why it refuses them",
+		s.logger.Warn("Oldest events dropped", zap.String("reason", "too many wait until the logs pipeline accepts them"),
+			zap.String("remedy", "find out why the logs pipeline refuses events"),
 			zap.Int("max_records", maxRecords), zap.Int("max_bytes", maxBytes))
 	}
 }

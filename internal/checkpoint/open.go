@@ -92,7 +92,7 @@ func (s *Store) readKeys(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		s.logger.Warn("Old states not removed from the storage", zap.Error(err))
+		s.logger.Warn("Old states were not removed from the storage", zap.Error(err))
 	}
 	s.write(ctx, nil)
 }

@@ -93,7 +93,7 @@ func (s *Store) putPart(key string, data []byte) {
 		data = nil
 		if !p.full {
 			p.full = true
-			s.logger.Warn("Part of what is known is not stored: a restart would report it as new", zap.String("key", key),
+			s.logger.Warn("Part of the state is not stored", zap.String("effect", "a restart would report it as new"), zap.String("key", key),
 				zap.Int("max_parts", maxParts), zap.Int("max_bytes", maxPartsBytes), zap.Int("max_bytes_of_one", maxPart))
 		}
 	}
@@ -159,6 +159,6 @@ func (s *Store) Parts(source string, use func(name string, data []byte) error) {
 	}
 	delete(s.parts.found, source)
 	if refused > 0 {
-		s.logger.Warn("Stored parts of "+statePrefix+source+" are not used", zap.Int("parts", refused), zap.Error(first))
+		s.logger.Warn("Stored parts of "+statePrefix+source+" are not used", zap.Int("parts", refused), zap.NamedError("first_error", first))
 	}
 }

@@ -101,7 +101,7 @@ func decodeNumbers(data []byte) (numbers, error) {
 	case err != nil:
 		return numbers{}, err
 	case n.First > n.Next || n.Next-n.First > maxRecords:
-		return numbers{}, fmt.Errorf("it has messages from %d to %d", n.First, n.Next)
+		return numbers{}, fmt.Errorf("its messages go from %d to %d", n.First, n.Next)
 	}
 	return n, nil
 }

@@ -74,7 +74,7 @@ func decodeSnapshot(data []byte, now time.Time) (*snapshot, error) {
 	case err != nil:
 		return nil, err
 	case s.Version == 0 || len(s.Known) == 0:
-		return nil, errors.New("it is no state")
+		return nil, errors.New("it is not a stored state")
 	case now.Sub(s.Written) > staleAfter:
 		return nil, errStale
 	}

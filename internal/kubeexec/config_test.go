@@ -84,19 +84,19 @@ func TestConfigErrors(t *testing.T) {
 			map[string]any{"clusters": cluster, "targets": []any{map[string]any{"namespace": "a"}}},
 			[]string{"targets::0::label_selector: must be set"},
 		},
-		"bad selector":   {target(map[string]any{"label_selector": "a b"}), []string{`targets::0::label_selector: "a b" is no label selector`}},
-		"bad namespace":  {target(map[string]any{"namespace": "A/b"}), []string{`targets::0::namespace: "A/b" is no name of a namespace`}},
-		"bad container":  {target(map[string]any{"container": "a&b"}), []string{`targets::0::container: "a&b" is no name of a container`}},
+		"bad selector":   {target(map[string]any{"label_selector": "a b"}), []string{`targets::0::label_selector: "a b" is not a label selector`}},
+		"bad namespace":  {target(map[string]any{"namespace": "A/b"}), []string{`targets::0::namespace: "A/b" is not the name of a namespace`}},
+		"bad container":  {target(map[string]any{"container": "a&b"}), []string{`targets::0::container: "a&b" is not the name of a container`}},
 		"unknown tool":   {target(map[string]any{"tool": "rm", "container": "a"}), []string{`targets::0::tool: "rm" is not known; allowed are nvidia_smi, rocm_smi and amd_smi`}},
 		"no container":   {target(map[string]any{"tool": "amd_smi"}), []string{"targets::0::container: must be set with tool: amd_smi"}},
 		"unknown query":  {target(map[string]any{"query": "all"}), []string{`targets::0::query: "all" is not known; allowed are fast and full`}},
 		"query of AMD":   {target(map[string]any{"tool": "amd_smi", "container": "a", "query": "full"}), []string{"targets::0::query: is only allowed with tool: nvidia_smi"}},
-		"node selector":  {map[string]any{"clusters": cluster, "node_selector": "a=b=c"}, []string{`node_selector: "a=b=c" is no label selector`}},
+		"node selector":  {map[string]any{"clusters": cluster, "node_selector": "a=b=c"}, []string{`node_selector: "a=b=c" is not a label selector`}},
 		"max_concurrent": {map[string]any{"clusters": cluster, "max_concurrent": 0}, []string{"max_concurrent: must be from 1 to 1024, got 0"}},
 		"shards":         {map[string]any{"clusters": cluster, "shards": 65}, []string{"shards: must be from 1 to 64, got 65"}},
 		"lease": {
 			map[string]any{"clusters": cluster, "leader_election": map[string]any{"lease_name": "A.b", "lease_namespace": "x/y"}},
-			[]string{`leader_election::lease_name: "A.b" must be of small letters`, `leader_election::lease_namespace: "x/y" is no name of a namespace`},
+			[]string{`leader_election::lease_name: "A.b" must be of small letters`, `leader_election::lease_namespace: "x/y" is not the name of a namespace`},
 		},
 		"no namespace for the Leases": {
 			map[string]any{"clusters": []any{map[string]any{"name": "a"}, map[string]any{"name": "b", "auth_type": "kubeConfig"}}, "shards": 2},
@@ -114,7 +114,7 @@ func TestConfigErrors(t *testing.T) {
 		},
 		"node labels": {
 			map[string]any{"clusters": cluster, "node_labels": []any{"ok", "a*b", ""}},
-			[]string{`node_labels::1: "a*b" is no key of a label`, `node_labels::2: "" is no key`},
+			[]string{`node_labels::1: "a*b" is not the key of a label`, `node_labels::2: "" is not the key`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func (c *Config) Check() error {
 		errs = append(errs, keyed(fmt.Sprintf("targets::%d", i), c.Targets[i].validate())...)
 	}
 	if _, err := labels.Parse(c.NodeSelector); err != nil {
-		errs = append(errs, fmt.Errorf("node_selector: %q is no label selector: %w", c.NodeSelector, err))
+		errs = append(errs, fmt.Errorf("node_selector: %q is not a label selector: %w", c.NodeSelector, err))
 	}
 	if c.MaxConcurrent < 1 || c.MaxConcurrent > maxConcurrentLimit {
 		errs = append(errs, fmt.Errorf("max_concurrent: must be from 1 to %d, got %d", maxConcurrentLimit, c.MaxConcurrent))
@@ -60,14 +60,14 @@ func (c *Config) validateLeaderElection() error {
 	}
 	if e.LeaseNamespace != "" {
 		if problems := validation.ValidateNamespaceName(e.LeaseNamespace, false); len(problems) > 0 {
-			errs = append(errs, fmt.Errorf("lease_namespace: %q is no name of a namespace: %s", e.LeaseNamespace, problems[0]))
+			errs = append(errs, fmt.Errorf("lease_namespace: %q is not the name of a namespace: %s", e.LeaseNamespace, problems[0]))
 		}
 		return errors.Join(errs...)
 	}
 	for i := range c.Clusters {
 		if api := &c.Clusters[i].API; api.Endpoint != "" || api.AuthType == kube.AuthKubeConfig {
 			errs = append(errs, fmt.Errorf("lease_namespace: must be set where a cluster is not read by the service account of the "+
-				"collector's pod, as clusters::%d is not: the namespace in which the Leases of its shards lie", i))
+				"collector's pod, as clusters::%d is not: the namespace of the Leases of its shards", i))
 			break
 		}
 	}
@@ -104,11 +104,11 @@ func (t TargetConfig) validate() error {
 	if t.LabelSelector == "" {
 		errs = append(errs, errors.New("label_selector: must be set: the tool is run in every pod that it selects"))
 	} else if _, err := labels.Parse(t.LabelSelector); err != nil {
-		errs = append(errs, fmt.Errorf("label_selector: %q is no label selector: %w", t.LabelSelector, err))
+		errs = append(errs, fmt.Errorf("label_selector: %q is not a label selector: %w", t.LabelSelector, err))
 	}
 	t = t.withDefaults()
 	if problems := validation.ValidateNamespaceName(t.Namespace, false); len(problems) > 0 {
-		errs = append(errs, fmt.Errorf("namespace: %q is no name of a namespace: %s", t.Namespace, problems[0]))
+		errs = append(errs, fmt.Errorf("namespace: %q is not the name of a namespace: %s", t.Namespace, problems[0]))
 	}
 	if _, known := tools[t.Tool]; !known {
 		errs = append(errs, fmt.Errorf("tool: %q is not known; allowed are %s, %s and %s", t.Tool, ToolNvidiaSMI, ToolROCmSMI, ToolAMDSMI))
@@ -117,7 +117,7 @@ func (t TargetConfig) validate() error {
 	case t.Container == "":
 		errs = append(errs, fmt.Errorf("container: must be set with tool: %s", t.Tool))
 	case len(utilvalidation.IsDNS1123Label(t.Container)) > 0:
-		errs = append(errs, fmt.Errorf("container: %q is no name of a container", t.Container))
+		errs = append(errs, fmt.Errorf("container: %q is not the name of a container", t.Container))
 	}
 	switch {
 	case t.Tool == ToolNvidiaSMI && t.Query != nvidiasmi.QueryFast && t.Query != nvidiasmi.QueryFull:

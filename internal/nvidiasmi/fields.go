@@ -80,7 +80,7 @@ func (f *fields) exhausted(now time.Time) bool {
 func (f *fields) report(out *output) {
 	if f.helpErr != nil {
 		out.problem(gpu.ProblemQuantity, "", "fields", fmt.Errorf("nvidia-smi --help-query-gpu: %w; until it lists the fields of the installed version, "+
-			"only the basic fields are read, and it goes unnoticed when MIG is enabled on a GPU", f.helpErr))
+			"only the basic fields are read, and the collector does not notice MIG that is enabled on a GPU", f.helpErr))
 	}
 }
 

@@ -47,7 +47,7 @@ func (q *queries) readRest(ctx context.Context, out *output) bool {
 	}
 	out.listing.Complete = unread == 0
 	if unread > 0 {
-		out.problem(gpu.ProblemQuantity, "", "GPUs", fmt.Errorf("nvidia-smi -q -x: it breaks off at a GPU that cannot be reached, and %d of the %d GPUs after it "+
+		out.problem(gpu.ProblemQuantity, "", "GPUs", fmt.Errorf("nvidia-smi -q -x: its output ends at a GPU that cannot be reached, and %d of the %d GPUs after it "+
 			"could not be read one by one (-i): %w", unread, len(rest), cmp.Or(reason, errTooManyGPUs)))
 	}
 	return true

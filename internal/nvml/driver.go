@@ -180,8 +180,8 @@ func (d *driver) report(n *gpu.Node, now time.Time) {
 		n.Problems = append(n.Problems, gpu.Problem{Kind: kind, What: what, Err: err})
 	}
 	if d.replaced(now) {
-		add(gpu.ProblemSource, "library", fmt.Errorf("nvml: %s was replaced or removed after it was loaded; the loaded one is used while "+
-			"the kernel driver accepts it; restart the collector when it does not", d.lib.File))
+		add(gpu.ProblemSource, "library", fmt.Errorf("nvml: %s was replaced or removed after it was loaded; the loaded library is used as long as "+
+			"the kernel driver accepts it; restart the collector when it no longer does", d.lib.File))
 	}
 	if d.pending == nil && d.session != nil && d.session.task.Outcome() == workers.Hung {
 		add(gpu.ProblemQuantity, "events", errSessionHung)

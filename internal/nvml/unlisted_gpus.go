@@ -75,7 +75,7 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 			reason = errNotBegun
 		}
 		m.node.Problems = append(m.node.Problems, gpu.Problem{What: "handle", Err: fmt.Errorf(
-			"nvml: %d GPUs give no handle, and it is not known which they are; the first has index %d: %w",
+			"nvml: %d GPUs have no device handle, so they cannot be identified; the first has index %d: %w",
 			m.unplaced, failing[0].handle.index, reason)})
 	}
 	return closeDriver

@@ -159,7 +159,7 @@ func (p *Pipeline) End(at time.Time) pmetric.Metrics {
 // eventsDropped counts events that were dropped, and logs the first ones.
 func (p *Pipeline) eventsDropped(events int) {
 	p.logDropped.Do(func() {
-		p.options.Logger.Warn("Events dropped"+p.options.Where, zap.String("reason", "too many wait for the logs pipeline, and the oldest were dropped"),
+		p.options.Logger.Warn("Events dropped"+p.options.Where, zap.String("reason", "too many events wait for the logs pipeline; the oldest are dropped"),
 			zap.Int("waiting", maxEvents),
 			zap.String("remedy", "give the exporter of the logs pipeline a sending queue; otelcol_gpu_events_dropped counts what is dropped from now on"))
 	})
@@ -172,8 +172,8 @@ func (p *Pipeline) eventsDropped(events int) {
 func (p *Pipeline) sourceDropped(events int) {
 	p.logSourceDropped.Do(func() {
 		p.options.Logger.Warn("Events of the driver dropped"+p.options.Where, zap.Int("events", events),
-			zap.String("reason", "more of different GPUs and codes came between two reads than are kept"),
-			zap.String("remedy", "look at the kernel's log, which has all; otelcol_gpu_events_dropped counts what is dropped from now on"))
+			zap.String("reason", "more events of different GPUs and codes came between two reads than the source keeps"),
+			zap.String("remedy", "look at the kernel's log, which has all of them; otelcol_gpu_events_dropped counts what is dropped from now on"))
 	})
 	if p.options.EventsDropped != nil {
 		p.options.EventsDropped(events)

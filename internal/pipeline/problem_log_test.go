@@ -189,7 +189,7 @@ func TestLogOfManyProblems(t *testing.T) {
 
 	l.Update(whats, true)
 	assert.LessOrEqual(t, log.Len(), maxLines+2)
-	rest := log.FilterMessage("Further reads failed that are not logged").All()
+	rest := log.FilterMessage("Further failed reads are not logged").All()
 	require.Len(t, rest, 1)
 	assert.Equal(t, int64(10_000-maxLines), rest[0].ContextMap()["lines"])
 	for round := range 5 {

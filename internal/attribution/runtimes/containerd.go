@@ -105,7 +105,7 @@ func parseBundle(data []byte) (*Description, error) {
 		Annotations map[string]string `json:"annotations"`
 	}
 	if err := json.Unmarshal(data, &spec); err != nil {
-		return nil, errors.New("it is no JSON of an OCI specification")
+		return nil, errors.New("it is not the JSON of an OCI specification")
 	}
 	name := spec.Annotations[nameLabel]
 	if name == "" {

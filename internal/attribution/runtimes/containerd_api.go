@@ -70,14 +70,14 @@ func (rawCodec) Marshal(v any) ([]byte, error) {
 	if data, ok := v.(*[]byte); ok {
 		return *data, nil
 	}
-	return nil, fmt.Errorf("%T is no encoded message", v)
+	return nil, fmt.Errorf("%T is not an encoded message", v)
 }
 
 // Unmarshal implements encoding.Codec.
 func (rawCodec) Unmarshal(data []byte, v any) error {
 	to, ok := v.(*[]byte)
 	if !ok {
-		return fmt.Errorf("%T is no encoded message", v)
+		return fmt.Errorf("%T is not an encoded message", v)
 	}
 	*to = append([]byte(nil), data...)
 	return nil
@@ -112,13 +112,13 @@ func eachField(message []byte, number protowire.Number, do func([]byte) error) e
 	for len(message) > 0 {
 		n, kind, size := protowire.ConsumeTag(message)
 		if size < 0 {
-			return errors.New("the answer is no message of containerd's API")
+			return errors.New("the answer is not a message of containerd's API")
 		}
 		message = message[size:]
 		if n == number && kind == protowire.BytesType {
 			value, size := protowire.ConsumeBytes(message)
 			if size < 0 {
-				return errors.New("the answer is no message of containerd's API")
+				return errors.New("the answer is not a message of containerd's API")
 			}
 			if err := do(value); err != nil {
 				return err
@@ -128,7 +128,7 @@ func eachField(message []byte, number protowire.Number, do func([]byte) error) e
 		}
 		size = protowire.ConsumeFieldValue(n, kind, message)
 		if size < 0 {
-			return errors.New("the answer is no message of containerd's API")
+			return errors.New("the answer is not a message of containerd's API")
 		}
 		message = message[size:]
 	}

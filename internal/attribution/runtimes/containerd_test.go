@@ -51,7 +51,7 @@ func TestContainerdGarbage(t *testing.T) {
 	state := t.TempDir()
 	write(t, "{", bundleFile(state, "ml", id))
 	_, err := find(t, &Config{Containerd: &ContainerdConfig{Path: state}}, id)
-	require.ErrorContains(t, err, "it is no JSON of an OCI specification")
+	require.ErrorContains(t, err, "it is not the JSON of an OCI specification")
 }
 
 func bytesField(to []byte, number protowire.Number, value string) []byte {
@@ -130,7 +130,7 @@ func TestContainerdSocketFails(t *testing.T) {
 	for name, tt := range map[string]struct{ endpoint, want string }{
 		"none":      {"unix:///nonexistent/containerd.sock", "no such file or directory"},
 		"error":     {containerdServer(t, func(string, string) ([]byte, error) { return nil, status.Error(codes.Internal, "broken") }), "broken"},
-		"garbage":   {containerdServer(t, func(string, string) ([]byte, error) { return []byte{0x0a, 0xff}, nil }), "no message of containerd's API"},
+		"garbage":   {containerdServer(t, func(string, string) ([]byte, error) { return []byte{0x0a, 0xff}, nil }), "not a message of containerd's API"},
 		"too large": {containerdServer(t, func(string, string) ([]byte, error) { return make([]byte, maxContainer+1), nil }), "larger than max"},
 	} {
 		t.Run(name, func(t *testing.T) {

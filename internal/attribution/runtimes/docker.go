@@ -83,7 +83,7 @@ func parseContainer(data []byte, id string) (*Description, error) {
 		}
 	}
 	if err := json.Unmarshal(data, &container); err != nil {
-		return nil, errors.New("it is no JSON of a container") // the error may quote a part of it
+		return nil, errors.New("it is not the JSON of a container") // the error may quote a part of it
 	}
 	if container.ID != id {
 		return nil, fmt.Errorf("it is of another container, or of none: %.80q", container.ID)

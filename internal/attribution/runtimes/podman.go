@@ -108,7 +108,7 @@ func parseStorage(data []byte, id string) (*Description, error) {
 		Metadata string   `json:"metadata"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, errors.New("it is no JSON list of containers")
+		return nil, errors.New("it is not a JSON list of containers")
 	}
 	for i := range list {
 		container := &list[i]

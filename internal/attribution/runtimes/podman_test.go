@@ -74,7 +74,7 @@ func TestPodmanGarbage(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, podmanOf("train"), found)
 	_, err = find(t, config, strings.Repeat("2c", 32))
-	require.ErrorContains(t, err, "it is no JSON list of containers")
+	require.ErrorContains(t, err, "it is not a JSON list of containers")
 }
 
 // The socket is asked for labels alone, which the storage does not have. Where it does not answer, the storage counts.

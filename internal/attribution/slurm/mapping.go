@@ -92,7 +92,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	file, err := os.Open(path) //nolint:gosec // in a configured directory
 	if err != nil {

@@ -61,7 +61,7 @@ func TestReadMappingOfBadFiles(t *testing.T) {
 	}
 	t.Run("a folder", func(t *testing.T) {
 		found, err := ReadMapping(folder(t, map[string]string{"0/x": "", "1": "7\n"}))
-		require.ErrorContains(t, err, "no regular file")
+		require.ErrorContains(t, err, "not a regular file")
 		assert.Equal(t, []string{"0"}, found.Unknown)
 	})
 }

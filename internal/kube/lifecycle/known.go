@@ -88,7 +88,7 @@ func (t *Tracker) restore(name string, data []byte) error {
 			return err
 		}
 		if k.Pod == nil || k.Pod.UID != uid {
-			return errors.New("it is no pod of this UID")
+			return errors.New("it is not a pod with this UID")
 		}
 		t.known[uid] = known{pod: k.Pod, seen: k.Seen}
 	case workloadPart:
@@ -97,7 +97,7 @@ func (t *Tracker) restore(name string, data []byte) error {
 			return err
 		}
 		if len(k.Owners) == 0 || k.Owners[len(k.Owners)-1].UID != uid {
-			return errors.New("it is no workload of this UID")
+			return errors.New("it is not a workload with this UID")
 		}
 		t.workloads[uid] = &workload{
 			namespace: k.Namespace, owners: k.Owners, labels: k.Labels, started: k.Started, changed: k.Changed, lastSeen: k.LastSeen,

@@ -200,7 +200,7 @@ func (r *Runner) unfinished(err error, begun bool) error {
 	if r.hung++; r.hung < maxHung {
 		return err
 	}
-	return fmt.Errorf("%s: %w, nor did a kill end it %d times in a row: %w; a GPU or the driver hangs: see the node's kernel log",
+	return fmt.Errorf("%s: %w, and %d kills in a row did not end it: %w; a GPU or the driver hangs: see the node's kernel log",
 		r.tool, command.ErrTimeout, r.hung, err)
 }
 

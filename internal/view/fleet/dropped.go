@@ -24,7 +24,7 @@ const (
 var dropNames = [drops]string{"foreign", "invalid", "unknown", "duplicate", "node_limit", "gpu_limit", "use_limit", "field_limit"}
 
 var dropMessages = [drops]string{
-	dropDuplicate:  "A GPU is sent by two nodes. It is shown at the first",
+	dropDuplicate:  "Two nodes report the same GPU. It is shown only at the first",
 	dropNodeLimit:  "Some nodes are not shown, because there are too many",
 	dropGPULimit:   "Some GPUs are not shown, because there are too many",
 	dropUseLimit:   "Some processes or containers are not shown, because there are too many",

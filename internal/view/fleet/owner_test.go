@@ -80,7 +80,7 @@ func TestTwoNodesWithTheSameGPU(t *testing.T) {
 	f.ConsumeMetrics(one.read(w.now))
 	assert.Equal(t, []string{"lab/a live", "prod/a live GPU-a-0"}, nodeLines(f))
 	require.Equal(t, 1, logs.Len(), "it is logged once")
-	assert.Contains(t, logs.All()[0].Message, "two nodes")
+	assert.Contains(t, logs.All()[0].Message, "Two nodes")
 	assert.Positive(t, f.state.dropped.counts[dropDuplicate])
 
 	// The first cluster no longer has the GPU.

@@ -96,7 +96,7 @@ func (h *pathHandler) form(r *http.Request) (*Route, error) {
 func (h *pathHandler) answer(w *writeRecorder, r *http.Request, err error) {
 	problem := AsProblem(err)
 	if problem.Status == http.StatusInternalServerError {
-		h.logger.Error("request failed", zap.String("path", r.URL.Path), zap.Error(err))
+		h.logger.Error("HTTP request failed", zap.String("path", r.URL.Path), zap.Error(err))
 	}
 	if w.begun {
 		panic(http.ErrAbortHandler)
