@@ -56,13 +56,20 @@ func TestDocumentedDoctor(t *testing.T) {
 	assert.GreaterOrEqual(t, commands, 7)
 }
 
-// The report in docs/troubleshoot/doctor.md is one that otelgpu doctor printed.
+// The report in docs/troubleshoot/doctor.md is one that otelgpu doctor printed, and so are the lines of another one.
 func TestDocumentedReport(t *testing.T) {
 	docs, err := os.ReadFile(doctorPage)
 	require.NoError(t, err)
+	reports := regexp.MustCompile("(?s)```text\n(.*?)```\n").FindAllStringSubmatch(string(docs), -1)
+	require.Len(t, reports, 2)
 	printed, err := os.ReadFile(filepath.Join("testdata", "doctor", "nvidia.txt"))
 	require.NoError(t, err)
-	assert.Contains(t, string(docs), "```text\n"+string(printed)+"```\n")
+	assert.Equal(t, string(printed), reports[0][1])
+	printed, err = os.ReadFile(filepath.Join("testdata", "doctor", "nvidia_part.txt"))
+	require.NoError(t, err)
+	for line := range strings.Lines(reports[1][1]) {
+		assert.Contains(t, string(printed), "\n"+line)
+	}
 }
 
 // comparePrinted compares what a page says that commands print with what they print, and returns how many there are. With -update it is
