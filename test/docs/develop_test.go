@@ -4,6 +4,7 @@
 package docs
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"go/parser"
@@ -53,14 +54,21 @@ func TestDocumentedTargets(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile(filepath.Join(repository(t), "Makefile"))
 	require.NoError(t, err)
+	simulator, err := os.ReadFile(filepath.Join(repository(t), "test", "nvmlsim", "Makefile"))
+	require.NoError(t, err)
 	tests, commands := testFunctions(t), 0
 	for _, b := range blocks(t) {
-		if b.language != "sh" || !isForDevelopers(b.page) {
+		if b.language != "sh" || !isForDevelopers(b.page) || strings.HasPrefix(b.text, "NVMLSIM_SCENARIO=") {
 			continue
 		}
 		for line := range strings.Lines(b.text) {
 			commands++
+			line, _, _ = strings.Cut(line, " #")
 			line = strings.TrimSpace(line)
+			if target, ok := strings.CutPrefix(line, "make -C test/nvmlsim"); ok {
+				assert.Regexp(t, `(?m)^`+regexp.QuoteMeta(cmp.Or(strings.TrimSpace(target), "all"))+`:`, string(simulator), b.page)
+				continue
+			}
 			if target, ok := strings.CutPrefix(line, "make "); ok {
 				assert.Regexp(t, `(?m)^`+regexp.QuoteMeta(target)+`:`, string(makefile), b.page)
 				continue
@@ -80,7 +88,7 @@ func TestDocumentedTargets(t *testing.T) {
 }
 
 func isForDevelopers(page string) bool {
-	return page == "CONTRIBUTING.md" || strings.HasPrefix(page, "docs/develop/")
+	return page == "CONTRIBUTING.md" || page == "test/nvmlsim/README.md" || strings.HasPrefix(page, "docs/develop/")
 }
 
 func hasPrefix(names map[string]bool, prefix string) bool {

@@ -4,6 +4,7 @@ package nvmlsim_test
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,6 +48,23 @@ func TestScenariosLoad(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The faults of README.md are valid in a control file.
+func TestDocumentedFaults(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, faults, _ := strings.Cut(string(page), "```ini\n")
+	faults, _, found := strings.Cut(faults, "```")
+	if !found || strings.Count(faults, "[fault ") != 5 {
+		t.Fatalf("README.md has five faults: %q", faults)
+	}
+	_, control := start(t, "gpus = 8")
+	if err := control.Set(faults); err != nil {
+		t.Error(err)
 	}
 }
 
