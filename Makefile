@@ -67,7 +67,7 @@ test: ## every test that needs no root and nothing outside the tree
 	go test -timeout 20m ./...
 
 .PHONY: check
-check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools test-page test-rules helm-lint test-helm test-release e2e ## everything that CI checks
+check: generated-up-to-date lint build-everywhere race vulnerabilities test-collector test-nvidia-tool test-amd-tools test-page test-rules test-docs helm-lint test-helm test-release e2e ## everything that CI checks
 
 .PHONY: generated-up-to-date
 generated-up-to-date:
