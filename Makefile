@@ -53,7 +53,7 @@ nvmlsim: ## build the simulated libnvidia-ml.so.1
 	@$(MAKE) --no-print-directory -s -C test/nvmlsim OUT=$(CURDIR)/$(SIM)
 
 .PHONY: generate
-generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md, docs/reference/explorer.html, diagrams; the metadata of the exporters
+generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md, docs/reference/explorer.html, diagrams, versions; the metadata of the exporters
 	@scripts/generate.sh
 
 .PHONY: dashboards
@@ -81,6 +81,7 @@ lint: .tools/golangci-lint
 	cd tools/release && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 	cd tools/diagrams && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 	cd tools/explorer && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
+	cd tools/versions && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 	cd tools/dashboards && GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
 
 .tools/golangci-lint: tools/lint/go.mod
@@ -129,6 +130,7 @@ test-rules: ## recording and alerting rules against their unit tests, by promtoo
 .PHONY: test-docs
 test-docs: ## the documentation: links and anchors, language, examples
 	cd test/docs && go vet ./... && go test -count=1 ./...
+	cd tools/versions && go vet ./... && go test -count=1 ./...
 
 .PHONY: helm-lint
 helm-lint: .tools/helm ## the Helm chart: helm lint, with each of the tests' values
