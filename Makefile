@@ -164,8 +164,12 @@ fleet: otelcol-gpu ## 1,000 simulated nodes on a real API server: one collector,
 view-fleet: otelcol-gpu ## what gpu_view costs a gateway of 1,000 nodes, and how fast it answers; 10 minutes
 	go run ./test/fleet/view -collector $(DIST) -check
 
+.PHONY: measure
+measure: otelcol-gpu nvmlsim ## everything that docs/operate/measurements.md states, written into it; two hours, needs root
+	scripts/measure.sh
+
 .PHONY: cost
-cost: otelcol-gpu nvmlsim ## what the running collector costs, of docs/operate/performance.md
+cost: otelcol-gpu nvmlsim ## what the running collector costs
 	go run ./test/collector/cost -collector $(DIST)
 
 .PHONY: cost-floor

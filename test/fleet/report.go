@@ -7,8 +7,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"text/tabwriter"
 )
 
 // The goals of one collector for a thousand nodes of eight GPUs every 30 s.
@@ -26,10 +24,10 @@ func (m *meter) report() []error {
 	o := m.options
 	all := windows(m.sink.times(), m.from, o.interval, o.intervals)
 	first, last := m.steps[0], m.steps[len(m.steps)-1]
-	fmt.Printf("%d nodes of %d GPUs and processes every %v, %d replicas, %d shards; %d points and %d GPUs a round, the largest message %d points\n\n",
+	fmt.Printf("%d nodes of %d GPUs and processes every %v, %d replicas, %d shards: %d points and %d GPUs a round, %d points in the largest message.\n\n",
 		o.nodes, o.gpus, o.interval, o.replicas, o.shards, (last.count.points-first.count.points)/int64(o.intervals), last.count.gpus, last.count.largest)
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "interval\tnodes read\tshare\ttwice\tpoints/s\texecs/s\trefused\tcollector cores\tanonymous\tresident\tAPI server cores\tits memory\tsimulation cores\tother load")
+	fmt.Println("| interval | nodes read | share | twice | points/s | execs/s | refused | collector, cores | its anonymous memory | resident | API server, cores | its memory | simulation, cores | other load, cores |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	var missed []error
 	for i, win := range all {
 		before, after := m.steps[i], m.steps[i+1]
@@ -43,7 +41,7 @@ func (m *meter) report() []error {
 		}
 		api, itself := cores(before.apiServer, after.apiServer, d), cores(before.itself, after.itself, d)
 		others := (after.machine-before.machine).Seconds()/d.Seconds() - used - api - itself
-		_, _ = fmt.Fprintf(w, "%d\t%d\t%.1f %%\t%d\t%.0f\t%.1f\t%d\t%.2f\t%s\t%s\t%.2f\t%s\t%.2f\t%.2f\n", i+1, win.read,
+		fmt.Printf("| %d | %d | %.1f %% | %d | %.0f | %.1f | %d | %.2f | %s | %s | %.2f | %s | %.2f | %.2f |\n", i+1, win.read,
 			100*float64(win.read)/float64(o.nodes), win.twice, float64(after.count.points-before.count.points)/d.Seconds(),
 			float64(after.execs-before.execs)/d.Seconds(), after.refused+after.broken-before.refused-before.broken,
 			used, mib(anonymous), mib(resident), api, mib(after.apiServer.anonymous), itself, others)
@@ -54,7 +52,6 @@ func (m *meter) report() []error {
 			missed = append(missed, fmt.Errorf("interval %d: %.2f cores, %s", i+1, used, mib(anonymous)))
 		}
 	}
-	_ = w.Flush()
 	d := last.at.Sub(first.at)
 	var used float64
 	for j := range last.collectors {
@@ -62,7 +59,7 @@ func (m *meter) report() []error {
 	}
 	api := cores(first.apiServer, last.apiServer, d)
 	execs := float64(last.execs - first.execs)
-	fmt.Printf("\nin the mean: collectors %.2f cores (%.1f ms a read), API server %.2f cores, %.2f before (%.1f ms an exec), %.0f points/s, %.1f execs/s, %d pods named\n",
+	fmt.Printf("\nMean: collectors %.2f cores (%.1f ms a read), API server %.2f cores, %.2f before (%.1f ms an exec), %.0f points/s, %.1f execs/s, %d pods named.\n",
 		used, used*d.Seconds()*1e3/execs, api, m.alone, (api-m.alone)*d.Seconds()*1e3/execs,
 		float64(last.count.points-first.count.points)/d.Seconds(), execs/d.Seconds(), last.count.named-first.count.named)
 	if growth := m.growth(); growth > goalGrowth {
@@ -87,7 +84,7 @@ func (m *meter) growth() float64 {
 		return float64(sum) / float64(len(steps))
 	}
 	first, last := mean(m.steps[1:1+part]), mean(m.steps[len(m.steps)-part:])
-	fmt.Printf("anonymous memory of all collectors: %s in the first third, %s in the last\n", mib(int64(first)), mib(int64(last)))
+	fmt.Printf("Anonymous memory of all collectors: %s in the first third, %s in the last.\n", mib(int64(first)), mib(int64(last)))
 	return last / first
 }
 
@@ -107,8 +104,8 @@ func (m *meter) reportKill() []error {
 		twice += win.twice
 	}
 	gap := longest[len(longest)-1]
-	fmt.Printf("\none of %d replicas killed: %d nodes missed no read, %d one, %d two, %d more; the longest time between two reads of a node: %.1f s, %.2f intervals; "+
-		"read twice in the two intervals after that: %d\n", o.replicas, missed[0], missed[1], missed[2], missed[3], gap.Seconds(), gap.Seconds()/o.interval.Seconds(), twice)
+	fmt.Printf("\nOne of %d replicas killed: %d nodes missed no read, %d one, %d two, %d more. The longest time between two reads of a node was %.1f s, %.2f intervals. "+
+		"Read twice in the two intervals after that: %d.\n", o.replicas, missed[0], missed[1], missed[2], missed[3], gap.Seconds(), gap.Seconds()/o.interval.Seconds(), twice)
 	if missed[goalGap+1] > 0 {
 		return []error{fmt.Errorf("%d nodes missed more than %d reads", missed[goalGap+1], goalGap)}
 	}

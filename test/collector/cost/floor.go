@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pmetric"
@@ -34,8 +33,8 @@ func (m *meter) floor(s setup, empties empties) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "message")
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "pair\tpoints\tCPU a scrape, reading\theld in memory\tratio\tanonymous memory above empty, reading\theld in memory\ta line of memory in no cache")
+	fmt.Println("| pair | points | CPU a read | the floor | times the floor | anonymous memory above empty | the floor's | a line of memory in no cache |")
+	fmt.Println("|---|---|---|---|---|---|---|---|")
 	var ours, floor []time.Duration
 	var ratios []float64
 	var memory []int64
@@ -60,11 +59,11 @@ func (m *meter) floor(s setup, empties empties) error {
 		a, b := reading.perScrape(empty), held.perScrape(empty)
 		ours, floor = append(ours, a), append(floor, b)
 		ratios, memory = append(ratios, float64(a)/float64(b)), append(memory, reading.anonymous-empty.anonymous)
-		_, _ = fmt.Fprintf(w, "%d\t%d\t%.2f ms\t%.2f ms\t%.2f\t%s\t%s\t%v\n", i+1, held.points, ms(a), ms(b), ratios[i],
+		fmt.Printf("| %d | %d | %.2f ms | %.2f ms | %.2f | %s | %s | %v |\n", i+1, held.points, ms(a), ms(b), ratios[i],
 			mib(memory[i]), mib(held.anonymous-empty.anonymous), coldLine())
 	}
-	_, _ = fmt.Fprintf(w, "median\t\t%.2f ms\t%.2f ms\t%.2f\t%s\t\t\n", ms(middle(ours)), ms(middle(floor)), middle(ratios), mib(middle(memory)))
-	return w.Flush()
+	fmt.Printf("| median | | %.2f ms | %.2f ms | %.2f | %s | | |\n", ms(middle(ours)), ms(middle(floor)), middle(ratios), mib(middle(memory)))
+	return nil
 }
 
 func middle[T cmp.Ordered](all []T) T {

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"text/tabwriter"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
@@ -113,30 +112,32 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d scrapes at %v, %d rounds; empty receiver: %.2f ms of CPU a second, %s anonymous, %s resident; the simulated library's own memory: %s\n\n",
-		o.scrapes, o.interval, o.rounds, ms(byHand.cpuPerSecond), mib(byHand.anonymous), mib(byHand.resident), mib(library))
+	fmt.Printf("%d reads at an interval of %v, %d rounds. A collector with an empty receiver takes %.2f ms of CPU a second, %s of anonymous memory, and is %s resident.\n\n",
+		o.scrapes, o.interval, o.rounds, ms(byHand.cpuPerSecond), mib(byHand.anonymous), mib(byHand.resident))
 	if o.floor {
 		return m.floor(setup{receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: systemd}, empty)
 	}
 	before := coldLine()
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "collector\tpoints\tbytes on the wire\tCPU a scrape\tanonymous\tabove empty\twithout the library's\tresident\tother load")
+	fmt.Println("| collector | points | sent | CPU a read | anonymous memory above an empty collector | resident | other load, cores |")
+	fmt.Println("|---|---|---|---|---|---|---|")
 	var verdicts []verdict
 	for i, s := range []setup{
-		{name: "gpu, OTLP as in " + agentConfig + ", as systemd starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: systemd},
-		{name: "gpu, OTLP as in " + agentConfig + ", as the DaemonSet starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: daemonSet},
-		{name: "gpu, OTLP as in " + agentConfig + ", started by hand", receiver: gpuReceiver, exporter: overGRPC, compression: compression},
-		{name: "gpu, the basic metrics, as systemd starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, metrics: basic(), launch: systemd},
-		{name: "gpu, by hand, memory_limiter and batch", receiver: gpuReceiver, exporter: overGRPC, compression: compression, processors: "memory_limiter, batch"},
-		{name: "gpu, OTLP over gRPC, gzip", receiver: gpuReceiver, exporter: overGRPC},
-		{name: "gpu, OTLP over HTTP", receiver: gpuReceiver, exporter: overHTTP, compression: "none"},
-		{name: "gpu, OTLP over HTTP, gzip", receiver: gpuReceiver, exporter: overHTTP},
-		{name: "gpu, on a Prometheus endpoint", receiver: gpuReceiver, exporter: prometheus},
-		{name: "gpu, no exporter", receiver: gpuReceiver, exporter: nowhere},
-		{name: "gpu, processes that are not in /proc", receiver: gpuReceiver, exporter: overGRPC, compression: compression, scenario: scenario},
-		{name: "gpu, no processes", receiver: gpuReceiver, exporter: overGRPC, compression: compression, metrics: withoutProcesses},
-		{name: "gpu, power and memory only", receiver: gpuReceiver, exporter: overGRPC, compression: compression, metrics: only("hw.power", "hw.gpu.memory.usage")},
-		{name: "gpu, between two scrapes (a second)", receiver: gpuReceiver, exporter: overGRPC, compression: compression, rare: true},
+		{name: "OTLP as in " + agentConfig + ", as systemd starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: systemd},
+		{name: "OTLP as in " + agentConfig + ", as the DaemonSet starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: daemonSet},
+		{name: "OTLP as in " + agentConfig + ", started by hand", receiver: gpuReceiver, exporter: overGRPC, compression: compression},
+		{name: "the basic metrics, as systemd starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, metrics: basic(), launch: systemd},
+		{name: "by hand, memory_limiter and batch", receiver: gpuReceiver, exporter: overGRPC, compression: compression, processors: "memory_limiter, batch"},
+		{name: "OTLP over gRPC, gzip", receiver: gpuReceiver, exporter: overGRPC},
+		{name: "OTLP over gRPC, snappy", receiver: gpuReceiver, exporter: overGRPC, compression: "snappy"},
+		{name: "OTLP over gRPC, zstd", receiver: gpuReceiver, exporter: overGRPC, compression: "zstd"},
+		{name: "OTLP over HTTP", receiver: gpuReceiver, exporter: overHTTP, compression: "none"},
+		{name: "OTLP over HTTP, gzip", receiver: gpuReceiver, exporter: overHTTP},
+		{name: "on a Prometheus endpoint", receiver: gpuReceiver, exporter: prometheus},
+		{name: "no exporter", receiver: gpuReceiver, exporter: nowhere},
+		{name: "processes that are not in /proc", receiver: gpuReceiver, exporter: overGRPC, compression: compression, scenario: scenario},
+		{name: "no processes", receiver: gpuReceiver, exporter: overGRPC, compression: compression, metrics: withoutProcesses},
+		{name: "power and memory only", receiver: gpuReceiver, exporter: overGRPC, compression: compression, metrics: only("hw.power", "hw.gpu.memory.usage")},
+		{name: "between two scrapes (a second)", receiver: gpuReceiver, exporter: overGRPC, compression: compression, rare: true},
 	} {
 		if !chosen.MatchString(s.name) {
 			continue
@@ -152,17 +153,13 @@ func run(o options) error {
 		if err != nil {
 			return err
 		}
-		above := u.anonymous - empty.anonymous
+		above := u.anonymous - empty.anonymous - library // the simulated library is no part of the collector
 		if i < judged {
-			verdicts = append(verdicts, verdict{s.name, u.perScrape(empty), above - library})
+			verdicts = append(verdicts, verdict{s.name, u.perScrape(empty), above})
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%.2f ms\t%s\t%s\t%s\t%s\t%.2f\n", s.name, u.points, u.bytes,
-			ms(u.perScrape(empty)), mib(u.anonymous), mib(above), mib(above-library), mib(u.resident), u.others)
+		fmt.Printf("| %s | %d | %s | %.2f ms | %s | %s | %.2f |\n", s.name, u.points, kb(u.bytes), ms(u.perScrape(empty)), mib(above), mib(u.resident), u.others)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Printf("\nthe machine fetched a line of memory that is in no cache in %v before and %v after\n", before, coldLine())
+	fmt.Printf("\nThe machine fetched a line of memory that is in no cache in %v before and %v after.\n", before, coldLine())
 	return judge(verdicts, o.check)
 }
 
@@ -199,10 +196,9 @@ func judge(verdicts []verdict, check bool) error {
 		if v.cpu > goalCPU || v.memory > goalMemory {
 			words, missed = "MISSED", true
 		}
-		fmt.Printf("\n%s: %.2f ms of CPU a scrape (goal %.0f), %s of anonymous memory above the empty receiver (goal %s): %s",
+		fmt.Fprintf(os.Stderr, "%s: %.2f ms of CPU a read (goal %.0f), %s of anonymous memory above the empty receiver (goal %s): %s\n",
 			v.name, ms(v.cpu), ms(goalCPU), mib(v.memory), mib(goalMemory), words)
 	}
-	fmt.Println()
 	if check && missed {
 		return errors.New("a goal was missed")
 	}
@@ -210,5 +206,13 @@ func judge(verdicts []verdict, check bool) error {
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// kb returns bytes as the page has them; a collector that sends nothing has none.
+func kb(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f KB", float64(bytes)/1e3)
+}
 
 func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }

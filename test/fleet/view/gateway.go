@@ -128,7 +128,7 @@ func (g *gateway) fill(ctx context.Context, o *options) (*filled, error) {
 }
 
 func (f *filled) report(what string) {
-	fmt.Printf("%-17s heap after a collection %s, anonymous %s, most resident %s, CPU time %.2f ms a message of %d points\n", what+":", mib(f.heap), mib(f.anonymous),
+	fmt.Printf("| %s | %s | %s | %s | %.2f ms | %d |\n", what, mib(f.heap), mib(f.anonymous),
 		mib(f.highest), 1e3*f.cpu.Seconds()/float64(f.messages), f.points/f.messages)
 }
 

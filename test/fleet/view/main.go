@@ -63,7 +63,9 @@ func run(ctx context.Context, o *options) error {
 	if _, err := os.Stat(o.collector); err != nil {
 		return fmt.Errorf("no collector to measure: %w; build it with `make otelcol-gpu`", err)
 	}
-	fmt.Printf("%d nodes, %d GPUs, %d processes; %d rounds\n", o.fleet.Nodes, o.fleet.Nodes*o.fleet.GPUs, o.fleet.Nodes*o.fleet.Processes, o.rounds)
+	fmt.Printf("%d nodes, %d GPUs, %d processes; %d rounds of messages.\n\n", o.fleet.Nodes, o.fleet.Nodes*o.fleet.GPUs, o.fleet.Nodes*o.fleet.Processes, o.rounds)
+	fmt.Println("| gateway | heap after a collection | anonymous memory | resident at most | CPU a message | points in a message |")
+	fmt.Println("|---|---|---|---|---|---|")
 	without, err := fill(ctx, o, false)
 	if err != nil {
 		return err
@@ -77,7 +79,7 @@ func run(ctx context.Context, o *options) error {
 	defer with.gateway.Kill()
 	with.report("with gpu_view")
 	added := with.heap - without.heap
-	fmt.Printf("gpu_view adds %s of heap, %s of anonymous memory, %.2f ms of CPU time a message\n\n",
+	fmt.Printf("\ngpu_view adds %s of heap, %s of anonymous memory, and %.2f ms of CPU for each message.\n\n",
 		mib(added), mib(with.anonymous-without.anonymous), 1e3*(with.cpu-without.cpu).Seconds()/float64(with.messages))
 
 	var missed []error
@@ -85,7 +87,7 @@ func run(ctx context.Context, o *options) error {
 		missed = append(missed, fmt.Errorf("gpu_view adds %s of heap, the goal is %s", mib(added), mib(goalMemory)))
 	}
 	missed = append(missed, with.gateway.verify(ctx, o)...)
-	if err := with.gateway.reportLatencies(ctx, o, "nothing else to do"); err != nil {
+	if err := with.gateway.reportLatencies(ctx, o, "at rest"); err != nil {
 		return err
 	}
 	if err := with.gateway.whileSending(ctx, o, func() error { return with.gateway.reportLatencies(ctx, o, "while messages come") }); err != nil {
@@ -95,7 +97,7 @@ func run(ctx context.Context, o *options) error {
 		return errors.Join(missed...)
 	}
 	for _, miss := range missed {
-		fmt.Println("missed:", miss)
+		fmt.Fprintln(os.Stderr, "missed:", miss)
 	}
 	return nil
 }

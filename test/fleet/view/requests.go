@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
@@ -74,9 +72,7 @@ func (g *gateway) verify(ctx context.Context, o *options) []error {
 // reportLatencies prints how long answers take.
 func (g *gateway) reportLatencies(ctx context.Context, o *options, when string) error {
 	middle := o.fleet.Nodes / 2
-	fmt.Printf("answers, %s:\n", when)
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "request\tmedian ms\t99 % ms\tlongest ms\tKiB")
+	fmt.Printf("| request, %s | median | 99 %% | longest | size |\n|---|---|---|---|---|\n", when)
 	for _, target := range []string{
 		"/api/v1/gpu/summary", "/api/v1/gpu/summary?by=node", "/api/v1/gpu/summary?by=workload",
 		"/api/v1/gpu/nodes/" + messages.Name(middle), "/api/v1/gpu/metrics/" + messages.ID(middle, 0),
@@ -96,10 +92,7 @@ func (g *gateway) reportLatencies(ctx context.Context, o *options, when string) 
 		}
 		slices.Sort(took)
 		ms := func(d time.Duration) float64 { return 1e3 * d.Seconds() }
-		_, _ = fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\t%.1f\n", target, ms(took[len(took)/2]), ms(took[len(took)*99/100]), ms(took[len(took)-1]), float64(size)/1024)
-	}
-	if err := w.Flush(); err != nil {
-		return err
+		fmt.Printf("| `%s` | %.1f ms | %.0f ms | %.0f ms | %.1f KiB |\n", target, ms(took[len(took)/2]), ms(took[len(took)*99/100]), ms(took[len(took)-1]), float64(size)/1024)
 	}
 	fmt.Println()
 	return nil
