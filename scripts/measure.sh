@@ -37,7 +37,7 @@ for section in "${@:-node floor amd gateway page outside events parts}"; do
 	for name in $section; do
 		command=$(command_of "$name")
 		echo "measure: $name: $command" >&2
-		OTELCOL_GPU=$PWD/dist/otelcol-gpu bash -c "$command" >"$output"
+		OTELCOL_GPU=$PWD/dist/otelcol-gpu bash -c "${command//make /make -s }" >"$output"
 		{
 			echo "\`$command\`, $(date -u +%F), commit $(git rev-parse --short=8 HEAD), $(nproc) cores of $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1):"
 			echo
