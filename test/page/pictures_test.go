@@ -15,13 +15,12 @@ import (
 	"github.com/otelgpu/gpureceiver/test/page/fleets"
 )
 
-// The pictures of docs/operate/page.md, which -update writes.
+// The pictures of docs/operate/page.md: -update writes them there.
 func TestPictures(t *testing.T) {
-	if !*update {
-		t.Skip("pictures are written with -update only")
+	folder := t.TempDir()
+	if *update {
+		folder = filepath.Join("..", "..", "docs", "images")
 	}
-	folder := filepath.Join("..", "..", "docs", "images")
-	require.NoError(t, os.MkdirAll(folder, 0o755))
 	p := open(t, fleets.Large(48), "/")
 	p.until(`document.querySelectorAll("a.tile").length === 384`)
 	p.pictures(filepath.Join(folder, "page-fleet"))
@@ -30,12 +29,11 @@ func TestPictures(t *testing.T) {
 	p.pictures(filepath.Join(folder, "page-gpu"))
 	p = open(t, fleets.Large(1000), "/")
 	p.until(`document.querySelector(".map canvas")?.width > 300`)
-	p.scheme("dark")
-	p.picture(filepath.Join(folder, "page-fleet-8000-dark.png"))
+	p.pictures(filepath.Join(folder, "page-fleet-8000"))
 	p = open(t, viewtest.Snapshot(), "/#/problems")
 	p.until(`document.querySelectorAll("tbody tr").length > 3`)
 	p.size(1280, 640)
-	p.picture(filepath.Join(folder, "page-problems.png"))
+	p.pictures(filepath.Join(folder, "page-problems"))
 }
 
 // pictures writes a picture of the light page and one of the dark page.
