@@ -60,6 +60,26 @@ func TestLinks(t *testing.T) {
 	assert.Greater(t, links, 100)
 }
 
+var htmlImage = regexp.MustCompile(`<(?:img|source) [^>]*(?:src|srcset)="([^"]+)"`)
+
+// The pictures that a page shows by HTML, for light and dark, are there, and each has a text for those who do not see it.
+func TestHTMLImages(t *testing.T) {
+	t.Parallel()
+	dark := 0
+	for _, p := range pages(t) {
+		for _, m := range htmlImage.FindAllStringSubmatch(string(p.source), -1) {
+			_, err := os.Stat(filepath.Join(repository(t), path.Join(path.Dir(p.path), m[1])))
+			assert.NoError(t, err, "%s: %s", p.path, m[1])
+			if strings.HasPrefix(m[0], "<img") {
+				assert.Regexp(t, ` alt="[^"]{20,}"`, m[0], "%s", p.path)
+			} else {
+				dark++
+			}
+		}
+	}
+	assert.GreaterOrEqual(t, dark, 5, "the pictures of the page")
+}
+
 var pageAddress = regexp.MustCompile(`(?:https://github\.com/otelgpu/gpureceiver/blob/main/|[^\w/.-])(docs/[a-z/_-]+\.md)(#[a-z0-9_-]+)?`)
 
 // A link of an alert or of another program to a page of this repository leads to a heading.
