@@ -117,6 +117,24 @@ func TestUnitRuns(t *testing.T) {
 	assert.Equal(t, 8, strings.Count(page(), "\nhw_gpu_info{"), "GPUs of the demonstration's scenario")
 }
 
+// upgraded installs the package's next version, which has the given text as its agent.yaml and is otherwise the same.
+func (r root) upgraded(t *testing.T, agent string) {
+	t.Helper()
+	next := r.path("/tmp/next")
+	output(t, "dpkg-deb", "-R", one(t, "*.deb"), next)
+	control, err := os.ReadFile(filepath.Join(next, "DEBIAN", "control"))
+	require.NoError(t, err)
+	version := strings.TrimSpace(r.run(t, "dpkg-query -W -f '${Version}' otelcol-gpu"))
+	require.Contains(t, string(control), "\nVersion: "+version+"\n")
+	changed := strings.Replace(string(control), "\nVersion: "+version+"\n", "\nVersion: "+version+".1\n", 1)
+	require.NoError(t, os.WriteFile(filepath.Join(next, "DEBIAN", "control"), []byte(changed), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(next, "etc", "otelcol-gpu", "agent.yaml"), []byte(agent), 0o640))
+	require.NoError(t, os.RemoveAll(filepath.Join(next, "DEBIAN", "md5sums")))
+	output(t, "dpkg-deb", "-Znone", "-b", next, r.path("/tmp/package.deb"))
+	r.run(t, "dpkg -i --force-confdef --force-confold /tmp/package.deb </dev/null")
+	assert.Equal(t, version+".1", strings.TrimSpace(r.run(t, "dpkg-query -W -f '${Version}' otelcol-gpu")))
+}
+
 // An upgrade keeps what the administrator wrote, also where the new package's own file differs.
 func TestUpgradeKeepsConfiguration(t *testing.T) {
 	t.Parallel()
@@ -133,22 +151,7 @@ func TestUpgradeKeepsConfiguration(t *testing.T) {
 		return string(content)
 	}
 	agent, environment := edit("/etc/otelcol-gpu/agent.yaml"), edit("/etc/otelcol-gpu/environment")
-
-	// The next version; its agent.yaml is another one, its environment is not.
-	next := r.path("/tmp/next")
-	output(t, "dpkg-deb", "-R", one(t, "*.deb"), next)
-	control, err := os.ReadFile(filepath.Join(next, "DEBIAN", "control"))
-	require.NoError(t, err)
-	version := strings.TrimSpace(r.run(t, "dpkg-query -W -f '${Version}' otelcol-gpu"))
-	require.Contains(t, string(control), "\nVersion: "+version+"\n")
-	changed := strings.Replace(string(control), "\nVersion: "+version+"\n", "\nVersion: "+version+".1\n", 1)
-	require.NoError(t, os.WriteFile(filepath.Join(next, "DEBIAN", "control"), []byte(changed), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(next, "etc", "otelcol-gpu", "agent.yaml"), []byte("# of the next version\n"), 0o640))
-	require.NoError(t, os.RemoveAll(filepath.Join(next, "DEBIAN", "md5sums")))
-	output(t, "dpkg-deb", "-Znone", "-b", next, r.path("/tmp/package.deb"))
-	r.run(t, "dpkg -i --force-confdef --force-confold /tmp/package.deb </dev/null")
-
-	assert.Equal(t, version+".1", strings.TrimSpace(r.run(t, "dpkg-query -W -f '${Version}' otelcol-gpu")))
+	r.upgraded(t, "# of the next version\n")
 	for file, want := range map[string]string{
 		"agent.yaml": agent, "environment": environment, "agent.yaml.dpkg-dist": "# of the next version\n",
 	} {
@@ -157,6 +160,17 @@ func TestUpgradeKeepsConfiguration(t *testing.T) {
 		assert.Equal(t, want, string(content), file)
 	}
 	assert.NoFileExists(t, r.path("/etc/otelcol-gpu/environment.dpkg-dist"))
+}
+
+// An upgrade replaces a configuration file that nobody has changed.
+func TestUpgradeReplacesUnchangedConfiguration(t *testing.T) {
+	t.Parallel()
+	r := installed(t)
+	r.upgraded(t, "# of the next version\n")
+	content, err := os.ReadFile(r.path("/etc/otelcol-gpu/agent.yaml"))
+	require.NoError(t, err)
+	assert.Equal(t, "# of the next version\n", string(content))
+	assert.NoFileExists(t, r.path("/etc/otelcol-gpu/agent.yaml.dpkg-dist"))
 }
 
 // A removal keeps the configuration, a purge leaves nothing: no file, no user, no service that starts.
