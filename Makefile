@@ -128,8 +128,8 @@ test-rules: ## recording and alerting rules against their unit tests, by promtoo
 	test/rules/run.sh
 
 .PHONY: test-docs
-test-docs: ## the documentation: links and anchors, language, examples
-	cd test/docs && go vet ./... && go test -count=1 ./...
+test-docs: otelcol-gpu ## the documentation: links and anchors, language, examples, and the commands and names in sentences
+	cd test/docs && go vet ./... && OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 ./...
 	cd tools/versions && go vet ./... && go test -count=1 ./...
 
 .PHONY: helm-lint

@@ -87,9 +87,9 @@ func find(all []evidence, b block) (evidence, bool) {
 	return rest, rest.page != ""
 }
 
-var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
 
-// testFunctions returns the names of all tests of the repository.
+// testFunctions returns the names of all tests, benchmarks and fuzz tests of the repository.
 func testFunctions(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
