@@ -14,10 +14,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/filter"
 	"sigs.k8s.io/yaml"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/test/reference"
 )
 
@@ -34,7 +36,17 @@ attribution:
   containers: {docker: , podman: , containerd: }
 `
 
-const api = "Key for the Kubernetes API"
+const (
+	api      = "Key for the Kubernetes API"
+	ofFilter = "Key of a filter"
+)
+
+// switched are the sections whose keys are names of metrics, events and resource attributes, with what is below each name.
+var switched = map[string]any{
+	"metrics":             reflect.New(reflect.TypeFor[metadata.MetricsConfig]().Field(0).Type).Interface(),
+	"events":              &metadata.EventConfig{},
+	"resource_attributes": &metadata.ResourceAttributeConfig{},
+}
 
 // filledIn are the defaults of settings whose own default is empty, as the pages have them.
 var filledIn = map[string]string{
@@ -54,7 +66,10 @@ var filledIn = map[string]string{
 	"scrapers::kubernetes_cluster::resource_names":                   "see below",
 	"scrapers::kubernetes_cluster::leader_election::lease_name":      defaultLease,
 	"scrapers::kubernetes_cluster::leader_election::lease_namespace": "must be given",
-	api + "::auth_type": "serviceAccount",
+	api + "::auth_type": string(kube.AuthServiceAccount),
+
+	"metrics::NAME::enabled": "depends on the name", "events::NAME::enabled": "depends on the name",
+	"resource_attributes::NAME::enabled": "depends on the name",
 }
 
 // settings returns all keys of the receiver.
@@ -76,6 +91,11 @@ func settings(t *testing.T) []reference.Setting {
 			all[i] = reference.Setting{Key: "scrapers", Type: "section"}
 		}
 	}
+	for section, config := range switched {
+		isFilters := func(_ string, of reflect.Type) bool { return of == reflect.TypeFor[[]filter.Config]() }
+		all = append(all, reference.Settings(section+"::NAME", config, isFilters)...)
+	}
+	all = append(all, reference.Settings(ofFilter, &filter.Config{}, stop)...)
 	return append(all, reference.Settings(api, &kube.Config{}, stop)...)
 }
 
@@ -83,7 +103,7 @@ func settings(t *testing.T) []reference.Setting {
 func TestKeysAreDocumented(t *testing.T) {
 	pages := reference.Read(t, "..")
 	documented := pages.Documented(map[string]string{
-		"receivers::gpu": "", "scrapers": "scrapers", "attribution": "attribution", "kernel_log": "kernel_log", api: api,
+		"receivers::gpu": "", "scrapers": "scrapers", "attribution": "attribution", "kernel_log": "kernel_log", api: api, ofFilter: ofFilter,
 	})
 	for i, row := range documented { // what these rows say besides is not a default
 		if strings.HasPrefix(row.Default, "[see below]") {
@@ -112,17 +132,50 @@ func TestExamplesAreAccepted(t *testing.T) {
 	}
 	assert.Greater(t, count, 20)
 	for _, setting := range settings(t) {
-		if name, ok := strings.CutPrefix(setting.Key, api+"::"); ok {
-			assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(given)), func(key string) bool { return strings.HasSuffix(key, "::"+name) }), setting.Key)
+		// The keys of several sections, and those below a name.
+		name, several := strings.CutPrefix(setting.Key, api+"::")
+		if !several {
+			name, several = strings.CutPrefix(setting.Key, ofFilter+"::")
+		}
+		section, below, named := strings.Cut(setting.Key, "::NAME::")
+		switch {
+		case named:
+			name = below
+		case !several:
+			assert.True(t, given[setting.Key], "%s: no example has this key", setting.Key)
 			continue
 		}
-		assert.True(t, given[setting.Key], "%s: no example has this key", setting.Key)
+		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(given)), func(key string) bool {
+			return strings.HasSuffix(key, "::"+name) && (!named || strings.HasPrefix(key, section+"::"))
+		}), "%s: no example has this key", setting.Key)
 	}
 }
 
-// Each metric of the collector itself has a row with its unit.
+// The defaults that the pages have in words are those of the code.
+func TestDefaultsInWords(t *testing.T) {
+	assert.ElementsMatch(t, defaultScrapers, strings.Split(filledIn["scrapers"], " and "))
+	assert.Equal(t, filledIn["scrapers::kubernetes_cluster::leader_election::lease_name"], (&ClusterLeaderElection{}).name())
+	cfg, err := loadYAML(t, "attribution: {node_name: n1, owners: , node_labels: {labels: [a]}}")
+	require.NoError(t, err)
+	assert.Equal(t, kube.AuthServiceAccount, cfg.Attribution.Owners.API.AuthType)
+	assert.Equal(t, kube.AuthServiceAccount, cfg.Attribution.NodeLabels.API.AuthType)
+	for text, want := range map[string]string{ // must be given
+		"scrapers: {kubernetes_exec: }":                                                          "scrapers::kubernetes_exec::clusters: must",
+		"scrapers: {kubernetes_exec: {clusters: [{auth_type: none}]}}":                           "scrapers::kubernetes_exec::clusters::0::name: must",
+		"scrapers: {kubernetes_exec: {clusters: [{name: a}], targets: [{container: b}]}}":        "scrapers::kubernetes_exec::targets::0::label_selector: must",
+		"scrapers: {kubernetes_cluster: {leader_election: {lease_name: a}}}":                     "scrapers::kubernetes_cluster::leader_election::lease_namespace: must",
+		"attribution: {node_name: n1, node_labels: }":                                            "attribution::node_labels: labels: must",
+		"resource_attributes: {host.name: {metrics_include: [{strict: a, regexp: b}]}}":          "resource_attributes::",
+		"scrapers: {kubernetes_exec: {clusters: [{name: a, auth_type: kubeConfig}], shards: 2}}": "scrapers::kubernetes_exec::leader_election::lease_namespace: must",
+	} {
+		_, err := loadYAML(t, text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+// Each metric of the collector itself has a row with its unit and type.
 func TestOwnMetricsAreDocumented(t *testing.T) {
-	want := map[string]string{}
+	want := map[string][2]string{}
 	for _, file := range []string{"../metadata.yaml", "../exporter/metadata.yaml", "../exporter/kubernetes/metadata.yaml"} {
 		content, err := os.ReadFile(filepath.FromSlash(file))
 		require.NoError(t, err)
@@ -130,17 +183,21 @@ func TestOwnMetricsAreDocumented(t *testing.T) {
 			Telemetry struct {
 				Metrics map[string]struct {
 					Unit string `json:"unit"`
+					Sum  any    `json:"sum"`
 				} `json:"metrics"`
 			} `json:"telemetry"`
 		}
 		require.NoError(t, yaml.Unmarshal(content, &of))
 		for name, metric := range of.Telemetry.Metrics {
-			want["`otelcol_"+name+"`"] = metric.Unit
+			want["`otelcol_"+name+"`"] = [2]string{metric.Unit, "gauge"}
+			if metric.Sum != nil { // all of them are monotonic
+				want["`otelcol_"+name+"`"] = [2]string{metric.Unit, "counter"}
+			}
 		}
 	}
-	documented := map[string]string{}
+	documented := map[string][2]string{}
 	for _, row := range reference.Read(t, "..").Tables["Metric"] {
-		documented[row[0]] = row[1]
+		documented[row[0]] = [2]string{row[1], row[2]}
 	}
 	assert.Equal(t, want, documented)
 	assert.NotEmpty(t, want)
