@@ -157,6 +157,9 @@ func TestDocumentedQueries(t *testing.T) {
 			assert.Len(t, got, len(want.values), "%s (%d): %v", heading, way, got)
 		}
 	}
+	for _, address := range addresses {
+		assertFirstSteps(t, address)
+	}
 	for _, address := range addresses { // the rule waits before it fires
 		eventually(t, patience, "the stowaway's alert", func() bool {
 			return ask(t, address, `count(ALERTS{alertname="GPUUsedWithoutAllocation"})`) == 1 &&

@@ -104,4 +104,31 @@ func TestKubernetesCommands(t *testing.T) {
 		require.NoError(t, err, out)
 		assert.Contains(t, out, "clusterName: prod", "the values are kept")
 	})
+	t.Run("first steps of alerts", func(t *testing.T) {
+		run := administrator(t)
+		out, err := run(`kubectl apply -f - <<<'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}}'`)
+		require.NoError(t, err, out)
+		commands := inlineCommands(t, "operate/alerts.md", "First steps", "kubectl")
+		require.GreaterOrEqual(t, len(commands), 3)
+		out, err = run(strings.ReplaceAll(strings.Join(commands, "\n"), "NODE", "node-a"))
+		require.NoError(t, err, out)
+		assert.Contains(t, out, "node/node-a drained")
+		assert.Contains(t, out, "node/node-a already cordoned", "drain does it as well")
+		assert.Contains(t, out, "node/node-a uncordoned")
+	})
+}
+
+// inlineCommands returns the commands of a program that the sentences of a section have, in order.
+func inlineCommands(t *testing.T, page, section, program string) []string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, "docs", page))
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(content), "\n## "+section+"\n")
+	require.True(t, found, "%s: %s", page, section)
+	text, _, _ = strings.Cut(text, "\n## ")
+	var commands []string
+	for _, m := range regexp.MustCompile("`("+program+" [^`]+)`").FindAllStringSubmatch(text, -1) {
+		commands = append(commands, m[1])
+	}
+	return commands
 }

@@ -10,14 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"sigs.k8s.io/yaml"
 
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
@@ -30,11 +29,7 @@ type series struct {
 
 func prometheusClasses(t *testing.T) []class {
 	t.Helper()
-	d := declared(t)
-	metrics, _ := d.PrometheusMetrics()
-	maps.Copy(metrics, recorded(t))
-	known := series{metrics, d.PrometheusLabels()}
-	own := ownMetrics(t)
+	known := knownSeries(t)
 	return []class{
 		{
 			name:  "name in Prometheus",
@@ -56,24 +51,39 @@ func prometheusClasses(t *testing.T) []class {
 			check: func(s span) error { return known.query(`{__name__=~".+", ` + s.text + "}") },
 			good:  `error_type="unreachable"`, bad: `error_type="unreached"`,
 		},
-		{
-			name: "metric of the collector itself",
-			is:   func(s span) bool { return strings.HasPrefix(s.text, "otelcol_gpu_") },
-			check: func(s span) error {
-				if !slices.ContainsFunc(own, func(name string) bool { return ownName(s.text, name) }) {
-					return errNotDeclared
-				}
-				return nil
-			},
-			good: "otelcol_gpu_read_age_seconds", bad: "otelcol_gpu_read_ages",
-		},
 	}
+}
+
+// The queries in blocks have metrics, labels and values that exist.
+func TestQueriesOfBlocks(t *testing.T) {
+	t.Parallel()
+	known, checked := knownSeries(t), 0
+	for _, b := range blocks(t) {
+		if b.language != "promql" {
+			continue
+		}
+		for query := range strings.SplitSeq(strings.TrimSpace(b.text), "\n\n") {
+			checked++
+			err := known.query(query)
+			assert.True(t, err == nil, "%s:%d: %s: %v", b.page, b.line, query, err)
+		}
+	}
+	assert.Greater(t, checked, 10)
+}
+
+func knownSeries(t *testing.T) series {
+	t.Helper()
+	d := declared(t)
+	metrics, _ := d.PrometheusMetrics()
+	maps.Copy(metrics, recorded(t))
+	return series{metrics, d.PrometheusLabels()}
 }
 
 var (
 	prometheusName = regexp.MustCompile(`^(hw|container_gpu|process_gpu|k8s|process|container|slurm_job)_[a-z0-9_]+$`)
 	inQuery        = regexp.MustCompile(`\b(hw|container_gpu|process_gpu|k8s_[a-z]+_gpu)_[a-z_]+`)
-	isNumber       = regexp.MustCompile(`^\d+$`)
+	enumerated     = regexp.MustCompile(`^(hw|error|network|process_gpu)_`) // other labels have names
+	word           = regexp.MustCompile(`^[a-z_]+$`)                        // not an identifier
 	matcher        = regexp.MustCompile(`^([a-z_]+)=~?"[^"]*"$`)
 )
 
@@ -99,9 +109,7 @@ func (s series) query(text string) error {
 	var errs []error
 	byLabels := func(names []string) {
 		for _, name := range names {
-			if _, ok := s.labels[name]; !ok {
-				errs = append(errs, fmt.Errorf("no label %s", name))
-			}
+			errs = append(errs, s.label(name))
 		}
 	}
 	parser.Inspect(query, func(n parser.Node, _ []parser.Node) error {
@@ -133,9 +141,17 @@ func (s series) matcher(m *labels.Matcher) error {
 	label, ok := s.labels[m.Name]
 	switch {
 	case !ok:
-		return fmt.Errorf("no label %s", m.Name)
-	case m.Type == labels.MatchEqual && m.Value != "" && !label.CanBe(m.Value) && !isNumber.MatchString(m.Value):
+		return s.label(m.Name)
+	case m.Type == labels.MatchEqual && enumerated.MatchString(m.Name) && word.MatchString(m.Value) && !label.CanBe(m.Value):
 		return fmt.Errorf("%s is never %s", m.Name, m.Value)
+	}
+	return nil
+}
+
+// label takes a label, and that of a label or an annotation of Kubernetes.
+func (s series) label(name string) error {
+	if _, ok := s.labels[name]; !ok && !strings.Contains(name, "_label_") && !strings.Contains(name, "_annotation_") {
+		return fmt.Errorf("no label %s", name)
 	}
 	return nil
 }
@@ -151,30 +167,4 @@ func recorded(t *testing.T) map[string]bool {
 	}
 	require.NotEmpty(t, found)
 	return found
-}
-
-// ownMetrics returns the names of the metrics of the collector itself, without what their units add.
-func ownMetrics(t *testing.T) []string {
-	t.Helper()
-	var found []string
-	for _, folder := range []string{"", "exporter", "exporter/kubernetes"} {
-		content, err := os.ReadFile(filepath.Join(repository(t), folder, "metadata.yaml"))
-		require.NoError(t, err)
-		var of struct {
-			Telemetry struct {
-				Metrics map[string]any `json:"metrics"`
-			} `json:"telemetry"`
-		}
-		require.NoError(t, yaml.Unmarshal(content, &of))
-		for name := range of.Telemetry.Metrics {
-			found = append(found, "otelcol_"+name)
-		}
-	}
-	return found
-}
-
-// ownName reports whether a text is a name, a name with what Prometheus adds for its unit and kind, or the beginning of one before a *.
-func ownName(text, name string) bool {
-	begin, open := strings.CutSuffix(text, "*")
-	return open && strings.HasPrefix(name, begin) || regexp.MustCompile(`^`+name+`(_seconds|_ratio|_total|_seconds_bucket|_seconds_count|_seconds_sum)?$`).MatchString(text)
 }

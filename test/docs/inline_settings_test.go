@@ -60,6 +60,7 @@ func settingClasses(t *testing.T) []class {
 var (
 	configurationKey = regexp.MustCompile(`^[a-z_]\w*(::\w+)+(: .*)?$|^[a-z]+(_[a-z]+)+: .+$`)
 	environmentName  = regexp.MustCompile(`^\$?((?:OTELGPU|OTELCOL_GPU|OTELCOL|OTLP|K8S|NVMLSIM|GPURECEIVER|E2E|REMOTE_WRITE)_[A-Z_]+)(=.*)?$`)
+	fileEnd          = regexp.MustCompile(`\.(html|json|log|txt|yaml)$`)
 	componentName    = regexp.MustCompile(`/\w+`) // of otlp/name
 	chartKey         = regexp.MustCompile(`^([a-z]\w*(?:\.[a-zA-Z]\w*)+)(?:(?:=|: ).*)?$`)
 )
@@ -109,7 +110,7 @@ func readYAML(t *testing.T, file string) map[string]any {
 // chartValue returns the parts of a key of the chart's values, or nil.
 func chartValue(values map[string]any, text string) []string {
 	m := chartKey.FindStringSubmatch(text)
-	if m == nil || fileName.MatchString(text) {
+	if m == nil || fileEnd.MatchString(text) {
 		return nil
 	}
 	parts := strings.Split(m[1], ".")

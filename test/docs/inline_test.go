@@ -54,7 +54,9 @@ type class struct {
 func classes(t *testing.T) []class {
 	t.Helper()
 	var all []class
-	for _, some := range []func(*testing.T) []class{commandClasses, flagClasses, fileClasses, goClasses, nameClasses, prometheusClasses, settingClasses, routeClasses} {
+	for _, some := range []func(*testing.T) []class{
+		commandClasses, flagClasses, fileClasses, goClasses, nameClasses, prometheusClasses, ownMetricClasses, settingClasses, routeClasses,
+	} {
 		all = append(all, some(t)...)
 	}
 	return all
