@@ -64,8 +64,9 @@ func TestQueriesOfBlocks(t *testing.T) {
 		}
 		for query := range strings.SplitSeq(strings.TrimSpace(b.text), "\n\n") {
 			checked++
-			err := known.query(query)
-			assert.True(t, err == nil, "%s:%d: %s: %v", b.page, b.line, query, err)
+			if err := known.query(query); err != nil {
+				assert.Fail(t, err.Error(), "%s:%d: %s", b.page, b.line, query)
+			}
 		}
 	}
 	assert.Greater(t, checked, 10)

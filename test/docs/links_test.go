@@ -68,8 +68,7 @@ func TestHTMLImages(t *testing.T) {
 	dark := 0
 	for _, p := range pages(t) {
 		for _, m := range htmlImage.FindAllStringSubmatch(string(p.source), -1) {
-			_, err := os.Stat(filepath.Join(repository(t), path.Join(path.Dir(p.path), m[1])))
-			assert.NoError(t, err, "%s: %s", p.path, m[1])
+			assert.FileExists(t, filepath.Join(repository(t), path.Dir(p.path), m[1]), "%s: %s", p.path, m[1])
 			if strings.HasPrefix(m[0], "<img") {
 				assert.Regexp(t, ` alt="[^"]{20,}"`, m[0], "%s", p.path)
 			} else {
