@@ -15,7 +15,7 @@ import (
 func newFleet(cfg *Config, logger *zap.Logger) store {
 	instance, err := os.Hostname()
 	if err != nil {
-		logger.Warn("No host name", zap.Error(err), zap.String("effect", "the page does not show on which host it runs"))
+		logger.Warn("No host name", zap.Error(err), zap.String("effect", "the page does not show the host on which the collector runs"))
 	}
 	return fleet.New(fleet.Settings{
 		Instance: instance, Logger: logger, HistoryFor: cfg.History, GoneAfter: cfg.GoneAfter,

@@ -93,7 +93,7 @@ func (s *clusterScraper) start(context.Context, component.Host) error {
 	}
 	s.leadership = contend(clients.Kubernetes, s.config.LeaderElection, func() {
 		if err := s.watch(clients); err != nil {
-			s.logger.Error("Reading the cluster could not start", zap.Error(err))
+			s.logger.Error("This replica cannot read the cluster", zap.Error(err))
 			return
 		}
 		s.logger.Info("This replica reads the cluster")
@@ -206,7 +206,7 @@ func (s *clusterScraper) logSize(snapshot *cluster.Snapshot) {
 	}
 	if size != s.size {
 		s.size = size
-		s.logger.Info("Reading the requests for a cluster's GPUs", zap.Int64("nodes", size.nodes), zap.Int64("gpus", size.gpus))
+		s.logger.Info("Reading the requests for the GPUs of a cluster", zap.Int64("nodes", size.nodes), zap.Int64("gpus", size.gpus))
 	}
 }
 

@@ -59,14 +59,14 @@ func (c *controllers) shutdown(ctx context.Context) error {
 	err, ended := endBy(began.Add(readWait), func() error { return errors.Join(c.end(ctx), c.sendLast(ctx)) })
 	if !ended {
 		c.gate.shut.Store(true)
-		c.logger.Warn("Read did not end before the shutdown", zap.String("reason", "a call into the driver may hang"))
+		c.logger.Warn("Read did not end before the shutdown", zap.String("reason", "a call to the driver may hang"))
 	}
 	if !c.sources.leave() {
 		return err
 	}
 	closeErr, ended := endBy(began.Add(shutdownWait), c.sources.close)
 	if !ended {
-		c.logger.Warn("Driver was not released before the shutdown", zap.String("reason", "a call into the driver may hang"))
+		c.logger.Warn("Driver was not released before the shutdown", zap.String("reason", "a call to the driver may hang"))
 	}
 	return errors.Join(err, closeErr)
 }

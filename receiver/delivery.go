@@ -90,19 +90,19 @@ func (k *keeper) deliver(ctx context.Context, output logsOutput) error {
 	}
 }
 
-// deliverLast sends what waits at the shutdown. What is refused then is no error: it is sent after the next start.
+// deliverLast sends the waiting events at the shutdown. A refusal is not an error here: the events are sent after the next start.
 func (k *keeper) deliverLast(ctx context.Context, output logsOutput) error {
 	ctx, cancel := context.WithTimeout(ctx, lastDelivery)
 	defer cancel()
 	if err := k.deliver(ctx, output); err != nil {
-		k.logger.Info("Events are kept until the next start", zap.Int("records", k.store.Waiting()),
+		k.logger.Info("Events are kept until the next start", zap.Int("events", k.store.Waiting()),
 			zap.String("reason", "the logs pipeline did not accept them before the shutdown"), zap.Error(err))
 	}
 	return nil
 }
 
-// drop counts records that the consumer refused for good.
+// drop counts events that the consumer refused for good.
 func (k *keeper) drop(ctx context.Context, records int, err error) {
 	k.countDropped(ctx, records)
-	k.logger.Warn("Events dropped: the logs pipeline refused them for good", zap.Int("records", records), zap.Error(err))
+	k.logger.Warn("Events dropped: the logs pipeline refused them for good", zap.Int("events", records), zap.Error(err))
 }

@@ -55,7 +55,7 @@ func (r *registry) warn(cfg *Config, set receiver.Settings) {
 	for other, s := range r.sources {
 		for _, gpus := range other.gpuSets() {
 			if slices.Contains(own, gpus) {
-				set.Logger.Warn("Two receivers read the same GPUs", zap.String("gpus", gpus),
+				set.Logger.Warn("Two receivers read the same GPUs", zap.String("what", gpus),
 					zap.String("receiver", set.ID.String()), zap.String("other_receiver", s.receiver),
 					zap.String("effect", "a backend counts these GPUs twice"), zap.String("remedy", "remove the scraper from one of the receivers"))
 			}

@@ -201,10 +201,10 @@ func (p *conditionPoster) stop() {
 func conditionRemedy(err error) string {
 	switch {
 	case apierrors.IsForbidden(err):
-		return "grant get and patch on nodes/status; with a ValidatingAdmissionPolicy see which rule refuses"
+		return "grant get and patch on nodes/status; if a ValidatingAdmissionPolicy refuses, find its rule in the error"
 	case apierrors.IsUnauthorized(err):
 		return "check the credentials"
 	default:
-		return "it is tried again"
+		return "wait: the exporter tries again"
 	}
 }

@@ -92,13 +92,13 @@ func (p *eventPoster) add(events []*corev1.Event) {
 		select {
 		case p.queue <- event:
 			if p.dropped > 0 {
-				p.logger.Info("Kubernetes Events are queued again", zap.Int("dropped", p.dropped))
+				p.logger.Info("Kubernetes Events are no longer dropped", zap.Int("events", p.dropped))
 				p.dropped = 0
 			}
 		default:
 			p.counts.dropped(dropQueueFull, 1)
 			if p.dropped++; p.dropped == 1 {
-				p.logger.Warn("Kubernetes Events are dropped: the queue is full", zap.Int("queued", maxQueued))
+				p.logger.Warn("Kubernetes Events are dropped: the queue is full", zap.Int("max_events", maxQueued))
 			}
 		}
 		p.mu.Unlock()
@@ -212,6 +212,6 @@ func hint(err error) string {
 	case apierrors.IsUnauthorized(err):
 		return "check the credentials"
 	default:
-		return "it is tried again for 5 minutes"
+		return "wait: the exporter tries again for 5 minutes"
 	}
 }

@@ -52,8 +52,8 @@ func (l *ignoredAllocations) log() {
 			continue
 		}
 		l.logged[name] = true
-		l.logger.Info("Allocations that do not count as GPUs: "+name,
-			zap.Int("allocations", l.read[name].count), zap.String("first", l.read[name].first),
+		l.logger.Info("Allocations that do not count as GPUs: "+name, zap.String("k8s.resource.name", name),
+			zap.Int("allocations", l.read[name].count), zap.String("first_allocation", l.read[name].first),
 			zap.String("reason", "neither the name nor sysfs shows a GPU"),
 			zap.String("remedy", "if they are GPUs, add the name to attribution::pod_resources::gpu_resources"))
 	}

@@ -35,7 +35,7 @@ func TestIgnoredIsLoggedOnce(t *testing.T) {
 	require.Len(t, all, 2)
 	assert.Equal(t, "Allocations that do not count as GPUs: rdma/hca", all[0].Message)
 	assert.EqualValues(t, 3, all[0].ContextMap()["allocations"])
-	assert.Equal(t, "rdma/hca device 0", all[0].ContextMap()["first"])
+	assert.Equal(t, "rdma/hca device 0", all[0].ContextMap()["first_allocation"])
 	assert.Contains(t, all[0].ContextMap()["remedy"], "attribution::pod_resources::gpu_resources")
 	assert.Equal(t, "Allocations that do not count as GPUs: vpc.amazonaws.com/efa", all[1].Message)
 }

@@ -54,8 +54,8 @@ func (s *Store) drop(ctx context.Context, records int) {
 	s.dropped(ctx, records)
 	if !s.full {
 		s.full = true
-		s.logger.Warn("Oldest events dropped", zap.String("reason", "too many wait until the logs pipeline accepts them"),
-			zap.String("remedy", "find out why the logs pipeline refuses events"),
-			zap.Int("max_records", maxRecords), zap.Int("max_bytes", maxBytes))
+		s.logger.Warn("Events dropped from the storage", zap.String("reason", "too many events wait for the logs pipeline; the oldest are dropped"),
+			zap.String("remedy", "find out why the logs pipeline refuses events; otelcol_gpu_events_dropped counts the dropped events"),
+			zap.Int("max_events", maxRecords), zap.Int("max_bytes", maxBytes))
 	}
 }

@@ -92,7 +92,7 @@ func (s *Store) readKeys(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		s.logger.Warn("Old states were not removed from the storage", zap.Error(err))
+		s.logger.Warn("Old entries were not removed from the storage", zap.Error(err), zap.String("effect", "they take space until the next start"))
 	}
 	s.write(ctx, nil)
 }
@@ -104,7 +104,7 @@ func (s *Store) get(ctx context.Context, key string) ([]byte, error) {
 }
 
 func (s *Store) discard(key string, err error) {
-	s.logger.Warn("Stored "+key+" is not used", zap.Error(err))
+	s.logger.Warn("Stored entry is not used", zap.String("key", key), zap.Error(err), zap.String("effect", "its content is lost"))
 }
 
 func eventKey(number uint64) string { return fmt.Sprintf("%s%d", eventPrefix, number) }

@@ -93,8 +93,9 @@ func (s *Store) putPart(key string, data []byte) {
 		data = nil
 		if !p.full {
 			p.full = true
-			s.logger.Warn("Part of the state is not stored", zap.String("effect", "a restart would report it as new"), zap.String("key", key),
-				zap.Int("max_parts", maxParts), zap.Int("max_bytes", maxPartsBytes), zap.Int("max_bytes_of_one", maxPart))
+			s.logger.Warn("Some pods or workloads are not stored", zap.String("reason", "there are too many, or they are too large"),
+				zap.String("effect", "after a restart, the receiver reports them as new"), zap.String("key", key),
+				zap.Int("max_entries", maxParts), zap.Int("max_bytes", maxPartsBytes), zap.Int("max_bytes_each", maxPart))
 		}
 	}
 	_, stored := p.sizes[key]
@@ -159,6 +160,7 @@ func (s *Store) Parts(source string, use func(name string, data []byte) error) {
 	}
 	delete(s.parts.found, source)
 	if refused > 0 {
-		s.logger.Warn("Stored parts of "+statePrefix+source+" are not used", zap.Int("parts", refused), zap.NamedError("first_error", first))
+		s.logger.Warn("Stored entries are not used", zap.String("key", statePrefix+source), zap.Int("entries", refused), zap.Error(first),
+			zap.String("effect", "the receiver reports them as new"))
 	}
 }

@@ -89,7 +89,7 @@ func TestPartsThatAreRefused(t *testing.T) {
 		return errors.New("no pod")
 	})
 	require.Equal(t, 1, log.Len())
-	assert.EqualValues(t, 2, log.All()[0].ContextMap()["parts"])
+	assert.EqualValues(t, 2, log.All()[0].ContextMap()["entries"])
 	s.Put(t.Context(), "pods", 1, none, none)
 	assert.ElementsMatch(t, []string{"part/pods/c", "state/pods"}, disk.Keys())
 }

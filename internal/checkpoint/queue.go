@@ -101,7 +101,7 @@ func decodeNumbers(data []byte) (numbers, error) {
 	case err != nil:
 		return numbers{}, err
 	case n.First > n.Next || n.Next-n.First > maxRecords:
-		return numbers{}, fmt.Errorf("its messages go from %d to %d", n.First, n.Next)
+		return numbers{}, fmt.Errorf("the numbers of its messages are wrong: first %d, next %d", n.First, n.Next)
 	}
 	return n, nil
 }
@@ -111,7 +111,7 @@ func encode(logs plog.Logs) ([]byte, error) { return (&plog.ProtoMarshaler{}).Ma
 // decode returns a message that has records.
 func decode(data []byte) (plog.Logs, error) {
 	if len(data) > maxBytes {
-		return plog.Logs{}, fmt.Errorf("it exceeds %d MiB", maxBytes>>20)
+		return plog.Logs{}, fmt.Errorf("it is larger than %d MiB", maxBytes>>20)
 	}
 	logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(data)
 	if err == nil && logs.LogRecordCount() == 0 {

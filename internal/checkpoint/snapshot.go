@@ -30,7 +30,7 @@ type snapshot struct {
 	Open []byte `json:"open,omitempty"`
 }
 
-var errTooLarge = fmt.Errorf("it exceeds %d MiB", maxState>>20)
+var errTooLarge = fmt.Errorf("it is larger than %d MiB", maxState>>20)
 
 // stateOf returns what is to be stored of a source.
 func stateOf(known any, open plog.Logs) ([]byte, error) {
@@ -60,7 +60,7 @@ func encodeSnapshot(known any, open []byte, now time.Time) ([]byte, error) {
 	return data, nil
 }
 
-var errStale = fmt.Errorf("it was not written for %d days", int(staleAfter.Hours())/24)
+var errStale = fmt.Errorf("it is older than %d days", int(staleAfter.Hours())/24)
 
 // decodeSnapshot returns what was stored, unless it is of another version, stale, or no snapshot.
 func decodeSnapshot(data []byte, now time.Time) (*snapshot, error) {

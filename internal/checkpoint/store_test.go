@@ -316,7 +316,7 @@ func TestGarbage(t *testing.T) {
 			s.Load(t.Context(), "nvml", &known)
 			if c.value != "" {
 				require.Equal(t, 1, log.Len(), log.All())
-				assert.Contains(t, log.All()[0].Message, c.key)
+				assert.Contains(t, log.All()[0].ContextMap()["key"], c.key)
 			}
 			s.Put(t.Context(), "nvml", 2, none, message("b"))
 			assert.Contains(t, drain(t, s), "b", "it goes on")

@@ -70,7 +70,7 @@ func operation(key string, data []byte) *storage.Operation {
 func (s *Store) log(err error) {
 	switch {
 	case err != nil && !s.failed:
-		s.logger.Warn("Events and states are not stored", zap.Error(err), zap.String("effect", "a restart would lose them"),
+		s.logger.Warn("Events and states are not stored", zap.Error(err), zap.String("effect", "they are lost if the collector restarts"),
 			zap.String("remedy", "check the directory and the disk of the storage extension"))
 	case err == nil && s.failed:
 		s.logger.Info("Events and states are stored again")

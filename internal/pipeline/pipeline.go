@@ -160,8 +160,8 @@ func (p *Pipeline) End(at time.Time) pmetric.Metrics {
 func (p *Pipeline) eventsDropped(events int) {
 	p.logDropped.Do(func() {
 		p.options.Logger.Warn("Events dropped"+p.options.Where, zap.String("reason", "too many events wait for the logs pipeline; the oldest are dropped"),
-			zap.Int("waiting", maxEvents),
-			zap.String("remedy", "give the exporter of the logs pipeline a sending queue; otelcol_gpu_events_dropped counts what is dropped from now on"))
+			zap.Int("max_events", maxEvents),
+			zap.String("remedy", "give the exporter of the logs pipeline a sending queue; otelcol_gpu_events_dropped counts the dropped events"))
 	})
 	if p.options.EventsDropped != nil {
 		p.options.EventsDropped(events)
@@ -173,7 +173,7 @@ func (p *Pipeline) sourceDropped(events int) {
 	p.logSourceDropped.Do(func() {
 		p.options.Logger.Warn("Events of the driver dropped"+p.options.Where, zap.Int("events", events),
 			zap.String("reason", "more events of different GPUs and codes came between two reads than the source keeps"),
-			zap.String("remedy", "look at the kernel's log, which has all of them; otelcol_gpu_events_dropped counts what is dropped from now on"))
+			zap.String("remedy", "look at the kernel's log, which has all of them; otelcol_gpu_events_dropped counts the dropped events"))
 	})
 	if p.options.EventsDropped != nil {
 		p.options.EventsDropped(events)

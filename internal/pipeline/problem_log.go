@@ -66,7 +66,7 @@ func (l *ProblemLog) Update(problems []gpu.Problem, expected bool) {
 	maps.DeleteFunc(l.present, func(s subject, _ bool) bool { return !lasts(s) })
 	l.history.forget(lasts)
 	if more := begun.write(l.logger, l.where); more > 0 {
-		l.logger.Warn("Further failed reads are not logged"+l.where, zap.Int("lines", more))
+		l.logger.Warn("Further failed reads are not logged"+l.where, zap.Int("not_logged", more))
 	}
 	over.sort()
 	over.write(l.logger, l.where)

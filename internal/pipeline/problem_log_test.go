@@ -191,7 +191,7 @@ func TestLogOfManyProblems(t *testing.T) {
 	assert.LessOrEqual(t, log.Len(), maxLines+2)
 	rest := log.FilterMessage("Further failed reads are not logged").All()
 	require.Len(t, rest, 1)
-	assert.Equal(t, int64(10_000-maxLines), rest[0].ContextMap()["lines"])
+	assert.Equal(t, int64(10_000-maxLines), rest[0].ContextMap()["not_logged"])
 	for round := range 5 {
 		log.TakeAll()
 		_, others := many(strconv.Itoa(round))

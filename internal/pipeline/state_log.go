@@ -53,7 +53,7 @@ func (l *stateLog) update(node *gpu.Node, changes []gpu.Event) {
 	}
 	l.history.forget(func(s subject) bool { return present[s.device] || node.Failure != nil })
 	if more := unhealthy.write(l.logger, l.where); more > 0 {
-		l.logger.Warn("Further unhealthy GPUs are not logged"+l.where, zap.Int("lines", more))
+		l.logger.Warn("Further unhealthy GPUs are not logged"+l.where, zap.Int("not_logged", more))
 	}
 	healthy.write(l.logger, l.where)
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.uber.org/zap"
 )
 
 // maxNameLength is the longest name of a node, and the longest ID of a device. What is longer is ignored: a cut ID is another ID.
@@ -20,6 +21,15 @@ const nodeLabel = "k8s.node.label."
 
 // nodeKey names a node, with an empty name a cluster.
 type nodeKey struct{ cluster, name string }
+
+// fields returns the node's names for a line of the log, followed by others. The node is k8s.node.name or host.name.
+func (k nodeKey) fields(others ...zap.Field) []zap.Field {
+	fields := []zap.Field{zap.String("node", k.name)}
+	if k.cluster != "" {
+		fields = append(fields, zap.String("k8s.cluster.name", k.cluster))
+	}
+	return append(fields, others...)
+}
 
 // nodeOf returns the node that attributes name. It reports false where they name none.
 func nodeOf(attributes pcommon.Map) (nodeKey, bool) {

@@ -24,11 +24,11 @@ const (
 var dropNames = [drops]string{"foreign", "invalid", "unknown", "duplicate", "node_limit", "gpu_limit", "use_limit", "field_limit"}
 
 var dropMessages = [drops]string{
-	dropDuplicate:  "Two nodes report the same GPU. It is shown only at the first",
-	dropNodeLimit:  "Some nodes are not shown, because there are too many",
-	dropGPULimit:   "Some GPUs are not shown, because there are too many",
-	dropUseLimit:   "Some processes or containers are not shown, because there are too many",
-	dropFieldLimit: "Some values are not shown, because there are too many kinds of labels",
+	dropDuplicate:  "Two nodes report the same GPU",
+	dropNodeLimit:  "Some nodes are not shown",
+	dropGPULimit:   "Some GPUs are not shown",
+	dropUseLimit:   "Some processes or containers are not shown",
+	dropFieldLimit: "Some values are not shown",
 }
 
 // dropped counts what is not shown, and logs each reason once.
@@ -42,4 +42,11 @@ func (d *dropped) add(why drop, count int, fields ...zap.Field) {
 		d.logger.Warn(dropMessages[why], fields...)
 	}
 	d.counts[why] += uint64(count)
+}
+
+// tooMany are the fields of a limit of the exporter's configuration that was reached.
+func tooMany(what, setting string, limit int) []zap.Field {
+	return []zap.Field{
+		zap.Int(setting, limit), zap.String("reason", "there are more "+what+" than "+setting), zap.String("remedy", "raise "+setting+" of the gpu_view exporter"),
+	}
 }

@@ -6,6 +6,8 @@ package fleet
 import (
 	"math"
 	"strings"
+
+	"go.uber.org/zap"
 )
 
 func (m *message) ofNode(p *point) {
@@ -129,11 +131,11 @@ func (m *message) put(n *node, to *readings, p *point) bool {
 	}
 	f, ok := m.fields.of(key)
 	if !ok {
-		m.dropped.add(dropFieldLimit, 1)
+		m.dropped.add(dropFieldLimit, 1, zap.String("reason", "the metrics have too many kinds of labels"))
 		return false
 	}
 	if to.full(f) {
-		m.dropped.add(dropFieldLimit, 1)
+		m.dropped.add(dropFieldLimit, 1, zap.String("reason", "the metrics have too many kinds of labels"))
 		return false
 	}
 	step, ok := to.put(reading{at: p.at, value: p.value, field: f}, p.delta, m.now)

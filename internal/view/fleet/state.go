@@ -36,7 +36,7 @@ func (s *state) node(key nodeKey, now time.Duration) *node {
 		return n
 	}
 	if len(s.nodes) >= s.settings.MaxNodes {
-		s.dropped.add(dropNodeLimit, 1, zap.String("k8s.cluster.name", key.cluster), zap.String("node", key.name), zap.Int("limit", s.settings.MaxNodes))
+		s.dropped.add(dropNodeLimit, 1, key.fields(tooMany("nodes", "max_nodes", s.settings.MaxNodes)...)...)
 		return nil
 	}
 	key = nodeKey{*s.texts.share(key.cluster), *s.texts.share(key.name)}
@@ -54,12 +54,13 @@ func (s *state) claim(n *node, id string, now time.Duration) (claimed *device, l
 	case owner == n:
 		return n.devices[id], nil
 	case owner != nil && !owner.silent(now) && owner.devices[id].shown():
-		s.dropped.add(dropDuplicate, 1, zap.String("hw.id", id), zap.String("node", owner.key.name), zap.String("also", n.key.name))
+		s.dropped.add(dropDuplicate, 1, owner.key.fields(zap.String("hw.id", id), zap.String("other_node", n.key.name),
+			zap.String("effect", "the GPU is shown only on the first node"))...)
 		return nil, nil
 	case owner != nil:
 		s.release(owner, owner.devices[id])
 	case len(s.owners) >= s.settings.MaxGPUs:
-		s.dropped.add(dropGPULimit, 1, zap.String("hw.id", id), zap.String("node", n.key.name), zap.Int("limit", s.settings.MaxGPUs))
+		s.dropped.add(dropGPULimit, 1, n.key.fields(append(tooMany("GPUs", "max_gpus", s.settings.MaxGPUs), zap.String("hw.id", id))...)...)
 		return nil, nil
 	}
 	id = *s.texts.share(id)
@@ -71,7 +72,8 @@ func (s *state) claim(n *node, id string, now time.Duration) (claimed *device, l
 // use reports whether there may be one more use of a device.
 func (s *state) use(d *device, n *node) bool {
 	if s.uses >= 2*s.settings.MaxProcesses {
-		s.dropped.add(dropUseLimit, 1, zap.String("hw.id", d.id), zap.String("node", n.key.name), zap.Int("limit", s.settings.MaxProcesses))
+		s.dropped.add(dropUseLimit, 1, n.key.fields(append(tooMany("processes or containers", "max_processes", s.settings.MaxProcesses),
+			zap.String("hw.id", d.id))...)...)
 		return false
 	}
 	s.uses++
