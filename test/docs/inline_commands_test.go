@@ -38,6 +38,19 @@ func commandClasses(t *testing.T) []class {
 			good:  "make check", bad: "make chek",
 		},
 	}
+	for _, tool := range systemTools {
+		if _, err := exec.LookPath(tool.name); err != nil {
+			t.Logf("%s is not in PATH: its commands were only parsed", tool.name)
+			continue
+		}
+		help := output(t, ".", tool.name, "--help")
+		all = append(all, class{
+			name:  "command of " + tool.name,
+			is:    func(s span) bool { return strings.HasPrefix(s.text, tool.name+" -") },
+			check: func(s span) error { return errors.Join(unknownFlags(s.text, help), unknownShortFlags(s.text, help)) },
+			good:  tool.good, bad: tool.bad,
+		})
+	}
 	if kubectl, err := exec.LookPath("kubectl"); err == nil {
 		all = append(all, class{
 			name:  "command of kubectl",
@@ -49,6 +62,23 @@ func commandClasses(t *testing.T) []class {
 		t.Log("kubectl is not in PATH: its commands were only parsed")
 	}
 	return all
+}
+
+// systemTools are tools of the machine that the first steps of docs/operate/alerts.md use.
+var systemTools = []struct{ name, good, bad string }{
+	{"dmesg", "dmesg -T", "dmesg -Q"},
+	{"journalctl", "journalctl -k", "journalctl -K"},
+}
+
+var shortFlag = regexp.MustCompile(`\s-([A-Za-z])\b`)
+
+func unknownShortFlags(command, help string) error {
+	for _, flag := range shortFlag.FindAllStringSubmatch(command, -1) {
+		if !regexp.MustCompile(`(?m)^\s+-` + flag[1] + `\b`).MatchString(help) {
+			return fmt.Errorf("no flag -%s", flag[1])
+		}
+	}
+	return nil
 }
 
 // placeholder matches what a reader replaces, where it is not a word.
