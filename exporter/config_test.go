@@ -5,7 +5,10 @@ package gpuviewexporter
 
 import (
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +125,39 @@ func TestExamplesAreAccepted(t *testing.T) {
 			assert.True(t, given[row.Key], "%s: no example has this key", row.Key)
 		}
 	}
+}
+
+var limits = regexp.MustCompile("from `?([0-9,]+[a-z]?)`? to `?([0-9,]+[a-z]?)`?")
+
+// The documented limits are accepted, and nothing beyond them.
+func TestLimitsAreDocumented(t *testing.T) {
+	pages := reference.Read(t, "..")
+	count := 0
+	for _, row := range pages.Tables["Key below `exporters::gpu_view`"] {
+		found := limits.FindStringSubmatch(row[3])
+		if found == nil {
+			continue
+		}
+		count++
+		key := strings.Trim(row[0], "`")
+		setting := func(documented string, more int) any {
+			text := strings.ReplaceAll(documented, ",", "")
+			unit := strings.TrimLeft(text, "0123456789")
+			n, err := strconv.Atoi(strings.TrimSuffix(text, unit))
+			require.NoError(t, err, key)
+			if unit == "" {
+				return n + more
+			}
+			return strconv.Itoa(n+more) + unit
+		}
+		for value, accepted := range map[any]bool{
+			setting(found[1], 0): true, setting(found[1], -1): false, setting(found[2], 0): true, setting(found[2], 1): false,
+		} {
+			_, err := load(t, map[string]any{key: value})
+			assert.Equal(t, accepted, err == nil, "%s: %v: %v", key, value, err)
+		}
+	}
+	assert.Equal(t, 7, count)
 }
 
 func TestEveryOriginIsWarnedOf(t *testing.T) {
