@@ -14,11 +14,11 @@ import (
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/doctor"
 )
 
-const doctorExplanation = `Reads once by the sources of the gpu receiver, and says what can be read here, what not, why, and what to change. Run it as the
-collector's user, in its container. Exit codes: 0, 1 where something that is configured cannot be read, 2 where the command line is wrong.`
+const doctorExplanation = `Reads each source of the gpu receiver once, and reports what can be read here, what cannot, why, and what to change. Run it as the
+collector's user, in its container. Exit codes: 0; 1 if something that is configured cannot be read; 2 if the command line is wrong.`
 
 // errUnreadable ends otelgpu doctor where something cannot be read. The report says what.
-var errUnreadable = errors.New("not all that is configured can be read")
+var errUnreadable = errors.New("something that is configured cannot be read")
 
 // texts is a flag that may be given several times.
 type texts []string
@@ -40,20 +40,20 @@ func runDoctor(ctx context.Context, args []string, out *os.File) error {
 		options doctor.Options
 	)
 	flags := newFlags("otelgpu doctor")
-	flags.Var(&config, "config", "the collector's configuration `FILE`, also env:NAME and yaml:TEXT as with the collector; several are merged. "+
+	flags.Var(&config, "config", "the collector's configuration `FILE`, or env:NAME or yaml:TEXT, as for the collector; several are merged. "+
 		"Without it: what runs by default")
 	flags.StringVar(&output, "output", "text", "`FORM` of the output: text or json")
-	flags.BoolVar(&options.Compare, "compare", false, "set our values beside those of nvidia-smi, amd-smi or rocm-smi, and mark differences")
+	flags.BoolVar(&options.Compare, "compare", false, "compare the receiver's values with those of nvidia-smi, amd-smi or rocm-smi, and mark differences")
 	flags.StringVar(&bundle, "bundle", "", "also write what an issue report needs, without secrets, to this new `FILE`, a .tar.gz")
-	flags.StringVar(&options.Tool, "tool", "", "the `PATH` of the tool to compare with; it ends with the tool's name. Without it: the usual places, then PATH")
-	flags.DurationVar(&timeout, "timeout", 2*time.Minute, "the most time for all of it")
+	flags.StringVar(&options.Tool, "tool", "", "the `PATH` of the tool to compare with; it must end with the tool's name. Without it: the usual places, then PATH")
+	flags.DurationVar(&timeout, "timeout", 2*time.Minute, "the longest time for all reads together")
 	words, err := parse(flags, args, doctorExplanation, out)
 	if err != nil {
 		return err
 	}
 	switch {
 	case len(words) > 0:
-		return usageErrorf("doctor %s: it takes no words, only flags; -h lists them", strings.Join(words, " "))
+		return usageErrorf("doctor %s: it takes only flags; -h lists them", strings.Join(words, " "))
 	case !slices.Contains(doctor.Outputs, output):
 		return usageErrorf("--output %s; give one of %s", output, strings.Join(doctor.Outputs, ", "))
 	case options.Tool != "" && !options.Compare:

@@ -26,7 +26,7 @@ func filters() map[string]string {
 		"pod":       "only of this `POD`",
 		"gpu":       "only of this `GPU`, by its ID, PCI address or, with a node, its index",
 		"by":        "the summary's groups: cluster, node, namespace, workload or model",
-		"sort":      "by this `FIELD` of the API; -FIELD descends",
+		"sort":      "sort by this `FIELD` of the API; -FIELD sorts in descending order",
 	}
 }
 

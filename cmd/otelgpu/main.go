@@ -29,11 +29,11 @@ const usage = `otelgpu shows GPUs from the API of a Collector with the gpu_view 
 
   otelgpu top           a live table of GPUs, processes, pods, workloads, nodes and events
   otelgpu get RESOURCE  prints nodes, gpus, processes, summary, workloads or events, as table, json or csv
-  otelgpu run           starts a collector on this machine, shows its GPUs as top does, and ends it
-  otelgpu doctor        says what a collector can read on this machine, what not, why, and what to change
+  otelgpu run           starts a collector on this machine, shows its GPUs as top does, and stops it
+  otelgpu doctor        reports what a collector can read on this machine, what it cannot, why, and what to change
   otelgpu --version     prints the version, with the commit it was built from
 
-"otelgpu COMMAND -h" has the flags. Exit codes: 0, 1 where something failed, 2 where the command line is wrong.
+"otelgpu COMMAND -h" lists the flags. Exit codes: 0; 1 if something failed; 2 if the command line is wrong.
 `
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

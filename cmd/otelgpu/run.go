@@ -36,16 +36,16 @@ func runCollector(ctx context.Context, args []string, in, out *os.File) error {
 	flags.StringVar(&r.binary, "collector", "dist/otelcol-gpu", "the `PROGRAM` to start")
 	flags.StringVar(&r.config, "config", "config/run.yaml", "its configuration `FILE`, which has a gpu_view exporter at --server")
 	flags.StringVar(&r.log, "log", "collector.log", "the `FILE` of its log")
-	flags.StringVar(&r.also, "also", "", "what else it serves, as a `TEXT` beside the page's address")
+	flags.StringVar(&r.also, "also", "", "another `TEXT` to show after the page's address, such as what else the collector serves")
 	flags.BoolVar(&r.simulated, "simulated", false, "say that the hardware is simulated")
-	flags.DurationVar(&r.duration, "for", 0, "end after this time; 0: on q or Ctrl-C")
-	flags.DurationVar(&o.Interval, "interval", 2*time.Second, "the least time between two answers to the same question")
-	words, err := parse(flags, args, "Starts a collector, shows its GPUs, and ends it. Where the output is no terminal it prints the table every 5 s.", out)
+	flags.DurationVar(&r.duration, "for", 0, "end after this time; 0: run until q or Ctrl-C")
+	flags.DurationVar(&o.Interval, "interval", 2*time.Second, "the shortest time between two requests for the same data")
+	words, err := parse(flags, args, "Starts a collector, shows its GPUs, and stops it. If the output is not a terminal, it prints the table every 5 s.", out)
 	if err != nil {
 		return err
 	}
 	if len(words) > 0 {
-		return usageErrorf("run %s: it takes no words, only flags; -h lists them", strings.Join(words, " "))
+		return usageErrorf("run %s: it takes only flags; -h lists them", strings.Join(words, " "))
 	}
 	if err := checkInterval(o.Interval); err != nil {
 		return err

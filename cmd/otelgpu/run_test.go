@@ -120,16 +120,16 @@ func TestCollectorEndsByItself(t *testing.T) {
 	term := startTerminal(t, 100, 20, nil, collector.args("127.0.0.1:1")...)
 	assert.Equal(t, 1, term.end())
 	term.restored()
-	term.shows("the collector has ended by itself (exit status 3); the end of", "cannot start: port taken")
+	term.shows("the collector ended (exit status 3); the last lines of", "cannot start: port taken")
 
 	got := otelgpu(t, collector.args("127.0.0.1:1")...)
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.err, "one\ncannot start: port taken\n")
 	got = otelgpu(t, "run", "--collector", "/none", "--log", filepath.Join(t.TempDir(), "log"))
 	assert.Equal(t, 1, got.code)
-	assert.Contains(t, got.err, "build it with `make otelcol-gpu`, or name it by --collector")
+	assert.Contains(t, got.err, "build it with `make otelcol-gpu`, or give its path with --collector")
 	got = otelgpu(t, "run", "--log", "/none/log")
-	assert.Contains(t, got.err, "name another file by --log")
+	assert.Contains(t, got.err, "give another file with --log")
 }
 
 // A collector that does not end is killed.

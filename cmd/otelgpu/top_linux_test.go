@@ -130,10 +130,10 @@ func TestTopChanges(t *testing.T) {
 			term.hides("97%")
 			term.shows("33%")
 			term.press(" ") // hold still
-			term.shows("held still")
+			term.shows("paused")
 			reader.Set(viewtest.Snapshot())
 			term.press("j")
-			term.shows("held still", "33%")
+			term.shows("paused", "33%")
 			term.press(" ")
 			term.shows("97%")
 		})

@@ -75,7 +75,7 @@ func TestTLS(t *testing.T) {
 	t.Cleanup(server.Close)
 	server.Config.ErrorLog = nil
 	_, err := newClient(t, Settings{Server: server.URL}).List(t.Context(), Nodes, nil, 1)
-	require.ErrorContains(t, err, "name the authority that signed the server's certificate by --ca-file")
+	require.ErrorContains(t, err, "give the certificate of the authority that signed the server's with --ca-file")
 	_, err = newClient(t, Settings{Server: strings.Replace(server.URL, "https", "http", 1)}).List(t.Context(), Nodes, nil, 1)
 	require.Error(t, err)
 

@@ -29,7 +29,7 @@ const (
 	mostBytes = 64 << 20
 	// mostProblemBytes is the longest error that is read.
 	mostProblemBytes = 64 << 10
-	// defaultTimeout is the time that one answer may take.
+	// defaultTimeout is the longest time for one answer.
 	defaultTimeout = 10 * time.Second
 )
 
@@ -85,7 +85,7 @@ func parseServer(text string) (*url.URL, error) {
 	case err != nil || u.Host == "":
 		return nil, errors.New("the server's address is not a URL" + form)
 	case u.User != nil:
-		return nil, errors.New("the server's address contains a user or a password; give them by --user and --password-file")
+		return nil, errors.New("the server's address contains a user or a password; give them with --user and --password-file")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("the server's address has the scheme %q%s", u.Scheme, form)
 	case u.RawQuery != "" || u.Fragment != "":
@@ -127,7 +127,7 @@ func (c *Client) read(ctx context.Context, path string, query url.Values, accept
 	case err != nil:
 		return nil, nil, c.broken(err)
 	case len(body) > mostBytes:
-		return nil, nil, &Failure{What: fmt.Sprintf("%s answered with more than %d MiB", c.server.Host, mostBytes>>20), Do: "ask for less, by --node or --limit"}
+		return nil, nil, &Failure{What: fmt.Sprintf("%s answered with more than %d MiB", c.server.Host, mostBytes>>20), Do: "ask for less, with --node or --limit"}
 	}
 	return answer.Header, body, nil
 }

@@ -99,7 +99,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	t.Cleanup(other.Close)
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
 	_, err := c.List(t.Context(), Nodes, nil, 1)
-	require.ErrorContains(t, err, "sends elsewhere, which is not followed; name the final address by --server")
+	require.ErrorContains(t, err, "redirects to another address, and otelgpu does not follow; give the final address with --server")
 }
 
 func TestNobodyListens(t *testing.T) {
@@ -109,7 +109,7 @@ func TestNobodyListens(t *testing.T) {
 	require.NoError(t, listener.Close())
 	c := newClient(t, Settings{Server: "http://" + address})
 	_, err = c.List(t.Context(), Nodes, nil, 1)
-	require.EqualError(t, err, "http://"+address+": connection refused; start a collector with the gpu_view exporter there, or name another address by --server")
+	require.EqualError(t, err, "http://"+address+": connection refused; start a collector with the gpu_view exporter there, or give another address with --server")
 	require.Error(t, c.Stream(t.Context(), func() {}))
 }
 
@@ -166,7 +166,7 @@ func TestServerAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"":                        "is not a URL; give it as",
 		"http://":                 "is not a URL",
-		"http://a:b@c":            "contains a user or a password; give them by --user and --password-file",
+		"http://a:b@c":            "contains a user or a password; give them with --user and --password-file",
 		"http://a:secret%zz@host": "is not a URL",
 		"ftp://host":              `has the scheme "ftp"`,
 		"http://host?token=x":     "has a query or a fragment",

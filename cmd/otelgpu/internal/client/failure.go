@@ -62,14 +62,14 @@ func (c *Client) unreachable(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &authority), errors.As(err, &certificate):
-		f.Do = "name the authority that signed the server's certificate by --ca-file"
+		f.Do = "give the certificate of the authority that signed the server's with --ca-file"
 	case errors.As(err, &host):
 		f.Do = "use a name that is in the server's certificate"
 	case errors.As(err, &name):
 		f.Do = "check the name in --server"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		f.What = c.server.String() + ": connection refused"
-		f.Do = "start a collector with the gpu_view exporter there, or name another address by --server"
+		f.Do = "start a collector with the gpu_view exporter there, or give another address with --server"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		f.What = fmt.Sprintf("%s did not answer within %v", c.server, c.timeout)
 		f.Do = "try again later, or check the address and the network"
@@ -113,7 +113,7 @@ func (c *Client) refused(answer *http.Response) error {
 	case status == http.StatusForbidden:
 		f.Do = "use credentials that may read, and a host name that the collector allows"
 	case status >= 300 && status < 400:
-		f.What, f.Do = c.server.String()+" sends elsewhere, which is not followed", "name the final address by --server"
+		f.What, f.Do = c.server.String()+" redirects to another address, and otelgpu does not follow", "give the final address with --server"
 	case status == http.StatusNotFound:
 		f.Do = "check that --server is the address of the gpu_view exporter"
 	case status == http.StatusTooManyRequests, status >= 500:

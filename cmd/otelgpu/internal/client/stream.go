@@ -21,7 +21,7 @@ const (
 )
 
 // errSilent is a stream that sends nothing.
-var errSilent = errors.New("nothing came for 45 s")
+var errSilent = errors.New("the server sent nothing for 45 s")
 
 // Stream calls changed for every change that the server sends, and once when the stream has begun. It returns when the stream ends.
 func (c *Client) Stream(ctx context.Context, changed func()) error {

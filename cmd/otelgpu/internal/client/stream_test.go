@@ -53,7 +53,7 @@ func TestStreamEnds(t *testing.T) {
 func TestSilentStream(t *testing.T) {
 	c := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	c.timeout = 50 * time.Millisecond
-	require.ErrorContains(t, c.Stream(t.Context(), func() { t.Error("it has not begun") }), "nothing came")
+	require.ErrorContains(t, c.Stream(t.Context(), func() { t.Error("it has not begun") }), "sent nothing")
 }
 
 func FuzzStream(f *testing.F) {

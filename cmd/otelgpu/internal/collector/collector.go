@@ -26,7 +26,7 @@ type Collector struct {
 func Start(binary, config, logFile string) (*Collector, error) {
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // a developer's own command line
 	if err != nil {
-		return nil, fmt.Errorf("create the collector's log: %w; name another file by --log", err)
+		return nil, fmt.Errorf("create the collector's log: %w; give another file with --log", err)
 	}
 	c := &Collector{log: log, ended: make(chan error, 1)}
 	c.cmd = exec.Command(binary, "--config", config) //nolint:gosec // a developer's own command line
@@ -34,11 +34,11 @@ func Start(binary, config, logFile string) (*Collector, error) {
 	ownProcessGroup(c.cmd)
 	if err := c.cmd.Start(); err != nil {
 		_ = log.Close()
-		return nil, fmt.Errorf("start the collector: %w; build it with `make otelcol-gpu`, or name it by --collector", err)
+		return nil, fmt.Errorf("start the collector: %w; build it with `make otelcol-gpu`, or give its path with --collector", err)
 	}
 	go func() {
 		_ = c.cmd.Wait() // the state says more
-		c.ended <- fmt.Errorf("the collector has ended by itself (%v); the end of %s:\n%s", c.cmd.ProcessState, logFile, lastLines(logFile))
+		c.ended <- fmt.Errorf("the collector ended (%v); the last lines of %s:\n%s", c.cmd.ProcessState, logFile, lastLines(logFile))
 		close(c.ended)
 	}()
 	return c, nil

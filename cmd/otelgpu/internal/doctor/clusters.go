@@ -40,7 +40,7 @@ func (s *Section) addCluster(read *gpureceiver.ClusterRead) {
 	s.addRights(read.Access)
 	if len(read.NotServed) > 0 {
 		s.add(Note, "kinds", "the API server does not serve "+strings.Join(read.NotServed, ", ")+
-			"; correct a kind that is misspelt, and ignore one whose software is not installed here")
+			"; correct the kind if it is misspelt; ignore this if the software of the kind is not installed here")
 	}
 	if read.Size != nil {
 		s.add(OK, "cluster", sizeOf(read.Size))
@@ -124,7 +124,7 @@ func (s *Section) addExamined(found *kubeexec.Examined) {
 		s.addFailure(p.What, gpu.FailureOf(p.Err), "")
 	}
 	if found.Readable > 0 {
-		s.add(OK, "nodes", fmt.Sprintf("%d with a container in which a tool can be run; read: the first %d", found.Readable, readNodes(found)))
+		s.add(OK, "nodes", fmt.Sprintf("%d with a container in which a tool can be run; this check reads the first %d", found.Readable, readNodes(found)))
 	}
 	for _, err := range found.Unread[:min(len(found.Unread), mostNamed)] {
 		s.addFailure("node", gpu.FailureOf(err), "")

@@ -155,5 +155,5 @@ func findTool(vendor gpu.Vendor, configured string) (command.Tool, string, error
 			return tool, path, nil
 		}
 	}
-	return "", "", fmt.Errorf("%w: none of %v in the usual places or in PATH; install the tool, or give its path by --tool", command.ErrNotFound, tools)
+	return "", "", fmt.Errorf("%w: none of %v in the usual places or in PATH; install the tool, or give its path with --tool", command.ErrNotFound, tools)
 }

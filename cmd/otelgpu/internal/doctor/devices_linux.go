@@ -59,7 +59,7 @@ func (s *Section) addDeviceNodes() {
 		paths[k] = append(paths[k], n.path)
 	}
 	if len(order) == 0 {
-		s.add(Note, "device nodes", "none of a GPU in /dev; in a container, the runtime mounts them")
+		s.add(Note, "device nodes", "/dev has none of a GPU; in a container, the runtime mounts them")
 	}
 	for _, k := range order {
 		named := strings.Join(paths[k][:min(len(paths[k]), mostNamed)], " ")

@@ -39,7 +39,7 @@ func readNode(ctx context.Context, receiver string, e *gpureceiver.Examination) 
 		case runtime.Err != nil:
 			s.add(Failed, runtime.Runtime, runtime.Err.Error())
 		case len(runtime.Places) == 0:
-			s.add(Note, runtime.Runtime, "is not on this machine, or elsewhere than attribution::containers says")
+			s.add(Note, runtime.Runtime, "is not on this machine, or not where attribution::containers looks for it")
 		default:
 			s.add(OK, runtime.Runtime, strings.Join(runtime.Places, ", ")+": containers can be looked up")
 		}

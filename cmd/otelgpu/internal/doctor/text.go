@@ -36,7 +36,7 @@ func (r *Report) Text() string {
 	}
 	switch r.Failed {
 	case 0:
-		b.WriteString("\nAll that is configured can be read.\n")
+		b.WriteString("\nEverything that is configured can be read.\n")
 	case 1:
 		b.WriteString("\n1 check failed.\n")
 	default:

@@ -105,7 +105,7 @@ func (m *model) title() line {
 	case m.failure != nil:
 		text, state.level = "no answer", columns.Bad
 	case m.paused:
-		text, state.level = "held still", columns.Warn
+		text, state.level = "paused", columns.Warn
 	case m.answer == nil:
 		text, state.level = "asking", columns.Faint
 	case !m.live:
@@ -191,7 +191,7 @@ func (m *model) foot() line {
 	case m.filter != "":
 		return line{{text: "only with " + display.Clean(m.filter), look: look{level: columns.Warn}}, {text: "   Esc clears   ? help   q quit"}}
 	default:
-		return plain("? help   / filter   ← → sort   r reverse   Enter node   Esc back   Space hold   q quit")
+		return plain("? help   / filter   ← → sort   r reverse   Enter node   Esc back   Space pause   q quit")
 	}
 }
 

@@ -15,12 +15,12 @@ const mostFilter = 100
 // help is what ? shows.
 var help = [][2]string{
 	{"1-7, Tab", "GPUs, Processes, Pods, Workloads, Nodes, Clusters, Events"},
-	{"↑ ↓ j k", "select a row; PgUp, PgDn, Home and End go far"},
+	{"↑ ↓ j k", "select a row; PgUp, PgDn, Home and End jump"},
 	{"Enter", "show the GPUs of the selected row's node, or the nodes of a cluster"},
 	{"Esc", "clear the filter, then show more: cluster, whole fleet"},
 	{"← → s", "sort by the column before or after; r reverses"},
 	{"/", "show only rows that contain a text; Enter ends typing"},
-	{"Space", "hold the picture still"},
+	{"Space", "pause the display"},
 	{"? h", "this help"},
 	{"q Ctrl-C", "quit"},
 }
