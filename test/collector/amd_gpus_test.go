@@ -103,7 +103,7 @@ func startAMD(t *testing.T, sink *harness.Sink, host string) (process *harness.P
 	return process, "http://" + address + "/metrics"
 }
 
-// requireWanted requires utilisation, share of VRAM and power of each GPU, and the first two of each partition.
+// requireWanted requires utilization, share of VRAM and power of each GPU, and the first two of each partition.
 func requireWanted(t *testing.T, points harness.Points, divided bool, leaves int, share float64) {
 	t.Helper()
 	parents := func(metric string, attributes ...string) (gpus, partitions harness.Points) {

@@ -44,7 +44,7 @@ func (c calculation) about() calculation {
 // by are numbers by labels.
 func by(values map[string]float64) calculation { return calculation{values: values} }
 
-// The nodes of TestDashboards by hand. node-a, of the cluster prod, is that of workloadScenario: GPU 5 is divided and has no utilisation, and
+// The nodes of TestDashboards by hand. node-a, of the cluster prod, is that of workloadScenario: GPU 5 is divided and has no utilization, and
 // the second of its instances is free. node-b, of the cluster lab, has eight MI300X in eight partitions each.
 const (
 	h100, part         = 81559 << 20, 39680 << 20 // memory
@@ -118,9 +118,9 @@ var calculations = map[string]calculation{
 	"gpureceiver-fleet: Allocated (lab)":           by(nil), // its agent has no kubelet
 	"gpureceiver-fleet: Free":                      one(4),
 	"gpureceiver-fleet: Nodes with GPUs":           one(2),
-	"gpureceiver-fleet: Utilisation":               one(utilAll),
-	"gpureceiver-fleet: Utilisation (prod)":        one(utilProd),
-	"gpureceiver-fleet: Utilisation (lab)":         one(0.35),
+	"gpureceiver-fleet: Utilization":               one(utilAll),
+	"gpureceiver-fleet: Utilization (prod)":        one(utilProd),
+	"gpureceiver-fleet: Utilization (lab)":         one(0.35),
 	"gpureceiver-fleet: Memory used":               one(shareAll),
 	"gpureceiver-fleet: Memory used (prod)":        one(shareProd),
 	"gpureceiver-fleet: Memory used (lab)":         one(shareLab),
@@ -129,7 +129,7 @@ var calculations = map[string]calculation{
 	"gpureceiver-fleet: Pods that wait":            one(1),
 	"gpureceiver-fleet: Unreadable sources":        one(1), // the cluster gone
 	"gpureceiver-fleet: Unreadable sources (prod)": one(0),
-	"gpureceiver-fleet: Utilisation by cluster":    by(map[string]float64{inProd: utilProd, inLab: 0.35}),
+	"gpureceiver-fleet: Utilization by cluster":    by(map[string]float64{inProd: utilProd, inLab: 0.35}),
 	"gpureceiver-fleet: Memory used by cluster":    by(map[string]float64{inProd: shareProd, inLab: shareLab}),
 	"gpureceiver-fleet: Power by cluster":          by(map[string]float64{inProd: wattsProd, inLab: wattsLab}),
 	"gpureceiver-fleet: GPUs by state": by(map[string]float64{
@@ -154,13 +154,13 @@ var calculations = map[string]calculation{
 	"gpureceiver-node: GPUs (prod)":        one(8),
 	"gpureceiver-node: Failed (prod)":      one(0),
 	"gpureceiver-node: Allocated (prod)":   one(4),
-	"gpureceiver-node: Utilisation (prod)": one(utilProd),
+	"gpureceiver-node: Utilization (prod)": one(utilProd),
 	"gpureceiver-node: Memory used (prod)": one(usedProd),
 	"gpureceiver-node: Power (prod)":       one(wattsProd),
 	"gpureceiver-node: GPUs (lab)":         one(8),
 	"gpureceiver-node: Memory used (lab)":  one(8 * usedMI300X),
 	"gpureceiver-node: Power (lab)":        one(wattsLab),
-	"gpureceiver-node: Utilisation of each GPU (prod)": ofGPUs(map[int]float64{
+	"gpureceiver-node: Utilization of each GPU (prod)": ofGPUs(map[int]float64{
 		0: 0.9, 1: 0, 2: 0.5, 3: 0, 4: 0.6, 6: 0.2, 7: 0,
 	}, nil, onA),
 	"gpureceiver-node: Memory of each device (prod)": ofGPUs(map[int]float64{

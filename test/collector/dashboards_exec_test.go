@@ -128,7 +128,7 @@ func TestDashboardsFromOutside(t *testing.T) {
 		"gpureceiver-fleet: GPUs":                gpus,
 		"gpureceiver-fleet: Nodes with GPUs":     1,
 		"gpureceiver-fleet: Unreadable sources":  0,
-		"gpureceiver-fleet: Utilisation":         tool.sum(t, "utilization.gpu") / 100 / gpus,
+		"gpureceiver-fleet: Utilization":         tool.sum(t, "utilization.gpu") / 100 / gpus,
 		"gpureceiver-fleet: Memory used":         100 * tool.sum(t, "memory.used") / tool.sum(t, "memory.total"),
 		"gpureceiver-fleet: Power":               tool.sum(t, "power.draw.instant"),
 		"gpureceiver-node: GPUs":                 gpus,

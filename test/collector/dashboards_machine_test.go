@@ -43,7 +43,7 @@ func TestDashboardsOfMachine(t *testing.T) {
 		"gpureceiver-fleet: GPUs: A":       {"": 2},
 		"gpureceiver-fleet: Nodes: E":      {fmt.Sprintf("node=%q", host): 200},
 		"gpureceiver-node: Power: A":       {"": 200},
-		"gpureceiver-node: Utilisation: A": {"": 0.5},
+		"gpureceiver-node: Utilization: A": {"": 0.5},
 		"gpureceiver-health: Well: A":      {"": 2},
 		"gpureceiver-workloads: Held: A":   {},
 	} {

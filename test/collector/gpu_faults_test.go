@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// keysOf returns the keys of a GPU's points. The series of process utilisation are left out, since they come and go with the driver's
+// keysOf returns the keys of a GPU's points. The series of process utilization are left out, since they come and go with the driver's
 // samples.
 func keysOf(points harness.Points, id string) []string {
 	var keys []string

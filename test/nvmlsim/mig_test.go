@@ -23,12 +23,12 @@ func TestMIG(t *testing.T) {
 	want(t, "GetMigMode", ret, nvml.SUCCESS)
 	want(t, "mode", mode, nvml.DEVICE_MIG_ENABLE)
 	_, ret = parent.GetUtilizationRates()
-	want(t, "utilisation of a partitioned GPU", ret, nvml.ERROR_NOT_SUPPORTED)
+	want(t, "utilization of a partitioned GPU", ret, nvml.ERROR_NOT_SUPPORTED)
 	rows := []nvml.FieldValue{{FieldId: nvml.FI_DEV_REMAPPED_COR}}
 	want(t, "GetFieldValues", parent.GetFieldValues(rows), nvml.SUCCESS)
 	want(t, "remapped rows of a partitioned GPU", nvml.Return(rows[0].NvmlReturn), nvml.ERROR_NOT_SUPPORTED)
 	_, ret = parent.GetProcessUtilization(0)
-	want(t, "process utilisation of a partitioned GPU", ret, nvml.ERROR_NOT_SUPPORTED)
+	want(t, "process utilization of a partitioned GPU", ret, nvml.ERROR_NOT_SUPPORTED)
 	_, ret = parent.GetPowerUsage()
 	want(t, "power of a partitioned GPU", ret, nvml.SUCCESS)
 	n, _ := parent.GetMaxMigDeviceCount()
@@ -83,5 +83,5 @@ func TestMIG(t *testing.T) {
 	want(t, "its name", name, "NVIDIA H100 80GB HBM3 MIG 2g.20gb")
 	set(t, control, "[gpu 0]\nmig = 0")
 	_, ret = parent.GetUtilizationRates()
-	want(t, "utilisation once MIG is off", ret, nvml.SUCCESS)
+	want(t, "utilization once MIG is off", ret, nvml.SUCCESS)
 }

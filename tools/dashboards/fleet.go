@@ -29,7 +29,7 @@ func fleet() board {
 				number("Free", "short", agent, "GPUs that no container holds.", "count("+each("hw_gpu_allocated", whole)+" == 0) or vector(0) and on () "+series("hw_gpu_allocated", whole)),
 				number("Nodes with GPUs", "short", anyCollector, "Nodes with a GPU that can be read, or that is missing.",
 					"count("+sum(nodeLabels, series("hw_gpu_count", onNode, `hw_gpu_presence=~"visible|missing"`))+" > 0)"),
-				number("Utilisation", "percentunit", anyCollector, "The mean of GPUs. Those with MIG instances have none.", mean("", each("hw_gpu_utilization_ratio", whole, general))),
+				number("Utilization", "percentunit", anyCollector, "The mean of GPUs. Those with MIG instances have none.", mean("", each("hw_gpu_utilization_ratio", whole, general))),
 				number("Memory used", "percent", anyCollector, "Of the memory of GPUs whose use is known.", memoryShare("")),
 				number("Power", "watt", anyCollector, "The sum of GPUs.", sum("", each("hw_power_watts", whole))),
 				number("Temperature", "celsius", anyCollector, "The hottest GPU: the chip's sensor, or the hottest spot.", "max("+temperature+")"),
@@ -38,7 +38,7 @@ func fleet() board {
 					sum("", "1 - max by ("+nodeLabels+", hw_gpu_source_name, hw_vendor) ("+series("hw_gpu_source_readable", onNode)+")")),
 			}},
 			{"Over time", []panel{
-				graph("Utilisation by cluster", "percentunit", anyCollector, "The mean of GPUs. Those with MIG instances have none.", query{mean(cluster, each("hw_gpu_utilization_ratio", whole, general)), "{{k8s_cluster_name}}"}),
+				graph("Utilization by cluster", "percentunit", anyCollector, "The mean of GPUs. Those with MIG instances have none.", query{mean(cluster, each("hw_gpu_utilization_ratio", whole, general)), "{{k8s_cluster_name}}"}),
 				graph("Memory used by cluster", "percent", anyCollector, "Of the memory of GPUs whose use is known.", query{memoryShare(cluster), "{{k8s_cluster_name}}"}),
 				graph("Power by cluster", "watt", anyCollector, "The sum of GPUs.", query{sum(cluster, each("hw_power_watts", whole)), "{{k8s_cluster_name}}"}),
 				graph("GPUs by state", "short", anyCollector, "The state of health of whole GPUs.", query{sum("hw_state", "max by ("+deviceLabels+", hw_state) ("+series("hw_status", whole)+")"), "{{hw_state}}"}),
@@ -48,14 +48,14 @@ func fleet() board {
 			}},
 			{"By model and by node", []panel{
 				list("Models", anyCollector, "Whole GPUs by vendor and model.", map[string]string{
-					"hw_vendor": "Vendor", "hw_model": "Model", "Value #A": "GPUs", "Value #B": "Utilisation", "Value #C": "Memory used", "Value #D": "Power",
+					"hw_vendor": "Vendor", "hw_model": "Model", "Value #A": "GPUs", "Value #B": "Utilization", "Value #C": "Memory used", "Value #D": "Power",
 				},
 					query{"count by (hw_vendor, hw_model) (max by (" + deviceLabels + ", hw_vendor, hw_model) (" + series("hw_status", whole, `hw_state="ok"`) + "))", "short"},
 					query{"avg by (hw_vendor, hw_model) (max by (" + deviceLabels + ", hw_vendor, hw_model) (" + series("hw_gpu_utilization_ratio", whole, general) + "))", "percentunit"},
 					query{"sum by (hw_vendor, hw_model) (max by (" + deviceLabels + ", hw_vendor, hw_model) (" + series("hw_gpu_memory_usage_bytes", whole) + "))", "bytes"},
 					query{"sum by (hw_vendor, hw_model) (max by (" + deviceLabels + ", hw_vendor, hw_model) (" + series("hw_power_watts", whole) + "))", "watt"}),
 				list("Nodes", anyCollector, "Whole GPUs of each node.", map[string]string{
-					"k8s_cluster_name": "Cluster", "node": "Node", "Value #A": "GPUs", "Value #B": "Failed", "Value #C": "Utilisation", "Value #D": "Memory used", "Value #E": "Power",
+					"k8s_cluster_name": "Cluster", "node": "Node", "Value #A": "GPUs", "Value #B": "Failed", "Value #C": "Utilization", "Value #D": "Memory used", "Value #E": "Power",
 				},
 					query{perNode("count", eachOf("hw_status", whole, `hw_state="ok"`)), "short"},
 					query{perNode("sum", eachOf("hw_status", whole, `hw_state="failed"`)), "short"},

@@ -23,7 +23,7 @@ func gpu() board {
 		variables:   []variable{clusterVariable, nodeVariable, modelVariable, gpuVariable},
 		rows: []row{
 			{"Use", []panel{
-				graph("Utilisation by task", "percentunit", anyCollector, "Absent of GPUs with MIG instances.", line("hw_gpu_utilization_ratio", "hw_gpu_task")),
+				graph("Utilization by task", "percentunit", anyCollector, "Absent of GPUs with MIG instances.", line("hw_gpu_utilization_ratio", "hw_gpu_task")),
 				graph("Memory controller", "percentunit", anyCollector, "Share of time in which memory is read or written.", line("hw_gpu_memory_controller_utilization_ratio", "")),
 				graph("Memory", "bytes", anyCollector, "Used, reserved by the driver, and in all.",
 					query{line("hw_gpu_memory_usage_bytes", "").expression, "{{node}} {{hw_name}} used"},
@@ -31,7 +31,7 @@ func gpu() board {
 					query{line("hw_gpu_memory_limit_bytes", "").expression, "{{node}} {{hw_name}} in all"}),
 				graph("Memory by process", "bytes", anyCollector, "Of each process on the device.",
 					query{"max by (hw_id, process_pid, process_executable_name) (" + series("process_gpu_memory_usage_bytes", onNode) + onDevice + ")", "{{process_executable_name}} {{process_pid}}"}),
-				graph("Utilisation by process", "percentunit", anyCollector, "Of each process on the device. Absent on MIG instances.",
+				graph("Utilization by process", "percentunit", anyCollector, "Of each process on the device. Absent on MIG instances.",
 					query{"max by (hw_id, process_pid, process_executable_name) (" + series("process_gpu_utilization_ratio", onNode) + onDevice + ")", "{{process_executable_name}} {{process_pid}}"}),
 				graph("Allocated", "short", agent, "1 while a container holds the device.", line("hw_gpu_allocated", "")),
 			}},

@@ -55,7 +55,7 @@ func (h *Handler) summaryRoutes() []route.Route {
 	}
 	return []route.Route{{
 		Path: "/api/v1/gpu/summary", ID: "listSummaries", Tag: "summary", Summary: "Sums and means",
-		Description: "Nodes, GPUs, health, memory, utilisation, temperature and power. Without \"by\" the list has one sum. No GPU counts beside its partitions: " +
+		Description: "Nodes, GPUs, health, memory, utilization, temperature and power. Without \"by\" the list has one sum. No GPU counts beside its partitions: " +
 			"by namespace and by workload the partitions count that one holds or uses, otherwise the GPUs.",
 		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), by}, t.parameters()...),
 		Answer:     view.List[view.Summary]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},

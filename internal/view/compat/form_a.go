@@ -34,7 +34,7 @@ type GPUA struct {
 	FanSpeed          *float64 `json:"fan_speed_percent"`
 }
 
-// ProcessA is a process on a GPU in form A. The utilisations are in percent.
+// ProcessA is a process on a GPU in form A. The utilizations are in percent.
 type ProcessA struct {
 	PID                int      `json:"pid"`
 	GPUIndex           *int     `json:"gpu_index"`

@@ -20,7 +20,7 @@ type InfoB struct {
 	Libraries []string `json:"libraries"`        // the sources that are read, by name; not of the form
 }
 
-// MetricsB is a machine in form B. The averages of utilisations are in percent.
+// MetricsB is a machine in form B. The averages of utilizations are in percent.
 type MetricsB struct {
 	Timestamp         time.Time `json:"timestamp"`
 	Instance          string    `json:"instance_id"`

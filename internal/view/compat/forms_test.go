@@ -104,7 +104,7 @@ func TestFormBFailedGPU(t *testing.T) {
 	assert.Nil(t, b.MemoryUtilization)
 }
 
-// TestDividedGPU shows a divided GPU as one, with the processes and the mean utilisation of its partitions.
+// TestDividedGPU shows a divided GPU as one, with the processes and the mean utilization of its partitions.
 func TestDividedGPU(t *testing.T) {
 	n := node(t, "prod", "n2")
 	n.GPUs[1].Utilization.General, n.GPUs[2].Utilization.General = new(0.5), new(0.25)

@@ -16,7 +16,7 @@ import (
 // withoutProcesses is the configuration that reads nothing about processes.
 const withoutProcesses = "{process.gpu.memory.usage: {enabled: false}, process.gpu.utilization: {enabled: false}}"
 
-// basic contains the metrics of the usual dashboards: utilisation, memory, temperature, power, clocks, the PCIe link, state, and processes.
+// basic contains the metrics of the usual dashboards: utilization, memory, temperature, power, clocks, the PCIe link, state, and processes.
 // Compared with the default it omits errors, throttling, traffic, remapped memory and the driver's advice.
 func basic() string {
 	return only("hw.gpu.utilization", "hw.gpu.memory.usage", "hw.gpu.memory.limit", "hw.gpu.memory.controller.utilization",

@@ -1,4 +1,4 @@
-/* The process lists, in the structures of each version, and the utilisation per process. */
+/* The process lists, in the structures of each version, and the utilization per process. */
 #include <math.h>
 #include <string.h>
 
@@ -109,7 +109,7 @@ nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device, nvmlProc
     END(list(&call, "CGM"[plist->mode], &plist->numProcArrayEntries, plist->procArray, write_detail));
 }
 
-/* ---- utilisation ----------------------------------------------------------------------------------------------- */
+/* ---- utilization ----------------------------------------------------------------------------------------------- */
 
 struct sample {
     unsigned pid, sm, mem, enc, dec, jpg, ofa;
@@ -124,7 +124,7 @@ static unsigned percent(const struct series *s, double t)
 
 /*
  * The driver samples on its own clock, independent of the callers. A process has an entry for its newest sample (or the
- * scenario's process.samples newest) with non-zero utilisation, also after it ended, while that sample is in the
+ * scenario's process.samples newest) with non-zero utilization, also after it ended, while that sample is in the
  * buffer.
  */
 static unsigned samples_of(const struct gpu *gpu, const struct process *p, double t, unsigned long long after,

@@ -1,4 +1,4 @@
-/* Utilisation of a whole GPU: the last period, and the driver's ring of samples. */
+/* Utilization of a whole GPU: the last period, and the driver's ring of samples. */
 #include <math.h>
 
 #include "sim.h"

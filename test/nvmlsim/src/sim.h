@@ -113,7 +113,7 @@ struct process {
     unsigned pid;
     char type;               /* 'C'ompute, 'G'raphics or 'M'PS client */
     int mig;                 /* index of the MIG device, -1: the whole GPU */
-    bool listed, sampled;    /* in the process lists; in the utilisation samples */
+    bool listed, sampled;    /* in the process lists; in the utilization samples */
     double from, until;
     struct series memory, sm, mem, enc, dec, jpg, ofa;
 };
