@@ -19,8 +19,11 @@ done
 # stage OS_ARCH FOLDER: what every archive and package has.
 stage() {
 	mkdir -p "$2"
-	cp -r config LICENSE CHANGELOG.md "$2/"
-	cp docs/start/install.md "$2/INSTALL.md"
+	cp -r config LICENSE "$2/"
+	# Their links lead to pages that the archive does not have.
+	local pages=https://github.com/otelgpu/gpureceiver/blob/main
+	sed -E "s#\]\(\.\./\.\./#]($pages/#g; s#\]\(\.\./#]($pages/docs/#g; s#\]\(([A-Za-z-]+\.md)#]($pages/docs/start/\1#g" docs/start/install.md >"$2/INSTALL.md"
+	sed -E "s#\]\(([^h#)])#]($pages/\1#g" CHANGELOG.md >"$2/CHANGELOG.md"
 	cp "$out/bin/$1/"* "$2/"
 	"$out/tools/sbom" otelcol-gpu "$VERSION+$COMMIT" "$out/bin/$1/"* >"$2/otelcol-gpu.cdx.json"
 	chmod -R u=rwX,go=rX "$2" # whatever the umask of the checkout was

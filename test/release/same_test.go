@@ -91,6 +91,9 @@ func TestArchive(t *testing.T) {
 	for _, file := range []string{"otelcol-gpu", "otelgpu", "otelcol-gpu.service", "config/agent.yaml", "config/parts/view.yaml", "slurm/prolog.sh", "INSTALL.md", "LICENSE", "otelcol-gpu.cdx.json"} {
 		assert.Contains(t, listed, " "+folder+"/"+file+"\n")
 	}
+	for _, file := range []string{"INSTALL.md", "CHANGELOG.md"} {
+		assert.NotRegexp(t, `\]\([^h#]`, output(t, "tar", "-xzOf", archive, folder+"/"+file), "a link of %s leads out of the archive", file)
+	}
 	for line := range strings.Lines(listed) {
 		assert.Contains(t, line, " 0/0 ")
 		program := strings.HasSuffix(line, "/otelcol-gpu\n") || strings.HasSuffix(line, "/otelgpu\n") || strings.HasSuffix(line, ".sh\n")
