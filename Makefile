@@ -170,7 +170,7 @@ measure: otelcol-gpu nvmlsim ## everything that docs/operate/measurements.md sta
 
 .PHONY: cost
 cost: otelcol-gpu nvmlsim ## what the running collector costs
-	go run ./test/collector/cost -collector $(DIST)
+	go run ./test/collector/cost -collector $(DIST) $(COST)
 
 .PHONY: cost-floor
 cost-floor: nvmlsim ## what it would cost to send the same points without reading them, in turn with reading them

@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
@@ -51,6 +52,7 @@ func main() {
 	flag.Parse()
 	// The receiver of the messages runs on this machine only for the measurement. It must not run beside the measured process.
 	runtime.GOMAXPROCS(1)
+	harness.RegisterCompressors()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(1)
