@@ -43,7 +43,7 @@ func TestDocumentedDoctor(t *testing.T) {
 		require.NoError(t, err)
 		for _, command := range regexp.MustCompile(`(?m)^ *otelgpu doctor( [^#\n]*)?`).FindAllStringSubmatch(string(docs), -1) {
 			commands++
-			cmd := doctorCommand(t, strings.Fields(strings.ReplaceAll(command[1], "/etc/otelcol-gpu/config.yaml", config))...)
+			cmd := doctorCommand(t, strings.Fields(strings.ReplaceAll(command[1], "/etc/otelcol-gpu/agent.yaml", config))...)
 			cmd.Dir = t.TempDir()
 			got := finish(t, cmd)
 			assert.Empty(t, got.err, command[0])
