@@ -126,7 +126,7 @@ func TestDemo(t *testing.T) {
 	assert.Empty(t, process.Complaints())
 }
 
-// requireSame requires that every point of the OTLP file is a series of the Prometheus page with the same value, and that the page has no
+// requireSame requires that every point of the OTLP file is a series of the Prometheus endpoint with the same value, and that the page has no
 // other series. The page is read between two reads of the file, so that both show the same scrape.
 func requireSame(t *testing.T, d *demo) {
 	t.Helper()

@@ -30,7 +30,7 @@ func Get(ctx context.Context, url string) (status int, body string, err error) {
 	return response.StatusCode, string(text), err
 }
 
-// Series is one line of a Prometheus page.
+// Series is one line of a Prometheus endpoint.
 type Series struct {
 	Name   string
 	Labels map[string]string
