@@ -52,6 +52,33 @@ func TestEventsAreDocumented(t *testing.T) {
 	}
 }
 
+// docs/reference/events.md says once of each event when it is missing, and of nothing else.
+func TestEventsSayWhenTheyAreMissing(t *testing.T) {
+	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
+	require.NoError(t, err)
+	section := markdownSection(readPage(t, "events.md"), "when-an-event-is-missing")
+	_, table, found := strings.Cut(section, "\n| event | missing when |\n|---|---|\n")
+	require.True(t, found, "the table")
+	rows := map[string]int{}
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		row := regexp.MustCompile("^\\| (`[^|]+`) \\| ([A-Z`][^|]+\\.) \\|\n$").FindStringSubmatch(line)
+		require.NotNil(t, row, "| `event`, `event` | A sentence. |: %s", line)
+		for name := range strings.SplitSeq(row[1], ", ") {
+			rows[strings.Trim(name, "`")]++
+		}
+	}
+	for event := range declared.Events {
+		assert.Equal(t, 1, rows[event], event)
+	}
+	for event := range rows {
+		_, ok := declared.Events[event]
+		assert.True(t, ok, "%s is not declared", event)
+	}
+}
+
 // The records that the pages of docs/reference/events show have attributes that are declared for the event.
 func TestDocumentedRecordsHaveDeclaredAttributes(t *testing.T) {
 	declared, err := otlptest.ReadDeclared("../../metadata.yaml")

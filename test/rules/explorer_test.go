@@ -21,8 +21,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// explored is what docs/reference/explorer.html shows of a metric, an event or an attribute.
-type explored struct{ prometheus, query string }
+// explored is what docs/reference/explorer.html shows of a metric, an event or an attribute. missing is when an event is missing.
+type explored struct{ prometheus, query, missing string }
 
 func readExplorer(t *testing.T) map[string]explored {
 	t.Helper()
@@ -38,7 +38,11 @@ func readExplorer(t *testing.T) map[string]explored {
 		return html.UnescapeString(m[1])
 	}
 	for _, e := range regexp.MustCompile(`(?s)<details id="([^"]+)"(.*?)</details>`).FindAllStringSubmatch(string(page), -1) {
-		found[e[1]] = explored{within(e[2], `<dt>Prometheus</dt><dd><code>(.*?)</code>`), within(e[2], `(?s)<pre class="query" tabindex="0"><code>(.*?)</code>`)}
+		found[e[1]] = explored{
+			prometheus: within(e[2], `<dt>Prometheus</dt><dd><code>(.*?)</code>`),
+			query:      within(e[2], `(?s)<pre class="query" tabindex="0"><code>(.*?)</code>`),
+			missing:    within(e[2], `<dt>Missing when</dt><dd>(.*?) <a href="events.md#when-an-event-is-missing">`),
+		}
 	}
 	return found
 }
@@ -54,7 +58,7 @@ func TestExplorerIsComplete(t *testing.T) {
 		assert.Contains(t, shown[name].query, shown[name].prometheus, name)
 	}
 	for name := range declared.Events {
-		assert.Contains(t, shown, "event-"+name)
+		assert.NotEmpty(t, shown["event-"+name].missing, "when %s is missing", name)
 	}
 	labels := declared.PrometheusLabels()
 	attributes := maps.Clone(declared.Attributes)

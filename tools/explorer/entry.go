@@ -25,7 +25,7 @@ type entry struct {
 	Attributes             []attributeRow
 	Enum                   []string
 	OfResource             string        // description of the attribute of a resource with the same name
-	From                   template.HTML // of events
+	From, Missing          template.HTML // of events: the source, and when the event is missing
 	Record                 string        // address of an event's description
 	UsedBy                 []*entry      // metrics and events that have the attribute
 	OnMetrics, OnEvents    int           // how many these are
@@ -113,15 +113,15 @@ func (p *page) addTelemetry(name string, m *metric) {
 	})
 }
 
-func (p *page) addEvent(name string, of event, rows []eventRow) error {
-	i := slices.IndexFunc(rows, func(r eventRow) bool { return r.of(name) })
-	if i < 0 {
-		return fmt.Errorf("docs/reference/events.md has no row for %s", name)
+func (p *page) addEvent(name string, of event, tables *eventTables) error {
+	row, missing := tables.row(name), tables.missingWhen(name)
+	if row == nil || missing == "" {
+		return fmt.Errorf("docs/reference/events.md does not say where %s comes from, or when it is missing", name)
 	}
 	p.Events = append(p.Events, &entry{
 		ID: "event-" + name, Name: name, Kind: kindEvent, Description: of.Description, Enabled: of.Enabled, Levels: levelsOf(name, of.Attributes, false),
-		Sources: rows[i].sources, Vendors: vendorsOf(rows[i].sources, of.Description), Switch: switchOf("events", name, of.Enabled),
-		From: rows[i].from, Record: rows[i].record(name), Attributes: p.attributeRows(of.Attributes),
+		Sources: row.sources, Vendors: vendorsOf(row.sources, of.Description), Switch: switchOf("events", name, of.Enabled),
+		From: row.from, Missing: missing, Record: row.record(name), Attributes: p.attributeRows(of.Attributes),
 	})
 	return nil
 }

@@ -6,32 +6,66 @@ package main
 import (
 	"html/template"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// eventRow is what docs/reference/events.md says on some events.
+// eventTables are what docs/reference/events.md says on all events.
+type eventTables struct {
+	all     []eventRow
+	missing []missingRow
+}
+
+// eventRow is a row of the table "All events".
 type eventRow struct {
 	first, from template.HTML
 	sources     []string
 }
 
-// readEvents reads the table "All events".
-func readEvents(file string) ([]eventRow, error) {
-	rows, err := readTables(file, "event", "what happened", "from")
+// missingRow is a row of the table "When an event is missing".
+type missingRow struct{ events, when template.HTML }
+
+func readEvents(file string) (*eventTables, error) {
+	all, err := readTables(file, "event", "what happened", "from")
 	if err != nil {
 		return nil, err
 	}
-	var found []eventRow
-	for _, r := range rows {
-		from := r.cells["from"]
-		found = append(found, eventRow{linked(r.first.html, "events.md"), linked(from.html, "events.md"), sourcesIn(from.text)})
+	missing, err := readTables(file, "event", "missing when")
+	if err != nil {
+		return nil, err
 	}
-	return found, nil
+	var found eventTables
+	for _, r := range all {
+		from := r.cells["from"]
+		found.all = append(found.all, eventRow{linked(r.first.html, "events.md"), linked(from.html, "events.md"), sourcesIn(from.text)})
+	}
+	for _, r := range missing {
+		found.missing = append(found.missing, missingRow{r.first.html, linked(r.cells["missing when"].html, "events.md")})
+	}
+	return &found, nil
 }
 
-// of reports whether the row is that of an event.
-func (r *eventRow) of(name string) bool {
-	return strings.Contains(string(r.first), "<code>"+name+"</code>")
+// row returns the row of an event in "All events"; nil if there is none.
+func (t *eventTables) row(name string) *eventRow {
+	i := slices.IndexFunc(t.all, func(r eventRow) bool { return hasEvent(r.first, name) })
+	if i < 0 {
+		return nil
+	}
+	return &t.all[i]
+}
+
+// missingWhen returns when an event is missing; empty if no row says so.
+func (t *eventTables) missingWhen(name string) template.HTML {
+	i := slices.IndexFunc(t.missing, func(r missingRow) bool { return hasEvent(r.events, name) })
+	if i < 0 {
+		return ""
+	}
+	return t.missing[i].when
+}
+
+// hasEvent reports whether a cell has the name of an event.
+func hasEvent(cell template.HTML, event string) bool {
+	return strings.Contains(string(cell), "<code>"+event+"</code>")
 }
 
 // record returns the address of the page with the event's record: names of several events may be in one link.

@@ -39,7 +39,7 @@ type page struct {
 	declared *declared
 }
 
-func newPage(d *declared, readings []reading, events []eventRow, partitions map[string]bool) (*page, error) {
+func newPage(d *declared, readings []reading, events *eventTables, partitions map[string]bool) (*page, error) {
 	p := &page{
 		Levels: levels, Vendors: []string{nvidia, amd}, declared: d,
 		Style: template.CSS(pageCSS), Script: template.JS(pageJS), //nolint:gosec // files of this folder
