@@ -63,7 +63,7 @@ func (r *replica) requests() bool {
 	return false
 }
 
-// Of several replicas one reads the cluster. When it ends, another one does, and the first one's reads have ended by then.
+// One of several replicas reads the cluster. When it ends, another one reads, and the reads of the first one have ended by then.
 func TestLeaderElection(t *testing.T) {
 	client := fake.NewClientset(gpuPod("train-0", 2))
 	first := newReplica(t, client)

@@ -89,7 +89,7 @@ func TestEventsAreCounted(t *testing.T) {
 	for i := range 100 {
 		p.add(xid(fmt.Sprint("XID ", 100+i), fmt.Sprint("more ", i)))
 	}
-	// Of one object 25 are posted at once, and later ones as the API server's time allows.
+	// 25 Events of one object are posted at once, and later ones as the rate limit allows.
 	require.Eventually(t, func() bool {
 		return value(t, telemetry, "otelcol_gpu_kubernetes_posted")+value(t, telemetry, "otelcol_gpu_kubernetes_dropped") == 102
 	}, patience, time.Millisecond)

@@ -130,8 +130,8 @@ func TestOpenIsNotUsed(t *testing.T) {
 	assert.False(t, node.Devices[1].ProcessesUnread)
 }
 
-// TestSystemMemoryIsNoVRAM: what a process has in the machine's memory is not counted as the GPU's. Of an APU it is reported by itself, also
-// where it is all that the process has; one that has merely opened the GPU is left out.
+// TestSystemMemoryIsNoVRAM: what a process has in the machine's memory is not counted as the GPU's. On an APU it is a value of its own, also
+// if the process has nothing else. A process that has only opened the GPU is left out.
 func TestSystemMemoryIsNoVRAM(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.APU(), onlyProcesses|gpu.GroupMemory)
 	node := read(t, source)
@@ -148,7 +148,7 @@ func TestSystemMemoryIsNoVRAM(t *testing.T) {
 	assert.Equal(t, gpu.Some[int64](210_000_000), node.Devices[0].Memory.Usage)
 }
 
-// TestSystemMemoryOfOthers: of a GPU with memory of its own it is not reported, and where fdinfo cannot be read KFD has the memory.
+// TestSystemMemoryOfOthers: it is not reported for a GPU with its own memory. Where fdinfo cannot be read, KFD has the memory.
 func TestSystemMemoryOfOthers(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.MI100(), onlyProcesses)
 	p := read(t, source).Processes[0]

@@ -79,7 +79,7 @@ func TestBadPagesRefused(t *testing.T) {
 	}
 }
 
-// ROCm 6.1 says that it found none of a GPU of which it knows nothing. Pages that it lists are there.
+// ROCm 6.1 also prints "none found" for a GPU about which it knows nothing. Pages that it lists exist.
 func TestNoBadPagesWithoutRAS(t *testing.T) {
 	t.Parallel()
 	const none, ras = `"No bad pages found."`, `{"eeprom_version": "0x10000", "bad_page_threshold": "N/A"}`

@@ -119,7 +119,7 @@ func (b *nodeBuilder) addProcesses(answers map[step]answer, devices int, leaves 
 	b.scale.correct(list, version)
 	for i := range list {
 		if !static[list[i].index].unified {
-			list[i].system = gpu.Opt[int64]{} // a buffer of transfers, of which a GPU with memory of its own needs little
+			list[i].system = gpu.Opt[int64]{} // a buffer for transfers, which is small on a GPU with its own memory
 		}
 	}
 	var repeated int

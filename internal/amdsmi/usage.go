@@ -54,7 +54,7 @@ func partitionNumber(name string) (int, bool) {
 
 const (
 	maxPartitions = 64
-	maxInstances  = 128 // of one kind in one partition. A JPEG engine is the one of which there are most, 40
+	maxInstances  = 128 // of one kind in one partition. JPEG engines are the most frequent, up to 40
 )
 
 // meanShare returns the mean over the partitions.
@@ -91,7 +91,7 @@ func xccUtilization(v any) []gpu.Opt[float64] {
 }
 
 // byPartition returns the values of all partitions in one list: {"xcp_0": [1, 2, "N/A"], "xcp_1": [3, 4, "N/A"]} is 1, 2, 3, 4. The places at
-// the end of each list that no partition uses are left out. Of a list it returns that without them.
+// the end of each list that no partition uses are left out. From a plain list it removes such places.
 func byPartition(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list[:used(list)]

@@ -64,7 +64,7 @@ func WithClients(clients *kube.Clients) Option { return func(o *options) { o.cli
 // WithMIGMinors replaces the path of the NVIDIA driver's list of MIG instances, deviceid.DefaultMIGMinors.
 func WithMIGMinors(file string) Option { return func(o *options) { o.minors = file } }
 
-// WithSysRoot replaces /sys, which shows of which GPU a virtual one is.
+// WithSysRoot replaces /sys, which shows to which GPU a virtual one belongs.
 func WithSysRoot(path string) Option { return func(o *options) { o.sys = path } }
 
 // WithLogger logs what is no problem of a read: the resources whose devices do not count as GPUs.

@@ -25,8 +25,8 @@ const (
 	mdevGone    = "4b20d080-1b54-4048-85b3-a6a62d165cff"
 )
 
-// virtualized fills the machine's sysfs: two GPUs that the host reads, of which the second has virtual ones, one that is passed through,
-// and an Intel GPU.
+// virtualized fills the machine's sysfs: two GPUs that the host reads, one that is passed through, and an Intel GPU. The second GPU has
+// virtual ones.
 func (m *machine) virtualized() *pcitest.Sysfs {
 	m.t.Helper()
 	s := pcitest.New(m.t, m.sys)
@@ -137,7 +137,7 @@ func hostAllocations() []platform {
 	}
 }
 
-// allocationForm is an allocation by a device plugin with what it means for two GPUs, of which another container has the first.
+// allocationForm is an allocation by a device plugin, and what it means for two GPUs. Another container has the first GPU.
 type allocationForm struct {
 	resource, id string
 	setting      string // a pattern in gpu_resources
@@ -188,7 +188,7 @@ func hostClaims() []platform {
 	}
 }
 
-// claimForm is a device of a claim with what it means for two GPUs, of which another container has the first.
+// claimForm is a device of a claim, and what it means for two GPUs. Another container has the first GPU.
 type claimForm struct {
 	driver, device string
 	cdi            []string

@@ -30,10 +30,10 @@ func newPartsConfig(owners *OwnersConfig) partsConfig {
 	return partsConfig{reservationNamespaces: owners.ReservationNamespaces, volcanoFactor: int64(owners.VolcanoMemoryFactor)}
 }
 
-// granted returns the GPUs of which the annotations of a pod give a container a part. It returns false where they say nothing, or do not
-// agree with what the kubelet lists.
+// granted returns the GPUs that a container shares according to the annotations of its pod. It returns false if they say nothing, or do
+// not agree with what the kubelet lists.
 //
-// The kubelet's ID is that of a slot (GPU-<uuid>-<n>, …) then. The slot may be one of another GPU than the container was given, so the
+// In this case the kubelet's ID names a slot (GPU-<uuid>-<n>, …). The slot may belong to another GPU than the container was given, so the
 // annotation takes precedence. Whoever may create a pod may annotate it. So the annotation counts only for slots: it cannot turn a whole
 // GPU into a part, or into another GPU.
 func (p *partsConfig) granted(h *holders, allocation *podresources.Allocation) ([]allocatedDevice, bool) {

@@ -86,7 +86,7 @@ func TestJobsShareDevice(t *testing.T) {
 	assert.Equal(t, gpu.Some(false), use(t, node, &gpu.Container{SystemdUnit: "ollama.service"}, uuid(0)).Allocated)
 }
 
-// What is not known is absent: of all GPUs where the directory cannot be read, of one where its file cannot.
+// What is not known is absent: for all GPUs if the directory cannot be read, and for one GPU if its file cannot be read.
 func TestUnknownJobs(t *testing.T) {
 	m, dir := slurmNode(t)
 	m.file(dir, "0", "garbage\n")

@@ -42,8 +42,8 @@ type Local struct {
 // LocalOption changes a bound or the environment of a Local.
 type LocalOption func(*Local)
 
-// WithOutputLimits bounds what is kept of a tool's output, in bytes: of all commands of a Run, and of the errors of each. The defaults
-// are 8 MiB and 64 KiB.
+// WithOutputLimits bounds what is kept of a tool's output, in bytes: the output of all commands of a Run together, and the errors of each
+// command. The defaults are 8 MiB and 64 KiB.
 func WithOutputLimits(stdout, stderr int) LocalOption {
 	return func(l *Local) { l.stdoutLimit, l.stderrLimit = stdout, stderr }
 }

@@ -23,7 +23,7 @@ func TestBounded(t *testing.T) {
 	assert.Equal(t, 1, calls)
 }
 
-// Of an output that exceeds its limit little is kept: it is no real one.
+// Little is kept of an output that exceeds its limit, because no real output does.
 func TestLittleOfAFloodIsKept(t *testing.T) {
 	b := bounded{limit: 3 * maxFlood}
 	for range 100 {

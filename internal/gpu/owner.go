@@ -14,7 +14,7 @@ type Owner struct {
 // OwnerKind is a kind of owners that has resource attributes of its own in the semantic conventions, such as k8s.job.name.
 type OwnerKind uint8
 
-// The kinds, the topmost first: of two that one pod has, the earlier one owns the later one.
+// The kinds, topmost first. If a pod has two of them, the earlier one owns the later one.
 const (
 	OwnerCronJob OwnerKind = iota
 	OwnerDeployment

@@ -121,7 +121,7 @@ func (c *cluster) pauseIfAsked(err error) {
 	}
 }
 
-// noteTool notes whether the tool was found in a container. On a node with another pod that one is then taken.
+// noteTool notes whether the tool was found in a container. If the node has another pod, that pod is then used.
 func (c *cluster) noteTool(of instance, missing bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -30,6 +30,6 @@ type Options struct {
 	// least once in each interval, from one goroutine for each cluster. May be nil.
 	Problems func(cluster string, problems []gpu.Problem)
 	// State takes whether a cluster can be read, and if not, why: once in each interval, and when it changes, from one goroutine for each
-	// cluster. Of several replicas one reports that it can, and each that it cannot. May be nil.
+	// cluster. With several replicas, one reports that it can be read, and each reports that it cannot. May be nil.
 	State func(ctx context.Context, cluster string, at time.Time, failure *gpu.Failure)
 }

@@ -142,8 +142,8 @@ func TestPlan(t *testing.T) {
 	assert.Len(t, unreadable(), 1, "what is not all is not missed")
 }
 
-// Of two pods on a node the one that carries the tool is read, whatever their order and age. Where neither does the younger is read, as its
-// tool may come.
+// If a node has two pods, the one with the tool is read, whatever their order and age. If neither has the tool, the younger one is read,
+// because its tool may still be installed.
 func TestPlanWithoutTool(t *testing.T) {
 	config := DefaultConfig()
 	older, _ := exectest.Driver("n1")

@@ -112,7 +112,7 @@ func TestKnownGPUsStay(t *testing.T) {
 	assert.Empty(t, c.toolless)
 }
 
-// Of two driver pods on a node the younger lacks the tool: the other one is read.
+// The younger of two driver pods on a node lacks the tool: the other one is read.
 func TestPodWithoutTool(t *testing.T) {
 	s := exectest.NewServer(t)
 	older, _ := s.Add("n1", &exectest.Machine{UUID: "GPU-1"})

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Of two GPUs with one UUID neither hides the other, and none has the other's values.
+// Two GPUs with one UUID do not hide each other, and neither has the other's values.
 func TestTwoGPUsOfOneUUID(t *testing.T) {
 	f := h100Tool(t)
 	f.xml.stdout = strings.ReplaceAll(f.xml.stdout, h100Second, h100First)

@@ -112,7 +112,7 @@ func TestECCLocations(t *testing.T) {
 	}
 }
 
-// Of a MIG instance the driver counts the uncorrected errors of SRAM.
+// The driver counts the uncorrected errors of SRAM of a MIG instance.
 func TestECCMemoryOfAnInstance(t *testing.T) {
 	n := start(t, "gpus = 1\n[gpu 0]\nmig = 1\n[mig 0 0]\nprofile = 3g.40gb\ngi = 1\nci = 0\necc.volatile.uncorrected.sram = 4").read()
 	var want gpu.ECC

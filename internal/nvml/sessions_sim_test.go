@@ -37,7 +37,7 @@ func TestFanRevolutions(t *testing.T) {
 	}
 }
 
-// Of a MIG instance the window is its own part. A GPU in the system's memory has none.
+// The window of a MIG instance is its own part. A GPU without its own memory has no window.
 func TestBAR1(t *testing.T) {
 	n := start(t, "gpus = 1\n[gpu 0]\nmig = 1\n[mig 0 0]\nprofile = 3g.40gb\ngi = 1\nci = 0\nbar1.total = 64Gi\nbar1.used = 1Mi", gpu.GroupBAR1).read()
 	assert.Equal(t, gpu.Memory{BAR1Limit: gpu.Some[int64](64 << 30), BAR1Usage: gpu.Some[int64](1 << 20)}, n.Devices[1].Memory)

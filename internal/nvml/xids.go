@@ -52,7 +52,7 @@ func (c *numbered) add(xid int64) {
 	}
 }
 
-// add counts an XID once: of the instance where one is known, otherwise of the GPU.
+// add counts an XID once: for the instance if it is known, otherwise for the GPU.
 func (c *xidCounts) add(xid int64, instance *device.Identity) {
 	if instance == nil {
 		c.own.add(xid)

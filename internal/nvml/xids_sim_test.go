@@ -84,7 +84,7 @@ func TestXIDsOfInstances(t *testing.T) {
 	assert.Equal(t, map[int64]int64{13: 1, 48: 1}, xidTotals(t, gpuAt(t, n, 0)))
 }
 
-// Of more instances than a GPU can have at a time the GPU counts.
+// XIDs of more instances than a GPU can have at a time count for the GPU.
 func TestXIDsOfManyInstances(t *testing.T) {
 	c := xidCounts{byInstance: map[string]numbered{}}
 	for i := range maxCountedInstances + 3 {

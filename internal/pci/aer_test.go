@@ -119,7 +119,7 @@ func TestErrorsThatAreNotThere(t *testing.T) {
 	assert.Zero(t, describe(NewErrorReader(t.TempDir()), nvidia("0000:00:07.0")).Devices[0].PCIe.Errors, "no sysfs")
 }
 
-// A driver that names other addresses at each read, each of which is there, fills no memory without bound.
+// Memory stays bounded with a driver that names other addresses at each read, although all of them exist.
 func TestPlacesAreBounded(t *testing.T) {
 	sys := t.TempDir()
 	atPath(t, sys, "pci0000:00/0000:00:05.0", "0x10de", aer(1, 1, 1))

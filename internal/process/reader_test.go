@@ -110,7 +110,7 @@ func TestDescribeAfterTheClockWasSet(t *testing.T) {
 	}
 }
 
-// Of a process that lives on, only the stat file is read again.
+// Only the stat file of a process that lives on is read again.
 func TestDescribeKeepsWhatWasRead(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")

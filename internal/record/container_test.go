@@ -103,8 +103,8 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// Of two owners of a kind the nearer one has the attributes: a worker of a LeaderWorkerSet is in the StatefulSet of its group, which the
-// leader's pod owns, which is in the StatefulSet of the leaders.
+// If a pod has two owners of a kind, the attributes name the nearer one. A worker of a LeaderWorkerSet is in the StatefulSet of its group. The
+// leader's pod owns that StatefulSet, and is in the StatefulSet of the leaders.
 func TestNearestOwner(t *testing.T) {
 	assert.Equal(t, of(
 		"k8s.container.name", "main", "k8s.statefulset.name", "sglang-0", "k8s.statefulset.uid", "s1",

@@ -100,7 +100,7 @@ func common(d gpu.Device) gpu.Device {
 	return d
 }
 
-// h100 has what NVML reports of an H100 SXM that is well, a few rows of which were replaced.
+// h100 has what NVML reports for a healthy H100 SXM with a few remapped rows.
 func h100() gpu.Device {
 	d := common(gpu.Device{ID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA})
 	d.Memory.Reserved, d.PerformanceState, d.RecoveryAction = gpu.Some[int64](1<<30), gpu.Some[int64](0), gpu.Some(gpu.RecoveryNone)
@@ -118,7 +118,7 @@ func h100() gpu.Device {
 		gpu.ThrottleSWPowerCap, gpu.ThrottleHWSlowdown, gpu.ThrottleSyncBoost, gpu.ThrottleSWThermal, gpu.ThrottleHWThermal, gpu.ThrottleHWPowerBrake,
 	} {
 		d.Throttle[reason].Active = gpu.Some(false)
-		if reason != gpu.ThrottleHWSlowdown { // of which there is no time
+		if reason != gpu.ThrottleHWSlowdown { // NVML has no time for it
 			d.Throttle[reason].Time = gpu.Total(1.5)
 		}
 	}

@@ -8,7 +8,7 @@ import "github.com/otelgpu/gpureceiver/internal/gpu"
 // maxModeValue bounds the words of a driver.
 const maxModeValue = 64
 
-// recordModes records what each mode is set to. The value is an attribute: a mode that changes is another series.
+// recordModes records what each mode is set to. The value is an attribute: a mode that changes starts another series.
 func recordModes(p *devicePoints) {
 	for mode, name := range modes {
 		if value := p.device.Modes[mode].Value; value != "" {
@@ -17,7 +17,7 @@ func recordModes(p *devicePoints) {
 	}
 }
 
-// recordPendingModes records 1 for each mode of which another value waits, 0 for each of which one has waited.
+// recordPendingModes records 1 for each mode that has a pending value, and 0 for each mode that had one before.
 func recordPendingModes(p *devicePoints) {
 	for mode, name := range modes {
 		pending, ok := p.device.Modes[mode].Pending.Get()

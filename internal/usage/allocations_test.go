@@ -77,7 +77,7 @@ func TestAllocationBeforeTheFirstRead(t *testing.T) {
 	}, events[0].Use, "no counter was seen to increase")
 }
 
-// While it is not known who holds a device nothing is released. Of what ended meanwhile the end is when it was last seen.
+// While it is not known who holds a device, nothing is released. What ended meanwhile has the end at which it was last seen.
 func TestUnknownHolders(t *testing.T) {
 	unknown := func(seconds int) *gpu.Node {
 		node := nodeOf(seconds, "GPU-1", "GPU-2")

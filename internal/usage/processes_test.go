@@ -139,7 +139,7 @@ func TestUseOfAProcessOverAGap(t *testing.T) {
 	assert.Equal(t, []gpu.Opt[float64]{gpu.Some(2.5), gpu.Some(7.5)}, []gpu.Opt[float64]{events[0].Use.BusyTime, events[0].Use.IdleTime})
 }
 
-// Of a process that ran before the first read the beginning is not known, and of one that ended while nothing was read the end is not.
+// The start of a process that ran before the first read is not known. The end of a process that ended while nothing was read is not known.
 func TestUnknownTimesOfAProcess(t *testing.T) {
 	c := processTracker()
 	c.Next(running(nodeOf(0, "GPU-1"), "GPU-1", 1))

@@ -33,7 +33,7 @@ type Summary struct {
 	Stale   int `json:"stale"`   // of nodes that are silent
 
 	Memory            Memory   `json:"memory"`              // sums
-	Utilization       *float64 `json:"utilization"`         // mean of the GPUs that have it; of a divided GPU that of its partitions where they have it
+	Utilization       *float64 `json:"utilization"`         // mean of the GPUs that have it; a divided GPU counts with the mean of its partitions that have it
 	MemoryUtilization *float64 `json:"memory_utilization"`  // used / total of the sums
 	Temperature       *float64 `json:"temperature_celsius"` // mean of the GPUs' hottest core sensor
 	Power             *float64 `json:"power_watts"`         // sum

@@ -44,7 +44,7 @@ func (c calculation) about() calculation {
 // by are numbers by labels.
 func by(values map[string]float64) calculation { return calculation{values: values} }
 
-// The nodes of TestDashboards by hand. node-a, of the cluster prod, is that of workloadScenario: GPU 5 is divided and has no utilization, and
+// The nodes of TestDashboards by hand. node-a, in the cluster prod, is the node of workloadScenario: GPU 5 is divided and has no utilization, and
 // the second of its instances is free. node-b, of the cluster lab, has eight MI300X in eight partitions each.
 const (
 	h100, part         = 81559 << 20, 39680 << 20 // memory

@@ -107,7 +107,7 @@ func keyedNames(t *testing.T) []string {
 	return found
 }
 
-// historyColumns returns the names that the history of the API has, some of which are parts of a metric.
+// historyColumns returns the names that the history of the API has. Some are parts of a metric.
 func historyColumns(t *testing.T) []string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(repository(t), "internal", "view", "fleet", "history_columns.go"))

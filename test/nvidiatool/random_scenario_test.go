@@ -84,7 +84,7 @@ func (m *machine) gpu(i, minor int) {
 	if m.sometimes(3) {
 		m.set("name", m.one("NVIDIA A & B <x>", "Tesla \"T4\"", "NVIDIA H100 MIG 1g.10gb", "N/A board", strings.Repeat("x", 63)))
 	}
-	// From Ampere on. Of an older GPU the tool prints remapped rows if the library invents them; our own source does not ask for them.
+	// From Ampere on. For an older GPU the tool prints remapped rows if the library invents them. Our source does not ask for them.
 	m.set("compute_capability", m.whole(8, 12)+"."+m.whole(0, 9))
 	if m.sometimes(15) {
 		m.line("util.gpu = unsupported\nutil.memory = unsupported")

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
 )
 
-// The page of a GPU has the API's values: of a healthy one, a lost one, a hot one, a divided one, its partition, AMD's, and one of a silent node.
+// The page of a GPU has the API's values. The GPUs: a healthy one, a lost one, a hot one, a divided one, its partition, AMD's, and one of a silent node.
 func TestGPU(t *testing.T) {
 	p := open(t, viewtest.Snapshot(), "/")
 	for _, id := range []string{"GPU-n1-0", "GPU-n2-1", "GPU-n1-3", "GPU-n2-0", "MIG-n2-0", "000000000000abc0", "GPU-workstation-0"} {

@@ -32,7 +32,7 @@ type variable struct {
 	single             bool   // one value at a time
 }
 
-// The variables that dashboards share. Of a node the name is k8s_node_name, of a machine outside of Kubernetes host_name.
+// The variables that dashboards share. The name of a node is k8s_node_name, and the name of a machine outside of Kubernetes is host_name.
 var (
 	clusterVariable = variable{name: "cluster", label: "Cluster", query: "label_values(hw_gpu_count, k8s_cluster_name)"}
 	nodeVariable    = variable{

@@ -24,7 +24,7 @@ const (
 // badPages follows the bad pages of the memory. The limit does not change while the driver keeps the GPU.
 type badPages struct{ limit gpu.Opt[int64] }
 
-// read reads the number of bad pages, and the number from which on the GPU should be replaced. A GPU without the list has neither.
+// read reads the number of bad pages, and the number at which the GPU should be replaced. A GPU without the list has neither.
 func (b *badPages) read(r *reader, root, card string, d *gpu.Device) {
 	text, err := r.plain(badPagesFile)
 	if err == nil && len(text) > fullAnswer {
@@ -47,7 +47,7 @@ func (b *badPages) read(r *reader, root, card string, d *gpu.Device) {
 	d.RetiredPages.BadLimit = b.limit
 }
 
-// countBadPages counts the lines, of which each is a page, "0x00012345 : 0x00001000 : R", and reports whether all of them are such lines.
+// countBadPages counts the pages in text: one a line, such as "0x00012345 : 0x00001000 : R". It reports whether all lines have this form.
 func countBadPages(text string) (n gpu.Opt[int64], ok bool) {
 	lines := int64(0)
 	for line := range strings.Lines(text) {
@@ -59,9 +59,9 @@ func countBadPages(text string) (n gpu.Opt[int64], ok bool) {
 	return gpu.Some(lines), true
 }
 
-// readBadPageLimit reads from how many bad pages on the driver says that the GPU should be replaced (bad_page_cnt_threshold): from debugfs, which mostly root
-// alone may read, else from the parameter of the driver, which is a number of pages if an operator has set it. Otherwise the driver makes it
-// from what it has reserved of the memory, which it shows nowhere else.
+// readBadPageLimit reads at how many bad pages the driver says that the GPU should be replaced (bad_page_cnt_threshold). It reads debugfs,
+// usually readable by root only. Otherwise it reads the parameter of the driver, which is a number of pages if an operator has set it. Without
+// the parameter, the driver computes the limit from the memory that it has reserved. It shows that limit in debugfs only.
 func readBadPageLimit(r *reader, root, card string) gpu.Opt[int64] {
 	number, ok := strings.CutPrefix(card, "card")
 	if ok {
@@ -73,7 +73,7 @@ func readBadPageLimit(r *reader, root, card string) gpu.Opt[int64] {
 	return badPageLimit(r, filepath.Join(root, "sys/module", scan.DriverName, "parameters/bad_page_threshold"))
 }
 
-// badPageLimit reads a limit. 0 and numbers below it are how the driver is told to have none, or to find one itself.
+// badPageLimit reads a limit. An operator sets 0 for no limit, and negative numbers to let the driver choose.
 func badPageLimit(r *reader, path string) gpu.Opt[int64] {
 	text, err := r.readFile(path)
 	r.note(err)

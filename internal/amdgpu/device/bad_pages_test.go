@@ -57,7 +57,7 @@ func TestBadPages(t *testing.T) {
 	}
 }
 
-// TestBadPageLimit: debugfs has the limit in force; of the parameter only a number of pages is one.
+// TestBadPageLimit: debugfs has the limit in force. The parameter is a limit only if it is a number of pages.
 func TestBadPageLimit(t *testing.T) {
 	const inForce, parameter = "sys/kernel/debug/dri/1/ras/bad_page_cnt_threshold", "sys/module/amdgpu/parameters/bad_page_threshold"
 	for name, tt := range map[string]struct {

@@ -33,7 +33,7 @@ func readPCIe(r *reader, want gpu.Group, table *gpumetrics.Table, d *gpu.Device)
 	}
 }
 
-// pcieCount converts a count. It comes from registers of 32 bits, of which the driver may add up two, and which read as ones when the GPU is off
+// pcieCount converts a count. It comes from registers of 32 bits, and the driver may add up two of them. They read as ones when the GPU is off
 // the bus.
 func pcieCount(n gpu.Opt[uint64]) gpu.Counter[int64] {
 	v, ok := n.Get()

@@ -47,7 +47,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// TestOneGroupOfTheTable: of the table only what is wanted is reported.
+// TestOneGroupOfTheTable: only the wanted values of the table are reported.
 func TestOneGroupOfTheTable(t *testing.T) {
 	has := map[gpu.Group]func(*gpu.Device) bool{
 		gpu.GroupXCCUtilization:    func(d *gpu.Device) bool { return len(d.XCCUtilization) > 0 },

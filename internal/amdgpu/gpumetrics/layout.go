@@ -62,7 +62,7 @@ const (
 // field is one or several values of one size, at an offset.
 type field struct {
 	id     fieldID
-	size   int // bytes: 1, 2, 4, 8; of a structure the whole
+	size   int // bytes: 1, 2, 4, 8, or the size of a whole structure
 	count  int
 	offset int
 	align  int // where it is not the size

@@ -148,8 +148,8 @@ func newPartitionLayout() *layout {
 	return newLayout(head(), clocks4(), []field{pad16(1)}, activityHead(40), hostLimits(), allHostLimits())
 }
 
-// hostLimits are in what a table says of a partition from 1.8 on: of each XCC the accumulated activity, and how often its clock was below the
-// limit of the host because of power, because of heat, and low because there was little to do.
+// hostLimits are fields of each partition, from table 1.8 on. For each XCC they have the accumulated activity, how often its clock was below
+// the limit of the host because of power and because of heat, and how often it was low because there was little to do.
 func hostLimits() []field {
 	return []field{
 		u64s(fieldNone, maxPartitionXCCs), u64s(fieldBelowPower, maxPartitionXCCs), u64s(fieldBelowThermal, maxPartitionXCCs),

@@ -5,7 +5,7 @@ package gpumetrics
 
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-// newXCCs returns the XCCs up to the last one of which something is known.
+// newXCCs returns the XCCs up to the last one that has a value.
 func newXCCs(busy, belowPower, belowThermal, lowUse []gpu.Opt[uint64]) []XCC {
 	at := func(all []gpu.Opt[uint64], i int) gpu.Opt[uint64] {
 		if i >= len(all) {
@@ -24,7 +24,7 @@ func newXCCs(busy, belowPower, belowThermal, lowUse []gpu.Opt[uint64]) []XCC {
 	return known
 }
 
-// joinXCCs returns the XCCs of all partitions, each of which has as many as the one with the most.
+// joinXCCs returns the XCCs of all partitions. Each partition gets as many as the largest one has.
 func joinXCCs(partitions [][]XCC) []XCC {
 	most, last := 0, 0
 	for i, p := range partitions {

@@ -121,13 +121,13 @@ func readOccupancy(process string, node *scan.Node) gpu.Opt[float64] {
 	return gpu.Some(min(1, float64(units)/float64(node.Units)))
 }
 
-// How many of the driver's units make a second.
+// Units of the driver in one second.
 const (
 	milli = 1000
 	micro = 1_000_000
 )
 
-// readTime reads a time in the driver's unit, of which there are so many in a second.
+// readTime reads a time in units of the driver and returns seconds. perSecond is the number of units in a second.
 func readTime(path string, perSecond float64) gpu.Opt[float64] {
 	text, err := sysfs.Read(path)
 	n, ok := sysfs.ParseUint(string(text))

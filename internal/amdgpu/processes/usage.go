@@ -87,8 +87,8 @@ func (u *Usage) InUse(apu bool) bool {
 	return memory > 0 || slices.Contains(u.used[:], true) || apu && system > openedSystemMemory
 }
 
-// Process returns the process with the quantities that are wanted, without a device. Of an APU it has the system memory. Then the compute
-// driver's number is not that of device memory: it counts what was asked for as such, although the driver takes system memory for it.
+// Process returns the process with the quantities that are wanted, without a device. On an APU it has the system memory. There the number of
+// the compute driver is not device memory: it counts what was requested as device memory, although the driver uses system memory for it.
 func (u *Usage) Process(want gpu.Group, apu bool) gpu.Process {
 	p := gpu.Process{PID: u.PID, Type: u.kind()}
 	if want.Has(gpu.GroupProcesses) {

@@ -74,7 +74,7 @@ func (inv *Inventory) NodeByID(gpuID uint64) *Node {
 
 // Card is a GPU with a DRM device of the amdgpu driver.
 type Card struct {
-	Name    string // card1; of a GPU without a display that has a render node alone, renderD128
+	Name    string // card1, or renderD128 for a GPU without a display that has only a render node
 	Address string // 0000:03:00.0
 	// Dir is the directory of the PCI function, by its true path: whatever the cards are numbered later, it is this GPU's.
 	Dir string

@@ -10,8 +10,8 @@ import (
 	"os"
 )
 
-// ReadList returns the content of a file of which the kernel gives whole lines in each read, so that a read of less than a page is not the
-// end. It is an error if there are more than limit bytes.
+// ReadList returns the content of a file from which the kernel returns whole lines in each read. There, a read of less than a page is not the
+// end of the file. More than limit bytes are an error.
 func ReadList(path string, limit int) ([]byte, error) {
 	f, err := os.Open(path) //nolint:gosec // below the root that is configured
 	if err != nil {
@@ -21,7 +21,7 @@ func ReadList(path string, limit int) ([]byte, error) {
 	return readList(f, limit)
 }
 
-// readList reads with room for a whole page each time: of less the kernel might give nothing, as at the end.
+// readList reads with room for a whole page each time. With less room the kernel might return nothing, as at the end of the file.
 func readList(f io.Reader, limit int) ([]byte, error) {
 	var text []byte
 	lines := make([]byte, page)

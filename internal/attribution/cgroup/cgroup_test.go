@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 		{"pod without a container", "0::/kubepods/burstable/pod" + podID, Ref{PodUID: podID}},
 		{"conmon of a pod", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice/crio-conmon-" + id + ".scope", Ref{PodUID: podID}},
 
-		// Of a process that has ended and was not waited for, while its control group is gone (cgroups(7)).
+		// A process that has ended and was not waited for, while its control group is gone (cgroups(7)).
 		{"removed, systemd", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope (deleted)", inPod},
 		{"removed, cgroupfs", "0::/kubepods/burstable/pod" + podID + "/" + id + " (deleted)", inPod},
 		{"removed, pod", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice (deleted)", Ref{PodUID: podID}},

@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/pci"
 )
 
-// HostDevices finds by sysfs of which GPU a device is that an ID names as the kernel does, mostly for virtual machines:
+// HostDevices finds in sysfs to which GPU a device belongs. The IDs are the kernel's names, mostly for virtual machines:
 //
 //   - a PCI function by its address: a GPU, or a virtual function of one (SR-IOV), which AMD's GPUs and NVIDIA's since Ada Lovelace use
 //     for vGPUs. NVIDIA's virtual functions stay bound to its own driver, with their type in nvidia/current_vgpu_type.

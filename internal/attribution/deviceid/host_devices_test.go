@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/pci/pcitest"
 )
 
-// Mediated devices: of a GPU (until Turing), of a virtual function of one (Ampere), of an Intel GPU, of a network interface, of no PCI
+// The mediated devices of a GPU (until Turing), of a virtual function of one (Ampere), of an Intel GPU, of a network interface, of no PCI
 // function.
 const (
 	mdevOfGPU       = "c1f0a3d2-5b7e-4c1a-9d3e-000000000001"

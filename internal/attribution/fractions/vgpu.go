@@ -14,7 +14,7 @@ import (
 //
 //	GPU-0fc3…,NVIDIA,3000,30:GPU-7a51…,NVIDIA,3000,30:;GPU-0fc3…,NVIDIA,5000,0:;
 //
-// A device has its UUID, its type, memory and the percentage of its cores, of which 0 is no limit; it ends with a colon. A semicolon
+// A device has its UUID, its type, memory and the percentage of its cores (0: no limit); it ends with a colon. A semicolon
 // ends a container (HAMi), or stands between two (Volcano).
 // https://github.com/Project-HAMi/HAMi/blob/12b5870bb630aef3151afa8d41dec39336057540/docs/develop/protocol.md
 // https://github.com/Project-HAMi/HAMi/blob/0136974a3700156fedee01c11863f87f5f4fb677/pkg/device/devices.go (EncodePodSingleDevice)
@@ -38,7 +38,7 @@ const maxCores = 100
 
 // VGPU is the part of a GPU that a container was given.
 type VGPU struct {
-	UUID   string // of the GPU: GPU-<uuid>; of a MIG instance a name of the scheduler's own
+	UUID   string // GPU-<uuid> for a GPU; a name of the scheduler's own for a MIG instance
 	memory int64  // bytes; 0 if it is not known
 	cores  int64  // percentage; 0 is no limit
 }

@@ -16,7 +16,7 @@ import (
 const (
 	// nameLabel is the label and annotation by which nerdctl names containers. containerd itself has IDs alone.
 	nameLabel = "nerdctl/name"
-	// dockerNamespace has Docker's containers, of which containerd knows neither name nor labels.
+	// dockerNamespace has Docker's containers. containerd does not know their names and labels.
 	dockerNamespace = "moby"
 	maxNamespaces   = 256
 )

@@ -19,8 +19,8 @@ type Allocations struct {
 	// Jobs are the IDs of the jobs that hold a device, by the device's name: its number, its ID (GPU-…, MIG-…) or the name of its device
 	// node. A device without an entry is held by none.
 	Jobs map[string][]string
-	// Unknown are the names of devices of which it could not be read who holds them.
+	// Unknown are the names of devices whose holders could not be read.
 	Unknown []string
-	// Details are the jobs of which more is known than the ID, by their IDs.
+	// Details are the jobs about which more than the ID is known, by their IDs.
 	Details map[string]Job
 }

@@ -84,7 +84,7 @@ func TestDetailsOfBadFiles(t *testing.T) {
 	assert.Equal(t, map[string][]string{"0": {"7"}}, found.Jobs)
 }
 
-// Of a directory that cannot be read nothing is known.
+// Nothing is known from a directory that cannot be read.
 func TestReadMappingFails(t *testing.T) {
 	found, err := ReadMapping(filepath.Join(t.TempDir(), "missing"))
 	require.ErrorIs(t, err, os.ErrNotExist)

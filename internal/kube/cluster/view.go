@@ -33,7 +33,7 @@ type View struct {
 	cancel      context.CancelFunc
 	running     sync.WaitGroup
 
-	// Of the goroutine that has pods followed.
+	// Only for the goroutine that has pods followed.
 	ownersListed, claimsListed bool
 	ownersPause, claimsPause   time.Time
 

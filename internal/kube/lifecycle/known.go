@@ -123,8 +123,8 @@ func (t *Tracker) Missing() []*Pod {
 	return pods
 }
 
-// Checkpoint calls take, while nothing else is noticed, and returns what is to be stored together with the events that take takes: the values
-// of the parts that have changed since the last call, nil for those that are no more. Without Restore there are none.
+// Checkpoint calls take, while nothing else is noticed. It returns what is to be stored together with the events that take takes: the values
+// of the parts that have changed since the last call, and nil for parts that are gone. Without Restore there are none.
 func (t *Tracker) Checkpoint(take func()) map[string]any {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // oomKilled is the reason of a container that the kernel killed for lack of memory.
 const oomKilled = "OOMKilled"
 
-// restarts adds the containers that were started again. Of several restarts between two states only the last is known.
+// restarts adds the containers that were started again. If there were several restarts between two states, only the last is known.
 func (c *changes) restarts(before *Pod) {
 	for i := range c.pod.Containers {
 		now := &c.pod.Containers[i]

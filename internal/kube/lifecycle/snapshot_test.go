@@ -80,7 +80,7 @@ func fill(v reflect.Value, path string, paths *[]string) {
 	}
 }
 
-// A snapshot shows the texts of named fields alone: of a pod with a text in every field that the API has, also in those of later versions.
+// A snapshot shows only the texts of named fields. The pod of this test has a text in every field of the API, also in those of later versions.
 func TestSnapshotShowsNamedFieldsAlone(t *testing.T) {
 	var pod corev1.Pod
 	var paths []string

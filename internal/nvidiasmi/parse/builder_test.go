@@ -30,7 +30,7 @@ func TestTrapPowerAverageAndInstant(t *testing.T) {
 		})
 	}
 	g := oneRow(t, "index, power.draw [W]", "0, 12.00 W")
-	assert.False(t, g.Device.Power.Instant.Known(), "an old driver does not tell whether it averages")
+	assert.False(t, g.Device.Power.Instant.Known(), "an old driver does not show whether it averages")
 }
 
 func TestTrapECCLayouts(t *testing.T) {

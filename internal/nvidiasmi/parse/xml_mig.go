@@ -5,7 +5,7 @@ package parse
 
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-// xmlMIGDevice reads a MIG device. Of the values that change, the tool prints its memory and its errors only.
+// xmlMIGDevice reads a MIG device. The tool prints only two kinds of values that change: its memory and its errors.
 func xmlMIGDevice() *element {
 	e := branch(map[string]*element{
 		"index":               leaf(integerOf("mig.index", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.migDevice.Index })),

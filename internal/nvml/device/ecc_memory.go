@@ -84,7 +84,7 @@ func readMemoryErrors(dev *device, d *gpu.Device, sram bool) {
 	}
 }
 
-// errorCount adds up counts of which each may be NVML's mark for no value; then there is no sum.
+// errorCount adds up counts. If one of them is NVML's mark for no value, there is no sum.
 func errorCount(counts ...uint64) gpu.Counter[int64] {
 	var sum int64
 	for _, n := range counts {

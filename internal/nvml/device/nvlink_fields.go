@@ -52,7 +52,7 @@ type linkSpec struct {
 	total   field     // useless where this total is supported and single links are not wanted
 }
 
-// linkErrorGroups are the groups that need the errors of which NVLink 5 has no totals.
+// linkErrorGroups are the groups that need the errors for which NVLink 5 has no totals.
 const linkErrorGroups = gpu.GroupInterconnectErrors | gpu.GroupInterconnectLinks
 
 var linkSpecs = newLinkSpecs()

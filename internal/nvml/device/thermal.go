@@ -52,8 +52,8 @@ func readTemperatureLimits(dev *device, d *gpu.Device) {
 	}
 }
 
-// readShutdownMargin sets how many degrees are left until the GPU shuts down: until the margin, which is 0 where the driver slows it down, has
-// fallen to the field's point. Of the memory the driver has such a point (field 195) and no margin.
+// readShutdownMargin sets how many degrees are left until the GPU shuts down. The margin is 0 where the driver slows the GPU down. The GPU
+// shuts down when the margin has fallen to the field's point. For the memory the driver has such a point (field 195) and no margin.
 func readShutdownMargin(dev *device, d *gpu.Device) {
 	margin, known := d.TemperatureMargin[gpu.LimitDegraded].Get()
 	if point, ok := celsius(dev.fields.get(fieldShutdownTLimit)).Get(); ok && known {

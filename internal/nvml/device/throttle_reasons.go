@@ -19,7 +19,7 @@ var throttleReasons = [...]struct {
 	{0x80, gpu.ThrottleHWPowerBrake},
 }
 
-// setThrottled sets the reasons of a mask, of those that the device can report; of all where it does not report which.
+// setThrottled sets the reasons of a mask that the device can report. It sets all reasons if the device does not say which it can report.
 func setThrottled(t *[gpu.NumThrottleReasons]gpu.Throttle, mask uint64, supported gpu.Opt[uint64]) {
 	can, ok := supported.Get()
 	for _, r := range throttleReasons {

@@ -87,8 +87,8 @@ func stampOf(path string) (fileStamp, error) {
 	return stamp, nil
 }
 
-// checkComplete returns an error where a library's headers name parts of the file that it does not have. Of the file it reads only the
-// headers: at most 4 MiB.
+// checkComplete returns an error if the headers of a library name parts of the file that it does not have. It reads only the headers of the
+// file, at most 4 MiB.
 func checkComplete(file io.ReaderAt, size int64) error {
 	var header elf.Header64
 	if size < int64(binary.Size(header)) {

@@ -47,7 +47,7 @@ func (l *ProcessList) Read(d Device, f *Function) ([]Process, Code) {
 		switch code {
 		case OK:
 			n = min(n, room)
-			if l.entry == 0 && n > 1 { // of a single entry the length does not matter
+			if l.entry == 0 && n > 1 { // the length of a single entry does not matter
 				l.entry = entryLength(l.written(), n, d.list.entryByVersion(f))
 			}
 			return l.processes(n), OK

@@ -37,7 +37,7 @@ func devices(n *view.Node) []device {
 	return list
 }
 
-// general returns how busy the GPU is: of a divided one the mean of the partitions that have it.
+// general returns how busy the GPU is. For a divided GPU this is the mean of the partitions that have a value.
 func (d *device) general() *float64 { return query.Utilization(d.GPU, d.parts) }
 
 // core returns the hottest sensor that is not the memory's, and one without a value only if none has a value: its limits hold all the same.

@@ -86,7 +86,7 @@ func gpuA(d *device) GPUA {
 	}
 }
 
-// FromProcessA returns a process in form A. index is the number of the GPU: of a process on a partition, that of the package.
+// FromProcessA returns a process in form A. index is the number of the GPU; for a process on a partition, the number of the package.
 func FromProcessA(p *view.Process, index *int) ProcessA {
 	a := ProcessA{
 		PID: p.PID, GPUIndex: index, Type: "unknown", SMUtilization: percent(p.Utilization), MemoryUtilization: percent(p.MemoryControllerUtilization),

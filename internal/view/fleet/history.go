@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// Of the last eighth of the time that the history goes back, and of all of it, at most this many points stay.
+	// At most this many points stay for the last eighth of the history's time, and at most this many for all of it.
 	recentShare = 8
 	mostPoints  = 64
 

@@ -172,7 +172,7 @@ func hostOf(p *point, n *node) string {
 	if host := text(p.resource.attributes, "host.name"); host != "" {
 		return host
 	}
-	if n.host != nil { // of two collectors that send the node one may not know it
+	if n.host != nil { // one of two collectors that send the node may not know it
 		return *n.host
 	}
 	return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/xid"
 )
 
-// ofGPU returns what is wrong with a GPU. Of a node that is silent, throttling is left out: nobody knows whether it still goes on.
+// ofGPU returns what is wrong with a GPU. Throttling is left out for a silent node, because nobody knows whether it goes on.
 func ofGPU(n *view.Node, g *view.GPU) []view.Finding {
 	at := view.Finding{Severity: view.SeverityWarning, Cluster: g.Cluster, Node: &g.Node, GPU: &g.ID, Index: g.Index}
 	var all []view.Finding

@@ -5,7 +5,7 @@ package query
 
 import "github.com/otelgpu/gpureceiver/internal/view"
 
-// Processes returns the processes on the GPUs of nodes: of one GPU and its partitions where gpu is not nil, and of users that match.
+// Processes returns the processes on the GPUs of nodes that belong to matching users. If gpu is not nil, only this GPU and its partitions count.
 func Processes(nodes []*view.Node, gpu *view.GPU, users UserFilter) []*view.Process {
 	var all []*view.Process
 	for _, n := range nodes {

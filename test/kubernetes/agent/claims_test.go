@@ -90,7 +90,7 @@ func (w *world) claims(t *testing.T) {
 	}
 }
 
-// claimOfSeveral: of the two devices of one claim, the device node identifies one and the ResourceSlice the other.
+// claimOfSeveral: one claim has two devices. The device node identifies one, and the ResourceSlice the other.
 func (w *world) claimOfSeveral(t *testing.T) {
 	w.claim(t, "both", gpu(nodeGPU), gpu(sliceGPU))
 	w.runSpec(t, "dynamic", withClaim("both", idle("main")))

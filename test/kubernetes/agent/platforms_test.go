@@ -22,7 +22,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// otherResource is a resource of which the receiver knows nothing, and whose devices are not GPUs.
+// otherResource is a resource that the receiver does not know. Its devices are not GPUs.
 const (
 	otherResource = "example.com/fpga"
 	otherDevice   = "fpga-7"
@@ -85,8 +85,8 @@ func (w *world) otherDevices(t *testing.T) {
 	w.expect(t)
 }
 
-// reserved: a pod of KAI's namespace holds a GPU for two pods of its group, each of which was given a part. They are the holders, and the
-// reservation is none, although the kubelet lists it.
+// reserved: a pod in KAI's namespace reserves a GPU for two pods of its group, and each of the two was given a part. The two pods are the
+// holders. The reserving pod is not, although the kubelet lists it.
 func (w *world) reserved(t *testing.T) {
 	const namespace, group = "kai-resource-reservation", "0c5a6e1e-shared"
 	_, err := w.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})

@@ -33,7 +33,7 @@ func TestReasons(t *testing.T) {
 	assert.Equal(t, []string{"wq: r", "wr: r", "ws: r", "wt: r"}, Reasons(writeLog(t, many.String())))
 }
 
-// Of a long log the end is read, and no more.
+// Only the end of a long log is read.
 func TestLongLog(t *testing.T) {
 	const first, last = "warn\t{\"what\": \"first\", \"reason\": \"r\"}\n", "warn\t{\"what\": \"last\", \"reason\": \"r\"}\n"
 	log := writeLog(t, first+strings.Repeat("x", mostLogBytes)+"\n"+last)

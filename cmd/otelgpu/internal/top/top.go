@@ -24,7 +24,7 @@ type Options struct {
 	Cluster, Node string // the part of the fleet with which to begin
 	Interval      time.Duration
 
-	// Of a collector that was started beside the screen.
+	// For a collector that was started beside the screen.
 	Notice string          // a line above everything, such as that the hardware is simulated
 	Places string          // a line with the addresses of what the collector serves
 	Why    func() []string // why it finds no GPU; may be nil
