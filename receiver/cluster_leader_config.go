@@ -32,7 +32,7 @@ func (e *ClusterLeaderElection) check() error {
 		return fmt.Errorf("lease_name: %q is not the name of a Lease: %s", e.LeaseName, problems[0])
 	}
 	if e.LeaseNamespace == "" {
-		return errors.New("lease_namespace: must be set: the namespace of the Lease")
+		return errors.New("lease_namespace: must be set; it is the namespace of the Lease")
 	}
 	if problems := validation.ValidateNamespaceName(e.LeaseNamespace, false); len(problems) > 0 {
 		return fmt.Errorf("lease_namespace: %q is not the name of a namespace: %s", e.LeaseNamespace, problems[0])

@@ -43,7 +43,7 @@ func (c *timing) check() []error {
 		errs = append(errs, fmt.Errorf("initial_delay: %s is longer than a day, and nothing would be read until then; check the unit", c.InitialDelay))
 	}
 	if c.Timeout <= 0 {
-		return append(errs, errors.New("timeout: must be above 0, it bounds each read of a source"))
+		return append(errs, errors.New("timeout: must be above 0; it limits each read of a source"))
 	}
 	if interval := c.CollectionInterval; interval >= leastDuration && c.Timeout > interval {
 		errs = append(errs, fmt.Errorf("timeout: %s is longer than collection_interval, %s; reads would overlap: shorten the timeout or lengthen the interval",

@@ -32,8 +32,8 @@ func TestFleetSendsStates(t *testing.T) {
 	host := &statusHost{Host: componenttest.NewNopHost()}
 	f.status.reportTo(host)
 	now := time.Unix(1_700_000_000, 0)
-	refused := &gpu.Failure{Reason: gpu.FailureAPIUnreachable, Err: errors.New("kubeexec: cluster prod: connection refused")}
-	forbidden := &gpu.Failure{Reason: gpu.FailureAPIForbidden, Err: errors.New("kubeexec: cluster prod: forbidden")}
+	refused := &gpu.Failure{Reason: gpu.FailureAPIUnreachable, Err: errors.New("kubernetes_exec: cluster prod: connection refused")}
+	forbidden := &gpu.Failure{Reason: gpu.FailureAPIForbidden, Err: errors.New("kubernetes_exec: cluster prod: forbidden")}
 	for _, failure := range []*gpu.Failure{refused, refused, forbidden, nil} {
 		now = now.Add(30 * time.Second)
 		f.sendState(t.Context(), "prod", now, failure)
@@ -70,8 +70,8 @@ func TestFleetSendsStates(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{
-		"hw.gpu.source.failed kubernetes_exec cannot be read: kubeexec: cluster prod: connection refused",
-		"hw.gpu.source.failed kubernetes_exec cannot be read: kubeexec: cluster prod: forbidden",
+		"hw.gpu.source.failed kubernetes_exec cannot be read: kubernetes_exec: cluster prod: connection refused",
+		"hw.gpu.source.failed kubernetes_exec cannot be read: kubernetes_exec: cluster prod: forbidden",
 		"hw.gpu.source.recovered kubernetes_exec is readable again",
 	}, events)
 	reported := host.seen()

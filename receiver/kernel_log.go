@@ -81,8 +81,8 @@ func (k *kernelLog) problems() []gpu.Problem {
 	}
 	err := k.follower.Problem()
 	if overruns := k.follower.Overruns(); overruns > k.overruns {
-		err = errors.Join(err, fmt.Errorf("the kernel wrote faster than its log was read, %d times since the last read: XIDs may have no time and process of the"+
-			" kernel's, and other errors may be missing; enlarge the log (log_buf_len)", overruns-k.overruns))
+		err = errors.Join(err, fmt.Errorf("the kernel wrote faster than its log was read, %d times since the last read: XIDs may lack the kernel's time and process,"+
+			" and other errors may be missing; enlarge the log (log_buf_len)", overruns-k.overruns))
 		k.overruns = overruns
 	}
 	if err == nil {

@@ -112,7 +112,7 @@ func TestBlockedNames(t *testing.T) {
 		assert.Empty(t, d.Model)
 		assert.Empty(t, d.Faults)
 		assert.Equal(t, []string{"identity"}, whats(node, d.ID))
-		require.ErrorContains(t, node.Problems[0].Err, "amdgpu.ids: it did not answer in time")
+		require.ErrorContains(t, node.Problems[0].Err, "amdgpu.ids: no answer in time")
 	}
 	restore()
 	node := read(t, source)

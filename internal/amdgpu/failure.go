@@ -16,12 +16,12 @@ import (
 
 var (
 	errHung     = errors.New("amdgpu: a read of the driver's files has not returned")
-	errNotBegun = errors.New("amdgpu: the time for the read was over before any GPU was read; raise the timeout or the collection_interval")
+	errNotBegun = errors.New("amdgpu: the read timed out before any GPU was read; raise timeout or collection_interval")
 	errReloaded = errors.New("amdgpu: the driver is being unloaded or loaded again")
 )
 
 func errNoDriver(root string) error {
-	return fmt.Errorf("amdgpu: %s: the amdgpu driver is not loaded; where there are AMD GPUs, load it, and where the"+
+	return fmt.Errorf("amdgpu: %s: the amdgpu driver is not loaded; if this machine has AMD GPUs, load it; if the"+
 		" collector runs in a container, mount the machine's /sys or set root_path", filepath.Join(root, "sys/module", scan.DriverName))
 }
 

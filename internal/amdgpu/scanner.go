@@ -82,7 +82,7 @@ func (c *scanner) scan(ctx context.Context) error {
 	c.stale = c.cards.task.Outcome() != workers.Done || c.topology.task.Outcome() != workers.Done
 	c.problem = nil
 	if len(late) > 0 {
-		c.problem = fmt.Errorf("amdgpu: the scan of %s did not end in time; what the last scan found is used", strings.Join(late, " and "))
+		c.problem = fmt.Errorf("amdgpu: the scan of %s did not end in time; the results of the last scan are used", strings.Join(late, " and "))
 	}
 	c.last = scan.Join(c.cards.last, c.bus.last, c.topology.last)
 	return nil
@@ -92,7 +92,7 @@ func (c *scanner) scan(ctx context.Context) error {
 func (c *scanner) driverVersion() (string, error) {
 	done, err := c.version.take()
 	if !done && c.version.last == "" {
-		return "", errors.New("it did not answer in time")
+		return "", errors.New("no answer in time")
 	}
 	return c.version.last, err
 }

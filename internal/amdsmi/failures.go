@@ -32,7 +32,7 @@ func (b *nodeBuilder) addProblems(t *tool, steps []step, answers map[step]answer
 	}
 	for _, st := range [...]step{stepStatic, stepMetric} {
 		if e := t.exceptions[st]; e != nil && answers[st].err == nil {
-			b.problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s ends with an exception and is run with fewer options: %w", st, e))
+			b.problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s ended with an exception, so it runs with fewer options now: %w", st, e))
 		}
 	}
 	if err == nil {
@@ -44,7 +44,7 @@ func (b *nodeBuilder) addProblems(t *tool, steps []step, answers map[step]answer
 	})
 	slowPCIe = unfinished >= 0 && steps[unfinished] == stepPCIe && errors.Is(err, command.ErrTimeout)
 	if slowPCIe {
-		err = fmt.Errorf("amd-smi metric --pcie measures traffic for a second per device on this board: %w", err)
+		err = fmt.Errorf("amd-smi metric --pcie takes a second for each GPU of this board, so PCIe traffic was not read: %w", err)
 	}
 	b.problem(gpu.ProblemQuantity, "later commands", err)
 	return slowPCIe

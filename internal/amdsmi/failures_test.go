@@ -169,8 +169,8 @@ func TestExceptions(t *testing.T) {
 	}
 	s := newTestSource(tool)
 	node := smitest.Read(t, s)
-	assert.Contains(t, smitest.Problems(node), "static: amd_smi: amd-smi static ends with an exception and is run with fewer options: exit code 1: output is not JSON")
-	assert.Contains(t, smitest.Problems(node), "metric: amd_smi: amd-smi metric ends with an exception")
+	assert.Contains(t, smitest.Problems(node), "static: amd_smi: amd-smi static ended with an exception, so it runs with fewer options now: exit code 1: output is not JSON")
+	assert.Contains(t, smitest.Problems(node), "metric: amd_smi: amd-smi metric ended with an exception")
 	assert.NotContains(t, smitest.Problems(node), "xgmi", "not every machine has it")
 	d := &node.Devices[0]
 	assert.Equal(t, "MI210", d.Model)

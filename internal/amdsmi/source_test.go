@@ -117,7 +117,7 @@ func TestSlowPCIe(t *testing.T) {
 	for range maxTimeouts {
 		node := smitest.Read(t, s)
 		require.Len(t, node.Devices, 3)
-		assert.Contains(t, smitest.Problems(node), "measures traffic for a second per device")
+		assert.Contains(t, smitest.Problems(node), "takes a second for each GPU")
 	}
 	tool.Runs = nil
 	node := smitest.Read(t, s)

@@ -102,7 +102,7 @@ func (a *allocations) place(h *holders, allocation *podresources.Allocation, d a
 		return
 	}
 	if err := a.lookUp(h, allocation, &d); err != nil {
-		h.addProblem("sysfs", fmt.Errorf("attribution: %s may be of a GPU: %w", describeAllocation(allocation), err))
+		h.addProblem("sysfs", fmt.Errorf("attribution: %s may be for a GPU: %w", describeAllocation(allocation), err))
 	}
 	switch {
 	case d.ofOthers, h.add(d), d.unread:

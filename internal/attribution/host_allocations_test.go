@@ -334,6 +334,6 @@ func TestUnreadableSysfs(t *testing.T) {
 	node := m.apply(nodeOf(device(0)))
 	require.Len(t, node.Problems, 2)
 	assert.Equal(t, "sysfs", node.Problems[0].What)
-	require.ErrorContains(t, node.Problems[0].Err, "example.com/vgpu device "+mdev+" may be of a GPU")
+	require.ErrorContains(t, node.Problems[0].Err, "example.com/vgpu device "+mdev+" may be for a GPU")
 	assert.False(t, node.Devices[0].HoldersKnown)
 }

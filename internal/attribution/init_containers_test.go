@@ -84,8 +84,8 @@ func TestInitContainerKeepsAGPU(t *testing.T) {
 				return
 			}
 			require.Len(t, node.Problems, 1)
-			assert.EqualError(t, node.Problems[0].Err, "attribution: the kubelet keeps GPUs for init containers without listing them: 1 in all, "+
-				"among them those of pod ml/train-0; GPUs without a listed holder may be these")
+			assert.EqualError(t, node.Problems[0].Err, "attribution: the kubelet reserves 1 GPUs for init containers and does not list them, "+
+				"such as those of pod ml/train-0; GPUs without a known holder may be among them")
 		})
 	}
 	t.Run("of a replica", func(t *testing.T) {

@@ -88,7 +88,7 @@ func (r *runtimeContainers) describe(c *gpu.Container) {
 // lookUp asks the runtimes. Where the time is over, the next read asks.
 func (r *runtimeContainers) lookUp(id string) *runtimeContainer {
 	if r.left <= 0 {
-		return &runtimeContainer{err: errors.New("looking up containers takes too long; more follow at the next read")}
+		return &runtimeContainer{err: errors.New("the lookup of containers takes too long; the others are looked up at the next read")}
 	}
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), r.left)
@@ -98,7 +98,7 @@ func (r *runtimeContainers) lookUp(id string) *runtimeContainer {
 	r.left -= time.Since(start)
 	if r.task.Outcome() != workers.Done {
 		r.left = 0 // one container that waits delays a read once
-		return &runtimeContainer{looked: r.read, err: fmt.Errorf("looking up containers: no answer within %s", lookupTime)}
+		return &runtimeContainer{looked: r.read, err: fmt.Errorf("look up containers: no answer within %s", lookupTime)}
 	}
 	return &runtimeContainer{description: result.description, err: result.err, looked: r.read}
 }

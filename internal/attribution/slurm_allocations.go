@@ -39,7 +39,7 @@ func (s *slurmAllocations) read(node *gpu.Node) slurmRead {
 	if s.config.MappingDir != "" {
 		r.Allocations, r.err = slurm.ReadMapping(s.config.MappingDir)
 		if r.err == nil && len(s.vendors) > 1 && slices.ContainsFunc(r.names(), isNumber) {
-			r.Jobs, r.err = nil, fmt.Errorf("the mapping directory %s numbers the GPUs, and this machine has those of several vendors: name the files by the "+
+			r.Jobs, r.err = nil, fmt.Errorf("the mapping directory %s names GPUs by numbers, but this machine has GPUs of several vendors: name the files by the "+
 				"GPUs' IDs", s.config.MappingDir)
 		}
 		return r
@@ -66,7 +66,7 @@ func isNumber(name string) bool {
 // findHolders adds to the devices the jobs that hold them. known is whether the holders are known besides Slurm's jobs.
 func (r *slurmRead) findHolders(h *holders, known bool) {
 	if r.err != nil {
-		h.addProblem("Slurm", fmt.Errorf("attribution: it is not known which jobs hold which GPUs: %w", r.err))
+		h.addProblem("Slurm", fmt.Errorf("attribution: the jobs that hold GPUs are not known: %w", r.err))
 	}
 	if r.Jobs == nil {
 		clear(h.complete)

@@ -80,7 +80,7 @@ var _ Runner = (*Local)(nil)
 // Run implements Runner. It returns before the context's deadline, even where the process cannot be killed.
 func (l *Local) Run(ctx context.Context, commands ...Command) ([]Result, error) {
 	if since, ok := l.acquire(); !ok {
-		return nil, fmt.Errorf("%s: %w since %s; a process that no kill ends hangs in the driver: see %s",
+		return nil, fmt.Errorf("%s: %w since %s; a process that cannot be killed hangs in the driver: see %s",
 			l.tool, ErrBusy, since.Format(time.RFC3339), driverLog)
 	}
 	var results []Result

@@ -132,7 +132,7 @@ func (c *Claims) read(ctx context.Context, claim Claim) ([]givenDevice, error) {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	}
-	hint := "until then, a claim with adminAccess counts as one that holds its devices, and a part of a claim as the whole"
+	hint := "until it can be read, a claim with adminAccess counts as one that holds its devices, and a part of a claim as the whole"
 	if apierrors.IsForbidden(err) {
 		hint = "grant get on " + resource.String() + "; " + hint
 	}

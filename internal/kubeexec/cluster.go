@@ -162,4 +162,6 @@ func (c *cluster) stats() ClusterStats {
 	return s
 }
 
-func (c *cluster) wrap(err error) error { return fmt.Errorf("kubeexec: cluster %s: %w", c.name, err) }
+func (c *cluster) wrap(err error) error {
+	return fmt.Errorf("kubernetes_exec: cluster %s: %w", c.name, err)
+}

@@ -43,7 +43,7 @@ func TestClusterNeverReadable(t *testing.T) {
 			stats := f.Stats()[0]
 			assert.True(t, stats.Known)
 			require.NotNil(t, stats.Failure)
-			require.ErrorContains(t, stats.Failure, "kubeexec: cluster prod: kube: watch pods with app")
+			require.ErrorContains(t, stats.Failure, "kubernetes_exec: cluster prod: kube: watch pods with app")
 			assert.True(t, stats.LastGood.IsZero())
 		})
 	}

@@ -94,7 +94,7 @@ type TargetConfig struct {
 	Namespace string `mapstructure:"namespace"`
 	// LabelSelector selects the pods.
 	LabelSelector string `mapstructure:"label_selector"`
-	// Container is the pods' container that carries the tool. Default, with nvidia_smi: nvidia-driver-ctr.
+	// Container is the pods' container that has the tool. Default, with nvidia_smi: nvidia-driver-ctr.
 	Container string `mapstructure:"container"`
 	// Tool is nvidia_smi (default), rocm_smi or amd_smi.
 	Tool string `mapstructure:"tool"`

@@ -70,7 +70,7 @@ func TestConfigErrors(t *testing.T) {
 		"no cluster": {nil, []string{"clusters: must name the clusters to read, such as [{name: prod, auth_type: serviceAccount}]"}},
 		"no name": {
 			map[string]any{"clusters": []any{map[string]any{"auth_type": "serviceAccount"}}},
-			[]string{"clusters::0::name: must be set, it becomes k8s.cluster.name"},
+			[]string{"clusters::0::name: must be set; it becomes k8s.cluster.name"},
 		},
 		"a name twice": {
 			map[string]any{"clusters": []any{map[string]any{"name": "a"}, map[string]any{"name": "a", "auth_type": "kubeConfig"}}},
@@ -96,11 +96,11 @@ func TestConfigErrors(t *testing.T) {
 		"shards":         {map[string]any{"clusters": cluster, "shards": 65}, []string{"shards: must be from 1 to 64, got 65"}},
 		"lease": {
 			map[string]any{"clusters": cluster, "leader_election": map[string]any{"lease_name": "A.b", "lease_namespace": "x/y"}},
-			[]string{`leader_election::lease_name: "A.b" must be of small letters`, `leader_election::lease_namespace: "x/y" is not the name of a namespace`},
+			[]string{`leader_election::lease_name: "A.b" must have only lower-case letters`, `leader_election::lease_namespace: "x/y" is not the name of a namespace`},
 		},
 		"no namespace for the Leases": {
 			map[string]any{"clusters": []any{map[string]any{"name": "a"}, map[string]any{"name": "b", "auth_type": "kubeConfig"}}, "shards": 2},
-			[]string{"leader_election::lease_namespace: must be set where a cluster is not read by the service account of the collector's pod, as clusters::1 is not"},
+			[]string{"leader_election::lease_namespace: must be set, because clusters::1 is not read with the service account"},
 		},
 		"owners": {
 			map[string]any{"clusters": cluster, "owners": map[string]any{
@@ -110,7 +110,7 @@ func TestConfigErrors(t *testing.T) {
 		},
 		"owners of nobody": {
 			map[string]any{"clusters": cluster, "attribute_pods": false, "owners": map[string]any{"labels": []any{"team"}}},
-			[]string{"owners: labels and annotations are those of the pods that processes are joined to"},
+			[]string{"owners: labels and annotations come from the pods that processes are attributed to"},
 		},
 		"node labels": {
 			map[string]any{"clusters": cluster, "node_labels": []any{"ok", "a*b", ""}},

@@ -34,6 +34,6 @@ func newFault(cause any, node string, in exec.Container) *fault {
 
 // Error implements error.
 func (f *fault) Error() string {
-	return fmt.Sprintf("kubeexec: read node %s in %s: a bug in gpureceiver, please report it: %v: %s",
+	return fmt.Sprintf("kubernetes_exec: read node %s in %s: a bug in gpureceiver, please report it: %v: %s",
 		f.node, f.in, f.cause, f.where)
 }

@@ -86,7 +86,7 @@ func (f *Fleet) Close() error {
 	case <-done:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("kubeexec: reads that were cancelled have not ended within %s", closeWait)
+		return fmt.Errorf("kubernetes_exec: reads that were cancelled have not ended within %s", closeWait)
 	}
 }
 

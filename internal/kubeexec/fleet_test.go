@@ -102,7 +102,7 @@ func TestFleet(t *testing.T) {
 	s.Remove(pod)
 	eventually(t, func() bool {
 		_, _, _, err := got.of("prod/n1")
-		return err != nil && strings.Contains(err.Error(), "cluster prod: node n1: NVIDIA: none of the targets has a pod on it")
+		return err != nil && strings.Contains(err.Error(), "cluster prod: node n1: NVIDIA: no target selects a pod on it")
 	}, "not reported")
 	require.Len(t, got.unreadOf("prod/n1").Devices, 1)
 	assert.True(t, got.unreadOf("prod/n1").Devices[0].Unread, "its GPU is known still")
@@ -162,7 +162,7 @@ func TestFleetIsolation(t *testing.T) {
 	assert.Equal(t, "good", node.Host.ClusterName)
 	reads, _, _, _ := got.of("frozen/n1")
 	assert.Zero(t, reads)
-	eventually(t, func() bool { return strings.Contains(problems.lines("dead"), "kubeexec: cluster dead:") }, "not reported")
+	eventually(t, func() bool { return strings.Contains(problems.lines("dead"), "kubernetes_exec: cluster dead:") }, "not reported")
 	assert.NotContains(t, problems.lines("good"), "dead")
 	assert.Len(t, f.Stats(), 3)
 	require.NoError(t, f.Close()) // also while an exec is out that nothing answers
@@ -204,10 +204,10 @@ func TestFleetPermissions(t *testing.T) {
 	assert.Equal(t, &gpu.Container{PodUID: podUID, ID: containerID}, node.Processes[0].Container)
 	eventually(t, func() bool {
 		lines := problems.lines("prod")
-		return strings.Contains(lines, "nodes: ") && strings.Contains(lines, "pods: kubeexec")
+		return strings.Contains(lines, "nodes: ") && strings.Contains(lines, "pods: kubernetes_exec")
 	}, "not reported")
-	assert.Regexp(t, `(?m)^nodes: kubeexec: cluster prod: .*grant list and watch$`, problems.lines("prod"))
-	assert.Regexp(t, `(?m)^attribution: pods: kubeexec: cluster prod: .*grant list and watch$`, problems.lines("prod"))
+	assert.Regexp(t, `(?m)^nodes: kubernetes_exec: cluster prod: .*grant list and watch$`, problems.lines("prod"))
+	assert.Regexp(t, `(?m)^attribution: pods: kubernetes_exec: cluster prod: .*grant list and watch$`, problems.lines("prod"))
 
 	// With a node selector nothing can be read without the list of nodes, because it is unknown which nodes run an agent.
 	selected := configOf(clusterOf(s, "prod"))
@@ -261,7 +261,7 @@ func TestFleetBadPods(t *testing.T) {
 	_, _, _, err := got.of("prod/broken")
 	require.ErrorContains(t, err, "container not found")
 	good, _, _, err := got.of("prod/missing")
-	require.ErrorContains(t, err, "choose the container that carries it")
+	require.ErrorContains(t, err, "choose the container that has it")
 	assert.Zero(t, good, "how many GPUs the node has was not read")
 }
 

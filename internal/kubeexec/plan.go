@@ -47,7 +47,7 @@ type unread struct {
 // failure is why the vendor's GPUs are not read.
 func (u *unread) failure(cluster string) error {
 	return &gpu.Failure{
-		Reason: gpu.FailureContainerMissing, Err: fmt.Errorf("kubeexec: cluster %s: node %s: %s: %w", cluster, u.node, u.vendor, u.reason),
+		Reason: gpu.FailureContainerMissing, Err: fmt.Errorf("kubernetes_exec: cluster %s: node %s: %s: %w", cluster, u.node, u.vendor, u.reason),
 	}
 }
 
@@ -64,8 +64,8 @@ type state struct {
 // instance is a running container, for one tool.
 type instance struct{ tool, id string }
 
-var errNoPod = errors.New("none of the targets has a pod on it; where the driver is installed on the machine itself, " +
-	"add a target whose container carries the tool")
+var errNoPod = errors.New("no target selects a pod on it; if the driver is installed on the machine itself, " +
+	"add a target whose container has the tool")
 
 // candidate is a pod that a target selects.
 type candidate struct {
@@ -180,7 +180,7 @@ func (s *state) empty() []error {
 	for _, g := range order {
 		if !found[g] {
 			errs = append(errs, fmt.Errorf("no pod with %s in namespace %s, or no such namespace: no node is read by %s; "+
-				"install the GPU operator, or name the pods that carry the tool under targets", strings.Join(selectors[g], " or "),
+				"install the GPU operator, or name the pods that have the tool under targets", strings.Join(selectors[g], " or "),
 				g.namespace, g.tool))
 		}
 	}

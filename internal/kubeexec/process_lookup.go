@@ -108,7 +108,7 @@ func (l *processLookup) due(node *gpu.Node) []int64 {
 func (l *processLookup) lookUp(ctx context.Context, pids []int64) error {
 	in := l.runner.Container()
 	if !l.hostPID {
-		return fmt.Errorf("kubeexec: %s: %w", in, errPIDNamespace)
+		return fmt.Errorf("kubernetes_exec: %s: %w", in, errPIDNamespace)
 	}
 	if len(pids) == 0 {
 		return nil
@@ -121,7 +121,7 @@ func (l *processLookup) lookUp(ctx context.Context, pids []int64) error {
 		return err
 	}
 	if !table.Machine {
-		return fmt.Errorf("kubeexec: %s: %w", in, errPIDNamespace)
+		return fmt.Errorf("kubernetes_exec: %s: %w", in, errPIDNamespace)
 	}
 	if !table.Boot.IsZero() {
 		l.boot = table.Boot

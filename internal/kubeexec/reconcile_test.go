@@ -41,7 +41,7 @@ func TestFleetListsCome(t *testing.T) {
 	close(held)
 	eventually(t, func() bool {
 		_, _, _, err := got.of("prod/n2")
-		return err != nil && strings.Contains(err.Error(), "node n2: AMD: none of the targets has a pod on it") &&
+		return err != nil && strings.Contains(err.Error(), "node n2: AMD: no target selects a pod on it") &&
 			strings.Contains(problems.lines("prod"), "no pod with app=amd in namespace amd")
 	}, "not reported")
 }
@@ -76,7 +76,7 @@ func TestElectionTold(t *testing.T) {
 		problems := r.currentProblems(&state{}, false)
 		require.Len(t, problems, 1)
 		assert.Equal(t, "leader election", problems[0].What)
-		require.ErrorContains(t, problems[0].Err, "kubeexec: cluster c: ")
+		require.ErrorContains(t, problems[0].Err, "kubernetes_exec: cluster c: ")
 		require.ErrorContains(t, problems[0].Err, "grant list, create, update and delete on leases")
 		r.cancel()
 		<-r.ended

@@ -43,7 +43,7 @@ func TestPanicIsOfOneNode(t *testing.T) {
 			if name == "node-1" {
 				assert.Zero(t, good)
 				assert.Positive(t, failed)
-				require.ErrorContains(t, err, "kubeexec: read node node-1 in container nvidia-driver-ctr of pod gpu-operator/node-1: "+
+				require.ErrorContains(t, err, "kubernetes_exec: read node node-1 in container nvidia-driver-ctr of pod gpu-operator/node-1: "+
 					"a bug in gpureceiver, please report it: runtime error: index out of range")
 				require.ErrorContains(t, err, "spoil_test.go", "where it was")
 				continue

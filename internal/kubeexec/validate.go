@@ -43,7 +43,7 @@ func (c *Config) Check() error {
 	errs = append(errs, keyed(leaderElectionKey, c.validateLeaderElection())...)
 	errs = append(errs, keyed("owners", kube.CheckNames(c.Owners.Kinds, c.Owners.Labels, c.Owners.Annotations))...)
 	if !c.AttributePods && len(c.Owners.Labels)+len(c.Owners.Annotations) > 0 {
-		errs = append(errs, errors.New("owners: labels and annotations are those of the pods that processes are joined to; set attribute_pods: true, or leave them out"))
+		errs = append(errs, errors.New("owners: labels and annotations come from the pods that processes are attributed to; set attribute_pods: true, or leave them out"))
 	}
 	errs = append(errs, keyed("node_labels", kube.CheckNodeLabels(c.NodeLabels))...)
 	return errors.Join(errs...)
@@ -56,7 +56,7 @@ func (c *Config) validateLeaderElection() error {
 	}
 	var errs []error
 	if len(e.LeaseName) > maxLeaseName || len(utilvalidation.IsDNS1123Label(e.LeaseName)) > 0 {
-		errs = append(errs, fmt.Errorf("lease_name: %q must be of small letters, digits and - and have at most %d of them", e.LeaseName, maxLeaseName))
+		errs = append(errs, fmt.Errorf("lease_name: %q must have only lower-case letters, digits and -, and at most %d of them", e.LeaseName, maxLeaseName))
 	}
 	if e.LeaseNamespace != "" {
 		if problems := validation.ValidateNamespaceName(e.LeaseNamespace, false); len(problems) > 0 {
@@ -66,8 +66,8 @@ func (c *Config) validateLeaderElection() error {
 	}
 	for i := range c.Clusters {
 		if api := &c.Clusters[i].API; api.Endpoint != "" || api.AuthType == kube.AuthKubeConfig {
-			errs = append(errs, fmt.Errorf("lease_namespace: must be set where a cluster is not read by the service account of the "+
-				"collector's pod, as clusters::%d is not: the namespace of the Leases of its shards", i))
+			errs = append(errs, fmt.Errorf("lease_namespace: must be set, because clusters::%d is not read with the service account "+
+				"of the collector's pod; it is the namespace of the Leases of the shards", i))
 			break
 		}
 	}
@@ -84,9 +84,9 @@ func (c *Config) validateClusters() []error {
 		cluster := &c.Clusters[i]
 		key := fmt.Sprintf("clusters::%d", i)
 		if cluster.Name == "" {
-			errs = append(errs, fmt.Errorf("%s::name: must be set, it becomes k8s.cluster.name", key))
+			errs = append(errs, fmt.Errorf("%s::name: must be set; it becomes k8s.cluster.name", key))
 		} else if other, taken := first[cluster.Name]; taken {
-			errs = append(errs, fmt.Errorf("%s::name: %q is the name of clusters::%d too; their nodes could not be distinguished",
+			errs = append(errs, fmt.Errorf("%s::name: %q is the name of clusters::%d too, so their nodes could not be distinguished",
 				key, cluster.Name, other))
 		} else {
 			first[cluster.Name] = i
@@ -102,7 +102,7 @@ func (c *Config) validateClusters() []error {
 func (t TargetConfig) validate() error {
 	var errs []error
 	if t.LabelSelector == "" {
-		errs = append(errs, errors.New("label_selector: must be set: the tool is run in every pod that it selects"))
+		errs = append(errs, errors.New("label_selector: must be set; the tool is run in every pod that it selects"))
 	} else if _, err := labels.Parse(t.LabelSelector); err != nil {
 		errs = append(errs, fmt.Errorf("label_selector: %q is not a label selector: %w", t.LabelSelector, err))
 	}

@@ -59,7 +59,7 @@ func (q *queries) run(ctx context.Context, now time.Time) (*output, error) {
 		switch {
 		case errors.Is(err, errQueryAgain) && !last:
 		case errors.Is(err, errQueryAgain):
-			return nil, &failure{error: fmt.Errorf("nvidia-smi: the reachable GPUs changed %d times during one read", maxAttempts), reason: gpu.FailureToolFailed, mute: true}
+			return nil, &failure{error: fmt.Errorf("nvidia-smi: the GPUs that can be read changed %d times during one read; the next read tries again", maxAttempts), reason: gpu.FailureToolFailed, mute: true}
 		case err != nil:
 			return nil, err
 		case out.listing == nil && !last && q.selection.choose(ctx, q.runner, now, out):

@@ -154,10 +154,10 @@ func TestNotBegun(t *testing.T) {
 			unread(t, n, 1)
 			require.NotNil(t, n.Failure)
 			assert.Equal(t, gpu.FailureTimeout, n.Failure.Reason)
-			require.ErrorContains(t, n.Failure, "raise the timeout")
+			require.ErrorContains(t, n.Failure, "raise timeout")
 			require.NotEmpty(t, n.Problems)
 			for _, p := range n.Problems {
-				require.ErrorContains(t, p.Err, "raise the timeout")
+				require.ErrorContains(t, p.Err, "raise timeout")
 			}
 			assert.False(t, n.Presence[gpu.Visible].Known())
 			n = b.read()

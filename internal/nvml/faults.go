@@ -14,10 +14,10 @@ import (
 var errHung = errors.New("a call to the driver has not returned; the GPU is read again when it has")
 
 // errNotBegun is reported where the time for a read was over before a GPU was read.
-var errNotBegun = errors.New("nvml: the time for the read was over before the GPU was read; raise the timeout or the collection_interval")
+var errNotBegun = errors.New("nvml: the read timed out before the GPU was read; raise timeout or collection_interval")
 
 // errNotOpened is reported where the time for a read was over before NVML was initialised.
-var errNotOpened = errors.New("nvml: the time for the read was over before NVML was initialised; raise the timeout or the collection_interval")
+var errNotOpened = errors.New("nvml: the read timed out before NVML was initialised; raise timeout or collection_interval")
 
 // errSessionHung is reported while a driver call that concerns no single GPU is outstanding.
 var errSessionHung = errors.New("nvml: counting the GPUs, or reading events, has not returned; XIDs and new GPUs are not seen until it does; " +

@@ -14,9 +14,9 @@ import (
 const maxProblems = 32
 
 var (
-	errNoAnswer = errors.New("it did not answer in time")
+	errNoAnswer = errors.New("no answer in time")
 	errEmpty    = errors.New("the file is empty")
-	errAsleep   = errors.New("asleep (runtime power management) and not read, which would wake it; set wake_devices to read it all the same")
+	errAsleep   = errors.New("asleep (runtime power management) and not read, because a read would wake it; set wake_devices to read it anyway")
 	errRefuses  = errors.New("asleep (runtime power management), and its driver does not wake it up for a read")
 )
 

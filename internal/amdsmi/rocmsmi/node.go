@@ -73,7 +73,7 @@ func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]b
 		b.problem(gpu.ProblemQuantity, "low power", errors.New("a GPU is asleep, and rocm-smi does not show its temperatures, power and clocks"))
 	}
 	if b.want.Has(gpu.GroupECC) && refused[optionRAS] {
-		b.problem(gpu.ProblemQuantity, "errors", errors.New("this rocm-smi does not show RAS counts, or aborts when it reads them"))
+		b.problem(gpu.ProblemQuantity, "errors", errors.New("this rocm-smi does not show RAS counts, or crashes when it reads them"))
 	}
 	last := len(listed) - 1
 	// Where the list ended early, it may lack partitions of the last GPU. Without its mode it is not known whether that GPU is divided.

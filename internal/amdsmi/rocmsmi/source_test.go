@@ -176,7 +176,7 @@ func TestAborts(t *testing.T) {
 	for range 3 {
 		node := smitest.Read(t, s)
 		require.Len(t, node.Processes, 1)
-		assert.Contains(t, smitest.Problems(node), "errors: rocm_smi: this rocm-smi does not show RAS counts, or aborts")
+		assert.Contains(t, smitest.Problems(node), "errors: rocm_smi: this rocm-smi does not show RAS counts, or crashes")
 	}
 	require.Len(t, tool.Runs, 4, "one more for the first read")
 	assert.Equal(t, []string{"--showpidgpus --showpids"}, tool.Runs[1])

@@ -71,7 +71,7 @@ func CheckSize(document []byte) error {
 		}
 	}
 	if values > maxValues {
-		return fmt.Errorf("output has too many values: some %d, where no machine has more than %d", values, maxValues)
+		return fmt.Errorf("output has too many values: about %d, but no machine has more than %d", values, maxValues)
 	}
 	return nil
 }

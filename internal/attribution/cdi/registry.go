@@ -94,7 +94,7 @@ func (r *Registry) Refresh() error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("cdi: %w", err)
+		return fmt.Errorf("read the CDI specifications: %w", err)
 	}
 	return nil
 }

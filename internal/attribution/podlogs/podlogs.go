@@ -70,7 +70,7 @@ func (d *Dirs) Refresh() error {
 		d.setContainers(names)
 	}
 	if err := errors.Join(err1, err2); err != nil {
-		return fmt.Errorf("podlogs: %w", err)
+		return fmt.Errorf("read the names of pods and containers from the kubelet's log directories: %w", err)
 	}
 	return nil
 }

@@ -179,7 +179,7 @@ func TestNotMounted(t *testing.T) {
 func TestNoFolder(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(root, "pods"), nil, 0o600))
-	require.ErrorContains(t, New(root).Refresh(), "podlogs: ")
+	require.ErrorContains(t, New(root).Refresh(), "log directories: ")
 }
 
 // A link that cannot be read or leads elsewhere does not show which instance is the newest.

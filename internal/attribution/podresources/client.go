@@ -61,7 +61,7 @@ func SocketPath(endpoint string) (string, error) {
 func New(endpoint string) (*Client, error) {
 	path, err := SocketPath(endpoint)
 	if err != nil {
-		return nil, fmt.Errorf("podresources: %w", err)
+		return nil, fmt.Errorf("pod_resources: %w", err)
 	}
 	return &Client{path: path, timeout: defaultTimeout}, nil
 }
@@ -141,11 +141,11 @@ func (c *Client) explain(err error) error {
 	case status.Code(err) == codes.Unimplemented:
 		hint = "the kubelet lacks v1 of the API, which Kubernetes 1.20 introduced"
 	case status.Code(err) == codes.ResourceExhausted:
-		hint = "the kubelet limits the calls per second of all its clients, or its answer is longer than 16 MiB"
+		hint = "the kubelet limits the calls per second of all its clients together, or its answer is longer than 16 MiB"
 	default:
-		return fmt.Errorf("podresources: list the allocated devices from %s: %w", c.path, err)
+		return fmt.Errorf("pod_resources: list the allocated devices from %s: %w", c.path, err)
 	}
-	return fmt.Errorf("podresources: list the allocated devices from %s: %w; %s", c.path, err, hint)
+	return fmt.Errorf("pod_resources: list the allocated devices from %s: %w; %s", c.path, err, hint)
 }
 
 // Close closes the connection.

@@ -234,7 +234,7 @@ func TestListNoKubelet(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	_, err := newClient(t, kubelet.Endpoint()).List(ctx)
-	require.ErrorContains(t, err, "podresources: list the allocated devices from "+kubelet.Socket())
+	require.ErrorContains(t, err, "pod_resources: list the allocated devices from "+kubelet.Socket())
 }
 
 func TestListClosed(t *testing.T) {

@@ -51,7 +51,7 @@ func dial(ctx context.Context, path string) (*connection, error) {
 	)
 	if err != nil {
 		_ = socket.Close()
-		return nil, fmt.Errorf("podresources: connect to %s: %w", path, err)
+		return nil, fmt.Errorf("pod_resources: connect to %s: %w", path, err)
 	}
 	c.api = podresourcesv1.NewPodResourcesListerClient(c.grpc)
 	c.grpc.Connect()

@@ -127,7 +127,7 @@ func TestSocketFails(t *testing.T) {
 		"error":             {status(http.StatusInternalServerError, ""), "it answers 500 Internal Server Error"},
 		"redirect":          {status(http.StatusFound, ""), "it answers 302 Found"},
 		"garbage":           {status(http.StatusOK, "<html>TOKEN"), "it is not the JSON of a container"},
-		"another container": {status(http.StatusOK, dockerState(other, "web", "web")), "it is of another container"},
+		"another container": {status(http.StatusOK, dockerState(other, "web", "web")), "it describes another container"},
 		"endless":           {status(http.StatusOK, strings.Repeat(" ", maxContainer+1)), "more than 4194304 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestStateFileIsNotRead(t *testing.T) {
 		"empty":             {func(t *testing.T, path string) { write(t, "", path) }, "it is not the JSON"},
 		"too large":         {func(t *testing.T, path string) { write(t, strings.Repeat(" ", maxContainer+1), path) }, "more than 4194304 bytes"},
 		"directory":         {func(t *testing.T, path string) { require.NoError(t, os.MkdirAll(path, 0o755)) }, "is not a regular file"},
-		"another container": {func(t *testing.T, path string) { write(t, dockerState(other, "a", "b"), path) }, "of another container"},
+		"another container": {func(t *testing.T, path string) { write(t, dockerState(other, "a", "b"), path) }, "it describes another container"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

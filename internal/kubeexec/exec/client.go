@@ -79,7 +79,7 @@ func cutOff(ctx context.Context, err error) error {
 	case errors.Is(err, kube.ErrCredentials):
 		return err
 	case errors.Is(cause, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("no end within the timeout: %w; the API server, the kubelet or the tool hangs", context.DeadlineExceeded)
+		return fmt.Errorf("it did not end within the timeout: %w; the API server, the kubelet or the tool hangs", context.DeadlineExceeded)
 	case cause != nil:
 		return cause
 	}

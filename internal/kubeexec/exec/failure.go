@@ -16,9 +16,9 @@ import (
 // failed returns the failure of an exec. began: the connection to the container was made. A cancelled exec fails for no reason.
 func failed(in Container, began bool, err error) error {
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("kubeexec: exec in %s: %w", in, err)
+		return fmt.Errorf("kubernetes_exec: exec in %s: %w", in, err)
 	}
-	return &gpu.Failure{Reason: reasonOf(began, err), Err: fmt.Errorf("kubeexec: exec in %s: %w", in, err)}
+	return &gpu.Failure{Reason: reasonOf(began, err), Err: fmt.Errorf("kubernetes_exec: exec in %s: %w", in, err)}
 }
 
 func reasonOf(began bool, err error) gpu.FailureReason {

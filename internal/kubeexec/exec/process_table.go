@@ -91,14 +91,14 @@ func (r *Runner) ReadProcesses(ctx context.Context, boot bool, pids []int64) (*P
 	r.out.stdout.limit = maxTable
 	code, err := r.executor.Exec(ctx, r.in, processArgv(separator, boot, pids), r.out)
 	if missing(err) || err == nil && code == codeNotFound {
-		return nil, fmt.Errorf("kubeexec: read the process table in %s: there is no sh in it; no process is attributed", r.in)
+		return nil, fmt.Errorf("kubernetes_exec: read the process table in %s: there is no sh in it; no process is attributed", r.in)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the process table: %w", err)
 	}
 	table, err := parseProcessTable(separator, r.out.stdout.data)
 	if err != nil {
-		return nil, fmt.Errorf("kubeexec: read the process table in %s: exit code %d: %w", r.in, code, err)
+		return nil, fmt.Errorf("kubernetes_exec: read the process table in %s: exit code %d: %w", r.in, code, err)
 	}
 	table.Truncated = r.out.stdout.truncated
 	return table, nil

@@ -111,7 +111,7 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 	segments, rest, splitErr := splitBatch(separator, r.out.stdout.data, r.out.stderr.data)
 	if splitErr != nil {
 		if err == nil && errors.Is(splitErr, errNoScript) && code != codeNotFound && code != codeNotExecutable {
-			splitErr = execFailed("kubeexec: run a script in %s: exit code %d, and none of its output: %s", r.in, code,
+			splitErr = execFailed("kubernetes_exec: run a script in %s: exit code %d, and none of its output: %s", r.in, code,
 				excerpt(string(r.out.stderr.data)))
 		}
 		if err != nil {
@@ -120,7 +120,7 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 		return nil, splitErr
 	}
 	if len(segments) > len(commands) {
-		return nil, execFailed("kubeexec: run a script in %s: %d results of %d commands", r.in, len(segments), len(commands))
+		return nil, execFailed("kubernetes_exec: run a script in %s: %d results of %d commands", r.in, len(segments), len(commands))
 	}
 	results := make([]command.Result, 0, len(commands))
 	for i, s := range segments {
@@ -144,16 +144,16 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 		return results, r.unfinished(err, true)
 	}
 	if left := len(commands) - len(results); !r.late(began, limit) {
-		return results, execFailed("kubeexec: run a script in %s: exit code %d, and %d of %d commands did not end; %s", r.in, code, left,
+		return results, execFailed("kubernetes_exec: run a script in %s: exit code %d, and %d of %d commands did not end; %s", r.in, code, left,
 			len(commands), stopped)
 	}
-	return results, fmt.Errorf("kubeexec: %s in %s: %w: no time was left for %d of %d commands", r.tool, r.in, command.ErrTimeout,
+	return results, fmt.Errorf("kubernetes_exec: %s in %s: %w: no time was left for %d of %d commands", r.tool, r.in, command.ErrTimeout,
 		len(commands)-len(results), len(commands))
 }
 
 // flooded is the error where a command has printed more than is kept, and others that were to follow it have not run.
 func (r *Runner) flooded() error {
-	return &gpu.Failure{Reason: gpu.FailureOutput, Err: fmt.Errorf("kubeexec: exec in %s: more than %d bytes of output", r.in, maxStdout)}
+	return &gpu.Failure{Reason: gpu.FailureOutput, Err: fmt.Errorf("kubernetes_exec: exec in %s: more than %d bytes of output", r.in, maxStdout)}
 }
 
 // stopped is why a command ends before its time. It says nothing about the GPUs.
@@ -180,14 +180,14 @@ func ownCode(code int) int {
 func (r *Runner) ended(tool command.Tool, s segment, late bool) error {
 	switch code := s.code; {
 	case code == codeNotFound, code == codeNotExecutable:
-		return fmt.Errorf("kubeexec: %w: %s in %s: %s; choose the container that carries it", command.ErrNotFound, tool, r.in,
+		return fmt.Errorf("kubernetes_exec: %w: %s in %s: %s; choose the container that has it", command.ErrNotFound, tool, r.in,
 			excerpt(string(s.stderr)))
 	case (code == codeTimedOut || code == codeKilled) && late:
 		r.hung = 0
-		return fmt.Errorf("kubeexec: %s in %s: %w and was killed; a GPU or the driver may hang: see the node's kernel log", tool, r.in,
+		return fmt.Errorf("kubernetes_exec: %s in %s: %w and was killed; a GPU or the driver may hang: see the node's kernel log", tool, r.in,
 			command.ErrTimeout)
 	case code == codeKilled && len(s.stdout) == 0: // the tool's reader uses a part of the output as far as it goes
-		return &gpu.Failure{Reason: gpu.FailureToolFailed, Err: fmt.Errorf("kubeexec: %s in %s: it was killed; %s", tool, r.in, stopped)}
+		return &gpu.Failure{Reason: gpu.FailureToolFailed, Err: fmt.Errorf("kubernetes_exec: %s in %s: it was killed; %s", tool, r.in, stopped)}
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func (r *Runner) one(ctx context.Context, c command.Command) (code int, late boo
 	}
 	code, err = r.executor.Exec(ctx, r.in, argv, r.out)
 	if missing(err) {
-		return 0, false, fmt.Errorf("%w: %w; choose the container that carries %s", command.ErrNotFound, err, c.Tool)
+		return 0, false, fmt.Errorf("%w: %w; choose the container that has %s", command.ErrNotFound, err, c.Tool)
 	}
 	return r.came(code, began, limit, err)
 }

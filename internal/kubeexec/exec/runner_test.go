@@ -155,7 +155,7 @@ func TestRunnerFailures(t *testing.T) {
 		results int
 	}{
 		{
-			name: "the tool is missing", is: command.ErrNotFound, want: "choose the container that carries it",
+			name: "the tool is missing", is: command.ErrNotFound, want: "choose the container that has it",
 			box: exectest.Commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 127 }),
 		},
 		{

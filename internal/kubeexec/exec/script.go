@@ -92,11 +92,11 @@ const maxWord = 4096
 func check(tool command.Tool, commands []command.Command) error {
 	for _, c := range commands {
 		if c.Tool != tool {
-			return fmt.Errorf("kubeexec: asked to run %q, not %s", c.Tool, tool)
+			return fmt.Errorf("kubernetes_exec: asked to run %q, not %s", c.Tool, tool)
 		}
 		for _, arg := range c.Args {
 			if !plainWord(arg) {
-				return fmt.Errorf("kubeexec: asked to run %s with the argument %q", tool, arg)
+				return fmt.Errorf("kubernetes_exec: asked to run %s with the argument %q", tool, arg)
 			}
 		}
 	}

@@ -176,7 +176,7 @@ func (e *Election) contend(ctx context.Context, shard int) {
 		})
 		if err != nil {
 			cancel()
-			e.note("stand for a shard", err)
+			e.note("take a shard's", err)
 			return
 		}
 		elector.Run(own)

@@ -82,14 +82,14 @@ func (c *cursor) encode() string {
 func parseCursor(text, sort string) (*cursor, error) {
 	body, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
-		return nil, errors.New("it is not one of this API; take \"next\" of the page before")
+		return nil, errors.New("it is not from this API; use \"next\" of the previous page")
 	}
 	var c cursor
 	if err := json.Unmarshal(body, &c); err != nil {
-		return nil, errors.New("it is not one of this API; take \"next\" of the page before")
+		return nil, errors.New("it is not from this API; use \"next\" of the previous page")
 	}
 	if c.Sort != sort {
-		return nil, errors.New("it is of a list that is sorted otherwise; begin with the first page")
+		return nil, errors.New("it belongs to a list with another order; begin with the first page")
 	}
 	return &c, nil
 }

@@ -117,12 +117,12 @@ func testCapacity(t *testing.T, s *stage) {
 	s.gpus(t, "2")
 	defer s.gpus(t, "")
 	b := s.start(t, shippedAccount, "targets: [{label_selector: app=nothing}]")
-	b.says(t, "node node-a", "none of the targets has a pod on it")
+	b.says(t, "node node-a", "no target selects a pod on it")
 	b.says(t, "driver pods", "app=nothing")
 	failed := b.next(t, func(points harness.Points) bool {
 		return len(points.Select("hw.gpu.source.failure", "error.type", "container_missing")) == 1
 	})
 	requireNode(t, failed)
 	b.silent(t)
-	assert.Equal(t, 1, b.said("none of the targets has a pod on it"), "logged once")
+	assert.Equal(t, 1, b.said("no target selects a pod on it"), "logged once")
 }
