@@ -23,6 +23,6 @@ func refusal(cfg *Config) func(http.ResponseWriter, *http.Request, string, int) 
 		}
 		w.Header().Set("WWW-Authenticate", challenge)
 		route.WriteProblem(w, r, route.Problem(status, "Not authenticated", "the credentials are missing or wrong", // why is nobody's business
-			"Send those that the authenticator of the exporter knows."))
+			"Send credentials that the authenticator of the exporter accepts."))
 	}
 }

@@ -64,7 +64,7 @@ func Deleted(pod *Pod, seen, now time.Time) []gpu.Event {
 	}
 	message := pod.names() + " was deleted"
 	if !seen.IsZero() {
-		message = pod.names() + " is gone: when it was deleted is not known"
+		message = pod.names() + " is gone; the time of its deletion is not known"
 	}
 	c.add(gpu.EventPodDeleted, time.Time{}, message, gpu.PodChange{LastSeen: seen})
 	return c.events

@@ -143,7 +143,7 @@ func (w *workload) start() gpu.Event {
 func (w *workload) end() gpu.Event {
 	end, what := w.changed, "has ended"
 	if !w.lastSeen.IsZero() {
-		end, what = w.lastSeen, "has ended: when is not known"
+		end, what = w.lastSeen, "has ended; the time is not known"
 	}
 	e := w.event(gpu.EventWorkloadEnded, w.changed, what)
 	e.Workload.Lasted, e.Workload.LastSeen = gpu.Some(max(0, end.Sub(w.started))), w.lastSeen

@@ -44,8 +44,8 @@ func (h *Handler) eventRoutes() []route.Route {
 	}
 	return []route.Route{{
 		Path: "/api/v1/gpu/events", ID: "listEvents", Tag: "events", Summary: "The last events",
-		Description: "What the receivers reported, the newest first: changes of state, faults, processes, containers, pods and workloads that come and go. " +
-			"Those of nodes and GPUs that are gone are kept, too.",
+		Description: "What the receivers reported, the newest first: changes of state and faults, and processes, containers, pods and workloads that come and go. " +
+			"Events of nodes and GPUs that are gone are kept, too.",
 		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), gpuParameter(), name, severity, since}, t.parameters()...),
 		Answer:     view.List[view.Event]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
 		Serve: func(w http.ResponseWriter, r *route.Request) error {

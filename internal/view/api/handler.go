@@ -65,6 +65,6 @@ func (h *Handler) begin(ctx context.Context) (func(), error) {
 	case h.compute <- struct{}{}:
 		return func() { <-h.compute }, nil
 	case <-ctx.Done():
-		return nil, route.Problem(http.StatusServiceUnavailable, "Too many requests at once", "the request ended before its turn", "Ask again later.")
+		return nil, route.Problem(http.StatusServiceUnavailable, "Too many requests at once", "the request was cancelled while it waited", "Ask again later.")
 	}
 }

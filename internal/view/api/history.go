@@ -17,7 +17,7 @@ import (
 func (h *Handler) historyRoutes() []route.Route {
 	metric := route.Parameter{
 		Name: "metric", Required: true, Example: "hw.gpu.utilization",
-		Description: "The metric. An unknown one is answered by the list of those that have a history.",
+		Description: "The metric. For an unknown metric, the answer lists the metrics that have a history.",
 	}
 	since := route.Parameter{
 		Name: "since", Kind: route.Moment, Default: "15m", Example: "5m",
@@ -25,7 +25,7 @@ func (h *Handler) historyRoutes() []route.Route {
 	}
 	return []route.Route{{
 		Path: "/api/v1/gpu/devices/{id}/history", ID: "getHistory", Tag: "GPUs", Summary: "The recent past of one quantity of a GPU",
-		Description: "Points by time; older ones stand further apart. A null is a gap: nothing was read then. A GPU without points of the metric has an empty list.",
+		Description: "Points by time; older points are further apart. A null is a gap: nothing was read then. A GPU without points of the metric has an empty list.",
 		Parameters:  []route.Parameter{idParameter(), clusterParameter(), nodeParameter(), metric, since},
 		Answer:      view.History{}, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
 		Serve: h.history,

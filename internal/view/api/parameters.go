@@ -45,13 +45,13 @@ func pageParameters(sorts []string, order string) []route.Parameter {
 	return []route.Parameter{
 		{
 			Name: "sort", Kind: route.Choice, Choices: sorts, Default: order,
-			Description: "The column to sort by; with - before it, the largest first. Entries without a value are last.",
+			Description: "The column to sort by. With - before it, the largest value is first. Entries without a value are last.",
 		},
 		{
 			Name: "limit", Kind: route.Integer, Min: 1, Max: maxLimit, Default: "100",
 			Description: "Entries on a page.",
 		},
-		{Name: "cursor", Description: "The next page: \"next\" of the page before. The other parameters must be the same."},
+		{Name: "cursor", Description: "The next page: \"next\" of the previous page. The other parameters must be the same."},
 	}
 }
 

@@ -23,7 +23,7 @@ func (h *Handler) streamRoutes() []route.Route {
 	return []route.Route{{
 		Path: "/api/v1/gpu/stream", ID: "streamChanges", Tag: "page", Summary: "Changes as they come",
 		Description: "Server-sent events: \"event: change\" with {\"generation\": N} at once and after each change, at most one a second, " +
-			"and a comment every 15 s. Ask for what you show when one comes.",
+			"and a comment every 15 s. When one comes, request again what you show.",
 		MediaType: route.EventStream, Problems: []int{http.StatusServiceUnavailable},
 		Serve: h.stream,
 	}}

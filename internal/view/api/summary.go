@@ -51,7 +51,7 @@ func (h *Handler) summaryRoutes() []route.Route {
 		Choices: []string{
 			string(query.ByCluster), string(query.ByNode), string(query.ByNamespace), string(query.ByWorkload), string(query.ByModel),
 		},
-		Description: "A sum for each of these; without it one sum of everything.",
+		Description: "One sum for each of these. Without it, one sum of everything.",
 	}
 	return []route.Route{{
 		Path: "/api/v1/gpu/summary", ID: "listSummaries", Tag: "summary", Summary: "Sums and means",

@@ -49,7 +49,7 @@ func ofNode(s *view.Snapshot, n *view.Node) []view.Finding {
 		if n.Interval != nil {
 			f.Detail += fmt.Sprintf("; one came every %.0f s", *n.Interval)
 		}
-		f.Remedy = "Look whether the node runs, whether its collector runs, and whether it reaches this one. What is shown of the node is old."
+		f.Remedy = "Check that the node runs, that its collector runs, and that it reaches this collector. The data of the node are old."
 		all = append(all, f)
 	}
 	if n.Missing != nil && *n.Missing > 0 {

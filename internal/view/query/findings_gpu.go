@@ -56,7 +56,7 @@ func unhealthy(at view.Finding, g *view.GPU) (view.Finding, bool) {
 	}
 	at.Detail = strings.Join(g.Faults, ", ")
 	if at.Detail == "" {
-		at.Detail = "no fault is named"
+		at.Detail = "the driver names no fault"
 	}
 	at.Remedy = remedyOfFaults(g.Faults)
 	if action != "" {
@@ -70,7 +70,7 @@ func unhealthy(at view.Finding, g *view.GPU) (view.Finding, bool) {
 func remap(at view.Finding, g *view.GPU) (view.Finding, bool) {
 	for _, state := range []string{"failed", "pending"} {
 		if slices.Contains(g.RemapStates, state) && !slices.Contains(g.Faults, "remap_"+state) {
-			at.Kind, at.What, at.Detail, at.Remedy = "remap", "Memory rows are to be remapped", "remapping "+state, remedies["remap_"+state]
+			at.Kind, at.What, at.Detail, at.Remedy = "remap", "Memory rows need remapping", "remapping "+state, remedies["remap_"+state]
 			return at, true
 		}
 	}
@@ -89,7 +89,10 @@ func xids(at view.Finding, g *view.GPU) (view.Finding, bool) {
 		code, err := strconv.ParseInt(text, 10, 64)
 		entry, known := xid.Lookup(code)
 		known = known && err == nil
-		one := fmt.Sprintf("XID %s, %.0f times", text, g.XIDs[text])
+		one := "XID " + text + ", once"
+		if g.XIDs[text] > 1 {
+			one = fmt.Sprintf("XID %s, %.0f times", text, g.XIDs[text])
+		}
 		if known {
 			one += ": " + entry.Meaning
 		}
@@ -102,7 +105,7 @@ func xids(at view.Finding, g *view.GPU) (view.Finding, bool) {
 			continue
 		}
 		worst = bad
-		at.Remedy = "Look the XID up in NVIDIA's list of XID errors, and around its time in the kernel's log."
+		at.Remedy = "Look up the XID in NVIDIA's list of XID errors, and look at the kernel's log around its time."
 		if known && entry.Action.Advice != "" {
 			at.Remedy = "NVIDIA recommends: " + entry.Action.Advice + "."
 		}

@@ -33,7 +33,7 @@ func TestFindings(t *testing.T) {
 		"warning stale /workstation/: last message 240 s ago; one came every 30 s",
 		"warning throttled prod/n1/GPU-n1-3: hw_thermal_slowdown",
 		"warning missing prod/n2/: 1 cannot be read, although the PCI bus has or had them",
-		"warning xid prod/n2/GPU-n2-1: since the collector started: XID 79, 1 times: the GPU has fallen off the bus",
+		"warning xid prod/n2/GPU-n2-1: since the collector started: XID 79, once: the GPU has fallen off the bus",
 		"warning unreadable prod/unread/: kubernetes_exec: timeout",
 	}, found(all))
 	for _, f := range all {
@@ -63,8 +63,8 @@ func TestFindingsOfAGPU(t *testing.T) {
 		"at its power limit":   {func(_ *view.Node, g *view.GPU) { g.Throttled = []string{"sw_power_cap", "sync_boost"} }, nil},
 		"hot":                  {func(_ *view.Node, g *view.GPU) { g.Throttled = []string{"sw_power_cap", "thermal_gpu"} }, []string{"warning throttled //g: thermal_gpu"}},
 		"hot when last seen":   {func(n *view.Node, g *view.GPU) { n.State, g.Throttled = view.Stale, []string{"thermal_gpu"} }, []string{"warning stale /n/: last message 0 s ago"}},
-		"failed without cause": {func(_ *view.Node, g *view.GPU) { g.Status = new("failed") }, []string{"error gpu_failed //g: no fault is named"}},
-		"failure predicted":    {func(_ *view.Node, g *view.GPU) { g.Status = new("predicted_failure") }, []string{"warning gpu_degraded //g: no fault is named"}},
+		"failed without cause": {func(_ *view.Node, g *view.GPU) { g.Status = new("failed") }, []string{"error gpu_failed //g: the driver names no fault"}},
+		"failure predicted":    {func(_ *view.Node, g *view.GPU) { g.Status = new("predicted_failure") }, []string{"warning gpu_degraded //g: the driver names no fault"}},
 		"rows wait": {
 			func(_ *view.Node, g *view.GPU) { g.RemapStates = []string{"pending"} }, []string{"warning remap //g: remapping pending"},
 		},
@@ -77,7 +77,7 @@ func TestFindingsOfAGPU(t *testing.T) {
 		"the driver asks for nothing": {func(_ *view.Node, g *view.GPU) { g.RecoveryAction = new("none") }, nil},
 		"the driver asks for a reset": {
 			func(_ *view.Node, g *view.GPU) { g.RecoveryAction = new("reset") },
-			[]string{"warning gpu_degraded //g: no fault is named; the driver asks for: reset"},
+			[]string{"warning gpu_degraded //g: the driver names no fault; the driver asks for: reset"},
 		},
 		"a program's mistake": {
 			func(_ *view.Node, g *view.GPU) { g.XIDs = map[string]float64{"31": 2, "79": 0} },
@@ -89,12 +89,12 @@ func TestFindingsOfAGPU(t *testing.T) {
 			func(_ *view.Node, g *view.GPU) { g.XIDs = map[string]float64{"119": 1, "31": 2, "48": 1} },
 			[]string{"warning xid //g: since the collector started: " +
 				"XID 31, 2 times: a program accessed an address of device memory that it may not access (page fault); " +
-				"XID 48, 1 times: uncorrectable memory error (ECC); XID 119, 1 times: the system processor of the GPU (GSP) did not answer in time"},
+				"XID 48, once: uncorrectable memory error (ECC); XID 119, once: the system processor of the GPU (GSP) did not answer in time"},
 		},
 		"an XID that nobody knows": {
 			func(_ *view.Node, g *view.GPU) { g.XIDs = map[string]float64{"31": 1, "99999": 1, "other": 1} },
-			[]string{"warning xid //g: since the collector started: XID 31, 1 times: a program accessed an address of device memory that it may not access (page fault); " +
-				"XID 99999, 1 times; XID other, 1 times"},
+			[]string{"warning xid //g: since the collector started: XID 31, once: a program accessed an address of device memory that it may not access (page fault); " +
+				"XID 99999, once; XID other, once"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,16 +9,16 @@ import "slices"
 var remedies = map[string]string{
 	"lost":               "Reboot the node. If the GPU is lost again, check its seat, power and cooling, and have it replaced.",
 	"unreachable":        "Reboot the node. If the GPU is unreachable again, check its seat, power and cooling, and have it replaced.",
-	"hung":               "End what runs on the GPU and reset it; reboot the node if the reset hangs too. The kernel's log has the cause.",
+	"hung":               "End what runs on the GPU and reset it. If the reset hangs too, reboot the node. The kernel's log has the cause.",
 	"reset_required":     "Move its work away and reset the GPU.",
 	"driver_mismatch":    "Restart the collector: the driver was replaced while it ran.",
 	"remap_failed":       "Have the GPU replaced: a row of its memory could not be remapped.",
-	"remap_pending":      "Reset the GPU when its work allows it: rows of its memory wait for it to be remapped.",
-	"drain":              "Let its work end, schedule no more, then reset the GPU.",
-	"recovery_requested": "Do what the driver asks for; without it reset the GPU.",
+	"remap_pending":      "Reset the GPU when its work allows it: the reset remaps rows of its memory.",
+	"drain":              "Let its work end, start no more, then reset the GPU.",
+	"recovery_requested": "Do what the driver asks for. If it asks for nothing, reset the GPU.",
 	"sram_threshold":     "Have the GPU replaced: its SRAM has had more uncorrectable errors than the vendor allows.",
 	"bad_page_threshold": "Have the GPU replaced: too many pages of its memory are bad.",
-	"fabric":             "Look at the fabric manager of the node and at its NVLink switches; without a cause there reset the GPU.",
+	"fabric":             "Check the fabric manager of the node and its NVLink switches. If they have no problem, reset the GPU.",
 }
 
 var faultOrder = []string{
@@ -42,15 +42,15 @@ func remedyOfAction(action string) string {
 	case "reboot":
 		return "Move the node's work away and reboot it."
 	case "drain_p2p":
-		return "End the work that uses this GPU together with others, then let it be; look at the links between GPUs."
+		return "End the work that uses this GPU together with other GPUs, and start no more. Check the links between the GPUs."
 	case "drain_and_reset":
-		return "Let its work end, schedule no more, then reset the GPU."
+		return "Let its work end, start no more, then reset the GPU."
 	case "bus_reset":
 		return "Move its work away and reset the GPU on its PCI bus, or reboot the node."
 	case "imex_domain":
 		return "Restart the IMEX domain of the node."
 	}
-	return "Do what the driver asks for; its documentation has the action."
+	return "Do what the driver asks for. The driver's documentation explains the action."
 }
 
 func remedyOfThrottling(reasons []string) string {
@@ -59,9 +59,9 @@ func remedyOfThrottling(reasons []string) string {
 		case "hw_power_brake_slowdown":
 			return "Check the power supply of the node: it asks the GPU to slow down."
 		case "current":
-			return "Check the power supply of the node, if it lasts."
+			return "If it lasts, check the power supply of the node."
 		case "hw_slowdown":
-			return "Check cooling and power supply of the node."
+			return "Check the cooling and the power supply of the node."
 		}
 	}
 	return "Check the cooling: fans, air flow, and the temperature of the room. docs/troubleshoot/symptoms.md has the reasons."
@@ -73,15 +73,15 @@ func remedyOfReason(reason string) string {
 	case "tool_missing":
 		return "Install the vendor's tool on the node, or correct the rights of the folders of its path."
 	case "tool_failed":
-		return "Run the command that the collector's log names by hand."
+		return "Run the command by hand. The collector's log names it."
 	case "timeout":
-		return "Look at the node's kernel log: a call was started and did not return. Raise the timeout if the tool is only slow."
+		return "Look at the node's kernel log: a call was started and did not return. If the tool is only slow, raise the timeout."
 	case "permission_denied":
 		return "Give the collector the right that its log names."
 	case "library":
-		return "Install the GPU driver on the node; during an update wait for its end."
+		return "Install the GPU driver on the node. During an update, wait for its end."
 	case "driver":
-		return "Load the kernel driver; after an update reboot the node, or reload the driver."
+		return "Load the kernel driver. After an update, reload the driver or reboot the node."
 	case "output":
 		return "Run the tool by hand; if its output is correct, report it."
 	case "api_unreachable":

@@ -66,7 +66,7 @@ func AsProblem(err error) *ProblemError {
 		p.Reasons = unreadable.Reasons
 		return p
 	}
-	return Problem(http.StatusInternalServerError, "The request failed", "an error that the log of the collector has", "Report it with the log.")
+	return Problem(http.StatusInternalServerError, "The request failed", "the collector's log has the error", "Report it, with the lines of the log.")
 }
 
 // WriteProblem answers a request with a problem.

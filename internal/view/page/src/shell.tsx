@@ -87,6 +87,6 @@ function View({ route }: { route: Route }) {
 
 function ConnectionState() {
   const c = useConnection();
-  const word = { connecting: "connecting", live: "live", away: "collector away" }[c];
+  const word = { connecting: "connecting", live: "live", away: "no answer" }[c];
   return <span class={`live live-${c}`} role="status"><span class="live-dot" aria-hidden="true" />{word}</span>;
 }

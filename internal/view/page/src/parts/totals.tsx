@@ -51,13 +51,13 @@ function Total({ name, value, more, icon, alarm, href }: TotalProps) {
 /** Recency says when what is shown is old: the collector is away, or nodes are silent. */
 function Recency({ at, error, summary }: { at: number; error: Error | undefined; summary: Summary | undefined }) {
   const away = useConnection() === "away";
-  const since = at > 0 ? ` Shown is what was known at ${clock(new Date(at).toISOString())}.` : "";
+  const since = at > 0 ? ` The page shows what was known at ${clock(new Date(at).toISOString())}.` : "";
   if (away || error) {
     const why = error && !away ? error.message : "The collector does not answer; trying again.";
     return <div class="notice notice-error" role="alert"><Icon name="error" /><p>{why}{since}</p></div>;
   }
   if (summary && summary.gpus > 0 && summary.stale === summary.gpus)
-    return <div class="notice notice-warning" role="status"><Icon name="stale" /><p>No node has sent anything lately: all values are old.</p></div>;
+    return <div class="notice notice-warning" role="status"><Icon name="stale" /><p>No node has sent data for some time: all values are old.</p></div>;
   if (summary && summary.stale > 0)
     return (
       <div class="notice notice-quiet" role="status">

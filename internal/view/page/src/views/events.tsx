@@ -34,7 +34,7 @@ export function EventsView({ params }: { params: URLSearchParams }) {
         caption="Events"
         columns={EVENT_COLUMNS}
         id={(e) => e.uid}
-        empty="No event has come yet."
+        empty="There is no event yet."
       />
     </>
   );

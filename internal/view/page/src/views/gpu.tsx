@@ -54,7 +54,7 @@ function Body({ g, parts }: { g: GPU; parts: GPU[] }) {
           <Facts rows={[...entries(g.clocks_hertz, hertz), ["performance state", g.performance_state === null ? DASH : `P${g.performance_state}`]]} />
         </Panel>
         <Panel title="Throttling">
-          <Facts rows={[["now", g.throttled.length > 0 ? g.throttled.map(words).join(", ") : "no reason holds"], ...entries(g.throttle_seconds, duration)]} />
+          <Facts rows={[["now", g.throttled.length > 0 ? g.throttled.map(words).join(", ") : "not throttled"], ...entries(g.throttle_seconds, duration)]} />
         </Panel>
         <Panel title="PCIe"><Facts rows={[
           ["generation", `${text(g.pcie.generation?.toString())} of ${text(g.pcie.max_generation?.toString())}`],
@@ -121,7 +121,7 @@ function Wrong({ g }: { g: GPU }) {
   const failed = g.status === "failed";
   if (!failed && g.faults.length === 0 && action === null && g.throttled.length === 0) return null;
   const mild = !failed && g.faults.length === 0 && action === null && g.throttled.every(byDesign);
-  if (mild) return <p class="quiet">Clocks are held back by design: {g.throttled.map(words).join(", ")}.</p>;
+  if (mild) return <p class="quiet">Clocks are throttled by design: {g.throttled.map(words).join(", ")}.</p>;
   const said = [
     g.faults.length > 0 && `Faults: ${g.faults.map(words).join(", ")}.`,
     action !== null && `The driver asks for: ${words(action)}.`,
@@ -130,7 +130,7 @@ function Wrong({ g }: { g: GPU }) {
   return (
     <div class={`notice ${failed ? "notice-error" : "notice-warning"}`}>
       <Icon name={failed ? "failed" : "degraded"} />
-      <p>{said.length > 0 ? said.join(" ") : "The GPU has failed; no fault was named."} <a href={link("problems", { node: g.node, cluster: g.cluster })}>What to do</a></p>
+      <p>{said.length > 0 ? said.join(" ") : "The GPU has failed; the driver names no fault."} <a href={link("problems", { node: g.node, cluster: g.cluster })}>What to do</a></p>
     </div>
   );
 }
@@ -157,7 +157,7 @@ function Events({ g }: { g: GPU }) {
     <section>
       <h2>Events</h2>
       <Answer of={events}>
-        {(list) => <Table caption="Events" rows={list.items} id={(e) => e.uid} empty="No event of this GPU has come."
+        {(list) => <Table caption="Events" rows={list.items} id={(e) => e.uid} empty="There is no event of this GPU."
           columns={EVENT_COLUMNS.filter((c) => c.title !== "GPU" && c.title !== "Node").map((c) => ({ ...c, key: undefined }))} />}
       </Answer>
     </section>

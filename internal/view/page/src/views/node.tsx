@@ -72,7 +72,7 @@ function Body({ n }: { n: Node }) {
           ]} />
         </Panel>
         <Panel title="Sources">
-          {n.sources.length === 0 ? <p class="empty">No source says whether it can read.</p> : <Sources sources={n.sources} />}
+          {n.sources.length === 0 ? <p class="empty">No source reports whether it can read.</p> : <Sources sources={n.sources} />}
         </Panel>
       </div>
       <Table caption={`GPUs of ${place(n.cluster, n.name)}`} columns={COLUMNS} rows={n.gpus} id={(g) => g.id}
