@@ -1656,7 +1656,7 @@ type metricContainerGpuAllocated struct {
 // init fills container.gpu.allocated metric with initial data.
 func (m *metricContainerGpuAllocated) init() {
 	m.data.SetName("container.gpu.allocated")
-	m.data.SetDescription("1 if the device is allocated to the container or Slurm job, whatever the number of replicas; 0 if the container, job or systemd unit only uses the device. Absent if that is not known. (extension)")
+	m.data.SetDescription("1 if the device is allocated to the container or Slurm job, whatever the number of replicas. 0 if the container, job or systemd unit only uses the device. Absent if the allocation is not known. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -1713,7 +1713,7 @@ type metricContainerGpuEnergy struct {
 // init fills container.gpu.energy metric with initial data.
 func (m *metricContainerGpuEnergy) init() {
 	m.data.SetName("container.gpu.energy")
-	m.data.SetDescription("Energy consumed by the work of the container, since the container was first seen on the device. The energy of idle time counts for the container that holds the device. (extension)")
+	m.data.SetDescription("Energy of the device that counts for the container, since the container was first seen on the device. It is divided like container.gpu.power. (extension)")
 	m.data.SetUnit("J")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -1941,7 +1941,7 @@ type metricContainerGpuPower struct {
 // init fills container.gpu.power metric with initial data.
 func (m *metricContainerGpuPower) init() {
 	m.data.SetName("container.gpu.power")
-	m.data.SetDescription("Power drawn by the work of the container, in proportion to its share of SM time. (extension)")
+	m.data.SetDescription("Power of the device, multiplied by the fraction of time during which the container used it. Holders share the idle time in equal parts. A container that has the device alone gets all of the power. (extension)")
 	m.data.SetUnit("W")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -1996,7 +1996,7 @@ type metricContainerGpuShare struct {
 // init fills container.gpu.share metric with initial data.
 func (m *metricContainerGpuShare) init() {
 	m.data.SetName("container.gpu.share")
-	m.data.SetDescription("Part of the device that was given to the container. Only for a device that is shared by fractions (hw.gpu.sharing). (extension)")
+	m.data.SetDescription("Fraction of the device that was given to the container. Only for a device that is shared by fractions (hw.gpu.sharing). (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)

@@ -470,7 +470,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.allocated"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if the device is allocated to the container or Slurm job, whatever the number of replicas; 0 if the container, job or systemd unit only uses the device. Absent if that is not known. (extension)", mi.Description())
+					assert.Equal(t, "1 if the device is allocated to the container or Slurm job, whatever the number of replicas. 0 if the container, job or systemd unit only uses the device. Absent if the allocation is not known. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -526,7 +526,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.energy"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Energy consumed by the work of the container, since the container was first seen on the device. The energy of idle time counts for the container that holds the device. (extension)", mi.Description())
+					assert.Equal(t, "Energy of the device that counts for the container, since the container was first seen on the device. It is divided like container.gpu.power. (extension)", mi.Description())
 					assert.Equal(t, "J", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -714,7 +714,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.power"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Power drawn by the work of the container, in proportion to its share of SM time. (extension)", mi.Description())
+					assert.Equal(t, "Power of the device, multiplied by the fraction of time during which the container used it. Holders share the idle time in equal parts. A container that has the device alone gets all of the power. (extension)", mi.Description())
 					assert.Equal(t, "W", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -759,7 +759,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.share"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Part of the device that was given to the container. Only for a device that is shared by fractions (hw.gpu.sharing). (extension)", mi.Description())
+					assert.Equal(t, "Fraction of the device that was given to the container. Only for a device that is shared by fractions (hw.gpu.sharing). (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())

@@ -212,7 +212,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.GpuEventsDropped, err = builder.meter.Int64Counter(
 		"otelcol_gpu_events_dropped",
-		metric.WithDescription("Number of dropped events, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest events are dropped when more than 1,024 of a source or a remote node wait for the logs pipeline. XIDs are dropped when a source has no room for them between two reads. With storage, records are dropped, by receiver only, when more than 10,000 of them or 16 MiB wait for the next component of the logs pipeline, or when it refuses them for good. [Development]"),
+		metric.WithDescription("Number of dropped events, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest events are dropped when more than 1,024 of a source or a remote node wait for the logs pipeline. XIDs are dropped when a source has no room for them between two reads. With storage, log records are dropped, by receiver only: when more than 10,000 of them or 16 MiB wait for the logs pipeline, or when the pipeline refuses them for good. [Development]"),
 		metric.WithUnit("{event}"),
 	)
 	errs = errors.Join(errs, err)
@@ -230,7 +230,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuExecsThrottled, err = builder.meter.Int64ObservableCounter(
 		"otelcol_gpu_execs_throttled",
-		metric.WithDescription("Number of times an API server requested fewer requests from kubernetes_exec, by receiver and k8s.cluster.name. [Development]"),
+		metric.WithDescription("Number of times an API server asked kubernetes_exec for fewer requests, by receiver and k8s.cluster.name. [Development]"),
 		metric.WithUnit("{answer}"),
 	)
 	errs = errors.Join(errs, err)
@@ -242,7 +242,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuReadAge, err = builder.meter.Float64ObservableGauge(
 		"otelcol_gpu_read_age",
-		metric.WithDescription("Time since the start of the last successful read, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name and, for each node, by k8s.node.name and hw.vendor; for kubernetes_cluster also by k8s.cluster.name. [Development]"),
+		metric.WithDescription("Time since the start of the last successful read, by receiver and scraper. For kubernetes_cluster and kubernetes_exec also by k8s.cluster.name. For each node of kubernetes_exec also by k8s.node.name and hw.vendor. [Development]"),
 		metric.WithUnit("s"),
 	)
 	errs = errors.Join(errs, err)
@@ -254,7 +254,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuReadSuccess, err = builder.meter.Int64ObservableGauge(
 		"otelcol_gpu_read_success",
-		metric.WithDescription("1 if the last read succeeded, otherwise 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, if the tool is missing, for a node whose driver pod is unusable, and for a cluster whose API server is away or refuses. [Development]"),
+		metric.WithDescription("1 if the last read succeeded, otherwise 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, or if the tool is missing. For a node, 0 if its driver pod is not usable. For a cluster, 0 if its API server does not answer or refuses. [Development]"),
 		metric.WithUnit("1"),
 	)
 	errs = errors.Join(errs, err)

@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) receiver.Settings {
 func AssertEqualGpuEventsDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_events_dropped",
-		Description: "Number of dropped events, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest events are dropped when more than 1,024 of a source or a remote node wait for the logs pipeline. XIDs are dropped when a source has no room for them between two reads. With storage, records are dropped, by receiver only, when more than 10,000 of them or 16 MiB wait for the next component of the logs pipeline, or when it refuses them for good. [Development]",
+		Description: "Number of dropped events, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest events are dropped when more than 1,024 of a source or a remote node wait for the logs pipeline. XIDs are dropped when a source has no room for them between two reads. With storage, log records are dropped, by receiver only: when more than 10,000 of them or 16 MiB wait for the logs pipeline, or when the pipeline refuses them for good. [Development]",
 		Unit:        "{event}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -70,7 +70,7 @@ func AssertEqualGpuExecsSkipped(t *testing.T, tt *componenttest.Telemetry, dps [
 func AssertEqualGpuExecsThrottled(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_execs_throttled",
-		Description: "Number of times an API server requested fewer requests from kubernetes_exec, by receiver and k8s.cluster.name. [Development]",
+		Description: "Number of times an API server asked kubernetes_exec for fewer requests, by receiver and k8s.cluster.name. [Development]",
 		Unit:        "{answer}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -102,7 +102,7 @@ func AssertEqualGpuProcessesDropped(t *testing.T, tt *componenttest.Telemetry, d
 func AssertEqualGpuReadAge(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_read_age",
-		Description: "Time since the start of the last successful read, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name and, for each node, by k8s.node.name and hw.vendor; for kubernetes_cluster also by k8s.cluster.name. [Development]",
+		Description: "Time since the start of the last successful read, by receiver and scraper. For kubernetes_cluster and kubernetes_exec also by k8s.cluster.name. For each node of kubernetes_exec also by k8s.node.name and hw.vendor. [Development]",
 		Unit:        "s",
 		Data: metricdata.Gauge[float64]{
 			DataPoints: dps,
@@ -130,7 +130,7 @@ func AssertEqualGpuReadDuration(t *testing.T, tt *componenttest.Telemetry, dps [
 func AssertEqualGpuReadSuccess(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_read_success",
-		Description: "1 if the last read succeeded, otherwise 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, if the tool is missing, for a node whose driver pod is unusable, and for a cluster whose API server is away or refuses. [Development]",
+		Description: "1 if the last read succeeded, otherwise 0, with the same attributes as gpu_read_age. Also 0 while a read exceeds the timeout, if no driver call returned, or if the tool is missing. For a node, 0 if its driver pod is not usable. For a cluster, 0 if its API server does not answer or refuses. [Development]",
 		Unit:        "1",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,

@@ -31,7 +31,7 @@ func TestDCGMNamesAreValid(t *testing.T) {
 	}
 }
 
-// dcgmScenario are values of all GPUs beside those of workloadScenario. All are constant, so that two pages have the same ones.
+// dcgmScenario has values of all GPUs in addition to those of workloadScenario. All are constant, so that both metrics endpoints have the same values.
 const dcgmScenario = `
 [gpu *]
 energy = 5000
@@ -56,27 +56,27 @@ gpu = 0
 xid = 31
 `
 
-// dcgmNode is a node whose collector shows dcgm-exporter's names, too, and a Prometheus that scrapes both of its pages.
+// dcgmNode returns a node whose collector has a second metrics endpoint, with dcgm-exporter's names, and a Prometheus that scrapes both endpoints.
 func dcgmNode(t *testing.T) (n *workloadNode, prometheus string) {
 	t.Helper()
 	tool(t, "prometheus")
 	n = prepareWorkloads(t)
-	page := freeAddress(t)
+	endpoint := freeAddress(t)
 	n.start(shipped{
 		configs: []string{"agent-kubernetes.yaml", dcgmNames},
 		more:    "receivers: {gpu: {scrapers: {nvml: {pcie_sampling: true}}}}\n",
-		env:     []string{"DCGM_PORT=" + page[strings.LastIndex(page, ":")+1:], "DCGM_EXPIRATION=2s"},
+		env:     []string{"DCGM_PORT=" + endpoint[strings.LastIndex(endpoint, ":")+1:], "DCGM_EXPIRATION=2s"},
 	})
 	n.next("attributed workloads", attributed)
 	n.set(strings.ReplaceAll(dcgmScenario, "PCIE", "1e6"))
 	t.Cleanup(func() {
-		assert.NotContains(t, n.process.Output(), "failed to e", "of a statement: failed to execute, failed to evaluate")
+		assert.NotContains(t, n.process.Output(), "failed to e", "a statement failed to execute or to evaluate")
 	})
-	return n, scrapingPrometheus(t, "", n.page, "http://"+page+"/metrics")
+	return n, scrapingPrometheus(t, "", n.page, "http://"+endpoint+"/metrics")
 }
 
-// dashboard12239 are the queries of NVIDIA's dashboard for dcgm-exporter on grafana.com by their panels, and their answers by the number of the
-// GPU, worked out by hand from the scenarios. GPU 5 is divided, and its driver has no utilization.
+// dashboard12239 has, by panel, the queries of NVIDIA's dashboard for dcgm-exporter on grafana.com, and their answers by the number of the
+// GPU, calculated by hand from the scenarios. GPU 5 is divided, and its driver has no utilization.
 var dashboard12239 = map[string]struct {
 	query   string
 	answers map[string]float64
@@ -100,7 +100,7 @@ var dashboard12239 = map[string]struct {
 	},
 }
 
-// eight returns the values of the eight GPUs; not a number: none.
+// eight returns the values of the eight GPUs. A GPU with NaN has no value.
 func eight(values ...float64) map[string]float64 {
 	found := map[string]float64{}
 	for i, value := range values {
@@ -111,7 +111,7 @@ func eight(values ...float64) map[string]float64 {
 	return found
 }
 
-// NVIDIA's dashboard shows the right numbers with the page that has dcgm-exporter's names, and the pods that hold GPUs.
+// NVIDIA's dashboard shows the right numbers with the endpoint that has dcgm-exporter's names, and the pods that hold GPUs.
 func TestDCGMDashboard(t *testing.T) {
 	t.Parallel()
 	n, prometheus := dcgmNode(t)
@@ -131,7 +131,7 @@ func TestDCGMDashboard(t *testing.T) {
 		"pci_bus_id": "00000000:0A:00.0", "DCGM_FI_DRIVER_VERSION": "580.95.05",
 		"namespace": "ml", "pod": training.pod, "container": training.container,
 	}, labels[0])
-	// The two servers share a GPU, the stowaway holds none, and of a MIG instance's holder the GPU knows nothing.
+	// The two servers share a GPU, the stowaway holds none, and the holder of a MIG instance is not a holder of the GPU.
 	assert.Equal(t, map[string]float64{training.pod: 70, notebook.pod: 40}, answers(t, prometheus, `DCGM_FI_DEV_GPU_TEMP{pod!=""}`, "pod"))
 
 	n.kubelet.Set()
@@ -140,7 +140,8 @@ func TestDCGMDashboard(t *testing.T) {
 	})
 }
 
-// The queries of docs/compare/dcgm-exporter.md give the numbers of the page that has dcgm-exporter's names, and the table names exactly what is there.
+// The queries of docs/compare/dcgm-exporter.md give the numbers of the endpoint that has dcgm-exporter's names, and the table has exactly the names
+// of that endpoint.
 func TestDCGMNamesAgreeWithQueries(t *testing.T) {
 	t.Parallel()
 	n, prometheus := dcgmNode(t)
@@ -161,13 +162,13 @@ func TestDCGMNamesAgreeWithQueries(t *testing.T) {
 		names[name] = true
 	}
 	for field, query := range documented {
-		assert.True(t, names[field], "%s is documented, and not there", field)
+		assert.True(t, names[field], "%s is documented, but the endpoint does not have it", field)
 		delete(names, field)
-		agree(t, field+": "+query, func() (ours, page map[string]float64) {
+		agree(t, field+": "+query, func() (ours, theirs map[string]float64) {
 			return byGPU(t, prometheus, query, "hw_id", "hw_gpu_xid"), byGPU(t, prometheus, field, "UUID", "xid")
 		})
 	}
-	assert.Empty(t, names, "there, and not documented")
+	assert.Empty(t, names, "not documented, but the endpoint has them")
 }
 
 // agree waits until two results are the same and not empty, and otherwise shows how they differ.

@@ -62,7 +62,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.GpuKubernetesDropped, err = builder.meter.Int64Counter(
 		"otelcol_gpu_kubernetes_dropped",
-		metric.WithDescription("Number of Kubernetes Events that will never be posted, by reason. rate_limit: one object had more than 25 Events at once and then more than one in 5 minutes. queue_full: more than 1,000 Events waited. gave_up: the API server was away or too busy for 5 minutes. shutdown: the Events still waited when the collector stopped. [Development]"),
+		metric.WithDescription("Number of Kubernetes Events that will never be posted, by reason. rate_limit: one object had more than 25 Events at once and then more than one in 5 minutes. queue_full: more than 1,000 Events waited. gave_up: the API server did not answer or was too busy for 5 minutes. shutdown: the Events still waited when the collector stopped. [Development]"),
 		metric.WithUnit("{event}"),
 	)
 	errs = errors.Join(errs, err)

@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) exporter.Settings {
 func AssertEqualGpuKubernetesDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_kubernetes_dropped",
-		Description: "Number of Kubernetes Events that will never be posted, by reason. rate_limit: one object had more than 25 Events at once and then more than one in 5 minutes. queue_full: more than 1,000 Events waited. gave_up: the API server was away or too busy for 5 minutes. shutdown: the Events still waited when the collector stopped. [Development]",
+		Description: "Number of Kubernetes Events that will never be posted, by reason. rate_limit: one object had more than 25 Events at once and then more than one in 5 minutes. queue_full: more than 1,000 Events waited. gave_up: the API server did not answer or was too busy for 5 minutes. shutdown: the Events still waited when the collector stopped. [Development]",
 		Unit:        "{event}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
