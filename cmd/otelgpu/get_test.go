@@ -137,7 +137,7 @@ func TestExitCodes(t *testing.T) {
 		"top --interval 1ms":               {code: 2, err: "otelgpu: --interval is 1ms; give at least 100ms\n"},
 		"get nodes --ca-file /none":        {code: 1, err: "otelgpu: read the certificates: open /none: no such file or directory\n"},
 		"get nodes --token-file /none":     {code: 1, err: "otelgpu: read the secret: open /none: no such file or directory\n"},
-		"get gpus --node none":             {code: 1, err: "otelgpu: Unknown node: none; Look in /api/v1/gpu/nodes for what is known. Nodes that were silent for long are forgotten.\n"},
+		"get gpus --node none":             {code: 1, err: "otelgpu: Unknown node: none; Look in /api/v1/gpu/nodes for the known nodes and GPUs. Nodes that were silent for long are forgotten.\n"},
 		"get gpus --sort weight":           {code: 1},
 		"get nodes --server " + dead.URL:   {code: 1},
 		"top --server " + dead.URL:         {code: 1},

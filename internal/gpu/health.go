@@ -68,7 +68,7 @@ func (d *Device) AddFaultsOfReadings() {
 	}
 	bad, known := d.RetiredPages.Bad.Get()
 	if limit, ok := d.RetiredPages.BadLimit.Get(); ok && known && limit > 0 && bad >= limit {
-		d.AddFault(FaultBadPageThreshold, fmt.Sprintf("%d pages of its memory are bad, of %d from which on it should be replaced", bad, limit))
+		d.AddFault(FaultBadPageThreshold, fmt.Sprintf("%d pages of its memory are bad; it should be replaced at %d", bad, limit))
 	}
 }
 
@@ -76,7 +76,7 @@ var fabricConditions = [NumFabricConditions]string{
 	FabricDegradedBandwidth:      "less bandwidth than it should have",
 	FabricRouteRecovery:          "a route is being recovered",
 	FabricRouteUnhealthy:         "a route is unhealthy",
-	FabricAccessTimeoutRecovery:  "an access timed out, and a recovery goes on",
+	FabricAccessTimeoutRecovery:  "an access timed out, and a recovery is in progress",
 	FabricIncorrectConfiguration: "its configuration is incorrect",
 	FabricUnhealthy:              "it is unhealthy",
 	FabricLimitedCapacity:        "its capacity is limited",

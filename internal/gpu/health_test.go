@@ -46,7 +46,7 @@ func TestFaultsOfReadings(t *testing.T) {
 		"bad pages below the limit": {pages(Some[int64](255), Some[int64](256)), nil},
 		"bad pages": {
 			pages(Some[int64](256), Some[int64](256)),
-			[]Fault{{FaultBadPageThreshold, "256 pages of its memory are bad, of 256 from which on it should be replaced"}},
+			[]Fault{{FaultBadPageThreshold, "256 pages of its memory are bad; it should be replaced at 256"}},
 		},
 		"no limit":       {pages(Some[int64](256), Opt[int64]{}), nil},
 		"a limit of 0":   {pages(Some[int64](0), Some[int64](0)), nil},

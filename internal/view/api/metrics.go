@@ -84,7 +84,7 @@ func (h *Handler) metricsRoutes() []route.Route {
 	return []route.Route{
 		{
 			Path: "/api/v1/gpu/metrics", ID: "listMetrics", Tag: "GPUs", Summary: "GPUs and what was measured",
-			Description: "Each GPU and each partition, with sums and means over all pages. Sums count no GPU beside its partitions.",
+			Description: "Each GPU and each partition, with sums and means over all pages. Sums never count both a GPU and its partitions.",
 			Parameters: append([]route.Parameter{
 				clusterParameter(), nodeParameter(), namespaceParameter(), podParameter(), gpuParameter(), status,
 			}, t.parameters()...),

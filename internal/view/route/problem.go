@@ -48,7 +48,7 @@ func AsProblem(err error) *ProblemError {
 	case errors.As(err, &problem):
 		return problem
 	case errors.As(err, &unknown):
-		return Problem(http.StatusNotFound, "Unknown "+unknown.What, unknown.Name, "Look in /api/v1/gpu/nodes for what is known. Nodes that were silent for long are forgotten.")
+		return Problem(http.StatusNotFound, "Unknown "+unknown.What, unknown.Name, "Look in /api/v1/gpu/nodes for the known nodes and GPUs. Nodes that were silent for long are forgotten.")
 	case errors.As(err, &ambiguous):
 		p := Problem(http.StatusConflict, "The name is ambiguous", fmt.Sprintf("%d %ss have the name %s", ambiguous.Total, ambiguous.What, ambiguous.Name),
 			"Name one of the candidates, by its cluster and node. The cluster \"-\" stands for nodes outside clusters.")
