@@ -94,7 +94,8 @@ func TestUnitRuns(t *testing.T) {
 	require.Equal(t, "otelcol-gpu", user)
 	require.Contains(t, environment, "EXPORTER_PORT=9404")
 
-	cmd := r.command(t.Context(), "ldconfig && exec setpriv --reuid="+user+" --regid="+user+" --clear-groups --bounding-set=-all --no-new-privs env "+strings.Join(environment, " ")+" "+start)
+	// The kernel forgets the signal of unshare's --kill-child when the user changes, so setpriv asks for it again.
+	cmd := r.command(t.Context(), "ldconfig && exec setpriv --pdeathsig=KILL --reuid="+user+" --regid="+user+" --clear-groups --bounding-set=-all --no-new-privs env "+strings.Join(environment, " ")+" "+start)
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	defer log.Close()
