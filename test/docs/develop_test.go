@@ -87,19 +87,6 @@ func TestDocumentedTargets(t *testing.T) {
 	assert.Greater(t, commands, 10)
 }
 
-// The tests that docs/develop/evidence.md names exist.
-func TestEvidenceExists(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile(filepath.Join(repository(t), "docs", "develop", "evidence.md"))
-	require.NoError(t, err)
-	tests := testFunctions(t)
-	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(page), -1)
-	assert.Greater(t, len(named), 40)
-	for _, m := range named {
-		assert.True(t, tests[m[1]], "there is no test %s", m[1])
-	}
-}
-
 func isForDevelopers(page string) bool {
 	return page == "CONTRIBUTING.md" || page == "test/nvmlsim/README.md" || strings.HasPrefix(page, "docs/develop/")
 }
