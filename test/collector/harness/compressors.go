@@ -16,16 +16,22 @@ import (
 // RegisterCompressors makes each sink of the process receive gRPC messages that are compressed with snappy and zstd. gzip is always received.
 // Call it before the first sink serves gRPC.
 func RegisterCompressors() {
-	encoding.RegisterCompressor(compressor{"snappy", func(w io.Writer) (io.WriteCloser, error) { return snappy.NewBufferedWriter(w), nil },
-		func(r io.Reader) (io.Reader, error) { return snappy.NewReader(r), nil }})
-	encoding.RegisterCompressor(compressor{"zstd", func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },
-		func(r io.Reader) (io.Reader, error) {
+	encoding.RegisterCompressor(compressor{
+		name:       "snappy",
+		compress:   func(w io.Writer) (io.WriteCloser, error) { return snappy.NewBufferedWriter(w), nil },
+		decompress: func(r io.Reader) (io.Reader, error) { return snappy.NewReader(r), nil },
+	})
+	encoding.RegisterCompressor(compressor{
+		name:     "zstd",
+		compress: func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },
+		decompress: func(r io.Reader) (io.Reader, error) {
 			decoder, err := zstd.NewReader(r)
 			if err != nil {
 				return nil, err
 			}
 			return decoder.IOReadCloser(), nil
-		}})
+		},
+	})
 }
 
 // compressor is a compression of gRPC.
