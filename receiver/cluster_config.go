@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
@@ -20,11 +21,11 @@ type ClusterConfig struct {
 	// DeviceClasses are the DeviceClasses of dynamic resource allocation that stand for GPUs; * as above. Without any, ResourceClaims are not read.
 	DeviceClasses []string `mapstructure:"device_classes"`
 	// Owners selects what is read of the owners of pods. Without it only their direct owners are known.
-	Owners *ClusterOwners `mapstructure:"owners"`
+	Owners *ClusterOwners `mapstructure:"owners,omitempty"`
 	// Snapshots has an event sent with a pod's spec and status at each change, without what may be secret.
 	Snapshots bool `mapstructure:"snapshots"`
 	// LeaderElection has one of several replicas read the cluster. Without it each of them does.
-	LeaderElection *ClusterLeaderElection `mapstructure:"leader_election"`
+	LeaderElection *ClusterLeaderElection `mapstructure:"leader_election,omitempty"`
 	// Labels are the keys of the labels of pods that events have.
 	Labels []string `mapstructure:"labels"`
 }
@@ -37,6 +38,17 @@ type ClusterOwners struct {
 
 func defaultClusterConfig() component.Config {
 	return &ClusterConfig{ResourceNames: cluster.DefaultResources()}
+}
+
+// Unmarshal reads the configuration. leader_election without a value stands for leader election, as every section does.
+func (c *ClusterConfig) Unmarshal(conf *confmap.Conf) error {
+	if err := conf.Unmarshal(c); err != nil {
+		return err
+	}
+	if conf.IsSet("leader_election") && c.LeaderElection == nil {
+		c.LeaderElection = &ClusterLeaderElection{}
+	}
+	return nil
 }
 
 // ownerKinds returns the kinds of owners that are read.

@@ -22,6 +22,7 @@ func TestPrintedConfigIsTheSame(t *testing.T) {
 		"scrapers: {kubernetes_exec: {clusters: [{name: a}], targets: [{label_selector: app=x}]}}",
 		"scrapers: {kubernetes_exec: {clusters: [{name: a, endpoint: 'https://a', token_file: /t}], leader_election: {lease_namespace: l}}}",
 		"scrapers: {kubernetes_cluster: {resource_names: [nvidia.com/gpu]}}",
+		"scrapers: {kubernetes_cluster: {leader_election: {lease_namespace: l}, owners: {kinds: [jobs.batch]}}}",
 	} {
 		cfg, err := load(t, text)
 		require.NoError(t, err, text)
