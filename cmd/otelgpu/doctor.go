@@ -44,7 +44,7 @@ func runDoctor(ctx context.Context, args []string, out *os.File) error {
 		"Without it: what runs by default")
 	flags.StringVar(&output, "output", "text", "`FORM` of the output: text or json")
 	flags.BoolVar(&options.Compare, "compare", false, "compare the receiver's values with those of nvidia-smi, amd-smi or rocm-smi, and mark differences")
-	flags.StringVar(&bundle, "bundle", "", "also write what an issue report needs, without secrets, to this new `FILE`, a .tar.gz")
+	flags.StringVar(&bundle, "bundle", "", "also write what an issue report needs, without secrets, to this new `FILE`, a .tar.gz; - writes it to the standard output in place of the report")
 	flags.StringVar(&options.Tool, "tool", "", "the `PATH` of the tool to compare with; it must end with the tool's name. Without it: the usual places, then PATH")
 	flags.DurationVar(&timeout, "timeout", 2*time.Minute, "the longest time for all reads together")
 	words, err := parse(flags, args, doctorExplanation, out)
@@ -70,13 +70,13 @@ func runDoctor(ctx context.Context, args []string, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	if err := printReport(report, output, out); err != nil {
-		return err
+	if bundle == "-" {
+		err = doctor.WriteBundle(ctx, out, report, options)
+	} else if err = printReport(report, output, out); err == nil && bundle != "" {
+		err = doctor.SaveBundle(ctx, bundle, report, options)
 	}
-	if bundle != "" {
-		if err := doctor.WriteBundle(ctx, bundle, report, options); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	if !report.Readable {
 		return errUnreadable

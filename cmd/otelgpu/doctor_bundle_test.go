@@ -108,6 +108,13 @@ service:
   pipelines: {metrics: {receivers: [gpu], exporters: [otlp_grpc]}}
 `, found["config.yaml"])
 
+	piped := finish(t, doctorCommand(t, "--config", config, "--bundle", "-"))
+	assert.Equal(t, 1, piped.code)
+	assert.Empty(t, piped.err)
+	written := filepath.Join(dir, "piped.tar.gz")
+	require.NoError(t, os.WriteFile(written, []byte(piped.out), 0o600))
+	assert.Equal(t, found["config.yaml"], files(t, written)["config.yaml"])
+
 	again := finish(t, doctorCommand(t, "--config", config, "--bundle", bundle))
 	assert.Equal(t, 1, again.code)
 	assert.Contains(t, again.err, "write the bundle: open "+bundle+": file exists")

@@ -22,20 +22,25 @@ type bundled struct {
 	text string
 }
 
-// WriteBundle writes what an issue report needs as a .tar.gz, which must not exist. docs/troubleshoot/doctor.md says what it holds.
-func WriteBundle(ctx context.Context, path string, report *Report, options Options) error {
-	files, err := bundle(ctx, report, options)
-	if err != nil {
-		return err
-	}
+// SaveBundle writes what an issue report needs as a new file, a .tar.gz. docs/troubleshoot/doctor.md says what it holds.
+func SaveBundle(ctx context.Context, path string, report *Report, options Options) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user names it
 	if err != nil {
 		return fmt.Errorf("write the bundle: %w", err)
 	}
-	if err := errors.Join(archive(file, files, report.Time), file.Close()); err != nil {
+	if err := errors.Join(WriteBundle(ctx, file, report, options), file.Close()); err != nil {
 		return fmt.Errorf("write the bundle %s: %w", path, errors.Join(err, os.Remove(path)))
 	}
 	return nil
+}
+
+// WriteBundle writes what SaveBundle saves.
+func WriteBundle(ctx context.Context, to io.Writer, report *Report, options Options) error {
+	files, err := bundle(ctx, report, options)
+	if err != nil {
+		return err
+	}
+	return archive(to, files, report.Time)
 }
 
 func bundle(ctx context.Context, report *Report, options Options) ([]bundled, error) {
