@@ -17,28 +17,56 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// The own telemetry of a gateway arrives at its backend, with the headers that this asks for.
+// A gateway's own telemetry arrives at its backend, with the headers that the backend requires. It has TLS where the data have it.
 func TestGatewayTelemetryByOTLP(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	sink := harness.NewSink()
-	t.Cleanup(func() { assert.NoError(t, sink.Close()) })
-	checked := func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		if md, _ := metadata.FromIncomingContext(ctx); !slices.Equal(md.Get("authorization"), []string{"Bearer open-sesame"}) {
-			return nil, status.Error(codes.Unauthenticated, "no token")
-		}
-		return handler(ctx, request)
-	}
-	backend, stop, err := sink.ServeGRPCAt("127.0.0.1:0", grpc.UnaryInterceptor(checked))
-	require.NoError(t, err)
-	t.Cleanup(stop)
+	for name, encrypted := range map[string]bool{"without TLS": false, "TLS": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			sink := harness.NewSink()
+			t.Cleanup(func() { assert.NoError(t, sink.Close()) })
+			checked := func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+				if md, _ := metadata.FromIncomingContext(ctx); !slices.Equal(md.Get("authorization"), []string{"Bearer open-sesame"}) {
+					return nil, status.Error(codes.Unauthenticated, "no token")
+				}
+				return handler(ctx, request)
+			}
+			options, variables := []grpc.ServerOption{grpc.UnaryInterceptor(checked)}, []string{"OTLP_HEADERS={authorization: Bearer open-sesame}", "POD_NAME=gateway-0"}
+			if encrypted {
+				own := newAuthority(t, "backend")
+				server := own.pair(t, 2)
+				options = append(options, grpc.Creds(credentials.NewServerTLSFromCert(&server)))
+				variables = append(variables, "OTLP_INSECURE=false", "SSL_CERT_FILE="+trust(t, dir, own))
+			}
+			backend, stop, err := sink.ServeGRPCAt("127.0.0.1:0", options...)
+			require.NoError(t, err)
+			t.Cleanup(stop)
+			gateway := telemetryGateway(t, dir, append(variables, "OTLP_ENDPOINT="+backend))
 
+			eventually(t, patience, "the gateway's own telemetry", func() bool {
+				return len(harness.Flatten(sink.Last()).Select("otelcol_exporter_queue_capacity", "exporter", "otlp_grpc")) > 0
+			})
+			points := harness.Flatten(sink.Last())
+			assert.Equal(t, "gpureceiver-gateway", points[0].Resource["service.name"])
+			assert.Equal(t, "gateway-0", points[0].Resource["service.instance.id"])
+			code, _, err := gateway.Interrupt(patience)
+			require.NoError(t, err)
+			assert.Zero(t, code)
+		})
+	}
+}
+
+// telemetryGateway starts a gateway that sends its own telemetry twice a second.
+func telemetryGateway(t *testing.T, dir string, variables []string) *harness.Process {
+	t.Helper()
 	config := filepath.Join(root(t), "config")
 	text, err := os.ReadFile(filepath.Join(config, "parts", "telemetry-otlp.yaml"))
 	require.NoError(t, err)
@@ -53,9 +81,7 @@ func TestGatewayTelemetryByOTLP(t *testing.T) {
 	} {
 		args = append(args, "--config=yaml:"+key+": "+value)
 	}
-	gateway, err := harness.Start(harness.Options{Binary: binary(t), Dir: dir, Args: args, Env: []string{
-		"OTLP_ENDPOINT=" + backend, "OTLP_HEADERS={authorization: Bearer open-sesame}", "POD_NAME=gateway-0",
-	}})
+	gateway, err := harness.Start(harness.Options{Binary: binary(t), Dir: dir, Args: args, Env: variables})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		gateway.Kill()
@@ -63,13 +89,5 @@ func TestGatewayTelemetryByOTLP(t *testing.T) {
 			t.Logf("the gateway:\n%s", gateway.Output())
 		}
 	})
-	eventually(t, patience, "the gateway's own telemetry", func() bool {
-		return len(harness.Flatten(sink.Last()).Select("otelcol_exporter_queue_capacity", "exporter", "otlp_grpc")) > 0
-	})
-	points := harness.Flatten(sink.Last())
-	assert.Equal(t, "gpureceiver-gateway", points[0].Resource["service.name"])
-	assert.Equal(t, "gateway-0", points[0].Resource["service.instance.id"])
-	code, _, err := gateway.Interrupt(patience)
-	require.NoError(t, err)
-	assert.Zero(t, code)
+	return gateway
 }

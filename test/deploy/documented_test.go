@@ -29,7 +29,7 @@ func TestDocumentedOverlays(t *testing.T) {
 	for _, m := range documentedOverlay.FindAllStringSubmatch(string(text), -1) {
 		overlays = append(overlays, m[1])
 	}
-	require.Len(t, overlays, 4)
+	require.Len(t, overlays, 5)
 	base, err := filepath.Abs(filepath.Join("..", "..", "deploy"))
 	require.NoError(t, err)
 	base, err = filepath.EvalSymlinks(base)
@@ -42,6 +42,7 @@ func TestDocumentedOverlays(t *testing.T) {
 		require.Contains(t, overlay, "../deploy/")
 		overlay = strings.ReplaceAll(overlay, "../deploy/", to+"/")
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(overlay), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "mine.yaml"), []byte(documentedBlock(t, "kubernetes.md", "# mine.yaml\n")), 0o600))
 		return build(t, folder)
 	}
 
@@ -56,15 +57,19 @@ func TestDocumentedOverlays(t *testing.T) {
 	assert.Equal(t, 1, names["K8S_CLUSTER_NAME"], "replaced, not added")
 	assert.Contains(t, names, "NVIDIA_VISIBLE_DEVICES", "what the base has stays")
 
-	renamed := built(overlays[1])
+	configured := built(overlays[1])
+	configsAreMounted(t, configured, "exec.yaml", "mine.yaml")
+	assert.Contains(t, mounted(configured, only(t, configured), "/etc/mine")["mine.yaml"], "collection_interval: 60s")
+
+	renamed := built(overlays[2])
 	require.NotEmpty(t, renamed)
 	for _, o := range renamed {
 		assert.True(t, strings.HasSuffix(o.GetName(), "-amd"), o.GetName())
 	}
 
-	configsAreMounted(t, built(overlays[2]), "exec.yaml", "telemetry-otlp.yaml")
+	configsAreMounted(t, built(overlays[3]), "exec.yaml", "telemetry-otlp.yaml")
 
-	rights := built(overlays[3])
+	rights := built(overlays[4])
 	require.Len(t, rights, 2)
 	for _, o := range rights {
 		assert.Equal(t, "nvidia-gpu-operator", o.GetNamespace())
@@ -72,6 +77,16 @@ func TestDocumentedOverlays(t *testing.T) {
 			assert.Equal(t, "gpureceiver-exec", binding.Subjects[0].Namespace, "the account stays where it is")
 		}
 	}
+}
+
+// documentedBlock returns the YAML of a page of docs/operate that begins so.
+func documentedBlock(t *testing.T, page, begins string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", page))
+	require.NoError(t, err)
+	found := regexp.MustCompile("(?s)```yaml\n(" + regexp.QuoteMeta(begins) + ".*?)```").FindStringSubmatch(string(text))
+	require.NotNil(t, found, "%s: %s", page, begins)
+	return found[1]
 }
 
 var documentedValues = regexp.MustCompile("(?s)```yaml\n(# values\\.yaml[^`]*)```")
@@ -125,19 +140,12 @@ func TestDocumentedTargets(t *testing.T) {
 // The documented objects of Kubernetes are written as its types have them.
 func TestDocumentedObjects(t *testing.T) {
 	t.Parallel()
-	block := func(page, begins string) string {
-		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", page))
-		require.NoError(t, err)
-		found := regexp.MustCompile("(?s)```yaml\n(" + regexp.QuoteMeta(begins) + ".*?)```").FindStringSubmatch(string(text))
-		require.NotNil(t, found, "%s: %s", page, begins)
-		return found[1]
-	}
 	var class nodev1.RuntimeClass
-	require.NoError(t, yaml.UnmarshalStrict([]byte(block("kubernetes.md", "apiVersion: node.k8s.io/v1")), &class))
+	require.NoError(t, yaml.UnmarshalStrict([]byte(documentedBlock(t, "kubernetes.md", "apiVersion: node.k8s.io/v1")), &class))
 	assert.Equal(t, "nvidia", class.Name)
 	assert.Equal(t, "nvidia", class.Handler)
 	var role rbacv1.ClusterRole
-	require.NoError(t, yaml.UnmarshalStrict([]byte(block("workloads.md", "rules:")), &role))
+	require.NoError(t, yaml.UnmarshalStrict([]byte(documentedBlock(t, "workloads.md", "rules:")), &role))
 	require.Len(t, role.Rules, 1)
 	assert.Equal(t, []string{"rayclusters"}, role.Rules[0].Resources)
 }

@@ -31,6 +31,7 @@ func helm(t *testing.T) string {
 	program, err := filepath.Abs(filepath.Join(root, ".tools", "helm"))
 	require.NoError(t, err)
 	if !exists(program) {
+		require.False(t, *update, "there is no .tools/helm: nothing was written; run `make .tools/helm` first")
 		t.Skip("there is no .tools/helm: the chart was not rendered; make .tools/helm builds it")
 	}
 	return program
