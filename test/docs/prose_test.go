@@ -81,6 +81,9 @@ func findings(p page, rules []rule) []string {
 		default:
 			return true
 		}
+		for _, tag := range p.unknownTags(n) {
+			report(n, "%s is a tag of HTML, which no reader sees: write it as code", tag)
+		}
 		words := p.words(n, "`code`")
 		for _, r := range rules {
 			for _, m := range r.pattern.FindAllString(words, -1) {
@@ -93,6 +96,22 @@ func findings(p page, rules []rule) []string {
 			}
 		}
 		return false
+	})
+	return found
+}
+
+var knownTag = regexp.MustCompile(`^</?(?:br|picture|source|img)\b|^<!--`)
+
+// unknownTags returns the tags of HTML in a text that the pages do not use: names such as <n> that were not written as code.
+func (p page) unknownTags(n ast.Node) []string {
+	var found []string
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if html, ok := n.(*ast.RawHTML); ok && entering {
+			if tag := string(html.Segments.Value(p.source)); !knownTag.MatchString(tag) {
+				found = append(found, tag)
+			}
+		}
+		return ast.WalkContinue, nil
 	})
 	return found
 }
@@ -114,8 +133,11 @@ func TestFindings(t *testing.T) {
 		long:                                            1,
 		"| a | b |\n|---|---|\n| c | " + strings.Repeat("d ", 20) + "|": 1,
 		"| a | b |\n|---|---|\n| c | " + strings.Repeat("d ", 19) + "|": 0,
-		"```text\nof which\n```":          0,
-		"- one point of which\n- another": 1,
+		"```text\nof which\n```":                         0,
+		"The field errors_<block> counts.":               1,
+		"The field `errors_<block>`<br>counts.":          0,
+		"| a |\n|---|\n| errors_<block>, errors_\\<n> |": 1,
+		"- one point of which\n- another":                1,
 	} {
 		assert.Len(t, findings(parse("page.md", []byte(text)), rules(t)), count, text)
 	}
