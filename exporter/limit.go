@@ -32,7 +32,7 @@ func limitRequests(next http.Handler, most int) http.Handler {
 			w.Header().Set("Retry-After", "1")
 			w.Header().Set("Connection", "close") // the place is for another
 			route.WriteProblem(w, r, route.Problem(http.StatusServiceUnavailable, "Too many requests at once",
-				"as many requests as max_requests of the exporter allows are being answered", "Ask again in a second."))
+				"the exporter already answers max_requests requests", "Ask again in a second."))
 		}
 	})
 }

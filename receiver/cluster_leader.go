@@ -107,5 +107,5 @@ func (l *leadership) err() error {
 	if apierrors.IsForbidden(l.failure) {
 		hint = "grant get, create and update on leases.coordination.k8s.io in its namespace; " + hint
 	}
-	return fmt.Errorf("kubernetes_cluster: the Lease of the leader: %w; %s", l.failure, hint)
+	return fmt.Errorf("kubernetes_cluster: get or renew the Lease of the leader: %w; %s", l.failure, hint)
 }

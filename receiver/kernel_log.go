@@ -42,7 +42,7 @@ func (c *Config) kernelLogWarnings() []string {
 	if c.KernelLog == nil || slices.ContainsFunc(c.scraperKeys(), c.followsKernelLog) {
 		return nil
 	}
-	return []string{kernelLogKey + ": has no effect: all events that come from the kernel's log are disabled"}
+	return []string{kernelLogKey + ": has no effect: all events that come from the kernel's log are disabled; enable one of them, or leave kernel_log out"}
 }
 
 // kernelLog follows the kernel's log for the scrapers of this machine. A nil kernelLog follows nothing.

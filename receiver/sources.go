@@ -181,7 +181,7 @@ func (s *sources) openStorage(ctx context.Context, host component.Host) error {
 		return nil
 	}
 	if s.newEventRecorder == nil {
-		s.logger.Warn(storageKey + ": has no effect: it keeps events, and the receiver is in no logs pipeline")
+		s.logger.Warn(storageKey + ": has no effect: it keeps events, and the receiver is in no logs pipeline; add the receiver to one, or leave storage out")
 		return nil
 	}
 	if err := s.keeper.open(ctx, host); err != nil {

@@ -309,7 +309,7 @@ func TestTopFleet(t *testing.T) {
 	term := startTerminal(t, 150, 40, nil, "top", "--server", server.URL)
 	term.shows("the first 200 of 1211; sort, or choose a node or a cluster, to see others")
 	term.press("3")
-	term.shows("pods of the first 500 of 1211 GPUs; choose a node or a cluster to see all of it")
+	term.shows("pods of the first 500 of 1211 GPUs; choose a node or a cluster to see its pods")
 	term.press("1")
 	term.shows("the first 200")
 	term.press("q")

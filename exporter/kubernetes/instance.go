@@ -141,6 +141,6 @@ func (i *instance) consumeMetrics(_ context.Context, metrics pmetric.Metrics) er
 func (i *instance) warnNoNode(signal string) {
 	i.noNode.Do(func() {
 		i.logger.Warn("GPU data without k8s.node.name is not posted to Kubernetes", zap.String("signal", signal),
-			zap.String("remedy", "set attribution::node_name of the gpu receiver that sends them, ${env:K8S_NODE_NAME} in a pod"))
+			zap.String("remedy", "set attribution::node_name of the gpu receiver that sends the data; in a pod, set it to ${env:K8S_NODE_NAME}"))
 	})
 }

@@ -72,7 +72,7 @@ func TestRealOutput(t *testing.T) {
 		assert.False(t, l.Active.Known(), "UNTHROTTLED of a target that is not known")
 	}
 	all := smitest.Problems(node)
-	assert.Contains(t, all, "process: amd_smi: amd-smi process: not permitted; run as a member of the groups render and video")
+	assert.Contains(t, all, "process: amd_smi: amd-smi process: not permitted; run the tool as a member of the groups render and video")
 	assert.Contains(t, all, "shows no PCI address of 2 GPUs")
 	assert.Len(t, node.Problems, 2)
 }

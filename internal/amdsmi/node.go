@@ -53,7 +53,7 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	}
 	if unaddressed > 0 {
 		b.problem(gpu.ProblemQuantity, "PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
-			"run as a member of the groups render and video, with /dev/dri", smitext.ErrAccess, unaddressed))
+			"run the tool as a member of the groups render and video, and give a container /dev/dri", smitext.ErrAccess, unaddressed))
 	}
 	each := func(records []record, f func(record, *smidevice.Listed)) {
 		for _, r := range records {

@@ -182,7 +182,7 @@ func (c *Config) Validate() error {
 		return errors.New("node_name: must be set together with node_labels, because it names the node whose labels are read; " + remedy)
 	}
 	if c.Containers != nil && c.Processes == nil {
-		return errors.New("processes: must be set together with containers, because the control groups of processes have the IDs by which containers are looked up")
+		return errors.New("processes: must be set together with containers, because the receiver finds a container by the ID in the control group of its processes")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type Source interface {
 
 // Watcher is a source that learns of events between reads.
 type Watcher interface {
-	// Watch has found called with such events, from another goroutine than that of Read, for the last time while Close runs. Each event is
-	// handed on once: in a node or here. Call it before the first Read.
+	// Watch makes the source call found with events between reads, from a goroutine of its own. Close waits for the last call. An event is
+	// either in a node of Read or given to found, never both. Call Watch before the first Read.
 	Watch(found func([]Event))
 }

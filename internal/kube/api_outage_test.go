@@ -125,7 +125,7 @@ func TestViewServerGoesAway(t *testing.T) {
 			assert.Equal(t, "pods", problem.What)
 			require.ErrorContains(t, problem.Err, "kube: watch pods of node n1: ")
 			assert.Regexp(t, away.want, problem.Err.Error())
-			require.ErrorContains(t, problem.Err, "the last known state counts until the API server answers")
+			require.ErrorContains(t, problem.Err, "the last known state is used until the API server answers")
 			assert.NotNil(t, v.Pods.ByUID("u1"))
 
 			server = away.end(t, server, &busy)
@@ -184,7 +184,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 	_, err := get()
 	require.ErrorContains(t, err, "no answer in 2s")
-	require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 2s; the last known state counts until the API server answers")
+	require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 2s; the last known state is used until the API server answers")
 
 	silent.Store(false)
 	body, err := get()

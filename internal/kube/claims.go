@@ -132,7 +132,8 @@ func (c *Claims) read(ctx context.Context, claim Claim) ([]givenDevice, error) {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	}
-	hint := "until it can be read, a claim with adminAccess counts as one that holds its devices, and a part of a claim as the whole"
+	hint := "until the claim can be read, each container that has it counts as a holder of all its devices, " +
+		"also of those with adminAccess and those of other containers"
 	if apierrors.IsForbidden(err) {
 		hint = "grant get on " + resource.String() + "; " + hint
 	}

@@ -90,7 +90,7 @@ func (i *Informer) Err() error {
 	if i.failure == nil || i.now().Sub(i.failed) > failureKeep {
 		return nil
 	}
-	hint := "the last known state counts until the API server answers"
+	hint := "the last known state is used until the API server answers"
 	switch {
 	case apierrors.IsForbidden(i.failure):
 		hint = "grant list and watch"

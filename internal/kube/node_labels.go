@@ -129,6 +129,6 @@ func labelsHint(err error) string {
 	case errors.As(err, &status) && status.Status().Code == http.StatusNotFound:
 		return "check attribution::node_name"
 	default:
-		return "the last known labels count until the API server answers"
+		return "the last known labels are used until the API server answers"
 	}
 }

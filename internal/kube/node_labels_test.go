@@ -82,7 +82,7 @@ func TestNodeLabels(t *testing.T) {
 func TestNodeLabelsUnreadable(t *testing.T) {
 	for status, want := range map[int]string{
 		http.StatusForbidden: "grant get on nodes", http.StatusUnauthorized: "check the credentials", http.StatusNotFound: "check attribution::node_name",
-		http.StatusInternalServerError: "the last known labels count",
+		http.StatusInternalServerError: "the last known labels are used",
 	} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			s, n := startNodeLabels(t, "zone")

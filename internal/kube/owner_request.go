@@ -80,7 +80,7 @@ func errGetOwner(resource schema.GroupResource, key *ownerKey, err error) error 
 	hint := "its owners are unknown until the API server answers"
 	switch {
 	case apierrors.IsForbidden(err):
-		hint = fmt.Sprintf("grant get on %s, without which the owners above are unknown", resource)
+		hint = fmt.Sprintf("grant get on %s; until then the owners above are unknown", resource)
 	case apierrors.IsUnauthorized(err):
 		hint = "check the credentials"
 	}

@@ -142,7 +142,7 @@ func TestAskedFails(t *testing.T) {
 	}{
 		"not granted": {
 			apierrors.NewForbidden(resource, "web-1", errors.New("no right")),
-			`kube: get replicasets.apps ml/web-1: replicasets.apps "web-1" is forbidden: no right; grant get on replicasets.apps, without which the owners above are unknown`,
+			`kube: get replicasets.apps ml/web-1: replicasets.apps "web-1" is forbidden: no right; grant get on replicasets.apps; until then the owners above are unknown`,
 		},
 		"not known": {apierrors.NewUnauthorized("who"), "kube: get replicasets.apps ml/web-1: who; check the credentials"},
 		"away": {

@@ -7641,7 +7641,7 @@ type metricProcessGpuMemorySystemUsage struct {
 // init fills process.gpu.memory.system.usage metric with initial data.
 func (m *metricProcessGpuMemorySystemUsage) init() {
 	m.data.SetName("process.gpu.memory.system.usage")
-	m.data.SetDescription("System memory that the process holds through the driver of an AMD GPU without memory of its own (GTT). Never add it to process.gpu.memory.usage. (extension)")
+	m.data.SetDescription("On an AMD GPU that has no memory of its own: system memory that the process holds through the driver (GTT). Never add it to process.gpu.memory.usage. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)

@@ -3844,7 +3844,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["process.gpu.memory.system.usage"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "System memory that the process holds through the driver of an AMD GPU without memory of its own (GTT). Never add it to process.gpu.memory.usage. (extension)", mi.Description())
+					assert.Equal(t, "On an AMD GPU that has no memory of its own: system memory that the process holds through the driver (GTT). Never add it to process.gpu.memory.usage. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())

@@ -37,7 +37,7 @@ func adviceFor(system string) *advice {
 		permission: "give the user that runs it access to /dev/nvidiactl and /dev/nvidia*",
 		noGPU:      "no GPU is bound to the NVIDIA driver, or all of them are lost: see lspci and the kernel log",
 		initialise: "restart a container that has lost its devices (after systemd daemon-reload) and pass /dev/nvidia* to it; otherwise " + log,
-		refused: "run it as root, or outside of a container that hides them, " +
-			"or there, with MIG enabled, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN",
+		refused: "run it as root, or outside of a container that hides the values; " +
+			"in a container with MIG enabled, set NVIDIA_MIG_MONITOR_DEVICES=all and add CAP_SYS_ADMIN",
 	}
 }

@@ -22,8 +22,8 @@ func TestRefusedQuantitiesAreProblems(t *testing.T) {
 	require.ErrorContains(t, node.Problems[0].Err, "Unknown Error; see the kernel log")
 
 	node = read(t, newReader(t, QueryFull, &tool{xml: file(t, "xml/v11-470.xml"), list: answer{stdout: "GPU 0: a (UUID: GPU-a)\n"}}, newClock()))
-	assert.Contains(t, problems(node), "process.used_memory: Insufficient Permissions; run it as root, or outside of a container that hides them, "+
-		"or there, with MIG enabled, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN")
+	assert.Contains(t, problems(node), "process.used_memory: Insufficient Permissions; run it as root, or outside of a container that hides the values; "+
+		"in a container with MIG enabled, set NVIDIA_MIG_MONITOR_DEVICES=all and add CAP_SYS_ADMIN")
 }
 
 // A GPU whose UUID cannot be read is read all the same. Its processes name it by its address until it has an ID.

@@ -11,7 +11,7 @@ import (
 )
 
 // errHung is reported while a driver call on a GPU is outstanding.
-var errHung = errors.New("a call to the driver has not returned; the GPU is read again when it has")
+var errHung = errors.New("a call to the driver has not returned; the GPU is read again after the call returns")
 
 // errNotBegun is reported where the time for a read was over before a GPU was read.
 var errNotBegun = errors.New("nvml: the read timed out before the GPU was read; raise timeout or collection_interval")
@@ -20,7 +20,7 @@ var errNotBegun = errors.New("nvml: the read timed out before the GPU was read; 
 var errNotOpened = errors.New("nvml: the read timed out before NVML was initialised; raise timeout or collection_interval")
 
 // errSessionHung is reported while a driver call that concerns no single GPU is outstanding.
-var errSessionHung = errors.New("nvml: counting the GPUs, or reading events, has not returned; XIDs and new GPUs are not seen until it does; " +
+var errSessionHung = errors.New("nvml: a call that counts the GPUs or reads events has not returned; XIDs and new GPUs are not seen until it returns; " +
 	"see the kernel log (dmesg)")
 
 // faultOf is the fault of a GPU that NVML refuses to read.

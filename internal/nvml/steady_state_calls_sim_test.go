@@ -142,7 +142,7 @@ func TestSingleFunctionsRefused(t *testing.T) {
 			assert.Equal(t, gpuAt(t, n, 1).ID, p.Device)
 			require.EqualError(t, p.Err, "nvml: "+p.Device+": read performance state (nvmlDeviceGetPerformanceState): not permitted; "+
 				"run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it; "+
-				"in a container, with MIG on, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN")
+				"in a container with MIG enabled, set NVIDIA_MIG_MONITOR_DEVICES=all and add CAP_SYS_ADMIN")
 			assert.False(t, gpuAt(t, n, 1).PerformanceState.Known())
 			assert.True(t, gpuAt(t, n, 0).PerformanceState.Known())
 		}

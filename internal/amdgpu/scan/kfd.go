@@ -31,8 +31,8 @@ func (s *scanner) scanKFD() {
 		}
 		n := Node{number: number, path: filepath.Join(base, "nodes", name)}
 		if err := s.readNode(&n); err != nil {
-			s.topology.err = fmt.Errorf("amdgpu: %s: %w; in a container, allow the GPU's /dev/dri nodes, or the kernel does not"+
-				" show it", n.path, err)
+			s.topology.err = fmt.Errorf("amdgpu: %s: %w; in a container, allow the GPU's device nodes in /dev/dri: "+
+				"without them the kernel hides this part of the topology", n.path, err)
 		} else if n.GPUID != 0 {
 			s.topology.nodes = append(s.topology.nodes, n)
 		}

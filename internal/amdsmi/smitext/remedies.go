@@ -30,7 +30,7 @@ func Failure(r *command.Result, err error) error {
 		strings.Contains(text, "no amd gpus"), strings.Contains(text, "no json data to report"):
 		return NoDevice()
 	case strings.Contains(text, "no_perm"), strings.Contains(text, "permission"), strings.Contains(text, "elevation"):
-		return fmt.Errorf("%w; run as a member of the groups render and video, with /dev/kfd and /dev/dri: %s",
+		return fmt.Errorf("%w; run the tool as a member of the groups render and video, and give a container /dev/kfd and /dev/dri: %s",
 			ErrAccess, lastLine(r))
 	case err != nil:
 		return fmt.Errorf("exit code %d: %w: %s", r.ExitCode, err, lastLine(r))

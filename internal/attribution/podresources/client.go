@@ -133,7 +133,7 @@ func (c *Client) explain(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		hint = "mount the kubelet's directory pod-resources there, or set pod_resources::endpoint to its socket"
 	case errors.Is(err, fs.ErrPermission):
-		hint = "run as user 0, without any capability: only root may read the kubelet's directory"
+		hint = "run as user 0 (no capability is needed): only root may read the kubelet's directory"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		hint = "the kubelet is not running"
 	case status.Code(err) == codes.DeadlineExceeded, errors.Is(err, context.DeadlineExceeded): // of a call, of the connecting

@@ -16,7 +16,8 @@ import (
 const DefaultDevicesPath = "/sys/fs/cgroup/devices"
 
 // ErrNoDevices is the error of a machine on which no control group of version 1 shows which devices Slurm's jobs may use.
-var ErrNoDevices = errors.New("no control group of version 1 shows it (ConstrainDevices of cgroup.conf, CgroupPlugin=cgroup/v1)")
+var ErrNoDevices = errors.New("no control group of version 1 shows the devices of jobs; " +
+	"set ConstrainDevices=yes and CgroupPlugin=cgroup/v1 in cgroup.conf, or use attribution::slurm::mapping_dir")
 
 // The majors of the device nodes of GPUs (Documentation/admin-guide/devices.txt of Linux).
 const (
@@ -64,7 +65,7 @@ func (a *Allocations) addUsers(dir string) error {
 			}
 			devices, all := parseDevices(content)
 			if all {
-				return fmt.Errorf("job %s of Slurm may use all devices, see ConstrainDevices of cgroup.conf: %w", job, ErrNoDevices)
+				return fmt.Errorf("job %s of Slurm may use all devices: %w", job, ErrNoDevices)
 			}
 			for _, device := range devices {
 				if len(a.Jobs[device]) < maxJobs {

@@ -81,7 +81,7 @@ func (d *dialer) dial(ctx context.Context, target *url.URL) (net.Conn, error) {
 	case through.Scheme == "http" || through.Scheme == "https":
 		conn, err = d.dialConnect(ctx, through, address)
 	default:
-		err = fmt.Errorf("a proxy of the kind %q is not supported", through.Scheme)
+		err = fmt.Errorf("a proxy of the kind %q is not supported; use http, https, socks5 or socks5h", through.Scheme)
 	}
 	if err != nil {
 		return nil, err

@@ -68,12 +68,12 @@ var codeTexts = map[Code]string{
 	29:               "invalid state",
 	30:               "type of reset not supported",
 	Unknown:          "unknown error in the driver",
-	Panicked:         "the binding failed on the library's answer",
+	Panicked:         "the collector could not process the library's answer",
 }
 
 var codeRemedies = map[Code]string{
 	NoPermission: "run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it; " +
-		"in a container, with MIG on, with NVIDIA_MIG_MONITOR_DEVICES=all and CAP_SYS_ADMIN",
+		"in a container with MIG enabled, set NVIDIA_MIG_MONITOR_DEVICES=all and add CAP_SYS_ADMIN",
 	DriverNotLoaded: "load the kernel module (nvidia-smi does), or wait until the driver container has loaded it",
 	GPUIsLost:       "reset the GPU or reboot the node",
 	ResetRequired:   "reset the GPU (nvidia-smi --gpu-reset)",

@@ -23,7 +23,7 @@ func (h *Handler) streamRoutes() []route.Route {
 	return []route.Route{{
 		Path: "/api/v1/gpu/stream", ID: "streamChanges", Tag: "page", Summary: "Changes as they come",
 		Description: "Server-sent events: \"event: change\" with {\"generation\": N} at once and after each change, at most one a second, " +
-			"and a comment every 15 s. When one comes, request again what you show.",
+			"and a comment every 15 s. After a change, request again what you show.",
 		MediaType: route.EventStream, Problems: []int{http.StatusServiceUnavailable},
 		Serve: h.stream,
 	}}
@@ -36,7 +36,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *route.Request) error {
 		defer func() { <-h.streams }()
 	default:
 		return route.Problem(http.StatusServiceUnavailable, "Too many streams", fmt.Sprintf("%d are open", cap(h.streams)),
-			"Close a page that shows the view, or ask for the tiles again after a few seconds.")
+			"Close a page that shows the view, or request /api/v1/gpu/tiles every few seconds instead.")
 	}
 	header := w.Header()
 	header.Set("Content-Type", route.EventStream)

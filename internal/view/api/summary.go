@@ -55,8 +55,8 @@ func (h *Handler) summaryRoutes() []route.Route {
 	}
 	return []route.Route{{
 		Path: "/api/v1/gpu/summary", ID: "listSummaries", Tag: "summary", Summary: "Sums and means",
-		Description: "Nodes, GPUs, health, memory, utilization, temperature and power. Without \"by\" the list has one sum. Sums never count both a GPU and its partitions: " +
-			"by namespace and by workload they count the partitions that one holds or uses, otherwise the GPUs.",
+		Description: "Nodes, GPUs, health, memory, utilization, temperature and power. Without \"by\" the list has one sum. Sums never count both a GPU and its partitions. " +
+			"By namespace and by workload, they count what the namespace or the workload holds or uses: partitions, and GPUs without partitions. Other sums count the GPUs.",
 		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), by}, t.parameters()...),
 		Answer:     view.List[view.Summary]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
 		Serve: func(w http.ResponseWriter, r *route.Request) error {

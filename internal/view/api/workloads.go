@@ -40,7 +40,7 @@ func (h *Handler) workloadRoutes() []route.Route {
 	return []route.Route{{
 		Path: "/api/v1/gpu/workloads", ID: "listWorkloads", Tag: "workloads", Summary: "What workloads hold and use",
 		Description: "Each workload that holds or uses a GPU: a job of a batch system, what owns its pods, a pod without owner, a systemd unit, a container or a guest. " +
-			"Idle are the devices that it holds and does not use now.",
+			"A device is idle if the workload holds it and is known not to use it now.",
 		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), namespaceParameter(), podParameter()}, t.parameters()...),
 		Answer:     view.List[*view.Workload]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
 		Serve: func(w http.ResponseWriter, r *route.Request) error {

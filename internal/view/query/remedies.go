@@ -83,7 +83,7 @@ func remedyOfReason(reason string) string {
 	case "driver":
 		return "Load the kernel driver. After an update, reload the driver or reboot the node."
 	case "output":
-		return "Run the tool by hand; if its output is correct, report it."
+		return "Run the tool by hand; if its output is correct, report a bug of gpureceiver."
 	case "api_unreachable":
 		return "Check the API server's address, the network, and the certificate authority."
 	case "api_unauthorized":

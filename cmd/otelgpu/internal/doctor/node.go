@@ -18,7 +18,7 @@ func readNode(ctx context.Context, receiver string, e *gpureceiver.Examination) 
 	if table, err := e.CheckProcessTable(); err != nil {
 		s.add(Note, "process table", err.Error()) // where there are GPUs, it is a failure of their source
 	} else if table {
-		s.add(OK, "process table", "has all processes of the machine, or all that the configuration accepts")
+		s.add(OK, "process table", "has all processes of the machine (not checked with any_pid_namespace: true)")
 	}
 	if kubelet := e.ReadKubelet(ctx); kubelet != nil {
 		if kubelet.Err != nil {

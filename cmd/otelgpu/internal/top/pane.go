@@ -188,7 +188,7 @@ func podPane() pane {
 			}
 			t := newTable(set, pods, len(pods), identify)
 			if entries.Total > len(gpus) {
-				t.note = "pods of the first " + number(len(gpus)) + " of " + number(entries.Total) + " GPUs; choose a node or a cluster to see all of it"
+				t.note = "pods of the first " + number(len(gpus)) + " of " + number(entries.Total) + " GPUs; choose a node or a cluster to see its pods"
 			}
 			return t, nil
 		},

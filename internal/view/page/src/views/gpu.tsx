@@ -67,7 +67,7 @@ function Body({ g, parts }: { g: GPU; parts: GPU[] }) {
         {g.fabric.state !== null && (
           <Panel title="Fabric"><Facts rows={[
             ["state", words(g.fabric.state)],
-            ["wrong", g.fabric.conditions.length > 0 ? g.fabric.conditions.map(words).join(", ") : "nothing"],
+            ["conditions", g.fabric.conditions.length > 0 ? g.fabric.conditions.map(words).join(", ") : "none"],
           ]} /></Panel>
         )}
         <Panel title="Memory errors">
@@ -87,7 +87,7 @@ function Body({ g, parts }: { g: GPU; parts: GPU[] }) {
           ["name", text(g.name)], ["vendor", text(g.vendor)], ["PCI address", text(g.pci_address)], ["serial number", text(g.serial_number)],
           ["driver", text(g.driver_version)], ["firmware", text(g.firmware_version)], ["compute capability", text(g.compute_capability)],
           ["NUMA node", count(g.numa_node)], ["last seen", clock(g.last_seen)],
-          ["package", g.parent ? <a href={gpuLink(g.parent)}>{g.parent}</a> : "itself"],
+          ["physical GPU", g.parent ? <a href={gpuLink(g.parent)}>{g.parent}</a> : "this one"],
           ...(g.pending_modes.length === 0 ? [] : [["waits for a reset", g.pending_modes.map(words).join(", ")] as [string, string]]),
         ]} /></Panel>
         <Panel title="Engines"><Facts rows={[

@@ -60,7 +60,7 @@ function Try({ path, parameters, types }: { path: string; parameters: Parameter[
         </label>
       )}
       <p class="request"><code>GET /{request}</code></p>
-      {stream ? <p class="quiet">This answer never ends; the page itself follows it.</p> : <button type="submit" disabled={busy}>Try it</button>}
+      {stream ? <p class="quiet">This answer never ends, so you cannot try it here. This page reads it in the background.</p> : <button type="submit" disabled={busy}>Try it</button>}
       {tried && (
         <div class="tried" role="status">
           <p><b>{tried.status}</b> <span class="quiet">{tried.type}</span></p>
