@@ -21,7 +21,9 @@ func TestDocumentedScreen(t *testing.T) {
 	server := sampleServer(t)
 	assert.Equal(t, 1, comparePrinted(t, commandsPage, "top", func(args []string) string {
 		term := startTerminal(t, 140, 10, nil, append(args, "--server", server)...)
-		screen := term.shows("live", "nvidia3", "q quit")
+		term.shows("live", "nvidia3", "q quit")
+		term.settles()
+		screen := term.screen()
 		term.press("q")
 		assert.Zero(t, term.end())
 		lines := strings.Split(strings.ReplaceAll(screen, server, client.DefaultServer), "\n")

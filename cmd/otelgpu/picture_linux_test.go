@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gdamore/tcell/v3/color"
 	"github.com/gdamore/tcell/v3/vt"
@@ -25,12 +26,22 @@ func TestTerminalPicture(t *testing.T) {
 	term := startTerminal(t, 132, 18, []string{"COLORTERM=truecolor"}, "top", "--server", server)
 	term.shows("live", "9 GPUs: 8 ok, 1 failed, 1 stale", "quit")
 	path := filepath.Join("..", "..", "docs", "images", "terminal.svg")
-	drawn := clock.ReplaceAllString(strings.ReplaceAll(term.svg(), server, client.DefaultServer), "12:00:00")
+	picture := func() string {
+		return clock.ReplaceAllString(strings.ReplaceAll(term.svg(), server, client.DefaultServer), "12:00:00")
+	}
 	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(drawn), 0o644))
+		term.settles()
+		require.NoError(t, os.WriteFile(path, []byte(picture()), 0o644))
 	}
 	committed, err := os.ReadFile(path)
 	require.NoError(t, err)
+	var drawn string
+	for end := time.Now().Add(patience); ; { // a screen is drawn in parts
+		if drawn = picture(); drawn == string(committed) || time.Now().After(end) {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 	assert.Equal(t, string(committed), drawn, "the screen has changed: go test ./cmd/otelgpu -run TestTerminalPicture -update")
 }
 
