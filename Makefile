@@ -157,7 +157,7 @@ e2e: otelcol-gpu nvmlsim .tools/helm ## on a real Kubernetes that the test bring
 .PHONY: fleet
 fleet: otelcol-gpu ## 1,000 simulated nodes on a real API server: one collector, then three, one killed; 25 minutes, needs root
 	test/kubernetes/build.sh
-	go run ./test/fleet -collector $(DIST) -check
+	go run ./test/fleet -collector $(DIST) -check $(FLEET)
 	go run ./test/fleet -collector $(DIST) -replicas 3 -intervals 5 -check
 
 .PHONY: view-fleet
@@ -183,9 +183,9 @@ delivery: otelcol-gpu nvmlsim ## an outage of ten minutes, a restart within it a
 
 .PHONY: events-load
 events-load: otelcol-gpu ## a hundred bursts of 10,000 XIDs; 5,000 pods and 500 more a minute: memory flat, order kept, nothing lost that is not counted; 20 minutes
-	GPURECEIVER_EVENTS_LOAD=100 go test -count=1 -timeout 60m -v ./test/eventsload
+	GPURECEIVER_EVENTS_LOAD=$(or $(BURSTS),100) go test -count=1 -timeout 60m -v ./test/eventsload
 	test/kubernetes/build.sh
-	GPURECEIVER_PODS=5000:500:600 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 60m -run TestManyPods -v ./test/clusterevents
+	GPURECEIVER_PODS=$(or $(PODS),5000:500:600) OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 60m -run TestManyPods -v ./test/clusterevents
 
 .PHONY: bench
 bench: ## parts of a scrape alone, in a loop

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Measures what docs/operate/measurements.md states, and writes it there: measure.sh [SECTION...]. Without sections it measures all, for two hours.
+# COST, FLEET, BURSTS and PODS are the variables of make for a shorter measurement, such as COST=-rounds=1 FLEET=-intervals=6 PODS=5000:500:120.
 # Run `make generate` afterwards: it writes the figures into the other pages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,13 +11,13 @@ trap 'rm -f "$output"' EXIT
 # What each section runs, as the page shows it. The programs print Markdown.
 command_of() {
 	case $1 in
-	node) echo "make cost${COST:+ COST=$COST}" ;; # such as -rounds=1, which takes a third of the time
+	node) echo "make cost${COST:+ COST=$COST}" ;;
 	floor) echo 'make cost-floor' ;;
 	amd) echo "go test -count=1 -v -run 'TestAMD$' ./test/collector" ;;
 	gateway) echo 'make view-fleet' ;;
 	page) echo 'test/page/run.sh -v -run TestFleetOf8000' ;;
-	outside) echo 'make fleet' ;;
-	events) echo 'make events-load' ;;
+	outside) echo "make fleet${FLEET:+ FLEET=$FLEET}" ;;
+	events) echo "make events-load${BURSTS:+ BURSTS=$BURSTS}${PODS:+ PODS=$PODS}" ;;
 	parts) echo "go test -run '^$' -bench 'FirstList|AskEvents|Syslog' ./internal/kube ./internal/nvml ./internal/kernellog" ;;
 	*) echo "measure: there is no section $1" >&2 && return 1 ;;
 	esac
