@@ -57,3 +57,9 @@ func (e *Examination) CheckProcessTable() (bool, error) {
 	}
 	return true, e.sources.local[0].processes.Check()
 }
+
+// AcceptsAnyProcessTable reports whether CheckProcessTable does not look for processes that are missing: any_pid_namespace.
+func (e *Examination) AcceptsAnyProcessTable() bool {
+	processes := e.sources.cfg.Attribution.Processes
+	return processes != nil && processes.AnyPIDNamespace
+}

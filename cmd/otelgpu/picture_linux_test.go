@@ -35,11 +35,8 @@ func TestTerminalPicture(t *testing.T) {
 	}
 	committed, err := os.ReadFile(path)
 	require.NoError(t, err)
-	var drawn string
-	for end := time.Now().Add(patience); ; { // a screen is drawn in parts
-		if drawn = picture(); drawn == string(committed) || time.Now().After(end) {
-			break
-		}
+	drawn := picture()
+	for end := time.Now().Add(patience); drawn != string(committed) && time.Now().Before(end); drawn = picture() { // a screen is drawn in parts
 		time.Sleep(20 * time.Millisecond)
 	}
 	assert.Equal(t, string(committed), drawn, "the screen has changed: go test ./cmd/otelgpu -run TestTerminalPicture -update")

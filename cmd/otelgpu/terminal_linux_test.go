@@ -204,7 +204,8 @@ func (term *terminal) shows(texts ...string) string {
 
 // settles waits until the program has written nothing for a while: it draws a screen in parts.
 func (term *terminal) settles() {
-	for size := -1; size != len(term.written()); time.Sleep(500 * time.Millisecond) {
+	end := time.Now().Add(patience)
+	for size := -1; size != len(term.written()) && time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 		size = len(term.written())
 	}
 }

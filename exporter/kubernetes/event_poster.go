@@ -92,7 +92,7 @@ func (p *eventPoster) add(events []*corev1.Event) {
 		select {
 		case p.queue <- event:
 			if p.dropped > 0 {
-				p.logger.Info("Kubernetes Events are no longer dropped", zap.Int("dropped", p.dropped))
+				p.logger.Info("Kubernetes Events are no longer dropped", zap.Int("events", p.dropped))
 				p.dropped = 0
 			}
 		default:

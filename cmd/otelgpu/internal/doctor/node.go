@@ -15,10 +15,14 @@ import (
 // would ask them.
 func readNode(ctx context.Context, receiver string, e *gpureceiver.Examination) []Section {
 	s := Section{Name: receiver + ": attribution"}
-	if table, err := e.CheckProcessTable(); err != nil {
+	table, err := e.CheckProcessTable()
+	switch {
+	case err != nil:
 		s.add(Note, "process table", err.Error()) // where there are GPUs, it is a failure of their source
-	} else if table {
-		s.add(OK, "process table", "has all processes of the machine (not checked with any_pid_namespace: true)")
+	case table && e.AcceptsAnyProcessTable():
+		s.add(Note, "process table", "not checked for missing processes, because any_pid_namespace is true")
+	case table:
+		s.add(OK, "process table", "has all processes of the machine")
 	}
 	if kubelet := e.ReadKubelet(ctx); kubelet != nil {
 		if kubelet.Err != nil {
