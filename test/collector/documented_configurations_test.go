@@ -8,12 +8,14 @@ package collector
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/test/collector/harness"
 	"github.com/otelgpu/gpureceiver/test/reference"
 )
 
@@ -42,4 +44,18 @@ func TestDocumentedConfigurations(t *testing.T) {
 			assert.Zero(t, code, "%s\n%s", output, example.Text)
 		})
 	}
+}
+
+// The file that docs/operate/kubernetes.md adds to exec.yaml is one that the collector accepts.
+func TestDocumentedOwnConfiguration(t *testing.T) {
+	t.Parallel()
+	_ = binary(t)
+	page, err := os.ReadFile(filepath.Join(root(t), "docs", "operate", "kubernetes.md"))
+	require.NoError(t, err)
+	block := regexp.MustCompile("(?s)```yaml\n(# mine\\.yaml\n.*?)```").FindSubmatch(page)
+	require.NotNil(t, block)
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	require.NoError(t, os.WriteFile(file, block[1], 0o600))
+	code, output := run(t, "validate", harness.FeatureGates, "--config", filepath.Join(root(t), "config", "exec.yaml"), "--config", file)
+	assert.Zero(t, code, output)
 }

@@ -59,7 +59,7 @@ func TestDocumentedOverlays(t *testing.T) {
 
 	configured := built(overlays[1])
 	configsAreMounted(t, configured, "exec.yaml", "mine.yaml")
-	assert.Contains(t, mounted(configured, only(t, configured), "/etc/mine")["mine.yaml"], "collection_interval: 60s")
+	assert.Contains(t, mounted(configured, only(t, configured), "/etc/mine")["mine.yaml"], "max_concurrent: 32")
 
 	renamed := built(overlays[2])
 	require.NotEmpty(t, renamed)
