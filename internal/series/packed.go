@@ -4,6 +4,8 @@
 package series
 
 import (
+	"bytes"
+
 	"github.com/klauspost/compress/s2"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
@@ -14,7 +16,7 @@ type packed []byte
 
 func pack(message pmetric.Metrics) packed {
 	text, _ := (&pmetric.ProtoMarshaler{}).MarshalMetrics(message)
-	return s2.Encode(nil, text)
+	return bytes.Clone(s2.Encode(nil, text)) // Encode's own slice has room for the whole message
 }
 
 func (p packed) unpack() pmetric.Metrics {
