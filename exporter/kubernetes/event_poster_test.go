@@ -124,10 +124,12 @@ func TestEventsWait(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	p := newEventPoster(client.CoreV1(), zap.New(core), testCounts(t))
 	p.start()
+	p.add(xid("XID 1", "first"))
+	require.Eventually(t, func() bool { return len(client.Actions()) > 0 }, patience, time.Millisecond, "so that it takes no other while the queue is filled")
 	for i := range maxQueued + 100 {
 		p.add(xid("XID 1", strconv.Itoa(i)))
 	}
-	assert.LessOrEqual(t, len(p.queue), maxQueued)
+	assert.Len(t, p.queue, maxQueued)
 	p.stop()
 	assert.Equal(t, 1, logs.FilterMessage("Kubernetes Events are dropped: the queue is full").Len())
 	assert.Equal(t, 1, logs.FilterMessage("Kubernetes Events were not posted before the shutdown").Len())
