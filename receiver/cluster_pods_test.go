@@ -194,7 +194,8 @@ func TestPodsOutliveAKill(t *testing.T) {
 	r.disk = &checkpointtest.Storage{}
 	r.start(t)
 	eventually(t, func() bool {
-		return len(r.of("stays")) == 1 && len(r.of("goes")) == 1 && slices.Contains(r.disk.Keys(), "part/kubernetes_cluster/confirmed")
+		return len(r.of("stays")) == 1 && len(r.of("goes")) == 1 && len(r.of("no-gpu-now")) == 1 && r.source.keeper.waiting() == 0 &&
+			slices.Contains(r.disk.Keys(), "part/kubernetes_cluster/confirmed")
 	}, "the pods are not reported and stored")
 
 	killed := r.disk.Copy()

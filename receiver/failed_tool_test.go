@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,9 +42,10 @@ func TestFailedReadsOfNvidiaSMI(t *testing.T) {
 			r := newRigOf(t, openSource)
 			r.set.TelemetrySettings.MeterProvider = tel.NewTelemetrySettings().MeterProvider
 			require.NoError(t, confmap.NewFromStringMap(map[string]any{
-				"collection_interval": "1s", "initial_delay": "0s", "timeout": "1s",
+				"collection_interval": "1s", "initial_delay": "0s",
 				"scrapers": map[string]any{"nvidia_smi": map[string]any{"path": path}},
 			}).Unmarshal(r.cfg))
+			r.cfg.ControllerConfig.Timeout = time.Minute // a slow machine is no timeout
 			r.run(r.newMetrics())
 			success := func() float64 {
 				v, known := own(t, tel, "otelcol_gpu_read_success")["receiver=gpu,scraper=nvidia_smi"]

@@ -187,8 +187,8 @@ func TestShutdownWhileAReadHangs(t *testing.T) {
 
 	require.NoError(t, m.Shutdown(t.Context())) // although the read hangs until below
 	require.NoError(t, l.Shutdown(t.Context()))
-	assert.EqualValues(t, 1, source.closed.Load())
-	assert.Len(t, r.messages("Read did not end"), 1)
+	eventually(t, func() bool { return source.closed.Load() == 1 }, "it is closed")
+	assert.NotEmpty(t, r.messages("Read did not end"))
 	assert.Empty(t, r.factory.receivers.sources)
 
 	sent := len(r.metrics.AllMetrics())
@@ -247,7 +247,9 @@ func TestReadHasADeadline(t *testing.T) {
 	}}
 	r := newRig(t, map[string]gpu.Source{"nvml": source})
 	r.run(r.newMetrics())
-	assert.InDelta(t, patience.Seconds(), (<-bounds).Seconds(), 1)
+	left := <-bounds
+	assert.LessOrEqual(t, left, patience)
+	assert.Positive(t, left)
 }
 
 // Empty data is not sent: at most intervals there are no events.

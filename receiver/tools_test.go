@@ -9,6 +9,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,20 +23,23 @@ import (
 // invented, and a shutdown does not wait for the tool.
 func TestToolsThatFail(t *testing.T) {
 	for name, c := range map[string]struct {
-		script, says string
+		script  string
+		timeout time.Duration
+		says    string
 	}{
-		"half its JSON":      {`printf '{"card0": {"Unique ID": "0x1", "GPU u'; kill -9 $$`, "output ends in the middle"},
-		"an error, exit 0":   {`echo "ERROR:root:Driver not initialized (amdgpu not found in modules)"`, "the amdgpu driver is not loaded"},
-		"hangs with a child": {"sleep 600 & sleep 600", "did not end in time"},
+		"half its JSON":      {`printf '{"card0": {"Unique ID": "0x1", "GPU u'; kill -9 $$`, patience, "output ends in the middle"},
+		"an error, exit 0":   {`echo "ERROR:root:Driver not initialized (amdgpu not found in modules)"`, patience, "the amdgpu driver is not loaded"},
+		"hangs with a child": {"sleep 600 & sleep 600", 2 * time.Second, "did not end in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "rocm-smi")
 			commandtest.WriteScript(t, path, c.script)
 			r := newRigOf(t, openSource)
 			require.NoError(t, confmap.NewFromStringMap(map[string]any{
-				"collection_interval": "200ms", "initial_delay": "0s", "timeout": "2s", // in which a slow machine starts a tool
+				"collection_interval": "200ms", "initial_delay": "0s",
 				"scrapers": map[string]any{"rocm_smi": map[string]any{"path": path}},
 			}).Unmarshal(r.cfg))
+			r.cfg.ControllerConfig.Timeout = c.timeout
 			metrics := r.newMetrics()
 			require.NoError(t, metrics.Start(t.Context(), r.host))
 			warnings := func() int { return r.log.FilterLevelExact(zap.WarnLevel).Len() }

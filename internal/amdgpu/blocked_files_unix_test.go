@@ -148,7 +148,7 @@ func TestBlockedProcess(t *testing.T) {
 	restoreKFD := block(t, memory[0])
 	for range 3 {
 		clock.pass(10 * time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // each process has a part of it
 		node, err := source.Read(ctx)
 		cancel()
 		require.NoError(t, err)

@@ -125,6 +125,7 @@ func TestPodsComeAndGo(t *testing.T) {
 	holds := func(c who) *gpu.Node { return m.apply(holdAndRun(m, c), 10) }
 	use(t, holds(train), train.joined(), uuid(0))
 
+	watched(t, &m.client.Fake, "pods")
 	require.NoError(t, m.client.CoreV1().Pods("ml").Delete(t.Context(), train.pod, metav1.DeleteOptions{}))
 	require.Eventually(t, func() bool { return m.attributor.view.Pods.ByUID(train.uid()) == nil }, time.Minute, time.Millisecond)
 	u := use(t, holds(train), train.joined(), uuid(0))

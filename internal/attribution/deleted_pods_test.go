@@ -30,6 +30,7 @@ func TestGoneByForce(t *testing.T) {
 			m := newMachine(t, nil, pod).start()
 			m.log(train)
 			use(t, m.apply(holdAndRun(m, train)), want, uuid(0))
+			watched(t, &m.client.Fake, "pods")
 			require.NoError(t, m.client.CoreV1().Pods("ml").Delete(t.Context(), train.pod, metav1.DeleteOptions{}))
 			require.Eventually(t, func() bool { return m.attributor.view.Pods.ByUID(train.uid()) == nil }, time.Minute, time.Millisecond)
 			for range 2 {

@@ -110,6 +110,7 @@ func TestDynamicSliceGone(t *testing.T) {
 	claim("first")
 	require.Equal(t, 1, holders())
 
+	watched(t, &slices.Fake, sliceResource.Resource)
 	name := resourceSlice(deviceid.DriverNVIDIA).GetName()
 	require.NoError(t, slices.Resource(sliceResource).Delete(t.Context(), name, metav1.DeleteOptions{}))
 	require.Eventually(t, func() bool { return m.attributor.view.Slices.Device(deviceid.DriverNVIDIA, "n1", "gpu-pci") == nil },

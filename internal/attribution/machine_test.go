@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -90,6 +92,14 @@ func (m *machine) start() *machine {
 	require.NoError(m.t, m.attributor.Start(context.Background()))
 	m.t.Cleanup(m.stop)
 	return m
+}
+
+// watched waits until a fake API server has the watch of a resource. It tells no watch of a deletion between the list and the watch.
+func watched(t testing.TB, client *clienttesting.Fake, resource string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return slices.ContainsFunc(client.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", resource) })
+	}, time.Minute, time.Millisecond)
 }
 
 // stop ends the Attributor, if it runs.

@@ -136,6 +136,7 @@ func (m *machine) startThenGone(c who) {
 	m.t.Helper()
 	m.start()
 	m.apply(holdAndRun(m, c))
+	watched(m.t, &m.client.Fake, "pods")
 	require.NoError(m.t, m.client.CoreV1().Pods("ml").Delete(m.t.Context(), c.pod, metav1.DeleteOptions{}))
 	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.ByUID(c.uid()) == nil }, time.Minute, time.Millisecond)
 }

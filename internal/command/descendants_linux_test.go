@@ -26,7 +26,7 @@ func TestChildInASessionOfItsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it waits
 			pidFile := filepath.Join(t.TempDir(), "pid")
-			l := script(t, `setsid sh -c 'echo $$ >`+pidFile+`; exec sleep 300' >/dev/null 2>&1 &
+			l := script(t, `setsid sh -c 'echo $$ >`+pidFile+`; sleep 300; :' >/dev/null 2>&1 &
 while ! [ -s `+pidFile+` ]; do :; done
 `+end)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // in which a slow machine starts them

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -120,11 +121,18 @@ func TestViewServerGoesAway(t *testing.T) {
 			assert.Empty(t, v.Problems())
 
 			server = away.begin(t, server, &busy)
-			eventually(t, func() bool { return len(v.Problems()) == 1 })
-			problem := v.Problems()[0]
+			want := regexp.MustCompile(away.want)
+			var problem gpu.Problem
+			eventually(t, func() bool { // the first attempts may still see the connections close
+				problems := v.Problems()
+				if len(problems) != 1 {
+					return false
+				}
+				problem = problems[0]
+				return want.MatchString(problem.Err.Error())
+			})
 			assert.Equal(t, "pods", problem.What)
 			require.ErrorContains(t, problem.Err, "kube: watch pods of node n1: ")
-			assert.Regexp(t, away.want, problem.Err.Error())
 			require.ErrorContains(t, problem.Err, "the last known state is used until the API server answers")
 			assert.NotNil(t, v.Pods.ByUID("u1"))
 

@@ -46,7 +46,7 @@ func TestLeaving(t *testing.T) {
 		}
 		return err
 	}
-	require.ErrorIs(t, send(hangs, 10*time.Millisecond), ErrCredentials)
+	require.ErrorIs(t, send(hangs, time.Second), ErrCredentials) // in which it begins
 	waiting := hangs.(*leaving).waiting
 	require.Len(t, waiting, 1)
 	for range maxStuck - 1 {

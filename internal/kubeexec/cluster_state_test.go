@@ -57,7 +57,6 @@ func TestClusterStateChanges(t *testing.T) {
 	s.Set(func() { s.Down = true })
 	eventually(t, func() bool { return len(got.changes("prod")) == 2 }, "the outage is not reported")
 	assert.False(t, f.Stats()[0].LastGood.IsZero())
-	s.Set(func() { s.Down = false })
 	assert.Equal(t, []any{"readable", gpu.FailureAPIUnreachable}, got.changes("prod"))
 }
 

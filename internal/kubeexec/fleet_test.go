@@ -43,7 +43,12 @@ func TestFleet(t *testing.T) {
 	config.Owners = OwnersConfig{Labels: []string{"cost-center"}, Annotations: []string{"example.com/contact"}}
 	f, got, problems := start(t, config)
 
-	read := readTimes(t, got, "prod/n1", 2)
+	var read gpu.Node
+	eventually(t, func() bool { // the lists of nodes and pods may arrive a little later
+		read = readTimes(t, got, "prod/n1", 2)
+		c := read.Processes[0].Container
+		return read.Host.Labels != nil && c != nil && c.PodName != ""
+	}, "no names")
 	assert.Equal(t, gpu.Host{NodeName: "n1", ClusterName: "prod", Labels: map[string]string{"k8s.node.label.nvidia.com/gpu.product": "H100"}}, read.Host)
 	require.Len(t, read.Devices, 1)
 	assert.Equal(t, "GPU-1", read.Devices[0].ID)
@@ -51,10 +56,6 @@ func TestFleet(t *testing.T) {
 	assert.Equal(t, gpu.Some(0.42), read.Devices[0].Utilization[gpu.TaskGeneral])
 	require.Len(t, read.Processes, 2)
 	assert.Empty(t, read.Problems)
-	eventually(t, func() bool { // the list of pods may arrive a little later
-		_, _, read, _ = got.of("prod/n1")
-		return read.Processes[0].Container.PodName != ""
-	}, "no names")
 	assert.Equal(t, &gpu.Container{
 		Namespace: "team", PodName: "train-0", PodUID: podUID, Name: "main", ID: containerID,
 		Owners: []gpu.Owner{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "train", UID: "u"}},

@@ -54,7 +54,9 @@ func TestFleetNodeChanges(t *testing.T) {
 	config.NodeLabels = []string{"zone"}
 	config.AttributePods = false
 	_, got, _ := startEvery(t, config, time.Second)
-	assert.Equal(t, map[string]string{"k8s.node.label.zone": "a"}, readTimes(t, got, "prod/n1", 1).Host.Labels)
+	eventually(t, func() bool { // the list of nodes may arrive a little later
+		return readTimes(t, got, "prod/n1", 1).Host.Labels["k8s.node.label.zone"] == "a"
+	}, "no label")
 	node.Labels["zone"] = "b"
 	s.Put(node)
 	eventually(t, func() bool {

@@ -24,7 +24,6 @@ var retryPolicy = backoff.Policy{First: 30 * time.Second, Max: 5 * time.Minute, 
 type operation struct {
 	what  string
 	began time.Time
-	done  chan struct{}
 	take  func() // uses its result
 }
 
@@ -108,11 +107,8 @@ func (d *driver) failed(now time.Time, hint string, f failure) {
 
 // run runs an operation, and waits for it until the context ends. It reports whether the operation began.
 func (d *driver) run(ctx context.Context, what string, call, take func()) bool {
-	op := &operation{what: what, began: d.now(), done: make(chan struct{}), take: take}
-	d.pool.Run(ctx, workers.Job{Task: d.task, Func: func() {
-		defer close(op.done)
-		call()
-	}})
+	op := &operation{what: what, began: d.now(), take: take}
+	d.pool.Run(ctx, workers.Job{Task: d.task, Func: call})
 	if d.task.Outcome() == workers.NotBegun {
 		return false
 	}
@@ -123,13 +119,9 @@ func (d *driver) run(ctx context.Context, what string, call, take func()) bool {
 
 // settle takes the result of the pending operation if it has one.
 func (d *driver) settle() {
-	if op := d.pending; op != nil {
-		select {
-		case <-op.done:
-			d.pending = nil
-			op.take()
-		default:
-		}
+	if op := d.pending; op != nil && !d.task.Busy() {
+		d.pending = nil
+		op.take()
 	}
 }
 

@@ -138,8 +138,8 @@ func TestDriverGoneAndBack(t *testing.T) {
 func TestReinitialisedWithinARead(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
-	const after = 200 * time.Millisecond // which begins again when it is initialised
-	b := start(t, "gpus = 2\n[fault f]\ngpu = *\nfunction = nvmlDevice*\nreturn = UNINITIALIZED\nfrom = 200ms")
+	const after = 5 * time.Second // which begins again when it is initialised
+	b := start(t, "gpus = 2\n[fault f]\ngpu = *\nfunction = nvmlDevice*\nreturn = UNINITIALIZED\nfrom = 5s")
 	healthy(t, b.read(), 2)
 	time.Sleep(after)
 	counters.Reset()

@@ -72,7 +72,7 @@ func TestHungCallDoesNotGrow(t *testing.T) {
 		require.LessOrEqual(t, counters.Outstanding(), 1)
 	}
 	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, time.Minute, time.Millisecond) // this one
-	assert.LessOrEqual(t, threadCount(t), threads+1)
+	assert.LessOrEqual(t, threadCount(t), threads+50, "of 200 reads")                                                  // Go starts threads for its own reasons, too
 	b.unhang("")
 	healthy(t, b.read(), 8)
 }

@@ -122,6 +122,9 @@ func (b *bench) set(text string) {
 	b.t.Helper()
 	b.mu.Lock()
 	initialised := b.driver.session != nil
+	if b.watch.timer != nil {
+		b.startWatch() // it does not wait for this lock
+	}
 	b.mu.Unlock()
 	if !initialised { // the library reads it when it is initialised
 		require.NoError(b.t, b.control.Write(text))

@@ -78,6 +78,13 @@ func (t *Task) Outcome() Outcome {
 	return t.outcome
 }
 
+// Busy reports whether a call is queued or outstanding.
+func (t *Task) Busy() bool {
+	t.pool.mu.Lock()
+	defer t.pool.mu.Unlock()
+	return t.busy
+}
+
 // Retire frees what the task holds, immediately or when its outstanding call returns. No further job of it begins.
 func (t *Task) Retire() {
 	t.pool.mu.Lock()

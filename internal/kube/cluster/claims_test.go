@@ -10,6 +10,7 @@ import (
 	"maps"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -279,32 +280,34 @@ func TestLateClaims(t *testing.T) {
 
 // A pod waits once for a claim that never comes, and not for one that it does not need.
 func TestWaitForClaims(t *testing.T) {
-	v, err := New(fake.NewClientset(), DefaultResources(), nil)
-	require.NoError(t, err)
-	claims := &givenClaims{view: v}
-	v.claims, v.store.classes, v.store.follow, v.ctx = claims, []string{class}, true, t.Context()
-	stored := func(p *corev1.Pod) *storedPod {
-		object, err := v.store.storePod(p)
+	synctest.Test(t, func(t *testing.T) {
+		v, err := New(fake.NewClientset(), DefaultResources(), nil)
 		require.NoError(t, err)
-		return podIn(object)
-	}
-	waited := func(was, pod *storedPod) bool {
-		claims.asked, v.claimsPause = 0, time.Time{}
-		v.await(was, pod)
-		return claims.asked > 1
-	}
-	pending, bound := stored(claiming("a", "", "never", "main")), stored(claiming("a", "n1", "never", "main"))
-	assert.False(t, waited(nil, pending))
-	assert.True(t, waited(pending, bound))
-	assert.False(t, waited(bound, bound), "at each change")
-	assert.True(t, waited(nil, bound))
-	v.await(nil, bound)
-	claims.asked = 0
-	v.await(nil, bound)
-	assert.Zero(t, claims.asked, "after a claim that was missed no pod waits for a while")
-	v.claimsPause = time.Time{}
-	assert.False(t, waited(nil, stored(claiming("b", "n1", "", "main"))), "it has no claim to wait for")
-	assert.Zero(t, v.claimsPause)
+		claims := &givenClaims{view: v}
+		v.claims, v.store.classes, v.store.follow, v.ctx = claims, []string{class}, true, t.Context()
+		stored := func(p *corev1.Pod) *storedPod {
+			object, err := v.store.storePod(p)
+			require.NoError(t, err)
+			return podIn(object)
+		}
+		waited := func(was, pod *storedPod) bool {
+			claims.asked, v.claimsPause = 0, time.Time{}
+			v.await(was, pod)
+			return claims.asked > 1
+		}
+		pending, bound := stored(claiming("a", "", "never", "main")), stored(claiming("a", "n1", "never", "main"))
+		assert.False(t, waited(nil, pending))
+		assert.True(t, waited(pending, bound))
+		assert.False(t, waited(bound, bound), "at each change")
+		assert.True(t, waited(nil, bound))
+		v.await(nil, bound)
+		claims.asked = 0
+		v.await(nil, bound)
+		assert.Zero(t, claims.asked, "after a claim that was missed no pod waits for a while")
+		v.claimsPause = time.Time{}
+		assert.False(t, waited(nil, stored(claiming("b", "n1", "", "main"))), "it has no claim to wait for")
+		assert.Zero(t, v.claimsPause)
+	})
 }
 
 func TestDeviceClassesAreChecked(t *testing.T) {

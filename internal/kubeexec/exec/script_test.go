@@ -168,7 +168,7 @@ func TestBatchScriptHung(t *testing.T) {
 func TestScriptsEndUnread(t *testing.T) {
 	for name, shell := range shells(t) {
 		for kind, argv := range map[string][]string{
-			"batch":     batchArgv(newSeparator(), 2*time.Second, []command.Command{smiCommand("-q"), smiCommand("-L")}),
+			"batch":     batchArgv(newSeparator(), 10*time.Second, []command.Command{smiCommand("-q"), smiCommand("-L")}),
 			"processes": processArgv(newSeparator(), true, slices.Repeat([]int64{int64(os.Getpid())}, 2000)),
 		} {
 			t.Run(name+" "+kind, func(t *testing.T) {
