@@ -33,7 +33,7 @@ type terminal struct {
 	before   unix.Termios
 	ended    chan error
 
-	mu     sync.Mutex
+	mu     sync.Mutex // of what is written and of the emulator's screen
 	raw    bytes.Buffer
 	width  int
 	height int
@@ -96,8 +96,9 @@ func (term *terminal) show() {
 		if n > 0 {
 			term.mu.Lock()
 			term.raw.Write(buffer[:n])
+			_, err := term.emulator.Write(bytes.Clone(buffer[:n]))
 			term.mu.Unlock()
-			if _, err := term.emulator.Write(bytes.Clone(buffer[:n])); err != nil {
+			if err != nil {
 				return
 			}
 		}
@@ -128,8 +129,13 @@ func (term *terminal) written() string {
 	return term.raw.String()
 }
 
-// lines is what is on the screen.
-func (term *terminal) lines() []string {
+// Around each frame the program begins and ends a synchronized update.
+var beginFrame, endFrame = []byte("\x1b[?2026h"), []byte("\x1b[?2026l")
+
+// frame is what is on the screen, and whether it is a whole frame: the program draws one in parts.
+func (term *terminal) frame() (screen string, whole bool) {
+	term.mu.Lock()
+	defer term.mu.Unlock()
 	lines := make([]string, term.height)
 	for y := range lines {
 		var b strings.Builder
@@ -143,10 +149,14 @@ func (term *terminal) lines() []string {
 		}
 		lines[y] = strings.TrimRight(b.String(), " ")
 	}
-	return lines
+	written := term.raw.Bytes()
+	return strings.Join(lines, "\n"), bytes.LastIndex(written, endFrame) >= bytes.LastIndex(written, beginFrame)
 }
 
-func (term *terminal) screen() string { return strings.Join(term.lines(), "\n") }
+func (term *terminal) screen() string {
+	screen, _ := term.frame()
+	return screen
+}
 
 // modes are the settings of the terminal.
 func (term *terminal) modes() unix.Termios {
@@ -176,8 +186,8 @@ func (term *terminal) sees(what string, condition func(screen string) bool) stri
 	term.t.Helper()
 	end := time.Now().Add(patience)
 	for {
-		screen := term.screen()
-		if condition(screen) {
+		screen, whole := term.frame()
+		if whole && condition(screen) {
 			return screen
 		}
 		if time.Now().After(end) {

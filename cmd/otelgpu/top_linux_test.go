@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -68,6 +69,7 @@ func TestTopKeys(t *testing.T) {
 	term.shows("cluster prod\n", "unread")
 	term.press("?")
 	term.shows("show the GPUs of the selected row's node")
+	assert.Contains(t, term.written(), string(beginFrame), "shows waits for whole frames")
 	term.press("x")
 	term.hides("show the GPUs of")
 	term.press("\t")
@@ -270,6 +272,9 @@ func TestNoColor(t *testing.T) {
 		term.shows("9 GPUs", "failed")
 		term.press("q")
 		assert.Zero(t, term.end())
+		if tc.colour { // what it wrote may be on its way
+			require.Eventually(t, func() bool { return colour.MatchString(term.written()) }, patience, 10*time.Millisecond)
+		}
 		assert.Equal(t, tc.colour, colour.MatchString(term.written()), tc.env)
 	}
 }

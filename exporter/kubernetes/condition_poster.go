@@ -49,6 +49,7 @@ type postedNode struct {
 	health *nodeHealth
 	known  bool // that the API server had, if anything, was read
 	last   verdict
+	unsure bool      // the first post was cut off, and the API server may have taken it
 	since  time.Time // of the status
 	at     time.Time // the last post
 	after  time.Time // a failure: not before
@@ -170,10 +171,11 @@ func (p *conditionPoster) postOne(ctx context.Context, d due, now time.Time) err
 		since = now
 	}
 	if err := p.client.apply(ctx, d.name, d.now, since, now); err != nil {
+		n.unsure = ctx.Err() != nil
 		return err
 	}
 	p.counts.posted(objectCondition)
-	n.last, n.since, n.at = d.now, since, now
+	n.last, n.unsure, n.since, n.at = d.now, false, since, now
 	return nil
 }
 
@@ -186,7 +188,7 @@ func (p *conditionPoster) stop() {
 	stopped := verdict{corev1.ConditionUnknown, reasonStopped, "the collector that reads the GPUs was stopped"}
 	left := 0
 	for _, name := range slices.Sorted(maps.Keys(p.nodes)) {
-		if node := p.nodes[name]; node.last.reason != "" {
+		if node := p.nodes[name]; node.last.reason != "" || node.unsure {
 			if err := p.postOne(ctx, due{name, node, stopped}, time.Now()); err != nil && !apierrors.IsNotFound(err) {
 				left++
 			}

@@ -4,7 +4,9 @@
 package gpukubernetesexporter
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -29,7 +31,8 @@ type nodeServer struct {
 	mu         sync.Mutex
 	conditions map[string]*corev1.NodeCondition // by node, nil where a node has none
 	applied    int
-	status     int // of all answers, if not 0
+	status     int    // of all answers, if not 0
+	cancel     func() // the client leaves once its patch is applied
 }
 
 func newNodeServer(t *testing.T, nodes ...string) *nodeServer {
@@ -74,6 +77,12 @@ func (s *nodeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		condition = &node.Status.Conditions[0]
 		s.conditions[path[4]] = condition
 		s.applied++
+		if s.cancel != nil {
+			_, _ = io.Copy(io.Discard, r.Body)
+			s.cancel()
+			s.cancel = nil
+			<-r.Context().Done()
+		}
 	case condition != nil:
 		node.Status.Conditions = []corev1.NodeCondition{{Type: "Ready", Status: "True"}, *condition}
 	}
@@ -181,6 +190,27 @@ func TestConditionWhileTheServerIsAway(t *testing.T) {
 	p.post(t.Context(), now)
 	requireCondition(t, s, "False", reasonFailed, now, now, 1)
 	assert.Equal(t, 1, logs.FilterMessage("Posting to Kubernetes works again: node condition").Len())
+}
+
+// A post that the shutdown cuts off may have been taken: that node becomes Unknown, too. One that was never posted does not.
+func TestConditionCutOffAtTheEnd(t *testing.T) {
+	s := newNodeServer(t, "node-a", "node-b")
+	p := newConditionPoster(s.client, "", silence, zap.NewNop(), testCounts(t))
+	_, p.cancel = context.WithCancel(t.Context()) // not started
+	for _, node := range []string{"node-a", "node-b"} {
+		p.add(node, readAt(noon).gpu("nvidia0", "ok").metrics, noon)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.cancel = cancel
+	p.post(ctx, noon)
+	c, _ := s.condition("node-a")
+	require.Equal(t, corev1.ConditionTrue, c.Status)
+	p.stop()
+	c, _ = s.condition("node-a")
+	assert.Equal(t, corev1.ConditionUnknown, c.Status)
+	assert.Equal(t, reasonStopped, c.Reason)
+	c, _ = s.condition("node-b")
+	assert.Empty(t, c.Status)
 }
 
 // At the shutdown nobody looks at the GPUs any more.
