@@ -44,6 +44,15 @@ func TestAMD(t *testing.T) {
 			points, err := sink.Next(ctx, func(p harness.Points) bool { return len(p.Select("hw.power")) == 8 })
 			require.NoError(t, err)
 			requireWanted(t, points, divided, leaves, share)
+			eventually(t, patience, "the page has them, too", func() bool {
+				gpus := 0
+				for _, s := range readPage(t, page) {
+					if s.Name == "hw_power_watts" {
+						gpus++
+					}
+				}
+				return gpus == 8
+			})
 			requireWantedOnPage(t, readPage(t, page), divided, leaves, share)
 
 			cpu, err := harness.CPUTime(process.PID())
@@ -77,7 +86,7 @@ func startAMD(t *testing.T, sink *harness.Sink, host string) (process *harness.P
 	require.NoError(t, err)
 	config, address := string(text), freeAddress(t)
 	for shipped, replacement := range map[string]string{
-		"0.0.0.0:${env:EXPORTER_PORT:-9400}": address, "127.0.0.1:9402": freeAddress(t), "amdgpu: {}": "amdgpu: {root_path: " + host + "}", "collection_interval: ${env:COLLECTION_INTERVAL:-30s}": "collection_interval: 1s\n    initial_delay: 0s\n    timeout: 1s",
+		"0.0.0.0:${env:EXPORTER_PORT:-9400}": address, "127.0.0.1:9402": freeAddress(t), "amdgpu: {}": "amdgpu: {root_path: " + host + "}", "collection_interval: ${env:COLLECTION_INTERVAL:-30s}": "collection_interval: 1s\n    initial_delay: 0s\n    timeout: 5s",
 	} {
 		require.Equal(t, 1, strings.Count(config, shipped), shipped)
 		config = strings.Replace(config, shipped, replacement, 1)

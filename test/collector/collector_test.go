@@ -111,6 +111,9 @@ service:
     logs: {receivers: [gpu], exporters: [otlp_http]}
 `
 
+// readWithin is the timeout of reads. A slow machine reads all GPUs in it, and a call that hangs holds up only the first read.
+const readWithin = 2 * time.Second
+
 // recovery is the recovery_duration of the health check.
 const recovery = 3 * time.Second
 
@@ -147,7 +150,7 @@ func (n *node) run(s spec) {
 	if s.name == "" {
 		s.name = "node-a"
 	}
-	config := strings.NewReplacer("INTERVAL", s.interval, "TIMEOUT", s.interval, "NVML", s.nvml, "SINK", n.sink.URL,
+	config := strings.NewReplacer("INTERVAL", s.interval, "TIMEOUT", readWithin.String(), "NVML", s.nvml, "SINK", n.sink.URL,
 		"PAGE", page, "STATUS", status, "NAME", s.name, "RECOVERY", recovery.String()).Replace(configuration)
 	for old, replacement := range s.replace {
 		require.Contains(t, config, old)

@@ -5,7 +5,10 @@
 
 package collector
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // choices are the variables of the dashboards with which TestDashboards asks: all values, and each cluster by itself.
 var choices = map[string]map[string]string{
@@ -30,6 +33,18 @@ var whenDrained = []string{
 type calculation struct {
 	values map[string]float64
 	within float64 // as a share
+}
+
+// slack is how far an answer may be from a value.
+func (c calculation) slack(value float64) float64 { return c.within*value + 1e-12 }
+
+func (c calculation) same(got map[string]float64) bool {
+	for labels, value := range c.values {
+		if answer, ok := got[labels]; !ok || math.Abs(answer-value) > c.slack(value) {
+			return false
+		}
+	}
+	return len(got) == len(c.values)
 }
 
 // one is a single number.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -109,12 +110,17 @@ func answered(t *testing.T, address, query string) map[string]float64 {
 	return found
 }
 
-func sameNumbers(t *testing.T, what string, want calculation, got map[string]float64) {
+// sameNumbers waits until a query answers these numbers: a read or a scrape that is late spoils a range for a while.
+func sameNumbers(t *testing.T, what string, want calculation, answer func() map[string]float64) {
 	t.Helper()
+	got := answer()
+	for began := time.Now(); !want.same(got) && time.Since(began) < patience; got = answer() {
+		time.Sleep(tick)
+	}
 	assert.Len(t, got, len(want.values), "%s: %v", what, got)
 	for labels, value := range want.values {
 		if assert.Contains(t, got, labels, "%s: %v", what, got) {
-			assert.InDelta(t, value, got[labels], want.within*value+1e-9, "%s: %s", what, labels)
+			assert.InDelta(t, value, got[labels], want.slack(value), "%s: %s", what, labels)
 		}
 	}
 }

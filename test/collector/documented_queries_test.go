@@ -148,13 +148,9 @@ func TestDocumentedQueries(t *testing.T) {
 				continue
 			}
 			require.True(t, known, "%s: what does it answer?", heading)
-			got := answers(t, address, ranges.ReplaceAllString(query, "[20s]"), want.label)
-			for key, value := range want.values {
-				if assert.Contains(t, got, key, "%s (%d): %v", heading, way, got) {
-					assert.InDelta(t, value, got[key], want.within*value+1e-12, "%s (%d): %s", heading, way, key)
-				}
-			}
-			assert.Len(t, got, len(want.values), "%s (%d): %v", heading, way, got)
+			sameNumbers(t, fmt.Sprintf("%s (%d)", heading, way), calculation{want.values, want.within}, func() map[string]float64 {
+				return answers(t, address, ranges.ReplaceAllString(query, "[20s]"), want.label)
+			})
 		}
 	}
 	for _, address := range addresses {

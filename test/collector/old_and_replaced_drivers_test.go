@@ -64,8 +64,9 @@ func TestDriverUpgraded(t *testing.T) {
 	install(t, lib.Full, path)
 	n.set("[fault f]\nreturn = LIB_RM_VERSION_MISMATCH")
 	since := time.Now()
-	points := n.next("the mismatch", hasFault("driver_mismatch"))
-	assert.Len(t, points.Select("hw.gpu.fault", "error.type", "driver_mismatch").Distinct("hw.id"), 8)
+	points := n.next("the mismatch", func(p harness.Points) bool {
+		return len(p.Select("hw.gpu.fault", "error.type", "driver_mismatch").Distinct("hw.id")) == 8
+	})
 	for i := range 8 {
 		failed, known := points.Value("hw.status", "hw.id", gpu(i), "hw.state", "failed")
 		assert.True(t, known)

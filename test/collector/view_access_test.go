@@ -88,7 +88,8 @@ func TestViewAccess(t *testing.T) {
 	})
 	eventually(t, patience, "it serves", func() bool {
 		_, _, err := harness.Get(t.Context(), "http://"+basic+"/healthz")
-		return err == nil
+		_, _, other := harness.Get(t.Context(), "http://"+bearer+"/healthz")
+		return err == nil && other == nil
 	})
 	for _, c := range []struct {
 		name, url, challenge string

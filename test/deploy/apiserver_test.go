@@ -95,16 +95,23 @@ func TestRealAPIServer(t *testing.T) {
 		resource, namespace, _ := strings.Cut(rest, " in ")
 		resource, subresource, _ := strings.Cut(resource, "/")
 		resource, group, _ := strings.Cut(resource, ".")
-		review, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{
-				User: "system:serviceaccount:" + c.account + ":" + c.account, Groups: []string{"system:serviceaccounts", "system:authenticated"},
-				ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Verb: verb, Group: group, Resource: resource, Subresource: subresource, Namespace: namespace,
+		attributes := &authorizationv1.ResourceAttributes{Verb: verb, Group: group, Resource: resource, Subresource: subresource, Namespace: namespace}
+		var status authorizationv1.SubjectAccessReviewStatus
+		allowed := func() bool {
+			review, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+				Spec: authorizationv1.SubjectAccessReviewSpec{
+					User: "system:serviceaccount:" + c.account + ":" + c.account, Groups: []string{"system:serviceaccounts", "system:authenticated"},
+					ResourceAttributes: attributes,
 				},
-			},
-		}, metav1.CreateOptions{})
-		require.NoError(t, err)
-		assert.Equal(t, c.allowed, review.Status.Allowed, "%s: %s: %s", c.account, c.what, review.Status.Reason)
+			}, metav1.CreateOptions{})
+			require.NoError(t, err)
+			status = review.Status
+			return status.Allowed
+		}
+		for began := time.Now(); allowed() != c.allowed && time.Since(began) < time.Minute; { // the server learns of the roles a little later
+			time.Sleep(100 * time.Millisecond)
+		}
+		assert.Equal(t, c.allowed, status.Allowed, "%s: %s: %s", c.account, c.what, status.Reason)
 	}
 	checkPages(t, config, client)
 	checkAsked(t, config, client)

@@ -179,7 +179,7 @@ func TestEvents(t *testing.T) {
 	}
 	// Also for a GPU that no longer reports its UUID.
 	set(t, control, "[fault f]\ngpu = 1\nkind = lost\n[event e]\ngpu = 1\nxid = 79")
-	event, ret := events.Wait(2000)
+	event, ret := events.Wait(60_000)
 	want(t, "Wait", ret, nvml.SUCCESS)
 	want(t, "type", event.EventType, nvml.EventTypeXidCriticalError)
 	want(t, "XID", event.EventData, 79)

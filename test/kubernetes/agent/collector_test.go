@@ -94,7 +94,7 @@ func (w *world) startCollectorBy(t *testing.T, program []string, attribution ...
 // stopCollector ends the collector as a pod's end does.
 func (w *world) stopCollector(t *testing.T) {
 	t.Helper()
-	code, _, err := w.collector.Interrupt(10 * time.Second)
+	code, _, err := w.collector.Interrupt(30 * time.Second)
 	require.NoError(t, err)
 	require.Zero(t, code, w.collector.Output())
 	w.live = false

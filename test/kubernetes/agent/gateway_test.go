@@ -33,7 +33,7 @@ func (w *world) gateway(t *testing.T, owners string) {
 	g, err := harness.StartGateway(harness.Options{Binary: binary(t), Dir: t.TempDir()}, file, backend)
 	require.NoError(t, err)
 	defer func() {
-		code, _, err := g.Interrupt(10 * time.Second)
+		code, _, err := g.Interrupt(30 * time.Second)
 		require.NoError(t, err)
 		assert.Zero(t, code)
 		if t.Failed() {

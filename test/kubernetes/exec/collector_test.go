@@ -81,7 +81,7 @@ func (b *beside) run(t *testing.T, binary, dir, config string, env ...string) {
 	b.Process = process
 	t.Cleanup(func() {
 		if process.Running() {
-			code, _, err := process.Interrupt(10 * time.Second)
+			code, _, err := process.Interrupt(30 * time.Second)
 			assert.NoError(t, err)
 			assert.Zero(t, code)
 		}

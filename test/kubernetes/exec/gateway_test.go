@@ -32,7 +32,7 @@ func testGateway(t *testing.T, s *stage) {
 	gateway, err := harness.StartGateway(harness.Options{Binary: s.collector, Dir: t.TempDir()}, file, backend)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		code, _, err := gateway.Interrupt(10 * time.Second)
+		code, _, err := gateway.Interrupt(30 * time.Second)
 		assert.NoError(t, err)
 		assert.Zero(t, code)
 		if t.Failed() {
