@@ -86,7 +86,7 @@ func startAMD(t *testing.T, sink *harness.Sink, host string) (process *harness.P
 	require.NoError(t, err)
 	config, address := string(text), freeAddress(t)
 	for shipped, replacement := range map[string]string{
-		"0.0.0.0:${env:EXPORTER_PORT:-9400}": address, "127.0.0.1:9402": freeAddress(t), "amdgpu: {}": "amdgpu: {root_path: " + host + "}", "collection_interval: ${env:COLLECTION_INTERVAL:-30s}": "collection_interval: 1s\n    initial_delay: 0s\n    timeout: 5s",
+		"0.0.0.0:${env:EXPORTER_PORT:-9400}": address, "127.0.0.1:9402": freeAddress(t), "amdgpu: {}": "amdgpu: {root_path: " + host + "}", "collection_interval: ${env:COLLECTION_INTERVAL:-30s}": "collection_interval: 2s\n    initial_delay: 0s\n    timeout: 2s",
 	} {
 		require.Equal(t, 1, strings.Count(config, shipped), shipped)
 		config = strings.Replace(config, shipped, replacement, 1)

@@ -74,7 +74,7 @@ func TestDriverComesLater(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
 			c.place(t, path)
-			n := start(t, spec{nvml: "{library_path: " + path + "}"})
+			n := start(t, spec{interval: patient, nvml: "{library_path: " + path + "}"})
 			nothing := n.next("a node without GPUs", func(p harness.Points) bool { return len(p) > 0 })
 			total := 0.0
 			for _, p := range nothing {

@@ -27,6 +27,7 @@ func TestOldDrivers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := start(t, spec{
+				interval: patient,
 				nvml:     fmt.Sprintf("{library_path: %q}", path),
 				scenario: "gpus = 2\n[gpu *]\nboard = a100\nutil.gpu = 40\npower = 123\n[process p]\ngpu = *\npid = 4711\nmemory = 3Gi\nsm = 30",
 			})
@@ -55,7 +56,7 @@ func TestDriverUpgraded(t *testing.T) {
 	lib := simulator(t)
 	path := filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
 	install(t, lib.Driver470, path)
-	s := spec{nvml: fmt.Sprintf("{library_path: %q}", path)}
+	s := spec{interval: patient, nvml: fmt.Sprintf("{library_path: %q}", path)}
 	n := start(t, s)
 	n.next("eight GPUs", full(8))
 	code, body := n.health()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -215,6 +216,9 @@ func (w *world) expect(t *testing.T) harness.Points {
 		}
 	}
 	slices.Sort(holds)
+	for began := time.Now(); !slices.Equal(w.kubelet.holds(t), holds) && time.Since(began) < patience; { // it learns them one by one
+		time.Sleep(50 * time.Millisecond)
+	}
 	assert.Equal(t, w.kubelet.holds(t), holds, "what the kubelet says itself")
 	return points
 }
