@@ -42,6 +42,7 @@ func runGet(ctx context.Context, args []string, out *os.File, errs io.Writer) er
 	flags.StringVar(&o.Output, "o", "table", "`FORM` of the output: table, json (the API's items) or csv (the API's)")
 	flags.IntVar(&o.Limit, "limit", defaultLimit, "print at most this many `ENTRIES`")
 	flags.BoolVar(&all, "all", false, "print all entries")
+	flags.DurationVar(&o.Wait, "wait", 0, "wait for this long until the server answers and has an entry")
 	asked := map[string]*string{}
 	for name, help := range filters() {
 		asked[name] = flags.String(name, "", help)
@@ -59,6 +60,9 @@ func runGet(ctx context.Context, args []string, out *os.File, errs io.Writer) er
 	}
 	if o.Limit < 1 {
 		return usageErrorf("--limit %d; give a number above 0, or --all", o.Limit)
+	}
+	if o.Wait < 0 {
+		return usageErrorf("--wait %v; give a time above 0", o.Wait)
 	}
 	if all {
 		o.Limit = 0

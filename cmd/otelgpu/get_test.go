@@ -13,10 +13,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/api"
+	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -82,6 +87,48 @@ func TestGetIsTheAPIs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// With --wait otelgpu get asks until the server is there and has an entry.
+func TestGetWaits(t *testing.T) {
+	reader := viewtest.NewReader(&view.Snapshot{Time: viewtest.Now, Generation: 1})
+	handler := api.New(reader, api.Settings{})
+	defer handler.Close()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch asked.Add(1) {
+		case 1:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		case 3:
+			reader.Set(viewtest.Snapshot())
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	got := otelgpu(t, "get", "gpus", "--server", server.URL, "--wait", patience.String())
+	assert.Zero(t, got.code, got.err)
+	assert.Contains(t, got.out, "MI300X")
+	assert.EqualValues(t, 3, asked.Load())
+
+	got = otelgpu(t, "get", "gpus", "--server", emptyServer(t), "--wait", "1s")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.err, " has no gpus after 1s; run `otelgpu doctor`")
+	assert.Empty(t, got.out)
+	got = otelgpu(t, "get", "gpus", "--server", "http://127.0.0.1:1", "--wait", "1s")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.err, "connection refused; start a collector")
+
+	asked.Store(0)
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer refusing.Close()
+	got = otelgpu(t, "get", "gpus", "--server", refusing.URL, "--wait", "1h")
+	assert.Equal(t, 1, got.code)
+	assert.EqualValues(t, 1, asked.Load(), "no waiting gives credentials")
+	assert.Equal(t, 2, otelgpu(t, "get", "gpus", "--wait", "-1s").code)
 }
 
 func ask(t *testing.T, url, accept string) []byte {

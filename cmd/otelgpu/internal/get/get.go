@@ -9,15 +9,17 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
 )
 
 // Options are what to print and how.
 type Options struct {
-	Output  string     // table, json, csv
-	Filters url.Values // parameters of the API
-	Limit   int        // entries at most; 0: all
+	Output  string        // table, json, csv
+	Filters url.Values    // parameters of the API
+	Limit   int           // entries at most; 0: all
+	Wait    time.Duration // for an answer with an entry at most; 0: take the first answer
 }
 
 // Outputs are the forms of output.
@@ -25,7 +27,7 @@ var Outputs = []string{"table", "json", "csv"}
 
 // Run prints a list. It notes where there are more entries than it printed.
 func Run(ctx context.Context, c *client.Client, r Resource, o Options, out, notes io.Writer) error {
-	text, printed, total, err := form(ctx, c, r, o)
+	text, printed, total, err := await(ctx, c, r, o)
 	if err != nil {
 		return err
 	}
