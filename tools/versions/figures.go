@@ -9,6 +9,8 @@ const (
 	asSystemd    = `as systemd starts it \| `
 	amount       = `([\d.]+ [KM]i?B)`
 	milliseconds = `([\d.]+ ms)`
+	cores        = `([\d.]+ cores)`
+	ofOne        = `(?s)1 replicas, 1 shards: .*?` // collector from outside
 )
 
 // figures are the measured quantities that pages other than the measurements name.
@@ -23,6 +25,10 @@ var figures = []version{
 	}},
 	{"heap of gpu_view", measurements, `gpu_view adds ` + amount, []place{{sizing, `gpu_view` + "`" + ` added ` + amount}}},
 	{"CPU of a message with gpu_view", measurements, `gpu_view adds .* and ` + milliseconds + ` of CPU`, []place{{sizing, `and ` + milliseconds + ` of CPU to each message`}}},
+	{"CPU from outside", measurements, ofOne + `Mean: collectors ` + cores, []place{{sizing, `One collector took ` + cores}}},
+	{"memory from outside", measurements, ofOne + `Anonymous memory of all collectors: ` + amount, []place{{sizing, `and at most ` + amount + ` of anonymous memory`}}},
+	{"CPU of the API server", measurements, ofOne + `API server ` + cores, []place{{sizing, `The API server took ` + cores}}},
+	{"CPU of the API server before", measurements, ofOne + `API server [\d.]+ cores, ([\d.]+) before`, []place{{sizing, `before the execs it took ([\d.]+) cores`}}},
 	{"elements of the page", measurements, `8,000 GPUs: (\d+) elements`, []place{
 		{sizing, `has (\d+) elements in Chromium`}, {"docs/operate/page.md", `the page has (\d+) elements`},
 	}},
