@@ -249,7 +249,7 @@ func TestReadHasADeadline(t *testing.T) {
 	r.run(r.newMetrics())
 	left := <-bounds
 	assert.LessOrEqual(t, left, patience)
-	assert.Positive(t, left)
+	assert.Greater(t, left, patience/2)
 }
 
 // Empty data is not sent: at most intervals there are no events.

@@ -49,11 +49,12 @@ type postedNode struct {
 	health *nodeHealth
 	known  bool // that the API server had, if anything, was read
 	last   verdict
-	unsure bool      // the first post was cut off, and the API server may have taken it
 	since  time.Time // of the status
 	at     time.Time // the last post
 	after  time.Time // a failure: not before
 	wait   time.Duration
+
+	maybePosted bool // an attempt ended without an answer, or with one that does not exclude that it was taken
 }
 
 func newConditionPoster(client dynamic.Interface, own string, silence time.Duration, logger *zap.Logger, counts *counts) *conditionPoster {
@@ -171,11 +172,11 @@ func (p *conditionPoster) postOne(ctx context.Context, d due, now time.Time) err
 		since = now
 	}
 	if err := p.client.apply(ctx, d.name, d.now, since, now); err != nil {
-		n.unsure = ctx.Err() != nil
+		n.maybePosted = n.maybePosted || retryable(err)
 		return err
 	}
 	p.counts.posted(objectCondition)
-	n.last, n.unsure, n.since, n.at = d.now, false, since, now
+	n.last, n.since, n.at = d.now, since, now
 	return nil
 }
 
@@ -188,7 +189,7 @@ func (p *conditionPoster) stop() {
 	stopped := verdict{corev1.ConditionUnknown, reasonStopped, "the collector that reads the GPUs was stopped"}
 	left := 0
 	for _, name := range slices.Sorted(maps.Keys(p.nodes)) {
-		if node := p.nodes[name]; node.last.reason != "" || node.unsure {
+		if node := p.nodes[name]; node.last.reason != "" || node.maybePosted {
 			if err := p.postOne(ctx, due{name, node, stopped}, time.Now()); err != nil && !apierrors.IsNotFound(err) {
 				left++
 			}

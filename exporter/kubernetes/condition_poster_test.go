@@ -205,6 +205,9 @@ func TestConditionCutOffAtTheEnd(t *testing.T) {
 	p.post(ctx, noon)
 	c, _ := s.condition("node-a")
 	require.Equal(t, corev1.ConditionTrue, c.Status)
+	s.answer(http.StatusForbidden) // of a later attempt, which says nothing about the first
+	p.post(t.Context(), noon.Add(time.Minute))
+	s.answer(0)
 	p.stop()
 	c, _ = s.condition("node-a")
 	assert.Equal(t, corev1.ConditionUnknown, c.Status)
