@@ -6,24 +6,9 @@ package record
 import (
 	"errors"
 	"fmt"
-	"iter"
-	"reflect"
-	"slices"
-	"strconv"
-	"strings"
-	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/pmetric"
-	"go.opentelemetry.io/collector/receiver"
-	"go.opentelemetry.io/collector/receiver/receivertest"
-
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/metadata"
-	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
 const (
@@ -36,68 +21,6 @@ var (
 	readAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	since  = readAt.Add(-time.Hour) // when the counters of the receiver started
 )
-
-// fields are the fields of a struct.
-func fields(v reflect.Value) iter.Seq2[reflect.StructField, reflect.Value] {
-	return func(yield func(reflect.StructField, reflect.Value) bool) {
-		for i := range v.NumField() {
-			if !yield(v.Type().Field(i), v.Field(i)) {
-				return
-			}
-		}
-	}
-}
-
-// everything enables all metrics and all resource attributes.
-func everything() metadata.MetricsBuilderConfig {
-	cfg := metadata.NewDefaultMetricsBuilderConfig()
-	enable(&cfg.Metrics, true)
-	enable(&cfg.ResourceAttributes, true)
-	return cfg
-}
-
-// enable switches all metrics, attributes or events of a configuration on or off.
-func enable(config any, on bool) {
-	for _, value := range fields(reflect.ValueOf(config).Elem()) {
-		value.FieldByName("Enabled").SetBool(on)
-	}
-}
-
-// enableOne switches one metric, attribute or event, given by its name, on or off.
-func enableOne(t testing.TB, config any, name string, on bool) {
-	t.Helper()
-	v := reflect.ValueOf(config).Elem()
-	for field, value := range fields(v) {
-		if field.Tag.Get("mapstructure") == name {
-			value.FieldByName("Enabled").SetBool(on)
-			return
-		}
-	}
-	require.FailNow(t, "no such name", name)
-}
-
-// metricNames are all metrics of metadata.yaml.
-func metricNames() []string {
-	var names []string
-	for _, info := range fields(reflect.ValueOf(metadata.MetricsInfo)) {
-		names = append(names, info.FieldByName("Name").String())
-	}
-	return names
-}
-
-func newSettings() receiver.Settings { return receivertest.NewNopSettings(metadata.Type) }
-
-// newRecorder returns a Recorder made at a fixed time, one minute before the first read.
-func newRecorder(cfg metadata.MetricsBuilderConfig) *Recorder {
-	r := New(cfg, newSettings())
-	r.builder.Reset(metadata.WithStartTime(pcommon.NewTimestampFromTime(readAt.Add(-time.Minute))))
-	return r
-}
-
-// recordAll records a node once, everything enabled.
-func recordAll(node *gpu.Node) []otlptest.Point {
-	return otlptest.Points(newRecorder(everything()).Record(node))
-}
 
 // counting returns distinct numbers.
 type counting struct{ last int64 }
@@ -381,92 +304,4 @@ func fullUse(c *gpu.Container) gpu.ContainerUse {
 		use.Utilization[i] = gpu.Some(float64(n.next()) / 50)
 	}
 	return use
-}
-
-// A new field of the vocabulary has to be added to fullNode, so that the other tests include it.
-func TestFullNodeIsFull(t *testing.T) {
-	seen, filled := map[string]bool{}, map[string]bool{}
-	var look func(path string, v reflect.Value)
-	look = func(path string, v reflect.Value) {
-		seen[path] = true
-		if !v.IsZero() {
-			filled[path] = true
-		}
-		switch {
-		case isReading(v) || v.Type() == reflect.TypeFor[time.Time]():
-		case v.Kind() == reflect.Struct:
-			for field, value := range fields(v) {
-				look(strings.TrimPrefix(path+"."+field.Name, "."), value)
-			}
-		case v.Kind() == reflect.Pointer && !v.IsNil():
-			look(path, v.Elem())
-		case v.Kind() == reflect.Slice || v.Kind() == reflect.Array:
-			for i := range v.Len() {
-				look(path+"[]", v.Index(i))
-			}
-		}
-	}
-	look("", reflect.ValueOf(fullNode()).Elem())
-	var empty []string
-	for path := range seen {
-		if !filled[path] {
-			empty = append(empty, path)
-		}
-	}
-	// The event of the node has only the fields of its type; events have their own tests. An error of a link has neither a code,
-	// nor a block, nor a lifetime. The containers in Holders, and what they were given, are complete in Containers. Whether the process table was read for a
-	// process is for attribution. A device that could not be read has no readings.
-	// Dropped events are counted by the pipeline. CompleteIDs clears the location of a process. Busy time and whether holders are complete are for the records of use.
-	empty = slices.DeleteFunc(empty, func(path string) bool {
-		return strings.HasPrefix(path, "Processes[].Location") || path == "Processes[].Unread" || path == "EventsDropped" || path == "Devices[].Unread" || path == "Devices[].HoldersComplete" || path == "Containers[].BusyTime" || path == "Failure.Err" || strings.HasPrefix(path, "Events[].") || strings.HasPrefix(path, "Devices[].Interconnect.Links[].Errors[].") ||
-			strings.HasPrefix(path, "Devices[].Holders[].Container.") || path == "Devices[].Holders[].Share" || path == "Devices[].Holders[].MemoryLimit"
-	})
-	assert.Empty(t, empty)
-}
-
-// isReading reports whether a value is an Opt or a Counter.
-func isReading(v reflect.Value) bool {
-	_, ok := v.Interface().(interface{ Known() bool })
-	return ok
-}
-
-// readings calls visit for each Opt and Counter that a node has, with its path.
-func readings(node *gpu.Node, visit func(path string, v reflect.Value)) {
-	var walk func(path string, v reflect.Value)
-	walk = func(path string, v reflect.Value) {
-		switch {
-		case isReading(v):
-			if !v.IsZero() {
-				visit(path, v)
-			}
-		case v.Kind() == reflect.Struct:
-			for field, value := range fields(v) {
-				if field.IsExported() {
-					walk(strings.TrimPrefix(path+"."+field.Name, "."), value)
-				}
-			}
-		case v.Kind() == reflect.Slice || v.Kind() == reflect.Array:
-			for i := range v.Len() {
-				walk(path+"["+strconv.Itoa(i)+"]", v.Index(i))
-			}
-		}
-	}
-	walk("", reflect.ValueOf(node).Elem())
-}
-
-// values returns the values of all points by series.
-func values(points []otlptest.Point) map[string]float64 {
-	found := make(map[string]float64, len(points))
-	for series, p := range otlptest.BySeries(points) {
-		found[series] = p.Value
-	}
-	return found
-}
-
-// twoReads returns the metrics of the second of two reads, which is half a minute after the first.
-func twoReads(r *Recorder) pmetric.Metrics {
-	node := fullNode()
-	r.Record(node)
-	node.Time = readAt.Add(30 * time.Second)
-	return r.Record(node)
 }
