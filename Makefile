@@ -3,6 +3,10 @@
 SHELL := /bin/bash
 # go-nvml's header declares old functions deprecated, for which gcc prints hundreds of lines.
 export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
+# As ocb compiles: with other flags every package would be compiled twice.
+export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath
+# Recorded outputs of the vendors' tools, which are not part of the repository. Without them the tests that read them are skipped.
+export GPU_RECORDINGS ?= $(wildcard $(abspath ../shared/recordings))
 TOOL := go tool -modfile=tools/go.mod
 DIST := dist/otelcol-gpu
 SIM  := bin/nvmlsim
@@ -34,7 +38,7 @@ otelcol-gpu: ## build the collector with ocb from builder-config.yaml
 
 .PHONY: otelgpu
 otelgpu: ## build bin/otelgpu, which shows GPUs in a terminal and finds out what can be read; with cgo, as NVML is a C library
-	@CGO_ENABLED=1 go build -o bin/otelgpu ./cmd/otelgpu
+	@CGO_ENABLED=1 go build -ldflags '-s -w' -o bin/otelgpu ./cmd/otelgpu
 
 .PHONY: release
 release: ## archives, deb, rpm, bills of materials and checksums of every platform into dist/release; linux/arm64 needs gcc for it

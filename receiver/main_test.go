@@ -19,18 +19,18 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/leaktest"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
 func TestMain(m *testing.M) {
 	kube.LogTo(zap.NewNop()) // before the first client of a parallel test is in use
-	goleak.VerifyTestMain(m)
+	leaktest.VerifyTestMain(m)
 }
 
 const (

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/otelgpu/gpureceiver/internal/leaktest"
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/api"
 	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	time.Local = time.UTC // tables have times of this machine
-	goleak.VerifyTestMain(m)
+	leaktest.VerifyTestMain(m)
 }
 
 // result is what a command did.

@@ -8,5 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	verifyNoLeaks(m)
 	goleak.VerifyTestMain(m)
 }

@@ -6,7 +6,7 @@ package kernellog
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/otelgpu/gpureceiver/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }

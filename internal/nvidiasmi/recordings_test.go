@@ -24,14 +24,10 @@ var minorNumber = regexp.MustCompile(`<minor_number>\d`)
 // TestRecordedReads reads recorded output from end to end. Recordings are not part of the project: GPU_RECORDINGS names their
 // folder.
 func TestRecordedReads(t *testing.T) {
-	root := os.Getenv("GPU_RECORDINGS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "recordings")
-	}
-	files, err := filepath.Glob(filepath.Join(root, "nvidia-smi-xml", "*.xml"))
+	files, err := filepath.Glob(filepath.Join(os.Getenv("GPU_RECORDINGS"), "nvidia-smi-xml", "*.xml"))
 	require.NoError(t, err)
 	if len(files) == 0 {
-		t.Skipf("no recordings in %s: set GPU_RECORDINGS to the folder that holds nvidia-smi-xml", root)
+		t.Skip("no recordings: GPU_RECORDINGS names no directory with nvidia-smi-xml")
 	}
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {

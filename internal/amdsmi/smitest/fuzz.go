@@ -5,9 +5,8 @@ package smitest
 
 import (
 	"fmt"
+	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,12 +16,12 @@ import (
 // AddSeeds adds the files of testdata that match a pattern, and the first half of each.
 func AddSeeds(f *testing.F, pattern string) {
 	f.Helper()
-	files, err := filepath.Glob(testdata(pattern))
+	files, err := fs.Glob(testdata, "testdata/"+pattern)
 	if err != nil || len(files) == 0 {
 		f.Fatalf("no seeds in %s: %v", pattern, err)
 	}
 	for _, name := range files {
-		b, err := os.ReadFile(name) //nolint:gosec // a file of testdata
+		b, err := testdata.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -5,9 +5,7 @@ package smitest
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"runtime"
+	"embed"
 	"slices"
 	"strings"
 	"testing"
@@ -50,18 +48,17 @@ func Fails(code int, stdout, stderr string) (command.Result, error) {
 	return command.Result{Stdout: []byte(stdout), Stderr: []byte(stderr), ExitCode: code}, nil
 }
 
+// testdata contains outputs of the tools. They are embedded because two packages read them.
+//
+//go:embed testdata
+var testdata embed.FS
+
 // Fixture returns a file of testdata.
 func Fixture(tb testing.TB, name string) string {
 	tb.Helper()
-	b, err := os.ReadFile(testdata(name))
+	b, err := testdata.ReadFile("testdata/" + name)
 	require.NoError(tb, err)
 	return string(b)
-}
-
-// testdata returns the path of a file in the testdata of amdsmi.
-func testdata(name string) string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "testdata", filepath.FromSlash(name))
 }
 
 // ROCmTool prints a JSON and a text, and refuses options as Python's argparse does.
@@ -90,7 +87,7 @@ func AMDTool(tb testing.TB, folder string, refuse ...string) *Tool {
 	tb.Helper()
 	files := map[string]string{}
 	for _, name := range []string{"version", "list", "static", "metric", "process", "xgmi", "bad-pages", "pcie"} {
-		if b, err := os.ReadFile(testdata(folder + "/" + name + ".json")); err == nil {
+		if b, err := testdata.ReadFile("testdata/" + folder + "/" + name + ".json"); err == nil {
 			files[name] = string(b)
 		}
 	}

@@ -22,14 +22,10 @@ import (
 // names their folder.
 func recordings(t *testing.T, folder string) []string {
 	t.Helper()
-	root := os.Getenv("GPU_RECORDINGS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "..", "shared", "recordings")
-	}
-	files, err := filepath.Glob(filepath.Join(root, folder, "*"))
+	files, err := filepath.Glob(filepath.Join(os.Getenv("GPU_RECORDINGS"), folder, "*"))
 	require.NoError(t, err)
 	if len(files) == 0 {
-		t.Skipf("no recordings in %s: set GPU_RECORDINGS to the folder that holds %s", root, folder)
+		t.Skipf("no recordings: GPU_RECORDINGS names no directory with %s", folder)
 	}
 	return files
 }

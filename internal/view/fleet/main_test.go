@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/otelgpu/gpureceiver/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // began is when the fleets of the tests begin.
 var began = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
