@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 binary=$1
 # Not by git: the sources may come from an archive. What is embedded, such as the page, is a source too.
 sources() {
-	find . \( -path ./test -o -path ./cmd -o -path ./tools/dashboards -o -path ./tools/explorer -o -path ./tools/diagrams -o -path ./tools/versions -o -path ./dist -o -path './.*' \) -prune -o \
+	find . \( -path ./test -o -path ./cmd -o -path './tools/*/*' -o -path ./dist -o -path './.*' \) -prune -o \
 		-type f \( -name '*.go' ! -name '*_test.go' -o -name go.mod -o -name go.sum -o -name builder-config.yaml \) -print
 	go list -f '{{$d := .Dir}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}' . ./internal/... ./exporter/... | sed "s|^$PWD/|./|"
 }

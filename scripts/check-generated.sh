@@ -16,11 +16,12 @@ done
 mkdir "$copy/dashboards"
 (cd tools/dashboards && go run . "$copy/dashboards")
 diff -r deploy/grafana "$copy/dashboards" || { echo "deploy/grafana is out of date: run make dashboards" >&2; exit 1; }
-cp go.mod go.sum "$copy/"
-go mod tidy
-if ! diff go.mod "$copy/go.mod" || ! diff go.sum "$copy/go.sum"; then
-	cp "$copy/go.mod" "$copy/go.sum" .
-	echo "go.mod is not tidy: run go mod tidy" >&2
-	exit 1
-fi
+cd "$copy/checkout"
+go mod tidy -diff || { echo "go.mod is not tidy: run go mod tidy" >&2; exit 1; }
+# What the distribution resolves newer than go.mod would be compiled a second time, and tested in another version than it is shipped.
+go tool -modfile=tools/go.mod builder --config=builder-config.yaml --skip-compilation --skip-strict-versioning=false >"$copy/log" 2>&1 ||
+	{ cat "$copy/log" >&2; exit 1; }
+versions() { awk '$1 ~ /\./ && $2 ~ /^v/ {print $1, $2}' "$1" | LC_ALL=C sort; }
+newer=$(LC_ALL=C join <(versions go.mod) <(versions dist/go.mod) | awk '$2 != $3 {print "-require=" $1 "@" $3}')
+[ -z "$newer" ] || { echo "the distribution has other versions of modules: run go mod edit" $newer "and go mod tidy" >&2; exit 1; }
 echo "generated files are up to date"

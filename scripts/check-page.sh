@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the page and fails if the result differs from what is committed. It says so and skips where npm is missing.
+# Builds the page and fails if the result differs from what is committed. It says so and skips if npm is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v npm >/dev/null; then
-	echo "SKIP: internal/view/page/dist was not compared with its sources: npm is missing"
+	echo "SKIP: test-page: internal/view/page/dist was not compared with its sources: npm is missing"
 	exit
 fi
 built=$(mktemp -d)

@@ -6,7 +6,7 @@ for name in chromium chromium-browser google-chrome; do
 	if command -v "$name" >/dev/null; then exit; fi
 done
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-	echo "SKIP: chromium is missing, and only root can install it with apt-get" >&2
+	echo "SKIP: test-page: chromium is missing, and only root can install it with apt-get" >&2
 	exit
 fi
 log=$(mktemp)
@@ -14,5 +14,5 @@ trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
 if ! { apt-get -q -o Acquire::Retries=3 update && apt-get -q -o Acquire::Retries=3 install -y --no-install-recommends chromium fonts-dejavu-core; } >"$log" 2>&1; then
 	tail -5 "$log" >&2
-	echo "SKIP: chromium could not be installed" >&2
+	echo "SKIP: test-page: chromium could not be installed" >&2
 fi

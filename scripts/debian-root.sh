@@ -5,7 +5,7 @@
 #   RELEASE_ROOT   the tar; ${XDG_CACHE_HOME:-~/.cache}/gpureceiver/debian-root.tar unless set
 set -euo pipefail
 file=${RELEASE_ROOT:-${XDG_CACHE_HOME:-$HOME/.cache}/gpureceiver/debian-root.tar}
-skip() { echo "SKIP: packages are not tried in a fresh Debian: $*" >&2; exit 0; }
+skip() { echo "SKIP: test-release: packages are not tried in a fresh Debian: $*" >&2; exit 0; }
 [ "$(id -u)" = 0 ] || skip "it needs root"
 if [ ! -f "$file" ]; then
 	mkdir -p "$(dirname "$file")"

@@ -9,7 +9,7 @@ echo "$out"
 # go run reports govulncheck's exit code 3 in words: it has found something.
 if [ $code -ne 0 ] && ! grep -qx 'exit status 3' <<<"$out" &&
 	grep -qiE 'no such host|connection refused|connection reset|unexpected EOF|fetching vulnerabilities|dial tcp|timeout|Forbidden|50[0234] ' <<<"$out"; then
-	echo "vulnerabilities: NOT CHECKED, the database or govulncheck cannot be had here" >&2
+	echo "SKIP: vulnerabilities: the database or govulncheck cannot be had here" >&2
 	exit 0
 fi
 exit $code

@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 if [ "$(id -u)" -ne 0 ]; then
-  echo "amdtools: skipped: needs root, for debootstrap and for mounting simulated files in a namespace" >&2
+  echo "SKIP: test-amd-tools: needs root, for debootstrap and for mounting simulated files in a namespace" >&2
   exit 0
 fi
 export AMD_TOOLS_DIR="${AMD_TOOLS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/gpureceiver/amdtools}"
@@ -70,5 +70,5 @@ check bookworm rocm-smi 5.2.3
 check trixie rocm-smi 6.1.2
 check trixie amd-smi 6.1.2
 
-go test -count=1 -timeout 30m "$@" .
+${GO_TEST:-go test} -count=1 -timeout 30m "$@" .
 [ $# -gt 0 ] || go test -count=1 -run TestDoctorCompareAMD ../../cmd/otelgpu

@@ -33,7 +33,7 @@ func TestChartIsValid(t *testing.T) {
 	t.Parallel()
 	program := os.Getenv("KUBECONFORM")
 	if program == "" {
-		t.Skip("KUBECONFORM does not name the program: make test-helm builds it")
+		t.Skip("KUBECONFORM does not name the program: make test-deploy builds it")
 	}
 	schemas := t.TempDir()
 	writeSchemas(t, schemas)
@@ -153,7 +153,7 @@ func TestChartConfigurationsAreValid(t *testing.T) {
 	t.Parallel()
 	collector := os.Getenv("OTELCOL_GPU")
 	if collector == "" {
-		t.Skip("OTELCOL_GPU does not name the built collector: make test-helm does")
+		t.Skip("OTELCOL_GPU does not name the built collector: make test-deploy does")
 	}
 	for name, values := range examples(t) {
 		objects := rendered(t, values)

@@ -22,7 +22,7 @@ var chart = filepath.Join(root, "deploy", "helm", "gpureceiver")
 // kubernetesVersion is what charts are rendered for: helm built from source knows no version by itself.
 const kubernetesVersion = "1.34.0"
 
-// helm returns the program: that of HELM, or as `make helm-lint` builds it. Without it a test skips.
+// helm returns the program: that of HELM, or as `make test-deploy` builds it. Without it a test skips.
 func helm(t *testing.T) string {
 	t.Helper()
 	if program := os.Getenv("HELM"); program != "" {

@@ -5,7 +5,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
 
-skip() { echo "e2e: skipped: $*"; exit 0; }
+skip() { echo "SKIP: e2e: $*"; exit 0; }
 [ "$(uname -s)" = Linux ] || skip "it needs Linux"
 [ "$(id -u)" = 0 ] || skip "it needs root"
 for program in ip unshare dpkg apt-get flock; do
@@ -32,7 +32,7 @@ if [ -z "${OTELCOL_GPU_IMAGE:-}" ]; then
 	scripts/image.sh "$arch" || image=$?
 	case $image in
 	0) OTELCOL_GPU_IMAGE=$(ls "$PWD"/dist/image/otelcol-gpu_*_linux_"$arch".oci.tar) ;;
-	3) echo "e2e: SKIP: this machine has not what builds the image, so what is shipped is not run in pods" ;;
+	3) echo "SKIP: e2e: the image cannot be built here, so nothing that is shipped runs in pods" ;;
 	*) echo "e2e: the image was not built" >&2; exit 1 ;;
 	esac
 fi
@@ -55,7 +55,7 @@ eval "$environment"
 # One package after the other: they freeze and end parts of the same node. Parallel tests of one package mostly wait. They run in a process
 # group of their own: bash handles no signal before its foreground process has ended.
 set -m
-go test -count=1 -p 1 -parallel 8 -timeout 40m "$@" ./test/kubernetes/... ./test/clusterevents ./test/deploy &
+${GO_TEST:-go test} -count=1 -p 1 -parallel 8 -timeout 40m "$@" ./test/kubernetes/... ./test/clusterevents &
 tests=$!
 set +m
 wait "$tests"

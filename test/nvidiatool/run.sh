@@ -25,7 +25,7 @@ fetch() {
 
 if [ ! -x "$tool" ]; then
   if ! command -v apt-get dpkg >/dev/null || [ "$(uname -m)" != x86_64 ]; then
-    echo "nvidiatool: skipped: the real nvidia-smi is taken from Debian's package for amd64, and this is another system" >&2
+    echo "SKIP: test-nvidia-tool: the real nvidia-smi is taken from Debian's package for amd64, and this is another system" >&2
     exit 0
   fi
   mkdir -p "$dir"
@@ -33,10 +33,10 @@ if [ ! -x "$tool" ]; then
   trap 'rm -rf "$partial"' EXIT
   if ! fetch "$partial" >"$partial/log" 2>&1; then
     tail -n 5 "$partial/log" >&2
-    echo "nvidiatool: NOT COMPARED: Debian's package nvidia-smi cannot be had here" >&2
+    echo "SKIP: test-nvidia-tool: Debian's package nvidia-smi cannot be had here" >&2
     exit 0
   fi
   mv -T "$partial/root" "$dir/root" 2>/dev/null || [ -x "$tool" ] # another run may have been faster
 fi
-NVIDIA_SMI="$tool" go test -count=1 -timeout 30m "$@" .
+NVIDIA_SMI="$tool" ${GO_TEST:-go test} -count=1 -timeout 30m "$@" .
 [ $# -gt 0 ] || NVIDIA_SMI="$tool" go test -count=1 -run TestDoctorCompareNVIDIA ../../cmd/otelgpu

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if [ "$(go env GOOS)" != linux ] || ! command -v dpkg-deb >/dev/null; then
-	echo "SKIP: release: packages are built and tested on Debian's kind of Linux"
+	echo "SKIP: test-release: packages are built and tested on Debian's kind of Linux"
 	exit
 fi
 target=linux/$(go env GOARCH)
@@ -24,7 +24,7 @@ if ! command -v rpm >/dev/null; then
 		{ apt-get -q -o Acquire::Retries=3 update && DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 install -y --no-install-recommends rpm; } \
 			>"$copy/log" 2>&1 || tail -5 "$copy/log" >&2
 	fi
-	command -v rpm >/dev/null || echo "SKIP: the rpm is built and not looked into: rpm is missing" >&2
+	command -v rpm >/dev/null || echo "SKIP: test-release: the rpm is built and not looked into: rpm is missing" >&2
 fi
 scripts/release.sh "$target"
 (umask 077 && "$copy/elsewhere/scripts/release.sh" "$target" >/dev/null)

@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 programs=$(../../scripts/prometheus.sh)
 promtool=${PROMTOOL:-$programs/promtool}
 if [ ! -x "$promtool" ]; then
-	echo "test-rules: NOT CHECKED, promtool is not in PATH, and Debian's package prometheus cannot be had here" >&2
+	echo "SKIP: test-rules: promtool is not in PATH, and Debian's package prometheus cannot be had here" >&2
 	exit 0
 fi
 "$promtool" check rules ../../deploy/prometheus/*.rules.yaml
@@ -24,4 +24,4 @@ done
 "$promtool" test rules "$copies"/*.test.yaml
 
 # The queries of docs/operate/queries.md: go test alone skips them where promtool is not in PATH.
-PATH="$(dirname "$promtool"):$PATH" go test -count=1 .
+PATH="$(dirname "$promtool"):$PATH" ${GO_TEST:-go test} -count=1 .

@@ -53,11 +53,11 @@ var versions = []version{
 	{"Prometheus", "tools/prometheus/go.mod", `github\.com/prometheus/prometheus ` + unstable, []place{
 		{"docs/develop/release.md", `Prometheus ` + unstable},
 	}},
-	{"Grafana's foundation SDK", "tools/dashboards/go.mod", `grafana-foundation-sdk/go ` + unstable, []place{
+	{"Grafana's foundation SDK", "tools/go.mod", `grafana-foundation-sdk/go ` + unstable, []place{
 		{"docs/develop/release.md", `foundation SDK ` + unstable},
 		{"docs/operate/dashboards.md", `(?i)foundation.SDK[^|\n]* ` + unstable},
 	}},
-	{"go-graphviz", "tools/diagrams/go.mod", `goccy/go-graphviz ` + unstable, []place{
+	{"go-graphviz", "tools/go.mod", `goccy/go-graphviz ` + unstable, []place{
 		{"docs/develop/release.md", `go-graphviz ` + unstable},
 	}},
 	{"semantic conventions", "metadata.yaml", `sem_conv_version: ` + number, []place{

@@ -1,3 +1,0 @@
-module github.com/otelgpu/gpureceiver/tools/versions
-
-go 1.26.0
