@@ -159,11 +159,11 @@ test-release: nvmlsim ## the release of this machine's platform, built twice, an
 
 # One start of the cluster: a collector beside a real kubelet, and the chart with its agents and its reads from outside.
 .PHONY: e2e-smoke
-e2e-smoke: otelcol-gpu nvmlsim .tools/helm ## the part of e2e that every change must pass
+e2e-smoke: otelcol-gpu otelgpu nvmlsim .tools/helm ## the part of e2e that every change must pass
 	HELM=$(CURDIR)/.tools/helm test/kubernetes/run.sh -run '^TestChart$$|^TestAgent$$/^(nobody|pods come and go|several devices in a container)$$'
 
 .PHONY: e2e
-e2e: otelcol-gpu nvmlsim .tools/helm ## on a real Kubernetes that the test brings up: exec, agent, the Helm chart; needs root, says so and skips without
+e2e: otelcol-gpu otelgpu nvmlsim .tools/helm ## on a real Kubernetes that the test brings up: exec, agent, the Helm chart; needs root, says so and skips without
 	HELM=$(CURDIR)/.tools/helm test/kubernetes/run.sh
 
 .PHONY: fleet

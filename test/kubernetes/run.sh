@@ -24,12 +24,14 @@ export E2E_CACHE=${E2E_CACHE:-$PWD/.tools/kubernetes} E2E_INDEX=${E2E_INDEX:-0}
 export OTELCOL_GPU=${OTELCOL_GPU:-$PWD/dist/otelcol-gpu}
 [ -x "$OTELCOL_GPU" ] || { echo "e2e: there is no $OTELCOL_GPU: make otelcol-gpu" >&2; exit 1; }
 
-# The image that is shipped, of the sources that are here. image.sh ends with 3 where a program or package that it needs cannot be had; then the
-# tests that run the image report that they are skipped.
+# The image that is shipped, of the programs that make has built. image.sh ends with 3 if a program or package that it needs cannot be had; then
+# the tests that run the image report that they are skipped.
 if [ -z "${OTELCOL_GPU_IMAGE:-}" ]; then
 	arch=$(go env GOARCH)
 	image=0
-	scripts/image.sh "$arch" || image=$?
+	mkdir -p "dist/release/bin/linux_$arch"
+	cp "$OTELCOL_GPU" bin/otelgpu "dist/release/bin/linux_$arch/"
+	RELEASE_BINARIES=built scripts/image.sh "$arch" || image=$?
 	case $image in
 	0) OTELCOL_GPU_IMAGE=$(ls "$PWD"/dist/image/otelcol-gpu_*_linux_"$arch".oci.tar) ;;
 	3) echo "SKIP: e2e: the image cannot be built here, so nothing that is shipped runs in pods" ;;

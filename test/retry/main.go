@@ -26,7 +26,9 @@ func main() {
 }
 
 func run(args []string, out io.Writer) error {
-	first := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "github.com/otelgpu/") })
+	first := slices.IndexFunc(args, func(arg string) bool {
+		return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "github.com/otelgpu/")
+	})
 	if first < 0 {
 		return fmt.Errorf("retry: no packages in the arguments %q", args)
 	}
@@ -39,7 +41,7 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	for _, t := range result.failed {
-		fmt.Fprintf(out, "once more: %s.%s\n", t.pkg, t.name)
+		_, _ = fmt.Fprintf(out, "once more: %s.%s\n", t.pkg, t.name)
 		again := append(slices.Clone(flags), "-count=1")
 		if !slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "-run") }) { // -run may name subtests
 			again = append(again, "-run=^"+t.name+"$")
@@ -50,14 +52,14 @@ func run(args []string, out io.Writer) error {
 		}
 	}
 	for _, t := range result.failed {
-		fmt.Fprintf(out, "flaky: %s.%s\n", t.pkg, t.name)
+		_, _ = fmt.Fprintf(out, "flaky: %s.%s\n", t.pkg, t.name)
 	}
 	return nil
 }
 
 // goTest runs go test and prints what it prints without -json.
 func goTest(args []string, out io.Writer) (*result, error) {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...) //nolint:gosec,noctx // the caller's own arguments
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
 	if err != nil {

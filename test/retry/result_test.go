@@ -42,9 +42,9 @@ func TestRun(t *testing.T) {
 			var out strings.Builder
 			err := run([]string{"-count=1", "./..."}, &out)
 			if test.fails {
-				assert.Error(t, err)
+				require.Error(t, err)
 			} else {
-				assert.NoError(t, err, out.String())
+				require.NoError(t, err, out.String())
 			}
 			assert.Equal(t, name == "flaky", strings.Contains(out.String(), "\nflaky: example.org/a.TestA\n"), out.String())
 		})

@@ -45,7 +45,7 @@ func main() {
 }
 
 func run(patterns []string) error {
-	cmd := exec.Command("go", append([]string{"list", "-deps", "-json=Dir,ImportPath,GoFiles,ImportMap,DepOnly,Module,Error"}, patterns...)...) //nolint:gosec,noctx // the caller's own arguments
+	cmd := exec.Command("go", append([]string{"list", "-deps", "-json=Dir,ImportPath,GoFiles,ImportMap,DepOnly,Module,Error"}, patterns...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
