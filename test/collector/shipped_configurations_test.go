@@ -83,6 +83,7 @@ func TestExamplesShowNothingStale(t *testing.T) {
 				assert.LessOrEqual(t, expiration, 5*interval)
 				assert.Greater(t, expiration, interval)
 				assert.Equal(t, []any{"*"}, exporters.Get(key+"::resource_constant_labels::included"))
+				assert.Equal(t, true, exporters.Get(key+"::without_scope_info"), "a release renames no series")
 			}
 		})
 	}
