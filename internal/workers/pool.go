@@ -135,6 +135,7 @@ func (p *Pool) Run(ctx context.Context, jobs ...Job) {
 			for _, j := range r.queue {
 				j.Task.busy = false
 			}
+			p.outstanding -= len(r.queue)
 			r.queue, r.over = nil, true
 			p.mu.Unlock()
 			return
@@ -158,6 +159,7 @@ func (p *Pool) enqueue(ctx context.Context, jobs []Job) *round {
 		}
 	}
 	r.left = len(r.queue)
+	p.outstanding += r.left
 	return r
 }
 
@@ -172,7 +174,6 @@ func (p *Pool) work(r *round) {
 		j := r.queue[0]
 		r.queue = r.queue[1:]
 		j.Task.outcome = Hung
-		p.outstanding++
 		p.mu.Unlock()
 
 		j.Func()
@@ -204,7 +205,7 @@ func (p *Pool) end(t *Task, r *round) {
 	}
 }
 
-// Outstanding returns the number of calls that have not returned.
+// Outstanding returns the number of calls that are queued or have not returned.
 func (p *Pool) Outstanding() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
