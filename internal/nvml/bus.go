@@ -4,6 +4,7 @@
 package nvml
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -20,7 +21,9 @@ const kernelDriver = "nvidia"
 type bus struct {
 	pool workers.Pool
 	task *workers.Task
-	last atomic.Pointer[pci.Functions] // nil: the bus could not be listed
+	// patience is how long a scan is waited for.
+	patience time.Duration
+	last     atomic.Pointer[pci.Functions] // nil: the bus could not be listed
 
 	// These belong to the task.
 	pci       *pci.Bus
@@ -31,8 +34,8 @@ type bus struct {
 // busPatience is much longer than a scan takes in which every file answers.
 const busPatience = time.Second
 
-func newBus(sys string) *bus {
-	b := &bus{pci: pci.NewBus(sys, pci.VendorNVIDIA, isGPU)}
+func newBus(sys string, patience time.Duration) *bus {
+	b := &bus{pci: pci.NewBus(sys, pci.VendorNVIDIA, isGPU), patience: cmp.Or(patience, busPatience)}
 	b.task = b.pool.NewTask(nil)
 	return b
 }
@@ -43,7 +46,7 @@ func isGPU(class uint32) bool { return class>>8 == 0x0300 || class>>8 == 0x0302 
 // scan lists the GPUs; see pci.Bus. While a file does not answer, they are those of the last scan: the driver can be read without them. No
 // more than a quarter of the time of a read is waited for it.
 func (b *bus) scan(ctx context.Context, again bool) {
-	patience := busPatience
+	patience := b.patience
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = min(patience, time.Until(deadline)/4)
 	}

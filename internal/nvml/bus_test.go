@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,7 @@ func TestBus(t *testing.T) {
 	writeFile(t, filepath.Join(sys, "bus/pci/devices/0000:9b:00.0/numa_node"), "1\n")
 	writeFile(t, filepath.Join(sys, "bus/pci/devices/0000:1b:00.0/numa_node"), "-1\n")
 
-	b := newBus(sys)
+	b := newBus(sys, time.Hour)
 	b.scan(t.Context(), false)
 	functions, listed := b.functions()
 	assert.True(t, listed)
@@ -67,7 +68,7 @@ func TestBus(t *testing.T) {
 }
 
 func TestBusThatCannotBeListed(t *testing.T) {
-	b := newBus(t.TempDir())
+	b := newBus(t.TempDir(), time.Hour)
 	b.scan(t.Context(), false)
 	_, listed := b.functions()
 	assert.False(t, listed)

@@ -24,13 +24,14 @@ func TestBlockedBus(t *testing.T) {
 			sys := t.TempDir()
 			pciDevice(t, sys, "0000:1b:00.0", "0x10de", "0x030000", "nvidia")
 			pciDevice(t, sys, "0000:1c:00.0", "0x10de", "0x030000", "nvidia")
-			known, fresh := newBus(sys), newBus(sys)
+			known, fresh := newBus(sys, time.Hour), newBus(sys, time.Millisecond)
 			known.scan(t.Context(), true)
 			path := filepath.Join(sys, "bus/pci/devices/0000:1b:00.0", file)
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.NoError(t, os.Remove(path))
 			require.NoError(t, syscall.Mkfifo(path, 0o600))
+			known.patience = time.Millisecond
 			for range 20 {
 				known.scan(t.Context(), true)
 				functions, listed := known.functions()
@@ -40,12 +41,13 @@ func TestBlockedBus(t *testing.T) {
 				_, listed = fresh.functions()
 				assert.False(t, listed)
 			}
-			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			f, err := os.OpenFile(path, os.O_RDWR, 0) // which need not wait for another end
 			require.NoError(t, err)
-			require.NoError(t, f.Close())
 			require.NoError(t, os.Remove(path))
 			require.NoError(t, os.WriteFile(path, text, 0o600))
+			require.NoError(t, f.Close())
 			for _, b := range []*bus{known, fresh} {
+				b.patience = time.Hour
 				require.Eventually(t, func() bool {
 					b.scan(t.Context(), true)
 					functions, _ := b.functions()

@@ -4,6 +4,7 @@
 package nvml
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 type driverHint struct {
 	procRoot    string
 	libraryPath string
+	patience    time.Duration // how long a file is waited for
 
 	pool workers.Pool
 	task *workers.Task
@@ -23,8 +25,11 @@ type driverHint struct {
 	last string
 }
 
-func newDriverHint(procRoot, libraryPath string) *driverHint {
-	h := &driverHint{procRoot: procRoot, libraryPath: libraryPath}
+// hintPatience is much longer than a read takes of files that answer.
+const hintPatience = time.Second
+
+func newDriverHint(procRoot, libraryPath string, patience time.Duration) *driverHint {
+	h := &driverHint{procRoot: procRoot, libraryPath: libraryPath, patience: cmp.Or(patience, hintPatience)}
 	h.task = h.pool.NewTask(nil)
 	return h
 }
@@ -32,7 +37,7 @@ func newDriverHint(procRoot, libraryPath string) *driverHint {
 // read returns the version of the kernel module and the age of the configured library; while a file does not answer, what it last returned.
 // It waits for no more than an eighth of the time of a read.
 func (h *driverHint) read(ctx context.Context) string {
-	patience := time.Second
+	patience := h.patience
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = min(patience, time.Until(deadline)/8)
 	}

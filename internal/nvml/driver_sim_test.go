@@ -138,10 +138,9 @@ func TestDriverGoneAndBack(t *testing.T) {
 func TestReinitialisedWithinARead(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
-	const after = 5 * time.Second // which begins again when it is initialised
-	b := start(t, "gpus = 2\n[fault f]\ngpu = *\nfunction = nvmlDevice*\nreturn = UNINITIALIZED\nfrom = 5s")
+	// The simulator begins to count again when it is initialised: each session has one read.
+	b := start(t, "gpus = 2\n[fault f]\ngpu = *\nfunction = nvmlDeviceGetTemperature\nreturn = UNINITIALIZED\nskip = 2")
 	healthy(t, b.read(), 2)
-	time.Sleep(after)
 	counters.Reset()
 	n := b.read()
 	healthy(t, n, 2)
@@ -269,9 +268,10 @@ func TestDriver450(t *testing.T) {
 	if !inItsOwnProcess(t, "yes") {
 		return
 	}
-	b := start(t, "gpus = 2\n[gpu *]\nboard = a100\nutil.gpu = 30\nfans = 1\nfan = 40\n"+
+	b := start(t, "gpus = 2\ntime = manual\n[gpu *]\nboard = a100\nutil.gpu = 30\nfans = 1\nfan = 40\n"+
 		"[process p]\ngpu = 1\ncount = 70\npid = 100\nmemory = 1Gi\nsm = 1", withLibrary(simulator(t).Driver450))
 	for i := range 3 {
+		b.at(float64(10*(i+1)), "")
 		n := b.read()
 		healthy(t, n, 2)
 		assert.Empty(t, n.Problems)

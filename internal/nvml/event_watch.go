@@ -6,6 +6,7 @@
 package nvml
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -72,7 +73,7 @@ func (s *source) newEvents() ([]gpu.Event, func([]gpu.Event)) {
 	if s.closed || s.driver.session == nil || s.driver.pending != nil {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(s.closing, askBudget)
+	ctx, cancel := context.WithTimeout(s.closing, cmp.Or(s.opts.patience, askBudget))
 	defer cancel()
 	session, now := s.driver.session, s.opts.now()
 	s.pool.Run(ctx, workers.Job{Task: session.task, Func: func() { session.takeEvents(now) }})

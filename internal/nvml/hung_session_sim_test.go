@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // A call that concerns no single GPU hangs: the GPUs are read, and a problem says that XIDs and new GPUs are not seen.
@@ -19,8 +21,7 @@ func TestCallOfNoGPUHangs(t *testing.T) {
 			b := start(t, "gpus = 2")
 			b.read()
 			b.set("[fault f]\nfunction = " + function + "\nhang = true")
-			for range 3 {
-				n := b.readWithin(heldUp)
+			for _, n := range []*gpu.Node{b.readUntilHung(1), b.read(), b.read()} {
 				healthy(t, n, 2)
 				require.ErrorContains(t, problem(t, n, "events").Err, "has not returned")
 			}

@@ -13,6 +13,7 @@ type options struct {
 	now      func() time.Time
 	sysRoot  string
 	procRoot string
+	patience time.Duration // 0: each kind of call and file has its own
 }
 
 func newOptions(opts []Option) options {
@@ -32,6 +33,10 @@ func WithClock(now func() time.Time) Option { return func(o *options) { o.now = 
 
 // WithSysRoot replaces /sys, which has the PCI devices.
 func WithSysRoot(path string) Option { return func(o *options) { o.sysRoot = path } }
+
+// WithPatience replaces how long a read waits at most for single files, and what is fetched between reads for its calls: for tests, which a
+// busy machine must not fail. A read still ends before its deadline.
+func WithPatience(d time.Duration) Option { return func(o *options) { o.patience = d } }
 
 // WithProcRoot replaces /proc, where the driver describes its GPUs.
 func WithProcRoot(path string) Option { return func(o *options) { o.procRoot = path } }

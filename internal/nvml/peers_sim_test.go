@@ -35,10 +35,11 @@ func TestPeers(t *testing.T) {
 func TestPeersThatDoNotAnswer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault string
+		hangs bool
 		peers int
 	}{
-		"lost":  {"[fault f]\ngpu = 1\nkind = lost", 0},
-		"hangs": {"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetMigMode\nhang = true", 1},
+		"lost":  {"[fault f]\ngpu = 1\nkind = lost", false, 0},
+		"hangs": {"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetMigMode\nhang = true", true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, "gpus = 3\ntime = manual", gpu.GroupAll)
@@ -46,9 +47,12 @@ func TestPeersThatDoNotAnswer(t *testing.T) {
 			b.at(10, "")
 			b.read()
 			b.at(20, tt.fault)
-			b.readWithin(heldUp)
+			if tt.hangs {
+				b.readUntilHung(1)
+			}
+			b.read()
 			b.at(30, tt.fault)
-			n := b.readWithin(heldUp)
+			n := b.read()
 			for _, i := range []int{0, 2} {
 				assert.Len(t, gpuAt(t, n, i).Peers, tt.peers)
 				assert.Equal(t, gpu.StateOK, gpuAt(t, n, i).State())

@@ -4,6 +4,7 @@
 package nvml
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -74,6 +75,8 @@ type driverFiles struct {
 	read  func(procRoot, address string) (information, bool) // a field, so that a test can have it hang
 	pool  workers.Pool
 	files []*driverFile
+	// patience is how long a read is waited for.
+	patience time.Duration
 }
 
 // driverFile is the file of one GPU.
@@ -93,7 +96,9 @@ type driverFileResult struct {
 // driverFilePatience is much longer than the driver takes where it need not wait for a GPU.
 const driverFilePatience = 500 * time.Millisecond
 
-func newDriverFiles() *driverFiles { return &driverFiles{read: readInformation} }
+func newDriverFiles(patience time.Duration) *driverFiles {
+	return &driverFiles{read: readInformation, patience: cmp.Or(patience, driverFilePatience)}
+}
 
 // ask reads what the driver says of the GPUs at these addresses, in half of the time that is left at most. What it said of others is
 // forgotten, for another GPU may come to be there.
@@ -108,7 +113,7 @@ func (d *driverFiles) ask(ctx context.Context, procRoot string, addresses []stri
 	if len(addresses) == 0 {
 		return
 	}
-	patience := driverFilePatience
+	patience := d.patience
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = min(patience, time.Until(deadline)/2)
 	}

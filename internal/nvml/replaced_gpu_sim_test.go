@@ -121,7 +121,7 @@ func TestHungGPUIsNotForgotten(t *testing.T) {
 			require.Len(t, ids(b.read()), 2)
 			const upgraded = "driver.version = 590.1\n" // so that all GPUs are identified again
 			b.set(upgraded + "[fault f]\ngpu = 1\nhang = true\n" + fault)
-			n := b.readWithin(heldUp)
+			n := b.readUntilHung(1)
 			healthy(t, n, 2, 1)
 			failed(t, n, 1, gpu.FaultHung)
 			require.Len(t, b.gpus.all, 2)

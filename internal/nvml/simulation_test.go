@@ -52,7 +52,7 @@ func start(tb testing.TB, scenario string, options ...any) *bench {
 	cfg.LibraryPath = simulator(tb).Full
 	want := gpu.GroupAll
 	opts := []Option{
-		WithClock(func() time.Time { return b.clock }), WithSysRoot(b.sys), WithProcRoot(b.proc),
+		WithClock(func() time.Time { return b.clock }), WithSysRoot(b.sys), WithProcRoot(b.proc), WithPatience(time.Hour),
 	}
 	for _, o := range options {
 		switch o := o.(type) {
@@ -86,23 +86,86 @@ func start(tb testing.TB, scenario string, options ...any) *bench {
 	return b
 }
 
-// heldUp is how long a read takes that a call holds up. A slow machine reads the other GPUs in it.
-const heldUp = 2 * time.Second
+// unhurried is the limit of what no machine is too slow for.
+const unhurried = 10 * time.Minute
 
-// read reads once, within a bound.
+// read reads once. No busy machine is too slow for it, so no call may hang that did not before.
 func (b *bench) read() *gpu.Node {
 	b.t.Helper()
-	return b.readWithin(time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), unhurried)
+	defer cancel()
+	return b.readUntil(ctx)
 }
 
-func (b *bench) readWithin(limit time.Duration) *gpu.Node {
+func (b *bench) readUntil(ctx context.Context) *gpu.Node {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
 	node, err := b.Read(ctx)
 	require.NoError(b.t, err)
 	once(b.t, node)
 	return node
+}
+
+// readUntilHung reads. The deadline passes when nothing is left but so many calls that hang: a busy machine, too, has read the rest.
+func (b *bench) readUntilHung(calls int) *gpu.Node {
+	b.t.Helper()
+	ctx := overdue{b.t.Context(), make(chan struct{})}
+	node := make(chan *gpu.Node, 1)
+	go func() {
+		defer close(node)
+		node <- b.readUntil(ctx)
+	}()
+	b.await(b.hung(calls))
+	close(ctx.passed)
+	return <-node
+}
+
+// overdue is a context whose deadline the test lets pass.
+type overdue struct {
+	context.Context
+	passed chan struct{}
+}
+
+func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(unhurried), true }
+
+func (o overdue) Done() <-chan struct{} { return o.passed }
+
+func (o overdue) Err() error {
+	select {
+	case <-o.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// hung returns whether so many calls hang, and none other is outstanding.
+func (b *bench) hung(calls int) func() bool {
+	b.t.Helper()
+	counters, err := nvmlsim.OpenCounters(b.cfg.LibraryPath)
+	require.NoError(b.t, err)
+	return func() bool { return counters.Waiting() == calls && b.pool.Outstanding() == calls }
+}
+
+func (b *bench) await(condition func() bool) {
+	b.t.Helper()
+	require.Eventually(b.t, condition, time.Minute, time.Millisecond)
+}
+
+// fetchUntilHung fetches samples until so many calls hang. Then it fetches those of the other GPUs, which are given up no more.
+func (b *bench) fetchUntilHung(calls int) {
+	b.t.Helper()
+	hung := b.hung(calls)
+	b.setPatience(0)
+	b.await(func() bool { b.fetchSamples(); return hung() })
+	b.setPatience(unhurried)
+	b.fetchSamples()
+}
+
+// setPatience changes the limit of what is done between reads.
+func (b *bench) setPatience(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.opts.patience = d
 }
 
 // once requires that no device is in a node twice: points with one hw.id would be in conflict.

@@ -6,6 +6,7 @@
 package nvml
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -53,8 +54,8 @@ type source struct {
 
 // New returns a source that reads what the groups need. It touches nothing until it is read.
 func New(cfg *Config, want gpu.Group, opts ...Option) gpu.Source {
-	s := &source{cfg: *cfg, want: want, opts: newOptions(opts), files: newDriverFiles()}
-	s.bus = newBus(s.opts.sysRoot)
+	s := &source{cfg: *cfg, want: want, opts: newOptions(opts)}
+	s.files, s.bus = newDriverFiles(s.opts.patience), newBus(s.opts.sysRoot, s.opts.patience)
 	s.gpus.cfg = device.Config{
 		Want: want, Interval: s.opts.interval, PCIeSampling: cfg.PCIeSampling, Now: s.opts.now, NUMANode: s.bus.numaNode,
 	}
@@ -62,7 +63,8 @@ func New(cfg *Config, want gpu.Group, opts ...Option) gpu.Source {
 		s.gpus.cfg.Peers = &device.Peers{}
 	}
 	s.driver = &driver{
-		path: cfg.LibraryPath, machine: newDriverHint(s.opts.procRoot, cfg.LibraryPath), now: s.opts.now, pool: &s.pool, task: s.pool.NewTask(nil), begin: s.beginSession,
+		path: cfg.LibraryPath, machine: newDriverHint(s.opts.procRoot, cfg.LibraryPath, s.opts.patience),
+		now: s.opts.now, pool: &s.pool, task: s.pool.NewTask(nil), begin: s.beginSession,
 	}
 	s.watch.period = askPeriod
 	s.closing, s.cancel = context.WithCancel(context.Background())
@@ -213,7 +215,7 @@ func (s *source) fetchSamples() {
 		return
 	}
 	// A read that comes meanwhile waits, and needs most of its time for itself.
-	ctx, cancel := context.WithTimeout(s.closing, min(maxFetchBudget, s.budget/4))
+	ctx, cancel := context.WithTimeout(s.closing, min(cmp.Or(s.opts.patience, maxFetchBudget), s.budget/4))
 	defer cancel()
 	s.pool.Run(ctx, s.driver.session.jobs(s.opts.now(), (*handle).fetchSamples)...)
 	s.startTimers()

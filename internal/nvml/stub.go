@@ -23,7 +23,7 @@ type source struct {
 // New returns a source that reports in each node that it was built without NVML.
 func New(_ *Config, _ gpu.Group, opts ...Option) gpu.Source {
 	o := newOptions(opts)
-	return &source{opts: o, bus: newBus(o.sysRoot)}
+	return &source{opts: o, bus: newBus(o.sysRoot, o.patience)}
 }
 
 func (s *source) Read(ctx context.Context) (*gpu.Node, error) {

@@ -9,7 +9,7 @@ package nvmlsim
 
 static unsigned long long call_name(void *f, const char *name) { return ((unsigned long long (*)(const char *))f)(name); }
 static unsigned long long call_total(void *f) { return ((unsigned long long (*)(void))f)(); }
-static unsigned int call_outstanding(void *f) { return ((unsigned int (*)(void))f)(); }
+static unsigned int call_number(void *f) { return ((unsigned int (*)(void))f)(); }
 static const char *call_text(void *f) { return ((const char *(*)(void))f)(); }
 static void call_reset(void *f) { ((void (*)(void))f)(); }
 */
@@ -22,7 +22,7 @@ import (
 
 // Counters reads the call counts of the library in this process.
 type Counters struct {
-	calls, errors, total, totalErrors, outstanding, generation, reset, lastError unsafe.Pointer
+	calls, errors, total, totalErrors, outstanding, waiting, generation, reset, lastError unsafe.Pointer
 }
 
 // OpenCounters finds the counters of a library of Build. If the code under test has not loaded the library yet, OpenCounters loads it.
@@ -50,6 +50,7 @@ func OpenCounters(path string) (*Counters, error) {
 		total:       symbol("nvmlsimTotalCalls"),
 		totalErrors: symbol("nvmlsimTotalErrors"),
 		outstanding: symbol("nvmlsimOutstanding"),
+		waiting:     symbol("nvmlsimWaiting"),
 		generation:  symbol("nvmlsimGeneration"),
 		reset:       symbol("nvmlsimResetCalls"),
 		lastError:   symbol("nvmlsimLastError"),
@@ -70,7 +71,10 @@ func (c *Counters) TotalCalls() uint64 { return uint64(C.call_total(c.total)) }
 func (c *Counters) TotalErrors() uint64 { return uint64(C.call_total(c.totalErrors)) }
 
 // Outstanding returns the number of calls that are inside the library now.
-func (c *Counters) Outstanding() int { return int(C.call_outstanding(c.outstanding)) }
+func (c *Counters) Outstanding() int { return int(C.call_number(c.outstanding)) }
+
+// Waiting is the number of those calls that wait, such as one that hangs. It is smaller for moments: the end of the wait is looked for.
+func (c *Counters) Waiting() int { return int(C.call_number(c.waiting)) }
 
 // Generation grows whenever the state is rebuilt, for example after a change of the control file.
 func (c *Counters) Generation() uint64 { return uint64(C.call_total(c.generation)) }

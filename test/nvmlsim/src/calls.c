@@ -214,6 +214,11 @@ unsigned int nvmlsimOutstanding(void)
     return (uint32_t)atomic_load(&sim_inside);
 }
 
+unsigned int nvmlsimWaiting(void)
+{
+    return (uint32_t)(atomic_load(&sim_inside) >> 32);
+}
+
 /* For a test of another process: NVMLSIM_STATS names a file that is written at every ack and at the last shutdown. */
 void stats_write(void)
 {

@@ -21,6 +21,9 @@ void nvmlsimResetCalls(void);
 /* Calls that are inside the library now, including waiting ones. */
 unsigned int nvmlsimOutstanding(void);
 
+/* Those of them that wait: a call that hangs, for the end of its fault, with an interruption of microseconds every 20 ms. */
+unsigned int nvmlsimWaiting(void);
+
 /* Number of states so far: grows by one whenever a changed control file has taken effect. */
 unsigned long long nvmlsimGeneration(void);
 
