@@ -32,6 +32,7 @@ type Local struct {
 	env         []string
 	stdoutLimit int
 	stderrLimit int
+	maxGrace    time.Duration // how long a killed process may take to end
 	now         func() time.Time
 	start       func(ctx context.Context, s spec) (process, error)
 
@@ -66,6 +67,7 @@ func NewLocal(tool Tool, path string, options ...LocalOption) (*Local, error) {
 		env:         append(tool.Environment(), environment()...),
 		stdoutLimit: defaultStdoutLimit,
 		stderrLimit: defaultStderrLimit,
+		maxGrace:    maxGrace,
 		now:         time.Now,
 		start:       startProcess,
 	}
@@ -118,13 +120,13 @@ func (l *Local) run(ctx context.Context, c Command, room int) (result Result, st
 		env = append([]string{"LD_LIBRARY_PATH=" + libraries}, env...) // the value of an option comes later and wins
 	}
 
-	limited, grace, stop := limit(ctx)
+	limited, grace, stop := limit(ctx, l.maxGrace)
 	defer stop()
 	bounded, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
 	out := newOutput(room, l.stderrLimit, func() { cancel(errOutputLimit) })
 
-	p, err := l.start(bounded, spec{path: path, args: c.Args, env: env, output: out})
+	p, err := l.start(bounded, spec{path: path, args: c.Args, env: env, output: out, grace: l.maxGrace})
 	if err != nil {
 		return Result{}, false, startError(path, err)
 	}
@@ -200,7 +202,7 @@ func startError(path string, err error) error {
 }
 
 // limit sets the end of a process before the context's deadline, so that there is time to kill it and wait for it.
-func limit(ctx context.Context) (limited context.Context, grace time.Duration, stop context.CancelFunc) {
+func limit(ctx context.Context, maxGrace time.Duration) (limited context.Context, grace time.Duration, stop context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		limited, stop = context.WithTimeout(ctx, defaultTimeout)

@@ -38,16 +38,17 @@ func TestLocalStuckProcessKeepsItBusy(t *testing.T) {
 	require.NoError(t, err)
 	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l.now = func() time.Time { return since }
+	l.maxGrace = time.Millisecond
+	ctx, expire := context.WithCancelCause(t.Context())
 	l.start = func(context.Context, spec) (process, error) {
 		starts++
 		if starts == 2 {
+			expire(context.DeadlineExceeded)
 			return p, nil
 		}
 		return ended{}, nil
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
 	results, err := l.Run(ctx, Command{Tool: NvidiaSMI}, Command{Tool: NvidiaSMI}, Command{Tool: NvidiaSMI})
 	require.ErrorIs(t, err, ErrTimeout)
 	assert.Len(t, results, 1, "the results before the timeout are lost")
@@ -100,7 +101,7 @@ func TestLocalStartFails(t *testing.T) {
 func TestLimitLeavesTimeToKill(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	limited, grace, stop := limit(ctx)
+	limited, grace, stop := limit(ctx, maxGrace)
 	defer stop()
 	whole, _ := ctx.Deadline()
 	killed, ok := limited.Deadline()
@@ -108,7 +109,7 @@ func TestLimitLeavesTimeToKill(t *testing.T) {
 	assert.Equal(t, maxGrace, grace)
 	assert.Equal(t, maxGrace, whole.Sub(killed))
 
-	limited, _, stop = limit(t.Context())
+	limited, _, stop = limit(t.Context(), maxGrace)
 	defer stop()
 	_, ok = limited.Deadline()
 	assert.True(t, ok, "a call without a deadline has no bound")

@@ -21,6 +21,7 @@ type spec struct {
 	args   []string
 	env    []string
 	output *output
+	grace  time.Duration // how long a descendant may keep the output open after the process has ended
 }
 
 // process is a started tool. wait returns when the process has ended and its output is complete. exitCode is valid after that.
@@ -39,7 +40,7 @@ func startProcess(ctx context.Context, s spec) (process, error) {
 	cmd.Stderr = &s.output.stderr
 	cmd.SysProcAttr = ownGroup()
 	cmd.Cancel = func() error { return killGroup(cmd.Process) }
-	cmd.WaitDelay = maxGrace // a descendant may keep the output open
+	cmd.WaitDelay = s.grace
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
