@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
 // hang adds a process whose command line cannot be read, like that of a process that hangs in the driver. The returned
@@ -25,18 +27,23 @@ func (p *table) hang(pid int) (release func()) {
 	pipe := filepath.Join(p.root, strconv.Itoa(pid), "cmdline")
 	require.NoError(p.t, os.Remove(pipe))
 	require.NoError(p.t, unix.Mkfifo(pipe, 0o600))
-	return func() {
-		p.t.Helper()
-		var f *os.File
-		require.Eventually(p.t, func() (ok bool) {
-			var err error
-			f, err = os.OpenFile(pipe, os.O_WRONLY|unix.O_NONBLOCK, 0) // which fails until there is a reader
-			return err == nil
-		}, time.Minute, time.Millisecond)
-		require.NoError(p.t, os.Remove(pipe))
-		require.NoError(p.t, os.WriteFile(pipe, []byte("late\x00"), 0o600))
-		require.NoError(p.t, f.Close())
-	}
+	return func() { p.release(pipe, "late\x00") }
+}
+
+// release makes the read of a pipe return, and puts a file in its place.
+func (p *table) release(pipe, text string) {
+	p.t.Helper()
+	f, err := os.OpenFile(pipe, os.O_RDWR, 0) // which need not wait for another end
+	require.NoError(p.t, err)
+	require.NoError(p.t, os.Remove(pipe))
+	require.NoError(p.t, os.WriteFile(pipe, []byte(text), 0o600))
+	require.NoError(p.t, f.Close())
+}
+
+// await waits until a file that does not answer is being read.
+func await(t *testing.T, reads *workers.Isolation) {
+	t.Helper()
+	require.Eventually(t, func() bool { return reads.Outstanding() == 1 }, time.Minute, time.Millisecond)
 }
 
 // TestDescribeHungRead: a process whose command line does not answer is left out alone.
@@ -44,7 +51,9 @@ func TestDescribeHungRead(t *testing.T) {
 	p := newTable(t)
 	release := p.hang(10)
 	p.process(11, "b", 1, "/bin/b", "b")
-	r := New(p.root)
+	r := newReader(p.root)
+	require.Error(t, r.details.readAll(t.Context(), []*process{{pid: 10, start: ticksPerSecond, name: "stuck"}}, boot), "it is given up")
+	await(t, &r.details.isolation)
 	for range 3 {
 		node := describe(r, 10, 11)
 		require.Len(t, node.Problems, 1, "as long as it holds")
@@ -63,7 +72,7 @@ func TestDescribeHungStat(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")
 	p.process(11, "b", 1, "/bin/b", "b")
-	known, fresh := New(p.root), New(p.root)
+	known, fresh := newReader(p.root), newReader(p.root)
 	describe(known, 10, 11)
 	known.Close() // no stat file is open
 	pipe := filepath.Join(p.root, "10", "stat")
@@ -71,6 +80,11 @@ func TestDescribeHungStat(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(pipe))
 	require.NoError(t, unix.Mkfifo(pipe, 0o600))
+	for _, r := range []*Reader{known, fresh} {
+		_, err = r.known.look(t.Context(), []int64{10}, boot)
+		require.Error(t, err, "it is given up")
+		await(t, &r.known.isolation)
+	}
 	for range 3 {
 		for r, command := range map[*Reader]string{known: "a", fresh: ""} {
 			node := describe(r, 10, 11)
@@ -80,11 +94,7 @@ func TestDescribeHungStat(t *testing.T) {
 			assert.Equal(t, "b", node.Processes[1].Command)
 		}
 	}
-	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-	require.NoError(t, os.Remove(pipe))
-	require.NoError(t, os.WriteFile(pipe, text, 0o600))
+	p.release(pipe, string(text))
 	for _, r := range []*Reader{known, fresh} {
 		require.Eventually(t, func() bool {
 			node := describe(r, 10)
@@ -97,14 +107,13 @@ func TestDescribeHungStat(t *testing.T) {
 func TestCloseWhileReading(t *testing.T) {
 	p := newTable(t)
 	release := p.hang(10)
-	r := New(p.root)
-	r.wait = time.Hour
+	r := newReader(p.root)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		describe(r, 10)
 	}()
-	require.Eventually(t, func() bool { return r.details.isolation.Outstanding() > 0 }, time.Minute, time.Millisecond)
+	await(t, &r.details.isolation)
 	r.Close()
 	<-done
 	release()

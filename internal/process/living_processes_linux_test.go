@@ -24,7 +24,7 @@ import (
 func TestDescribeSelf(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	node := describe(New("", WithAnyNamespace(), WithCommandLine(), WithCgroup()), int64(os.Getpid()))
+	node := describe(newReader("", WithAnyNamespace(), WithCommandLine(), WithCgroup()), int64(os.Getpid()))
 	require.Empty(t, node.Problems)
 	process := node.Processes[0]
 	assert.Equal(t, filepath.Base(self), process.Executable)
@@ -98,7 +98,7 @@ func (s *shell) kill() {
 func TestNewNameIsKnownAtTheNextRead(t *testing.T) {
 	for _, count := range []int{1, 20} {
 		t.Run(strconv.Itoa(count), func(t *testing.T) {
-			r := New("", WithAnyNamespace())
+			r := newReader("", WithAnyNamespace())
 			all, pids := startShells(t, count)
 			describe(r, pids...)
 			for round := range 3 {
@@ -117,7 +117,7 @@ func TestNewNameIsKnownAtTheNextRead(t *testing.T) {
 
 // A process that no source reported for a while can have another name when it is reported again.
 func TestNewNameAfterAnAbsence(t *testing.T) {
-	r := New("", WithAnyNamespace())
+	r := newReader("", WithAnyNamespace())
 	all, pids := startShells(t, 3)
 	describe(r, pids...)
 	describe(r, pids[1:]...)
@@ -127,7 +127,7 @@ func TestNewNameAfterAnAbsence(t *testing.T) {
 }
 
 func TestExecOfALivingProcess(t *testing.T) {
-	r := New("", WithAnyNamespace())
+	r := newReader("", WithAnyNamespace())
 	s := startShell(t, "echo started; read line; exec sleep 600")
 	s.answer()
 	command := func() string { return describe(r, s.pid()).Processes[0].Command }
@@ -138,7 +138,7 @@ func TestExecOfALivingProcess(t *testing.T) {
 }
 
 func TestEndedProcessIsGoneAtTheNextRead(t *testing.T) {
-	r := New("", WithAnyNamespace())
+	r := newReader("", WithAnyNamespace())
 	all, pids := startShells(t, 16)
 	for range 3 {
 		describe(r, pids...)

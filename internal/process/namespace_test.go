@@ -23,7 +23,7 @@ func TestContainersProcessTable(t *testing.T) {
 	p.namespace(otherNamespace)
 	p.process(2, "kthreadd", 1, "/bin/kthreadd", "kthreadd") // its name proves nothing
 	p.process(10, "a", 1, "/bin/a", "a")
-	r := New(p.root)
+	r := newReader(p.root)
 
 	for range 2 {
 		node := describe(r, 10)
@@ -41,7 +41,7 @@ func TestMountedProcessTable(t *testing.T) {
 	p.namespace(otherNamespace)
 	p.write("2/stat", statLine(2, "kthreadd", kernelThread|0x40, 0))
 	p.process(10, "a", 1, "/bin/a", "a")
-	node := describe(New(p.root), 10)
+	node := describe(newReader(p.root), 10)
 	assert.Empty(t, node.Problems)
 	assert.Equal(t, "a", node.Processes[0].Executable)
 }
@@ -52,7 +52,7 @@ func TestMountedProcessTableIsNotAll(t *testing.T) {
 	p.namespace(otherNamespace)
 	p.write("2/stat", statLine(2, "kthreadd", kernelThread|0x40, 0))
 	p.process(10, "a", 1, "/bin/a", "a")
-	r := New(p.root)
+	r := newReader(p.root)
 	read := func(vendor gpu.Vendor, pids ...int64) []gpu.Problem {
 		node := nodeOf(pids...)
 		node.Vendor = vendor
@@ -67,7 +67,7 @@ func TestMountedProcessTableIsNotAll(t *testing.T) {
 	assert.Empty(t, read(gpu.AMD), "KFD lists all processes")
 
 	p.namespace(firstNamespace)
-	r = New(p.root)
+	r = newReader(p.root)
 	assert.Empty(t, read(gpu.NVIDIA))
 }
 
@@ -75,9 +75,9 @@ func TestMountedProcessTableIsNotAll(t *testing.T) {
 func TestHiddenProcesses(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")
-	require.Empty(t, describe(New(p.root), 10).Problems)
+	require.Empty(t, describe(newReader(p.root), 10).Problems)
 	p.remove("1/stat")
-	r := New(p.root)
+	r := newReader(p.root)
 	for range 2 {
 		node := describe(r, 10, 11)
 		require.Len(t, node.Problems, 1)
@@ -91,13 +91,13 @@ func TestNestedNamespace(t *testing.T) {
 	p := newTable(t)
 	p.namespace(otherNamespace)
 	p.process(10, "a", 1, "/bin/a", "a")
-	node := describe(New(p.root, WithAnyNamespace()), 10)
+	node := describe(newReader(p.root, WithAnyNamespace()), 10)
 	assert.Empty(t, node.Problems)
 	assert.Equal(t, "a", node.Processes[0].Executable)
 }
 
 func TestNoProcessTable(t *testing.T) {
-	r := New(t.TempDir() + "/nothing")
+	r := newReader(t.TempDir() + "/nothing")
 	node := describe(r, 10)
 	require.Len(t, node.Problems, 1)
 	assert.ErrorContains(t, node.Problems[0].Err, "mount the machine's /proc")
@@ -108,7 +108,7 @@ func TestProcessTableAppears(t *testing.T) {
 	p := newTable(t)
 	p.namespace(otherNamespace)
 	p.process(10, "a", 1, "/bin/a", "a")
-	r := New(p.root)
+	r := newReader(p.root)
 	require.Len(t, describe(r, 10).Problems, 1)
 	p.namespace(firstNamespace)
 	node := describe(r, 10)
@@ -144,7 +144,7 @@ func FuzzNamespace(f *testing.F) {
 			require.NoError(t, err)
 			assert.NotZero(t, s.flags&kernelThread)
 		}
-		node := describe(New(root), 10)
+		node := describe(newReader(root), 10)
 		if err != nil {
 			require.Len(t, node.Problems, 1)
 			assert.Equal(t, nodeOf(10).Processes, node.Processes, "nothing is said about processes of another machine")

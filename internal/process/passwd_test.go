@@ -16,7 +16,7 @@ func TestOwnerNames(t *testing.T) {
 	p := newTable(t)
 	p.passwd("ada:x:1000:1000::/home/ada:/bin/sh\n")
 	p.process(10, "a", 1, "/bin/a", "a")
-	r := New(p.root)
+	r := newReader(p.root)
 	assert.Equal(t, "ada", describe(r, 10).Processes[0].Owner)
 
 	p.passwd("grace:x:1000:1000::/home/grace:/bin/sh\n")
@@ -29,7 +29,7 @@ func TestOwnerNames(t *testing.T) {
 
 	p.passwd("ada:x:1000:1000::/home/ada:/bin/sh\n")
 	p.process(13, "d", 1, "/bin/d", "d")
-	assert.Empty(t, describe(New(p.root, WithPasswd("")), 13).Processes[0].Owner, "not asked for")
+	assert.Empty(t, describe(newReader(p.root, WithPasswd("")), 13).Processes[0].Owner, "not asked for")
 }
 
 func TestDefaultPasswd(t *testing.T) {

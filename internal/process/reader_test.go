@@ -19,7 +19,7 @@ func TestDescribe(t *testing.T) {
 	p.passwd("root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\n")
 	p.process(10, "python3", 100, "/usr/bin/python3.11", "python3", "train.py", "--token=secret")
 
-	node := describe(New(p.root), 10)
+	node := describe(newReader(p.root), 10)
 	require.Empty(t, node.Problems)
 	assert.Equal(t, gpu.Process{
 		PID: 10, DeviceID: "GPU-1",
@@ -36,7 +36,7 @@ func TestDescribeOptions(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "python3", 100, "/usr/bin/python3.11", "python3", "train.py", "--fast")
 
-	node := describe(New(p.root, WithCommandLine(), WithCgroup()), 10)
+	node := describe(newReader(p.root, WithCommandLine(), WithCgroup()), 10)
 	assert.Equal(t, "python3 train.py --fast", node.Processes[0].CommandLine)
 	assert.Equal(t, "0::/system.slice/python3.service\n", node.Processes[0].Cgroup)
 	assert.Empty(t, node.Processes[0].Owner, "without a passwd file there is no name")
@@ -46,7 +46,7 @@ func TestDescribeOptions(t *testing.T) {
 func TestDescribeSeveralDevices(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")
-	node := describe(New(p.root), 10, 10)
+	node := describe(newReader(p.root), 10, 10)
 	assert.Equal(t, "a", node.Processes[0].Command)
 	assert.Equal(t, node.Processes[0], node.Processes[1])
 }
@@ -68,7 +68,7 @@ func TestDescribeUnreadable(t *testing.T) {
 			p.process(10, "short", 100, "/bin/exe", "cmd")
 			p.remove(tt.remove)
 			tt.want.PID, tt.want.DeviceID, tt.want.Created = 10, "GPU-1", boot.Add(100*time.Second)
-			node := describe(New(p.root), 10)
+			node := describe(newReader(p.root), 10)
 			assert.Equal(t, tt.want, node.Processes[0])
 			assert.Empty(t, node.Problems)
 		})
@@ -77,7 +77,7 @@ func TestDescribeUnreadable(t *testing.T) {
 
 func TestDescribeNotFound(t *testing.T) {
 	p := newTable(t)
-	r := New(p.root)
+	r := newReader(p.root)
 	node := describe(r, 10)
 	assert.Equal(t, nodeOf(10), node, "a process that does not exist")
 
@@ -91,7 +91,7 @@ func TestDescribeNoBootTime(t *testing.T) {
 	p := newTable(t)
 	p.write("stat", "cpu 1 2 3\n")
 	p.process(10, "a", 1, "/bin/a", "a")
-	process := describe(New(p.root), 10).Processes[0]
+	process := describe(newReader(p.root), 10).Processes[0]
 	assert.True(t, process.Created.IsZero())
 	assert.Equal(t, "a", process.Executable)
 }
@@ -99,7 +99,7 @@ func TestDescribeNoBootTime(t *testing.T) {
 // Setting the clock moves the boot time.
 func TestDescribeAfterTheClockWasSet(t *testing.T) {
 	p := newTable(t)
-	r := New(p.root)
+	r := newReader(p.root)
 	now := time.Now()
 	r.now = func() time.Time { return now }
 	for i, want := range []time.Time{boot, boot, boot.Add(time.Hour)} {
@@ -114,7 +114,7 @@ func TestDescribeAfterTheClockWasSet(t *testing.T) {
 func TestDescribeKeepsWhatWasRead(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")
-	r := New(p.root)
+	r := newReader(p.root)
 	want := describe(r, 10)
 	for _, file := range []string{"10/status", "10/cmdline", "10/exe", "10/cgroup", "stat"} {
 		p.remove(file)
@@ -126,7 +126,7 @@ func TestDescribeKeepsWhatWasRead(t *testing.T) {
 func TestDescribePIDReuse(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "python3", 100, "/bin/first", "first")
-	r := New(p.root, WithCgroup())
+	r := newReader(p.root, WithCgroup())
 	assert.Equal(t, "first", describe(r, 10).Processes[0].Executable)
 
 	p.process(10, "python3", 200, "/bin/second", "second")
@@ -142,7 +142,7 @@ func TestDescribePIDReuse(t *testing.T) {
 func TestDescribeExec(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "sh", 100, "/bin/sh", "sh")
-	r := New(p.root)
+	r := newReader(p.root)
 	describe(r, 10)
 	p.process(10, "train", 100, "/bin/train", "train")
 	assert.Equal(t, "train", describe(r, 10).Processes[0].Executable)
@@ -152,7 +152,7 @@ func TestDescribeExec(t *testing.T) {
 func TestDescribeWhileTheProgramBegins(t *testing.T) {
 	p := newTable(t)
 	p.process(41, "python3", 100, "/usr/bin/python3.11", "python3", "train.py")
-	r := New(p.root)
+	r := newReader(p.root)
 	p.write("41/cmdline", "")
 	begins := describe(r, 41).Processes[0]
 	assert.Equal(t, "python3.11", begins.Executable)
@@ -166,7 +166,7 @@ func TestDescribeWhileTheProgramBegins(t *testing.T) {
 func TestDescribeOddText(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "we) (ird\xff\n", 100, "/bin/ex\xffe (deleted)", "a\xffb", "c")
-	process := describe(New(p.root, WithCommandLine()), 10).Processes[0]
+	process := describe(newReader(p.root, WithCommandLine()), 10).Processes[0]
 	assert.Equal(t, "ex\uFFFDe", process.Executable)
 	assert.Equal(t, "a\uFFFDb", process.Command)
 	assert.Equal(t, "a\uFFFDb c", process.CommandLine)
@@ -180,7 +180,7 @@ func TestDescribeLongCommandLine(t *testing.T) {
 		long[i] = 'x'
 	}
 	p.process(10, "a", 100, "/bin/a", string(long))
-	process := describe(New(p.root, WithCommandLine()), 10).Processes[0]
+	process := describe(newReader(p.root, WithCommandLine()), 10).Processes[0]
 	assert.Len(t, process.Command, maxCommand)
 	assert.Len(t, process.CommandLine, maxCommandLine)
 }
@@ -188,7 +188,7 @@ func TestDescribeLongCommandLine(t *testing.T) {
 func TestForget(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")
-	r := New(p.root)
+	r := newReader(p.root)
 	now := boot
 	r.now = func() time.Time { return now }
 	describe(r, 10)
@@ -207,7 +207,7 @@ func TestForget(t *testing.T) {
 func TestForgetTooMany(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")
-	r := New(p.root)
+	r := newReader(p.root)
 	now := time.Now()
 	r.now = func() time.Time { return now }
 	for pid := range int64(maxKept) {

@@ -32,7 +32,7 @@ func openFiles(t *testing.T, pids []int64) int {
 }
 
 func TestStatFilesAreClosed(t *testing.T) {
-	r := New("", WithAnyNamespace(), WithCgroup())
+	r := newReader("", WithAnyNamespace(), WithCgroup())
 	all, pids := startShells(t, 4)
 	for range 3 {
 		assert.NotEmpty(t, describe(r, pids...).Processes[0].Executable)
@@ -68,7 +68,7 @@ func TestStatFileBelongsToOneProcess(t *testing.T) {
 }
 
 func TestNoMoreOpenStatFilesThanAllowed(t *testing.T) {
-	r := New("", WithAnyNamespace())
+	r := newReader("", WithAnyNamespace())
 	r.known.open = maxOpen
 	assert.NotEmpty(t, describe(r, int64(os.Getpid())).Processes[0].Executable)
 	assert.Equal(t, maxOpen, r.known.open)

@@ -83,6 +83,13 @@ func (p *table) remove(name string) {
 	require.NoError(p.t, os.RemoveAll(filepath.Join(p.root, name)))
 }
 
+// newReader returns a Reader that no machine is too busy for.
+func newReader(root string, options ...Option) *Reader {
+	r := New(root, options...)
+	r.wait = time.Hour
+	return r
+}
+
 func nodeOf(pids ...int64) *gpu.Node {
 	node := &gpu.Node{}
 	for _, pid := range pids {
