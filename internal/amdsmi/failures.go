@@ -68,23 +68,14 @@ func (b *nodeBuilder) notMeasured(err error) (*gpu.Node, error) {
 	if len(b.node.Devices) == 0 {
 		return b.notRun(err) // nothing identifies the GPUs
 	}
-	b.node.Failure = &gpu.Failure{Reason: gpu.FailureTimeout, Err: fmt.Errorf("amd_smi: amd-smi metric: %w", err)}
-	message := fmt.Sprintf("amd_smi: amd-smi metric: %s", err)
-	for i := range b.node.Devices {
-		if d := &b.node.Devices[i]; d.State() != gpu.StateFailed { // a lost GPU stays lost
-			d.AddFault(gpu.FaultHung, message)
-		}
-	}
-	listed, _ := b.node.Presence[gpu.Visible].Get()
-	lost, _ := b.node.Presence[gpu.Missing].Get()
-	b.node.Presence[gpu.Visible], b.node.Presence[gpu.Missing] = gpu.Some(int64(0)), gpu.Some(listed+lost)
+	b.metricFailed(gpu.FailureTimeout, err)
 	return &b.node, nil
 }
 
-// metricFailed completes a node whose GPUs were listed, but for which metric printed nothing about any of them.
-func (b *nodeBuilder) metricFailed(err error) {
+// metricFailed completes a node whose GPUs were listed, but for which metric printed nothing about any of them. A lost GPU stays lost.
+func (b *nodeBuilder) metricFailed(reason gpu.FailureReason, err error) {
 	err = fmt.Errorf("amd_smi: amd-smi metric: %w", err)
-	b.node.Failure = &gpu.Failure{Reason: gpu.FailureToolFailed, Err: err}
+	b.node.Failure = &gpu.Failure{Reason: reason, Err: err}
 	for i := range b.node.Devices {
 		if d := &b.node.Devices[i]; d.State() != gpu.StateFailed {
 			*d = inventory.Identity(d)

@@ -92,7 +92,7 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	s.retry = smidevice.Retry{}
 	_, measured := answers[stepMetric]
 	unmeasured := err != nil && !measured && s.tool.runs(stepMetric)
-	if unmeasured && !smidevice.Hangs(err) {
+	if unmeasured && !smidevice.TimedOut(err) {
 		return s.build.notRun(err)
 	}
 	changed := !slices.EqualFunc(listed, s.listed, func(a, b listRecord) bool { return a.same(&b) })
@@ -113,7 +113,7 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 		return s.build.notMeasured(err)
 	}
 	if a := answers[stepMetric]; measured && a.err != nil && len(a.records) == 0 {
-		s.build.metricFailed(a.err)
+		s.build.metricFailed(gpu.FailureToolFailed, a.err)
 	}
 	return &s.build.node, nil
 }

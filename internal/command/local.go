@@ -19,6 +19,11 @@ const (
 	defaultTimeout     = time.Minute // where the context has no deadline
 )
 
+// defaultKillWait is how long Run waits for a killed process, also beyond the context's deadline. It is longer than maxGrace, for which the
+// output of a killed process may stay open, and does not depend on the time that is left: otherwise a process that a busy machine ends
+// late would be reported as one that no kill ends.
+const defaultKillWait = 2 * time.Second
+
 // Local is a Runner of one tool on this machine. The executable has the tool's name and is in one of the fixed places, or at the
 // configured absolute path. It runs in a process group of its own, which is killed as a whole at the deadline, with a fixed
 // environment and no input.
@@ -32,7 +37,8 @@ type Local struct {
 	env         []string
 	stdoutLimit int
 	stderrLimit int
-	maxGrace    time.Duration // how long a killed process may take to end
+	maxGrace    time.Duration // how long before the deadline a process is killed, at most
+	killWait    time.Duration // how long a killed process may take to end
 	now         func() time.Time
 	start       func(ctx context.Context, s spec) (process, error)
 
@@ -68,6 +74,7 @@ func NewLocal(tool Tool, path string, options ...LocalOption) (*Local, error) {
 		stdoutLimit: defaultStdoutLimit,
 		stderrLimit: defaultStderrLimit,
 		maxGrace:    maxGrace,
+		killWait:    defaultKillWait,
 		now:         time.Now,
 		start:       startProcess,
 	}
@@ -79,7 +86,8 @@ func NewLocal(tool Tool, path string, options ...LocalOption) (*Local, error) {
 
 var _ Runner = (*Local)(nil)
 
-// Run implements Runner. It returns before the context's deadline, even where the process cannot be killed.
+// Run implements Runner. It kills a process before the context's deadline, and returns at most killWait later, even if the process cannot
+// be killed.
 func (l *Local) Run(ctx context.Context, commands ...Command) ([]Result, error) {
 	if since, ok := l.acquire(); !ok {
 		return nil, fmt.Errorf("%s: %w since %s; a process that cannot be killed hangs in the driver: see %s",
@@ -109,7 +117,7 @@ func (l *Local) run(ctx context.Context, c Command, room int) (result Result, st
 		return Result{}, false, fmt.Errorf("%s: asked to run %q", l.tool, c.Tool)
 	}
 	if err = ctx.Err(); err != nil {
-		return Result{}, false, l.aborted(err, "not started")
+		return Result{}, false, l.aborted(err, "not started: the calls before it took the whole time; "+raiseTimeout)
 	}
 	path, libraries, err := find(l.tool, l.path, l.places)
 	if err != nil {
@@ -120,7 +128,7 @@ func (l *Local) run(ctx context.Context, c Command, room int) (result Result, st
 		env = append([]string{"LD_LIBRARY_PATH=" + libraries}, env...) // the value of an option comes later and wins
 	}
 
-	limited, grace, stop := limit(ctx, l.maxGrace)
+	limited, stop := limit(ctx, l.maxGrace)
 	defer stop()
 	bounded, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
@@ -143,14 +151,14 @@ func (l *Local) run(ctx context.Context, c Command, room int) (result Result, st
 	select {
 	case err = <-gone:
 	case <-bounded.Done():
-		timer := time.NewTimer(grace)
+		timer := time.NewTimer(l.killWait)
 		defer timer.Stop()
 		select {
 		case err = <-gone:
 		case <-timer.C:
 			close(abandoned)
 			return Result{}, true, l.aborted(context.Cause(bounded),
-				fmt.Sprintf("process %d was killed and still exists, hanging in the driver: see %s", p.pid(), driverLog))
+				fmt.Sprintf("process %d was killed and still exists %s later, hanging in the driver: see %s", p.pid(), l.killWait, driverLog))
 		}
 	}
 
@@ -159,14 +167,17 @@ func (l *Local) run(ctx context.Context, c Command, room int) (result Result, st
 	case cause == nil || err == nil, errors.Is(cause, errOutputLimit):
 		return out.result(p.exitCode()), false, nil
 	default:
-		return Result{}, false, l.aborted(cause, "killed; a GPU or the driver may hang: see "+driverLog)
+		return Result{}, false, l.aborted(cause, "killed: "+raiseTimeout+"; if it never ends, a GPU or the driver hangs: see "+driverLog)
 	}
 }
 
-// aborted returns the error of a command that has no result because of the context.
+// raiseTimeout is what to do about a tool that works and does not end in time.
+const raiseTimeout = "timeout or collection_interval is too short for this tool, so set longer ones"
+
+// aborted returns the error of a command that has no result because of the context. what is what happened to it at the deadline.
 func (l *Local) aborted(cause error, what string) error {
 	if errors.Is(cause, context.Canceled) {
-		return fmt.Errorf("%s: %s: %w", l.tool, what, cause)
+		return fmt.Errorf("%s: %w", l.tool, cause)
 	}
 	return fmt.Errorf("%s: %w: %s", l.tool, ErrTimeout, what)
 }
@@ -201,14 +212,12 @@ func startError(path string, err error) error {
 	return fmt.Errorf("%w: %s: start: %w", ErrNotFound, path, err)
 }
 
-// limit sets the end of a process before the context's deadline, so that there is time to kill it and wait for it.
-func limit(ctx context.Context, maxGrace time.Duration) (limited context.Context, grace time.Duration, stop context.CancelFunc) {
+// limit sets the end of a process before the context's deadline, so that there is time to kill it and to read the rest of its output.
+func limit(ctx context.Context, maxGrace time.Duration) (limited context.Context, stop context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		limited, stop = context.WithTimeout(ctx, defaultTimeout)
-		return limited, maxGrace, stop
+		return context.WithTimeout(ctx, defaultTimeout)
 	}
-	grace = min(maxGrace, max(0, time.Until(deadline)/8))
-	limited, stop = context.WithDeadline(ctx, deadline.Add(-grace))
-	return limited, grace, stop
+	grace := min(maxGrace, max(0, time.Until(deadline)/8))
+	return context.WithDeadline(ctx, deadline.Add(-grace))
 }

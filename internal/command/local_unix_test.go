@@ -28,7 +28,7 @@ func script(t *testing.T, text string, options ...LocalOption) *Local {
 	commandtest.WriteScript(t, path, text)
 	l, err := NewLocal(NvidiaSMI, path, options...)
 	require.NoError(t, err)
-	l.maxGrace = time.Minute
+	l.maxGrace, l.killWait = time.Minute, 2*time.Minute
 	return l
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxGrace is how long a killed process may take to end.
+// maxGrace is how long before a deadline a process is killed, and how long its output may stay open after its end.
 const maxGrace = 500 * time.Millisecond
 
 // spec is what a process is started with.

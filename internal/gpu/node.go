@@ -31,7 +31,7 @@ type Node struct {
 	EventsDropped int
 
 	// Failure is why the source could not be read; nil if it was read. The known GPUs stay in the node, Unread where the failure says
-	// nothing about them, and failed where it does: the driver is away, or a call or a tool has not returned.
+	// nothing about them, and failed where it does: the driver is away, or a call for them has not returned.
 	Failure *Failure
 
 	// RestartNeeded is why only a new collector process could read the driver: the library of the driver was replaced, and the old

@@ -13,7 +13,7 @@ import (
 )
 
 // failure is the error of a read that lists no GPU although the tool could be run, or is missing. The known GPUs stay in the
-// node: with the fault where the driver has reported something or hangs, otherwise unread.
+// node: with the fault if the driver has reported something, otherwise unread.
 type failure struct {
 	error // what failed, why, and what to do
 
@@ -34,7 +34,8 @@ type failure struct {
 	answered bool
 }
 
-// runError converts the error of a Runner. It returns a failure where the error says something about the GPUs.
+// runError converts the error of a Runner. It returns a failure unless the machine could not be reached. A tool that does not end is a
+// failure of the source: it may need longer than the timeout, and if the driver hangs, the tool does not tell which GPU does.
 func runError(err error) error {
 	switch {
 	case errors.Is(err, command.ErrNotFound):
@@ -42,7 +43,7 @@ func runError(err error) error {
 	case errors.Is(err, command.ErrShortage):
 		return &failure{error: err, reason: gpu.FailureOther, mute: true}
 	case errors.Is(err, command.ErrTimeout), errors.Is(err, command.ErrBusy):
-		return &failure{error: err, reason: gpu.FailureTimeout, fault: gpu.Some(gpu.FaultHung)}
+		return &failure{error: err, reason: gpu.FailureTimeout}
 	}
 	return err
 }

@@ -61,8 +61,8 @@ func TestFailures(t *testing.T) {
 		"another code":  {answer{stderr: "something else\n", exit: 255}, nil, gpu.FailureToolFailed, "exit code 255: something else", true, false},
 		"killed":        {answer{exit: -1}, nil, gpu.FailureToolFailed, "exit code -1", true, false},
 		"tool missing":  {answer{err: fmt.Errorf("%w: no nvidia-smi in /usr/bin", command.ErrNotFound)}, nil, gpu.FailureToolMissing, "no nvidia-smi in /usr/bin", true, false},
-		"hang":          {answer{err: fmt.Errorf("nvidia-smi: %w: killed", command.ErrTimeout)}, []gpu.FaultType{gpu.FaultHung}, gpu.FailureTimeout, "did not end in time", false, false},
-		"still hanging": {answer{err: fmt.Errorf("nvidia-smi: %w since noon", command.ErrBusy)}, []gpu.FaultType{gpu.FaultHung}, gpu.FailureTimeout, "still running since noon", false, false},
+		"hang":          {answer{err: fmt.Errorf("nvidia-smi: %w: killed", command.ErrTimeout)}, nil, gpu.FailureTimeout, "did not end in time", false, false},
+		"still hanging": {answer{err: fmt.Errorf("nvidia-smi: %w since noon", command.ErrBusy)}, nil, gpu.FailureTimeout, "still running since noon", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// No GPU was seen yet.
@@ -75,7 +75,7 @@ func TestFailures(t *testing.T) {
 			require.Len(t, node.Problems, 1)
 			require.ErrorContains(t, node.Problems[0].Err, tt.says)
 			want := [gpu.NumPresences]gpu.Opt[int64]{gpu.Visible: gpu.Some(int64(0))}
-			if tt.faults == nil || tt.reason == gpu.FailureTimeout {
+			if tt.faults == nil {
 				want = [gpu.NumPresences]gpu.Opt[int64]{}
 			}
 			assert.Equal(t, want, presence(node), "whether a GPU is missing is unknown")

@@ -137,7 +137,8 @@ func TestFastFailures(t *testing.T) {
 	read(t, r)
 	f.table = func([]string) answer { return answer{err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)} }
 	node := read(t, r)
-	assert.Equal(t, []gpu.FaultType{gpu.FaultHung}, faults(deviceOf(t, node, "GPU-a")))
+	assert.Equal(t, gpu.FailureTimeout, failureOf(node))
+	assert.True(t, deviceOf(t, node, "GPU-a").Unread)
 
 	f.table = func([]string) answer { return answer{stdout: "0, 1\n"} }
 	node = read(t, r)

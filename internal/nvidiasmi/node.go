@@ -84,9 +84,7 @@ func failedNode(now time.Time, f *failure, known *knownGPUs) *gpu.Node {
 		k.AddTo(n, fault, f.Error())
 	}
 	n.Problems = append(n.Problems, dropDuplicates(n)...)
-	if len(missing) > 0 || fault != gpu.FaultHung {
-		n.Presence[gpu.Visible] = gpu.Some(int64(0))
-	}
+	n.Presence[gpu.Visible] = gpu.Some(int64(0))
 	if len(missing) > 0 { // the tool cannot say whether there is a GPU that was never seen
 		n.Presence[gpu.Missing] = gpu.Some(int64(len(missing)))
 	}

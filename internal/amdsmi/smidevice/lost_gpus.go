@@ -102,23 +102,8 @@ func (k *KnownGPUs) NotListed(node *gpu.Node, err error) (*gpu.Node, error) {
 	return node, nil
 }
 
-// Unreadable adds every known GPU to a node that has none, with the fault that an error amounts to. It reports whether there is one.
-func (k *KnownGPUs) Unreadable(node *gpu.Node, fault gpu.FaultType, err error) bool {
-	all := k.gpus.All()
-	slices.SortFunc(all, byAddress)
-	for _, g := range all {
-		g.AddTo(node, fault, err.Error())
-	}
-	if len(all) == 0 {
-		return false
-	}
-	node.Presence[gpu.Visible] = gpu.Some(int64(0))
-	node.Presence[gpu.Missing] = gpu.Some(int64(len(all))) // the tool cannot report GPUs that it never listed
-	return true
-}
-
-// NotRun completes a node for which the tool could not be run or did not end. It returns the error where the machine could not be
-// reached, or the tool hangs and no GPU is known.
+// NotRun completes a node for which the tool could not be run or did not end. It returns the error if the machine could not be reached, or
+// if the tool did not end and no GPU is known.
 func (k *KnownGPUs) NotRun(node *gpu.Node, err error) (*gpu.Node, error) {
 	switch {
 	case errors.Is(err, command.ErrNotFound):
@@ -127,9 +112,8 @@ func (k *KnownGPUs) NotRun(node *gpu.Node, err error) (*gpu.Node, error) {
 		if !k.Unread(node, &gpu.Failure{Reason: gpu.FailureOther, Err: err}) {
 			return nil, node.Failure
 		}
-	case Hangs(err):
-		node.Failure = &gpu.Failure{Reason: gpu.FailureTimeout, Err: err}
-		if !k.Unreadable(node, gpu.FaultHung, err) {
+	case TimedOut(err):
+		if !k.Unread(node, &gpu.Failure{Reason: gpu.FailureTimeout, Err: err}) {
 			return nil, node.Failure
 		}
 	default:
@@ -160,8 +144,9 @@ func NewKnownGPUs(tool command.Tool) KnownGPUs {
 	return KnownGPUs{tool: tool, IDs: make(KnownIDs)}
 }
 
-// Hangs reports whether a tool did not end: it waits for the driver, and the driver for a GPU.
-func Hangs(err error) bool {
+// TimedOut reports whether a tool did not end in time. That says nothing about a GPU: the tool may need longer than the timeout, and if the
+// driver hangs, the tool does not tell which GPU does.
+func TimedOut(err error) bool {
 	return errors.Is(err, command.ErrTimeout) || errors.Is(err, command.ErrBusy)
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // Each GPU is in the node once, wherever it was.
-func TestUnreadableAfterMove(t *testing.T) {
+func TestUnreadAfterMove(t *testing.T) {
 	t.Parallel()
 	k := NewKnownGPUs(command.ROCmSMI)
 	for i, place := range []string{"0000:09:00.0", "0000:03:00.0"} {
@@ -25,10 +25,9 @@ func TestUnreadableAfterMove(t *testing.T) {
 		k.List(&node, []GPU{{devices: []gpu.Device{{ID: "000000000000000c", Info: gpu.Info{PCIAddress: place}}}, numbers: []int{0}}})
 	}
 	node := gpu.Node{Time: smitest.Start.Add(smitest.Seconds(3))}
-	require.True(t, k.Unreadable(&node, gpu.FaultHung, command.ErrTimeout))
+	require.True(t, k.Unread(&node, &gpu.Failure{Reason: gpu.FailureTimeout, Err: command.ErrTimeout}))
 	require.Len(t, node.Devices, 1)
 	assert.Equal(t, "0000:03:00.0", node.Devices[0].Info.PCIAddress)
-	smitest.RequireValue(t, int64(1), node.Presence[gpu.Missing], "missing")
 }
 
 func oneGPU(id, address string) GPU {
@@ -77,14 +76,13 @@ func TestSharedID(t *testing.T) {
 func TestNotRun(t *testing.T) {
 	t.Parallel()
 	for err, c := range map[error]struct {
-		faults         []gpu.FaultType
 		known, unknown bool // whether there is a node
 		reason         gpu.FailureReason
 	}{
-		command.ErrTimeout:  {[]gpu.FaultType{gpu.FaultHung}, true, false, gpu.FailureTimeout},
-		command.ErrBusy:     {[]gpu.FaultType{gpu.FaultHung}, true, false, gpu.FailureTimeout},
-		command.ErrNotFound: {[]gpu.FaultType{}, true, true, gpu.FailureToolMissing},
-		command.ErrShortage: {[]gpu.FaultType{}, true, false, gpu.FailureOther},
+		command.ErrTimeout:  {true, false, gpu.FailureTimeout},
+		command.ErrBusy:     {true, false, gpu.FailureTimeout},
+		command.ErrNotFound: {true, true, gpu.FailureToolMissing},
+		command.ErrShortage: {true, false, gpu.FailureOther},
 		assert.AnError:      {},
 	} {
 		k := NewKnownGPUs(command.AMDSMI)
@@ -100,8 +98,8 @@ func TestNotRun(t *testing.T) {
 		node, failed = k.NotRun(&gpu.Node{}, err)
 		assert.Equal(t, c.known, failed == nil, err)
 		if c.known {
-			assert.Equal(t, c.faults, smitest.Faults(&node.Devices[0]))
-			assert.Equal(t, len(c.faults) == 0, node.Devices[0].Unread)
+			assert.Empty(t, node.Devices[0].Faults)
+			assert.True(t, node.Devices[0].Unread)
 			assert.Equal(t, c.reason, node.Failure.Reason)
 		}
 	}
