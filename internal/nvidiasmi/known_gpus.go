@@ -29,6 +29,7 @@ type gpuState struct {
 	driver     string // the version with which it was last seen
 	epoch      uint64 // counts how often it came back
 	unreadable bool   // at the last read
+	answered   bool   // it had a reading
 }
 
 // begin prepares for a listing by a driver version, which is empty where it was not printed.
@@ -91,7 +92,7 @@ func (m *knownGPUs) complete(g *parse.GPU, k *knownGPU) {
 }
 
 // record remembers a listed GPU, which is the first of the devices, and its MIG devices. k is what was known about it, or nil.
-func (m *knownGPUs) record(k *knownGPU, devices []gpu.Device, unreadable bool) {
+func (m *knownGPUs) record(k *knownGPU, devices []gpu.Device, g *parse.GPU) {
 	switch {
 	case k == nil:
 		k = m.inventory.Add(devices)
@@ -100,7 +101,9 @@ func (m *knownGPUs) record(k *knownGPU, devices []gpu.Device, unreadable bool) {
 	default:
 		m.inventory.Update(k, devices)
 	}
-	k.State = gpuState{driver: m.driver, epoch: k.State.epoch, unreadable: unreadable}
+	k.State = gpuState{
+		driver: m.driver, epoch: k.State.epoch, unreadable: g.Unreadable, answered: k.State.answered || !g.Unreadable && !g.Silent,
+	}
 	for _, o := range m.inventory.All() { // known by this index only, which belonged to another GPU then
 		if o != k && !identified(&o.Devices[0]) && devices[0].Index.Known() && o.Devices[0].Index == devices[0].Index {
 			m.inventory.Forget(o)
@@ -128,7 +131,7 @@ func (m *knownGPUs) unreachable(u parse.Unreachable) (k *knownGPU, unlisted bool
 		return k, false
 	}
 	m.inventory.Touch(k)
-	k.State = gpuState{driver: m.driver, epoch: k.State.epoch, unreadable: true}
+	k.State = gpuState{driver: m.driver, epoch: k.State.epoch, unreadable: true, answered: k.State.answered}
 	return k, true
 }
 

@@ -22,14 +22,15 @@ func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gp
 	visible := 0
 	for i := range out.listing.GPUs {
 		g := &out.listing.GPUs[i]
+		k := known.find(&g.Device)
+		addSilent(g, k)
 		if !g.Unreadable {
 			visible++
 		}
-		k := known.find(&g.Device)
 		known.complete(g, k)
 		g.Device.ProcessesUnread = g.Unreadable || !processesRead(out, g)
 		devices := append([]gpu.Device{g.Device}, migDevices(g, k, list, out)...)
-		known.record(k, devices, g.Unreadable)
+		known.record(k, devices, g)
 		n.Devices = append(n.Devices, devices...)
 		reportRefusals(g, out)
 	}
@@ -62,6 +63,16 @@ func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gp
 	n.Processes = mergeProcesses(out)
 	n.Problems = slices.Concat(out.problems, dropDuplicates(n), pmonProblems(out, n.Processes))
 	return n
+}
+
+// addSilent adds the fault of a GPU for which the tool prints N/A in the place of every reading. A GPU on a PCI bus has a memory at least,
+// unless it is a part of a processor, and a GPU that had readings before has lost them.
+func addSilent(g *parse.GPU, k *knownGPU) {
+	if !g.Silent || g.Integrated() && (k == nil || !k.State.answered) {
+		return
+	}
+	g.Unreadable, g.Device.Memory = true, gpu.Memory{} // some versions print that 0 MiB are used
+	g.Device.AddFault(gpu.FaultUnreachable, "nvidia-smi prints N/A for every reading of it, as for a GPU that has fallen off the bus")
 }
 
 // failedNode returns the node of a read that listed no GPU: the known GPUs with the fault, or unread where there is none.

@@ -39,9 +39,9 @@ func noHandleTool(t *testing.T) *tool {
 			return answer{stdout: only}
 		case "table":
 			names := f.tables[len(f.tables)-1]
-			row := strings.Repeat("[N/A], ", len(names)-1) + "H100"
-			row = strings.Replace(row, "[N/A], [N/A], [N/A]", "0, "+h100First+", 00000000:1B:00.0", 1)
-			return answer{stdout: strings.Join(names, ", ") + "\n" + row + "\n"}
+			return silentTool(t, map[string]string{
+				"index": "0", "uuid": h100First, "pci.bus_id": "00000000:1B:00.0", "memory.total": "81559 MiB", "name": "H100",
+			}).table(names)
 		case "pmon":
 			return answer{stdout: "# gpu pid type sm mem enc dec fb command\n0 990001 C 97 40 - 1 100 x\n"}
 		case "apps":
@@ -79,14 +79,10 @@ func TestTrapOneGPUWithoutHandleFailsTheQueryOfAll(t *testing.T) {
 			// The GPU comes back: -L lists it, and all GPUs are queried again.
 			f.selected = nil
 			f.xml, f.list, f.pmon = healthy.xml, healthy.list, healthy.pmon
-			f.table = func(names []string) answer {
-				var rows strings.Builder
-				for i, id := range []string{h100First, h100Second} {
-					row := strings.Repeat("[N/A], ", len(names)-1) + "H100\n"
-					rows.WriteString(strings.Replace(row, "[N/A], [N/A], [N/A]", fmt.Sprintf("%d, %s, 00000000:%s:00.0", i, id, []string{"1B", "43"}[i]), 1))
-				}
-				return answer{stdout: strings.Join(names, ", ") + "\n" + rows.String()}
-			}
+			f.table = silentTool(t,
+				map[string]string{"index": "0", "uuid": h100First, "pci.bus_id": "00000000:1B:00.0", "memory.total": "81559 MiB", "name": "H100"},
+				map[string]string{"index": "1", "uuid": h100Second, "pci.bus_id": "00000000:43:00.0", "memory.total": "81559 MiB", "name": "H100"},
+			).table
 			f.apps = answer{stdout: "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n"}
 			node := read(t, r)
 			assert.Equal(t, []string{h100First, h100Second}, ids(node))

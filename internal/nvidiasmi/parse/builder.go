@@ -18,8 +18,11 @@ type builder struct {
 
 	gpu   GPU
 	parts parts
-	lost  string // text that stands in the place of numbers where the GPU is lost
-	reset string // text that stands in the place of numbers where the GPU needs a reset
+	// absent counts the readings that the tool says do not exist. noMemory is true if the size of the memory is among them.
+	absent   int
+	noMemory bool
+	lost     string // text that stands in the place of numbers where the GPU is lost
+	reset    string // text that stands in the place of numbers where the GPU needs a reset
 
 	migDevice MIGDevice
 	process   Process
@@ -63,6 +66,10 @@ func (b *builder) note(quantity string, printed []byte) reason {
 			b.gpu.Refusals = append(b.gpu.Refusals, refusal)
 		}
 	case reasonAbsent:
+		if !slices.Contains(noReadings, quantity) {
+			b.absent++
+		}
+		b.noMemory = b.noMemory || quantity == "memory.total" || quantity == "fb_memory_usage"
 	}
 	return r
 }
@@ -71,7 +78,7 @@ func (b *builder) note(quantity string, printed []byte) reason {
 func (b *builder) begin() {
 	b.gpu = GPU{Device: gpu.Device{Vendor: gpu.NVIDIA}}
 	b.parts = parts{}
-	b.lost, b.reset = "", ""
+	b.absent, b.noMemory, b.lost, b.reset = 0, false, "", ""
 }
 
 // end composes the parts of a GPU and adds it to the listing.
@@ -104,6 +111,7 @@ func (b *builder) end() {
 		d.AddFault(gpu.FaultUnreachable, "every reading of it fails: "+reason)
 		b.gpu.Unreadable = true
 	}
+	b.gpu.Silent = b.noMemory && b.absent >= leastAbsent && len(b.gpu.Refusals) == 0 && !hasReading(d)
 	d.Info.DriverVersion = b.listing.DriverVersion
 	d.Info.CUDAVersion = b.cuda
 	if b.gpu.Unreadable || b.lost != "" || b.reset != "" {

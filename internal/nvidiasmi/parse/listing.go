@@ -34,6 +34,8 @@ type GPU struct {
 	// Unreadable is true where the tool printed, instead of values, that the GPU cannot be reached, is lost or needs a
 	// reset, or an error for each of them. Such a GPU has its identity and the fault, and no values.
 	Unreadable bool
+	// Silent is true if the tool says of each reading that the GPU does not have it, of the size of the memory too.
+	Silent     bool
 	MIGEnabled gpu.Opt[bool]
 	MIGDevices []MIGDevice
 	Processes  []Process
