@@ -46,7 +46,7 @@ func TestIndexIsNotThePlaceInTheList(t *testing.T) {
 			assert.Equal(t, []gpu.FaultType{gpu.FaultResetRequired}, faults(d))
 			processOf(t, node, "GPU-55000000-0000-4000-8000-000000000004", 78)
 			processOf(t, node, "GPU-55000000-0000-4000-8000-000000000003", 77)
-			assert.Equal(t, counts(1, 3), presence(node))
+			assert.Equal(t, counts(2, 2), presence(node))
 		})
 	}
 }

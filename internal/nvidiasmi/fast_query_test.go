@@ -119,11 +119,12 @@ func TestFastLostGPU(t *testing.T) {
 	d := deviceOf(t, node, "GPU-b")
 	assert.Equal(t, []gpu.FaultType{gpu.FaultResetRequired}, faults(d))
 	assert.Empty(t, problems(node), "the fault says why")
-	assert.Equal(t, gpu.Memory{}, d.Memory, "values beside the error are read")
-	assert.Equal(t, counts(1, 1), presence(node), "it is missing from the readable ones")
+	assert.Equal(t, gpu.Memory{Usage: gpu.Some[int64](31 << 20)}, d.Memory, "what the driver still answers is read")
+	assert.Equal(t, counts(2, 0), presence(node), "it is listed")
 	assert.True(t, d.ProcessesUnread)
 	assert.Equal(t, "nvidia0", d.Name)
 	before := d.Epoch
+	assert.Equal(t, before, deviceOf(t, read(t, r), "GPU-b").Epoch, "its counters go on until it is reset")
 
 	f.table = table
 	d = deviceOf(t, read(t, r), "GPU-b")

@@ -28,7 +28,7 @@ type knownGPU = inventory.Known[gpuState]
 type gpuState struct {
 	driver     string // the version with which it was last seen
 	epoch      uint64 // counts how often it came back
-	unreadable bool   // at the last read
+	unreadable bool   // at the last read, or it needed a reset
 	answered   bool   // it had a reading
 }
 
@@ -79,7 +79,7 @@ func (m *knownGPUs) complete(g *parse.GPU, k *knownGPU) {
 		devices := []gpu.Device{*d}
 		m.inventory.Complete(devices)
 		*d = devices[0]
-		if g.Unreadable {
+		if g.Unreadable || g.ResetRequired {
 			d.Name = cmp.Or(known.Name, d.Name)
 		} else if k.State.unreadable {
 			k.State.epoch++
@@ -102,7 +102,7 @@ func (m *knownGPUs) record(k *knownGPU, devices []gpu.Device, g *parse.GPU) {
 		m.inventory.Update(k, devices)
 	}
 	k.State = gpuState{
-		driver: m.driver, epoch: k.State.epoch, unreadable: g.Unreadable, answered: k.State.answered || !g.Unreadable && !g.Silent,
+		driver: m.driver, epoch: k.State.epoch, unreadable: g.Unreadable || g.ResetRequired, answered: k.State.answered || !g.Unreadable && !g.Silent,
 	}
 	for _, o := range m.inventory.All() { // known by this index only, which belonged to another GPU then
 		if o != k && !identified(&o.Devices[0]) && devices[0].Index.Known() && o.Devices[0].Index == devices[0].Index {

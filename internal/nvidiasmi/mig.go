@@ -13,14 +13,14 @@ import (
 )
 
 // migDevices returns the MIG devices of a GPU and sets their IDs in g. k is what is known about the GPU, or nil. A GPU that is
-// unreadable has the MIG devices that it had before.
+// unreadable, or needs a reset and is listed without a MIG device, has the MIG devices that it had before.
 func migDevices(g *parse.GPU, k *knownGPU, list *deviceList, out *output) (devices []gpu.Device) {
 	parent := &g.Device
 	var before []gpu.Device
 	if k != nil {
 		before = k.Devices[1:]
 	}
-	if g.Unreadable && g.MIGEnabled != gpu.Some(false) {
+	if (g.Unreadable || g.ResetRequired && len(g.MIGDevices) == 0) && g.MIGEnabled != gpu.Some(false) {
 		for _, d := range before {
 			d.ProcessesUnread = true
 			inheritFaults(&d, parent)

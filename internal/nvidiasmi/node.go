@@ -28,7 +28,7 @@ func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gp
 			visible++
 		}
 		known.complete(g, k)
-		g.Device.ProcessesUnread = g.Unreadable || !processesRead(out, g)
+		g.Device.ProcessesUnread = g.Unreadable || g.ResetRequired || !processesRead(out, g)
 		devices := append([]gpu.Device{g.Device}, migDevices(g, k, list, out)...)
 		known.record(k, devices, g)
 		n.Devices = append(n.Devices, devices...)

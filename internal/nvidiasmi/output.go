@@ -49,7 +49,7 @@ func (o *output) hasUnreachable() bool {
 
 // reportsLost reports whether the tool printed a message about a GPU that it cannot reach, or such a message in its place.
 func (o *output) reportsLost() bool {
-	return len(o.diagnosis.Unreachable) > 0 || slices.ContainsFunc(o.listing.GPUs, func(g parse.GPU) bool { return g.Unreadable })
+	return len(o.diagnosis.Unreachable) > 0 || slices.ContainsFunc(o.listing.GPUs, func(g parse.GPU) bool { return g.Unreadable || g.ResetRequired })
 }
 
 // accept takes the listing that the call printed, or explains why there is none. Data count before messages and exit codes: the

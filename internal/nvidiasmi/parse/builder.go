@@ -111,14 +111,22 @@ func (b *builder) end() {
 		d.AddFault(gpu.FaultUnreachable, "every reading of it fails: "+reason)
 		b.gpu.Unreadable = true
 	}
-	b.gpu.Silent = b.noMemory && b.absent >= leastAbsent && len(b.gpu.Refusals) == 0 && !hasReading(d)
+	b.gpu.ResetRequired = b.reset != ""
+	b.gpu.Silent = b.lost == "" && b.reset == "" && b.noMemory && b.absent >= leastAbsent && len(b.gpu.Refusals) == 0 && !hasReading(d)
 	d.Info.DriverVersion = b.listing.DriverVersion
 	d.Info.CUDAVersion = b.cuda
-	if b.gpu.Unreadable || b.lost != "" || b.reset != "" {
+	switch {
+	case b.gpu.Unreadable || b.lost != "":
 		// Numbers between such texts did not come from the driver, such as 0 MiB of used memory.
 		b.gpu = GPU{
 			Device:     gpu.Device{ID: d.ID, Model: d.Model, Vendor: d.Vendor, Index: d.Index, Info: d.Info, Faults: d.Faults},
 			Unreadable: true, Minor: b.gpu.Minor, MIGEnabled: b.gpu.MIGEnabled,
+		}
+	case b.reset != "":
+		// The driver still answers for some quantities. These the tool invents if it does not.
+		d.Power.Limit = [gpu.NumLimits]gpu.Opt[float64]{}
+		if d.Memory.Usage == gpu.Some(int64(0)) {
+			d.Memory.Usage = gpu.Opt[int64]{}
 		}
 	}
 	b.listing.GPUs = append(b.listing.GPUs, b.gpu)

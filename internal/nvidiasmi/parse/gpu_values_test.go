@@ -72,9 +72,18 @@ func TestTrapMIGModeHidesUtilization(t *testing.T) {
 }
 
 func TestTrapResetRowPrintsZeroMemory(t *testing.T) {
-	g := oneRow(t, "index, temperature.gpu, utilization.gpu [%], memory.used [MiB]", "0, [GPU requires reset], [GPU requires reset], 0 MiB")
-	assert.True(t, g.Unreadable)
+	g := oneRow(t, "index, temperature.gpu, utilization.gpu [%], memory.used [MiB], power.limit [W]", "0, [GPU requires reset], [GPU requires reset], 0 MiB, 310.50 W")
+	assert.True(t, g.ResetRequired)
 	assert.Equal(t, gpu.Device{
 		Vendor: gpu.NVIDIA, Index: gpu.Some(0), Faults: []gpu.Fault{{Type: gpu.FaultResetRequired, Message: "GPU requires reset"}},
-	}, g.Device, "what is printed beside the reason is no reading")
+	}, g.Device, "what the tool invents is no reading")
+}
+
+// A GPU that needs a reset still answers for some quantities (driver 580 on an RTX PRO 6000).
+func TestResetRowKeepsReadings(t *testing.T) {
+	g := oneRow(t, "index, driver_version, memory.total [MiB], memory.used [MiB], temperature.gpu, pstate, fan.speed [%]",
+		"0, 580.95.05, 97887 MiB, 58222 MiB, [GPU requires reset], [GPU requires reset], [GPU requires reset]")
+	assert.False(t, g.Unreadable)
+	assert.Equal(t, gpu.Memory{Limit: gpu.Some[int64](97887 << 20), Usage: gpu.Some[int64](58222 << 20)}, g.Device.Memory)
+	assert.Equal(t, []gpu.Fault{{Type: gpu.FaultResetRequired, Message: "GPU requires reset"}}, g.Device.Faults)
 }

@@ -31,9 +31,11 @@ type GPU struct {
 	Minor  gpu.Opt[int64] // number of the device node /dev/nvidia<minor>
 	// MinorFailed is true where the tool printed an error instead of the number of the device node.
 	MinorFailed bool
-	// Unreadable is true where the tool printed, instead of values, that the GPU cannot be reached, is lost or needs a
-	// reset, or an error for each of them. Such a GPU has its identity and the fault, and no values.
+	// Unreadable is true where the tool printed, instead of values, that the GPU cannot be reached or is lost, or an error for each
+	// of them. Such a GPU has its identity and the fault, and no values.
 	Unreadable bool
+	// ResetRequired is true if the tool printed, instead of some values, that the GPU needs a reset. It has the others.
+	ResetRequired bool
 	// Silent is true if the tool says of each reading that the GPU does not have it, of the size of the memory too.
 	Silent     bool
 	MIGEnabled gpu.Opt[bool]
