@@ -40,6 +40,7 @@ func TestState(t *testing.T) {
 		FaultUnreachable: StateFailed, FaultRemapPending: StatePredictedFailure, FaultRemapFailed: StatePredictedFailure,
 		FaultDrain: StateDegraded, FaultRecovery: StateDegraded, FaultFabric: StateDegraded,
 		FaultSRAMThreshold: StatePredictedFailure, FaultBadPageThreshold: StatePredictedFailure,
+		FaultInfoROM: StateDegraded,
 	} {
 		assert.Equal(t, want, state(FaultType(f)), "fault %d", f)
 	}

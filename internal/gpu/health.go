@@ -37,6 +37,7 @@ const (
 	FaultFabric                            // the GPU is not well in the NVLink fabric
 	FaultSRAMThreshold                     // SRAM has had more uncorrectable errors than the vendor allows
 	FaultBadPageThreshold                  // so many pages of the memory are bad that the GPU should be replaced
+	FaultInfoROM                           // its infoROM is corrupted (NVML CORRUPTED_INFOROM)
 	NumFaultTypes
 )
 

@@ -52,14 +52,7 @@ func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gp
 			n.Failure = &gpu.Failure{Reason: gpu.FailureToolFailed, Err: errNoGPU}
 		}
 	}
-	for _, pci := range out.diagnosis.CorruptInfoROM {
-		id := pci
-		if k := known.inventory.Find("", pci); k != nil {
-			id = k.ID()
-		}
-		out.problem(gpu.ProblemQuantity, id, "infoROM",
-			fmt.Errorf("nvidia-smi: the infoROM of the GPU at %s is corrupt; its identity and its error counts may be wrong", pci))
-	}
+	addCorruptInfoROM(n, out.diagnosis.CorruptInfoROM)
 	n.Processes = mergeProcesses(out)
 	n.Problems = slices.Concat(out.problems, dropDuplicates(n), pmonProblems(out, n.Processes))
 	return n
@@ -73,6 +66,16 @@ func addSilent(g *parse.GPU, k *knownGPU) {
 	}
 	g.Unreadable, g.Device.Memory = true, gpu.Memory{} // some versions print that 0 MiB are used
 	g.Device.AddFault(gpu.FaultUnreachable, "nvidia-smi prints N/A for every reading of it, as for a GPU that has fallen off the bus")
+}
+
+// addCorruptInfoROM adds the fault of the GPUs at the addresses of the tool's warnings.
+func addCorruptInfoROM(n *gpu.Node, addresses []string) {
+	for i := range n.Devices {
+		d := &n.Devices[i]
+		if d.Parent == "" && !d.Unread && slices.Contains(addresses, d.Info.PCIAddress) {
+			d.AddFault(gpu.FaultInfoROM, parse.CorruptInfoROM)
+		}
+	}
 }
 
 // failedNode returns the node of a read that listed no GPU: the known GPUs with the fault, or unread where there is none.

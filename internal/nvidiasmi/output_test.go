@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -31,19 +30,31 @@ func TestTrapHalfAnOutput(t *testing.T) {
 	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 }
 
+// A corrupted infoROM is a fault of the GPU, and no failure to read: all values are printed.
+func TestCorruptInfoROM(t *testing.T) {
+	const warning = "\nWARNING: infoROM is corrupted at gpu 0000:1B:00.0\n"
+	for name, corrupt := range map[string]func(a *answer){
+		"on stdout": func(a *answer) { a.stdout += warning },
+		"on stderr": func(a *answer) { a.stderr = warning },
+	} {
+		f := h100Tool(t)
+		f.xml.exit = 14
+		corrupt(&f.xml)
+		node := read(t, newReader(t, QueryFull, f, newClock()))
+		assert.Nil(t, node.Failure, name)
+		assert.Empty(t, problems(node), name)
+		d := deviceOf(t, node, h100First)
+		assert.Contains(t, faults(d), gpu.FaultInfoROM, name)
+		assert.Equal(t, gpu.StateDegraded, d.State(), name)
+		assert.True(t, d.Memory.Usage.Known(), name)
+		assert.NotContains(t, faults(deviceOf(t, node, h100Second)), gpu.FaultInfoROM, name)
+	}
+}
+
 func TestExitCodeBesideData(t *testing.T) {
 	f := h100Tool(t)
-	f.xml.exit = 14
-	f.xml.stdout += "\nWARNING: infoROM is corrupted at gpu 0000:1B:00.0\n"
-	node := read(t, newReader(t, QueryFull, f, newClock()))
-	assert.Len(t, node.Devices, 2)
-	require.Len(t, node.Problems, 1)
-	assert.Equal(t, h100First, node.Problems[0].Device)
-	assert.Equal(t, "infoROM", node.Problems[0].What)
-
-	f = h100Tool(t)
 	f.xml.exit = 255
-	node = read(t, newReader(t, QueryFull, f, newClock()))
+	node := read(t, newReader(t, QueryFull, f, newClock()))
 	assert.Len(t, node.Devices, 2)
 	assert.Contains(t, problems(node), "it lists GPUs but reports: exit code 255")
 }

@@ -181,6 +181,7 @@ var (
 		gpu.FaultFabric:           "fabric",
 		gpu.FaultSRAMThreshold:    "sram_threshold",
 		gpu.FaultBadPageThreshold: "bad_page_threshold",
+		gpu.FaultInfoROM:          "inforom_corrupted",
 	}
 	failureReasons = [gpu.NumFailureReasons]string{
 		gpu.FailureOther:            "_OTHER", // as the conventions name an error without a name of its own

@@ -131,7 +131,7 @@ func TestTablesByHand(t *testing.T) {
 	assert.Equal(t, "replay", linkErrorTypes[gpu.LinkErrorReplay])
 	assert.Equal(t, [gpu.NumFaultTypes]string{
 		"lost", "reset_required", "hung", "driver_mismatch", "unreachable", "remap_pending", "remap_failed", "drain", "recovery_requested",
-		"fabric", "sram_threshold", "bad_page_threshold",
+		"fabric", "sram_threshold", "bad_page_threshold", "inforom_corrupted",
 	}, faultTypes)
 	assert.Equal(t, [gpu.NumErrorClasses]string{"corrected", "deferred", "uncorrected", "poison", "non_fatal", "fatal"}, errorClasses)
 	assert.Equal(t, "local_link_integrity", linkErrorTypes[gpu.LinkErrorLocalLinkIntegrity])

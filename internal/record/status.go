@@ -85,12 +85,14 @@ var faultActions = [gpu.NumFaultTypes]faultAction{
 	gpu.FaultFabric:           {"check_fabric", "check the fabric manager and the NVLink switches"},
 	gpu.FaultSRAMThreshold:    {"replace_gpu", "have the GPU replaced"},
 	gpu.FaultBadPageThreshold: {"replace_gpu", "have the GPU replaced"},
+	gpu.FaultInfoROM:          {"contact_support", "contact the vendor's support"},
 }
 
 // urgency has the faults in the order in which they are dealt with.
 var urgency = [...]gpu.FaultType{
 	gpu.FaultDriverMismatch, gpu.FaultLost, gpu.FaultUnreachable, gpu.FaultHung, gpu.FaultResetRequired, gpu.FaultRemapFailed,
-	gpu.FaultSRAMThreshold, gpu.FaultBadPageThreshold, gpu.FaultDrain, gpu.FaultRecovery, gpu.FaultFabric, gpu.FaultRemapPending,
+	gpu.FaultSRAMThreshold, gpu.FaultBadPageThreshold, gpu.FaultDrain, gpu.FaultRecovery, gpu.FaultFabric, gpu.FaultInfoROM,
+	gpu.FaultRemapPending,
 }
 
 // statusAction is what to do first: what the driver requests, else what the most urgent fault needs.

@@ -61,6 +61,10 @@ func (b *builder) note(quantity string, printed []byte) reason {
 	case reasonResetRequired:
 		b.reset = cmp.Or(b.reset, quoted(inBrackets(printed)))
 	case reasonError:
+		if containsFold(printed, "corrupted inforom") {
+			b.gpu.Device.AddFault(gpu.FaultInfoROM, CorruptInfoROM)
+			break
+		}
 		refusal := Refusal{Quantity: quantity, Reason: quoted(inBrackets(printed))}
 		if len(b.gpu.Refusals) < maxRefusals && !slices.Contains(b.gpu.Refusals, refusal) {
 			b.gpu.Refusals = append(b.gpu.Refusals, refusal)

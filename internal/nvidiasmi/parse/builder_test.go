@@ -68,6 +68,7 @@ func TestXMLFaults(t *testing.T) {
 		"<retired_pages><pending_retirement>Yes</pending_retirement></retired_pages>":                         gpu.FaultRemapPending,
 		"<remapped_rows><remapped_row_pending>Yes</remapped_row_pending></remapped_rows>":                     gpu.FaultRemapPending,
 		"<remapped_rows><remapped_row_failure>Yes</remapped_row_failure></remapped_rows>":                     gpu.FaultRemapFailed,
+		"<inforom_version><img_version>Corrupted infoROM</img_version></inforom_version>":                     gpu.FaultInfoROM,
 		"<gpu_reset_status><reset_required>Yes</reset_required></gpu_reset_status>":                           gpu.FaultResetRequired,
 		"<gpu_reset_status><drain_and_reset_recommended>Yes</drain_and_reset_recommended></gpu_reset_status>": gpu.FaultDrain,
 	} {
@@ -75,7 +76,7 @@ func TestXMLFaults(t *testing.T) {
 		if assert.Len(t, d.Faults, 1, elements) {
 			assert.Equal(t, want, d.Faults[0].Type, elements)
 		}
-		assert.Empty(t, oneGPU(t, strings.ReplaceAll(elements, "Yes", "No")).Device.Faults, elements)
+		assert.Empty(t, oneGPU(t, strings.NewReplacer("Yes", "No", "Corrupted infoROM", "G520.0200.00.05").Replace(elements)).Device.Faults, elements)
 	}
 }
 

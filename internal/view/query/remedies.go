@@ -18,12 +18,13 @@ var remedies = map[string]string{
 	"recovery_requested": "Do what the driver asks for. If it asks for nothing, reset the GPU.",
 	"sram_threshold":     "Have the GPU replaced: its SRAM has had more uncorrectable errors than the vendor allows.",
 	"bad_page_threshold": "Have the GPU replaced: too many pages of its memory are bad.",
+	"inforom_corrupted":  "Contact the vendor's support: the board's infoROM is corrupted, so its serial number and its counts of errors may be wrong.",
 	"fabric":             "Check the fabric manager of the node and its NVLink switches. If they have no problem, reset the GPU.",
 }
 
 var faultOrder = []string{
 	"driver_mismatch", "lost", "unreachable", "hung", "reset_required", "remap_failed", "sram_threshold", "bad_page_threshold", "drain",
-	"recovery_requested", "fabric", "remap_pending",
+	"recovery_requested", "fabric", "inforom_corrupted", "remap_pending",
 }
 
 func remedyOfFaults(faults []string) string {
