@@ -3,7 +3,10 @@
 
 package gpu
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // Device is one GPU, or one partition of a GPU (a MIG instance, an AMD compute partition), at one instant.
 type Device struct {
@@ -160,6 +163,14 @@ type Info struct {
 	NVMLVersion                 string
 	MemoryPartition             string // AMD's mode: NPS1
 	C2CMode                     string // enabled, disabled: the link to the CPU of the module (nvmlDeviceGetC2cModeInfo)
+}
+
+// FirmwareVersion returns the version of a VBIOS as it was read; empty for what drivers and tools have in place of one: xxx-xxx-xxx.
+func FirmwareVersion(s string) string {
+	if strings.Trim(s, "xX0-. ") == "" {
+		return ""
+	}
+	return s
 }
 
 // Memory is the memory of a device in bytes.

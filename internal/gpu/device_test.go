@@ -45,3 +45,9 @@ func TestState(t *testing.T) {
 		assert.Equal(t, want, state(FaultType(f)), "fault %d", f)
 	}
 }
+
+func TestFirmwareVersion(t *testing.T) {
+	for printed, want := range map[string]string{"113-D67301-063": "113-D67301-063", "96.00.74.00.01": "96.00.74.00.01", "xxx-xxx-xxx": "", "xxx-xxxxxx-xxx": "", "": ""} {
+		assert.Equal(t, want, FirmwareVersion(printed))
+	}
+}

@@ -59,6 +59,34 @@ func TestTrapECCLayouts(t *testing.T) {
 	}
 }
 
+// Drivers up to 340 print compute processes alone, in an element of their own.
+func TestXMLComputeProcesses(t *testing.T) {
+	g := oneGPU(t, "<compute_processes><process_info><pid>905495</pid><process_name>/opt/a/b.e150</process_name><used_memory>98 MiB</used_memory></process_info></compute_processes>")
+	assert.Equal(t, []Process{{PID: 905495, Type: gpu.ProcessCompute, Name: "/opt/a/b.e150", Memory: gpu.Some[int64](98 << 20)}}, g.Processes)
+	assert.True(t, g.ProcessesRead)
+	assert.True(t, oneGPU(t, "<compute_processes>\n</compute_processes>").ProcessesRead)
+	assert.False(t, oneGPU(t, "<compute_processes>N/A</compute_processes>").ProcessesRead)
+}
+
+func TestXMLFirmwareVersion(t *testing.T) {
+	for printed, want := range map[string]string{"96.00.74.00.01": "96.00.74.00.01", "xx.xx.xx.xx.xx": ""} {
+		assert.Equal(t, want, oneGPU(t, "<vbios_version>"+printed+"</vbios_version>").Device.Info.FirmwareVersion)
+	}
+}
+
+func TestXMLBoardPartNumber(t *testing.T) {
+	for elements, want := range map[string]string{
+		"<gpu_part_number>900-2G183-0000-000</gpu_part_number>":                                                          "900-2G183-0000-000",
+		"<gpu_part_number>000-00000-0000-000</gpu_part_number>":                                                          "",
+		"<gpu_part_number>1EB8-895-A1</gpu_part_number>":                                                                 "",
+		"<board_part_number>N/A</board_part_number><gpu_part_number>N/A</gpu_part_number>":                               "",
+		"<board_part_number>692-2G520-0200-000</board_part_number><gpu_part_number>2330-885-A1</gpu_part_number>":        "692-2G520-0200-000",
+		"<board_part_number>692-2G520-0200-000</board_part_number><gpu_part_number>900-2G183-0000-000</gpu_part_number>": "692-2G520-0200-000",
+	} {
+		assert.Equal(t, want, oneGPU(t, elements).Device.Info.BoardPartNumber, elements)
+	}
+}
+
 // Every flag that reports a fault, in its place in the XML.
 func TestXMLFaults(t *testing.T) {
 	for elements, want := range map[string]gpu.FaultType{

@@ -75,8 +75,27 @@ func setBrand(b *builder, printed []byte) {
 // unknownWord is what the tool prints, in lower case, of a number that has no word.
 const unknownWord = "unknown"
 
+// setVBIOS reads the version of the VBIOS.
+func setVBIOS(b *builder, printed []byte) {
+	i := &b.gpu.Device.Info
+	textOf("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))(b, printed)
+	i.FirmwareVersion = gpu.FirmwareVersion(i.FirmwareVersion)
+}
+
 func setInfoROM() setter {
 	return textOf("inforom.img", info(func(i *gpu.Info) *string { return &i.InfoROMVersion }))
+}
+
+// boardPartNumber matches the part number of a board: 900-2G183-0000-000. That of a chip is 1EB8-895-A1.
+var boardPartNumber = regexp.MustCompile(`^[0-9]{3}-[0-9A-Z]{5}-[0-9]{4}-[0-9]{3}$`)
+
+// setGPUPartNumber takes the part number of the board, which drivers without board_part_number print as that of the GPU. Later drivers print
+// the part number of the chip there. A board without a number has zeros.
+func setGPUPartNumber(b *builder, printed []byte) {
+	number, _ := freeText(printed)
+	if i := &b.gpu.Device.Info; i.BoardPartNumber == "" && boardPartNumber.MatchString(number) && strings.Trim(number, "0-") != "" {
+		i.BoardPartNumber = number
+	}
 }
 
 // setC2C reads whether the link to the CPU of the module is enabled.

@@ -37,7 +37,7 @@ func identityFields() []Field {
 		{[]string{"driver_version"}, 0, true, setDriver},
 		{[]string{"kmd_version"}, 0, false, setKernelDriver},
 		{[]string{"count"}, 0, true, integerOf("count", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.listing.Attached })},
-		{[]string{"vbios_version"}, 0, true, textOf("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))},
+		{[]string{"vbios_version"}, 0, true, setVBIOS},
 		{[]string{"compute_cap"}, 0, false, textOf("compute_cap", info(func(i *gpu.Info) *string { return &i.ComputeCapability }))},
 		{[]string{"mig.mode.current"}, 0, false, setMIGMode()},
 		{[]string{"inforom.img", "inforom.image"}, 0, false, setInfoROM()},

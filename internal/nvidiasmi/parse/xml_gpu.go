@@ -32,7 +32,8 @@ func xmlGPU() *element {
 		"performance_state": leaf(setPState),
 		"fan_speed":         leaf(setFan),
 		"mig_devices":       branch(map[string]*element{"mig_device": xmlMIGDevice()}),
-		"processes":         xmlProcesses(),
+		"processes":         xmlProcesses(gpu.ProcessUnknown),
+		"compute_processes": xmlProcesses(gpu.ProcessCompute), // drivers up to 340
 	}))
 	e.open = func(b *builder, attributes []byte) {
 		b.begin()
@@ -52,11 +53,12 @@ func xmlIdentity() map[string]*element {
 		"product_name":         model,
 		"uuid":                 leaf(setID),
 		"serial":               leaf(textOf("serial", info(func(i *gpu.Info) *string { return &i.Serial }))),
-		"vbios_version":        leaf(textOf("vbios_version", info(func(i *gpu.Info) *string { return &i.FirmwareVersion }))),
+		"vbios_version":        leaf(setVBIOS),
 		"minor_number":         leaf(setMinor),
 		"product_brand":        leaf(setBrand),
 		"product_architecture": leaf(setArchitecture),
 		"board_part_number":    leaf(textOf("board_part_number", info(func(i *gpu.Info) *string { return &i.BoardPartNumber }))),
+		"gpu_part_number":      leaf(setGPUPartNumber),
 		"inforom_version": branch(map[string]*element{
 			"img_version": leaf(setInfoROM()),
 		}),

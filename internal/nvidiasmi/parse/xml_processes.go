@@ -5,10 +5,10 @@ package parse
 
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-// xmlProcesses reads the processes of a GPU. The element is empty where there is none. A text in it is a reason.
-func xmlProcesses() *element {
+// xmlProcesses reads the processes of a GPU, which are of a type unless the tool prints another. The element is empty where there is none. A text in it is a reason.
+func xmlProcesses(of gpu.ProcessType) *element {
 	return &element{
-		children: map[string]*element{"process_info": xmlProcess()},
+		children: map[string]*element{"process_info": xmlProcess(of)},
 		set: func(b *builder, printed []byte) {
 			if b.gpu.ProcessesRead = len(printed) == 0; !b.gpu.ProcessesRead {
 				b.note("processes", printed)
@@ -17,7 +17,7 @@ func xmlProcesses() *element {
 	}
 }
 
-func xmlProcess() *element {
+func xmlProcess(of gpu.ProcessType) *element {
 	name := leaf(func(b *builder, printed []byte) { b.process.Name = processName(printed) })
 	name.verbatim = true
 	e := branch(map[string]*element{
@@ -33,7 +33,7 @@ func xmlProcess() *element {
 		"compute_instance_id": leaf(integerOf("process.ci", unitCount, func(b *builder) *gpu.Opt[int64] { return &b.process.CI })),
 	})
 	e.open = func(b *builder, _ []byte) {
-		b.process = Process{}
+		b.process = Process{Type: of}
 		b.gpu.ProcessesRead = true
 	}
 	e.end = func(b *builder, _ []byte) {
