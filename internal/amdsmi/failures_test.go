@@ -114,6 +114,11 @@ func TestFailures(t *testing.T) {
 			}), devices: 2,
 		},
 		{
+			name: "no id and no address at all", answer: on("list", func() (command.Result, error) {
+				return smitest.Prints(`[{"gpu": 0, "bdf": "N/A", "uuid": "N/A"}, {"gpu": 1}]`)
+			}), err: "neither a unique id nor a PCI address of any GPU",
+		},
+		{
 			name: "neither id nor address", answer: on("list", func() (command.Result, error) {
 				return smitest.Prints(`[{"gpu": 0, "bdf": "N/A", "uuid": "N/A"}, {"gpu": 1, "bdf": "0000:04:00.0"}, {"gpu": -1}, {}]`)
 			}), problem: "neither a unique id nor a PCI address of GPU 0", devices: 1, values: 1,

@@ -32,8 +32,8 @@ func (b *nodeBuilder) problem(kind gpu.ProblemKind, what string, err error) {
 	b.node.Problems = append(b.node.Problems, gpu.Problem{Kind: kind, What: what, Err: fmt.Errorf("amd_smi: %w", err)})
 }
 
-// fill makes the node from the listed devices and what was read of them.
-func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers map[step]answer, version int) {
+// fill makes the node from the listed devices and what was read of them. It reports whether any of them is identified.
+func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers map[step]answer, version int) bool {
 	listed := make([]smidevice.Listed, 0, len(list))
 	at := make(map[int]int, len(list)) // the place in listed, by amd-smi's number
 	truncated := answers[stepList].err != nil
@@ -54,6 +54,10 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	if unaddressed > 0 {
 		b.problem(gpu.ProblemQuantity, "PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
 			"run the tool as a member of the groups render and video, and give a container /dev/dri", smitext.ErrAccess, unaddressed))
+	}
+	if len(listed) == 0 {
+		b.energy.Missed(b.node.Time)
+		return false
 	}
 	each := func(records []record, f func(record, *smidevice.Listed)) {
 		for _, r := range records {
@@ -95,7 +99,7 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	leaves := b.known.List(&b.node, smidevice.GPUs(listed))
 	b.energy.Unwrap(b.node.Devices, b.node.Time)
 	b.energy.Missed(b.node.Time)
-	if truncated && len(listed) > 0 {
+	if truncated {
 		// The list ended early: it may lack partitions of the last GPU, so whether that is divided is not known.
 		delete(leaves, listed[len(listed)-1].Number)
 	}
@@ -110,6 +114,7 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	} else {
 		b.known.AddUnlisted(&b.node)
 	}
+	return true
 }
 
 // addProcesses adds the processes. version is the first number of that of the library.

@@ -108,9 +108,12 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	s.listed = listed
 	s.keep(due, answers)
 	s.countTimeouts(answers, s.build.addProblems(&s.tool, steps, answers, err))
-	s.build.fill(listed, s.static, answers, major(s.version))
-	if unmeasured {
+	identified := s.build.fill(listed, s.static, answers, major(s.version))
+	switch {
+	case unmeasured:
 		return s.build.notMeasured(err)
+	case !identified:
+		return s.build.known.NotListed(&s.build.node, fmt.Errorf("amd_smi: amd-smi list: %w; run it by hand", smitext.ErrNoIdentity))
 	}
 	if a := answers[stepMetric]; measured && a.err != nil && len(a.records) == 0 {
 		s.build.metricFailed(gpu.FailureToolFailed, a.err)

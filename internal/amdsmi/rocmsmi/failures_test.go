@@ -91,6 +91,13 @@ func TestFailures(t *testing.T) {
 			problem: "neither a unique id nor a PCI address of card1", devices: 1,
 		},
 		{
+			name: "no id at all",
+			answer: func(string) (command.Result, error) {
+				return smitest.Prints(`{"card0": {"GPU use (%)": "5"}, "card1": {}}`)
+			},
+			err: "neither a unique id nor a PCI address of any GPU",
+		},
+		{
 			name: "the text hangs",
 			answer: func(args string) (command.Result, error) {
 				if strings.HasPrefix(args, "--json") {

@@ -44,8 +44,9 @@ func (b *nodeBuilder) noGPUs(reason error, absent bool) *gpu.Node {
 	return b.known.NoDevices(&b.node, reason, absent)
 }
 
-// fill makes the node from the cards. refused are the options that the tool does not know.
-func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]bool) {
+// fill makes the node from the cards. refused are the options that the tool does not know. It returns the error if no card is identified and
+// no GPU is known.
+func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]bool) (*gpu.Node, error) {
 	if tables == nil {
 		tables = &textTables{}
 	}
@@ -64,6 +65,10 @@ func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]b
 		}
 		e.Device.Errors = append(e.Device.Errors, tables.errors[e.Number]...)
 		listed = append(listed, e)
+	}
+	if len(listed) == 0 {
+		b.energy.Missed(b.node.Time)
+		return b.known.NotListed(&b.node, fmt.Errorf("rocm_smi: rocm-smi: %w; run it by hand: rocm-smi --showuniqueid --showbus", smitext.ErrNoIdentity))
 	}
 	b.known.IDs.Complete(listed, complete)
 	leaves := b.known.List(&b.node, smidevice.GPUs(listed))
@@ -92,6 +97,7 @@ func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]b
 	} else {
 		b.known.AddUnlisted(&b.node)
 	}
+	return &b.node, nil
 }
 
 // addProcesses adds the processes to the node.

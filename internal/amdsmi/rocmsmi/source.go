@@ -64,8 +64,7 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	if err != nil {
 		s.build.problem(gpu.ProblemProcesses, "processes and errors", err)
 	}
-	s.build.fill(out, tables, s.tool.refused)
-	return &s.build.node, nil
+	return s.build.fill(out, tables, s.tool.refused)
 }
 
 // Reset makes the source find out again what its tool can do. The tool may be of another version, as in another container. The known GPUs

@@ -87,11 +87,11 @@ func (k *KnownGPUs) Unread(node *gpu.Node, failure *gpu.Failure) bool {
 	return len(all) > 0
 }
 
-// NotListed completes a node for which the tool ended without a GPU and without a word of the driver. It returns the error where no
+// NotListed completes a node for which the tool ended without a GPU that can be identified, and without a word of the driver. It returns the error where no
 // GPU is known.
 func (k *KnownGPUs) NotListed(node *gpu.Node, err error) (*gpu.Node, error) {
 	reason := gpu.FailureToolFailed
-	if errors.Is(err, smitext.ErrNotJSON) {
+	if errors.Is(err, smitext.ErrNotJSON) || errors.Is(err, smitext.ErrNoIdentity) {
 		reason = gpu.FailureOutput
 	}
 	failure := &gpu.Failure{Reason: reason, Err: err}

@@ -31,7 +31,7 @@ func (s *Suite) Run(t *testing.T) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T){
 		"tool does not run": s.toolThatDoesNotRun, "place is not reached": s.placeThatIsNotReached,
-		"not permitted any more": s.notPermittedAnyMore, "hangs after a refusal": s.hangsAfterRefusal, "reset": s.reset,
+		"not permitted any more": s.notPermittedAnyMore, "nothing identifies the GPUs": s.nothingIdentifiesTheGPUs, "hangs after a refusal": s.hangsAfterRefusal, "reset": s.reset,
 	} {
 		t.Run(name, test)
 	}
@@ -114,6 +114,25 @@ func (suite *Suite) notPermittedAnyMore(t *testing.T) {
 		node := Read(t, s)
 		RequireUnread(t, node, gpu.FailurePermission, "groups render and video")
 	}
+}
+
+// A tool that prints GPUs and nothing that tells one from another has not read the known ones.
+func (suite *Suite) nothingIdentifiesTheGPUs(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	tool := suite.Tool()
+	s := suite.New(tool)
+	Read(t, s)
+	tool.Answer = func(args string) (command.Result, error) {
+		switch {
+		case strings.HasPrefix(args, "list"):
+			return Prints(`[{"gpu": 0, "bdf": "N/A", "uuid": "N/A"}, {"gpu": 1}]`)
+		case strings.HasPrefix(args, "--json"):
+			return Prints(`{"card0": {"GPU use (%)": "5"}, "card1": {}}`)
+		}
+		return Prints("[]")
+	}
+	RequireUnread(t, Read(t, s), gpu.FailureOutput, "neither a unique id nor a PCI address of any GPU")
 }
 
 // A call with a refused option is repeated without it. Where the second call hangs, or another one with it, the problem is the hang and not

@@ -17,6 +17,8 @@ var (
 	ErrNoDriver = errors.New("the amdgpu driver is not loaded")
 	ErrNoDevice = errors.New("the driver has no GPU")
 	ErrAccess   = errors.New("not permitted")
+	// ErrNoIdentity is the reason why no listed GPU can be told from another one.
+	ErrNoIdentity = errors.New("it shows neither a unique id nor a PCI address of any GPU")
 )
 
 // Failure returns why a tool listed no devices and what to do about it, from its output. err is why the output could not be read.
