@@ -90,7 +90,7 @@ func staticOf(r record) staticInfo {
 		Serial:        smitext.Serial(board.text("product_serial")),
 		DriverVersion: smitext.DriverVersion(driver.text("version", "driver_version")),
 		// The part number is what the driver calls the version of the VBIOS.
-		FirmwareVersion:   smitext.Label(cmp.Or(firmware.text("part_number"), firmware.text("version"))),
+		FirmwareVersion:   cmp.Or(gpu.FirmwareVersion(smitext.Label(firmware.text("part_number"))), gpu.FirmwareVersion(smitext.Label(firmware.text("version")))),
 		ComputeCapability: smitext.GFXTarget(asic.text("target_graphics_version")),
 		NUMANode:          smitext.NUMANode(r.at("numa", "affinity")),
 		BoardPartNumber:   smitext.Label(board.text("model_number")),

@@ -14,6 +14,17 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
+// A version of the VBIOS that the tool does not know is none.
+func TestFirmwareVersion(t *testing.T) {
+	t.Parallel()
+	for printed, want := range map[string]string{
+		`{"part_number": "113-D67301-063", "version": "1"}`: "113-D67301-063", `{"part_number": "xxx-xxx-xxx", "version": "022.040.003.043"}`: "022.040.003.043",
+		`{"part_number": "xxx-xxx-xxx", "version": "N/A"}`: "",
+	} {
+		assert.Equal(t, want, staticOf(record{"ifwi": smitest.Decoded(t, printed)}).device.Info.FirmwareVersion)
+	}
+}
+
 // The driver loses a GPU, and amd-smi hangs. The other GPUs have other numbers and keep their identity.
 func TestRenumbered(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,6 @@ var (
 		// is allocated, "GPU Memory Allocated (VRAM%)", was added.
 		"gpu memory read/write activity (%)", "gpu memory use (%)",
 	}
-	keysModel = []string{"card series", "device name"}
 	// The power limit in force. The highest that can be set is not printed.
 	keyPowerCap    = "max graphics package power (w)"
 	keysAverage    = []string{"average graphics package power (w)", "average socket graphics package power (w)"}
@@ -65,11 +64,11 @@ func (c *card) listed(driver string) smidevice.Listed {
 	d.Vendor = gpu.AMD
 	d.Name = "gpu" + strconv.Itoa(c.index)
 	d.Index, d.CurrentIndex = gpu.Some(c.index), gpu.Some(c.index)
-	d.Model = smitext.Model(c.value(keysModel[0]), c.value(keysModel[1]))
+	d.Model = c.model()
 	d.Info = gpu.Info{
 		Serial:            smitext.Serial(c.value("serial number")),
 		DriverVersion:     driver,
-		FirmwareVersion:   smitext.Label(c.value("vbios version")),
+		FirmwareVersion:   gpu.FirmwareVersion(smitext.Label(c.value("vbios version"))),
 		ComputeCapability: smitext.GFXTarget(c.value("gfx version")),
 		NUMANode:          smitext.NUMANode(c.value("(topology) numa affinity")),
 		MemoryPartition:   strings.ToUpper(smitext.Label(c.value("memory partition"))),
@@ -80,6 +79,16 @@ func (c *card) listed(driver string) smidevice.Listed {
 		d.AddFault(gpu.FaultUnreachable, message)
 	}
 	return e
+}
+
+// model returns the name of the model. The card's series may be a list of the models with its chip, as "Navi 22 [Radeon RX 6700/6700 XT /
+// 6800M]"; the card's model is then better, if it is a name.
+func (c *card) model() string {
+	series, device, model := c.value("card series"), c.value("device name"), c.value("card model")
+	if strings.Contains(series, "/") {
+		return smitext.Model(device, model, series)
+	}
+	return smitext.Model(series, device)
 }
 
 // unreachable returns what rocm-smi prints instead of the readings of a card, where it prints an error and not one reading; empty otherwise.

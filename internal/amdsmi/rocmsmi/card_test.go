@@ -111,3 +111,20 @@ func TestDetailsOnlyWhereWanted(t *testing.T) {
 		smitest.RequireNear(t, 58, d.Temperature[gpu.SensorMemory], "memory")
 	}
 }
+
+func TestModel(t *testing.T) {
+	const list = "Navi 22 [Radeon RX 6700/6700 XT / 6800M]"
+	for _, tt := range []struct{ series, device, model, want string }{
+		{"AMD Instinct MI210", "", "0x0c34", "AMD Instinct MI210"},
+		{"AMD Instinct MI210", "", "Instinct", "AMD Instinct MI210"},
+		{list, "", "Radeon RX 6700 XT", "Radeon RX 6700 XT"},
+		{list, "", "0x6601", list},
+		{list, "Radeon RX 6800M", "Radeon RX 6700 XT", "Radeon RX 6800M"},
+		{"0x1002", "AMD Instinct MI300X OAM", "0x74a1", "AMD Instinct MI300X OAM"},
+	} {
+		c := card{values: map[string]string{"card series": tt.series, "device name": tt.device, "card model": tt.model, "vbios version": "xxx-xxx-xxx"}}
+		d := c.listed("").Device
+		assert.Equal(t, tt.want, d.Model)
+		assert.Empty(t, d.Info.FirmwareVersion)
+	}
+}
