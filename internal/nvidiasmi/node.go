@@ -52,7 +52,7 @@ func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gp
 			n.Failure = &gpu.Failure{Reason: gpu.FailureToolFailed, Err: errNoGPU}
 		}
 	}
-	addCorruptInfoROM(n, out.diagnosis.CorruptInfoROM)
+	addCorruptInfoROM(n, out)
 	n.Processes = mergeProcesses(out)
 	n.Problems = slices.Concat(out.problems, dropDuplicates(n), pmonProblems(out, n.Processes))
 	return n
@@ -68,13 +68,15 @@ func addSilent(g *parse.GPU, k *knownGPU) {
 	g.Device.AddFault(gpu.FaultUnreachable, "nvidia-smi prints N/A for every reading of it, as for a GPU that has fallen off the bus")
 }
 
-// addCorruptInfoROM adds the fault of the GPUs at the addresses of the tool's warnings.
-func addCorruptInfoROM(n *gpu.Node, addresses []string) {
-	for i := range n.Devices {
-		d := &n.Devices[i]
-		if d.Parent == "" && !d.Unread && slices.Contains(addresses, d.Info.PCIAddress) {
-			d.AddFault(gpu.FaultInfoROM, parse.CorruptInfoROM)
+// addCorruptInfoROM adds the fault of the GPUs at the addresses of the tool's warnings, and a problem if no GPU that was read is there.
+func addCorruptInfoROM(n *gpu.Node, out *output) {
+	for _, address := range out.diagnosis.CorruptInfoROM {
+		i := slices.IndexFunc(n.Devices, func(d gpu.Device) bool { return d.Parent == "" && !d.Unread && d.Info.PCIAddress == address })
+		if i < 0 {
+			out.problem(gpu.ProblemQuantity, "", "infoROM", fmt.Errorf("nvidia-smi: of the GPU at %s, which it does not list: %s", address, parse.CorruptInfoROM))
+			continue
 		}
+		n.Devices[i].AddFault(gpu.FaultInfoROM, parse.CorruptInfoROM)
 	}
 }
 

@@ -51,6 +51,12 @@ func TestCorruptInfoROM(t *testing.T) {
 	}
 }
 
+func TestCorruptInfoROMOfAnUnlistedGPU(t *testing.T) {
+	f := h100Tool(t)
+	f.xml.exit, f.xml.stderr = 14, "WARNING: infoROM is corrupted at gpu 0000:FF:00.0\n"
+	assert.Contains(t, problems(read(t, newReader(t, QueryFull, f, newClock()))), "of the GPU at 0000:ff:00.0, which it does not list")
+}
+
 func TestExitCodeBesideData(t *testing.T) {
 	f := h100Tool(t)
 	f.xml.exit = 255
