@@ -30,10 +30,11 @@ func newAllocations(config *PodResourcesConfig, o *options, parts partsConfig) (
 	if err != nil {
 		return nil, err
 	}
+	kubelet.Timeout = o.bound(kubelet.Timeout)
 	gpus := gpuNames(config.GPUResources)
 	return &allocations{
 		kubelet: &kubeletAllocations{client: kubelet},
-		dynamic: newDynamicAllocations(cdi.New(config.CDIDirs), deviceid.NewDeviceNodes(o.minors), gpus),
+		dynamic: newDynamicAllocations(cdi.New(config.CDIDirs), deviceid.NewDeviceNodes(o.minors), gpus, o.bound(apiWait)),
 		host:    deviceid.NewHostDevices(o.sys),
 		gpus:    gpus,
 		ignored: newIgnoredAllocations(o.logger),

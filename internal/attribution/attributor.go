@@ -27,6 +27,7 @@ const syncWait = 2 * time.Second
 // Attributor attributes the devices and processes of one machine. The sources of several vendors may share it.
 type Attributor struct {
 	interval    time.Duration
+	syncWait    time.Duration
 	processes   bool                       // processes are attributed
 	remote      bool                       // the node is read from outside, and the view is another's
 	connect     func() (*kube.View, error) // nil where the API may not be read
@@ -56,6 +57,15 @@ type options struct {
 	minors  string
 	sys     string
 	logger  *zap.Logger
+	wait    time.Duration // 0: the usual bounds
+}
+
+// bound returns how long to wait for something for which a collector usually waits so long.
+func (o *options) bound(usual time.Duration) time.Duration {
+	if o.wait > 0 {
+		return o.wait
+	}
+	return usual
 }
 
 // WithClients reads the Kubernetes API with these clients, whatever the configuration says about how to reach it.
@@ -70,6 +80,10 @@ func WithSysRoot(path string) Option { return func(o *options) { o.sys = path } 
 // WithLogger logs what is no problem of a read: the resources whose devices do not count as GPUs.
 func WithLogger(logger *zap.Logger) Option { return func(o *options) { o.logger = logger } }
 
+// WithWait sets how long Start, and an Apply for each, wait for the API server, the kubelet and the container runtimes at most. It is for
+// tests, in which a busy machine must not count as an API server that does not answer.
+func WithWait(wait time.Duration) Option { return func(o *options) { o.wait = wait } }
+
 // New returns an Attributor for reads that take place once per interval. It does not read any file yet, so that a configuration can be
 // checked anywhere.
 func New(config Config, interval time.Duration, opts ...Option) (*Attributor, error) {
@@ -77,7 +91,7 @@ func New(config Config, interval time.Duration, opts ...Option) (*Attributor, er
 	for _, option := range opts {
 		option(&o)
 	}
-	a := &Attributor{interval: interval, histories: make(map[gpu.Vendor]*history)}
+	a := &Attributor{interval: interval, syncWait: o.bound(syncWait), histories: make(map[gpu.Vendor]*history)}
 	if config.Owners != nil {
 		a.connect = func() (*kube.View, error) { return newView(&config, o.clients) }
 	}
@@ -97,7 +111,7 @@ func New(config Config, interval time.Duration, opts ...Option) (*Attributor, er
 	}
 	a.containers = newContainers(nil, logs)
 	if config.Containers != nil {
-		a.containers.runtimes = newRuntimeContainers(runtimes.New(config.Containers))
+		a.containers.runtimes = newRuntimeContainers(runtimes.New(config.Containers), o.bound(lookupTime))
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
@@ -144,7 +158,7 @@ func (a *Attributor) Start(ctx context.Context) error {
 		return kube.Keyed("attribution::owners", err)
 	}
 	view.Start()
-	ctx, cancel := context.WithTimeout(ctx, syncWait)
+	ctx, cancel := context.WithTimeout(ctx, a.syncWait)
 	defer cancel()
 	view.WaitSynced(ctx)
 	a.mu.Lock()

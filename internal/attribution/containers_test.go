@@ -4,7 +4,6 @@
 package attribution
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -155,14 +154,7 @@ func TestAPIAway(t *testing.T) {
 	m.client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return away, nil, errors.New("connection refused")
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // Start waits for the API server, but not in vain for this test
-	var err error
-	m.attributor, err = New(m.config, interval, WithClients(m.clients))
-	require.NoError(t, err)
-	require.NoError(t, m.attributor.Start(ctx), "no error: it may come")
-	defer func() { require.NoError(t, m.attributor.Close()) }()
-	require.Eventually(t, func() bool { return m.attributor.view.Pods.Err() != nil }, time.Minute, time.Millisecond)
+	m.startUnread() // no error: it may come
 	node := m.apply(holdAndRun(m, train))
 	require.Len(t, node.Problems, 1)
 	assert.Equal(t, "pods", node.Problems[0].What)

@@ -28,6 +28,7 @@ type dynamicAllocations struct {
 	gpus   gpuNames
 	slices *kube.Slices // nil where the API may not be read
 	claims *kube.Claims // nil where the API may not be read
+	wait   time.Duration
 
 	waited bool // for the slices
 	// published has the keys that the slices gave for devices that are still allocated. A kubelet that starts deletes the slices of its
@@ -46,8 +47,8 @@ func claimOf(d *podresources.Dynamic) kube.Claim {
 	return kube.Claim{Namespace: d.ClaimNamespace, Name: d.Claim}
 }
 
-func newDynamicAllocations(registry *cdi.Registry, nodes *deviceid.DeviceNodes, gpus gpuNames) *dynamicAllocations {
-	return &dynamicAllocations{cdi: registry, nodes: nodes, gpus: gpus, published: make(map[claimedDevice][]string)}
+func newDynamicAllocations(registry *cdi.Registry, nodes *deviceid.DeviceNodes, gpus gpuNames, wait time.Duration) *dynamicAllocations {
+	return &dynamicAllocations{cdi: registry, nodes: nodes, gpus: gpus, wait: wait, published: make(map[claimedDevice][]string)}
 }
 
 // prepare forgets what was published of devices that are not allocated any more. Before the first allocation that needs the
@@ -66,7 +67,7 @@ func (r *dynamicAllocations) prepare(ctx context.Context, list []podresources.Al
 	}
 	r.waited = true
 	r.slices.Want()
-	ctx, cancel := withAPIWait(ctx)
+	ctx, cancel := r.withWait(ctx)
 	defer cancel()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -79,8 +80,8 @@ func (r *dynamicAllocations) prepare(ctx context.Context, list []podresources.Al
 	}
 }
 
-func withAPIWait(ctx context.Context) (context.Context, context.CancelFunc) {
-	wait := apiWait
+func (r *dynamicAllocations) withWait(ctx context.Context) (context.Context, context.CancelFunc) {
+	wait := r.wait
 	if end, ok := ctx.Deadline(); ok {
 		wait = min(wait, time.Until(end)/2)
 	}
@@ -97,7 +98,7 @@ func (r *dynamicAllocations) lookUpClaims(ctx context.Context, list []podresourc
 		return slices.Contains(ofInit, claim) ||
 			slices.ContainsFunc(list, func(a podresources.Allocation) bool { return a.Dynamic != nil && claimOf(a.Dynamic) == claim })
 	})
-	ctx, cancel := withAPIWait(ctx)
+	ctx, cancel := r.withWait(ctx)
 	defer cancel()
 	var wanted []kube.Claim
 	for i := range list {

@@ -185,7 +185,7 @@ func TestKubeletSlow(t *testing.T) {
 func TestCloseWhileAsking(t *testing.T) {
 	m := newMachine(t, noAPI)
 	m.kubelet.Hang(true)
-	a, err := New(m.config, interval)
+	a, err := New(m.config, interval, WithWait(time.Minute))
 	require.NoError(t, err)
 	done := make(chan struct{})
 	go func() {

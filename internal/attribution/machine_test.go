@@ -86,12 +86,27 @@ func noKubelet(c *Config) { c.PodResources = nil }
 // start starts the Attributor.
 func (m *machine) start() *machine {
 	m.t.Helper()
-	var err error
-	m.attributor, err = New(m.config, interval, WithClients(m.clients), WithMIGMinors(m.minors), WithSysRoot(m.sys), WithLogger(m.logger))
-	require.NoError(m.t, err)
-	require.NoError(m.t, m.attributor.Start(context.Background()))
-	m.t.Cleanup(m.stop)
+	m.startIn(context.Background())
 	return m
+}
+
+// startUnread starts the Attributor where the API server refuses the list of pods, for which Start does not wait then.
+func (m *machine) startUnread() {
+	m.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	m.startIn(ctx)
+	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.Err() != nil }, time.Minute, time.Millisecond)
+}
+
+func (m *machine) startIn(ctx context.Context) {
+	m.t.Helper()
+	var err error
+	m.attributor, err = New(m.config, interval,
+		WithClients(m.clients), WithMIGMinors(m.minors), WithSysRoot(m.sys), WithLogger(m.logger), WithWait(time.Minute))
+	require.NoError(m.t, err)
+	require.NoError(m.t, m.attributor.Start(ctx))
+	m.t.Cleanup(m.stop)
 }
 
 // watched waits until a fake API server has the watch of a resource. It tells no watch of a deletion between the list and the watch.

@@ -4,7 +4,6 @@
 package attribution
 
 import (
-	"context"
 	"errors"
 	"os"
 	"strings"
@@ -58,14 +57,7 @@ func (m *machine) startAway() {
 	m.client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("forbidden")
 	})
-	ctx, cancel := context.WithCancel(m.t.Context())
-	cancel() // Start waits for the API server, but not in vain for this test
-	var err error
-	m.attributor, err = New(m.config, interval, WithClients(m.clients))
-	require.NoError(m.t, err)
-	require.NoError(m.t, m.attributor.Start(ctx))
-	m.t.Cleanup(m.stop)
-	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.Err() != nil }, time.Minute, time.Millisecond)
+	m.startUnread()
 }
 
 // startThenAway starts the Attributor before the API server becomes unreadable.

@@ -5,7 +5,6 @@ package attribution
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -150,8 +149,7 @@ func TestReservationsWithoutTheRight(t *testing.T) {
 	m.client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "", nil)
 	})
-	m.start()
-	require.Eventually(t, func() bool { return m.attributor.view.Pods.Err() != nil }, time.Minute, time.Millisecond)
+	m.startUnread()
 	m.kubelet.Set(kubelettest.PodIn("kai-resource-reservation", "r", kubelettest.Container(reservationContainer, resource, uuid(0))))
 	node := m.apply(nodeOf(card(0)))
 	require.Len(t, node.Devices[0].Holders, 1)

@@ -29,9 +29,10 @@ type runtimeContainers struct {
 	finder finder
 	pool   workers.Pool
 	task   *workers.Task
+	limit  time.Duration // of the lookups of one read
 
 	read  uint64        // number of the read
-	left  time.Duration // of lookupTime in this read
+	left  time.Duration // of the limit in this read
 	known map[string]*runtimeContainer
 }
 
@@ -54,8 +55,8 @@ type lookup struct {
 	err         error
 }
 
-func newRuntimeContainers(finder finder) *runtimeContainers {
-	r := &runtimeContainers{finder: finder, known: make(map[string]*runtimeContainer)}
+func newRuntimeContainers(finder finder, limit time.Duration) *runtimeContainers {
+	r := &runtimeContainers{finder: finder, limit: limit, known: make(map[string]*runtimeContainer)}
 	r.task = r.pool.NewTask(nil)
 	return r
 }
@@ -65,7 +66,7 @@ func (r *runtimeContainers) begin(read uint64) {
 	if r == nil {
 		return
 	}
-	r.read, r.left = read, lookupTime
+	r.read, r.left = read, r.limit
 	maps.DeleteFunc(r.known, func(_ string, c *runtimeContainer) bool { return c.read+keepContainers < read })
 }
 
@@ -98,7 +99,7 @@ func (r *runtimeContainers) lookUp(id string) *runtimeContainer {
 	r.left -= time.Since(start)
 	if r.task.Outcome() != workers.Done {
 		r.left = 0 // one container that waits delays a read once
-		return &runtimeContainer{looked: r.read, err: fmt.Errorf("look up containers: no answer within %s", lookupTime)}
+		return &runtimeContainer{looked: r.read, err: fmt.Errorf("look up containers: no answer within %s", r.limit)}
 	}
 	return &runtimeContainer{description: result.description, err: result.err, looked: r.read}
 }

@@ -123,7 +123,7 @@ func TestNamedContainerHoldsNothing(t *testing.T) {
 func TestStateFilesCannotBeRead(t *testing.T) {
 	m := newDockerMachine(t, t.TempDir(), noKubelet)
 	finder := &fakeFinder{err: errors.New("docker: read below /var/lib/docker: permission denied")}
-	m.attributor.containers.runtimes = newRuntimeContainers(finder)
+	m.attributor.containers.runtimes = newRuntimeContainers(finder, time.Minute)
 	for range 3 {
 		node := nodeOf(device(0))
 		runIn(node, 10, uuid(0), dockerCgroup(web), 4e9, 0.3)
@@ -142,7 +142,7 @@ func TestStateFilesCannotBeRead(t *testing.T) {
 func TestLookupHangs(t *testing.T) {
 	m := newDockerMachine(t, t.TempDir(), noKubelet)
 	finder := &fakeFinder{hang: make(chan struct{})}
-	m.attributor.containers.runtimes = newRuntimeContainers(finder)
+	m.attributor.containers.runtimes = newRuntimeContainers(finder, lookupTime)
 	read := func() *gpu.Node {
 		node := nodeOf(device(0))
 		runIn(node, 10, uuid(0), dockerCgroup(web), 4e9, 0.3)

@@ -28,8 +28,10 @@ const defaultTimeout = 2 * time.Second
 
 // Client keeps one connection to the kubelet and makes a new one when the kubelet was restarted. List must not be called concurrently.
 type Client struct {
-	path    string
-	timeout time.Duration
+	// Timeout bounds a List.
+	Timeout time.Duration
+
+	path string
 
 	mu     sync.Mutex
 	conn   *connection // nil if there is none
@@ -63,12 +65,12 @@ func New(endpoint string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pod_resources: %w", err)
 	}
-	return &Client{path: path, timeout: defaultTimeout}, nil
+	return &Client{path: path, Timeout: defaultTimeout}, nil
 }
 
 // List returns every device that is allocated to a container of this node.
 func (c *Client) List(ctx context.Context) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	answer, err := c.list(ctx)
 	if status.Code(err) == codes.Unavailable {

@@ -29,7 +29,7 @@ func newClient(t *testing.T, endpoint string) *Client {
 	t.Helper()
 	client, err := New(endpoint)
 	require.NoError(t, err)
-	client.timeout = time.Minute // no test is about a slow machine
+	client.Timeout = time.Minute // no test is about a slow machine
 	t.Cleanup(func() { assert.NoError(t, client.Close()) })
 	return client
 }
