@@ -12,8 +12,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -159,51 +161,59 @@ func TestInformerAnswered(t *testing.T) {
 	require.ErrorContains(t, i.Err(), "the API server answers 503 Service Unavailable")
 }
 
+// watched answers a watch immediately, but ends only after a time, or with the request.
+func watched(r *http.Request, end time.Duration) (*http.Response, error) {
+	body, writer := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(writer, "first")
+		select {
+		case <-r.Context().Done():
+			_ = writer.CloseWithError(r.Context().Err())
+		case <-time.After(end):
+			_, _ = io.WriteString(writer, " last")
+			_ = writer.Close()
+		}
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+}
+
 // The wait for an API server that never answers ends and is reported. A watch takes longer than that.
 func TestNoAnswer(t *testing.T) {
-	t.Parallel()                  // it waits
-	const limit = 2 * time.Second // a slow machine answers within it
-	var silent atomic.Bool
-	silent.Store(true)
-	server := start(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !silent.Load() {
-			_, _ = w.Write([]byte("first"))
-			w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's own
-			time.Sleep(limit + limit/4)
-			_, _ = w.Write([]byte(" last"))
-			return
+	synctest.Test(t, func(t *testing.T) {
+		silent := true
+		client := withStatus(&http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			if silent {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			return watched(r, 2*longestWait)
+		})}, longestWait)
+		i := &Informer{what: "pods", now: time.Now}
+		get := func() (string, error) {
+			request, err := http.NewRequestWithContext(withObserver(t.Context(), i), http.MethodGet, "http://localhost/?watch=1", http.NoBody)
+			require.NoError(t, err)
+			response, err := client.Do(request)
+			if err != nil {
+				return "", err
+			}
+			defer response.Body.Close()
+			body, err := io.ReadAll(response.Body)
+			return string(body), err
 		}
-		<-r.Context().Done()
-	})))
-	defer server.stop()
-	client := withStatus(&http.Client{Transport: &http.Transport{}}, limit)
-	defer client.CloseIdleConnections()
-	i := &Informer{what: "pods", now: time.Now}
-	get := func() (string, error) {
-		request, err := http.NewRequestWithContext(withObserver(t.Context(), i), http.MethodGet, server.URL+"?watch=1", http.NoBody)
-		require.NoError(t, err)
-		response, err := client.Do(request)
-		if err != nil {
-			return "", err
-		}
-		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		return string(body), err
-	}
-	_, err := get()
-	require.ErrorContains(t, err, "no answer in 2s")
-	require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 2s; the last known state is used until the API server answers")
+		_, err := get()
+		require.ErrorContains(t, err, "no answer in 1m10s")
+		require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 1m10s; the last known state is used until the API server answers")
 
-	silent.Store(false)
-	body, err := get()
-	require.NoError(t, err)
-	assert.Equal(t, "first last", body)
-	require.NoError(t, i.Err())
+		silent = false
+		body, err := get()
+		require.NoError(t, err)
+		assert.Equal(t, "first last", body)
+		require.NoError(t, i.Err())
+	})
 }
 
 // The wait for a list that begins and never ends is over after a while and is reported.
 func TestHalfAList(t *testing.T) {
-	t.Parallel() // it waits
 	server := start(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"apiVersion": "v1", "kind": "PodList", "items": [`))
@@ -211,7 +221,7 @@ func TestHalfAList(t *testing.T) {
 		<-r.Context().Done()
 	})))
 	defer server.stop()
-	client := withStatus(&http.Client{Transport: &http.Transport{}}, 2*time.Second) // a slow machine begins to answer within it
+	client := withStatus(&http.Client{Transport: &http.Transport{}}, time.Second)
 	defer client.CloseIdleConnections()
 	typed, err := kubernetes.NewForConfigAndClient(&rest.Config{Host: server.URL, QPS: -1}, client)
 	require.NoError(t, err)
@@ -219,7 +229,8 @@ func TestHalfAList(t *testing.T) {
 	require.NoError(t, err)
 	v.Start()
 	defer v.Stop()
-	var problems []gpu.Problem // the beginning of the next answer ends it
-	eventually(t, func() bool { problems = v.Problems(); return len(problems) == 1 })
-	require.ErrorContains(t, problems[0].Err, "the answer has begun but does not end")
+	eventually(t, func() bool { // on a busy machine an answer may not even begin in time, and the list is requested again
+		problems := v.Problems()
+		return len(problems) == 1 && strings.Contains(problems[0].Err.Error(), "the answer has begun but does not end")
+	})
 }

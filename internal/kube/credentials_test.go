@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -27,6 +28,11 @@ func (c closed) Close() error           { close(c.done); return nil }
 // A request that waits for a credential program ends with its context and reports why. Its late answer is closed, and the number of
 // requests that were given up is bounded.
 func TestLeaving(t *testing.T) {
+	synctest.Test(t, testLeaving)
+}
+
+func testLeaving(t *testing.T) {
+	t.Helper()
 	program := make(chan struct{})
 	late := closed{make(chan struct{})}
 	leave := Leaving(&rest.Config{ExecProvider: &api.ExecConfig{Command: "hangs"}})
@@ -46,16 +52,17 @@ func TestLeaving(t *testing.T) {
 		}
 		return err
 	}
-	require.ErrorIs(t, send(hangs, time.Second), ErrCredentials) // in which it begins
+	require.ErrorIs(t, send(hangs, time.Second), ErrCredentials)
 	waiting := hangs.(*leaving).waiting
 	require.Len(t, waiting, 1)
 	for range maxStuck - 1 {
 		waiting <- struct{}{}
 	}
-	require.ErrorIs(t, send(leave(roundTripFunc(nil)), 10*time.Millisecond), ErrCredentials, "another transport of the same program")
+	require.ErrorIs(t, send(leave(roundTripFunc(nil)), time.Second), ErrCredentials, "another transport of the same program")
 	close(program)
 	<-late.done
-	eventually(t, func() bool { return len(waiting) == maxStuck-1 })
+	synctest.Wait()
+	assert.Len(t, waiting, maxStuck-1)
 
 	require.NoError(t, send(leave(roundTripFunc(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil

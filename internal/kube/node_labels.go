@@ -22,7 +22,7 @@ import (
 const (
 	labelsInterval = 5 * time.Minute // labels of nodes hardly ever change
 	labelsRetry    = 30 * time.Second
-	labelsTimeout  = 10 * time.Second // of one request
+	labelsTimeout  = 10 * time.Second
 )
 
 // NodeLabels reads the labels of one node, by single requests for its metadata. It needs get on nodes. If each node's agent watched the
@@ -32,6 +32,7 @@ type NodeLabels struct {
 	node            string
 	keys            []string
 	interval, retry time.Duration
+	timeout         time.Duration // of one request
 	first           chan struct{} // closed after the first request
 	cancel          context.CancelFunc
 	running         sync.WaitGroup
@@ -44,7 +45,8 @@ type NodeLabels struct {
 // NewNodeLabels returns NodeLabels that make no request before Start. The keys are those of SelectNodeLabels.
 func NewNodeLabels(clients *Clients, node string, keys []string) *NodeLabels {
 	return &NodeLabels{
-		client: clients.Metadata, node: node, keys: keys, interval: labelsInterval, retry: labelsRetry, first: make(chan struct{}),
+		client: clients.Metadata, node: node, keys: keys, interval: labelsInterval, retry: labelsRetry, timeout: labelsTimeout,
+		first: make(chan struct{}),
 	}
 }
 
@@ -101,7 +103,7 @@ func (n *NodeLabels) run(ctx context.Context) {
 
 // read reads the labels and returns when to do so again. Where it fails, the labels stay as they were.
 func (n *NodeLabels) read(ctx context.Context) time.Duration {
-	request, cancel := context.WithTimeout(ctx, labelsTimeout)
+	request, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
 	nodes := schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 	object, retryAfter, err := getOnce(request, n.client.Resource(nodes), n.node)

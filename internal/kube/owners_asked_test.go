@@ -26,11 +26,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// ask returns owners by single requests, with a clock that stands still.
+// ask returns owners by single requests, with a clock that stands still and time for an answer.
 func (c *cluster) ask(clients *Clients, kinds []string) {
 	began := time.Now()
 	c.owners = AskOwners(clients, kinds)
 	c.asked = c.owners.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
+	c.asked.timeout = time.Minute
 	c.asked.now = func() time.Time { return began.Add(time.Duration(c.now.Load()) * time.Second) }
 }
 

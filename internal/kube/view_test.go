@@ -75,7 +75,9 @@ func TestOwnersAskedAhead(t *testing.T) {
 	v, err := NewView(&Clients{Kubernetes: client, Metadata: objects}, ViewOptions{Pods: PodsOptions{Node: "n1"}, Kinds: []string{"replicasets.apps"}})
 	require.NoError(t, err)
 	// The kinds are looked up after the pods were reported, which had no effect.
-	v.Owners.ownerSource.(*askedOwners).resolve = func(ctx context.Context, kind schema.GroupResource) (*meta.RESTMapping, error) { //nolint:forcetypeassert // it is
+	asks := v.Owners.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
+	asks.timeout = time.Minute
+	asks.resolve = func(ctx context.Context, kind schema.GroupResource) (*meta.RESTMapping, error) {
 		for ; !v.Pods.Synced() && ctx.Err() == nil; time.Sleep(time.Millisecond) {
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -145,9 +147,7 @@ func TestViewServerAway(t *testing.T) {
 	for _, problem := range v.Problems() {
 		require.ErrorContains(t, problem.Err, "connection refused")
 	}
-	began := time.Now()
 	v.Stop()
-	assert.Less(t, time.Since(began), longestWait)
 }
 
 // The whole way with real clients: protobuf and JSON, lists and watches, the owners of one node's pods one by one, those of all nodes as

@@ -67,7 +67,7 @@ func (f *followed) last(name string) (pod *lifecycle.Pod) {
 
 func (f *followed) eventually(t *testing.T, is func() bool) {
 	t.Helper()
-	require.Eventually(t, is, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, is, time.Minute, 5*time.Millisecond)
 }
 
 func TestFollow(t *testing.T) {
