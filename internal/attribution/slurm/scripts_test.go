@@ -18,10 +18,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// shipped returns the path of a shipped script.
+func shipped(script string) string { return filepath.Join("..", "..", "..", "deploy", "slurm", script) }
+
 // run runs a shipped script as slurmd does: with these variables and no others.
 func run(t *testing.T, script, dir string, variables ...string) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "/bin/sh", filepath.Join("..", "..", "..", "deploy", "slurm", script))
+	runFile(t, shipped(script), dir, variables...)
+}
+
+func runFile(t *testing.T, path, dir string, variables ...string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "/bin/sh", path)
 	command.Env = append([]string{"GPU_JOB_MAPPING_DIR=" + dir}, variables...)
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, "it never fails: %s", output)
@@ -92,6 +100,17 @@ func TestPrologOfStrangeValues(t *testing.T) {
 	assert.Equal(t, Job{ID: "1", User: `$(id) %s \n`, Account: "auser=root"}, found.Details["1"])
 }
 
+// patient returns the path of a shipped script that waits for its lock without a bound.
+func patient(t *testing.T, script string) string {
+	t.Helper()
+	text, err := os.ReadFile(shipped(script))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "flock -w 10 9")
+	path := filepath.Join(t.TempDir(), script)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), "flock -w 10 9", "flock 9", 1)), 0o600))
+	return path
+}
+
 // Prologs and epilogs of many jobs on one GPU at the same time lose none of them.
 func TestScriptsAtTheSameTime(t *testing.T) {
 	if _, err := exec.LookPath("flock"); err != nil {
@@ -100,9 +119,10 @@ func TestScriptsAtTheSameTime(t *testing.T) {
 	dir := t.TempDir()
 	const jobs = "123456789"
 	together := func(script string, jobs string) {
+		path := patient(t, script)
 		var all sync.WaitGroup
 		for job := range strings.SplitSeq(jobs, "") {
-			all.Go(func() { run(t, script, dir, "SLURM_JOB_ID="+job, "SLURM_JOB_GPUS=0") })
+			all.Go(func() { runFile(t, path, dir, "SLURM_JOB_ID="+job, "SLURM_JOB_GPUS=0") })
 		}
 		all.Wait()
 	}
