@@ -5,6 +5,8 @@ package kubeexec
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +23,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard/shardtest"
 )
 
-// A cluster that was never readable is reported with the reason, long before its interval is over.
+// A cluster that was never readable is reported with the reason.
 func TestClusterNeverReadable(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(s *exectest.Server)
@@ -37,7 +39,7 @@ func TestClusterNeverReadable(t *testing.T) {
 			t.Parallel()
 			s := exectest.NewServer(t)
 			s.Set(func() { c.spoil(s) })
-			f, _, got := startEvery(t, configOf(clusterOf(s, "prod")), time.Hour)
+			f, _, got := start(t, configOf(clusterOf(s, "prod")))
 			eventually(t, func() bool { return len(got.changes("prod")) > 0 }, "not reported")
 			assert.Equal(t, []any{c.want}, got.changes("prod"))
 			stats := f.Stats()[0]
@@ -47,6 +49,41 @@ func TestClusterNeverReadable(t *testing.T) {
 			assert.True(t, stats.LastGood.IsZero())
 		})
 	}
+}
+
+// An API server that is unreachable from the start is reported long before the interval is over.
+func TestFirstReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _, _ := bare(1, 0)
+		clients, err := kube.NewClients(&rest.Config{Host: "http://localhost", Transport: unreachable{}})
+		require.NoError(t, err)
+		pods, err := newDriverPods(clients.Kubernetes, &c.targets[0])
+		require.NoError(t, err)
+		c.targets, c.pods = c.targets[:1], []*kube.Informer{pods}
+		c.nodes, err = newNodes(clients.Kubernetes, &Config{})
+		require.NoError(t, err)
+		c.interval = time.Hour
+		got := newReported()
+		c.problems, c.report = got.take, got.state
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			c.run(ctx)
+		}()
+		time.Sleep(firstReport + time.Second)
+		assert.Equal(t, []any{gpu.FailureAPIUnreachable}, got.changes("c"))
+		assert.Contains(t, got.lines("c"), "driver pods of target 0")
+		cancel()
+		<-ended
+	})
+}
+
+// unreachable is an API server that does not answer.
+type unreachable struct{}
+
+func (unreachable) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("connection refused")
 }
 
 // The state follows the API server, also where the cluster has no node to read.

@@ -4,6 +4,7 @@
 package kubeexec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,12 +15,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// closeWait bounds how long Close waits for cancelled reads.
+// closeWait is the usual Options.CloseWait.
 const closeWait = 1500 * time.Millisecond
 
 // Fleet reads the nodes of clusters.
 type Fleet struct {
-	clusters []*cluster
+	clusters  []*cluster
+	closeWait time.Duration
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc
@@ -38,7 +40,7 @@ func New(config *Config, options Options) (*Fleet, error) {
 	if options.State == nil {
 		options.State = func(context.Context, string, time.Time, *gpu.Failure) {}
 	}
-	f := &Fleet{}
+	f := &Fleet{closeWait: cmp.Or(options.CloseWait, closeWait)}
 	var errs []error
 	for i := range config.Clusters {
 		c, err := newCluster(config, i, &options)
@@ -80,13 +82,13 @@ func (f *Fleet) Close() error {
 		f.running.Wait()
 		close(done)
 	}()
-	timer := time.NewTimer(closeWait)
+	timer := time.NewTimer(f.closeWait)
 	defer timer.Stop()
 	select {
 	case <-done:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("kubernetes_exec: reads that were cancelled have not ended within %s", closeWait)
+		return fmt.Errorf("kubernetes_exec: reads that were cancelled have not ended within %s", f.closeWait)
 	}
 }
 

@@ -184,14 +184,6 @@ func TestFleetOutage(t *testing.T) {
 	assert.Empty(t, got.left())
 }
 
-// An API server that is unreachable from the start is reported long before the interval is over.
-func TestFleetNeverThere(t *testing.T) {
-	s := exectest.NewServer(t)
-	s.Set(func() { s.Down = true })
-	_, _, problems := startEvery(t, configOf(clusterOf(s, "prod")), time.Hour)
-	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "driver pods of target 0") }, "nothing was reported")
-}
-
 // Missing rights are reported, and the rest continues: without nodes there are no labels, without all pods no names.
 func TestFleetPermissions(t *testing.T) {
 	s := exectest.NewServer(t)

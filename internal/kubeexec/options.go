@@ -21,8 +21,10 @@ type Sink func(ctx context.Context, cluster string, node *gpu.Node, readErr erro
 type Options struct {
 	Interval time.Duration // each node is read once in each interval
 	Timeout  time.Duration // bounds one read of one node
-	Want     gpu.Group     // the quantities to read
-	Sink     Sink
+	// CloseWait bounds how long Close waits for cancelled reads; 0: a moment.
+	CloseWait time.Duration
+	Want      gpu.Group // the quantities to read
+	Sink      Sink
 	// Gone is called after the last call of Sink for a node that is not read any more: because it has no GPUs any more, or because another
 	// replica reads it. May be nil.
 	Gone func(ctx context.Context, cluster, node string, byAnother bool)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -44,7 +43,7 @@ func (f *firstReads) count() int {
 }
 
 // readFirst starts a fleet whose API server delays the list of all pods.
-func readFirst(t *testing.T, nodes []string, interval time.Duration) (reads *firstReads, answer func()) {
+func readFirst(t *testing.T, nodes []string, interval time.Duration) (f *Fleet, reads *firstReads, answer func()) {
 	t.Helper()
 	s := exectest.NewServer(t)
 	held := make(chan struct{})
@@ -59,27 +58,36 @@ func readFirst(t *testing.T, nodes []string, interval time.Duration) (reads *fir
 		s.Add(node, &exectest.Machine{UUID: "GPU-1", Processes: []string{"41, GPU-1, 400 MiB, python3\n"}, Table: map[int64]string{41: ofPod}})
 	}
 	reads = &firstReads{pods: map[string]string{}}
-	f, err := New(configOf(clusterOf(s, "prod")), Options{Interval: interval, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: reads.sink})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, f.Close()) })
-	f.Start()
-	return reads, answer
+	f = startFleet(t, configOf(clusterOf(s, "prod")), Options{Interval: interval, Timeout: time.Minute, Want: gpu.GroupAll, Sink: reads.sink})
+	return f, reads, answer
 }
 
 // Listing the pods of a large cluster takes seconds. Reads before that would report containers without names, and a moment later the same
 // containers with different attributes.
 func TestFleetNamesFromTheStart(t *testing.T) {
-	const interval = time.Minute
+	const interval = 10 * time.Minute
 	now := time.Now()
-	var nodes []string // due in the next seconds
+	var nodes []string // due in the next minute
 	for i := 0; len(nodes) < 30; i++ {
 		node := fmt.Sprintf("n%d", i)
-		if newSlots(interval, "prod", node).next(now).Sub(now) < 15*time.Second {
+		if newSlots(interval, "prod", node).next(now).Sub(now) < time.Minute {
 			nodes = append(nodes, node)
 		}
 	}
-	reads, answer := readFirst(t, nodes, interval)
-	time.Sleep(2 * time.Second)
+	f, reads, answer := readFirst(t, nodes, interval)
+	var found time.Time
+	eventually(t, func() bool { // until a node is due
+		running := running(f.clusters[0])
+		if len(running) > 0 && found.IsZero() {
+			found = time.Now()
+		}
+		for _, n := range running {
+			if n.slots.next(found).Before(time.Now()) {
+				return true
+			}
+		}
+		return false
+	}, "no node is due")
 	assert.Zero(t, reads.count())
 	answer()
 	eventually(t, func() bool { return reads.count() > 0 }, "no reads")
@@ -92,7 +100,7 @@ func TestFleetNamesFromTheStart(t *testing.T) {
 
 // The wait for names lasts no longer than one interval.
 func TestFleetWithoutNames(t *testing.T) {
-	reads, _ := readFirst(t, []string{"n1", "n2"}, 500*time.Millisecond)
+	_, reads, _ := readFirst(t, []string{"n1", "n2"}, 500*time.Millisecond)
 	eventually(t, func() bool { return reads.count() == 2 }, "no reads")
 	reads.mu.Lock()
 	defer reads.mu.Unlock()

@@ -80,16 +80,24 @@ func startEvery(t *testing.T, config *Config, interval time.Duration) (*Fleet, *
 	t.Helper()
 	require.NoError(t, config.Check())
 	s, p := newSunk(), newReported()
-	f, err := New(config, Options{
-		Interval: interval, Timeout: 5 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave, Problems: p.take, State: p.state,
+	f := startFleet(t, config, Options{
+		Interval: interval, Timeout: time.Minute, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave, Problems: p.take, State: p.state,
 	})
+	return f, s, p
+}
+
+// startFleet starts a Fleet that has the time to close that a busy machine takes.
+func startFleet(t *testing.T, config *Config, options Options) *Fleet {
+	t.Helper()
+	options.CloseWait = time.Minute
+	f, err := New(config, options)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		assert.NoError(t, f.Close())
 		assert.NoError(t, f.Close(), "again")
 	})
 	f.Start()
-	return f, s, p
+	return f
 }
 
 func configOf(clusters ...ClusterConfig) *Config {

@@ -135,7 +135,7 @@ func bare(maxConcurrent, nodes int) (*cluster, *counting, *sunk, map[string]*pla
 	config.MaxConcurrent = maxConcurrent
 	s := newSunk()
 	c := newBareCluster("c", &config, &Options{
-		Interval: interval, Timeout: 10 * time.Second, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave,
+		Interval: interval, Timeout: interval, Want: gpu.GroupAll, Sink: s.sink, Gone: s.leave,
 		Problems: func(string, []gpu.Problem) {}, State: func(context.Context, string, time.Time, *gpu.Failure) {},
 	})
 	machines := &counting{busy: map[string]int{}, reads: map[string][]time.Time{}, failing: map[string]error{}, takes: 100 * time.Millisecond}

@@ -111,7 +111,7 @@ func FuzzSPDY(f *testing.F) {
 		began, out := time.Now(), newOutput()
 		_ = out.readSPDY(client)
 		requireBounded(t, out)
-		if took := time.Since(began); took > 30*time.Second {
+		if took := time.Since(began); took > 5*time.Minute { // spdystream itself may wait for ten
 			t.Fatalf("it took %s to notice the end", took)
 		}
 		_ = client.Close()

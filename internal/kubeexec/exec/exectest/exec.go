@@ -118,11 +118,8 @@ func (s *Server) overWebSocket(w http.ResponseWriter, r *http.Request, b Box) {
 	to := func(channel byte) channelWriter { return channelWriter{conn: conn, mu: &mu, channel: channel} }
 	code, start := b(r.URL.Query()["command"], to(remotecommand.StreamStdOut), to(remotecommand.StreamStdErr), gone)
 	_, _ = to(remotecommand.StreamErr).Write(Status(code, start))
-	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
-	select {
-	case <-gone: // the client closes
-	case <-time.After(time.Second):
-	}
+	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Time{})
+	<-gone // the client closes
 }
 
 // closing is a connection that closes without an error. After one, spdystream would wait ten minutes for someone to ask for it.
@@ -172,10 +169,7 @@ func (s *Server) overSPDY(w http.ResponseWriter, r *http.Request, b Box) {
 	for _, stream := range by {
 		_ = stream.Close()
 	}
-	select {
-	case <-gone:
-	case <-time.After(time.Second):
-	}
+	<-gone // the client closes
 }
 
 // NotStarted is the error of containerd for a program that a container does not have.
