@@ -290,7 +290,7 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 				config := kubeexec.DefaultConfig()
 				config.AttributePods = false
 				config.Clusters = []kubeexec.ClusterConfig{{Name: "a", API: kube.Config{Endpoint: url, QPS: 1000, Burst: 1000}}}
-				fleet, err := kubeexec.New(&config, kubeexec.Options{Interval: time.Minute, Timeout: time.Second})
+				fleet, err := kubeexec.New(&config, kubeexec.Options{Interval: time.Minute, Timeout: time.Minute, CloseWait: time.Minute})
 				require.NoError(t, err)
 				fleet.Start()
 				t.Cleanup(func() { assert.NoError(t, fleet.Close()) })
