@@ -60,7 +60,7 @@ type options struct {
 	wait    time.Duration // 0: the usual bounds
 }
 
-// bound returns how long to wait for something for which a collector usually waits so long.
+// bound returns the usual bound of a wait, or that of WithWait.
 func (o *options) bound(usual time.Duration) time.Duration {
 	if o.wait > 0 {
 		return o.wait

@@ -210,3 +210,9 @@ func TestViewRealClients(t *testing.T) {
 		})
 	}
 }
+
+// eventually waits for the state of an informer.
+func eventually(t *testing.T, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, time.Minute, time.Millisecond)
+}

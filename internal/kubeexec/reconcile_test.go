@@ -4,6 +4,8 @@
 package kubeexec
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/rest"
 
-	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
@@ -85,18 +86,84 @@ func TestElectionTold(t *testing.T) {
 	})
 }
 
-// A node with GPUs of two vendors is backed off when neither can be read.
-func TestFailuresOfTwoVendors(t *testing.T) {
-	c, _, _, _ := bare(1, 0)
-	p := planOf(c, "n1", "first")
-	p.jobs = append(p.jobs, job{target: &TargetConfig{Tool: ToolAMDSMI}})
-	n := newNode(c, "n1", p)
-	for _, tt := range []struct{ nvidia, amd, want int }{{0, 0, 0}, {3, 0, 0}, {0, 3, 0}, {3, 5, 3}, {5, 3, 3}} {
-		n.stats = map[gpu.Vendor]*NodeStats{gpu.NVIDIA: {Failures: tt.nvidia}, gpu.AMD: {Failures: tt.amd}}
-		assert.Equal(t, tt.want, n.failures(), "%+v", tt)
-	}
-	n.stats = map[gpu.Vendor]*NodeStats{gpu.NVIDIA: {Failures: 4}}
-	assert.Zero(t, n.failures(), "the other was not read yet")
-	n.plan = &plan{}
-	assert.Zero(t, n.failures())
+// Nodes come and go: no state of removed nodes remains.
+func TestNodesComeAndGo(t *testing.T) {
+	const nodes, times = 50, 40
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, _, s, _ := bare(16, 0)
+		for i := range times {
+			plans := map[string]*plan{}
+			for j := range nodes {
+				name := fmt.Sprintf("node-%d-%d", i, j)
+				plans[name] = planOf(c, name, "first")
+			}
+			plans[fmt.Sprintf("unread-%d", i)] = withoutPod(fmt.Sprintf("unread-%d", i))
+			c.follow(ctx, plans)
+			time.Sleep(interval + time.Second)
+			synctest.Wait()
+			assert.Len(t, running(c), nodes+1)
+			assert.Len(t, c.stats().Nodes, nodes+1)
+		}
+		c.follow(ctx, nil)
+		synctest.Wait()
+		assert.Empty(t, running(c))
+		assert.Empty(t, c.stats().Nodes)
+		assert.Len(t, s.left(), (nodes+1)*times, "each once")
+		assert.Empty(t, c.tokens)
+		c.reading.Wait()
+		cancel()
+	})
+}
+
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, machines, s, plans := bare(4, 2)
+		c.follow(ctx, plans)
+		time.Sleep(interval + time.Second)
+
+		// The driver pod of a node restarts: the node is kept, but not read.
+		c.follow(ctx, map[string]*plan{"node-0": withoutPod("node-0"), "node-1": plans["node-1"]})
+		before := len(machines.times("node-0"))
+		time.Sleep(3 * interval)
+		assert.Len(t, machines.times("node-0"), before)
+		kept := running(c)["node-0"]
+		require.NotNil(t, kept)
+		assert.Equal(t, errNoPod.Error(), c.stats().Nodes[0].Unreadable)
+		assert.Len(t, c.stats().Nodes, 2)
+		plans["node-0"] = planOf(c, "node-0", "second")
+		c.follow(ctx, plans)
+		time.Sleep(interval + time.Second)
+		assert.Greater(t, len(machines.times("node-0")), before)
+		assert.Same(t, kept, running(c)["node-0"])
+		assert.Empty(t, s.left())
+
+		// A node is removed in the middle of a read: the result is discarded, and the removal is reported.
+		machines.set(func() { machines.takes = 5 * time.Second })
+		for machines.now() == 0 {
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Second)
+		first, _, _, _ := s.of("c/node-0")
+		second, _, _, _ := s.of("c/node-1")
+		c.follow(ctx, nil)
+		synctest.Wait()
+		again, _, _, _ := s.of("c/node-0")
+		assert.Equal(t, first, again)
+		again, _, _, _ = s.of("c/node-1")
+		assert.Equal(t, second, again)
+		assert.ElementsMatch(t, []string{"c/node-0", "c/node-1"}, s.left())
+		assert.Empty(t, running(c))
+		assert.Len(t, c.dirty, 1, "it may have come back")
+
+		c.follow(ctx, plans)
+		c.follow(ctx, nil)
+		c.follow(ctx, plans)
+		assert.Len(t, running(c), 2, "one that ends is not started again")
+		synctest.Wait()
+		assert.Empty(t, running(c))
+		cancel()
+		c.reading.Wait()
+	})
 }

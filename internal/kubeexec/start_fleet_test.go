@@ -117,3 +117,9 @@ func readTimes(t *testing.T, s *sunk, key string, more int) gpu.Node {
 	}, "no read of "+key)
 	return node
 }
+
+// eventually waits for a condition that another goroutine fulfils.
+func eventually(t *testing.T, condition func() bool, message string) {
+	t.Helper()
+	require.Eventually(t, condition, time.Minute, 5*time.Millisecond, message)
+}

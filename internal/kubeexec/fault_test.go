@@ -45,7 +45,7 @@ func TestPanicIsOfOneNode(t *testing.T) {
 				assert.Positive(t, failed)
 				require.ErrorContains(t, err, "kubernetes_exec: read node node-1 in container nvidia-driver-ctr of pod gpu-operator/node-1: "+
 					"a bug in gpureceiver, please report it: runtime error: index out of range")
-				require.ErrorContains(t, err, "spoil_test.go", "where it was")
+				require.ErrorContains(t, err, "fault_test.go", "where it was")
 				continue
 			}
 			assert.Greater(t, good, 1, name)

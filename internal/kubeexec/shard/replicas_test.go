@@ -22,26 +22,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard/shardtest"
 )
 
-// A process that was stopped and continued does not consider itself the holder.
-func TestHoldsNoLonger(t *testing.T) {
-	now := time.Now()
-	e := New(Options{Shards: 1, Changed: func() {}})
-	e.now = func() time.Time { return now }
-	e.quota = 1
-	may, takes := e.admit(0)
-	require.True(t, may)
-	require.True(t, takes)
-	e.settle(0, takes, now, nil)
-	assert.True(t, e.Holds("n"))
-	now = now.Add(RenewDeadline)
-	assert.False(t, e.Holds("n"))
-	may, takes = e.admit(0)
-	assert.True(t, may)
-	assert.False(t, takes)
-	e.settle(0, takes, now, nil)
-	assert.True(t, e.Holds("n"))
-}
-
 func TestQuotas(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
 	for name, tc := range map[string]struct {
@@ -60,18 +40,6 @@ func TestQuotas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, quotas(tc.shards, tc.alive)) })
 	}
-}
-
-func TestOf(t *testing.T) {
-	const nodes, shards = 1000, 8
-	var in [shards]int
-	for i := range nodes {
-		in[of(fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", i/250, i%250), shards)]++
-	}
-	for _, n := range in {
-		assert.InDelta(t, nodes/shards, n, nodes/shards*0.35)
-	}
-	assert.Zero(t, of("anything", 1))
 }
 
 func TestNewIdentity(t *testing.T) {
