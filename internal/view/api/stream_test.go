@@ -5,9 +5,13 @@ package api
 
 import (
 	"bufio"
+	"context"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -37,26 +41,56 @@ func waitFor(t *testing.T, lines *bufio.Scanner, want string) {
 	t.Fatalf("the stream ended before %q: %v", want, lines.Err())
 }
 
+// pipes is a listener whose connections are pipes, so that a server and its clients run on fake time.
+type pipes struct {
+	accepted chan net.Conn
+	closed   chan struct{}
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.accepted:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error { close(l.closed); return nil }
+func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// dial connects to the server that listens.
+func (l *pipes) dial(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	l.accepted <- server
+	return client, nil
+}
+
 // A stream outlives the server's limits on reading a request and writing an answer.
 func TestStreamOutlivesTheServersTimeouts(t *testing.T) {
-	reader := viewtest.NewReader(viewtest.Snapshot())
-	h := New(reader, Settings{})
-	server := httptest.NewUnstartedServer(h)
-	server.Config.WriteTimeout, server.Config.ReadTimeout = time.Second, time.Second
-	server.Start()
-	defer server.Close()
-	lines, end := open(t, server)
-	waitFor(t, lines, `data: {"generation":42}`)
-	for generation, want := range map[uint64]string{43: `data: {"generation":43}`, 44: `data: {"generation":44}`} {
-		time.Sleep(1200 * time.Millisecond) // longer than the limits
-		s := viewtest.Snapshot()
-		s.Generation = generation
-		reader.Set(s)
-		waitFor(t, lines, want)
-	}
-	end()
-	assert.Eventually(t, func() bool { return reader.Subscribers() == 0 }, time.Minute, 10*time.Millisecond)
-	http.DefaultClient.CloseIdleConnections()
+	synctest.Test(t, func(t *testing.T) {
+		reader := viewtest.NewReader(viewtest.Snapshot())
+		listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
+		server := &http.Server{Handler: New(reader, Settings{}), WriteTimeout: time.Second, ReadTimeout: time.Second}
+		go func() { _ = server.Serve(listener) }()
+		transport := &http.Transport{DialContext: listener.dial}
+		answer, err := (&http.Client{Transport: transport}).Get("http://server/api/v1/gpu/stream") //nolint:noctx // the test closes it
+		require.NoError(t, err)
+		lines := bufio.NewScanner(answer.Body)
+		waitFor(t, lines, `data: {"generation":42}`)
+		for generation := uint64(43); generation < 45; generation++ {
+			time.Sleep(2 * time.Second) // longer than the limits
+			s := viewtest.Snapshot()
+			s.Generation = generation
+			reader.Set(s)
+			waitFor(t, lines, fmt.Sprintf(`data: {"generation":%d}`, generation))
+		}
+		require.NoError(t, answer.Body.Close())
+		synctest.Wait()
+		assert.Zero(t, reader.Subscribers())
+		transport.CloseIdleConnections()
+		require.NoError(t, server.Close())
+	})
 }
 
 func TestStreamsAreBounded(t *testing.T) {
