@@ -21,9 +21,7 @@ func TestDocumentedScreen(t *testing.T) {
 	server := sampleServer(t)
 	assert.Equal(t, 1, comparePrinted(t, commandsPage, "top", func(args []string) string {
 		term := startTerminal(t, 140, 10, nil, append(args, "--server", server)...)
-		term.shows("live", "nvidia3", "q quit")
-		term.settles()
-		screen := term.screen()
+		screen := term.shows("live", "nvidia3", "q quit")
 		term.press("q")
 		assert.Zero(t, term.end())
 		lines := strings.Split(strings.ReplaceAll(screen, server, client.DefaultServer), "\n")

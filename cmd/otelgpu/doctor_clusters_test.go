@@ -33,7 +33,7 @@ func execConfig(s *exectest.Server, dead string) string {
 	one := func(name, endpoint string) string {
 		return fmt.Sprintf("{name: %s, endpoint: %q, token_file: %q, ca_file: %q}", name, endpoint, filepath.Join(s.Dir, "token"), filepath.Join(s.Dir, "ca.crt"))
 	}
-	return "yaml:receivers: {gpu: {scrapers: {kubernetes_exec: {clusters: [" + one("live", s.URL) + ", " + one("dead", dead) + "]}}}}\n" +
+	return "yaml:receivers: {gpu: {collection_interval: 5m, timeout: 5m, scrapers: {kubernetes_exec: {clusters: [" + one("live", s.URL) + ", " + one("dead", dead) + "]}}}}\n" +
 		"exporters: {debug: {}}\nservice: {pipelines: {metrics: {receivers: [gpu], exporters: [debug]}}}"
 }
 

@@ -39,10 +39,10 @@ func finish(t *testing.T, cmd *exec.Cmd) result {
 	return result{code: cmd.ProcessState.ExitCode(), out: out.String(), err: errs.String()}
 }
 
-// gpuConfig is a collector's configuration with a gpu receiver of these settings. The process table of any container will do.
+// gpuConfig is a collector's configuration with a gpu receiver of these settings. The process table of any container will do, and a read may take long.
 func gpuConfig(settings string) string {
 	indented := strings.ReplaceAll(strings.TrimSpace(settings), "\n", "\n    ")
-	return "yaml:receivers:\n  gpu:\n    attribution:\n      node_name: node-a\n      processes:\n        any_pid_namespace: true\n    " + indented +
+	return "yaml:receivers:\n  gpu:\n    collection_interval: 5m\n    timeout: 5m\n    attribution:\n      node_name: node-a\n      processes:\n        any_pid_namespace: true\n    " + indented +
 		"\nexporters:\n  debug:\nservice:\n  pipelines:\n    metrics:\n      receivers: [gpu]\n      exporters: [debug]\n"
 }
 

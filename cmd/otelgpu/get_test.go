@@ -232,7 +232,7 @@ func TestGetCredentials(t *testing.T) {
 		"":                                     "Bearer fr0menv",
 		"--token-file " + file:                 "Bearer s3cret",
 		"--user alice --password-file " + file: "Basic YWxpY2U6czNjcmV0",
-		"--timeout 3s --token-file=" + file + " ": "Bearer s3cret",
+		"--timeout 3m --token-file=" + file + " ": "Bearer s3cret",
 	} {
 		t.Setenv(envToken, "fr0menv")
 		got := otelgpu(t, append([]string{"get", "nodes", "--server", server.URL}, strings.Fields(args)...)...)

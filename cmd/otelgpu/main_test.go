@@ -37,9 +37,12 @@ type result struct {
 	out, err string
 }
 
-// otelgpu runs one command.
+// otelgpu runs one command. One that asks a server waits long for an answer, unless its arguments say otherwise.
 func otelgpu(t *testing.T, args ...string) result {
 	t.Helper()
+	if len(args) > 0 && slices.Contains([]string{"get", "run", "top"}, args[0]) {
+		args = slices.Insert(slices.Clone(args), 1, "--timeout=5m")
+	}
 	out, err := os.CreateTemp(t.TempDir(), "out")
 	require.NoError(t, err)
 	defer out.Close()
@@ -59,10 +62,12 @@ func otelgpu(t *testing.T, args ...string) result {
 func sampleServer(t *testing.T) string { return serverOf(t, viewtest.Snapshot()) }
 
 // emptyServer serves the API of one node without GPUs.
-func emptyServer(t *testing.T) string {
+func emptyServer(t *testing.T) string { return serverOf(t, emptyFleet()) }
+
+func emptyFleet() *view.Snapshot {
 	s := viewtest.Snapshot()
 	s.Clusters, s.Nodes = nil, slices.DeleteFunc(s.Nodes, func(n *view.Node) bool { return n.Name != "empty" })
-	return serverOf(t, s)
+	return s
 }
 
 func serverOf(t *testing.T, s *view.Snapshot) string {

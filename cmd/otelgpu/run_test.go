@@ -7,12 +7,15 @@ package main
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
+	"github.com/otelgpu/gpureceiver/internal/view/api"
+	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
 )
 
 // fakeCollector is a script in the collector's place. It writes its process ID and runs a command.
@@ -156,10 +161,30 @@ func TestRunWithoutGPU(t *testing.T) {
 	assert.Zero(t, term.end())
 
 	collector = newFakeCollector(t, "echo '"+line+"'\n"+untilEnd)
-	cmd := exec.Command(os.Args[0], collector.args(server, "--for", "9s")...)
+	var answers atomic.Int64
+	empty := api.New(viewtest.NewReader(emptyFleet()), api.Settings{})
+	t.Cleanup(empty.Close)
+	afterLog := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // it answers once the log has the cause
+		for r.Context().Err() == nil {
+			if log, _ := os.ReadFile(collector.log()); strings.Contains(string(log), line) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		answers.Add(1)
+		empty.ServeHTTP(w, r)
+	}))
+	t.Cleanup(afterLog.Close)
+	cmd := exec.Command(os.Args[0], collector.args(afterLog.URL, "--timeout", "5m")...)
 	var out lockedBuffer
 	cmd.Env, cmd.Stdout = append(os.Environ(), asOtelgpu+"=1"), &out
-	require.NoError(t, cmd.Run())
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill() }()
+	require.Eventually(t, func() bool { return out.String() != "" }, patience, 10*time.Millisecond)
+	said := answers.Load()
+	require.Eventually(t, func() bool { return answers.Load() > said+8 }, patience, 10*time.Millisecond, "it asks again")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, cmd.Wait())
 	assert.Equal(t, "No GPU found on this machine; looking again. Ctrl-C ends.\n  library: no usable libnvidia-ml.so.1; install the NVIDIA driver\n", out.String(), "once")
 	requireEnded(t, collector.pid(t))
 }

@@ -4,6 +4,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,8 +30,10 @@ func serve(t *testing.T, handler http.HandlerFunc) *Client {
 	return newClient(t, Settings{Server: server.URL})
 }
 
+// newClient returns a client that waits long for an answer unless the test says otherwise.
 func newClient(t *testing.T, s Settings) *Client {
 	t.Helper()
+	s.Timeout = cmp.Or(s.Timeout, 5*time.Minute)
 	c, err := New(s)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -149,7 +152,6 @@ func TestLongAnswer(t *testing.T) {
 			}
 		}
 	})
-	c.timeout = 5 * time.Minute // of a slow machine
 	_, err := c.List(t.Context(), Nodes, nil, 1)
 	require.ErrorContains(t, err, "answered with more than 64 MiB; ask for less")
 }

@@ -6,6 +6,7 @@ package top
 import (
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,7 +27,7 @@ func newClient(t *testing.T, s *view.Snapshot) *client.Client {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	t.Cleanup(handler.Close)
-	c, err := client.New(client.Settings{Server: server.URL})
+	c, err := client.New(client.Settings{Server: server.URL, Timeout: 5 * time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
