@@ -25,9 +25,9 @@ const nodeName = "node-a"
 const configuration = `
 receivers:
   gpu:
-    collection_interval: 1s
+    collection_interval: 5s # a busy machine reads within it
     initial_delay: 0s
-    timeout: 1s
+    timeout: 5s
     attribution: {node_name: NODE}
     scrapers: SCRAPERS
 exporters:

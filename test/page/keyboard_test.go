@@ -19,9 +19,9 @@ func TestKeyboard(t *testing.T) {
 	p := open(t, viewtest.Snapshot(), "/")
 	p.until(`document.querySelectorAll("a.tile").length === 9`)
 	p.key(kb.Tab)
-	assert.Equal(t, "Skip to content", eval[string](p, focused+`.innerText`), "the first stop")
+	p.until(focused + `.innerText === "Skip to content"`) // the first stop
 	p.key(kb.Enter)
-	assert.Equal(t, "main", eval[string](p, focused+`.id`))
+	p.until(focused + `.id === "main"`)
 	// Tab goes through the controls to one tile, and from there on behind all tiles.
 	assert.Equal(t, 1, eval[int](p, `document.querySelectorAll('a.tile[tabindex="0"]').length`))
 	for range 30 {
@@ -29,28 +29,31 @@ func TestKeyboard(t *testing.T) {
 			break
 		}
 	}
-	id := func() string { return eval[string](p, focused+`.dataset.id ?? ""`) }
-	assert.Equal(t, "000000000000abc0", id(), "the first tile")
+	at := func(id string) {
+		t.Helper()
+		p.until(focused + `.dataset.id === "` + id + `"`)
+	}
+	at("000000000000abc0") // the first tile
 	assert.NotEqual(t, "0px", eval[string](p, `getComputedStyle(`+focused+`).outlineWidth`), "the focus can be seen")
 	assert.Equal(t, "solid", eval[string](p, `getComputedStyle(`+focused+`).outlineStyle`))
 	p.key(kb.ArrowRight)
-	assert.Equal(t, "000000000000abc1", id())
+	at("000000000000abc1")
 	p.key(kb.ArrowRight)
-	assert.Equal(t, "GPU-n1-0", id(), "the next group")
+	at("GPU-n1-0") // the next group
 	p.key(kb.End)
-	assert.Equal(t, "GPU-workstation-0", id())
+	at("GPU-workstation-0")
 	p.key(kb.ArrowLeft)
-	assert.Equal(t, "GPU-n2-1", id())
+	at("GPU-n2-1")
 	// A change of the data does not take the focus away.
 	s := fleets.Copy(viewtest.Snapshot())
 	s.Generation++
 	s.Nodes[1].GPUs[0].Utilization.General = new(0.44)
 	p.reader.Set(s)
 	p.until(`document.querySelector('[data-id="000000000000abc0"]').innerText.includes("44")`)
-	assert.Equal(t, "GPU-n2-1", id())
+	at("GPU-n2-1")
 	p.key(kb.Enter)
 	p.until(`document.querySelector("main h1")?.innerText === "GPU 1"`)
-	assert.Equal(t, "main", eval[string](p, focused+`.id`), "a new view begins at its content")
+	p.until(focused + `.id === "main"`) // a new view begins at its content
 }
 
 // The map of a large fleet is used by the arrow keys too.
