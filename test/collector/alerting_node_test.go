@@ -46,6 +46,7 @@ func prepareAlerting(t *testing.T, name string, gpus int, prometheus string, own
 	n.library = filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
 	n.shipped = shipped{
 		configs:  []string{"agent.yaml"},
+		interval: "1s",
 		scrapers: fmt.Sprintf("scrapers: {nvml: {library_path: %q}}", n.library),
 		more:     sending(prometheus, ownMetrics),
 		env:      append(n.environment(), "K8S_NODE_NAME="+name, "HOSTNAME="+name),

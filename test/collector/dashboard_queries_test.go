@@ -110,6 +110,12 @@ func answered(t *testing.T, address, query string) map[string]float64 {
 	return found
 }
 
+// someNumbers waits until a query answers anything.
+func someNumbers(t *testing.T, what string, answer func() map[string]float64) {
+	t.Helper()
+	eventually(t, patience, what, func() bool { return len(answer()) > 0 })
+}
+
 // sameNumbers waits until a query answers these numbers: a read or a scrape that is late spoils a range for a while.
 func sameNumbers(t *testing.T, what string, want calculation, answer func() map[string]float64) {
 	t.Helper()

@@ -28,7 +28,7 @@ func TestDashboardsOfMachine(t *testing.T) {
 	}
 	n.page, n.process = s.start(t, n.dir, n.sink)
 	address := scrapingPrometheus(t, "", n.page)
-	eventually(t, patience, "the GPUs", func() bool { return ask(t, address, `count(hw_power_watts)`) == 2 })
+	becomes(t, address, `count(hw_power_watts)`, 2)
 
 	here, elsewhere := map[string]string{"node": host}, map[string]string{"node": host + "-2"}
 	expressions := map[string]string{}
@@ -39,17 +39,17 @@ func TestDashboardsOfMachine(t *testing.T) {
 			}
 		}
 	}
-	for where, want := range map[string]map[string]float64{
-		"gpureceiver-fleet: GPUs: A":       {"": 2},
-		"gpureceiver-fleet: Nodes: E":      {fmt.Sprintf("node=%q", host): 200},
-		"gpureceiver-node: Power: A":       {"": 200},
-		"gpureceiver-node: Utilization: A": {"": 0.5},
-		"gpureceiver-health: Well: A":      {"": 2},
-		"gpureceiver-workloads: Held: A":   {},
+	for where, want := range map[string]calculation{
+		"gpureceiver-fleet: GPUs: A":       one(2),
+		"gpureceiver-fleet: Nodes: E":      by(map[string]float64{fmt.Sprintf("node=%q", host): 200}),
+		"gpureceiver-node: Power: A":       one(200),
+		"gpureceiver-node: Utilization: A": one(0.5),
+		"gpureceiver-health: Well: A":      one(2),
+		"gpureceiver-workloads: Held: A":   by(nil),
 	} {
 		require.Contains(t, expressions, where)
 		for _, chosen := range []map[string]string{nil, here} {
-			assert.Equal(t, want, answered(t, address, selected(expressions[where], chosen)), where)
+			sameNumbers(t, where, want, func() map[string]float64 { return answered(t, address, selected(expressions[where], chosen)) })
 		}
 		assert.Empty(t, answered(t, address, selected(expressions[where], elsewhere)), where)
 	}

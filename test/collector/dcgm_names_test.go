@@ -65,7 +65,7 @@ func dcgmNode(t *testing.T) (n *workloadNode, prometheus string) {
 	n.start(shipped{
 		configs: []string{"agent-kubernetes.yaml", dcgmNames},
 		more:    "receivers: {gpu: {scrapers: {nvml: {pcie_sampling: true}}}}\n",
-		env:     []string{"DCGM_PORT=" + endpoint[strings.LastIndex(endpoint, ":")+1:], "DCGM_EXPIRATION=2s"},
+		env:     []string{"DCGM_PORT=" + endpoint[strings.LastIndex(endpoint, ":")+1:], "DCGM_EXPIRATION=15s"},
 	})
 	n.next("attributed workloads", attributed)
 	n.set(strings.ReplaceAll(dcgmScenario, "PCIE", "1e6"))
@@ -122,8 +122,11 @@ func TestDCGMDashboard(t *testing.T) {
 		})
 	}
 
-	labels := labelsOf(t, prometheus, `DCGM_FI_DEV_GPU_TEMP{gpu="0"}`)
-	require.Len(t, labels, 1)
+	var labels []map[string]string
+	eventually(t, patience, "one series of GPU 0", func() bool {
+		labels = labelsOf(t, prometheus, `DCGM_FI_DEV_GPU_TEMP{gpu="0"}`)
+		return len(labels) == 1
+	})
 	delete(labels[0], "job")
 	delete(labels[0], "instance")
 	assert.Equal(t, map[string]string{
@@ -132,7 +135,9 @@ func TestDCGMDashboard(t *testing.T) {
 		"namespace": "ml", "pod": training.pod, "container": training.container,
 	}, labels[0])
 	// The two servers share a GPU, the stowaway holds none, and the holder of a MIG instance is not a holder of the GPU.
-	assert.Equal(t, map[string]float64{training.pod: 70, notebook.pod: 40}, answers(t, prometheus, `DCGM_FI_DEV_GPU_TEMP{pod!=""}`, "pod"))
+	agree(t, "the GPUs' pods", func() (want, got map[string]float64) {
+		return map[string]float64{training.pod: 70, notebook.pod: 40}, answers(t, prometheus, `DCGM_FI_DEV_GPU_TEMP{pod!=""}`, "pod")
+	})
 
 	n.kubelet.Set()
 	eventually(t, patience, "GPUs without a pod, each once", func() bool {
@@ -157,12 +162,13 @@ func TestDCGMNamesAgreeWithQueries(t *testing.T) {
 
 	eventually(t, patience, "traffic", func() bool { return ask(t, prometheus, `min(DCGM_FI_PROF_PCIE_TX_BYTES_TOTAL)`) > 0 })
 	n.set(strings.ReplaceAll(dcgmScenario, "PCIE", "0"))
-	names := map[string]bool{}
-	for name := range answers(t, prometheus, `count by (__name__) ({__name__=~"DCGM_.+"})`, "__name__") {
-		names[name] = true
-	}
+	var names map[string]float64
+	eventually(t, patience, "names", func() bool {
+		names = answers(t, prometheus, `count by (__name__) ({__name__=~"DCGM_.+"})`, "__name__")
+		return len(names) >= len(documented)
+	})
 	for field, query := range documented {
-		assert.True(t, names[field], "%s is documented, but the endpoint does not have it", field)
+		assert.Contains(t, names, field, "documented, but the endpoint does not have it")
 		delete(names, field)
 		agree(t, field+": "+query, func() (ours, theirs map[string]float64) {
 			return byGPU(t, prometheus, query, "hw_id", "hw_gpu_xid"), byGPU(t, prometheus, field, "UUID", "xid")

@@ -175,7 +175,7 @@ func TestEndedProcessesInPrometheus(t *testing.T) {
 	t.Parallel()
 	const workers = "gpus = 2\n[process worker]\ngpu = *\ncount = COUNT\npid = 40001\nmemory = 1Gi\nsm = 1\n"
 	with := func(count string) string { return strings.ReplaceAll(workers, "COUNT", count) }
-	n := start(t, spec{scenario: with("6"), replace: map[string]string{"metric_expiration: 2s": "metric_expiration: 5m"}})
+	n := start(t, spec{scenario: with("6")})
 	n.next("two GPUs", full(2))
 	sent := func(name string, labels ...string) (values []float64) {
 		for _, s := range n.metrics() {

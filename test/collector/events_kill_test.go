@@ -48,9 +48,9 @@ type killed struct {
 const killConfiguration = `
 receivers:
   gpu:
-    collection_interval: 200ms
+    collection_interval: 500ms
     initial_delay: 0s
-    timeout: 200ms
+    timeout: 500ms
     storage: file_storage/events
     events: {process.gpu.started: {enabled: true}, process.gpu.exited: {enabled: true}}
     scrapers: {nvml: {library_path: LIBRARY}}
@@ -210,6 +210,40 @@ func text(record plog.LogRecord, attribute string) string {
 	return v.AsString()
 }
 
+// settled reports whether the last records of GPUs and processes say what there is: a read that is late has nothing of some.
+func (k *killed) settled() bool {
+	states, running := map[string]string{}, map[string]bool{}
+	for _, record := range k.sink.Events() {
+		switch record.EventName() {
+		case "hw.gpu.status":
+			states[text(record, "hw.id")] = text(record, "hw.state")
+		case "process.gpu.started":
+			running[text(record, "process.pid")] = true
+		case "process.gpu.exited":
+			delete(running, text(record, "process.pid"))
+		}
+	}
+	for i := range killGPUs {
+		if cmp.Or(states[gpu(i)], "ok") != k.want(i) {
+			return false
+		}
+	}
+	for pid := range running {
+		if number, err := strconv.ParseInt(pid, 10, 64); err != nil || !k.processes[number] {
+			return false
+		}
+	}
+	return true
+}
+
+// want is the state of a GPU.
+func (k *killed) want(gpu int) string {
+	if k.bad[gpu] {
+		return "predicted_failure"
+	}
+	return "ok"
+}
+
 // check checks all that has arrived against what there was.
 func (k *killed) check() {
 	t := k.t
@@ -234,11 +268,7 @@ func (k *killed) check() {
 		}
 	}
 	for i := range killGPUs {
-		want := "ok"
-		if k.bad[i] {
-			want = "predicted_failure"
-		}
-		assert.Equal(t, want, cmp.Or(states[gpu(i)], "ok"), "GPU %d is what its last record says", i)
+		assert.Equal(t, k.want(i), cmp.Or(states[gpu(i)], "ok"), "GPU %d is what its last record says", i)
 	}
 	for pid, n := range started {
 		assert.Equal(t, 1, n, "process %s started", pid)
@@ -315,6 +345,7 @@ func TestEventsOutliveKills(t *testing.T) {
 		return slices.ContainsFunc(k.sink.Events(), func(r plog.LogRecord) bool { return text(r, "hw.gpu.xid") == last })
 	})
 	k.read()
+	eventually(t, patience, "the records of what there is", k.settled)
 	k.interrupt()
 	k.check()
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,6 +41,8 @@ func assertFirstSteps(t *testing.T, address string) {
 	require.Len(t, queries, len(firstSteps))
 	for i, step := range firstSteps {
 		require.Contains(t, queries[i][1], alertedGPU)
-		assert.Equal(t, step.values, answers(t, address, strings.ReplaceAll(queries[i][1], alertedGPU, gpu(step.gpu)), step.label), queries[i][1])
+		agree(t, queries[i][1], func() (want, got map[string]float64) {
+			return step.values, answers(t, address, strings.ReplaceAll(queries[i][1], alertedGPU, gpu(step.gpu)), step.label)
+		})
 	}
 }

@@ -7,8 +7,6 @@ package collector
 
 import (
 	"testing"
-
-	"github.com/stretchr/testify/assert"
 )
 
 // The back end is away and the queue short: with the shipped rules it is an alert that the queue is nearly full, and another that data are
@@ -25,7 +23,7 @@ func TestFullQueue(t *testing.T) {
 		`ALERTS{alertname="GPUQueueNearlyFull", alertstate="firing", exporter="otlp_grpc", data_type="metrics"}`,
 		`ALERTS{alertname="GPURecordsDropped", alertstate="firing", exporter="otlp_grpc"}`,
 	} {
-		eventually(t, 2*patience, alert, func() bool { return ask(t, address, "count("+alert+")") == 1 })
+		becomes(t, address, "count("+alert+")", 1)
 	}
-	assert.Len(t, alerts(t, address), 2, "%v", alerts(t, address))
+	eventually(t, patience, "two alerts", func() bool { return len(alerts(t, address)) == 2 })
 }

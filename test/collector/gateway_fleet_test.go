@@ -33,7 +33,7 @@ func TestGatewayShowsFleet(t *testing.T) {
 	gateway, err := harness.StartGateway(harness.Options{Binary: binary(t), Dir: t.TempDir()}, filepath.Join(root(t), "config", "gateway.yaml"), endpoint)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		code, _, err := gateway.Interrupt(2 * endsWithin)
+		code, _, err := gateway.Interrupt(endsWithin)
 		assert.NoError(t, err)
 		assert.Zero(t, code)
 		if t.Failed() {

@@ -51,21 +51,17 @@ func TestEndedProcessesByOTLP(t *testing.T) {
 	const workers = "gpus = 2\n[process worker]\ngpu = *\ncount = COUNT\npid = 40001\nmemory = 1Gi\nsm = 1\n"
 	with := func(count string) string { return strings.ReplaceAll(workers, "COUNT", count) }
 	n := start(t, spec{scenario: with("6"), replace: map[string]string{
-		"\nexporters:\n":                     "\nexporters:\n  otlp_http/prometheus: {endpoint: 'http://" + address + "/api/v1/otlp'}\n",
+		"\nexporters:\n":                     "\nexporters:\n  otlp_http/prometheus: {endpoint: 'http://" + address + "/api/v1/otlp', sending_queue: {num_consumers: 1}}\n",
 		"exporters: [otlp_http, prometheus]": "exporters: [otlp_http, prometheus, otlp_http/prometheus]",
 	}})
 	n.next("two GPUs", full(2))
-	holds := func(what, query string, want float64) {
-		t.Helper()
-		eventually(t, patience, what, func() bool { return ask(t, address, query) == want })
-	}
 	const processes, power = `count(process_gpu_memory_usage_bytes)`, `count(hw_power_watts)`
-	holds("twelve", processes, 12)
+	becomes(t, address, processes, 12)
 	n.set(with("3"))
-	holds("six have ended", processes, 6)
+	becomes(t, address, processes, 6)
 	n.set(with("3") + "[fault f]\ngpu = 1\nkind = lost")
-	holds("a GPU is lost, and has no readings", power, 1)
+	becomes(t, address, power, 1)
 	n.set(with("3"))
-	holds("it has readings again", power, 2)
+	becomes(t, address, power, 2)
 	n.interrupt()
 }

@@ -107,6 +107,12 @@ func ask(t *testing.T, address, query string) float64 {
 	return value
 }
 
+// becomes waits until Prometheus answers a query with this number. A scrape that is late may leave a query without an answer for a while.
+func becomes(t *testing.T, address, query string, want float64) {
+	t.Helper()
+	eventually(t, patience, fmt.Sprint(query, " is ", want), func() bool { return ask(t, address, query) == want })
+}
+
 // labelsAt asks Prometheus for the labels of the series that a query has at a time.
 func labelsAt(t *testing.T, address, query string, at time.Time) []map[string]string {
 	t.Helper()

@@ -6,6 +6,7 @@
 package collector
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,9 +142,9 @@ func prepareWorkloads(t *testing.T) *workloadNode {
 const override = `
 receivers:
   gpu:
-    collection_interval: 500ms
+    collection_interval: INTERVAL
     initial_delay: 0s
-    timeout: 500ms
+    timeout: INTERVAL
     SCRAPERS
 exporters:
   prometheus: {endpoint: PAGE}
@@ -156,6 +157,7 @@ service:
 // shipped is a collector that runs with shipped configurations, unchanged except for paths.
 type shipped struct {
 	configs  []string // below config/
+	interval string   // collection_interval and timeout, 500ms if empty
 	scrapers string   // further settings of the receiver, in YAML's flow style
 	more     string   // another configuration, after the others; TELEMETRY is the port of its own metrics
 	env      []string
@@ -187,7 +189,7 @@ func (s *shipped) start(t *testing.T, dir string, sink *harness.Sink) (page stri
 	for _, name := range s.configs {
 		args = append(args, "--config="+filepath.Join(root(t), "config", name))
 	}
-	changes := strings.NewReplacer("SCRAPERS", s.scrapers, "PAGE", page, "STATUS", freeAddress(t), "TELEMETRY", telemetry).Replace(override)
+	changes := strings.NewReplacer("INTERVAL", cmp.Or(s.interval, "500ms"), "SCRAPERS", s.scrapers, "PAGE", page, "STATUS", freeAddress(t), "TELEMETRY", telemetry).Replace(override)
 	for i, text := range []string{changes, strings.ReplaceAll(s.more, "TELEMETRY", telemetry)} {
 		if text != "" {
 			path := filepath.Join(dir, fmt.Sprintf("override-%d.yaml", i))

@@ -72,6 +72,7 @@ func TestStateAlerts(t *testing.T) {
 	tool(t, "prometheus")
 	gpus := len(stateAlerts)
 	n := prepareAlerting(t, "states", gpus, shippedOTLP(t, shortDurations), true)
+	n.shipped.interval = patient // no alert comes from a late read
 	n.install()
 	n.start(gpus)
 	n.prometheus = append(n.prometheus, scrapingPrometheus(t,

@@ -45,10 +45,8 @@ func TestClusterWithoutAPIServer(t *testing.T) {
 			requireUnhealthy(t, n, since, "connection refused")
 			if _, err := exec.LookPath("prometheus"); err == nil {
 				address := scrapingPrometheus(t, "global: {evaluation_interval: 1s}\nrule_files: ["+shippedRules(t, shortDurations)+"/*.rules.yaml]", n.page)
-				eventually(t, patience, "the alert", func() bool {
-					return ask(t, address, `count(ALERTS{alertname="GPUClusterUnreadable", alertstate="firing", k8s_cluster_name="gone", error_type="api_unreachable"})`) == 1
-				})
-				assert.InDelta(t, 1, ask(t, address, "count(ALERTS)"), 0, "one cause, one alert")
+				becomes(t, address, `count(ALERTS{alertname="GPUClusterUnreadable", alertstate="firing", k8s_cluster_name="gone", error_type="api_unreachable"})`, 1)
+				becomes(t, address, "count(ALERTS)", 1) // one cause, one alert
 			}
 			n.interrupt()
 		})
