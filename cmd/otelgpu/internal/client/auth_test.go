@@ -4,7 +4,6 @@
 package client
 
 import (
-	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -68,24 +67,4 @@ func TestSecretsThatAreNone(t *testing.T) {
 		require.Error(t, err, name)
 		assert.NotContains(t, err.Error(), "s3cret", name)
 	}
-}
-
-func TestTLS(t *testing.T) {
-	server := httptest.NewTLSServer(send(200, "application/json", `{"items":[]}`))
-	t.Cleanup(server.Close)
-	server.Config.ErrorLog = nil
-	_, err := newClient(t, Settings{Server: server.URL}).List(t.Context(), Nodes, nil, 1)
-	require.ErrorContains(t, err, "give the certificate of the authority that signed the server's with --ca-file")
-	_, err = newClient(t, Settings{Server: strings.Replace(server.URL, "https", "http", 1)}).List(t.Context(), Nodes, nil, 1)
-	require.Error(t, err)
-
-	pool, err := CAs(write(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))))
-	require.NoError(t, err)
-	_, err = newClient(t, Settings{Server: server.URL, CAs: pool}).List(t.Context(), Nodes, nil, 1)
-	require.NoError(t, err)
-	_, err = newClient(t, Settings{Server: strings.Replace(server.URL, "127.0.0.1", "localhost", 1), CAs: pool}).List(t.Context(), Nodes, nil, 1)
-	require.ErrorContains(t, err, "use a name that is in the server's certificate")
-
-	_, err = CAs(write(t, "no certificate"))
-	require.ErrorContains(t, err, "contains no certificate in PEM form")
 }

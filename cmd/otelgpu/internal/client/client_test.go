@@ -6,14 +6,11 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
+	"encoding/pem"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,54 +42,6 @@ func send(status int, kind, body string) http.HandlerFunc {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
-	}
-}
-
-// A failure says what happened and what to do.
-func TestFailures(t *testing.T) {
-	const html = "<html>not here</html>"
-	half := func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", "1000")
-		_, _ = io.WriteString(w, `{"items":[`)
-	}
-	for name, tc := range map[string]struct {
-		handler http.HandlerFunc
-		want    string
-		status  int
-	}{
-		"no JSON":         {send(200, "text/html", html), "that is not the API's JSON", 0},
-		"no list":         {send(200, "application/json", `{"hello":1}`), "is not a list of the API; check that --server is the address of the gpu_view exporter", 0},
-		"null":            {send(200, "application/json", `null`), "is not a list of the API", 0},
-		"another type":    {send(200, "application/json", `{"items":{"a":1}}`), "that is not the API's JSON", 0},
-		"half an answer":  {half, "ended early: unexpected EOF; try again", 0},
-		"nothing":         {send(200, "application/json", ""), "that is not the API's JSON", 0},
-		"401":             {send(401, "text/plain", "no"), "asks for credentials, or refuses those that were sent; give --token-file, or --user and --password-file", 401},
-		"403":             {send(403, "text/plain", "no"), "answered Forbidden; use credentials that may read", 403},
-		"404":             {send(404, "text/html", html), "answered Not Found; check that --server is the address of the gpu_view exporter", 404},
-		"502":             {send(502, "text/html", html), "answered Bad Gateway; try again later", 502},
-		"418":             {send(418, "text/html", html), "answered 418; check", 418},
-		"problem of none": {send(404, "application/problem+json", html), "answered Not Found; check", 404},
-		"empty problem":   {send(404, "application/problem+json", "{}"), "answered Not Found; check", 404},
-		"problem": {
-			send(404, "application/problem+json", `{"title":"Unknown node","detail":"n9","remedy":"Look in /api/v1/gpu/nodes."}`),
-			"Unknown node: n9; Look in /api/v1/gpu/nodes.", 404,
-		},
-		"problem with candidates": {
-			send(409, "application/problem+json; charset=utf-8", `{"title":"Several have the name","detail":"n1","remedy":"Name one.","candidates":["lab/n1","prod/n1"]}`),
-			"Several have the name: n1: lab/n1, prod/n1; Name one.", 409,
-		},
-		"problem with reasons": {
-			send(503, "application/problem+json", `{"title":"No GPU can be read","remedy":"Look at the reasons.","reasons":["nvml: driver_not_loaded"]}`),
-			"No GPU can be read (nvml: driver_not_loaded); Look at the reasons.", 503,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := serve(t, tc.handler).List(t.Context(), Nodes, nil, 10)
-			require.ErrorContains(t, err, tc.want)
-			var failure *Failure
-			require.ErrorAs(t, err, &failure)
-			assert.Equal(t, tc.status, failure.Status)
-		})
 	}
 }
 
@@ -179,79 +128,22 @@ func TestServerAddress(t *testing.T) {
 	}
 }
 
-// pagesOf is a server of a list of numbers in pages. It checks that a page is never larger than was asked for.
-func pagesOf(t *testing.T, n int, route string) *Client {
-	t.Helper()
-	return serve(t, func(w http.ResponseWriter, r *http.Request) {
-		assert.Equal(t, route, r.URL.Path)
-		assert.Equal(t, "prod", r.URL.Query().Get("cluster"))
-		var first, limit int
-		_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &first)
-		_, _ = fmt.Sscan(r.URL.Query().Get("limit"), &limit)
-		end := min(n, first+limit)
-		if r.Header.Get("Accept") == "text/csv" {
-			w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-			w.Header().Set("X-Total-Count", strconv.Itoa(n))
-			if end < n {
-				w.Header().Set("Link", fmt.Sprintf(`<%s?cluster=prod&cursor=%d>; rel="next"`, route, end))
-			}
-			_, _ = io.WriteString(w, "number\n")
-			for i := first; i < end; i++ {
-				_, _ = fmt.Fprintln(w, i)
-			}
-			return
-		}
-		answer := map[string]any{"time": "2026-11-22T12:00:00Z", "total": n, "next": nil}
-		if end < n {
-			answer["next"] = strconv.Itoa(end)
-		}
-		items := []int{}
-		for i := first; i < end; i++ {
-			items = append(items, i)
-		}
-		answer["items"], answer["gpus"] = items, items
-		if route == GPUs {
-			delete(answer, "items")
-		}
-		assert.NoError(t, json.NewEncoder(w).Encode(answer))
-	})
-}
+func TestTLS(t *testing.T) {
+	server := httptest.NewTLSServer(send(200, "application/json", `{"items":[]}`))
+	t.Cleanup(server.Close)
+	server.Config.ErrorLog = nil
+	_, err := newClient(t, Settings{Server: server.URL}).List(t.Context(), Nodes, nil, 1)
+	require.ErrorContains(t, err, "give the certificate of the authority that signed the server's with --ca-file")
+	_, err = newClient(t, Settings{Server: strings.Replace(server.URL, "https", "http", 1)}).List(t.Context(), Nodes, nil, 1)
+	require.Error(t, err)
 
-func TestPages(t *testing.T) {
-	query := url.Values{"cluster": {"prod"}}
-	for _, tc := range []struct{ n, limit, want int }{{0, 0, 0}, {5, 0, 5}, {200, 0, 200}, {1001, 0, 1001}, {1001, 450, 450}, {1001, 1, 1}, {3, 100, 3}} {
-		for _, route := range []string{Nodes, GPUs} {
-			entries, err := pagesOf(t, tc.n, route).List(t.Context(), route, query, tc.limit)
-			require.NoError(t, err)
-			numbers, err := Decode[int](entries.Items)
-			require.NoError(t, err)
-			require.Len(t, numbers, tc.want)
-			for i, n := range numbers {
-				require.Equal(t, i, *n, "in order, none twice")
-			}
-			assert.Equal(t, tc.n, entries.Total)
-		}
-		lines, total, err := pagesOf(t, tc.n, Nodes).CSV(t.Context(), Nodes, query, tc.limit)
-		require.NoError(t, err)
-		require.Len(t, lines, tc.want+1)
-		assert.Equal(t, []string{"number"}, lines[0])
-		for i, line := range lines[1:] {
-			require.Equal(t, []string{strconv.Itoa(i)}, line)
-		}
-		assert.Equal(t, tc.n, total)
-	}
-	assert.Equal(t, url.Values{"cluster": {"prod"}}, query, "the caller's")
-}
+	pool, err := CAs(write(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))))
+	require.NoError(t, err)
+	_, err = newClient(t, Settings{Server: server.URL, CAs: pool}).List(t.Context(), Nodes, nil, 1)
+	require.NoError(t, err)
+	_, err = newClient(t, Settings{Server: strings.Replace(server.URL, "127.0.0.1", "localhost", 1), CAs: pool}).List(t.Context(), Nodes, nil, 1)
+	require.ErrorContains(t, err, "use a name that is in the server's certificate")
 
-// A server whose list does not go on is given up.
-func TestListWithoutEnd(t *testing.T) {
-	_, err := serve(t, send(200, "application/json", `{"items":[],"next":"again"}`)).List(t.Context(), Nodes, nil, 0)
-	require.ErrorContains(t, err, "a list that has no end")
-}
-
-func TestCSVThatIsNone(t *testing.T) {
-	for body, kind := range map[string]string{`{"items":[]}`: "application/json", "a\n\"b": "text/csv", "": "text/csv", "a,b\n1\n": "text/csv"} {
-		_, _, err := serve(t, send(200, kind, body)).CSV(t.Context(), Nodes, nil, 0)
-		require.ErrorContains(t, err, "check that --server", body)
-	}
+	_, err = CAs(write(t, "no certificate"))
+	require.ErrorContains(t, err, "contains no certificate in PEM form")
 }

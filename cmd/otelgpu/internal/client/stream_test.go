@@ -5,7 +5,6 @@ package client
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -64,43 +63,4 @@ func FuzzStream(f *testing.F) {
 		require.Error(t, events(strings.NewReader(body), func() {}, func() { changes++ }))
 		assert.LessOrEqual(t, changes, strings.Count(body, "data:"))
 	})
-}
-
-// Whatever a server sends, an answer is a list or a failure.
-func FuzzList(f *testing.F) {
-	for _, seed := range []string{`{"items":[{"name":"n1"}],"total":1,"next":null}`, `{"gpus":[null,1]}`, `[]`, `{"items":[{}],"next":"x"}`} {
-		f.Add([]byte(seed))
-	}
-	c := newFuzzClient(f)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		c.http.Transport = answers(body)
-		for _, route := range []string{Nodes, GPUs} {
-			entries, err := c.List(t.Context(), route, nil, 5)
-			if err == nil {
-				assert.LessOrEqual(t, len(entries.Items), 5)
-				_, _ = Decode[map[string]any](entries.Items)
-			}
-		}
-		if lines, _, err := c.CSV(t.Context(), Nodes, nil, 5); err == nil {
-			assert.LessOrEqual(t, len(lines), 6)
-		}
-		_ = problem(body, 404)
-	})
-}
-
-func newFuzzClient(f *testing.F) *Client {
-	f.Helper()
-	c, err := New(Settings{Server: DefaultServer})
-	require.NoError(f, err)
-	return c
-}
-
-// answers sends the same to every request.
-type answers []byte
-
-func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{
-		StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {r.Header.Get("Accept")}},
-		Body: io.NopCloser(strings.NewReader(string(a))),
-	}, nil
 }

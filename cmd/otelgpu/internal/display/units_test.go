@@ -70,10 +70,3 @@ func TestUnits(t *testing.T) {
 		assert.Equal(t, tc.want, tc.got)
 	}
 }
-
-func TestTable(t *testing.T) {
-	got := Table([]string{"NAME", "WATTS"}, []bool{false, true}, [][]string{{"模型", "5"}, {"long-name", "1234567"}})
-	assert.Equal(t, "NAME         WATTS\n模型             5\nlong-name  1234567\n", got, "a wide character takes two cells")
-	assert.Equal(t, "abc…", Fit("abcdef", 4, false))
-	assert.Equal(t, "模… ", Fit("模型模型", 4, false), "half a character is none")
-}

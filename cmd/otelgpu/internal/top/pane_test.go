@@ -12,13 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
-	"github.com/otelgpu/gpureceiver/internal/leaktest"
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/api"
 	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
 )
-
-func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // newClient returns a client of the API of a snapshot.
 func newClient(t *testing.T, s *view.Snapshot) *client.Client {

@@ -23,9 +23,3 @@ func TestManyUnreadNodes(t *testing.T) {
 	assert.Len(t, s.Checks, mostNamed+1)
 	assert.Equal(t, Check{State: Failed, Subject: "nodes", Found: "980 more cannot be read"}, s.Checks[mostNamed])
 }
-
-func TestText(t *testing.T) {
-	r := Report{Sections: []Section{{Name: "a", Checks: []Check{{Failed, "long subject", "first:\n\n second\x1b[2J\n", ""}, {OK, "b", "c", ""}}}}}
-	r.close()
-	assert.Equal(t, "a\n  failed  long subject  first:\n                         second\n  ok      b             c\n\n1 check failed.\n", r.Text())
-}
