@@ -4,16 +4,12 @@
 package api
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
-	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
 )
 
 func TestEvents(t *testing.T) {
@@ -50,60 +46,4 @@ func TestEvents(t *testing.T) {
 	} {
 		assert.Equal(t, status, get(t, "/api/v1/gpu/events"+query).Code, query)
 	}
-}
-
-func TestHistory(t *testing.T) {
-	const path = "/api/v1/gpu/devices/GPU-n1-0/history?metric=hw.gpu.utilization"
-	h := decode[view.History](t, get(t, path))
-	assert.Equal(t, "GPU-n1-0", h.ID)
-	assert.Equal(t, "1", h.Unit)
-	require.Len(t, h.Points, 3)
-	assert.Nil(t, h.Points[1].Value, "a gap")
-	assert.Len(t, decode[view.History](t, get(t, path+"&since=45s")).Points, 2)
-	assert.Empty(t, decode[view.History](t, get(t, path+"&since="+viewtest.Now.Format(time.RFC3339))).Points)
-
-	// The same GPU by its index.
-	assert.Equal(t, h, decode[view.History](t, get(t, "/api/v1/gpu/devices/0/history?metric=hw.gpu.utilization&node=n1&cluster=prod")))
-	// A GPU that has no points of the metric.
-	assert.Contains(t, get(t, "/api/v1/gpu/devices/GPU-n1-1/history?metric=hw.gpu.utilization").Body.String(), `"points":[]`)
-
-	for target, status := range map[string]int{
-		"/api/v1/gpu/devices/GPU-none/history?metric=hw.gpu.utilization": 404,
-		"/api/v1/gpu/devices/GPU-n1-0/history":                           400,
-		"/api/v1/gpu/devices/GPU-n1-0/history?metric=no":                 400,
-		path + "&since=x":     400,
-		path + "&cluster=no":  404,
-		path + "&cluster=lab": 404,
-		"/api/v1/gpu/devices/0/history?metric=hw.gpu.utilization": 409,
-	} {
-		assert.Equal(t, status, get(t, target).Code, target)
-	}
-	var p view.Problem
-	require.NoError(t, json.Unmarshal(get(t, "/api/v1/gpu/devices/GPU-n1-0/history?metric=no").Body.Bytes(), &p))
-	assert.Equal(t, "Give one of hw.gpu.utilization.", p.Remedy)
-}
-
-func TestWorkloads(t *testing.T) {
-	l := decode[view.List[*view.Workload]](t, get(t, "/api/v1/gpu/workloads?sort=-idle"))
-	require.Len(t, l.Items, 2)
-	assert.Equal(t, "train", l.Items[0].Name)
-	assert.Equal(t, 1, *l.Items[0].Idle)
-	assert.Nil(t, l.Items[1].Held)
-	assert.Equal(t, 1, decode[view.List[*view.Workload]](t, get(t, "/api/v1/gpu/workloads?pod=train-0")).Total)
-	assert.Equal(t, 404, get(t, "/api/v1/gpu/workloads?cluster=no").Code)
-}
-
-func TestInfo(t *testing.T) {
-	assert.True(t, decode[view.Info](t, get(t, "/api/v1/gpu/info")).Available)
-	gone := decode[view.Info](t, get(t, "/api/v1/gpu/info?cluster=gone"))
-	assert.False(t, gone.Available)
-	assert.Equal(t, []string{"timeout"}, gone.Clusters[0].Sources[0].Reasons)
-	assert.Equal(t, 404, get(t, "/api/v1/gpu/info?cluster=no").Code)
-}
-
-func TestHealthAndTiles(t *testing.T) {
-	assert.Equal(t, view.Health{Status: "ok", Time: viewtest.Now, Instance: "gateway-0", Generation: 42, Nodes: 6}, decode[view.Health](t, get(t, "/healthz")))
-	assert.Len(t, decode[view.Tiles](t, get(t, "/api/v1/gpu/tiles")).Tiles, 11)
-	assert.Empty(t, decode[view.Tiles](t, get(t, "/api/v1/gpu/tiles?since=42")).Tiles)
-	assert.Equal(t, 400, get(t, "/api/v1/gpu/tiles?since=18446744073709551616").Code)
 }

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -117,4 +118,43 @@ func TestStreamsAreBounded(t *testing.T) {
 	require.NoError(t, lines.Err())
 	assert.Eventually(t, func() bool { return reader.Subscribers() == 0 }, time.Minute, 10*time.Millisecond)
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// streamed is a connection that hands on what is written.
+type streamed struct {
+	discard
+	to *io.PipeWriter
+}
+
+func (s *streamed) Write(p []byte) (int, error) { return s.to.Write(p) }
+
+func (*streamed) Flush() {}
+
+// A stream on which nothing happens has a comment every 15 s, and ends with its request.
+func TestStreamBeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(viewtest.NewReader(viewtest.Snapshot()), Settings{})
+		from, to := io.Pipe()
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			r := httptest.NewRequest(http.MethodGet, "/api/v1/gpu/stream", nil).WithContext(ctx)
+			h.ServeHTTP(&streamed{discard{http.Header{}}, to}, r)
+		}()
+		text := make([]byte, 1000)
+		n, err := from.Read(text)
+		require.NoError(t, err)
+		assert.Equal(t, "retry: 3000\nevent: change\ndata: {\"generation\":42}\n\n", string(text[:n]))
+		for i := range 3 {
+			n, err = from.Read(text)
+			require.NoError(t, err)
+			assert.Equal(t, ": beat\n\n", string(text[:n]))
+			assert.Equal(t, time.Duration(i+1)*15*time.Second, time.Since(began))
+		}
+		cancel()
+		<-ended
+		assert.Empty(t, h.streams)
+	})
 }

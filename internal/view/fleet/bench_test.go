@@ -5,11 +5,8 @@ package fleet
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 )
 
 // A large fleet: 1,000 nodes with 8 GPUs and 64 processes each.
@@ -18,9 +15,6 @@ const (
 	nodeGPUs      = 8
 	nodeProcesses = 64
 )
-
-// megabyte is what the bound is in.
-const megabyte = 1 << 20
 
 // fill returns a fleet after so many reads of each node, 30 s apart.
 func fill(tb testing.TB, nodes, reads int) (*Fleet, *watch) {
@@ -51,39 +45,11 @@ func largeNode(i int) *machine {
 	return m
 }
 
-// A fleet of 1,000 nodes with 15 minutes of history needs at most 150 MiB. A tenth of it is measured; BenchmarkLargeFleet measures all.
-func TestMemory(t *testing.T) { requireMemory(t, largeNodes/10, 15) }
-
 // BenchmarkLargeFleet fills a fleet of 1,000 nodes with 15 minutes of history, and measures its memory.
 func BenchmarkLargeFleet(b *testing.B) {
 	for range b.N {
 		b.ReportMetric(requireMemory(b, largeNodes, 150), "MiB")
 	}
-}
-
-func requireMemory(tb testing.TB, nodes int, most float64) float64 {
-	tb.Helper()
-	before := heap()
-	f, _ := fill(tb, nodes, 31)
-	grown := (float64(heap()) - float64(before)) / megabyte
-	s := f.Snapshot()
-	require.Len(tb, s.Nodes, nodes)
-	require.Len(tb, s.Nodes[0].GPUs, nodeGPUs)
-	require.Len(tb, s.Nodes[0].GPUs[0].Processes, nodeProcesses/nodeGPUs)
-	history, ok := f.History(s.Nodes[0].GPUs[0].ID, "hw.power", time.Time{})
-	require.True(tb, ok)
-	require.GreaterOrEqual(tb, len(history.Points), 30)
-	tb.Logf("%d nodes with %d GPUs and %d processes each: %.1f MiB", nodes, nodeGPUs, nodeProcesses, grown)
-	require.Less(tb, grown, most)
-	return grown
-}
-
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // BenchmarkIngest takes over the message of one node of a large fleet.

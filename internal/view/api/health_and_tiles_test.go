@@ -1,0 +1,20 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
+)
+
+func TestHealthAndTiles(t *testing.T) {
+	assert.Equal(t, view.Health{Status: "ok", Time: viewtest.Now, Instance: "gateway-0", Generation: 42, Nodes: 6}, decode[view.Health](t, get(t, "/healthz")))
+	assert.Len(t, decode[view.Tiles](t, get(t, "/api/v1/gpu/tiles")).Tiles, 11)
+	assert.Empty(t, decode[view.Tiles](t, get(t, "/api/v1/gpu/tiles?since=42")).Tiles)
+	assert.Equal(t, 400, get(t, "/api/v1/gpu/tiles?since=18446744073709551616").Code)
+}

@@ -1,0 +1,20 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+func TestInfo(t *testing.T) {
+	assert.True(t, decode[view.Info](t, get(t, "/api/v1/gpu/info")).Available)
+	gone := decode[view.Info](t, get(t, "/api/v1/gpu/info?cluster=gone"))
+	assert.False(t, gone.Available)
+	assert.Equal(t, []string{"timeout"}, gone.Clusters[0].Sources[0].Reasons)
+	assert.Equal(t, 404, get(t, "/api/v1/gpu/info?cluster=no").Code)
+}
