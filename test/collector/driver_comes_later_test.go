@@ -103,21 +103,6 @@ func TestDriverComesLater(t *testing.T) {
 	}
 }
 
-// No scraper is configured: the loader finds the library by its name.
-func TestLibraryOfTheLoader(t *testing.T) {
-	t.Parallel()
-	n := start(t, spec{
-		env:     []string{"LD_LIBRARY_PATH=" + simulator(t).Dir},
-		nvml:    "LOADER",
-		replace: map[string]string{"    scrapers:\n      nvml: LOADER\n": ""},
-	})
-	n.next("eight GPUs", full(8))
-	for _, line := range n.process.Complaints() {
-		assert.NotContains(t, line, `"scraper": "nvml"`) // a message that there is no AMD GPU is allowed
-	}
-	n.interrupt()
-}
-
 // touch changes the modification time of a file.
 func touch(t *testing.T, path string) {
 	t.Helper()
