@@ -153,7 +153,7 @@ func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	problems := s.view.Problems()
 	s.problems.Update(append(s.view.OwnerProblems(), problems...), true)
 	synced := s.view.Synced()
-	if !synced && len(problems) == 0 && began.Sub(s.started) < clusterListWait {
+	if !synced && len(problems) == 0 && began.Sub(s.started) < s.source.waits.clusterList {
 		s.source.stats.end(began, false)
 		return pmetric.NewMetrics(), nil
 	}
@@ -170,9 +170,6 @@ func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	metrics := s.recorder.Record(&snapshot, began, failure)
 	return s.series.End(metrics, pcommon.NewTimestampFromTime(began)), nil
 }
-
-// clusterListWait is how long the first lists may take before the cluster counts as unreachable.
-const clusterListWait = 10 * time.Second
 
 var errNotListed = errors.New("kubernetes_cluster: the API server does not complete the first list of pods and nodes")
 

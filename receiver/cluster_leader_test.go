@@ -65,18 +65,20 @@ func (r *replica) requests() bool {
 
 // One of several replicas reads the cluster. When it ends, another one reads, and the reads of the first one have ended by then.
 func TestLeaderElection(t *testing.T) {
-	client := fake.NewClientset(gpuPod("train-0", 2))
-	first := newReplica(t, client)
-	eventually(t, first.requests, "the only replica does not read")
-	second := newReplica(t, client)
-	sent := first.metrics.DataPointCount()
-	eventually(t, func() bool { return first.metrics.DataPointCount() > sent }, "the leader does not go on")
-	assert.Zero(t, second.metrics.DataPointCount(), "a follower says nothing")
-	require.NoError(t, first.Shutdown(t.Context()))
-	sent = first.metrics.DataPointCount()
-	eventually(t, second.requests, "the other replica does not take over")
-	assert.Equal(t, sent, first.metrics.DataPointCount())
-	require.NoError(t, second.Shutdown(t.Context()))
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(gpuPod("train-0", 2))
+		first := newReplica(t, client)
+		eventually(t, first.requests, "the only replica does not read")
+		second := newReplica(t, client)
+		sent := first.metrics.DataPointCount()
+		eventually(t, func() bool { return first.metrics.DataPointCount() > sent }, "the leader does not go on")
+		assert.Zero(t, second.metrics.DataPointCount(), "a follower says nothing")
+		require.NoError(t, first.Shutdown(t.Context()))
+		sent = first.metrics.DataPointCount()
+		eventually(t, second.requests, "the other replica does not take over")
+		assert.Equal(t, sent, first.metrics.DataPointCount())
+		require.NoError(t, second.Shutdown(t.Context()))
+	})
 }
 
 // A Lease that may not be written makes the cluster unreadable, and does not have all replicas read it.
@@ -97,27 +99,23 @@ func TestLeaderElectionWithoutRights(t *testing.T) {
 
 // A shutdown waits for the start of the reads, which a goroutine of client-go's makes.
 func TestLeaderElectionEndsAtItsStart(t *testing.T) {
-	starts, proceed, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	starts, ending := make(chan struct{}), make(chan struct{})
+	end := sync.OnceFunc(func() { close(ending) })
+	started := false // not synchronised: the race detector reports a stop that has not waited
 	var reads atomic.Bool
 	l := contend(fake.NewClientset(), &ClusterLeaderElection{LeaseNamespace: "collectors"}, func() {
 		close(starts)
-		<-proceed
+		<-ending
 		reads.Store(true)
-	}, func() { reads.Store(false) })
+		started = true
+	}, func() {
+		reads.Store(false)
+		end()
+	})
 	<-starts
-	go func() {
-		defer close(stopped)
-		l.stop()
-		assert.False(t, reads.Load(), "nothing ends the reads")
-	}()
-	l.electing.Wait()
-	select {
-	case <-stopped:
-		assert.Fail(t, "stop has not waited")
-	case <-time.After(100 * time.Millisecond): // too short only to find the error
-	}
-	close(proceed)
-	<-stopped
+	l.stop()
+	assert.True(t, started, "stop has not waited")
+	assert.False(t, reads.Load(), "nothing ends the reads")
 }
 
 // deadlines is a Lease that notes the bound of the last request.
@@ -147,7 +145,7 @@ func TestLeaseIsReleasedInTime(t *testing.T) {
 	require.NoError(t, err)
 	read := requests.left
 	require.NoError(t, lock.Update(t.Context(), resourcelock.LeaderElectionRecord{}))
-	assert.Less(t, read+requests.left, readWait)
+	assert.Less(t, read+requests.left, defaultWaits().read)
 }
 
 // silentLease is a Lease that its holder writes, each time as slowly as may be, until the API server does not answer any more.

@@ -30,14 +30,14 @@ func (c *Config) sendsPodEvents() bool {
 
 // podEvents follows the pods of a cluster and queues what happens to them. A nil podEvents follows none.
 type podEvents struct {
-	queue    *pipeline.Pipeline
-	keeper   *keeper // nil without storage
-	tracker  *lifecycle.Tracker
-	patience time.Duration
-	stuck    atomic.Bool // the logs pipeline has taken nothing for so long, and nobody waits until it does
-	ctx      context.Context
-	cancel   context.CancelFunc
-	ticking  sync.WaitGroup
+	queue   *pipeline.Pipeline
+	keeper  *keeper // nil without storage
+	tracker *lifecycle.Tracker
+	wait    time.Duration // see waits.podQueue
+	stuck   atomic.Bool   // the logs pipeline has taken nothing for so long, and nobody waits until it does
+	ctx     context.Context
+	cancel  context.CancelFunc
+	ticking sync.WaitGroup
 }
 
 const (
@@ -45,9 +45,6 @@ const (
 	podQueue = 512
 	// podRecords is how many records may wait in the storage before they do.
 	podRecords = 5000
-	// podQueueWait is how long they wait: what client-go holds has no bound. Then, until the pipeline takes some again, the oldest events are dropped, as
-	// those of a pipeline that takes none.
-	podQueueWait = 30 * time.Second
 )
 
 // follow has the pods of a view followed where a logs receiver wants their events.
@@ -55,7 +52,7 @@ func (s *clusterSource) follow(view *cluster.View, config *ClusterConfig) error 
 	if s.events == nil || !s.wants {
 		return nil
 	}
-	p := &podEvents{queue: s.pipeline, keeper: s.keeper, patience: s.patience, tracker: s.track()}
+	p := &podEvents{queue: s.pipeline, keeper: s.keeper, wait: s.waits.podQueue, tracker: s.track()}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	if err := view.Follow(config.Labels, cluster.Followers{
 		Seen:   func(pod *lifecycle.Pod) { p.take(func() { p.tracker.Seen(pod) }) },
@@ -95,7 +92,7 @@ func (p *podEvents) take(change func()) {
 	}
 	has, _ := room(p.ctx)
 	if !has && !p.stuck.Load() {
-		has = wait.PollUntilContextTimeout(p.ctx, 10*time.Millisecond, p.patience, false, room) == nil
+		has = wait.PollUntilContextTimeout(p.ctx, 10*time.Millisecond, p.wait, false, room) == nil
 	}
 	p.stuck.Store(!has)
 	if p.ctx.Err() == nil {

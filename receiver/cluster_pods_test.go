@@ -40,10 +40,10 @@ type clusterRig struct {
 	blocks chan struct{} // the next consumer takes nothing until it is closed; nil: it takes everything
 	sent   atomic.Int64  // to it
 
-	dropped  atomic.Int64
-	patience time.Duration           // not the receiver's, if set
-	disk     *checkpointtest.Storage // nil: without storage
-	scraper  map[string]any
+	dropped atomic.Int64
+	waits   waits
+	disk    *checkpointtest.Storage // nil: without storage
+	scraper map[string]any
 }
 
 func newClusterRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
@@ -55,7 +55,7 @@ func newClusterRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
 
 func newStoppedRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
 	t.Helper()
-	r := &clusterRig{client: fake.NewClientset(), logs: &consumertest.LogsSink{}}
+	r := &clusterRig{client: fake.NewClientset(), logs: &consumertest.LogsSink{}, waits: patient()}
 	for _, pod := range pods {
 		r.set(t, pod)
 	}
@@ -85,10 +85,7 @@ func (r *clusterRig) send(t *testing.T) (*Config, receiver.Settings) {
 	set := receivertest.NewNopSettings(metadata.Type)
 	r.source = newClusterSource(cfg, zap.NewNop(), new(componentStatus), func() *record.EventRecorder {
 		return record.NewEvents(cfg.logsBuilderConfig(), set)
-	}, func(events int) { r.dropped.Add(int64(events)) })
-	if r.patience > 0 {
-		r.source.patience = r.patience
-	}
+	}, func(events int) { r.dropped.Add(int64(events)) }, r.waits)
 	sender := newEventSender(func(ctx context.Context) error {
 		logs := r.source.pipeline.Logs(&r.source.host)
 		if logs.LogRecordCount() == 0 {
@@ -118,7 +115,7 @@ func (r *clusterRig) keeps(t *testing.T, cfg *Config, set receiver.Settings) *ev
 	obs, err := newObsReport(set)
 	require.NoError(t, err)
 	cfg.Storage = &fileStorage
-	k := newKeeper(cfg, set, telemetry)
+	k := newKeeper(cfg, set, telemetry, r.waits)
 	require.NoError(t, k.open(t.Context(), storageHost{fileStorage: r.disk}))
 	r.source.keeper = k
 	r.source.pipeline.Restore(k.known(t.Context(), clusterKey))
@@ -258,7 +255,7 @@ func TestPodSnapshots(t *testing.T) {
 // More pods and workloads than events may wait are all reported.
 func TestPodEventsAtStart(t *testing.T) {
 	var pods []*corev1.Pod
-	for i := range 3000 {
+	for i := range 1200 {
 		pod := gpuPod("p-"+strconv.Itoa(i), 1)
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j-" + pod.Name, UID: "uid-j-" + pod.UID}}
 		pods = append(pods, pod)
@@ -275,7 +272,7 @@ func TestPodEventsOfAStuckPipeline(t *testing.T) {
 	const most, waiting = 3000, 1024
 	r := newStoppedRig(t, gpuPod("first", 1))
 	r.blocks = make(chan struct{})
-	r.patience = time.Second
+	r.waits.podQueue = time.Second
 	var changing sync.WaitGroup
 	t.Cleanup(changing.Wait)
 	r.start(t)

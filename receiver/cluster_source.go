@@ -30,19 +30,19 @@ type clusterSource struct {
 	wants    bool                      // events of pods are enabled
 	fed      bool                      // a metrics receiver reads the cluster
 	dropped  func(events int)          // counts events that will never be sent
-	patience time.Duration             // podQueueWait; tests shorten it
+	waits    waits
 }
 
 // newClusterSource returns nil where kubernetes_cluster is not configured. newEvents is called before the first event is sent, and dropped with the
 // number of events that will never be.
 func newClusterSource(
-	cfg *Config, logger *zap.Logger, status *componentStatus, newEvents func() *record.EventRecorder, dropped func(events int),
+	cfg *Config, logger *zap.Logger, status *componentStatus, newEvents func() *record.EventRecorder, dropped func(events int), waits waits,
 ) *clusterSource {
 	if !slices.Contains(cfg.scraperKeys(), clusterKey) {
 		return nil
 	}
 	return &clusterSource{
-		host: gpu.Host{ClusterName: cfg.Attribution.ClusterName}, status: status, wants: cfg.sendsPodEvents(), dropped: dropped, patience: podQueueWait,
+		host: gpu.Host{ClusterName: cfg.Attribution.ClusterName}, status: status, wants: cfg.sendsPodEvents(), dropped: dropped, waits: waits,
 		pipeline: pipeline.New(pipeline.Options{
 			Source: clusterKey, Logger: logger, Events: true, EventsDropped: dropped, Keep: cfg.Storage != nil, NewEventRecorder: newEvents,
 		}),

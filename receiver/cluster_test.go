@@ -65,7 +65,7 @@ func TestClusterView(t *testing.T) {
 	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer telemetry.Shutdown()
-	s := &sources{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: newClusterSource(cfg, zap.NewNop(), new(componentStatus), nil, func(int) {})}
+	s := &sources{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: clusterOf(cfg)}
 	require.NoError(t, s.readMetrics().observe(s.telemetry))
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
 	answer := make(chan struct{})
@@ -83,12 +83,12 @@ func TestClusterView(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
 	const of = "k8s.cluster.name=prod,receiver=gpu,scraper=kubernetes_cluster"
-	require.Eventually(t, func() bool { return s.cluster.stats.get().read }, time.Minute, 5*time.Millisecond)
+	eventually(t, func() bool { return s.cluster.stats.get().read }, "it is not read")
 	assert.Equal(t, map[string]float64{of: 0}, own(t, tel, "otelcol_gpu_read_success"), "the pods are not listed")
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_age"))
 	close(answer)
-	require.Eventually(t, func() bool { return sink.DataPointCount() > 0 }, time.Minute, 5*time.Millisecond)
-	require.Eventually(t, func() bool { return own(t, tel, "otelcol_gpu_read_success")[of] == 1 }, time.Minute, 5*time.Millisecond)
+	eventually(t, func() bool { return sink.DataPointCount() > 0 }, "nothing was sent")
+	eventually(t, func() bool { return own(t, tel, "otelcol_gpu_read_success")[of] == 1 }, "the read is no success")
 	assert.Contains(t, own(t, tel, "otelcol_gpu_read_age"), of)
 	assert.Contains(t, own(t, tel, "otelcol_gpu_read_duration"), of)
 	require.NoError(t, controller.Shutdown(t.Context()))
@@ -106,7 +106,7 @@ func TestClusterView(t *testing.T) {
 }
 
 func clusterOf(cfg *Config) *clusterSource {
-	return newClusterSource(cfg, zap.NewNop(), new(componentStatus), nil, func(int) {})
+	return newClusterSource(cfg, zap.NewNop(), new(componentStatus), nil, func(int) {}, patient())
 }
 
 // An API server that never answers, or refuses, is a failed source with the cluster's name: in metrics, events and status.

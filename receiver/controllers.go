@@ -13,14 +13,6 @@ import (
 	"go.uber.org/zap"
 )
 
-// A read that hangs in the driver is left behind after readWait, and a driver that cannot be released after shutdownWait. Both
-// count from the shutdown of the first receiver of a configuration; each later one waits at least leastWait.
-const (
-	readWait     = 1300 * time.Millisecond
-	shutdownWait = 1800 * time.Millisecond
-	leastWait    = 50 * time.Millisecond
-)
-
 // controllers is the receiver of one signal: one scraperhelper controller for each scraper, and the sources behind them.
 type controllers struct {
 	sources *sources
@@ -47,7 +39,7 @@ func (c *controllers) Start(ctx context.Context, host component.Host) error {
 }
 
 // Shutdown ends the controllers. scraperhelper waits for the running scrape without cancelling it, and a scrape may hang in
-// the driver: therefore reads are cancelled first, and waited for no longer than readWait.
+// the driver: therefore reads are cancelled first, and waited for no longer than waits.read.
 func (c *controllers) Shutdown(ctx context.Context) error {
 	var err error
 	c.once.Do(func() { err = c.shutdown(context.WithoutCancel(ctx)) })
@@ -55,8 +47,8 @@ func (c *controllers) Shutdown(ctx context.Context) error {
 }
 
 func (c *controllers) shutdown(ctx context.Context) error {
-	began := c.sources.stop()
-	err, ended := endBy(began.Add(readWait), func() error { return errors.Join(c.end(ctx), c.sendLast(ctx)) })
+	began, waits := c.sources.stop(), c.sources.waits
+	err, ended := endBy(began.Add(waits.read), waits.later, func() error { return errors.Join(c.end(ctx), c.sendLast(ctx)) })
 	if !ended {
 		c.gate.shut.Store(true)
 		c.logger.Warn("Read did not end before the shutdown", zap.String("reason", "a call to the driver may hang"))
@@ -64,7 +56,7 @@ func (c *controllers) shutdown(ctx context.Context) error {
 	if !c.sources.leave() {
 		return err
 	}
-	closeErr, ended := endBy(began.Add(shutdownWait), c.sources.close)
+	closeErr, ended := endBy(began.Add(waits.release), waits.later, c.sources.close)
 	if !ended {
 		c.logger.Warn("Driver was not released before the shutdown", zap.String("reason", "a call to the driver may hang"))
 	}
@@ -94,11 +86,11 @@ func (c *controllers) sendLast(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// endBy runs f, waits for it until the deadline, and reports whether f has ended by then.
-func endBy(deadline time.Time, f func() error) (err error, ended bool) {
+// endBy runs f, waits for it until the deadline, but at least for a while, and reports whether f has ended by then.
+func endBy(deadline time.Time, least time.Duration, f func() error) (err error, ended bool) {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
-	timer := time.NewTimer(max(time.Until(deadline), leastWait))
+	timer := time.NewTimer(max(time.Until(deadline), least))
 	defer timer.Stop()
 	select {
 	case err := <-done:

@@ -17,9 +17,6 @@ import (
 // deliveryRetries is after how long a message that was refused is sent again.
 var deliveryRetries = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
-// lastDelivery bounds what is sent at the shutdown. What is left stays in the storage.
-const lastDelivery = time.Second
-
 // delivery sends what waits in the storage, oldest first, until the next consumer has accepted it.
 type delivery struct {
 	keeper *keeper
@@ -92,7 +89,7 @@ func (k *keeper) deliver(ctx context.Context, output logsOutput) error {
 
 // deliverLast sends the waiting events at the shutdown. A refusal is not an error here: the events are sent after the next start.
 func (k *keeper) deliverLast(ctx context.Context, output logsOutput) error {
-	ctx, cancel := context.WithTimeout(ctx, lastDelivery)
+	ctx, cancel := context.WithTimeout(ctx, k.waits.delivery)
 	defer cancel()
 	if err := k.deliver(ctx, output); err != nil {
 		k.logger.Info("Events are kept until the next start", zap.Int("events", k.store.Waiting()),

@@ -41,7 +41,7 @@ func NewExamination(ctx context.Context, cfg *Config, id component.ID, signals S
 			return openSource(key, cfg, gpu.GroupAll)
 		}
 	}
-	s, err := newSources(cfg, set, open)
+	s, err := newSources(cfg, set, open, defaultWaits())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@
 package gpureceiver
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -80,7 +81,9 @@ func (s *stage) record() pmetric.Metrics {
 	s.t.Helper()
 	var metrics pmetric.Metrics
 	read := false
-	s.read(s.t.Context(), func(node *gpu.Node) { metrics, read = s.pipeline.Metrics(node), true })
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience) // without a deadline the source has one of its own
+	defer cancel()
+	s.read(ctx, func(node *gpu.Node) { metrics, read = s.pipeline.Metrics(node), true })
 	require.True(s.t, read)
 	return metrics
 }

@@ -6,7 +6,6 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension/xextension/storage"
@@ -25,8 +24,6 @@ const (
 	storageKey = "storage"
 	// storageName distinguishes the receiver's data in the storage from that of another component with the same ID.
 	storageName = "events"
-	// storageCloseWait bounds the end of the storage.
-	storageCloseWait = 5 * time.Second
 )
 
 // keeper keeps in a storage what the pipelines know, and the events that no consumer has accepted. A nil keeper keeps nothing.
@@ -35,15 +32,16 @@ type keeper struct {
 	receiver  component.ID
 	logger    *zap.Logger
 	telemetry *metadata.TelemetryBuilder
+	waits     waits
 	store     *checkpoint.Store // nil before the start, and where no logs pipeline wants events
 }
 
 // newKeeper returns nil without storage.
-func newKeeper(cfg *Config, set receiver.Settings, telemetry *metadata.TelemetryBuilder) *keeper {
+func newKeeper(cfg *Config, set receiver.Settings, telemetry *metadata.TelemetryBuilder, waits waits) *keeper {
 	if cfg.Storage == nil {
 		return nil
 	}
-	return &keeper{extension: *cfg.Storage, receiver: set.ID, logger: set.Logger, telemetry: telemetry}
+	return &keeper{extension: *cfg.Storage, receiver: set.ID, logger: set.Logger, telemetry: telemetry, waits: waits}
 }
 
 // open opens the storage and reads the events that wait in it.
@@ -120,7 +118,7 @@ func (k *keeper) close() error {
 	if !k.isOpen() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), storageCloseWait)
+	ctx, cancel := context.WithTimeout(context.Background(), k.waits.storage)
 	defer cancel()
 	return k.store.Close(ctx)
 }

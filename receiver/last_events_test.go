@@ -6,6 +6,7 @@ package gpureceiver
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -21,27 +22,29 @@ import (
 func TestEventsAreSentWithTheirRead(t *testing.T) {
 	for _, first := range []string{"metrics", "logs"} {
 		t.Run(first, func(t *testing.T) {
-			node := nodeOf(healthy("GPU-1"))
-			node.Events = []gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 79}}
-			source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) { return node, nil }}
-			r := newRig(t, map[string]gpu.Source{"nvml": source})
-			r.cfg.ControllerConfig.CollectionInterval = time.Hour
-			r.cfg.ControllerConfig.InitialDelay = 0
-			l, m := r.newLogs(), r.newMetrics()
-			if first == "logs" {
-				require.NoError(t, l.Start(t.Context(), r.host))
-				time.Sleep(5 * tick) // its tick, if it had one
-			}
-			require.NoError(t, m.Start(t.Context(), r.host))
-			eventually(t, func() bool { return len(r.metrics.AllMetrics()) == 1 }, "the only read")
-			if first == "metrics" {
-				require.NoError(t, l.Start(t.Context(), r.host))
-			}
-			eventually(t, func() bool { return len(records(r.logs)) == 1 }, "the event")
-			assert.Equal(t, "hw.gpu.xid", records(r.logs)[0].EventName())
-			require.NoError(t, m.Shutdown(t.Context()))
-			require.NoError(t, l.Shutdown(t.Context()))
-			assert.Len(t, records(r.logs), 1)
+			synctest.Test(t, func(t *testing.T) {
+				node := nodeOf(healthy("GPU-1"))
+				node.Events = []gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 79}}
+				source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) { return node, nil }}
+				r := newRig(t, map[string]gpu.Source{"nvml": source})
+				r.cfg.ControllerConfig.CollectionInterval = time.Hour
+				r.cfg.ControllerConfig.InitialDelay = 0
+				l, m := r.newLogs(), r.newMetrics()
+				if first == "logs" {
+					require.NoError(t, l.Start(t.Context(), r.host))
+					synctest.Wait() // for its tick, if it had one
+				}
+				require.NoError(t, m.Start(t.Context(), r.host))
+				eventually(t, func() bool { return len(r.metrics.AllMetrics()) == 1 }, "the only read")
+				if first == "metrics" {
+					require.NoError(t, l.Start(t.Context(), r.host))
+				}
+				eventually(t, func() bool { return len(records(r.logs)) == 1 }, "the event")
+				assert.Equal(t, "hw.gpu.xid", records(r.logs)[0].EventName())
+				require.NoError(t, m.Shutdown(t.Context()))
+				require.NoError(t, l.Shutdown(t.Context()))
+				assert.Len(t, records(r.logs), 1)
+			})
 		})
 	}
 }
@@ -65,22 +68,24 @@ func TestLastEventsAreSent(t *testing.T) {
 
 // XIDs that were being summed at a shutdown are sent.
 func TestLastSumsAreSent(t *testing.T) {
-	source := &watchedSource{Source: always(healthy("GPU-1")), found: make(chan func([]gpu.Event), 1)}
-	r := newRig(t, map[string]gpu.Source{"nvml": source})
-	r.cfg.ControllerConfig.CollectionInterval = time.Hour
-	l, m := r.newLogs(), r.newMetrics()
-	require.NoError(t, m.Start(t.Context(), r.host))
-	require.NoError(t, l.Start(t.Context(), r.host))
-	found := <-source.found
-	for range 3 {
-		found([]gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 31}})
-	}
-	eventually(t, func() bool { return len(records(r.logs)) == 1 }, "the first")
-	require.NoError(t, m.Shutdown(t.Context()))
-	require.NoError(t, l.Shutdown(t.Context()))
-	require.Len(t, records(r.logs), 2)
-	count, _ := records(r.logs)[1].Attributes().Get("hw.gpu.event.count")
-	assert.EqualValues(t, 2, count.Int())
+	synctest.Test(t, func(t *testing.T) {
+		source := &watchedSource{Source: always(healthy("GPU-1")), found: make(chan func([]gpu.Event), 1)}
+		r := newRig(t, map[string]gpu.Source{"nvml": source})
+		r.cfg.ControllerConfig.CollectionInterval = time.Hour
+		l, m := r.newLogs(), r.newMetrics()
+		require.NoError(t, m.Start(t.Context(), r.host))
+		require.NoError(t, l.Start(t.Context(), r.host))
+		found := <-source.found
+		for range 3 {
+			found([]gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 31}})
+		}
+		eventually(t, func() bool { return len(records(r.logs)) == 1 }, "the first")
+		require.NoError(t, m.Shutdown(t.Context()))
+		require.NoError(t, l.Shutdown(t.Context()))
+		require.Len(t, records(r.logs), 2)
+		count, _ := records(r.logs)[1].Attributes().Get("hw.gpu.event.count")
+		assert.EqualValues(t, 2, count.Int())
+	})
 }
 
 // A receiver of logs alone reads the cluster itself.

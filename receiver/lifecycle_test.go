@@ -8,6 +8,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -26,22 +27,24 @@ import (
 )
 
 func TestMetricsArrive(t *testing.T) {
-	source := always(healthy("GPU-1"))
-	r := newRig(t, map[string]gpu.Source{"nvml": source})
-	m := r.newMetrics()
-	require.NoError(t, m.Start(t.Context(), r.host))
-	eventually(t, func() bool { return len(r.metrics.AllMetrics()) >= 3 }, "metrics at each interval")
-	require.NoError(t, m.Shutdown(t.Context()))
-	require.NoError(t, m.Shutdown(t.Context()), "twice")
+	synctest.Test(t, func(t *testing.T) {
+		source := always(healthy("GPU-1"))
+		r := newRig(t, map[string]gpu.Source{"nvml": source})
+		m := r.newMetrics()
+		require.NoError(t, m.Start(t.Context(), r.host))
+		eventually(t, func() bool { return len(r.metrics.AllMetrics()) >= 3 }, "metrics at each interval")
+		require.NoError(t, m.Shutdown(t.Context()))
+		require.NoError(t, m.Shutdown(t.Context()), "twice")
 
-	points := otlptest.Points(r.metrics.AllMetrics()[0])
-	assert.Equal(t, []string{"hw.gpu.count", "hw.gpu.info", "hw.gpu.source.readable", "hw.status"}, otlptest.Names(points))
-	assert.Equal(t, map[string]any{"host.name": "node-a", "k8s.node.name": "node-a"}, points[0].Resource)
-	assert.EqualValues(t, 1, source.closed.Load())
-	reads := source.reads.Load()
-	time.Sleep(5 * tick)
-	assert.Equal(t, reads, source.reads.Load(), "nothing runs after the shutdown")
-	assert.Empty(t, r.factory.receivers.sources, "nothing is kept of it")
+		points := otlptest.Points(r.metrics.AllMetrics()[0])
+		assert.Equal(t, []string{"hw.gpu.count", "hw.gpu.info", "hw.gpu.source.readable", "hw.status"}, otlptest.Names(points))
+		assert.Equal(t, map[string]any{"host.name": "node-a", "k8s.node.name": "node-a"}, points[0].Resource)
+		assert.EqualValues(t, 1, source.closed.Load())
+		reads := source.reads.Load()
+		time.Sleep(time.Hour)
+		assert.Equal(t, reads, source.reads.Load(), "nothing runs after the shutdown")
+		assert.Empty(t, r.factory.receivers.sources, "nothing is kept of it")
+	})
 }
 
 // A receiver that was never started can be shut down. It has opened nothing, so a configuration can be tried out anywhere.
@@ -177,37 +180,43 @@ func hung(t *testing.T) (source *fakeSource, end func()) {
 }
 
 func TestShutdownWhileAReadHangs(t *testing.T) {
-	source, end := hung(t)
-	defer end()
-	r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always(healthy("0123456789abcdef"))})
-	m, l := r.newMetrics(), r.newLogs()
-	require.NoError(t, m.Start(t.Context(), r.host))
-	eventually(t, func() bool { return source.reads.Load() == 1 && len(r.metrics.AllMetrics()) >= 3 }, "it hangs, and costs the other nothing")
-	require.NoError(t, l.Start(t.Context(), r.host), "nor does it keep another pipeline from starting")
+	synctest.Test(t, func(t *testing.T) {
+		source, end := hung(t)
+		defer end()
+		r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always(healthy("0123456789abcdef"))})
+		r.factory.receivers.waits = defaultWaits()
+		m, l := r.newMetrics(), r.newLogs()
+		require.NoError(t, m.Start(t.Context(), r.host))
+		eventually(t, func() bool { return source.reads.Load() == 1 && len(r.metrics.AllMetrics()) >= 3 }, "it hangs, and costs the other nothing")
+		require.NoError(t, l.Start(t.Context(), r.host), "nor does it keep another pipeline from starting")
 
-	require.NoError(t, m.Shutdown(t.Context())) // although the read hangs until below
-	require.NoError(t, l.Shutdown(t.Context()))
-	eventually(t, func() bool { return source.closed.Load() == 1 }, "it is closed")
-	assert.NotEmpty(t, r.messages("Read did not end"))
-	assert.Empty(t, r.factory.receivers.sources)
+		require.NoError(t, m.Shutdown(t.Context())) // although the read hangs until below
+		require.NoError(t, l.Shutdown(t.Context()))
+		assert.EqualValues(t, 1, source.closed.Load(), "it is closed")
+		assert.NotEmpty(t, r.messages("Read did not end"))
+		assert.Empty(t, r.factory.receivers.sources)
 
-	sent := len(r.metrics.AllMetrics())
-	end()
-	time.Sleep(5 * tick)
-	assert.Len(t, r.metrics.AllMetrics(), sent, "what comes after the shutdown is not sent: the exporters are gone")
+		sent := len(r.metrics.AllMetrics())
+		end()
+		synctest.Wait()
+		assert.Len(t, r.metrics.AllMetrics(), sent, "what comes after the shutdown is not sent: the exporters are gone")
+	})
 }
 
 func TestShutdownWhileTheDriverCannotBeReleased(t *testing.T) {
-	stuck := make(chan struct{})
-	source := always(healthy("GPU-1"))
-	source.close = func() error { <-stuck; return nil }
-	defer close(stuck)
-	r := newRig(t, map[string]gpu.Source{"nvml": source})
-	m := r.newMetrics()
-	require.NoError(t, m.Start(t.Context(), r.host))
-	eventually(t, func() bool { return source.reads.Load() > 0 }, "it runs")
-	require.NoError(t, m.Shutdown(t.Context())) // although the driver is stuck until the end of this test
-	assert.Len(t, r.messages("Driver was not released"), 1)
+	synctest.Test(t, func(t *testing.T) {
+		stuck := make(chan struct{})
+		source := always(healthy("GPU-1"))
+		source.close = func() error { <-stuck; return nil }
+		defer close(stuck)
+		r := newRig(t, map[string]gpu.Source{"nvml": source})
+		r.factory.receivers.waits = defaultWaits()
+		m := r.newMetrics()
+		require.NoError(t, m.Start(t.Context(), r.host))
+		eventually(t, func() bool { return source.reads.Load() > 0 }, "it runs")
+		require.NoError(t, m.Shutdown(t.Context())) // although the driver is stuck until the end of this test
+		assert.Len(t, r.messages("Driver was not released"), 1)
+	})
 }
 
 // A cancelled read is aborted, not left behind, and its result is discarded.
@@ -235,21 +244,21 @@ func TestErrorOfCloseIsReported(t *testing.T) {
 
 // Each read is bounded by the timeout.
 func TestReadHasADeadline(t *testing.T) {
-	bounds := make(chan time.Duration, 1)
-	source := &fakeSource{next: func(ctx context.Context, _ int) (*gpu.Node, error) {
-		if deadline, ok := ctx.Deadline(); ok {
-			select {
-			case bounds <- time.Until(deadline):
-			default:
+	synctest.Test(t, func(t *testing.T) {
+		bounds := make(chan time.Duration, 1)
+		source := &fakeSource{next: func(ctx context.Context, _ int) (*gpu.Node, error) {
+			if deadline, ok := ctx.Deadline(); ok {
+				select {
+				case bounds <- time.Until(deadline):
+				default:
+				}
 			}
-		}
-		return nodeOf(), nil
-	}}
-	r := newRig(t, map[string]gpu.Source{"nvml": source})
-	r.run(r.newMetrics())
-	left := <-bounds
-	assert.LessOrEqual(t, left, patience)
-	assert.Greater(t, left, patience/2)
+			return nodeOf(), nil
+		}}
+		r := newRig(t, map[string]gpu.Source{"nvml": source})
+		r.run(r.newMetrics())
+		assert.Equal(t, patience, <-bounds)
+	})
 }
 
 // Empty data is not sent: at most intervals there are no events.

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	patience = 10 * time.Second // for conditions that are fulfilled soon
+	patience = time.Minute // for conditions that are fulfilled soon
 	tick     = 5 * time.Millisecond
 )
 
@@ -129,7 +129,15 @@ func newRigOf(t *testing.T, open opener) *rig {
 		r.want = want
 		return open(key, cfg, want)
 	})}
+	r.factory.receivers.waits = patient()
 	return r
+}
+
+// patient returns waits that a busy machine does not use up.
+func patient() waits {
+	return waits{
+		nodeLabels: patience, clusterList: patience, podQueue: patience, read: patience, release: patience, delivery: patience, storage: patience,
+	}
 }
 
 func (r *rig) newMetrics() receiver.Metrics {
@@ -163,7 +171,7 @@ func (r *rig) run(components ...component.Component) {
 // eventually waits for a condition that is fulfilled soon.
 func eventually(t *testing.T, condition func() bool, what string) {
 	t.Helper()
-	require.Eventually(t, condition, time.Minute, time.Millisecond, what)
+	require.Eventually(t, condition, patience, time.Millisecond, what)
 }
 
 // messages returns the log lines that contain a text.

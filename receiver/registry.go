@@ -14,14 +14,15 @@ import (
 // registry has the sources of each configuration. The Collector makes one receiver for each signal from the same
 // configuration; together they read each GPU once.
 type registry struct {
-	open opener
+	open  opener
+	waits waits
 
 	mu      sync.Mutex
 	sources map[*Config]*sources
 }
 
 func newRegistry(open opener) *registry {
-	return &registry{open: open, sources: make(map[*Config]*sources)}
+	return &registry{open: open, waits: defaultWaits(), sources: make(map[*Config]*sources)}
 }
 
 func (r *registry) get(cfg *Config, set receiver.Settings) (*sources, error) {
@@ -31,7 +32,7 @@ func (r *registry) get(cfg *Config, set receiver.Settings) (*sources, error) {
 		s.users++
 		return s, nil
 	}
-	s, err := newSources(cfg, set, r.open)
+	s, err := newSources(cfg, set, r.open, r.waits)
 	if err != nil {
 		return nil, err
 	}

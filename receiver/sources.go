@@ -25,15 +25,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
-// nodeLabelsWait is how long the start waits for the labels of this node. It is no error if the API server does not answer.
-const nodeLabelsWait = 2 * time.Second
-
 // sources is what the metrics and the logs receiver of one configuration share.
 type sources struct {
 	receiver   string // its ID
 	cfg        *Config
 	logger     *zap.Logger
 	open       opener
+	waits      waits
 	telemetry  *metadata.TelemetryBuilder
 	local      []*localScraper
 	fleet      *fleet                  // nil without kubernetes_exec
@@ -58,7 +56,7 @@ type sources struct {
 	stopped time.Time // when the first of the receivers was shut down
 }
 
-func newSources(cfg *Config, set receiver.Settings, open opener) (*sources, error) {
+func newSources(cfg *Config, set receiver.Settings, open opener, waits waits) (*sources, error) {
 	if cfg.usesKubernetes() {
 		kube.LogTo(set.Logger)
 	}
@@ -67,11 +65,12 @@ func newSources(cfg *Config, set receiver.Settings, open opener) (*sources, erro
 		return nil, err
 	}
 	s := &sources{
-		receiver: set.ID.String(), cfg: cfg, logger: set.Logger, open: open, telemetry: telemetry, keeper: newKeeper(cfg, set, telemetry),
+		receiver: set.ID.String(), cfg: cfg, logger: set.Logger, open: open, waits: waits, telemetry: telemetry,
+		keeper: newKeeper(cfg, set, telemetry, waits),
 	}
 	ofCluster := labels(s.receiver, attribute.String("scraper", clusterKey))
 	s.cluster = newClusterSource(cfg, set.Logger, &s.status, func() *record.EventRecorder { return s.newEventRecorder() },
-		func(events int) { telemetry.GpuEventsDropped.Add(context.Background(), int64(events), ofCluster) })
+		func(events int) { telemetry.GpuEventsDropped.Add(context.Background(), int64(events), ofCluster) }, waits)
 	if s.cluster != nil {
 		s.cluster.keeper = s.keeper
 	}
@@ -226,7 +225,7 @@ func (s *sources) readNodeLabels(ctx context.Context) error {
 		return kube.Keyed("attribution::node_labels", err)
 	}
 	s.nodeLabels = kube.NewNodeLabels(clients, s.cfg.Attribution.NodeName, cfg.Labels)
-	ctx, cancel := context.WithTimeout(ctx, nodeLabelsWait)
+	ctx, cancel := context.WithTimeout(ctx, s.waits.nodeLabels)
 	defer cancel()
 	s.nodeLabels.Start(ctx)
 	for _, l := range s.local {

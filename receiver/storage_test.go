@@ -9,6 +9,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -204,54 +205,59 @@ func TestEventsRefusedForGood(t *testing.T) {
 
 // What waits at an orderly shutdown is sent after the next start, and the shutdown does not wait for a consumer that is away.
 func TestRefusedEventsOutliveAShutdown(t *testing.T) {
-	disk := &checkpointtest.Storage{}
-	r := newRig(t, map[string]gpu.Source{"nvml": always(lost("GPU-1"))})
-	r.keeps(disk)
-	next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
-		<-ctx.Done() // an exporter without a queue that retries for ever
-		return ctx.Err()
-	})
-	require.NoError(t, err)
-	m, l := r.newMetrics(), r.newLogsInto(next)
-	require.NoError(t, m.Start(t.Context(), r.host))
-	require.NoError(t, l.Start(t.Context(), r.host))
-	eventually(t, func() bool { return r.waiting() == 1 }, "it waits")
-	require.NoError(t, m.Shutdown(t.Context()))
-	require.NoError(t, l.Shutdown(t.Context()))
-	eventually(t, func() bool { return len(r.messages("Events are kept until the next start")) == 1 }, "it is kept")
+	synctest.Test(t, func(t *testing.T) {
+		disk := &checkpointtest.Storage{}
+		r := newRig(t, map[string]gpu.Source{"nvml": always(lost("GPU-1"))})
+		r.keeps(disk)
+		r.factory.receivers.waits = defaultWaits()
+		next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
+			<-ctx.Done() // an exporter without a queue that retries for ever
+			return ctx.Err()
+		})
+		require.NoError(t, err)
+		m, l := r.newMetrics(), r.newLogsInto(next)
+		require.NoError(t, m.Start(t.Context(), r.host))
+		require.NoError(t, l.Start(t.Context(), r.host))
+		eventually(t, func() bool { return r.waiting() == 1 }, "it waits")
+		require.NoError(t, m.Shutdown(t.Context()))
+		require.NoError(t, l.Shutdown(t.Context()))
+		eventually(t, func() bool { return len(r.messages("Events are kept until the next start")) == 1 }, "it is kept")
 
-	r = newRig(t, map[string]gpu.Source{"nvml": always(lost("GPU-1"))})
-	r.keeps(disk.Copy())
-	r.run(r.newMetrics(), r.newLogs())
-	eventually(t, func() bool { return r.logs.LogRecordCount() == 1 }, "it arrives")
+		r = newRig(t, map[string]gpu.Source{"nvml": always(lost("GPU-1"))})
+		r.keeps(disk.Copy())
+		r.run(r.newMetrics(), r.newLogs())
+		eventually(t, func() bool { return r.logs.LogRecordCount() == 1 }, "it arrives")
+	})
 }
 
 // XIDs that are summed when the process is killed are sent as a sum.
 func TestSumsOutliveAKill(t *testing.T) {
-	source := &watchedSource{Source: always(healthy("GPU-1")), found: make(chan func([]gpu.Event), 1)}
-	r := newRig(t, map[string]gpu.Source{"nvml": source})
-	r.cfg.ControllerConfig.CollectionInterval = time.Hour
-	disk := &checkpointtest.Storage{}
-	r.keeps(disk)
-	r.run(r.newMetrics(), r.newLogs())
-	found := <-source.found
-	for range 4 {
-		found([]gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 31}})
-	}
-	eventually(t, func() bool { return r.logs.LogRecordCount() == 1 && r.waiting() == 0 }, "the first")
+	synctest.Test(t, func(t *testing.T) {
+		source := &watchedSource{Source: always(healthy("GPU-1")), found: make(chan func([]gpu.Event), 1)}
+		r := newRig(t, map[string]gpu.Source{"nvml": source})
+		r.cfg.ControllerConfig.CollectionInterval = time.Hour
+		disk := &checkpointtest.Storage{}
+		r.keeps(disk)
+		r.run(r.newMetrics(), r.newLogs())
+		found := <-source.found
+		for range 4 {
+			found([]gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 31}})
+		}
+		eventually(t, func() bool { return r.logs.LogRecordCount() == 1 && r.waiting() == 0 }, "the first")
 
-	again := newRig(t, map[string]gpu.Source{"nvml": always(healthy("GPU-1"))})
-	var copied *checkpointtest.Storage
-	eventually(t, func() bool { // until the sum is in it
-		copied = disk.Copy()
-		state, err := copied.Get(t.Context(), "state/nvml")
-		return err == nil && bytes.Contains(state, []byte(`"open"`))
-	}, "an open sum")
-	again.keeps(copied)
-	again.run(again.newMetrics(), again.newLogs())
-	eventually(t, func() bool { return again.logs.LogRecordCount() == 1 }, "the sum")
-	_, summed := records(again.logs)[0].Attributes().Get("hw.gpu.event.count")
-	assert.True(t, summed)
+		again := newRig(t, map[string]gpu.Source{"nvml": always(healthy("GPU-1"))})
+		var copied *checkpointtest.Storage
+		eventually(t, func() bool { // until the sum is in it
+			copied = disk.Copy()
+			state, err := copied.Get(t.Context(), "state/nvml")
+			return err == nil && bytes.Contains(state, []byte(`"open"`))
+		}, "an open sum")
+		again.keeps(copied)
+		again.run(again.newMetrics(), again.newLogs())
+		eventually(t, func() bool { return again.logs.LogRecordCount() == 1 }, "the sum")
+		_, summed := records(again.logs)[0].Attributes().Get("hw.gpu.event.count")
+		assert.True(t, summed)
+	})
 }
 
 // A storage that fails is logged once, and the events are sent.
