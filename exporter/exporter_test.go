@@ -49,10 +49,11 @@ func newTestFactory(f *fakeStore) *factory {
 	})}
 }
 
-// testConfig listens on a free port of the loopback.
+// testConfig listens on a free port of the loopback, and gives a busy machine time for requests and answers.
 func testConfig() *Config {
 	cfg := createDefaultConfig().(*Config)
 	cfg.Server.NetAddr.Endpoint = "127.0.0.1:0"
+	cfg.Server.ReadHeaderTimeout, cfg.Server.WriteTimeout = patience, patience
 	return cfg
 }
 
@@ -102,6 +103,19 @@ func get(t *testing.T, url string) answer {
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	require.NoError(t, err)
 	return ask(t, newClient(), request)
+}
+
+// answers asks until a server answers. It is for servers with a limit that is shorter than a busy machine may take for a request.
+func answers(t *testing.T, client *http.Client, url string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		response, err := client.Get(url)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = response.Body.Close() }()
+		return response.StatusCode == http.StatusOK
+	}, patience, time.Millisecond)
 }
 
 // The metrics and the logs exporter of one configuration share one fleet and one server. The server lives from the first start to the

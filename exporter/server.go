@@ -22,8 +22,8 @@ const (
 	maxHeaderBytes = 16 << 10
 	// maxStreams bounds the requests of one HTTP/2 connection at a time.
 	maxStreams = 32
-	// closeWithin is how long answers that are being written may take at the end.
-	closeWithin = time.Second
+	// lastAnswers is how long answers that are being written may take at the end.
+	lastAnswers = time.Second
 )
 
 // server is the HTTP server of an instance.
@@ -32,13 +32,14 @@ type server struct {
 	listener net.Listener
 	scheme   string
 	loopback bool               // only programs of this machine can connect
+	last     time.Duration      // lastAnswers, except in tests
 	end      context.CancelFunc // ends every request, streams too
 	done     chan struct{}      // closed when the server has ended
 }
 
 // listen opens the listener. Nothing is answered before serve.
 func listen(ctx context.Context, cfg *Config, host component.Host, telemetry component.TelemetrySettings, handler http.Handler) (*server, error) {
-	s := &server{scheme: "http", done: make(chan struct{})}
+	s := &server{scheme: "http", last: lastAnswers, done: make(chan struct{})}
 	var err error
 	if s.http, err = cfg.Server.ToServer(ctx, host.GetExtensions(), telemetry, limitRequests(handler, cfg.MaxRequests),
 		confighttp.WithErrorHandler(refusal(cfg))); err != nil {
@@ -82,7 +83,7 @@ func (s *server) serve(report func(error)) {
 // close ends the server. Streams end at once; what else is being written has a moment.
 func (s *server) close() {
 	s.end()
-	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), s.last)
 	defer cancel()
 	if s.http.Shutdown(ctx) != nil {
 		_ = s.http.Close() // half requests and slow readers
