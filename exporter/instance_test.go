@@ -5,11 +5,9 @@ package gpuviewexporter
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,9 +22,6 @@ import (
 	"github.com/otelgpu/gpureceiver/exporter/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
 )
-
-// patience is for conditions that are fulfilled soon.
-const patience = time.Minute
 
 // fakeStore is a fleet that counts what it gets.
 type fakeStore struct {
@@ -49,74 +44,7 @@ func newTestFactory(f *fakeStore) *factory {
 	})}
 }
 
-// testConfig listens on a free port of the loopback, and gives a busy machine time for requests and answers.
-func testConfig() *Config {
-	cfg := createDefaultConfig().(*Config)
-	cfg.Server.NetAddr.Endpoint = "127.0.0.1:0"
-	cfg.Server.ReadHeaderTimeout, cfg.Server.WriteTimeout = patience, patience
-	return cfg
-}
-
 func nopSettings() exporter.Settings { return exportertest.NewNopSettings(metadata.Type) }
-
-// hostWith is a host with extensions.
-type hostWith map[component.ID]component.Component
-
-func (h hostWith) GetExtensions() map[component.ID]component.Component { return h }
-
-// startServer starts a server that the test's end closes.
-func startServer(t *testing.T, cfg *Config, host component.Host, handler http.Handler) *server {
-	t.Helper()
-	require.NoError(t, cfg.Validate())
-	s, err := listen(t.Context(), cfg, host, componenttest.NewNopTelemetrySettings(), handler)
-	require.NoError(t, err)
-	s.serve(func(err error) { t.Error(err) })
-	t.Cleanup(s.close)
-	return s
-}
-
-// answer is what a server says.
-type answer struct {
-	status int
-	header http.Header
-	body   string
-}
-
-// ask sends a request on a connection of its own.
-func ask(t *testing.T, client *http.Client, request *http.Request) answer {
-	t.Helper()
-	response, err := client.Do(request)
-	require.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return answer{response.StatusCode, response.Header, string(body)}
-}
-
-// newClient returns a client that leaves no connection behind.
-func newClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-}
-
-func get(t *testing.T, url string) answer {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	require.NoError(t, err)
-	return ask(t, newClient(), request)
-}
-
-// answers asks until a server answers. It is for servers with a limit that is shorter than a busy machine may take for a request.
-func answers(t *testing.T, client *http.Client, url string) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		response, err := client.Get(url)
-		if err != nil {
-			return false
-		}
-		defer func() { _ = response.Body.Close() }()
-		return response.StatusCode == http.StatusOK
-	}, patience, time.Millisecond)
-}
 
 // The metrics and the logs exporter of one configuration share one fleet and one server. The server lives from the first start to the
 // last shutdown.
