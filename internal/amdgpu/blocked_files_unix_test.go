@@ -6,7 +6,6 @@
 package amdgpu
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/workers"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
@@ -29,25 +29,28 @@ func block(t *testing.T, path string, sources ...*Source) (restore func()) {
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
 	return func() {
-		release(t, path)
+		release(t, path, string(text))
 		for _, s := range sources {
 			require.Eventually(t, func() bool { return s.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
 		}
-		require.NoError(t, os.Remove(path))
-		require.NoError(t, os.WriteFile(path, text, 0o600))
 	}
 }
 
 // TestBlockedFileOfScan: one file of the scan that does not answer costs no GPU its reading, neither later nor at the first read.
 func TestBlockedFileOfScan(t *testing.T) {
 	m := amdgpusim.MI300XCPX()
-	for name, tt := range map[string]struct{ file, what, device string }{
-		"PCI class":          {file: m.Cards[0].Dir() + "/class", what: "inventory"},
-		"PCI vendor":         {file: m.Cards[0].Dir() + "/vendor", what: "inventory"},
-		"KFD topology":       {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/properties", what: "inventory"},
-		"version of driver":  {file: "sys/module/amdgpu/version"},
-		"names":              {file: "usr/share/libdrm/amdgpu.ids"},
-		"memory of KFD node": {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/mem_banks/0/properties", what: "inventory"},
+	bus := func(s *Source) *workers.Task { return s.scanner.bus.task }
+	topology := func(s *Source) *workers.Task { return s.scanner.topology.task }
+	for name, tt := range map[string]struct {
+		file, what string
+		reader     func(*Source) *workers.Task
+	}{
+		"PCI class":          {file: m.Cards[0].Dir() + "/class", what: "inventory", reader: bus},
+		"PCI vendor":         {file: m.Cards[0].Dir() + "/vendor", what: "inventory", reader: bus},
+		"KFD topology":       {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/properties", what: "inventory", reader: topology},
+		"version of driver":  {file: "sys/module/amdgpu/version", reader: func(s *Source) *workers.Task { return s.scanner.version.task }},
+		"names":              {file: "usr/share/libdrm/amdgpu.ids", reader: func(s *Source) *workers.Task { return s.scanner.names.task }},
+		"memory of KFD node": {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/mem_banks/0/properties", what: "inventory", reader: topology},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,20 +68,18 @@ func TestBlockedFileOfScan(t *testing.T) {
 			require.NoError(t, err)
 			restore := block(t, tree.Path(tt.file), source, fresh)
 
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			defer cancel()
-			node, err := source.Read(ctx)
-			require.NoError(t, err)
+			if name != "names" { // which are known
+				untilHung(t, source, tt.reader(source))
+			}
+			node := read(t, source)
 			assert.Equal(t, want, node.Devices, "the parts that did not answer are as they were")
 			if tt.what != "" {
 				assert.Equal(t, []string{tt.what}, whats(node, ""))
 			}
 			assert.Nil(t, node.Failure)
 
-			ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
-			defer cancel()
-			node, err = fresh.Read(ctx)
-			require.NoError(t, err)
+			untilHung(t, fresh, tt.reader(fresh))
+			node = read(t, fresh)
 			require.NotEmpty(t, node.Devices)
 			d := &node.Devices[0]
 			assert.Empty(t, d.Faults)
@@ -103,11 +104,9 @@ func TestBlockedNames(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(table), 0o750))
 	require.NoError(t, os.WriteFile(table, []byte("744c,\tc8,\tA Radeon of the test\n"), 0o600))
 	restore := block(t, table, source)
+	untilHung(t, source, source.scanner.names.task)
 	for range 2 {
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		node, err := source.Read(ctx)
-		cancel()
-		require.NoError(t, err)
+		node := read(t, source)
 		d := &node.Devices[0]
 		assert.Empty(t, d.Model)
 		assert.Empty(t, d.Faults)
@@ -146,12 +145,10 @@ func TestBlockedProcess(t *testing.T) {
 	require.NoError(t, err)
 	restoreDRM := block(t, tree.Path("proc/4242/fdinfo/20"))
 	restoreKFD := block(t, memory[0])
+	untilBlocked(t, source, 2)
 	for range 3 {
 		clock.pass(10 * time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // each process has a part of it
-		node, err := source.Read(ctx)
-		cancel()
-		require.NoError(t, err)
+		node := read(t, source)
 		assert.Equal(t, []int64{5000}, pids(node), "it comes after the one that blocks")
 		assert.Equal(t, []string{"processes", "processes"}, whats(node, ""))
 		require.ErrorContains(t, node.Problems[0].Err, "[4242]: did not answer in time")
@@ -189,11 +186,8 @@ func TestDividedWhileTheTopologyIsBlocked(t *testing.T) {
 		mode := tree.Path(m.Cards[0].Dir() + "/current_compute_partition")
 		require.NoError(t, os.WriteFile(mode, []byte(m.Cards[0].Compute+"\n"), 0o600))
 	}
-	names := func(limit time.Duration) (all []string) {
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		defer cancel()
-		node, err := source.Read(ctx)
-		require.NoError(t, err)
+	names := func() (all []string) {
+		node := read(t, source)
 		for i := range node.Devices {
 			all = append(all, node.Devices[i].Name)
 		}
@@ -201,14 +195,16 @@ func TestDividedWhileTheTopologyIsBlocked(t *testing.T) {
 	}
 	put(m)
 	restore := block(t, tree.Path(nodes), source)
-	assert.Equal(t, []string{"card1", "card1", "", "", "", "", "", "", ""}, names(3*time.Second), "the GPU and its first partition are one")
+	untilHung(t, source, source.scanner.topology.task)
+	assert.Equal(t, []string{"card1", "card1", "", "", "", "", "", "", ""}, names(), "the GPU and its first partition are one")
 	restore()
 	want := []string{"card1", "card1", "card2", "card3", "card4", "card5", "card6", "card7", "card8"}
-	require.Equal(t, want, names(time.Minute))
+	require.Equal(t, want, names())
 	put(whole)
-	require.Equal(t, []string{"card1"}, names(time.Minute))
+	require.Equal(t, []string{"card1"}, names())
 	put(m)
 	restore = block(t, tree.Path(nodes), source)
-	assert.Equal(t, want, names(3*time.Second))
+	untilHung(t, source, source.scanner.topology.task)
+	assert.Equal(t, want, names())
 	restore()
 }

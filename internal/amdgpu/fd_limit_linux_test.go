@@ -25,13 +25,13 @@ func TestNoFileCanBeOpened(t *testing.T) {
 			source, err := New(Config{RootPath: root}, gpu.GroupAll)
 			require.NoError(t, err)
 			if !fresh {
-				_, err := source.Read(t.Context())
+				_, err := source.Read(patient(t))
 				require.NoError(t, err)
 			}
 			allow := limitFiles(t, few)
 			failed := 0
 			for range 3 {
-				node, err := source.Read(t.Context())
+				node, err := source.Read(patient(t))
 				if err == nil && node.Failure != nil {
 					requireUnread(t, &node.Devices[0], "3a51e0c2d4b70010")
 					assert.Equal(t, [3]int64{-1, -1, -1}, presence(node))
@@ -52,7 +52,7 @@ func TestNoFileCanBeOpened(t *testing.T) {
 				assert.Equal(t, 3, failed)
 			}
 			allow()
-			node, err := source.Read(t.Context())
+			node, err := source.Read(patient(t))
 			require.NoError(t, err)
 			assertWell(t, node)
 			assert.Empty(t, node.Problems)

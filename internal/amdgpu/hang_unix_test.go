@@ -7,8 +7,10 @@ package amdgpu
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -16,8 +18,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/amdgpu/processes"
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/workers"
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
@@ -32,11 +36,9 @@ func TestHungRead(t *testing.T) {
 	busy := filepath.Join(tree.Root, "sys/class/drm/card0/device/gpu_busy_percent")
 	require.NoError(t, os.Remove(busy))
 	require.NoError(t, syscall.Mkfifo(busy, 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	check := func(ctx context.Context) {
-		node, err := source.Read(ctx)
-		require.NoError(t, err)
+	untilHung(t, source, source.readers[0].task)
+	for range 20 {
+		node := read(t, source)
 		require.Len(t, node.Devices, 2)
 		hung := &node.Devices[0]
 		require.Len(t, hung.Faults, 1)
@@ -50,26 +52,56 @@ func TestHungRead(t *testing.T) {
 		assert.Len(t, node.Processes, 1)
 		assert.Nil(t, node.Failure, "the other GPU was read")
 	}
-	check(ctx)
-	assert.Equal(t, 1, source.pool.Outstanding())
-	for range 20 {
-		check(t.Context()) // which has no deadline: what hung before is not waited for
-	}
 	// Once the read returns, the GPU is read again.
-	release(t, busy)
+	release(t, busy, "7\n")
 	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
-	require.NoError(t, os.Remove(busy))
-	require.NoError(t, os.WriteFile(busy, []byte("7\n"), 0o600))
 	node := read(t, source)
 	assert.Equal(t, gpu.Some(0.07), node.Devices[0].Utilization[gpu.TaskGeneral])
 	assert.Equal(t, gpu.StateOK, node.Devices[0].State())
 }
 
-// release ends every wait to open a FIFO.
-func release(t *testing.T, fifo string) {
+// untilHung reads until calls of these tasks hang, and nothing else is outstanding. Reads do not wait for them from then on.
+func untilHung(t *testing.T, source *Source, tasks ...*workers.Task) {
 	t.Helper()
-	f, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	hung := func() bool {
+		free := func(task *workers.Task) bool { return !task.Busy() }
+		return source.pool.Outstanding() == len(tasks) && !slices.ContainsFunc(tasks, free)
+	}
+	for limit := 100 * time.Millisecond; !hung(); limit *= 2 {
+		require.Less(t, limit, time.Minute, "nothing hangs")
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		_, _ = source.Read(ctx) // it may come to nothing
+		cancel()
+	}
+}
+
+// untilBlocked reads until so many reads of processes were given up, and nothing is outstanding.
+func untilBlocked(t *testing.T, source *Source, reads int) {
+	t.Helper()
+	for limit, blocked := 100*time.Millisecond, 0; blocked < reads || source.pool.Outstanding() > 0; limit *= 2 {
+		require.Less(t, limit, time.Minute, "nothing blocks")
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		node, err := source.Read(ctx)
+		cancel()
+		blocked = 0
+		if err != nil {
+			continue
+		}
+		for _, p := range node.Problems {
+			if errors.Is(p.Err, processes.ErrBlocked) {
+				blocked++
+			}
+		}
+	}
+}
+
+// release lets the reads of a pipe return, and puts a file in its place.
+func release(t *testing.T, fifo, text string) {
+	t.Helper()
+	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // which need not wait for another end
 	require.NoError(t, err)
+	require.NoError(t, os.Remove(fifo))
+	require.NoError(t, os.WriteFile(fifo, []byte(text), 0o600))
 	require.NoError(t, f.Close())
 }
 
@@ -79,25 +111,24 @@ func TestCloseDoesNotWait(t *testing.T) {
 	busy := filepath.Join(tree.Root, "sys/class/drm/card0/device/gpu_busy_percent")
 	require.NoError(t, os.Remove(busy))
 	require.NoError(t, syscall.Mkfifo(busy, 0o600))
-	began := make(chan struct{}, 2)
+	began := make(chan struct{}, 1)
 	done := make(chan error)
 	source.readFile = func(path string) ([]byte, error) {
-		_, name := splitPath(path)
-		if name == "gpu_busy_percent" {
+		if address, name := splitPath(path); address == source.readers[0].address && name == "gpu_busy_percent" {
 			began <- struct{}{}
 		}
 		return sysfs.Read(path)
 	}
 	go func() {
-		_, err := source.Read(context.WithoutCancel(t.Context()))
+		_, err := source.Read(context.Background())
 		done <- err
 	}()
-	<-began // that of the first GPU, with which one goroutine begins
+	<-began
 	require.NoError(t, source.Close())
 	require.ErrorIs(t, <-done, errClosed)
 	// The other GPU may be read at that moment.
 	require.Eventually(t, func() bool { return source.pool.Outstanding() == 1 }, time.Minute, time.Millisecond)
-	release(t, busy)
+	release(t, busy, "7\n")
 	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
 	_, err := source.Read(t.Context())
 	require.ErrorIs(t, err, errClosed)
@@ -111,11 +142,9 @@ func TestHungProcesses(t *testing.T) {
 	info := tree.Path("proc/4242/fdinfo/20")
 	require.NoError(t, os.Remove(info))
 	require.NoError(t, syscall.Mkfifo(info, 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	for _, ctx := range []context.Context{ctx, t.Context(), t.Context()} {
-		node, err := source.Read(ctx)
-		require.NoError(t, err)
+	untilBlocked(t, source, 1)
+	for range 3 {
+		node := read(t, source)
 		require.Len(t, node.Devices, 2)
 		for i := range node.Devices {
 			assert.Empty(t, node.Devices[i].Faults)
@@ -125,9 +154,7 @@ func TestHungProcesses(t *testing.T) {
 		require.Len(t, node.Processes, 1)
 		assert.Equal(t, gpu.Some[int64](19_000_000_000), node.Processes[0].Memory)
 	}
-	release(t, info)
-	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
-	require.NoError(t, os.Remove(info))
+	release(t, info, "")
 	rewrite(t, tree, 4242, 20, 17, amdgpusim.VRAM(20_000_000))
 	var node *gpu.Node
 	require.Eventually(t, func() bool { node = read(t, source); return len(node.Problems) == 0 }, time.Minute, time.Millisecond)
@@ -144,13 +171,10 @@ func TestHungKFD(t *testing.T) {
 	require.NotEmpty(t, memory)
 	require.NoError(t, os.Remove(memory[0]))
 	require.NoError(t, syscall.Mkfifo(memory[0], 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	node, err := source.Read(ctx)
-	require.NoError(t, err)
+	untilBlocked(t, source, 1)
+	node := read(t, source)
 	assert.Equal(t, []string{"processes"}, whats(node, ""))
 	assert.Len(t, node.Processes, 1)
 	assert.True(t, node.Devices[0].ProcessesUnread)
-	release(t, memory[0])
-	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
+	release(t, memory[0], "0\n")
 }

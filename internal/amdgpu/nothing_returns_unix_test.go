@@ -6,7 +6,6 @@
 package amdgpu
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -32,23 +31,17 @@ func TestNothingReturns(t *testing.T) {
 		require.NoError(t, syscall.Mkfifo(busy, 0o600))
 		hanging = append(hanging, busy)
 	}
+	untilHung(t, source, source.readers[0].task, source.readers[1].task)
 	for range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		node, err := source.Read(ctx)
-		cancel()
-		require.NoError(t, err)
+		node := read(t, source)
 		require.Len(t, node.Devices, 2)
 		require.NotNil(t, node.Failure)
 		assert.Equal(t, gpu.FailureTimeout, node.Failure.Reason)
 		assert.Equal(t, [3]int64{0, 2, 0}, presence(node))
 	}
 	for _, busy := range hanging {
-		release(t, busy)
+		release(t, busy, "7\n")
 	}
 	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
-	for _, busy := range hanging {
-		require.NoError(t, os.Remove(busy))
-		require.NoError(t, os.WriteFile(busy, []byte("7\n"), 0o600))
-	}
 	assert.Nil(t, read(t, source).Failure)
 }

@@ -4,7 +4,6 @@
 package amdgpu
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,8 +109,7 @@ func withoutPermission(t *testing.T, root string) {
 	source, err := New(Config{RootPath: root}, gpu.GroupAll)
 	require.NoError(t, err)
 	for range 2 {
-		node, err := source.Read(context.Background())
-		require.NoError(t, err)
+		node := read(t, source)
 		require.Len(t, node.Problems, 1, "one for all processes")
 		assert.Equal(t, "processes", node.Problems[0].What)
 		require.ErrorContains(t, node.Problems[0].Err, "CAP_SYS_PTRACE")

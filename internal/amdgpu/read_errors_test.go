@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,9 +24,17 @@ const withoutProcesses = gpu.GroupAll &^ (gpu.GroupProcesses | gpu.GroupProcessU
 
 func read(t *testing.T, s *Source) *gpu.Node {
 	t.Helper()
-	node, err := s.Read(t.Context())
+	node, err := s.Read(patient(t))
 	require.NoError(t, err)
 	return node
+}
+
+// patient returns a context with a deadline that no machine is too busy for. What hangs must be outstanding before: see untilHung.
+func patient(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // whats returns what the problems of a device concern.
