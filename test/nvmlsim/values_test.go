@@ -174,7 +174,7 @@ func TestEvents(t *testing.T) {
 	began := time.Now()
 	_, ret = events.Wait(30)
 	want(t, "no event", ret, nvml.ERROR_TIMEOUT)
-	if took := time.Since(began); took < 30*time.Millisecond || took > 30*time.Second {
+	if took := time.Since(began); took < 30*time.Millisecond {
 		t.Errorf("a wait of 30 ms took %v", took)
 	}
 	// Also for a GPU that no longer reports its UUID.
@@ -185,8 +185,9 @@ func TestEvents(t *testing.T) {
 	want(t, "XID", event.EventData, 79)
 	want(t, "device", event.Device, d)
 	want(t, "instance", event.GpuInstanceId, 0xFFFFFFFF)
-	set(t, control, "[fault f]\ngpu = 1\nkind = lost\n[event e]\ngpu = 1\nxid = 79\n# unchanged")
-	_, ret = events.Wait(60)
-	want(t, "an event comes once", ret, nvml.ERROR_TIMEOUT)
+	set(t, control, "[fault f]\ngpu = 1\nkind = lost\n[event e]\ngpu = 1\nxid = 79\n# unchanged\n[event later]\ngpu = 1\nxid = 13")
+	event, ret = events.Wait(60_000)
+	want(t, "Wait", ret, nvml.SUCCESS)
+	want(t, "an event comes once", event.EventData, 13)
 	want(t, "Free", events.Free(), nvml.SUCCESS)
 }

@@ -176,9 +176,8 @@ static void shutdown_under_a_hang(void)
     assert(nvmlInit_v2() == NVML_SUCCESS);
     assert(nvmlDeviceGetHandleByIndex_v2(0, &device) == NVML_SUCCESS);
     pthread_create(&thread, NULL, stuck, &device);
-    while (nvmlsimOutstanding() == 0)
+    while (nvmlsimWaiting() == 0)
         usleep(1000);
-    usleep(50000);
     assert(nvmlShutdown() == NVML_SUCCESS);
     pthread_join(thread, &ret);
     assert((uintptr_t)ret == NVML_ERROR_UNINITIALIZED);
