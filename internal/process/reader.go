@@ -57,6 +57,10 @@ func WithPasswd(file string) Option {
 	return func(r *Reader) { r.details.users = &passwd{file: file} }
 }
 
+// WithPatience sets how long Describe waits for the stat files, and again for the other files; an eighth of it for one process. A busy machine
+// must not exceed it in tests.
+func WithPatience(d time.Duration) Option { return func(r *Reader) { r.wait = d } }
+
 // New returns a Reader of the process table at root, or at /proc if root is empty.
 func New(root string, options ...Option) *Reader {
 	if root == "" {

@@ -85,9 +85,7 @@ func (p *table) remove(name string) {
 
 // newReader returns a Reader that no machine is too busy for.
 func newReader(root string, options ...Option) *Reader {
-	r := New(root, options...)
-	r.wait = time.Hour
-	return r
+	return New(root, append(options, WithPatience(time.Hour))...)
 }
 
 func nodeOf(pids ...int64) *gpu.Node {

@@ -32,7 +32,8 @@ import (
 const (
 	interval     = 30 * time.Second
 	maxProcesses = 512
-	unhurried    = 10 * time.Second // limit of a read that must not be cut short
+	unhurried    = 10 * time.Minute // limit of a read that must not be cut short, and in which nothing hangs
+	maxLimit     = 5 * time.Second  // of a read in which something may hang
 )
 
 // epoch is the driver's time at which a history begins.
@@ -98,7 +99,7 @@ func newNode(t *testing.T, h *histories.History) *node {
 func (n *node) begin(proc string, source func(want gpu.Group) gpu.Source, options ...process.Option) {
 	cfg, events := everyMetric(), metadata.DefaultEventsConfig()
 	events.ProcessGpuStarted.Enabled, events.ProcessGpuExited.Enabled = true, true
-	processes := process.New(proc, append(options, process.WithAnyNamespace())...)
+	processes := process.New(proc, append(options, process.WithAnyNamespace(), process.WithPatience(time.Hour))...)
 	n.t.Cleanup(processes.Close)
 	n.reader = pipeline.Reader{Source: source(record.Wanted(&cfg.Metrics, &events, true)), Processes: describer{processes}}
 	n.pipeline = pipeline.New(pipeline.Options{

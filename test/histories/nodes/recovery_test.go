@@ -69,7 +69,7 @@ func (n *node) Recover() []string {
 		n.Pass(10)
 		begin := time.Now()
 		points, wrong := n.read(unhurried)
-		n.limit = max(n.limit, min(10*time.Since(begin), unhurried/2)) // a busy machine needs longer for what is no hang
+		n.limit = max(n.limit, min(10*time.Since(begin), maxLimit)) // a busy machine needs longer for what is no hang
 		if len(wrong) > 0 {
 			return wrong
 		}
