@@ -87,18 +87,6 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
-	cfg := DefaultConfig()
-	require.NoError(t, cfg.Check())
-	assert.Equal(t, Config{RootPath: "/"}, cfg)
-	for path, says := range map[string]string{"": "root_path: empty", "host": `root_path: "host" is not an absolute path`} {
-		cfg := Config{RootPath: path}
-		require.ErrorContains(t, cfg.Check(), says)
-		_, err := New(cfg, gpu.GroupAll)
-		require.Error(t, err)
-	}
-}
-
 func TestModels(t *testing.T) {
 	m := amdgpusim.Radeon()
 	tree, source, _ := simulate(t, m, withoutProcesses)

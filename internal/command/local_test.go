@@ -13,11 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/otelgpu/gpureceiver/internal/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.VerifyTestMain(m) }
 
 // stuck is a process that hangs in the kernel: no kill ends it until letGo is closed.
 type stuck struct{ letGo chan struct{} }

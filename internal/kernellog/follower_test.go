@@ -113,13 +113,3 @@ func TestFollowerEndsOverruns(t *testing.T) {
 	assert.EqualValues(t, maxOverruns, f.Overruns())
 	f.Close()
 }
-
-func TestConfig(t *testing.T) {
-	t.Parallel()
-	cfg := DefaultConfig()
-	require.NoError(t, cfg.Validate())
-	cfg.Method = "journal"
-	require.EqualError(t, cfg.Validate(), `method: "journal" is not known; allowed are auto, kmsg, syslog`)
-	cfg = Config{Method: MethodKmsg, RootPath: "host"}
-	require.ErrorContains(t, cfg.Validate(), `root_path: "host" is not an absolute path`)
-}

@@ -214,3 +214,17 @@ func TestHungWhileTheDriverIsGone(t *testing.T) {
 	healthy(t, n, 3)
 	assert.Empty(t, n.Problems)
 }
+
+// Devices are read side by side where the driver is slow.
+func TestSlowDriver(t *testing.T) {
+	b := start(t, "gpus = 8")
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	b.read()
+	b.set("[fault f]\ngpu = *\nfunction = nvmlDeviceGetTemperature\nhang = true")
+	read := make(chan *gpu.Node, 1)
+	go func() { read <- b.read() }()
+	require.Eventually(t, func() bool { return counters.Outstanding() == 8 }, time.Minute, time.Millisecond)
+	require.NoError(t, b.control.Set(""))
+	healthy(t, <-read, 8)
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
 // One GPU of eight fails while the source runs. The others have all their data in the same read, and it recovers by itself.
@@ -150,4 +151,24 @@ func TestCountersRestartWithTheDriver(t *testing.T) {
 	b.driverGone(library.Uninitialized)
 	require.ErrorIs(t, b.driver.failure.err, library.Uninitialized)
 	assert.NotEqual(t, epoch, gpuAt(t, b.read(), 0).Epoch)
+}
+
+// A GPU that is lost is asked nothing more: one call fails.
+func TestNoCallAfterTheGPUIsLost(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	for _, ret := range []string{"GPU_IS_LOST", "RESET_REQUIRED"} {
+		t.Run(ret, func(t *testing.T) {
+			b := start(t, "gpus = 2")
+			for range 3 {
+				healthy(t, b.read(), 2)
+			}
+			b.set("[fault f]\ngpu = 1\nfunction = nvmlDevice*\nreturn = " + ret)
+			counters.Reset()
+			n := b.read()
+			assert.Equal(t, gpu.StateFailed, gpuAt(t, n, 1).State())
+			assert.Equal(t, gpu.StateOK, gpuAt(t, n, 0).State())
+			assert.Equal(t, uint64(1), counters.TotalErrors(), counters.LastError())
+		})
+	}
 }

@@ -379,3 +379,47 @@ func TestFractionsAreFractions(t *testing.T) {
 	}
 	assert.Equal(t, manualEpoch, n.Time, "when the read began")
 }
+
+// The revolutions of the first fan are known where its share is not wanted, too. A board without fans has none.
+func TestFanRevolutions(t *testing.T) {
+	for board, want := range map[string][]gpu.Fan{
+		"geforce":                  {{Location: "fan0", Speed: gpu.Some[int64](900)}},
+		"h100":                     nil,
+		"geforce\nfan.rpm = 0":     {{Location: "fan0", Speed: gpu.Some[int64](0)}},
+		"geforce\nfan.rpm = 99999": nil,
+	} {
+		t.Run(board, func(t *testing.T) {
+			assert.Equal(t, want, gpuAt(t, start(t, "gpus = 1\n[gpu 0]\nboard = "+board, gpu.GroupFanSpeed).read(), 0).Fans)
+		})
+	}
+}
+
+// The window of a MIG instance is its own part. A GPU without its own memory has no window.
+func TestBAR1(t *testing.T) {
+	n := start(t, "gpus = 1\n[gpu 0]\nmig = 1\n[mig 0 0]\nprofile = 3g.40gb\ngi = 1\nci = 0\nbar1.total = 64Gi\nbar1.used = 1Mi", gpu.GroupBAR1).read()
+	assert.Equal(t, gpu.Memory{BAR1Limit: gpu.Some[int64](64 << 30), BAR1Usage: gpu.Some[int64](1 << 20)}, n.Devices[1].Memory)
+	assert.True(t, n.Devices[0].Memory.BAR1Limit.Known())
+}
+
+func TestNoBAR1(t *testing.T) {
+	n := start(t, "gpus = 1\n[gpu 0]\nboard = gb10", gpu.GroupBAR1).read()
+	assert.Empty(t, n.Problems)
+	assert.Equal(t, gpu.Memory{}, gpuAt(t, n, 0).Memory)
+}
+
+// A GPU that works in the system's memory has none of its own, but the driver reports what each process has.
+func TestUnifiedMemory(t *testing.T) {
+	for _, want := range []gpu.Group{gpu.GroupAll, gpu.GroupProcesses} {
+		b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = gb10\n[process p]\ngpu = 0\npid = 7\nmemory = 5Gi\nsm = 28", want)
+		b.at(10, "")
+		n := b.read()
+		assert.Equal(t, gpu.Memory{}, gpuAt(t, n, 0).Memory)
+		require.Len(t, n.Processes, 1)
+		assert.Equal(t, gpu.Some[int64](5<<30), n.Processes[0].Memory, "the driver reports what a process has of the machine's memory")
+		require.NoError(t, b.Close())
+	}
+	b := start(t, "gpus = 1\n[gpu 0]\nboard = gh200\nmemory.used = 3Gi\npower.module = 610")
+	d := gpuAt(t, b.read(), 0)
+	assert.Equal(t, gpu.Some[int64](3<<30), d.Memory.Usage, "that one has memory of its own")
+	approx(t, 610, d.Power.Module, "module power")
+}

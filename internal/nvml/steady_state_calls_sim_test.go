@@ -193,17 +193,3 @@ func TestSingleFunctionsRefused(t *testing.T) {
 		require.Eventually(t, func() bool { return len(b.read().Processes) == 1 }, time.Minute, time.Millisecond)
 	})
 }
-
-// Devices are read side by side where the driver is slow.
-func TestSlowDriver(t *testing.T) {
-	b := start(t, "gpus = 8")
-	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
-	require.NoError(t, err)
-	b.read()
-	b.set("[fault f]\ngpu = *\nfunction = nvmlDeviceGetTemperature\nhang = true")
-	read := make(chan *gpu.Node, 1)
-	go func() { read <- b.read() }()
-	require.Eventually(t, func() bool { return counters.Outstanding() == 8 }, time.Minute, time.Millisecond)
-	require.NoError(t, b.control.Set(""))
-	healthy(t, <-read, 8)
-}

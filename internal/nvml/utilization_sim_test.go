@@ -230,19 +230,17 @@ func TestProcessSamples(t *testing.T) {
 	approx0(t, n.Processes[0].Utilization[gpu.TaskGeneral])
 }
 
-// A GPU that works in the system's memory has none of its own, but the driver reports what each process has.
-func TestUnifiedMemory(t *testing.T) {
-	for _, want := range []gpu.Group{gpu.GroupAll, gpu.GroupProcesses} {
-		b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = gb10\n[process p]\ngpu = 0\npid = 7\nmemory = 5Gi\nsm = 28", want)
-		b.at(10, "")
-		n := b.read()
-		assert.Equal(t, gpu.Memory{}, gpuAt(t, n, 0).Memory)
-		require.Len(t, n.Processes, 1)
-		assert.Equal(t, gpu.Some[int64](5<<30), n.Processes[0].Memory, "the driver reports what a process has of the machine's memory")
-		require.NoError(t, b.Close())
+// The instantaneous value is not asked for where there are samples.
+func TestNoInstantaneousValueWithSamples(t *testing.T) {
+	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
+	require.NoError(t, err)
+	b := start(t, "gpus = 1\ntime = manual")
+	for i := range 4 {
+		b.at(float64(10*(i+1)), "")
+		b.read()
 	}
-	b := start(t, "gpus = 1\n[gpu 0]\nboard = gh200\nmemory.used = 3Gi\npower.module = 610")
-	d := gpuAt(t, b.read(), 0)
-	assert.Equal(t, gpu.Some[int64](3<<30), d.Memory.Usage, "that one has memory of its own")
-	approx(t, 610, d.Power.Module, "module power")
+	b.at(50, "")
+	counters.Reset()
+	b.read()
+	assert.Zero(t, counters.Calls("nvmlDeviceGetUtilizationRates"))
 }
