@@ -28,7 +28,7 @@ import (
 )
 
 // patience is how long the page may take for anything. It only bounds tests that fail.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // tab is a page of Chromium that shows a fleet. When the test ends, it fails if the page has asked another host, has thrown an error,
 // has opened a dialog, or has done what its policy forbids.
