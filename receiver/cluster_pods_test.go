@@ -55,7 +55,7 @@ func newClusterRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
 
 func newStoppedRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
 	t.Helper()
-	r := &clusterRig{client: fake.NewClientset(), logs: &consumertest.LogsSink{}, waits: patient()}
+	r := &clusterRig{client: fake.NewSimpleClientset(), logs: &consumertest.LogsSink{}, waits: patient()}
 	for _, pod := range pods {
 		r.set(t, pod)
 	}
