@@ -63,36 +63,37 @@ func TestHungRead(t *testing.T) {
 // untilHung reads until calls of these tasks hang, and nothing else is outstanding. Reads do not wait for them from then on.
 func untilHung(t *testing.T, source *Source, tasks ...*workers.Task) {
 	t.Helper()
-	hung := func() bool {
-		free := func(task *workers.Task) bool { return !task.Busy() }
+	free := func(task *workers.Task) bool { return !task.Busy() }
+	readUntil(t, source, func(*gpu.Node) bool {
 		return source.pool.Outstanding() == len(tasks) && !slices.ContainsFunc(tasks, free)
-	}
-	for limit := 100 * time.Millisecond; !hung(); limit *= 2 {
-		require.Less(t, limit, time.Minute, "nothing hangs")
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		_, _ = source.Read(ctx) // it may come to nothing
-		cancel()
-	}
+	})
 }
 
 // untilBlocked reads until so many reads of processes were given up, and nothing is outstanding.
 func untilBlocked(t *testing.T, source *Source, reads int) {
 	t.Helper()
-	for limit, blocked := 100*time.Millisecond, 0; blocked < reads || source.pool.Outstanding() > 0; limit *= 2 {
-		require.Less(t, limit, time.Minute, "nothing blocks")
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		node, err := source.Read(ctx)
-		cancel()
-		blocked = 0
-		if err != nil {
-			continue
-		}
+	readUntil(t, source, func(node *gpu.Node) bool {
+		blocked := 0
 		for _, p := range node.Problems {
 			if errors.Is(p.Err, processes.ErrBlocked) {
 				blocked++
 			}
 		}
-	}
+		return blocked == reads && source.pool.Outstanding() == 0
+	})
+}
+
+// readUntil reads until a condition holds after a read, with deadlines that come soon at first, and later for a busy machine.
+func readUntil(t *testing.T, source *Source, condition func(*gpu.Node) bool) {
+	t.Helper()
+	limit := 100 * time.Millisecond
+	require.Eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		limit = min(2*limit, 20*time.Second)
+		node, err := source.Read(ctx)
+		return err == nil && condition(node)
+	}, 2*time.Minute, time.Millisecond)
 }
 
 // release lets the reads of a pipe return, and puts a file in its place.
