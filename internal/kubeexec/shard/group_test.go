@@ -31,11 +31,15 @@ type process struct {
 	lost   chan int
 }
 
+// step is the time between two looks at the group.
+const step = 50 * time.Millisecond
+
 // group is a set of replicas that share shards, with an observer.
 type group struct {
 	t      *testing.T
 	store  *shardtest.Store
 	shards int
+	nodes  []string // one of each shard
 
 	mu        sync.Mutex
 	processes []*process
@@ -47,7 +51,11 @@ type group struct {
 
 func newGroup(t *testing.T, shards int) *group {
 	t.Helper()
-	return &group{t: t, store: shardtest.New(), shards: shards, orphaned: make([]time.Duration, shards)}
+	g := &group{t: t, store: shardtest.New(), shards: shards, orphaned: make([]time.Duration, shards)}
+	for shard := range shards {
+		g.nodes = append(g.nodes, nodeOf(shard, shards))
+	}
+	return g
 }
 
 func (g *group) join(name string) *process {
@@ -99,7 +107,6 @@ func nodeOf(shard, shards int) string {
 
 // watch observes all replicas for a time. It measures how long a shard is without a holder, and checks that it never has two.
 func (g *group) watch(d time.Duration) {
-	const step = 50 * time.Millisecond
 	g.longest = 0
 	for range d / step {
 		time.Sleep(step)
@@ -107,7 +114,7 @@ func (g *group) watch(d time.Duration) {
 		for shard := range g.shards {
 			holders := 0
 			for _, p := range g.processes {
-				if !p.killed && p.Holds(nodeOf(shard, g.shards)) {
+				if !p.killed && p.Holds(g.nodes[shard]) {
 					holders++
 				}
 			}

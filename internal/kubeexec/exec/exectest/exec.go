@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"github.com/moby/spdystream"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/remotecommand"
@@ -146,6 +147,10 @@ func (s *Server) overSPDY(w http.ResponseWriter, r *http.Request, b Box) {
 	}
 	streams := make(chan httpstream.Stream, 3)
 	conn := spdy.NewResponseUpgrader().UpgradeResponse(hijacker{w}, r, func(stream httpstream.Stream, _ <-chan struct{}) error {
+		// Accepted before anything is written: if the client has gone in between, a write would wait for that for good.
+		if err := stream.(*spdystream.Stream).SendReply(http.Header{}, false); err != nil {
+			return err
+		}
 		streams <- stream
 		return nil
 	})
