@@ -85,9 +85,9 @@ generated-up-to-date:
 	@scripts/check-generated.sh
 
 # What cgo writes names the checkout although -trimpath is set (golang.org/issue/36072), and the build cache gives it to every checkout.
-# A flag that differs by checkout keeps the outputs of the two packages that use cgo apart.
+# A flag that differs by checkout keeps the outputs of the two packages that use cgo apart; golangci-lint caches absolute paths, too.
 CGO_OF_CHECKOUT = $(foreach p,internal/nvml/library test/nvmlsim,-gcflags=github.com/otelgpu/gpureceiver/$p=-trimpath=$(CURDIR)/=)
-LINT = GOFLAGS='$(GOFLAGS) $(CGO_OF_CHECKOUT)' GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache $(CURDIR)/.tools/golangci-lint run ./...
+LINT = GOFLAGS='$(GOFLAGS) $(CGO_OF_CHECKOUT)' GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache$(CURDIR) $(CURDIR)/.tools/golangci-lint run ./...
 
 .PHONY: lint
 lint: .tools/golangci-lint ## golangci-lint, once in each module
