@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// stopWait is the time that the collector has to end before it is killed.
-const stopWait = 5 * time.Second
+// stopWait is the time that the collector has to end before it is killed, the grace period that Kubernetes gives by default.
+const stopWait = 30 * time.Second
 
 // Collector is a running collector.
 type Collector struct {
