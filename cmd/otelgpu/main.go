@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // The exit codes.
@@ -60,7 +61,7 @@ func execute(args []string, in *os.File, out *os.File, errs io.Writer) int {
 		_, _ = fmt.Fprintln(errs, "otelgpu: interrupted; the output is not complete")
 		return exitError
 	case errors.As(err, &wrong):
-		_, _ = fmt.Fprintf(errs, "otelgpu: %s\n", display.Clean(err.Error()))
+		_, _ = fmt.Fprintf(errs, "otelgpu: %s\n", gpu.CleanText(err.Error()))
 		return exitUsage
 	default:
 		_, _ = fmt.Fprintf(errs, "otelgpu: %s\n", display.CleanLines(err.Error()))

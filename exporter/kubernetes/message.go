@@ -5,13 +5,13 @@ package gpukubernetesexporter // import "github.com/otelgpu/gpureceiver/exporter
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // nodeOf returns the node that a resource is on. It reports false for what is not to be posted: data without a node's name, of another
@@ -67,18 +67,8 @@ func textOf(attributes pcommon.Map, name string) string {
 
 // bounded returns a text of others as one line of at most so many bytes: terminals print what the API holds.
 func bounded(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "�"))
-	if len(text) <= most {
+	if text = gpu.CleanText(text); len(text) <= most {
 		return text
 	}
-	end := most - len("…")
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return gpu.Cut(text, most-len("…")) + "…"
 }

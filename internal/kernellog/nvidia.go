@@ -16,7 +16,7 @@ var (
 	// process, new ones no process where it is not known.
 	xidForm = regexp.MustCompile(`^NVRM: Xid \((?:PCI:)?` + address + `(?: GPU-I:([0-9]{1,5}))?(?: GPU-CI:([0-9]{1,5}))?\): ([0-9]{1,9})(?:, ?(.*))?$`)
 	// pid=1234, name=python3, …; pid='<unknown>', name=<unknown>, …
-	processForm = regexp.MustCompile(`^pid=('?<unknown>'?|[0-9]+)(?:, name=([^,]*))?(?:, )?(.*)$`)
+	processForm = regexp.MustCompile(`^pid=('?<unknown>'?|[0-9]+)(, name=)?(?:, )?(.*)$`)
 	causeForm   = regexp.MustCompile(` caused by previous Xid ([0-9]{1,9})$`)
 	// NVRM: GPU at PCI:0000:9b:00: GPU-509665ad-b600-ac93-3616-d754b23d636d
 	gpuForm = regexp.MustCompile(`^NVRM: GPU at (?:PCI:)?` + address + `: (GPU-[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12})$`)
@@ -48,14 +48,28 @@ func xidEvent(m []string) Event {
 	e.XID, _ = number(m[5]).Get()
 	if p := processForm.FindStringSubmatch(m[6]); p != nil {
 		e.PID, e.Text = processID(p[1]), p[3] // 0: the XID came with an interrupt
-		if p[2] != "<unknown>" {
-			e.Process = p[2]
+		if p[2] != "" {
+			e.Process, e.Text = cutName(p[3])
+		}
+		if e.Process == "<unknown>" {
+			e.Process = ""
 		}
 	}
 	if c := causeForm.FindStringSubmatch(e.Text); c != nil {
 		e.CausedBy = number(c[1])
 	}
 	return e
+}
+
+// cutName cuts the name of a process, which may contain commas, from the text after it. A name that contains ", " is whole if the text begins
+// with a channel, as most do. Otherwise its end is not known, and the name ends at the first.
+func cutName(s string) (name, text string) {
+	const maxName = 15 // the kernel's TASK_COMM_LEN without the final zero
+	if i := strings.LastIndex(s[:min(len(s), maxName+len(", Ch "))], ", Ch "); i >= 0 {
+		return s[:i], s[i+len(", "):]
+	}
+	name, text, _ = strings.Cut(s, ", ")
+	return name, text
 }
 
 func instance(s string) gpu.Opt[int] {

@@ -13,6 +13,15 @@ import (
 
 // Parse returns what a message reports; mostly nothing. The events have no time.
 func Parse(r *Record) []Event {
+	events := parseAll(r)
+	for i := range events {
+		e := &events[i]
+		e.Text, e.Process, e.Part = gpu.CleanText(e.Text), gpu.CleanText(e.Process), gpu.CleanText(e.Part)
+	}
+	return events
+}
+
+func parseAll(r *Record) []Event {
 	switch {
 	case strings.Contains(r.Text, "NVRM: "):
 		return parseNVIDIA(r.Text)

@@ -32,6 +32,15 @@ func TestNVIDIA(t *testing.T) {
 		"NVRM: Xid (PCI:0000:9b:00): 45, pid=18, name=python3, Ch 00000001 caused by previous Xid 149": {{
 			Address: at, XID: 45, PID: gpu.Some[int64](18), Process: "python3", CausedBy: gpu.Some[int64](149), Text: "Ch 00000001 caused by previous Xid 149",
 		}},
+		"NVRM: Xid (PCI:0000:9b:00): 13, pid=7, name=a,b, Graphics Exception": {{
+			Address: at, XID: 13, PID: gpu.Some[int64](7), Process: "a,b", Text: "Graphics Exception",
+		}},
+		"NVRM: Xid (PCI:0000:9b:00): 31, pid=7, name=a, b,c, Ch 00000008": {{
+			Address: at, XID: 31, PID: gpu.Some[int64](7), Process: "a, b,c", Text: "Ch 00000008",
+		}},
+		"NVRM: Xid (PCI:0000:9b:00): 31, pid=7, name=\x1b[31mred\x07\u202e, Ch 00000008\u009b2J": {{
+			Address: at, XID: 31, PID: gpu.Some[int64](7), Process: "red", Text: "Ch 00000008",
+		}},
 		"NVRM: Xid (PCI:0000:9b:00 GPU-I:05): 31, pid=18, name=python3, Ch 00000008": {{
 			Address: at, XID: 31, PID: gpu.Some[int64](18), Process: "python3", GPUInstance: gpu.Some(5), Text: "Ch 00000008",
 		}},

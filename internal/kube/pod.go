@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // The annotations of the pod object by which a kubelet shows a static pod. staticHash is the UID that the pod has on its node, in the
@@ -101,12 +103,12 @@ func attributes(pod *corev1.Pod, labels, annotations []string) map[string]string
 	kept := make(map[string]string)
 	for _, key := range labels {
 		if value, ok := pod.Labels[key]; ok {
-			kept["k8s.pod.label."+key] = validText(value, maxValue)
+			kept["k8s.pod.label."+key] = gpu.BoundedText(value, maxValue)
 		}
 	}
 	for _, key := range annotations {
 		if value, ok := pod.Annotations[key]; ok {
-			kept["k8s.pod.annotation."+key] = validText(value, maxValue)
+			kept["k8s.pod.annotation."+key] = gpu.BoundedText(value, maxValue)
 		}
 	}
 	if len(kept) == 0 {
@@ -119,22 +121,13 @@ func attributes(pod *corev1.Pod, labels, annotations []string) map[string]string
 // processes.
 const maxValue = 4096
 
-// validText returns a value up to a bound in bytes, in valid UTF-8: OTLP accepts nothing else, and the API server accepts any bytes.
-func validText(value string, most int) string {
-	value = strings.ToValidUTF8(value, "\uFFFD")
-	if len(value) > most {
-		value = strings.Clone(strings.ToValidUTF8(value[:most], "")) // does not keep the rest in memory
-	}
-	return value
-}
-
 // containers returns the containers of all kinds that have a status. The API server does not check what a kubelet writes there.
 func containers(pod *corev1.Pod) []Container {
 	status := &pod.Status
 	all := make([]Container, 0, len(status.InitContainerStatuses)+len(status.ContainerStatuses)+len(status.EphemeralContainerStatuses))
 	add := func(s *corev1.ContainerStatus, once bool) {
 		all = append(all, Container{
-			Name: validText(s.Name, maxName), ID: validText(bareID(s.ContainerID), maxName), Ended: once && s.State.Terminated != nil,
+			Name: gpu.BoundedText(s.Name, maxName), ID: gpu.BoundedText(bareID(s.ContainerID), maxName), Ended: once && s.State.Terminated != nil,
 		})
 	}
 	for i := range status.InitContainerStatuses {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 const (
@@ -62,7 +64,7 @@ func selected(all map[string]string, wanted func(key string) bool) map[string]st
 }
 
 func specContainer(c *corev1.Container, init bool) SpecContainer {
-	kept := SpecContainer{Name: validText(c.Name, maxName), Init: init}
+	kept := SpecContainer{Name: gpu.BoundedText(c.Name, maxName), Init: init}
 	eachDevice(c, func(resource string, count int64) {
 		if kept.Devices == nil {
 			kept.Devices = make(map[string]int64)

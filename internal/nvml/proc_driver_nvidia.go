@@ -16,7 +16,6 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvml/device"
-	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
@@ -32,9 +31,9 @@ type information struct {
 // parseInformation reads lines of the form "GPU UUID: \t GPU-…". The driver writes question marks for what it does not know.
 func parseInformation(said string) information {
 	var info information
-	for line := range strings.Lines(library.Text(said)) {
+	for line := range strings.Lines(said) {
 		key, value, ok := strings.Cut(line, ":")
-		value = strings.TrimSpace(value)
+		value = gpu.CleanText(strings.TrimSpace(value))
 		if !ok || value == "" || strings.Contains(value, "??") {
 			continue
 		}

@@ -38,7 +38,7 @@ type details struct {
 // begin sets the details that the stat file has: the start in ticks and the command name.
 func (d *details) begin(boot time.Time, start uint64, name string) {
 	d.created = startTime(boot, start)
-	d.executable = text([]byte(name))
+	d.executable = gpu.CleanText(name)
 }
 
 // apply sets the details of a process of a node.
@@ -67,7 +67,7 @@ func (r *detailsReader) read(pid int64, start uint64, d details) details {
 	begun := d
 	if r.cgroup {
 		if data, err := readBounded(processFile(r.root, pid, "cgroup"), maxCgroup); err == nil && len(data) < maxCgroup {
-			d.cgroup = text(data)
+			d.cgroup = strings.ToValidUTF8(string(data), "\uFFFD") // has lines
 		}
 	}
 	if data, err := readBounded(processFile(r.root, pid, "status"), maxStatus); err == nil {
@@ -77,15 +77,15 @@ func (r *detailsReader) read(pid int64, start uint64, d details) details {
 		}
 	}
 	if target, err := os.Readlink(processFile(r.root, pid, "exe")); err == nil {
-		d.program = text([]byte(strings.TrimSuffix(target, " (deleted)")))
+		d.program = gpu.CleanText(strings.TrimSuffix(target, " (deleted)"))
 		d.executable = path.Base(d.program)
 	}
 	if data, err := readBounded(processFile(r.root, pid, "cmdline"), maxCommandLine); err == nil {
 		d.unfinished = len(data) == 0 && d.program != ""
 		first, _, _ := bytes.Cut(data, []byte{0})
-		d.command = text(first[:min(len(first), maxCommand)])
+		d.command = gpu.BoundedText(string(first), maxCommand)
 		if r.commandLine {
-			d.commandLine = text(bytes.ReplaceAll(bytes.TrimRight(data, "\x00"), []byte{0}, []byte{' '}))
+			d.commandLine = gpu.CleanText(string(bytes.ReplaceAll(bytes.TrimRight(data, "\x00"), []byte{0}, []byte{' '})))
 		}
 	}
 	if data, err := readBounded(processFile(r.root, pid, "stat"), maxStat); err == nil {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 )
 
 const defaultRoot = "/proc"
@@ -26,11 +25,6 @@ func readBounded(name string, limit int64) ([]byte, error) {
 // processFile returns the name of a file of a process in the process table at root.
 func processFile(root string, pid int64, file string) string {
 	return root + "/" + strconv.FormatInt(pid, 10) + "/" + file
-}
-
-// text returns valid UTF-8. Processes can set their names to any bytes, and OTLP accepts only valid UTF-8.
-func text(b []byte) string {
-	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
 // unanswered returns an error that names the processes whose file did not answer; nil if there are none.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 const maxPasswd = 1 << 20
@@ -65,7 +67,7 @@ func parsePasswd(data []byte) map[uint32]string {
 			continue
 		}
 		if _, ok := names[uint32(uid)]; !ok {
-			names[uint32(uid)] = text(fields[0])
+			names[uint32(uid)] = gpu.CleanText(string(fields[0]))
 		}
 	}
 	return names

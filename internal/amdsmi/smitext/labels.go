@@ -3,7 +3,11 @@
 
 package smitext
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
 
 // maxText bounds a name from a tool, in bytes.
 const maxText = 256
@@ -31,10 +35,9 @@ func Label(s string) string {
 	return Bounded(strings.TrimSpace(s))
 }
 
-// Bounded returns the beginning of a text as valid UTF-8: OTLP allows nothing else, and a process can give itself any name.
+// Bounded returns the beginning of a text as it may be sent: a process can give itself any name.
 func Bounded(s string) string {
-	s = strings.ToValidUTF8(s[:min(len(s), maxText)], "\uFFFD")
-	return strings.ToValidUTF8(s[:min(len(s), maxText)], "") // the replacement is longer than what it replaces
+	return gpu.BoundedText(s, maxText)
 }
 
 func hasPrefixFold(s, prefix string) bool {

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // Description is what a runtime knows of a container. What is not known is empty.
@@ -80,28 +82,19 @@ const (
 
 // bounded returns a description that can be sent: in valid UTF-8 and of bounded length, with the configured labels.
 func (r *Runtimes) bounded(d *Description) *Description {
-	b := &Description{Runtime: d.Runtime, Name: text(d.Name, maxName), ImageName: text(d.ImageName, maxName)}
+	b := &Description{Runtime: d.Runtime, Name: gpu.BoundedText(d.Name, maxName), ImageName: gpu.BoundedText(d.ImageName, maxName)}
 	for _, tag := range d.ImageTags {
-		b.ImageTags = append(b.ImageTags, text(tag, maxName))
+		b.ImageTags = append(b.ImageTags, gpu.BoundedText(tag, maxName))
 	}
 	for _, key := range r.labels {
 		if value, ok := d.Labels[key]; ok {
 			if b.Labels == nil {
 				b.Labels = make(map[string]string)
 			}
-			b.Labels["container.label."+key] = text(value, maxValue)
+			b.Labels["container.label."+key] = gpu.BoundedText(value, maxValue)
 		}
 	}
 	return b
-}
-
-// text returns a copy of the first bytes of a text in valid UTF-8: OTLP accepts nothing else.
-func text(s string, most int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
-	}
-	return strings.Clone(s) // does not keep the file in memory
 }
 
 // setImage sets the image from a reference: [registry[:port]/]path[:tag][@digest]. The ID of an image is no name.

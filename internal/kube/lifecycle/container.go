@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // Container is what is kept of a container of a pod.
@@ -39,7 +41,7 @@ func containers(status *corev1.PodStatus) []Container {
 		for i := range statuses[:min(len(statuses), maxContainers-len(all))] {
 			s := &statuses[i]
 			c := Container{
-				Name: text(s.Name, maxText), ID: bareID(s.ContainerID), Init: init, Restarts: int64(s.RestartCount),
+				Name: gpu.BoundedText(s.Name, maxText), ID: bareID(s.ContainerID), Init: init, Restarts: int64(s.RestartCount),
 				Ended: termination(s.State.Terminated), Last: termination(s.LastTerminationState.Terminated),
 			}
 			switch {
@@ -61,7 +63,7 @@ func termination(state *corev1.ContainerStateTerminated) *Termination {
 		return nil
 	}
 	return &Termination{
-		Reason: text(state.Reason, maxText), ExitCode: int64(state.ExitCode),
+		Reason: gpu.BoundedText(state.Reason, maxText), ExitCode: int64(state.ExitCode),
 		Started: state.StartedAt.Time, Finished: state.FinishedAt.Time,
 	}
 }
@@ -71,7 +73,7 @@ func bareID(id string) string {
 	if _, bare, ok := strings.Cut(id, "://"); ok {
 		id = bare
 	}
-	return text(id, maxText)
+	return gpu.BoundedText(id, maxText)
 }
 
 // container returns the container with a name; nil if the pod has none.

@@ -4,7 +4,6 @@
 package lifecycle
 
 import (
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,15 +53,15 @@ const (
 // New returns what is kept of a pod. labels are keys of the labels that are kept.
 func New(pod *corev1.Pod, requests []gpu.ResourceCount, owners []gpu.Owner, labels []string) *Pod {
 	p := &Pod{
-		Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID), Node: text(pod.Spec.NodeName, maxText),
+		Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID), Node: gpu.BoundedText(pod.Spec.NodeName, maxText),
 		Created: pod.CreationTimestamp.Time, Owners: owners, Labels: kept(pod.Labels, labels), Requests: requests,
-		Phase:  text(string(pod.Status.Phase), maxText),
-		Reason: text(pod.Status.Reason, maxText), Message: text(pod.Status.Message, maxMessage), Containers: containers(&pod.Status),
+		Phase:  gpu.BoundedText(string(pod.Status.Phase), maxText),
+		Reason: gpu.BoundedText(pod.Status.Reason, maxText), Message: gpu.BoundedText(pod.Status.Message, maxMessage), Containers: containers(&pod.Status),
 	}
 	for i := range pod.Status.Conditions[:min(len(pod.Status.Conditions), maxConditions)] {
 		c := &pod.Status.Conditions[i]
 		p.Conditions = append(p.Conditions, Condition{
-			Type: text(string(c.Type), maxText), Status: text(string(c.Status), maxText), Reason: text(c.Reason, maxText), Message: text(c.Message, maxMessage),
+			Type: gpu.BoundedText(string(c.Type), maxText), Status: gpu.BoundedText(string(c.Status), maxText), Reason: gpu.BoundedText(c.Reason, maxText), Message: gpu.BoundedText(c.Message, maxMessage),
 			Since: c.LastTransitionTime.Time,
 		})
 	}
@@ -76,21 +75,10 @@ func kept(labels map[string]string, keys []string) map[string]string {
 			if found == nil {
 				found = make(map[string]string)
 			}
-			found["k8s.pod.label."+key] = text(value, maxText)
+			found["k8s.pod.label."+key] = gpu.BoundedText(value, maxText)
 		}
 	}
 	return found
-}
-
-// text returns a copy of a text up to a bound in bytes, in valid UTF-8: nobody checks what a kubelet writes into a pod's status.
-func text(s string, most int) string {
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") // may end within a character
-	}
-	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
-	}
-	return strings.Clone(s) // the object is not kept for it
 }
 
 // Ended reports that no container of the pod runs any more or will run again.

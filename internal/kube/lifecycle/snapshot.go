@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 const (
@@ -127,24 +129,24 @@ type snapshotState struct {
 
 func snapshotOf(pod *corev1.Pod) *snapshot {
 	s := &snapshot{Metadata: snapshotMeta{
-		Namespace: text(pod.Namespace, maxText), Name: text(pod.Name, maxText), UID: text(string(pod.UID), maxText),
+		Namespace: gpu.BoundedText(pod.Namespace, maxText), Name: gpu.BoundedText(pod.Name, maxText), UID: gpu.BoundedText(string(pod.UID), maxText),
 		Created: pod.CreationTimestamp, Deletion: pod.DeletionTimestamp,
 	}}
 	spec, status := &pod.Spec, &pod.Status
 	s.Spec = snapshotSpec{
-		Node: text(spec.NodeName, maxText), Scheduler: text(spec.SchedulerName, maxText), PriorityClass: text(spec.PriorityClassName, maxText),
-		Priority: spec.Priority, RestartPolicy: text(string(spec.RestartPolicy), maxText), RuntimeClass: textOf(spec.RuntimeClassName),
+		Node: gpu.BoundedText(spec.NodeName, maxText), Scheduler: gpu.BoundedText(spec.SchedulerName, maxText), PriorityClass: gpu.BoundedText(spec.PriorityClassName, maxText),
+		Priority: spec.Priority, RestartPolicy: gpu.BoundedText(string(spec.RestartPolicy), maxText), RuntimeClass: textOf(spec.RuntimeClassName),
 		GraceSeconds: spec.TerminationGracePeriodSeconds, DeadlineSeconds: spec.ActiveDeadlineSeconds,
 		NodeSelector: texts(spec.NodeSelector), SchedulingIsGated: len(spec.SchedulingGates) > 0,
 		InitContainers: snapshotContainers(spec.InitContainers), Containers: snapshotContainers(spec.Containers),
 	}
 	for _, t := range first(spec.Tolerations, maxEntries) {
 		s.Spec.Tolerations = append(s.Spec.Tolerations, snapshotToleration{
-			Key: text(t.Key, 2*maxText), Operator: text(string(t.Operator), maxText), Value: text(t.Value, maxText), Effect: text(string(t.Effect), maxText),
+			Key: gpu.BoundedText(t.Key, 2*maxText), Operator: gpu.BoundedText(string(t.Operator), maxText), Value: gpu.BoundedText(t.Value, maxText), Effect: gpu.BoundedText(string(t.Effect), maxText),
 		})
 	}
 	for _, c := range first(spec.ResourceClaims, maxEntries) {
-		claim := snapshotClaim{Name: text(c.Name, maxText)}
+		claim := snapshotClaim{Name: gpu.BoundedText(c.Name, maxText)}
 		if name := textOf(c.ResourceClaimName); name != nil {
 			claim.Claim = *name
 		}
@@ -154,14 +156,14 @@ func snapshotOf(pod *corev1.Pod) *snapshot {
 		s.Spec.ResourceClaims = append(s.Spec.ResourceClaims, claim)
 	}
 	s.Status = snapshotPodStatus{
-		Phase: text(string(status.Phase), maxText), Reason: text(status.Reason, maxText), QOS: text(string(status.QOSClass), maxText), Started: status.StartTime,
-		Nominated:      text(status.NominatedNodeName, maxText),
+		Phase: gpu.BoundedText(string(status.Phase), maxText), Reason: gpu.BoundedText(status.Reason, maxText), QOS: gpu.BoundedText(string(status.QOSClass), maxText), Started: status.StartTime,
+		Nominated:      gpu.BoundedText(status.NominatedNodeName, maxText),
 		InitContainers: snapshotStatuses(status.InitContainerStatuses), Containers: snapshotStatuses(status.ContainerStatuses),
 	}
 	for i := range first(status.Conditions, maxConditions) {
 		c := &status.Conditions[i]
 		s.Status.Conditions = append(s.Status.Conditions, snapshotCondition{
-			Type: text(string(c.Type), maxText), Status: text(string(c.Status), maxText), Reason: text(c.Reason, maxText), Since: c.LastTransitionTime,
+			Type: gpu.BoundedText(string(c.Type), maxText), Status: gpu.BoundedText(string(c.Status), maxText), Reason: gpu.BoundedText(c.Reason, maxText), Since: c.LastTransitionTime,
 		})
 	}
 	return s
@@ -172,13 +174,13 @@ func snapshotContainers(containers []corev1.Container) []snapshotContainer {
 	for i := range first(containers, maxContainers) {
 		c := &containers[i]
 		kept := snapshotContainer{
-			Name: text(c.Name, maxText), Image: text(c.Image, 2*maxText), Requests: quantities(c.Resources.Requests), Limits: quantities(c.Resources.Limits),
+			Name: gpu.BoundedText(c.Name, maxText), Image: gpu.BoundedText(c.Image, 2*maxText), Requests: quantities(c.Resources.Requests), Limits: quantities(c.Resources.Limits),
 		}
 		if c.RestartPolicy != nil {
-			kept.RestartPolicy = text(string(*c.RestartPolicy), maxText)
+			kept.RestartPolicy = gpu.BoundedText(string(*c.RestartPolicy), maxText)
 		}
 		for _, claim := range first(c.Resources.Claims, maxEntries) {
-			kept.Claims = append(kept.Claims, text(claim.Name, maxText))
+			kept.Claims = append(kept.Claims, gpu.BoundedText(claim.Name, maxText))
 		}
 		all = append(all, kept)
 	}
@@ -190,7 +192,7 @@ func snapshotStatuses(statuses []corev1.ContainerStatus) []snapshotContainerStat
 	for i := range first(statuses, maxContainers) {
 		s := &statuses[i]
 		all = append(all, snapshotContainerStatus{
-			Name: text(s.Name, maxText), ID: bareID(s.ContainerID), Ready: s.Ready, Restarts: s.RestartCount,
+			Name: gpu.BoundedText(s.Name, maxText), ID: bareID(s.ContainerID), Ready: s.Ready, Restarts: s.RestartCount,
 			State: stateOf(&s.State), Last: stateOf(&s.LastTerminationState),
 		})
 	}
@@ -200,13 +202,13 @@ func snapshotStatuses(statuses []corev1.ContainerStatus) []snapshotContainerStat
 func stateOf(state *corev1.ContainerState) *snapshotState {
 	switch {
 	case state.Waiting != nil:
-		return &snapshotState{Is: "waiting", Reason: text(state.Waiting.Reason, maxText)}
+		return &snapshotState{Is: "waiting", Reason: gpu.BoundedText(state.Waiting.Reason, maxText)}
 	case state.Running != nil:
 		return &snapshotState{Is: "running", Started: &state.Running.StartedAt}
 	case state.Terminated != nil:
 		t := state.Terminated
 		return &snapshotState{
-			Is: "terminated", Reason: text(t.Reason, maxText), ExitCode: &t.ExitCode, Signal: t.Signal, Started: &t.StartedAt, Finished: &t.FinishedAt,
+			Is: "terminated", Reason: gpu.BoundedText(t.Reason, maxText), ExitCode: &t.ExitCode, Signal: t.Signal, Started: &t.StartedAt, Finished: &t.FinishedAt,
 		}
 	}
 	return nil
@@ -240,7 +242,7 @@ func textOf(s *string) *string {
 	if s == nil {
 		return nil
 	}
-	kept := text(*s, maxText)
+	kept := gpu.BoundedText(*s, maxText)
 	return &kept
 }
 
@@ -260,7 +262,7 @@ func texts(of map[string]string) map[string]string {
 		if kept == nil {
 			kept = make(map[string]string)
 		}
-		kept[text(key, 2*maxText)] = text(of[key], maxText)
+		kept[gpu.BoundedText(key, 2*maxText)] = gpu.BoundedText(of[key], maxText)
 	}
 	return kept
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // processScript prints entries of a machine's process table. Its parameters: a separator, whether the boot time is wanted (1 or
@@ -169,7 +171,7 @@ func parseStat(data []byte) (Process, bool) {
 	if err1 != nil || err2 != nil {
 		return Process{}, false
 	}
-	return Process{Name: strings.ToValidUTF8(string(data[open+1:end]), "\uFFFD"), flags: flags, ticks: ticks}, true
+	return Process{Name: gpu.CleanText(string(data[open+1 : end])), flags: flags, ticks: ticks}, true
 }
 
 // Started returns when the process was started; zero where it is not known.

@@ -62,7 +62,7 @@ func TestParseProcessTable(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, table.Machine)
 	assert.Equal(t, time.Unix(1700000000, 0), table.Boot)
-	want := map[int64]Process{42: {Name: "a) S\n(b", ticks: 1234, Cgroup: "0::/a\n0::/b\n"}}
+	want := map[int64]Process{42: {Name: "a) S (b", ticks: 1234, Cgroup: "0::/a\n0::/b\n"}}
 	assert.Equal(t, want, table.Processes)
 	s := want[42]
 	assert.Equal(t, time.Unix(1700000012, 340_000_000), s.Started(table.Boot))

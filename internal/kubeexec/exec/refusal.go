@@ -15,6 +15,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // Refusal is the answer of an API server, or of a proxy before it, that refuses an upgrade.
@@ -107,7 +109,7 @@ const maxExcerpt = 300
 
 // excerpt makes one line of a text from a server or a tool.
 func excerpt(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	text = strings.Join(strings.Fields(gpu.CleanText(text)), " ")
 	if len(text) > maxExcerpt {
 		text = strings.ToValidUTF8(text[:maxExcerpt], "") + "…"
 	}

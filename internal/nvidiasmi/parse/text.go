@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // clean removes a byte order mark and converts UTF-16, which PowerShell writes when it redirects output, to UTF-8. The conversion is
@@ -59,10 +61,9 @@ func lines(data []byte) iter.Seq[[]byte] {
 // maxText bounds a text in bytes. The driver has room for 96 bytes of the longest name; the path of a process may be longer.
 const maxText = 1024
 
-// text copies printed text up to maxText. It makes valid UTF-8 of a name that is not.
+// text copies printed text up to maxText.
 func text(b []byte) string {
-	s := strings.ToValidUTF8(string(b[:min(len(b), maxText)]), "\uFFFD")
-	return strings.ToValidUTF8(s[:min(len(s), maxText)], "") // a replacement is longer than the byte that it replaces
+	return gpu.BoundedText(string(b[:min(len(b), maxText+1)]), maxText)
 }
 
 // quoted is text shortened for a message.

@@ -24,7 +24,7 @@ var deviceName = library.NewFunction("model", "nvmlDeviceGetName")
 var gpuQueries = [...]identityQuery{
 	{deviceName, func(dev *device, into *Identity) library.Code {
 		name, ret := dev.handle.GetName()
-		into.Model = library.Text(name)
+		into.Model = gpu.CleanText(name)
 		return library.Code(ret)
 	}},
 	{library.NewFunction("minor number", "nvmlDeviceGetMinorNumber"), func(dev *device, into *Identity) library.Code {
@@ -34,12 +34,12 @@ var gpuQueries = [...]identityQuery{
 	}},
 	{library.NewFunction("serial number", "nvmlDeviceGetSerial"), func(dev *device, into *Identity) library.Code {
 		serial, ret := dev.handle.GetSerial()
-		into.Info.Serial = library.Text(serial)
+		into.Info.Serial = gpu.CleanText(serial)
 		return library.Code(ret)
 	}},
 	{library.NewFunction("VBIOS version", "nvmlDeviceGetVbiosVersion"), func(dev *device, into *Identity) library.Code {
 		version, ret := dev.handle.GetVbiosVersion()
-		into.Info.FirmwareVersion = library.Text(version)
+		into.Info.FirmwareVersion = gpu.CleanText(version)
 		return library.Code(ret)
 	}},
 	{
@@ -94,7 +94,7 @@ var gpuQueries = [...]identityQuery{
 func textQuery(what, symbol string, call func(library.Device) (string, library.Return), to func(*gpu.Info) *string) identityQuery {
 	return identityQuery{library.NewFunction(what, symbol), func(dev *device, into *Identity) library.Code {
 		text, ret := call(dev.handle)
-		*to(&into.Info) = library.Text(text)
+		*to(&into.Info) = gpu.CleanText(text)
 		return library.Code(ret)
 	}}
 }
@@ -112,7 +112,7 @@ var instanceQueries = [...]identityQuery{
 	}},
 	{deviceName, func(dev *device, into *Identity) library.Code {
 		name, ret := dev.handle.GetName()
-		into.Info.Profile = migProfile(library.Text(name))
+		into.Info.Profile = migProfile(gpu.CleanText(name))
 		return library.Code(ret)
 	}},
 }

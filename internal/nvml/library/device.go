@@ -5,6 +5,8 @@
 
 package library
 
+import "github.com/otelgpu/gpureceiver/internal/gpu"
+
 // Device is a GPU or a MIG instance in the present session. It has the binding's methods; for lists use ProcessList, SampleList and
 // ProcessSampleList.
 type Device struct {
@@ -35,5 +37,5 @@ func (d Device) MIG(index int) (Device, Code) {
 // UUID returns the UUID (nvmlDeviceGetUUID).
 func (d Device) UUID() (string, Code) {
 	uuid, ret := d.GetUUID()
-	return Text(uuid), Code(ret)
+	return gpu.CleanText(uuid), Code(ret)
 }

@@ -8,6 +8,8 @@ package library
 import (
 	"os"
 	"strconv"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // Library is a loaded libnvidia-ml. It is never unloaded: functions of it stay bound in the process, and a call that hangs may return at
@@ -47,7 +49,7 @@ func (l *Library) DriverVersion() (string, Code) {
 		return "", FunctionNotFound
 	}
 	version, ret := l.binding.SystemGetDriverVersion()
-	return Text(version), Code(ret)
+	return gpu.CleanText(version), Code(ret)
 }
 
 // CUDAVersion returns the version of CUDA that the driver supports: 13.0.
@@ -68,7 +70,7 @@ func (l *Library) NVMLVersion() (string, Code) {
 		return "", FunctionNotFound
 	}
 	version, ret := l.binding.SystemGetNVMLVersion()
-	return Text(version), Code(ret)
+	return gpu.CleanText(version), Code(ret)
 }
 
 // DeviceCount returns the number of GPUs (nvmlDeviceGetCount).

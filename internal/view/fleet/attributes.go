@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.uber.org/zap"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // maxNameLength is the longest name of a node, and the longest ID of a device. What is longer is ignored: a cut ID is another ID.
@@ -74,7 +76,7 @@ func nodeLabels(attributes pcommon.Map, known map[string]string, shared *texts) 
 		}
 		count++
 		old, ok := known[label]
-		same = same && ok && old == cut(v.AsString(), maxTextLength)
+		same = same && ok && old == gpu.Cut(v.AsString(), maxTextLength)
 	}
 	if count == 0 || same && count == len(known) {
 		return known

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
@@ -80,7 +81,7 @@ func copyOf(s string) *string {
 	if s == "" {
 		return nil
 	}
-	s = strings.ToValidUTF8(strings.Clone(cut(s, maxEventText)), "\uFFFD")
+	s = gpu.BoundedText(s, maxEventText)
 	return &s
 }
 
@@ -91,7 +92,7 @@ func attributesOf(sent pcommon.Map) map[string]any {
 		if len(attributes) == maxEventAttributes || len(name) > maxNameLength || name == uidAttribute {
 			continue
 		}
-		name = strings.ToValidUTF8(strings.Clone(name), "\uFFFD")
+		name = gpu.BoundedText(name, maxNameLength)
 		switch v.Type() {
 		case pcommon.ValueTypeInt:
 			attributes[name] = v.Int()

@@ -5,9 +5,10 @@ package fleet
 
 import (
 	"math"
-	"strings"
 
 	"go.uber.org/zap"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 func (m *message) ofNode(p *point) {
@@ -191,5 +192,5 @@ func (p *point) clusterName() string {
 	if name == "" {
 		name = text(p.attributes, "k8s.cluster.name")
 	}
-	return strings.ToValidUTF8(cut(name, maxNameLength), "\uFFFD")
+	return gpu.BoundedText(name, maxNameLength)
 }

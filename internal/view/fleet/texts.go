@@ -3,10 +3,7 @@
 
 package fleet
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "github.com/otelgpu/gpureceiver/internal/gpu"
 
 const (
 	maxTexts      = 1 << 16
@@ -31,25 +28,14 @@ func (t *texts) set(to **string, text string) {
 
 // share returns a copy of a text, cut to a bounded length, and the same copy for the same text.
 func (t *texts) share(text string) *string {
-	text = cut(text, maxTextLength)
+	text = gpu.Cut(text, maxTextLength)
 	if known, ok := t.known[text]; ok {
 		return known
 	}
 	if len(t.known) == maxTexts { // the texts in use stay, those that nobody uses go
 		clear(t.known)
 	}
-	text = strings.ToValidUTF8(strings.Clone(text), "\uFFFD")
+	text = gpu.BoundedText(text, maxTextLength)
 	t.known[text] = &text
 	return &text
-}
-
-// cut returns at most so many bytes of a text, and no part of a character.
-func cut(text string, length int) string {
-	if len(text) <= length {
-		return text
-	}
-	for length > 0 && !utf8.RuneStart(text[length]) {
-		length--
-	}
-	return text[:length]
 }

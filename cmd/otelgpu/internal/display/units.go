@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // Absent stands for a value that is not known.
@@ -19,11 +21,11 @@ func Text(v *string) string {
 	if v == nil || *v == "" {
 		return Absent
 	}
-	return orAbsent(Clean(*v))
+	return orAbsent(gpu.CleanText(*v))
 }
 
 // Texts are several.
-func Texts(v []string) string { return orAbsent(Clean(strings.Join(v, ","))) }
+func Texts(v []string) string { return orAbsent(gpu.CleanText(strings.Join(v, ","))) }
 
 func orAbsent(text string) string {
 	if text == "" {

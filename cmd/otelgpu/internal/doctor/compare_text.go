@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
 	"github.com/otelgpu/gpureceiver/internal/compare"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // text returns the values of a comparison, a table for each device.
@@ -20,7 +21,7 @@ func (c *Comparison) text() string {
 		for end < len(c.Rows) && c.Rows[end].Device == c.Rows[begin].Device {
 			end++
 		}
-		fmt.Fprintf(&b, "\n%s\n", display.Clean(c.Rows[begin].Device))
+		fmt.Fprintf(&b, "\n%s\n", gpu.CleanText(c.Rows[begin].Device))
 		b.WriteString(table(c, c.Rows[begin:end]))
 		begin = end
 	}
@@ -59,6 +60,6 @@ func shown(v any) string {
 	case float64:
 		return strconv.FormatFloat(v, 'g', 12, 64)
 	default:
-		return display.Clean(fmt.Sprint(v))
+		return gpu.CleanText(fmt.Sprint(v))
 	}
 }

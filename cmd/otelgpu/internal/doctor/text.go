@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // Outputs are the forms of a report.
@@ -22,13 +23,13 @@ func (r *Report) Text() string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(display.Clean(s.Name) + "\n")
+		b.WriteString(gpu.CleanText(s.Name) + "\n")
 		subjects := 0
 		for _, c := range s.Checks {
-			subjects = max(subjects, display.Width(display.Clean(c.Subject)))
+			subjects = max(subjects, display.Width(gpu.CleanText(c.Subject)))
 		}
 		for _, c := range s.Checks {
-			fmt.Fprintf(&b, "  %-6s  %s  %s\n", c.State, display.Fit(display.Clean(c.Subject), subjects, false), indented(c.Found, subjects+12))
+			fmt.Fprintf(&b, "  %-6s  %s  %s\n", c.State, display.Fit(gpu.CleanText(c.Subject), subjects, false), indented(c.Found, subjects+12))
 		}
 	}
 	for i := range r.Comparisons {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // asJSON returns the entries as the API sent them.
@@ -26,7 +27,7 @@ func asCSV(lines [][]string) ([]byte, error) {
 	var b bytes.Buffer
 	for _, line := range lines {
 		for i := range line {
-			line[i] = display.Clean(line[i])
+			line[i] = gpu.CleanText(line[i])
 		}
 	}
 	if err := csv.NewWriter(&b).WriteAll(lines); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/columns"
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
@@ -45,7 +46,7 @@ func (m *model) frame(width, height int, now time.Time) []line {
 	case m.answer != nil:
 		lines = append(lines, m.body(width, room)...)
 	case m.failure == nil:
-		lines = append(lines, plain("Waiting for "+display.Clean(m.options.Server)+" …"))
+		lines = append(lines, plain("Waiting for "+gpu.CleanText(m.options.Server)+" …"))
 	}
 	if len(lines) > height-1 {
 		lines = lines[:max(0, height-1)]
@@ -79,7 +80,7 @@ func (m *model) head(width int, now time.Time) []line {
 	}
 	if m.noGPU() && m.options.Why != nil {
 		for _, reason := range m.options.Why() {
-			add(columns.Warn, false, display.Clean(reason), 3)
+			add(columns.Warn, false, gpu.CleanText(reason), 3)
 		}
 	}
 	if m.options.Places != "" {
@@ -111,7 +112,7 @@ func (m *model) title() line {
 	case !m.live:
 		text, state.level = "polling", columns.Normal
 	}
-	title := line{{text: "otelgpu top", look: look{bold: true}}, {text: "  " + display.Clean(m.options.Server) + "  "}, {text: text, look: state}}
+	title := line{{text: "otelgpu top", look: look{bold: true}}, {text: "  " + gpu.CleanText(m.options.Server) + "  "}, {text: text, look: state}}
 	if m.answer != nil {
 		title = append(title, piece{text: "  " + m.answer.at.Local().Format("15:04:05")})
 	}
@@ -126,17 +127,17 @@ func (s scope) String() string {
 	case "-":
 		parts = append(parts, "outside clusters")
 	default:
-		parts = append(parts, "cluster "+display.Clean(s.cluster))
+		parts = append(parts, "cluster "+gpu.CleanText(s.cluster))
 	}
 	if s.node != "" {
-		parts = append(parts, "node "+display.Clean(s.node))
+		parts = append(parts, "node "+gpu.CleanText(s.node))
 	}
 	return strings.Join(parts, ", ")
 }
 
 // why says since when there is no answer, and why.
 func (m *model) why(now time.Time) string {
-	text := display.Clean(m.failure.Error())
+	text := gpu.CleanText(m.failure.Error())
 	if refused(m.failure) {
 		return text
 	}
@@ -187,9 +188,9 @@ func (m *model) tabs() line {
 func (m *model) foot() line {
 	switch {
 	case m.editing:
-		return line{{text: "/" + display.Clean(m.filter) + "_", look: look{bold: true}}}
+		return line{{text: "/" + gpu.CleanText(m.filter) + "_", look: look{bold: true}}}
 	case m.filter != "":
-		return line{{text: "only with " + display.Clean(m.filter), look: look{level: columns.Warn}}, {text: "   Esc clears   ? help   q quit"}}
+		return line{{text: "only with " + gpu.CleanText(m.filter), look: look{level: columns.Warn}}, {text: "   Esc clears   ? help   q quit"}}
 	default:
 		return plain("? help   / filter   ← → sort   r reverse   Enter node   Esc back   Space pause   q quit")
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
 )
 
@@ -54,7 +55,7 @@ func FuzzScreen(f *testing.F) {
 		assert.Len(t, lines, max(1, int(height)))
 		for _, l := range lines {
 			for _, p := range l {
-				assert.Equal(t, display.Clean(p.text), p.text)
+				assert.Equal(t, gpu.CleanText(p.text), p.text)
 			}
 		}
 		var out strings.Builder

@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // Print writes the table of GPUs once, without colours.
@@ -31,7 +32,7 @@ func (m *model) print(out io.Writer) error {
 		b.WriteString(m.options.Notice + "\n")
 	}
 	a := m.answer
-	fmt.Fprintf(&b, "%s  %s\n%s\n", display.Clean(m.options.Server), a.at.Local().Format("15:04:05"), sums(a.summary))
+	fmt.Fprintf(&b, "%s  %s\n%s\n", gpu.CleanText(m.options.Server), a.at.Local().Format("15:04:05"), sums(a.summary))
 	for _, reason := range a.reasons {
 		b.WriteString("cannot be read: " + reason + "\n")
 	}
@@ -106,7 +107,7 @@ func Repeat(ctx context.Context, c *client.Client, out io.Writer, o Options) err
 				text += indented(o.Why())
 			}
 		default:
-			text = display.Clean(a.err.Error()) + "\n"
+			text = gpu.CleanText(a.err.Error()) + "\n"
 		}
 		if text == said {
 			continue
@@ -121,7 +122,7 @@ func Repeat(ctx context.Context, c *client.Client, out io.Writer, o Options) err
 func indented(lines []string) string {
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString("  " + display.Clean(l) + "\n")
+		b.WriteString("  " + gpu.CleanText(l) + "\n")
 	}
 	return b.String()
 }
